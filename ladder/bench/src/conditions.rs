@@ -1,22 +1,22 @@
-//! What else was so when a figure was taken.
+//! The conditions of a measurement.
 
 use std::collections::BTreeMap;
 use std::fs;
 
-/// The circumstances of a measurement, read at its start.
+/// The conditions of a measurement, read at its start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conditions {
-    /// Processes that wanted a core over the last minute, before this measurement.
+    /// Load average over the last minute before this measurement.
     pub load_average: Option<f64>,
-    /// The kernel's policy for the core clock; `None` where it has none (virtual machines).
+    /// The kernel's frequency governor; `None` if it has none (virtual machines).
     pub governor: Option<String>,
 }
 
-/// A load average above this says that something else runs here.
+/// A load average above this shows that other programs run.
 const BUSY: f64 = 0.5;
 
 impl Conditions {
-    /// Asks this machine.
+    /// Reads the conditions of this machine.
     pub fn now() -> Self {
         let loads = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         let governor = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
@@ -26,14 +26,14 @@ impl Conditions {
         }
     }
 
-    /// As a record carries them.
+    /// The conditions as a part of a record.
     pub fn to_map(&self) -> BTreeMap<String, String> {
         let load = self.load_average.map(|load| ("load_average".to_owned(), format!("{load:.2}")));
         let governor = self.governor.clone().map(|name| ("governor".to_owned(), name));
         load.into_iter().chain(governor).collect()
     }
 
-    /// What to do before the figures can be trusted, if anything.
+    /// What must be done before the figures can be trusted, if anything.
     pub fn warning(&self) -> Option<String> {
         let load = self.load_average.filter(|&load| load > BUSY)?;
         Some(format!(
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_busy_machine_is_said() {
+    fn a_busy_machine_is_reported() {
         let with = |load| Conditions { load_average: load, governor: Some("powersave".into()) };
         assert!(with(Some(1.5)).warning().is_some_and(|text| text.contains("1.50")));
         assert_eq!(with(Some(0.2)).warning(), None);

@@ -1,22 +1,22 @@
-//! One thing to be measured, with the check of its result.
+//! A subject of a measurement, with the check of its result.
 
 use core::fmt;
 
-/// Something that runs, and knows whether its result is right.
+/// A subject that runs and checks its result.
 pub struct Contender<'a> {
     pub(crate) name: String,
     pub(crate) operations_per_run: u32,
     pub(crate) run: Box<dyn FnMut() -> Result<(), Wrong> + 'a>,
 }
 
-/// A result was wrong: the measurement is worth nothing.
+/// A result was wrong, so the measurement is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     what: String,
 }
 
 impl Wrong {
-    /// What was wrong, in a few words.
+    /// Describes the wrong result in a few words.
     pub fn new(what: impl Into<String>) -> Self {
         Self { what: what.into() }
     }
@@ -31,7 +31,7 @@ impl fmt::Display for Wrong {
 impl core::error::Error for Wrong {}
 
 impl<'a> Contender<'a> {
-    /// `run` does `operations_per_run` operations (8 for a batch of eight; 0 counts as 1) and
+    /// `run` runs `operations_per_run` operations (8 for a batch of eight; 0 counts as 1) and
     /// checks them. All figures are per operation.
     pub fn new(
         name: impl Into<String>,
@@ -42,7 +42,7 @@ impl<'a> Contender<'a> {
         Self { name: name.into(), operations_per_run, run: Box::new(run) }
     }
 
-    /// Its name, as errors and warnings give it.
+    /// Its name in errors and warnings.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -2,10 +2,10 @@
 
 use tollgate_record::Estimate;
 
-/// Resamples of a bootstrap: the ends of a 95 % interval then rest on 25 values each.
+/// Resamples of a bootstrap: each end of a 95 % interval is then based on 25 values.
 const RESAMPLES: usize = 1000;
 
-/// The median; the mean of the middle two of an even number. 0 of nothing.
+/// The median; the mean of the middle two for an even number of values. 0 if there are none.
 pub fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     median_in_place(&mut values)
@@ -25,7 +25,7 @@ fn median_in_place(values: &mut [f64]) -> f64 {
 }
 
 /// The median with its 95 % bootstrap interval. The generator's seed is fixed, so the same values
-/// give the same interval. `None` of nothing, or if a value is not finite.
+/// give the same interval. `None` if there are no values, or one is not finite.
 pub fn median_estimate(values: &[f64]) -> Option<Estimate> {
     if values.is_empty() || values.iter().any(|v| !v.is_finite()) {
         return None;
@@ -45,10 +45,10 @@ pub fn median_estimate(values: &[f64]) -> Option<Estimate> {
     Estimate::new(point, (low.min(point), high.max(point)), samples).ok()
 }
 
-/// The median of `above` over the median of `below`, which were sampled apart, with its 95 %
-/// bootstrap interval: each side is resampled on its own. Values that belong together in pairs have
-/// [`median_estimate`] of their ratios, which is narrower. `None` where a side is empty or holds a
-/// value that is not finite and above 0.
+/// The median of `above` divided by that of `below`, for separate samples, with its 95 %
+/// bootstrap interval: each side is resampled separately. For paired values, use
+/// [`median_estimate`] of the ratios, which gives a narrower interval. `None` if a side is empty or
+/// has a value that is not finite and positive.
 ///
 /// ```
 /// let ratio = tollgate_bench::median_ratio_estimate(&[6.0, 6.1, 5.9], &[2.0, 2.0, 2.1]);
@@ -89,13 +89,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_nan_have_no_estimate() {
+    fn no_values_and_nan_have_no_estimate() {
         assert!(median_estimate(&[]).is_none());
         assert!(median_estimate(&[1.0, f64::NAN]).is_none());
     }
 
     #[test]
-    fn the_interval_covers_the_true_median_about_as_often_as_it_says() {
+    fn the_interval_covers_the_true_median_at_its_nominal_rate() {
         let mut rng = fastrand::Rng::with_seed(2);
         let mut covered = 0;
         for _ in 0..200 {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_of_a_ratio_covers_it_about_as_often_as_it_says() {
+    fn the_interval_of_a_ratio_covers_it_at_its_nominal_rate() {
         let mut rng = fastrand::Rng::with_seed(4);
         let mut covered = 0;
         for _ in 0..200 {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_ratio_has_no_estimate() {
+    fn undefined_ratios_have_no_estimate() {
         for bad in [&[][..], &[0.0, 1.0], &[1.0, -1.0], &[f64::NAN], &[f64::INFINITY]] {
             assert!(median_ratio_estimate(bad, &[1.0]).is_none(), "{bad:?}");
             assert!(median_ratio_estimate(&[1.0], bad).is_none(), "{bad:?}");

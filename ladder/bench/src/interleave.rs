@@ -1,4 +1,4 @@
-//! Contenders in turn: calibrated, warmed up, and sampled round by round.
+//! Measures contenders in turn: calibrates, warms up, and samples round by round.
 
 use core::fmt;
 use core::time::Duration;
@@ -7,28 +7,28 @@ use crate::contender::{Contender, Wrong};
 use crate::sample::{Sampler, Timed};
 use crate::series::Series;
 
-/// How long to measure.
+/// Duration of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Before the first round, for each contender: code, data and clock settle.
+    /// Warm-up of each contender before the first round, for code, data and clock.
     pub warm_up: Duration,
-    /// All rounds together; the round that is running when it ends is finished.
+    /// Duration of all rounds; the last round is completed.
     pub total: Duration,
-    /// One sample: long against the readings of the clock (about 80 000 cycles), short against
-    /// what may change meanwhile.
+    /// Duration of a sample: long compared with the readings of the clock (about 80 000 cycles),
+    /// short compared with changes of the machine.
     pub sample: Duration,
-    /// Rounds that are run however long they take; at least 1 counts.
+    /// Minimum number of rounds, whatever their duration; 0 counts as 1.
     pub min_rounds: usize,
 }
 
 impl Plan {
-    /// A figure to report: samples of 4 ms, at least eleven rounds.
+    /// For published figures: samples of 4 ms, at least eleven rounds.
     pub const fn thorough(total: Duration) -> Self {
         let (warm_up, sample) = (Duration::from_millis(50), Duration::from_millis(4));
         Self { warm_up, total, sample, min_rounds: 11 }
     }
 
-    /// A look: samples of 1 ms, three rounds at least.
+    /// For a quick look: samples of 1 ms, at least three rounds.
     pub const fn quick() -> Self {
         Self {
             warm_up: Duration::from_millis(2),
@@ -39,18 +39,18 @@ impl Plan {
     }
 }
 
-/// Why there is no series.
+/// The measurement failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// There was nothing to measure.
+    /// There are no contenders.
     NoContenders,
-    /// The caller asked to stop.
+    /// The caller stopped the measurement.
     Stopped,
-    /// A contender's result was wrong: its figures are worth nothing, nor is a comparison with it.
+    /// A contender's result was wrong, so its figures and comparisons are invalid.
     Wrong {
         /// The contender.
         name: String,
-        /// What was wrong.
+        /// The wrong result.
         wrong: Wrong,
     },
 }
@@ -59,7 +59,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoContenders => f.write_str("nothing to measure: name at least one contender"),
-            Self::Stopped => f.write_str("stopped before the measurement was done"),
+            Self::Stopped => {
+                f.write_str("stopped before the measurement was complete: run it again")
+            }
             Self::Wrong { name, wrong } => write!(
                 f,
                 "{name} gave a wrong result ({wrong}); nothing is reported of this measurement: \
@@ -71,9 +73,9 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// Measures all contenders, interleaved: first to last, then last to first, and again.
+/// Measures all contenders in rounds: first to last, then last to first, and so on.
 ///
-/// `stop` is asked before each sample. `progress` is told the share done, in [0, 1].
+/// Calls `stop` before each sample, and `progress` with the completed share in [0, 1].
 ///
 /// # Errors
 ///
@@ -127,7 +129,7 @@ fn wrong(contender: &Contender<'_>, wrong: Wrong) -> Error {
     Error::Wrong { name: contender.name.clone(), wrong }
 }
 
-/// How many runs make a sample; warms the contender up on the way.
+/// Determines the runs of a sample, and warms up the contender.
 fn calibrate(
     sampler: &mut impl Sampler,
     contender: &mut Contender<'_>,
@@ -146,7 +148,7 @@ fn calibrate(
             #[allow(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
-                reason = "clamped to what u32 holds"
+                reason = "clamped to the range of u32"
             )]
             return Ok(wanted.ceil().clamp(1.0, f64::from(u32::MAX)) as u32);
         }
@@ -163,7 +165,7 @@ mod tests {
     use super::*;
     use crate::sample::Sample;
 
-    /// A sampler on which an operation of contender "n" takes n microseconds, by name.
+    /// A fake sampler: an operation of the contender named "n" takes n microseconds.
     struct Counted(Duration);
 
     impl Sampler for Counted {
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_go_forth_and_back() {
+    fn rounds_alternate_their_order() {
         let order = RefCell::new(String::new());
         let contender = |name: &'static str| {
             let order = &order;
@@ -208,7 +210,7 @@ mod tests {
         let order = order.borrow();
         assert!(
             order.ends_with("100020003000300020001000100020003000"),
-            "A B C C B A A B C is wanted, not {order}"
+            "A B C C B A A B C expected, not {order}"
         );
         assert_eq!(series.rounds(), 3);
         assert_eq!(series.ratio(1, 0).point(), 2.0);
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_caller_can_stop_and_sees_progress() {
+    fn the_caller_can_stop_and_gets_progress() {
         let (mut seen, calls) = (Vec::new(), RefCell::new(0));
         let mut contenders = [Contender::new("1000", 1, || {
             *calls.borrow_mut() += 1;
@@ -259,7 +261,7 @@ mod tests {
         long.total = Duration::from_millis(20);
         let stopped =
             run(&mut Counted(Duration::ZERO), &mut contenders, &long, &stop, &mut |p| seen.push(p));
-        assert_eq!(stopped.expect_err("asked to stop"), Error::Stopped);
+        assert_eq!(stopped.expect_err("stopped"), Error::Stopped);
         assert!(seen.is_sorted() && seen.iter().all(|p| (0.0..=1.0).contains(p)), "{seen:?}");
         assert!(matches!(
             interleave(&mut [], &plan(1), &|| false, &mut |_| {}),

@@ -1,20 +1,19 @@
-//! Whether the time of an operation depends on its secret input: dudect's method, of O. Reparaz, J.
-//! Balasch, I. Verbauwhede, *Dude, is my code constant time?* (DATE 2017).
+//! Statistical test for timing leaks: dudect's method, of O. Reparaz, J. Balasch, I. Verbauwhede,
+//! *Dude, is my code constant time?* (DATE 2017).
 //!
-//! An operation is timed on inputs of two classes, fixed and random, in random order. Inputs are
-//! made before anything is timed, and lie side by side: the class decides what an input holds and
-//! nothing else. Welch's t-test then says whether the means of the classes differ. It is made of
-//! all samples; of those below each of a hundred thresholds, since an interrupt is not a leak and
-//! hides one; and of squared deviations, for leaks that move the variance alone. The largest |t|
-//! counts.
+//! An operation is timed with inputs of two classes, fixed and random, in random order. Inputs are
+//! created before anything is timed, next to each other in memory, so that the classes differ in
+//! contents only. Welch's t-test compares the means of the classes. It is applied to all samples;
+//! to those below each of a hundred thresholds, since interrupts are not leaks and hide them; and
+//! to squared deviations, for leaks that change the variance only. The largest |t| counts.
 //!
-//! What cannot be refilled in its place, as a loaded key, is not only another value than its
-//! neighbour: it lies elsewhere, and where memory lies moves time by itself. Such inputs are laid
-//! out anew many times ([`Leak::next_layout`]), and the t-test is one of the layouts' differences:
-//! what memory does has no sign that lasts, a leak has.
+//! An input that cannot be refilled in place, such as a loaded key, also lies elsewhere in memory,
+//! which by itself changes the time. Such inputs are laid out anew many times
+//! ([`Leak::next_layout`]), and the t-test uses the differences of the layouts: effects of memory
+//! change their sign between layouts, a leak does not.
 //!
-//! A leak makes t grow with the square root of the samples. That it stays small shows that nothing
-//! was found with so many samples on this machine, and no more.
+//! A leak makes t grow with the square root of the number of samples. A small t only shows that
+//! this number of samples on this machine revealed nothing.
 
 use core::fmt;
 use core::time::Duration;
@@ -24,40 +23,40 @@ use tollgate_calibrate::tsc;
 
 use crate::welch::{Moments, Welch};
 
-/// |t| from which on the paper takes a leak for shown.
+/// The paper considers a leak shown from this |t| on.
 pub const T_MAX: f64 = 4.5;
-/// Thresholds, as in the paper's program.
+/// Number of thresholds, as in the paper's program.
 const CROPS: usize = 100;
-/// Samples that set the thresholds, and are not counted.
+/// Samples for the thresholds, which are not tested.
 const CALIBRATION: usize = 10_000;
-/// Samples of a class before squared deviations are looked at: the mean must stand.
+/// Samples of a class before squared deviations are tested, since they need a settled mean.
 const SETTLED: f64 = 5_000.0;
-/// Tests of fewer samples of a class say nothing.
+/// Minimum samples of a class for a test.
 const FEWEST: f64 = 5_000.0;
-/// Samples of a class in a layout, below which its difference does not count.
+/// Minimum samples of a class in a layout for its difference to count.
 const FEWEST_OF_LAYOUT: f64 = 100.0;
-/// Tests of fewer layouts say nothing, unless there is one alone.
+/// Minimum layouts for a test, unless there is only one.
 const FEWEST_LAYOUTS: f64 = 30.0;
 
-/// How long to look.
+/// Duration of a test.
 #[derive(Clone, Copy, Debug)]
 pub struct LeakPlan {
-    /// Samples of both classes together, at most.
+    /// Maximum samples of both classes together.
     pub samples: usize,
-    /// Time, at most.
+    /// Maximum time.
     pub time: Duration,
 }
 
-/// Samples of an operation, as they come.
+/// An online test of the samples of an operation.
 #[derive(Clone, Debug, Default)]
 pub struct Leak {
     calibration: Vec<f64>,
-    /// Rising; empty until calibrated.
+    /// Ascending; empty until calibrated.
     crops: Vec<f64>,
     cropped: Vec<Test>,
     all: Test,
     squares: Test,
-    /// That have ended.
+    /// Number of completed layouts.
     layouts: usize,
 }
 
@@ -66,11 +65,11 @@ pub struct Leak {
 struct Test {
     /// Samples of all layouts.
     pooled: Welch,
-    /// Those of the present one.
+    /// Samples of the current layout.
     layout: Welch,
-    /// The differences of those before.
+    /// The differences of earlier layouts.
     differences: Moments,
-    /// The variances that their samples alone would give these differences.
+    /// The variances of these differences that are explained by their samples.
     explained: Moments,
 }
 
@@ -88,8 +87,8 @@ impl Test {
         }
     }
 
-    /// How much more the layouts' differences spread than their samples explain: about 1 where it
-    /// is the same in which layout an input lies.
+    /// Ratio of the spread of the layouts' differences to that explained by their samples: about 1
+    /// if the layout does not matter.
     fn spread(&self) -> f64 {
         if self.differences.count() < 2.0 {
             return 1.0;
@@ -97,7 +96,7 @@ impl Test {
         (self.differences.variance() / self.explained.mean()).sqrt()
     }
 
-    /// Of the layouts' differences, or of the samples where there is one layout; 0 if these are too
+    /// t of the layouts' differences, or of the samples if there is one layout; 0 if there are too
     /// few.
     fn t(&self, layouts: usize) -> f64 {
         if layouts > 0 {
@@ -110,30 +109,30 @@ impl Test {
     }
 }
 
-/// What the samples show.
+/// The result of the test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Leakage {
     /// The largest |t| of all tests.
     pub t: f64,
-    /// The share of samples that this test kept; `None` for that of squared deviations.
+    /// The share of samples that this test used; `None` for the test of squared deviations.
     pub kept: Option<f64>,
-    /// Samples of both classes, those for calibration not counted.
+    /// Number of samples of both classes, without those for calibration.
     pub samples: u64,
-    /// How often the inputs were laid out in memory; the test is one of layouts where they are
-    /// many.
+    /// Number of memory layouts of the inputs; if there are several, the test is one of their
+    /// differences.
     pub layouts: usize,
-    /// The largest |t| of samples with no regard to layouts.
+    /// The largest |t| of all samples, regardless of layouts.
     pub pooled: f64,
-    /// How much more the layouts' differences spread there than their samples explain; 1 where
+    /// Ratio of the spread of the layouts' differences to that explained by their samples; 1 if
     /// there is one layout.
     pub spread: f64,
-    /// Means of fixed and random, in ticks of the counter: of the samples that this test kept, or
-    /// of all samples where it is the test of squared deviations.
+    /// Means of the fixed and the random class in ticks of the counter: of the samples that this
+    /// test used, or of all samples for the test of squared deviations.
     pub means: [f64; 2],
 }
 
 impl Leakage {
-    /// Whether a leak is shown.
+    /// Returns `true` if a leak is shown.
     #[must_use]
     pub fn is_shown(&self) -> bool {
         self.t >= T_MAX
@@ -157,7 +156,7 @@ impl fmt::Display for Leakage {
 }
 
 impl Leak {
-    /// The time of one run on an input, fixed or random.
+    /// Adds the time of a run with a fixed or random input.
     pub fn push(&mut self, random: bool, ticks: f64) {
         if self.crops.is_empty() {
             self.calibration.push(ticks);
@@ -195,14 +194,14 @@ impl Leak {
         self.cropped = vec![Test::default(); CROPS];
     }
 
-    /// The samples that follow are of inputs that lie elsewhere.
+    /// Starts a new layout: the following samples are of inputs at other places.
     pub fn next_layout(&mut self) {
         let tests = self.cropped.iter_mut().chain([&mut self.all, &mut self.squares]);
         tests.for_each(Test::next_layout);
         self.layouts += 1;
     }
 
-    /// What the samples so far show.
+    /// The result of the samples so far.
     #[must_use]
     pub fn result(&self) -> Leakage {
         let all = self.all.pooled.samples();
@@ -217,7 +216,7 @@ impl Leak {
         if t > worst.0 {
             worst = (t, None, &self.all);
         }
-        // what memory does shows where it is looked for with no regard to layouts
+        // the pooled t includes the effects of memory
         let pooled = self.cropped.iter().chain([&self.all]).filter(|test| test.t(0) != 0.0);
         let pooled = pooled.max_by(|a, b| a.t(0).abs().total_cmp(&b.t(0).abs()));
         let pooled = pooled.unwrap_or(&self.all);
@@ -232,9 +231,8 @@ impl Leak {
         }
     }
 
-    /// Times `run` on inputs that `fill` makes: fixed, or at random. `inputs` are refilled and run
-    /// over in turn, so that no class has places of its own. `None` where there is no counter to
-    /// read.
+    /// Times `run` with inputs that `fill` writes, fixed or random. `inputs` are refilled and used
+    /// in turn, so that both classes use the same places. `None` if there is no readable counter.
     ///
     /// # Panics
     ///
@@ -247,7 +245,7 @@ impl Leak {
         fill: &mut dyn FnMut(&mut I, bool, &mut fastrand::Rng),
         run: &mut dyn FnMut(&mut I),
     ) -> Option<()> {
-        assert!(!inputs.is_empty(), "a test of timing needs room for inputs");
+        assert!(!inputs.is_empty(), "a timing test needs inputs");
         let started = Instant::now();
         let mut left = plan.samples + CALIBRATION.saturating_sub(self.calibration.len());
         let mut classes = vec![false; inputs.len()];
@@ -269,7 +267,7 @@ impl Leak {
     }
 }
 
-/// [`Leak::look`] at one layout.
+/// [`Leak::look`] with one layout.
 ///
 /// # Panics
 ///
@@ -292,12 +290,12 @@ mod tests {
 
     use super::*;
 
-    /// About normal: a sum of twelve uniform numbers has variance 1.
+    /// Approximately normal: a sum of twelve uniform numbers has variance 1.
     fn normal(rng: &mut fastrand::Rng) -> f64 {
         (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0
     }
 
-    /// 400,000 samples of a run of 1000 ticks, with interrupts; `more` ticks for random inputs.
+    /// 400,000 samples of 1000 ticks with interrupts, and `more` ticks for random inputs.
     fn synthetic(seed: u64, more: f64, wider: f64) -> Leakage {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut leak = Leak::default();
@@ -321,20 +319,20 @@ mod tests {
     }
 
     #[test]
-    fn half_a_tick_shows_through_interrupts_that_hide_it() {
+    fn half_a_tick_is_found_despite_interrupts() {
         let leakage = synthetic(6, 0.5, 0.0);
         assert!(leakage.is_shown(), "{leakage}");
-        // all samples alone do not show it: interrupts vary more
+        // the test of all samples does not find it, since interrupts vary more
         assert!(leakage.kept.unwrap() < 1.0, "{leakage}");
     }
 
     #[test]
-    fn a_class_that_only_varies_more_shows() {
+    fn a_larger_variance_is_found() {
         assert!(synthetic(7, 0.0, 2.0).is_shown());
     }
 
-    /// 64 layouts of 6,000 samples, each of whose classes takes a time of its own; `more` ticks for
-    /// random inputs in all of them.
+    /// 64 layouts of 6,000 samples, with another time for each class of each layout, and `more`
+    /// ticks for random inputs.
     fn laid_out(seed: u64, more: f64) -> Leakage {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut leak = Leak::default();
@@ -352,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_memory_does_is_no_leak_and_hides_none() {
+    fn effects_of_memory_are_no_leak_and_hide_none() {
         let mut misled = 0;
         for seed in 9..=11 {
             let leakage = laid_out(seed, 0.0);
@@ -361,18 +359,18 @@ mod tests {
             let leakage = laid_out(seed, 12.0);
             assert!(leakage.is_shown(), "{leakage}");
         }
-        assert!(misled > 0, "samples with no regard to layouts would have shown a leak");
+        assert!(misled > 0, "the pooled samples show a false leak");
     }
 
     #[test]
-    fn nothing_is_said_before_calibration() {
+    fn there_is_no_result_before_calibration() {
         let mut leak = Leak::default();
         leak.push(true, 1.0);
         assert_eq!((leak.result().t, leak.result().samples), (0.0, 0));
     }
 
     #[test]
-    fn inputs_are_of_both_classes_and_the_plan_holds() {
+    fn inputs_have_both_classes_and_the_limits_hold() {
         let mut rng = fastrand::Rng::with_seed(8);
         let (mut inputs, mut seen, mut runs) = ([false; 100], [0; 2], 0);
         let plan = LeakPlan { samples: 25_050, time: Duration::from_secs(60) };

@@ -1,10 +1,10 @@
 //! Calibrate, warm up, sample, pair and interleave, estimate.
 //!
-//! Contenders that are to be compared run in one [`interleave`]d series: A B C, C B A, A B C, and
-//! so on, each round within moments, so that a drift of clock, heat or neighbours meets all of
-//! them. A [`Series`] gives medians with bootstrap intervals, ratios from the rounds (not from
-//! medians taken minutes apart), and [`Warning`]s that say what to do next. A result that is wrong
-//! fails the measurement, however fast it came.
+//! Contenders to be compared run in one [`interleave`]d series: A B C, C B A, A B C, and
+//! so on. Each round is short, so that a drift of the clock, of heat or of other load affects all
+//! of them. A [`Series`] gives medians with bootstrap intervals, ratios within rounds (not of
+//! medians taken minutes apart), and [`Warning`]s that say what to do next. A wrong result fails
+//! the measurement.
 //!
 //! ```
 //! use core::time::Duration;
@@ -21,7 +21,7 @@
 //! # Ok::<(), tollgate_bench::Error>(())
 //! ```
 //!
-//! [`leak`] asks another question of the same clock: whether the time of an operation depends on
+//! [`leak`] uses the same clock to test whether the time of an operation depends on
 //! its input.
 #![forbid(unsafe_code)]
 

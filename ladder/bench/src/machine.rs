@@ -1,4 +1,4 @@
-//! The fingerprint of this machine, as records carry it.
+//! The fingerprint of this machine for records.
 
 use tollgate_calibrate::clock;
 use tollgate_calibrate::machine::Machine as Facts;
@@ -7,10 +7,10 @@ use tollgate_record::Machine;
 
 use crate::estimate::median_estimate;
 
-/// Windows of the clock's measurement: about 50 µs each.
+/// Windows for the measurement of the clock, about 50 µs each.
 const CLOCK_WINDOWS: usize = 41;
 
-/// This machine, with its core clock measured now.
+/// Reads the facts of this machine and measures its core clock.
 pub fn this_machine() -> Machine {
     let facts = Facts::this();
     let words = |list: &[tollgate_cpu::Feature]| list.iter().map(|f| f.word().to_owned()).collect();

@@ -1,4 +1,4 @@
-//! One sample: a contender run some times between two readings of the core clock.
+//! One sample: some runs of a contender between two readings of the core clock.
 
 use core::time::Duration;
 
@@ -7,27 +7,27 @@ use tollgate_calibrate::{clock, sibling};
 
 use crate::contender::{Contender, Wrong};
 
-/// What one operation took, on average over a sample.
+/// Cost of one operation, averaged over a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Core cycles; `None` where they cannot be told.
+    /// Core cycles; `None` if they cannot be measured.
     pub cycles: Option<f64>,
-    /// Time on the wall, in nanoseconds.
+    /// Wall time in nanoseconds.
     pub nanos: f64,
-    /// CPU time of the thread, in nanoseconds.
+    /// CPU time of the thread in nanoseconds.
     pub cpu_nanos: f64,
-    /// How far the core clock moved during the sample, relative.
+    /// Relative change of the core clock during the sample.
     pub drift: f64,
-    /// The gauge of the core's sibling thread, in ticks: the higher of its readings before and
-    /// behind the sample; `None` where there is no gauge.
+    /// The gauge of the core's sibling thread, in ticks: the higher of the readings before and
+    /// after the sample; `None` if there is no gauge.
     pub gauge: Option<f64>,
 }
 
-/// Takes samples; tests bring one that counts instead of timing.
+/// Takes samples; tests use one that counts instead of timing.
 pub(crate) trait Sampler {
     /// Runs the contender `runs` times.
     fn sample(&mut self, contender: &mut Contender<'_>, runs: u32) -> Result<Sample, Wrong>;
-    /// Time since the sampler was made.
+    /// Time since the sampler was created.
     fn now(&self) -> Duration;
 }
 
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_runs_as_often_as_it_says() {
+    fn a_sample_has_the_given_number_of_runs() {
         let mut count = 0u32;
         let mut contender = Contender::new("count", 8, || {
             count += 1;

@@ -1,4 +1,4 @@
-//! What a measurement gave: samples by contender and round, and what can be said of them.
+//! The result of a measurement: samples by contender and round, and their statistics.
 
 use core::fmt;
 
@@ -12,53 +12,53 @@ use crate::sample::Sample;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     names: Vec<String>,
-    /// By contender, then by round.
+    /// Samples by contender, then by round.
     samples: Vec<Vec<Sample>>,
 }
 
-/// Something that makes the figures doubtful, and what to do about it.
+/// A reason to doubt the figures, and a remedy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
-    /// The core clock moved within samples.
+    /// The core clock changed within samples.
     Drift {
-        /// Median of how far, relative.
+        /// Median of the relative changes.
         share: f64,
     },
-    /// The core was shared with a neighbour: see [`tollgate_calibrate::sibling`].
+    /// The core's sibling thread was busy: see [`tollgate_calibrate::sibling`].
     Shared {
-        /// In this share of the rounds.
+        /// The share of the samples.
         share: f64,
-        /// Whether enough others were left to make the figures of.
+        /// `true` if the figures are made of the other rounds.
         left_out: bool,
     },
-    /// Too few rounds for an interval to mean much.
+    /// Too few rounds for a meaningful interval.
     FewRounds {
-        /// How many there were.
+        /// The number of rounds.
         rounds: usize,
     },
-    /// The thread was not on a core for part of the time.
+    /// The thread was off the core for part of the time.
     Interrupted {
         /// The contender.
         name: String,
-        /// Share of the wall time without CPU.
+        /// The share of the wall time without CPU.
         share: f64,
     },
-    /// Many samples lie far from the others.
+    /// Many samples are far from the median.
     Outliers {
         /// The contender.
         name: String,
-        /// Their share.
+        /// The share of the samples.
         share: f64,
     },
 }
 
-/// The clock may move this much within a sample before it is said.
+/// Maximum relative change of the clock within a sample without a warning.
 const DRIFT: f64 = 0.03;
 
-/// Below this a bootstrap interval covers clearly less than its 95 %.
+/// With fewer rounds a bootstrap interval covers clearly less than its 95 %.
 const FEW_ROUNDS: usize = 10;
 
-/// The share of time off the core, and of outliers, that is said.
+/// Share of time off the core, and of outliers, from which on there is a warning.
 const DOUBTFUL: f64 = 0.1;
 
 impl Series {
@@ -74,8 +74,8 @@ impl Series {
         }
     }
 
-    /// Whether the core was whole in each round, for each of these contenders: beside the lowest
-    /// reading of the series. So a round is as good for one contender as for another.
+    /// Returns for each round whether the core was unshared for all these contenders, relative to
+    /// the lowest reading of the series.
     fn whole(&self, contenders: &[usize]) -> Vec<bool> {
         let readings = self.samples.iter().flatten().filter_map(|s| s.gauge);
         let lowest = readings.min_by(f64::total_cmp);
@@ -96,8 +96,8 @@ impl Series {
         shared.iter().sum::<f64>() / shared.iter().map(|_| 1.0).sum::<f64>().max(1.0)
     }
 
-    /// The rounds that figures of these contenders are made of: those in which the core was whole,
-    /// if they are enough; else all.
+    /// The rounds used for figures of these contenders: those in which the core was unshared,
+    /// if there are enough; else all.
     fn used(&self, contenders: &[usize]) -> impl Iterator<Item = usize> + use<> {
         let whole = self.whole(contenders);
         let all = whole.iter().filter(|&&whole| whole).count() < FEW_ROUNDS;
@@ -107,7 +107,7 @@ impl Series {
             .filter_map(move |(round, whole)| (all || whole).then_some(round))
     }
 
-    /// How many rounds were run.
+    /// The number of rounds.
     pub fn rounds(&self) -> usize {
         self.samples[0].len()
     }
@@ -116,12 +116,12 @@ impl Series {
     ///
     /// # Panics
     ///
-    /// If there is no such contender. So do all methods that take one.
+    /// If there is no such contender.
     pub fn samples(&self, contender: usize) -> &[Sample] {
         &self.samples[contender]
     }
 
-    /// Core cycles per operation; `None` where cycles cannot be told.
+    /// Core cycles per operation; `None` if cycles cannot be measured.
     pub fn cycles(&self, contender: usize) -> Option<Estimate> {
         let samples = &self.samples[contender];
         let cycles: Option<Vec<f64>> =
@@ -129,7 +129,7 @@ impl Series {
         median_estimate(&cycles?)
     }
 
-    /// Time on the wall per operation, in nanoseconds.
+    /// Wall time per operation in nanoseconds.
     ///
     /// # Panics
     ///
@@ -138,7 +138,7 @@ impl Series {
         self.estimate(contender, |s| s.nanos)
     }
 
-    /// CPU time of the thread per operation, in nanoseconds.
+    /// CPU time of the thread per operation in nanoseconds.
     ///
     /// # Panics
     ///
@@ -153,8 +153,8 @@ impl Series {
         median_estimate(&values).expect("a series has a round, and times are finite")
     }
 
-    /// How many times the cost of `below` an operation of `above` costs: the median of the rounds'
-    /// ratios, in core cycles where they are known, else in time.
+    /// The cost of an operation of `above` relative to `below`: the median of the rounds'
+    /// ratios, in core cycles if they are known, else in time.
     ///
     /// # Panics
     ///
@@ -171,7 +171,7 @@ impl Series {
         median_estimate(&ratios).expect("a series has a round, and an operation takes time")
     }
 
-    /// What makes the figures doubtful.
+    /// Reasons to doubt the figures.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let rounds = self.rounds();
@@ -219,7 +219,7 @@ impl fmt::Display for Warning {
         match self {
             Self::Drift { share } => write!(
                 f,
-                "the core clock moved by {:.0} % within samples: let the machine settle, set the \
+                "the core clock changed by {:.0} % within samples: let the machine settle, set the \
                  governor to performance, and run again",
                 100.0 * share
             ),
@@ -238,11 +238,11 @@ impl fmt::Display for Warning {
             ),
             Self::FewRounds { rounds } => write!(
                 f,
-                "only {rounds} rounds: the intervals say too little; measure longer (--seconds)"
+                "only {rounds} rounds, too few for the intervals: measure longer (--seconds)"
             ),
             Self::Interrupted { name, share } => write!(
                 f,
-                "{name} was off the core for {:.0} % of its time: stop what else runs here, or pin \
+                "{name} was off the core for {:.0} % of its time: stop other programs, or pin \
                  this program (taskset -c 1), and run again",
                 100.0 * share
             ),
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_within_rounds() {
-        // Both slow down threefold in the second half; the ratio does not.
+        // Both become three times slower in the second half; the ratio does not change.
         let times = |one: f64| (0..20).map(move |i| sample(if i < 10 { one } else { 3.0 * one }));
         let series = series(vec![times(10.0).collect(), times(25.0).collect()]);
         let ratio = series.ratio(1, 0);
@@ -285,8 +285,8 @@ mod tests {
     }
 
     #[test]
-    fn rounds_of_a_shared_core_are_left_out_if_others_are_enough() {
-        // A neighbour comes for the last rounds: the gauge nearly doubles, and so does a.
+    fn rounds_of_a_shared_core_are_excluded_if_enough_remain() {
+        // The sibling thread is busy in the last rounds: the gauge nearly doubles, and so does a.
         let rounds = |whole: usize, nanos: f64, slower: f64| {
             let one = move |i: usize| match i < whole {
                 true => Sample {
@@ -306,13 +306,13 @@ mod tests {
         assert_eq!((few.nanos(0).point(), few.nanos(0).samples()), (19.0, 30));
         assert_eq!(few.warnings()[0], Warning::Shared { share: 0.9, left_out: false });
 
-        // a round counts for a ratio only if the core was whole for both
+        // a round counts for a ratio only if the core was unshared for both
         let behind: Vec<_> = rounds(18, 20.0, 40.0).into_iter().rev().collect();
         assert_eq!(series(vec![rounds(20, 10.0, 19.0), behind]).ratio(1, 0).samples(), 30);
     }
 
     #[test]
-    fn doubtful_series_say_so_and_what_to_do() {
+    fn doubtful_series_have_warnings_with_a_remedy() {
         let steady: Vec<_> = (0..10).map(|_| sample(10.0)).collect();
         assert_eq!(series(vec![steady.clone()]).warnings(), []);
 

@@ -34,43 +34,43 @@ impl Moments {
         self.count
     }
 
-    /// Student's t: the mean over its standard error. 0 where there are fewer than two samples, or
-    /// where all are zero.
+    /// Student's t: the mean over its standard error. 0 if there are fewer than two samples, or
+    /// all are zero.
     pub(crate) fn t(&self) -> f64 {
         if self.count < 2.0 || self.mean == 0.0 { 0.0 } else { self.mean / self.of_mean().sqrt() }
     }
 }
 
-/// Two classes of samples; whether their means differ.
+/// The test of two classes of samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Welch([Moments; 2]);
 
 impl Welch {
-    /// A sample of one class.
+    /// Adds a sample of one class.
     pub fn push(&mut self, second: bool, x: f64) {
         self.0[usize::from(second)].push(x);
     }
 
-    /// Samples of the class that has fewer.
+    /// Number of samples of the smaller class.
     #[must_use]
     pub fn samples(&self) -> f64 {
         self.0[0].count.min(self.0[1].count)
     }
 
-    /// Samples of both classes.
+    /// Number of samples of both classes.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     pub fn total(&self) -> u64 {
         (self.0[0].count + self.0[1].count) as u64
     }
 
-    /// The mean of a class; 0 without samples.
+    /// The mean of a class; 0 if it has no samples.
     #[must_use]
     pub fn mean(&self, second: bool) -> f64 {
         self.0[usize::from(second)].mean
     }
 
-    /// The first class's mean less the second's.
+    /// The first class's mean minus the second's.
     pub(crate) fn difference(&self) -> f64 {
         self.mean(false) - self.mean(true)
     }
@@ -81,8 +81,8 @@ impl Welch {
         first.of_mean() + second.of_mean()
     }
 
-    /// t: the difference of the means over its standard error. 0 where a class has fewer than two
-    /// samples, or where nothing varies and nothing differs.
+    /// t: the difference of the means over its standard error. 0 if a class has fewer than two
+    /// samples, or if nothing varies and nothing differs.
     #[must_use]
     pub fn t(&self) -> f64 {
         let difference = self.difference();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_tested_is_zero_and_what_never_varies_is_infinite() {
+    fn t_is_zero_without_samples_and_infinite_without_variance() {
         assert_eq!(Welch::default().t(), 0.0);
         assert_eq!(welch(&[1.0], &[2.0, 3.0]).t(), 0.0);
         assert_eq!(welch(&[2.0, 2.0], &[2.0, 2.0]).t(), 0.0);

@@ -1,8 +1,8 @@
 //! Real core cycles without performance counters.
 //!
 //! Virtual machines rarely offer counters, and the time stamp counter does not follow the core's
-//! clock. So a chain of [`CHAIN_CYCLES`] dependent one-cycle additions is timed right before and
-//! right behind the work: the ticks it takes say how long a cycle is, here and now.
+//! clock. So a chain of [`CHAIN_CYCLES`] dependent one-cycle additions is timed directly before and
+//! after the work; its ticks give the current length of a cycle.
 //!
 //! ```
 //! let (sum, elapsed) = tollgate_calibrate::clock::time(|| (0..1000u64).sum::<u64>());
@@ -17,33 +17,33 @@ use std::time::Instant;
 
 use crate::tsc;
 
-/// Core cycles of one chain: long enough that the fences around it are noise (about 40 cycles in
-/// 10 000), short enough that an interrupt rarely hits it.
+/// Core cycles of one chain: long enough to make the fences around it negligible (about 40 cycles
+/// in 10 000), short enough that interrupts are rare.
 pub const CHAIN_CYCLES: u32 = 10_000;
 
-/// Chains per reading of the clock. The shortest counts: an interrupt can only make one longer.
+/// Chains per reading of the clock. The shortest counts, since interrupts only lengthen them.
 const CHAINS: u32 = 4;
 
-/// Additions per turn of the chain's loop; its two loop instructions run beside them.
+/// Additions per iteration of the chain's loop; its two loop instructions run in parallel.
 #[cfg(target_arch = "x86_64")]
 const ADDS_PER_TURN: u32 = 50;
 
-/// What a piece of work took.
+/// Duration of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Elapsed {
-    /// Time on the wall.
+    /// Wall time.
     pub wall: Duration,
-    /// Core cycles; `None` where they cannot be told (no time stamp counter).
+    /// Core cycles; `None` if they cannot be measured (no time stamp counter).
     pub core: Option<CoreTime>,
 }
 
-/// Core cycles of a piece of work, and how far to trust them.
+/// Core cycles of a piece of work, and their uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoreTime {
     /// Core cycles between the two chains. The fences add about 40.
     pub cycles: f64,
-    /// How far the clock before and behind the work differ, relative to their mean; 0 if not.
-    /// Large values mean that the clock moved meanwhile and `cycles` is a guess.
+    /// Difference of the clock before and after the work, relative to their mean.
+    /// A large value means that the clock changed and `cycles` is a rough estimate.
     pub drift: f64,
 }
 
@@ -65,7 +65,7 @@ pub fn time<R>(work: impl FnOnce() -> R) -> (R, Elapsed) {
     (result, Elapsed { wall, core })
 }
 
-/// Ticks of the work, turned into cycles by the chains' ticks before and behind it.
+/// Converts the ticks of the work to cycles by the chains' ticks before and after it.
 fn core_time(before: u64, ticks: u64, behind: u64) -> CoreTime {
     let chains = exact(before + behind);
     CoreTime {
@@ -74,12 +74,12 @@ fn core_time(before: u64, ticks: u64, behind: u64) -> CoreTime {
     }
 }
 
-/// The clock of this core under one busy thread now, in cycles per second: one value for each of
-/// `windows` windows of 20 chains (about 50 µs), sorted, so the median stands in the middle. `None`
-/// where cycles cannot be told; `windows` of 0 counts as 1.
+/// Measures the clock of this core with one busy thread, in cycles per second: one value for each
+/// of `windows` windows of 20 chains (about 50 µs), sorted. `None` if cycles cannot be measured; 0
+/// windows count as 1.
 #[must_use]
 pub fn core_hz(windows: usize) -> Option<Vec<f64>> {
-    chain_ticks()?; // also wakes the clock up
+    chain_ticks()?; // also raises the clock
     let mut hz: Vec<f64> = (0..windows.max(1))
         .map(|_| {
             let start = Instant::now();
@@ -93,7 +93,7 @@ pub fn core_hz(windows: usize) -> Option<Vec<f64>> {
     Some(hz)
 }
 
-/// Ticks of the time stamp counter that one chain takes now, never 0.
+/// Ticks of the time stamp counter for one chain, never 0.
 fn chain_ticks() -> Option<u64> {
     let one = || {
         let first = tsc::ticks()?;
@@ -104,19 +104,19 @@ fn chain_ticks() -> Option<u64> {
     Some(shortest.max(1))
 }
 
-/// A count of ticks as a number; counts below 2^53 (two weeks at 7 GHz) are exact.
+/// Converts a count of ticks; counts below 2^53 (two weeks at 7 GHz) are exact.
 #[allow(clippy::cast_precision_loss, reason = "spans of ticks are far below 2^53")]
 pub(crate) fn exact(ticks: u64) -> f64 {
     ticks as f64
 }
 
-/// Executes the chain: `CHAIN_CYCLES` additions, each needing the one before.
+/// Executes the chain: `CHAIN_CYCLES` dependent additions.
 #[cfg(target_arch = "x86_64")]
 fn chain() {
     const {
-        assert!(CHAIN_CYCLES.is_multiple_of(ADDS_PER_TURN), "the chain is whole turns");
+        assert!(CHAIN_CYCLES.is_multiple_of(ADDS_PER_TURN), "the chain has whole iterations");
     };
-    // SAFETY: additions in a loop on three registers that are declared; no memory, no stack. The
+    // SAFETY: additions in a loop on three declared registers; no memory, no stack. The
     // addend is a register: some cores fold additions of small constants at no cost in cycles.
     unsafe {
         core::arch::asm!(
@@ -134,7 +134,7 @@ fn chain() {
     }
 }
 
-/// Nothing to time elsewhere: without a time stamp counter the chain's length says nothing.
+/// Does nothing on other architectures, which have no time stamp counter.
 #[cfg(not(target_arch = "x86_64"))]
 fn chain() {}
 
@@ -157,19 +157,19 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn the_chain_measures_itself() {
-        // The shortest of many: whatever else runs here can only lengthen a window. Real cores give
-        // 10 040 or so; the bounds leave room for a clock that moves, not for a wrong count.
+        // The shortest of many, since other load only lengthens a window. Real cores give
+        // about 10 040; the bounds allow for a changing clock, not for a wrong count.
         let cycles = (0..200).map(|_| time(chain).1.core.unwrap().cycles);
         let shortest = cycles.min_by(f64::total_cmp).unwrap();
         if tollgate_cpu::memcheck::running_on_valgrind() {
-            return; // cycles mean nothing there
+            return; // cycles cannot be measured there
         }
         assert!((5_000.0..20_000.0).contains(&shortest), "{shortest} cycles for a chain of 10 000");
     }
 
     #[test]
     #[cfg(target_arch = "x86_64")]
-    fn the_clock_is_a_clock() {
+    fn the_clock_is_plausible() {
         let windows = core_hz(9).unwrap();
         assert_eq!(windows.len(), 9);
         assert!(windows.is_sorted() && windows.iter().all(|hz| hz.is_finite() && *hz > 0.0));

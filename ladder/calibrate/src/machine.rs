@@ -1,19 +1,19 @@
-//! What this machine says about itself: processor, cores, kernel, hypervisor.
+//! Facts of this machine: processor, cores, kernel, hypervisor.
 
 use std::fs;
 
-/// Plain facts of this machine; `None` is "not told here".
+/// Facts of this machine; `None` if unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
     /// The processor's name, `AMD EPYC 9B45 128-Core Processor`.
     pub model_name: Option<String>,
     /// The processor's maker, `AuthenticAMD`.
     pub vendor: Option<String>,
-    /// The processor's family, as its maker counts.
+    /// The processor's family number.
     pub family: Option<u32>,
-    /// The processor's model within the family.
+    /// The processor's model number within the family.
     pub model: Option<u32>,
-    /// Whether a hypervisor says that it stands in between.
+    /// Whether a hypervisor reports itself.
     pub virtualised: Option<bool>,
     /// Logical cores of the machine, whether or not this process may use them all.
     pub logical_cores: Option<u32>,
@@ -22,7 +22,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Asks this machine (`/proc`; elsewhere than on Linux only the cores are known).
+    /// Reads the facts from `/proc`; on other systems than Linux only the cores are known.
     #[must_use]
     pub fn this() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -36,7 +36,7 @@ impl Machine {
         machine
     }
 
-    /// Reads the text of `/proc/cpuinfo`.
+    /// Parses the text of `/proc/cpuinfo`.
     fn from_cpuinfo(text: &str) -> Self {
         let values = |key: &'static str| {
             text.lines().filter_map(move |line| {
@@ -51,7 +51,7 @@ impl Machine {
             vendor: first("vendor_id").map(str::to_owned),
             family: first("cpu family").and_then(|value| value.parse().ok()),
             model: first("model").and_then(|value| value.parse().ok()),
-            // CPUID leaf 1, ecx bit 31, which real processors keep at 0; Linux spells it out.
+            // CPUID leaf 1, ecx bit 31, which is 0 without a hypervisor.
             virtualised: first("flags")
                 .map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
             logical_cores: u32::try_from(cores).ok().filter(|cores| *cores > 0),
@@ -97,7 +97,7 @@ flags\t\t: fpu hypervisor avx512ifma
     }
 
     #[test]
-    fn what_is_not_told_is_unknown() {
+    fn missing_facts_are_unknown() {
         assert_eq!(Machine::from_cpuinfo(""), Machine::default());
         // As on ARM, where Linux names neither model nor flags.
         let arm = "processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd\n";

@@ -1,16 +1,16 @@
-//! Calibration probes: how many of an instruction this core finishes per cycle.
+//! Calibration probes: rates and latencies of instructions on this core.
 //!
-//! Each probe repeats a short pattern of instructions whose count is known and divides it by core
-//! cycles ([`crate::clock`]). The result is the raw material of a machine file: figures of *this*
-//! core, to stand beside what manuals say.
+//! Each probe repeats a short pattern of instructions and divides their number by core
+//! cycles ([`crate::clock`]). The results go into a machine file: figures of *this*
+//! core, for comparison with manuals.
 
 use core::time::Duration;
 
 use crate::clock;
 use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
 
-/// Measured rates of this core, each the best that two batches of windows reached. `None`: the
-/// instruction is missing or vetoed, or cycles cannot be told here.
+/// Measured rates of this core, each the best that two batches of windows reached. `None` if the
+/// instruction is missing or disabled, or cycles cannot be measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
     /// VPMADD52 on 512-bit registers per cycle: 12 low and 12 high halves in turn, on 24
@@ -19,27 +19,28 @@ pub struct Rates {
     /// Products of a row of vectors per cycle: VPMULUDQ on 256-bit registers, each added by VPADDQ
     /// to one of 12 accumulators, register operands only.
     pub vpmuludq_vpaddq_ymm_per_cycle: Option<f64>,
-    /// MULX with register operands per cycle, 16 in a row, none waiting for another.
+    /// MULX with register operands per cycle, 16 independent ones in a row.
     pub mulx_per_cycle: Option<f64>,
     /// Products of a row as in Montgomery multiplication: MULX from memory, its halves added by
     /// ADCX and by ADOX to nine accumulators, eight products per row.
     pub mulx_adcx_adox_per_cycle: Option<f64>,
-    /// Loads of 64 bits from the first cache per cycle, into registers in turn.
+    /// Loads of 64 bits from the L1 cache per cycle.
     pub loads_per_cycle: Option<f64>,
-    /// Loads of 512 bits from the first cache per cycle.
+    /// Loads of 512 bits from the L1 cache per cycle.
     pub loads_zmm_per_cycle: Option<f64>,
-    /// Cycles from MULX to a MULX of its low half.
+    /// Latency in cycles from MULX to a MULX of its low half.
     pub mulx_latency_cycles: Option<f64>,
-    /// Cycles from VPMADD52 on 512-bit registers to one that adds to it.
+    /// Latency in cycles from VPMADD52 on 512-bit registers to one that adds to its result.
     pub vpmadd52_latency_cycles: Option<f64>,
-    /// Products of the same row without these instructions: MUL from memory and two ADD/ADC pairs.
+    /// The same row without these instructions: MUL from memory and two ADD/ADC pairs.
     pub mul_adc_per_cycle: Option<f64>,
-    /// The clock of the core under this load, in cycles per second.
+    /// The core clock under this load in cycles per second.
     pub core_clock_hz: Option<f64>,
 }
 
 impl Rates {
-    /// Runs all probes by turns, 0.4 s or more: up to 2 s where a best rate is not reached twice.
+    /// Runs all probes in turn for at least 0.4 s, and up to 2 s if a best rate is not reached
+    /// twice.
     #[must_use]
     pub fn measure() -> Self {
         let mut best = PROBES.map(|_| Best::default());
@@ -70,7 +71,7 @@ impl Rates {
         }
     }
 
-    /// Every rate under its name, for a machine file; the unit ends the name.
+    /// Every rate with its name in a machine file, which ends with the unit.
     #[must_use]
     pub fn named(&self) -> [(&'static str, Option<f64>); 10] {
         [
@@ -88,7 +89,7 @@ impl Rates {
     }
 }
 
-/// Each gives the rate of one batch of windows.
+/// Each returns the rate of one batch of windows.
 const PROBES: [fn() -> Option<f64>; 9] = [
     || HaveIfma::check().and_then(vpmadd52_zmm),
     || HaveAvx2::check().and_then(vpmuludq_vpaddq_ymm),
@@ -101,24 +102,24 @@ const PROBES: [fn() -> Option<f64>; 9] = [
     mul_adc,
 ];
 
-/// Windows per batch, and which of them counts, from the slowest: with a neighbour at work most are
-/// slower than the core can do, and a clock that moves makes the last ones look faster.
+/// Windows per batch, and the rank of the one that counts, from the slowest. With other load on the
+/// core most windows are too slow, and a changing clock makes the last ones look too fast.
 const WINDOWS: usize = 31;
 const FAST: usize = 9 * WINDOWS / 10;
 
 /// Products per row of the row probes.
 const ROW: usize = 8;
 
-/// Rounds of all probes, and the pause between two of them. A neighbour on the same core (another
-/// hyperthread, another virtual machine) slows what multiplies and adds at once by a quarter, for
-/// a tenth of a second or a whole one, and MULX alone not at all: so the batches of a probe lie far
-/// apart, and there are more of them until each rate is settled.
+/// Rounds of all probes, and the pause between two rounds. Other load on the same core (another
+/// hyperthread, another virtual machine) slows down mixed multiplications and additions by a
+/// quarter, for 0.1 s to 1 s, and MULX alone not at all. So the batches of a probe are far apart,
+/// and more follow until each rate is settled.
 const ROUNDS_MIN: usize = 6;
 const ROUNDS_MAX: usize = 24;
 const PAUSE: Duration = Duration::from_millis(60);
 
-/// The best rate so far and the second best, which counts: a limit is what the core can do when it
-/// is left alone, but a clock that moves makes a batch look faster, too.
+/// The best rate so far and the second best, which counts: the limit of the core is its rate when
+/// it is not shared, but a changing clock makes a batch look too fast.
 #[derive(Clone, Copy, Debug, Default)]
 struct Best {
     first: Option<f64>,
@@ -133,15 +134,15 @@ impl Best {
         self.first = Some(self.first.map_or(rate, |first| first.max(rate)));
     }
 
-    /// Whether both are within 1 %. A probe that cannot run has nothing to settle.
+    /// Returns `true` if both are within 1 %, or the probe cannot run.
     fn is_settled(&self) -> bool {
         self.first.is_none_or(|first| self.second.is_some_and(|second| second > 0.99 * first))
     }
 }
 
-/// Instructions per cycle of `window`, which executes `count`: a fast one of a batch of windows.
+/// Instructions per cycle of `window`, which executes `count`, in a fast window of a batch.
 fn rate(count: u32, mut window: impl FnMut()) -> Option<f64> {
-    window(); // warm: code fetched, vector units powered up
+    window(); // warms up code and vector units
     let mut rates = (0..WINDOWS)
         .map(|_| clock::time(&mut window).1.core.map(|core| f64::from(count) / core.cycles))
         .collect::<Option<Vec<f64>>>()?;
@@ -164,7 +165,7 @@ use elsewhere::{
     vpmuludq_vpaddq_ymm,
 };
 
-/// No probes yet for other architectures; cycles cannot be told there anyway.
+/// Other architectures have no probes, since cycles cannot be measured there.
 #[cfg(not(target_arch = "x86_64"))]
 mod elsewhere {
     use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
@@ -211,15 +212,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_counts_once_another_came_close_to_it() {
+    fn a_rate_is_settled_if_another_is_close() {
         let mut best = Best::default();
-        assert!(best.is_settled()); // no processor has all
+        assert!(best.is_settled()); // an instruction that is missing
         for (rate, second, settled) in [
             (0.770, None, false),
-            (0.773, Some(0.770), true), // a neighbour
+            (0.773, Some(0.770), true), // other load
             (0.950, Some(0.773), false),
             (0.940, Some(0.940), false),
-            (1.100, Some(0.950), false), // a clock that moved
+            (1.100, Some(0.950), false), // a changed clock
             (0.700, Some(0.950), false),
         ] {
             best.take(Some(rate));
@@ -230,9 +231,9 @@ mod tests {
     }
 
     #[test]
-    fn every_probe_that_can_run_gives_a_believable_rate() {
+    fn every_available_probe_gives_a_plausible_rate() {
         if tollgate_cpu::memcheck::running_on_valgrind() {
-            return; // cycles mean nothing there
+            return; // cycles cannot be measured there
         }
         let rates = Rates::measure();
         let have = |proof: bool| proof && cfg!(target_arch = "x86_64");
@@ -242,9 +243,9 @@ mod tests {
         assert_eq!(rates.mulx_adcx_adox_per_cycle.is_some(), HaveAdxBmi2::check().is_some());
         assert_eq!(rates.mul_adc_per_cycle.is_some(), have(true));
         for (name, rate) in rates.named() {
-            let believable = if name.ends_with("_hz") { 1e8..1e10 } else { 0.01..12.0 };
+            let plausible = if name.ends_with("_hz") { 1e8..1e10 } else { 0.01..12.0 };
             if let Some(rate) = rate {
-                assert!(believable.contains(&rate), "{name} = {rate}");
+                assert!(plausible.contains(&rate), "{name} = {rate}");
             }
         }
     }

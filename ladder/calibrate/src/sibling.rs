@@ -1,35 +1,35 @@
-//! Whether the sibling thread of this core runs: a gauge of how many instructions the core holds in
-//! flight.
+//! Detects whether the sibling thread of this core is busy, by the number of instructions that the
+//! core holds in flight.
 //!
 //! A core with two hardware threads splits its window of instructions in halves while both run. On
-//! a shared machine the other thread may be another tenant's, and no load average tells of it. Code
-//! that lives on the window (long chains of multiplications, side by side) then takes up to half as
-//! long again; a figure from such a minute is one of the neighbour too.
+//! a shared machine the other thread may belong to another tenant, and no load average shows it.
+//! Code that needs a large window (long independent chains of multiplications) then takes up to 50
+//! % longer, so its figures depend on the other load.
 //!
-//! The gauge runs blocks of 160 instructions. Each begins with a chain of 16 multiplications
-//! that takes 48 to 64 cycles and needs nothing of the block before, and ends with instructions
-//! that do nothing. A whole window holds the next blocks' chains as well, and overlaps them; half a
-//! window holds one and a bit.
+//! The gauge runs blocks of 160 instructions. Each begins with a chain of 16 multiplications that
+//! takes 48 to 64 cycles and does not depend on the block before, and ends with no-ops. A whole
+//! window also holds the chains of the next blocks and overlaps them; half a window holds little
+//! more than one.
 
 use crate::tsc;
 
-/// Instructions of a block: less than half a window holds two of them, on cores from 2015 on.
+/// Instructions of a block: on cores from 2015 on, half a window holds fewer than two blocks.
 #[cfg(target_arch = "x86_64")]
 const BLOCK: u32 = 160;
 
-/// Blocks of a reading: about a microsecond, so that it can stand beside each sample.
+/// Blocks of a reading: about a microsecond, short enough for a reading with each sample.
 #[cfg(target_arch = "x86_64")]
 const BLOCKS: u32 = 100;
 
-/// A reading this many times the lowest one was taken on a core that is shared. A Zen 5 core takes
-/// 24 cycles for a block while it is whole and 41 while it is not; the clock itself moves by less.
+/// Ratio to the lowest reading from which on the core counts as shared. A Zen 5 core takes
+/// 24 cycles for a block if it is not shared, and 41 if it is; the clock changes by less.
 pub const SHARED_FROM: f64 = 1.3;
 
-/// Ticks of the time stamp counter for a fixed number of blocks, now. Only readings of one process
-/// can be compared: see [`SHARED_FROM`]. `None` where there is no such counter.
+/// Ticks of the time stamp counter for a fixed number of blocks. Only readings of one process
+/// are comparable: see [`SHARED_FROM`]. `None` if there is no such counter.
 #[must_use]
 pub fn gauge() -> Option<u64> {
-    // the first pass brings the code in
+    // the first pass loads the code
     blocks();
     let first = tsc::ticks()?;
     blocks();
@@ -40,9 +40,9 @@ pub fn gauge() -> Option<u64> {
 #[cfg(target_arch = "x86_64")]
 fn blocks() {
     const {
-        assert!(BLOCK == 1 + 16 + 141 + 2, "as the block below");
+        assert!(BLOCK == 1 + 16 + 141 + 2, "the number of instructions below");
     };
-    // SAFETY: moves, multiplications of floats and a counter on three registers that are declared;
+    // SAFETY: moves, multiplications of floats and a counter on three declared registers;
     // no memory, no stack.
     unsafe {
         core::arch::asm!(
@@ -64,7 +64,7 @@ fn blocks() {
     }
 }
 
-/// Nothing to gauge elsewhere.
+/// Does nothing on other architectures.
 #[cfg(not(target_arch = "x86_64"))]
 fn blocks() {}
 
@@ -77,13 +77,13 @@ mod tests {
     use crate::clock;
 
     #[test]
-    fn a_block_takes_what_its_instructions_may_take() {
+    fn the_time_of_a_block_is_plausible() {
         if tollgate_cpu::memcheck::running_on_valgrind() {
-            return; // cycles mean nothing there
+            return; // cycles cannot be measured there
         }
-        // The shortest of many. No core finishes more than 12 instructions a cycle; where blocks do
-        // not overlap at all, one takes its chain (16 multiplications of at most 6 cycles) and the
-        // instructions behind it, two a cycle at least.
+        // The shortest of many. No core retires more than 12 instructions a cycle; if blocks do
+        // not overlap at all, a block takes its chain (16 multiplications of at most 6 cycles) and
+        // the other instructions, at least two a cycle.
         let cycles = (0..200).map(|_| clock::time(blocks).1.core.unwrap().cycles);
         let block = cycles.min_by(f64::total_cmp).unwrap() / f64::from(BLOCKS);
         assert!((160.0 / 12.0..16.0 * 6.0 + 80.0).contains(&block), "{block} cycles for a block");

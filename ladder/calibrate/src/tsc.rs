@@ -1,10 +1,10 @@
-//! The time stamp counter, read where it was asked.
+//! Ordered reads of the time stamp counter.
 //!
-//! A tick of this counter is *not* a core cycle: it runs at one fixed rate, whatever the core does.
-//! Use it as a ruler and turn lengths into core cycles with [`crate::clock`].
+//! A tick of this counter is *not* a core cycle: it runs at a fixed rate, regardless of the core.
+//! Convert ticks to core cycles with [`crate::clock`].
 
-/// The time stamp counter now: after everything before the call, before everything behind it.
-/// `None` where there is none that can be read (other architectures).
+/// Reads the time stamp counter after all instructions before the call and before all after it.
+/// `None` if there is no readable counter (other architectures).
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[must_use]
@@ -12,7 +12,7 @@ pub fn ticks() -> Option<u64> {
     let (low, high): (u64, u64);
     // SAFETY: LFENCE and RDTSC exist on every x86-64 processor; RDTSC writes rax and rdx, declared
     // as outputs, with their upper halves zero. Nothing else changes. Without `nomem` the compiler
-    // keeps memory accesses on their side of the reading.
+    // does not move memory accesses across the read.
     unsafe {
         core::arch::asm!(
             "lfence",
@@ -26,7 +26,7 @@ pub fn ticks() -> Option<u64> {
     Some(high << 32 | low)
 }
 
-/// No such counter elsewhere.
+/// Other architectures have no such counter.
 #[cfg(not(target_arch = "x86_64"))]
 #[must_use]
 pub fn ticks() -> Option<u64> {
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn time_does_not_run_backwards() {
-        // One thread may move between cores; the counters of all cores agree since about 2008.
+        // A thread may move between cores; since about 2008 the counters of all cores agree.
         let readings: Vec<_> = (0..1000).map(|_| ticks()).collect();
         assert!(readings.is_sorted());
         assert!(readings.first() < readings.last());

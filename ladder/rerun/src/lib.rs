@@ -1,7 +1,7 @@
-//! For tests: run one test of this test program again, alone or under valgrind's memcheck.
+//! For tests: runs one test of this test program again, alone or under valgrind's memcheck.
 //!
-//! A constant-time test is one function that plays both parts: outside valgrind it starts itself
-//! again, inside it marks secrets, runs the operation and counts errors.
+//! A constant-time test is one function with two roles: outside valgrind it runs itself
+//! again under valgrind; there it marks secrets, runs the operation and counts errors.
 //!
 //! ```no_run
 //! # fn operation(_: &[u8]) {}
@@ -26,12 +26,12 @@ use std::process::Command;
 
 use tollgate_cpu::memcheck;
 
-/// Test `name` passes if `operation`, run under memcheck, lets no secret decide a branch or an
-/// address. The operation marks its secrets itself ([`memcheck::mark_secret`]).
+/// Runs `operation` of test `name` under memcheck and passes if no branch and no address depends on
+/// a secret. The operation marks its secrets itself ([`memcheck::mark_secret`]).
 ///
 /// # Panics
 ///
-/// A secret decides; or as [`under_memcheck`].
+/// A branch or an address depends on a secret; or as [`under_memcheck`].
 #[track_caller]
 pub fn constant_time(name: &str, operation: impl FnOnce()) {
     if !memcheck::running_on_valgrind() {
@@ -40,17 +40,14 @@ pub fn constant_time(name: &str, operation: impl FnOnce()) {
     let before = memcheck::count_errors();
     operation();
     let found = memcheck::count_errors() - before;
-    assert!(
-        found == 0,
-        "a secret decides a branch or an address: valgrind's report above says where"
-    );
+    assert!(found == 0, "a branch or an address depends on a secret: see valgrind's report above");
 }
 
-/// Runs test `name` (its full path within the program, `tests::constant_time`) of the running test
-/// program under memcheck, this process's environment included, and passes if it passes there.
+/// Runs test `name` (its full path within the program, such as `tests::constant_time`) of this test
+/// program under memcheck, with this process's environment, and passes if it passes there.
 ///
-/// Without valgrind it says on standard error that nothing was checked; with `CI=true` in the
-/// environment it fails instead, so that the check cannot vanish unseen.
+/// Without valgrind it prints on standard error that nothing was checked; with `CI=true` in the
+/// environment it fails instead, so that the check cannot be skipped unnoticed.
 ///
 /// # Panics
 ///
@@ -70,7 +67,7 @@ pub fn under_memcheck(name: &str) {
             let ci = env::var_os("CI").is_some_and(|value| value == "true");
             assert!(
                 !ci,
-                "{name}: valgrind is missing, and CI=true wants this check: install valgrind"
+                "{name}: valgrind is missing and CI=true requires this check: install valgrind"
             );
             say(&format!("{name}: NOT CHECKED, valgrind is missing: install valgrind"));
             return;
@@ -83,15 +80,15 @@ pub fn under_memcheck(name: &str) {
     assert!(said.contains("1 passed"), "{name}: no test of this program has that name:\n{said}");
 }
 
-/// Set where a test runs alone, to its name.
+/// Set to the test's name in the process where it runs alone.
 const ALONE: &str = "TOLLGATE_TEST_ALONE";
 
-/// Runs `test`, whose full path within the program is `name`, in a process of its own: it forks, or
-/// counts what the whole process has. No other test runs there.
+/// Runs `test`, whose full path within the program is `name`, in a separate process, because it
+/// forks or counts resources of the process. No other test runs there.
 ///
 /// # Panics
 ///
-/// The test fails there (what it said is in the message), no test has this name, or the program
+/// The test fails there (its output is in the message), no test has this name, or the program
 /// cannot be started.
 #[track_caller]
 pub fn alone(name: &str, test: impl FnOnce()) {
@@ -106,14 +103,14 @@ pub fn alone(name: &str, test: impl FnOnce()) {
     let output = outcome.expect("this program can be started again");
     let said = String::from_utf8_lossy(&output.stdout);
     let reported = String::from_utf8_lossy(&output.stderr);
-    // A name that no test has would end well too.
+    // A name without a test would succeed too.
     let is_good = output.status.success() && said.contains("test result: ok. 1 passed");
     assert!(is_good, "{name} fails alone:\n{said}\n{reported}");
 }
 
-/// Past the test harness's capture of standard error: a skipped check must be seen.
+/// Prints past the test harness's capture of standard error, so that a skipped check is visible.
 fn say(line: &str) {
     use std::io::Write as _;
-    // Nobody is left to tell if standard error is gone.
+    // An error of standard error cannot be reported.
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,4 +1,5 @@
-//! The constant-time check can fail: memcheck sees a branch and an index that depend on a secret.
+//! The constant-time check can fail: memcheck reports a branch and an index that depend on a
+//! secret.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use core::hint::black_box;
@@ -6,14 +7,14 @@ use core::hint::black_box;
 use tollgate_cpu::{features, memcheck};
 use tollgate_rerun as rerun;
 
-/// Errors that memcheck reports while `work` runs.
+/// Number of errors that memcheck reports while `work` runs.
 fn errors(work: impl FnOnce()) -> u64 {
     let before = memcheck::count_errors();
     work();
     memcheck::count_errors() - before
 }
 
-/// Thirty-two bytes that the compiler does not know.
+/// Thirty-two bytes unknown to the compiler.
 fn secret() -> Vec<u8> {
     black_box((0..32).collect())
 }
@@ -43,7 +44,7 @@ fn a_branch_on_a_secret_is_reported() {
     assert_eq!(errors(|| assert!(black_box(leaky_equal(&x, &y)))), 0, "nothing is secret yet");
     memcheck::mark_secret(&x);
     let mut equal = false;
-    assert!(errors(|| equal = leaky_equal(&x, &y)) > 0, "the leak was not seen");
+    assert!(errors(|| equal = leaky_equal(&x, &y)) > 0, "the leak was not reported");
     memcheck::declassify(&x);
     assert_eq!(errors(|| assert!(leaky_equal(&x, &y))), 0, "declassified, and still reported");
 }
@@ -57,7 +58,7 @@ fn an_index_by_a_secret_is_reported() {
     let index = black_box(vec![5u64]);
     memcheck::mark_secret_words(&index);
     let mut found = 0;
-    // A mask instead of the bounds check: the address alone must give it away.
+    // A mask instead of the bounds check, so that only the address depends on the secret.
     assert!(errors(|| found = table[usize::try_from(index[0] & 7).unwrap()]) > 0);
     memcheck::declassify_words(&index);
     memcheck::declassify_words(core::slice::from_ref(&found));
@@ -77,9 +78,9 @@ fn arithmetic_on_a_secret_is_not_reported() {
     assert_eq!(difference, [0]);
 }
 
-/// Valgrind hides ADX and yet translates it; otherwise the MULX kernels could not be watched.
+/// Valgrind hides ADX but translates it; otherwise the MULX kernels could not be checked.
 #[test]
-fn mulx_kernels_can_be_watched() {
+fn mulx_kernels_can_be_checked() {
     if !memcheck::running_on_valgrind() {
         if features::present().contains(&tollgate_cpu::Feature::Adx) {
             rerun::under_memcheck("mulx_kernels_can_be_watched");
@@ -96,7 +97,7 @@ fn mulx_kernels_can_be_watched() {
 }
 
 #[test]
-fn outside_valgrind_nothing_happens() {
+fn outside_valgrind_marks_have_no_effect() {
     if memcheck::running_on_valgrind() {
         return; // the whole program may be run there
     }

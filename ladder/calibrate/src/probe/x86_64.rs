@@ -1,4 +1,4 @@
-//! The patterns of instructions, each in a loop of known length.
+//! The instruction patterns of the probes, each in a loop of known length.
 
 use core::arch::asm;
 use core::arch::x86_64::{
@@ -10,13 +10,13 @@ use core::hint::black_box;
 use super::{ROW, rate};
 use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
 
-/// Turns of the vector probes' loop per window.
+/// Iterations of the vector probes' loop per window.
 const TURNS: u32 = 2_000;
 /// Rows or groups of scalar instructions per window.
 const ROWS: u32 = 2_000;
 
-/// Accumulators of the vector probe: latency 4 at 2 per cycle needs 8; 12 of each kind leave
-/// room, and 24 with two operands fit into 32 registers.
+/// Accumulators of the vector probe: latency 4 at 2 per cycle needs 8; 12 of each kind leave some
+/// reserve, and 24 with two operands fit into 32 registers.
 const ACCUMULATORS: usize = 12;
 
 pub(super) fn vpmadd52_zmm(_proof: HaveIfma) -> Option<f64> {
@@ -42,7 +42,7 @@ fn vpmadd52_turns(x: i64) {
     black_box((low, high));
 }
 
-/// Links of a chain per turn of its loop.
+/// Links of a chain per iteration of its loop.
 const LINKS: u32 = 16;
 
 pub(super) fn vpmadd52_chain(_proof: HaveIfma) -> Option<f64> {
@@ -63,7 +63,7 @@ fn vpmadd52_links(x: i64) {
     black_box(sum);
 }
 
-/// Two registers of 512 bits, each in a cache line of its own.
+/// Two values of 512 bits, each in its own cache line.
 #[repr(align(64))]
 struct Lines([u64; 16]);
 
@@ -155,7 +155,7 @@ pub(super) fn vpmuludq_vpaddq_ymm(_proof: HaveAvx2) -> Option<f64> {
     })
 }
 
-/// An accumulator is a factor too: products of what does not change would leave the loop.
+/// An accumulator is also a factor; the compiler would hoist constant products out of the loop.
 #[target_feature(enable = "avx2")]
 fn vpmuludq_turns(x: i64) {
     let x = _mm256_set1_epi64x(x);
@@ -199,7 +199,7 @@ pub(super) fn mulx_adcx_adox(_proof: HaveAdxBmi2) -> Option<f64> {
         unsafe {
             asm!(
                 "2:",
-                ".rept 8", // one branch in eight rows: a lone short loop runs slower at times
+                ".rept 8", // one branch per eight rows: a short loop is sometimes slower
                 "xor eax, eax", // both carry chains start empty
                 "mulx rcx, rax, [{x}]",
                 "adcx {z0}, rax",
