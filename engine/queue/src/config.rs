@@ -17,7 +17,7 @@ pub struct Config {
     pub linger_us_max: u32,
     /// Number of worker threads. They run callbacks and futures, and lead batches while more than
     /// one request waits. If more threads wait than there are units, one worker per unit raises
-    /// throughput by a fifth at RSA-2048 (METHODOLOGY.md, "The engine's queue") and costs a single
+    /// throughput by a fifth at RSA-2048 (docs/experiments.md) and costs a single
     /// caller nothing. Default 0, since a library starts no threads unasked; started on first use.
     pub workers: usize,
     /// Listener for events.

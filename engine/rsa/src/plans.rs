@@ -49,11 +49,11 @@ const IFMA_AGAINST_BLOCKS: [Row; 8] = [
     row(Public, 4096, None, 5.98),
 ];
 
-/// Lanes of IFMA against limbs (MULX), on a Zen 5 core, by METHODOLOGY.md: for keys above 4096
-/// bits, and if lane blocks are vetoed.
+/// Lanes of IFMA against limbs (MULX), on a Zen 5 core (docs/experiments.md): for keys above
+/// 4096 bits, and if lane blocks are vetoed.
 const IFMA_AGAINST_LIMBS: [Row; 2] = [row(Private, 8192, None, 1.3), row(Public, 8192, None, 1.3)];
 
-/// Lanes of AVX2 against limbs (MULX), on a Zen 5 core with IFMA vetoed, by METHODOLOGY.md.
+/// Lanes of AVX2 against limbs (MULX), on a Zen 5 core with IFMA vetoed (docs/experiments.md).
 const AVX2_AGAINST_LIMBS: [Row; 3] =
     [row(Private, 1024, None, 6.3), row(Private, 8192, None, 5.1), row(Public, 8192, None, 5.1)];
 

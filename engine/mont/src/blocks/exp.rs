@@ -175,7 +175,7 @@ fn load_exponent(rows: &mut [Row], first: usize, lanes: usize, e: &[u64], bits: 
 
 /// z := z^{2^squares} * table[index] / R^{2^squares} in each set, a call for each product. The
 /// reading does not wait for the squares, so it stands before them: where two sets go by turns it
-/// costs more in parts (METHODOLOGY).
+/// costs more in parts (docs/experiments.md).
 pub(crate) fn windows(
     kernel: impl WindowKernel,
     sets: &mut [Set<'_>],
