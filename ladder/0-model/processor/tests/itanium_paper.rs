@@ -32,9 +32,9 @@ fn table_5_comes_out_with_these_integers_errors_and_limits() {
     }
 }
 
-/// Cycles and error against the paper, as they were worked out by hand.
+/// Cycles and error against the paper, computed by hand.
 #[test]
-fn each_assumption_carries_what_was_worked_out_by_hand() {
+fn each_assumption_has_the_effect_computed_by_hand() {
     let expected = [
         ("itanium/amm?bits=512&limit=multiplier", 132.0, -46.1),
         ("itanium/amm?bits=1024&port_operations_per_product=2", 744.0, -39.0),
@@ -81,7 +81,7 @@ fn the_measured_rate_needs_crt_and_its_products_are_46_percent() {
     assert_eq!((share * 100.0).round(), 46.0);
 }
 
-/// The estimate's 130 are the products of a plain binary exponentiation and nothing else.
+/// The estimated 130 operations are the products of a binary exponentiation alone.
 #[test]
 fn the_estimated_rate_is_products_only() {
     let sparc = PRIVATE[1];
@@ -92,7 +92,7 @@ fn the_estimated_rate_is_products_only() {
     assert!((0.95..1.05).contains(&sparc.kernel_share()), "{}", sparc.kernel_share());
 }
 
-/// So the ratio of table 1 compares methods too; the paper's "nearly 10x" is that of the kernels.
+/// The ratio of table 1 also compares methods; the paper's "nearly 10x" is that of the kernels.
 #[test]
 fn nearly_ten_times_is_the_kernels_ratio() {
     let [itanium, sparc] = PRIVATE;
@@ -120,7 +120,7 @@ fn of<'a>(records: &'a [Record], subject: &str, quantity: &str) -> Vec<&'a Recor
 }
 
 #[test]
-fn predicted_and_published_stand_side_by_side_and_say_what_they_rest_on() {
+fn predicted_and_published_records_have_their_sources() {
     let all = records(Timestamp::UNIX_EPOCH);
     // and the rate that is expected at 800 MHz
     assert_eq!(all.len(), 2 * PRODUCTS.len() + 2 * PRIVATE.len() + 1);

@@ -1,4 +1,4 @@
-//! Machine files: what is read, what is refused, and what holds for everything that is read.
+//! Machine files: valid ones, refused ones, and properties of all valid ones.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ port_operations = { unknown = true }
 "#;
 
 #[test]
-fn a_file_comes_back_as_it_was() {
+fn a_file_is_written_as_it_was_read() {
     let machine = Machine::from_toml(FILE).unwrap();
     assert_eq!(machine.rates[&Limit::Mulx].cycles(3.0), Some(3.0));
     assert_eq!(machine.rates[&Limit::Multiplier].cycles(3.0), Some(18.0));
@@ -39,7 +39,7 @@ fn a_file_comes_back_as_it_was() {
 }
 
 #[test]
-fn a_routine_says_for_which_sizes_it_holds() {
+fn a_routine_is_limited_to_its_sizes() {
     let machine = Machine::from_toml(FILE).unwrap();
     assert_eq!(machine.product(512).unwrap().bound.cycles.get(), 2.0 * 16.0 * 16.0 * 6.0);
     assert_eq!(machine.product(33).unwrap().bound.cycles.get(), 2.0 * 2.0 * 2.0 * 6.0);
@@ -48,7 +48,7 @@ fn a_routine_says_for_which_sizes_it_holds() {
 }
 
 #[test]
-fn what_is_no_rate_is_refused_in_one_line() {
+fn invalid_rates_are_refused_in_one_line() {
     let known = r#"{ per_cycle = 1, mark = "stated", source = "a guide, table 7" }"#;
     assert!(FILE.contains(known));
     for (bad, why) in [
@@ -81,7 +81,7 @@ fn what_is_no_rate_is_refused_in_one_line() {
 }
 
 #[test]
-fn what_is_no_use_is_refused_in_one_line() {
+fn invalid_uses_are_refused_in_one_line() {
     let known = r#"{ per_product = 1, source = "counted" }"#;
     assert!(FILE.contains(known));
     for (bad, why) in [
@@ -156,7 +156,7 @@ fn a_host_is_a_machine_file_and_its_best_form_counts() {
     assert!(host::records("host", &nothing, &machine, &[512], Timestamp::UNIX_EPOCH).is_empty());
 }
 
-/// Any number that a file may hold, the ends of the range too.
+/// Any valid number, including the ends of the range.
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![Just(1e-3), Just(1e3), 0.01..100.0, (-3.0..3.0).prop_map(|e| 10f64.powf(e))]
 }

@@ -1,4 +1,4 @@
-//! How many instructions a second are simulated: on one core, of the code that the study runs.
+//! Simulated instructions per second on one core, with the study's code.
 #![allow(clippy::print_stdout, reason = "a benchmark says what it measured")]
 
 use std::time::Instant;
@@ -16,7 +16,7 @@ fn main() {
             let multiply = Routine::new(Algorithm::Fips, arithmetic, loops, words)
                 .expect("it is one of the routines");
             let it = Exponentiation { multiply, square: None, window: Window::Sliding(5) };
-            // The best of five: what else runs on the machine only takes away.
+            // The best of five: other load only lowers the rate.
             let rates = (0..5).map(|_| {
                 let start = Instant::now();
                 let raised = it.run(&Timing::leon2(), [&a, &b, &p]).expect("it is right");

@@ -1,11 +1,10 @@
-//! Encodings: one word for an instruction and one instruction for a word, and those that others
-//! wrote.
+//! Encodings: they are unambiguous and agree with other assemblers.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use tollgate_simulator::isa::{Cost, Icc, InstructionSet, Meaning, Row, Syntax, accumulate, sparc};
 use tollgate_simulator::{Assembler, Ending, Machine, Timing};
 
-/// The word of a statement that stands at 0x40000000.
+/// The word of a statement at 0x40000000.
 fn word(statement: &str) -> u32 {
     let set = InstructionSet::with_accumulator();
     let program =
@@ -47,7 +46,7 @@ fn a_word_that_decodes_encodes_to_itself() {
 }
 
 #[test]
-fn what_is_printed_assembles_to_the_same_word() {
+fn the_text_of_an_instruction_assembles_to_the_same_word() {
     let set = InstructionSet::with_accumulator();
     let mut random = fastrand::Rng::with_seed(2);
     for row in set.rows() {
@@ -100,14 +99,14 @@ fn words_are_those_of_the_manual() {
 }
 
 #[test]
-fn the_base_does_not_know_the_extension() {
+fn the_base_does_not_decode_the_extension() {
     for row in accumulate::ROWS {
         assert!(InstructionSet::sparc().decode(row.bits).is_none(), "{}", row.name);
     }
 }
 
 #[test]
-fn leon_s_own_multiply_accumulate_cannot_stand_beside_the_extension() {
+fn leon_s_own_multiply_accumulate_overlaps_the_extension() {
     // umac rs1, rs2, rd of 16 by 16 bits: `95f60016` is umac %i0, %l6, %o2.
     static LEON: &[Row] = &[Row {
         name: "umac",

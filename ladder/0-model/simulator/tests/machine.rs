@@ -1,5 +1,4 @@
-//! What programs do: windows, delay slots, traps, memory, the console; and what becomes of wrong
-//! ones.
+//! Execution of programs: windows, delay slots, traps, memory, the console, and failures.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use tollgate_simulator::machine::{Ending, Failure};
@@ -28,7 +27,7 @@ fn failure(source: &str) -> Failure {
 }
 
 #[test]
-fn windows_are_stored_and_loaded_as_deep_as_calls_go() {
+fn windows_are_stored_and_loaded_at_any_depth_of_calls() {
     // The sum of 1 to 100, each call in a window of its own, of which there are 8.
     let source = "
 _start: mov 100, %o0
@@ -53,7 +52,7 @@ out:    add %l3, %o0, %i0
 }
 
 #[test]
-fn restore_gives_a_value_to_the_window_before() {
+fn restore_writes_to_the_previous_window() {
     assert_eq!(status("mov 5, %o1; save %sp, -96, %sp; restore %i1, 7, %o0; ta 0"), 12);
     // save computes with the old window and writes to the new one.
     assert_eq!(status("mov 5, %o1; save %o1, 1, %l0; mov %l0, %o0; ta 0"), 6);
@@ -64,7 +63,7 @@ fn restore_gives_a_value_to_the_window_before() {
 }
 
 #[test]
-fn delay_slots_are_done_or_annulled() {
+fn delay_slots_are_executed_or_annulled() {
     for (source, expected) in [
         ("clr %o0; ba over; inc %o0; inc 16, %o0; over: ta 0", 1),
         ("clr %o0; ba,a over; inc %o0; inc 16, %o0; over: ta 0", 0),
@@ -78,7 +77,7 @@ fn delay_slots_are_done_or_annulled() {
              first: inc 1, %o0; inc 2, %o0; second: inc 4, %o0; ta 0",
             5,
         ),
-        // One that is not taken, and annuls what follows it: the first target's instruction.
+        // A jump that is not taken and annuls the instruction at the first target.
         (
             "clr %o0; cmp %g0, 0; ba first; bne,a second; inc 64, %o0
              first: inc 1, %o0; inc 2, %o0; second: inc 4, %o0; ta 0",
@@ -144,7 +143,7 @@ fn memory_is_big_endian_and_signs_are_kept() {
 }
 
 #[test]
-fn the_console_takes_bytes_and_so_does_the_kernel() {
+fn the_console_and_the_write_call_print_bytes() {
     let source = format!(
         "set {CONSOLE:#x}, %l0
          mov 'H', %o1
@@ -213,7 +212,7 @@ new:    add %o0, 16, %o0";
 }
 
 #[test]
-fn what_goes_wrong_says_where_and_why() {
+fn a_failure_says_where_and_why() {
     for (source, words) in [
         (
             "mov 2, %o1; bad: ld [%o1 + 1], %o0; ta 0",
@@ -273,7 +272,7 @@ fn the_profile_has_all_cycles() {
     assert_eq!(sum, machine.cycles());
     let leaf = profile.iter().find(|share| share.name == "leaf").unwrap();
     assert_eq!((leaf.cycles, leaf.instructions), (10 * 4, 10 * 3));
-    // A flush forgets the code, and not what was spent in it.
+    // A flush discards the code, but not its counts.
     let source = "mov 10, %l0; again: flush %g0; subcc %l0, 1, %l0; bne again; nop; last: ta 0";
     let mut machine = machine_of(source);
     machine.run(1_000).unwrap();
@@ -360,7 +359,7 @@ fn elf_files_are_loaded_and_bad_ones_refused() {
     assert_eq!(program.segments[0].zeros, 64);
     let mut machine = Machine::new(InstructionSet::sparc(), Timing::leon2(), &program).unwrap();
     assert_eq!(machine.run(10), Ok(Ending::Exit(42)));
-    // Cut short anywhere it is an error or, where only names were, the same program.
+    // Truncated anywhere it is an error, or the same program if only symbols are missing.
     for length in 0..file.len() {
         assert!(elf::read(&file[..length]).is_err(), "{length}");
     }

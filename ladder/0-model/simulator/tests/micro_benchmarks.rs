@@ -1,15 +1,15 @@
 //! Cycles of short sequences, against the integer unit of the public LEON-2 VHDL.
 //!
-//! The figures were measured on that unit, simulated with memory that always answers at once, in
-//! five configurations: 16 repetitions of a sequence, or one, between two markers whose cycles are
+//! The figures were measured on that unit, simulated with memory that never waits, in five
+//! configurations: 16 repetitions of a sequence, or one, between two markers whose cycles are
 //! subtracted. They are exact, and so are these tests.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use tollgate_simulator::timing::Geometry;
 use tollgate_simulator::{Assembler, InstructionSet, Machine, Timing};
 
-/// LEON-2 with its multipliers: 32x32, 32x16, 16x16, iterative; and 32x32 with the slower loads and
-/// branches that it can be built with.
+/// LEON-2 with its multipliers: 32x32, 32x16, 16x16, iterative; and 32x32 with the slower options
+/// for loads and branches.
 fn configurations() -> [Timing; 5] {
     let of = |geometry| Timing::leon2().with_multiplier(geometry);
     let mut slow = Timing::leon2();
@@ -128,7 +128,7 @@ fn loops_calls_and_pairs_take_the_cycles_that_the_vhdl_takes() {
 
 #[test]
 fn blocks_take_the_cycles_of_their_instructions() {
-    // All that makes one instruction wait for another, across the borders of blocks.
+    // Every kind of wait of one instruction for another, across the ends of blocks.
     let source = "
         set 0x40008000, %l0
         mov 200, %l7

@@ -1,5 +1,5 @@
-//! The simulator against other people's: encodings against GNU's assembler, programs against QEMU.
-//! Where these are not installed the tests say so, and have nothing to compare with.
+//! Comparison with other tools: encodings with the GNU assembler, programs with QEMU. If these are
+//! not installed, the tests say so and are skipped.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "what was skipped is said")]
 
@@ -15,7 +15,7 @@ const LD: &str = "sparc64-linux-gnu-ld";
 const OBJCOPY: &str = "sparc64-linux-gnu-objcopy";
 const QEMU: &str = "qemu-sparc";
 
-/// Whether all of these can be started; says which cannot.
+/// Whether all of these can be started; prints those that cannot.
 fn are_there(programs: &[&str]) -> bool {
     let missing =
         programs.iter().find(|&program| Command::new(program).arg("--version").output().is_err());
@@ -26,7 +26,7 @@ fn are_there(programs: &[&str]) -> bool {
     missing.is_none()
 }
 
-/// A folder of its own, and gone at the end.
+/// A temporary folder, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -68,12 +68,12 @@ fn encodings_are_those_of_binutils() {
             let bits = if i % 3 == 0 { random.u32(..) & random.u32(..) } else { random.u32(..) };
             let mut word = row.bits | bits & !row.mask;
             if row.syntax == Syntax::Branch {
-                // Within the few thousand words here, whatever stands there.
+                // Any distance within the few thousand words here.
                 word &= !0x3f_ff00;
             } else if row.syntax == Syntax::Call {
                 word &= !0x3fff_ff00;
             } else if bits & 1 != 0 {
-                word &= !0x1fe0; // what is nothing beside a second register
+                word &= !0x1fe0; // unused beside a second register
             }
             let Some(instruction) = set.decode(word) else { continue };
             let target = instruction.target(0);
@@ -86,7 +86,7 @@ fn encodings_are_those_of_binutils() {
         }
     }
     assert!(words.len() > 800, "{}", words.len());
-    // Branches need somewhere to go.
+    // Branches need a target.
     source += &"nop\n".repeat(300);
     let folder = Folder::new("binutils");
     let [text, object, binary] = ["all.s", "all.o", "all.bin"].map(|name| folder.file(name));
@@ -131,7 +131,7 @@ impl Writer {
         }
     }
 
-    /// An instruction that is no jump.
+    /// An instruction other than a jump.
     fn simple(&mut self) {
         const ARITHMETIC: [&str; 33] = [
             "add", "addcc", "addx", "addxcc", "sub", "subcc", "subx", "subxcc", "and", "andcc",
@@ -154,7 +154,7 @@ impl Writer {
             }
             13 => {
                 self.line(&format!("wr {a}, {b}, %y"));
-                (0..3).for_each(|_| self.line("nop")); // the write may be delayed by so many
+                (0..3).for_each(|_| self.line("nop")); // the write may be delayed by this many
             }
             14 => self.line(&format!("rd %y, {rd}")),
             15 | 16 => {
@@ -184,7 +184,7 @@ impl Writer {
         }
     }
 
-    /// A division: its divisor is never zero, and its quotient in range or far from the edge.
+    /// A division: its divisor is not zero, and its quotient is in range or far from its limit.
     fn division(&mut self) {
         let name = ["udiv", "udivcc", "sdiv", "sdivcc"][self.random.usize(..4)];
         let (a, b, rd) = (self.register(), self.register(), self.register());
@@ -213,7 +213,7 @@ impl Writer {
         writeln!(self.text, "label{label}:").unwrap();
     }
 
-    /// One word that may stand in a delay slot.
+    /// One word for a delay slot.
     fn plain_word(&mut self) {
         let (a, b, rd) = (self.register(), self.second(), self.register());
         self.line(&format!("addxcc {a}, {b}, {rd}"));
@@ -230,7 +230,7 @@ impl Writer {
                 let (a, b) = (self.register(), self.second());
                 self.line("save %sp, -96, %sp");
                 self.line("mov %g5, %l7");
-                // What a new window holds is nobody's business: make it known.
+                // The contents of a new window are undefined: set them.
                 for register in
                     FREE.iter().filter(|name| name.starts_with("%l") || name.starts_with("%o"))
                 {
@@ -274,7 +274,7 @@ impl Writer {
         self.some(size);
         let label = self.labels;
         self.labels += 1;
-        // Into %g1, after it has been stored: first what does not change the codes.
+        // Into %g1, after it has been stored; first what does not change the condition codes.
         for (i, register) in FREE.iter().enumerate() {
             self.line(&format!("st {register}, [%l7 + {}]", 256 + 4 * i));
         }
@@ -296,7 +296,7 @@ fn source(seed: u64, programs: usize) -> String {
     let mut writer =
         Writer { random: fastrand::Rng::with_seed(seed), text: String::new(), labels: 0, depth: 0 };
     writer.text += "        .text\n        .global _start\n_start:\n";
-    // QEMU starts in the window that its %wim calls invalid, and would lose it at the first
+    // QEMU starts in the window that its %wim marks invalid, and would lose it at the first
     // restore.
     writer.line("save %sp, -96, %sp");
     writer.line("sethi %hi(buffer), %g5");
@@ -324,7 +324,7 @@ fn random_programs_end_as_under_qemu() {
         run(AS, &["-32", "-Av8", "-o"], &[&object, &text]);
         run(LD, &["-m", "elf32_sparc", "-o"], &[&program, &object]);
         // One instruction at a time, as older and newer ones call it: QEMU 7.2 computes some of
-        // these programs otherwise when it translates whole blocks.
+        // these programs differently if it translates whole blocks.
         let mut qemu = Command::new(QEMU);
         qemu.envs([("QEMU_SINGLESTEP", "1"), ("QEMU_ONE_INSN_PER_TB", "1")]);
         let theirs = qemu.arg(&program).output().unwrap();
@@ -348,8 +348,8 @@ fn random_programs_end_as_under_qemu() {
 }
 
 #[test]
-fn what_this_assembler_makes_runs_under_qemu() {
-    // Routines, assembled here, against the simulator: the whole way but the loader.
+fn programs_of_this_assembler_run_under_qemu() {
+    // Routines, assembled here, compared with the simulator.
     if !are_there(&[AS, LD, QEMU]) {
         return;
     }
@@ -359,7 +359,7 @@ fn what_this_assembler_makes_runs_under_qemu() {
 text:   .ascii \"hello\\n\"
         .align 4";
     let set = InstructionSet::sparc();
-    // Linked by GNU's linker to where this assembler puts things when told so.
+    // Linked by the GNU linker at the address that is given to this assembler.
     let program = Assembler::new(&set).at(0x10000).assemble(body).unwrap();
     let words: Vec<String> = program.segments[0]
         .bytes

@@ -1,5 +1,5 @@
-//! Routines: their results against integers that others wrote, their cycles against those that were
-//! compared with the LEON-2 VHDL.
+//! Routines: their results compared with `num-bigint`, their cycles with figures that were compared
+//! with the LEON-2 VHDL.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use num_bigint::BigUint;
@@ -86,8 +86,8 @@ fn the_golden_product_is_that_of_other_processors() {
 }
 
 #[test]
-fn a_routine_may_write_over_what_it_reads() {
-    // z = a = b, as a squaring in place has it: assembled by hand round the routine.
+fn a_routine_may_overwrite_its_operands() {
+    // z = a = b, as in a squaring in place: assembled by hand around the routine.
     use tollgate_simulator::{Assembler, Machine};
     for routine in routines(8) {
         let inputs = Inputs::patterned(8);
@@ -160,7 +160,7 @@ fn fips_takes_the_cycles_that_were_compared_with_the_vhdl() {
 }
 
 #[test]
-fn slots_of_products_add_what_they_must() {
+fn slots_of_products_add_their_number_of_cycles() {
     // 2 n^2 + n products.
     for arithmetic in [Arithmetic::Plain, Arithmetic::Extended] {
         for loops in Loops::ALL {
@@ -177,7 +177,7 @@ fn slots_of_products_add_what_they_must() {
 }
 
 #[test]
-fn exponentiations_are_right_and_take_the_products_that_were_counted() {
+fn exponentiations_are_correct_and_take_the_counted_products() {
     let words = 8;
     let mut random = fastrand::Rng::with_seed(5);
     let Inputs { a: base, p, .. } = Inputs::patterned(words);
@@ -236,7 +236,7 @@ fn a_1024_bit_exponentiation_takes_12_4_million_cycles() {
     assert_eq!(it.table_bytes(), 2048);
     let cycles = raised.counts.cycles;
     assert!((12_276_000..=12_524_000).contains(&cycles), "{cycles}");
-    // Its products, at 10251 cycles each, are all but a hundredth of it.
+    // Its products, at 10251 cycles each, are 99 % of it.
     let products = window.products(&exponent).total() * 10_251;
     assert!((products..products + products / 100).contains(&cycles), "{cycles}, {products}");
 }

@@ -1,5 +1,4 @@
-//! RV64: encodings against those that were published, instructions of a product against Spike's
-//! count.
+//! RV64: encodings compared with the published ones, instructions of a product with Spike's count.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use num_bigint::BigUint;
@@ -13,7 +12,7 @@ fn row(name: &str) -> &'static Row {
 }
 
 #[test]
-fn rows_do_not_overlap_and_words_are_their_own() {
+fn rows_do_not_overlap_and_decode_to_themselves() {
     let rows: Vec<&Row> = BASE.iter().chain(PRODUCTS).collect();
     for (i, row) in rows.iter().enumerate() {
         assert_eq!(row.bits & !row.mask, 0, "{}", row.name);
@@ -51,7 +50,7 @@ fn words_are_the_published_ones() {
     }
 }
 
-/// What a product of random numbers takes; it has to be right.
+/// The counts of a product of random numbers, whose result is checked.
 fn multiply(source: Source, words: u32, seed: u64) -> Run {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut number = |top: u32, lowest_bit: u32| {
@@ -71,14 +70,14 @@ fn multiply(source: Source, words: u32, seed: u64) -> Run {
 }
 
 #[test]
-fn products_are_right_and_take_the_instructions_that_spike_counted() {
+fn products_are_correct_and_take_the_instructions_that_spike_counted() {
     for words in [1, 2, 4, 8, 16, 32] {
         let n = u64::from(words);
         for seed in 0..4 {
             let base = multiply(Source::Base, words, seed);
             let extended = multiply(Source::Extended, words, seed);
             // Not of the columns: three words cleared, the word above the highest, ecall. The
-            // figures of Spike include a read of its counter. Where its run was cut is not known;
+            // figures of Spike include a read of its counter. The ends of its run are not known;
             // the terms in n^2 and n are the same.
             assert_eq!(base.instructions - 4, 20 * n * n + 8 * n - 2);
             assert_eq!(extended.instructions - 4, 12 * n * n + 8 * n - 2);
@@ -90,7 +89,7 @@ fn products_are_right_and_take_the_instructions_that_spike_counted() {
 }
 
 #[test]
-fn slots_are_instructions_and_what_they_wait() {
+fn slots_are_instructions_and_waits() {
     let run = multiply(Source::Extended, 16, 1);
     assert_eq!(run.slots(1), run.instructions + run.waits);
     assert_eq!(run.slots(4), run.slots(1) + 3 * run.products);
@@ -99,7 +98,7 @@ fn slots_are_instructions_and_what_they_wait() {
 }
 
 #[test]
-fn what_cannot_be_done_says_so() {
+fn a_core_that_stops_says_why() {
     let mut core = Core::new(&[BASE], &[0xffff_ffff], 4);
     assert_eq!(core.run(10), Err(Stopped::NoInstruction(0)));
     let load = encode(row("ld"), Operands { rd: 1, constant: 4, ..Operands::default() }).unwrap();
@@ -111,7 +110,7 @@ fn what_cannot_be_done_says_so() {
 }
 
 #[test]
-fn the_golden_product_is_right_here_too() {
+fn the_golden_product_is_correct_on_rv64() {
     let inputs = Inputs::patterned(32);
     let p = BigUint::new(inputs.p.words().to_vec());
     for source in [Source::Base, Source::Extended] {

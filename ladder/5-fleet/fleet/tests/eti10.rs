@@ -5,7 +5,7 @@ use tollgate_fleet::published::{ETI10_BYTES, ETI10_TABLE, ETI10_USD_PER_SESSION_
 use tollgate_fleet::{Demand, SessionCost, Sizing, Utilisation, size};
 use tollgate_record::{Estimate, Kind, Timestamp, jsonl};
 
-/// The CPU time of a session that makes a core do so many Gbps.
+/// The CPU time of a session at this rate of one core in Gbps.
 fn session(gbps_per_core: f64) -> SessionCost {
     let gbps = Demand::gbps(gbps_per_core);
     let cpu_ns = Estimate::exact(gbps.sessions(ETI10_BYTES).unwrap().nanos_each().get()).unwrap();
@@ -39,7 +39,7 @@ fn its_connections_are_those_of_one_core() {
 
 /// 9 600 transactions per second are eight cores of 1 200; they are a little more than 10 Gbps.
 #[test]
-fn its_transactions_are_eight_cores_full() {
+fn its_transactions_take_eight_cores() {
     assert_eq!(8.0 * ETI10_TABLE[2].connections_per_s, 9600.0);
     let at_10_gbps = Demand::gbps(10.0).sessions(ETI10_BYTES).unwrap().get();
     assert!((8900.0..8950.0).contains(&at_10_gbps), "{at_10_gbps}");

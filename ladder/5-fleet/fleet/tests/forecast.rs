@@ -46,7 +46,7 @@ fn figure(records: &[Record], subject: &str, quantity: &str) -> f64 {
     records.iter().find(is).unwrap_or_else(|| panic!("no {subject} {quantity}")).estimate.point()
 }
 
-/// Everything at once: what a ladder would be given.
+/// All predictions.
 fn everything() -> Vec<Record> {
     let (stock, ours) =
         (measured("openssl", Unit::Nanos, 500e3), measured("tollgate", Unit::Nanos, 300e3));
@@ -81,7 +81,7 @@ fn everything() -> Vec<Record> {
 }
 
 #[test]
-fn predictions_say_what_they_are_and_can_be_written() {
+fn predictions_are_marked_and_can_be_written() {
     let records = everything();
     let mut file = Vec::new();
     let mut writer = jsonl::Writer::new(&mut file);
@@ -103,7 +103,7 @@ fn predictions_say_what_they_are_and_can_be_written() {
 }
 
 #[test]
-fn the_figures_are_those_of_the_arithmetic() {
+fn the_figures_are_those_of_the_formulas() {
     let records = everything();
     let ours = "fleet/tls12-ecdhe-rsa-2048?by=tollgate&bytes=14336";
     let of = |more: &str, quantity: &str| figure(&records, &format!("{ours}{more}"), quantity);
@@ -127,7 +127,7 @@ fn the_figures_are_those_of_the_arithmetic() {
 }
 
 #[test]
-fn unknown_energy_is_said_and_not_zero() {
+fn unknown_energy_is_not_zero() {
     let record = measured("tollgate", Unit::Nanos, 300e3);
     let session = SessionCost::from_record(&record, 14_336).unwrap();
     let with = |power| {
@@ -158,7 +158,7 @@ fn cycles_need_a_clock() {
 }
 
 #[test]
-fn nothing_follows_from_two_machines() {
+fn records_of_two_machines_are_not_comparable() {
     let (one, mut other) = (measured("a", Unit::Nanos, 1.0), measured("b", Unit::Nanos, 1.0));
     other.machine.core_clock_hz = Some(Estimate::exact(4.05e9).unwrap()); // measured again
     assert!(basis(&one).and(&other).is_ok());
@@ -168,14 +168,14 @@ fn nothing_follows_from_two_machines() {
 }
 
 #[test]
-fn every_refusal_says_what_to_do() {
+fn every_error_says_what_to_do() {
     let record = measured("a", Unit::Ratio, 1.0);
     let wrong = SessionCost::from_record(&record, 1).unwrap_err();
     let unstable = Error::Unstable { utilisation: 1.25 };
     let perhaps = Error::PerhapsUnstable { utilisation: 1.01 };
     for (error, says) in [
         (wrong, "give a record in ns or cycles"),
-        (unstable, "utilisation 1.250: more arrives"),
+        (unstable, "utilisation 1.250: more sessions arrive"),
         (perhaps, "measure longer"),
         (Error::TooFewPoints { distinct: 2 }, "at least 3"),
         (Error::BeyondPeak { peak_per_s: 5.0, peak_cores: 2 }, "take more machines"),

@@ -20,7 +20,7 @@ fn close(x: f64, y: f64) -> bool {
 }
 
 #[test]
-fn energy_is_unknown_until_somebody_measures_it() {
+fn energy_is_unknown_without_power() {
     let session = session(400e3, 390e3, 420e3);
     let cost = |power| cost_of_million(&session, Utilisation::DEFAULT, price(), power).unwrap();
     assert_eq!(cost(Power::Unknown).energy, Energy::Unknown);
@@ -56,7 +56,7 @@ fn a_faster_engine_saves_what_it_does_not_use() {
 }
 
 #[test]
-fn a_slower_engine_saves_less_than_nothing() {
+fn the_savings_of_a_slower_engine_are_negative() {
     let (first, second) = (session(400e3, 390e3, 410e3), session(500e3, 490e3, 510e3));
     let rate = Demand::Sessions(PerSecond::new(1000.0));
     let ratio = Estimate::new(0.8, (0.79, 0.81), 51).unwrap();
@@ -71,7 +71,7 @@ fn a_slower_engine_saves_less_than_nothing() {
 }
 
 #[test]
-fn different_work_is_not_compared() {
+fn different_payloads_are_not_compared() {
     let first = session(400e3, 390e3, 410e3);
     let other = SessionCost::new(first.cpu_ns(), 0).unwrap();
     let rate = Demand::Sessions(PerSecond::new(1000.0));

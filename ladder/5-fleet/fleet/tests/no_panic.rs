@@ -1,4 +1,4 @@
-//! No number makes the arithmetic panic or run for ever.
+//! No number makes a computation panic or run forever.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
@@ -10,12 +10,12 @@ use tollgate_fleet::{
 };
 use tollgate_record::{Estimate, Nanos, PerSecond};
 
-/// Both of them, and what is next to them.
+/// Both numbers, and their neighbours.
 fn zeros() -> impl Strategy<Value = f64> {
     prop::sample::select(vec![0.0, -0.0, f64::MIN_POSITIVE, 5e-324])
 }
 
-/// Every kind of number, and those that the arithmetic is for.
+/// Every kind of number, and typical ones.
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![any::<f64>(), 0.0..2.0_f64, 1.0..1e9_f64, zeros()]
 }

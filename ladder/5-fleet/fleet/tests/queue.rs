@@ -54,7 +54,7 @@ fn the_load_at_which_the_response_doubles() {
         station(8, Discipline::Sharing).load_where(2.0, &exact(1e6, 9.0)).unwrap().point();
     assert!((sharing - 0.5).abs() < 1e-12);
     assert!(station(1, Discipline::OneQueue).load_where(1.0, &exact(1e6, 0.0)).is_err());
-    // What varies by an unknown amount has a knee at an unknown load.
+    // An uncertain variation gives an uncertain load.
     let scv = Estimate::new(1.0, (0.0, 4.0), 30).unwrap();
     let service = ServiceTime::new(Estimate::exact(1e6).unwrap(), scv).unwrap();
     let knee = station(1, Discipline::OneQueue).load_where(2.0, &service).unwrap();
@@ -63,7 +63,7 @@ fn the_load_at_which_the_response_doubles() {
 }
 
 #[test]
-fn too_much_has_no_mean() {
+fn an_overload_has_no_mean() {
     for discipline in DISCIPLINES {
         let station = station(4, discipline);
         for rate in [4000.0, 4400.0] {
@@ -78,7 +78,7 @@ fn too_much_has_no_mean() {
             station.at_load(1.0, &exact(1e6, 1.0)),
             Err(Error::Unstable { utilisation: 1.0 })
         );
-        // 1 ms give or take 5 %: at 3900/s it may be too much.
+        // 1 ms +- 5 %: 3900/s may be an overload.
         let mean = Estimate::new(1e6, (0.95e6, 1.05e6), 30).unwrap();
         let service = ServiceTime::new(mean, Estimate::exact(1.0).unwrap()).unwrap();
         let result = station.at_rate(PerSecond::new(3900.0), &service);
@@ -92,7 +92,7 @@ fn too_much_has_no_mean() {
 }
 
 #[test]
-fn what_is_no_station_or_quantile_is_refused() {
+fn invalid_stations_and_quantiles_are_refused() {
     assert!(Station::new(0, Discipline::OneQueue).is_err());
     assert!(Station::new(65_537, Discipline::OneQueue).is_err());
     let service = exact(1e6, 1.0);
@@ -118,7 +118,7 @@ fn a_faster_engine_gains_more_response_time_than_capacity() {
 }
 
 #[test]
-fn a_burst_that_one_engine_queues_up_the_other_swallows() {
+fn a_faster_engine_serves_a_burst_without_backlog() {
     let burst = Burst {
         usual: PerSecond::new(1400.0),
         rate: PerSecond::new(2600.0),
@@ -148,7 +148,7 @@ fn discipline() -> impl Strategy<Value = Discipline> {
 }
 
 proptest! {
-    /// What is slower, fuller, or varies more is never faster.
+    /// A longer service time, a higher load or more variation never shortens the response time.
     #[test]
     fn response_times_rise(
         cores in 1..200_u32,
@@ -166,7 +166,8 @@ proptest! {
         prop_assert!(at(low, steady) >= 1e6);
     }
 
-    /// One queue before more cores at the same load waits less, and no more than a queue per core.
+    /// With more cores at the same load, one queue has a shorter wait, never longer than a queue per
+    /// core.
     #[test]
     fn sharing_a_queue_helps(cores in 1..200_u32, load in 0.0..0.99_f64, scv in 0.0..20.0_f64) {
         let service = exact(1e6, scv);
@@ -190,7 +191,7 @@ proptest! {
         prop_assert!((reached / times - 1.0).abs() < 1e-6, "{reached} at {load}");
     }
 
-    /// The interval of the result holds what any values within the intervals of the inputs give.
+    /// The interval of the result contains the results of all values within the inputs' intervals.
     #[test]
     fn intervals_hold_what_they_should(
         cores in 1..64_u32,

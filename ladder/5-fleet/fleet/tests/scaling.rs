@@ -1,4 +1,4 @@
-//! Scaling laws: fitted, and asked.
+//! Scaling laws: fits and evaluation.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ fn law(per_core: f64, contention: f64, coherency: f64) -> Law {
     Law::new(PerSecond::new(per_core), contention, coherency).unwrap()
 }
 
-/// The law's rates at `cores`, each off by a factor and known to within `width` of itself.
+/// The law's rates at `cores`, each with a factor of error and a relative interval of `width`.
 fn points(law: Law, cores: &[u32], width: f64, mut off: impl FnMut() -> f64) -> Vec<Point> {
     let at = |&cores: &u32| {
         let rate = law.rate(cores).get() * off();
@@ -48,12 +48,12 @@ fn with_many_cores_the_law_peaks() {
         Err(Error::BeyondPeak { peak_per_s: highest, peak_cores: 98 })
     );
     assert_eq!(Law::linear(PerSecond::new(5.0)).unwrap().peak_cores(), None);
-    // Cores that only get in each other's way.
+    // More cores only lower the rate.
     assert_eq!(self::law(5.0, 1.5, 0.1).peak_cores(), Some(1.0));
 }
 
 #[test]
-fn a_line_needs_its_share_of_cores() {
+fn a_linear_law_needs_proportional_cores() {
     let line = Law::linear(PerSecond::new(100.0)).unwrap();
     let cores = |rate, utilisation| line.cores_for(PerSecond::new(rate), utilisation);
     assert_eq!(cores(1000.0, Utilisation::FULL), Ok(10));
@@ -63,9 +63,9 @@ fn a_line_needs_its_share_of_cores() {
     assert!(cores(0.0, Utilisation::FULL).is_err());
 }
 
-/// Cores that help each other are not fitted: the parameter stays 0, and the residual tells.
+/// A rate above linear is not fitted: the parameter stays 0, and the residual shows it.
 #[test]
-fn a_rate_above_the_line_is_a_residual() {
+fn a_rate_above_linear_is_a_residual() {
     let per_s = |rate| Estimate::exact(rate).unwrap();
     let points = [(1, 100.0), (2, 210.0), (4, 450.0), (8, 1000.0)]
         .map(|(cores, rate)| Point { cores, per_s: per_s(rate) });
@@ -75,7 +75,7 @@ fn a_rate_above_the_line_is_a_residual() {
 }
 
 #[test]
-fn noise_widens_what_is_extrapolated() {
+fn noise_widens_extrapolated_intervals() {
     let truth = law(1130.0, 0.015, 4e-5);
     let mut random = fastrand::Rng::with_seed(7);
     for _ in 0..50 {
@@ -89,14 +89,14 @@ fn noise_widens_what_is_extrapolated() {
     }
 }
 
-/// A number of the standard normal distribution, by Box and Muller.
+/// A random number of the standard normal distribution (Box and Muller).
 fn normal(random: &mut fastrand::Rng) -> f64 {
     let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
     radius * (core::f64::consts::TAU * random.f64()).cos()
 }
 
-/// Of 1000 sweeps whose rates are off by 3 % and say so, how often the interval holds the truth: at
-/// one core, half of the cores, all of them, and twice as many.
+/// How often, in 1000 sweeps with errors of 3 % and matching intervals, the interval contains the
+/// true rate: at one core, half of the cores, all of them, and twice as many.
 fn covered(truth: Law, cores: &[u32]) -> [u32; 4] {
     let last = *cores.last().unwrap();
     let mut random = fastrand::Rng::with_seed(3);

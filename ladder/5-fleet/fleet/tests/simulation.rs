@@ -1,4 +1,4 @@
-//! The judges of the approximations: an exact M/D/c, and a simulated M/G/c.
+//! Tests of the approximations against an exact M/D/c and a simulated M/G/c.
 #![allow(
     clippy::unwrap_used,
     clippy::cast_precision_loss,
@@ -24,8 +24,8 @@ enum Service {
     Exponential,
     /// One of two exponential times with balanced means: variation 4.
     Two,
-    /// As full and resumed handshakes: a fifth of the sessions takes nine times as long as the
-    /// others, and no two alike within 10 %.
+    /// Like full and resumed handshakes: a fifth of the sessions takes nine times as long as the
+    /// others, each with a variation of 10 %.
     FullOrResumed,
 }
 
@@ -75,7 +75,7 @@ impl Service {
     }
 }
 
-/// What a simulation saw, in units of the mean service time.
+/// The result of a simulation, in units of the mean service time.
 struct Seen {
     wait: f64,
     response: f64,
@@ -83,7 +83,7 @@ struct Seen {
     p99: f64,
 }
 
-/// First come, first served, by `servers`: each arrival takes the server that is free first.
+/// First come, first served: each arrival takes the server that is free first.
 fn simulate(servers: usize, load: f64, service: Service, sessions: usize, seed: u64) -> Seen {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut free_at = vec![0.0_f64; servers];
@@ -111,8 +111,7 @@ fn simulate(servers: usize, load: f64, service: Service, sessions: usize, seed: 
     Seen { wait: waited / n, response, p90, p99 }
 }
 
-/// How far off the forecast is where the simulation is the truth, in the order wait, response, p90,
-/// p99.
+/// The relative errors of the forecast against the simulation: wait, response, p90, p99.
 fn errors(servers: u32, load: f64, service: Service, sessions: usize) -> [f64; 4] {
     let seen = simulate(servers as usize, load, service, sessions, 11);
     let station = Station::new(servers, Discipline::OneQueue).unwrap();
@@ -127,9 +126,9 @@ fn errors(servers: u32, load: f64, service: Service, sessions: usize) -> [f64; 4
     ]
 }
 
-/// Mean wait over service time, M/D/c, exact: a constant service time sends all who are served now
-/// away within it, so that the number in the system after it is those who could not be served and
-/// those who came. [Cosmetatos75] approximates this.
+/// Mean wait over service time, M/D/c, exact: within one constant service time every session now in
+/// service leaves, so the number in the system afterwards is that of the waiting sessions plus the
+/// arrivals. [Cosmetatos75] approximates this.
 fn exact_mdc(servers: usize, load: f64) -> f64 {
     const STATES: usize = 400;
     let arrivals = load * servers as f64;
@@ -159,7 +158,7 @@ fn exact_mdc(servers: usize, load: f64) -> f64 {
 }
 
 #[test]
-fn the_exact_model_knows_one_server() {
+fn the_exact_model_agrees_with_one_server() {
     for load in [0.3, 0.7, 0.9] {
         assert!((exact_mdc(1, load) / (load / (2.0 * (1.0 - load))) - 1.0).abs() < 1e-6, "{load}");
     }
@@ -173,7 +172,7 @@ fn constant_service_is_within_two_per_cent_of_the_exact_model() {
             let station = Station::new(servers, Discipline::OneQueue).unwrap();
             let ours = station.at_load(load, &Service::Constant.time()).unwrap();
             let error = ours.wait_ns.point() / MEAN_NS - exact;
-            // Of the wait; or of the service time, where the wait is next to nothing.
+            // Relative to the wait, or to the service time if the wait is very short.
             assert!(
                 error.abs() < 0.02 * exact || error.abs() < 1e-3,
                 "{servers} {load}: {error:e}"
@@ -183,7 +182,7 @@ fn constant_service_is_within_two_per_cent_of_the_exact_model() {
 }
 
 #[test]
-fn the_forecast_is_as_near_to_the_simulation_as_it_says() {
+fn the_errors_of_the_forecast_are_within_the_documented_limits() {
     for service in Service::ALL {
         for servers in [1, 2, 4, 16] {
             for load in [0.5, 0.7, 0.85] {

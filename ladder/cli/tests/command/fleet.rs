@@ -108,7 +108,7 @@ fn one_figure_is_enough() {
 }
 
 #[test]
-fn what_gives_no_forecast_is_one_line() {
+fn every_error_is_one_line() {
     let empty = scratch("empty.jsonl");
     File::create(&empty).unwrap();
     refused(&run(&["fleet"]), "--records");

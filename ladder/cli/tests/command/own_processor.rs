@@ -1,11 +1,11 @@
-//! `docs/own-processor.md`, followed to the letter.
+//! The files and commands of `docs/own-processor.md`.
 
 use std::fs;
 use std::path::Path;
 
 use super::program::{refused, run, scratch};
 
-/// The blocks of the page that are TOML.
+/// The TOML blocks of the page.
 fn files() -> Vec<String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/own-processor.md");
     let page = fs::read_to_string(page).unwrap();
@@ -13,7 +13,7 @@ fn files() -> Vec<String> {
     blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
 }
 
-/// The lines of the page that call the program, with this file in place of its own.
+/// The commands of the page, with this file in place of `mine.toml`.
 fn lines(file: &str) -> Vec<Vec<String>> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/own-processor.md");
     let page = fs::read_to_string(page).unwrap();
@@ -53,7 +53,7 @@ fn a_processor_is_added_as_the_page_says() {
     let drawn = call(&lines[3]);
     assert!(drawn.contains("my-processor") && drawn.contains("umulh a"), "{drawn}");
 
-    // What the page says of a wrong file.
+    // The page's error message.
     let wrong = machine.replacen(
         "mark = \"stated\", source = \"the manual, table 12\"",
         "mark = \"stated\"",
@@ -66,7 +66,7 @@ fn a_processor_is_added_as_the_page_says() {
 }
 
 #[test]
-fn wrong_machine_files_are_refused_with_their_place() {
+fn invalid_machine_files_are_refused_with_line_and_field() {
     let file = scratch("wrong.toml");
     let name = file.to_str().unwrap();
     let machine = &files()[0];

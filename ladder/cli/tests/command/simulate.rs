@@ -1,4 +1,4 @@
-//! `tollgate simulate`: programs, good and bad, and the study's products.
+//! `tollgate simulate`: valid and invalid programs, and the study's products.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use tollgate_record::{Kind, Record};
 
 use crate::program::{records, refused, run, scratch};
 
-/// A file with this in it, and what the program says of it.
+/// The output of `simulate run` for a file with this content.
 fn simulated(name: &str, content: &[u8], more: &[&str]) -> std::process::Output {
     let file = scratch(name);
     fs::write(&file, content).unwrap();
@@ -30,7 +30,7 @@ text:   .asciz  \"hello\\n\"
 ";
 
 #[test]
-fn a_program_is_run_and_its_cycles_are_said() {
+fn run_prints_output_and_cycles() {
     let output = simulated("hello.s", HELLO.as_bytes(), &["--profile", "--trace", "2"]);
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).unwrap();
@@ -47,7 +47,7 @@ fn a_program_is_run_and_its_cycles_are_said() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_a_line() {
+fn every_error_is_one_line() {
     for (name, content, more, why) in [
         ("a.s", "bad: ld [%g0 + 2], %o0", &[][..], "at 0x40000000 (bad): ld [2], %o0: address"),
         ("b.s", "a: ba a; nop", &["--limit", "1000"], "has not ended after 1000 instructions"),
@@ -127,7 +127,7 @@ fn the_study_is_written_as_records() {
     let published = products.iter().filter(|record| matches!(record.kind, Kind::Published { .. }));
     assert_eq!(published.count(), 1, "the paper's figure");
 
-    // What the ladder shows: executed, with the extension and without it.
+    // The headline of the ladder's report: executed, with and without the extension.
     let output = run(&["simulate", "study", "--headline", "--json", file]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}");
