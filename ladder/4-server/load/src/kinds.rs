@@ -30,7 +30,8 @@ impl Sessions {
         self.transactions
     }
 
-    /// Times from the `ClientHello` until the server confirmed the handshake ([`Times::handshake`]).
+    /// Times from the `ClientHello` until the server confirmed the handshake
+    /// ([`Times::handshake`]).
     ///
     /// [`Times::handshake`]: crate::Times::handshake
     #[must_use]

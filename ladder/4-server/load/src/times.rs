@@ -72,8 +72,8 @@ impl Times {
     }
 
     /// The handshake: from the `ClientHello` until the server confirmed it. In a full handshake of
-    /// TLS 1.2 the server's Finished confirms it. In TLS 1.3, and in a resumed handshake of TLS 1.2,
-    /// the client's Finished is the last message; the first response byte confirms it, or the
+    /// TLS 1.2 the server's Finished confirms it. In TLS 1.3, and in a resumed handshake of TLS
+    /// 1.2, the client's Finished is the last message; the first response byte confirms it, or the
     /// server's `close_notify` in a plan without requests. Empty for plain transactions.
     #[must_use]
     pub const fn handshake(&self) -> &Latency {

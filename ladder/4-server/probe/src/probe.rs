@@ -22,7 +22,8 @@ pub struct Probe {
     pub support: Option<Support>,
     /// A complete client's TLS 1.3 session, if it succeeded.
     pub tls13: Option<Complete>,
-    /// A complete client's TLS 1.2 session, if it succeeded; complete clients no longer offer some suites.
+    /// A complete client's TLS 1.2 session, if it succeeded; complete clients no longer offer some
+    /// suites.
     pub tls12: Option<Complete>,
     /// The responses of the path, if it was requested.
     pub body: Option<Body>,

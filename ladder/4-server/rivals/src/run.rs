@@ -142,7 +142,7 @@ fn bytes(plan: &Plan) -> Result<u64, Error> {
         "clients are compared on one secure request for each connection: leave out \
          --requests-per-connection and --http-share"
     } else if plan.source_addresses > 0 {
-        "other clients connect from an address that the system chooses: leave out --source-addresses"
+        "other clients connect from an address of the system: leave out --source-addresses"
     } else if plan.resume.is_some() {
         "clients are compared on full handshakes: leave out --resume"
     } else if !plan.offer.is_empty() {
