@@ -44,7 +44,8 @@ impl Site {
         if self.url().scheme() == Scheme::Https {
             let support = support::look(self)?;
             // a complete client may lack what the server needs; that is no error of the server
-            let complete = |version| complete::look(self, version).ok();
+            let at = (self.url(), self.target().address());
+            let complete = |version| complete::look(at, self.client_certificate(), version).ok();
             probe.tls13 = support.has_version(true).then(|| complete(&TLS13)).flatten();
             probe.tls12 = support.has_version(false).then(|| complete(&TLS12)).flatten();
             probe.support = Some(support);

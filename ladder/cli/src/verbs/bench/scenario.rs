@@ -2,7 +2,7 @@
 
 use core::mem::discriminant;
 
-use tollgate_load::{Comparison, Context, Finding, Naming, Outcome, Served, Verdict};
+use tollgate_load::{Comparison, Context, Finding, Naming, Outcome, ServedBodies, Verdict};
 use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
 use tollgate_report::text::wrapped;
@@ -141,7 +141,7 @@ fn counts(rounds: &[Outcome]) -> String {
 /// What bodies came to, if they are of many sizes.
 fn bodies(rounds: &[Outcome]) -> String {
     let line = |served| wrapped(&format!("- {}: {served}", rounds[0].server()));
-    Served::of(rounds).map_or_else(String::new, line)
+    ServedBodies::of(rounds).map_or_else(String::new, line)
 }
 
 /// The server's CPU time of a session in cycles, as rung 3 has it; none where the clock is unknown.

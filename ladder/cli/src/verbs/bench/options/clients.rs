@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use tollgate_load::{Arrivals, Objective, Patience, Pattern, Plan, Think, duration};
+use tollgate_load::{Arrivals, ClientTimeout, Objective, Pattern, Plan, Think, duration};
 
 use crate::error::CliError;
 
@@ -94,9 +94,9 @@ impl Clients {
     }
 
     /// How long clients wait.
-    pub(crate) fn patience(&self) -> Option<Patience> {
+    pub(crate) fn patience(&self) -> Option<ClientTimeout> {
         let ms = u64::try_from(self.patience?.as_millis()).unwrap_or(u64::MAX);
-        Some(Patience { ms, retries: self.retries })
+        Some(ClientTimeout { ms, retries: self.retries })
     }
 
     /// The same in words, for the line of the plan.
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(of("pareto:1.5"), Pattern::Pareto { per_s, shape: 1.5 });
         assert_eq!(of("bursts:50ms/0.2s"), Pattern::Bursts { per_s, on_ms: 50, off_ms: 200 });
         let patient = clients(&["--patience", "2s", "--retries", "3"]).patience();
-        assert_eq!(patient, Some(Patience { ms: 2000, retries: 3 }));
+        assert_eq!(patient, Some(ClientTimeout { ms: 2000, retries: 3 }));
     }
 
     #[test]
