@@ -52,7 +52,7 @@ pub fn table(records: &[Record]) -> String {
     text += &wrapped(
         "medians, 90th and 99th percentiles; connect: TCP connection; handshake: from the \
          ClientHello until the server confirmed the handshake; transaction: from the start of the \
-         connection, in an open loop from the intended start, to the last byte of the last response",
+         connection, in an open loop from the intended start, to the last byte of the response",
     );
     text.extend(ratios(records).iter().map(|line| wrapped(line)));
     text.extend(doubts(records).iter().map(|line| wrapped(line)));

@@ -21,7 +21,7 @@ struct Allowed {
 }
 
 /// Remove an entry when its circle is cut.
-const ALLOWED: [Allowed; 18] = [
+const ALLOWED: [Allowed; 11] = [
     Allowed {
         src: "engine/provider/src/",
         files: &["bell.rs", "jobs.rs", "key.rs", "metrics.rs", "provider.rs", "upcalls.rs"],
@@ -61,45 +61,6 @@ const ALLOWED: [Allowed; 18] = [
     Allowed {
         src: "ladder/3-session/session/src/",
         files: &["plan.rs", "primitive.rs"],
-        reason: BEFORE,
-    },
-    Allowed {
-        src: "ladder/3-session/tls-client/src/",
-        files: &["config.rs", "hello.rs"],
-        reason: BEFORE,
-    },
-    Allowed {
-        src: "ladder/3-session/tls-client/src/",
-        files: &["connection.rs", "receive.rs", "resume.rs", "session.rs"],
-        reason: BEFORE,
-    },
-    Allowed {
-        src: "ladder/4-server/load/src/",
-        files: &["clients.rs", "worker.rs"],
-        reason: BEFORE,
-    },
-    Allowed {
-        src: "ladder/4-server/load/src/",
-        files: &[
-            "counts.rs",
-            "error.rs",
-            "offer.rs",
-            "plan.rs",
-            "ports.rs",
-            "resumption.rs",
-            "socket.rs",
-        ],
-        reason: BEFORE,
-    },
-    Allowed { src: "ladder/4-server/load/src/", files: &["live.rs", "tally.rs"], reason: BEFORE },
-    Allowed {
-        src: "ladder/4-server/load/src/",
-        files: &["outcome.rs", "verdict.rs"],
-        reason: BEFORE,
-    },
-    Allowed {
-        src: "ladder/4-server/probe/src/",
-        files: &["complete.rs", "site.rs"],
         reason: BEFORE,
     },
     Allowed {

@@ -1,4 +1,4 @@
-//! The server's leaf certificate: only its key matters here. No chain, name or date is checked.
+//! The server's leaf certificate. Only its key is used; chain, names and dates are not checked.
 
 use std::sync::OnceLock;
 
@@ -14,13 +14,13 @@ pub(crate) use crate::public_key::PublicKey;
 use crate::scheme::SignatureScheme;
 use crate::wire::Message;
 
-/// A leaf certificate and its key, prepared for as many handshakes as show it.
+/// A leaf certificate and its key, prepared for repeated handshakes.
 #[derive(Debug)]
 pub(crate) struct Leaf {
     der: Box<[u8]>,
     spki: Box<[u8]>,
     key: PublicKey,
-    /// None for a key that is not RSA, or of a size that is not in use.
+    /// `None` for a key that is not RSA, or of an unsupported size.
     encrypting: Option<EncryptingKey>,
     /// One per scheme, in the order of [`SignatureScheme::ALL`].
     verifying: [OnceLock<ParsedPublicKey>; SignatureScheme::ALL.len()],
@@ -80,7 +80,7 @@ impl Leaf {
         key.encrypt(premaster, out).ok_or(unfit)
     }
 
-    /// The one premaster secret of this key: the first that is handed in.
+    /// The reused premaster secret of this key: the first one passed in.
     pub(crate) fn reused(&self, premaster: &[u8; 48]) -> Result<&Premaster, Violation> {
         match self.reused.get() {
             Some(premaster) => Ok(premaster),
@@ -135,7 +135,7 @@ pub(crate) fn leaf_tls13(body: &[u8]) -> Result<&[u8], Violation> {
     r.vector(1, "certificate_request_context")?.end("certificate_request_context")?;
     let mut list = r.vector(3, "certificate_list")?;
     r.end("trailing bytes")?;
-    // what can stand there (status_request, SCT) was not offered; some servers send it all the same
+    // the possible extensions (status_request, SCT) were not offered; some servers send them anyway
     leaf(&mut list, |entry| entry.vector(2, "extensions").map(drop))
 }
 

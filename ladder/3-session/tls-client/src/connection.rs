@@ -6,53 +6,48 @@ use std::sync::Arc;
 use crate::certificate::Leaf;
 use crate::config::Config;
 use crate::error::{Error, Misuse};
-use crate::input::{Input, Joined};
+use crate::input::{Input, Joined, Received};
 use crate::output::Output;
-use crate::phase::{Await, Phase};
+use crate::phase::{Await, SessionPhase};
 use crate::protect::{HEADER, RecordKey};
-use crate::receive::News;
 use crate::saved::{Kept, SavedSession};
 use crate::session::{Facts, Session};
 use crate::wire::{AlertDescription, AlertLevel, Content};
 
-/// News from the server.
+/// An event from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// The server's `close_notify`: no more data will come.
+    /// The server's `close_notify`: no more data follows.
     Closed,
-    /// Application data, as much as a record held; never empty. It lies in the connection's buffer.
+    /// The application data of a record, never empty, in the connection's buffer.
     Data(&'a [u8]),
     /// The server's Finished is verified: application data may be sent.
     Established,
 }
 
-/// What shows that the server has taken the client's Finished.
+/// How the server has confirmed the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Confirmation {
-    /// TLS 1.3, or a session of TLS 1.2 that was resumed: a `close_notify` that came after ours was
-    /// sent. One that crossed ours on the way looks the same: whether it answers, only the server's
-    /// log can say.
+    /// TLS 1.3, or a resumed TLS 1.2 session: a `close_notify` received after the client's was
+    /// sent. One that was sent before looks the same; only the server's log can tell.
     CloseNotify,
-    /// TLS 1.3: application data where early data was taken. It shows that the server has resumed
-    /// the session, for it has read that data; it may answer before it reads our Finished.
+    /// TLS 1.3: application data after accepted early data. The server has resumed the session,
+    /// because it has read the early data; it may answer before it reads the client's Finished.
     EarlyResponse,
-    /// TLS 1.2: its own Finished, which in a full handshake comes after the client's.
+    /// TLS 1.2: the server's Finished, which in a full handshake follows the client's.
     Finished,
-    /// TLS 1.3, or a session of TLS 1.2 that was resumed: application data that came after ours was
-    /// sent. A ticket proves nothing, since a
-    /// server may send it before it reads our Finished (RFC 8446 §4.6.1); and so may it send data
-    /// that answers nothing.
+    /// TLS 1.3, or a resumed TLS 1.2 session: application data received after the client's was
+    /// sent. A ticket proves nothing, because a server may send it, like unsolicited data,
+    /// before it reads the client's Finished (RFC 8446 §4.6.1).
     Response,
 }
 
-/// One TLS session after another, on the client's side.
+/// A TLS client connection; reusable for one session after the other.
 ///
-/// The owner moves bytes: what stands in [`outgoing`](Self::outgoing) to the server, and the
-/// server's into [`space`](Self::space); then it asks [`poll`](Self::poll) for news until there is
-/// none.
+/// The owner moves bytes: from [`outgoing`](Self::outgoing) to the server, and from the server into
+/// [`space`](Self::space); then it calls [`poll`](Self::poll) until there is no event.
 ///
-/// A connection owns 18 KiB for one record, which [`reset`](Self::reset) keeps for the next
-/// session.
+/// A connection owns a buffer of 18 KiB, which [`reset`](Self::reset) keeps.
 pub struct Connection {
     pub(crate) config: Arc<Config>,
     pub(crate) input: Input,
@@ -65,23 +60,23 @@ pub struct Connection {
     /// The index in the settings of the application protocol.
     pub(crate) alpn: Option<usize>,
     pub(crate) confirmation: Option<Confirmation>,
-    /// The session that is offered to be resumed; empty for none.
+    /// The offered session; empty if there is none.
     pub(crate) offered: SavedSession,
     pub(crate) kept: Kept,
     /// The server's leaf certificate, of this session or the one before.
     pub(crate) leaf: Option<Arc<Leaf>>,
-    /// Memory for a message, or for what is signed.
+    /// Memory for a message, or for signed bytes.
     pub(crate) draft: Vec<u8>,
     pub(crate) error: Option<Error>,
-    /// Where in the stream the first application data ends.
+    /// Position in the stream after the first application data.
     pub(crate) data_mark: Option<u64>,
-    /// Where in the stream our `close_notify` ends.
+    /// Position in the stream after the client's `close_notify`.
     pub(crate) close_mark: Option<u64>,
-    /// Where in the stream the last answer to a request of the server ends.
+    /// Position in the stream after the last response to a request of the server.
     pub(crate) answer_mark: u64,
 }
 
-/// Where it stands: neither keys nor data.
+/// Prints the state, neither keys nor data.
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection")
@@ -95,7 +90,7 @@ impl fmt::Debug for Connection {
 }
 
 impl Connection {
-    /// A connection whose `ClientHello` is waiting to be sent.
+    /// A connection with a queued `ClientHello`.
     ///
     /// # Errors
     ///
@@ -125,18 +120,18 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Forgets the session and begins another, in the same memory.
+    /// Starts a new session, reusing the memory.
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new); the connection is then as it was.
+    /// As [`new`](Self::new); the connection is then unchanged.
     pub fn reset(&mut self) -> Result<(), Error> {
         self.forget()?;
         self.say_hello();
         Ok(())
     }
 
-    /// Forgets the session; what is to be said next is not said yet.
+    /// Clears the session, without queuing a `ClientHello`.
     pub(crate) fn forget(&mut self) -> Result<(), Error> {
         self.session = Session::new(&self.config)?;
         self.input.clear();
@@ -166,12 +161,12 @@ impl Connection {
         session.transcript.add(&record[HEADER..]);
     }
 
-    /// What waits to be sent to the server.
+    /// Queued bytes for the server.
     pub fn outgoing(&self) -> &[u8] {
         self.output.waiting()
     }
 
-    /// Says that the first `count` bytes of [`outgoing`](Self::outgoing) were sent.
+    /// Marks the first `count` bytes of [`outgoing`](Self::outgoing) as sent.
     ///
     /// # Errors
     ///
@@ -184,13 +179,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Where to put bytes from the server. Empty only while a whole record waits for
+    /// Space for bytes from the server. Empty only while a complete record waits for
     /// [`poll`](Self::poll).
     pub fn space(&mut self) -> &mut [u8] {
         self.input.space()
     }
 
-    /// Says that the first `count` bytes of [`space`](Self::space) were received.
+    /// Marks the first `count` bytes of [`space`](Self::space) as received.
     ///
     /// # Errors
     ///
@@ -203,29 +198,27 @@ impl Connection {
         Ok(())
     }
 
-    /// The next news in what was received; `None`: more bytes are needed. What is to be answered is
-    /// then in [`outgoing`](Self::outgoing).
+    /// The next event; `None` if more bytes are needed. Responses are then in
+    /// [`outgoing`](Self::outgoing).
     ///
     /// # Errors
-    ///
-    /// [`Error::Alert`] and [`Error::Violation`], once and at every call after it; an alert that
-    /// tells the server of its violation is then in `outgoing`. [`Error::Unavailable`] without a
-    /// key pair.
+    /// [`Error::Alert`] and [`Error::Violation`], also at every later call; after a violation,
+    /// `outgoing` has an alert for the server. [`Error::Unavailable`] without a key pair.
     pub fn poll(&mut self) -> Result<Option<Event<'_>>, Error> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        match self.news() {
+        match self.next_event() {
             Ok(None) => Ok(None),
-            Ok(Some(News::Closed)) => Ok(Some(Event::Closed)),
-            Ok(Some(News::Data(range))) => Ok(Some(Event::Data(self.input.at(range)))),
-            Ok(Some(News::Established)) => Ok(Some(Event::Established)),
+            Ok(Some(Received::Closed)) => Ok(Some(Event::Closed)),
+            Ok(Some(Received::Data(range))) => Ok(Some(Event::Data(self.input.at(range)))),
+            Ok(Some(Received::Established)) => Ok(Some(Event::Established)),
             Err(stop) => Err(self.stop(stop)),
         }
     }
 
-    /// Takes any number of bytes from the server and hands all news to `on_event`: for who has the
-    /// bytes elsewhere already. It copies them once more than [`space`](Self::space) does.
+    /// Processes any number of bytes from the server and passes all events to `on_event`. It
+    /// needs one copy more than [`space`](Self::space).
     ///
     /// # Errors
     ///
@@ -248,11 +241,11 @@ impl Connection {
         Ok(())
     }
 
-    /// Says that the server closed the stream. [`poll`](Self::poll) what came before.
+    /// Handles the end of the stream. Call [`poll`](Self::poll) for earlier bytes first.
     ///
     /// # Errors
     ///
-    /// [`Error::EndOfStream`] if it did so without `close_notify`, or the error that came before.
+    /// [`Error::EndOfStream`] if it ended without `close_notify`, or an earlier error.
     pub fn end_of_stream(&mut self) -> Result<(), Error> {
         if self.error.is_none() && self.awaiting != Await::Closed {
             self.error = Some(Error::EndOfStream { phase: self.phase() });
@@ -274,8 +267,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Changes to the next key of TLS 1.3, and asks the server to do the same with its own:
-    /// [`Facts::key_updates`] counts what it does.
+    /// Changes to the next sealing key of TLS 1.3, and requests the same from the server;
+    /// [`Facts::key_updates`] counts the server's updates.
     ///
     /// # Errors
     ///
@@ -302,7 +295,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Queues a `close_notify`, once. What the server sends after it is still received.
+    /// Queues a `close_notify`, once. Later data of the server is still received.
     pub fn close(&mut self) {
         if self.error.is_none() && self.close_mark.is_none() {
             let alert = [AlertLevel::WARNING.0, AlertDescription::CLOSE_NOTIFY.0];
@@ -311,38 +304,40 @@ impl Connection {
         }
     }
 
-    /// Whether the client is done: the server's Finished is verified and ours is queued. It stays
-    /// so after a close.
+    /// Whether the client has finished the handshake: the server's Finished is verified, and
+    /// its own is queued. Remains true after a close.
     pub const fn is_established(&self) -> bool {
         matches!(self.awaiting, Await::Established | Await::Closed)
     }
 
-    /// What shows that the server is done, too; only then does a handshake count. In TLS 1.3 it
-    /// comes later than [`is_established`](Self::is_established).
+    /// How the server has confirmed the handshake; only then it should count. In TLS 1.3 this
+    /// is later than [`is_established`](Self::is_established).
     pub const fn confirmation(&self) -> Option<Confirmation> {
         self.confirmation
     }
 
-    /// Where the session stands.
-    pub const fn phase(&self) -> Phase {
+    /// The current phase.
+    pub const fn phase(&self) -> SessionPhase {
         match self.awaiting {
-            Await::ServerHello => Phase::Hello,
+            Await::ServerHello => SessionPhase::Hello,
             Await::Certificate12
             | Await::ServerKeyExchange
             | Await::ServerHelloDone
             | Await::EncryptedExtensions
             | Await::CertificateOrRequest
             | Await::Certificate13
-            | Await::CertificateVerify => Phase::KeyExchange,
-            Await::ChangeCipherSpec | Await::Finished12 | Await::Finished13 => Phase::Finished,
-            Await::Established if self.close_mark.is_some() => Phase::Close,
-            Await::Established if self.confirmation.is_some() => Phase::Data,
-            Await::Established => Phase::Confirm,
-            Await::Closed => Phase::Close,
+            | Await::CertificateVerify => SessionPhase::KeyExchange,
+            Await::ChangeCipherSpec | Await::Finished12 | Await::Finished13 => {
+                SessionPhase::Finished
+            }
+            Await::Established if self.close_mark.is_some() => SessionPhase::Close,
+            Await::Established if self.confirmation.is_some() => SessionPhase::Data,
+            Await::Established => SessionPhase::Confirm,
+            Await::Closed => SessionPhase::Close,
         }
     }
 
-    /// What the handshake turned out to be.
+    /// The results of the handshake.
     pub const fn facts(&self) -> &Facts {
         &self.facts
     }
@@ -352,7 +347,7 @@ impl Connection {
         self.alpn.map(|i| &self.config.settings.alpn[i][..])
     }
 
-    /// The server's leaf certificate, in DER, once it has come.
+    /// The server's leaf certificate, in DER, if received.
     pub fn leaf(&self) -> Option<&[u8]> {
         let leaf = self.leaf.as_ref().filter(|_| self.facts.leaf_bytes > 0);
         leaf.map(|leaf| leaf.der())

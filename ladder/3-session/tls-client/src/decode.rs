@@ -1,4 +1,4 @@
-//! Reading the presentation language of TLS (RFC 8446 §3): every short read names its field.
+//! Reads the presentation language of TLS (RFC 8446 §3); errors name the field.
 
 use crate::error::Violation;
 use crate::wire::Message;
@@ -11,7 +11,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Over the body of a message: without its type and length.
+    /// A reader of a message body, without type and length.
     pub(crate) const fn new(message: Message, bytes: &'a [u8]) -> Self {
         Self { bytes, message }
     }
@@ -20,7 +20,7 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
-    /// The violation that stands for a malformed field of this message.
+    /// The violation for a malformed field of this message.
     pub(crate) const fn malformed(&self, field: &'static str) -> Violation {
         Violation::Decode { message: self.message, field }
     }
@@ -64,12 +64,12 @@ impl<'a> Reader<'a> {
         Ok(Self { bytes: self.bytes(length, field)?, message: self.message })
     }
 
-    /// All that is left.
+    /// The remaining bytes.
     pub(crate) const fn rest(self) -> &'a [u8] {
         self.bytes
     }
 
-    /// That nothing is left.
+    /// Checks that nothing is left.
     pub(crate) fn end(self, field: &'static str) -> Result<(), Violation> {
         if self.is_empty() { Ok(()) } else { Err(self.malformed(field)) }
     }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vectors_nest_and_short_reads_name_the_field() {
+    fn vectors_nest_and_errors_name_the_field() {
         let mut out = vec![9];
         put_vector(&mut out, 3, |out| {
             put_vector(out, 1, |out| out.extend([1, 2]));

@@ -1,7 +1,7 @@
-//! RSA encryption of premaster secrets, to keys that the library takes and to smaller ones.
+//! RSA encryption of premaster secrets, with keys that the library supports and with smaller ones.
 //!
-//! aws-lc-rs takes moduli from 2,048 bits on, and servers of 2001 had 1,024: such keys are for
-//! comparisons with papers only, and one public exponent is all that they need here.
+//! aws-lc-rs requires at least 2,048 bits; servers of 2001 had 1,024. Such keys are for comparisons
+//! with papers only, and need only a public-key operation here.
 
 use aws_lc_rs::rand;
 use aws_lc_rs::rsa::{Pkcs1PublicEncryptingKey, PublicEncryptingKey};
@@ -12,22 +12,22 @@ use der::{Decode, Reader as _, SliceReader, Tag, Tagged};
 use spki::SubjectPublicKeyInfoRef;
 use zeroize::Zeroizing;
 
-/// The smallest modulus that is encrypted to, in bits.
+/// Minimum size of the modulus, in bits.
 const BITS_MIN: u32 = 1024;
-/// The longest public exponent of a small key, in bits: what a server sends must not cost the
-/// client an exponentiation of full length.
+/// Maximum length of the public exponent of a small key, in bits: a server must not cause an
+/// exponentiation of full length.
 const EXPONENT_BITS_MAX: u32 = 32;
 /// Bytes of EME-PKCS1-v1_5 beside padding and message, and of its padding at least (RFC 8017 §7.2).
 const OVERHEAD_BYTES: usize = 11;
 
-/// What encrypts to a server's key.
+/// Encrypts to a server's key.
 #[derive(Debug)]
 pub(crate) enum EncryptingKey {
     Library(Pkcs1PublicEncryptingKey),
     Small(SmallKey),
 }
 
-/// A key from 1,024 bits to less than what the library takes.
+/// A key of at least 1,024 bits, smaller than the library supports.
 #[derive(Debug)]
 pub(crate) struct SmallKey {
     /// Bytes of the modulus.
@@ -37,14 +37,14 @@ pub(crate) struct SmallKey {
 }
 
 impl EncryptingKey {
-    /// For the key in a `SubjectPublicKeyInfo`; none for what is no RSA key of a size in use.
+    /// The key of a `SubjectPublicKeyInfo`; `None` if it is not an RSA key of a supported size.
     pub(crate) fn read(spki: &[u8]) -> Option<Self> {
         let library = PublicEncryptingKey::from_der(spki).ok();
         let library = library.and_then(|key| Pkcs1PublicEncryptingKey::new(key).ok());
         library.map(Self::Library).or_else(|| SmallKey::read(spki).map(Self::Small))
     }
 
-    /// Appends a secret, padded and encrypted, to `out`; none if it is too long for the key.
+    /// Appends the padded and encrypted secret to `out`; `None` if it is too long for the key.
     pub(crate) fn encrypt(&self, secret: &[u8], out: &mut Vec<u8>) -> Option<()> {
         match self {
             Self::Library(key) => {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn openssl_decrypts_what_is_encrypted_to_keys_of_any_size() {
+    fn openssl_decrypts_for_keys_of_all_sizes() {
         for bits in [1024, 1032, 1536, 2048] {
             let private = Rsa::generate(bits).unwrap();
             let key = PKey::from_rsa(private.clone()).unwrap();

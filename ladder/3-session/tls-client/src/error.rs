@@ -1,44 +1,44 @@
-//! Errors that say who must act, and in which phase of the session.
+//! Errors, with the phase of the session.
 
 use core::fmt;
 
-use crate::phase::Phase;
+use crate::phase::SessionPhase;
 use crate::wire::{AlertDescription, AlertLevel, Content, Extension, Message};
 
-/// Why a connection cannot go on. The connection answers every further call with the same error
+/// Why a connection failed. Every further call returns the same error
 /// until it is reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The server ended the session with an alert. The server's log says why.
     Alert {
-        /// When it came.
-        phase: Phase,
-        /// Its level.
+        /// The phase.
+        phase: SessionPhase,
+        /// The level.
         level: AlertLevel,
-        /// What it says.
+        /// The description.
         description: AlertDescription,
     },
     /// The stream ended before the server's `close_notify`. The server's log says why.
     EndOfStream {
-        /// When it ended.
-        phase: Phase,
+        /// The phase.
+        phase: SessionPhase,
     },
     /// The caller broke the documented contract. Fixed by reading code.
     Misuse(Misuse),
-    /// Something outside this crate did not answer. Retry, or repair the system.
+    /// The system did not provide a resource. Retry, or repair the system.
     Unavailable(Unavailable),
-    /// The server, or something between, broke the protocol or an expectation of the settings.
+    /// The server, or an attacker in between, violated the protocol or the settings.
     Violation {
-        /// When it was found.
-        phase: Phase,
-        /// What was broken.
+        /// The phase.
+        phase: SessionPhase,
+        /// The violation.
         violation: Violation,
     },
 }
 
 impl Error {
-    /// The phase of the session in which it happened; `None` for what is not of a session.
-    pub const fn phase(&self) -> Option<Phase> {
+    /// The phase of the session; `None` for errors outside a session.
+    pub const fn phase(&self) -> Option<SessionPhase> {
         match self {
             Self::Alert { phase, .. }
             | Self::EndOfStream { phase }
@@ -48,53 +48,53 @@ impl Error {
     }
 }
 
-/// A broken contract between the caller and this crate.
+/// A violation of the documented contract by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misuse {
-    /// A protocol name for ALPN has 1 to 255 bytes, and all with their lengths at most 8192.
+    /// ALPN protocol names must have 1 to 255 bytes, all with their lengths at most 8192.
     Alpn,
-    /// More early data than the saved session allows, or some in TLS 1.2, which has none.
+    /// More early data than the saved session allows, or early data in TLS 1.2.
     EarlyData,
-    /// More bytes were announced as received than the buffer had room for.
+    /// `filled` with more bytes than the buffer has space.
     FilledTooMuch,
-    /// A group stands twice among the settings.
+    /// A group occurs twice in the settings.
     GroupTwice,
-    /// The suite cannot agree on keys in a group of the settings.
+    /// A group of the settings does not fit the suite.
     GroupUnfit,
-    /// A client certificate cannot be read, or the key is not the one of the certificate in PKCS#8.
+    /// The client certificate or its PKCS#8 key is invalid, or they do not belong together.
     Identity,
-    /// The suite agrees on keys in a group, and the settings name none.
+    /// The suite needs a group, and the settings have none.
     NoGroup,
-    /// The settings name no signature scheme.
+    /// The settings have no signature scheme.
     NoScheme,
-    /// Application data or a key update before the handshake was over.
+    /// Application data or a key update before the end of the handshake.
     NotEstablished,
-    /// The pinned key or certificate is not DER of a certificate or of a key that is known here.
+    /// The pinned key or certificate is not valid DER, or of an unknown kind.
     Pin,
     /// Application data or a key update after `close`.
     SendAfterClose,
-    /// More bytes were announced as sent than were waiting.
+    /// `sent` with more bytes than were queued.
     SentTooMuch,
-    /// The session to be resumed is empty, or of another suite.
+    /// The session to resume is empty, or of another suite.
     SessionUnfit,
-    /// A server name is a DNS name in ASCII, of at most 253 bytes, and no address.
+    /// The server name is not an ASCII DNS name of at most 253 bytes.
     ServerName,
-    /// A key update in TLS 1.2, which has none.
+    /// A key update in TLS 1.2.
     UpdateUnknown,
 }
 
-/// Something outside this crate did not answer.
+/// The system did not provide a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unavailable {
     /// No key pair was generated.
     KeyGeneration,
     /// The system gave no random bytes.
     Random,
-    /// The key of the client certificate did not sign.
+    /// Signing with the key of the client certificate failed.
     Signature,
 }
 
-/// What the server broke.
+/// A violation by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Violation {
     /// The server chose an application protocol that was not offered.
@@ -103,11 +103,11 @@ pub enum Violation {
     BadFinished,
     /// A record did not decrypt.
     BadRecordMac,
-    /// The signature of the key exchange does not verify against the certificate's key.
+    /// The signature of the key exchange is invalid.
     BadSignature,
     /// The leaf certificate or its public key could not be read.
     Certificate,
-    /// The certificate holds a key that does not fit the suite, or of a kind not known here.
+    /// The certificate's key does not fit the suite, or is of an unknown kind.
     CertificateKeyType,
     /// The server chose a suite that was not offered.
     CipherSuite {
@@ -121,7 +121,7 @@ pub enum Violation {
         /// The field at which reading stopped.
         field: &'static str,
     },
-    /// A record without content, of a type that must have some.
+    /// An empty record of a type that must have content.
     EmptyRecord {
         /// Its type.
         content: Content,
@@ -134,7 +134,7 @@ pub enum Violation {
         /// The extension.
         extension: Extension,
     },
-    /// An extension that was not offered, or that does not belong into its message.
+    /// An extension that was not offered, or does not belong in its message.
     ExtensionUnexpected {
         /// The extension.
         extension: Extension,
@@ -144,18 +144,17 @@ pub enum Violation {
         /// Its number.
         found: u16,
     },
-    /// A field is well-formed and its value is not allowed there.
+    /// A well-formed field has an illegal value.
     IllegalParameter {
         /// The message.
         message: Message,
         /// The field.
         field: &'static str,
     },
-    /// Handshake bytes were left over, or a message incomplete, where keys change or where another
-    /// type of record came in between.
+    /// A handshake message crosses a change of keys or another type of record.
     Interleaved,
-    /// The RSA key of the certificate is to verify a signature or to encrypt, and has a size that
-    /// aws-lc-rs does not take: below 2048 or above 8192 bits.
+    /// The size of the certificate's RSA key is not supported by aws-lc-rs: below 2048 or above
+    /// 8192 bits.
     KeySize {
         /// The size of the modulus, in bits.
         bits: usize,
@@ -164,52 +163,52 @@ pub enum Violation {
     KeyShare,
     /// The server's certificate, or its key, is not the expected one.
     LeafMismatch,
-    /// A handshake message, or a cookie to be sent back, is longer than any that is read.
+    /// A handshake message or a cookie is too long.
     MessageTooLong {
         /// Its length, in bytes.
         found_bytes: usize,
-        /// The longest that is read, in bytes.
+        /// The maximum, in bytes.
         limit_bytes: usize,
     },
     /// The server sent no certificate.
     NoCertificate,
-    /// The server chose a prime for the agreement of fewer than 1024 or of more than 4096 bits.
+    /// The server chose a prime of fewer than 1024 or more than 4096 bits.
     PrimeSize {
         /// Its length, in bits.
         bits: u32,
     },
-    /// The server chose a prime without a name, though groups with names were on offer.
+    /// The server chose an unnamed prime although named groups were offered.
     PrimeUnnamed,
     /// A record is longer than its protocol allows.
     RecordOverflow {
         /// Its length, in bytes.
         found_bytes: usize,
-        /// The longest allowed, in bytes.
+        /// The maximum, in bytes.
         limit_bytes: usize,
     },
-    /// The record's type is none of TLS: probably this is no TLS at all.
+    /// The record type is unknown; probably the peer does not speak TLS.
     RecordType {
         /// The type.
         found: Content,
     },
-    /// The record's version is none of TLS: probably this is no TLS at all.
+    /// The record version is unknown; probably the peer does not speak TLS.
     RecordVersion {
         /// The two bytes.
         found: u16,
     },
-    /// The signature scheme was not offered, or is not one of this version or of the server's key.
+    /// The signature scheme was not offered, or does not fit the version or the server's key.
     SignatureScheme {
         /// Its number.
         found: u16,
     },
-    /// A message or record came that is not allowed here.
+    /// An unexpected message or record.
     UnexpectedMessage {
-        /// What may come.
+        /// The expected message.
         expected: &'static str,
-        /// What came.
+        /// The received message.
         found: Found,
     },
-    /// A record that must be encrypted is not.
+    /// A record that must be encrypted is in plaintext.
     Unprotected {
         /// Its type.
         content: Content,
@@ -221,7 +220,7 @@ pub enum Violation {
     },
 }
 
-/// What came instead of what may come.
+/// An unexpected message or record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// A handshake message.
@@ -231,7 +230,7 @@ pub enum Found {
 }
 
 impl Violation {
-    /// The alert that tells the server (RFC 8446 §6.2).
+    /// The alert for the server (RFC 8446 §6.2).
     pub(crate) const fn alert(self) -> AlertDescription {
         match self {
             Self::Alpn
@@ -281,13 +280,13 @@ impl fmt::Display for Error {
             ),
             Self::Misuse(misuse) => write!(f, "{misuse}"),
             Self::Unavailable(Unavailable::KeyGeneration) => {
-                f.write_str("no key pair was generated; test the machine")
+                f.write_str("generating a key pair failed; test the machine")
             }
             Self::Unavailable(Unavailable::Random) => {
                 f.write_str("the system gave no random bytes; repair it, or retry")
             }
             Self::Unavailable(Unavailable::Signature) => {
-                f.write_str("the key of the client certificate did not sign; test it")
+                f.write_str("signing with the client certificate's key failed; test the key")
             }
             Self::Violation { phase, violation } => {
                 write!(f, "the server broke the protocol in phase {phase}: {violation}")
@@ -305,17 +304,17 @@ impl fmt::Display for Misuse {
             Self::EarlyData => {
                 "more early data than the saved session allows; send it after the handshake"
             }
-            Self::FilledTooMuch => "more bytes announced as received than there was room for",
-            Self::GroupTwice => "a group stands twice in the settings; name each once",
-            Self::GroupUnfit => "the suite cannot agree on keys in one of the groups; leave it out",
+            Self::FilledTooMuch => "more bytes announced as received than there was space for",
+            Self::GroupTwice => "a group occurs twice in the settings; give each once",
+            Self::GroupUnfit => "a group does not fit the suite; leave it out",
             Self::Identity => {
                 "a client certificate is DER of X.509 on RSA, P-256, P-384 or Ed25519, \
                  with its own key in PKCS#8"
             }
-            Self::NoScheme => "a hello names signature schemes; name at least one",
-            Self::NoGroup => "the suite agrees on keys in a group; name at least one",
+            Self::NoScheme => "no signature scheme; give at least one",
+            Self::NoGroup => "the suite needs a group; give at least one",
             Self::NotEstablished => {
-                "application data or a key update before the handshake was over"
+                "application data or a key update before the end of the handshake"
             }
             Self::Pin => {
                 "the pin is not the DER of an X.509 certificate, or of a public key \
@@ -323,8 +322,8 @@ impl fmt::Display for Misuse {
             }
             Self::SendAfterClose => "application data or a key update after close",
             Self::SentTooMuch => "more bytes announced as sent than were waiting",
-            Self::UpdateUnknown => "keys are updated in TLS 1.3 alone",
-            Self::SessionUnfit => "the session to be resumed is empty, or of another suite",
+            Self::UpdateUnknown => "key updates need TLS 1.3",
+            Self::SessionUnfit => "the session to resume is empty, or of another suite",
             Self::ServerName => {
                 "not a DNS name in ASCII of at most 253 bytes; leave it out for an address"
             }
@@ -352,7 +351,7 @@ impl fmt::Display for Violation {
                 "it resumed a session with the extended master secret that had none, or the \
                  reverse",
             ),
-            Self::ExtensionTwice { extension } => write!(f, "extension {extension} came twice"),
+            Self::ExtensionTwice { extension } => write!(f, "extension {extension} occurs twice"),
             Self::ExtensionUnexpected { extension } => {
                 write!(f, "extension {extension} does not belong there, or was not offered")
             }
@@ -361,7 +360,7 @@ impl fmt::Display for Violation {
                 write!(f, "{message} has a value that is not allowed in: {field}")
             }
             Self::Interleaved => {
-                f.write_str("a handshake message is cut by a change of keys or by another record")
+                f.write_str("a handshake message crosses a change of keys or another record")
             }
             Self::KeySize { bits } => write!(
                 f,
@@ -376,10 +375,9 @@ impl fmt::Display for Violation {
                  at most {limit_bytes} are read"
             ),
             Self::NoCertificate => f.write_str("it sent no certificate"),
-            Self::PrimeSize { bits } => write!(
-                f,
-                "it chose a prime of {bits} bits for the agreement; 1024 to 4096 are taken"
-            ),
+            Self::PrimeSize { bits } => {
+                write!(f, "it chose a prime of {bits} bits; 1024 to 4096 are supported")
+            }
             Self::PrimeUnnamed => f.write_str(
                 "it chose a prime without a name for the agreement; \
                  offer no groups to take any",
@@ -394,13 +392,13 @@ impl fmt::Display for Violation {
                 write!(f, "a record of version 0x{found:04X}; does the port speak TLS?")
             }
             Self::SignatureScheme { found } => {
-                write!(f, "signature scheme 0x{found:04X} was not offered, or not of its key")
+                write!(f, "signature scheme 0x{found:04X} was not offered, or does not fit its key")
             }
             Self::UnexpectedMessage { expected, found } => {
                 write!(f, "{found} came where {expected} may come")
             }
             Self::Unprotected { content } => {
-                write!(f, "a record of type {content} came unencrypted")
+                write!(f, "a record of type {content} is not encrypted")
             }
             Self::Version { found } => {
                 write!(f, "it chose version 0x{found:04X}, which was not offered")

@@ -26,12 +26,12 @@ pub(crate) struct KeyPair {
 
 enum Private {
     Curve(PrivateKey),
-    /// ML-KEM-768 beside X25519.
+    /// ML-KEM-768 and X25519.
     Hybrid(DecapsulationKey, PrivateKey),
     Field(&'static Field, Exponent),
 }
 
-/// A public value as it stands on the wire; a point is copied without an allocation.
+/// An encoded public value; a point is copied without an allocation.
 #[derive(Clone)]
 pub(crate) enum Public {
     Bytes(Vec<u8>),
@@ -49,7 +49,7 @@ impl Deref for Public {
     }
 }
 
-/// Which group it is of: no key.
+/// Prints the group, not the key.
 impl fmt::Debug for KeyPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyPair").field("group", &self.group).finish_non_exhaustive()
@@ -78,17 +78,17 @@ impl KeyPair {
         self.group
     }
 
-    /// As it stands on the wire: [`Group::public_bytes`] bytes.
+    /// The encoded public value: [`Group::public_bytes`] bytes.
     pub(crate) fn public(&self) -> &[u8] {
         &self.public
     }
 
-    /// The same, for who outlives the pair.
+    /// The encoded public value, as an owned copy.
     pub(crate) fn public_value(&self) -> Public {
         self.public.clone()
     }
 
-    /// What `make` makes of the secret that is shared with the owner of `peer`.
+    /// Agrees with the owner of `peer`, and passes the shared secret to `make`.
     pub(crate) fn agree<T>(
         &self,
         peer: &[u8],
@@ -130,7 +130,7 @@ fn agree_on_curve<T>(
     peer: &[u8],
     make: impl FnOnce(&[u8]) -> T,
 ) -> Result<T, Violation> {
-    // RFC 8446 §4.2.8.2: uncompressed points alone; the library would take compressed ones too
+    // RFC 8446 §4.2.8.2: uncompressed points only; the library also accepts compressed ones
     let form = group == Group::X25519 || peer.first() == Some(&4);
     if peer.len() != group.public_bytes() || !form {
         return Err(Violation::KeyShare);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_agree_and_bad_keys_are_refused() {
+    fn both_sides_agree_and_invalid_keys_are_refused() {
         for group in [Group::P256, Group::P384, Group::X25519] {
             let [ours, theirs] = [(); 2].map(|()| KeyPair::generate(group).unwrap());
             assert_eq!(ours.public().len(), group.public_bytes());
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hybrid_is_what_a_server_makes_of_both_halves() {
+    fn the_hybrid_secret_equals_the_servers() {
         let ours = KeyPair::generate(Group::X25519MlKem768).unwrap();
         assert_eq!(ours.public().len(), Group::X25519MlKem768.public_bytes());
         let (first, second) = ours.public().split_at(1184);

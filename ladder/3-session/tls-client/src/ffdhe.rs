@@ -9,10 +9,10 @@ use zeroize::Zeroizing;
 use crate::error::{Unavailable, Violation};
 use crate::group::Group;
 
-/// The longest prime that a server may choose, in bits: beyond it one handshake costs the client
-/// milliseconds.
+/// Maximum length of the server's prime, in bits; a longer one costs the client milliseconds for
+/// each handshake.
 const BITS_MAX: u32 = 4096;
-/// The shortest prime that a server may choose, in bits: as old servers have it.
+/// Minimum length of the server's prime, in bits, for old servers.
 const BITS_MIN: u32 = 1024;
 
 /// A prime with its generator.
@@ -26,7 +26,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// The field of one of the groups that have a name; `None` for a group on a curve.
+    /// The field of a named group; `None` for an elliptic-curve group.
     pub(crate) fn of(group: Group) -> Option<&'static Self> {
         static FIELDS: [OnceLock<Field>; 3] = [const { OnceLock::new() }; 3];
         let (place, prime, exponent_bits) = match group {
@@ -42,7 +42,7 @@ impl Field {
         }))
     }
 
-    /// The group with a name that a server means by prime and generator.
+    /// The named group with this prime and generator.
     pub(crate) fn name(p: &[u8], g: &[u8]) -> Option<Group> {
         let groups = [Group::Ffdhe2048, Group::Ffdhe3072, Group::Ffdhe4096];
         groups.into_iter().find(|&group| {
@@ -57,8 +57,8 @@ impl Field {
         })
     }
 
-    /// The field of a prime that a server chose. Nobody tests whether it is one; exponents are as
-    /// long as it is, since nobody knows the order of the generator.
+    /// The field of the server's prime. Primality is not tested; exponents are as long as the
+    /// prime, because the order of the generator is unknown.
     pub(crate) fn chosen(p: &[u8], g: &[u8]) -> Result<Self, Violation> {
         let p = trimmed(p);
         let bits = 8 * p.len() - p.first().map_or(0, |byte| byte.leading_zeros() as usize);
@@ -124,7 +124,7 @@ impl Field {
     }
 }
 
-/// A secret exponent, of the field that made it.
+/// A secret exponent of a field.
 pub(crate) struct Exponent(Zeroizing<BoxedUint>);
 
 /// A number with room for `bytes` bytes; `None` if it has more.
@@ -137,7 +137,7 @@ fn is_element(number: &BoxedUint, p_minus_1: &BoxedUint) -> bool {
     *number > BoxedUint::one() && number < p_minus_1
 }
 
-/// Without zeros in front.
+/// Strips leading zeros.
 pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
     let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
     &bytes[zeros..]
@@ -196,7 +196,7 @@ mod tests {
     const GROUPS: [Group; 3] = [Group::Ffdhe2048, Group::Ffdhe3072, Group::Ffdhe4096];
 
     #[test]
-    fn both_sides_agree_and_bad_values_are_refused() {
+    fn both_sides_agree_and_invalid_values_are_refused() {
         for group in GROUPS {
             let field = Field::of(group).unwrap();
             let [ours, theirs] = [(); 2].map(|()| field.exponent().unwrap());
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_known_by_their_primes_alone() {
+    fn named_groups_are_recognized_by_their_primes() {
         for group in GROUPS {
             let field = Field::of(group).unwrap();
             let mut p = field.prime();
@@ -225,7 +225,7 @@ mod tests {
                 assert_eq!(Field::name(&p, &[2]), None, "{byte}");
                 p[byte] ^= 2;
             }
-            // the same prime, not looked up: long exponents, and the same results
+            // the same prime as an unnamed one: long exponents, same results
             let chosen = Field::chosen(&p, &[0, 2]).unwrap();
             let [ours, theirs] = [chosen.exponent().unwrap(), field.exponent().unwrap()];
             let shared = chosen.agree(&ours, &field.public(&theirs)).unwrap();
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn primes_that_do_not_fit_are_named() {
+    fn primes_out_of_range_are_refused() {
         let refusal = |p: &[u8], g: &[u8]| Field::chosen(p, g).err().unwrap();
         assert_eq!(refusal(&[0xFF; 64], &[2]), Violation::PrimeSize { bits: 512 });
         assert_eq!(refusal(&[0xFF; 513], &[2]), Violation::PrimeSize { bits: 4104 });

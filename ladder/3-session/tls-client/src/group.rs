@@ -33,7 +33,7 @@ impl Group {
         }
     }
 
-    /// Whether a suite can agree on keys in it; any passes where none is used.
+    /// Whether it fits a suite; every group fits a suite without key agreement.
     pub const fn serves(self, suite: Suite) -> bool {
         match suite.exchange() {
             KeyExchange::Tls13 => true,

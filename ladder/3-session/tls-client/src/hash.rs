@@ -1,4 +1,4 @@
-//! The hash function of a suite: transcripts, and secrets as long as its output.
+//! The hash function of a suite, transcripts, and secrets of its length.
 
 use core::ops::Deref;
 
@@ -21,7 +21,7 @@ pub(crate) enum Hash {
 }
 
 impl Hash {
-    /// Bytes of its output.
+    /// Length of its output, in bytes.
     pub(crate) const fn bytes(self) -> usize {
         match self {
             Self::Sha256 => 32,
@@ -47,12 +47,12 @@ impl Hash {
         hmac::Key::new(self.hmac(), key)
     }
 
-    /// The hash of no bytes.
+    /// The hash of the empty string.
     pub(crate) fn of_nothing(self) -> Digest {
         digest::digest(self.algorithm(), &[])
     }
 
-    /// As many zeros as the output has bytes.
+    /// Zeros of the output's length.
     pub(crate) fn zeros(self) -> &'static [u8] {
         &ZEROS[..self.bytes()]
     }
@@ -93,7 +93,7 @@ impl Deref for Secret {
 #[derive(Clone)]
 pub(crate) struct Transcript {
     context: Context,
-    /// The messages themselves, where they are to be signed.
+    /// The messages, if they will be signed.
     messages: Option<Vec<u8>>,
 }
 
@@ -102,7 +102,7 @@ impl Transcript {
         Self { context: Context::new(hash.algorithm()), messages: None }
     }
 
-    /// One that keeps the messages, too.
+    /// A transcript that keeps the messages.
     pub(crate) fn kept(hash: Hash) -> Self {
         Self { messages: Some(Vec::new()), ..Self::new(hash) }
     }
@@ -119,12 +119,12 @@ impl Transcript {
         self.context.clone().finish()
     }
 
-    /// Bytes of that hash.
+    /// Length of that hash.
     pub(crate) fn hash_bytes(&self) -> usize {
         self.context.algorithm().output_len()
     }
 
-    /// All messages so far, where they are kept.
+    /// All messages so far, if they are kept.
     pub(crate) fn messages(&self) -> Option<&[u8]> {
         self.messages.as_deref()
     }

@@ -1,34 +1,34 @@
-//! The `ClientHello` (RFC 5246 §7.4.1.2, RFC 8446 §4.1.2), prepared once and patched per
+//! The `ClientHello` (RFC 5246 §7.4.1.2, RFC 8446 §4.1.2): a template, filled in for each
 //! connection.
 
-use crate::config::Settings;
 use crate::decode::put_vector;
 use crate::group::Group;
 use crate::hash::Transcript;
 use crate::protect::HEADER;
 use crate::schedule::Psk;
+use crate::settings::Settings;
 use crate::wire::{Content, Extension, Message, TLS12};
 
-/// Where the random bytes begin: behind the record's header, the message's header and a version.
+/// Offset of the random bytes: after record header, message header and version.
 const RANDOM: usize = HEADER + 4 + 2;
-/// Where the session ID of TLS 1.3 begins: behind the random bytes and a length.
+/// Offset of the session ID of TLS 1.3: after the random bytes and a length.
 const SESSION_ID: usize = RANDOM + 32 + 1;
 
-/// What a `ClientHello` has of its own.
+/// The variable parts of a `ClientHello`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hello<'a> {
     pub(crate) random: &'a [u8; 32],
-    /// TLS 1.3: for middleboxes (RFC 8446 §D.4). TLS 1.2: of the session that is to be resumed, or
-    /// made up, for the server to repeat if it takes the ticket (RFC 5077 §3.4).
+    /// TLS 1.3: for middleboxes (RFC 8446 §D.4). TLS 1.2: of the session to resume, or random,
+    /// for the server to echo if it accepts the ticket (RFC 5077 §3.4).
     pub(crate) session_id: &'a [u8],
     /// TLS 1.3 alone.
     pub(crate) share: Option<(Group, &'a [u8])>,
-    /// From a `HelloRetryRequest`; empty for none.
+    /// The cookie of a `HelloRetryRequest`; empty if there is none.
     pub(crate) cookie: &'a [u8],
     pub(crate) offered: Offered<'a>,
 }
 
-/// What is offered to be resumed, beside a session ID.
+/// The offered session, in addition to a session ID.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Offered<'a> {
     /// Nothing.
@@ -40,7 +40,7 @@ pub(crate) enum Offered<'a> {
 }
 
 impl Hello<'_> {
-    /// Appends the message in a record, as the first of a connection; it fits one.
+    /// Appends the message in a record, as the first one of a connection.
     pub(crate) fn write_record(&self, out: &mut Vec<u8>, settings: &Settings) {
         out.extend([Content::HANDSHAKE.0, 3, 1]); // RFC 8446 §5.1: 0x0301 at first
         put_vector(out, 2, |out| self.write(out, settings));
@@ -108,7 +108,7 @@ impl Hello<'_> {
         });
         let psk = matches!(self.offered, Offered::Psk { .. });
         if settings.tickets || psk {
-            // without it a server may send no tickets
+            // a server may require it for sending tickets
             let mode = u8::from(!settings.psk_alone); // psk_ke, psk_dhe_ke
             extension(out, Extension::PSK_KEY_EXCHANGE_MODES, |out| out.extend([1, mode]));
         }
@@ -117,7 +117,7 @@ impl Hello<'_> {
                 put_vector(out, 2, |out| out.extend_from_slice(self.cookie));
             });
         }
-        // without a pre-shared key last: `Template` counts on it
+        // last without a pre-shared key: `Template` depends on it
         extension(out, Extension::KEY_SHARE, |out| {
             put_vector(out, 2, |out| {
                 if let Some((group, public)) = self.share {
@@ -130,7 +130,7 @@ impl Hello<'_> {
             if early_data {
                 extension(out, Extension::EARLY_DATA, |_| ());
             }
-            // last of all (RFC 8446 §4.2.11): the binder covers what stands before it
+            // last (RFC 8446 §4.2.11): the binder covers everything before it
             extension(out, Extension::PRE_SHARED_KEY, |out| {
                 put_vector(out, 2, |out| {
                     put_vector(out, 2, |out| out.extend_from_slice(identity));
@@ -162,10 +162,9 @@ impl Hello<'_> {
     }
 }
 
-/// Fills in the binder at the end of a hello with a pre-shared key, and adds the whole to the
-/// transcript.
+/// Fills in the binder of a hello with a pre-shared key, and adds the message to the transcript.
 pub(crate) fn bind(message: &mut [u8], psk: &Psk, transcript: &mut Transcript) {
-    // RFC 8446 §4.2.11.2: all but the list of binders, which holds one
+    // RFC 8446 §4.2.11.2: everything before the list of binders, which has one
     let list_bytes = 2 + 1 + transcript.hash_bytes();
     let (covered, list) = message.split_at_mut(message.len() - list_bytes);
     transcript.add(covered);
@@ -179,7 +178,7 @@ fn extension(out: &mut Vec<u8>, extension: Extension, fill: impl FnOnce(&mut Vec
     put_vector(out, 2, fill);
 }
 
-/// A record with a `ClientHello` whose own bytes are yet to be filled in.
+/// A record with a `ClientHello` whose variable parts are not filled in yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     record: Vec<u8>,
@@ -202,8 +201,8 @@ impl Template {
         Self { record, share_bytes: public.len() }
     }
 
-    /// Appends the record to `out`; the message is what follows its header. `session_id` and
-    /// `share` are those of TLS 1.3, and not looked at before it.
+    /// Appends the record to `out`; the message follows the record header. `session_id` and
+    /// `share` are used in TLS 1.3 only.
     pub(crate) fn write(
         &self,
         out: &mut Vec<u8>,
@@ -231,7 +230,7 @@ mod tests {
     use crate::suite::Suite;
 
     #[test]
-    fn a_template_filled_in_is_a_hello_written_anew() {
+    fn a_filled_template_equals_a_written_hello() {
         for suite in Suite::ALL {
             for groups in [vec![Group::X25519], vec![Group::P256, Group::X25519]] {
                 let public = vec![7; groups[0].public_bytes()];
@@ -260,7 +259,7 @@ mod tests {
 
     /// RFC 8448 §4: its `ClientHello`, with a binder of zeros.
     #[test]
-    fn the_binder_of_a_published_hello() {
+    fn the_binder_equals_the_published_one() {
         let message = "010001fc03031bc3ceb6bbe39cff938355b5a50adb6db21b7a6af649d7b4bc419d7876487d95\
              000006130113031302010001cd0000000b0009000006736572766572ff01000100000a00140012001d00\
              170018001901000101010201030104003300260024001d0020e4ffb68ac05f8d96c99da26698346c6be1\

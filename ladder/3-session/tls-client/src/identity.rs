@@ -16,7 +16,7 @@ use crate::public_key::PublicKey;
 use crate::scheme::SignatureScheme;
 use crate::wire::Message;
 
-/// A certificate with its private key, for servers that ask for one.
+/// A certificate with its private key, for servers that request one.
 pub struct Identity {
     chain: Vec<Vec<u8>>,
     key: Key,
@@ -29,7 +29,7 @@ enum Key {
     Ed25519(Ed25519KeyPair),
 }
 
-/// How many certificates, and what kind of key: not the key.
+/// Prints the number of certificates and the kind of key, never the key.
 impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Identity")
@@ -40,8 +40,8 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// Of a chain of certificates in DER, the leaf first, and the leaf's key as PKCS#8 in DER: RSA,
-    /// P-256, P-384 or Ed25519.
+    /// Reads a chain of certificates in DER, the leaf first, and the leaf's key as PKCS#8 in
+    /// DER: RSA, P-256, P-384 or Ed25519.
     ///
     /// # Errors
     ///
@@ -63,15 +63,14 @@ impl Identity {
             PublicKey::Ed25519 => Ed25519KeyPair::from_pkcs8(pkcs8).map(Key::Ed25519),
         };
         let identity = Self { key: key.ok()?, public, chain };
-        // the public key is the last field, whatever the kind
+        // the public key is the last field of every kind
         let spki = self::spki(identity.chain.first()?).ok()?;
         let records = identity.chain.iter().map(|der| der.len() + 5).sum::<usize>();
         let fits = spki.ends_with(identity.key.public()) && records < 1 << 16;
         fits.then_some(identity)
     }
 
-    /// The first of its schemes that a server takes, whose list this is; none is no error of the
-    /// server's.
+    /// Its first scheme in the server's list; `None` is not an error of the server.
     pub(crate) fn choose(
         &self,
         mut theirs: Reader<'_>,
@@ -115,7 +114,7 @@ impl Identity {
         message
     }
 
-    /// The `CertificateVerify` message over what is to be signed.
+    /// The `CertificateVerify` message with a signature of these bytes.
     pub(crate) fn verify_message(
         &self,
         scheme: SignatureScheme,
@@ -173,7 +172,7 @@ mod tests {
     use crate::rogue::certificate::{EC_P256, ED25519, RSA_2048, certificate, ec_p384};
 
     #[test]
-    fn only_a_key_of_its_certificate_makes_an_identity() {
+    fn key_and_certificate_must_belong_together() {
         let p384 = ec_p384();
         let pairs = [RSA_2048, EC_P256, &p384, ED25519].map(certificate);
         for (at, (der, _)) in pairs.iter().enumerate() {
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scheme_is_chosen_that_the_server_and_the_version_take() {
+    fn the_scheme_fits_server_and_version() {
         let (der, key) = certificate(RSA_2048);
         let identity = Identity::new(vec![der], &key).unwrap();
         let chosen = |bytes: &[u8], tls13| {

@@ -1,4 +1,4 @@
-//! Bytes from the server: whole records out of any pieces, whole messages out of any records.
+//! Assembles records from received bytes, and handshake messages from records.
 
 use core::ops::Range;
 
@@ -6,16 +6,24 @@ use crate::error::Violation;
 use crate::protect::{BODY_TLS12, BODY_TLS13, FRAGMENT, HEADER};
 use crate::wire::{Content, Message};
 
-/// Room for the longest record of all.
+/// The maximum size of a record.
 const ROOM: usize = HEADER + BODY_TLS12;
 
-/// The longest handshake message that is read, in bytes: what OpenSSL takes of a certificate list.
+/// Maximum length of a handshake message, in bytes: OpenSSL's limit for certificate lists.
 const MESSAGE_BYTES_MAX: usize = 100 << 10;
 
-/// A buffer of fixed size, with records in it.
+/// What a connection received; data is a range of the input.
+#[derive(Debug)]
+pub(crate) enum Received {
+    Closed,
+    Data(Range<usize>),
+    Established,
+}
+
+/// A fixed-size buffer of records.
 pub(crate) struct Input {
     bytes: Box<[u8]>,
-    /// What was not read yet.
+    /// The unread range.
     unread: Range<usize>,
 }
 
@@ -28,7 +36,7 @@ impl Input {
         self.unread = 0..0;
     }
 
-    /// The free part; empty only if a whole record waits.
+    /// The free part; empty only if a complete record is unread.
     pub(crate) fn space(&mut self) -> &mut [u8] {
         if self.unread.start > 0 {
             self.bytes.copy_within(self.unread.clone(), 0);
@@ -37,17 +45,17 @@ impl Input {
         &mut self.bytes[self.unread.end..]
     }
 
-    /// How much of the free part can be said to be filled.
+    /// Maximum argument of [`filled`](Self::filled).
     pub(crate) const fn room(&self) -> usize {
         self.bytes.len() - self.unread.end
     }
 
-    /// Takes the first `count` bytes of the free part as received.
+    /// Marks the first `count` bytes of the free part as received.
     pub(crate) const fn filled(&mut self, count: usize) {
         self.unread.end += count;
     }
 
-    /// Steps over the next record if it is whole, and says where it lies.
+    /// Consumes the next record if it is complete; returns its range.
     pub(crate) fn record(&mut self, limit: Limit) -> Result<Option<Range<usize>>, Violation> {
         let unread = &self.bytes[self.unread.clone()];
         let Some(&[content, major, minor, high, low]) = unread.first_chunk() else {
@@ -85,7 +93,7 @@ impl Input {
     }
 }
 
-/// How long the body of a record may be.
+/// The limit of a record's body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Limit {
     Plain,
@@ -103,7 +111,7 @@ impl Limit {
     }
 }
 
-/// A handshake message as it came.
+/// A received handshake message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Incoming<'a> {
     pub(crate) message: Message,
@@ -118,16 +126,16 @@ impl<'a> Incoming<'a> {
         &self.whole[4..]
     }
 
-    /// That the message ends where keys change (RFC 8446 §5.1).
+    /// Checks that the message ends where keys change (RFC 8446 §5.1).
     pub(crate) const fn ends_flight(&self) -> Result<(), Violation> {
         if self.last { Ok(()) } else { Err(Violation::Interleaved) }
     }
 }
 
-/// All joined bytes, and where among them the message lies.
+/// The joined bytes, and the range of the message.
 type Taken = (Vec<u8>, Range<usize>);
 
-/// Fragments of handshake messages, joined.
+/// Joins fragments of handshake messages.
 #[derive(Default)]
 pub(crate) struct Joined {
     bytes: Vec<u8>,
@@ -145,12 +153,12 @@ impl Joined {
     }
 
     pub(crate) fn append(&mut self, fragment: &[u8]) {
-        self.bytes.drain(..self.read); // all of it, as a rule
+        self.bytes.drain(..self.read); // usually everything
         self.read = 0;
         self.bytes.extend_from_slice(fragment);
     }
 
-    /// Steps over the next message if it is whole. It lies in `bytes` until [`Self::give`].
+    /// Consumes the next message if it is complete. It remains in `bytes` until [`Self::give`].
     pub(crate) fn message(&mut self) -> Result<Option<Taken>, Violation> {
         let unread = &self.bytes[self.read..];
         let Some(&[_, a, b, c]) = unread.first_chunk() else {
@@ -169,7 +177,7 @@ impl Joined {
         Ok(Some((core::mem::take(&mut self.bytes), start..self.read)))
     }
 
-    /// Takes the bytes back after the message was handled.
+    /// Returns the bytes after the message was handled.
     pub(crate) fn give(&mut self, bytes: Vec<u8>) {
         self.bytes = bytes;
     }
@@ -181,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_that_is_full_holds_a_whole_record() {
+    fn a_full_buffer_holds_a_complete_record() {
         let mut input = Input::new();
         assert_eq!(input.space().len(), ROOM);
         let header = [23, 3, 3, 0x48, 0]; // 2^14 + 2048
@@ -193,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_headers_are_named_before_the_body_comes() {
+    fn invalid_headers_are_refused_before_the_body() {
         let record = |header: [u8; 5], limit| {
             let mut input = Input::new();
             input.space()[..HEADER].copy_from_slice(&header);
@@ -215,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_never_end_with_a_record_take_no_room() {
+    fn unaligned_messages_do_not_accumulate() {
         let mut joined = Joined::default();
         joined.append(&[0]);
         for _ in 0..10_000 {
@@ -228,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_come_out_of_any_pieces() {
+    fn messages_are_joined_from_any_pieces() {
         let stream = [20, 0, 0, 0, 11, 0, 0, 2, 5, 6, 14];
         for cut in 0..=stream.len() {
             let mut joined = Joined::default();

@@ -3,7 +3,7 @@
 use crate::protect::{FRAGMENT, RecordKey, header};
 use crate::wire::Content;
 
-/// Records that wait to be sent.
+/// Queued records.
 #[derive(Default)]
 pub(crate) struct Output {
     bytes: Vec<u8>,
@@ -24,7 +24,7 @@ impl Output {
         &self.bytes[self.start..]
     }
 
-    /// Forgets the first `count` bytes that wait.
+    /// Removes the first `count` queued bytes.
     pub(crate) fn advance(&mut self, count: usize) {
         self.start += count;
         self.sent += count as u64;
@@ -34,27 +34,27 @@ impl Output {
         }
     }
 
-    /// The position in the stream behind all that was queued.
+    /// The position in the stream after all queued bytes.
     pub(crate) fn mark(&self) -> u64 {
         self.sent + self.waiting().len() as u64
     }
 
-    /// Whether all up to a position was sent.
+    /// Whether all bytes up to a position were sent.
     pub(crate) const fn is_sent(&self, mark: u64) -> bool {
         self.sent >= mark
     }
 
-    /// From here on, records are sealed with this key.
+    /// Seals further records with this key.
     pub(crate) fn seal_with(&mut self, key: RecordKey) {
         self.sealing = Some(key);
     }
 
-    /// From here on, records are not sealed.
+    /// Writes further records in plaintext.
     pub(crate) fn unseal(&mut self) {
         self.sealing = None;
     }
 
-    /// Appends what `fill` writes, and gives it back.
+    /// Appends the output of `fill`, and returns it.
     pub(crate) fn raw(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> &mut [u8] {
         let start = self.bytes.len();
         fill(&mut self.bytes);

@@ -1,19 +1,19 @@
-//! What a server of TLS 1.2 says for the agreement on keys.
+//! Key-agreement parameters of a TLS 1.2 server.
 
-use crate::config::Settings;
 use crate::decode::Reader;
 use crate::error::Violation;
 use crate::ffdhe::Field;
 use crate::group::Group;
 use crate::server_hello::offered;
+use crate::settings::Settings;
 use crate::wire::Message;
 
-/// The parameters of an agreement.
+/// Key-agreement parameters.
 #[derive(Debug)]
 pub(crate) enum Parameters<'a> {
-    /// In a group that was on offer, by its number or by its prime.
+    /// An offered group, by number or prime.
     Named { group: Group, public: &'a [u8] },
-    /// In a prime field of the server's choice.
+    /// A prime field of the server's choice.
     Field { p: &'a [u8], g: &'a [u8], public: &'a [u8] },
 }
 
@@ -34,7 +34,8 @@ fn named_curve<'a>(r: &mut Reader<'a>, settings: &Settings) -> Result<Parameters
     Ok(Parameters::Named { group, public })
 }
 
-/// RFC 5246 §7.4.3 and RFC 7919 §3: whoever offered groups with names gets one of them.
+/// RFC 5246 §7.4.3 and RFC 7919 §3: if named groups were offered, the server must choose one of
+/// them.
 fn field<'a>(r: &mut Reader<'a>, settings: &Settings) -> Result<Parameters<'a>, Violation> {
     let p = r.vector(2, "dh_p")?.rest();
     let g = r.vector(2, "dh_g")?.rest();

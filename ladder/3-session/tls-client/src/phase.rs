@@ -1,25 +1,25 @@
-//! Where a connection stands: finely for the machine, coarsely for who counts errors.
+//! States of a connection: precise for the state machine, coarse for error statistics.
 
 use core::fmt;
 
-/// The part of a session in which something happened.
+/// A phase of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phase {
+pub enum SessionPhase {
     /// From the `ClientHello` to the `ServerHello`.
     Hello,
     /// The server's flight: extensions, certificate, key exchange, signature.
     KeyExchange,
-    /// Waiting for the server's Finished, or on the way to it.
+    /// Up to the server's Finished.
     Finished,
-    /// TLS 1.3: both have sent Finished and nothing shows yet that the server took ours.
+    /// TLS 1.3: both sides have sent Finished, and the server has not confirmed the client's yet.
     Confirm,
-    /// Application data may flow, and the server is known to have finished.
+    /// Application data, after the server has confirmed the handshake.
     Data,
     /// One side has sent `close_notify`.
     Close,
 }
 
-impl Phase {
+impl SessionPhase {
     /// Every phase, in order.
     pub const ALL: [Self; 6] =
         [Self::Hello, Self::KeyExchange, Self::Finished, Self::Confirm, Self::Data, Self::Close];
@@ -37,13 +37,13 @@ impl Phase {
     }
 }
 
-impl fmt::Display for Phase {
+impl fmt::Display for SessionPhase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-/// What may come next from the server.
+/// The next message expected from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Await {
     ServerHello,
@@ -61,12 +61,12 @@ pub(crate) enum Await {
     Finished13,
     /// The server's Finished is verified.
     Established,
-    /// The server's `close_notify` came.
+    /// The server's `close_notify` was received.
     Closed,
 }
 
 impl Await {
-    /// What is awaited, in words.
+    /// The expected message, in words.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::ServerHello => "server_hello",

@@ -7,12 +7,12 @@ use crate::hash::Hash;
 use crate::protect::{Keys, RecordKey};
 use crate::suite::{MacHash, Suite};
 
-/// The most bytes of the key block of any suite.
+/// Maximum length of a key block.
 const KEY_BLOCK_BYTES_MAX: usize = 2 * (48 + 32);
 
-/// Fills `out` with what the PRF (RFC 5246 §5) makes of a secret, prepared as an HMAC key.
+/// Fills `out` with the PRF (RFC 5246 §5) of a secret, prepared as an HMAC key.
 ///
-/// The library's own takes its secret and gives its output in boxes.
+/// The library's own PRF allocates.
 fn prf(secret: &hmac::Key, label: &[u8], [first, second]: [&[u8]; 2], out: &mut [u8]) {
     let mac = |parts: &[&[u8]]| {
         let mut context = hmac::Context::with_key(secret);
@@ -29,14 +29,14 @@ fn prf(secret: &hmac::Key, label: &[u8], [first, second]: [&[u8]; 2], out: &mut 
     }
 }
 
-/// Who says Finished.
+/// The sender of a Finished.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Side {
     Client,
     Server,
 }
 
-/// The master secret, and the same as a key, which all is derived with.
+/// The master secret, and the HMAC key made from it.
 pub(crate) struct Master {
     key: hmac::Key,
     secret: Zeroizing<[u8; 48]>,
@@ -59,14 +59,14 @@ impl Master {
         Self::derive(hash, premaster, b"extended master secret", [session_hash, &[]])
     }
 
-    /// Of a session that is resumed.
+    /// The master secret of a saved session.
     pub(crate) fn saved(hash: Hash, saved: &[u8]) -> Self {
         let mut secret = Zeroizing::new([0; 48]);
         secret.copy_from_slice(saved);
         Self { key: hash.hmac_key(&*secret), secret }
     }
 
-    /// To be saved.
+    /// The secret, for saving.
     pub(crate) fn secret(&self) -> &[u8; 48] {
         &self.secret
     }
@@ -83,7 +83,7 @@ impl Master {
         let mut block = Zeroizing::new([0; KEY_BLOCK_BYTES_MAX]);
         let block = &mut block[..2 * sizes.iter().sum::<usize>()];
         prf(&self.key, b"key expansion", [server_random, client_random], block);
-        // each kind twice: the client's, then the server's
+        // each kind for client and server
         let mut rest = &*block;
         let pairs = sizes.map(|size| {
             let (pair, tail) = rest.split_at(2 * size);

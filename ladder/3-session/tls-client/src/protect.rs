@@ -1,4 +1,4 @@
-//! Records: how they are laid out, and the key that protects those of one direction.
+//! The layout of records, and the keys that protect them.
 
 use core::ops::Range;
 
@@ -18,16 +18,17 @@ use stream::Stream;
 
 /// Bytes of a record's header: type, version, length.
 pub(crate) const HEADER: usize = 5;
-/// The most plaintext in a record (RFC 8446 §5.1).
+/// Maximum plaintext of a record (RFC 8446 §5.1).
 pub(crate) const FRAGMENT: usize = 1 << 14;
-/// The longest body of a record of TLS 1.2 (RFC 5246 §6.2.3).
+/// Maximum body of a TLS 1.2 record (RFC 5246 §6.2.3).
 pub(crate) const BODY_TLS12: usize = FRAGMENT + 2048;
-/// The longest body of a record of TLS 1.3 (RFC 8446 §5.2).
+/// Maximum body of a TLS 1.3 record (RFC 8446 §5.2).
 pub(crate) const BODY_TLS13: usize = FRAGMENT + 256;
 
 /// The key of one direction, with its count of records.
 ///
-/// No limit on records per key is kept (RFC 8446 §5.5: 2^24.5 full ones): no load comes near.
+/// The limit of records for a key (RFC 8446 §5.5: 2^24.5 full ones) is not enforced; no load
+/// reaches it.
 pub(crate) struct RecordKey {
     sequence: u64,
     protection: Protection,
@@ -39,7 +40,7 @@ enum Protection {
     Stream(Box<Stream>),
 }
 
-/// What the key block of TLS 1.2 (RFC 5246 §6.3) has for one direction.
+/// The keys of one direction in the key block of TLS 1.2 (RFC 5246 §6.3).
 pub(crate) struct Keys<'a> {
     pub(crate) mac: &'a [u8],
     pub(crate) key: &'a [u8],
@@ -47,7 +48,7 @@ pub(crate) struct Keys<'a> {
 }
 
 impl RecordKey {
-    /// For TLS 1.2; the order of encryption and MAC is looked at with a block cipher alone.
+    /// For TLS 1.2; the order of encryption and MAC matters only for block ciphers.
     pub(crate) fn tls12(cipher: Cipher, keys: &Keys<'_>, encrypt_then_mac: bool) -> Self {
         let aead = |layout| Protection::Aead(Aead::new(cipher, keys.key, keys.iv, layout));
         let mac = |hash| Mac::new(hash, keys.mac);
@@ -82,8 +83,7 @@ impl RecordKey {
         self.sequence += 1;
     }
 
-    /// Decrypts one whole record in place. Returns its content type and where in `record` its
-    /// plaintext lies.
+    /// Decrypts one record in place. Returns its content type and the range of its plaintext.
     pub(crate) fn open(&mut self, record: &mut [u8]) -> Result<(Content, Range<usize>), Violation> {
         let (content, range) = match &mut self.protection {
             Protection::Aead(aead) => aead.open(self.sequence, record)?,
@@ -99,8 +99,7 @@ impl RecordKey {
     }
 }
 
-/// What TLS 1.2 authenticates beside the plaintext (RFC 5246 §6.2.3): sequence, type, version,
-/// length.
+/// The additional data of TLS 1.2 (RFC 5246 §6.2.3): sequence, type, version, length.
 fn authenticated(sequence: u64, content: Content, length: usize) -> [u8; 13] {
     let mut bytes = [0; 13];
     bytes[..8].copy_from_slice(&sequence.to_be_bytes());
@@ -122,12 +121,12 @@ mod tests {
     use super::*;
     use crate::suite::MacHash;
 
-    /// A key as often as wanted, and which bytes of a record's header are not authenticated.
+    /// A function that makes equal keys, and the unauthenticated bytes of a record header.
     struct Case(Box<dyn Fn() -> RecordKey>, Range<usize>);
 
     const AEADS: [Cipher; 3] = [Cipher::Aes128Gcm, Cipher::Aes256Gcm, Cipher::ChaCha20Poly1305];
 
-    /// Every cipher with a MAC of its own.
+    /// Every cipher with a separate MAC.
     const MACS: [Cipher; 6] = [
         Cipher::Aes128Cbc(MacHash::Sha1),
         Cipher::Aes128Cbc(MacHash::Sha256),
@@ -151,7 +150,7 @@ mod tests {
     }
 
     fn cases() -> Vec<Case> {
-        // the version of a TLS 1.2 record is not what is authenticated: ours is
+        // TLS 1.2 authenticates the negotiated version, not the one in the header
         let old = |c, last| Case(Box::new(move || tls12(c, last)), 1..5);
         let new = AEADS.map(|c| Case(Box::new(move || tls13(c)), 0..0));
         let mac_first = AEADS.into_iter().chain(MACS).map(|c| old(c, false));
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_is_found() {
+    fn every_flipped_bit_is_detected() {
         for Case(key, free) in cases() {
             let mut out = vec![];
             key().seal(&mut out, Content::ALERT, &[1, 0]);
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_taken_off_and_a_record_of_padding_alone_refused() {
+    fn padding_is_removed_and_pure_padding_refused() {
         let [mut sealing, mut opening] = [Cipher::Aes128Gcm; 2].map(tls13);
         let mut out = vec![];
         // inner plaintext: type 22 behind two bytes, then the zeros and what `seal` takes for a
@@ -204,7 +203,7 @@ mod tests {
 
     /// RFC 8446 §5.4: content, type and padding have at most 2^14 + 1 bytes.
     #[test]
-    fn padding_counts_into_the_limit() {
+    fn padding_counts_towards_the_limit() {
         for (padding, fits) in [(FRAGMENT - 2, true), (FRAGMENT - 1, false)] {
             let [mut sealing, mut opening] = [Cipher::Aes128Gcm; 2].map(tls13);
             let inner = [&[5, 22][..], &vec![0; padding]].concat();

@@ -1,4 +1,4 @@
-//! The kinds of public keys in certificates, and what each can do.
+//! Kinds of public keys in certificates, and their uses.
 
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA384_ASN1, ECDSA_P384_SHA256_ASN1, ECDSA_P384_SHA384_ASN1,
@@ -23,7 +23,7 @@ const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
 /// `id-Ed25519` (RFC 8410 §3).
 const ED25519_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 
-/// What kind of key it is.
+/// The kind of a public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PublicKey {
     Rsa { bits: usize },
@@ -51,7 +51,7 @@ impl PublicKey {
         }
     }
 
-    /// Whether a suite can do with it.
+    /// Whether it fits a suite.
     pub(crate) const fn serves(self, suite: Suite) -> bool {
         match suite.exchange() {
             KeyExchange::Rsa | KeyExchange::DheRsa | KeyExchange::EcdheRsa => {
@@ -62,10 +62,10 @@ impl PublicKey {
         }
     }
 
-    /// How its signatures in a scheme are verified.
+    /// The verification algorithm of a scheme.
     ///
-    /// TLS 1.2 takes a hash function with any curve (RFC 8422 §5.4), and TLS 1.3 with its own; the
-    /// rest of the scheme is checked where it is read.
+    /// TLS 1.2 allows a hash function with any curve (RFC 8422 §5.4), TLS 1.3 only with its own.
+    /// The rest of the scheme is checked when it is read.
     pub(crate) fn algorithm(
         self,
         scheme: SignatureScheme,
@@ -90,8 +90,8 @@ impl PublicKey {
         })
     }
 
-    /// Whether TLS 1.3 takes a scheme of it: there, each curve has a hash function of its own
-    /// (RFC 8446 §4.2.3).
+    /// Whether TLS 1.3 allows a scheme for it: there each curve has its own hash function (RFC
+    /// 8446 §4.2.3).
     pub(crate) const fn signs_tls13(self, scheme: SignatureScheme) -> bool {
         match (self, scheme) {
             (Self::P256, SignatureScheme::EcdsaSha384)
@@ -100,7 +100,7 @@ impl PublicKey {
         }
     }
 
-    /// The violation of a key that cannot do what it is to do.
+    /// The violation for a key that does not fit.
     pub(crate) const fn unfit(self) -> Violation {
         match self {
             Self::Rsa { bits } => Violation::KeySize { bits },

@@ -1,4 +1,4 @@
-//! From received bytes to news: records, alerts, messages.
+//! Handles received records, alerts and messages.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -7,21 +7,13 @@ use crate::certificate::Leaf;
 use crate::connection::{Confirmation, Connection};
 use crate::decode::Reader;
 use crate::error::{Error, Found, Unavailable, Violation};
-use crate::input::{Incoming, Limit};
+use crate::input::{Incoming, Limit, Received};
 use crate::phase::Await;
 use crate::protect::HEADER;
-use crate::resume::EarlyData;
+use crate::session::EarlyData;
 use crate::wire::{AlertDescription, AlertLevel, Content, Message};
 
-/// News, with data as a place in the input.
-#[derive(Debug)]
-pub(crate) enum News {
-    Closed,
-    Data(Range<usize>),
-    Established,
-}
-
-/// Why a session ends; the phase is added by [`Connection::stop`].
+/// Why a session ends; [`Connection::stop`] adds the phase.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Alert(AlertLevel, AlertDescription),
@@ -42,7 +34,7 @@ impl From<Violation> for Stop {
 }
 
 impl Connection {
-    /// Ends the session: remembers the error, and tells the server of its violation.
+    /// Ends the session: stores the error, and queues an alert for a violation.
     pub(crate) fn stop(&mut self, stop: Stop) -> Error {
         let phase = self.phase();
         let (error, alert) = match stop {
@@ -55,8 +47,8 @@ impl Connection {
             }
         };
         if let Some(alert) = alert.filter(|_| self.close_mark.is_none()) {
-            // TLS 1.3, from the server's hello to our Finished, unless the server may be reading
-            // early data
+            // TLS 1.3, from the ServerHello to the client's Finished, unless the server
+            // may be reading early data
             let secrets = self.session.handshake.take().filter(|_| !self.session.early_key);
             if let Some(secrets) = secrets {
                 self.output.seal_with(secrets.client.record_key(self.config.settings.suite));
@@ -67,11 +59,11 @@ impl Connection {
         error
     }
 
-    /// The next news; `None` if more bytes are needed.
-    pub(crate) fn news(&mut self) -> Result<Option<News>, Stop> {
+    /// The next event; `None` if more bytes are needed.
+    pub(crate) fn next_event(&mut self) -> Result<Option<Received>, Stop> {
         loop {
             if self.awaiting == Await::Closed {
-                self.input.clear(); // RFC 8446 §6.1: what comes after a close_notify is ignored
+                self.input.clear(); // RFC 8446 §6.1: data after close_notify is ignored
                 return Ok(None);
             }
             if let Some((bytes, range)) = self.joined.message()? {
@@ -98,7 +90,7 @@ impl Connection {
         }
     }
 
-    fn record(&mut self, range: Range<usize>) -> Result<Option<News>, Stop> {
+    fn record(&mut self, range: Range<usize>) -> Result<Option<Received>, Stop> {
         let tls13 = self.config.settings.suite.is_tls13();
         let record = self.input.at_mut(range.clone());
         let outer = Content(record[0]);
@@ -142,7 +134,7 @@ impl Connection {
         }
     }
 
-    fn data(&mut self, fragment: Range<usize>) -> Option<News> {
+    fn data(&mut self, fragment: Range<usize>) -> Option<Received> {
         if fragment.is_empty() {
             return None;
         }
@@ -153,7 +145,7 @@ impl Connection {
                 EarlyData::None | EarlyData::Refused => Confirmation::Response,
             });
         }
-        Some(News::Data(fragment))
+        Some(Received::Data(fragment))
     }
 
     fn change_cipher_spec(&mut self, well_formed: bool, protected: bool) -> Result<(), Violation> {
@@ -162,7 +154,7 @@ impl Connection {
             return Err(self.unexpected(found));
         }
         if self.config.settings.suite.is_tls13() {
-            // RFC 8446 §5: dropped, from our first message to the server's Finished
+            // RFC 8446 §5: dropped between the ClientHello and the server's Finished
             return if self.is_established() { Err(self.unexpected(found)) } else { Ok(()) };
         }
         if self.awaiting != Await::ChangeCipherSpec {
@@ -173,7 +165,7 @@ impl Connection {
         Ok(())
     }
 
-    fn alert(&mut self, fragment: Range<usize>) -> Result<Option<News>, Stop> {
+    fn alert(&mut self, fragment: Range<usize>) -> Result<Option<Received>, Stop> {
         let &[level, description] = self.input.at(fragment) else {
             return Err(self.unexpected(Found::Record(Content::ALERT)).into());
         };
@@ -184,7 +176,7 @@ impl Connection {
                 self.confirmation = Some(Confirmation::CloseNotify);
             }
             self.awaiting = Await::Closed;
-            return Ok(Some(News::Closed));
+            return Ok(Some(Received::Closed));
         }
         // RFC 8446 §6: in TLS 1.3 all others but user_canceled are fatal, whatever their level
         let harmless = match self.config.settings.suite.is_tls13() {
@@ -194,7 +186,7 @@ impl Connection {
         if harmless { Ok(None) } else { Err(Stop::Alert(level, description)) }
     }
 
-    fn message(&mut self, incoming: Incoming<'_>) -> Result<Option<News>, Stop> {
+    fn message(&mut self, incoming: Incoming<'_>) -> Result<Option<Received>, Stop> {
         if self.config.settings.suite.is_tls13() {
             self.message_tls13(incoming)
         } else {
@@ -207,7 +199,7 @@ impl Connection {
         Violation::UnexpectedMessage { expected: self.awaiting.name(), found }
     }
 
-    /// Takes the server's leaf certificate.
+    /// Handles the server's leaf certificate.
     pub(crate) fn take_leaf(&mut self, certificate: &[u8]) -> Result<(), Violation> {
         if self.leaf.as_ref().is_none_or(|leaf| leaf.der() != certificate) {
             self.leaf = Some(self.config.leaf(certificate)?);
@@ -219,7 +211,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Notes that the server will have a certificate, and with what we will sign.
+    /// Stores that the server requests a certificate, and the scheme for the signature.
     pub(crate) fn certificate_asked(&mut self, schemes: Reader<'_>) -> Result<(), Violation> {
         self.facts.client_certificate_asked = true;
         if let Some(identity) = &self.config.settings.identity {
@@ -229,7 +221,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Queues our certificate, or none (RFC 5246 §7.4.6, RFC 8446 §4.4.2), if it was asked for.
+    /// Queues the client certificate, or an empty one (RFC 5246 §7.4.6, RFC 8446 §4.4.2), if it was
+    /// requested.
     pub(crate) fn say_certificate(&mut self) {
         if !self.facts.client_certificate_asked {
             return;
@@ -254,8 +247,8 @@ impl Connection {
         Ok(())
     }
 
-    /// The server's leaf certificate; it has come before anything that needs it.
+    /// The server's leaf certificate, which precedes every use.
     pub(crate) fn known_leaf(&self) -> Arc<Leaf> {
-        Arc::clone(self.leaf.as_ref().expect("the certificate came before"))
+        Arc::clone(self.leaf.as_ref().expect("the order of messages is checked"))
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions that are resumed: what the first message offers, and what a connection gives away.
+//! Resumption: offering sessions, and saving them.
 
 use core::time::Duration;
 
@@ -8,41 +8,29 @@ use crate::group::Group;
 use crate::hello::{Hello, Offered, bind};
 use crate::prf::Master;
 use crate::protect::HEADER;
-use crate::saved::{Mechanism, Name, SavedSession};
+use crate::saved::{Name, SavedSession, SessionKind};
 use crate::schedule::Psk;
+use crate::session::EarlyData;
 use crate::wire::Content;
 
-/// What a new session offers to go on with.
+/// A session to resume.
 #[derive(Clone, Copy, Debug)]
 pub struct Resume<'a> {
-    /// The session that is to be resumed: of the same server, under the same name.
+    /// The session; it must be of the same server and name.
     pub session: &'a SavedSession,
-    /// How long ago it was saved. Servers of TLS 1.3 compare it with their own clocks.
+    /// Time since it was saved. TLS 1.3 servers compare it with their own clocks.
     pub age: Duration,
-    /// TLS 1.3: application data that goes with the hello; empty for none. Who records it can send
-    /// it again (RFC 8446 §8), so it is to be harmless.
+    /// TLS 1.3: early data; empty for none. An attacker can replay it (RFC 8446 §8), so it must
+    /// be harmless.
     pub early_data: &'a [u8],
 }
 
-/// What became of early data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum EarlyData {
-    /// None was sent.
-    #[default]
-    None,
-    /// The server did not take it, or has not said so yet. It is to be sent again.
-    Refused,
-    /// The server has read it.
-    Accepted,
-}
-
 impl Connection {
-    /// Forgets the session and begins another, which offers to resume a saved one. If the server
-    /// refuses it makes a full handshake: [`Facts::resumed`](crate::Facts::resumed) says what it
-    /// did.
+    /// Starts a new session that offers to resume a saved one. If the server refuses, the
+    /// handshake is full; see [`Facts::resumed`](crate::Facts::resumed).
     ///
-    /// A session that is resumed shows no certificate and no signature: whom it is with, the
-    /// handshake has checked that it was saved from.
+    /// A resumed session has no certificate and no signature: the original handshake authenticated
+    /// the server.
     ///
     /// # Errors
     ///
@@ -51,9 +39,9 @@ impl Connection {
     pub fn resume(&mut self, resume: &Resume<'_>) -> Result<(), Error> {
         let Resume { session, age, early_data } = *resume;
         let suite = self.config.settings.suite;
-        let mechanism = match session.mechanism() {
+        let mechanism = match session.kind() {
             Some(_) if session.of.is_none_or(|(of, _)| of != suite) => None,
-            Some(Mechanism::Psk) if self.config.settings.psk_alone => Some(Mechanism::PskAlone),
+            Some(SessionKind::Psk) if self.config.settings.psk_alone => Some(SessionKind::PskAlone),
             other => other,
         };
         let mechanism = mechanism.ok_or(Misuse::SessionUnfit)?;
@@ -77,11 +65,10 @@ impl Connection {
         Ok(())
     }
 
-    /// Moves a session that the server may resume into `into`, whose memory serves again. Says
-    /// whether there was one. With [`Settings::save_sessions`](crate::Settings::save_sessions)
-    /// there is one from each ticket of TLS 1.3, once it has come, and in TLS 1.2 one from each
-    /// handshake that brought a ticket or a session ID, once it is established. A session of TLS
-    /// 1.2 that was resumed and gave nothing new serves on.
+    /// Moves a resumable session into `into`, reusing its memory; returns whether there was
+    /// one. With [`Settings::save_sessions`](crate::Settings::save_sessions) there is one for
+    /// each received TLS 1.3 ticket, and in TLS 1.2 one for each established handshake with a
+    /// ticket or session ID. A resumed TLS 1.2 session without a new one can be used again.
     pub fn save(&mut self, into: &mut SavedSession) -> bool {
         self.kept.take(into)
     }
@@ -108,7 +95,8 @@ impl Connection {
         }
     }
 
-    /// Says the second hello, after a `HelloRetryRequest`; without early data (RFC 8446 §4.2.10).
+    /// Queues the second `ClientHello` after a `HelloRetryRequest`, without early data (RFC 8446
+    /// §4.2.10).
     pub(crate) fn say_second_hello(&mut self, share: Group, cookie: &[u8]) {
         let session = &self.session;
         let hello = Hello {
@@ -138,7 +126,7 @@ impl Connection {
         self.facts.early_data = EarlyData::Refused;
     }
 
-    /// TLS 1.3: for middleboxes, once, before what is encrypted or a second hello (RFC 8446 §D.4).
+    /// TLS 1.3: for middleboxes, once, before encrypted records or a second hello (RFC 8446 §D.4).
     pub(crate) fn say_change_cipher_spec(&mut self) {
         if !core::mem::replace(&mut self.session.change_cipher_spec_said, true) {
             self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
@@ -153,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// TLS 1.2: whether the server has repeated the session ID that was sent, and so resumes.
+    /// TLS 1.2: whether the server has echoed the session ID, and so resumes.
     pub(crate) fn is_repeated(&self, session_id: &[u8]) -> bool {
         match self.offered.of {
             None => false,
@@ -162,8 +150,7 @@ impl Connection {
         }
     }
 
-    /// TLS 1.2: notes what the server will find the new session by; whatever came before it is
-    /// forgotten.
+    /// TLS 1.2: stores the identifier of the new session, replacing an earlier one.
     pub(crate) fn note_name(&mut self, name: Name, identity: &[u8], lifetime_s: u32) {
         let fits = (1..=crate::saved::TICKET_BYTES_MAX).contains(&identity.len());
         if !(self.config.settings.save_sessions && fits) {
@@ -177,7 +164,7 @@ impl Connection {
         }
     }
 
-    /// TLS 1.2: the server's Finished is verified, so what was noted is a session.
+    /// TLS 1.2: completes the new session after the server's Finished is verified.
     pub(crate) fn keep_tls12(&mut self, master: &Master) {
         let extended_master_secret = self.facts.extended_master_secret;
         if let Some(next) = self.kept.next().filter(|next| !next.is_empty()) {
@@ -189,7 +176,7 @@ impl Connection {
 }
 
 impl SavedSession {
-    /// What a hello has of it, beside a session ID.
+    /// The offer of a hello, in addition to a session ID.
     fn in_hello(&self, obfuscated_age: u32, early_data: bool) -> Offered<'_> {
         match self.of {
             Some((suite, _)) if suite.is_tls13() => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use aws_lc_rs::rsa::{Pkcs1PrivateDecryptingKey, PrivateDecryptingKey};
 
-use crate::config::{Config, Settings, VerifySignature};
+use crate::config::Config;
 use crate::connection::{Connection, Event};
 use crate::decode::put_vector;
 use crate::error::{Error, Violation};
@@ -14,12 +14,13 @@ use crate::exchange::KeyPair;
 use crate::ffdhe::Field;
 use crate::group::Group;
 use crate::hash::{Hash, Transcript};
-use crate::phase::Phase;
+use crate::phase::SessionPhase;
 use crate::prf::{Master, Side};
 use crate::protect::{HEADER, RecordKey, header};
 use crate::resume::Resume;
 use crate::saved::SavedSession;
 use crate::schedule::{Early, Handshake};
+use crate::settings::{Settings, VerifySignature};
 use crate::suite::{KeyExchange, Suite};
 use crate::wire::{Content, Message};
 
@@ -122,7 +123,7 @@ impl Rogue {
 
     /// The violation that what was said meets, and its phase.
     #[track_caller]
-    fn refused(&mut self) -> (Phase, Violation) {
+    fn refused(&mut self) -> (SessionPhase, Violation) {
         match self.deliver() {
             Err(Error::Violation { phase, violation }) => (phase, violation),
             other => panic!("{other:?}"),

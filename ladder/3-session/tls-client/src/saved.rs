@@ -1,4 +1,4 @@
-//! Sessions that a server may resume, and those that a connection keeps for its owner.
+//! Resumable sessions.
 
 use core::fmt;
 use core::time::Duration;
@@ -6,18 +6,18 @@ use core::time::Duration;
 use crate::hash::Secret;
 use crate::suite::Suite;
 
-/// The longest ticket that is kept, in bytes: a `ClientHello` with it is to fit a record.
+/// Maximum length of a ticket, in bytes: a `ClientHello` with it must fit a record.
 pub(crate) const TICKET_BYTES_MAX: usize = 4096;
 
-/// Sessions of one connection that are kept; a server that gives more wastes them.
+/// Maximum number of kept sessions of a connection.
 const KEPT_MAX: usize = 4;
 
-/// How a server finds the session that is to be resumed.
+/// The kind of a session: how its server finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mechanism {
+pub enum SessionKind {
     /// TLS 1.2: by its session ID, in the server's memory (RFC 5246 §7.3).
     SessionId,
-    /// TLS 1.2: the ticket holds it (RFC 5077).
+    /// TLS 1.2: by a ticket that contains it (RFC 5077).
     Ticket,
     /// TLS 1.3: by the pre-shared key of a ticket, with a new key agreement (`psk_dhe_ke`).
     Psk,
@@ -25,8 +25,8 @@ pub enum Mechanism {
     PskAlone,
 }
 
-impl Mechanism {
-    /// Every mechanism.
+impl SessionKind {
+    /// Every kind.
     pub const ALL: [Self; 4] = [Self::SessionId, Self::Ticket, Self::Psk, Self::PskAlone];
 
     /// In one word.
@@ -40,13 +40,13 @@ impl Mechanism {
     }
 }
 
-impl fmt::Display for Mechanism {
+impl fmt::Display for SessionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-/// What a server calls a session by.
+/// The identifier of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     SessionId,
@@ -54,11 +54,10 @@ pub(crate) enum Name {
     Ticket,
 }
 
-/// A session that its server may resume: what [`Connection::save`](crate::Connection::save) fills
-/// in, and [`Connection::resume`](crate::Connection::resume) offers. Its secret is wiped when it is
-/// dropped.
+/// A resumable session: [`Connection::save`](crate::Connection::save) fills it in, and
+/// [`Connection::resume`](crate::Connection::resume) offers it. Dropping it wipes its secret.
 ///
-/// A new one is empty. One that was used before is filled again in the same memory.
+/// A new one is empty. Saving into a used one reuses its memory.
 #[derive(Default)]
 pub struct SavedSession {
     pub(crate) of: Option<(Suite, Name)>,
@@ -68,47 +67,47 @@ pub struct SavedSession {
     pub(crate) secret: Secret,
     /// TLS 1.2: how the master secret was made.
     pub(crate) extended_master_secret: bool,
-    /// What the server said, in seconds; TLS 1.2: 0 for nothing.
+    /// Lifetime from the server, in seconds; TLS 1.2: 0 if unspecified.
     pub(crate) lifetime_s: u32,
-    /// TLS 1.3: what is added to the age of the ticket.
+    /// TLS 1.3: `ticket_age_add`.
     pub(crate) age_add: u32,
     pub(crate) early_data_bytes_max: u32,
 }
 
 impl SavedSession {
-    /// Whether there is none.
+    /// Whether it is empty.
     pub const fn is_empty(&self) -> bool {
         self.of.is_none()
     }
 
-    /// How the server would find it; none if it is empty. In TLS 1.3 the settings say whether the
-    /// key is used alone.
-    pub fn mechanism(&self) -> Option<Mechanism> {
+    /// Its kind; `None` if it is empty. In TLS 1.3 the settings determine whether the key is
+    /// used alone.
+    pub fn kind(&self) -> Option<SessionKind> {
         self.of.map(|(suite, name)| match name {
-            _ if suite.is_tls13() => Mechanism::Psk,
-            Name::SessionId => Mechanism::SessionId,
-            Name::Ticket => Mechanism::Ticket,
+            _ if suite.is_tls13() => SessionKind::Psk,
+            Name::SessionId => SessionKind::SessionId,
+            Name::Ticket => SessionKind::Ticket,
         })
     }
 
-    /// For how long the server keeps it, as it says; none if it does not say, as with session IDs.
+    /// Its lifetime; `None` if the server specified none, as with session IDs.
     pub fn lifetime(&self) -> Option<Duration> {
         let tls13 = self.of.is_some_and(|(suite, _)| suite.is_tls13());
         let told = tls13 || self.lifetime_s > 0;
         told.then(|| Duration::from_secs(self.lifetime_s.into()))
     }
 
-    /// Whether it may be offered once only: so are tickets of TLS 1.3 (RFC 8446 §C.4).
+    /// Whether it may be offered only once, like tickets of TLS 1.3 (RFC 8446 §C.4).
     pub fn is_single_use(&self) -> bool {
         self.of.is_some_and(|(suite, _)| suite.is_tls13())
     }
 
-    /// TLS 1.3: the most early data that the server takes with it; 0 for none.
+    /// TLS 1.3: maximum bytes of early data; 0 if not allowed.
     pub const fn early_data_bytes_max(&self) -> u32 {
         self.early_data_bytes_max
     }
 
-    /// Makes it a copy, in the same memory.
+    /// Copies another session, reusing the memory.
     pub(crate) fn copy(&mut self, other: &Self) {
         let Self { of, extended_master_secret, lifetime_s, age_add, .. } = *other;
         self.identity.clone_from(&other.identity);
@@ -127,21 +126,21 @@ impl SavedSession {
     }
 }
 
-/// What it is: neither the secret nor the ticket.
+/// Prints neither secret nor ticket.
 impl fmt::Debug for SavedSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SavedSession")
-            .field("mechanism", &self.mechanism())
+            .field("mechanism", &self.kind())
             .field("identity_bytes", &self.identity.len())
             .field("lifetime", &self.lifetime())
             .finish_non_exhaustive()
     }
 }
 
-/// The sessions of one connection that its owner has not taken yet.
+/// The sessions of a connection that were not saved yet.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// The first `count` are whole, the one behind them is being filled in; the rest is memory.
+    /// The first `count` are complete, the next one is being filled in; the rest is unused memory.
     sessions: Vec<SavedSession>,
     count: usize,
 }
@@ -152,7 +151,7 @@ impl Kept {
         self.count = 0;
     }
 
-    /// The one that is being filled in; none if enough are kept.
+    /// The session that is being filled in; `None` if the maximum is reached.
     pub(crate) fn next(&mut self) -> Option<&mut SavedSession> {
         if self.count == KEPT_MAX {
             return None;
@@ -163,12 +162,12 @@ impl Kept {
         self.sessions.get_mut(self.count)
     }
 
-    /// The one that was being filled in is whole.
+    /// Completes the session that is being filled in.
     pub(crate) const fn keep(&mut self) {
         self.count += 1;
     }
 
-    /// Gives one away, for the memory of another.
+    /// Swaps a session with unused memory.
     pub(crate) fn take(&mut self, into: &mut SavedSession) -> bool {
         let Some(last) = self.count.checked_sub(1) else {
             return false;

@@ -1,6 +1,6 @@
 //! The key schedule of TLS 1.3 (RFC 8446 §7.1), with the pre-shared key of a ticket or without.
 //!
-//! What this client never uses is not derived: exporter secrets, and external keys.
+//! Exporter secrets and external keys are not derived.
 
 use aws_lc_rs::hmac;
 
@@ -57,7 +57,7 @@ impl Psk {
         Traffic::derive(self.hash, &self.secret, b"c e traffic", transcript)
     }
 
-    /// What the handshake goes on with if the server takes the key.
+    /// The next secret if the server accepts the key.
     pub(crate) fn early(&self) -> Early {
         let nothing = self.hash.of_nothing();
         let derived = derive_secret(self.hash, &self.secret, b"derived", nothing.as_ref());
@@ -65,7 +65,7 @@ impl Psk {
     }
 }
 
-/// What a handshake begins with: without a pre-shared key the same for all.
+/// The early secret; without a pre-shared key it is constant.
 #[derive(Clone, Debug)]
 pub(crate) struct Early {
     hash: Hash,
@@ -103,7 +103,7 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    /// What comes after it.
+    /// The master secret.
     pub(crate) fn master(&self) -> MasterSecret {
         let hash = self.client.hash;
         let secret = extract(&hash.hmac_key(&self.derived), hash.zeros());
@@ -111,7 +111,7 @@ impl Handshake {
     }
 }
 
-/// What the keys of application data and of later sessions come from.
+/// The master secret, for keys of application data and of later sessions.
 pub(crate) struct MasterSecret {
     hash: Hash,
     secret: hmac::Key,
@@ -244,7 +244,7 @@ mod tests {
 
     /// RFC 8448 §3 and §4, "Resumed 0-RTT Handshake".
     #[test]
-    fn a_ticket_of_one_handshake_is_the_key_of_the_next() {
+    fn the_published_resumption_is_reproduced() {
         let hash_client_finished =
             "209145a96ee8e2a122ff810047cc952684658d6049e86429426db87c54ad143d";
         let key = handshake().master().psk(&bytes(hash_client_finished), &[0, 0]);

@@ -1,4 +1,4 @@
-//! How a server, or a client with a certificate, signs.
+//! Signature schemes.
 
 use crate::registry::registry;
 
@@ -14,16 +14,16 @@ registry! {
         Pkcs1Sha384 = 0x0501 "rsa_pkcs1_sha384";
         /// TLS 1.2 only.
         Pkcs1Sha512 = 0x0601 "rsa_pkcs1_sha512";
-        /// In TLS 1.2 of a key on any curve.
+        /// In TLS 1.2 with a key on any curve.
         EcdsaSha256 = 0x0403 "ecdsa_secp256r1_sha256";
-        /// In TLS 1.2 of a key on any curve.
+        /// In TLS 1.2 with a key on any curve.
         EcdsaSha384 = 0x0503 "ecdsa_secp384r1_sha384";
         Ed25519 = 0x0807 "ed25519";
     }
 }
 
 impl SignatureScheme {
-    /// Those of RSA keys.
+    /// Schemes of RSA keys.
     pub const RSA: [Self; 6] = [
         Self::PssSha256,
         Self::PssSha384,
@@ -33,10 +33,10 @@ impl SignatureScheme {
         Self::Pkcs1Sha512,
     ];
 
-    /// Those of keys on curves.
+    /// Schemes of elliptic-curve keys.
     pub const CURVES: [Self; 3] = [Self::EcdsaSha256, Self::EcdsaSha384, Self::Ed25519];
 
-    /// Whether TLS 1.3 takes it in a handshake (RFC 8446 §4.4.3).
+    /// Whether TLS 1.3 allows it in a handshake (RFC 8446 §4.4.3).
     pub(crate) const fn signs_tls13(self) -> bool {
         !matches!(self, Self::Pkcs1Sha256 | Self::Pkcs1Sha384 | Self::Pkcs1Sha512)
     }

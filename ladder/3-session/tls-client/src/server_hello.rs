@@ -1,21 +1,19 @@
-//! What the server answers to a `ClientHello`: `ServerHello`, `HelloRetryRequest` and extensions.
+//! Reads `ServerHello`, `HelloRetryRequest` and their extensions.
 
-use crate::config::Settings;
 use crate::decode::Reader;
 use crate::error::Violation;
 use crate::group::Group;
 use crate::scheme::SignatureScheme;
+use crate::settings::Settings;
 use crate::wire::{Extension, Message, TLS12, TLS13};
 
-/// The random bytes that make a `ServerHello` a `HelloRetryRequest` (RFC 8446 §4.1.3): the SHA-256
-/// of those words.
+/// The random bytes of a `HelloRetryRequest` (RFC 8446 §4.1.3): the SHA-256 of that name.
 const RETRY: [u8; 32] = [
     0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C, 0x02, 0x1E, 0x65, 0xB8, 0x91,
     0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C,
 ];
 
-/// The longest cookie that is sent back: with it, the extensions still fit their length of two
-/// bytes.
+/// Maximum length of a cookie: with it the extensions fit their two-byte length.
 const COOKIE_BYTES_MAX: usize = 32 << 10;
 
 /// The fields before the extensions.
@@ -81,21 +79,21 @@ fn each<'a>(
     Ok(())
 }
 
-/// What a `ServerHello` of TLS 1.2 says.
+/// A `ServerHello` of TLS 1.2.
 #[derive(Debug)]
 pub(crate) struct Hello12<'a> {
     pub(crate) random: [u8; 32],
     pub(crate) session_id: &'a [u8],
     pub(crate) extended_master_secret: bool,
     pub(crate) encrypt_then_mac: bool,
-    /// Whether a ticket will come (RFC 5077 §3.2).
+    /// Whether the server will send a ticket (RFC 5077 §3.2).
     pub(crate) ticket: bool,
     /// The index of the protocol in the settings.
     pub(crate) alpn: Option<usize>,
 }
 
 impl<'a> Hello12<'a> {
-    /// `offers_ticket`: whether the client has asked for one, or sent one.
+    /// `offers_ticket`: whether the client has requested or sent a ticket.
     pub(crate) fn read(
         body: &'a [u8],
         settings: &Settings,
@@ -142,21 +140,21 @@ impl<'a> Hello12<'a> {
     }
 }
 
-/// What a `ServerHello` of TLS 1.3 says.
+/// A `ServerHello` of TLS 1.3.
 #[derive(Debug)]
 pub(crate) enum Hello13<'a> {
-    /// The server asks for another `ClientHello`.
+    /// The server requests a second `ClientHello`.
     Retry { group: Option<Group>, cookie: &'a [u8] },
-    /// The server goes on.
+    /// The server continues.
     Goes {
-        /// Whether with the pre-shared key that was offered.
+        /// Whether it accepts the offered pre-shared key.
         psk: bool,
-        /// Its key share; only with a key that is used alone there is none.
+        /// Its key share; `None` only if a pre-shared key is used alone.
         share: Option<(Group, &'a [u8])>,
     },
 }
 
-/// What the client has offered that a `ServerHello` of TLS 1.3 answers.
+/// The client's offer that a `ServerHello` of TLS 1.3 answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub(crate) session_id: &'a [u8; 32],
@@ -215,7 +213,7 @@ impl<'a> Hello13<'a> {
             return Ok(Self::Retry { group, cookie });
         }
         let share = group.zip(public);
-        // a key that was offered to be used alone, and only that, is used alone
+        // a key is used alone exactly if that was offered
         let alone = psk && settings.psk_alone;
         if share.is_some() == alone {
             return Err(illegal("key_share"));
@@ -224,14 +222,14 @@ impl<'a> Hello13<'a> {
     }
 }
 
-/// The group of this number, which must be on offer.
+/// The offered group with this number.
 pub(crate) fn offered(number: u16, settings: &Settings) -> Result<Group, Violation> {
     Group::from_number(number)
         .filter(|group| settings.groups.contains(group))
         .ok_or(Violation::Group { found: number })
 }
 
-/// The signature scheme of this number, which must be on offer.
+/// The offered signature scheme with this number.
 pub(crate) fn offered_scheme(
     number: u16,
     settings: &Settings,
@@ -241,16 +239,16 @@ pub(crate) fn offered_scheme(
         .ok_or(Violation::SignatureScheme { found: number })
 }
 
-/// What `EncryptedExtensions` say (RFC 8446 §4.3.1).
+/// The content of `EncryptedExtensions` (RFC 8446 §4.3.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Encrypted {
     /// The index of the protocol in the settings.
     pub(crate) alpn: Option<usize>,
-    /// Whether early data is taken.
+    /// Whether early data is accepted.
     pub(crate) early_data: bool,
 }
 
-/// Reads `EncryptedExtensions`; `early_data`: whether some may be taken.
+/// Reads `EncryptedExtensions`; `early_data`: whether early data was offered.
 pub(crate) fn encrypted_extensions(
     body: &[u8],
     settings: &Settings,
@@ -270,14 +268,14 @@ pub(crate) fn encrypted_extensions(
             content.end("early_data")
         }
         Extension::SERVER_NAME if settings.server_name.is_some() => content.end("server_name"),
-        // what the server would rather have: of no use here
+        // the server's preferred groups are not used
         Extension::SUPPORTED_GROUPS => Ok(()),
         _ => Err(Violation::ExtensionUnexpected { extension }),
     })?;
     Ok(found)
 }
 
-/// The most early data that a ticket allows (RFC 8446 §4.6.1); 0 for none.
+/// Maximum early data of a ticket (RFC 8446 §4.6.1); 0 if not allowed.
 pub(crate) fn early_data_bytes_max(extensions: Reader<'_>) -> Result<u32, Violation> {
     let mut max = 0;
     each(extensions, |extension, mut content| {
@@ -303,7 +301,7 @@ pub(crate) fn signature_algorithms(extensions: Reader<'_>) -> Result<Reader<'_>,
     Ok(schemes)
 }
 
-/// RFC 7301 §3.1: one of the protocols on offer, alone in its list.
+/// RFC 7301 §3.1: exactly one of the offered protocols.
 fn alpn(mut content: Reader<'_>, settings: &Settings) -> Result<usize, Violation> {
     if settings.alpn.is_empty() {
         return Err(Violation::ExtensionUnexpected { extension: Extension::ALPN });

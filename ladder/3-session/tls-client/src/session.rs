@@ -1,49 +1,48 @@
-//! What one handshake is made of while it lasts, and what is left to tell of it.
+//! The state of a handshake, and its results.
 
 use aws_lc_rs::hmac;
 use zeroize::Zeroizing;
 
-use crate::config::{Config, Freshness, VerifySignature};
+use crate::config::Config;
 use crate::error::{Error, Unavailable};
 use crate::exchange::{KeyPair, Public};
 use crate::group::Group;
 use crate::hash::Transcript;
 use crate::prf::Master;
 use crate::protect::RecordKey;
-use crate::resume::EarlyData;
-use crate::saved::Mechanism;
+use crate::saved::SessionKind;
 use crate::schedule::{Handshake, MasterSecret, Psk, Traffic};
 use crate::scheme::SignatureScheme;
+use crate::settings::{Freshness, VerifySignature};
 
-/// What a handshake turned out to be; complete when it is established.
+/// The results of a handshake; complete when it is established.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The group of the agreement; none with RSA key exchange, and none for a prime field that the
-    /// server chose and that has no name.
+    /// The group; `None` with RSA key exchange, or for an unnamed prime of the server.
     pub group: Option<Group>,
-    /// The scheme of the server's signature; none with RSA key exchange.
+    /// The scheme of the server's signature; `None` with RSA key exchange.
     pub signature: Option<SignatureScheme>,
     /// Whether that signature was verified.
     pub signature_verified: bool,
-    /// Whether the extended master secret was agreed on; always false in TLS 1.3, which has it
-    /// built in.
+    /// Whether the extended master secret was negotiated; always false in TLS 1.3.
     pub extended_master_secret: bool,
-    /// TLS 1.2: whether the MAC covers the ciphertext (RFC 7366).
+    /// TLS 1.2: whether encrypt-then-MAC was negotiated (RFC 7366).
     pub encrypt_then_mac: bool,
-    /// Whether the server asked for a second `ClientHello`: one more round trip.
+    /// Whether the server requested a second `ClientHello`, which costs a round trip.
     pub hello_retry: bool,
-    /// Whether the server asked for a client certificate.
+    /// Whether the server requested a client certificate.
     pub client_certificate_asked: bool,
-    /// The scheme of the signature that came with ours; none: it was asked for none, or got an
-    /// empty one.
+    /// The scheme of the client's signature; `None` if there was no request, or the certificate
+    /// was empty.
     pub client_signature: Option<SignatureScheme>,
-    /// How the server would find the session that was offered to be resumed; none: none was.
-    pub offered: Option<Mechanism>,
-    /// Whether the server resumed it. If not, the handshake is a full one.
+    /// The kind of the offered session; `None` if none was offered.
+    pub offered: Option<SessionKind>,
+    /// Whether the server resumed the offered session; otherwise the handshake is full.
     pub resumed: bool,
-    /// What became of early data.
+    /// The result of early data.
     pub early_data: EarlyData,
-    /// Tickets received so far. In TLS 1.3 they come after the handshake, or with its last flight.
+    /// Tickets received so far. TLS 1.3 servers send them after the handshake, or with its last
+    /// flight.
     pub tickets: u32,
     /// Key updates of the server.
     pub key_updates: u32,
@@ -51,18 +50,30 @@ pub struct Facts {
     pub leaf_bytes: usize,
 }
 
-/// Random bytes of one handshake, drawn at once: one call is cheaper than four.
+/// The result of early data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum EarlyData {
+    /// None was sent.
+    #[default]
+    None,
+    /// The server refused it, or has not accepted it yet; send it again.
+    Refused,
+    /// The server accepted it.
+    Accepted,
+}
+
+/// Random bytes of one handshake; one call is cheaper than four.
 pub(crate) struct Random {
     pub(crate) client: [u8; 32],
     pub(crate) session_id: [u8; 32],
     pub(crate) premaster: Zeroizing<[u8; 46]>,
 }
 
-/// What came of a key agreement of TLS 1.2.
+/// The result of a TLS 1.2 key agreement.
 pub(crate) struct Agreed {
-    /// Our public value.
+    /// The client's public value.
     pub(crate) public: Public,
-    /// The premaster secret, as the key that it is used as.
+    /// The premaster secret, as an HMAC key.
     pub(crate) premaster: hmac::Key,
 }
 
@@ -75,29 +86,29 @@ pub(crate) struct Session {
     pub(crate) verify: bool,
     /// The group of the key share in the last `ClientHello` of TLS 1.3.
     pub(crate) share: Option<Group>,
-    /// The key pair, where it is not the one of the configuration.
+    /// The key pair, unless it is the configuration's.
     pub(crate) fresh: Option<KeyPair>,
     /// TLS 1.2: whether the server's hello announced a ticket.
     pub(crate) ticket_announced: bool,
-    /// TLS 1.2: what came of a key agreement.
+    /// TLS 1.2: the result of the key agreement.
     pub(crate) agreed: Option<Agreed>,
     /// TLS 1.2: the master secret.
     pub(crate) master: Option<Master>,
-    /// TLS 1.2: the key of our records, while a resumed session waits for the server's Finished.
+    /// TLS 1.2: the sealing key of a resumed session, until the server's Finished.
     pub(crate) client_key: Option<RecordKey>,
-    /// TLS 1.2: the key of the server's records, until its `ChangeCipherSpec`.
+    /// TLS 1.2: the opening key, until the server's `ChangeCipherSpec`.
     pub(crate) server_key: Option<RecordKey>,
-    /// TLS 1.3: of the session that is offered to be resumed.
+    /// TLS 1.3: the pre-shared key of the offered session.
     pub(crate) psk: Option<Psk>,
     pub(crate) obfuscated_age: u32,
-    /// TLS 1.3: whether our records are sealed with the key of early data.
+    /// TLS 1.3: whether records are sealed with the early-data key.
     pub(crate) early_key: bool,
     pub(crate) change_cipher_spec_said: bool,
     /// TLS 1.3: the secrets of the handshake.
     pub(crate) handshake: Option<Handshake>,
     /// TLS 1.3: the secrets of application data, of client and server.
     pub(crate) application: Option<(Traffic, Traffic)>,
-    /// TLS 1.3: what the keys of tickets come from, if they are kept.
+    /// TLS 1.3: the master secret for tickets, if sessions are kept.
     pub(crate) master_secret: Option<MasterSecret>,
 }
 
@@ -118,7 +129,7 @@ impl Session {
             random,
             server_random: [0; 32],
             transcript: match settings.identity {
-                // a signature of TLS 1.2 may have another hash function than the suite
+                // a TLS 1.2 signature may use another hash function than the suite
                 Some(_) if !settings.suite.is_tls13() => Transcript::kept(settings.suite.hash()),
                 _ => Transcript::new(settings.suite.hash()),
             },

@@ -5,8 +5,8 @@ use core::fmt;
 use crate::hash::Hash;
 use crate::wire::{TLS12, TLS13};
 
-/// A cipher suite together with the protocol version it belongs to. A client offers exactly one, so
-/// that a measurement knows what it measures.
+/// A cipher suite with its protocol version. A client offers exactly one, so that a measurement is
+/// of one suite.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Suite {
     number: u16,
@@ -16,7 +16,7 @@ pub struct Suite {
     hash: Hash,
 }
 
-/// How keys are agreed on.
+/// Key exchange methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyExchange {
     /// TLS 1.2: the client encrypts the premaster secret to the certificate's RSA key.
@@ -27,11 +27,11 @@ pub enum KeyExchange {
     EcdheRsa,
     /// TLS 1.2: ephemeral Diffie-Hellman on a curve, signed with ECDSA or Ed25519.
     EcdheEcdsa,
-    /// TLS 1.3, whose suites leave group and signature to be negotiated apart.
+    /// TLS 1.3, which negotiates group and signature separately.
     Tls13,
 }
 
-/// How records are protected.
+/// Record ciphers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cipher {
     /// AES-128 in Galois/Counter Mode.
@@ -90,12 +90,12 @@ impl Cipher {
         match self {
             Self::Aes128Gcm | Self::Aes256Gcm => 4,
             Self::ChaCha20Poly1305 => Self::NONCE_BYTES,
-            // each record brings its own
+            // each record has its own
             Self::Aes128Cbc(_) | Self::Aes256Cbc(_) | Self::TripleDesCbc(_) | Self::Rc4(_) => 0,
         }
     }
 
-    /// The hash function of the HMAC; none where an AEAD needs none.
+    /// The hash function of the HMAC; `None` for an AEAD.
     pub(crate) const fn mac(self) -> Option<MacHash> {
         match self {
             Self::Aes128Gcm | Self::Aes256Gcm | Self::ChaCha20Poly1305 => None,
@@ -106,7 +106,7 @@ impl Cipher {
         }
     }
 
-    /// Whether it is a block cipher, whose MAC can cover the ciphertext (RFC 7366).
+    /// Whether it is a block cipher in CBC mode, for encrypt-then-MAC (RFC 7366).
     pub const fn is_cbc(self) -> bool {
         matches!(self, Self::Aes128Cbc(_) | Self::Aes256Cbc(_) | Self::TripleDesCbc(_))
     }
@@ -188,17 +188,17 @@ impl Suite {
         self.number
     }
 
-    /// How keys are agreed on.
+    /// Key exchange methods.
     pub const fn exchange(self) -> KeyExchange {
         self.exchange
     }
 
-    /// How records are protected.
+    /// Record ciphers.
     pub const fn cipher(self) -> Cipher {
         self.cipher
     }
 
-    /// The hash function of the transcript and of all that is derived.
+    /// The hash function of transcript and key derivation.
     pub(crate) const fn hash(self) -> Hash {
         self.hash
     }
@@ -217,12 +217,12 @@ impl Suite {
         if self.is_tls13() { TLS13 } else { TLS12 }
     }
 
-    /// Whether the keys come from an agreement on a curve of TLS 1.2.
+    /// Whether it is a TLS 1.2 suite with ECDHE.
     pub(crate) const fn has_curve(self) -> bool {
         matches!(self.exchange, KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa)
     }
 
-    /// Whether the keys come from an agreement in a group.
+    /// Whether it has a key agreement in a group.
     pub const fn has_group(self) -> bool {
         !matches!(self.exchange, KeyExchange::Rsa)
     }

@@ -5,26 +5,29 @@ use aws_lc_rs::hmac;
 use zeroize::Zeroizing;
 
 use crate::certificate::{Premaster, leaf_tls12};
-use crate::config::Freshness;
 use crate::connection::{Confirmation, Connection};
 use crate::decode::{Reader, put_vector};
 use crate::error::{Found, Violation};
 use crate::exchange::Public;
 use crate::ffdhe::{Field, trimmed};
-use crate::input::Incoming;
+use crate::input::{Incoming, Received};
 use crate::parameters::Parameters;
 use crate::phase::Await;
 use crate::prf::{Master, Side};
 use crate::protect::RecordKey;
-use crate::receive::{News, Stop};
+use crate::receive::Stop;
 use crate::saved::Name;
 use crate::server_hello::{Hello12, offered_scheme};
 use crate::session::Agreed;
+use crate::settings::Freshness;
 use crate::suite::KeyExchange;
 use crate::wire::{AlertDescription, AlertLevel, Content, Message, TLS12};
 
 impl Connection {
-    pub(crate) fn message_tls12(&mut self, incoming: Incoming<'_>) -> Result<Option<News>, Stop> {
+    pub(crate) fn message_tls12(
+        &mut self,
+        incoming: Incoming<'_>,
+    ) -> Result<Option<Received>, Stop> {
         let body = incoming.body();
         match (self.awaiting, incoming.message) {
             (_, Message::HELLO_REQUEST) => {
@@ -76,8 +79,8 @@ impl Connection {
         Ok(None)
     }
 
-    /// RFC 5746 §4.2 and RFC 5246 §7.2.2: a warning, once it was established; and no second one
-    /// before the first is sent.
+    /// RFC 5746 §4.2 and RFC 5246 §7.2.2: sends a warning, but no second one before the first
+    /// is sent.
     fn refuse_renegotiation(&mut self) {
         let idle = self.output.is_sent(self.answer_mark) && self.close_mark.is_none();
         if self.awaiting == Await::Established && idle {
@@ -104,7 +107,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The abbreviated handshake: the keys are there, and the server says Finished first.
+    /// The abbreviated handshake: the keys are known, and the server sends Finished first.
     fn resume_tls12(&mut self) -> Result<(), Violation> {
         // RFC 7627 §5.3
         if self.facts.extended_master_secret != self.offered.extended_master_secret {
@@ -146,7 +149,7 @@ impl Connection {
     fn agree(&mut self, parameters: Parameters<'_>) -> Result<(), Stop> {
         let suite = self.config.settings.suite;
         let key = |premaster: &[u8]| {
-            // RFC 5246 §8.1.2: without the zeros in front, in prime fields alone
+            // RFC 5246 §8.1.2: without leading zeros, for prime fields only
             let in_field = suite.exchange() == KeyExchange::DheRsa;
             suite.hash().hmac_key(if in_field { trimmed(premaster) } else { premaster })
         };
@@ -168,7 +171,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Certificate if asked for, `ClientKeyExchange`, `ChangeCipherSpec` and Finished.
+    /// Queues certificate if requested, `ClientKeyExchange`, `ChangeCipherSpec` and Finished.
     fn answer_flight(&mut self) -> Result<(), Stop> {
         self.say_certificate();
         let suite = self.config.settings.suite;
@@ -193,7 +196,7 @@ impl Connection {
     /// RFC 5246 §7.4.7.1.
     fn exchange_rsa(&mut self) -> Result<Master, Violation> {
         let leaf = self.known_leaf();
-        // the version that was offered, then random bytes
+        // the offered version, then random bytes
         let mut fresh = Zeroizing::new([0; 48]);
         fresh[..2].copy_from_slice(&TLS12.to_be_bytes());
         fresh[2..].copy_from_slice(&*self.session.random.premaster);
@@ -225,7 +228,7 @@ impl Connection {
         Ok(self.master(&agreed.premaster))
     }
 
-    /// Says a `ClientKeyExchange` with the vector that `write` fills.
+    /// Queues a `ClientKeyExchange` with the vector that `write` fills.
     fn say_key_exchange(
         &mut self,
         width: usize,
@@ -265,7 +268,7 @@ impl Connection {
         self.session.transcript.add(message);
     }
 
-    /// Writes a message with the body that `fill` writes, in memory that serves again.
+    /// Writes a message with the body that `fill` writes, in reused memory.
     pub(crate) fn write_draft(&mut self, message: Message, fill: impl FnOnce(&mut Vec<u8>)) {
         self.draft.clear();
         self.draft.push(message.0);
@@ -278,18 +281,18 @@ impl Connection {
         self.session.transcript.add(&self.draft);
     }
 
-    /// Opens with the server's key from here on.
+    /// Opens further records with the server's key.
     pub(crate) fn take_server_key(&mut self) {
         self.opening = self.session.server_key.take();
     }
 
-    fn finished_tls12(&mut self, incoming: Incoming<'_>) -> Result<News, Stop> {
+    fn finished_tls12(&mut self, incoming: Incoming<'_>) -> Result<Received, Stop> {
         let master = self.session.master.take().expect("made before the server's Finished");
         let transcript = self.session.transcript.hash();
         let expected = master.verify_data(Side::Server, transcript.as_ref());
         verify_slices_are_equal(incoming.body(), &expected).map_err(|_| Violation::BadFinished)?;
         match self.session.client_key.take() {
-            // resumed: ours comes last, and nothing says yet that the server took it
+            // resumed: the client's Finished is last, and not confirmed yet
             Some(key) => {
                 self.session.transcript.add(incoming.whole);
                 self.say_finished_tls12(&master, key);
@@ -298,6 +301,6 @@ impl Connection {
         }
         self.keep_tls12(&master);
         self.awaiting = Await::Established;
-        Ok(News::Established)
+        Ok(Received::Established)
     }
 }

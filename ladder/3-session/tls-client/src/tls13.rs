@@ -8,20 +8,23 @@ use crate::decode::Reader;
 use crate::error::{Found, Violation};
 use crate::group::Group;
 use crate::hash::Transcript;
-use crate::input::Incoming;
+use crate::input::{Incoming, Received};
 use crate::phase::Await;
-use crate::receive::{News, Stop};
-use crate::resume::EarlyData;
+use crate::receive::Stop;
 use crate::saved::{Name, TICKET_BYTES_MAX};
 use crate::schedule::Psk;
 use crate::server_hello::{
     Asked, Hello13, early_data_bytes_max, encrypted_extensions, offered_scheme,
     signature_algorithms,
 };
+use crate::session::EarlyData;
 use crate::wire::{Content, Message};
 
 impl Connection {
-    pub(crate) fn message_tls13(&mut self, incoming: Incoming<'_>) -> Result<Option<News>, Stop> {
+    pub(crate) fn message_tls13(
+        &mut self,
+        incoming: Incoming<'_>,
+    ) -> Result<Option<Received>, Stop> {
         let body = incoming.body();
         match (self.awaiting, incoming.message) {
             (Await::ServerHello, Message::SERVER_HELLO) => {
@@ -38,7 +41,7 @@ impl Connection {
                 let context = r.vector(1, field)?;
                 let extensions = r.vector(2, "extensions")?;
                 r.end("trailing bytes")?;
-                // RFC 8446 §4.3.2: only one after the handshake has a context
+                // RFC 8446 §4.3.2: only a post-handshake request has a context
                 if !context.is_empty() {
                     let message = Message::CERTIFICATE_REQUEST;
                     return Err(Violation::IllegalParameter { message, field }.into());
@@ -114,7 +117,7 @@ impl Connection {
         } else {
             self.early_data_refused();
         }
-        // RFC 8446 §2.2: a pre-shared key stands for certificate and signature
+        // RFC 8446 §2.2: a pre-shared key replaces certificate and signature
         let resumed = self.facts.resumed;
         self.awaiting = if resumed { Await::Finished13 } else { Await::CertificateOrRequest };
         Ok(())
@@ -130,7 +133,7 @@ impl Connection {
         if self.facts.hello_retry {
             return Err(self.unexpected(Found::Handshake(Message::SERVER_HELLO)).into());
         }
-        // it must ask for a change, and not for the share that it has
+        // it must request a change, and not the share that it has
         if group == self.session.share || (group.is_none() && cookie.is_empty()) {
             return Err(illegal("key_share").into());
         }
@@ -167,8 +170,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Verifies the server's Finished, sends ours, and changes to the keys of application data.
-    fn finished_tls13(&mut self, incoming: Incoming<'_>) -> Result<News, Stop> {
+    /// Verifies the server's Finished, sends the client's, and changes to application keys.
+    fn finished_tls13(&mut self, incoming: Incoming<'_>) -> Result<Received, Stop> {
         let secrets = self.session.handshake.as_ref().expect("made with the server's hello");
         let transcript = self.session.transcript.hash();
         let expected = secrets.server.verify_data(transcript.as_ref());
@@ -200,7 +203,7 @@ impl Connection {
         self.session.application = Some((client, server));
         self.session.master_secret = Some(master).filter(|_| self.config.settings.save_sessions);
         self.awaiting = Await::Established;
-        Ok(News::Established)
+        Ok(Received::Established)
     }
 
     fn ticket(&mut self, body: &[u8]) -> Result<(), Violation> {
@@ -215,7 +218,7 @@ impl Connection {
         let early_data_bytes_max = early_data_bytes_max(r.vector(2, "extensions")?)?;
         r.end("trailing bytes")?;
         self.facts.tickets = self.facts.tickets.saturating_add(1);
-        // RFC 8446 §4.6.1: with a lifetime of nought it is to be thrown away at once
+        // RFC 8446 §4.6.1: a ticket with lifetime 0 is discarded at once
         let fits = lifetime_s > 0 && ticket.len() <= TICKET_BYTES_MAX;
         if let Some(master) = self.session.master_secret.as_ref().filter(|_| fits)
             && let Some(next) = self.kept.next()
@@ -232,7 +235,7 @@ impl Connection {
         Ok(())
     }
 
-    /// RFC 8446 §4.6.3. One answer stands for all requests that come before it is sent.
+    /// RFC 8446 §4.6.3. One response answers all requests received before it is sent.
     fn key_update(&mut self, body: &[u8]) -> Result<(), Violation> {
         let mut r = Reader::new(Message::KEY_UPDATE, body);
         let request = r.u8("request_update")?;
@@ -255,7 +258,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Says `KeyUpdate` and changes to the next key.
+    /// Queues `KeyUpdate` and changes to the next key.
     pub(crate) fn renew_key(&mut self, request: bool) {
         let suite = self.config.settings.suite;
         let message = [Message::KEY_UPDATE.0, 0, 0, 1, u8::from(request)];
@@ -270,7 +273,7 @@ const fn illegal(field: &'static str) -> Violation {
     Violation::IllegalParameter { message: Message::SERVER_HELLO, field }
 }
 
-/// What a `CertificateVerify` signs (RFC 8446 §4.4.3).
+/// The input of the signature in a `CertificateVerify` (RFC 8446 §4.4.3).
 fn signed_content<'a>(side: &[u8; 6], transcript: &Transcript, draft: &'a mut Vec<u8>) -> &'a [u8] {
     draft.clear();
     draft.extend([b' '; 64]);

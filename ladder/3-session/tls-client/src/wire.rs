@@ -1,4 +1,4 @@
-//! Numbers on the wire, each with its registered name: one row per number.
+//! Protocol numbers with their registered names.
 
 use core::fmt;
 
@@ -16,7 +16,7 @@ macro_rules! numbers {
                 pub const $const: Self = Self($value);
             )*
 
-            /// The registered name; `None` for a number that this crate does not know.
+            /// The registered name; `None` for an unknown number.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($value => Some($text),)*
@@ -90,7 +90,7 @@ numbers! {
 }
 
 numbers! {
-    /// What an alert says (RFC 5246 §7.2, RFC 8446 §6).
+    /// The description of an alert (RFC 5246 §7.2, RFC 8446 §6).
     AlertDescription(u8) {
         CLOSE_NOTIFY = 0 "close_notify";
         UNEXPECTED_MESSAGE = 10 "unexpected_message";
@@ -128,14 +128,14 @@ numbers! {
 }
 
 numbers! {
-    /// How grave an alert is (RFC 5246 §7.2; TLS 1.3 keeps the byte and ignores it).
+    /// The level of an alert (RFC 5246 §7.2; TLS 1.3 ignores it).
     AlertLevel(u8) {
         WARNING = 1 "warning";
         FATAL = 2 "fatal";
     }
 }
 
-/// TLS 1.2 on the wire; also what a TLS 1.3 record and hello claim to be.
+/// TLS 1.2 on the wire; also the legacy version of TLS 1.3 records and hellos.
 pub(crate) const TLS12: u16 = 0x0303;
-/// TLS 1.3 on the wire, in `supported_versions` alone.
+/// TLS 1.3 on the wire, only in `supported_versions`.
 pub(crate) const TLS13: u16 = 0x0304;

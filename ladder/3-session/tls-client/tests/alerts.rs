@@ -10,9 +10,11 @@ use peer::{ECDHE, Pair, RSA, RSA_2048, Server, TLS13, certificate, client};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, version};
-use tollgate_tls_client::{AlertDescription, AlertLevel, Error, Group, Phase, Settings, Suite};
+use tollgate_tls_client::{
+    AlertDescription, AlertLevel, Error, Group, SessionPhase, Settings, Suite,
+};
 
-fn alert(phase: Phase, description: AlertDescription) -> Result<(), Error> {
+fn alert(phase: SessionPhase, description: AlertDescription) -> Result<(), Error> {
     Err(Error::Alert { phase, level: AlertLevel::FATAL, description })
 }
 
@@ -28,21 +30,21 @@ fn nothing_in_common_is_said_in_phase_hello() {
     ];
     for (ours, theirs, description) in cases {
         let mut pair = Pair::new(Settings::new(ours), &Server::new(theirs, &all));
-        assert_eq!(pair.run(), alert(Phase::Hello, description), "{ours} {theirs}");
+        assert_eq!(pair.run(), alert(SessionPhase::Hello, description), "{ours} {theirs}");
         assert_eq!(pair.run(), Ok(()), "nothing is left to carry");
         let again = pair.client.poll().map(|_| ());
-        assert_eq!(again, alert(Phase::Hello, description), "the error stays");
+        assert_eq!(again, alert(SessionPhase::Hello, description), "the error stays");
     }
     for suite in [ECDHE, TLS13] {
         let server = Server::new(suite, &[Group::P256]);
         let mut pair = Pair::new(Settings::new(suite), &server);
-        assert_eq!(pair.run(), alert(Phase::Hello, AlertDescription::HANDSHAKE_FAILURE));
+        assert_eq!(pair.run(), alert(SessionPhase::Hello, AlertDescription::HANDSHAKE_FAILURE));
 
         let alpn = vec![b"gopher".to_vec()];
         let settings = Settings { alpn, ..Settings::new(suite) };
         let mut pair = Pair::new(settings, &Server::new(suite, &all));
         // in TLS 1.3 behind the ServerHello, since the protocol is agreed on under encryption
-        let phase = if suite == TLS13 { Phase::KeyExchange } else { Phase::Hello };
+        let phase = if suite == TLS13 { SessionPhase::KeyExchange } else { SessionPhase::Hello };
         assert_eq!(pair.run(), alert(phase, AlertDescription::NO_APPLICATION_PROTOCOL));
     }
 }
@@ -73,13 +75,13 @@ fn demanding(suite: Suite) -> ServerConnection {
 fn a_refused_client_is_told_in_phase_finished_or_confirm() {
     let settings = Settings::new(ECDHE);
     let mut pair = Pair::of(client(settings), demanding(ECDHE));
-    let expected = alert(Phase::Finished, AlertDescription::CERTIFICATE_REQUIRED);
+    let expected = alert(SessionPhase::Finished, AlertDescription::CERTIFICATE_REQUIRED);
     assert_eq!(pair.run(), expected);
     assert!(pair.client.facts().client_certificate_asked);
     assert!(!pair.client.is_established());
 
     let mut pair = Pair::of(client(Settings::new(TLS13)), demanding(TLS13));
-    assert_eq!(pair.run(), alert(Phase::Confirm, AlertDescription::CERTIFICATE_REQUIRED));
+    assert_eq!(pair.run(), alert(SessionPhase::Confirm, AlertDescription::CERTIFICATE_REQUIRED));
     assert!(pair.client.facts().client_certificate_asked);
     assert!(pair.client.is_established() && pair.client.confirmation().is_none());
 }
@@ -92,14 +94,14 @@ fn a_stream_that_ends_is_an_error_of_its_phase() {
         let server = Server { fragment_bytes: Some(100), ..Server::new(suite, &[Group::X25519]) };
         let mut pair = Pair::new(Settings::new(suite), &server);
         pair.forward();
-        assert_eq!(pair.client.end_of_stream(), ended(Phase::Hello));
-        assert_eq!(pair.client.poll().map(|_| ()), ended(Phase::Hello), "the error stays");
+        assert_eq!(pair.client.end_of_stream(), ended(SessionPhase::Hello));
+        assert_eq!(pair.client.poll().map(|_| ()), ended(SessionPhase::Hello), "the error stays");
 
         let mut pair = Pair::new(Settings::new(suite), &server);
         pair.forward();
         let flight = pair.server_flight();
         pair.client.read_tls(&flight[..flight.len() / 2], |_| ()).unwrap();
-        assert_eq!(pair.client.end_of_stream(), ended(Phase::KeyExchange));
+        assert_eq!(pair.client.end_of_stream(), ended(SessionPhase::KeyExchange));
 
         let mut pair = Pair::new(Settings::new(suite), &Server::new(suite, &[Group::X25519]));
         pair.run().unwrap();
@@ -113,6 +115,6 @@ fn a_stream_that_ends_is_an_error_of_its_phase() {
 fn what_is_no_tls_is_said_so() {
     let mut client = client(Settings::new(TLS13));
     let error = client.read_tls(b"HTTP/1.1 400 Bad Request\r\n", |_| ()).unwrap_err();
-    assert_eq!(error.phase(), Some(Phase::Hello));
+    assert_eq!(error.phase(), Some(SessionPhase::Hello));
     assert!(error.to_string().contains("does the port speak TLS?"), "{error}");
 }

@@ -12,7 +12,7 @@ use peer::s_server::Server;
 use peer::socket::{drive, page, read_some};
 use peer::{ECDHE, RSA, TLS13};
 use tollgate_tls_client::{
-    AlertDescription, Confirmation, Error, Freshness, Group, Identity, KeyExchange, Phase,
+    AlertDescription, Confirmation, Error, Freshness, Group, Identity, KeyExchange, SessionPhase,
     Settings, Suite, VerifySignature,
 };
 
@@ -113,7 +113,7 @@ fn what_s_server_refuses_is_named() {
         };
         let mut client = peer::client(Settings::new(suite));
         let result = drive(&mut client, &mut server.connect(), |client, _| client.is_established());
-        let Err(Error::Alert { phase: Phase::Hello, description, .. }) = result else {
+        let Err(Error::Alert { phase: SessionPhase::Hello, description, .. }) = result else {
             panic!("{name}: {result:?}");
         };
         assert_eq!(description, expected, "{name}");

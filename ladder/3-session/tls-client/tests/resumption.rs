@@ -14,7 +14,7 @@ use peer::{ECDHE, Pair, RSA, Server, TLS13, gnutls_serv, kinds, s_server};
 use rustls::server::NoServerSessionStorage;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection};
 use tollgate_tls_client::{
-    Confirmation, Connection, EarlyData, Group, Mechanism, Resume, SavedSession, Settings, Suite,
+    Confirmation, Connection, EarlyData, Group, Resume, SavedSession, SessionKind, Settings, Suite,
 };
 
 fn settings(suite: Suite, groups: &[Group]) -> Settings {
@@ -74,12 +74,12 @@ fn rustls_resumes_every_kind_of_session_again_and_again() {
             let client = peer::client(settings(suite, &[group]));
             let (mut client, mut saved) = session(client, &server, HandshakeKind::Full);
             let expected = match (suite.is_tls13(), tickets) {
-                (true, _) => Mechanism::Psk,
-                (false, true) => Mechanism::Ticket,
-                (false, false) => Mechanism::SessionId,
+                (true, _) => SessionKind::Psk,
+                (false, true) => SessionKind::Ticket,
+                (false, false) => SessionKind::SessionId,
             };
             for _ in 0..3 {
-                assert_eq!(saved.mechanism(), Some(expected), "{suite}");
+                assert_eq!(saved.kind(), Some(expected), "{suite}");
                 resume(&mut client, &saved, b"");
                 let next;
                 (client, next) = session(client, &server, HandshakeKind::Resumed);
@@ -104,7 +104,7 @@ fn another_server_refuses_and_the_handshake_is_a_full_one() {
             let (mut client, saved) = session(client, &first, HandshakeKind::Full);
             resume(&mut client, &saved, b"");
             let (client, next) = session(client, &second, HandshakeKind::Full);
-            assert_eq!(client.facts().offered, saved.mechanism());
+            assert_eq!(client.facts().offered, saved.kind());
             assert!(client.facts().signature_verified && !next.is_empty());
         }
     }
@@ -174,7 +174,7 @@ fn rustls_reads_early_data_or_refuses_it() {
 }
 
 /// Three sessions with a server that answers a request: full, resumed, resumed.
-fn pages(name: &str, settings: Settings, expected: Mechanism, connect: impl Fn() -> TcpStream) {
+fn pages(name: &str, settings: Settings, expected: SessionKind, connect: impl Fn() -> TcpStream) {
     let mut client = peer::client(settings);
     let mut saved = SavedSession::default();
     for round in 0..3 {
@@ -196,7 +196,7 @@ fn pages(name: &str, settings: Settings, expected: Mechanism, connect: impl Fn()
 }
 
 /// Name, the server's arguments, the client's settings, and how sessions are resumed.
-fn cases() -> Vec<(&'static str, Vec<&'static str>, Settings, Mechanism)> {
+fn cases() -> Vec<(&'static str, Vec<&'static str>, Settings, SessionKind)> {
     let x25519 = [Group::X25519];
     let by_id = |suite| Settings { tickets: false, ..settings(suite, &x25519) };
     let alone = Settings { psk_alone: true, ..settings(TLS13, &x25519) };
@@ -204,20 +204,20 @@ fn cases() -> Vec<(&'static str, Vec<&'static str>, Settings, Mechanism)> {
     let cbc = Suite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256;
     let ecdhe = settings(ECDHE, &x25519);
     vec![
-        ("rsa-ticket", vec!["-tls1_2"], settings(RSA, &x25519), Mechanism::Ticket),
-        ("rsa-id", vec!["-tls1_2"], by_id(RSA), Mechanism::SessionId),
-        ("ecdhe-ticket", vec!["-tls1_2"], ecdhe.clone(), Mechanism::Ticket),
-        ("ecdhe-id", vec!["-tls1_2", "-no_ticket"], ecdhe, Mechanism::SessionId),
-        ("cbc-ticket", vec!["-tls1_2"], settings(cbc, &x25519), Mechanism::Ticket),
-        ("psk", vec!["-tls1_3"], settings(TLS13, &x25519), Mechanism::Psk),
-        ("psk-sha384", vec!["-tls1_3"], sha384, Mechanism::Psk),
-        ("psk-stateful", vec!["-tls1_3", "-no_ticket"], settings(TLS13, &x25519), Mechanism::Psk),
-        ("psk-ke", vec!["-tls1_3", "-allow_no_dhe_kex"], alone, Mechanism::PskAlone),
+        ("rsa-ticket", vec!["-tls1_2"], settings(RSA, &x25519), SessionKind::Ticket),
+        ("rsa-id", vec!["-tls1_2"], by_id(RSA), SessionKind::SessionId),
+        ("ecdhe-ticket", vec!["-tls1_2"], ecdhe.clone(), SessionKind::Ticket),
+        ("ecdhe-id", vec!["-tls1_2", "-no_ticket"], ecdhe, SessionKind::SessionId),
+        ("cbc-ticket", vec!["-tls1_2"], settings(cbc, &x25519), SessionKind::Ticket),
+        ("psk", vec!["-tls1_3"], settings(TLS13, &x25519), SessionKind::Psk),
+        ("psk-sha384", vec!["-tls1_3"], sha384, SessionKind::Psk),
+        ("psk-stateful", vec!["-tls1_3", "-no_ticket"], settings(TLS13, &x25519), SessionKind::Psk),
+        ("psk-ke", vec!["-tls1_3", "-allow_no_dhe_kex"], alone, SessionKind::PskAlone),
         (
             "psk-retry",
             vec!["-tls1_3", "-groups", "P-256"],
             settings(TLS13, &[Group::X25519, Group::P256]),
-            Mechanism::Psk,
+            SessionKind::Psk,
         ),
     ]
 }
@@ -237,7 +237,7 @@ fn s_server_of_before_the_extended_master_secret_resumes_too() {
     let arguments = ["-www", "-tls1_2"];
     let Some(server) = s_server::Server::start("old-master-secret", &arguments) else { return };
     let settings = settings(ECDHE, &[Group::X25519]);
-    pages("openssl-old", settings, Mechanism::Ticket, || server.connect());
+    pages("openssl-old", settings, SessionKind::Ticket, || server.connect());
 }
 
 #[test]
@@ -267,10 +267,10 @@ fn s_server_reads_early_data() {
 fn gnutls_resumes_by_tickets_session_ids_and_keys() {
     let all = "NORMAL:-VERS-ALL:+VERS-TLS1.2:+VERS-TLS1.3:+RSA";
     for (name, arguments, suite, expected) in [
-        ("ticket", &[][..], ECDHE, Mechanism::Ticket),
-        ("id", &["--noticket"][..], ECDHE, Mechanism::SessionId),
-        ("rsa", &[][..], RSA, Mechanism::Ticket),
-        ("psk", &[][..], TLS13, Mechanism::Psk),
+        ("ticket", &[][..], ECDHE, SessionKind::Ticket),
+        ("id", &["--noticket"][..], ECDHE, SessionKind::SessionId),
+        ("rsa", &[][..], RSA, SessionKind::Ticket),
+        ("psk", &[][..], TLS13, SessionKind::Psk),
     ] {
         let arguments = [&["--disable-client-cert"], arguments].concat();
         let name = format!("gnutls-resumed-{name}");

@@ -13,8 +13,8 @@ use peer::{
 };
 use rustls::SignatureScheme as Scheme;
 use tollgate_tls_client::{
-    Confirmation, Error, Freshness, Group, Misuse, Phase, Pin, Settings, SignatureScheme, Suite,
-    VerifySignature, Violation,
+    Confirmation, Error, Freshness, Group, Misuse, Pin, SessionPhase, Settings, SignatureScheme,
+    Suite, VerifySignature, Violation,
 };
 
 /// Nothing, the least, one record of 14 KiB, and more than eight records.
@@ -54,7 +54,7 @@ fn sessions_of_every_kind_carry_data_both_ways() {
             pair.run().unwrap();
             assert_eq!(pair.seen.closed, 1);
             assert_eq!(pair.client.end_of_stream(), Ok(()));
-            assert_eq!(pair.client.phase(), Phase::Close);
+            assert_eq!(pair.client.phase(), SessionPhase::Close);
         }
     }
 }
@@ -167,7 +167,7 @@ fn every_scheme_is_verified() {
                     let violation = Violation::BadSignature;
                     assert_eq!(
                         result,
-                        Err(Error::Violation { phase: Phase::KeyExchange, violation })
+                        Err(Error::Violation { phase: SessionPhase::KeyExchange, violation })
                     );
                     pair.forward();
                     let alert = format!("{:?}", pair.server_error.unwrap());
@@ -231,7 +231,7 @@ fn a_pin_admits_its_certificate_alone() {
             let server = rustls::ServerConnection::new(Arc::clone(&server)).unwrap();
             let mut pair = Pair::of(peer::client(settings), server);
             let violation = Violation::LeafMismatch;
-            let refused = Err(Error::Violation { phase: Phase::KeyExchange, violation });
+            let refused = Err(Error::Violation { phase: SessionPhase::KeyExchange, violation });
             assert_eq!(pair.run(), if expected { Ok(()) } else { refused });
         }
     }
@@ -243,14 +243,14 @@ fn what_confirms_a_handshake() {
     let mut pair = Pair::new(Settings::new(ECDHE), &Server::new(ECDHE, &[group]));
     pair.run().unwrap();
     assert_eq!(pair.client.confirmation(), Some(Confirmation::Finished));
-    assert_eq!(pair.client.phase(), Phase::Data);
+    assert_eq!(pair.client.phase(), SessionPhase::Data);
 
     let established = || {
         let mut pair = Pair::new(Settings::new(TLS13), &Server::new(TLS13, &[group]));
         pair.run().unwrap();
         assert!(pair.client.is_established() && pair.client.facts().tickets > 0);
         assert_eq!(pair.client.confirmation(), None, "a ticket is no proof");
-        assert_eq!(pair.client.phase(), Phase::Confirm);
+        assert_eq!(pair.client.phase(), SessionPhase::Confirm);
         pair
     };
     let mut pair = established();
@@ -266,11 +266,11 @@ fn what_confirms_a_handshake() {
     pair.say(b"response");
     pair.run().unwrap();
     assert_eq!(pair.client.confirmation(), Some(Confirmation::Response));
-    assert_eq!(pair.client.phase(), Phase::Data);
+    assert_eq!(pair.client.phase(), SessionPhase::Data);
 
     let mut pair = established();
     pair.client.close();
-    assert_eq!(pair.client.phase(), Phase::Close);
+    assert_eq!(pair.client.phase(), SessionPhase::Close);
     pair.run().unwrap();
     pair.server.send_close_notify();
     pair.run().unwrap();

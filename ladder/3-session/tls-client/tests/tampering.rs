@@ -8,7 +8,7 @@ mod peer;
 use peer::{Pair, Server, kinds};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use tollgate_tls_client::{Error, Phase, Settings, VerifySignature, Violation};
+use tollgate_tls_client::{Error, SessionPhase, Settings, VerifySignature, Violation};
 
 /// Where the records in `bytes` begin.
 fn records(bytes: &[u8]) -> Vec<core::ops::Range<usize>> {
@@ -186,7 +186,7 @@ fn every_bit_of_the_last_flight_counts() {
                 seen += usize::from(!bytes.is_empty());
             });
             if let Err(Error::Violation { phase, violation: Violation::BadRecordMac }) = result {
-                assert!(phase <= Phase::Finished);
+                assert!(phase <= SessionPhase::Finished);
                 named += 1;
             }
             assert!(!pair.client.is_established());

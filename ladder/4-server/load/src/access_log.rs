@@ -1,9 +1,10 @@
-//! A server's access log as a referee: Tollgate's embedded server's, nginx's, Apache's, HAProxy's.
+//! The access log of a server as a referee: of Tollgate's embedded server, nginx, Apache or
+//! HAProxy.
 //!
-//! The reader of lines is that of workloads, and none of the server's own: a referee that shared
-//! code with the server would share its mistakes. Foreign logs have a line for each request; the
-//! first one of a connection with TLS tells of its handshake. So a handshake that no request
-//! follows is in none of them. Which fields they need, docs/bench-url.md says.
+//! Lines are parsed by `tollgate_workload`, not by the server's own code: a referee that shared
+//! code with the server would share its mistakes. Logs of other servers have one line for each
+//! request; the first request of a TLS connection stands for its handshake, so a handshake without
+//! request is missing. docs/bench-url.md lists the fields that they need.
 
 use core::time::Duration;
 use std::fs::File;
@@ -14,13 +15,13 @@ use tollgate_workload::{Entry, LogFormat, ServerEvent};
 
 use crate::referee::{Referee, Seen};
 
-/// The longest line; written ones are far shorter.
+/// Maximum length of a line.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
-/// The version of our own format that is read here.
+/// The version of Tollgate's log format.
 const SCHEMA: u64 = 1;
 
-/// A log without lines; this log tells of bytes.
+/// The counts of a log without lines.
 const NOTHING: Seen =
     Seen { handshakes: 0, resumed: 0, failed: 0, requests: 0, body_bytes: Some(0) };
 
@@ -29,17 +30,17 @@ const NOTHING: Seen =
 pub struct AccessLog {
     path: PathBuf,
     file: File,
-    /// None: each line as it looks.
+    /// `None`: the format of each line is detected.
     format: Option<LogFormat>,
-    /// Bytes of the file that were read.
+    /// Bytes of the file read so far.
     position: u64,
-    /// The line that is not complete yet.
+    /// An incomplete line.
     rest: Vec<u8>,
     seen: Seen,
 }
 
 impl AccessLog {
-    /// The log at `path`; the server has made it when it is ready.
+    /// Opens the log at `path`, which must exist.
     ///
     /// # Errors
     ///
@@ -50,17 +51,17 @@ impl AccessLog {
         Ok(Self { path, file, format: None, position: 0, rest: Vec::new(), seen: NOTHING })
     }
 
-    /// The same log, in which any line of another format is an error.
+    /// Treats any line of another format as an error.
     #[must_use]
     pub fn written_as(self, format: LogFormat) -> Self {
         Self { format: Some(format), ..self }
     }
 
-    /// Reads what was written meanwhile.
+    /// Reads new lines.
     fn catch_up(&mut self) -> io::Result<()> {
         let length = self.file.metadata()?.len();
         if length < self.position {
-            return Err(invalid("it became shorter: was it rotated or emptied?"));
+            return Err(invalid("the file became shorter: was it rotated or truncated?"));
         }
         self.file.seek(SeekFrom::Start(self.position))?;
         let mut chunk = vec![0; 256 * 1024];
@@ -80,7 +81,7 @@ impl AccessLog {
             }
             self.rest = lines.next().unwrap_or_default().to_vec();
             if self.rest.len() > LINE_BYTES_MAX {
-                return Err(invalid("a line is longer than 64 KiB: is it an access log?"));
+                return Err(invalid("a line is longer than 64 KiB: is the file an access log?"));
             }
         }
     }
@@ -92,22 +93,22 @@ impl AccessLog {
             None => Entry::read(&text),
         };
         let entry =
-            entry.map_err(|bad| invalid(&format!("a line is none of an access log: {bad}")))?;
+            entry.map_err(|bad| invalid(&format!("a line is not an access-log line: {bad}")))?;
         let Some(entry) = entry else { return Ok(()) };
         match entry.event {
             Some(ServerEvent::Lost { lines }) => {
                 return Err(invalid(&format!(
-                    "the server threw {lines} lines away: its disk is too slow for this load"
+                    "the server dropped {lines} lines: its disk is too slow for this load"
                 )));
             }
             Some(ServerEvent::Started { schema }) if schema != Some(SCHEMA) => {
                 let schema = schema.map_or_else(|| "none".to_owned(), |schema| schema.to_string());
                 return Err(invalid(&format!(
-                    "version {schema} of the format; this program reads {SCHEMA}"
+                    "the log has format version {schema}; this program reads {SCHEMA}"
                 )));
             }
             Some(ServerEvent::Started { .. }) => {
-                return Err(invalid("the server was started again during the run"));
+                return Err(invalid("the server was restarted during the run"));
             }
             Some(ServerEvent::Stopped) | None => {}
         }
@@ -125,17 +126,17 @@ impl AccessLog {
     fn request(&mut self, entry: &Entry, status: u16, bytes: Option<u64>) -> io::Result<()> {
         let (Some(complete), Some(_)) = (entry.complete, entry.number) else {
             if status != 200 {
-                return Ok(()); // of what came before any request
+                return Ok(()); // an error before any request
             }
             return Err(invalid(
-                "a line does not say which request of its connection it is (request=), and whether \
-                 its response was complete (done=): write the log as docs/bench-url.md has it",
+                "a line lacks the number of its request (request=) or the completion of its \
+                 response (done=): configure the log as in docs/bench-url.md",
             ));
         };
         if entry.handshake && entry.resumed.is_none() {
             return Err(invalid(
-                "a line does not say whether its session was resumed (reused=): write the log as \
-                 docs/bench-url.md has it",
+                "a line lacks whether its session was resumed (reused=): configure the log as in \
+                 docs/bench-url.md",
             ));
         }
         if complete && status == 200 {
@@ -149,7 +150,7 @@ impl AccessLog {
 
 impl Referee for AccessLog {
     fn mark(&mut self) -> io::Result<()> {
-        // what was logged before, and not yet written, belongs to nobody's run
+        // lines logged before the mark may not be written yet
         std::thread::sleep(self.lag());
         let length = self.file.metadata().map_err(|error| of_file(&self.path, &error))?.len();
         (self.position, self.seen) = (length, NOTHING);
@@ -163,7 +164,7 @@ impl Referee for AccessLog {
     }
 
     fn lag(&self) -> Duration {
-        // our server hands over after 50 ms, and writes at once; so do the others as documented
+        // the embedded server writes within 50 ms; others at once if configured as documented
         Duration::from_millis(200)
     }
 }
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_after_the_mark_count_and_half_lines_wait() {
+    fn only_complete_lines_after_the_mark_count() {
         let mut log = Log::new("lines");
         log.write("{\"event\":\"start\",\"schema\":1}\n");
         log.write(&format!("{HANDSHAKE}\n{REQUEST}\n"));
@@ -247,7 +248,7 @@ mod tests {
     );
 
     #[test]
-    fn foreign_logs_tell_of_handshakes_in_the_first_request_of_a_connection() {
+    fn in_logs_of_other_servers_the_first_request_counts_the_handshake() {
         let mut log = Log::new("foreign");
         let mut referee = AccessLog::open(&log.path).unwrap();
         referee.mark().unwrap();
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_log_without_the_fields_is_no_referee() {
+    fn a_log_without_the_fields_is_an_error() {
         for (name, from, to, why) in [
             ("number", "request=1 ", "", "request="),
             ("done", "done=OK ", "", "done="),
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_cannot_judge_says_so() {
+    fn unusable_logs_are_errors() {
         let found = |name: &str, text: &str| {
             let mut log = Log::new(name);
             let mut referee = AccessLog::open(&log.path).unwrap();
@@ -301,13 +302,13 @@ mod tests {
             referee.seen().unwrap_err().to_string()
         };
         let lost = found("lost", "{\"event\":\"lost\",\"time_us\":1,\"lines\":7}\n");
-        assert!(lost.contains("threw 7 lines away"), "{lost}");
+        assert!(lost.contains("dropped 7 lines"), "{lost}");
         let start = found("start", "{\"event\":\"start\",\"schema\":1}\n");
-        assert!(start.contains("started again"), "{start}");
+        assert!(start.contains("restarted"), "{start}");
         let newer = found("newer", "{\"event\":\"start\",\"schema\":2}\n");
         assert!(newer.contains("version 2"), "{newer}");
         let other = found("other", "127.0.0.1 - - GET / 200\n");
-        assert!(other.contains("none of an access log"), "{other}");
+        assert!(other.contains("not an access-log line"), "{other}");
         let long = found("long", &"x".repeat(LINE_BYTES_MAX + 1));
         assert!(long.contains("64 KiB"), "{long}");
 

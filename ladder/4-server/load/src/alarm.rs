@@ -1,4 +1,4 @@
-//! A clock that wakes the loop to the microsecond: the wait for sockets counts in milliseconds.
+//! A timer with microsecond resolution for the event loop, whose own timeout counts milliseconds.
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::time::Instant;
@@ -12,7 +12,7 @@ use rustix::time::{
 
 use crate::error::Error;
 
-/// Rings once for each time that it is set.
+/// A one-shot timer.
 #[derive(Debug)]
 pub(crate) struct Alarm {
     timer: OwnedFd,
@@ -20,7 +20,7 @@ pub(crate) struct Alarm {
 }
 
 impl Alarm {
-    /// No place has this token.
+    /// Not the token of any slot.
     pub(crate) const TOKEN: Token = Token(usize::MAX);
 
     pub(crate) fn new(registry: &Registry) -> Result<Self, Error> {
@@ -33,12 +33,13 @@ impl Alarm {
         Ok(Self { timer, set_for: None })
     }
 
-    /// Will ring at this time; it need not be read, and is set again only for another time.
+    /// Arms the timer for this time. It need not be read; arming it again for the same time is
+    /// free.
     pub(crate) fn set(&mut self, at: Instant, now: Instant) -> Result<(), Error> {
         if self.set_for == Some(at) {
             return Ok(());
         }
-        // nought would disarm it
+        // 0 would disarm it
         let wait = at.saturating_duration_since(now).as_nanos().max(1);
         let (seconds, nanos) = (wait / 1_000_000_000, wait % 1_000_000_000);
         let value = Timespec {
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_rings_whenever_it_was_set_though_nobody_reads_it() {
+    fn it_fires_each_time_without_being_read() {
         let mut poll = Poll::new().unwrap();
         let mut alarm = Alarm::new(poll.registry()).unwrap();
         let mut events = Events::with_capacity(8);
@@ -80,6 +81,6 @@ mod tests {
         let past = Instant::now();
         alarm.set(past, past + Duration::from_secs(1)).unwrap();
         poll.poll(&mut events, Some(Duration::from_secs(20))).unwrap();
-        assert!(!events.is_empty(), "a time that has gone rings at once");
+        assert!(!events.is_empty(), "a past time fires at once");
     }
 }

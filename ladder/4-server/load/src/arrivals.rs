@@ -1,4 +1,4 @@
-//! When clients come.
+//! Arrivals: when transactions begin.
 
 use core::ops::RangeInclusive;
 
@@ -6,45 +6,49 @@ use serde::{Deserialize, Serialize};
 
 use crate::trace::Trace;
 
-/// Who decides when a transaction begins: the server by ending the one before, or a clock.
+/// Closed or open loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Arrivals {
-    /// As many clients as the plan has connections. Each begins, waits for the end, thinks, begins
-    /// again: a slow server is asked less. Times are service times, and nothing corrects them.
+    /// Each connection of the plan begins a new transaction when the previous one has ended,
+    /// after a pause. A slow server gets fewer requests. Times are service times, without
+    /// correction.
     Closed {
-        /// The pause between a client's transactions.
+        /// The pause between transactions of a connection.
         think: Think,
     },
-    /// Clients come when their time has come, whatever became of those before. Times count from
-    /// then on. The plan's connections are a ceiling: who finds none free waits in line.
+    /// Transactions arrive by the clock, independently of the server. Times count from the
+    /// arrival. The plan's connections are a limit: an arrival without a free connection waits
+    /// in a queue.
     Open {
-        /// When their time has come.
+        /// The pattern of arrivals.
         pattern: Pattern,
-        /// The longest line, over all threads; who finds it full is dropped, and counted.
+        /// Maximum length of the queue, over all threads; arrivals beyond it are dropped and
+        /// counted.
         waiting_max: u32,
     },
 }
 
-/// The pause of a client between two transactions.
+/// The pause between two transactions of a connection (think time).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Think {
     /// No pause.
     None,
-    /// Always the same.
+    /// A constant pause.
     Constant {
-        /// How long.
+        /// The pause, in milliseconds.
         ms: f64,
     },
-    /// At random, most are short.
+    /// Exponentially distributed.
     Exponential {
-        /// How long in the mean.
+        /// The mean, in milliseconds.
         mean_ms: f64,
     },
 }
 
-/// The times of an open loop, from the plan's seed. `per_s` is the mean rate of all threads.
+/// Arrival times of an open loop, drawn from the plan's seed. `per_s` is the mean rate of all
+/// threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Pattern {
@@ -58,53 +62,54 @@ pub enum Pattern {
         /// Arrivals per second.
         per_s: f64,
     },
-    /// Gamma-distributed gaps: crowds and silences, or more even than chance has it.
+    /// Gamma-distributed gaps: burstier or more even than Poisson.
     Gamma {
         /// Arrivals per second.
         per_s: f64,
-        /// The variance of the gaps over their mean's square, within [`Pattern::DISPERSIONS`], and
-        /// of the arrivals of a time that has many over their mean (W. L. Smith, *Renewal theory
-        /// and its ramifications*, J. R. Stat. Soc. B 20, 1958): 1 for Poisson, more for crowds.
+        /// The variance of the gaps over the square of their mean, within
+        /// [`Pattern::DISPERSIONS`]; over long intervals also the variance of the number of
+        /// arrivals over its mean (W. L. Smith, *Renewal theory and its ramifications*, J.
+        /// R. Stat. Soc. B 20, 1958): 1 for Poisson, more for bursts.
         dispersion: f64,
     },
-    /// Pareto's gaps, heavy-tailed: long silences between crowds.
+    /// Pareto-distributed gaps, heavy-tailed: long pauses between bursts.
     Pareto {
         /// Arrivals per second.
         per_s: f64,
-        /// The tail: a gap is longer than x with a probability in proportion to x^-shape. Above 1,
+        /// The tail: P(gap > x) is proportional to x^-shape. Above 1,
         /// at most [`Pattern::SHAPE_MAX`]; up to 2 the variance is infinite.
         shape: f64,
     },
-    /// On and off: independent arrivals for a while, then none for a while.
+    /// On and off: Poisson arrivals for a while, then none for a while.
     Bursts {
-        /// Arrivals per second in the mean, over both.
+        /// Mean arrivals per second, over both.
         per_s: f64,
-        /// How long they come.
+        /// Duration of arrivals, in milliseconds.
         on_ms: u32,
-        /// How long they do not.
+        /// Duration of pauses, in milliseconds.
         off_ms: u32,
     },
-    /// Recorded times, from the first one on.
+    /// Recorded times.
     Trace(Trace),
 }
 
 impl Arrivals {
-    /// The longest line that a plan may have.
+    /// Maximum of `waiting_max`.
     pub const WAITING_MAX: u32 = 1_000_000;
 
-    /// An open loop with room for 10,000 in line.
+    /// An open loop with a queue of 10,000.
     #[must_use]
     pub const fn open(pattern: Pattern) -> Self {
         Self::Open { pattern, waiting_max: 10_000 }
     }
 
-    /// Whether a clock decides.
+    /// Whether this is an open loop.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         matches!(self, Self::Open { .. })
     }
 
-    /// The share of sessions that were resumed, if a trace says so of any.
+    /// The share of resumed sessions in a trace, if it has any.
     #[must_use]
     pub fn reused_share(&self) -> Option<f64> {
         match self {
@@ -113,7 +118,7 @@ impl Arrivals {
         }
     }
 
-    /// The rule that it breaks, if any.
+    /// The violated rule, if any.
     pub(crate) fn broken_rule(&self, run_ms: u64) -> Option<&'static str> {
         match self {
             Self::Closed { think } => {
@@ -132,15 +137,15 @@ impl Arrivals {
 }
 
 impl Pattern {
-    /// The highest rate.
+    /// Maximum rate.
     pub const PER_S_MAX: f64 = 1e7;
-    /// Dispersions of gamma-distributed gaps: below them all gaps are alike, beyond them clients
-    /// come by the thousand at the same moment.
+    /// Range of the dispersion of gamma-distributed gaps: below it all gaps are equal, above it
+    /// thousands arrive at once.
     pub const DISPERSIONS: RangeInclusive<f64> = 0.01..=1000.0;
-    /// The largest shape: beyond it, Pareto's gaps are all alike.
+    /// Maximum shape; above it Pareto-distributed gaps are nearly equal.
     pub const SHAPE_MAX: f64 = 100.0;
 
-    /// As conditions of records and flags spell it.
+    /// Its spelling in conditions of records and in flags.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
@@ -153,7 +158,7 @@ impl Pattern {
         }
     }
 
-    /// Arrivals per second in the mean.
+    /// Mean arrivals per second.
     #[must_use]
     pub fn per_s(&self) -> f64 {
         match self {
@@ -166,7 +171,7 @@ impl Pattern {
         }
     }
 
-    /// The share of sessions that were resumed, if a trace says so of any.
+    /// The share of resumed sessions in a trace, if it has any.
     #[must_use]
     pub fn reused_share(&self) -> Option<f64> {
         match self {
@@ -175,7 +180,7 @@ impl Pattern {
         }
     }
 
-    /// The same at another rate; a trace stays as it was recorded.
+    /// The same pattern at another rate; a trace does not change.
     #[must_use]
     pub fn at(&self, rate: f64) -> Self {
         let mut pattern = self.clone();
@@ -194,7 +199,7 @@ impl Pattern {
         if let Self::Trace(trace) = self {
             return trace.broken_rule(run_ms);
         }
-        // below one in a thousand seconds no run would see any
+        // at a lower rate a run would see no arrival
         if !(0.001..=Self::PER_S_MAX).contains(&self.per_s()) {
             return Some("arrivals are 0.001 to 10000000 per second");
         }
@@ -221,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_out_of_range_is_refused() {
+    fn values_out_of_range_are_refused() {
         let refused = |pattern: Pattern| {
             assert!(Arrivals::open(pattern).broken_rule(1).is_some());
         };
@@ -245,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_are_those_of_the_json() {
+    fn words_equal_the_json() {
         let patterns = [
             Pattern::Constant { per_s: 1.0 },
             Pattern::Poisson { per_s: 1.0 },

@@ -1,21 +1,21 @@
-//! What carries requests and responses: TLS, or nothing but TCP.
+//! The transport of requests and responses: TLS or plain TCP.
 
 use std::sync::Arc;
 
-use tollgate_tls_client::{Config, Connection, Error, Event, Phase, Resume, SavedSession};
+use tollgate_tls_client::{Config, Connection, Error, Event, Resume, SavedSession, SessionPhase};
 
-/// Room for what is received in plain.
+/// Size of the plain receive buffer.
 const PLAIN_BYTES: usize = 16 * 1024;
 
-/// A connection without its socket, in the same memory for one after another. In plain it is what
-/// `Connection` is in TLS, so one loop drives both.
+/// A connection without its socket; its memory is reused. Plain connections have the interface of
+/// `Connection`, so one loop drives both.
 pub(crate) struct Channel {
     tls: Option<Connection>,
     plain: Option<Plain>,
     is_plain: bool,
 }
 
-/// Bytes as they are.
+/// A plain connection.
 #[derive(Debug)]
 struct Plain {
     out: Vec<u8>,
@@ -25,7 +25,7 @@ struct Plain {
 }
 
 impl Channel {
-    /// For secure transactions, plain ones or both.
+    /// For secure transactions, plain ones, or both.
     pub(crate) fn new(
         config: &Arc<Config>,
         is_secure: bool,
@@ -44,7 +44,7 @@ impl Channel {
         })
     }
 
-    /// Forgets the connection, and begins another in plain.
+    /// Starts a new plain connection.
     pub(crate) fn begin_plain(&mut self) {
         self.is_plain = true;
         let plain = self.plain();
@@ -52,7 +52,7 @@ impl Channel {
         (plain.sent, plain.filled) = (0, 0);
     }
 
-    /// Forgets the connection, and begins another with TLS, which may offer to resume a session.
+    /// Starts a new TLS connection, which may offer a session.
     pub(crate) fn begin_secure(&mut self, resume: Option<&Resume<'_>>) -> Result<(), Error> {
         self.is_plain = false;
         match resume {
@@ -61,22 +61,22 @@ impl Channel {
         }
     }
 
-    /// Moves a session that the server may resume into `into`, if there is one.
+    /// Moves a resumable session into `into`; whether there was one.
     pub(crate) fn save(&mut self, into: &mut SavedSession) -> bool {
         !self.is_plain && self.tls_mut().save(into)
     }
 
     fn plain(&mut self) -> &mut Plain {
-        self.plain.as_mut().expect("only who was made for plain transactions has one")
+        self.plain.as_mut().expect("a channel without plain transactions is not asked for one")
     }
 
     /// The TLS connection.
     pub(crate) fn tls(&self) -> &Connection {
-        self.tls.as_ref().expect("only who was made for secure transactions has one")
+        self.tls.as_ref().expect("a channel without secure transactions is not asked for one")
     }
 
     fn tls_mut(&mut self) -> &mut Connection {
-        self.tls.as_mut().expect("only who was made for secure transactions has one")
+        self.tls.as_mut().expect("a channel without secure transactions is not asked for one")
     }
 
     pub(crate) fn outgoing(&mut self) -> &[u8] {
@@ -116,7 +116,7 @@ impl Channel {
         self.tls_mut().filled(count)
     }
 
-    /// The next news; in plain, data and nothing else.
+    /// The next event; plain connections have only data.
     pub(crate) fn poll(&mut self) -> Result<Option<Event<'_>>, Error> {
         if !self.is_plain {
             return self.tls_mut().poll();
@@ -126,7 +126,7 @@ impl Channel {
         Ok((count > 0).then(|| Event::Data(&plain.input[..count])))
     }
 
-    /// The stream has ended: in TLS too early, unless the server said so before.
+    /// Handles the end of the stream; in TLS it is an error without `close_notify`.
     pub(crate) fn end_of_stream(&mut self) -> Result<(), Error> {
         if self.is_plain { Ok(()) } else { self.tls_mut().end_of_stream() }
     }
@@ -139,20 +139,20 @@ impl Channel {
         self.tls_mut().send(data)
     }
 
-    /// Says goodbye: `close_notify`; in plain the request did.
+    /// Queues `close_notify`; plain requests have `Connection: close`.
     pub(crate) fn close(&mut self) {
         if !self.is_plain {
             self.tls_mut().close();
         }
     }
 
-    /// Whether the server is done with the handshake; in plain there is none.
+    /// Whether the server has confirmed the handshake; always true for plain connections.
     pub(crate) fn is_confirmed(&self) -> bool {
         self.is_plain || self.tls().confirmation().is_some()
     }
 
-    pub(crate) fn phase(&self) -> Phase {
-        if self.is_plain { Phase::Data } else { self.tls().phase() }
+    pub(crate) fn phase(&self) -> SessionPhase {
+        if self.is_plain { SessionPhase::Data } else { self.tls().phase() }
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_plain_bytes_go_through_as_they_are() {
+    fn plain_connections_pass_bytes_unchanged() {
         let config = Arc::new(Config::new(Settings::new(Suite::TLS_AES_128_GCM_SHA256)).unwrap());
         let mut channel = Channel::new(&config, false, true).unwrap();
         for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! Several servers in one sitting: rounds in turn, ratios within rounds.
+//! Compares servers: rounds in alternating order, ratios within rounds.
 
 use tollgate_bench::median_estimate;
 use tollgate_record::Estimate;
@@ -10,22 +10,21 @@ use crate::run::{Server, run};
 use crate::schedule::Stage;
 use crate::verdict::Verdict;
 
-/// The outcomes of servers that were loaded in turn: by server, then by round.
+/// The outcomes of several servers, by server and round.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     outcomes: Vec<Vec<Outcome>>,
 }
 
-/// Runs the plan against all servers, `rounds` times: first to last, then last to first, and so on
-/// (A B, B A, A B, ...), so that a drift of the machine meets all of them. For that the rounds of
-/// several servers are even: the ratios of a drifting machine then lie as often above as below.
+/// Runs the plan against all servers `rounds` times in alternating order (A B, B A, A B, ...), so
+/// that a drift of the machine affects all of them. With several servers `rounds` must be even, so
+/// that the errors of a drift cancel.
 ///
-/// `progress` is told the stage and the share of all rounds that is done, in [0, 1].
+/// Calls `progress` with the stage and the completed share of all rounds, in [0, 1].
 ///
 /// # Errors
-///
-/// [`Error::Plan`] without servers or rounds; otherwise as [`run`]. A run that is invalid does not
-/// end the comparison: it stands in it.
+/// [`Error::Plan`] without servers or rounds; otherwise as [`run`]. An invalid run does not end the
+/// comparison; it is part of the result.
 pub fn compare(
     plan: &Plan,
     servers: &mut [Server<'_>],
@@ -34,10 +33,12 @@ pub fn compare(
     progress: &mut dyn FnMut(Stage, f64),
 ) -> Result<Comparison, Error> {
     if servers.is_empty() || rounds == 0 {
-        return Err(Error::Plan("a comparison has a server and a round, at least"));
+        return Err(Error::Plan("a comparison needs at least one server and one round"));
     }
     if servers.len() > 1 && rounds % 2 == 1 {
-        return Err(Error::Plan("rounds are even, so that no server is first more often"));
+        return Err(Error::Plan(
+            "the number of rounds must be even, so that every server is first equally often",
+        ));
     }
     #[allow(clippy::cast_precision_loss, reason = "rounds and servers are few")]
     let (runs, mut done) = ((servers.len() * rounds) as f64, 0.0);
@@ -55,11 +56,11 @@ pub fn compare(
 }
 
 impl Comparison {
-    /// A comparison of outcomes that were measured elsewhere, by server and then by round.
+    /// A comparison of given outcomes, by server and round.
     ///
     /// # Errors
     ///
-    /// [`Error::Plan`] if the servers have no rounds, not equally many, or ran different plans.
+    /// [`Error::Plan`] if there are no rounds, or servers differ in rounds or plan.
     pub fn of(outcomes: Vec<Vec<Outcome>>) -> Result<Self, Error> {
         let rounds = outcomes.first().map_or(0, Vec::len);
         if rounds == 0 || outcomes.iter().any(|of| of.len() != rounds) {
@@ -76,7 +77,7 @@ impl Comparison {
     ///
     /// # Panics
     ///
-    /// If there is no such server. So do all methods that take one.
+    /// If there is no such server; so do all methods with a server.
     #[must_use]
     pub fn outcomes(&self, server: usize) -> &[Outcome] {
         &self.outcomes[server]
@@ -89,16 +90,16 @@ impl Comparison {
         verdicts.max().unwrap_or(Verdict::Invalid)
     }
 
-    /// Sessions per second of a server over those of another: the median of the rounds' ratios with
-    /// its 95 % bootstrap interval; `None` if a run of one of them is invalid. Of fewer than six
-    /// rounds no interval reaches 95 %: all of n ratios hold the median with 1 - 2^(1 - n) alone.
-    /// Records say so.
+    /// Ratio of sessions per second of two servers: the median over the rounds with its 95 %
+    /// bootstrap interval; `None` if a run of either is invalid. With fewer than six rounds the
+    /// interval has less than 95 %: n ratios contain the median with probability 1 - 2^(1 - n).
+    /// Records note it.
     #[must_use]
     pub fn sessions_ratio(&self, above: usize, below: usize) -> Option<Estimate> {
         self.ratio(above, below, Outcome::sessions_per_s)
     }
 
-    /// CPU time per session of a server over that of another; `None` also if nobody read it.
+    /// Ratio of CPU time per session of two servers; `None` also if it was not measured.
     #[must_use]
     pub fn server_cpu_ratio(&self, above: usize, below: usize) -> Option<Estimate> {
         self.ratio(above, below, Outcome::server_cpu_ns_per_session)

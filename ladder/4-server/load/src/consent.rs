@@ -1,8 +1,8 @@
-//! Whether a server may be put under load: the one place where that is decided.
+//! Decides whether a server may be put under load.
 //!
-//! A flood of handshakes is an attack where nobody agreed to it. Servers on this machine and in
-//! private networks need nobody's word. Any other needs two: the user names the host, and the
-//! server itself serves a file that agrees, from the very address that the load goes to.
+//! A flood of handshakes without consent is an attack. Servers on this machine and in private
+//! networks need no consent. Any other server needs two permissions: the user names the host, and
+//! the server itself serves a consent file at the address that gets the load.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,10 +11,10 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 
-/// Where a server says that it may be tested.
+/// Path of the consent file.
 pub const CONSENT_PATH: &str = "/.well-known/tollgate-consent";
 
-/// The longest file of consent that is read, in bytes.
+/// Maximum size of the consent file, in bytes.
 pub const CONSENT_BYTES_MAX: usize = 4096;
 
 /// The longest that a consent lasts from now on, in days: nobody agrees for ever.
@@ -29,22 +29,22 @@ const METADATA: [IpAddr; 4] = [
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
 ];
 
-/// Whose an address is.
+/// The scope of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reach {
     /// This machine: 127.0.0.0/8, `::1`.
     Loopback,
     /// A private network: RFC 1918, unique local (`fc00::/7`) or link-local addresses.
     Private,
-    /// Anybody's.
+    /// A public address.
     Public,
-    /// No server's: unspecified, multicast, broadcast, IPv4 in IPv6 clothes (a dual-stack socket is
-    /// not a loopback socket), the metadata service of clouds.
+    /// Not the address of a server: unspecified, multicast, broadcast, IPv4-mapped IPv6 (a
+    /// dual-stack socket is not a loopback socket), cloud metadata services.
     Nobody,
 }
 
 impl Reach {
-    /// Of an address.
+    /// Classifies an address.
     #[must_use]
     pub fn of(ip: IpAddr) -> Self {
         match ip {
@@ -63,20 +63,20 @@ impl Reach {
 /// Why a server may not be put under load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Nobody said that it may be.
+    /// The user has not named it.
     Unasked,
     /// The user named another host.
     OtherHost {
-        /// That of the URL.
+        /// The host of the URL.
         host: String,
-        /// The one that the user named.
+        /// The host that the user named.
         named: String,
     },
-    /// The server did not serve its consent: why.
+    /// The server did not serve a consent file; the reason.
     NoFile(String),
-    /// What it served is no consent to this: why.
+    /// The consent file does not allow the test; the reason.
     BadFile(String),
-    /// No server has this address.
+    /// Not the address of a server.
     Nobody,
 }
 
@@ -85,8 +85,8 @@ impl fmt::Display for Refusal {
         match self {
             Self::Unasked => write!(
                 f,
-                "it is neither loopback nor private: load on the server of somebody else is an \
-                 attack; if you may test it, say --i-may-test with its host name, and have it \
+                "it is neither loopback nor private: load on somebody else's server is an \
+                 attack; if you may test it, give --i-may-test with its host name, and let it \
                  serve {CONSENT_PATH}"
             ),
             Self::OtherHost { host, named } => {
@@ -97,18 +97,18 @@ impl fmt::Display for Refusal {
             }
             Self::NoFile(why) => write!(
                 f,
-                "it does not consent: {CONSENT_PATH}: {why}; its owner puts the file there, with \
-                 the lines 'host: NAME' and 'until: YEAR-MONTH-DAY'"
+                "it does not consent: {CONSENT_PATH}: {why}; its owner must put the file there, \
+                 with the lines 'host: NAME' and 'until: YEAR-MONTH-DAY'"
             ),
             Self::BadFile(why) => write!(f, "it does not consent: {CONSENT_PATH}: {why}"),
-            Self::Nobody => f.write_str("no server of its own has this address: give another"),
+            Self::Nobody => f.write_str("this is not the address of a server: give another one"),
         }
     }
 }
 
-/// Until when a server at `address`, asked for by the name `host`, may be put under load: `None`
-/// for as long as one likes. `named` is the host that the user says may be tested; `fetch` asks the
-/// address for [`CONSENT_PATH`], following nothing, and is not called before the user has spoken.
+/// Until when the server at `address` with the name `host` may be put under load; `None`: without
+/// limit. `named` is the host that the user allows to be tested. `fetch` requests [`CONSENT_PATH`]
+/// from the address without following redirections; it is not called without `named`.
 pub(crate) fn consent(
     address: SocketAddr,
     host: &str,
@@ -129,10 +129,10 @@ pub(crate) fn consent(
     until(&file, host, now).map(Some).map_err(Refusal::BadFile)
 }
 
-/// Until when a file of consent agrees to tests of `host`.
+/// The end of a consent file's permission for `host`.
 fn until(file: &str, host: &str, now: Timestamp) -> Result<Timestamp, String> {
     if file.len() > CONSENT_BYTES_MAX {
-        return Err(format!("it is longer than {CONSENT_BYTES_MAX} bytes"));
+        return Err(format!("the file is longer than {CONSENT_BYTES_MAX} bytes"));
     }
     let (mut is_host, mut end) = (false, None);
     for (number, line) in (1..).zip(file.lines().map(str::trim)) {
@@ -147,7 +147,7 @@ fn until(file: &str, host: &str, now: Timestamp) -> Result<Timestamp, String> {
             Some(("until", date)) => {
                 end = Some(
                     date.parse::<Date>()
-                        .map_err(|_| format!("line {number}: the date is none as 2030-12-31"))?,
+                        .map_err(|_| format!("line {number}: not a date like 2030-12-31"))?,
                 );
             }
             _ => return Err(format!("line {number}: neither 'host: NAME' nor 'until: DATE'")),
@@ -157,17 +157,15 @@ fn until(file: &str, host: &str, now: Timestamp) -> Result<Timestamp, String> {
         return Err(format!("no line says 'host: {host}'"));
     }
     let date = end.ok_or("no line says 'until: DATE'")?;
-    // the day itself is in it
+    // the day itself is included
     let end = date.tomorrow().and_then(|next| next.to_zoned(TimeZone::UTC));
     let end = end.map_err(|_| format!("{date} is out of reach"))?.timestamp();
     if end <= now {
-        return Err(format!("it ended with {date}: its owner has to say a later day"));
+        return Err(format!("it ended with {date}: its owner must set a later day"));
     }
     let latest = now.checked_add((24 * DAYS_MAX).hours());
     if latest.is_ok_and(|latest| end > latest) {
-        return Err(format!(
-            "{date} is more than a year ahead: its owner has to say an earlier day"
-        ));
+        return Err(format!("{date} is more than a year ahead: its owner must set an earlier day"));
     }
     Ok(end)
 }

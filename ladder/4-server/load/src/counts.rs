@@ -1,43 +1,43 @@
-//! What the client counted.
+//! Counts of the client.
 
+use core::fmt;
 use std::collections::BTreeMap;
 
 use crate::phase::{Cause, Failure, Phase};
-use crate::resumption::Resumptions;
 
-/// The most kinds of failures that are told apart; a hostile server can think of many.
+/// Maximum number of distinct failures; a hostile server can cause many.
 const KINDS_MAX: usize = 64;
 
-/// Events of a window of time. Every attempt ends as a transaction, as a failure or with its
-/// client's patience, or is still in flight; a failure to close comes after its transaction.
+/// Events in a window of time. Every attempt ends as a transaction, a failure or a timeout, or is
+/// still in flight; a failure to close follows its transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Connections begun.
     pub attempts: u64,
-    /// Those of them that an impatient client began after another.
+    /// Connections that retry after a client timeout.
     pub retries: u64,
-    /// Handshakes that the client holds for complete: the server's Finished is verified, ours sent.
+    /// Handshakes that the client finished: the server's Finished is verified and its own sent.
     pub client_done: u64,
-    /// Those of them that verified the server's signature, as the plan's policy drew them.
+    /// Handshakes that verified the server's signature, by the plan's policy.
     pub signatures_verified: u64,
-    /// Handshakes that the server confirmed: by its Finished in TLS 1.2, by a byte of application
-    /// data or its `close_notify` after our Finished in TLS 1.3 and where a session was resumed.
-    /// Only these make a rate.
+    /// Handshakes that the server confirmed: by its Finished in a full handshake of TLS 1.2;
+    /// otherwise by application data or `close_notify` after the client's Finished. Only these
+    /// count for a rate.
     pub confirmed: u64,
-    /// What became of the sessions that were to be resumed.
+    /// Counts of resumption.
     pub resumptions: Resumptions,
-    /// Whole responses, of transactions that went wrong later too.
+    /// Complete responses, also of transactions that failed later.
     pub responses: u64,
     /// Bytes of their bodies.
     pub response_bytes: u64,
-    /// Connections whose every response arrived whole, after a confirmed handshake if not plain.
+    /// Connections with all responses complete and, unless plain, a confirmed handshake.
     pub transactions: u64,
-    /// Bytes of bodies received, of failed transactions too.
+    /// Bytes of bodies received, also of failed transactions.
     pub body_bytes: u64,
     /// Failures by phase and cause.
     pub failures: BTreeMap<Failure, u64>,
-    /// Connections that impatient clients closed, by the phase in which they lost patience.
-    pub gave_up: BTreeMap<Phase, u64>,
+    /// Connections that the client closed after its timeout, by phase.
+    pub timed_out: BTreeMap<Phase, u64>,
 }
 
 impl Counts {
@@ -65,8 +65,8 @@ impl Counts {
         for (failure, count) in &other.failures {
             *self.failures.entry(failure.clone()).or_default() += count;
         }
-        for (&phase, count) in &other.gave_up {
-            *self.gave_up.entry(phase).or_default() += count;
+        for (&phase, count) in &other.timed_out {
+            *self.timed_out.entry(phase).or_default() += count;
         }
     }
 
@@ -76,20 +76,20 @@ impl Counts {
         self.failures.values().sum()
     }
 
-    /// Connections that impatient clients closed.
+    /// Connections that the client closed after its timeout.
     #[must_use]
-    pub fn given_up(&self) -> u64 {
-        self.gave_up.values().sum()
+    pub fn timeouts(&self) -> u64 {
+        self.timed_out.values().sum()
     }
 
-    /// Connections that have ended: complete, failed before they were, or given up. Of a whole run,
-    /// with those in flight when it was broken off, as many as attempts.
+    /// Connections that have ended: complete, failed before that, or timed out. In a whole run,
+    /// together with those in flight when it was stopped, as many as attempts.
     #[must_use]
     pub fn ended(&self) -> u64 {
-        self.transactions + self.failed() - self.failed_in(Phase::Close) + self.given_up()
+        self.transactions + self.failed() - self.failed_in(Phase::Close) + self.timeouts()
     }
 
-    /// The failures of a phase.
+    /// Failures in a phase.
     #[must_use]
     pub fn failed_in(&self, phase: Phase) -> u64 {
         self.failures.iter().filter(|(failure, _)| failure.phase == phase).map(|(_, n)| n).sum()
@@ -115,7 +115,47 @@ impl Counts {
     }
 }
 
-/// A part of a whole, or the mean of so many that are `part` together; of nothing it is none.
+/// Counts of the sessions that the plan resumes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resumptions {
+    /// Connections that offered a session.
+    pub offered: u64,
+    /// Offered sessions that the server resumed, with a confirmed handshake.
+    pub accepted: u64,
+    /// Offered sessions that the server refused: a full handshake followed.
+    pub refused: u64,
+    /// Connections without a session to offer: a full handshake followed.
+    pub starved: u64,
+    /// Resumed sessions with accepted early data.
+    pub early_data: u64,
+}
+
+impl fmt::Display for Resumptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { offered, accepted, refused, starved, early_data } = self;
+        write!(
+            f,
+            "{offered} sessions offered, {accepted} resumed, {refused} refused; {starved} had none \
+             to offer"
+        )?;
+        if *early_data > 0 {
+            write!(f, "; early data of {early_data} was accepted")?;
+        }
+        Ok(())
+    }
+}
+
+impl Resumptions {
+    pub(crate) const fn add(&mut self, other: Self) {
+        self.offered += other.offered;
+        self.accepted += other.accepted;
+        self.refused += other.refused;
+        self.starved += other.starved;
+        self.early_data += other.early_data;
+    }
+}
+
+/// `part` over `whole`; 0 if both are 0.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
     let share = part as f64 / whole.max(1) as f64;
@@ -127,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_are_told_apart_by_phase_and_alert() {
+    fn failures_are_counted_by_phase_and_alert() {
         let mut counts = Counts::default();
         let failure = |phase, cause| Failure::new(phase, cause);
         counts.fail(failure(Phase::Hello, Cause::Alert(40)));
@@ -141,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_kinds_of_failures_take_no_room_and_lose_no_count() {
+    fn many_distinct_failures_are_merged_and_all_counted() {
         let mut counts = Counts::default();
         for found_bytes in 0..1000 {
             counts.fail(Failure::new(Phase::Data, Cause::WrongLength { found_bytes }));

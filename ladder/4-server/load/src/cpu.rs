@@ -1,18 +1,23 @@
-//! CPU time: of the client's threads, and of the server.
+//! CPU time of the client's threads and of the server, and the cores that threads run on.
 
 use core::time::Duration;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use rustix::param::clock_ticks_per_second;
+use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Tells how much CPU time a server has used so far.
+use crate::error::Error;
+use crate::plan::Plan;
+
+/// Reads the CPU time of a server.
 ///
-/// Closures are meters: `|| Ok(server.cpu_time())` for a server that counts for itself.
+/// Closures implement it: `|| Ok(server.cpu_time())` for a server that counts its own time.
 pub trait CpuMeter {
-    /// CPU time so far, user and system, over all threads. It never goes back.
+    /// CPU time so far, user and system, over all threads; it never decreases.
     ///
     /// # Errors
     ///
@@ -26,7 +31,7 @@ impl<F: FnMut() -> io::Result<Duration>> CpuMeter for F {
     }
 }
 
-/// The CPU time of processes, from `/proc/PID/stat`: exact to about a hundredth of a second.
+/// The CPU time of processes, from `/proc/PID/stat`, with a resolution of about 10 ms.
 ///
 /// Give it every process of the server: a web server's workers, not only their parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +40,7 @@ pub struct ProcessCpu {
 }
 
 impl ProcessCpu {
-    /// Of these processes together.
+    /// The sum of these processes.
     ///
     /// # Errors
     ///
@@ -53,23 +58,23 @@ impl CpuMeter for ProcessCpu {
     }
 }
 
-/// The CPU time of a control group: of all that runs in it, whoever starts and ends meanwhile.
+/// The CPU time of a control group: of all processes in it, also those that start or end meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CgroupCpu {
     file: PathBuf,
     is_v2: bool,
 }
 
-/// Where control groups are.
+/// The mount point of control groups.
 const CGROUPS: &str = "/sys/fs/cgroup";
 
 impl CgroupCpu {
-    /// Of the group with this folder, or with this path below `/sys/fs/cgroup`; of version 2
-    /// (`cpu.stat`) or 1 (`cpuacct.usage`).
+    /// The group with this folder, or this path below `/sys/fs/cgroup`; version 2 (`cpu.stat`)
+    /// or 1 (`cpuacct.usage`).
     ///
     /// # Errors
     ///
-    /// There is no such group, or it counts no CPU time.
+    /// The group does not exist, or does not count CPU time.
     pub fn new(path: &Path) -> io::Result<Self> {
         let inside = path.strip_prefix("/").unwrap_or(path);
         let below = ["", "unified", "cpu,cpuacct", "cpuacct"]
@@ -102,7 +107,7 @@ impl CpuMeter for CgroupCpu {
         let why = |what: &str| format!("{} {what}", self.file.display());
         let read = self.read();
         let read = read.map_err(|error| io::Error::new(error.kind(), why("is gone")))?;
-        read.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, why("is strange")))
+        read.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, why("has an unknown format")))
     }
 }
 
@@ -121,12 +126,15 @@ fn process_cpu(process: u32) -> io::Result<Duration> {
     let gone = || io::Error::new(io::ErrorKind::NotFound, format!("process {process} is gone"));
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).map_err(|_| gone())?;
     own(&stat).map(duration).ok_or_else(|| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{process}/stat is strange"))
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("/proc/{process}/stat has an unknown format"),
+        )
     })
 }
 
-/// CPU time of the processes that this process started and waited for, so far; `None` where the
-/// system does not tell.
+/// CPU time of child processes that this process has waited for; `None` if the system does not
+/// report it.
 #[must_use]
 pub fn children_cpu() -> Option<Duration> {
     of_children(&fs::read_to_string("/proc/self/stat").ok()?).map(duration)
@@ -148,7 +156,7 @@ fn of_children(stat: &str) -> Option<u64> {
 }
 
 /// The sum of a field, numbered from 1, and the next. The second field is a name in parentheses
-/// that may hold anything, blanks and parentheses too.
+/// that may contain blanks and parentheses.
 fn ticks(stat: &str, field: usize) -> Option<u64> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_ascii_whitespace().skip(field - 3);
@@ -167,11 +175,88 @@ pub fn thread_cpu() -> Duration {
     )
 }
 
-/// How long the calling thread has waited for a core so far: the second field of its `schedstat`.
-/// `None` where the kernel does not count it.
+/// Time that the calling thread was runnable without a core: the second field of its `schedstat`;
+/// `None` if the kernel does not count it.
 pub(crate) fn thread_wait() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+}
+
+/// Time and CPU time of a thread between two readings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    pub(crate) wall: Duration,
+    pub(crate) cpu: Duration,
+    /// Time it was runnable without a core.
+    pub(crate) wait: Option<Duration>,
+}
+
+/// A reading of a thread's clocks.
+pub(crate) struct UsageReading {
+    at: Instant,
+    cpu: Duration,
+    wait: Option<Duration>,
+}
+
+impl UsageReading {
+    pub(crate) fn now() -> Self {
+        Self { at: Instant::now(), cpu: thread_cpu(), wait: thread_wait() }
+    }
+
+    pub(crate) fn until_now(&self) -> Usage {
+        let now = Self::now();
+        let wait = now.wait.zip(self.wait).map(|(now, then)| now.saturating_sub(then));
+        let (wall, cpu) =
+            (now.at.saturating_duration_since(self.at), now.cpu.saturating_sub(self.cpu));
+        Usage { wall, cpu, wait }
+    }
+}
+
+/// CPU time of the client's threads in the sustained part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClientCpu {
+    /// CPU seconds per second, over all threads.
+    pub cores: f64,
+    /// Share of time on a core of the busiest thread.
+    pub busiest_share: f64,
+    /// Share of time that the longest-waiting thread was runnable without a core; `None` if the
+    /// kernel does not count it.
+    pub longest_wait_share: Option<f64>,
+}
+
+impl ClientCpu {
+    /// Sums over all threads; `None` if a thread did not measure the whole sustained part.
+    pub(crate) fn of(threads: &[Option<Usage>]) -> Option<Self> {
+        let usages: Vec<Usage> = threads.iter().copied().collect::<Option<_>>()?;
+        let share = |part: Duration, usage: &Usage| part.div_duration_f64(usage.wall);
+        let shares = || usages.iter().map(|usage| share(usage.cpu, usage));
+        let waits = || usages.iter().filter_map(|usage| Some(share(usage.wait?, usage)));
+        Some(Self {
+            cores: shares().sum(),
+            busiest_share: shares().fold(0.0, f64::max),
+            longest_wait_share: waits().reduce(f64::max),
+        })
+        .filter(|cpu| cpu.cores.is_finite())
+    }
+}
+
+/// Pins the calling thread, and processes that it starts, to its core of the plan. Does nothing if
+/// the plan has no cores.
+///
+/// # Errors
+///
+/// [`Error::Io`]: the machine has no such core, or the process may not use it.
+pub fn pin(plan: &Plan, thread: u32) -> Result<(), Error> {
+    let turn = (thread as usize).checked_rem(plan.cores.len());
+    let Some(&core) = turn.and_then(|turn| plan.cores.get(turn)) else {
+        return Ok(());
+    };
+    let mut set = CpuSet::new();
+    set.set(core as usize);
+    sched_setaffinity(None, &set).map_err(|error| Error::Io {
+        what: "pin a thread to a core of the plan (`taskset -p $$` lists those of this process)",
+        error: error.into(),
+    })
 }
 
 #[cfg(test)]
@@ -179,7 +264,7 @@ pub(crate) fn thread_wait() -> Option<Duration> {
 mod tests {
     use super::*;
 
-    /// Uses so much CPU time, however long that takes.
+    /// Uses this much CPU time.
     fn burn(time: Duration) {
         let start = thread_cpu();
         while thread_cpu() - start < time {
@@ -188,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_processes_may_hold_anything() {
+    fn process_names_may_contain_parentheses() {
         let stat = "42 (a) b (c)) S 1 42 42 0 -1 4194560 1 2 3 4 150 50 9 8 20 0 1 0 77 0 0";
         assert_eq!((own(stat), of_children(stat)), (Some(200), Some(17)));
         for bad in ["", "42 (a", "42 (a) S 1 2 3", "42 (a) S 1 2 3 4 5 6 7 8 9 10 x y"] {
@@ -197,14 +282,14 @@ mod tests {
     }
 
     #[test]
-    fn this_process_uses_time_and_a_missing_one_is_an_error() {
+    fn cpu_time_of_this_process_grows_and_a_missing_process_is_an_error() {
         let mut own = ProcessCpu::new([std::process::id()]).unwrap();
         let (before, thread_before) = (own.cpu().unwrap(), thread_cpu());
         burn(Duration::from_millis(60));
         let used = own.cpu().unwrap().saturating_sub(before);
         assert!(used > Duration::ZERO, "60 ms are several ticks");
         assert!(thread_cpu() > thread_before);
-        // the number of the largest process that Linux can have, and one more
+        // one more than the largest process id of Linux
         let error = ProcessCpu::new([4_194_305]).unwrap_err();
         assert!(error.to_string().contains("is gone"), "{error}");
         assert!(ProcessCpu::new([0]).is_err());

@@ -1,15 +1,17 @@
-//! What records say of a plan beside its figures.
+//! What records disclose beside figures: parameters, conditions, bodies.
 
+use core::fmt;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Subject};
 
 use crate::arrivals::{Arrivals, Pattern, Think};
+use crate::counts::{Resumptions, share};
 use crate::outcome::Outcome;
 use crate::plan::{Exchange, Plan};
-use crate::resumption::{Resume, Resumptions};
+use crate::resumption::Resume;
 
-/// A subject with what makes the plan's figures other figures than those of a closed loop with one
-/// secure request on each connection.
+/// Adds parameters for everything that differs from a closed loop with one secure request on each
+/// connection.
 pub(crate) fn subject(plan: &Plan, mut subject: Subject) -> Result<Subject, BadSubject> {
     if let Arrivals::Open { pattern, .. } = &plan.arrivals {
         subject = subject.with(word::ARRIVALS, pattern.word())?;
@@ -27,7 +29,7 @@ pub(crate) fn subject(plan: &Plan, mut subject: Subject) -> Result<Subject, BadS
     Ok(subject)
 }
 
-/// What was resumed, as planned and as it was, over all rounds.
+/// Planned and actual resumption, over all rounds.
 pub(crate) fn resumption(rounds: &[Outcome]) -> String {
     let Some(Resume { share, by }) = rounds.first().and_then(|round| round.plan().resume) else {
         return "none".to_owned();
@@ -65,7 +67,7 @@ pub(crate) fn conditions(plan: &Plan) -> Vec<(String, String)> {
         }
     }
     if let Exchange::Sizes(sizes) = &plan.exchange {
-        say("sizes", format!("{sizes}; of as many requests each asks for another"));
+        say("sizes", format!("{sizes}; as many consecutive requests have all sizes"));
     }
     let is_random = plan.arrivals.is_open()
         || plan.plain_share > 0.0
@@ -75,8 +77,56 @@ pub(crate) fn conditions(plan: &Plan) -> Vec<(String, String)> {
     if is_random {
         say("seed", plan.seed.to_string());
     }
-    if let Some(patience) = plan.patience {
-        say("patience", format!("{} ms, then {} more tries", patience.ms, patience.retries));
+    if let Some(timeout) = plan.client_timeout {
+        say("patience", format!("{} ms, then {} more tries", timeout.ms, timeout.retries));
     }
     all
+}
+
+/// Bodies of a server's rounds, for a plan with several sizes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServedBodies {
+    /// Mean size of the plan, in bytes.
+    pub planned: f64,
+    /// Complete bodies that the client counted, and their bytes.
+    pub client: (u64, u64),
+    /// The same from the server's log, if it has the bytes of every round.
+    pub log: Option<(u64, u64)>,
+}
+
+impl ServedBodies {
+    /// The bodies of these rounds; `None` if the plan has one size.
+    #[must_use]
+    pub fn of(rounds: &[Outcome]) -> Option<Self> {
+        let Exchange::Sizes(sizes) = &rounds.first()?.plan().exchange else { return None };
+        let logged = |round: &Outcome| {
+            let seen = round.seen()?;
+            Some((seen.requests, seen.body_bytes?))
+        };
+        let whole = rounds.iter().map(Outcome::whole);
+        Some(Self {
+            planned: sizes.mean(),
+            client: sum_pairs(whole.map(|counts| (counts.responses, counts.response_bytes))),
+            log: rounds.iter().map(logged).collect::<Option<Vec<_>>>().map(sum_pairs),
+        })
+    }
+}
+
+fn sum_pairs(all: impl IntoIterator<Item = (u64, u64)>) -> (u64, u64) {
+    all.into_iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+}
+
+impl fmt::Display for ServedBodies {
+    /// `6400 bodies of 502.4 bytes in the mean, 502.3 planned; in the server's log 6400 of 502.4`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { planned, client: (bodies, bytes), log } = self;
+        let of = share(*bytes, *bodies);
+        write!(f, "{bodies} bodies of {of:.1} bytes in the mean, {planned:.1} planned; ")?;
+        match log {
+            Some((bodies, bytes)) => {
+                write!(f, "in the server's log {bodies} of {:.1}", share(*bytes, *bodies))
+            }
+            None => f.write_str("no log has their bytes"),
+        }
+    }
 }

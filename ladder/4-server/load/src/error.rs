@@ -1,4 +1,4 @@
-//! Why there was no run at all. What goes wrong within a run is counted, see [`crate::Counts`].
+//! Errors that prevent a run. Failures within a run are counted, see [`crate::Counts`].
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -9,44 +9,45 @@ use crate::finding::Finding;
 use crate::phase::{Cause, Failure};
 use crate::ports::Ports;
 
-/// Why there was no run, in one line that says who must act.
+/// Why there was no run, in one line that says what to do.
 #[derive(Debug)]
 pub enum Error {
-    /// The client's settings were refused: a server name that is none.
+    /// The TLS client refused its settings, such as an invalid server name.
     Client(tollgate_tls_client::Error),
     /// The target may not be put under load.
     Consent {
-        /// Its address.
+        /// The server's address.
         address: SocketAddr,
-        /// What is missing.
+        /// The missing permission.
         why: Refusal,
     },
-    /// The server's consent ends before the run would.
+    /// The server's consent ends before the run.
     ConsentEnds {
-        /// Its address.
+        /// The server's address.
         address: SocketAddr,
-        /// When.
+        /// The end of the consent.
         until: String,
     },
     /// The plan needs more file descriptors than the process may have.
     FileDescriptors {
-        /// How many it needs.
+        /// Needed descriptors.
         needed: u64,
-        /// How many it may have.
+        /// Allowed descriptors.
         allowed: u64,
     },
-    /// The system refused something that a run cannot do without.
+    /// A system call failed.
     Io {
-        /// What was tried.
+        /// The action that failed.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// A search met something that no rate is the reason of, or a server that does nothing.
+    /// A search ended because of these findings, which do not depend on the rate; empty if the
+    /// server completes nothing.
     Nothing(Vec<Finding>),
-    /// The plan is out of range: the rule that it breaks.
+    /// The plan is invalid; the violated rule.
     Plan(&'static str),
-    /// There is no port left to connect from; what the system says of them.
+    /// No port is left to connect from.
     Ports(Ports),
     /// The plan has more connections than there are ports to connect from.
     PortsShort {
@@ -57,44 +58,28 @@ pub enum Error {
     },
     /// The first transaction, done alone before the load, failed.
     Probe {
-        /// Where it went.
+        /// The server's address.
         address: SocketAddr,
-        /// How it failed.
+        /// The failure.
         failure: Failure,
     },
     /// The server's log cannot be read.
     Referee(io::Error),
     /// The server's CPU time cannot be read.
     ServerCpu(io::Error),
-    /// The caller asked to stop.
+    /// The caller stopped the run.
     Stopped,
-}
-
-impl Error {
-    /// An error of a socket that is the fault of this process and not of the server.
-    pub(crate) fn of_socket(what: &'static str, error: io::Error) -> Self {
-        match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
-            Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
-                let allowed = crate::socket::descriptors_allowed();
-                Self::FileDescriptors { needed: allowed + 1, allowed }
-            }
-            Some(rustix::io::Errno::ADDRNOTAVAIL | rustix::io::Errno::ADDRINUSE) => {
-                Self::Ports(Ports::now())
-            }
-            _ => Self::Io { what, error },
-        }
-    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Client(error) => write!(f, "the client's settings: {error}"),
+            Self::Client(error) => write!(f, "the client's settings are invalid: {error}"),
             Self::Consent { address, why } => write!(f, "{address} gets no load: {why}"),
             Self::ConsentEnds { address, until } => write!(
                 f,
-                "{address} gets no load: its consent ends at {until}, before the run would: its \
-                 owner has to say a later day"
+                "{address} gets no load: its consent ends at {until}, before the run: its \
+                 owner must set a later day"
             ),
             Self::FileDescriptors { needed, allowed } => write!(
                 f,
@@ -103,7 +88,7 @@ impl fmt::Display for Error {
             ),
             Self::Io { what, error } => write!(f, "cannot {what}: {error}"),
             Self::Nothing(why) => match why.first() {
-                Some(finding) => write!(f, "the search ended without an answer: {finding}"),
+                Some(finding) => write!(f, "the search ended without a result: {finding}"),
                 None => f.write_str(
                     "the server completed nothing in a closed loop: there is no rate to search for",
                 ),

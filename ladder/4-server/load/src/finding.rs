@@ -1,16 +1,16 @@
-//! What can speak against a run.
+//! Findings: objections to a run.
 
 use core::fmt;
 use core::time::Duration;
 
 use crate::phase::Failure;
 
-/// Something that speaks against a run; its text says what to do.
+/// An objection to a run; its text says what to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
     /// The run was stopped before its end.
     BrokenOff {
-        /// How long after its first connection.
+        /// Time since its first connection.
         after: Duration,
     },
     /// A client thread used nearly all of its core.
@@ -18,21 +18,21 @@ pub enum Finding {
         /// CPU time over time.
         share: f64,
     },
-    /// A client thread often had to wait for a core.
+    /// A client thread often waited for a core.
     ClientWaited {
-        /// Its share of the time.
+        /// Share of the time.
         share: f64,
     },
-    /// The clocks disagree about the time that the run took.
+    /// The clocks disagree about the duration of the run.
     ClockDrift {
-        /// Over that time.
+        /// Disagreement over that duration.
         share: f64,
     },
-    /// Handshakes that the client held for complete, and the server never confirmed.
+    /// Handshakes that the client finished and the server never confirmed.
     ConfirmedLess {
-        /// Client-done handshakes.
+        /// Handshakes that the client finished.
         client_done: u64,
-        /// Server-confirmed handshakes.
+        /// Handshakes that the server confirmed.
         confirmed: u64,
     },
     /// Arrivals of an open loop never began.
@@ -42,14 +42,14 @@ pub enum Finding {
         /// Of how many.
         arrivals: u64,
     },
-    /// The arrivals that the plan's seed gives are not near to its rate.
+    /// The arrivals drawn from the plan's seed differ from its rate.
     DrawnOffRate {
-        /// How many there are in the measured part.
+        /// Arrivals in the measured part.
         arrivals: u64,
-        /// How many there are in the mean of all seeds.
+        /// Mean over all seeds.
         arrivals_mean: f64,
     },
-    /// The rate rose or fell all the time.
+    /// The rate drifted.
     Drift {
         /// From the first bin to the last, relative to the mean.
         share: f64,
@@ -63,59 +63,59 @@ pub enum Finding {
         /// The most frequent kind.
         worst: Failure,
     },
-    /// The server asked for a second `ClientHello`, which the plan does not mean to measure.
+    /// The server requested a second `ClientHello`, which the plan does not intend to measure.
     HelloRetries {
-        /// How often.
+        /// Number of requests.
         count: u64,
     },
-    /// The generator was late itself.
+    /// The generator itself was late.
     LateStarts {
-        /// Starts more than a millisecond late, though a connection was free.
+        /// Starts more than a millisecond late although a connection was free.
         late: u64,
         /// Of how many arrivals.
         arrivals: u64,
     },
-    /// A server on this machine had no room for connections.
+    /// A listen queue on this machine was full.
     ListenDrops {
         /// How many.
         count: u64,
-        /// Of how many that the client began.
+        /// Connections that the client began.
         attempts: u64,
     },
     /// No transaction was completed in the sustained part.
     Nothing,
-    /// Arrivals of an open loop began so late that the measured part offered more or less than the
-    /// plan.
+    /// Arrivals of an open loop began so late that the load of the measured part differs from
+    /// the plan.
     OfferedOffPlan {
-        /// How many began on the wrong side of one of its ends.
+        /// Arrivals that began on the wrong side of one of its boundaries.
         outside: u64,
-        /// Those of them that waited for a connection.
+        /// Of these, arrivals that waited for a connection.
         queued: u64,
-        /// How many belong there.
+        /// Arrivals of the measured part.
         arrivals: u64,
     },
-    /// The run may need more ports than there are.
+    /// The run may need more local ports than there are.
     PortsForecast {
         /// How many.
         needed: u64,
         /// How many there are.
         ports: u64,
     },
-    /// Nearly all ports wait for nothing.
+    /// Nearly all local ports are in `TIME_WAIT`.
     PortsWaiting {
-        /// How many sockets are in `TIME_WAIT`.
+        /// Sockets in `TIME_WAIT`.
         waiting: u64,
-        /// How many ports there are.
+        /// Number of ports.
         ports: u64,
     },
-    /// The server's log has another number of bytes in as many whole responses.
+    /// The bytes in the server's log differ, for the same number of responses.
     RefereeBytes {
         /// Bytes of the bodies of transactions that the client counted.
         client: u64,
         /// Bytes of the bodies in the log.
         server: u64,
     },
-    /// The server's log has another number of handshakes.
+    /// The number of handshakes in the server's log differs.
     RefereeHandshakes {
         /// Confirmed handshakes that the client counted.
         client: u64,
@@ -124,23 +124,23 @@ pub enum Finding {
     },
     /// The server's log could not be read at the end.
     RefereeLost(String),
-    /// The server's log has another number of resumed sessions.
+    /// The number of resumed sessions in the server's log differs.
     RefereeResumed {
         /// Resumed sessions that the client counted.
         client: u64,
         /// Resumed sessions in the log.
         server: u64,
     },
-    /// The server's log has another number of requests.
+    /// The number of requests in the server's log differs.
     RefereeRequests {
         /// Transactions that the client counted.
         client: u64,
         /// Requests in the log.
         server: u64,
     },
-    /// Segments of TCP were lost, or came late.
+    /// TCP segments were retransmitted.
     Retransmits {
-        /// How many were sent again.
+        /// Retransmitted segments.
         count: u64,
         /// Of how many.
         segments: u64,
@@ -152,33 +152,33 @@ pub enum Finding {
         /// Of how many.
         handshakes: u64,
     },
-    /// The share of resumed sessions is another than planned.
+    /// The share of resumed sessions differs from the plan.
     ResumedOffPlan {
-        /// The share that was planned.
+        /// The planned share.
         planned: f64,
         /// The share of the sustained part.
         achieved: f64,
-        /// Sessions that were offered in it.
+        /// Offered sessions.
         offered: u64,
-        /// Those of them that the server refused.
+        /// Offered sessions that the server refused.
         refused: u64,
-        /// Connections that were to offer one and had none.
+        /// Connections without a session to offer.
         starved: u64,
     },
-    /// Connections were refused: for a while no server was there.
+    /// Connections were refused: the server was away for a while.
     ServerAway {
         /// How many.
         refused: u64,
     },
-    /// The server's CPU time was read too late to be of the sustained part.
+    /// The server's CPU time was read too late for the sustained part.
     ServerCpuLate,
     /// The server's CPU time could not be read to the end.
     ServerCpuLost(String),
-    /// Nothing succeeded any more, and the run was broken off.
+    /// The server stopped answering, and the run was ended.
     ServerGone {
         /// The most frequent failure.
         failure: Failure,
-        /// Transactions until then.
+        /// Transactions before that.
         transactions: u64,
     },
     /// The measured part has too few bins to show a drift.
@@ -190,7 +190,7 @@ pub enum Finding {
     },
     /// For a while no transaction was completed.
     Stalled,
-    /// Connections were begun of which nobody knows the end.
+    /// The counts of begun and ended connections differ.
     Unaccounted {
         /// How many were begun.
         attempts: u64,
@@ -209,37 +209,37 @@ impl fmt::Display for Finding {
             ),
             Self::ClientBusy { share } => write!(
                 f,
-                "the client used {:.0} % of a core: it limits the rate; give it more threads and \
-                 cores of their own",
+                "the client used {:.0} % of a core and limits the rate: give it more threads and \
+                 its own cores",
                 100.0 * share
             ),
             Self::ClientWaited { share } => write!(
                 f,
                 "a client thread waited for a core {:.0} % of the time: give client and server \
-                 cores of their own",
+                 its own cores",
                 100.0 * share
             ),
             Self::ClockDrift { share } => write!(
                 f,
-                "the clocks disagree by {:.2} % about the time that the run took: the time was \
-                 set, or the machine was halted; repeat",
+                "the clocks disagree by {:.2} % about the duration of the run: the time was \
+                 set, or the machine was suspended; repeat",
                 100.0 * share
             ),
             Self::ConfirmedLess { client_done, confirmed } => write!(
                 f,
                 "the client completed {client_done} handshakes and the server confirmed \
-                 {confirmed}: the server's log should say what became of the others"
+                 {confirmed}: see the server's log for the others"
             ),
             Self::Dropped { dropped, arrivals } => write!(
                 f,
                 "{dropped} of {arrivals} arrivals never began, because no connection was free for \
-                 long: the server does not keep up with this rate; give a lower one, or more \
+                 long: the server does not keep up with this rate; give a lower rate, or more \
                  connections"
             ),
             Self::DrawnOffRate { arrivals, arrivals_mean } => write!(
                 f,
-                "by its seed {arrivals} clients came in the measured part, and {arrivals_mean:.0} \
-                 do in the mean: measure longer, or with several seeds"
+                "the seed gives {arrivals} arrivals in the measured part, the mean is \
+                 {arrivals_mean:.0}: measure longer, or with several seeds"
             ),
             Self::Drift { share } => write!(
                 f,
@@ -249,24 +249,24 @@ impl fmt::Display for Finding {
             ),
             Self::Errors { failed, attempts, worst } => write!(
                 f,
-                "{failed} of {attempts} transactions failed, most often: {worst}; the server's \
-                 log should say why"
+                "{failed} of {attempts} transactions failed, most often: {worst}; see the server's \
+                 log"
             ),
             Self::HelloRetries { count } => write!(
                 f,
-                "the server asked {count} times for a second ClientHello, which costs a round \
-                 trip: let it accept the group of the plan"
+                "the server requested a second ClientHello {count} times, which costs a round \
+                 trip: enable the group of the plan in the server"
             ),
             Self::LateStarts { late, arrivals } => write!(
                 f,
-                "{late} of {arrivals} arrivals began late through the client's own fault, which is \
-                 in the times: give it more threads and cores of their own"
+                "the client began {late} of {arrivals} arrivals late, which is part of \
+                 the times: give it more threads and its own cores"
             ),
             Self::ListenDrops { count, attempts } => write!(
                 f,
-                "a queue of a server on this machine was full {count} times, in {attempts} \
-                 connections: who met it waited a second; give its listen a larger backlog, and \
-                 net.core.somaxconn too"
+                "a listen queue on this machine was full {count} times, in {attempts} \
+                 connections: affected clients waited a second; increase the backlog of listen and \
+                 net.core.somaxconn"
             ),
             Self::Nothing => f.write_str(
                 "no transaction was completed in the measured part: measure longer, or look at \
@@ -274,13 +274,13 @@ impl fmt::Display for Finding {
             ),
             Self::OfferedOffPlan { outside, queued, arrivals } => write!(
                 f,
-                "{outside} arrivals began late, on the wrong side of an end of the measured part, \
-                 which has {arrivals}: {}",
+                "{outside} arrivals began late, on the wrong side of a boundary of the measured \
+                 part, which has {arrivals}: {}",
                 if 2 * queued > *outside {
                     "no connection was free for them; warm up longer, or give a lower rate or more \
                      connections"
                 } else {
-                    "the client did not keep up; give it more threads and cores of their own, or a \
+                    "the client did not keep up; give it more threads and its own cores, or a \
                      lower rate"
                 }
             ),
@@ -296,7 +296,7 @@ impl fmt::Display for Finding {
             ),
             Self::RefereeBytes { client, server } => write!(
                 f,
-                "the client received {client} bytes of whole bodies and the server's log has \
+                "the client received {client} bytes of complete bodies and the server's log has \
                  {server}: report the case"
             ),
             Self::RefereeHandshakes { client, server } => write!(
@@ -309,13 +309,13 @@ impl fmt::Display for Finding {
             }
             Self::RefereeRequests { client, server } => write!(
                 f,
-                "the client counted {client} whole responses and the server's log has {server} \
+                "the client counted {client} complete responses and the server's log has {server} \
                  requests: repeat with nothing else using this server"
             ),
             Self::Retransmits { count, segments } => write!(
                 f,
-                "{count} of {segments} TCP segments of this machine were sent again: the network \
-                 loses them, or a server's queue is full; that is in the times"
+                "{count} of {segments} TCP segments of this machine were retransmitted: the \
+                 network loses them, or a listen queue is full; the delay is part of the times"
             ),
             Self::Resumed { count, handshakes } => write!(
                 f,
@@ -331,16 +331,16 @@ impl fmt::Display for Finding {
                 let [planned, achieved] = [planned, achieved].map(|share| 100.0 * share);
                 write!(
                     f,
-                    "{achieved:.1} % of the sessions were resumed as planned, and the plan says \
-                     {planned:.1} %: of {offered} that were offered the server refused {refused}, \
-                     and {starved} connections had none to offer; let the server resume by this \
-                     mechanism, or warm up longer"
+                    "{achieved:.1} % of the sessions were resumed, and the plan has \
+                     {planned:.1} %: of {offered} offered sessions the server refused {refused}, \
+                     and {starved} connections had none to offer; enable this \
+                     mechanism in the server, or warm up longer"
                 )
             }
             Self::ServerAway { refused } => write!(
                 f,
-                "nothing listened {refused} times during the run: the server ended, or was \
-                 started again; look at its log, and repeat"
+                "{refused} connections were refused during the run: the server ended, or was \
+                 restarted; see its log, and repeat"
             ),
             Self::ServerCpuLate => f.write_str(
                 "the server's CPU time was read late, and there is no figure of it: stop what else \
@@ -366,7 +366,7 @@ impl fmt::Display for Finding {
                 100.0 * share
             ),
             Self::Stalled => f.write_str(
-                "for a while no transaction was completed: look at the server, and repeat",
+                "for a while no transaction was completed: check the server, and repeat",
             ),
             Self::Unaccounted { attempts, ended } => write!(
                 f,

@@ -1,6 +1,6 @@
-//! The head of a response in HTTP/1.
+//! The head of an HTTP/1 response.
 
-/// What the head of a response says, for whoever reads the body that follows.
+/// The head of a response, with what is needed to read its body.
 ///
 /// ```
 /// use tollgate_load::Head;
@@ -14,43 +14,43 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head<'a> {
-    /// Its status, 3 digits.
+    /// The status code.
     pub status: u16,
-    /// The bytes of the body, if it says so, or if its status has none.
+    /// Length of the body in bytes, if the head or the status determines it.
     pub length: Option<u64>,
-    /// Whether the body comes in chunks, or coded in another way for the transfer.
+    /// Whether the body is chunked or has another transfer coding.
     pub is_chunked: bool,
-    /// Whether the server closes the connection behind it (RFC 9112 §9.3).
+    /// Whether the server closes the connection after the response (RFC 9112 §9.3).
     pub closes: bool,
-    /// Where it sends its clients, if it does: any bytes but those that end a line.
+    /// The value of `Location`: any bytes except line ends.
     pub location: Option<&'a [u8]>,
-    /// Its own length in bytes, with that of the interim responses before it.
+    /// Length of the head in bytes, including interim responses before it.
     pub bytes: usize,
 }
 
 impl<'a> Head<'a> {
-    /// The longest that is read, in bytes.
+    /// Maximum length, in bytes.
     pub const BYTES_MAX: usize = 16 * 1024;
 
-    /// Reads the head at the beginning of `bytes`, past interim responses: none while it is
-    /// incomplete. What is said of a stream depends on its bytes, and not on how many of them have
-    /// come.
+    /// Reads the head at the beginning of `bytes`, after interim responses; `None` while it is
+    /// incomplete. The result depends only on the bytes of the stream, not on how they are
+    /// split.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, in words that follow "not a response in HTTP/1".
+    /// The reason why this is not an HTTP/1 response.
     pub fn read(bytes: &'a [u8]) -> Result<Option<Self>, &'static str> {
         let mut before = 0;
         loop {
             match Self::read_behind(bytes, before)? {
-                // RFC 9110 §15.2; after 101 something else is spoken
+                // RFC 9110 §15.2; 101 changes the protocol
                 Some(head) if matches!(head.status, 100 | 102..=199) => before = head.bytes,
                 found => return Ok(found),
             }
         }
     }
 
-    /// The next head, behind so many bytes.
+    /// The head after `before` bytes.
     fn read_behind(bytes: &'a [u8], before: usize) -> Result<Option<Self>, &'static str> {
         let mut fields = [httparse::EMPTY_HEADER; 64];
         let mut response = httparse::Response::new(&mut fields);

@@ -1,4 +1,4 @@
-//! The request, and the reading of its response: HTTP/1, one response after another.
+//! Writes HTTP/1 requests and reads their responses.
 
 use core::fmt;
 use std::io::Write as _;
@@ -6,18 +6,18 @@ use std::io::Write as _;
 use crate::head::Head;
 use crate::phase::Cause;
 
-/// Writes a request into memory; the last one of a connection says that it is.
+/// Writes a request; the last one of a connection has `Connection: close`.
 pub(crate) fn request(out: &mut Vec<u8>, path: fmt::Arguments<'_>, host: &str, is_last: bool) {
     let close = if is_last { "Connection: close\r\n" } else { "" };
     write!(out, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{close}\r\n")
-        .expect("memory takes whatever is written");
+        .expect("writing to memory does not fail");
 }
 
-/// Reads one response, in pieces of any size, and keeps none of its body.
+/// Reads a response in pieces of any size, without keeping its body.
 #[derive(Debug)]
 pub(crate) struct Response {
     expected_bytes: u64,
-    /// The head so far; only while it is incomplete.
+    /// An incomplete head.
     head: Vec<u8>,
     state: State,
     body_bytes: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Response {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Head,
-    /// Whether the head announced the length; else the end of the stream ends the body.
+    /// `announced`: the head has the length; otherwise the body ends with the stream.
     Body {
         announced: bool,
     },
@@ -39,7 +39,7 @@ impl Response {
         Self { expected_bytes, head, state: State::Head, body_bytes: 0, closes: false }
     }
 
-    /// Forgets everything, for the next response: with so many bytes in its body.
+    /// Starts the next response, which must have a body of this length.
     pub(crate) fn begin(&mut self, expected_bytes: u64) {
         self.expected_bytes = expected_bytes;
         self.head.clear();
@@ -48,12 +48,12 @@ impl Response {
         self.closes = false;
     }
 
-    /// Takes a piece of the stream.
+    /// Reads a piece of the stream.
     pub(crate) fn read(&mut self, piece: &[u8]) -> Result<(), Cause> {
         if let State::Body { .. } = self.state {
             return self.body(piece.len());
         }
-        // as a rule the head comes whole, and is not copied
+        // usually the head is complete, and is not copied
         if self.head.is_empty() {
             match self.parse(piece)? {
                 Some(length) => return self.body(piece.len() - length),
@@ -65,7 +65,7 @@ impl Response {
         head.extend_from_slice(piece);
         let parsed = self.parse(&head);
         let received = head.len();
-        self.head = head; // its memory serves the next response
+        self.head = head; // reuse the memory
         parsed?.map_or(Ok(()), |length| self.body(received - length))
     }
 
@@ -76,7 +76,7 @@ impl Response {
             return Err(Cause::Status(head.status));
         }
         if head.is_chunked {
-            return Err(Cause::Response("a body in chunks: ask for a plain file"));
+            return Err(Cause::Response("the body is chunked: request a plain file"));
         }
         if let Some(found_bytes) = head.length.filter(|&length| length != self.expected_bytes) {
             return Err(Cause::WrongLength { found_bytes });
@@ -94,7 +94,7 @@ impl Response {
         Ok(())
     }
 
-    /// Whether no other response follows.
+    /// Whether the server closes the connection.
     pub(crate) const fn closes(&self) -> bool {
         self.closes
     }
@@ -104,7 +104,7 @@ impl Response {
         self.state == State::Body { announced: true } && self.body_bytes == self.expected_bytes
     }
 
-    /// What the end of the stream (`close_notify`) means for a response that is not complete.
+    /// Handles the end of the stream (`close_notify`) in an incomplete response.
     pub(crate) fn end(&self) -> Result<(), Cause> {
         match self.state {
             State::Body { announced: false } if self.body_bytes == self.expected_bytes => Ok(()),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_request_is_what_the_embedded_server_reads() {
+    fn requests_have_the_expected_text() {
         let text = |is_last| {
             let mut out = Vec::new();
             request(&mut out, format_args!("/bytes/14336"), "127.0.0.1", is_last);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_held_against_the_plan() {
+    fn lengths_are_checked_against_the_plan() {
         let body = "x".repeat(20);
         assert!(read(&format!("{HEAD}{body}"), 20).unwrap().is_complete());
         assert!(!read(&format!("{HEAD}{}", &body[1..]), 20).unwrap().is_complete());
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_of_a_head_is_none_of_the_body_that_comes_with_its_end() {
+    fn the_limit_of_heads_does_not_apply_to_bodies() {
         let mut response = Response::new(16_384);
         let (first, last) = ("HTTP/1.1 200 OK\r\n", "Content-Length: 16384\r\n\r\n");
         response.read(first.as_bytes()).unwrap();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_good_response_is_named() {
+    fn bad_responses_are_named() {
         let of = |text: &str| read(text, 20).unwrap_err();
         assert_eq!(of("HTTP/1.1 404 Not Found\r\n\r\n"), Cause::Status(404));
         assert!(matches!(of("SSH-2.0-OpenSSH\r\n\r\n"), Cause::Response(_)));
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(Response::new(20).end(), Err(Cause::Closed));
     }
 
-    /// What is said of a stream of these pieces, and then of its end.
+    /// The result for a stream of these pieces, and its end.
     fn verdict<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<bool, Cause> {
         let mut response = Response::new(20);
         pieces.into_iter().try_for_each(|piece| response.read(piece))?;
@@ -205,7 +205,7 @@ mod tests {
                 Just(HEAD.to_owned()),
                 Just("HTTP/1.0 200 OK\r\n\r\n".to_owned()),
                 Just("HTTP/1.1 404 No\r\n\r\n".to_owned()),
-                // complete, and longer than a head may be; or as long
+                // a complete head that is too long, and one of maximum length
                 Just(format!("HTTP/1.1 200 OK\r\nX: {}\r\n\r\n", "x".repeat(Head::BYTES_MAX))),
                 Just(format!("HTTP/1.1 200 OK\r\nX: {}\r\n\r\n", "x".repeat(Head::BYTES_MAX - 24))),
             ],
@@ -222,7 +222,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut response = Response::new(3);
             let _ = response.read(&bytes);
             let _ = response.end();

@@ -1,4 +1,4 @@
-//! Times, as a histogram with a fixed range.
+//! A histogram of times with a fixed range.
 
 use core::time::Duration;
 
@@ -8,8 +8,8 @@ use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 
 /// A histogram of times from 1 µs to 100 s with three significant digits; about 160 kB.
 ///
-/// The range never changes, so histograms of threads add up exactly. A value below the range counts
-/// as its lowest step, one above it is counted apart, and none is dropped.
+/// The range is constant, so histograms of threads add up exactly. A value below the range counts
+/// as its lowest step; values above it are counted separately. No value is dropped.
 #[derive(Clone, Debug)]
 pub struct Latency {
     times: Histogram<u64>,
@@ -37,7 +37,7 @@ impl Latency {
         }
     }
 
-    /// A time without end.
+    /// Records an infinite time.
     pub(crate) const fn record_never(&mut self) {
         self.above += 1;
     }
@@ -47,7 +47,7 @@ impl Latency {
         self.above += other.above;
     }
 
-    /// All of them in one; `None` of nothing.
+    /// The sum of several; `None` if there are none.
     #[must_use]
     pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut all = all.into_iter();
@@ -56,21 +56,21 @@ impl Latency {
         Some(sum)
     }
 
-    /// How many times were recorded, those above the range with them, and those without end.
+    /// Number of recorded times, including those above the range and infinite ones.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.times.len() + self.above
     }
 
-    /// How many were longer than the range, or have no end: clients of an open loop that were
-    /// dropped, or gave up.
+    /// Number of times above the range, including infinite ones: arrivals of an open loop that
+    /// were dropped or timed out.
     #[must_use]
     pub const fn above(&self) -> u64 {
         self.above
     }
 
-    /// The quantile `q` in [0, 1], in nanoseconds; `None` of nothing, or where it lies above the
-    /// range.
+    /// The quantile `q` in [0, 1], in nanoseconds; `None` if there are no times, or the
+    /// quantile is above the range.
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<u64> {
         #[allow(
@@ -88,22 +88,22 @@ impl Latency {
         Some(self.times.value_at_quantile(within))
     }
 
-    /// The times in the range as other tools read them: `HdrHistogram`'s format V2 with DEFLATE, in
-    /// base64. What lies [`above`](Self::above) is not in it.
+    /// The times within the range in `HdrHistogram`'s format V2 with DEFLATE, in base64. Times
+    /// [`above`](Self::above) the range are not in it.
     ///
     /// # Panics
     ///
-    /// Never: memory takes whatever is written.
+    /// Never: writing to memory does not fail.
     #[must_use]
     pub fn to_base64(&self) -> String {
         let mut bytes = Vec::new();
         V2DeflateSerializer::new()
             .serialize(&self.times, &mut bytes)
-            .expect("memory takes whatever is written, and counts are below 2^63");
+            .expect("writing to memory does not fail, and counts are below 2^63");
         Base64::encode_string(&bytes)
     }
 
-    /// The histogram below, for plots: its values are in nanoseconds.
+    /// The underlying histogram; its values are in nanoseconds.
     #[must_use]
     pub const fn histogram(&self) -> &Histogram<u64> {
         &self.times
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn others_read_what_is_written() {
+    fn other_tools_can_read_the_base64() {
         use hdrhistogram::serialization::Deserializer;
 
         let mut latency = Latency::new();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_counted() {
+    fn times_out_of_range_are_counted() {
         let mut latency = Latency::new();
         latency.record(Duration::from_nanos(3));
         latency.record(Duration::from_secs(101));

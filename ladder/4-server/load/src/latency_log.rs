@@ -1,4 +1,4 @@
-//! Histograms as a log that other tools read.
+//! Writes histograms as an `HdrHistogram` log.
 
 use core::time::Duration;
 use std::io::{self, Write};
@@ -7,10 +7,9 @@ use tollgate_record::Timestamp;
 
 use crate::latency::Latency;
 
-/// A log of histograms as `HdrHistogram`'s own tools write and read it, version 1.3: a line for
-/// each, with a tag, its begin, its length, its longest time in milliseconds, and the histogram
-/// ([`Latency::to_base64`]), whose values are nanoseconds. What lies above a histogram's range is
-/// in a comment before it.
+/// A log of histograms in the format 1.3 of `HdrHistogram`'s own tools: one line for each, with
+/// tag, begin, length, maximum in milliseconds, and the histogram ([`Latency::to_base64`]), whose
+/// values are nanoseconds. A comment before the line counts times above the range.
 #[derive(Debug)]
 pub struct LatencyLog<W> {
     to: W,
@@ -22,7 +21,7 @@ impl<W: Write> LatencyLog<W> {
     ///
     /// # Errors
     ///
-    /// `to` takes nothing.
+    /// Writing to `to` failed.
     pub fn new(mut to: W, start: Timestamp) -> io::Result<Self> {
         let seconds = start.as_duration().as_secs_f64();
         writeln!(to, "#[Histogram log format version 1.3]")?;
@@ -37,20 +36,20 @@ impl<W: Write> LatencyLog<W> {
         Ok(Self { to, start })
     }
 
-    /// A line that readers pass over.
+    /// Writes a comment.
     ///
     /// # Errors
     ///
-    /// It cannot be written.
+    /// Writing failed.
     pub fn comment(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.to, "#{}", text.replace(['\n', '\r'], " "))
     }
 
-    /// The times of an interval; characters that no tag can have become `_`.
+    /// Writes the times of an interval; characters that a tag cannot have become `_`.
     ///
     /// # Errors
     ///
-    /// They cannot be written.
+    /// Writing failed.
     pub fn write(
         &mut self,
         tag: &str,
@@ -60,7 +59,7 @@ impl<W: Write> LatencyLog<W> {
         let tag = tag.replace(|c: char| c == ',' || c.is_whitespace() || c.is_control(), "_");
         if times.above() > 0 {
             self.comment(&format!(
-                "{tag}: {} more are above the range, or have no end",
+                "{tag}: {} more are above the range or infinite",
                 times.above()
             ))?;
         }
@@ -72,11 +71,11 @@ impl<W: Write> LatencyLog<W> {
         writeln!(self.to, "Tag={tag},{since:.3},{length:.3},{longest:.3},{histogram}")
     }
 
-    /// Hands on what was written.
+    /// Flushes the writer.
     ///
     /// # Errors
     ///
-    /// It cannot be written.
+    /// Writing failed.
     pub fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
@@ -93,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reader_of_the_format_s_own_crate_gets_the_same_histograms() {
+    fn the_reader_of_hdrhistogram_gets_the_same_histograms() {
         let mut latency = Latency::new();
         (1..=1000).for_each(|ms| latency.record(Duration::from_millis(ms)));
         latency.record_never();

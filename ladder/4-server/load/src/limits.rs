@@ -1,18 +1,18 @@
-//! From where on a run may not be believed.
+//! Limits above which a run is invalid or doubtful.
 
 use serde::{Deserialize, Serialize};
 
-/// From where on a run is invalid or doubtful. All are shares in [0, 1].
+/// Limits above which a run is invalid or doubtful. All are shares in [0, 1].
 ///
-/// The drift that makes a run invalid is loose, for shared machines and short runs; those that are
-/// said are strict. A drift counts at the near end of its interval ([`Steady`](crate::Steady)).
+/// The limit of drift for invalid runs is loose, for shared machines and short runs; the one for
+/// doubts is strict. A drift counts with the near end of its interval ([`Steady`](crate::Steady)).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Failures over attempts: above, invalid.
     pub errors: f64,
-    /// Arrivals that began on the wrong side of an end of the sustained part, over those of it:
-    /// above, invalid.
+    /// Arrivals that began on the wrong side of a boundary of the sustained part, over its
+    /// arrivals: above, invalid.
     pub outside: f64,
     /// Drift of the rate over the sustained part, less two standard errors: above, invalid.
     pub trend: f64,
@@ -20,21 +20,22 @@ pub struct Limits {
     pub trend_doubt: f64,
     /// Standard deviation of the rate per bin over its mean: above, doubtful.
     pub spread_doubt: f64,
-    /// CPU time over time of the busiest client thread: above, invalid: the client is measured.
+    /// CPU time over time of the busiest client thread: above, invalid, because the client limits
+    /// the rate.
     pub client_cpu: f64,
     /// The same: above, doubtful.
     pub client_cpu_doubt: f64,
-    /// The share of time in which a client thread waited for a core: above, doubtful.
+    /// Share of time that a client thread waited for a core: above, doubtful.
     pub client_wait_doubt: f64,
-    /// What the clocks disagree by, over the time of the run: above, invalid.
+    /// Disagreement of the clocks over the time of the run: above, invalid.
     pub clock: f64,
     /// The same: above, doubtful.
     pub clock_doubt: f64,
-    /// TCP segments sent again over all that were sent: above, invalid.
+    /// Retransmitted TCP segments over all sent: above, invalid.
     pub retransmits: f64,
     /// The same: above, doubtful.
     pub retransmits_doubt: f64,
-    /// Connections that no queue had room for, over attempts: above, doubtful.
+    /// Connections dropped by full listen queues, over attempts: above, doubtful.
     pub listen_drops_doubt: f64,
     /// Sockets in `TIME_WAIT` over the ports to connect from: above, doubtful.
     pub ports_doubt: f64,
@@ -62,8 +63,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Only what is counted is judged, not the shape of the rate nor the client's own load: for a
-    /// machine on which other things run, and for questions that counts answer.
+    /// Judges only counts, not the steadiness of the rate or the client's load: for busy
+    /// machines, and for questions that counts answer.
     #[must_use]
     pub const fn of_counts() -> Self {
         Self {

@@ -1,19 +1,17 @@
-//! What runs have counted so far, for who looks on while they go.
+//! Live counters of running loads.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-use crate::tally::Tally;
-
-/// Counters of a server's runs, from the first on. Each thread of a run adds to them what it has
-/// counted since the last time, every 20 ms: who looks on costs it nothing more.
+/// Counters of all runs of a server. Each thread of a run adds its new counts every 20 ms; reading
+/// costs the threads nothing more.
 #[derive(Debug, Default)]
 pub struct Live(Cells<AtomicU64>);
 
-/// What [`Live`] says at a moment; counts only grow.
+/// The values of [`Live`] at one moment; they only grow.
 pub type LiveCounts = Cells<u64>;
 
-/// Counters, of the whole of each run.
+/// Counters over whole runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cells<T> {
     /// Connections begun.
@@ -24,8 +22,8 @@ pub struct Cells<T> {
     pub transactions: T,
     /// Connections that failed.
     pub failed: T,
-    /// Connections that impatient clients closed.
-    pub gave_up: T,
+    /// Connections that the client closed after its timeout.
+    pub timed_out: T,
     /// Arrivals that never began.
     pub dropped: T,
     /// Bytes of bodies received.
@@ -64,17 +62,17 @@ impl StepTimes<u64> {
 /// Number of buckets.
 const BUCKETS: usize = 17;
 
-/// Times by a few steps: each bucket holds those above the bound before it.
+/// A coarse histogram: each bucket holds the times above the previous bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buckets<T> {
-    /// By [`Self::BOUNDS_US`]; the last one holds what is above all of them.
+    /// By [`Self::BOUNDS_US`]; the last bucket holds times above all bounds.
     pub counts: [T; BUCKETS],
     /// Their sum, in nanoseconds.
     pub sum_ns: T,
 }
 
 impl Buckets<u64> {
-    /// The longest time in each bucket but the last, in microseconds.
+    /// Upper bounds of all buckets but the last, in microseconds.
     pub const BOUNDS_US: [u64; BUCKETS - 1] = [
         100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000,
         1_000_000, 2_000_000, 5_000_000, 10_000_000,
@@ -86,7 +84,7 @@ impl Buckets<u64> {
         self.sum_ns = self.sum_ns.saturating_add(ns);
     }
 
-    /// A sum of threads.
+    /// Adds the times of another thread.
     pub(crate) fn add(&mut self, other: &Self) {
         self.counts.iter_mut().zip(other.counts).for_each(|(own, more)| *own += more);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
@@ -100,7 +98,7 @@ impl<T> Cells<T> {
             &self.confirmed,
             &self.transactions,
             &self.failed,
-            &self.gave_up,
+            &self.timed_out,
             &self.dropped,
             &self.body_bytes,
         ]
@@ -115,7 +113,7 @@ impl<T> Cells<T> {
 }
 
 impl Live {
-    /// The counts of now. Each is right; they were not read in one instant.
+    /// The current counts. They are read one after the other, not at one instant.
     #[must_use]
     pub fn counts(&self) -> LiveCounts {
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
@@ -128,7 +126,7 @@ impl Live {
             confirmed,
             transactions,
             failed,
-            gave_up,
+            timed_out,
             dropped,
             body_bytes,
             times,
@@ -138,7 +136,7 @@ impl Live {
             confirmed: read(confirmed),
             transactions: read(transactions),
             failed: read(failed),
-            gave_up: read(gave_up),
+            timed_out: read(timed_out),
             dropped: read(dropped),
             body_bytes: read(body_bytes),
             times: StepTimes {
@@ -150,36 +148,28 @@ impl Live {
     }
 }
 
-/// A thread's way to the counters.
+/// Adds the counts of one thread to the live counters.
 #[derive(Debug)]
-pub(crate) struct Teller {
+pub(crate) struct LivePublisher {
     live: Arc<Live>,
-    told: LiveCounts,
+    published: LiveCounts,
 }
 
-impl Teller {
+impl LivePublisher {
     pub(crate) fn new(live: Arc<Live>) -> Self {
-        Self { live, told: LiveCounts::default() }
+        Self { live, published: LiveCounts::default() }
     }
 
-    /// Adds what the thread has counted since the last time.
-    pub(crate) fn tell(&mut self, tally: &Tally) {
-        let now = LiveCounts {
-            attempts: tally.whole.attempts,
-            confirmed: tally.whole.confirmed,
-            transactions: tally.whole.transactions,
-            failed: tally.whole.failed(),
-            gave_up: tally.whole.given_up(),
-            dropped: tally.offered_whole.dropped,
-            body_bytes: tally.whole.body_bytes,
-            times: tally.step_times,
-        };
-        for ((shared, now), told) in self.live.0.each().zip(now.each()).zip(self.told.each()) {
-            if now > told {
-                shared.fetch_add(now - told, Ordering::Relaxed);
+    /// Adds the counts since the last call.
+    pub(crate) fn publish(&mut self, now: LiveCounts) {
+        for ((shared, now), published) in
+            self.live.0.each().zip(now.each()).zip(self.published.each())
+        {
+            if now > published {
+                shared.fetch_add(now - published, Ordering::Relaxed);
             }
         }
-        self.told = now;
+        self.published = now;
     }
 }
 
@@ -190,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_falls_into_the_bucket_whose_bound_it_does_not_exceed() {
+    fn bounds_are_inclusive() {
         let mut buckets = Buckets::<u64>::default();
         for us in [1, 100, 101, 10_000_000, 10_000_001] {
             buckets.record(Duration::from_micros(us));

@@ -1,10 +1,10 @@
-//! What a server is to achieve.
+//! Objectives of a search.
 
 use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 
-/// A time that a share of all transactions may not exceed: `p99=20ms`.
+/// A quantile of transaction times with its limit: `p99=20ms`.
 ///
 /// ```
 /// use tollgate_load::Objective;
@@ -30,7 +30,7 @@ impl Objective {
         self.percent / 100.0
     }
 
-    /// The longest that it may be.
+    /// The limit.
     #[must_use]
     pub const fn limit(&self) -> Duration {
         self.limit
@@ -42,7 +42,7 @@ impl Objective {
         format!("p{}", self.percent)
     }
 
-    /// Arrivals of which ten lie beyond the quantile: with fewer it is luck.
+    /// The number of arrivals of which ten lie beyond the quantile; fewer are not significant.
     pub(crate) fn arrivals_min(&self) -> f64 {
         10.0 / (1.0 - self.quantile())
     }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_objectives_are_read_back() {
         for text in ["p99=1us", "p50=1.5us", "p99.9=300us", "p1=20ms", "p99.99=100s"] {
             let objective: Objective = text.parse().unwrap();
             assert_eq!(objective.to_string().parse(), Ok(objective), "{text}");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_objective_is_refused() {
+    fn invalid_objectives_are_refused() {
         for text in
             ["", "99=20ms", "p0=20ms", "p100=20ms", "p99=20", "p99=-1ms", "p99=1h", "pNaN=1s"]
         {

@@ -1,42 +1,71 @@
-//! What a client offers, where it is not the protocol's own.
+//! Protocol version, suite and group that the client offers.
 
 use serde::{Deserialize, Serialize};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Subject};
 use tollgate_tls_client::{Group, KeyExchange, Settings, SignatureScheme, Suite};
 
-use crate::plan::Protocol;
+/// Protocol version and key exchange; unless an [`Offer`] says otherwise, the suite is AES-128-GCM
+/// with SHA-256 in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// TLS 1.2, the premaster secret encrypted to the server's RSA key.
+    Tls12Rsa,
+    /// TLS 1.2, ECDHE on X25519, signed with RSA.
+    Tls12X25519,
+    /// TLS 1.2, ECDHE on P-256, signed with RSA.
+    Tls12P256,
+    /// TLS 1.3, X25519, signed with RSA.
+    Tls13,
+}
+
+impl Protocol {
+    /// Every protocol.
+    pub const ALL: [Self; 4] = [Self::Tls12Rsa, Self::Tls12X25519, Self::Tls12P256, Self::Tls13];
+
+    /// Its spelling in plans, subjects of records and flags: `tls12-rsa`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Tls12Rsa => "tls12-rsa",
+            Self::Tls12X25519 => "tls12-x25519",
+            Self::Tls12P256 => "tls12-p256",
+            Self::Tls13 => "tls13",
+        }
+    }
+}
 
 /// One cipher suite and one group, by their registered names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Offer {
-    /// The suite; with one, it says version and key exchange, and the plan's protocol does not.
+    /// The suite; it overrides version and key exchange of the plan's protocol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<String>,
     /// The group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Whether the server's key is on a curve: its signatures are ECDSA or Ed25519, not RSA.
+    /// Whether the server has an elliptic-curve key: its signatures are ECDSA or Ed25519, not RSA.
     #[serde(default, skip_serializing_if = "is_false")]
     pub curve_key: bool,
 }
 
-/// As the attribute above wants it.
+/// For `skip_serializing_if`.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 const fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
 impl Offer {
-    /// Whether it leaves all to the protocol.
+    /// Whether it changes nothing.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.suite.is_none() && self.group.is_none() && !self.curve_key
     }
 
-    /// The suite, and the group that is wanted most; `None` for names that the client does not
-    /// know, or that do not go with each other.
+    /// The suite and the preferred group; `None` if a name is unknown, or they do not fit each
+    /// other.
     #[must_use]
     pub fn suite_and_group(&self, protocol: Protocol) -> Option<(Suite, Option<Group>)> {
         let settings = self.settings(protocol)?;
@@ -44,13 +73,12 @@ impl Offer {
         Some((settings.suite, group))
     }
 
-    /// The names of all suites that the client has.
+    /// The names of all suites of the client.
     pub fn suites() -> impl Iterator<Item = &'static str> {
         Suite::ALL.into_iter().map(Suite::name)
     }
 
-    /// The client's settings; `None` for a name that it does not know, or a group that does not fit
-    /// the suite.
+    /// The client's settings; `None` if a name is unknown or the group does not fit the suite.
     pub(crate) fn settings(&self, protocol: Protocol) -> Option<Settings> {
         let (suite, group) = match protocol {
             Protocol::Tls12P256 => {
@@ -79,14 +107,14 @@ impl Offer {
             settings.schemes = SignatureScheme::CURVES.to_vec();
         }
         if suite.exchange() == KeyExchange::EcdheEcdsa {
-            settings.groups.push(Group::P384); // for certificates on it
+            settings.groups.push(Group::P384); // for certificates with a P-384 key
         }
         let group = match &self.group {
             Some(name) => Some(Group::from_name(name).filter(|group| group.serves(suite))?),
             None => group.filter(|_| self.suite.is_none()),
         };
         if let Some(group) = group {
-            // the others stay behind it: with ECDSA they name the certificate's curve
+            // with ECDSA the other groups remain: they name the certificate's curve
             settings
                 .groups
                 .retain(|other| *other != group && suite.exchange() == KeyExchange::EcdheEcdsa);
@@ -132,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_offer_is_the_protocol_s_own_and_is_not_in_the_json() {
+    fn an_empty_offer_is_the_default_and_not_in_the_json() {
         for protocol in Protocol::ALL {
             assert_eq!(offer("", "").word(protocol), protocol.word());
             let json = serde_json::to_string(&Plan::new(protocol)).unwrap();
@@ -141,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn names_say_version_and_key_exchange() {
+    fn names_determine_version_and_key_exchange() {
         for (suite, group, word) in [
             ("TLS_RSA_WITH_3DES_EDE_CBC_SHA", "", "tls12-rsa"),
             ("TLS_DHE_RSA_WITH_AES_128_CBC_SHA", "ffdhe3072", "tls12-dhe"),
@@ -164,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_on_a_curve_changes_signatures_and_suites() {
+    fn elliptic_curve_keys_change_signatures_and_suites() {
         let on_curve = Offer { curve_key: true, ..Offer::default() };
         for protocol in [Protocol::Tls13, Protocol::Tls12X25519, Protocol::Tls12P256] {
             let settings = on_curve.settings(protocol).unwrap();
@@ -179,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_names_and_groups_that_do_not_fit_are_refused() {
+    fn unknown_names_and_unfit_groups_are_refused() {
         for (suite, group) in [
             ("TLS_NULL_WITH_NULL_NULL", ""),
             ("", "x448"),

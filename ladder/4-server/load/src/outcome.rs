@@ -1,4 +1,4 @@
-//! What a run gave.
+//! The outcome of a run.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -6,21 +6,20 @@ use core::time::Duration;
 
 use tollgate_record::Timestamp;
 
+use crate::arrival_counts::ArrivalCounts;
 use crate::counts::Counts;
+use crate::cpu::ClientCpu;
 use crate::finding::Finding;
-use crate::kinds::Kinds;
+use crate::host_conditions::HostConditions;
 use crate::latency::Latency;
-use crate::offered::Offered;
 use crate::plan::Plan;
 use crate::referee::Seen;
 use crate::series::Point;
 use crate::steady::Steady;
-use crate::surroundings::Surroundings;
-use crate::times::Times;
-use crate::usage::Usage;
+use crate::times::{ByResumption, Times};
 use crate::verdict::Verdict;
 
-/// A run: its verdict first, then its counts, and its figures if it is not invalid.
+/// The outcome of a run: verdict, counts, and, unless it is invalid, figures.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub(crate) plan: Plan,
@@ -35,50 +34,22 @@ pub struct Outcome {
     pub(crate) bins: Vec<u64>,
     pub(crate) bin_width: Duration,
     pub(crate) plain: Counts,
-    pub(crate) offered: Offered,
+    pub(crate) arrivals: ArrivalCounts,
     pub(crate) series: Vec<Point>,
     pub(crate) secure_times: Times,
     pub(crate) plain_times: Times,
-    pub(crate) kinds: Option<Kinds>,
+    pub(crate) by_resumption: Option<ByResumption>,
     pub(crate) response: Latency,
     pub(crate) client_cpu: Option<ClientCpu>,
     /// CPU seconds per second.
     pub(crate) server_cores: Option<f64>,
     pub(crate) seen: Option<Seen>,
     pub(crate) abandoned: u64,
-    pub(crate) around: Surroundings,
-}
-
-/// What the client's threads used in the sustained part.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ClientCpu {
-    /// CPU seconds per second, over all threads.
-    pub cores: f64,
-    /// CPU time over time of the busiest thread.
-    pub busiest_share: f64,
-    /// The share of time in which the thread that waited longest wanted a core and had none; `None`
-    /// where the kernel does not count it.
-    pub longest_wait_share: Option<f64>,
-}
-
-impl ClientCpu {
-    /// Of all threads; `None` if one of them did not see the whole sustained part.
-    pub(crate) fn of(threads: &[Option<Usage>]) -> Option<Self> {
-        let usages: Vec<Usage> = threads.iter().copied().collect::<Option<_>>()?;
-        let share = |part: Duration, usage: &Usage| part.div_duration_f64(usage.wall);
-        let shares = || usages.iter().map(|usage| share(usage.cpu, usage));
-        let waits = || usages.iter().filter_map(|usage| Some(share(usage.wait?, usage)));
-        Some(Self {
-            cores: shares().sum(),
-            busiest_share: shares().fold(0.0, f64::max),
-            longest_wait_share: waits().reduce(f64::max),
-        })
-        .filter(|cpu| cpu.cores.is_finite())
-    }
+    pub(crate) host: HostConditions,
 }
 
 impl Outcome {
-    /// What the run is worth.
+    /// The verdict.
     #[must_use]
     pub const fn verdict(&self) -> Verdict {
         self.verdict
@@ -90,98 +61,97 @@ impl Outcome {
         &self.reasons
     }
 
-    /// What makes it doubtful.
+    /// Doubts, which do not change the verdict.
     #[must_use]
     pub fn doubts(&self) -> &[Finding] {
         &self.doubts
     }
 
-    /// The plan that was run.
+    /// The plan.
     #[must_use]
     pub const fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The server's name, as the caller gave it.
+    /// The server's name.
     #[must_use]
     pub fn server(&self) -> &str {
         &self.server
     }
 
-    /// Where the load went.
+    /// The server's address.
     #[must_use]
     pub const fn target(&self) -> SocketAddr {
         self.target
     }
 
-    /// When its first connection was begun, the one done alone apart.
+    /// The begin of the first connection after the first transaction alone.
     #[must_use]
     pub const fn began_at(&self) -> Timestamp {
         self.began_at
     }
 
-    /// What the client counted from its first connection to its last.
+    /// The client's counts from the first connection to the last.
     #[must_use]
     pub const fn whole(&self) -> &Counts {
         &self.whole
     }
 
-    /// What the client counted in the sustained part.
+    /// The client's counts in the sustained part.
     #[must_use]
     pub const fn sustain(&self) -> &Counts {
         &self.sustain
     }
 
-    /// The plain part of the whole: transactions without TLS. The rest of it is secure.
+    /// The part of [`whole`](Self::whole) without TLS.
     #[must_use]
     pub const fn plain(&self) -> &Counts {
         &self.plain
     }
 
-    /// What became of the arrivals of an open loop whose time lies in the sustained part; of a
-    /// closed loop nothing.
+    /// Arrivals of an open loop in the sustained part; zeros for a closed loop.
     #[must_use]
-    pub const fn offered(&self) -> Offered {
-        self.offered
+    pub const fn arrival_counts(&self) -> ArrivalCounts {
+        self.arrivals
     }
 
-    /// The run second by second, from its first connection to the end of the sustained part.
+    /// Counts and times by second, from the first connection to the end of the sustained part.
     #[must_use]
     pub fn series(&self) -> &[Point] {
         &self.series
     }
 
-    /// What the server's log says of the whole run; `None` without referee, or if it was lost.
+    /// The server's log of the whole run; `None` without referee, or if the log failed.
     #[must_use]
     pub const fn seen(&self) -> Option<Seen> {
         self.seen
     }
 
-    /// Connections that were dropped in flight when the run was broken off.
+    /// Connections in flight when the run was stopped.
     #[must_use]
     pub const fn abandoned(&self) -> u64 {
         self.abandoned
     }
 
-    /// What happened around the run, on this machine.
+    /// Conditions of this machine during the run.
     #[must_use]
-    pub const fn surroundings(&self) -> Surroundings {
-        self.around
+    pub const fn host_conditions(&self) -> HostConditions {
+        self.host
     }
 
-    /// What the client's threads used; `None` if the run was broken off.
+    /// CPU time of the client's threads; `None` if the run was stopped.
     #[must_use]
     pub const fn client_cpu(&self) -> Option<ClientCpu> {
         self.client_cpu
     }
 
-    /// Cores that the server kept busy, in CPU seconds per second.
+    /// CPU time of the server, in CPU seconds per second.
     #[must_use]
     pub const fn server_cores(&self) -> Option<f64> {
         self.server_cores
     }
 
-    /// The shape of the rate over the sustained part.
+    /// Steadiness of the rate in the sustained part.
     #[must_use]
     pub fn steady(&self) -> Option<Steady> {
         Steady::of(&self.bins)
@@ -208,8 +178,8 @@ impl Outcome {
         self.is_believed().then_some(rates)
     }
 
-    /// CPU time of the server per transaction, in nanoseconds; `None` if nobody read it, or if the
-    /// run is invalid.
+    /// CPU time of the server per transaction, in nanoseconds; `None` if it was not measured,
+    /// or the run is invalid.
     #[must_use]
     pub fn server_cpu_ns_per_session(&self) -> Option<f64> {
         Some(1e9 * self.server_cores? / self.sessions_per_s()?)
@@ -235,12 +205,12 @@ impl Outcome {
         self.is_believed().then_some(&self.secure_times.handshake)
     }
 
-    /// Times to the last byte of the last body; `None` if the run is invalid.
+    /// Times of whole transactions, to the last byte of the last response; `None` if the run is
+    /// invalid.
     ///
-    /// In an open loop they are response times, from the intended start on: waiting in line is part
-    /// of them, and who was dropped or gave up counts as longer than any. In a closed loop they are
-    /// service times under this concurrency, from the begin of the connection on: an arrival never
-    /// waits for its turn.
+    /// In an open loop they begin at the intended start and include waiting in the queue; dropped
+    /// and timed-out arrivals count as infinite. In a closed loop they are service times, from
+    /// opening the socket.
     #[must_use]
     pub fn transaction(&self) -> Option<&Latency> {
         self.is_believed().then_some(&self.response)
@@ -252,15 +222,15 @@ impl Outcome {
         self.is_believed().then_some(&self.secure_times)
     }
 
-    /// Full and resumed sessions of the sustained part apart; `None` if none is to be resumed, or
-    /// if the run is invalid.
+    /// Full and resumed sessions of the sustained part apart; `None` if the plan resumes none,
+    /// or the run is invalid.
     #[must_use]
-    pub fn kinds(&self) -> Option<&Kinds> {
-        self.kinds.as_ref().filter(|_| self.is_believed())
+    pub fn by_resumption(&self) -> Option<&ByResumption> {
+        self.by_resumption.as_ref().filter(|_| self.is_believed())
     }
 
-    /// Of the confirmed handshakes of the sustained part, the share that was resumed as planned;
-    /// `None` if none is to be.
+    /// Share of the confirmed handshakes of the sustained part that resumed a session as
+    /// planned; `None` if the plan resumes none.
     #[must_use]
     pub fn resumed_share(&self) -> Option<f64> {
         self.plan.resume.and_then(|resume| resume.achieved(&self.sustain))
@@ -274,7 +244,7 @@ impl Outcome {
 }
 
 impl fmt::Display for Outcome {
-    /// A few lines: the verdict with its reasons, then what was counted on both sides.
+    /// A few lines: the verdict with its reasons, then the counts of both sides.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.server, self.verdict)?;
         for reason in &self.reasons {
@@ -300,15 +270,15 @@ impl fmt::Display for Outcome {
         for (failure, count) in &counts.failures {
             writeln!(f, "    {count} x {failure}")?;
         }
-        for (phase, count) in &counts.gave_up {
-            writeln!(f, "    {count} x the client lost patience (phase {phase})")?;
+        for (phase, count) in &counts.timed_out {
+            writeln!(f, "    {count} x client timeout (phase {phase})")?;
         }
         if self.plan.arrivals.is_open() {
-            let Offered { arrivals, late, queued, dropped, .. } = self.offered;
+            let ArrivalCounts { arrivals, late, queued, dropped, .. } = self.arrivals;
             writeln!(
                 f,
                 "  open loop: {arrivals} arrivals in the measured part, {queued} of them waited in \
-                 line, {late} began late, {dropped} never began"
+                 the queue, {late} began late, {dropped} never began"
             )?;
         }
         if let Some(seen) = self.seen {

@@ -1,11 +1,11 @@
-//! Where in a transaction something went wrong, and what.
+//! Phases of a transaction, and causes of failures.
 
 use core::fmt;
 use std::io;
 
-use tollgate_tls_client::Phase as TlsPhase;
+use tollgate_tls_client::SessionPhase;
 
-/// The part of a transaction in which it failed.
+/// A phase of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// The TCP connection.
@@ -16,11 +16,11 @@ pub enum Phase {
     KeyExchange,
     /// Waiting for the server's Finished.
     Finished,
-    /// The handshake is done here; nothing shows yet that it is done there.
+    /// The client has finished the handshake; the server has not confirmed it yet.
     Confirm,
-    /// The server confirmed; request and body are under way.
+    /// After confirmation: request and response.
     Data,
-    /// The body is complete.
+    /// After the last body.
     Close,
 }
 
@@ -51,15 +51,15 @@ impl Phase {
     }
 }
 
-impl From<TlsPhase> for Phase {
-    fn from(phase: TlsPhase) -> Self {
+impl From<SessionPhase> for Phase {
+    fn from(phase: SessionPhase) -> Self {
         match phase {
-            TlsPhase::Hello => Self::Hello,
-            TlsPhase::KeyExchange => Self::KeyExchange,
-            TlsPhase::Finished => Self::Finished,
-            TlsPhase::Confirm => Self::Confirm,
-            TlsPhase::Data => Self::Data,
-            TlsPhase::Close => Self::Close,
+            SessionPhase::Hello => Self::Hello,
+            SessionPhase::KeyExchange => Self::KeyExchange,
+            SessionPhase::Finished => Self::Finished,
+            SessionPhase::Confirm => Self::Confirm,
+            SessionPhase::Data => Self::Data,
+            SessionPhase::Close => Self::Close,
         }
     }
 }
@@ -70,34 +70,34 @@ impl fmt::Display for Phase {
     }
 }
 
-/// What went wrong with a transaction.
+/// The cause of a failure.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// The server sent this TLS alert.
     Alert(u8),
     /// The stream ended too early.
     Closed,
-    /// The server says that it closes, before the last request of a connection.
+    /// The server announced a close before the last request of a connection.
     Closes,
-    /// The phase lasted longer than the plan allows.
+    /// The phase exceeded the plan's limit.
     Deadline,
-    /// The system refused a call, in its own words.
+    /// A system call failed; the system's message.
     Io(String),
     /// The body has more bytes than the plan says.
     LongBody,
-    /// More kinds of errors came than are told apart.
+    /// One of too many distinct errors.
     Other,
-    /// Nobody listens there.
+    /// The connection was refused.
     Refused,
     /// The server reset the connection.
     Reset,
-    /// The response is none in HTTP/1.
+    /// The response is not HTTP/1.
     Response(&'static str),
-    /// The response has another status than 200.
+    /// The status is not 200.
     Status(u16),
-    /// The server broke TLS, in the client's words.
+    /// The server violated TLS; the TLS client's message.
     Violation(String),
-    /// The body has another length than the plan says.
+    /// The body does not have the plan's length.
     WrongLength {
         /// Bytes announced, or received when the stream ended.
         found_bytes: u64,
@@ -105,7 +105,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// The cause behind an error of a socket.
+    /// The cause for a socket error.
     pub(crate) fn of_io(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Self::Refused,
@@ -125,7 +125,7 @@ impl fmt::Display for Cause {
             }
             Self::Closed => f.write_str("the server closed too early"),
             Self::Closes => f.write_str(
-                "the server closes before the last request of a connection: ask for fewer on each",
+                "the server closes before the last request of a connection: send fewer on each",
             ),
             Self::Deadline => f.write_str("deadline passed"),
             Self::Io(text) => write!(f, "system error: {text}"),
@@ -133,7 +133,7 @@ impl fmt::Display for Cause {
             Self::Other => f.write_str("other errors"),
             Self::Refused => f.write_str("connection refused"),
             Self::Reset => f.write_str("connection reset"),
-            Self::Response(what) => write!(f, "not a response in HTTP/1: {what}"),
+            Self::Response(what) => write!(f, "not an HTTP/1 response: {what}"),
             Self::Status(status) => write!(f, "HTTP status {status}"),
             Self::Violation(text) => f.write_str(text),
             Self::WrongLength { found_bytes } => {
@@ -143,12 +143,12 @@ impl fmt::Display for Cause {
     }
 }
 
-/// A transaction that failed: where and why.
+/// A failed transaction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Failure {
-    /// In which phase.
+    /// The phase.
     pub phase: Phase,
-    /// What happened.
+    /// The cause.
     pub cause: Cause,
 }
 

@@ -1,62 +1,63 @@
-//! What is to be done, as pure data: the same plan is the same load.
+//! The plan of a run, as data: equal plans are equal load.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
+use tollgate_tls_client::Freshness;
 
 use crate::arrivals::{Arrivals, Pattern, Think};
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::offer::Offer;
-use crate::patience::Patience;
-use crate::resumption::Resume;
+use crate::offer::{Offer, Protocol};
+use crate::resumption::{Mechanism, Resume};
 use crate::sizes::Sizes;
 
-/// Who comes when, what each of them does, and for how long.
+/// Arrivals, transactions and duration of a run.
 ///
-/// Its JSON and its [`hash`](Self::hash) say what was asked for; a later version of the plan has
-/// another `version`, and so another hash.
+/// Its JSON and its [`hash`](Self::hash) identify the load; a later format has another `version`
+/// and so another hash.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// The version of this declaration: [`Self::VERSION`].
+    /// The version of the format: [`Self::VERSION`].
     pub version: u32,
-    /// Connections in flight, over all threads; from 1 to [`Self::CONNECTIONS_MAX`]. In an open
-    /// loop a ceiling.
+    /// Connections in flight, over all threads, from 1 to [`Self::CONNECTIONS_MAX`]; in an open
+    /// loop the maximum.
     pub connections: u32,
-    /// Threads that drive them; from 1 to the number of connections.
+    /// Threads, from 1 to the number of connections.
     pub threads: u32,
     /// Logical cores that the threads are pinned to, in turn; empty: the system chooses.
     pub cores: Vec<u32>,
     /// When transactions begin.
     pub arrivals: Arrivals,
-    /// What is drawn at random is drawn from it: arrivals, think times, kinds.
+    /// Random seed of arrivals, think times and kinds of transactions.
     pub seed: u64,
-    /// How long clients wait; none: until a deadline passes.
-    pub patience: Option<Patience>,
-    /// Initialise and ramp up: the connections of a closed loop start one by one over its first
-    /// half.
+    /// Timeout of clients; `None`: only `phase_ms_max`.
+    #[serde(rename = "patience")]
+    pub client_timeout: Option<ClientTimeout>,
+    /// Warm-up, in milliseconds. The connections of a closed loop start one by one over its
+    /// first half.
     pub warm_up_ms: u64,
-    /// The part that counts; at least [`Self::SUSTAIN_MS_MIN`].
+    /// The measured part, in milliseconds; at least [`Self::SUSTAIN_MS_MIN`].
     pub sustain_ms: u64,
-    /// The longest that a connection may stay in one phase; also the longest wait for the
-    /// referee's log.
+    /// Timeout of one phase of a connection, and of waiting for the referee's log, in
+    /// milliseconds.
     pub phase_ms_max: u64,
     /// Protocol version and key exchange.
     pub protocol: Protocol,
-    /// What of it the client offers.
+    /// Suite and group, if different from the protocol's defaults.
     #[serde(default, skip_serializing_if = "Offer::is_empty")]
     pub offer: Offer,
-    /// What is transferred.
+    /// What a request transfers.
     pub exchange: Exchange,
-    /// Which sessions are resumed; none: every handshake is a full one.
+    /// Resumption of sessions; `None`: all handshakes are full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<Resume>,
-    /// How often, over one connection, one after the other; from 1 to [`Self::REQUESTS_MAX`]. Of a
-    /// number that is not whole, as 2.5, connections have the whole ones beside it in turn. Who is
-    /// not done `phase_ms_max` after the sustained part asks once more.
+    /// Sequential requests on a connection, from 1 to [`Self::REQUESTS_MAX`]. With a fraction,
+    /// such as 2.5, connections alternate between the integers around it. A connection that is
+    /// not done `phase_ms_max` after the sustained part sends only one more request.
     #[serde(serialize_with = "whole_where_it_is")]
     pub requests_per_connection: f64,
     /// The share of transactions without TLS, drawn at random.
@@ -69,66 +70,36 @@ pub struct Plan {
     pub premaster: Freshness,
     /// How connections end.
     pub close: Close,
-    /// No more starts per second than this, over all threads, in a closed loop.
+    /// Maximum number of starts per second, over all threads, in a closed loop.
     pub starts_per_s_max: Option<u32>,
-    /// Loopback source addresses in turn, from 127.0.0.2 on, at most
-    /// [`Self::SOURCE_ADDRESSES_MAX`] and to a target of IPv4; 0: the system chooses one.
+    /// Number of loopback source addresses, used in turn from 127.0.0.2, at most
+    /// [`Self::SOURCE_ADDRESSES_MAX`], for an IPv4 target; 0: the system chooses one.
     pub source_addresses: u8,
-    /// From where on a run is invalid or doubtful.
+    /// Limits above which a run is invalid or doubtful.
     pub limits: Limits,
-}
-
-/// Protocol version and key exchange; unless an [`Offer`] says otherwise, the suite is AES-128-GCM
-/// with SHA-256 in each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Protocol {
-    /// TLS 1.2, the premaster secret encrypted to the server's RSA key.
-    Tls12Rsa,
-    /// TLS 1.2, ECDHE on X25519, signed with RSA.
-    Tls12X25519,
-    /// TLS 1.2, ECDHE on P-256, signed with RSA.
-    Tls12P256,
-    /// TLS 1.3, X25519, signed with RSA.
-    Tls13,
-}
-
-impl Protocol {
-    /// Every protocol.
-    pub const ALL: [Self; 4] = [Self::Tls12Rsa, Self::Tls12X25519, Self::Tls12P256, Self::Tls13];
-
-    /// As plans, subjects of records and flags spell it: `tls12-rsa`.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Tls12Rsa => "tls12-rsa",
-            Self::Tls12X25519 => "tls12-x25519",
-            Self::Tls12P256 => "tls12-p256",
-            Self::Tls13 => "tls13",
-        }
-    }
 }
 
 /// What one request transfers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Exchange {
-    /// `GET` of a path whose body has exactly so many bytes.
+    /// `GET` of a path whose body has exactly `bytes` bytes.
     Get {
         /// The path, as it stands in the request; begins with `/`.
         path: String,
         /// Bytes of the body. Any other length is an error.
         bytes: u64,
     },
-    /// `GET` of `/bytes/N`, N drawn for each request. Any other length of the body is an error.
+    /// `GET` of `/bytes/N`, with N drawn for each request. Any other length of the body is an
+    /// error.
     Sizes(Sizes),
-    /// Nothing. In TLS 1.2 the server's Finished confirms a full handshake; in TLS 1.3, and where a
-    /// session was resumed, `close_notify` follows it, and the server's confirms it.
+    /// No request. In TLS 1.2 the server's Finished confirms a full handshake; otherwise the
+    /// client sends `close_notify`, and the server's `close_notify` confirms the handshake.
     HandshakeOnly,
 }
 
 impl Exchange {
-    /// `GET /bytes/{bytes}`, as the embedded server has it.
+    /// `GET /bytes/{bytes}`, as the embedded server serves it.
     #[must_use]
     pub fn bytes(bytes: u64) -> Self {
         Self::Get { path: format!("/bytes/{bytes}"), bytes }
@@ -147,31 +118,30 @@ pub enum Verify {
     Always,
     /// None.
     Never,
-    /// One in so many, at random; 0 is refused.
+    /// One in `one_in`, at random; 0 is refused.
     Sample {
-        /// How many.
+        /// The inverse of the share.
         one_in: u32,
     },
 }
 
-/// Whether a secret is made for each handshake or once per thread.
+/// Clients with a timeout: it begins with the connection, in an open loop with the arrival, and
+/// includes waiting in the queue. Then the client resets the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Freshness {
-    /// For each handshake, as real clients do.
-    Fresh,
-    /// Once per thread: cheaper for the client, and visible to the server.
-    Reuse,
+#[serde(deny_unknown_fields)]
+pub struct ClientTimeout {
+    /// The timeout in milliseconds.
+    pub ms: u64,
+    /// Retries, each at once, on a new connection and with the full timeout.
+    pub retries: u32,
 }
 
-impl Freshness {
-    /// As conditions of records spell it.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Fresh => "fresh",
-            Self::Reuse => "reuse",
-        }
+impl ClientTimeout {
+    /// The maximum number of retries.
+    pub const RETRIES_MAX: u32 = 100;
+
+    pub(crate) const fn duration(self) -> Duration {
+        Duration::from_millis(self.ms)
     }
 }
 
@@ -179,18 +149,19 @@ impl Freshness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Close {
-    /// `close_notify`, then the server's `close_notify` or end of stream is awaited, and the socket
-    /// closed. `TIME_WAIT` stays where the close began.
+    /// Sends `close_notify`, waits for the server's `close_notify` or end of stream, and closes
+    /// the socket. `TIME_WAIT` remains on the side that closed first.
     Fin,
-    /// `close_notify` unsent; a reset at once when the transaction is complete, so that no port
-    /// waits. Never before the server confirmed. The socket serves again where it has no source
-    /// address of its own; the server cannot tell. Not with early data, whose response confirms
-    /// nothing: the server may still read Finished and write tickets, which a reset breaks off.
+    /// Resets the connection when the transaction is complete, without `close_notify`, so that
+    /// no port stays in `TIME_WAIT`; never before the server confirmed the handshake. The
+    /// socket is reused unless it has its own source address; the server cannot tell. Not with
+    /// early data: its response may precede the server's reading of Finished and writing of
+    /// tickets, which a reset would interrupt.
     RstAfterConfirm,
 }
 
 impl Close {
-    /// As conditions of records spell it.
+    /// Its spelling in conditions of records.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -201,17 +172,17 @@ impl Close {
 }
 
 impl Plan {
-    /// The version that this program writes and runs.
+    /// The version of this program.
     pub const VERSION: u32 = 2;
-    /// The most connections: as many as one loopback address has ports, and some addresses more.
+    /// Maximum number of connections: more than the ports of one loopback address.
     pub const CONNECTIONS_MAX: u32 = 100_000;
-    /// The most requests of a connection.
+    /// Maximum number of requests on a connection.
     pub const REQUESTS_MAX: f64 = 1_000_000.0;
-    /// The shortest sustained part: a rate per tenth of a second needs some tenths.
+    /// Minimum length of the sustained part; bins have 100 ms.
     pub const SUSTAIN_MS_MIN: u64 = 200;
-    /// The most source addresses: they lie in 127.0.0.0/24.
+    /// Maximum number of source addresses; they are in 127.0.0.0/24.
     pub const SOURCE_ADDRESSES_MAX: u8 = 250;
-    /// The longest times: a day.
+    /// Maximum of all times: one day.
     pub const MS_MAX: u64 = 24 * 3600 * 1000;
 
     /// Full handshakes with 14,336 bytes each \[HP01\]: one thread, a closed loop of 16
@@ -226,7 +197,7 @@ impl Plan {
             cores: Vec::new(),
             arrivals: Arrivals::Closed { think: Think::None },
             seed: 1,
-            patience: None,
+            client_timeout: None,
             warm_up_ms: 1000,
             sustain_ms: 5000,
             phase_ms_max: 5000,
@@ -257,7 +228,7 @@ impl Plan {
         hex::encode(&Sha256::digest(json)[..8])
     }
 
-    /// Whether the plan can be run.
+    /// Checks the plan.
     ///
     /// # Errors
     ///
@@ -278,7 +249,7 @@ impl Plan {
         };
         let broken = self.arrivals.broken_rule(self.warm_up_ms.saturating_add(self.sustain_ms));
         let resume = match self.resume {
-            Some(resume) => resume.broken_rule(self),
+            Some(resume) => self.broken_resume_rule(resume),
             None => self.arrivals.reused_share().map(|_| Resume::OF_TRACE),
         };
         let rules = [
@@ -316,7 +287,7 @@ impl Plan {
             (resume.is_none(), resume.unwrap_or_default()),
             (
                 self.starts_per_s_max.is_none() || !self.arrivals.is_open(),
-                "starts_per_s_max holds a closed loop back: an open one has a rate",
+                "starts_per_s_max is for a closed loop: an open one has a rate",
             ),
             (
                 (1.0..=Self::REQUESTS_MAX).contains(&self.requests_per_connection),
@@ -326,13 +297,13 @@ impl Plan {
             (
                 !self.exchange.is_nothing()
                     || (self.requests_per_connection <= 1.0 && self.plain_share <= 0.0),
-                "without transfer there is one handshake on each connection, and nothing plain",
+                "without transfer, a connection has one handshake and is not plain",
             ),
             (
-                self.patience.is_none_or(|patience| {
-                    ms.contains(&patience.ms) && patience.retries <= Patience::RETRIES_MAX
+                self.client_timeout.is_none_or(|timeout| {
+                    ms.contains(&timeout.ms) && timeout.retries <= ClientTimeout::RETRIES_MAX
                 }),
-                "patience lasts 1 ms to a day and begins again at most 100 times",
+                "patience is 1 ms to a day, with at most 100 retries",
             ),
         ];
         match rules.iter().find(|(ok, _)| !ok) {
@@ -341,8 +312,38 @@ impl Plan {
         }
     }
 
-    /// Protocol version and key exchange, as subjects of records spell them: `tls12-rsa`; `http`
-    /// where all is plain.
+    /// The violated rule of resumption, if any.
+    fn broken_resume_rule(&self, resume: Resume) -> Option<&'static str> {
+        let is_tls13 = self.offer.settings(self.protocol).map(|known| known.suite.is_tls13());
+        if !(resume.share > 0.0 && resume.share <= 1.0) {
+            Some("resume: a share is above 0 and at most 1")
+        } else if self.plain_share >= 1.0 {
+            Some("resume: without TLS there are no sessions to resume")
+        } else if is_tls13.is_some_and(|is| is != resume.by.is_tls13()) {
+            Some(
+                "resume: TLS 1.2 resumes by session-id or ticket, TLS 1.3 by psk, psk-ke or \
+                 early-data",
+            )
+        } else if resume.by == Mechanism::EarlyData && self.exchange.is_nothing() {
+            Some("resume: early-data is a request, and without transfer there is none")
+        } else if resume.by == Mechanism::EarlyData && self.close == Close::RstAfterConfirm {
+            Some(
+                "resume: with early-data connections end by fin: the response may come before the \
+                 server's handshake is complete, and a reset would break it off",
+            )
+        } else if self
+            .arrivals
+            .reused_share()
+            .is_some_and(|of_trace| (of_trace - resume.share).abs() > f64::EPSILON)
+        {
+            Some(Resume::OF_TRACE)
+        } else {
+            None
+        }
+    }
+
+    /// Protocol version and key exchange in subjects of records: `tls12-rsa`; `http` if all
+    /// transactions are plain.
     #[must_use]
     pub fn word(&self) -> &'static str {
         if self.plain_share >= 1.0 {
@@ -351,7 +352,7 @@ impl Plan {
         self.offer.word(self.protocol)
     }
 
-    /// Every size of a body that it asks for.
+    /// All sizes of bodies that it requests.
     #[must_use]
     pub fn bodies(&self) -> BTreeSet<u64> {
         let mut all = match &self.exchange {
@@ -370,10 +371,10 @@ impl Plan {
     }
 }
 
-/// As JSON has always had it: 2, and not 2.0.
+/// Writes 2 instead of 2.0.
 fn whole_where_it_is<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
     let is_whole = number.fract() == 0.0 && (0.0..=Plan::REQUESTS_MAX).contains(number);
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "looked at")]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
     if is_whole { to.serialize_u64(*number as u64) } else { to.serialize_f64(*number) }
 }
 
@@ -383,7 +384,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_is_data_and_its_hash_names_it() {
+    fn plans_survive_json_and_hashes_differ() {
         let plan = Plan::new(Protocol::Tls13);
         let json = serde_json::to_string(&plan).unwrap();
         let again: Plan = serde_json::from_str(&json).unwrap();
@@ -402,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn every_body_that_may_be_asked_for_is_told() {
+    fn bodies_are_all_requested_sizes() {
         let trace = Pattern::Trace("0 5\n1\n2 5\n3 7".parse().unwrap());
         let of = |exchange| {
             let arrivals = Arrivals::open(trace.clone());
@@ -415,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_those_of_the_json() {
+    fn words_equal_the_json() {
         for protocol in Protocol::ALL {
             let json = serde_json::to_string(&protocol).unwrap();
             assert_eq!(json, format!("\"{}\"", protocol.word()));
@@ -425,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn plans_out_of_range_are_refused_with_the_rule() {
+    fn invalid_plans_are_refused_with_the_rule() {
         let good = Plan::new(Protocol::Tls12Rsa);
         good.check().unwrap();
         let refused = |change: fn(&mut Plan), rule: &str| {
@@ -447,7 +448,7 @@ mod tests {
         refused(|p| p.requests_per_connection = 0.5, "requests_per_connection");
         refused(|p| p.requests_per_connection = f64::NAN, "requests_per_connection");
         refused(|p| p.plain_share = f64::NAN, "plain_share");
-        refused(|p| p.patience = Some(Patience { ms: 0, retries: 0 }), "patience");
+        refused(|p| p.client_timeout = Some(ClientTimeout { ms: 0, retries: 0 }), "patience");
         refused(|p| p.arrivals = Arrivals::open(Pattern::Poisson { per_s: 0.0 }), "per second");
         let open = Arrivals::open(Pattern::Poisson { per_s: 1.0 });
         let held = Plan { arrivals: open, starts_per_s_max: Some(1), ..good.clone() };

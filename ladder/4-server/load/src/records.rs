@@ -10,49 +10,48 @@ use tollgate_record::{
 
 use crate::compare::Comparison;
 use crate::counts::Counts;
-use crate::disclosure;
-use crate::kinds::{Kinds, Sessions};
+use crate::disclosure::{self, ServedBodies};
 use crate::latency::Latency;
 use crate::limits::Limits;
 use crate::outcome::Outcome;
 use crate::plan::{Exchange, Plan, Verify};
-use crate::served::Served;
+use crate::times::{ByResumption, SessionTimes};
 use crate::verdict::Verdict;
 
-/// The fewest rounds whose least and greatest value hold the median with 95 %: 1 - 2^(1 - 6).
+/// Minimum number of rounds whose range contains the median with 95 %: 1 - 2^(1 - 6).
 const ROUNDS_95: usize = 6;
 
-/// Doubts that stand in a record.
+/// Maximum number of doubts in a record.
 const DOUBTS_MAX: usize = 8;
 
-/// What a server is called in subjects.
+/// The name of a server in subjects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Naming {
     /// The server's key: `rsa-2048`.
     pub key: String,
-    /// Whose engine signs: `tollgate`, `openssl-3.0.19`.
+    /// The engine that signs: `tollgate`, `openssl-3.0.19`.
     pub by: String,
 }
 
-/// What all records of a sitting share.
+/// The common part of the records of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Context {
-    /// Where it was measured.
+    /// The machine.
     pub machine: Machine,
-    /// Versions of everything that took part.
+    /// Versions of all software involved.
     pub versions: BTreeMap<String, String>,
     /// The commit of this project.
     pub commit: Option<String>,
-    /// More conditions than the plan has.
+    /// Conditions in addition to the plan's.
     pub conditions: BTreeMap<String, String>,
 }
 
 impl Context {
-    /// A measured figure of the sitting; `more` are its conditions beside those of the sitting.
+    /// A measured record; `more` are conditions in addition to the common ones.
     ///
     /// # Errors
     ///
-    /// The quantity is not one.
+    /// The quantity has an invalid name.
     pub fn measured(
         &self,
         subject: Subject,
@@ -78,14 +77,14 @@ impl Context {
 }
 
 impl Naming {
-    /// `server/rsa-2048/tls13?by=tollgate&bytes=14336`; a plan without transfer says
-    /// `exchange=handshake` in place of the bytes, and one with bodies of many sizes their mean,
-    /// with the smallest, the middle and the largest of them as `sizes`. An open loop, several
-    /// requests on a connection and a share of plain transactions are parameters too.
+    /// `server/rsa-2048/tls13?by=tollgate&bytes=14336`. A plan without transfer has
+    /// `exchange=handshake` instead of the bytes; a plan with several sizes has their mean, and
+    /// the smallest, the median and the largest as `sizes`. An open loop, several requests on a
+    /// connection and a share of plain transactions are further parameters.
     ///
     /// # Errors
     ///
-    /// The names hold characters that a subject cannot have.
+    /// A name has characters that a subject cannot have.
     pub fn subject(&self, plan: &Plan) -> Result<Subject, BadSubject> {
         let (key, protocol) = (self.key.as_str().into(), plan.word().into());
         let subject = Subject::new(Topic::Server(Service::Tls { key, protocol }))?;
@@ -103,7 +102,7 @@ impl Naming {
     }
 }
 
-/// The records of a server's rounds; none if one of them is invalid.
+/// The records of a server's rounds; empty if one of them is invalid.
 ///
 /// `sessions_per_s`, `server_cpu_ns_per_session`, `client_cpu_ns_per_session`, and the quantiles
 /// `_p50`, `_p90` and `_p99` of `connect_ns`, `handshake_ns` and `transaction_ns`
@@ -113,7 +112,7 @@ impl Naming {
 ///
 /// # Errors
 ///
-/// The names hold characters that a subject cannot have.
+/// A name has characters that a subject cannot have.
 pub fn records(
     rounds: &[Outcome],
     naming: &Naming,
@@ -161,25 +160,28 @@ pub fn records(
     Ok(all)
 }
 
-/// Of full and resumed sessions apart, where some are resumed: `sessions_per_s` and the quantiles
-/// of `handshake_ns`, with the parameter `sessions`.
+/// Records of full and resumed sessions apart, if some are resumed: `sessions_per_s` and the
+/// quantiles of `handshake_ns`, with the parameter `sessions`.
 fn of_kinds(
     rounds: &[Outcome],
     subject: &Subject,
     (context, conditions): (&Context, &BTreeMap<String, String>),
 ) -> Result<Vec<Record>, BadSubject> {
-    type Which = fn(&Kinds) -> &Sessions;
-    let kinds: [(&str, Which); 2] =
-        [(word::FULL, |kinds| &kinds.full), (word::RESUMED, |kinds| &kinds.resumed)];
+    type Which = fn(&ByResumption) -> &SessionTimes;
+    let by_resumption: [(&str, Which); 2] = [
+        (word::FULL, |by_resumption| &by_resumption.full),
+        (word::RESUMED, |by_resumption| &by_resumption.resumed),
+    ];
     let mut all = Vec::new();
-    for (name, which) in kinds {
+    for (name, which) in by_resumption {
         let subject = subject.clone().with(word::SESSIONS, name)?;
         #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
         let rate = median(rounds, |outcome| {
             let seconds = outcome.plan().sustain_ms as f64 / 1000.0;
-            Some(which(outcome.kinds()?).transactions() as f64 / seconds)
+            Some(which(outcome.by_resumption()?).transactions() as f64 / seconds)
         });
-        let handshakes = rounds.iter().map(|round| Some(which(round.kinds()?).handshake().clone()));
+        let handshakes =
+            rounds.iter().map(|round| Some(which(round.by_resumption()?).handshake().clone()));
         let times = quantiles(word::HANDSHAKE_NS, handshakes.collect());
         let figures = [(word::SESSIONS_PER_S, Unit::PerSecond, rate)].into_iter().chain(times);
         for (quantity, unit, estimate) in figures {
@@ -192,13 +194,13 @@ fn of_kinds(
 }
 
 impl Comparison {
-    /// The records of all servers, and of each after the first the ratios against it, as
+    /// The records of all servers, and for each after the first the ratios to the first, as
     /// `sessions_per_s_ratio` and `server_cpu_per_session_ratio` with the parameter `against`.
     /// `names` has one entry per server.
     ///
     /// # Errors
     ///
-    /// The names hold characters that a subject cannot have.
+    /// A name has characters that a subject cannot have.
     ///
     /// # Panics
     ///
@@ -248,15 +250,15 @@ fn median(rounds: &[Outcome], figure: impl Fn(&Outcome) -> Option<f64>) -> Optio
     median_estimate(&rounds.iter().map(figure).collect::<Option<Vec<f64>>>()?)
 }
 
-/// The mean of a run, with the interval of the median of its bins, as wide as that is, and with the
-/// mean in it: a short run has uneven bins, and the mean is what was counted.
+/// The mean of a run with the interval of the median of its bins, extended to the mean: a short run
+/// has uneven bins, and the mean is exact.
 fn around(mean: f64, bins: &[f64]) -> Option<Estimate> {
     let bins = median_estimate(bins)?;
     let (low, high) = bins.interval();
     Estimate::new(mean, (low.min(mean), high.max(mean)), bins.samples()).ok()
 }
 
-/// What is doubtful, each once; a record is one line of bounded length.
+/// The doubts of all rounds, each once; limited, because a record is one line.
 fn doubts(rounds: &[Outcome]) -> Vec<String> {
     let mut doubts = Vec::new();
     if (2..ROUNDS_95).contains(&rounds.len()) {
@@ -273,7 +275,7 @@ fn doubts(rounds: &[Outcome]) -> Vec<String> {
     doubts
 }
 
-/// Everything that was disclosed: the plan's hash and policies, and what is doubtful.
+/// The conditions of the records: the plan's hash and policies, and the doubts.
 fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
     let plan = rounds[0].plan();
     let verify = match plan.verify {
@@ -301,7 +303,7 @@ fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
         ("warm_up_ms".to_owned(), plan.warm_up_ms.to_string()),
     ]);
     conditions.extend(disclosure::conditions(plan));
-    if let Some(served) = Served::of(rounds) {
+    if let Some(served) = ServedBodies::of(rounds) {
         conditions.insert("bodies".to_owned(), served.to_string());
     }
     if plan.limits != Limits::default() {

@@ -1,4 +1,4 @@
-//! The other side's count: what the server's own log says of a run.
+//! The referee: the server's own log of a run.
 
 use core::time::Duration;
 use std::io;
@@ -6,55 +6,55 @@ use std::time::Instant;
 
 use crate::counts::Counts;
 
-/// Reads a server's own account of what it did.
+/// Reads the server's own counts.
 pub trait Referee {
-    /// Begins a run: what happened before is none of it.
+    /// Begins a run; earlier events do not count.
     ///
     /// # Errors
     ///
     /// The log cannot be read.
     fn mark(&mut self) -> io::Result<()>;
 
-    /// What the server has logged since [`mark`](Self::mark).
+    /// The counts since [`mark`](Self::mark).
     ///
     /// # Errors
     ///
-    /// The log cannot be read, or holds what is none of it.
+    /// The log cannot be read, or has an invalid line.
     fn seen(&mut self) -> io::Result<Seen>;
 
-    /// How long after an event the log may show it, at most: a server writes in batches.
+    /// Maximum delay of the log after an event; a server writes in batches.
     fn lag(&self) -> Duration {
         Duration::from_millis(300)
     }
 }
 
-/// What a server saw of a run.
+/// The server's counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Handshakes completed, full and resumed.
     pub handshakes: u64,
-    /// Those of them that resumed a session.
+    /// Completed handshakes that resumed a session.
     pub resumed: u64,
-    /// Handshakes that did not complete, if the log tells.
+    /// Failed handshakes, if the log has them.
     pub failed: u64,
-    /// Requests answered in full, with status 200.
+    /// Requests with a complete response of status 200.
     pub requests: u64,
-    /// Bytes of the bodies of these answers; `None` where the log does not tell.
+    /// Bytes of the bodies of these responses; `None` if the log does not have them.
     pub body_bytes: Option<u64>,
 }
 
-/// How often the log is asked while it is awaited.
+/// Interval of reading the log.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
-/// Waits until the log holds what the client counted, at most for `patience`, and then until
-/// nothing more can come: a surplus is as wrong as a deficit. `None` if it was stopped meanwhile.
+/// Waits at most `timeout` until the log has the client's counts, and then for its lag, because a
+/// surplus is as wrong as a deficit. `None` if the run was stopped meanwhile.
 pub(crate) fn settle(
     referee: &mut dyn Referee,
     client: &Counts,
-    patience: Duration,
+    timeout: Duration,
     stop: &dyn Fn() -> bool,
 ) -> io::Result<Option<Seen>> {
-    let end = Instant::now() + patience;
+    let end = Instant::now() + timeout;
     loop {
         let seen = referee.seen()?;
         let there = seen.handshakes >= client.confirmed && seen.requests >= client.responses;
@@ -75,7 +75,7 @@ pub(crate) fn settle(
 mod tests {
     use super::*;
 
-    /// A log that shows one handshake more each time it is asked, up to an end.
+    /// A log that shows one more handshake at each reading, up to an end.
     struct Slow {
         shown: u64,
         end: u64,
@@ -96,8 +96,8 @@ mod tests {
         }
     }
 
-    fn settled(log: &mut Slow, client: &Counts, patience: Duration) -> Seen {
-        settle(log, client, patience, &|| false).unwrap().unwrap()
+    fn settled(log: &mut Slow, client: &Counts, timeout: Duration) -> Seen {
+        settle(log, client, timeout, &|| false).unwrap().unwrap()
     }
 
     #[test]
@@ -111,11 +111,11 @@ mod tests {
     #[test]
     fn batches_are_awaited_and_a_surplus_is_seen() {
         let client = Counts { confirmed: 5, ..Counts::default() };
-        let patience = Duration::from_secs(5);
+        let timeout = Duration::from_secs(5);
         let mut log = Slow { shown: 0, end: 5 };
-        assert_eq!(settled(&mut log, &client, patience).handshakes, 5);
+        assert_eq!(settled(&mut log, &client, timeout).handshakes, 5);
         let mut log = Slow { shown: 0, end: 9 };
-        assert_eq!(settled(&mut log, &client, patience).handshakes, 6);
+        assert_eq!(settled(&mut log, &client, timeout).handshakes, 6);
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_ends() {
+    fn waiting_ends_after_the_timeout() {
         let client = Counts { confirmed: 5, ..Counts::default() };
         let mut log = Slow { shown: 0, end: 3 };
         let seen = settled(&mut log, &client, Duration::from_millis(50));

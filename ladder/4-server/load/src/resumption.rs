@@ -1,40 +1,39 @@
-//! Which sessions are to be resumed, and whether they were.
+//! Resumption of sessions: plan and counts.
 
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 use tollgate_tls_client as client;
 
-use crate::counts::{Counts, share};
+use crate::arrivals::Arrivals;
+use crate::counts::{Counts, Resumptions, share};
 use crate::finding::Finding;
-use crate::plan::{Close, Plan};
 
-/// How many sessions are resumed, and how.
+/// The share of resumed sessions, and the mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resume {
-    /// The share of secure transactions that offer a session of before: above 0, at most 1. They
-    /// are drawn by the plan's seed, on each thread as many as the share says, to within one. Where
-    /// a recorded trace says which sessions were resumed it is the share of its lines, and these
-    /// do.
+    /// The share of secure transactions that offer an earlier session: above 0, at most 1. They
+    /// are drawn from the plan's seed, on each thread within one of the share. If a trace has
+    /// resumed sessions, the share must be that of its lines, and these lines resume.
     pub share: f64,
-    /// How the server is to find the session.
+    /// How the server finds the session.
     pub by: Mechanism,
 }
 
-/// How a server finds the session that is to be resumed.
+/// A mechanism of resumption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mechanism {
-    /// TLS 1.2: by its session ID, in the server's memory. No ticket is asked for.
+    /// TLS 1.2: by session ID, in the server's memory. The client requests no ticket.
     SessionId,
-    /// TLS 1.2: by a ticket, which holds it.
+    /// TLS 1.2: by a ticket that contains the session.
     Ticket,
-    /// TLS 1.3: by the key of a ticket, with a new key agreement.
+    /// TLS 1.3: by the pre-shared key of a ticket, with a new key agreement.
     Psk,
-    /// TLS 1.3: by the key of a ticket alone.
+    /// TLS 1.3: by the pre-shared key of a ticket alone.
     PskKe,
-    /// TLS 1.3: as [`Psk`](Self::Psk), and the first request goes with the `ClientHello`.
+    /// TLS 1.3: as [`Psk`](Self::Psk), with the first request as early data.
     EarlyData,
 }
 
@@ -43,7 +42,7 @@ impl Mechanism {
     pub const ALL: [Self; 5] =
         [Self::SessionId, Self::Ticket, Self::Psk, Self::PskKe, Self::EarlyData];
 
-    /// As plans, subjects of records and flags spell it: `session-id`.
+    /// Its spelling in plans, subjects of records and flags: `session-id`.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -55,22 +54,22 @@ impl Mechanism {
         }
     }
 
-    /// What most clients of the version do.
+    /// The usual mechanism of the version.
     #[must_use]
     pub const fn usual(is_tls13: bool) -> Self {
         if is_tls13 { Self::Psk } else { Self::Ticket }
     }
 
-    /// What the client calls a session for it.
-    pub(crate) const fn saved_as(self) -> client::Mechanism {
+    /// The kind of session that it needs.
+    pub(crate) const fn saved_as(self) -> client::SessionKind {
         match self {
-            Self::SessionId => client::Mechanism::SessionId,
-            Self::Ticket => client::Mechanism::Ticket,
-            Self::Psk | Self::PskKe | Self::EarlyData => client::Mechanism::Psk,
+            Self::SessionId => client::SessionKind::SessionId,
+            Self::Ticket => client::SessionKind::Ticket,
+            Self::Psk | Self::PskKe | Self::EarlyData => client::SessionKind::Psk,
         }
     }
 
-    /// Whether it is one of TLS 1.3; else it is one of TLS 1.2.
+    /// Whether it belongs to TLS 1.3; otherwise to TLS 1.2.
     #[must_use]
     pub const fn is_tls13(self) -> bool {
         matches!(self, Self::Psk | Self::PskKe | Self::EarlyData)
@@ -83,54 +82,14 @@ impl fmt::Display for Mechanism {
     }
 }
 
-/// What became of the sessions that were to be resumed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Resumptions {
-    /// Connections that offered a session.
-    pub offered: u64,
-    /// Those of them that the server resumed, and whose handshake it confirmed.
-    pub accepted: u64,
-    /// Those that it did not resume: a full handshake followed.
-    pub refused: u64,
-    /// Connections that were to offer a session and had none: a full handshake followed.
-    pub starved: u64,
-    /// Those accepted whose early data the server took.
-    pub early_data: u64,
-}
-
-impl fmt::Display for Resumptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { offered, accepted, refused, starved, early_data } = self;
-        write!(
-            f,
-            "{offered} sessions offered, {accepted} resumed, {refused} refused; {starved} had none \
-             to offer"
-        )?;
-        if *early_data > 0 {
-            write!(f, "; early data of {early_data} was taken")?;
-        }
-        Ok(())
-    }
-}
-
-impl Resumptions {
-    pub(crate) const fn add(&mut self, other: Self) {
-        self.offered += other.offered;
-        self.accepted += other.accepted;
-        self.refused += other.refused;
-        self.starved += other.starved;
-        self.early_data += other.early_data;
-    }
-}
-
-/// A larger difference between plan and run makes it invalid: one point.
+/// Maximum difference between planned and achieved share: one percentage point.
 const OFF_PLAN: f64 = 0.01;
 
 impl Resume {
     pub(crate) const OF_TRACE: &str =
         "the trace has sessions that were resumed: resume says how, with the share of its lines";
 
-    /// Of the confirmed handshakes, the share that did as the plan says; none without any.
+    /// The share of confirmed handshakes that resumed as planned; `None` if there are none.
     pub(crate) fn achieved(self, counts: &Counts) -> Option<f64> {
         let found = match self.by {
             Mechanism::EarlyData => counts.resumptions.early_data,
@@ -139,12 +98,12 @@ impl Resume {
         (counts.confirmed > 0).then(|| share(found, counts.confirmed))
     }
 
-    /// Whether the sustained part misses the plan.
-    pub(crate) fn miss(self, plan: &Plan, sustain: &Counts) -> Option<Finding> {
+    /// The finding, if the sustained part misses the plan.
+    pub(crate) fn miss(self, arrivals: &Arrivals, sustain: &Counts) -> Option<Finding> {
         let achieved = self.achieved(sustain)?;
         let Resumptions { offered, refused, starved, .. } = sustain.resumptions;
-        // a trace need not have the same share in this part of it as in the whole
-        let planned = match plan.arrivals.reused_share() {
+        // the share of this part of a trace may differ from that of the whole
+        let planned = match arrivals.reused_share() {
             Some(_) => share(offered + starved, sustain.confirmed).min(1.0),
             None => self.share,
         };
@@ -156,47 +115,18 @@ impl Resume {
             starved,
         })
     }
-
-    /// The rule of a plan that it breaks, if it does.
-    pub(crate) fn broken_rule(self, plan: &Plan) -> Option<&'static str> {
-        let is_tls13 = plan.offer.settings(plan.protocol).map(|known| known.suite.is_tls13());
-        if !(self.share > 0.0 && self.share <= 1.0) {
-            Some("resume: a share is above 0 and at most 1")
-        } else if plan.plain_share >= 1.0 {
-            Some("resume: without TLS there are no sessions to resume")
-        } else if is_tls13.is_some_and(|is| is != self.by.is_tls13()) {
-            Some(
-                "resume: TLS 1.2 resumes by session-id or ticket, TLS 1.3 by psk, psk-ke or \
-                 early-data",
-            )
-        } else if self.by == Mechanism::EarlyData && plan.exchange.is_nothing() {
-            Some("resume: early-data is a request, and without transfer there is none")
-        } else if self.by == Mechanism::EarlyData && plan.close == Close::RstAfterConfirm {
-            Some(
-                "resume: with early-data connections end by fin: the response may come before the \
-                 server's handshake is complete, and a reset would break it off",
-            )
-        } else if plan
-            .arrivals
-            .reused_share()
-            .is_some_and(|of_trace| (of_trace - self.share).abs() > f64::EPSILON)
-        {
-            Some(Self::OF_TRACE)
-        } else {
-            None
-        }
-    }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::arrivals::{Arrivals, Pattern};
-    use crate::plan::{Exchange, Protocol};
+    use crate::arrivals::Pattern;
+    use crate::offer::Protocol;
+    use crate::plan::{Exchange, Plan};
 
     #[test]
-    fn words_are_those_of_the_json() {
+    fn words_equal_the_json() {
         for by in Mechanism::ALL {
             let json = serde_json::to_string(&by).unwrap_or_default();
             assert_eq!(json, format!("\"{by}\""));
@@ -204,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_more_or_less_is_off_plan() {
+    fn more_than_one_point_is_off_plan() {
         let counts = |accepted, early_data| Counts {
             confirmed: 1000,
             resumptions: Resumptions { offered: 900, accepted, early_data, ..Default::default() },
@@ -215,18 +145,24 @@ mod tests {
         for (accepted, is_off) in
             [(800, false), (791, false), (809, false), (789, true), (811, true)]
         {
-            assert_eq!(resume.miss(&plan, &counts(accepted, 0)).is_some(), is_off, "{accepted}");
+            assert_eq!(
+                resume.miss(&plan.arrivals, &counts(accepted, 0)).is_some(),
+                is_off,
+                "{accepted}"
+            );
         }
         let early = Resume { by: Mechanism::EarlyData, ..resume };
-        assert_eq!(early.miss(&plan, &counts(900, 800)), None);
-        let text =
-            early.miss(&plan, &counts(800, 0)).map(|off| off.to_string()).unwrap_or_default();
+        assert_eq!(early.miss(&plan.arrivals, &counts(900, 800)), None);
+        let text = early
+            .miss(&plan.arrivals, &counts(800, 0))
+            .map(|off| off.to_string())
+            .unwrap_or_default();
         assert!(text.contains("80.0 %") && text.contains("0.0 %"), "{text}");
-        assert_eq!(resume.miss(&plan, &Counts::default()), None, "nothing was measured");
+        assert_eq!(resume.miss(&plan.arrivals, &Counts::default()), None, "nothing was measured");
     }
 
     #[test]
-    fn what_a_protocol_cannot_do_is_refused() {
+    fn mechanisms_of_another_protocol_are_refused() {
         let rule = |protocol, resume: Resume, exchange| {
             let plan = Plan { resume: Some(resume), exchange, ..Plan::new(protocol) };
             plan.check().err().map(|error| error.to_string()).unwrap_or_default()
@@ -249,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_says_which_and_the_plan_how() {
+    fn the_trace_selects_the_sessions_and_the_plan_the_mechanism() {
         let arrivals = Arrivals::open(Pattern::Trace("0 reuse\n1\n2\n7 reuse".parse().unwrap()));
         let of = |share: Option<f64>| {
             let resume = share.map(|share| Resume { share, by: Mechanism::Psk });
@@ -263,6 +199,6 @@ mod tests {
         // in the part that counts none was to be resumed, and none was
         let counts = Counts { confirmed: 2, ..Counts::default() };
         let plan = of(Some(0.5));
-        assert_eq!(plan.resume.and_then(|resume| resume.miss(&plan, &counts)), None);
+        assert_eq!(plan.resume.and_then(|resume| resume.miss(&plan.arrivals, &counts)), None);
     }
 }

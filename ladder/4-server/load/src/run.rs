@@ -11,77 +11,78 @@ use std::time::Instant;
 
 use tollgate_record::Timestamp;
 
-use crate::cores::pin;
-use crate::cpu::CpuMeter;
+use crate::cpu::{ClientCpu, CpuMeter, pin};
 use crate::error::Error;
 use crate::finding::Finding;
+use crate::generator::Part;
+use crate::host_conditions::{HostConditions, Reading};
 use crate::live::Live;
-use crate::outcome::{ClientCpu, Outcome};
+use crate::outcome::Outcome;
+use crate::phase::{Cause, Failure};
 use crate::plan::Plan;
 use crate::ports::Ports;
 use crate::referee::{Referee, settle};
 use crate::schedule::{Schedule, Stage};
 use crate::socket::reserve_descriptors;
-use crate::surroundings::{Reading, Surroundings};
 use crate::tally::Tally;
 use crate::target::{Target, Targets};
 use crate::verdict::{Evidence, Judgement, Verdict};
-use crate::worker::{Part, Report, Worker};
+use crate::worker::{Report, Worker};
 
-/// Who is told of runs.
+/// A callback for the outcome of each run.
 pub type Witness<'a> = dyn FnMut(&Outcome) + 'a;
 
-/// A server under load, with all that is known of it.
+/// A server under load.
 pub struct Server<'a> {
-    /// What it is called in comparisons and messages.
+    /// Its name in comparisons and messages.
     pub name: String,
-    /// Where it listens.
+    /// Its address.
     pub target: Target,
-    /// Where it listens for HTTP without TLS, if it does.
+    /// Its address for HTTP without TLS.
     pub plain: Option<Target>,
-    /// Who reads its log; without one a run is at best unconfirmed.
+    /// The reader of its log; without one a run is at best unconfirmed.
     pub referee: Option<Box<dyn Referee + 'a>>,
-    /// Who reads its CPU time.
+    /// The reader of its CPU time.
     pub cpu: Option<Box<dyn CpuMeter + 'a>>,
-    /// Where its runs tell what they count while they go.
+    /// Live counters for its runs.
     pub live: Option<Arc<Live>>,
-    /// Who is told of each run when it has ended, or was stopped.
+    /// Called after each run, also if it was stopped.
     pub witness: Option<Box<Witness<'a>>>,
 }
 
 impl<'a> Server<'a> {
-    /// A server of which only the address is known.
+    /// A server with nothing but its address.
     pub fn new(name: impl Into<String>, target: Target) -> Self {
         let name = name.into();
         Self { name, target, plain: None, referee: None, cpu: None, live: None, witness: None }
     }
 
-    /// The same server, which speaks HTTP without TLS there.
+    /// Sets the address for HTTP without TLS.
     #[must_use]
     pub fn with_plain(self, target: Target) -> Self {
         Self { plain: Some(target), ..self }
     }
 
-    /// The same server, with somebody who reads its log.
+    /// Sets the reader of its log.
     #[must_use]
     pub fn with_referee(self, referee: impl Referee + 'a) -> Self {
         Self { referee: Some(Box::new(referee)), ..self }
     }
 
-    /// The same server, with somebody who reads its CPU time.
+    /// Sets the reader of its CPU time.
     #[must_use]
     pub fn with_cpu(self, cpu: impl CpuMeter + 'a) -> Self {
         Self { cpu: Some(Box::new(cpu)), ..self }
     }
 
-    /// The same server, whose runs tell there what they count while they go.
+    /// Sets the live counters.
     #[must_use]
     pub fn with_live(self, live: Arc<Live>) -> Self {
         Self { live: Some(live), ..self }
     }
 
-    /// The same server, with somebody who is told of each of its runs: of one that was stopped too,
-    /// for which [`run`] gives nothing.
+    /// Sets the callback for each run; it also gets stopped runs, for which [`run`] returns an
+    /// error.
     #[must_use]
     pub fn with_witness(self, witness: impl FnMut(&Outcome) + 'a) -> Self {
         Self { witness: Some(Box::new(witness)), ..self }
@@ -100,21 +101,20 @@ impl fmt::Debug for Server<'_> {
     }
 }
 
-/// How often the caller is told and asked.
+/// Interval of calling `progress` and `stop`.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A reading of the server's CPU time may come late by one part in so many of the sustained part.
+/// A reading of the server's CPU time may be late by this fraction (1 in `LATE`) of the sustained
+/// part.
 const LATE: u32 = 10;
 
 /// Runs a plan against a server.
 ///
-/// First one transaction is done alone: if it fails, there is no load. `stop` is asked about every
-/// 50 ms. `progress` is told the stage and the share of the run that is done, in [0, 1].
+/// First it tries one transaction alone; if that fails, there is no load. It calls `stop` about
+/// every 50 ms, and `progress` with the stage and the completed share of the run, in [0, 1].
 ///
 /// # Errors
-///
-/// [`Error`] if there was no run. What goes wrong in a run is counted, and judged in the
-/// [`Outcome`].
+/// [`Error`] if there was no run. Failures within a run are counted, and judged in the [`Outcome`].
 pub fn run(
     plan: &Plan,
     server: &mut Server<'_>,
@@ -152,27 +152,49 @@ pub fn run(
     }
     let reading = Reading::now();
     let mut load = load(plan, server, stop, progress)?;
-    let around = reading.until_now();
+    let host = reading.until_now();
     probes.iter().for_each(|probe| load.tally.add(probe));
     progress(Stage::Collect, 1.0);
     let broken_off = load.broken_off;
-    let outcome = collect(plan, server, load, around, stop)?;
+    let outcome = collect(plan, server, load, host, stop)?;
     if let Some(witness) = &mut server.witness {
         witness(&outcome);
     }
     if broken_off.is_some() { Err(Error::Stopped) } else { Ok(outcome) }
 }
 
-/// Whether the server has what plain transactions need.
+/// Checks that the server has what plain transactions need.
 fn check_plain(plan: &Plan, server: &Server<'_>) -> Result<(), Error> {
     let ip = |target: &Target| target.address().is_ipv4();
     match &server.plain {
         _ if plan.plain_share <= 0.0 => Ok(()),
-        None => Err(Error::Plan("plain_share needs a server that speaks HTTP without TLS")),
+        None => Err(Error::Plan("plain_share needs a server with HTTP without TLS")),
         Some(plain) if ip(plain) != ip(&server.target) => {
-            Err(Error::Plan("plain_share needs both addresses of IPv4, or both of IPv6"))
+            Err(Error::Plan("plain_share needs two IPv4 or two IPv6 addresses"))
         }
         Some(_) => Ok(()),
+    }
+}
+
+/// Tries one transaction of the plan with TLS, alone: `None` if it succeeds, else the failure. It
+/// is not part of a run, and no log is read.
+///
+/// # Errors
+///
+/// [`Error`] if nothing listens, or the plan is out of range.
+pub fn try_transaction(
+    plan: &Plan,
+    server: &Server<'_>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Failure>, Error> {
+    plan.check()?;
+    server.target.lasts(plan)?;
+    reserve_descriptors(plan)?;
+    let targets = Targets { secure: &server.target, plain: &server.target };
+    match probe(plan, targets, (false, None), stop) {
+        Ok(_) => Ok(None),
+        Err(Error::Probe { failure, .. }) if failure.cause != Cause::Refused => Ok(Some(failure)),
+        Err(error) => Err(error),
     }
 }
 
@@ -184,7 +206,7 @@ pub(crate) fn probe(
     stop: &dyn Fn() -> bool,
 ) -> Result<Tally, Error> {
     let schedule = Schedule::probe(plan, Instant::now());
-    let worker = Worker::new(plan, targets, Part::Probe { is_plain })?.telling(live);
+    let worker = Worker::new(plan, targets, Part::Probe { is_plain })?.publishing(live);
     let flag = &AtomicBool::new(false);
     let report = thread::scope(|scope| {
         let thread = spawn(scope, move || worker.run(&schedule, flag))?;
@@ -241,15 +263,15 @@ fn load(
             let work = move || {
                 let worker = pin(plan, thread)
                     .and_then(|()| Worker::new(plan, targets, Part::Thread(thread)))
-                    .map(|worker| worker.telling(live.clone()))
+                    .map(|worker| worker.publishing(live.clone()))
                     .inspect_err(|_| flag.store(true, Ordering::Relaxed));
-                drop(tell_ready); // sent nothing: that it is gone says that all is prepared
+                drop(tell_ready); // closing the channel signals that the thread is ready
                 match started.recv() {
                     Ok(schedule) => worker?.run(&schedule, flag),
                     Err(mpsc::RecvError) => Err(Error::Stopped),
                 }
             };
-            // if one cannot be started, those before it get no schedule, and end
+            // if a thread cannot be started, earlier ones get no schedule and end
             threads.push(spawn(scope, work)?);
             starts.push(start);
         }
@@ -258,11 +280,11 @@ fn load(
         let times = Schedule::new(plan, Instant::now());
         let began_at = Timestamp::now();
         for start in starts {
-            let _ = start.send(times); // a thread that panicked is found when it is joined
+            let _ = start.send(times); // join reports a panicked thread
         }
         let marks = [times.sustain_start, times.sustain_end];
         loop {
-            // asked before the clock is read: threads that have ended, ended before now
+            // checked before the clock is read, so that they finished before `now`
             let finished = threads.iter().all(thread::ScopedJoinHandle::is_finished);
             let now = Instant::now();
             if let Some(meter) = &mut server.cpu
@@ -282,7 +304,7 @@ fn load(
             let done = (now - times.start).div_duration_f64(whole).min(1.0);
             progress(times.stage(now), done);
             let next = marks.into_iter().filter(|&mark| mark > now).min();
-            // the last threads end soon after the sustained part: look more often then
+            // threads end soon after the sustained part: check more often then
             let until = next.map_or(TICK / 10, |next| next - now);
             thread::sleep(until.min(TICK));
         }
@@ -310,18 +332,18 @@ fn collect(
     plan: &Plan,
     server: &mut Server<'_>,
     load: Load,
-    around: Surroundings,
+    host: HostConditions,
     stop: &dyn Fn() -> bool,
 ) -> Result<Outcome, Error> {
     let Load { tally, reports, schedule, server_cpu, began_at, broken_off } = load;
-    let gave_up = reports.iter().find_map(|report| report.gave_up.clone());
-    // whoever is gone writes no more
-    let patience = if gave_up.is_some() { Duration::ZERO } else { plan.phase_max() };
+    let server_gone = reports.iter().find_map(|report| report.server_gone.clone());
+    // a server that is gone writes nothing more
+    let client_timeout = if server_gone.is_some() { Duration::ZERO } else { plan.phase_max() };
     let seen = match server.referee.as_deref_mut() {
         None => None,
-        // what the client has dropped in flight nobody can compare
+        // connections dropped in flight cannot be compared
         Some(_) if broken_off.is_some() => None,
-        Some(referee) => match settle(referee, &tally.whole, patience, stop) {
+        Some(referee) => match settle(referee, &tally.whole, client_timeout, stop) {
             Ok(Some(seen)) => Some(Ok(seen)),
             Ok(None) => return Err(Error::Stopped),
             Err(error) => Some(Err(error.to_string())),
@@ -337,20 +359,20 @@ fn collect(
         whole: &tally.whole,
         sustain: &tally.sustain,
         plain: &tally.plain,
-        offered: tally.offered,
+        arrivals: tally.arrivals,
         abandoned: tally.abandoned,
         bins: &tally.bins,
         hello_retries: tally.hello_retries,
-        gave_up,
+        server_gone,
         client_cpu: client_cpu.as_ref(),
         server_cpu_lost,
         server_cpu_late: server.cpu.is_some() && server_cores.is_none(),
-        around: &around,
+        host: &host,
         seen: seen.as_ref(),
     }
     .judge();
     if let Some(at) = broken_off {
-        // nothing else can be said of it
+        // a stopped run has no other finding
         let after = at - schedule.start;
         let reasons = vec![Finding::BrokenOff { after }];
         judgement = Judgement { verdict: Verdict::Invalid, reasons, doubts: Vec::new() };
@@ -370,20 +392,19 @@ fn collect(
         series: tally.series.points(&schedule, broken_off),
         secure_times: tally.secure_times,
         plain_times: tally.plain_times,
-        kinds: tally.kinds,
+        by_resumption: tally.by_resumption,
         response: tally.response,
         plain: tally.plain,
-        offered: tally.offered,
+        arrivals: tally.arrivals,
         client_cpu,
         server_cores,
         seen: seen.and_then(Result::ok),
         abandoned: tally.abandoned,
-        around,
+        host,
     })
 }
 
-/// CPU seconds per second between the two readings; `None` if one is missing, or came so late that
-/// it is not of the sustained part.
+/// CPU seconds per second between the two readings; `None` if one is missing or too late.
 fn server_cores(schedule: &Schedule, readings: &[(Instant, io::Result<Duration>)]) -> Option<f64> {
     let [(from, Ok(before)), (to, Ok(after))] = readings else {
         return None;

@@ -1,4 +1,4 @@
-//! When the stages of a run begin and end.
+//! The stages of a run and their times.
 
 use core::fmt;
 use core::time::Duration;
@@ -9,15 +9,15 @@ use crate::plan::Plan;
 /// The stages of a run, as RFC 9411 §4.3.4 names them. Only [`Sustain`](Self::Sustain) counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
-    /// Threads, sockets and keys are prepared, and one transaction is tried alone.
+    /// Threads, sockets and keys are prepared, and one transaction is tried.
     Initialise,
     /// Connections start one by one.
     RampUp,
-    /// All connections are in flight; this is measured.
+    /// The measured part, with all connections in flight.
     Sustain,
-    /// None starts any more; those in flight end.
+    /// No more starts; connections in flight end.
     RampDown,
-    /// The referee's log is awaited and compared.
+    /// Waits for the referee's log and compares it.
     Collect,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Schedule {
     bins: usize,
 }
 
-/// Bins of a run, where that gives bins of 100 ms to 1 s.
+/// Number of bins, as far as bins of 100 ms to 1 s allow.
 const BINS: u64 = 20;
 
 impl Schedule {
@@ -56,12 +56,12 @@ impl Schedule {
             sustain_start,
             sustain_end: sustain_start + Duration::from_millis(plan.sustain_ms),
             bin: Duration::from_millis(bin_ms),
-            // what is left over at the end has no bin: a short bin would look like a slow one
+            // the remainder has no bin: a short bin would look slow
             bins: usize::try_from(plan.sustain_ms / bin_ms).unwrap_or(usize::MAX),
         }
     }
 
-    /// One transaction, alone, before the run.
+    /// The schedule of the first transaction, before the run.
     pub(crate) fn probe(plan: &Plan, start: Instant) -> Self {
         let end = start + 8 * plan.phase_max();
         Self { sustain_start: end, sustain_end: end, ..Self::new(plan, start) }
@@ -77,7 +77,7 @@ impl Schedule {
         }
     }
 
-    /// When connection `index` of `count` starts first.
+    /// The first start of connection `index` of `count`.
     pub(crate) fn first_start(&self, index: u32, count: u32) -> Instant {
         let ramp = (self.sustain_start - self.start) / 2;
         self.start + ramp * index / count.max(1)
@@ -91,7 +91,7 @@ impl Schedule {
         self.bin
     }
 
-    /// The bin of a moment within the sustained part.
+    /// The bin of a time in the sustained part.
     pub(crate) fn bin_of(&self, now: Instant) -> Option<usize> {
         let since = now.checked_duration_since(self.sustain_start)?;
         let bin = usize::try_from(since.as_nanos() / self.bin.as_nanos()).ok()?;
@@ -102,7 +102,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Protocol;
+    use crate::offer::Protocol;
 
     #[test]
     fn stages_follow_each_other_and_bins_cover_the_sustained_part() {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_up_of_nothing_is_allowed() {
+    fn a_run_may_have_no_warm_up() {
         let plan = Plan { warm_up_ms: 0, ..Plan::new(Protocol::Tls13) };
         let start = Instant::now();
         let schedule = Schedule::new(&plan, start);

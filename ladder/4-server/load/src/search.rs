@@ -1,9 +1,9 @@
-//! The highest rate that meets an objective, and the curve on the way there.
+//! Searches for the highest rate that meets an objective.
 
 use core::time::Duration;
 
 use crate::arrivals::{Arrivals, Think};
-use crate::bisection::{Bisection, Judged};
+use crate::bisection::{Bisection, StepResult};
 use crate::error::Error;
 use crate::finding::Finding;
 use crate::objective::Objective;
@@ -12,68 +12,68 @@ use crate::plan::Plan;
 use crate::run::{Server, run};
 use crate::verdict::Verdict;
 
-/// One rate that was tried.
+/// A rate of the search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// Arrivals per second of the plan.
     pub offered_per_s: f64,
-    /// Transactions per second, in the mean of the runs.
+    /// Transactions per second, mean of the runs.
     pub achieved_per_s: f64,
-    /// The median time from the intended start, the median of the runs; `None` where most clients
-    /// never got an answer.
+    /// The median time from the intended start, median of the runs; `None` if most arrivals
+    /// never got a response.
     pub p50_ns: Option<u64>,
     /// The objective's quantile of the same.
     pub quantile_ns: Option<u64>,
-    /// What was found.
-    pub judged: Judged,
-    /// Runs that it took.
+    /// The result.
+    pub result: StepResult,
+    /// Number of runs.
     pub runs: u32,
     /// CPU time over time of the busiest client thread, the highest of the runs.
     pub client_busy: f64,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What was asked.
+    /// The objective.
     pub objective: Objective,
-    /// All rates that were tried, the lowest first.
+    /// All rates, in increasing order.
     pub steps: Vec<Step>,
     /// The highest rate that met the objective; `None` if none did.
     pub met_per_s: Option<f64>,
-    /// The lowest rate above it that did not, or at which the client had no room left: the answer
-    /// lies between the two. `None` if none was found.
+    /// The lowest rate above it that missed, or at which the client reached its limit; the
+    /// limit of the server is between the two. `None` if there is none.
     pub above_per_s: Option<f64>,
     /// Whether the client, not the server, ended the search: the server may do better.
     pub client_is_limit: bool,
-    /// The server's rate in a closed loop of as many connections: what the search began with.
+    /// The server's rate in a closed loop with the same connections: the starting point.
     pub capacity_per_s: f64,
 }
 
-/// Client threads above this share of their core are no measure of a server.
+/// Above this share of a core the client counts as the limit.
 const CLIENT_BUSY_MAX: f64 = 0.8;
 
-/// Of a step's runs one side has to lead by this many.
+/// A step is decided when one result leads by this number of runs.
 const LEAD: u32 = 2;
 
-/// And it has to within this many runs: else the step is undecided.
+/// Maximum number of runs; then the step is undecided.
 const RUNS_MAX: u32 = 5;
 
-/// A step lasts at most so many times as long as the plan says, to see enough arrivals.
+/// A step lasts at most this many times the plan's duration, to have enough arrivals.
 const LONGER_MAX: u64 = 8;
 
-/// Finds the highest rate of the plan's arrivals, an open loop, at which the server meets the
-/// objective: times count from the intended start, and who was dropped or gave up met nothing.
+/// Finds the highest rate of an open loop at which the server meets the objective. Times count from
+/// the intended start; dropped and timed-out arrivals miss it.
 ///
-/// A closed loop comes first and says about where to look. Each rate is run for as long as the plan
-/// says, at least twice, and again while the runs contradict each other; the rates close in on the
-/// edge. The server's log, if there is a referee, is read in every run.
+/// A closed loop determines the starting point. Each rate is run for the plan's duration at least
+/// twice, and again while the runs contradict each other. The referee, if there is one, checks
+/// every run.
 ///
-/// `progress` is told how many rates have been tried.
+/// Calls `progress` with the number of rates tried.
 ///
 /// # Errors
 ///
-/// [`Error::Plan`] if the plan is no open loop that has a rate; otherwise as [`run`].
+/// [`Error::Plan`] unless the plan is an open loop with a rate; otherwise as [`run`].
 pub fn search(
     plan: &Plan,
     objective: Objective,
@@ -85,7 +85,7 @@ pub fn search(
         return Err(Error::Plan("a search needs an open loop: give it arrivals"));
     };
     if pattern.word() == "trace" {
-        return Err(Error::Plan("a search changes the rate, and a trace has its own"));
+        return Err(Error::Plan("a search changes the rate, and a trace has a fixed one"));
     }
     let closed = Plan { arrivals: Arrivals::Closed { think: Think::None }, ..plan.clone() };
     let capacity = run(&closed, server, stop, &mut |_, _| {})?;
@@ -100,7 +100,7 @@ pub fn search(
         let sustain_ms = step_ms(plan, objective, per_s);
         let plan = Plan { arrivals, sustain_ms, ..plan.clone() };
         let found = step(&plan, per_s, objective, |plan| run(plan, server, stop, &mut |_, _| {}))?;
-        bisection.tell(per_s, found.judged);
+        bisection.record(per_s, found.result);
         steps.push(found);
         progress(steps.len());
     }
@@ -109,7 +109,7 @@ pub fn search(
     Ok(Curve { objective, steps, met_per_s, above_per_s, client_is_limit, capacity_per_s })
 }
 
-/// Long enough for the objective's quantile, if the plan's time is not.
+/// The duration of a step: the plan's, or longer if the objective's quantile needs more arrivals.
 fn step_ms(plan: &Plan, objective: Objective, per_s: f64) -> u64 {
     let needed = Duration::try_from_secs_f64(objective.arrivals_min() / per_s);
     let needed =
@@ -117,7 +117,7 @@ fn step_ms(plan: &Plan, objective: Objective, per_s: f64) -> u64 {
     needed.clamp(plan.sustain_ms, plan.sustain_ms.saturating_mul(LONGER_MAX).min(Plan::MS_MAX))
 }
 
-/// Runs of one rate, until one side leads; each with arrivals of its own.
+/// Runs one rate until a result leads; each run has other arrivals.
 fn step(
     plan: &Plan,
     offered_per_s: f64,
@@ -127,7 +127,7 @@ fn step(
     let (mut met, mut missed) = (0, 0);
     let (mut rates, mut medians, mut quantiles) = (Vec::new(), Vec::new(), Vec::new());
     let mut client_busy: f64 = 0.0;
-    let judged = loop {
+    let result = loop {
         let runs = met + missed;
         let outcome = run(&Plan { seed: plan.seed.wrapping_add(u64::from(runs)), ..plan.clone() })?;
         rates.push(rate(&outcome));
@@ -145,10 +145,10 @@ fn step(
             false => missed += 1,
         }
         match () {
-            () if is_busy => break Judged::ClientLimited,
-            () if met >= missed + LEAD => break Judged::Met,
-            () if missed >= met + LEAD => break Judged::Missed,
-            () if met + missed >= RUNS_MAX => break Judged::Undecided,
+            () if is_busy => break StepResult::ClientLimited,
+            () if met >= missed + LEAD => break StepResult::Met,
+            () if missed >= met + LEAD => break StepResult::Missed,
+            () if met + missed >= RUNS_MAX => break StepResult::Undecided,
             () => {}
         }
     };
@@ -159,25 +159,25 @@ fn step(
         achieved_per_s,
         p50_ns: median(medians),
         quantile_ns: median(quantiles),
-        judged,
+        result,
         runs: met + missed,
         client_busy,
     })
 }
 
-/// Transactions per second, whatever the verdict: an overloaded server has a rate too.
+/// Transactions per second, also of an invalid run: an overloaded server has a rate too.
 fn rate(outcome: &Outcome) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
     let rate = outcome.sustain().transactions as f64 * 1000.0 / outcome.plan().sustain_ms as f64;
     rate
 }
 
-/// Whether too much was dropped or failed.
+/// Whether the run is invalid, because too many arrivals were dropped or failed.
 fn is_invalid(outcome: &Outcome) -> bool {
     outcome.verdict() == Verdict::Invalid
 }
 
-/// What is no matter of the rate, and makes a step worthless.
+/// A finding that does not depend on the rate and invalidates a step.
 fn beyond_use(outcome: &Outcome) -> Option<&Finding> {
     outcome.reasons().iter().find(|finding| {
         !matches!(
@@ -193,7 +193,7 @@ fn beyond_use(outcome: &Outcome) -> Option<&Finding> {
     })
 }
 
-/// The middle one, the lower of two; what has no end is longer than all.
+/// The lower median; `None` is infinite.
 fn median(mut values: Vec<Option<u64>>) -> Option<u64> {
     values.sort_unstable_by_key(|value| value.unwrap_or(u64::MAX));
     values.get((values.len().max(1) - 1) / 2).copied().flatten()

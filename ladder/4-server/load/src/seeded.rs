@@ -1,9 +1,9 @@
-//! Numbers that look random, and are the same again for the same seed.
+//! A seeded pseudorandom generator.
 
 /// `SplitMix64` (Steele, Lea, Flood: *Fast splittable pseudorandom number generators*, OOPSLA
 /// 2014).
 ///
-/// Written here because a plan's load must not change with the version of a crate.
+/// Implemented here because the load of a plan must not change with the version of a crate.
 #[derive(Clone, Debug)]
 pub(crate) struct Seeded(u64);
 
@@ -34,12 +34,12 @@ impl Seeded {
         usize::try_from(scaled >> 64).expect("less than the count")
     }
 
-    /// True with this probability; 0 is never, 1 is always.
+    /// True with this probability.
     pub(crate) fn chance(&mut self, share: f64) -> bool {
         self.unit() <= share
     }
 
-    /// Exponential.
+    /// Exponentially distributed, with this mean.
     pub(crate) fn exponential(&mut self, mean: f64) -> f64 {
         -mean * self.unit().ln()
     }
@@ -47,7 +47,7 @@ impl Seeded {
     /// Gamma with this mean; `shape` is above 0. By G. Marsaglia and W. W. Tsang, *A simple method
     /// for generating gamma variables*, ACM Trans. Math. Softw. 26 (2000).
     pub(crate) fn gamma(&mut self, mean: f64, shape: f64) -> f64 {
-        // below one it is the next shape's, by a power of a uniform number
+        // below one: the value of shape + 1 times a power of a uniform number
         let (least, factor) = match shape {
             shape if shape < 1.0 => (shape + 1.0, self.unit().powf(1.0 / shape)),
             shape => (shape, 1.0),
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_published_generator() {
+    fn values_equal_the_published_ones() {
         // the reference implementation's first values for the seed 1234567
         let mut random = Seeded(1_234_567);
         let first = [(); 3].map(|()| random.bits());
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_differ_and_chances_end_at_never_and_always() {
+    fn streams_differ_and_probabilities_hold() {
         let (mut a, mut b) = (Seeded::new(7, 0), Seeded::new(7, 1));
         assert_ne!(a.bits(), b.bits());
         assert!((0..1000).all(|_| !a.chance(0.0) && a.chance(1.0)));

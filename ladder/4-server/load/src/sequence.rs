@@ -1,42 +1,41 @@
-//! The times of an open loop: one sequence for all threads, of which each takes its part.
+//! The arrival times of an open loop: one sequence that all threads share.
 
 use core::time::Duration;
 
 use crate::arrivals::Pattern;
 use crate::seeded::Seeded;
 
-/// A client that comes.
+/// An arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
-    /// Since the run began.
+    /// Time since the begin of the run.
     pub(crate) at: Duration,
-    /// From 0, over all threads.
+    /// Number from 0, over all threads.
     pub(crate) number: u64,
-    /// Bytes of the body, if not those of the plan.
+    /// Bytes of the body, if different from the plan.
     pub(crate) bytes: Option<u64>,
-    /// Whether it resumes a session, if the trace says so of any.
+    /// Whether it resumes a session, if a trace has resumed sessions.
     pub(crate) reuse: Option<bool>,
 }
 
-/// All arrivals of a run, in order: a function of pattern and seed and of nothing else.
+/// All arrivals of a run, in order: a function of pattern and seed only.
 ///
-/// Every thread walks through the whole sequence and takes each arrival whose number is its own
-/// modulo the threads. So nothing is shared while it runs, the parts add up to the whole, and the
-/// load is the same with any number of threads. A step takes some tens of nanoseconds, and a few
-/// logarithms more where gaps are gamma-distributed.
+/// Every thread generates the whole sequence and takes each arrival whose number modulo the threads
+/// is its own. So threads share nothing, and the load is the same with any number of threads. A
+/// step takes some tens of nanoseconds, more with gamma-distributed gaps.
 #[derive(Clone, Debug)]
 pub(crate) struct Sequence {
     pattern: Pattern,
     random: Seeded,
     number: u64,
-    /// Of the last arrival, in seconds, or of the next one where gaps are gamma-distributed; of
-    /// bursts, without the pauses.
+    /// Time of the last arrival, in seconds; with gamma-distributed gaps of the next one; with
+    /// bursts without the pauses.
     at_s: f64,
-    /// Whether a trace says which sessions were resumed.
+    /// Whether a trace has resumed sessions.
     says_reuse: bool,
 }
 
-/// The stream of a plan's seed that gaps come from.
+/// Random stream of the gaps.
 const GAPS: u64 = 1;
 
 impl Sequence {
@@ -45,7 +44,7 @@ impl Sequence {
         let mut random = Seeded::new(seed, GAPS);
         let mut at_s = 0.0;
         if let Pattern::Gamma { per_s, dispersion } = &pattern {
-            // Crowds came before: what begins with an arrival would begin with a crowd.
+            // Starts in the past: a sequence that begins with an arrival would begin with a burst.
             at_s = -10.0 * dispersion / per_s;
             while at_s < 0.0 {
                 at_s += random.gamma(1.0 / per_s, 1.0 / dispersion);
@@ -55,13 +54,13 @@ impl Sequence {
     }
 
     /// The part of one thread.
-    pub(crate) fn part(self, thread: u32, threads: u32) -> Part {
+    pub(crate) fn part(self, thread: u32, threads: u32) -> ThreadArrivals {
         self.skip(thread as usize).step_by(threads as usize)
     }
 }
 
 /// The arrivals of one thread.
-pub(crate) type Part = core::iter::StepBy<core::iter::Skip<Sequence>>;
+pub(crate) type ThreadArrivals = core::iter::StepBy<core::iter::Skip<Sequence>>;
 
 impl Iterator for Sequence {
     type Item = Arrival;
@@ -87,7 +86,7 @@ impl Iterator for Sequence {
             }
             Pattern::Bursts { per_s, on_ms, off_ms } => {
                 let (on, off) = (f64::from(*on_ms) / 1e3, f64::from(*off_ms) / 1e3);
-                // at random in a time that stands still while none comes
+                // Poisson arrivals in a time without the pauses
                 self.at_s += self.random.exponential(on / (on + off) / per_s);
                 self.at_s + off * (self.at_s / on).floor()
             }
@@ -98,7 +97,7 @@ impl Iterator for Sequence {
                 return Some(Arrival { at, number, bytes: recorded.bytes, reuse });
             }
         };
-        let at = Duration::try_from_secs_f64(at_s).ok()?; // beyond any run
+        let at = Duration::try_from_secs_f64(at_s).ok()?; // after any run
         Some(Arrival { at, number, bytes: None, reuse: None })
     }
 }
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_is_the_same_load_and_another_is_another() {
+    fn the_seed_determines_the_arrivals() {
         for pattern in patterns() {
             let of = |seed| Sequence::new(pattern.clone(), seed).take(500).collect::<Vec<_>>();
             assert_eq!(of(7), of(7));
@@ -185,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn poissons_gaps_are_exponential_and_its_counts_are_as_wide_as_their_mean() {
+    fn poisson_gaps_are_exponential_and_counts_have_dispersion_one() {
         let poisson = Pattern::Poisson { per_s: PER_S };
         let gaps = gaps(&poisson, 1, 100_000);
         let (mean, variance) = moments(&gaps);
@@ -216,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn crowds_are_not_all_at_the_beginning() {
+    fn bursts_are_not_all_at_the_beginning() {
         let of_first_second = |seed| {
             let gamma = Pattern::Gamma { per_s: 100.0, dispersion: 16.0 };
             let come = |arrival: &Arrival| arrival.at < Duration::from_secs(1);
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn paretos_gaps_have_their_mean_and_their_tail() {
+    fn pareto_gaps_have_the_right_mean_and_tail() {
         let shape = 2.5;
         let gaps = gaps(&Pattern::Pareto { per_s: PER_S, shape }, 1, 200_000);
         let (mean, _) = moments(&gaps);

@@ -1,4 +1,4 @@
-//! A run second by second.
+//! Counts and times of a run by second.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use crate::latency::Latency;
 use crate::schedule::{Schedule, Stage};
 
-/// The most points of a series: longer runs have wider ones.
+/// Maximum number of points; longer runs have wider ones.
 const POINTS_MAX: u64 = 600;
 
 /// Counts and times by second, from the first connection to the end of the sustained part.
@@ -20,27 +20,27 @@ pub(crate) struct Series {
     seconds: Vec<Second>,
 }
 
-/// What happened in a second, by its own time.
+/// Counts and times of one second.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Second {
     pub(crate) attempts: u64,
     pub(crate) transactions: u64,
     pub(crate) failed: u64,
-    pub(crate) gave_up: u64,
+    pub(crate) timed_out: u64,
     pub(crate) dropped: u64,
-    /// Of transactions, with two digits: a tenth of the memory that three take. None until one
-    /// is complete; then it is made, once a second.
+    /// Times of transactions, with two digits: a tenth of the memory of three. `None` until the
+    /// first transaction of the second.
     times: Option<Histogram<u32>>,
 }
 
 /// A second of a run, or more where the run is longer than ten minutes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Since the first connection.
+    /// Begin, since the first connection.
     pub from: Duration,
-    /// How long; the last one may be shorter.
+    /// Length; the last one may be shorter.
     pub width: Duration,
-    /// Where it begins.
+    /// The stage at its begin.
     pub stage: Stage,
     /// Connections begun.
     pub attempts: u64,
@@ -48,8 +48,8 @@ pub struct Point {
     pub transactions: u64,
     /// Failures.
     pub failed: u64,
-    /// Connections that impatient clients closed.
-    pub gave_up: u64,
+    /// Connections that the client closed after its timeout.
+    pub timed_out: u64,
     /// Arrivals that never began.
     pub dropped: u64,
     /// The median time of the transactions completed in it, with two digits.
@@ -68,7 +68,7 @@ impl Series {
         Self { start, end, width, seconds }
     }
 
-    /// The second of a moment; none after the end.
+    /// The second of a time; `None` after the end.
     pub(crate) fn at(&mut self, now: Instant) -> Option<&mut Second> {
         if now >= self.end {
             return None;
@@ -82,7 +82,7 @@ impl Series {
             own.attempts += other.attempts;
             own.transactions += other.transactions;
             own.failed += other.failed;
-            own.gave_up += other.gave_up;
+            own.timed_out += other.timed_out;
             own.dropped += other.dropped;
             match (&mut own.times, &other.times) {
                 (Some(own), Some(other)) => {
@@ -94,7 +94,7 @@ impl Series {
         }
     }
 
-    /// All of it, or what came before a run was broken off.
+    /// All points, or those before a stopped run ended.
     pub(crate) fn points(&self, schedule: &Schedule, until: Option<Instant>) -> Vec<Point> {
         let end = until.unwrap_or(self.end).min(self.end);
         let point = |(number, second): (u32, &Second)| {
@@ -107,7 +107,7 @@ impl Series {
                 attempts: second.attempts,
                 transactions: second.transactions,
                 failed: second.failed,
-                gave_up: second.gave_up,
+                timed_out: second.timed_out,
                 dropped: second.dropped,
                 p50_ns: quantile(0.5),
                 p99_ns: quantile(0.99),
@@ -133,7 +133,8 @@ impl Second {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::plan::{Plan, Protocol};
+    use crate::offer::Protocol;
+    use crate::plan::Plan;
 
     fn schedule(warm_up_ms: u64, sustain_ms: u64) -> Schedule {
         let plan = Plan { warm_up_ms, sustain_ms, ..Plan::new(Protocol::Tls13) };
@@ -141,13 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn a_second_has_its_own_counts_and_times_and_threads_add_up() {
+    fn seconds_have_separate_counts_and_threads_add_up() {
         let schedule = schedule(1000, 1500);
         let mut series = Series::new(&schedule);
         let at = |ms| schedule.start + Duration::from_millis(ms);
         (1..=100).for_each(|ms| series.at(at(1200)).unwrap().complete(Duration::from_millis(ms)));
         series.at(at(2499)).unwrap().failed += 1;
-        assert!(series.at(at(2500)).is_none(), "what comes later is in no second");
+        assert!(series.at(at(2500)).is_none(), "later events are in no second");
         let mut sum = Series::new(&schedule);
         sum.add(&series);
         sum.add(&series);
@@ -159,11 +160,11 @@ mod tests {
         assert_eq!((points[0].p50_ns, points[0].stage), (None, Stage::RampUp));
         assert_eq!((points[2].width.as_millis(), points[2].stage), (500, Stage::Sustain));
         let begun = sum.points(&schedule, Some(at(1300)));
-        assert_eq!((begun.len(), begun[1].width.as_millis()), (2, 300), "broken off");
+        assert_eq!((begun.len(), begun[1].width.as_millis()), (2, 300), "stopped");
     }
 
     #[test]
-    fn a_day_has_no_more_points_than_ten_minutes() {
+    fn the_number_of_points_is_limited() {
         let series = Series::new(&schedule(0, Plan::MS_MAX));
         assert_eq!((series.seconds.len(), series.width.as_secs()), (600, 144));
     }

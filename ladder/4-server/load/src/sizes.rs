@@ -1,4 +1,4 @@
-//! Bodies of many sizes: which of them each request asks for.
+//! Bodies of several sizes.
 
 use core::fmt;
 
@@ -7,40 +7,39 @@ use tollgate_workload::Quantiles;
 
 use crate::seeded::Seeded;
 
-/// Sizes of bodies, each of which as many requests ask for as any other.
+/// Sizes of bodies, all requested equally often.
 ///
-/// Requests are numbered through a run, and of so many in a row as there are sizes each asks for
-/// another one, in an order that is drawn from the plan's seed. So it is the same load for every
-/// server and round, and a short run has the mean that was asked for.
+/// Requests are numbered through a run. As many consecutive requests as there are sizes have all
+/// sizes, in an order drawn from the plan's seed. So every server and round gets the same load, and
+/// a short run has the planned mean.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Sizes(Vec<u64>);
 
-/// What tells the seeds apart from which the orders are drawn.
+/// Distinguishes the seeds of the orders.
 const ORDERS: u64 = 4 << 32;
 
 impl Sizes {
-    /// The most sizes: a server has a file of each.
+    /// Maximum number of sizes: a server has a file for each.
     pub const COUNT_MAX: usize = 256;
-    /// The longest body, in bytes, as workloads have it.
+    /// Maximum length of a body, in bytes, as in workloads.
     pub const BYTES_MAX: u64 = 1 << 40;
-    /// How many stand for a distribution.
+    /// Number of sizes that represent a distribution.
     pub const GRID: u32 = 64;
 
-    /// Those that stand for a distribution: at the middle of each of [`GRID`](Self::GRID) equal
-    /// shares of it.
+    /// Sizes that represent a distribution: the middles of [`GRID`](Self::GRID) equal shares.
     #[must_use]
     pub fn of(distribution: &Quantiles) -> Self {
         Self(distribution.midpoints(Self::GRID))
     }
 
-    /// All of them, the smallest first if they are those of a distribution.
+    /// All sizes; those of a distribution in increasing order.
     #[must_use]
     pub fn all(&self) -> &[u64] {
         &self.0
     }
 
-    /// Their mean, in bytes.
+    /// The mean, in bytes.
     #[must_use]
     pub fn mean(&self) -> f64 {
         #[allow(clippy::cast_precision_loss, reason = "at most 2^48")]
@@ -48,7 +47,7 @@ impl Sizes {
         mean
     }
 
-    /// The smallest, the one that half of them do not exceed, and the largest.
+    /// The smallest, the lower median, and the largest.
     #[must_use]
     pub fn span(&self) -> [u64; 3] {
         let mut sorted = self.0.clone();
@@ -58,12 +57,12 @@ impl Sizes {
         [at(0), at(last / 2), at(last)]
     }
 
-    /// The size that a request asks for.
+    /// The size of a request.
     pub(crate) fn drawn(&self, seed: u64, request: u64) -> u64 {
         let count = self.0.len() as u64;
         let mut random = Seeded::new(seed ^ ORDERS, request / count);
         let mut order: [u8; Self::COUNT_MAX] = core::array::from_fn(|place| place.to_le_bytes()[0]);
-        // the shuffle of Fisher and Yates, as far as it is asked for
+        // Fisher-Yates shuffle, up to the place needed
         let place = usize::try_from(request % count).expect("a place in the list");
         for place in 0..=place {
             let left = self.0.len() - place;
@@ -72,7 +71,7 @@ impl Sizes {
         self.0[usize::from(order[place])]
     }
 
-    /// The rule of a plan that they break, if they do.
+    /// The violated rule of a plan, if any.
     pub(crate) fn broken_rule(&self) -> Option<&'static str> {
         let fits = |bytes: &u64| *bytes <= Self::BYTES_MAX;
         let ok = (1..=Self::COUNT_MAX).contains(&self.0.len()) && self.0.iter().all(fits);
@@ -97,14 +96,15 @@ impl fmt::Display for Sizes {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::plan::{Exchange, Plan, Protocol};
+    use crate::offer::Protocol;
+    use crate::plan::{Exchange, Plan};
 
     fn sizes(count: u64) -> Sizes {
         Sizes((100..100 + count).collect())
     }
 
     #[test]
-    fn of_as_many_requests_as_sizes_each_asks_for_another() {
+    fn consecutive_requests_have_all_sizes() {
         for count in [1, 2, 64, 256] {
             let sizes = sizes(count);
             let row = |seed: u64, row: u64| -> Vec<u64> {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_them_do_not_exceed_the_middle() {
+    fn the_span_has_the_lower_median() {
         assert_eq!((sizes(4).span(), sizes(5).span()), ([100, 101, 103], [100, 102, 104]));
         assert_eq!(
             Sizes(vec![9, 5, 7, 1]).to_string(),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn every_size_comes_at_every_place() {
+    fn every_size_occurs_at_every_place() {
         let sizes = sizes(64);
         let mut counts = vec![0_u64; 64];
         for row in 0..6400 {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_has_is_refused() {
+    fn invalid_sizes_are_refused() {
         let refused = |all: Vec<u64>| {
             let plan = Plan { exchange: Exchange::Sizes(Sizes(all)), ..Plan::new(Protocol::Tls13) };
             plan.check().unwrap_err().to_string()

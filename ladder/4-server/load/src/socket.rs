@@ -1,4 +1,4 @@
-//! Sockets: opened without waiting, from several addresses, closed as the plan says.
+//! Nonblocking sockets from several source addresses.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use core::time::Duration;
@@ -13,7 +13,7 @@ use crate::phase::Cause;
 use crate::plan::Plan;
 use crate::ports::Ports;
 
-/// Descriptors beside those of connections and threads, and those in use: room.
+/// Spare file descriptors.
 const DESCRIPTORS_BESIDE: u64 = 32;
 
 /// Opens connections to one server.
@@ -21,30 +21,30 @@ const DESCRIPTORS_BESIDE: u64 = 32;
 pub(crate) struct Opener {
     target: SocketAddr,
     domain: Domain,
-    /// Source addresses in turn: 127.0.0.2, .3, ...; none: the system chooses.
+    /// Number of source addresses, used in turn: 127.0.0.2, .3, ...; 0: the system chooses.
     sources: u8,
     next: u8,
 }
 
-/// Why a connection did not open.
+/// Why a socket was not opened.
 #[derive(Debug)]
 pub(crate) enum Unopened {
-    /// The server's doing: counted.
+    /// A failure of the server, to be counted.
     Counted(Cause),
-    /// Ours: the run ends.
+    /// A failure of this process; the run ends.
     Ours(Error),
 }
 
 impl Opener {
-    /// From `sources` addresses, at most 250, for a target in 127.0.0.0/8.
+    /// Connects from `sources` addresses, at most 250, to a target in 127.0.0.0/8.
     pub(crate) fn new(target: SocketAddr, sources: u8, thread: u32) -> Self {
-        // threads begin at different addresses, and do not meet at every start
+        // threads start with different addresses
         let next = thread.checked_rem(u32::from(sources)).unwrap_or(0);
         let next = u8::try_from(next).unwrap_or(0);
         Self { target, domain: Domain::for_address(target), sources, next }
     }
 
-    /// A new socket, on its way to the target.
+    /// Opens a socket and starts to connect it.
     pub(crate) fn open(&mut self) -> Result<TcpStream, Unopened> {
         let ours = |what| move |error| Unopened::Ours(Error::of_socket(what, error));
         let socket = Socket::new(self.domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))
@@ -61,7 +61,7 @@ impl Opener {
         Ok(TcpStream::from_std(socket.into()))
     }
 
-    /// Sends a socket, a new one or one that was [`reset`], on its way to the target.
+    /// Starts to connect a socket, new or after [`reset`].
     pub(crate) fn connect(&self, socket: SockRef<'_>) -> Result<(), Unopened> {
         let Err(error) = socket.connect(&self.target.into()) else { return Ok(()) };
         let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
@@ -80,28 +80,42 @@ fn in_progress(error: &io::Error) -> bool {
     error.kind() == ErrorKind::WouldBlock || errno == Some(rustix::io::Errno::INPROGRESS)
 }
 
-/// Ends the connection with the same reset that closing sends after [`reset_on_close`], and leaves
-/// the socket fit for another connection: on the wire nothing changes, and here one system call
-/// stands for five.
+/// Resets the connection, as closing does after [`reset_on_close`], but keeps the socket for
+/// another connection: the same packets with one system call instead of five.
 pub(crate) fn reset(stream: &TcpStream) -> io::Result<()> {
     Ok(rustix::net::connect_unspec(stream)?)
 }
 
-/// Makes closing the socket a reset. Not possible on a socket that is gone already: then nothing
-/// needs to be reset.
+/// Makes closing the socket a reset. Fails on a socket that has ended already, which needs no
+/// reset.
 pub(crate) fn reset_on_close(stream: &TcpStream) {
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }
 
-/// How many file descriptors this process may have, now.
+impl Error {
+    /// A socket error that is caused by this process, not by the server.
+    pub(crate) fn of_socket(what: &'static str, error: io::Error) -> Self {
+        match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+            Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
+                let allowed = descriptors_allowed();
+                Self::FileDescriptors { needed: allowed + 1, allowed }
+            }
+            Some(rustix::io::Errno::ADDRNOTAVAIL | rustix::io::Errno::ADDRINUSE) => {
+                Self::Ports(Ports::now())
+            }
+            _ => Self::Io { what, error },
+        }
+    }
+}
+
+/// The current limit of file descriptors.
 pub(crate) fn descriptors_allowed() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Makes sure that the plan's connections can be open, raising the soft limit where that is
-/// allowed.
+/// Reserves file descriptors for the plan's connections; raises the soft limit if allowed.
 pub(crate) fn reserve_descriptors(plan: &Plan) -> Result<(), Error> {
-    // a server in this process may hold many already
+    // a server in this process may use many already
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
     let own = u64::from(plan.connections) + u64::from(plan.threads); // a poll per thread
     let needed = own + open + DESCRIPTORS_BESIDE;
@@ -124,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_take_turns() {
+    fn source_addresses_are_used_in_turn() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut opener = Opener::new(listener.local_addr().unwrap(), 2, 1);
         let from = |opener: &mut Opener| {
@@ -137,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_that_was_reset_serves_again_and_the_server_sees_the_reset() {
+    fn a_reset_socket_can_be_reused_and_the_server_sees_the_reset() {
         use std::io::{Read as _, Write as _};
         use std::os::fd::AsRawFd as _;
 
@@ -161,8 +175,8 @@ mod tests {
     }
 
     #[test]
-    fn more_descriptors_than_the_system_gives_are_refused_in_one_line() {
-        let plan = Plan::new(crate::plan::Protocol::Tls13);
+    fn too_many_descriptors_are_refused_in_one_line() {
+        let plan = Plan::new(crate::offer::Protocol::Tls13);
         let many = Plan { connections: u32::MAX, ..plan.clone() };
         let error = reserve_descriptors(&many).unwrap_err();
         assert!(matches!(error, Error::FileDescriptors { .. }));
@@ -172,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_errors_of_this_process_are_told_from_those_of_the_server() {
+    fn errors_of_this_process_are_distinguished_from_the_servers() {
         let of = |errno: rustix::io::Errno| {
             Error::of_socket("open a socket", io::Error::from_raw_os_error(errno.raw_os_error()))
         };

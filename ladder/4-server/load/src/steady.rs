@@ -1,29 +1,28 @@
-//! Whether a rate stood still while it was measured.
+//! Steadiness of the rate during the measurement.
 
 /// The shape of a series of counts per bin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
-    /// How far a straight line through the counts rises from the first bin to the last, relative to
-    /// their mean.
+    /// Rise of the regression line from the first bin to the last, relative to the mean.
     pub trend: f64,
-    /// The standard error of the trend, wider where neighbouring bins resemble each other: what
-    /// else runs on the machine comes and goes in waves, and a wave is no trend.
+    /// Standard error of the trend, widened if neighbouring bins correlate: other load on the
+    /// machine comes in waves, and a wave is not a trend.
     pub trend_error: f64,
     /// Standard deviation over mean.
     pub spread: f64,
-    /// Whether some bin is empty though the mean is at least twelve: by chance alone, one run in
-    /// eight thousand has such a bin.
+    /// Whether a bin is empty although the mean is at least twelve; by chance one run in eight
+    /// thousand has such a bin.
     pub stalled: bool,
 }
 
-/// An empty bin is a stall where this many are expected.
+/// An empty bin is a stall if at least this many are expected.
 const STALL_MEAN: f64 = 12.0;
 
-/// Fewer bins have no shape.
+/// Minimum number of bins.
 const BINS_MIN: usize = 6;
 
 impl Steady {
-    /// Of counts in bins of equal width; `None` of too few, or of nothing but zeros.
+    /// For counts in bins of equal width; `None` if there are too few bins, or all are zero.
     pub(crate) fn of(bins: &[u64]) -> Option<Self> {
         if bins.len() < BINS_MIN {
             return None;
@@ -41,8 +40,8 @@ impl Steady {
         let sxx: f64 = xs().zip(&counts).map(|(x, _)| x * x).sum();
         let slope = xs().zip(&counts).map(|(x, y)| x * (y - mean)).sum::<f64>() / sxx;
         let square = |value: f64| value * value;
-        // a warm-up is a curve: what is left of a parabola is noise, and the bend is not. Its x is
-        // centred, so the parabola leaves the slope as it is
+        // A warm-up is a curve, so the residuals of a parabola are the noise. With centred
+        // x the parabola does not change the slope.
         let bends = || xs().map(|x| square(x) - sxx / n);
         let sbb: f64 = bends().zip(&counts).map(|(b, _)| b * b).sum();
         let bend = bends().zip(&counts).map(|(b, y)| b * (y - mean)).sum::<f64>() / sbb;
@@ -59,17 +58,16 @@ impl Steady {
         })
     }
 
-    /// Whether the trend is more than `limit` even at the near end of its interval: two standard
-    /// errors. Where the trend is too uncertain for that, [`spread`](Self::spread) is large.
+    /// Whether the trend exceeds `limit` by more than two standard errors. If the trend is too
+    /// uncertain for that, [`spread`](Self::spread) is large.
     pub(crate) fn drifts(&self, limit: f64) -> bool {
         self.trend.abs() - 2.0 * self.trend_error > limit
     }
 }
 
-/// By how much the standard error of a slope grows if the residuals follow each other with the
-/// correlation that they show (AR(1)): sqrt((1 + r) / (1 - r)). Less than nothing is not believed,
-/// so alternating bins do not make an estimate sharper; nor is more than 0.8, which few bins can
-/// show by chance.
+/// Factor of the standard error of a slope for autocorrelated residuals (AR(1)): sqrt((1 + r) / (1
+/// - r)). r is limited to 0 to 0.8: alternating bins do not sharpen an estimate, and few bins can
+/// show more by chance.
 fn inflation(rests: &[f64]) -> f64 {
     let all: f64 = rests.iter().map(|rest| rest * rest).sum();
     let next: f64 = rests.iter().zip(&rests[1..]).map(|(a, b)| a * b).sum();

@@ -1,11 +1,10 @@
-//! The sessions of one thread that can be resumed: lent to a connection, given back, in the same
-//! memory.
+//! Sessions of one thread that can be resumed; their memory is reused.
 
 use std::time::Instant;
 
 use tollgate_tls_client::SavedSession;
 
-/// A session, and when it was saved.
+/// A session, with the time when it was saved.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) session: SavedSession,
@@ -18,20 +17,20 @@ impl Stored {
         Self { session: SavedSession::default(), at: now }
     }
 
-    /// Whether the server has it still, by its own word.
+    /// Whether it is within its lifetime.
     fn is_fresh(&self, now: Instant) -> bool {
         let age = now.saturating_duration_since(self.at);
         self.session.lifetime().is_none_or(|lifetime| age < lifetime)
     }
 }
 
-/// The sessions of one thread. Who comes gets the latest; where there are too many the oldest go.
+/// The sessions of one thread. The latest is used first; a full store replaces the oldest.
 #[derive(Debug)]
 pub(crate) struct Store {
-    /// The first `count` are sessions, the rest is memory.
+    /// The first `count` are sessions; the rest is unused memory.
     stored: Vec<Stored>,
     count: usize,
-    /// Who goes next.
+    /// The next one to replace.
     turn: usize,
 }
 
@@ -41,7 +40,7 @@ impl Store {
         Self { stored: (0..capacity).map(|_| Stored::new(now)).collect(), count: 0, turn: 0 }
     }
 
-    /// Puts a session into `into`, if there is one that the server has still.
+    /// Moves a session that has not expired into `into`; whether there was one.
     pub(crate) fn lend(&mut self, into: &mut Stored, now: Instant) -> bool {
         while let Some(last) = self.count.checked_sub(1) {
             self.count = last;
@@ -53,7 +52,7 @@ impl Store {
         false
     }
 
-    /// Takes a session, and leaves memory for another.
+    /// Stores a session and leaves unused memory in `from`.
     pub(crate) fn give(&mut self, from: &mut Stored) {
         if self.count < self.stored.len() {
             core::mem::swap(from, &mut self.stored[self.count]);
@@ -72,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_latest_is_lent_and_what_is_too_much_replaces_another() {
+    fn the_latest_is_taken_and_a_full_store_replaces_the_oldest() {
         let mut store = Store::new(2);
         let start = Instant::now();
         let at = |s| start + Duration::from_secs(s);

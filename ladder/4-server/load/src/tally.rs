@@ -1,19 +1,18 @@
-//! What one thread counts and times.
+//! Counts and times of one thread.
 
 use core::time::Duration;
 use std::time::Instant;
 
+use crate::arrival_counts::ArrivalCounts;
 use crate::counts::Counts;
-use crate::kinds::Kinds;
 use crate::latency::Latency;
-use crate::live::StepTimes;
-use crate::manner::News;
-use crate::offered::Offered;
+use crate::live::{LiveCounts, StepTimes};
 use crate::phase::{Failure, Phase};
+use crate::request_spec::TransactionEvent;
 use crate::schedule::{Schedule, Stage};
 use crate::series::{Second, Series};
 use crate::task::Task;
-use crate::times::Times;
+use crate::times::{ByResumption, Times};
 
 /// The counts and times of one thread, or of several added up.
 #[derive(Clone, Debug)]
@@ -22,36 +21,35 @@ pub(crate) struct Tally {
     pub(crate) whole: Counts,
     /// In the sustained part.
     pub(crate) sustain: Counts,
-    /// The part of `whole` that was plain.
+    /// The plain part of `whole`.
     pub(crate) plain: Counts,
     /// Transactions by bin of the sustained part.
     pub(crate) bins: Vec<u64>,
     /// Times of the sustained part: secure transactions, and plain ones.
     pub(crate) secure_times: Times,
     pub(crate) plain_times: Times,
-    /// Full and resumed sessions apart, if some are to be resumed.
-    pub(crate) kinds: Option<Kinds>,
-    /// From the intended start to the last byte, of those whose start lies in the sustained part.
-    /// In a closed loop they start when they are intended to, and the last byte's time decides.
+    /// Full and resumed sessions apart, if the plan resumes sessions.
+    pub(crate) by_resumption: Option<ByResumption>,
+    /// From the intended start to the last byte, for starts in the sustained part. In a closed
+    /// loop from the connection, for last bytes in the sustained part.
     pub(crate) response: Latency,
-    /// Arrivals of an open loop whose time lies in the sustained part, and all.
-    pub(crate) offered: Offered,
-    pub(crate) offered_whole: Offered,
+    /// Arrivals of an open loop: in the sustained part, and all.
+    pub(crate) arrivals: ArrivalCounts,
+    pub(crate) arrivals_whole: ArrivalCounts,
     pub(crate) series: Series,
     /// Of the whole run, not of the sustained part alone.
     pub(crate) step_times: StepTimes<u64>,
-    /// Handshakes that took a second `ClientHello`, from the first connection to the last.
+    /// Handshakes with a second `ClientHello`, in the whole run.
     pub(crate) hello_retries: u64,
-    /// Connections that were dropped in flight when a run was broken off.
+    /// Connections in flight when the run was stopped.
     pub(crate) abandoned: u64,
     is_open: bool,
 }
 
-/// An arrival that begins later than this after its time is late: much more than a timer takes.
+/// An arrival that begins later than this after its time is late; far above the timer's resolution.
 const LATE: Duration = Duration::from_millis(1);
 
-/// An arrival that begins later than this after its time is not held up by a turn of the loop, nor
-/// by one of the system's.
+/// A delay above this is not caused by one turn of the event loop or of the scheduler.
 const BEHIND: Duration = Duration::from_millis(20);
 
 impl Tally {
@@ -63,10 +61,10 @@ impl Tally {
             bins: vec![0; schedule.bins()],
             secure_times: Times::new(),
             plain_times: Times::new(),
-            kinds: resumes.then(Kinds::new),
+            by_resumption: resumes.then(ByResumption::new),
             response: Latency::new(),
-            offered: Offered::default(),
-            offered_whole: Offered::default(),
+            arrivals: ArrivalCounts::default(),
+            arrivals_whole: ArrivalCounts::default(),
             series: Series::new(schedule),
             step_times: StepTimes::default(),
             hello_retries: 0,
@@ -75,8 +73,7 @@ impl Tally {
         }
     }
 
-    /// Counts what happened at `at`, by its own time: a turn of the loop may reach over the end of
-    /// a stage.
+    /// Counts an event by its own time: a turn of the loop may extend over the end of a stage.
     fn count(
         &mut self,
         (schedule, at): (&Schedule, Instant),
@@ -98,7 +95,7 @@ impl Tally {
         }
     }
 
-    /// A connection is begun.
+    /// Counts a connection that begins.
     pub(crate) fn attempt(&mut self, schedule: &Schedule, task: Task, at: Instant) {
         self.count((schedule, at), task.is_plain, |counts| {
             counts.attempts += 1;
@@ -107,7 +104,7 @@ impl Tally {
         self.second(at, |second| second.attempts += 1);
     }
 
-    /// A connection that is to resume a session offers one, or has none.
+    /// Counts a connection that should resume a session: it offers one, or there is none.
     pub(crate) fn offers(&mut self, schedule: &Schedule, task: Task, found: bool, at: Instant) {
         self.count((schedule, at), task.is_plain, |counts| {
             counts.resumptions.offered += u64::from(found);
@@ -115,26 +112,26 @@ impl Tally {
         });
     }
 
-    /// A client of an open loop begins, `queued` if it had to wait for a connection.
+    /// Counts an arrival that begins; `queued` if it waited for a connection.
     pub(crate) fn began(&mut self, schedule: &Schedule, task: Task, queued: bool, at: Instant) {
         let by = at.saturating_duration_since(task.intended);
-        self.offer(schedule, task.intended, |offered| {
-            offered.arrivals += 1;
-            offered.queued += u64::from(queued);
-            offered.late += u64::from(by > LATE && !queued);
+        self.count_arrival(schedule, task.intended, |counts| {
+            counts.arrivals += 1;
+            counts.queued += u64::from(queued);
+            counts.late += u64::from(by > LATE && !queued);
         });
         let [belongs, began] = [task.intended, at].map(|at| schedule.stage(at) == Stage::Sustain);
         if belongs != began && by > BEHIND {
-            self.offered.outside += 1;
-            self.offered.outside_queued += u64::from(queued);
+            self.arrivals.outside += 1;
+            self.arrivals.outside_queued += u64::from(queued);
         }
     }
 
-    /// A client of an open loop never began: its time has no end.
+    /// Counts an arrival that never began: its time is infinite.
     pub(crate) fn dropped(&mut self, schedule: &Schedule, intended: Instant) {
-        self.offer(schedule, intended, |offered| {
-            offered.arrivals += 1;
-            offered.dropped += 1;
+        self.count_arrival(schedule, intended, |counts| {
+            counts.arrivals += 1;
+            counts.dropped += 1;
         });
         if schedule.stage(intended) == Stage::Sustain {
             self.response.record_never();
@@ -142,10 +139,15 @@ impl Tally {
         self.second(intended, |second| second.dropped += 1);
     }
 
-    fn offer(&mut self, schedule: &Schedule, at: Instant, change: impl Fn(&mut Offered)) {
-        change(&mut self.offered_whole);
+    fn count_arrival(
+        &mut self,
+        schedule: &Schedule,
+        at: Instant,
+        change: impl Fn(&mut ArrivalCounts),
+    ) {
+        change(&mut self.arrivals_whole);
         if schedule.stage(at) == Stage::Sustain {
-            change(&mut self.offered);
+            change(&mut self.arrivals);
         }
     }
 
@@ -153,12 +155,18 @@ impl Tally {
         if is_plain { &mut self.plain_times } else { &mut self.secure_times }
     }
 
-    /// News of a transaction.
-    pub(crate) fn news(&mut self, schedule: &Schedule, task: Task, news: News, at: Instant) {
+    /// TransactionEvent of a transaction.
+    pub(crate) fn event(
+        &mut self,
+        schedule: &Schedule,
+        task: Task,
+        event: TransactionEvent,
+        at: Instant,
+    ) {
         let (when, is_plain) = ((schedule, at), task.is_plain);
-        match news {
-            News::Connected { connect } => self.step_times.connect.record(connect),
-            News::ClientDone { hello_retry, verified, refused, .. } => {
+        match event {
+            TransactionEvent::Connected { connect } => self.step_times.connect.record(connect),
+            TransactionEvent::ClientDone { hello_retry, verified, refused, .. } => {
                 self.count(when, is_plain, |counts| {
                     counts.client_done += 1;
                     counts.signatures_verified += u64::from(verified);
@@ -166,7 +174,7 @@ impl Tally {
                 });
                 self.hello_retries += u64::from(hello_retry);
             }
-            News::Confirmed { handshake, resumed, early_data, .. } => {
+            TransactionEvent::Confirmed { handshake, resumed, early_data, .. } => {
                 self.count(when, is_plain, |counts| {
                     counts.confirmed += 1;
                     counts.resumptions.accepted += u64::from(resumed);
@@ -174,18 +182,18 @@ impl Tally {
                 });
                 self.step_times.handshake.record(handshake);
             }
-            News::Response { bytes, .. } => self.count(when, is_plain, |counts| {
+            TransactionEvent::Response { bytes, .. } => self.count(when, is_plain, |counts| {
                 counts.responses += 1;
                 counts.response_bytes += bytes;
             }),
-            News::Complete { service, response, .. } => {
+            TransactionEvent::Complete { service, response, .. } => {
                 self.complete(schedule, task, (service, response), at);
             }
         }
         if schedule.stage(at) == Stage::Sustain {
-            self.times(is_plain).record(news);
-            if let Some(kinds) = self.kinds.as_mut().filter(|_| !is_plain) {
-                kinds.record(news);
+            self.times(is_plain).record(event);
+            if let Some(by_resumption) = self.by_resumption.as_mut().filter(|_| !is_plain) {
+                by_resumption.record(event);
             }
         }
     }
@@ -209,12 +217,12 @@ impl Tally {
         self.second(at, |second| second.complete(time));
     }
 
-    /// A connection has ended, well or not, and so many bytes of bodies had come.
+    /// Counts the end of a connection, successful or not, with the bytes of bodies received.
     pub(crate) fn ended(&mut self, schedule: &Schedule, task: Task, bytes: u64, at: Instant) {
         self.count((schedule, at), task.is_plain, |counts| counts.body_bytes += bytes);
     }
 
-    /// A connection has failed.
+    /// Counts a failure.
     pub(crate) fn failed(
         &mut self,
         schedule: &Schedule,
@@ -226,18 +234,32 @@ impl Tally {
         self.second(at, |second| second.failed += 1);
     }
 
-    /// An impatient client has closed its connection.
-    pub(crate) fn gave_up(&mut self, schedule: &Schedule, task: Task, phase: Phase, at: Instant) {
+    /// Counts a client timeout.
+    pub(crate) fn timed_out(&mut self, schedule: &Schedule, task: Task, phase: Phase, at: Instant) {
         self.count((schedule, at), task.is_plain, |counts| {
-            *counts.gave_up.entry(phase).or_default() += 1;
+            *counts.timed_out.entry(phase).or_default() += 1;
         });
-        self.second(at, |second| second.gave_up += 1);
+        self.second(at, |second| second.timed_out += 1);
     }
 
-    /// An impatient client of an open loop will not come again: its time has no end.
-    pub(crate) fn lost(&mut self, schedule: &Schedule, task: Task) {
+    /// Counts an arrival that timed out finally: its time is infinite.
+    pub(crate) fn never_completed(&mut self, schedule: &Schedule, task: Task) {
         if self.is_open && schedule.stage(task.intended) == Stage::Sustain {
             self.response.record_never();
+        }
+    }
+
+    /// The counts for live counters.
+    pub(crate) fn live_counts(&self) -> LiveCounts {
+        LiveCounts {
+            attempts: self.whole.attempts,
+            confirmed: self.whole.confirmed,
+            transactions: self.whole.transactions,
+            failed: self.whole.failed(),
+            timed_out: self.whole.timeouts(),
+            dropped: self.arrivals_whole.dropped,
+            body_bytes: self.whole.body_bytes,
+            times: self.step_times,
         }
     }
 
@@ -250,12 +272,12 @@ impl Tally {
         }
         self.secure_times.add(&other.secure_times);
         self.plain_times.add(&other.plain_times);
-        if let (Some(kinds), Some(more)) = (&mut self.kinds, &other.kinds) {
-            kinds.add(more);
+        if let (Some(by_resumption), Some(more)) = (&mut self.by_resumption, &other.by_resumption) {
+            by_resumption.add(more);
         }
         self.response.add(&other.response);
-        self.offered.add(other.offered);
-        self.offered_whole.add(other.offered_whole);
+        self.arrivals.add(other.arrivals);
+        self.arrivals_whole.add(other.arrivals_whole);
         self.series.add(&other.series);
         self.step_times.add(&other.step_times);
         self.hello_retries += other.hello_retries;
@@ -266,35 +288,35 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Plan, Protocol};
+    use crate::offer::Protocol;
+    use crate::plan::Plan;
 
     fn task(intended: Instant) -> Task {
         Task { intended, is_plain: false, resumes: false, number: 0, bytes: None, retries: 0 }
     }
 
     #[test]
-    fn news_count_by_their_own_time_whatever_turn_of_the_loop_they_came_in() {
+    fn events_count_by_their_own_time() {
         let plan = Plan::new(Protocol::Tls13);
         let schedule = Schedule::new(&plan, Instant::now());
         let ms = Duration::from_millis(1);
-        let news = News::Complete { service: ms, response: 2 * ms, resumed: true };
+        let event = TransactionEvent::Complete { service: ms, response: 2 * ms, resumed: true };
         let just = Duration::from_nanos(1);
         let of = |is_open| {
             let mut tally = Tally::new(&schedule, is_open, true);
             for at in [schedule.sustain_start, schedule.sustain_end] {
-                tally.news(&schedule, task(at - 2 * ms), news, at - just);
-                tally.news(&schedule, task(at - 2 * ms), news, at);
+                tally.event(&schedule, task(at - 2 * ms), event, at - just);
+                tally.event(&schedule, task(at - 2 * ms), event, at);
             }
             tally
         };
         let closed = of(false);
         assert_eq!((closed.whole.transactions, closed.sustain.transactions), (4, 2));
         assert_eq!(closed.secure_times.service.count(), 2);
-        let kinds = closed
-            .kinds
-            .as_ref()
-            .map(|kinds| (kinds.full.transactions, kinds.resumed.transactions));
-        assert_eq!(kinds, Some((0, 2)));
+        let by_resumption = closed.by_resumption.as_ref().map(|by_resumption| {
+            (by_resumption.full.transactions, by_resumption.resumed.transactions)
+        });
+        assert_eq!(by_resumption, Some((0, 2)));
         assert_eq!(closed.bins.iter().sum::<u64>(), 2);
         assert_eq!(closed.response.count(), 2);
         assert!(
@@ -318,9 +340,15 @@ mod tests {
         tally.began(&schedule, task(at), false, at + 5 * LATE);
         tally.dropped(&schedule, at);
         tally.dropped(&schedule, schedule.start);
-        let offered = Offered { arrivals: 4, late: 1, queued: 1, dropped: 1, ..Offered::default() };
-        assert_eq!(tally.offered, offered);
-        assert_eq!(tally.offered_whole, Offered { arrivals: 5, dropped: 2, ..offered });
+        let arrivals = ArrivalCounts {
+            arrivals: 4,
+            late: 1,
+            queued: 1,
+            dropped: 1,
+            ..ArrivalCounts::default()
+        };
+        assert_eq!(tally.arrivals, arrivals);
+        assert_eq!(tally.arrivals_whole, ArrivalCounts { arrivals: 5, dropped: 2, ..arrivals });
         assert_eq!((tally.response.count(), tally.response.above()), (1, 1));
     }
 }

@@ -1,4 +1,4 @@
-//! Where the load goes, and whether it may.
+//! The target of the load, with its consent.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -11,14 +11,14 @@ use crate::consent::consent;
 use crate::error::Error;
 use crate::plan::Plan;
 
-/// A server's address, checked: there is no other way to a target than past its consent.
+/// A server's address that may get load; constructing a target checks the consent.
 #[derive(Clone, Debug)]
 pub struct Target {
     address: SocketAddr,
     server_name: Option<String>,
-    /// What requests say in `Host`, if not the name or the address.
+    /// The value of `Host`, if it is not the name or the address.
     host: Option<String>,
-    /// What clients show, if it asks them for a certificate.
+    /// The client certificate.
     identity: Option<Arc<Identity>>,
     /// When the server's consent ends, if it needs one.
     until: Option<Timestamp>,
@@ -40,19 +40,19 @@ impl Target {
     /// # Ok::<(), core::net::AddrParseError>(())
     /// ```
     pub fn new(address: SocketAddr) -> Result<Self, Error> {
-        Self::admit(address, "", None, &|_| Err("it was not asked".to_owned()))
+        Self::admit(address, "", None, &|_| Err("it was not requested".to_owned()))
     }
 
-    /// The server that listens on `address`, wherever that is, and is asked for by the name `host`.
+    /// The server at `address` with the name `host`, on any network.
     ///
-    /// Outside of this machine and of private networks the user has to name that host
-    /// (`may_test`), and the server has to agree: `fetch` asks this very address for the text of
-    /// [`CONSENT_PATH`](crate::CONSENT_PATH), with the name `host`, and follows no redirection. It
-    /// is not called before.
+    /// Outside this machine and private networks the user must name the host (`may_test`), and the
+    /// server must consent: `fetch` requests [`CONSENT_PATH`](crate::CONSENT_PATH) from this
+    /// address with the name `host`, without following redirections. It is not called unless the
+    /// user has named the host.
     ///
     /// # Errors
     ///
-    /// [`Error::Consent`] says what is missing.
+    /// [`Error::Consent`] with the missing permission.
     pub fn admit(
         address: SocketAddr,
         host: &str,
@@ -65,25 +65,25 @@ impl Target {
         }
     }
 
-    /// The same server, asked for by a name (SNI and `Host`).
+    /// Sets the server name (SNI and `Host`).
     #[must_use]
     pub fn named(self, server_name: impl Into<String>) -> Self {
         Self { server_name: Some(server_name.into()), ..self }
     }
 
-    /// The same server, with another `Host` in requests: a name with its port.
+    /// Sets the value of `Host`.
     #[must_use]
     pub fn with_host(self, host: impl Into<String>) -> Self {
         Self { host: Some(host.into()), ..self }
     }
 
-    /// The same server, shown this certificate if it asks for one.
+    /// Sets the client certificate.
     #[must_use]
     pub fn with_identity(self, identity: Arc<Identity>) -> Self {
         Self { identity: Some(identity), ..self }
     }
 
-    /// What it is shown if it asks for a certificate.
+    /// The client certificate.
     #[must_use]
     pub const fn identity(&self) -> Option<&Arc<Identity>> {
         self.identity.as_ref()
@@ -95,32 +95,32 @@ impl Target {
         self.address
     }
 
-    /// The name that it is asked for.
+    /// The server name.
     #[must_use]
     pub fn server_name(&self) -> Option<&str> {
         self.server_name.as_deref()
     }
 
-    /// When its consent ends, if it needs one.
+    /// The end of its consent, if it needs one.
     #[must_use]
     pub fn consent_until(&self) -> Option<String> {
         self.until.map(|until| until.to_string())
     }
 
-    /// What requests say in `Host`.
+    /// The value of `Host`.
     #[must_use]
     pub fn host(&self) -> String {
         let name = self.host.as_ref().or(self.server_name.as_ref());
         name.map_or_else(|| self.address.to_string(), String::clone)
     }
 
-    /// Whether the server's consent lasts until a run of the plan that begins now is over.
+    /// Checks that the server's consent lasts for a run of the plan that begins now.
     ///
     /// # Errors
     ///
     /// [`Error::ConsentEnds`].
     pub fn lasts(&self, plan: &Plan) -> Result<(), Error> {
-        // before it one transaction alone, after it the end of those that had begun
+        // the first transaction alone, and the end of transactions in flight
         let around = plan.phase_ms_max.saturating_mul(2);
         let run = plan.warm_up_ms.saturating_add(plan.sustain_ms).saturating_add(around);
         let run = Duration::from_millis(run);
@@ -133,7 +133,7 @@ impl Target {
     }
 }
 
-/// Where the transactions of a run go, by their kind.
+/// The targets of a run, by kind of transaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Targets<'a> {
     pub(crate) secure: &'a Target,
@@ -144,7 +144,7 @@ pub(crate) struct Targets<'a> {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::plan::Protocol;
+    use crate::offer::Protocol;
 
     #[test]
     fn only_near_servers_are_targets_without_consent() {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_consent_that_ends_within_a_run_is_none_for_it() {
+    fn a_consent_must_last_for_the_run() {
         let plan = Plan::new(Protocol::Tls13);
         let near = Target::new("127.0.0.1:1".parse().unwrap()).unwrap();
         near.lasts(&plan).unwrap();
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_name_their_host() {
+    fn requests_have_the_host() {
         let target = Target::new("127.0.0.1:81".parse().unwrap()).unwrap();
         assert_eq!(target.host(), "127.0.0.1:81");
         let named = target.named("localhost");

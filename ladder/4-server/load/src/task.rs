@@ -1,26 +1,26 @@
-//! What a transaction is to do, and how far it is.
+//! The task of a transaction, and its progress.
 
 use std::time::Instant;
 
-/// What a transaction is to be.
+/// The task of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Task {
-    /// When it is to begin. In an open loop that may be a while before it does.
+    /// The intended start; in an open loop it may begin later.
     pub(crate) intended: Instant,
     /// Without TLS.
     pub(crate) is_plain: bool,
-    /// Whether it is to offer a session of before.
+    /// Whether to offer an earlier session.
     pub(crate) resumes: bool,
-    /// Its place among all of the run: those of a closed loop are dealt out to the threads in turn,
-    /// 64 at a time, as they are begun. A client that begins again keeps it.
+    /// Its number in the run; a retry keeps it. In a closed loop each thread takes 64
+    /// consecutive numbers in turn.
     pub(crate) number: u64,
-    /// Bytes of the body, if not those of the plan.
+    /// Bytes of the body, if different from the plan.
     pub(crate) bytes: Option<u64>,
-    /// How often its client began before, and lost patience.
+    /// Number of earlier attempts that timed out.
     pub(crate) retries: u32,
 }
 
-/// What has been reached, and told.
+/// Steps that a transaction has completed and reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) connected: bool,
@@ -29,10 +29,10 @@ pub(crate) struct Progress {
     pub(crate) complete: bool,
     /// The server has resumed the session that was offered.
     pub(crate) resumed: bool,
-    /// The first request is written, to go as early data if it fits, and not known to have been
-    /// taken.
+    /// The first request is written as early data if it fits, and the server has not accepted
+    /// it yet.
     pub(crate) composed: bool,
-    /// The server's `close_notify` came.
+    /// The server's `close_notify` was received.
     pub(crate) closed: bool,
 }
 

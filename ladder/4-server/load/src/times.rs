@@ -1,7 +1,9 @@
 //! Times of the steps of a transaction.
 
+use core::time::Duration;
+
 use crate::latency::Latency;
-use crate::manner::News;
+use crate::request_spec::TransactionEvent;
 
 /// Times of transactions of one kind, secure or plain, in the sustained part. All are differences
 /// of one monotonic clock.
@@ -23,21 +25,21 @@ impl Times {
         Self { connect, client_finished, confirm, handshake, first_byte, last_byte, service }
     }
 
-    pub(crate) fn record(&mut self, news: News) {
-        match news {
-            News::Connected { connect } => self.connect.record(connect),
-            News::ClientDone { client_finished, .. } => {
+    pub(crate) fn record(&mut self, event: TransactionEvent) {
+        match event {
+            TransactionEvent::Connected { connect } => self.connect.record(connect),
+            TransactionEvent::ClientDone { client_finished, .. } => {
                 self.client_finished.record(client_finished);
             }
-            News::Confirmed { handshake, confirm, .. } => {
+            TransactionEvent::Confirmed { handshake, confirm, .. } => {
                 self.handshake.record(handshake);
                 self.confirm.record(confirm);
             }
-            News::Response { first_byte, last_byte, .. } => {
+            TransactionEvent::Response { first_byte, last_byte, .. } => {
                 self.first_byte.record(first_byte);
                 self.last_byte.record(last_byte);
             }
-            News::Complete { service, .. } => self.service.record(service),
+            TransactionEvent::Complete { service, .. } => self.service.record(service),
         }
     }
 
@@ -72,8 +74,8 @@ impl Times {
     }
 
     /// The handshake: from the `ClientHello` until the server confirmed it. In a full handshake of
-    /// TLS 1.2 the server's Finished confirms it. In TLS 1.3, and in a resumed handshake of TLS 1.2,
-    /// the client's Finished is the last message; the first response byte confirms it, or the
+    /// TLS 1.2 the server's Finished confirms it. In TLS 1.3, and in a resumed handshake of TLS
+    /// 1.2, the client's Finished is the last message; the first response byte confirms it, or the
     /// server's `close_notify` in a plan without requests. Empty for plain transactions.
     #[must_use]
     pub const fn handshake(&self) -> &Latency {
@@ -110,5 +112,86 @@ impl Times {
             ("last byte", &self.last_byte),
             ("service", &self.service),
         ]
+    }
+}
+
+/// Full or resumed sessions of the sustained part.
+#[derive(Clone, Debug)]
+pub struct SessionTimes {
+    pub(crate) transactions: u64,
+    pub(crate) handshake: Latency,
+    pub(crate) service: Latency,
+}
+
+impl SessionTimes {
+    fn new() -> Self {
+        Self { transactions: 0, handshake: Latency::new(), service: Latency::new() }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.transactions += other.transactions;
+        self.handshake.add(&other.handshake);
+        self.service.add(&other.service);
+    }
+
+    /// Sessions completed.
+    #[must_use]
+    pub const fn transactions(&self) -> u64 {
+        self.transactions
+    }
+
+    /// Times from the `ClientHello` until the server confirmed the handshake
+    /// ([`Times::handshake`]).
+    #[must_use]
+    pub const fn handshake(&self) -> &Latency {
+        &self.handshake
+    }
+
+    /// Times from opening the socket to the last byte of the last response.
+    #[must_use]
+    pub const fn service(&self) -> &Latency {
+        &self.service
+    }
+}
+
+/// Full and resumed sessions apart, for a plan that resumes sessions.
+#[derive(Clone, Debug)]
+pub struct ByResumption {
+    /// Full handshakes: planned, or because the server refused or there was no session to offer.
+    pub full: SessionTimes,
+    /// Resumed.
+    pub resumed: SessionTimes,
+}
+
+impl ByResumption {
+    pub(crate) fn new() -> Self {
+        Self { full: SessionTimes::new(), resumed: SessionTimes::new() }
+    }
+
+    pub(crate) fn record(&mut self, event: TransactionEvent) {
+        match event {
+            TransactionEvent::Confirmed { handshake, resumed, .. } => {
+                self.of(resumed).handshake.record(handshake);
+            }
+            TransactionEvent::Complete { service, resumed, .. } => self.complete(service, resumed),
+            TransactionEvent::ClientDone { .. }
+            | TransactionEvent::Connected { .. }
+            | TransactionEvent::Response { .. } => {}
+        }
+    }
+
+    fn complete(&mut self, service: Duration, resumed: bool) {
+        let kind = self.of(resumed);
+        kind.transactions += 1;
+        kind.service.record(service);
+    }
+
+    const fn of(&mut self, resumed: bool) -> &mut SessionTimes {
+        if resumed { &mut self.resumed } else { &mut self.full }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.full.add(&other.full);
+        self.resumed.add(&other.resumed);
     }
 }

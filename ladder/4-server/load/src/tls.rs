@@ -1,20 +1,19 @@
-//! The client's settings for a plan.
+//! The TLS client's configuration for a plan.
 
 use core::num::NonZeroU32;
 
-use tollgate_tls_client as client;
 use tollgate_tls_client::{Config, Settings, VerifySignature};
 
 use crate::error::Error;
-use crate::plan::{Freshness, Plan, Verify};
+use crate::plan::{Plan, Verify};
 use crate::resumption::Mechanism;
 use crate::target::Target;
 
-/// One configuration per thread: whatever is reused is reused within a thread, and no two threads
-/// share a counter or a lock.
+/// The configuration of one thread. Secrets are reused only within a thread, and threads share no
+/// counter or lock.
 pub(crate) fn config(plan: &Plan, target: &Target) -> Result<Config, Error> {
     let offered = plan.offer.settings(plan.protocol);
-    let offered = offered.ok_or(Error::Plan("suite or group is no name that this client knows"))?;
+    let offered = offered.ok_or(Error::Plan("this client does not know the suite or group"))?;
     let verify_signature = match plan.verify {
         Verify::Always => VerifySignature::Always,
         Verify::Never => VerifySignature::Never,
@@ -24,23 +23,16 @@ pub(crate) fn config(plan: &Plan, target: &Target) -> Result<Config, Error> {
     };
     let by = plan.resume.map(|resume| resume.by);
     let settings = Settings {
-        // who resumes by session IDs asks for no tickets: a server that can would give them instead
+        // request no tickets for session IDs: the server would prefer tickets
         tickets: by != Some(Mechanism::SessionId),
         save_sessions: by.is_some(),
         psk_alone: by == Some(Mechanism::PskKe),
         server_name: target.server_name().map(str::to_owned),
         identity: target.identity().cloned(),
         verify_signature,
-        key_share: freshness(plan.key_share),
-        premaster: freshness(plan.premaster),
+        key_share: plan.key_share,
+        premaster: plan.premaster,
         ..offered
     };
     Config::new(settings).map_err(Error::Client)
-}
-
-const fn freshness(freshness: Freshness) -> client::Freshness {
-    match freshness {
-        Freshness::Fresh => client::Freshness::Fresh,
-        Freshness::Reuse => client::Freshness::Reuse,
-    }
 }

@@ -1,4 +1,4 @@
-//! Recorded arrivals, read from text.
+//! Traces of arrivals.
 
 use core::fmt;
 use core::str::FromStr;
@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// When clients came once: a line for each, with the time in seconds, then if known the bytes of
-/// the body, then `full` or `reuse` for the session.
+/// Recorded arrivals: one line for each, with the time in seconds, optionally the bytes of the
+/// body, and optionally `full` or `reuse` for the session.
 ///
-/// Times may be those of a clock or begin at nought; the first one is the run's beginning, and none
-/// is before the one above it. Empty lines and lines that begin with `#` are left out.
+/// Times may be absolute or relative; the first one is the begin of the run, and they must not
+/// decrease. Empty lines and lines that begin with `#` are ignored.
 ///
 /// ```
 /// use tollgate_load::Trace;
@@ -32,7 +32,7 @@ pub struct Trace(Arc<[Recorded]>);
 pub struct Recorded {
     /// Nanoseconds since the first line.
     pub at_ns: u64,
-    /// Bytes of the body; without them the plan's exchange stands.
+    /// Bytes of the body; `None`: those of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Whether the session was resumed.
@@ -40,20 +40,20 @@ pub struct Recorded {
     pub reuse: bool,
 }
 
-/// Which line of a trace is none, and why.
+/// An invalid line of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadTrace {
-    /// Counted from 1; 0 is the whole.
+    /// The line from 1; 0 for the whole trace.
     pub line: usize,
-    /// What is wrong, and what to do.
+    /// The problem, and what to do.
     pub why: &'static str,
 }
 
 impl Trace {
-    /// The most arrivals of a trace.
+    /// Maximum number of arrivals.
     pub const ARRIVALS_MAX: usize = 10_000_000;
 
-    /// The arrivals, in their order; at least one.
+    /// The arrivals, in order; at least one.
     #[must_use]
     pub fn arrivals(&self) -> &[Recorded] {
         &self.0
@@ -65,7 +65,7 @@ impl Trace {
         Duration::from_nanos(self.0.last().map_or(0, |last| last.at_ns))
     }
 
-    /// The share of its lines that say `reuse`; none if no line does.
+    /// The share of lines with `reuse`; `None` if there are none.
     #[must_use]
     pub fn reused_share(&self) -> Option<f64> {
         let reused = self.0.iter().filter(|arrival| arrival.reuse).count();
@@ -74,7 +74,7 @@ impl Trace {
         (reused > 0).then_some(share)
     }
 
-    /// Arrivals per second in the mean; of one arrival, one.
+    /// Mean arrivals per second; 1 for a single arrival.
     pub(crate) fn per_s(&self) -> f64 {
         let gaps = self.0.len() - 1;
         #[allow(clippy::cast_precision_loss, reason = "at most ten million")]
@@ -120,13 +120,13 @@ impl TryFrom<Vec<Recorded>> for Trace {
     fn try_from(arrivals: Vec<Recorded>) -> Result<Self, BadTrace> {
         let whole = |why| Err(BadTrace { line: 0, why });
         let Some(first) = arrivals.first() else {
-            return whole("no arrival is in it: give a line for each");
+            return whole("the trace is empty: give a line for each arrival");
         };
         if first.at_ns > 0 {
-            return whole("its times do not count from the first one: take that from each");
+            return whole("the first time is not 0: subtract it from all times");
         }
         if arrivals.len() > Self::ARRIVALS_MAX {
-            return whole("more than 10000000 arrivals are in it: cut it");
+            return whole("more than 10000000 arrivals: shorten the trace");
         }
         let back = arrivals.windows(2).position(|two| two[0].at_ns > two[1].at_ns);
         match back {

@@ -1,8 +1,7 @@
-//! One transaction: connect, shake hands unless it is plain, ask and read, as often as the plan
-//! says, close.
+//! One transaction: connect, handshake unless it is plain, requests and responses, close.
 
-mod asking;
-mod ending;
+mod completion;
+mod requests;
 
 use core::time::Duration;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -12,51 +11,51 @@ use std::time::Instant;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 use socket2::SockRef;
-use tollgate_tls_client::{Config, EarlyData, Error as TlsError, Event, Phase as TlsPhase};
+use tollgate_tls_client::{Config, EarlyData, Error as TlsError, Event, SessionPhase};
 
 use crate::channel::Channel;
 use crate::error::Error;
 use crate::http::Response;
-use crate::manner::{Manner, News, Step};
 use crate::phase::{Cause, Failure, Phase};
 use crate::plan::Close;
+use crate::request_spec::{RequestSpec, Step, TransactionEvent};
 use crate::socket::{Opener, Unopened, reset, reset_on_close};
 use crate::store::Stored;
 use crate::task::{Marks, Progress, Task};
 
-/// So often a connection reads in its turn, some 128 KiB in all: one whose server sends as fast as
-/// this client reads would hold up the others, their deadlines, and clients whose time has come.
+/// Maximum number of reads of a connection in one turn, some 128 KiB in all. More would delay the
+/// other connections, timeouts and arrivals.
 const READS_MAX: u32 = 8;
 
-/// A place for one transaction after another, in the same memory.
+/// A slot for one transaction after the other, which reuses its memory.
 pub(crate) struct Slot {
     channel: Channel,
     request: Vec<u8>,
     response: Response,
     stream: Option<TcpStream>,
-    /// A socket that was reset, and is watched still.
+    /// A socket to reuse after a reset, still registered.
     used: Option<TcpStream>,
     task: Task,
-    /// The session that is offered, or was last; and memory for those that come.
+    /// The session that is or was offered, and memory for new ones.
     lent: Stored,
     spare: Stored,
     progress: Progress,
     marks: Marks,
-    /// Requests that are to be sent yet.
+    /// Requests not sent yet.
     requests_left: u32,
-    /// Bytes of the bodies of responses that are complete.
+    /// Body bytes of complete responses.
     bytes_before: u64,
-    /// Whether it is to be driven without further notice.
+    /// Whether to drive it again without an event.
     pub(crate) is_unread: bool,
-    /// When the client's patience ends; none if it has no end, or with the last byte.
-    pub(crate) patient_until: Option<Instant>,
-    /// The phase that is under way, and since when.
+    /// When the client timeout ends; `None` without timeout, or after the last byte.
+    pub(crate) timeout_at: Option<Instant>,
+    /// The current phase, and its begin.
     phase: Phase,
     phase_since: Instant,
 }
 
 impl Slot {
-    /// For secure transactions, plain ones or both.
+    /// For secure transactions, plain ones, or both.
     pub(crate) fn new(
         config: &Arc<Config>,
         is_secure: bool,
@@ -84,7 +83,7 @@ impl Slot {
             requests_left: 0,
             bytes_before: 0,
             is_unread: false,
-            patient_until: None,
+            timeout_at: None,
             phase: Phase::Connect,
             phase_since: now,
         })
@@ -94,22 +93,22 @@ impl Slot {
         self.stream.is_some()
     }
 
-    /// What it does, or did last.
+    /// The current or last task.
     pub(crate) const fn task(&self) -> Task {
         self.task
     }
 
-    /// Bytes of bodies so far.
+    /// Body bytes so far.
     pub(crate) const fn body_bytes(&self) -> u64 {
         self.bytes_before + self.response.body_bytes()
     }
 
     /// Begins: opens the socket, and sends the `ClientHello` or the request if the connection
-    /// stands at once, as it does on loopback. Says whether it does.
+    /// is up at once, as on loopback; returns whether it is.
     pub(crate) fn start(
         &mut self,
         (task, offers): (Task, bool),
-        manner: &Manner,
+        spec: &RequestSpec,
         opener: &mut Opener,
         (registry, token): (&Registry, Token),
     ) -> Result<Result<bool, Failure>, Error> {
@@ -117,14 +116,14 @@ impl Slot {
         self.response.begin(0);
         self.progress = Progress::default();
         self.marks = Marks::new(Instant::now());
-        self.requests_left = manner.requests(&task);
+        self.requests_left = spec.requests(&task);
         self.bytes_before = 0;
         self.enter(Phase::Connect, self.marks.started);
         if task.is_plain {
             self.channel.begin_plain();
-            self.ask(manner).map_err(Error::Client)?;
+            self.ask(spec).map_err(Error::Client)?;
         } else {
-            self.begin_secure(manner, offers).map_err(Error::Client)?;
+            self.begin_secure(spec, offers).map_err(Error::Client)?;
         }
         let used = self.used.take();
         let watched = used.is_some();
@@ -165,29 +164,29 @@ impl Slot {
         self.marks.hello.saturating_duration_since(self.marks.started)
     }
 
-    /// Goes on after the system said that it can. On an error the socket is closed.
+    /// Continues after an event of the socket. Closes the socket on an error.
     pub(crate) fn drive(
         &mut self,
-        manner: &Manner,
+        spec: &RequestSpec,
         now: Instant,
         read_closed: bool,
-        tell: &mut impl FnMut(News, Instant),
+        on_event: &mut impl FnMut(TransactionEvent, Instant),
     ) -> Result<Step, Failure> {
         let Some(mut stream) = self.stream.take() else {
-            return Ok(Step::Going); // news of a socket that is closed already
+            return Ok(Step::Going); // an event of a closed socket
         };
-        let step = self.exchange(&mut stream, manner, (now, read_closed), tell);
+        let step = self.exchange(&mut stream, spec, (now, read_closed), on_event);
         match &step {
             Ok(Step::Going | Step::More) => self.stream = Some(stream),
-            Ok(Step::Closed) if manner.close == Close::RstAfterConfirm => {
-                if manner.reuse_sockets && reset(&stream).is_ok() {
+            Ok(Step::Closed) if spec.close == Close::RstAfterConfirm => {
+                if spec.reuse_sockets && reset(&stream).is_ok() {
                     self.used = Some(stream);
                 } else {
                     reset_on_close(&stream);
                 }
             }
             Ok(Step::Closed) => {}
-            // what the client has to say about it, if the socket takes it at once
+            // the client's alert, if the socket accepts it at once
             Err(_) => drop(write(&mut self.channel, &mut stream)),
         }
         let phase = self.current_phase();
@@ -200,15 +199,15 @@ impl Slot {
     fn exchange(
         &mut self,
         stream: &mut TcpStream,
-        manner: &Manner,
+        spec: &RequestSpec,
         (now, read_closed): (Instant, bool),
-        tell: &mut impl FnMut(News, Instant),
+        on_event: &mut impl FnMut(TransactionEvent, Instant),
     ) -> Result<Step, Failure> {
-        let mut unsent = self.flush(stream, now, tell);
+        let mut unsent = self.flush(stream, now, on_event);
         if !self.progress.connected {
             return unsent.map(|()| Step::Going);
         }
-        if self.is_over(manner) {
+        if self.is_over(spec) {
             return Ok(Step::Closed);
         }
         for _ in 0..READS_MAX {
@@ -217,7 +216,7 @@ impl Slot {
             let count = match stream.read(space) {
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                // a write that failed is told last: what the server said before may say why
+                // a failed write is reported last: the server's data may have the reason
                 Err(error) => {
                     unsent?;
                     if error.kind() == ErrorKind::WouldBlock {
@@ -228,23 +227,23 @@ impl Slot {
             };
             if count == 0 && !self.progress.complete {
                 unsent?;
-                return self.end_of_stream(manner, now, tell);
+                return self.end_of_stream(spec, now, on_event);
             }
             if count == 0 {
-                return Ok(Step::Closed); // whoever has the whole body needs no close_notify
+                return Ok(Step::Closed); // a complete body needs no close_notify
             }
             self.channel.filled(count).map_err(|error| self.tls_failure(error))?;
-            self.read_events(manner, tell)?;
-            if self.is_over(manner) {
+            self.read_events(spec, on_event)?;
+            if self.is_over(spec) {
                 return Ok(Step::Closed);
             }
             if unsent.is_ok() {
-                unsent = self.flush(stream, now, tell);
+                unsent = self.flush(stream, now, on_event);
             }
-            if self.is_over(manner) {
+            if self.is_over(spec) {
                 return Ok(Step::Closed);
             }
-            // a short read has emptied the socket, unless its end came without further notice
+            // a short read has emptied the socket, unless the stream has ended without an event
             if count < room && !read_closed && unsent.is_ok() {
                 return Ok(Step::Going);
             }
@@ -254,8 +253,8 @@ impl Slot {
 
     fn read_events(
         &mut self,
-        manner: &Manner,
-        tell: &mut impl FnMut(News, Instant),
+        spec: &RequestSpec,
+        on_event: &mut impl FnMut(TransactionEvent, Instant),
     ) -> Result<(), Failure> {
         loop {
             let mut response = Ok(());
@@ -275,26 +274,27 @@ impl Slot {
                 }
                 Err(error) => return Err(self.tls_failure(error)),
             };
-            let now = Instant::now(); // with the work that this event took
+            let now = Instant::now(); // includes the work of this event
             if established {
                 self.progress.client_done = true;
                 self.marks.client_done = now;
                 let client_finished = now.saturating_duration_since(self.marks.hello);
                 let facts = *self.channel.tls().facts();
                 self.progress.resumed = facts.resumed;
-                let done = News::ClientDone {
+                let done = TransactionEvent::ClientDone {
                     client_finished,
                     hello_retry: facts.hello_retry,
                     verified: facts.signature_verified,
                     resumed: facts.resumed,
                     refused: facts.offered.is_some() && !facts.resumed,
                 };
-                tell(done, now);
-                self.after_handshake(manner).map_err(|error| self.tls_failure(error))?;
+                on_event(done, now);
+                self.after_handshake(spec).map_err(|error| self.tls_failure(error))?;
             }
             let is_confirmed = self.channel.is_confirmed();
             #[cfg(test)]
-            let is_confirmed = is_confirmed || (manner.lies && self.progress.client_done);
+            let is_confirmed =
+                is_confirmed || (spec.counts_unconfirmed && self.progress.client_done);
             if !self.progress.confirmed && is_confirmed {
                 self.progress.confirmed = true;
                 if !self.task.is_plain {
@@ -302,11 +302,14 @@ impl Slot {
                     let confirm = now.saturating_duration_since(self.marks.client_done);
                     let resumed = self.progress.resumed;
                     let early_data = self.channel.tls().facts().early_data == EarlyData::Accepted;
-                    tell(News::Confirmed { handshake, confirm, resumed, early_data }, now);
+                    on_event(
+                        TransactionEvent::Confirmed { handshake, confirm, resumed, early_data },
+                        now,
+                    );
                 }
             }
             response.map_err(|cause| self.failure(cause))?;
-            self.look_for_end(manner, now, tell)?;
+            self.look_for_end(spec, now, on_event)?;
         }
     }
 
@@ -314,7 +317,7 @@ impl Slot {
         &mut self,
         stream: &mut TcpStream,
         now: Instant,
-        tell: &mut impl FnMut(News, Instant),
+        on_event: &mut impl FnMut(TransactionEvent, Instant),
     ) -> Result<(), Failure> {
         if self.channel.outgoing().is_empty() {
             return Ok(());
@@ -323,7 +326,7 @@ impl Slot {
             write(&mut self.channel, stream).map_err(|error| self.failure(Cause::of_io(&error)))?;
         if sent && !self.progress.connected {
             self.connected(now);
-            tell(News::Connected { connect: self.connect_time() }, now);
+            on_event(TransactionEvent::Connected { connect: self.connect_time() }, now);
         }
         Ok(())
     }
@@ -350,9 +353,9 @@ impl Slot {
             return Phase::Close;
         }
         match self.channel.phase() {
-            // one of the sides closed, and there is no whole transaction yet
-            TlsPhase::Close if self.progress.confirmed => Phase::Data,
-            TlsPhase::Close => Phase::Confirm,
+            // closed by a side before the transaction is complete
+            SessionPhase::Close if self.progress.confirmed => Phase::Data,
+            SessionPhase::Close => Phase::Confirm,
             phase => phase.into(),
         }
     }
@@ -372,7 +375,7 @@ impl Slot {
     }
 }
 
-/// Writes what waits; whether all of it went.
+/// Writes queued bytes; whether all of them were sent.
 fn write(channel: &mut Channel, stream: &mut TcpStream) -> io::Result<bool> {
     loop {
         let waiting = channel.outgoing();
@@ -381,7 +384,7 @@ fn write(channel: &mut Channel, stream: &mut TcpStream) -> io::Result<bool> {
         }
         match stream.write(waiting) {
             Ok(count) => channel.sent(count).map_err(io::Error::other)?,
-            // NotConnected: the answer to the SYN has not come yet
+            // NotConnected: the connection is not up yet
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected) =>
             {
@@ -401,15 +404,16 @@ mod tests {
     use mio::Poll;
 
     use super::*;
-    use crate::plan::{Exchange, Plan, Protocol};
+    use crate::offer::Protocol;
+    use crate::plan::{Exchange, Plan};
     use crate::target::Target;
     use crate::tls;
 
-    /// A plain slot in the midst of a task of the plan, what drives it, and the server's end.
-    fn begun(plan: &Plan) -> (Slot, Manner, Poll, TcpListener) {
+    /// A plain slot that has begun a task of the plan, with its poll and the listener.
+    fn begun(plan: &Plan) -> (Slot, RequestSpec, Poll, TcpListener) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let target = Target::new(listener.local_addr().unwrap()).unwrap();
-        let manner = Manner::new(plan, &target);
+        let spec = RequestSpec::new(plan, &target);
         let config = Arc::new(tls::config(plan, &target).unwrap());
         let mut slot = Slot::new(&config, false, true).unwrap();
         let poll = Poll::new().unwrap();
@@ -422,9 +426,9 @@ mod tests {
             retries: 0,
         };
         let mut opener = Opener::new(target.address(), 0, 0);
-        let begun = slot.start((task, false), &manner, &mut opener, (poll.registry(), Token(0)));
-        assert_eq!(begun.unwrap(), Ok(true), "on loopback it stands at once");
-        (slot, manner, poll, listener)
+        let begun = slot.start((task, false), &spec, &mut opener, (poll.registry(), Token(0)));
+        assert_eq!(begun.unwrap(), Ok(true), "on loopback it is up at once");
+        (slot, spec, poll, listener)
     }
 
     fn plan(bytes: usize) -> Plan {
@@ -432,7 +436,7 @@ mod tests {
         Plan { exchange, plain_share: 1.0, ..Plan::new(Protocol::Tls13) }
     }
 
-    /// Waits until so many bytes are there to be read.
+    /// Waits until this number of bytes can be read.
     fn arrived(slot: &Slot, bytes: usize) {
         let mut seen = vec![0; bytes];
         while !slot.stream.as_ref().unwrap().peek(&mut seen).is_ok_and(|count| count == bytes) {
@@ -441,26 +445,26 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_closes_before_the_last_request_is_named() {
+    fn an_early_close_of_the_server_is_reported() {
         let plan = Plan { requests_per_connection: 3.0, ..plan(3) };
-        let (mut slot, manner, _poll, listener) = begun(&plan);
+        let (mut slot, spec, _poll, listener) = begun(&plan);
         let (mut server, _) = listener.accept().unwrap();
         let answer = b"HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 3\r\n\r\nabc";
         server.write_all(answer).unwrap();
         arrived(&slot, answer.len());
         let mut responses = 0;
-        let end = slot.drive(&manner, Instant::now(), false, &mut |news, _| {
-            responses += u32::from(matches!(news, News::Response { .. }));
+        let end = slot.drive(&spec, Instant::now(), false, &mut |event, _| {
+            responses += u32::from(matches!(event, TransactionEvent::Response { .. }));
         });
         let why = end.unwrap_err();
-        assert!(why.to_string().contains("ask for fewer"), "{why}");
+        assert!(why.to_string().contains("send fewer"), "{why}");
         assert_eq!(responses, 1, "the server's log has it too");
     }
 
     #[test]
-    fn a_long_body_is_read_in_turns() {
+    fn long_bodies_are_read_in_several_turns() {
         const BYTES: usize = 180 * 1024;
-        let (mut slot, manner, _poll, listener) = begun(&plan(BYTES));
+        let (mut slot, spec, _poll, listener) = begun(&plan(BYTES));
         let stream = slot.stream.as_ref().unwrap();
         SockRef::from(stream).set_recv_buffer_size(1 << 20).unwrap();
 
@@ -468,11 +472,11 @@ mod tests {
         write!(server, "HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\n\r\n").unwrap();
         server.write_all(&[0; BYTES]).unwrap();
         arrived(&slot, BYTES);
-        let turn = slot.drive(&manner, Instant::now(), false, &mut |_, _| {});
+        let turn = slot.drive(&spec, Instant::now(), false, &mut |_, _| {});
         assert_eq!(turn, Ok(Step::More));
         let read = slot.body_bytes();
         assert!(read > 0 && read <= u64::from(READS_MAX) * 16 * 1024, "{read}");
-        assert_eq!(slot.drive(&manner, Instant::now(), true, &mut |_, _| {}), Ok(Step::Closed));
+        assert_eq!(slot.drive(&spec, Instant::now(), true, &mut |_, _| {}), Ok(Step::Closed));
         assert_eq!(slot.body_bytes(), BYTES as u64);
     }
 }

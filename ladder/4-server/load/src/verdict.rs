@@ -1,31 +1,31 @@
-//! Whether a run may be believed, and why not.
+//! Judges a run.
 
 use core::fmt;
 
+use crate::arrival_counts::ArrivalCounts;
 use crate::arrivals::{Arrivals, Pattern};
 use crate::counts::{Counts, share};
+use crate::cpu::ClientCpu;
 use crate::finding::Finding;
-use crate::offered::Offered;
-use crate::outcome::ClientCpu;
+use crate::host_conditions::HostConditions;
 use crate::phase::{Cause, Failure};
 use crate::plan::Plan;
 use crate::referee::Seen;
 use crate::steady::Steady;
-use crate::surroundings::Surroundings;
 
-/// What a run is worth.
+/// The verdict on a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// The server's log agrees, and nothing speaks against it.
+    /// The server's log agrees, and there is no other objection.
     Valid,
-    /// Nothing speaks against it, and nobody but the client has counted.
+    /// There is no objection, but no referee either.
     Unconfirmed,
-    /// Something speaks against it: there is no rate.
+    /// There is an objection: the run has no figures.
     Invalid,
 }
 
 impl Verdict {
-    /// One word.
+    /// The verdict in one word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What is known of a run when it is judged.
+/// The data for judging a run.
 pub(crate) struct Evidence<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) whole: &'a Counts,
@@ -53,18 +53,18 @@ pub(crate) struct Evidence<'a> {
     /// The plain part of the whole.
     pub(crate) plain: &'a Counts,
     /// Arrivals of the sustained part, of an open loop.
-    pub(crate) offered: Offered,
-    /// Connections that were dropped in flight.
+    pub(crate) arrivals: ArrivalCounts,
+    /// Connections in flight when the run was stopped.
     pub(crate) abandoned: u64,
     pub(crate) bins: &'a [u64],
     pub(crate) hello_retries: u64,
-    pub(crate) gave_up: Option<Failure>,
+    pub(crate) server_gone: Option<Failure>,
     pub(crate) client_cpu: Option<&'a ClientCpu>,
     pub(crate) server_cpu_lost: Option<String>,
-    /// There is no figure of the server's CPU time, though it could be read.
+    /// The server's CPU time was read too late for a figure.
     pub(crate) server_cpu_late: bool,
-    /// What happened around the run.
-    pub(crate) around: &'a Surroundings,
+    /// Conditions of the host.
+    pub(crate) host: &'a HostConditions,
     /// `None` without referee.
     pub(crate) seen: Option<&'a Result<Seen, String>>,
 }
@@ -81,14 +81,16 @@ impl Evidence<'_> {
         let mut reasons = Vec::new();
         let mut doubts = Vec::new();
         self.judge_counts(&mut reasons, &mut doubts);
-        self.offered.judge(self.plan, &mut reasons, &mut doubts);
-        reasons.extend(self.plan.resume.and_then(|resume| resume.miss(self.plan, self.sustain)));
+        self.arrivals.judge(self.plan, &mut reasons, &mut doubts);
+        reasons.extend(
+            self.plan.resume.and_then(|resume| resume.miss(&self.plan.arrivals, self.sustain)),
+        );
         self.judge_referee(&mut reasons);
         self.judge_shape(&mut reasons, &mut doubts);
         self.judge_client(&mut reasons, &mut doubts);
-        self.around.judge(self.whole.attempts, &self.plan.limits, &mut reasons, &mut doubts);
-        doubts.extend(self.around.ports.forecast(self.plan));
-        doubts.extend(self.around.ports.scarce(self.plan));
+        self.host.judge(self.whole.attempts, &self.plan.limits, &mut reasons, &mut doubts);
+        doubts.extend(self.host.ports.forecast(self.plan));
+        doubts.extend(self.host.ports.scarce(self.plan));
         let verdict = match (reasons.is_empty(), self.seen) {
             (false, _) => Verdict::Invalid,
             (true, None) => Verdict::Unconfirmed,
@@ -99,14 +101,14 @@ impl Evidence<'_> {
 
     fn judge_counts(&self, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
         let whole = self.whole;
-        if let Some(failure) = &self.gave_up {
+        if let Some(failure) = &self.server_gone {
             let (failure, transactions) = (failure.clone(), whole.transactions);
             reasons.push(Finding::ServerGone { failure, transactions });
         }
         let refused = whole.failures.iter().filter(|(failure, _)| failure.cause == Cause::Refused);
         let refused: u64 = refused.map(|(_, count)| count).sum();
-        if refused > 0 && self.gave_up.is_none() {
-            // within the error budget or not: the server that answered first was gone for a while
+        if refused > 0 && self.server_gone.is_none() {
+            // regardless of the error budget: the server was away for a while
             reasons.push(Finding::ServerAway { refused });
         }
         reasons.extend(self.server_cpu_lost.clone().map(Finding::ServerCpuLost));
@@ -141,8 +143,8 @@ impl Evidence<'_> {
             Some(Err(why)) => return reasons.push(Finding::RefereeLost(why.clone())),
             Some(Ok(seen)) => seen,
         };
-        // whom the client left early, the server may have served all the same
-        let (left, left_plain) = (self.whole.given_up(), self.plain.given_up());
+        // the server may have served connections that timed out in the client
+        let (left, left_plain) = (self.whole.timeouts(), self.plain.timeouts());
         let is_off = |server: u64, client: u64, more: u64| {
             server < client || server > client.saturating_add(more)
         };
@@ -169,7 +171,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// Whether the rate is the server's, or as even as the plan's: others are uneven on purpose.
+    /// Whether the rate should be steady: in a closed loop, or with constant arrivals.
     const fn has_shape(&self) -> bool {
         match &self.plan.arrivals {
             Arrivals::Closed { .. } => true,
@@ -178,7 +180,7 @@ impl Evidence<'_> {
     }
 
     fn judge_shape(&self, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
-        if self.gave_up.is_some() || !self.has_shape() {
+        if self.server_gone.is_some() || !self.has_shape() {
             return;
         }
         let Some(steady) = Steady::of(self.bins) else {
@@ -222,21 +224,21 @@ impl Evidence<'_> {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use crate::offer::Protocol;
     use crate::phase::Phase;
-    use crate::plan::Protocol;
 
-    /// A run of 1000 transactions, nothing wrong.
+    /// A good run of 1000 transactions.
     struct Case {
         plan: Plan,
         counts: Counts,
-        offered: Offered,
+        arrivals: ArrivalCounts,
         bins: Vec<u64>,
         cpu: ClientCpu,
         seen: Option<Result<Seen, String>>,
         hello_retries: u64,
         server_cpu_lost: Option<String>,
         server_cpu_late: bool,
-        around: Surroundings,
+        host: HostConditions,
     }
 
     fn good() -> Case {
@@ -253,14 +255,14 @@ mod tests {
         Case {
             plan: Plan::new(Protocol::Tls13),
             counts,
-            offered: Offered::default(),
+            arrivals: ArrivalCounts::default(),
             bins: vec![50; 20],
             cpu: ClientCpu { cores: 0.5, busiest_share: 0.5, longest_wait_share: Some(0.0) },
             seen: Some(Ok(seen)),
             hello_retries: 0,
             server_cpu_lost: None,
             server_cpu_late: false,
-            around: Surroundings::default(),
+            host: HostConditions::default(),
         }
     }
 
@@ -272,15 +274,15 @@ mod tests {
             whole: &case.counts,
             sustain: &case.counts,
             plain: &Counts::default(),
-            offered: case.offered,
+            arrivals: case.arrivals,
             abandoned: 0,
             bins: &case.bins,
             hello_retries: case.hello_retries,
-            gave_up: None,
+            server_gone: None,
             client_cpu: Some(&case.cpu),
             server_cpu_lost: case.server_cpu_lost,
             server_cpu_late: case.server_cpu_late,
-            around: &case.around,
+            host: &case.host,
             seen: case.seen.as_ref(),
         }
         .judge()
@@ -301,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_against_which_nothing_speaks_is_as_good_as_its_referee() {
+    fn a_good_run_is_valid_with_a_referee() {
         let judgement = judged(|_| {});
         assert_eq!(judgement.verdict, Verdict::Valid);
         assert_eq!((judgement.reasons, judgement.doubts), (vec![], vec![]));
@@ -309,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thing_that_speaks_against_a_run_is_told() {
+    fn each_reason_makes_a_run_invalid() {
         let text = invalid(|case| case.cpu.busiest_share = 0.97);
         assert!(text.contains("97 % of a core"), "{text}");
         let text = invalid(|case| case.bins = (0..20).map(|i| 40 + i).collect());
@@ -326,13 +328,14 @@ mod tests {
             case.seen = Some(Ok(seen));
         });
         assert!(text.contains("14336000 bytes") && text.contains("14336001"), "{text}");
-        assert!(invalid(|case| case.around.clock_drift = 0.5).contains("clocks disagree"));
+        assert!(invalid(|case| case.host.clock_drift = 0.5).contains("clocks disagree"));
         let text = invalid(|case| case.counts.responses = 0);
-        assert!(text.contains("counted 0 whole responses"), "no request belongs there: {text}");
+        assert!(text.contains("counted 0 complete responses"), "{text}");
         let text = invalid(|case| case.counts.attempts += 1);
         assert!(text.contains("1001") && text.contains("1000"), "{text}");
         let text = invalid(|case| {
-            case.offered = Offered { arrivals: 1000, dropped: 2, ..Offered::default() };
+            case.arrivals =
+                ArrivalCounts { arrivals: 1000, dropped: 2, ..ArrivalCounts::default() };
         });
         assert!(text.contains("2 of 1000"), "{text}");
         let text = invalid(|case| {
@@ -341,7 +344,7 @@ mod tests {
             let failure = Failure { phase: Phase::Connect, cause: Cause::Refused };
             case.counts.failures.insert(failure, 2);
         });
-        assert!(text.contains("nothing listened 2 times"), "{text}");
+        assert!(text.contains("2 connections were refused"), "{text}");
         let fail = |case: &mut Case| {
             case.counts.attempts = 1002;
             let failure = Failure { phase: Phase::Hello, cause: Cause::Alert(80) };
@@ -352,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn doubts_are_told_and_leave_the_verdict() {
+    fn doubts_do_not_change_the_verdict() {
         assert!(doubtful(|case| case.cpu.busiest_share = 0.85).contains("85 % of a core"));
         let text = doubtful(|case| case.cpu.longest_wait_share = Some(0.3));
         assert!(text.contains("waited for a core 30 %"), "{text}");
@@ -363,13 +366,13 @@ mod tests {
         assert!(doubtful(|case| case.bins = vec![500; 2]).contains("too short to tell"));
         assert!(doubtful(|case| case.server_cpu_late = true).contains("no figure"));
         let text = doubtful(|case| {
-            case.around.ports = crate::Ports { range: Some(100), waiting: Some(99) };
+            case.host.ports = crate::Ports { range: Some(100), waiting: Some(99) };
         });
         assert!(text.contains("99 of 100 ports"), "{text}");
-        assert!(doubtful(|case| case.around.clock_drift = 0.005).contains("clocks disagree"));
+        assert!(doubtful(|case| case.host.clock_drift = 0.005).contains("clocks disagree"));
         assert!(doubtful(|case| case.hello_retries = 3).contains("3 times"));
         let text = doubtful(|case| {
-            case.offered = Offered { arrivals: 1000, late: 11, ..Offered::default() };
+            case.arrivals = ArrivalCounts { arrivals: 1000, late: 11, ..ArrivalCounts::default() };
         });
         assert!(text.contains("11 of 1000"), "{text}");
         assert!(doubtful(|case| case.counts.client_done = 1001).contains("1001 handshakes"));

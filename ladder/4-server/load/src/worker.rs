@@ -1,8 +1,8 @@
-//! One thread: its connections, and the loop that drives them. It shares nothing but a flag.
+//! The event loop of one thread with its connections. Threads share only the stop flag.
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
-mod at_work;
+mod running_tests;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -14,14 +14,15 @@ use std::time::Instant;
 use mio::{Events, Poll, Token};
 
 use crate::alarm::Alarm;
-use crate::clients::{Clients, Next};
-use crate::closed::Due;
+use crate::closed_loop::Due;
+use crate::cpu::{Usage, UsageReading};
 use crate::error::Error;
-use crate::live::{Live, Teller};
-use crate::manner::{Manner, News, Step};
-use crate::patience::Patience;
+use crate::generator::{Generator, Next, Part};
+use crate::live::{Live, LivePublisher};
 use crate::phase::Failure;
+use crate::plan::ClientTimeout;
 use crate::plan::Plan;
+use crate::request_spec::{RequestSpec, Step, TransactionEvent};
 use crate::schedule::{Schedule, Stage};
 use crate::socket::Opener;
 use crate::store::Store;
@@ -30,69 +31,59 @@ use crate::target::Targets;
 use crate::task::Task;
 use crate::tls;
 use crate::transaction::Slot;
-use crate::usage::{Reading, Usage};
 
-/// How often deadlines are looked at.
+/// Interval of checking phase timeouts.
 const SWEEP: Duration = Duration::from_millis(20);
 
-/// Sessions that a thread has for each of its connections: what servers give at once.
+/// Stored sessions for each connection of a thread; servers give several at once.
 const STORED_PER_PLACE: usize = 4;
 
-/// Nothing succeeded for so long, though much was tried: the server is held for gone.
+/// After this time without success, despite attempts, the server is considered gone.
 const GONE_AFTER: Duration = Duration::from_secs(1);
 
 /// The connections of one thread.
 pub(crate) struct Worker {
     /// One transaction only.
     probe: bool,
-    manner: Manner,
+    spec: RequestSpec,
     phase_max: Duration,
-    patience: Option<Patience>,
+    client_timeout: Option<ClientTimeout>,
     poll: Poll,
     alarm: Alarm,
     /// For secure connections, and for plain ones.
     openers: [Opener; 2],
     slots: Vec<Slot>,
-    /// Places that have not read all there is, and are not told of it again.
+    /// Slots with unread data that get no further event.
     unread: VecDeque<usize>,
-    clients: Clients,
-    /// When patience ends, of places whose client may have been done long before.
-    impatient: BinaryHeap<Due>,
-    /// Sessions to be resumed; none if none are.
+    generator: Generator,
+    /// Client timeouts; slots may have completed before.
+    timeouts: BinaryHeap<Due>,
+    /// Sessions to resume; `None` if the plan resumes none.
     store: Option<Store>,
     live: usize,
     schedule: Schedule,
     tally: Tally,
-    teller: Option<Teller>,
-    /// Failures since the last success, and when that was.
+    publisher: Option<LivePublisher>,
+    /// Failures since the last success, and its time.
     failures: u64,
     succeeded_at: Instant,
 }
 
-/// What a thread brings back.
+/// The result of a thread.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) tally: Tally,
-    /// CPU time in the sustained part, and the time between its two readings.
+    /// CPU time and time of the sustained part.
     pub(crate) cpu: Option<Usage>,
-    /// Why the thread gave the server up.
-    pub(crate) gave_up: Option<Failure>,
-}
-
-/// Which part of a plan a worker does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// That of a thread.
-    Thread(u32),
-    /// One transaction, plain or not.
-    Probe { is_plain: bool },
+    /// The last failure, if the server was considered gone.
+    pub(crate) server_gone: Option<Failure>,
 }
 
 impl Worker {
-    /// Prepares a part of the plan; nothing is sent yet.
+    /// Prepares a part of the plan, without sending anything.
     pub(crate) fn new(plan: &Plan, targets: Targets<'_>, part: Part) -> Result<Self, Error> {
         let config = Arc::new(tls::config(plan, targets.secure)?);
-        let manner = Manner::new(plan, targets.secure);
+        let spec = RequestSpec::new(plan, targets.secure);
         let (probe, thread) = match part {
             Part::Thread(thread) => (false, thread),
             Part::Probe { .. } => (true, 0),
@@ -101,68 +92,68 @@ impl Worker {
             Part::Thread(_) => (plan.plain_share < 1.0, plan.plain_share > 0.0),
             Part::Probe { is_plain } => (!is_plain, is_plain),
         };
-        let clients = Clients::new(plan, part);
-        let slots = (0..clients.places()).map(|_| Slot::new(&config, is_secure, is_plain));
+        let generator = Generator::new(plan, part);
+        let slots = (0..generator.places()).map(|_| Slot::new(&config, is_secure, is_plain));
         let slots = slots.collect::<Result<Vec<_>, Error>>()?;
-        let stored_max = STORED_PER_PLACE * clients.places();
+        let stored_max = STORED_PER_PLACE * generator.places();
         let poll = Poll::new().map_err(|error| Error::of_socket("wait for sockets", error))?;
         let alarm = Alarm::new(poll.registry())?;
         let opener = |address| Opener::new(address, plan.source_addresses, thread);
         let schedule = Schedule::new(plan, Instant::now());
         Ok(Self {
             probe,
-            manner,
+            spec,
             phase_max: plan.phase_max(),
-            patience: plan.patience.filter(|_| !probe),
+            client_timeout: plan.client_timeout.filter(|_| !probe),
             alarm,
             poll,
             openers: [opener(targets.secure.address()), opener(targets.plain.address())],
             unread: VecDeque::with_capacity(slots.len()),
             slots,
-            clients,
-            impatient: BinaryHeap::new(),
+            generator,
+            timeouts: BinaryHeap::new(),
             live: 0,
             store: plan.resume.filter(|_| !probe).map(|_| Store::new(stored_max)),
             tally: Tally::new(&schedule, plan.arrivals.is_open(), false),
             schedule,
-            teller: None,
+            publisher: None,
             failures: 0,
             succeeded_at: Instant::now(),
         })
     }
 
-    /// The same, which tells what it counts.
-    pub(crate) fn telling(self, live: Option<Arc<Live>>) -> Self {
-        Self { teller: live.map(Teller::new), ..self }
+    /// Publishes its counts to `live`.
+    pub(crate) fn publishing(self, live: Option<Arc<Live>>) -> Self {
+        Self { publisher: live.map(LivePublisher::new), ..self }
     }
 
-    fn tell(&mut self) {
-        if let Some(teller) = &mut self.teller {
-            teller.tell(&self.tally);
+    fn publish(&mut self) {
+        if let Some(publisher) = &mut self.publisher {
+            publisher.publish(self.tally.live_counts());
         }
     }
 
-    /// Has it count what the server has not confirmed.
+    /// Makes it count unconfirmed handshakes.
     #[cfg(test)]
-    pub(crate) const fn lies(&mut self, lies: bool) {
-        self.manner.lies = lies;
+    pub(crate) const fn count_unconfirmed(&mut self, yes: bool) {
+        self.spec.counts_unconfirmed = yes;
     }
 
-    /// Runs to the end of the schedule, or until `stop` is set; sets it if the server is gone.
+    /// Runs to the end of the schedule, or until `stop` is set; sets `stop` if the server is gone.
     pub(crate) fn run(mut self, schedule: &Schedule, stop: &AtomicBool) -> Result<Report, Error> {
         self.schedule = *schedule;
         let end = if self.probe { schedule.start } else { schedule.sustain_end };
-        self.manner.asks_until = Some(end + self.phase_max);
-        self.tally = Tally::new(schedule, self.clients.is_open(), self.store.is_some());
+        self.spec.asks_until = Some(end + self.phase_max);
+        self.tally = Tally::new(schedule, self.generator.is_open(), self.store.is_some());
         self.succeeded_at = schedule.start;
-        self.clients.begin(schedule);
+        self.generator.begin(schedule);
         let result = self.turns(stop);
-        self.tell();
+        self.publish();
         if !matches!(result, Ok((_, None))) {
             stop.store(true, Ordering::Relaxed);
         }
-        let (cpu, gave_up) = result?;
-        Ok(Report { tally: self.tally, cpu, gave_up })
+        let (cpu, server_gone) = result?;
+        Ok(Report { tally: self.tally, cpu, server_gone })
     }
 
     fn turns(&mut self, stop: &AtomicBool) -> Result<(Option<Usage>, Option<Failure>), Error> {
@@ -176,11 +167,11 @@ impl Worker {
             if stage != Some(entered) {
                 stage = Some(entered);
                 match entered {
-                    Stage::Sustain => reading = Some(Reading::now()),
-                    _ => usage = reading.as_ref().map(Reading::until_now),
+                    Stage::Sustain => reading = Some(UsageReading::now()),
+                    _ => usage = reading.as_ref().map(UsageReading::until_now),
                 }
-                if entered == Stage::RampDown && self.clients.is_open() {
-                    // whose time came in the last turn still begins, if a place is free
+                if entered == Stage::RampDown && self.generator.is_open() {
+                    // arrivals due in the last turn still begin if a slot is free
                     self.start(self.schedule.sustain_end - Duration::from_nanos(1))?;
                 }
             }
@@ -190,7 +181,7 @@ impl Worker {
             }
             if now >= sweep_at {
                 self.expire(now);
-                self.tell();
+                self.publish();
                 sweep_at = now + SWEEP;
                 if let Some(failure) = self.server_gone(now) {
                     self.abandon();
@@ -198,7 +189,7 @@ impl Worker {
                 }
             }
             let ends = entered == Stage::RampDown || self.is_probed();
-            self.lose_patience(now, ends)?;
+            self.close_timed_out(now, ends)?;
             if ends {
                 self.turn_away();
                 if self.live == 0 {
@@ -218,7 +209,7 @@ impl Worker {
             for _ in 0..self.unread.len() {
                 if let Some(place) = self.unread.pop_front() {
                     self.slots[place].is_unread = false;
-                    self.drive(place, true); // whether its end has come is not known
+                    self.drive(place, true); // the stream may have ended
                 }
             }
             for event in &events {
@@ -228,18 +219,18 @@ impl Worker {
         }
     }
 
-    /// Whether the one transaction of a probe has been tried.
+    /// Whether this is a probe that has tried its transaction.
     fn is_probed(&self) -> bool {
         self.probe && self.tally.whole.attempts > 0
     }
 
-    /// Begins what is due at `due`, which is no later than now.
+    /// Begins the transactions that are due at `due`, which is not later than now.
     fn start(&mut self, due: Instant) -> Result<(), Error> {
-        while let Some(next) = self.clients.next(due) {
+        while let Some(next) = self.generator.next(due) {
             match next {
                 Next::Begins { place, task, queued } => {
-                    let now = Instant::now(); // those before it took their time
-                    if self.clients.is_open() {
+                    let now = Instant::now(); // earlier ones took time
+                    if self.generator.is_open() {
                         self.tally.began(&self.schedule, task, queued, now);
                     }
                     self.begin(place, task, now)?;
@@ -260,18 +251,18 @@ impl Worker {
         }
         let opener = &mut self.openers[usize::from(task.is_plain)];
         let watch = (self.poll.registry(), Token(place));
-        match slot.start((task, found == Some(true)), &self.manner, opener, watch)? {
+        match slot.start((task, found == Some(true)), &self.spec, opener, watch)? {
             Ok(stands) => {
                 self.live += 1;
                 if stands {
-                    let connected = News::Connected { connect: slot.connect_time() };
-                    self.tally.news(&self.schedule, task, connected, now);
+                    let connected = TransactionEvent::Connected { connect: slot.connect_time() };
+                    self.tally.event(&self.schedule, task, connected, now);
                 }
-                if let Some(patience) = self.patience {
+                if let Some(timeout) = self.client_timeout {
                     let from = if task.retries > 0 { now } else { task.intended };
-                    let at = from + patience.duration();
-                    slot.patient_until = Some(at);
-                    self.impatient.push(Due { at, place });
+                    let at = from + timeout.duration();
+                    slot.timeout_at = Some(at);
+                    self.timeouts.push(Due { at, place });
                 }
             }
             Err(failure) => self.failed(place, &failure, now),
@@ -279,20 +270,20 @@ impl Worker {
         Ok(())
     }
 
-    /// How long to wait for sockets: not at all, or until the alarm, which is set for the next
-    /// thing to be done even if nothing happens, and for the next look at deadlines at the latest.
-    /// A wait with an end of its own has the kernel set and clear a timer for each.
+    /// The timeout of the wait for events: zero, or none. In the latter case the alarm ends the
+    /// wait, which is set for the next action, at the latest for the next check of timeouts. A
+    /// wait with its own timeout would make the kernel set and clear a timer each time.
     fn timeout(&mut self, now: Instant, sweep_at: Instant) -> Result<Option<Duration>, Error> {
         if !self.unread.is_empty() {
             return Ok(Some(Duration::ZERO));
         }
-        // nothing starts any more after the sustained part, so nothing that could is awaited
+        // nothing starts after the sustained part
         let starts = now < self.schedule.sustain_end && !self.is_probed();
-        let next = if starts { self.clients.next_at() } else { None };
+        let next = if starts { self.generator.next_at() } else { None };
         let stages = [self.schedule.sustain_start, self.schedule.sustain_end];
         let stages = stages.into_iter().filter(|&at| at > now);
-        let impatient = self.impatient.peek().map(|due| due.at);
-        let next = stages.chain(next).chain(impatient).min().filter(|&next| next < sweep_at);
+        let timeouts = self.timeouts.peek().map(|due| due.at);
+        let next = stages.chain(next).chain(timeouts).min().filter(|&next| next < sweep_at);
         match next {
             Some(next) if next <= now => Ok(Some(Duration::ZERO)),
             next => {
@@ -312,13 +303,16 @@ impl Worker {
         }
         let (tally, schedule, task) = (&mut self.tally, &self.schedule, slot.task());
         let (failures, succeeded_at) = (&mut self.failures, &mut self.succeeded_at);
-        let mut tell = |news, at| {
-            if matches!(news, News::Confirmed { .. } | News::Response { .. }) {
+        let mut on_event = |event, at| {
+            if matches!(
+                event,
+                TransactionEvent::Confirmed { .. } | TransactionEvent::Response { .. }
+            ) {
                 (*failures, *succeeded_at) = (0, at);
             }
-            tally.news(schedule, task, news, at);
+            tally.event(schedule, task, event, at);
         };
-        match slot.drive(&self.manner, now, read_closed, &mut tell) {
+        match slot.drive(&self.spec, now, read_closed, &mut on_event) {
             Ok(Step::Going) => {}
             Ok(Step::More) => {
                 if !core::mem::replace(&mut slot.is_unread, true) {
@@ -327,11 +321,11 @@ impl Worker {
             }
             Ok(Step::Closed) => {
                 if let Some(store) = &mut self.store {
-                    slot.give_back(&self.manner, store);
+                    slot.give_back(&self.spec, store);
                 }
                 self.tally.ended(schedule, task, slot.body_bytes(), now);
                 self.live -= 1;
-                self.clients.ended(place, now);
+                self.generator.ended(place, now);
             }
             Err(failure) => {
                 self.live -= 1;
@@ -340,14 +334,14 @@ impl Worker {
         }
     }
 
-    /// Counts; who failed may come again, after a pause that grows.
+    /// Counts a failure; the connection may begin again after a growing pause.
     fn failed(&mut self, place: usize, failure: &Failure, now: Instant) {
         let slot = &self.slots[place];
         let (schedule, task) = (&self.schedule, slot.task());
         self.tally.ended(schedule, task, slot.body_bytes(), now);
         self.tally.failed(schedule, task, failure, now);
         self.failures += 1;
-        self.clients.failed(place, now);
+        self.generator.failed(place, now);
     }
 
     fn expire(&mut self, now: Instant) {
@@ -359,39 +353,39 @@ impl Worker {
         }
     }
 
-    /// Closes the connections whose clients have waited long enough. Those who try again begin
-    /// again, unless the run `ends`.
-    fn lose_patience(&mut self, now: Instant, ends: bool) -> Result<(), Error> {
-        while let Some(&Due { at, place }) = self.impatient.peek().filter(|due| due.at <= now) {
-            self.impatient.pop();
+    /// Closes the connections whose client timeout has ended. They begin again if retries are
+    /// left, unless the run `ends`.
+    fn close_timed_out(&mut self, now: Instant, ends: bool) -> Result<(), Error> {
+        while let Some(&Due { at, place }) = self.timeouts.peek().filter(|due| due.at <= now) {
+            self.timeouts.pop();
             let slot = &mut self.slots[place];
-            if !slot.is_live() || slot.patient_until != Some(at) {
-                continue; // it was done in time
+            if !slot.is_live() || slot.timeout_at != Some(at) {
+                continue; // it completed in time
             }
-            let (phase, mut task) = (slot.leave(), slot.task());
+            let (phase, mut task) = (slot.time_out(), slot.task());
             self.live -= 1;
             self.tally.ended(&self.schedule, task, slot.body_bytes(), now);
-            self.tally.gave_up(&self.schedule, task, phase, now);
-            let retries = self.patience.map_or(0, |patience| patience.retries);
+            self.tally.timed_out(&self.schedule, task, phase, now);
+            let retries = self.client_timeout.map_or(0, |timeout| timeout.retries);
             if task.retries < retries && !ends {
                 task.retries += 1;
                 self.begin(place, task, now)?;
             } else {
-                self.tally.lost(&self.schedule, task);
-                self.clients.ended(place, now);
+                self.tally.never_completed(&self.schedule, task);
+                self.generator.ended(place, now);
             }
         }
         Ok(())
     }
 
-    /// The run ends: who waits in line, or comes only now, never begins.
+    /// Drops queued and remaining arrivals at the end of the run.
     fn turn_away(&mut self) {
-        while let Some(intended) = self.clients.rest(self.schedule.sustain_end) {
+        while let Some(intended) = self.generator.rest(self.schedule.sustain_end) {
             self.tally.dropped(&self.schedule, intended);
         }
     }
 
-    /// The last kind of failure, if nothing has succeeded for a while and everything was tried.
+    /// The most frequent failure, if nothing has succeeded for a while and every slot has failed.
     fn server_gone(&self, now: Instant) -> Option<Failure> {
         let tried = self.failures > 2 * self.slots.len() as u64;
         let silent = now.saturating_duration_since(self.succeeded_at) > GONE_AFTER;
@@ -416,7 +410,7 @@ impl Worker {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::plan::Protocol;
+    use crate::offer::Protocol;
     use crate::target::Target;
 
     #[test]
@@ -426,8 +420,8 @@ mod tests {
         let targets = Targets { secure: &target, plain: &target };
         let mut worker = Worker::new(&plan, targets, Part::Thread(0)).unwrap();
         let now = worker.schedule.sustain_end;
-        worker.clients.ended(0, now); // ended well, and could start again
-        worker.clients.failed(1, now - SWEEP); // failed, and could start again
+        worker.generator.ended(0, now); // succeeded, and could start again
+        worker.generator.failed(1, now - SWEEP); // failed, and could start again
         assert_eq!(worker.timeout(now, now + SWEEP).unwrap(), None);
         let (begun, mut events) = (Instant::now(), Events::with_capacity(1));
         worker.poll.poll(&mut events, Some(100 * SWEEP)).unwrap();

@@ -9,12 +9,12 @@ mod tls_server;
 use std::fs::File;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
-use tls_server::{Manner, TlsServer};
+use tls_server::{Behavior, TlsServer};
 use tollgate_load::{Error, Plan, Protocol, Server, run};
 
 #[test]
 fn no_descriptors_give_one_line() {
-    let server = TlsServer::start(|_| Manner::Good);
+    let server = TlsServer::start(|_| Behavior::Good);
     setrlimit(Resource::Nofile, Rlimit { current: Some(100), maximum: Some(100) }).unwrap();
     let attempt = |connections: u32| {
         let plan = Plan { connections, ..Plan::new(Protocol::Tls13) };

@@ -10,7 +10,7 @@ mod tls_server;
 use std::net::TcpStream;
 use std::process::Command;
 
-use tls_server::{Manner, TlsServer};
+use tls_server::{Behavior, TlsServer};
 use tollgate_load::{Error, Limits, Plan, Protocol, Server, run};
 
 /// Twenty ports, and the test below in them.
@@ -39,7 +39,7 @@ fn no_ports_give_one_line() {
 #[test]
 #[ignore = "runs in the namespace that the other test makes"]
 fn with_twenty_ports() {
-    let server = TlsServer::start(|_| Manner::Good);
+    let server = TlsServer::start(|_| Behavior::Good);
     let attempt = |plan: &Plan| {
         let mut side = Server::new("rustls", server.target());
         match run(plan, &mut side, &|| false, &mut |_, _| {}) {

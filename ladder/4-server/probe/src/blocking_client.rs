@@ -61,7 +61,8 @@ impl BlockingClient {
         let mut client = Self { connection, socket, data: Vec::new(), is_closed: false };
         while !client.connection.is_established() {
             if let Err(failed) = client.turn() {
-                let _ = client.socket.write_all(client.connection.outgoing()); // the alert that says why
+                // the alert that says why
+                let _ = client.socket.write_all(client.connection.outgoing());
                 return Err(failed);
             }
         }

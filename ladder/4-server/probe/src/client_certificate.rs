@@ -25,8 +25,8 @@ impl ClientCertificate {
     ///
     /// # Errors
     ///
-    /// [`Error::ClientCertificate`] for another kind of key, a key of another certificate, or bytes that
-    /// are neither.
+    /// [`Error::ClientCertificate`] for another kind of key, a key of another certificate, or bytes
+    /// that are neither.
     pub fn new(chain: Vec<Vec<u8>>, key_pkcs8: &[u8]) -> Result<Self, Error> {
         let leaf = chain
             .first()

@@ -1,5 +1,6 @@
 //! Sessions of a complete client: rustls with everything it offers.
 
+use core::net::SocketAddr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io::{self, Read as _, Write as _};
 use std::sync::Arc;
@@ -16,7 +17,6 @@ use rustls::{
 
 use crate::body::{self, Answer};
 use crate::client_certificate::ClientCertificate;
-use crate::site::Site;
 use crate::url::Url;
 use crate::wire::Wire;
 
@@ -39,12 +39,12 @@ pub struct Complete {
 
 /// Makes one session with this version and tries to resume it with another.
 pub(crate) fn look(
-    site: &Site,
+    (url, address): (&Url, SocketAddr),
+    certificate: Option<&ClientCertificate>,
     version: &'static SupportedProtocolVersion,
 ) -> io::Result<Complete> {
     let ocsp = Arc::new(AtomicUsize::new(0));
-    let config = config(&[version], site.client_certificate(), Arc::clone(&ocsp))?;
-    let (url, address) = (site.url(), site.target().address());
+    let config = config(&[version], certificate, Arc::clone(&ocsp))?;
     let mut connection = connection(&config, url)?;
     let mut wire = Wire::connect(&address)?;
     handshake(&mut connection, &mut wire)?;
@@ -63,7 +63,7 @@ pub(crate) fn look(
         chain: chain.iter().map(|certificate| certificate.to_vec()).collect(),
         ocsp_bytes: ocsp.load(Ordering::Relaxed),
         tickets: connection.tls13_tickets_received(),
-        resumes: resumes(&config, site).unwrap_or(false),
+        resumes: resumes(&config, (url, address)).unwrap_or(false),
     })
 }
 
@@ -92,9 +92,9 @@ fn suite_name(suite: rustls::CipherSuite) -> String {
 }
 
 /// Whether a second connection resumes the session of the first one.
-fn resumes(config: &Arc<ClientConfig>, site: &Site) -> io::Result<bool> {
-    let mut wire = Wire::connect(&site.target().address())?;
-    let mut connection = connection(config, site.url())?;
+fn resumes(config: &Arc<ClientConfig>, (url, address): (&Url, SocketAddr)) -> io::Result<bool> {
+    let mut wire = Wire::connect(&address)?;
+    let mut connection = connection(config, url)?;
     handshake(&mut connection, &mut wire)?;
     close(&mut connection, &mut wire);
     Ok(connection.handshake_kind() == Some(HandshakeKind::Resumed))

@@ -47,8 +47,8 @@ impl fmt::Display for Error {
             Self::Consent(error) => write!(f, "{error}"),
             Self::Handshake { address, why } => write!(
                 f,
-                "{address} completes no handshake with this client: {why}; check that it speaks TLS \
-                 1.2 or 1.3 on this port, and read its log"
+                "{address} completes no handshake with this client: {why}; check that it speaks \
+                 TLS 1.2 or 1.3 on this port, and read its log"
             ),
             Self::Unreachable { authority, error }
                 if error.kind() == io::ErrorKind::ConnectionRefused =>
@@ -60,8 +60,8 @@ impl fmt::Display for Error {
             }
             Self::Path { url, why } => write!(f, "{url}: {why}"),
             Self::ClientCertificate => f.write_str(
-                "client certificate and key do not fit: give a chain, the client's own first, and its key: \
-                 RSA, P-256, P-384 or Ed25519",
+                "client certificate and key do not fit: give a chain, the client's own first, and \
+                 its key: RSA, P-256, P-384 or Ed25519",
             ),
             Self::Unknown { host, why } => {
                 write!(f, "{host} has no address ({why}): check the name")

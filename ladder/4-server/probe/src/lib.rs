@@ -2,14 +2,14 @@
 //!
 //! A [`Url`] has scheme, host, port and path. [`Site::find`] resolves the host, asks
 //! [`Target::admit`](tollgate_load::Target::admit) for each address before anything is sent to it,
-//! and takes the first one on which a server listens. From then on only that address is used: a name
-//! that resolves to another address later changes nothing, and redirections are reported and never
-//! followed.
+//! and takes the first one on which a server listens. From then on only that address is used: a
+//! name that resolves to another address later changes nothing, and redirections are reported and
+//! never followed.
 //!
 //! [`Site::probe`] makes some forty connections, one after the other: the load generator's own
 //! client tries each suite and group that it knows, and rustls, a complete client, reports what it
-//! gets: chain, OCSP response, tickets, whether a second connection resumes the session, and the path's
-//! status and length. [`Probe`] holds the results and names what a
+//! gets: chain, OCSP response, tickets, whether a second connection resumes the session, and the
+//! path's status and length. [`Probe`] holds the results and names what a
 //! [`Plan`](tollgate_load::Plan) requires and the server does not support.
 //!
 //! ```no_run

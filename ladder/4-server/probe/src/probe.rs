@@ -22,7 +22,8 @@ pub struct Probe {
     pub support: Option<Support>,
     /// A complete client's TLS 1.3 session, if it succeeded.
     pub tls13: Option<Complete>,
-    /// A complete client's TLS 1.2 session, if it succeeded; complete clients no longer offer some suites.
+    /// A complete client's TLS 1.2 session, if it succeeded; complete clients no longer offer some
+    /// suites.
     pub tls12: Option<Complete>,
     /// The responses of the path, if it was requested.
     pub body: Option<Body>,
@@ -43,7 +44,8 @@ impl Site {
         if self.url().scheme() == Scheme::Https {
             let support = support::look(self)?;
             // a complete client may lack what the server needs; that is no error of the server
-            let complete = |version| complete::look(self, version).ok();
+            let at = (self.url(), self.target().address());
+            let complete = |version| complete::look(at, self.client_certificate(), version).ok();
             probe.tls13 = support.has_version(true).then(|| complete(&TLS13)).flatten();
             probe.tls12 = support.has_version(false).then(|| complete(&TLS12)).flatten();
             probe.support = Some(support);

@@ -29,7 +29,8 @@ impl fmt::Display for Unmet {
 impl core::error::Error for Unmet {}
 
 impl Probe {
-    /// The best protocol that the server supports, with suite and group if it lacks the default ones.
+    /// The best protocol that the server supports, with suite and group if it lacks the default
+    /// ones.
     #[must_use]
     pub fn choice(&self) -> Option<(Protocol, Offer)> {
         let support = self.support.as_ref()?;

@@ -1,4 +1,5 @@
-//! A socket to a server that may be slow on purpose: each call has a timeout, and so have all together.
+//! A socket to a server that may be slow on purpose: each call has a timeout, and so have all
+//! together.
 
 use core::net::SocketAddr;
 use core::time::Duration;

@@ -136,13 +136,13 @@ fn minimal(
 /// Only the load generator can run the plan.
 fn bytes(plan: &Plan) -> Result<u64, Error> {
     let usual = Plan::new(plan.protocol);
-    let why = if plan.arrivals != usual.arrivals || plan.patience != usual.patience {
+    let why = if plan.arrivals != usual.arrivals || plan.client_timeout != usual.client_timeout {
         "clients are compared in a closed loop: leave out --rate, --think and --patience"
     } else if plan.requests_per_connection > 1.0 || plan.plain_share > 0.0 {
         "clients are compared on one secure request for each connection: leave out \
          --requests-per-connection and --http-share"
     } else if plan.source_addresses > 0 {
-        "other clients connect from an address that the system chooses: leave out --source-addresses"
+        "other clients connect from an address of the system: leave out --source-addresses"
     } else if plan.resume.is_some() {
         "clients are compared on full handshakes: leave out --resume"
     } else if !plan.offer.is_empty() {
@@ -239,7 +239,7 @@ fn drain(server: &mut Server<'_>, transactions: u64) -> Result<Seen, Error> {
 
 #[cfg(test)]
 mod tests {
-    use tollgate_load::{Arrivals, Mechanism, Offer, Patience, Pattern, Protocol, Resume};
+    use tollgate_load::{Arrivals, ClientTimeout, Mechanism, Offer, Pattern, Protocol, Resume};
 
     use super::*;
 
@@ -252,7 +252,10 @@ mod tests {
         let open = Arrivals::open(Pattern::Poisson { per_s: 9.0 });
         for (plan, flag) in [
             (Plan { arrivals: open, ..plan.clone() }, "--rate"),
-            (Plan { patience: Some(Patience { ms: 9, retries: 0 }), ..plan.clone() }, "--patience"),
+            (
+                Plan { client_timeout: Some(ClientTimeout { ms: 9, retries: 0 }), ..plan.clone() },
+                "--patience",
+            ),
             (Plan { resume: Some(resume), ..plan.clone() }, "--resume"),
             (Plan { requests_per_connection: 2.0, ..plan.clone() }, "--requests-per-connection"),
             (Plan { plain_share: 0.5, ..plan.clone() }, "--http-share"),

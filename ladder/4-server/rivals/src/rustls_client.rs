@@ -162,7 +162,8 @@ fn head(received: &[u8], bytes: u64) -> io::Result<Option<usize>> {
     Ok(Some(head.bytes))
 }
 
-/// Accepts every chain, because the servers' certificates are made for the run, and verifies every signature.
+/// Accepts every chain, because the servers' certificates are made for the run, and verifies every
+/// signature.
 #[derive(Debug)]
 struct AnyChain(WebPkiSupportedAlgorithms);
 

@@ -93,7 +93,8 @@ fn connections(told: &str, bytes: u64) -> Option<u64> {
     (connections == 0 || each > bytes).then_some(connections)
 }
 
-/// A temporary configuration file with the group, for which `s_time` has no flag. Dropping removes it.
+/// A temporary configuration file with the group, for which `s_time` has no flag. Dropping removes
+/// it.
 #[derive(Debug)]
 struct Configuration {
     path: PathBuf,

@@ -1,7 +1,8 @@
-//! Blocking TLS server on rustls: threads that sign by aws-lc-rs or through the engine. The server
-//! of `tollgate bench --server rustls`. Each thread accepts a connection, completes the handshake,
-//! answers `GET /bytes/N`, and accepts the next one. rustls signs synchronously, so a signature
-//! blocks its thread; signatures of several threads may share a call of the engine.
+//! Blocking TLS server on rustls: threads that sign by aws-lc-rs or through the engine.
+//!
+//! The server of `tollgate bench --server rustls`. Each thread accepts a connection, completes the
+//! handshake, answers `GET /bytes/N`, and accepts the next one. rustls signs synchronously, so a
+//! signature blocks its thread; signatures of several threads may share a call of the engine.
 //!
 //! * Two servers that differ in [`Signer`] differ in nothing else: certificate, key, suites, groups
 //!   and threads are the same.

@@ -1,5 +1,6 @@
-//! Workloads as data: named ones with reasons, and workloads derived from access logs. A
-//! [`Workload`] describes the load of a server: key, protocol, bytes, share of resumed sessions,
+//! Workloads as data: named ones with reasons, and workloads derived from access logs.
+//!
+//! A [`Workload`] describes the load of a server: key, protocol, bytes, share of resumed sessions,
 //! arrivals of requests. Each parameter has a source; an unknown parameter is absent. Workloads are
 //! read from TOML; [`FILES`] holds those of the folder `workloads`. [`Study`] reads access logs
 //! line by line and [derives](Study::workload) a workload.

@@ -10,6 +10,7 @@ checked!(
     /// rising, at most 2^40 bytes.
     ///
     /// Between two rows the logarithm of the bytes (and one, as bodies may be empty) rises evenly.
+        ///
         /// Sizes spread over powers of ten: linear interpolation would add bytes, more with fewer
         /// rows.
     Quantiles(Vec<(f64, u64)>),

@@ -1,5 +1,5 @@
-//! AES-GCM and ChaCha20-Poly1305, as TLS 1.2 (RFC 5288, RFC 7905) and TLS 1.3 (RFC 8446 §5.2) lay
-//! them out.
+//! AES-GCM and ChaCha20-Poly1305 in the layouts of TLS 1.2 (RFC 5288, RFC 7905) and TLS 1.3 (RFC
+//! 8446 §5.2).
 
 use core::ops::Range;
 
@@ -13,17 +13,17 @@ use crate::suite::Cipher;
 use crate::wire::Content;
 
 const TAG: usize = 16;
-/// The part of the nonce that stands in each record of TLS 1.2 with GCM.
+/// Length of the explicit nonce in TLS 1.2 records with GCM.
 const EXPLICIT: usize = 8;
 
 /// How a record is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// TLS 1.2, GCM: half of the nonce stands before the ciphertext.
+    /// TLS 1.2, GCM: part of the nonce precedes the ciphertext.
     Explicit,
     /// TLS 1.2, `ChaCha20`: ciphertext alone.
     Implicit,
-    /// TLS 1.3: the content type stands behind the plaintext.
+    /// TLS 1.3: the content type follows the plaintext.
     Inner,
 }
 
@@ -35,11 +35,11 @@ pub(super) struct Aead {
 }
 
 impl Aead {
-    /// `iv` has as many bytes as the layout wants: those of a nonce, or half of them.
+    /// `iv` has the length that the layout requires: a whole nonce, or its implicit part.
     pub(super) fn new(cipher: Cipher, key: &[u8], iv: &[u8], layout: Layout) -> Self {
         let key = UnboundKey::new(algorithm(cipher), key).expect("cut to the cipher's size");
         let mut whole = [0; Cipher::NONCE_BYTES];
-        // where the sender fills in the rest, with zeros there it is the sequence
+        // the explicit part starts with zeros, so that it is the sequence number
         whole[..iv.len()].copy_from_slice(iv);
         Self { key: LessSafeKey::new(key), iv: whole, layout }
     }
@@ -129,7 +129,7 @@ impl Aead {
             let (found_bytes, limit_bytes) = (inner.len(), FRAGMENT + 1);
             return Err(Violation::RecordOverflow { found_bytes, limit_bytes });
         }
-        // RFC 8446 §5.4: zeros are padding, and the last byte that is none is the type
+        // RFC 8446 §5.4: trailing zeros are padding, and the last nonzero byte is the type
         let last = inner.iter().rposition(|&byte| byte != 0);
         let last = last.ok_or(Violation::EmptyRecord { content: Content::APPLICATION_DATA })?;
         Ok((Content(inner[last]), HEADER..HEADER + last))

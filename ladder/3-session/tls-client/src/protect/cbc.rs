@@ -1,7 +1,7 @@
 //! Block ciphers in CBC mode with an HMAC (RFC 5246 §6.2.3.2), in either order (RFC 7366).
 //!
-//! Padding and MAC are checked, and not in constant time: who could measure it learns what a load
-//! generator sends.
+//! Padding and MAC are not checked in constant time: timing could only reveal the data of a load
+//! generator.
 
 use core::ops::Range;
 
@@ -23,7 +23,7 @@ use crate::wire::Content;
 const BLOCK_MAX: usize = 16;
 
 /// A block cipher's key.
-#[allow(clippy::large_enum_variant, reason = "it lies in a box with the rest of its key")]
+#[allow(clippy::large_enum_variant, reason = "it is boxed with the rest of its key")]
 pub(super) enum Block {
     Aes { sealing: EncryptingKey, opening: DecryptingKey },
     TripleDes(TdesEde3),
@@ -126,8 +126,9 @@ impl Cbc {
         let first = start + HEADER + iv_bytes;
         out.extend([0; HEADER + BLOCK_MAX]);
         out.truncate(first);
-        // an IV that can be foreseen harms who sends secrets; a load generator sends none
-        rand::fill(&mut out[start + HEADER..]).expect("the generator is seeded: a hello was said");
+        // a predictable IV would matter for secrets only; a load generator sends none
+        rand::fill(&mut out[start + HEADER..])
+            .expect("the generator was seeded for the ClientHello");
         out.extend_from_slice(fragment);
         if !self.encrypt_then_mac {
             let tag = self.mac.tag(sequence, content, fragment);
@@ -165,7 +166,7 @@ impl Cbc {
             return Err(bad);
         }
         self.block.decrypt(&head[HEADER..], data);
-        // RFC 5246 §6.2.3.2: each byte of the padding is its length, and so is the one behind it
+        // RFC 5246 §6.2.3.2: each byte of the padding is its length, and so is the following byte
         let padding = data[data.len() - 1];
         let length = data.len().checked_sub(usize::from(padding) + 1).ok_or(bad)?;
         if data[length..].iter().any(|&byte| byte != padding) {
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn any_padding_that_is_well_formed_is_taken_off() {
+    fn well_formed_padding_is_removed() {
         for encrypt_then_mac in [false, true] {
             // with a MAC of 20 bytes, so that whole blocks come out
             let content = if encrypt_then_mac { [5; 16].to_vec() } else { [5; 12].to_vec() };
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_padding_and_bad_macs_are_refused_under_the_right_keys() {
+    fn invalid_padding_and_macs_are_refused() {
         for encrypt_then_mac in [false, true] {
             let refused = |mut record: Vec<u8>| {
                 let found = cbc(encrypt_then_mac).open(0, &mut record);
@@ -269,7 +270,7 @@ mod tests {
 
     /// NIST SP 800-67 has no CBC vectors; these are of `openssl enc -des-ede3-cbc`.
     #[test]
-    fn triple_des_is_what_others_make_of_it() {
+    fn triple_des_equals_openssl() {
         let key: Vec<u8> = (1..25).collect();
         let block = Block::triple_des(&key);
         let mut data = *b"sixteen bytes ok";

@@ -1,4 +1,4 @@
-//! RC4 with an HMAC (RFC 5246 §6.2.3.1): how most of the web was encrypted once.
+//! RC4 with an HMAC (RFC 5246 §6.2.3.1).
 
 use core::ops::Range;
 
@@ -9,7 +9,7 @@ use super::{HEADER, header};
 use crate::error::Violation;
 use crate::wire::Content;
 
-/// The state of the cipher, which runs on from record to record, and a MAC's key.
+/// The state of the cipher, which continues over records, and a MAC key.
 pub(super) struct Stream {
     cipher: Rc4,
     mac: Mac,

@@ -4,9 +4,9 @@ use super::*;
 use crate::connection::Confirmation;
 use crate::error::{Found, Misuse};
 use crate::hash::Secret;
-use crate::resume::EarlyData;
-use crate::saved::{Mechanism, Name};
+use crate::saved::{Name, SessionKind};
 use crate::schedule::Psk;
+use crate::session::EarlyData;
 use crate::wire::Extension;
 
 const TLS12: Suite = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
@@ -65,7 +65,7 @@ fn who_knows_the_master_secret_resumes_and_a_response_confirms_it() {
         finish(&mut rogue, &master, server);
         assert_eq!(rogue.deliver().unwrap(), ["Established"]);
         let facts = *rogue.client.facts();
-        assert_eq!((facts.offered, facts.resumed), (session.mechanism(), true));
+        assert_eq!((facts.offered, facts.resumed), (session.kind(), true));
         assert_eq!((rogue.client.confirmation(), rogue.client.leaf()), (None, None));
         // ours comes last, over all that was said
         let mut flight = rogue.take();
@@ -110,7 +110,7 @@ fn who_repeats_a_session_id_without_the_secret_is_found_out() {
         let other = Master::saved(TLS12.hash(), &[0xCD; 48]);
         let (_, key) = other.record_keys(TLS12, [rogue.random(), &SERVER_RANDOM], false);
         finish(&mut rogue, &other, key);
-        assert_eq!(rogue.refused(), (Phase::Finished, Violation::BadRecordMac));
+        assert_eq!(rogue.refused(), (SessionPhase::Finished, Violation::BadRecordMac));
         assert!(!rogue.client.is_established());
 
         let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
@@ -118,7 +118,7 @@ fn who_repeats_a_session_id_without_the_secret_is_found_out() {
         rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
         rogue.sealing = Some(server);
         rogue.say(Message::FINISHED, &[0; 12]);
-        assert_eq!(rogue.refused(), (Phase::Finished, Violation::BadFinished));
+        assert_eq!(rogue.refused(), (SessionPhase::Finished, Violation::BadFinished));
 
         let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
         repeat(&mut rogue, &[]);
@@ -135,7 +135,7 @@ fn another_session_id_begins_a_full_handshake() {
             rogue.say(Message::SERVER_HELLO, &body);
             rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
             let (phase, violation) = rogue.refused();
-            assert_eq!(phase, Phase::KeyExchange);
+            assert_eq!(phase, SessionPhase::KeyExchange);
             let found = Found::Record(Content::CHANGE_CIPHER_SPEC);
             assert_eq!(violation, Violation::UnexpectedMessage { expected: "certificate", found });
             assert!(rogue.client.facts().offered.is_some() && !rogue.client.facts().resumed);
@@ -225,7 +225,7 @@ fn a_pre_shared_key_stands_for_the_certificate() {
         finish_tls13(&mut rogue, &secrets);
         assert_eq!(rogue.deliver().unwrap(), ["Established"]);
         let facts = rogue.client.facts();
-        let expected = if psk_alone { Mechanism::PskAlone } else { Mechanism::Psk };
+        let expected = if psk_alone { SessionKind::PskAlone } else { SessionKind::Psk };
         assert_eq!((facts.offered, facts.resumed), (Some(expected), true));
         assert_eq!(facts.group, (!psk_alone).then_some(Group::X25519));
         assert_eq!((facts.signature, rogue.client.confirmation()), (None, None));
@@ -285,7 +285,7 @@ fn servers_that_take_what_was_not_offered_are_refused() {
     let illegal = |field| Violation::IllegalParameter { message: Message::SERVER_HELLO, field };
     let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"");
     take_psk(&mut rogue, 1, true);
-    assert_eq!(rogue.refused(), (Phase::Hello, illegal("pre_shared_key")));
+    assert_eq!(rogue.refused(), (SessionPhase::Hello, illegal("pre_shared_key")));
     // an agreement is missing, or one too many
     for psk_alone in [false, true] {
         let mut rogue = Rogue::offered(Settings { psk_alone, ..settings(TLS13) }, &ticket(), b"");
@@ -325,7 +325,7 @@ fn who_takes_a_key_that_it_does_not_know_is_found_out() {
     let mut rogue = Rogue::offered(settings(TLS13), &session, b"");
     take_psk(&mut rogue, 0, true);
     rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
-    assert_eq!(rogue.refused(), (Phase::KeyExchange, Violation::BadRecordMac));
+    assert_eq!(rogue.refused(), (SessionPhase::KeyExchange, Violation::BadRecordMac));
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn a_wrong_finished_is_found_under_the_right_keys() {
             rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
             rogue.sealing = Some(key);
             rogue.say(Message::FINISHED, bad);
-            assert_eq!(rogue.refused(), (Phase::Finished, Violation::BadFinished));
+            assert_eq!(rogue.refused(), (SessionPhase::Finished, Violation::BadFinished));
             assert!(!rogue.client.is_established() && rogue.client.confirmation().is_none());
         }
     }
@@ -143,7 +143,7 @@ fn a_finished_without_change_cipher_spec_is_refused() {
     let data = master.verify_data(Side::Server, rogue.transcript.hash().as_ref());
     rogue.say(Message::FINISHED, &data);
     let (phase, violation) = rogue.refused();
-    assert_eq!(phase, Phase::Finished);
+    assert_eq!(phase, SessionPhase::Finished);
     let found = Found::Handshake(Message::FINISHED);
     assert!(matches!(violation, Violation::UnexpectedMessage { found: f, .. } if f == found));
 }
@@ -171,7 +171,10 @@ fn messages_out_of_order_are_refused_at_every_step() {
             wrong(&mut rogue);
             let (phase, violation) = rogue.refused();
             assert!(matches!(violation, Violation::UnexpectedMessage { .. }), "{violation:?}");
-            assert_eq!(phase, if done == 0 { Phase::Hello } else { Phase::KeyExchange });
+            assert_eq!(
+                phase,
+                if done == 0 { SessionPhase::Hello } else { SessionPhase::KeyExchange }
+            );
             // and the server is told
             let alert = [AlertLevel::FATAL.0, AlertDescription::UNEXPECTED_MESSAGE.0];
             assert!(rogue.take().ends_with(&alert));
@@ -228,7 +231,7 @@ fn certificates_that_do_not_fit_are_named() {
 #[test]
 fn a_key_too_short_to_use_is_named_and_one_that_is_not_used_passes() {
     let short = include_str!("../../../../../vectors/keys/rsa-1024.pem");
-    let unfit = (Phase::KeyExchange, Violation::KeySize { bits: 1024 });
+    let unfit = (SessionPhase::KeyExchange, Violation::KeySize { bits: 1024 });
     let pair = KeyPair::generate(Group::X25519).unwrap();
     for (mut rogue, passes) in
         [(Rogue::new(Settings::new(ECDHE)), false), (Rogue::quiet(ECDHE), true)]
@@ -248,7 +251,7 @@ fn a_key_too_short_to_use_is_named_and_one_that_is_not_used_passes() {
     hello(&mut rogue, RSA, &[]);
     show_certificate(&mut rogue, short);
     rogue.say(Message::SERVER_HELLO_DONE, &[]);
-    assert_eq!(rogue.refused(), (Phase::KeyExchange, Violation::KeySize { bits: 512 }));
+    assert_eq!(rogue.refused(), (SessionPhase::KeyExchange, Violation::KeySize { bits: 512 }));
 }
 
 #[test]
@@ -382,7 +385,7 @@ fn nothing_may_stand_within_a_message() {
     let mut rogue = established(RSA);
     rogue.record(Content::HANDSHAKE, &[0]);
     rogue.record(Content::APPLICATION_DATA, b"data");
-    assert_eq!(rogue.refused(), (Phase::Data, Violation::Interleaved));
+    assert_eq!(rogue.refused(), (SessionPhase::Data, Violation::Interleaved));
 }
 
 #[test]
@@ -393,6 +396,6 @@ fn warnings_are_passed_over_and_fatal_alerts_named() {
     rogue.record(Content::ALERT, &[2, 80]);
     let error = rogue.deliver().unwrap_err();
     let (level, description) = (AlertLevel::FATAL, AlertDescription::INTERNAL_ERROR);
-    assert_eq!(error, Error::Alert { phase: Phase::Data, level, description });
+    assert_eq!(error, Error::Alert { phase: SessionPhase::Data, level, description });
     assert!(rogue.take().is_empty(), "an alert is not answered");
 }

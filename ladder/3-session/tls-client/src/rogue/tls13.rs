@@ -115,7 +115,7 @@ fn a_wrong_finished_is_found_under_the_right_keys() {
         let secrets = say_hello(&mut rogue, &hello);
         certify(&mut rogue);
         rogue.say(Message::FINISHED, bad);
-        assert_eq!(rogue.refused(), (Phase::Finished, Violation::BadFinished));
+        assert_eq!(rogue.refused(), (SessionPhase::Finished, Violation::BadFinished));
         assert!(!rogue.client.is_established());
         let alert = open_flight(&mut rogue, &mut secrets.client.record_key(TLS13));
         assert_eq!(alert, [[AlertLevel::FATAL.0, AlertDescription::DECRYPT_ERROR.0]]);
@@ -129,7 +129,7 @@ fn a_wrong_signature_is_found_under_the_right_keys_and_told_under_them() {
     let hello = rogue.hello.clone();
     let secrets = say_hello(&mut rogue, &hello);
     certify(&mut rogue);
-    assert_eq!(rogue.refused(), (Phase::KeyExchange, Violation::BadSignature));
+    assert_eq!(rogue.refused(), (SessionPhase::KeyExchange, Violation::BadSignature));
     let alert = open_flight(&mut rogue, &mut secrets.client.record_key(TLS13));
     assert_eq!(alert, [[AlertLevel::FATAL.0, AlertDescription::DECRYPT_ERROR.0]]);
 }
@@ -203,7 +203,7 @@ fn a_cookie_is_given_back_and_a_second_retry_refused() {
     rogue.say(Message::SERVER_HELLO, &body);
     rogue.say(Message::SERVER_HELLO, &body);
     // in one flight, the second one is in front of a change of keys all the same
-    assert!(matches!(rogue.refused(), (Phase::Hello, Violation::UnexpectedMessage { .. })));
+    assert!(matches!(rogue.refused(), (SessionPhase::Hello, Violation::UnexpectedMessage { .. })));
 
     let mut rogue = Rogue::quiet(TLS13);
     let strange = extension(51, &Group::P384.number().to_be_bytes());
@@ -250,7 +250,7 @@ fn keys_change_between_messages() {
     let mut bytes = whole(Message::SERVER_HELLO, &body);
     bytes.push(Message::ENCRYPTED_EXTENSIONS.0);
     rogue.record(Content::HANDSHAKE, &bytes);
-    assert_eq!(rogue.refused(), (Phase::Hello, Violation::Interleaved));
+    assert_eq!(rogue.refused(), (SessionPhase::Hello, Violation::Interleaved));
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn what_must_be_encrypted_is() {
     rogue.sealing = None;
     rogue.record(Content::ALERT, &[1, 0]);
     let content = Content::ALERT;
-    assert_eq!(rogue.refused(), (Phase::Confirm, Violation::Unprotected { content }));
+    assert_eq!(rogue.refused(), (SessionPhase::Confirm, Violation::Unprotected { content }));
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn change_cipher_spec_is_dropped_until_finished_and_no_longer() {
     assert_eq!(rogue.deliver().unwrap(), ["Established"]);
     rogue.out.extend(plain);
     let (phase, violation) = rogue.refused();
-    assert_eq!(phase, Phase::Confirm);
+    assert_eq!(phase, SessionPhase::Confirm);
     let found = Found::Record(Content::CHANGE_CIPHER_SPEC);
     assert!(matches!(violation, Violation::UnexpectedMessage { found: f, .. } if f == found));
 
@@ -313,7 +313,7 @@ fn tickets_before_our_finished_are_counted_and_confirm_nothing() {
     assert_eq!(rogue.client.confirmation(), Some(Confirmation::Response));
 
     rogue.say(Message::NEW_SESSION_TICKET, &ticket[..ticket.len() - 1]);
-    assert!(matches!(rogue.refused(), (Phase::Data, Violation::Decode { .. })));
+    assert!(matches!(rogue.refused(), (SessionPhase::Data, Violation::Decode { .. })));
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn alerts_are_fatal_whatever_their_level() {
     assert_eq!(rogue.deliver().unwrap(), Vec::<String>::new());
     rogue.record(Content::ALERT, &[1, AlertDescription::ACCESS_DENIED.0]);
     let (level, description) = (AlertLevel::WARNING, AlertDescription::ACCESS_DENIED);
-    let expected = Error::Alert { phase: Phase::Confirm, level, description };
+    let expected = Error::Alert { phase: SessionPhase::Confirm, level, description };
     assert_eq!(rogue.deliver().unwrap_err(), expected);
 }
 

@@ -1,4 +1,4 @@
-//! Open loops begin when they should, count from then on, and lose nobody.
+//! Open loops begin arrivals on time, measure from the intended start, and lose none.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use tollgate_load::{
     run,
 };
 
-use crate::tls_server::{Manner, STALL, Script, TlsServer};
+use crate::tls_server::{Behavior, STALL, Script, TlsServer};
 use crate::{plan, until};
 
 /// Of a server that does this; plain, so that a rate costs little.
@@ -30,9 +30,9 @@ fn open(pattern: Pattern, sustain_ms: u64) -> Plan {
     }
 }
 
-/// Everybody who came began or was dropped, and everybody who began has ended.
+/// All arrivals began or were dropped, and all that began have ended.
 fn assert_accounted(outcome: &Outcome) {
-    let (whole, offered) = (outcome.whole(), outcome.offered());
+    let (whole, offered) = (outcome.whole(), outcome.arrival_counts());
     assert_eq!(whole.attempts, whole.ended() + outcome.abandoned(), "{outcome}");
     assert!(offered.arrivals >= offered.dropped + offered.queued + offered.late, "{outcome}");
     let unaccounted = |finding: &Finding| matches!(finding, Finding::Unaccounted { .. });
@@ -43,10 +43,10 @@ fn assert_accounted(outcome: &Outcome) {
 fn an_open_loop_offers_its_rate_on_any_number_of_threads() {
     for threads in [1, 3] {
         let plan = Plan { threads, ..open(Pattern::Constant { per_s: 200.0 }, 500) };
-        let outcome = outcome(&plan, |_| Manner::Good);
+        let outcome = outcome(&plan, |_| Behavior::Good);
         assert_accounted(&outcome);
-        // by the clock: 200 per second for half a second, whatever the machine did meanwhile
-        let arrivals = outcome.offered().arrivals;
+        // by the clock: 200 per second for half a second
+        let arrivals = outcome.arrival_counts().arrivals;
         assert!(arrivals.abs_diff(100) <= 1, "{outcome}");
         assert_eq!(outcome.transaction().map(Latency::count), Some(arrivals), "{outcome}");
         assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
@@ -54,22 +54,22 @@ fn an_open_loop_offers_its_rate_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_stall_shows_in_the_times_of_an_open_loop_and_hardly_in_a_closed_one() {
-    // connection 40 stops the server for a second, at about a sixth of the run
-    let stall: Script = |number| if number == 40 { Manner::Stall } else { Manner::Good };
+fn a_stall_shows_in_the_times_of_an_open_loop_but_hardly_of_a_closed_one() {
+    // connection 40 stalls the server for a second, after about a sixth of the run
+    let stall: Script = |number| if number == 40 { Behavior::Stall } else { Behavior::Good };
     let sustain_ms = 4000;
     let patient = |plan: Plan| Plan { phase_ms_max: 10_000, ..plan };
 
     let plan = patient(open(Pattern::Poisson { per_s: 66.0 }, sustain_ms));
     let open = outcome(&plan, stall);
     assert_accounted(&open);
-    // a second of four: a quarter of all arrivals came while it lasted
+    // a second of four: a quarter of all arrivals fall into it
     let p99 = open.transaction().unwrap().quantile_ns(0.99).unwrap();
     assert!(u128::from(p99) > STALL.as_nanos() * 3 / 4, "{p99}: {open}");
     let p90 = open.transaction().unwrap().quantile_ns(0.9).unwrap();
     assert!(u128::from(p90) > STALL.as_nanos() / 4, "{p90}: {open}");
 
-    // one client at about the same rate: it waits with the server, and asks nobody meanwhile
+    // one connection at about the same rate: it waits with the server
     let plan = patient(Plan {
         arrivals: Arrivals::Closed { think: Think::Constant { ms: 14.0 } },
         connections: 1,
@@ -88,14 +88,14 @@ fn a_stall_shows_in_the_times_of_an_open_loop_and_hardly_in_a_closed_one() {
 }
 
 #[test]
-fn who_finds_no_connection_waits_or_is_dropped_and_either_is_counted() {
-    let slow: Script = |number| if number == 10 { Manner::Stall } else { Manner::Good };
+fn arrivals_without_free_connection_wait_or_drop_and_are_counted() {
+    let slow: Script = |number| if number == 10 { Behavior::Stall } else { Behavior::Good };
     let pattern = Pattern::Constant { per_s: 200.0 };
     let mut plan = Plan { connections: 4, threads: 2, ..open(pattern.clone(), 2000) };
     plan.arrivals = Arrivals::Open { pattern, waiting_max: 20 };
     let outcome = outcome(&plan, slow);
     assert_accounted(&outcome);
-    let offered = outcome.offered();
+    let offered = outcome.arrival_counts();
     assert!(offered.dropped > 50 && offered.queued >= 20, "{outcome}");
     let told = |finding: &Finding| matches!(finding, Finding::Dropped { .. });
     assert!(outcome.reasons().iter().any(told), "{outcome}");
@@ -105,23 +105,23 @@ fn who_finds_no_connection_waits_or_is_dropped_and_either_is_counted() {
 }
 
 #[test]
-fn a_trace_is_done_again_with_its_own_bodies() {
+fn a_trace_is_replayed_with_its_own_bodies() {
     let mut text = "# seconds bytes\n1700000000.0\n".to_owned();
     for number in 1..=40 {
         text += &format!("1700000000.{:03} {}\n", number * 10, 100 + number);
     }
     let plan =
         Plan { warm_up_ms: 0, sustain_ms: 400, ..open(Pattern::Trace(text.parse().unwrap()), 400) };
-    let outcome = outcome(&plan, |_| Manner::Good);
+    let outcome = outcome(&plan, |_| Behavior::Good);
     assert_accounted(&outcome);
-    assert_eq!(outcome.offered().arrivals, 40, "the last one is at the end of the run");
-    // one probe and one line as the plan says, the others as the lines do
+    assert_eq!(outcome.arrival_counts().arrivals, 40, "the last one is at the end of the run");
+    // the probe and one line have the plan's size, the others their own
     let bodies: u64 = 1000 + 1000 + (1..40).map(|number| 100 + number).sum::<u64>();
     assert_eq!(outcome.whole().response_bytes, bodies, "{outcome}");
 }
 
 #[test]
-fn clients_who_think_ask_less() {
+fn think_time_lowers_the_rate() {
     let think = Think::Constant { ms: 100.0 };
     let plan = Plan {
         arrivals: Arrivals::Closed { think },
@@ -130,8 +130,8 @@ fn clients_who_think_ask_less() {
     };
     let plan = Plan { connections: 4, ..plan };
     let start = Instant::now();
-    let outcome = outcome(&plan, |_| Manner::Good);
-    // four clients, each at most six times in half a second, and one probe
+    let outcome = outcome(&plan, |_| Behavior::Good);
+    // four connections, each at most six transactions in half a second, and one probe
     assert!(outcome.whole().attempts <= 25, "{outcome} in {:?}", start.elapsed());
     assert!(outcome.whole().attempts > 4 || start.elapsed().as_secs() > 1, "{outcome}");
 }

@@ -1,4 +1,4 @@
-//! Rounds in turn, ratios within rounds, and the records that come of it.
+//! Comparisons: alternating rounds, ratios within rounds, and records.
 
 use core::cell::RefCell;
 use core::time::Duration;
@@ -12,7 +12,7 @@ use tollgate_load::{
 use tollgate_record::{Kind, Machine, Unit, jsonl};
 
 use crate::TRIES;
-use crate::tls_server::{Manner, TlsServer};
+use crate::tls_server::{Behavior, TlsServer};
 
 fn plan() -> Plan {
     Plan {
@@ -24,7 +24,7 @@ fn plan() -> Plan {
     }
 }
 
-/// A referee who also writes down whose turn it is.
+/// A referee that also records the order of servers.
 struct Turn<'a, R> {
     name: char,
     order: &'a RefCell<String>,
@@ -60,7 +60,7 @@ fn context() -> Context {
     }
 }
 
-/// A comparison in which every CPU clock was read in time, and in whose order.
+/// A comparison with all CPU times read in time, and the order of its servers.
 fn compared(surplus: u64, rounds: usize) -> (Comparison, String) {
     let is_late = |finding: &Finding| {
         matches!(finding, Finding::ServerCpuLate | Finding::Nothing | Finding::Stalled)
@@ -77,14 +77,14 @@ fn compared(surplus: u64, rounds: usize) -> (Comparison, String) {
 }
 
 fn compared_once(surplus: u64, rounds: usize) -> (Comparison, String) {
-    let (a, b) = (TlsServer::start(|_| Manner::Good), TlsServer::start(|_| Manner::Good));
+    let (a, b) = (TlsServer::start(|_| Behavior::Good), TlsServer::start(|_| Behavior::Good));
     let order = RefCell::new(String::new());
     let side = |name, server: &TlsServer, surplus| {
         let mut referee = server.referee();
         referee.surplus = surplus;
         let mut cpu = Duration::ZERO;
         let meter = move || {
-            cpu += Duration::from_millis(200); // half a core, by this server's account
+            cpu += Duration::from_millis(200); // as if half a core
             Ok(cpu)
         };
         Server::new(name, server.target())
@@ -100,7 +100,7 @@ fn compared_once(surplus: u64, rounds: usize) -> (Comparison, String) {
 }
 
 #[test]
-fn servers_take_turns_and_equal_ones_compare_as_equal() {
+fn servers_alternate_and_equal_ones_compare_as_equal() {
     let (comparison, order) = compared(0, 4);
     assert_eq!(order, "abbaabba");
     assert_eq!(comparison.verdict(), Verdict::Valid, "{}", comparison.outcomes(0)[0]);
@@ -125,7 +125,7 @@ fn servers_take_turns_and_equal_ones_compare_as_equal() {
     assert_eq!(rate.conditions["governor"], "performance");
     assert_eq!(rate.conditions["verdict"], "VALID");
     assert!(rate.conditions["client_verified"].starts_with("0 of "));
-    assert!(rate.conditions["limits"].contains("\"trend\":1.0"), "limits that are not the usual");
+    assert!(rate.conditions["limits"].contains("\"trend\":1.0"), "limits that are not the default");
     assert!(rate.conditions["doubts"].contains("of 4 rounds"), "{:?}", rate.conditions["doubts"]);
     // half a core over the rate, in nanoseconds
     let cpu = found(subject, "server_cpu_ns_per_session").estimate.point();
@@ -143,7 +143,7 @@ fn servers_take_turns_and_equal_ones_compare_as_equal() {
 }
 
 #[test]
-fn an_invalid_round_leaves_no_ratio_and_no_records_of_that_server() {
+fn an_invalid_round_prevents_ratios_and_records_of_its_server() {
     let (comparison, _) = compared(1, 2);
     assert_eq!(comparison.verdict(), Verdict::Invalid);
     assert!(comparison.sessions_ratio(1, 0).is_none());
@@ -154,7 +154,7 @@ fn an_invalid_round_leaves_no_ratio_and_no_records_of_that_server() {
 }
 
 #[test]
-fn a_comparison_of_nothing_is_refused() {
+fn an_empty_comparison_is_refused() {
     let nothing = compare(&plan(), &mut [], 1, &|| false, &mut |_, _| {});
     assert!(matches!(nothing, Err(Error::Plan(_))));
     let target = tollgate_load::Target::new("127.0.0.1:9".parse().unwrap()).unwrap();

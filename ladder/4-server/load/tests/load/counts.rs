@@ -1,4 +1,4 @@
-//! What goes right and what goes wrong is counted exactly, in its phase, and judged.
+//! Successes and failures are counted exactly, in their phase, and judged.
 
 use core::time::Duration;
 use std::thread;
@@ -9,25 +9,25 @@ use tollgate_load::{
     Verdict, Verify, run,
 };
 
-use crate::tls_server::{Counter, Manner, Script, TlsServer};
+use crate::tls_server::{Behavior, Counter, Script, TlsServer};
 use crate::{confirmed, plan, until};
 
-/// Of a server that does this, in a run with enough connections for what is asserted of them.
+/// A run against a server with this script, with enough connections for the assertions.
 fn outcome(plan: &Plan, script: Script) -> Outcome {
     outcome_with(plan, script, |_| {})
 }
 
-/// The same, with something done to the referee.
+/// The same, with a changed referee.
 fn outcome_with(plan: &Plan, script: Script, change: fn(&mut Counter)) -> Outcome {
     confirmed(plan, script, change, |outcome| {
         outcome.whole().attempts >= ENOUGH && outcome.sustain().transactions > 0
     })
 }
 
-/// More than there are before the last connection with a fault has ended.
+/// More connections than those up to the last faulty one.
 const ENOUGH: u64 = 60;
 
-const GOOD: Script = |_| Manner::Good;
+const GOOD: Script = |_| Behavior::Good;
 
 #[test]
 fn every_transaction_is_in_the_servers_count() {
@@ -57,7 +57,7 @@ fn every_transaction_is_in_the_servers_count() {
 #[test]
 fn handshakes_alone_are_confirmed_too() {
     for protocol in [Protocol::Tls12X25519, Protocol::Tls13] {
-        // a reset could overtake the handshake's end in the server's thread: let it close
+        // a reset could arrive before the server's thread ends the handshake, so close normally
         let plan = Plan { exchange: Exchange::HandshakeOnly, close: Close::Fin, ..plan(protocol) };
         let outcome = outcome(&plan, GOOD);
         assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
@@ -82,15 +82,15 @@ fn source_addresses_in_turn_work_too() {
     assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
 }
 
-/// Connections 30 to 34 meet a fault; the others are as they should be.
+/// Connections 30 to 34 are faulty, the others good.
 macro_rules! faulty {
     ($fault:expr) => {
-        |number| if (30..35).contains(&number) { $fault } else { Manner::Good }
+        |number| if (30..35).contains(&number) { $fault } else { Behavior::Good }
     };
 }
 
 fn five(script: Script, change: fn(&mut Plan), phase: Phase, cause: &Cause) -> Outcome {
-    // Whoever is stuck leaves connections for the others.
+    // stuck connections must leave others
     let mut plan = Plan { connections: 8, ..plan(Protocol::Tls13) };
     if *cause == Cause::Deadline {
         plan.phase_ms_max = 1500;
@@ -112,16 +112,16 @@ fn five(script: Script, change: fn(&mut Plan), phase: Phase, cause: &Cause) -> O
 
 #[test]
 fn an_alert_is_counted_in_its_phase() {
-    let outcome = five(faulty!(Manner::Alert), |_| {}, Phase::Hello, &Cause::Alert(40));
+    let outcome = five(faulty!(Behavior::Alert), |_| {}, Phase::Hello, &Cause::Alert(40));
     assert_eq!(outcome.whole().alerts().get(&40), Some(&5));
     assert!(outcome.to_string().contains("handshake_failure"), "{outcome}");
 }
 
 #[test]
 fn an_alert_after_the_clients_finished_is_no_handshake() {
-    // The client is done, and the server is not: only the server's word counts.
+    // the client has finished, the server has not: only the server's confirmation counts
     let outcome =
-        five(faulty!(Manner::CertificateRequired), |_| {}, Phase::Confirm, &Cause::Alert(116));
+        five(faulty!(Behavior::CertificateRequired), |_| {}, Phase::Confirm, &Cause::Alert(116));
     let whole = outcome.whole();
     assert_eq!(whole.client_done, whole.confirmed + 5);
     assert_eq!(outcome.seen().unwrap().handshakes, whole.confirmed, "{outcome}");
@@ -131,9 +131,9 @@ fn an_alert_after_the_clients_finished_is_no_handshake() {
 
 #[test]
 fn a_close_before_the_response_confirms_nothing() {
-    let outcome = outcome(&plan(Protocol::Tls13), faulty!(Manner::CloseAfterHandshake));
+    let outcome = outcome(&plan(Protocol::Tls13), faulty!(Behavior::CloseAfterHandshake));
     assert_eq!(outcome.whole().failed_in(Phase::Confirm), 5, "{outcome}");
-    // The server holds them for complete, and the client cannot know: the counts differ.
+    // the server counts them as complete, which the client cannot know: the counts differ
     let both = Finding::RefereeHandshakes {
         client: outcome.whole().confirmed,
         server: outcome.whole().confirmed + 5,
@@ -144,43 +144,43 @@ fn a_close_before_the_response_confirms_nothing() {
 #[test]
 fn a_wrong_length_is_an_error_in_the_data() {
     let outcome = five(
-        faulty!(Manner::WrongLength),
+        faulty!(Behavior::WrongLength),
         |_| {},
         Phase::Data,
         &Cause::WrongLength { found_bytes: 14_335 },
     );
-    // the server holds these requests for answered
+    // the server counts these requests as answered
     let told = |finding: &Finding| matches!(finding, Finding::RefereeRequests { .. });
     assert!(outcome.reasons().iter().any(told), "{outcome}");
 }
 
 #[test]
-fn a_body_that_breaks_off_is_an_error_in_the_data() {
-    five(faulty!(Manner::CutBody), |_| {}, Phase::Data, &Cause::Closed);
-    let outcome = five(faulty!(Manner::EndBody), |_| {}, Phase::Data, &Cause::Closed);
+fn a_truncated_body_is_an_error_in_the_data() {
+    five(faulty!(Behavior::CutBody), |_| {}, Phase::Data, &Cause::Closed);
+    let outcome = five(faulty!(Behavior::EndBody), |_| {}, Phase::Data, &Cause::Closed);
     assert_eq!(outcome.seen().unwrap().handshakes, outcome.whole().confirmed);
     assert_eq!(outcome.seen().unwrap().requests, outcome.whole().transactions);
 }
 
 #[test]
-fn within_the_error_budget_a_run_that_agrees_is_valid() {
+fn a_run_within_the_error_budget_is_valid() {
     let mut plan = plan(Protocol::Tls13);
     plan.limits.errors = 1.0;
-    let outcome = outcome(&plan, faulty!(Manner::CutBody));
+    let outcome = outcome(&plan, faulty!(Behavior::CutBody));
     assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
     assert_eq!(outcome.whole().failed(), 5);
 }
 
 #[test]
-fn whoever_is_silent_meets_the_deadline() {
-    five(faulty!(Manner::Silent), |_| {}, Phase::Hello, &Cause::Deadline);
-    five(faulty!(Manner::SlowBody), |_| {}, Phase::Data, &Cause::Deadline);
+fn a_silent_server_meets_the_deadline() {
+    five(faulty!(Behavior::Silent), |_| {}, Phase::Hello, &Cause::Deadline);
+    five(faulty!(Behavior::SlowBody), |_| {}, Phase::Data, &Cause::Deadline);
 }
 
 #[test]
-fn whoever_does_not_close_fails_to_close_and_nothing_else() {
+fn a_server_that_does_not_close_fails_only_the_close() {
     let outcome = five(
-        faulty!(Manner::KeepOpen),
+        faulty!(Behavior::KeepOpen),
         |plan| plan.close = Close::Fin,
         Phase::Close,
         &Cause::Deadline,
@@ -190,7 +190,7 @@ fn whoever_does_not_close_fails_to_close_and_nothing_else() {
 }
 
 #[test]
-fn a_server_that_stops_in_mid_run_gives_no_figure_and_a_clear_message() {
+fn a_server_that_stops_during_a_run_gives_no_figure_and_a_clear_message() {
     let mut server = TlsServer::start(GOOD);
     let plan = Plan { sustain_ms: 30_000, ..plan(Protocol::Tls13) };
     let (target, referee) = (server.target(), server.referee());
@@ -213,7 +213,7 @@ fn a_server_that_stops_in_mid_run_gives_no_figure_and_a_clear_message() {
 }
 
 #[test]
-fn a_referee_who_disagrees_makes_it_invalid_with_both_numbers() {
+fn a_disagreeing_referee_makes_a_run_invalid_with_both_numbers() {
     let outcome = outcome_with(&plan(Protocol::Tls13), GOOD, |referee| {
         (referee.surplus, referee.resumed) = (1, 2);
     });
@@ -243,17 +243,18 @@ fn without_referee_it_is_unconfirmed() {
 }
 
 #[test]
-fn a_ceiling_on_starts_holds() {
+fn the_limit_on_starts_holds() {
     let server = TlsServer::start(GOOD);
     let plan = Plan { starts_per_s_max: Some(50), ..plan(Protocol::Tls13) };
     let mut side = Server::new("rustls", server.target());
     let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
-    // a third of a second at 50 per second, the probe, and one start at each end; hundreds without
+    // a third of a second at 50 per second, the probe, and one start at each end; without the
+    // limit hundreds
     assert!(outcome.whole().attempts <= 20, "{outcome}");
 }
 
 #[test]
-fn what_cannot_work_is_told_before_any_load() {
+fn impossible_runs_are_refused_before_any_load() {
     let error = |script: Script, change: fn(&mut Plan)| {
         let server = TlsServer::start(script);
         let mut plan = Plan { phase_ms_max: 200, ..plan(Protocol::Tls13) };
@@ -264,7 +265,7 @@ fn what_cannot_work_is_told_before_any_load() {
         assert!(!text.contains('\n'), "{text}");
         text
     };
-    let silent = error(|_| Manner::Silent, |_| {});
+    let silent = error(|_| Behavior::Silent, |_| {});
     assert!(silent.contains("no load was sent") && silent.contains("hello"), "{silent}");
     // rustls has no RSA key exchange
     let refused = error(GOOD, |plan| plan.protocol = Protocol::Tls12Rsa);
@@ -290,7 +291,7 @@ fn the_caller_can_stop_it() {
 
 #[test]
 fn the_caller_can_stop_the_first_transaction_too() {
-    let server = TlsServer::start(|_| Manner::Silent);
+    let server = TlsServer::start(|_| Behavior::Silent);
     let plan = Plan { phase_ms_max: 60_000, ..plan(Protocol::Tls13) };
     let start = Instant::now();
     let stop = || start.elapsed() > Duration::from_millis(100);

@@ -8,10 +8,10 @@ use tollgate_load::{
     Sizes, Verdict, run,
 };
 
-use crate::tls_server::{Manner, TlsServer};
+use crate::tls_server::{Behavior, TlsServer};
 use crate::{plan, until};
 
-/// A run in which each kind that is asked for has been done.
+/// A run with transactions of each planned kind.
 fn outcome(plan: &Plan) -> Outcome {
     let enough = |outcome: &Outcome| {
         let (all, plain) = (outcome.whole().transactions, outcome.plain().transactions);
@@ -22,7 +22,7 @@ fn outcome(plan: &Plan) -> Outcome {
             && (plan.plain_share <= 0.0 || plain > 5)
     };
     until(plan, enough, |plan| {
-        let server = TlsServer::start(|_| Manner::Good);
+        let server = TlsServer::start(|_| Behavior::Good);
         let mut side = Server::new("rustls", server.target())
             .with_plain(server.plain())
             .with_referee(server.referee());
@@ -46,11 +46,11 @@ fn requests_share_a_connection_and_its_handshake() {
             let outcome = outcome(&plan);
             assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
             let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
-            // every other one of 2.5 has two; so has the first, and the one that was tried before
+            // with 2.5 every other connection has two requests, and so have the first and the probe
             #[allow(clippy::cast_precision_loss, reason = "counts of a test")]
             let all = [whole.transactions, whole.responses].map(|count| count as f64);
             let expected = requests.floor() + ((all[0] - 1.0) * requests).floor();
-            // a thread that ends within what was dealt to it may be half a request off
+            // a thread that ends within its chunk of numbers may be half a request off
             let off = f64::from(threads) - 1.0;
             assert!((all[1] - expected).abs() <= off, "{outcome}");
             assert_eq!(seen.requests, whole.responses);
@@ -69,16 +69,16 @@ fn requests_share_a_connection_and_its_handshake() {
     }
 }
 
-/// Of so many requests that they would take minutes.
+/// With so many requests that they would take minutes.
 #[test]
-fn connections_that_are_never_done_end_with_the_run() {
+fn long_connections_end_with_the_run() {
     let plan = Plan {
         requests_per_connection: Plan::REQUESTS_MAX,
         phase_ms_max: 300,
         plain_share: 0.5,
         ..plan(Protocol::Tls13)
     };
-    let server = TlsServer::start(|_| Manner::Good);
+    let server = TlsServer::start(|_| Behavior::Good);
     let mut side = Server::new("rustls", server.target())
         .with_plain(server.plain())
         .with_referee(server.referee());
@@ -92,13 +92,13 @@ fn connections_that_are_never_done_end_with_the_run() {
 }
 
 #[test]
-fn requests_ask_for_each_of_many_sizes_as_often_as_for_the_others() {
+fn all_sizes_are_requested_equally_often() {
     let sizes: Sizes = serde_json::from_str("[0, 700, 40000]").unwrap();
     let open = Arrivals::open(Pattern::Constant { per_s: 200.0 });
     for arrivals in [plan(Protocol::Tls13).arrivals, open] {
         let plan = Plan {
             exchange: Exchange::Sizes(sizes.clone()),
-            requests_per_connection: 3.0, // each connection is a row of all sizes
+            requests_per_connection: 3.0, // each connection requests all sizes
             threads: 2,
             arrivals,
             ..plan(Protocol::Tls13)
@@ -117,7 +117,7 @@ fn requests_ask_for_each_of_many_sizes_as_often_as_for_the_others() {
 }
 
 #[test]
-fn a_mix_has_both_kinds_in_their_shares_and_each_is_counted() {
+fn secure_and_plain_transactions_have_their_shares() {
     let plan = Plan { plain_share: 0.5, sustain_ms: 600, ..plan(Protocol::Tls13) };
     let outcome = outcome(&plan);
     assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
@@ -134,8 +134,8 @@ fn a_mix_has_both_kinds_in_their_shares_and_each_is_counted() {
 }
 
 #[test]
-fn plain_transactions_need_to_know_where() {
-    let server = TlsServer::start(|_| Manner::Good);
+fn plain_transactions_need_an_address() {
+    let server = TlsServer::start(|_| Behavior::Good);
     let plan = Plan { plain_share: 0.1, ..plan(Protocol::Tls13) };
     let mut side = Server::new("rustls", server.target());
     let error = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap_err().to_string();

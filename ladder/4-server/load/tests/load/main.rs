@@ -1,17 +1,17 @@
-//! The load generator against servers that do as they are told, and against OpenSSL's.
+//! The load generator against scripted servers, and against OpenSSL's.
 //!
-//! How much load this machine takes beside what else runs on it is not asked: a run that is too
-//! short for what is asserted of it is done again, longer.
+//! Other tests load the machine too: a run that is too short for its assertions is repeated with a
+//! longer duration.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
 
 mod arrivals;
+mod client_timeout;
 mod compare;
 mod counts;
 mod exchanges;
-mod looking_on;
+mod live;
 mod openssl;
-mod patience;
 mod resumption;
 mod rogue;
 mod search;
@@ -23,7 +23,7 @@ use tollgate_load::{Finding, Limits, Outcome, Plan, Protocol, Server, run};
 
 use tls_server::{Counter, Script, TlsServer};
 
-/// Short, and for a machine on which other tests run: shape and client load are not judged.
+/// A short plan. Other tests run at the same time, so steadiness and client load are not judged.
 fn plan(protocol: Protocol) -> Plan {
     Plan {
         connections: 4,
@@ -34,10 +34,10 @@ fn plan(protocol: Protocol) -> Plan {
     }
 }
 
-/// Runs are done again so often, each four times as long.
+/// Maximum number of runs, each four times as long as the previous one.
 const TRIES: u32 = 4;
 
-/// The first run of `plan`, or of one that lasts longer, that is `enough`.
+/// Runs `plan`, with increasing duration, until an outcome is `enough`.
 fn until(
     plan: &Plan,
     enough: impl Fn(&Outcome) -> bool,
@@ -54,8 +54,8 @@ fn until(
     panic!("this machine is too busy, even for {} ms", plan.sustain_ms / 4);
 }
 
-/// Of a server that does this, and a referee to whom something is done: the first run of the plan,
-/// or of one that lasts longer, that is `enough` and did not stall.
+/// Runs `plan` against a server with this script and a changed referee until an outcome is `enough`
+/// and has no stall.
 fn confirmed(
     plan: &Plan,
     script: Script,

@@ -1,5 +1,5 @@
-//! Against OpenSSL's `s_server`: RSA key exchange, bodies without length, and a real process to
-//! kill and to meter.
+//! Against OpenSSL's `s_server`: RSA key exchange, bodies without length, and a process to kill and
+//! to measure.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -21,8 +21,8 @@ use crate::{tls_server, until};
 
 pub(crate) const BYTES: u64 = 14_336;
 
-/// `openssl s_server -WWW` in a directory of its own. It serves one connection after the other, and
-/// prints a line per file.
+/// `openssl s_server -WWW` in its own directory. It serves one connection at a time, and prints a
+/// line for each file.
 pub(crate) struct SServer {
     child: Child,
     folder: PathBuf,
@@ -91,7 +91,7 @@ impl Drop for SServer {
     }
 }
 
-/// The files that `s_server` says it has sent. It does not tell handshakes apart from them.
+/// Counts the files that `s_server` reports as sent; it does not report handshakes.
 pub(crate) struct Files {
     pub(crate) files: Arc<AtomicU64>,
     pub(crate) before: u64,
@@ -146,7 +146,7 @@ fn every_protocol_agrees_with_s_server() {
 }
 
 #[test]
-fn a_killed_process_is_told() {
+fn a_killed_process_is_reported() {
     let Some(mut server) = SServer::start("load-kill", &[]) else {
         return;
     };
@@ -165,12 +165,12 @@ fn a_killed_process_is_told() {
     assert_eq!((outcome.verdict(), outcome.sessions_per_s()), (Verdict::Invalid, None));
     let gone = |finding: &Finding| matches!(finding, Finding::ServerGone { transactions: 1.., .. });
     assert!(outcome.reasons().iter().any(gone), "{outcome}");
-    // and its meter does not answer any more
+    // and its CPU time cannot be read
     assert!(ProcessCpu::new([server.child.id()]).and_then(|mut cpu| cpu.cpu()).is_err());
 }
 
 #[test]
-fn a_hung_process_is_told_and_nobody_hangs_with_it() {
+fn a_hung_process_is_reported_and_does_not_hang_the_run() {
     let Some(server) = SServer::start("load-hang", &[]) else {
         return;
     };

@@ -1,13 +1,13 @@
-//! Sessions are resumed as the plan says, and the server has the same count; or the run is invalid.
+//! Sessions are resumed as planned, and the server counts the same; otherwise the run is invalid.
 
 use tollgate_load::{
     Close, Exchange, Finding, Mechanism, Outcome, Plan, Protocol, Resume, Resumptions, Verdict,
 };
 
-use crate::tls_server::{Counter, Manner, Script};
+use crate::tls_server::{Behavior, Counter, Script};
 use crate::{confirmed, plan};
 
-/// So many sessions that a few at the edges of the sustained part are no point of the share.
+/// Enough sessions that a few at the boundaries of the sustained part are less than one point.
 const ENOUGH: u64 = 1000;
 
 fn resuming(protocol: Protocol, share: f64, by: Mechanism) -> Plan {
@@ -22,14 +22,14 @@ fn outcome(plan: &Plan, script: Script, change: fn(&mut Counter)) -> Outcome {
 }
 
 #[test]
-fn as_many_are_resumed_as_the_plan_says() {
+fn the_planned_share_is_resumed() {
     for (protocol, by, share, close) in [
         (Protocol::Tls13, Mechanism::Psk, 0.8, Close::RstAfterConfirm),
         (Protocol::Tls13, Mechanism::Psk, 1.0, Close::Fin),
         (Protocol::Tls12X25519, Mechanism::SessionId, 0.3, Close::RstAfterConfirm),
     ] {
         let plan = Plan { close, threads: 2, ..resuming(protocol, share, by) };
-        let outcome = outcome(&plan, |_| Manner::Good, |_| {});
+        let outcome = outcome(&plan, |_| Behavior::Good, |_| {});
         assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
         let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
         let Resumptions { offered, accepted, refused, starved, early_data } = whole.resumptions;
@@ -38,19 +38,19 @@ fn as_many_are_resumed_as_the_plan_says() {
         assert!(starved > 0, "the first have none: {outcome}");
         let achieved = outcome.resumed_share().unwrap();
         assert!((achieved - share).abs() <= 0.01, "{outcome}");
-        let kinds = outcome.kinds().unwrap();
-        let sum = kinds.full.transactions() + kinds.resumed.transactions();
+        let sessions = outcome.by_resumption().unwrap();
+        let sum = sessions.full.transactions() + sessions.resumed.transactions();
         assert_eq!(sum, outcome.sustain().transactions);
-        assert!(kinds.resumed.handshake().quantile_ns(0.5).unwrap() > 1000);
-        assert_eq!(kinds.resumed.service().count(), kinds.resumed.transactions());
+        assert!(sessions.resumed.handshake().quantile_ns(0.5).unwrap() > 1000);
+        assert_eq!(sessions.resumed.service().count(), sessions.resumed.transactions());
     }
 }
 
 #[test]
-fn early_data_that_is_answered_at_once_ends_with_a_whole_handshake() {
-    // the server counts a handshake when the client's Finished has come, and answers before
+fn early_data_answered_at_once_ends_with_a_complete_handshake() {
+    // the server answers before the client's Finished, and counts the handshake after it
     let plan = resuming(Protocol::Tls13, 0.5, Mechanism::EarlyData);
-    let outcome = outcome(&plan, |_| Manner::Early, |_| {});
+    let outcome = outcome(&plan, |_| Behavior::Early, |_| {});
     assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
     let Resumptions { accepted, early_data, .. } = outcome.whole().resumptions;
     assert!(early_data > 0 && early_data == accepted, "{outcome}");
@@ -58,12 +58,12 @@ fn early_data_that_is_answered_at_once_ends_with_a_whole_handshake() {
 }
 
 #[test]
-fn a_request_that_is_too_long_for_early_data_follows_the_handshake() {
+fn a_request_too_long_for_early_data_follows_the_handshake() {
     let plan = Plan {
         requests_per_connection: 2.0,
         ..resuming(Protocol::Tls13, 0.5, Mechanism::EarlyData)
     };
-    let outcome = outcome(&plan, |_| Manner::LittleEarly, |_| {});
+    let outcome = outcome(&plan, |_| Behavior::LittleEarly, |_| {});
     let whole = outcome.whole();
     assert!(whole.resumptions.accepted > 0 && whole.resumptions.early_data == 0, "{outcome}");
     assert_eq!((whole.transactions, whole.responses), (whole.attempts, 2 * whole.attempts));
@@ -72,11 +72,11 @@ fn a_request_that_is_too_long_for_early_data_follows_the_handshake() {
 }
 
 #[test]
-fn a_server_that_gives_no_such_sessions_is_off_plan() {
-    // the good one has session IDs and no tickets for TLS 1.2
+fn a_server_without_such_sessions_is_off_plan() {
+    // the good behavior has session IDs but no tickets for TLS 1.2
     let without: [(_, _, Script); 2] = [
-        (Protocol::Tls13, Mechanism::Psk, |_| Manner::Forgetful),
-        (Protocol::Tls12X25519, Mechanism::Ticket, |_| Manner::Good),
+        (Protocol::Tls13, Mechanism::Psk, |_| Behavior::Forgetful),
+        (Protocol::Tls12X25519, Mechanism::Ticket, |_| Behavior::Good),
     ];
     for (protocol, by, script) in without {
         let plan = resuming(protocol, 0.5, by);
@@ -88,16 +88,16 @@ fn a_server_that_gives_no_such_sessions_is_off_plan() {
             panic!("{outcome}");
         };
         assert!((planned, achieved) == (&0.5, &0.0) && *starved > 0, "{outcome}");
-        assert!(outcome.kinds().is_none(), "an invalid run has no figures");
+        assert!(outcome.by_resumption().is_none(), "an invalid run has no figures");
     }
 }
 
 #[test]
-fn sessions_that_are_refused_are_counted_and_off_plan() {
+fn refused_sessions_are_counted_and_off_plan() {
     let plan = resuming(Protocol::Tls12X25519, 1.0, Mechanism::SessionId);
     let outcome = outcome(
         &plan,
-        |number| if number % 3 == 0 { Manner::Forgetful } else { Manner::Good },
+        |number| if number % 3 == 0 { Behavior::Forgetful } else { Behavior::Good },
         |_| {},
     );
     let Resumptions { offered, accepted, refused, .. } = outcome.whole().resumptions;
@@ -109,9 +109,9 @@ fn sessions_that_are_refused_are_counted_and_off_plan() {
 }
 
 #[test]
-fn a_log_with_another_count_of_resumed_sessions_makes_it_invalid() {
+fn a_log_with_another_count_of_resumed_sessions_makes_a_run_invalid() {
     let plan = resuming(Protocol::Tls13, 0.5, Mechanism::Psk);
-    let outcome = outcome(&plan, |_| Manner::Good, |referee| referee.resumed = 1);
+    let outcome = outcome(&plan, |_| Behavior::Good, |referee| referee.resumed = 1);
     let client = outcome.whole().resumptions.accepted;
     let expected = Finding::RefereeResumed { client, server: client + 1 };
     assert_eq!(outcome.reasons(), [expected], "{outcome}");

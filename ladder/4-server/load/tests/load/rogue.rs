@@ -1,5 +1,5 @@
-//! Servers that do everything wrong: each wrong is counted under its name and in its phase, no
-//! count is lost, and no run hangs.
+//! Faulty servers: each fault is counted under its name and in its phase, no count is lost, and no
+//! run hangs.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,30 +15,30 @@ use tollgate_load::{
     Cause, Failure, Finding, Outcome, Phase, Plan, Protocol, Server, Target, Verdict, run,
 };
 
-use crate::tls_server::{Manner, Script, TlsServer};
+use crate::tls_server::{Behavior, Script, TlsServer};
 use crate::{plan, until};
 
-/// What a connection meets in front of a good server.
+/// The fault of a connection, in front of a good server.
 #[derive(Clone, Copy, Debug)]
 enum Wrong {
-    /// Nothing: it is passed on, in bytes one by one if so.
+    /// None: bytes are forwarded, one by one with `bytewise`.
     Good { bytewise: bool },
-    /// Passed on after a while.
+    /// Forwarded after a delay.
     Slow,
-    /// A reset in answer to the `ClientHello`.
+    /// A reset after the `ClientHello`.
     Reset,
-    /// These bytes in answer to the `ClientHello`, and then the end.
+    /// These bytes after the `ClientHello`, and then the end of the stream.
     Says(&'static [u8]),
-    /// Nobody listens for this long, and who was connected is cut off; then all is as it should be.
+    /// The server stops listening for this time and resets all connections; then it is good again.
     Restart(Duration),
 }
 
 const GOOD: Wrong = Wrong::Good { bytewise: false };
 
-/// Which connection, counted from 0, meets what.
+/// The fault of each connection, numbered from 0.
 type Front = fn(u64) -> Wrong;
 
-/// A proxy on a port of its own.
+/// A proxy on its own port.
 struct Rogue {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -104,7 +104,7 @@ fn answer(
             let _hello = client.read(&mut [0; 4096])?;
             client.write_all(bytes)?;
             client.shutdown(Shutdown::Write)?;
-            // what the client has to say is read, or the system would send a reset
+            // read the client's bytes, or the system would send a reset
             io::copy(&mut client, &mut io::sink()).map(drop)
         }
         Wrong::Restart(_) => unreachable!("the acceptor does that"),
@@ -150,7 +150,7 @@ fn copy(from: &TcpStream, to: &TcpStream) {
     let _ = to.shutdown(Shutdown::Write);
 }
 
-/// A run against a rogue in front of a server that does this behind it, with the time it took.
+/// A run against a rogue in front of a server with this script; checks its duration.
 fn outcome(plan: &Plan, front: Front, script: Script, enough: u64) -> Outcome {
     let is_enough = |outcome: &Outcome| {
         outcome.whole().attempts >= enough && outcome.sustain().transactions > 0
@@ -168,7 +168,7 @@ fn outcome(plan: &Plan, front: Front, script: Script, enough: u64) -> Outcome {
     })
 }
 
-/// Everybody who began has ended, and the client says of nobody more than the server.
+/// All attempts have ended, and the client counts no more handshakes than the server.
 fn assert_accounted(outcome: &Outcome) {
     let whole = outcome.whole();
     assert_eq!(whole.attempts, whole.ended() + outcome.abandoned(), "{outcome}");
@@ -177,7 +177,7 @@ fn assert_accounted(outcome: &Outcome) {
     assert!(whole.confirmed <= outcome.seen().unwrap().handshakes, "{outcome}");
 }
 
-/// Five connections of each kind, among good ones.
+/// Five connections of each fault, among good ones.
 const FRONT: Front = |number| match number / 5 {
     4 => Wrong::Reset,
     6 => Wrong::Says(b""),
@@ -191,15 +191,15 @@ const FRONT: Front = |number| match number / 5 {
     _ => GOOD,
 };
 
-/// The same with TLS around it, of the connections that the front passes on.
+/// Faults within TLS, for the connections that the front forwards.
 const SCRIPT: Script = |number| match number / 5 {
-    2 => Manner::BrokenCertificate,
-    4 => Manner::EmptyTicket,
-    _ => Manner::Good,
+    2 => Behavior::BrokenCertificate,
+    4 => Behavior::EmptyTicket,
+    _ => Behavior::Good,
 };
 
 #[test]
-fn every_wrong_is_counted_under_its_name_and_no_count_is_lost() {
+fn every_fault_is_counted_under_its_name_and_no_count_is_lost() {
     let plan = Plan { connections: 8, ..plan(Protocol::Tls13) };
     let outcome = outcome(&plan, FRONT, SCRIPT, 180);
     assert_accounted(&outcome);
@@ -227,36 +227,36 @@ fn every_wrong_is_counted_under_its_name_and_no_count_is_lost() {
         assert_eq!(found, *count, "row {i}: {failures:?}");
     }
     assert_eq!(failures.values().sum::<u64>(), 45, "and nothing else: {failures:?}");
-    // single bytes and slow beginnings are none of it
+    // single bytes and slow starts are no failures
     assert_eq!(outcome.whole().transactions + 45, outcome.whole().attempts, "{outcome}");
 }
 
 #[test]
-fn a_server_that_was_started_again_is_told_and_loses_no_count() {
+fn a_restarted_server_is_reported_and_loses_no_count() {
     let front: Front = |number| match number {
         40 => Wrong::Restart(Duration::from_millis(300)),
         _ => GOOD,
     };
     let plan = Plan { connections: 4, sustain_ms: 900, ..plan(Protocol::Tls13) };
-    let outcome = outcome(&plan, front, |_| Manner::Good, 60);
+    let outcome = outcome(&plan, front, |_| Behavior::Good, 60);
     assert_accounted(&outcome);
     let refused =
         outcome.whole().failures.get(&Failure { phase: Phase::Connect, cause: Cause::Refused });
     assert!(refused.is_some_and(|&count| count > 0), "{outcome}");
     let away = |finding: &Finding| matches!(finding, Finding::ServerAway { .. });
     assert!(outcome.reasons().iter().any(away), "{outcome}");
-    // it went on afterwards
+    // the run continued afterwards
     assert!(outcome.whole().transactions > 41, "{outcome}");
 }
 
 #[test]
-fn a_server_that_accepts_nobody_is_told_in_one_line_before_any_load() {
+fn a_server_that_does_not_accept_is_reported_in_one_line_before_any_load() {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     socket.listen(0).unwrap();
     let listener = TcpListener::from(socket);
     let address = listener.local_addr().unwrap();
-    // its queue is full with these: the system answers no further SYN
+    // these fill its queue: the system answers no further SYN
     let waiting = [(); 4].map(|()| {
         let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), None).unwrap();
         let _in_progress = socket.connect(&address.into());

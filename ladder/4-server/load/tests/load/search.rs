@@ -1,12 +1,12 @@
 //! The search for the highest rate, on a server whose highest rate is known.
 
 use tollgate_load::{
-    Arrivals, Error, Exchange, Judged, Objective, Pattern, Plan, Protocol, Server, Think, Trace,
-    search,
+    Arrivals, Error, Exchange, Objective, Pattern, Plan, Protocol, Server, StepResult, Think,
+    Trace, search,
 };
 
 use crate::plan;
-use crate::tls_server::{Manner, SERVICE, TlsServer};
+use crate::tls_server::{Behavior, SERVICE, TlsServer};
 
 fn objective() -> Objective {
     "p90=40ms".parse().unwrap()
@@ -24,31 +24,31 @@ fn open(pattern: Pattern) -> Plan {
 }
 
 #[test]
-fn the_edge_lies_below_what_a_queue_of_one_server_can_do_and_not_far() {
+fn the_limit_is_slightly_below_the_capacity_of_a_single_server_queue() {
     if std::env::var_os("TOLLGATE_TEST_LONG").is_none() {
         eprintln!("not tested: half a minute of search; set TOLLGATE_TEST_LONG");
         return;
     }
-    let server = TlsServer::start(|_| Manner::Serial);
+    let server = TlsServer::start(|_| Behavior::Serial);
     let mut side = Server::new("serial", server.target()).with_plain(server.plain());
     let plan = open(Pattern::Poisson { per_s: 1.0 });
     let curve = search(&plan, objective(), &mut side, &|| false, &mut |_| {}).unwrap();
     let most = 1.0 / SERVICE.as_secs_f64();
-    // M/D/1 with this service meets the objective up to nine tenths of its capacity; sleeping takes
+    // M/D/1 with this service time meets the objective up to 0.9 of its capacity; sleeping takes
     // longer than asked, and by how much depends on the machine
     let (met, above) = (curve.met_per_s.unwrap(), curve.above_per_s.unwrap());
     assert!(met > 0.3 * curve.capacity_per_s && met < most, "{curve:?}");
     assert!(above > met && above < 1.3 * most, "{curve:?}");
     assert!(!curve.client_is_limit, "{curve:?}");
     let first = &curve.steps[0];
-    assert_eq!(first.judged, Judged::Met, "a tenth of the capacity: {curve:?}");
+    assert_eq!(first.result, StepResult::Met, "a tenth of the capacity: {curve:?}");
     assert!(u128::from(first.p50_ns.unwrap()) >= SERVICE.as_nanos(), "{curve:?}");
     assert!(curve.steps.windows(2).all(|two| two[0].offered_per_s < two[1].offered_per_s));
 }
 
 #[test]
-fn there_is_no_search_without_a_rate_to_change() {
-    let server = TlsServer::start(|_| Manner::Good);
+fn a_search_needs_a_rate() {
+    let server = TlsServer::start(|_| Behavior::Good);
     let trace: Trace = "0\n10".parse().unwrap();
     let closed = Arrivals::Closed { think: Think::None };
     for arrivals in [closed, Arrivals::open(Pattern::Trace(trace))] {

@@ -227,8 +227,9 @@ fn a_resumed_tls12_handshake_ends_with_the_first_byte_after_the_clients_finished
     };
     outcome(&plan, false, |outcome, _| {
         let Some(times) = outcome.secure_times() else { return false };
-        outcome.kinds().is_some_and(|kinds| {
-            kinds.resumed.transactions() > 0 && has(kinds.resumed.handshake(), HELLO + CONFIRM)
+        outcome.by_resumption().is_some_and(|sessions| {
+            sessions.resumed.transactions() > 0
+                && has(sessions.resumed.handshake(), HELLO + CONFIRM)
         }) && has(times.client_finished(), HELLO)
             && has(times.confirm(), CONFIRM)
     });

@@ -1,4 +1,4 @@
-//! What the server for tests is set up with: a certificate, and good and bad manners of TLS.
+//! Certificates and TLS configurations, good and faulty, of the test server.
 
 use std::sync::{Arc, OnceLock};
 
@@ -43,7 +43,7 @@ fn identity_der() -> (PrivateKeyDer<'static>, Vec<u8>) {
     (PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key)), certificate)
 }
 
-/// Shows half of its certificate.
+/// Sends half of its certificate.
 pub(crate) fn broken() -> ServerConfig {
     let (key, certificate) = identity_der();
     let half = CertificateDer::from(certificate[..certificate.len() / 2].to_vec());
@@ -52,7 +52,7 @@ pub(crate) fn broken() -> ServerConfig {
     ServerConfig::builder().with_no_client_auth().with_cert_resolver(resolver)
 }
 
-/// Gives tickets without a word in them.
+/// Gives empty tickets.
 pub(crate) fn ticketing() -> ServerConfig {
     let mut config = config(false);
     config.ticketer = Arc::new(EmptyTickets);
@@ -80,7 +80,7 @@ impl ProducesTickets for EmptyTickets {
     }
 }
 
-/// A good server; `strict` wants to see a certificate.
+/// A good server; with `strict` it requires a client certificate.
 pub(crate) fn config(strict: bool) -> ServerConfig {
     let (key, certificate) = identity_der();
     let builder = ServerConfig::builder();
@@ -92,7 +92,7 @@ pub(crate) fn config(strict: bool) -> ServerConfig {
     builder.with_single_cert(vec![CertificateDer::from(certificate)], key).unwrap()
 }
 
-/// Takes so many bytes of early data, and may answer them at once.
+/// Accepts up to `bytes_max` bytes of early data, and may answer them at once.
 pub(crate) fn early(bytes_max: u32) -> ServerConfig {
     let mut config = config(false);
     config.max_early_data_size = bytes_max;
@@ -100,7 +100,7 @@ pub(crate) fn early(bytes_max: u32) -> ServerConfig {
     config
 }
 
-/// Neither gives sessions nor resumes any.
+/// Neither gives nor resumes sessions.
 pub(crate) fn forgetful() -> ServerConfig {
     let mut config = config(false);
     config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -108,7 +108,7 @@ pub(crate) fn forgetful() -> ServerConfig {
     config
 }
 
-/// Insists on a certificate, and would take any.
+/// Requires a client certificate, and would accept any.
 #[derive(Debug)]
 struct AnyCertificate;
 

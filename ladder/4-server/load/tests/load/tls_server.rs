@@ -1,5 +1,5 @@
-//! A server for tests, with and without TLS: blocking, a thread per connection, counting, and
-//! faulty when told to.
+//! A test server with and without TLS: a blocking thread for each connection, with counts and
+//! scripted faults.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,53 +13,53 @@ use std::time::Instant;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
 use tollgate_load::{Referee, Seen, Target};
 
-// By its path: tests in other places have this file by its path too.
+// by path, because unit tests include this file by path too
 #[path = "tls_config.rs"]
 pub(crate) mod tls_config;
 
 use self::tls_config::{broken, config, early, forgetful, ticketing};
 
-/// What a connection meets.
+/// The behavior of the server on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manner {
-    /// `handshake_failure` in answer to the `ClientHello`.
+pub(crate) enum Behavior {
+    /// Answers the `ClientHello` with `handshake_failure`.
     Alert,
-    /// The certificate is cut off in its middle.
+    /// Sends a truncated certificate.
     BrokenCertificate,
-    /// A client certificate is asked for; without one, `certificate_required` follows.
+    /// Requires a client certificate; sends `certificate_required` without one.
     CertificateRequired,
-    /// The stream is closed in the middle of the body, without `close_notify`.
+    /// Closes the stream in the middle of the body, without `close_notify`.
     CutBody,
-    /// The stream is closed after the handshake.
+    /// Closes the stream after the handshake.
     CloseAfterHandshake,
-    /// `close_notify` comes in the middle of the body.
+    /// Sends `close_notify` in the middle of the body.
     EndBody,
-    /// Early data is taken, and answered before the client's Finished has come.
+    /// Accepts early data, and answers it before the client's Finished.
     Early,
-    /// The tickets of TLS 1.3 are empty, which none may be.
+    /// Sends empty tickets of TLS 1.3, which is a violation.
     EmptyTicket,
-    /// All is as it should be.
+    /// Behaves well.
     Good,
-    /// After the response the connection stays open.
+    /// Keeps the connection open after the response.
     KeepOpen,
-    /// All is as it should be, but sessions are neither given nor resumed.
+    /// Behaves well, but neither gives nor resumes sessions.
     Forgetful,
-    /// Early data is taken, but no request is as short as that.
+    /// Accepts less early data than any request.
     LittleEarly,
-    /// Requests are answered one at a time over all connections, each in [`SERVICE`].
+    /// Answers one request at a time over all connections, each in [`SERVICE`].
     Serial,
-    /// The connection is accepted, and nothing follows.
+    /// Accepts the connection and never answers.
     Silent,
-    /// The body stops in the middle, and the connection stays open.
+    /// Stops in the middle of the body, and keeps the connection open.
     SlowBody,
-    /// From here on the whole server does nothing for [`STALL`]; then all is as it should be.
+    /// Stalls the whole server for [`STALL`]; then behaves well.
     Stall,
-    /// A byte less than was asked for, with a `Content-Length` that says so.
+    /// Sends a byte less than requested, with a matching `Content-Length`.
     WrongLength,
 }
 
-/// Which connection, counted from 0, meets what.
-pub(crate) type Script = fn(u64) -> Manner;
+/// The behavior for each connection, numbered from 0.
+pub(crate) type Script = fn(u64) -> Behavior;
 
 struct Shared {
     script: Script,
@@ -86,14 +86,13 @@ pub(crate) struct TlsServer {
     acceptor: Option<thread::JoinHandle<()>>,
 }
 
-/// The longest that a connection of the server waits for anything: well above any deadline of a
-/// client here.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Timeout of the server's reads and writes, well above any timeout of the clients in tests.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long a server takes for a request that does one at a time: at least.
+/// Minimum time of a request of a serial server.
 pub(crate) const SERVICE: Duration = Duration::from_millis(4);
 
-/// How long a server stalls.
+/// Duration of a stall.
 pub(crate) const STALL: Duration = Duration::from_secs(1);
 
 impl TlsServer {
@@ -133,7 +132,7 @@ impl TlsServer {
                     let Ok((stream, _)) = accepted else { continue };
                     let (own, number) =
                         (Arc::clone(&own), own.accepted.fetch_add(1, Ordering::Relaxed));
-                    // what the client did wrong, if anything, is for the client's side to tell
+                    // the client's side reports errors
                     thread::spawn(move || drop(own.serve(stream, number, is_plain)));
                 }
             }
@@ -145,7 +144,7 @@ impl TlsServer {
         Target::new(self.address).unwrap()
     }
 
-    /// Where it speaks HTTP without TLS.
+    /// Its target for HTTP without TLS.
     pub(crate) fn plain(&self) -> Target {
         Target::new(self.plain).unwrap()
     }
@@ -154,12 +153,12 @@ impl TlsServer {
         Counter { shared: Arc::clone(&self.shared), before: [0; 3], surplus: 0, resumed: 0 }
     }
 
-    /// How many requests were answered.
+    /// Number of answered requests.
     pub(crate) fn answered(&self) -> u64 {
         self.shared.requests.load(Ordering::Relaxed)
     }
 
-    /// Nobody listens any more, and every connection ends.
+    /// Stops listening and ends every connection.
     pub(crate) fn stop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let Some(acceptor) = self.acceptor.take() {
@@ -178,20 +177,20 @@ impl Shared {
     fn serve(&self, mut stream: TcpStream, number: u64, is_plain: bool) -> io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        let manner = (self.script)(number);
-        if manner == Manner::Stall {
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
+        let behavior = (self.script)(number);
+        if behavior == Behavior::Stall {
             *self.stalled_until.lock().unwrap() = Some(Instant::now() + STALL);
         }
         let until = *self.stalled_until.lock().unwrap();
         if let Some(until) = until {
             thread::sleep(until.saturating_duration_since(Instant::now()));
         }
-        match manner {
-            Manner::Silent => return self.hold(),
-            _ if is_plain => return self.answer(&mut stream, manner).map(drop),
-            Manner::Alert => {
+        match behavior {
+            Behavior::Silent => return self.hold(),
+            _ if is_plain => return self.answer(&mut stream, behavior).map(drop),
+            Behavior::Alert => {
                 stream.read_exact(&mut [0; 5])?;
                 stream.write_all(&[21, 3, 3, 0, 2, 2, 40])?;
                 // read the rest of the ClientHello, or the system would send a reset
@@ -201,35 +200,36 @@ impl Shared {
             }
             _ => {}
         }
-        let config = match manner {
-            Manner::BrokenCertificate => &self.broken,
-            Manner::CertificateRequired => &self.strict,
-            Manner::Early => &self.early,
-            Manner::EmptyTicket => &self.ticketing,
-            Manner::LittleEarly => &self.little_early,
-            Manner::Forgetful => &self.forgetful,
+        let config = match behavior {
+            Behavior::BrokenCertificate => &self.broken,
+            Behavior::CertificateRequired => &self.strict,
+            Behavior::Early => &self.early,
+            Behavior::EmptyTicket => &self.ticketing,
+            Behavior::LittleEarly => &self.little_early,
+            Behavior::Forgetful => &self.forgetful,
             _ => &self.config,
         };
         let mut tls = ServerConnection::new(Arc::clone(config)).unwrap();
-        let is_answered = manner == Manner::Early && self.answer_early(&mut tls, &mut stream)?;
+        let is_answered =
+            behavior == Behavior::Early && self.answer_early(&mut tls, &mut stream)?;
         while tls.is_handshaking() {
             tls.complete_io(&mut stream)?;
         }
         let resumed = tls.handshake_kind() == Some(HandshakeKind::Resumed);
         self.resumed.fetch_add(u64::from(resumed), Ordering::Relaxed);
         self.handshakes.fetch_add(1, Ordering::Relaxed);
-        if manner == Manner::CloseAfterHandshake || is_answered {
+        if behavior == Behavior::CloseAfterHandshake || is_answered {
             return Ok(());
         }
         let mut stream = StreamOwned::new(tls, stream);
-        if self.answer(&mut stream, manner)? {
+        if self.answer(&mut stream, behavior)? {
             stream.conn.send_close_notify();
         }
         stream.flush()
     }
 
-    /// Answers a request that comes as early data, before the client's Finished is read; whether
-    /// one came.
+    /// Answers a request in early data before reading the client's Finished; whether there was
+    /// one.
     fn answer_early(&self, tls: &mut ServerConnection, stream: &mut TcpStream) -> io::Result<bool> {
         let mut head = Vec::new();
         while tls.is_handshaking() && !head.ends_with(b"\r\n\r\n") {
@@ -241,7 +241,7 @@ impl Shared {
                 early.read_to_end(&mut head)?;
             }
             if head.ends_with(b"\r\n\r\n") {
-                self.respond(&mut tls.writer(), &head, Manner::Good)?;
+                self.respond(&mut tls.writer(), &head, Behavior::Good)?;
             }
             while tls.wants_write() {
                 tls.write_tls(stream)?;
@@ -250,8 +250,8 @@ impl Shared {
         Ok(!head.is_empty())
     }
 
-    /// Answers requests until one is the last, or none comes; whether a goodbye is due then.
-    fn answer(&self, stream: &mut (impl Read + Write), manner: Manner) -> io::Result<bool> {
+    /// Answers requests until the last one; whether to send `close_notify`.
+    fn answer(&self, stream: &mut (impl Read + Write), behavior: Behavior) -> io::Result<bool> {
         loop {
             let mut head = Vec::new();
             while !head.ends_with(b"\r\n\r\n") {
@@ -262,7 +262,7 @@ impl Shared {
                 head.push(byte[0]);
             }
             let is_last = head.windows(17).any(|part| part == b"Connection: close");
-            if let Some(goodbye) = self.respond(stream, &head, manner)? {
+            if let Some(goodbye) = self.respond(stream, &head, behavior)? {
                 return Ok(goodbye);
             }
             if is_last {
@@ -271,31 +271,31 @@ impl Shared {
         }
     }
 
-    /// Answers one request; if it is the last one by the server's manner, whether a goodbye is due.
+    /// Answers one request; `Some` ends the connection, with whether to send `close_notify`.
     fn respond(
         &self,
         stream: &mut impl Write,
         head: &[u8],
-        manner: Manner,
+        behavior: Behavior,
     ) -> io::Result<Option<bool>> {
-        if manner == Manner::Serial {
+        if behavior == Behavior::Serial {
             let _turn = self.serial.lock().unwrap();
             thread::sleep(SERVICE);
         }
         let asked = length_asked(head);
-        let length = if manner == Manner::WrongLength { asked - 1 } else { asked };
+        let length = if behavior == Behavior::WrongLength { asked - 1 } else { asked };
         write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n")?;
         let body = vec![b'x'; length];
-        match manner {
-            Manner::CutBody => {
+        match behavior {
+            Behavior::CutBody => {
                 stream.write_all(&body[..length / 2])?;
                 return Ok(Some(false));
             }
-            Manner::EndBody => {
+            Behavior::EndBody => {
                 stream.write_all(&body[..length / 2])?;
                 return Ok(Some(true));
             }
-            Manner::SlowBody => {
+            Behavior::SlowBody => {
                 stream.write_all(&body[..length / 2])?;
                 stream.flush()?;
                 self.hold()?;
@@ -306,7 +306,7 @@ impl Shared {
         stream.write_all(&body)?;
         stream.flush()?;
         self.requests.fetch_add(1, Ordering::Relaxed);
-        if manner == Manner::KeepOpen {
+        if behavior == Behavior::KeepOpen {
             self.hold()?;
             return Ok(Some(false));
         }
@@ -315,7 +315,7 @@ impl Shared {
 
     /// Keeps a connection open until the server stops.
     fn hold(&self) -> io::Result<()> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while !self.stop.load(Ordering::Relaxed) && Instant::now() < end {
             thread::sleep(Duration::from_millis(5));
         }
@@ -333,9 +333,9 @@ fn length_asked(head: &[u8]) -> usize {
 pub(crate) struct Counter {
     shared: Arc<Shared>,
     before: [u64; 3],
-    /// Handshakes that are shown though they never were.
+    /// Handshakes to add to the count.
     pub(crate) surplus: u64,
-    /// Sessions that are shown as resumed beside those that were.
+    /// Resumed sessions to add to the count.
     pub(crate) resumed: u64,
 }
 

@@ -1,5 +1,5 @@
-//! The client's counts and the server's own are the same number: for a few hundred handshakes, and
-//! for 100,000 of each server where `TOLLGATE_TEST_LONG` is set.
+//! The counts of client and server are equal: for a few hundred handshakes, and with
+//! `TOLLGATE_TEST_LONG` for 100,000 of each server.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};
@@ -15,11 +15,11 @@ use tollgate_load::{
 };
 
 use crate::openssl::{BYTES, Files, SServer};
-use crate::tls_server::{self, Manner, TlsServer};
+use crate::tls_server::{self, Behavior, TlsServer};
 use crate::{TRIES, plan};
 
-/// Runs until so many handshakes are counted, each way of closing in turn; both sides agree in
-/// every run.
+/// Runs until this number of handshakes is counted, alternating the ways of closing; both sides
+/// must agree in every run.
 fn agrees(plan: &Plan, mut side: impl FnMut() -> Server<'static>) {
     let is_long = std::env::var_os("TOLLGATE_TEST_LONG").is_some();
     let (all, sustain_ms) = if is_long { (100_000, 5000) } else { (300, 200) };
@@ -28,7 +28,7 @@ fn agrees(plan: &Plan, mut side: impl FnMut() -> Server<'static>) {
         let plan = Plan { close: *close, sustain_ms, ..plan.clone() };
         let outcome = run(&plan, &mut side(), &|| false, &mut |_, _| {}).unwrap();
         assert_exact(&outcome);
-        // a machine that stood still is none of the client's doing, be it for a part of what counts
+        // a stall of the machine is not a fault of the client
         // or for all of it
         let still = |why: &Finding| matches!(why, Finding::Stalled | Finding::Nothing);
         if !outcome.reasons().is_empty() && outcome.reasons().iter().all(still) {
@@ -54,7 +54,7 @@ fn assert_exact(outcome: &Outcome) {
 #[test]
 fn rustls_and_the_client_count_the_same() {
     for protocol in [Protocol::Tls12X25519, Protocol::Tls13] {
-        let server = TlsServer::start(|_| Manner::Good);
+        let server = TlsServer::start(|_| Behavior::Good);
         agrees(&plan(protocol), || {
             Server::new("rustls", server.target()).with_referee(server.referee())
         });

@@ -69,7 +69,7 @@ const COUNTERS: [Counter; 7] = [
     ("handshakes", "Handshakes that the server confirmed", |counts| counts.confirmed),
     ("sessions", "Sessions completed", |counts| counts.transactions),
     ("failed", "Connections that failed", |counts| counts.failed),
-    ("gave_up", "Connections that impatient clients closed", |counts| counts.gave_up),
+    ("gave_up", "Connections that impatient clients closed", |counts| counts.timed_out),
     ("never_began", "Arrivals that never began", |counts| counts.dropped),
     ("body_bytes", "Bytes of bodies received", |counts| counts.body_bytes),
 ];

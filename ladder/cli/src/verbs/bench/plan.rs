@@ -58,7 +58,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
             sustain_ms: milliseconds(options.seconds),
             arrivals: arrivals.clone(),
             seed: options.clients.seed,
-            patience: options.clients.patience(),
+            client_timeout: options.clients.patience(),
             exchange: exchange.clone(),
             requests_per_connection: options.clients.requests_per_connection,
             source_addresses: options.clients.source_addresses,

@@ -1,6 +1,6 @@
 //! Lines about resumed sessions.
 
-use tollgate_load::{Latency, Outcome, Resumptions, Sessions};
+use tollgate_load::{Latency, Outcome, Resumptions, SessionTimes};
 use tollgate_report::text::wrapped;
 
 use super::times;
@@ -30,11 +30,11 @@ pub(super) fn lines(rounds: &[Outcome]) -> String {
     text
 }
 
-type Which = fn(&Outcome) -> Option<&Sessions>;
+type Which = fn(&Outcome) -> Option<&SessionTimes>;
 
 const KINDS: [(&str, Which); 2] = [
-    ("full", |outcome| outcome.kinds().map(|kinds| &kinds.full)),
-    ("resumed", |outcome| outcome.kinds().map(|kinds| &kinds.resumed)),
+    ("full", |outcome| outcome.by_resumption().map(|kinds| &kinds.full)),
+    ("resumed", |outcome| outcome.by_resumption().map(|kinds| &kinds.resumed)),
 ];
 
 fn sum(rounds: &[Outcome]) -> String {
@@ -68,10 +68,10 @@ fn of_kind(rounds: &[Outcome], which: Which) -> String {
         return "no figures".to_owned();
     };
     let quantiles =
-        |of: fn(&Sessions) -> &Latency| times::of(rounds, |outcome| which(outcome).map(of));
+        |of: fn(&SessionTimes) -> &Latency| times::of(rounds, |outcome| which(outcome).map(of));
     format!(
         "{rate:.0} sess/s; p50/p90/p99: handshake {}, service {}",
-        quantiles(Sessions::handshake),
-        quantiles(Sessions::service)
+        quantiles(SessionTimes::handshake),
+        quantiles(SessionTimes::service)
     )
 }

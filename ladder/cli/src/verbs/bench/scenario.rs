@@ -2,7 +2,7 @@
 
 use core::mem::discriminant;
 
-use tollgate_load::{Comparison, Context, Finding, Naming, Outcome, Served, Verdict};
+use tollgate_load::{Comparison, Context, Finding, Naming, Outcome, ServedBodies, Verdict};
 use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
 use tollgate_report::text::wrapped;
@@ -148,7 +148,7 @@ fn counts(rounds: &[Outcome]) -> String {
 /// The sizes of the bodies, if they vary.
 fn bodies(rounds: &[Outcome]) -> String {
     let line = |served| wrapped(&format!("- {}: {served}", rounds[0].server()));
-    Served::of(rounds).map_or_else(String::new, line)
+    ServedBodies::of(rounds).map_or_else(String::new, line)
 }
 
 /// The server's CPU time of a session in cycles, as in rung 3; none if the clock rate is unknown.

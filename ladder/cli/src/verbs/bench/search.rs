@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use tollgate_load::{
-    Arrivals, Context, Curve, Error, Judged, Naming, Objective, Plan, Server, Step,
+    Arrivals, Context, Curve, Error, Naming, Objective, Plan, Server, Step, StepResult,
 };
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Record, Unit};
@@ -200,11 +200,11 @@ fn row(step: &Step, curve: &Curve) -> Vec<String> {
 }
 
 const fn judged(step: &Step) -> &'static str {
-    match step.judged {
-        Judged::Met => "met",
-        Judged::Missed => "missed",
-        Judged::Undecided => "undecided",
-        Judged::ClientLimited => "client",
+    match step.result {
+        StepResult::Met => "met",
+        StepResult::Missed => "missed",
+        StepResult::Undecided => "undecided",
+        StepResult::ClientLimited => "client",
     }
 }
 
@@ -277,15 +277,15 @@ mod tests {
             achieved_per_s: offered_per_s,
             p50_ns: Some(1_000_000),
             quantile_ns,
-            judged,
+            result: judged,
             runs: 2,
             client_busy: 0.25,
         };
         Curve {
             objective: "p99=20ms".parse().unwrap(),
             steps: vec![
-                step(100.0, Some(2_000_000), Judged::Met),
-                step(900.0, None, Judged::Missed),
+                step(100.0, Some(2_000_000), StepResult::Met),
+                step(900.0, None, StepResult::Missed),
             ],
             met_per_s: Some(100.0),
             above_per_s: Some(900.0),

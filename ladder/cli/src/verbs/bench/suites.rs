@@ -1,6 +1,6 @@
 //! `--suites all`: sessions per second by cipher suite, of those that the servers take.
 
-use tollgate_load::{Offer, Plan, Server, ask};
+use tollgate_load::{Offer, Plan, Server, try_transaction};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{PerSecond, Record};
 use tollgate_report::grid::{Column, grid};
@@ -47,7 +47,7 @@ pub(super) fn ask_all(plans: Vec<Plan>, servers: &[Server<'_>]) -> Result<Option
     for plan in plans {
         let mut failure = None;
         for server in servers {
-            failure = match ask(&plan, server, &interrupt::asked) {
+            failure = match try_transaction(&plan, server, &interrupt::asked) {
                 Ok(found) => failure.or(found),
                 Err(tollgate_load::Error::Stopped) => return Ok(None),
                 Err(error) => return Err(CliError::from_error(error)),

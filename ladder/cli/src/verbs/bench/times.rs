@@ -1,6 +1,6 @@
 //! Lines about the clients of an open loop and about the phases of their time.
 
-use tollgate_load::{Latency, Offered, Outcome, Times};
+use tollgate_load::{ArrivalCounts, Latency, Outcome, Times};
 use tollgate_report::text::wrapped;
 
 /// Quantiles of each line.
@@ -14,7 +14,7 @@ pub(super) fn lines(rounds: &[Outcome]) -> String {
     let plan = first.plan();
     let is_plain_only = plan.plain_share >= 1.0;
     let is_told = plan.arrivals.is_open()
-        || plan.patience.is_some()
+        || plan.client_timeout.is_some()
         || plan.requests_per_connection > 1.0
         || plan.plain_share > 0.0;
     if !is_told {
@@ -26,11 +26,11 @@ pub(super) fn lines(rounds: &[Outcome]) -> String {
         say(offered(rounds));
         say(format!("from the intended start, p50/p90/p99: {}", of(rounds, Outcome::transaction)));
     }
-    if plan.patience.is_some() {
+    if plan.client_timeout.is_some() {
         let sum = |of: fn(&Outcome) -> u64| rounds.iter().map(of).sum::<u64>();
         say(format!(
             "{} connections were given up, {} of them to begin again",
-            sum(|outcome| outcome.whole().given_up()),
+            sum(|outcome| outcome.whole().timeouts()),
             sum(|outcome| outcome.whole().retries)
         ));
     }
@@ -44,7 +44,8 @@ pub(super) fn lines(rounds: &[Outcome]) -> String {
 }
 
 fn offered(rounds: &[Outcome]) -> String {
-    let sum = |of: fn(Offered) -> u64| rounds.iter().map(|o| of(o.offered())).sum::<u64>();
+    let sum =
+        |of: fn(ArrivalCounts) -> u64| rounds.iter().map(|o| of(o.arrival_counts())).sum::<u64>();
     format!(
         "open loop: {} clients came, {} waited in line, {} began late, {} never began",
         sum(|offered| offered.arrivals),

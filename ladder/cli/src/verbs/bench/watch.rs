@@ -88,7 +88,7 @@ impl Watch {
         let (mut done, mut lost) = (0, 0);
         for counts in counts {
             done += counts.transactions;
-            lost += counts.failed + counts.gave_up + counts.dropped;
+            lost += counts.failed + counts.timed_out + counts.dropped;
         }
         let words = format!("{:.0}/s, {lost} lost", seen.rate(Instant::now(), done));
         let is_due = Instant::now() >= seen.line_at;

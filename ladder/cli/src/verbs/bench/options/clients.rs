@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::fs;
 
 use clap::Args;
-use tollgate_load::{Arrivals, Patience, Pattern, Plan, Think, duration};
+use tollgate_load::{Arrivals, ClientTimeout, Pattern, Plan, Think, duration};
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Arrivals")]
@@ -70,9 +70,9 @@ impl Clients {
     }
 
     /// The clients' timeout.
-    pub(crate) fn patience(&self) -> Option<Patience> {
+    pub(crate) fn patience(&self) -> Option<ClientTimeout> {
         let ms = u64::try_from(self.patience?.as_millis()).unwrap_or(u64::MAX);
-        Some(Patience { ms, retries: self.retries })
+        Some(ClientTimeout { ms, retries: self.retries })
     }
 
     /// Describes the arrivals, for the line of the plan.
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(of("pareto:1.5"), Pattern::Pareto { per_s, shape: 1.5 });
         assert_eq!(of("bursts:50ms/0.2s"), Pattern::Bursts { per_s, on_ms: 50, off_ms: 200 });
         let patient = clients(&["--patience", "2s", "--retries", "3"]).patience();
-        assert_eq!(patient, Some(Patience { ms: 2000, retries: 3 }));
+        assert_eq!(patient, Some(ClientTimeout { ms: 2000, retries: 3 }));
     }
 
     #[test]

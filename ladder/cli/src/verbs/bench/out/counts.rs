@@ -33,13 +33,13 @@ pub(super) fn rows(run: &Run, outcome: &Outcome) -> String {
             let cause = failure.cause.to_string();
             text += &count(of, ["failed", failure.phase.name(), &cause], *number);
         }
-        for (phase, number) in &counts.gave_up {
+        for (phase, number) in &counts.timed_out {
             text += &count(of, ["gave_up", phase.name(), ""], *number);
         }
     }
     text += &count("whole", ["abandoned", "", ""], outcome.abandoned());
     if outcome.plan().arrivals.is_open() {
-        let offered = outcome.offered();
+        let offered = outcome.arrival_counts();
         for (what, number) in [
             ("arrivals", offered.arrivals),
             ("queued", offered.queued),

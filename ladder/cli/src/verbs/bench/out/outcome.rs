@@ -59,7 +59,7 @@ fn record(record: &Record) -> Value {
 /// One run.
 pub(super) fn run(run: &Run, outcome: &Outcome) -> Value {
     let texts = |findings: &[Finding]| findings.iter().map(Finding::to_string).collect::<Vec<_>>();
-    let offered = outcome.plan().arrivals.is_open().then(|| outcome.offered());
+    let offered = outcome.plan().arrivals.is_open().then(|| outcome.arrival_counts());
     json!({
         "server": run.server,
         "number": run.number,
@@ -117,7 +117,7 @@ fn counted(counts: &Counts) -> Value {
             "count": count,
         })
     });
-    let gave_up = counts.gave_up.iter();
+    let gave_up = counts.timed_out.iter();
     let gave_up = gave_up.map(|(phase, count)| json!({"phase": phase.name(), "count": count}));
     all.insert("failures".to_owned(), failures.collect());
     all.insert("gave_up".to_owned(), gave_up.collect());
@@ -132,7 +132,7 @@ fn point(point: &Point) -> Value {
         "begun": point.attempts,
         "completed": point.transactions,
         "failed": point.failed,
-        "gave_up": point.gave_up,
+        "gave_up": point.timed_out,
         "never_began": point.dropped,
         "p50_ns": point.p50_ns,
         "p99_ns": point.p99_ns,

@@ -79,7 +79,7 @@ fn seconds(told: &Told, start: Timestamp) -> Vec<Second> {
             from_s: begun + point.from.as_secs_f64(),
             width_s,
             completed_per_s: per_s(point.transactions),
-            lost_per_s: per_s(point.failed + point.gave_up + point.dropped),
+            lost_per_s: per_s(point.failed + point.timed_out + point.dropped),
         }
     };
     told.points.iter().map(second).collect()

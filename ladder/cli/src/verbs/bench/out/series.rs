@@ -37,7 +37,7 @@ pub(super) fn rows(run: &Run, outcome: &Outcome) -> String {
             point.attempts.to_string(),
             point.transactions.to_string(),
             point.failed.to_string(),
-            point.gave_up.to_string(),
+            point.timed_out.to_string(),
             point.dropped.to_string(),
             time(point.p50_ns),
             time(point.p99_ns),

@@ -1,63 +1,71 @@
-//! Who begins a transaction, and when: the clients of one thread.
+//! Generates the transactions of one thread, from a closed or an open loop.
 
 use std::time::Instant;
 
 use crate::arrivals::{Arrivals, Think};
-use crate::closed::Closed;
-use crate::open::{Open, Turn};
+use crate::closed_loop::ClosedLoop;
+use crate::open_loop::{OpenLoop, Turn};
 use crate::plan::Plan;
 use crate::schedule::Schedule;
 use crate::seeded::Seeded;
 use crate::task::Task;
-use crate::worker::Part;
 
-/// The clients of one thread.
+/// The part of a plan that a worker runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The part of this thread.
+    Thread(u32),
+    /// One transaction, plain or not.
+    Probe { is_plain: bool },
+}
+
+/// Decides when the transactions of one thread begin, and their kind.
 #[derive(Debug)]
-pub(crate) struct Clients {
+pub(crate) struct Generator {
     source: Source,
-    /// The numbers of the thread's connections in the plan; of a probe, one.
+    /// The numbers of the thread's connections in the plan; a probe has one.
     own: Vec<u32>,
     connections: u32,
     is_probe: bool,
     mix: Mix,
-    /// Of a closed loop, the number of the transaction that is begun next.
+    /// In a closed loop: the number of the next transaction.
     number: u64,
-    /// Of a closed loop, how many numbers go to other threads after each [`DEALT`].
+    /// In a closed loop: how many numbers belong to other threads after each [`CHUNK`].
     others: u64,
 }
 
 #[derive(Debug)]
 enum Source {
-    Closed(Closed),
-    Open(Box<Open>),
+    Closed(ClosedLoop),
+    Open(Box<OpenLoop>),
 }
 
-/// What happens next.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// A transaction begins in this place; of an open loop, `queued` if it had to wait for it.
+    /// A transaction begins in this slot; `queued` if it waited for it in an open loop.
     Begins { place: usize, task: Task, queued: bool },
-    /// A client comes and never begins.
+    /// An arrival is dropped.
     Dropped { intended: Instant },
 }
 
-/// Which transactions are plain, and which of the others resume a session: drawn from the plan's
-/// seed.
+/// Draws from the plan's seed which transactions are plain, and which of the others resume a
+/// session.
 #[derive(Debug)]
 struct Mix {
     plain_share: f64,
     seed: u64,
-    /// Of a closed loop, where clients have no numbers.
+    /// For closed loops.
     random: Seeded,
     resumed: Draw,
 }
 
-/// Draws at random, and so that of any number as many are drawn as the share says, to within one: a
-/// run is short, and its plan is held to a point.
+/// Draws at random, but keeps the number drawn within one of the share: a run is short, and may
+/// miss its share by one percentage point at most.
 #[derive(Debug)]
 struct Draw {
     share: f64,
-    /// How many should have been drawn, less those that were: in (-1, 1).
+    /// Expected number minus drawn number: in (-1, 1).
     due: f64,
     random: Seeded,
 }
@@ -71,14 +79,14 @@ impl Draw {
     }
 }
 
-/// So many numbers in a row go to one thread of a closed loop: if it were every other one, each
-/// thread would have its own kind of connections where kinds take turns.
-const DEALT: u64 = 64;
+/// Consecutive numbers of one thread in a closed loop. With every other number, a thread would get
+/// only one kind of connection if kinds alternate.
+const CHUNK: u64 = 64;
 
-/// The streams of a plan's seed that closed loops draw from, by thread; and what tells the seeds
-/// apart from which each arrival of an open loop draws for itself.
+/// Random streams of closed loops, by thread; also distinguishes the seeds of the arrivals of an
+/// open loop.
 const MIX: u64 = 2 << 32;
-/// The streams of resumptions, by thread: a thread resumes the sessions that it has itself.
+/// Random streams of resumptions, by thread: a thread resumes its own sessions.
 const RESUMED: u64 = 3 << 32;
 
 impl Mix {
@@ -86,15 +94,15 @@ impl Mix {
         self.random.chance(self.plain_share)
     }
 
-    /// The same, however many threads there are.
+    /// The same for any number of threads.
     fn of_arrival(&self, number: u64) -> bool {
         Seeded::new(self.seed ^ MIX, number).chance(self.plain_share)
     }
 }
 
-impl Clients {
+impl Generator {
     pub(crate) fn new(plan: &Plan, part: Part) -> Self {
-        // connections are dealt out in turn: thread, thread + threads, ...
+        // connections of a thread: thread, thread + threads, ...
         let (own, thread): (Vec<u32>, u32) = match part {
             Part::Thread(thread) => {
                 ((thread..plan.connections).step_by(plan.threads as usize).collect(), thread)
@@ -104,12 +112,12 @@ impl Clients {
         let places = own.len();
         let source = match (&plan.arrivals, part) {
             (Arrivals::Open { pattern, waiting_max }, Part::Thread(_)) => {
-                Source::Open(Box::new(Open::new(plan, pattern, *waiting_max, (thread, places))))
+                Source::Open(Box::new(OpenLoop::new(plan, pattern, *waiting_max, (thread, places))))
             }
             (Arrivals::Closed { think }, _) => {
-                Source::Closed(Closed::new(plan, *think, thread, places))
+                Source::Closed(ClosedLoop::new(plan, *think, thread, places))
             }
-            _ => Source::Closed(Closed::new(plan, Think::None, thread, places)),
+            _ => Source::Closed(ClosedLoop::new(plan, Think::None, thread, places)),
         };
         let plain_share = match part {
             Part::Thread(_) => plan.plain_share,
@@ -118,18 +126,18 @@ impl Clients {
         let random = Seeded::new(plan.seed, MIX + u64::from(thread));
         let share = match part {
             Part::Thread(_) => plan.resume.map_or(0.0, |resume| resume.share),
-            Part::Probe { .. } => 0.0, // nothing is there to be resumed
+            Part::Probe { .. } => 0.0, // there is no session yet
         };
         let resumed =
             Draw { share, due: 0.0, random: Seeded::new(plan.seed, RESUMED + u64::from(thread)) };
         let mix = Mix { plain_share, seed: plan.seed, random, resumed };
         let is_probe = matches!(part, Part::Probe { .. });
-        let number = u64::from(thread) * DEALT;
-        let others = u64::from(plan.threads).saturating_sub(1) * DEALT;
+        let number = u64::from(thread) * CHUNK;
+        let others = u64::from(plan.threads).saturating_sub(1) * CHUNK;
         Self { source, own, connections: plan.connections, is_probe, mix, number, others }
     }
 
-    /// How many transactions may be in flight.
+    /// Maximum number of transactions in flight.
     pub(crate) fn places(&self) -> usize {
         self.own.len()
     }
@@ -138,7 +146,7 @@ impl Clients {
         matches!(self.source, Source::Open(_))
     }
 
-    /// The run begins.
+    /// Begins the run.
     pub(crate) fn begin(&mut self, schedule: &Schedule) {
         match &mut self.source {
             Source::Open(open) => open.begin(schedule.start),
@@ -152,7 +160,7 @@ impl Clients {
         }
     }
 
-    /// What happens next, if anything does now.
+    /// The next action, if one is due.
     pub(crate) fn next(&mut self, now: Instant) -> Option<Next> {
         match &mut self.source {
             Source::Closed(closed) => {
@@ -161,7 +169,7 @@ impl Clients {
                 let resumes = !is_plain && self.mix.resumed.next();
                 let number = self.number;
                 self.number += 1;
-                if self.number.is_multiple_of(DEALT) {
+                if self.number.is_multiple_of(CHUNK) {
                     self.number += self.others;
                 }
                 let task =
@@ -187,7 +195,7 @@ impl Clients {
         }
     }
 
-    /// When somebody may begin who may not now.
+    /// When the next transaction is due.
     pub(crate) fn next_at(&mut self) -> Option<Instant> {
         match &mut self.source {
             Source::Closed(closed) => closed.next_at(),
@@ -195,7 +203,7 @@ impl Clients {
         }
     }
 
-    /// A transaction is done, or its client has given up.
+    /// A transaction has ended or timed out.
     pub(crate) fn ended(&mut self, place: usize, now: Instant) {
         match &mut self.source {
             Source::Closed(closed) => closed.ended(place, now),
@@ -203,7 +211,7 @@ impl Clients {
         }
     }
 
-    /// A transaction failed. In a closed loop its client comes again after a pause.
+    /// A transaction failed. In a closed loop the connection begins again after a pause.
     pub(crate) fn failed(&mut self, place: usize, now: Instant) {
         match &mut self.source {
             Source::Closed(closed) => closed.failed(place, now),
@@ -211,7 +219,7 @@ impl Clients {
         }
     }
 
-    /// Nobody begins any more: the intended start of one who was to, before `end`.
+    /// After the run: the intended start of an arrival before `end` that never began.
     pub(crate) fn rest(&mut self, end: Instant) -> Option<Instant> {
         match &mut self.source {
             Source::Closed(_) => None,
@@ -226,9 +234,9 @@ mod tests {
 
     use super::*;
     use crate::arrivals::Pattern;
-    use crate::plan::Protocol;
+    use crate::offer::Protocol;
 
-    /// The kinds of the first thousand arrivals, by number.
+    /// Intended start and kind of the first thousand arrivals, in order.
     fn kinds(threads: u32) -> Vec<(Duration, bool)> {
         let plan = Plan {
             arrivals: Arrivals::open(Pattern::Constant { per_s: 1e6 }),
@@ -239,11 +247,11 @@ mod tests {
         };
         let schedule = Schedule::new(&plan, Instant::now());
         let of_thread = |thread| {
-            let mut clients = Clients::new(&plan, Part::Thread(thread));
-            clients.begin(&schedule);
+            let mut generator = Generator::new(&plan, Part::Thread(thread));
+            generator.begin(&schedule);
             let at = schedule.start + Duration::from_micros(999);
             let mut kinds = Vec::new();
-            while let Some(Next::Begins { task, .. }) = clients.next(at) {
+            while let Some(Next::Begins { task, .. }) = generator.next(at) {
                 kinds.push((task.intended.duration_since(schedule.start), task.is_plain));
             }
             kinds
@@ -254,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn which_arrivals_are_plain_does_not_depend_on_the_threads() {
+    fn plain_arrivals_do_not_depend_on_the_threads() {
         let flags = |threads| kinds(threads).into_iter().map(|(_, is_plain)| is_plain);
         let one: Vec<bool> = flags(1).collect();
         assert_eq!(one, flags(3).collect::<Vec<_>>());
@@ -264,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_are_drawn_as_the_share_says_and_not_always_the_same() {
+    fn draws_match_the_share_and_depend_on_the_seed() {
         let drawn = |share, seed| {
             let mut draw = Draw { share, due: 0.0, random: Seeded::new(seed, RESUMED) };
             let all: Vec<bool> = (0..1000).map(|_| draw.next()).collect();

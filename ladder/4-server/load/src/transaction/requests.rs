@@ -1,27 +1,27 @@
-//! What a transaction asks for: a session of before, and one body after the other.
+//! The requests of a transaction, and the session that it offers.
 
 use std::time::Instant;
 
 use tollgate_tls_client::{EarlyData, Error as TlsError, Resume};
 
 use super::Slot;
-use crate::manner::Manner;
 use crate::phase::Phase;
+use crate::request_spec::RequestSpec;
 use crate::store::{Store, Stored};
 
 impl Slot {
-    /// Where the session goes that it is to offer.
+    /// The memory for the session to offer.
     pub(crate) const fn lent(&mut self) -> &mut Stored {
         &mut self.lent
     }
 
-    /// Gives away what sessions came of the connection. One of TLS 1.2 that was resumed and brought
-    /// no other serves again.
-    pub(crate) fn give_back(&mut self, manner: &Manner, store: &mut Store) {
+    /// Stores the sessions of the connection. A resumed TLS 1.2 session is stored again if
+    /// there is no new one.
+    pub(crate) fn give_back(&mut self, spec: &RequestSpec, store: &mut Store) {
         let mut is_new = false;
         while self.channel.save(&mut self.spare.session) {
-            if manner.takes(&self.spare.session) {
-                // tickets come about when the handshake ends, and servers count their age from then
+            if spec.takes(&self.spare.session) {
+                // servers count the age of tickets from about the end of the handshake
                 self.spare.at = self.marks.client_done;
                 store.give(&mut self.spare);
                 is_new = true;
@@ -32,16 +32,20 @@ impl Slot {
         }
     }
 
-    /// Says hello, and offers the session that was lent; with the first request where that goes as
-    /// early data.
-    pub(super) fn begin_secure(&mut self, manner: &Manner, offers: bool) -> Result<(), TlsError> {
+    /// Starts a TLS connection. With `offers` it offers a session, and sends the first request
+    /// as early data if planned and allowed.
+    pub(super) fn begin_secure(
+        &mut self,
+        spec: &RequestSpec,
+        offers: bool,
+    ) -> Result<(), TlsError> {
         if !offers {
             return self.channel.begin_secure(None);
         }
         let session = &self.lent.session;
         let taken = usize::try_from(session.early_data_bytes_max()).unwrap_or(usize::MAX);
-        if manner.is_early() && taken > 0 {
-            self.compose(manner);
+        if spec.is_early() && taken > 0 {
+            self.compose(spec);
             self.progress.composed = true;
         }
         let age = self.marks.started.saturating_duration_since(self.lent.at);
@@ -52,28 +56,28 @@ impl Slot {
     }
 
     /// Queues the next request.
-    pub(super) fn ask(&mut self, manner: &Manner) -> Result<(), TlsError> {
-        self.compose(manner);
+    pub(super) fn ask(&mut self, spec: &RequestSpec) -> Result<(), TlsError> {
+        self.compose(spec);
         self.channel.send(&self.request)
     }
 
-    /// Writes the next request, and awaits its response.
-    pub(super) fn compose(&mut self, manner: &Manner) {
+    /// Writes the next request and prepares for its response.
+    pub(super) fn compose(&mut self, spec: &RequestSpec) {
         self.requests_left -= 1;
         self.bytes_before += self.response.body_bytes();
-        let expected = manner.ask(&mut self.request, &self.task, self.requests_left);
+        let expected = spec.ask(&mut self.request, &self.task, self.requests_left);
         self.response.begin(expected);
         self.marks.asked = Instant::now();
         if self.phase == Phase::Data {
-            self.phase_since = self.marks.asked; // each response has its own deadline
+            self.phase_since = self.marks.asked; // each response has its own timeout
         }
         self.marks.first_byte = None;
     }
 
-    /// The client is done: the first request follows, unless it went as early data and the server
-    /// has taken it. Where nothing is asked for, `close_notify` has the server say that it is done,
-    /// unless its Finished said so: then there is nothing more to say before a reset.
-    pub(super) fn after_handshake(&mut self, manner: &Manner) -> Result<(), TlsError> {
+    /// After the handshake: sends the first request, unless the server has accepted it as early
+    /// data. Without requests it sends `close_notify`, so that the server confirms the
+    /// handshake, unless its Finished has confirmed it.
+    pub(super) fn after_handshake(&mut self, spec: &RequestSpec) -> Result<(), TlsError> {
         if core::mem::take(&mut self.progress.composed) {
             if self.channel.tls().facts().early_data == EarlyData::Accepted {
                 return Ok(());
@@ -87,6 +91,6 @@ impl Slot {
             }
             return Ok(());
         }
-        self.ask(manner)
+        self.ask(spec)
     }
 }

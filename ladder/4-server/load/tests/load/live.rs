@@ -1,4 +1,4 @@
-//! Who looks on while a run goes, and what is left of one that was stopped.
+//! Live counts and witnesses of runs, also of stopped ones.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tollgate_load::{Error, Finding, Live, Outcome, Plan, Protocol, Server, Verdict, run};
 
 use crate::plan;
-use crate::tls_server::{Manner, TlsServer};
+use crate::tls_server::{Behavior, TlsServer};
 
 #[test]
-fn live_counts_end_as_the_sum_of_the_runs_and_each_run_has_a_witness() {
-    let server = TlsServer::start(|_| Manner::Good);
+fn live_counts_are_the_sum_of_the_runs_and_each_run_has_a_witness() {
+    let server = TlsServer::start(|_| Behavior::Good);
     let (live, mut told) = (Arc::new(Live::default()), Vec::new());
     let mut side = Server::new("rustls", server.target())
         .with_referee(server.referee())
@@ -30,7 +30,7 @@ fn live_counts_end_as_the_sum_of_the_runs_and_each_run_has_a_witness() {
     let counted = steps.map(|times| times.counts.iter().sum::<u64>());
     assert_eq!(counted, [counts.attempts, counts.confirmed, counts.transactions]);
     assert!(steps[2].sum_ns > 1000 * counts.transactions, "{counts:?}");
-    assert_eq!((counts.failed, counts.gave_up, counts.dropped), (0, 0, 0));
+    assert_eq!((counts.failed, counts.timed_out, counts.dropped), (0, 0, 0));
     let whole = |outcomes: &[Outcome]| -> Vec<_> {
         outcomes.iter().map(|outcome| (outcome.whole().clone(), outcome.began_at())).collect()
     };
@@ -39,8 +39,8 @@ fn live_counts_end_as_the_sum_of_the_runs_and_each_run_has_a_witness() {
 }
 
 #[test]
-fn a_run_that_was_stopped_gives_no_figure_and_leaves_what_it_has_counted() {
-    let server = TlsServer::start(|_| Manner::Good);
+fn a_stopped_run_has_counts_and_no_figures() {
+    let server = TlsServer::start(|_| Behavior::Good);
     let (live, mut told) = (Arc::new(Live::default()), Vec::new());
     let mut side = Server::new("rustls", server.target())
         .with_referee(server.referee())
@@ -49,7 +49,7 @@ fn a_run_that_was_stopped_gives_no_figure_and_leaves_what_it_has_counted() {
     let plan = Plan { sustain_ms: 60_000, ..plan(Protocol::Tls13) };
     let asked = AtomicU64::new(0);
     let stop = || {
-        // once it runs, and something is done
+        // after some transactions
         live.counts().transactions > 20 && asked.fetch_add(1, Ordering::Relaxed) > 2
     };
     let error = run(&plan, &mut side, &stop, &mut |_, _| {}).unwrap_err();
@@ -65,7 +65,7 @@ fn a_run_that_was_stopped_gives_no_figure_and_leaves_what_it_has_counted() {
     assert!(whole.transactions > 20, "{outcome}");
     let series = outcome.series();
     let end = series.last().map(|point| point.from + point.width);
-    assert_eq!(end, Some(*after), "the seconds that were, and no more");
+    assert_eq!(end, Some(*after), "only the seconds before the stop");
     let done: u64 = series.iter().map(|point| point.transactions).sum();
     assert!(done > 0 && done <= whole.transactions, "{outcome}");
 }

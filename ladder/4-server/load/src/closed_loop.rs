@@ -1,4 +1,4 @@
-//! The closed loop of a thread: who begins again when.
+//! The closed loop of a thread.
 
 use core::cmp::{Ordering, Reverse};
 use core::time::Duration;
@@ -9,27 +9,27 @@ use crate::arrivals::Think;
 use crate::plan::Plan;
 use crate::seeded::Seeded;
 
-/// The pauses before a failed connection is tried again: doubled from the first to the last.
+/// Pause after a failure, doubled from the first to the last value.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(250));
 
-/// Clients of a thread; each has one place.
+/// The slots of a thread, each with one transaction after the other.
 #[derive(Debug)]
-pub(crate) struct Closed {
+pub(crate) struct ClosedLoop {
     think: Think,
     random: Seeded,
-    /// Who may begin now.
+    /// Slots that may begin now.
     ready: VecDeque<usize>,
-    /// Who begins later.
+    /// Slots that begin later.
     due: BinaryHeap<Due>,
     pace: Pace,
-    /// Of each place: the pause after its next failure.
+    /// By slot: the pause after its next failure.
     backoff: Vec<Duration>,
 }
 
-/// The stream of a plan's seed that the think times of the first thread come from.
+/// Random stream of the first thread's think times.
 const THINK: u64 = 1 << 32;
 
-impl Closed {
+impl ClosedLoop {
     pub(crate) fn new(plan: &Plan, think: Think, thread: u32, places: usize) -> Self {
         Self {
             think,
@@ -41,12 +41,12 @@ impl Closed {
         }
     }
 
-    /// A client comes for the first time.
+    /// Schedules the first transaction of a slot.
     pub(crate) fn first(&mut self, place: usize, at: Instant) {
         self.due.push(Due { at, place });
     }
 
-    /// Who begins now, if anybody.
+    /// The slot that begins now, if one is due.
     pub(crate) fn next(&mut self, now: Instant) -> Option<usize> {
         while self.due.peek().is_some_and(|due| due.at <= now) {
             self.ready.extend(self.due.pop().map(|due| due.place));
@@ -57,13 +57,13 @@ impl Closed {
         self.ready.pop_front()
     }
 
-    /// When somebody may begin who may not now.
+    /// When the next transaction is due.
     pub(crate) fn next_at(&self) -> Option<Instant> {
         let paced = (!self.ready.is_empty()).then(|| self.pace.next());
         self.due.peek().map(|due| due.at).into_iter().chain(paced).min()
     }
 
-    /// A client is done with its transaction, and thinks.
+    /// A transaction has ended; the next one follows after the think time.
     pub(crate) fn ended(&mut self, place: usize, now: Instant) {
         self.backoff[place] = BACKOFF.0;
         let ms = match self.think {
@@ -74,7 +74,7 @@ impl Closed {
         self.due.push(Due { at: now + Duration::from_secs_f64(ms / 1e3), place });
     }
 
-    /// A transaction failed: its client comes again after a pause that grows.
+    /// A transaction failed; the next one follows after a growing pause.
     pub(crate) fn failed(&mut self, place: usize, now: Instant) {
         let backoff = &mut self.backoff[place];
         self.due.push(Due { at: now + *backoff, place });
@@ -82,7 +82,7 @@ impl Closed {
     }
 }
 
-/// A place with a time. In a heap, the earliest is on top.
+/// A slot with a time; a heap has the earliest on top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Due {
     pub(crate) at: Instant,
@@ -102,8 +102,8 @@ impl PartialOrd for Due {
     }
 }
 
-/// Holds starts to a rate: at least so much time between two of one thread. Time that was not used
-/// is lost; nothing is caught up in a burst.
+/// Limits the rate of starts by a minimum interval between two starts of a thread. Unused time is
+/// lost: there are no bursts to catch up.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     interval: Duration,
@@ -118,14 +118,14 @@ impl Pace {
         Self { interval, next: start }
     }
 
-    /// Whether one may start now; if so, it is taken to start.
+    /// Whether a transaction may start now; if so, counts it as started.
     fn may_start(&mut self, now: Instant) -> bool {
         if self.interval.is_zero() {
             return true;
         }
         let may = now >= self.next;
         if may {
-            // a turn of the loop that came late by less than an interval does not lower the rate
+            // being late by less than an interval does not lower the rate
             self.next = (self.next + self.interval).max(now);
         }
         may
@@ -140,10 +140,10 @@ impl Pace {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::plan::Protocol;
+    use crate::offer::Protocol;
 
-    fn closed(think: Think) -> Closed {
-        Closed::new(&Plan::new(Protocol::Tls13), think, 0, 3)
+    fn closed(think: Think) -> ClosedLoop {
+        ClosedLoop::new(&Plan::new(Protocol::Tls13), think, 0, 3)
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn who_thinks_begins_later_and_who_does_not_at_once() {
+    fn think_time_delays_the_next_transaction() {
         let now = Instant::now();
         let mut hasty = closed(Think::None);
         hasty.ended(1, now);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn think_times_at_random_have_their_mean_and_their_tail() {
+    fn exponential_think_times_have_the_right_mean_and_tail() {
         let now = Instant::now();
         let mut closed = closed(Think::Exponential { mean_ms: 10.0 });
         let times: Vec<f64> = (0..20_000)
@@ -187,10 +187,10 @@ mod tests {
     }
 
     #[test]
-    fn the_pause_after_failures_grows_and_ends_with_success() {
+    fn the_pause_after_failures_grows_until_a_success() {
         let now = Instant::now();
         let mut closed = closed(Think::None);
-        let pause = |closed: &mut Closed| {
+        let pause = |closed: &mut ClosedLoop| {
             closed.failed(0, now);
             closed.due.pop().unwrap().at.duration_since(now)
         };
@@ -202,20 +202,20 @@ mod tests {
     }
 
     #[test]
-    fn a_ceiling_holds_and_nothing_is_caught_up() {
+    fn the_rate_limit_holds_without_catching_up() {
         let plan = Plan { starts_per_s_max: Some(200), threads: 2, ..Plan::new(Protocol::Tls13) };
         let start = Instant::now();
         let mut pace = Pace::new(&plan, start);
         let at = |ms| start + Duration::from_millis(ms);
         // 100 per second and thread: one in 10 ms
         assert!(pace.may_start(at(0)) && !pace.may_start(at(9)) && pace.may_start(at(10)));
-        // two seconds of silence are worth one start, and one more that was due meanwhile
+        // after two idle seconds one start, and one more that became due
         let after = (0..100).filter(|i| pace.may_start(at(2000 + i / 10))).count();
         assert!(after <= 2, "{after} starts in 10 ms");
     }
 
     #[test]
-    fn without_a_ceiling_all_may_start() {
+    fn without_a_limit_all_may_start() {
         let now = Instant::now();
         let mut pace = Pace::new(&Plan::new(Protocol::Tls13), now);
         assert!((0..1000).all(|_| pace.may_start(now)));

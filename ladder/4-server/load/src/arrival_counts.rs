@@ -1,38 +1,38 @@
-//! What became of the arrivals of an open loop, and whether they are what the plan offers.
+//! Counts of the arrivals of an open loop.
 
 use crate::arrivals::{Arrivals, Pattern};
 use crate::counts::share;
 use crate::finding::Finding;
 use crate::plan::Plan;
 
-/// What became of the arrivals of an open loop: they began or were dropped. Those that began are
+/// Arrivals of an open loop: they began or were dropped. Those that began are
 /// [`Counts::attempts`](crate::Counts::attempts) without
 /// [`Counts::retries`](crate::Counts::retries).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Offered {
-    /// Clients whose time came.
+pub struct ArrivalCounts {
+    /// Arrivals.
     pub arrivals: u64,
-    /// Those that began more than a millisecond late, though a connection was free: the generator's
-    /// own lateness.
+    /// Arrivals that began more than a millisecond late although a connection was free: the
+    /// delay of the generator itself.
     pub late: u64,
-    /// Those that found no connection free, and waited in line before they began.
+    /// Arrivals that waited in the queue for a connection before they began.
     pub queued: u64,
-    /// Those that never began: the line was full, their patience ended in it, or the run did.
+    /// Arrivals that never began: the queue was full, or they timed out in it, or the run ended.
     pub dropped: u64,
-    /// Of the sustained part: arrivals of it that began after its end, and arrivals of before that
-    /// began in it, more than 20 ms late. By so many it offers less or more than the plan.
+    /// Arrivals of the sustained part that began after its end, and earlier arrivals that began
+    /// in it, more than 20 ms late: the load differs from the plan by these.
     pub outside: u64,
-    /// Those of them that had waited in line.
+    /// Those of them that waited in the queue.
     pub outside_queued: u64,
 }
 
-/// A larger share of late starts is doubtful: the generator's own lateness is in the times.
+/// A larger share of late starts is doubtful: the times include the generator's own delay.
 const LATE_DOUBT: f64 = 0.01;
 
-/// A rate is doubtful where the arrivals that were drawn miss it by a larger share.
+/// A run is doubtful if the drawn arrivals differ from the rate by a larger share.
 const DRAWN_DOUBT: f64 = 0.05;
 
-impl Offered {
+impl ArrivalCounts {
     pub(crate) const fn add(&mut self, other: Self) {
         let Self { arrivals, late, queued, dropped, outside, outside_queued } = other;
         self.arrivals += arrivals;
@@ -43,9 +43,9 @@ impl Offered {
         self.outside_queued += outside_queued;
     }
 
-    /// What is not as the plan has it. How many clients come is known to the last one, since they
-    /// are a function of pattern and seed: who began is held against that, and not against a rate
-    /// about which arrivals scatter.
+    /// Compares the arrivals with the plan. Arrivals are a function of pattern and seed, so
+    /// their exact number is known; the number that began is compared with it, not with the
+    /// mean rate.
     pub(crate) fn judge(&self, plan: &Plan, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
         let Self { arrivals, late, dropped, outside, outside_queued: queued, .. } = *self;
         if share(dropped, arrivals) > plan.limits.errors {
@@ -78,13 +78,13 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::clients::{Clients, Next};
-    use crate::plan::Protocol;
+    use crate::generator::Part;
+    use crate::generator::{Generator, Next};
+    use crate::offer::Protocol;
     use crate::schedule::Schedule;
     use crate::sequence::Sequence;
     use crate::tally::Tally;
     use crate::trace::Recorded;
-    use crate::worker::Part;
 
     const PER_S: f64 = 200.0;
 
@@ -125,8 +125,8 @@ mod tests {
             ..Plan::new(Protocol::Tls13)
         };
         let schedule = Schedule::new(&plan, Instant::now());
-        let mut clients = Clients::new(&plan, Part::Thread(0));
-        clients.begin(&schedule);
+        let mut generator = Generator::new(&plan, Part::Thread(0));
+        generator.begin(&schedule);
         let mut tally = Tally::new(&schedule, true, false);
         let end_ms = plan.warm_up_ms + plan.sustain_ms;
         let mut held = None;
@@ -140,19 +140,19 @@ mod tests {
             if !taken.contains(&now_ms)
                 && let Some(place) = held.take()
             {
-                clients.ended(place, now);
+                generator.ended(place, now);
             }
-            while let Some(Next::Begins { place, task, queued }) = clients.next(due) {
+            while let Some(Next::Begins { place, task, queued }) = generator.next(due) {
                 tally.began(&schedule, task, queued, now);
                 if taken.contains(&now_ms) {
                     held = Some(place);
                 } else {
-                    clients.ended(place, now);
+                    generator.ended(place, now);
                 }
             }
         }
         let (mut reasons, mut doubts) = (Vec::new(), Vec::new());
-        tally.offered.judge(&plan, &mut reasons, &mut doubts);
+        tally.arrivals.judge(&plan, &mut reasons, &mut doubts);
         (reasons, doubts)
     }
 

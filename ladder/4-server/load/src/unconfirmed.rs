@@ -1,27 +1,29 @@
-//! A client that lies: it counts handshakes before the server has confirmed them. The referee
-//! catches it, and does not catch the honest one.
+//! A test client that counts unconfirmed handshakes: the referee detects it, and accepts the normal
+//! client.
 
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use std::time::Instant;
 
+use crate::arrival_counts::ArrivalCounts;
+use crate::generator::Part;
+use crate::host_conditions::HostConditions;
 use crate::limits::Limits;
-use crate::offered::Offered;
-use crate::plan::{Plan, Protocol};
+use crate::offer::Protocol;
+use crate::plan::Plan;
 use crate::referee::{Referee as _, settle};
 use crate::schedule::Schedule;
-use crate::surroundings::Surroundings;
 use crate::target::Targets;
-use crate::tls_server::{Manner, TlsServer};
+use crate::tls_server::{Behavior, TlsServer};
 use crate::verdict::{Evidence, Judgement, Verdict};
-use crate::worker::{Part, Report, Worker};
+use crate::worker::{Report, Worker};
 
-/// What the client counted as confirmed, and what came of it before the referee.
-fn judged(lies: bool) -> (Report, Judgement) {
-    // a client that has no certificate holds the handshake for done; the server rejects it
+/// A run of such a client or a normal one, and its judgement.
+fn judged(counts_unconfirmed: bool) -> (Report, Judgement) {
+    // a client without certificate finishes the handshake; then the server rejects it
     let server = TlsServer::start(|number| match number % 8 {
-        3 => Manner::CertificateRequired,
-        _ => Manner::Good,
+        3 => Behavior::CertificateRequired,
+        _ => Behavior::Good,
     });
     let plan = Plan {
         connections: 4,
@@ -35,7 +37,7 @@ fn judged(lies: bool) -> (Report, Judgement) {
     let target = server.target();
     let targets = Targets { secure: &target, plain: &target };
     let mut worker = Worker::new(&plan, targets, Part::Thread(0)).expect("a plan that is right");
-    worker.lies(lies);
+    worker.count_unconfirmed(counts_unconfirmed);
     let schedule = Schedule::new(&plan, Instant::now());
     let report = worker.run(&schedule, &AtomicBool::new(false)).expect("loopback");
     let whole = &report.tally.whole;
@@ -46,22 +48,22 @@ fn judged(lies: bool) -> (Report, Judgement) {
         whole,
         sustain: &report.tally.sustain,
         plain: &report.tally.plain,
-        offered: Offered::default(),
+        arrivals: ArrivalCounts::default(),
         abandoned: 0,
         bins: &[],
         hello_retries: 0,
-        gave_up: None,
+        server_gone: None,
         client_cpu: None,
         server_cpu_lost: None,
         server_cpu_late: false,
         seen: Some(&seen),
-        around: &Surroundings::default(),
+        host: &HostConditions::default(),
     }
     .judge();
     (report, judgement)
 }
 
-/// Whether a finding holds the client's number of handshakes against the server's.
+/// The numbers of handshakes of client and server, if a finding says that they differ.
 fn disputed(judgement: &Judgement) -> Option<(u64, u64)> {
     judgement.reasons.iter().find_map(|finding| match finding {
         crate::Finding::RefereeHandshakes { client, server } => Some((*client, *server)),
@@ -70,7 +72,7 @@ fn disputed(judgement: &Judgement) -> Option<(u64, u64)> {
 }
 
 #[test]
-fn who_counts_before_the_server_confirms_is_caught_by_the_referee() {
+fn the_referee_detects_a_client_that_counts_unconfirmed_handshakes() {
     let (honest, judgement) = judged(false);
     let whole = &honest.tally.whole;
     assert!(whole.client_done > whole.confirmed && whole.confirmed > 0, "{whole:?}");

@@ -1,4 +1,4 @@
-//! What transactions have in common, and what they tell.
+//! The requests of a run's transactions, and the events of a transaction.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -11,28 +11,27 @@ use crate::resumption::Mechanism;
 use crate::target::Target;
 use crate::task::Task;
 
-/// What the transactions of a run share.
-pub(crate) struct Manner {
+/// The requests that the transactions of a run send.
+pub(crate) struct RequestSpec {
     exchange: Exchange,
-    /// That of the plan, for what requests ask for.
+    /// The plan's seed, for the sizes of bodies.
     seed: u64,
     host: String,
     pub(crate) close: Close,
-    /// Whether sockets that were reset serve again: not where each has a source of its own.
+    /// Whether to reuse sockets after a reset; not with several source addresses.
     pub(crate) reuse_sockets: bool,
-    /// Requests of a transaction in the mean; none where it is a handshake only.
+    /// Mean number of requests of a transaction; 0 for handshakes only.
     requests: f64,
-    /// From then on the next request of a connection is its last one: a run ends, however many
-    /// requests a connection has to come.
+    /// After this time the next request of a connection is its last one, so that a run ends.
     pub(crate) asks_until: Option<Instant>,
-    /// How sessions are to be resumed.
+    /// How sessions are resumed.
     pub(crate) resumes_by: Option<Mechanism>,
-    /// Counts handshakes that the server has not confirmed.
+    /// Tests: count unconfirmed handshakes.
     #[cfg(test)]
-    pub(crate) lies: bool,
+    pub(crate) counts_unconfirmed: bool,
 }
 
-impl Manner {
+impl RequestSpec {
     pub(crate) fn new(plan: &Plan, target: &Target) -> Self {
         let requests = match plan.exchange {
             Exchange::Get { .. } | Exchange::Sizes(_) => plan.requests_per_connection,
@@ -48,35 +47,34 @@ impl Manner {
             asks_until: None,
             resumes_by: plan.resume.map(|resume| resume.by),
             #[cfg(test)]
-            lies: false,
+            counts_unconfirmed: false,
         }
     }
 
-    /// Whether the first request goes with the hello, where that offers a session.
+    /// Whether the first request is early data if the `ClientHello` offers a session.
     pub(crate) fn is_early(&self) -> bool {
         self.resumes_by == Some(Mechanism::EarlyData)
     }
 
-    /// Whether a session can be resumed as the plan says. A server that was asked for tickets may
-    /// give session IDs alone, which are another load.
+    /// Whether a session can be resumed as planned. A server may give session IDs although
+    /// tickets were requested, which is a different load.
     pub(crate) fn takes(&self, session: &SavedSession) -> bool {
-        self.resumes_by.is_some_and(|by| session.mechanism() == Some(by.saved_as()))
+        self.resumes_by.is_some_and(|by| session.kind() == Some(by.saved_as()))
     }
 
-    /// Whether transactions ask for anything.
+    /// Whether transactions have requests.
     pub(crate) fn asks(&self) -> bool {
         self.requests > 0.0
     }
 
-    /// Requests of a task.
+    /// Number of requests of a task.
     pub(crate) fn requests(&self, task: &Task) -> u32 {
         let [before, with] =
             [task.number, task.number.wrapping_add(1)].map(|number| self.requests_before(number));
         u32::try_from(with.saturating_sub(before)).unwrap_or(u32::MAX)
     }
 
-    /// Requests of all tasks with smaller numbers: as near to the mean as whole numbers are,
-    /// however many tasks that is.
+    /// Number of requests of all tasks with smaller numbers: the mean, rounded down.
     fn requests_before(&self, number: u64) -> u64 {
         #[allow(
             clippy::cast_possible_truncation,
@@ -88,9 +86,8 @@ impl Manner {
         before
     }
 
-    /// Writes a task's next request in place of another, behind which `left` are to follow, and
-    /// gives the length of the body that it asks for: the task's own, or as the plan says. The last
-    /// one of a connection says so.
+    /// Writes a task's next request, after which `left` follow; returns the expected length of
+    /// the body: the task's own, or the plan's.
     pub(crate) fn ask(&self, request: &mut Vec<u8>, task: &Task, left: u32) -> u64 {
         request.clear();
         let is_last = left == 0;
@@ -111,9 +108,9 @@ impl Manner {
     }
 }
 
-/// What a transaction tells while it goes on.
+/// An event of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum TransactionEvent {
     /// The TCP connection is up; the time since the socket was opened.
     Connected { connect: Duration },
     /// The client has finished the handshake: the time since its `ClientHello`; whether the server
@@ -129,21 +126,21 @@ pub(crate) enum News {
     /// The server has confirmed the handshake: the time since the `ClientHello`, and the part of it
     /// after the client finished; whether the server resumed a session, and accepted early data.
     Confirmed { handshake: Duration, confirm: Duration, resumed: bool, early_data: bool },
-    /// A response is complete; the times from its request to its first and last byte, and the bytes
-    /// of its body.
+    /// A response is complete: the times from its request to its first and last byte, and the
+    /// bytes of its body.
     Response { first_byte: Duration, last_byte: Duration, bytes: u64 },
     /// All responses are complete: the times since the socket was opened and since the intended
     /// start; whether a session was resumed.
     Complete { service: Duration, response: Duration, resumed: bool },
 }
 
-/// Where a transaction stands after it was driven.
+/// The state of a transaction after it was driven.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The socket is closed, everything went well.
+    /// The transaction succeeded, and the socket is closed.
     Closed,
     Going,
-    /// There may be more to read, and nobody will say so: others go first.
+    /// There may be more to read without a further event: drive it again after the others.
     More,
 }
 
@@ -151,17 +148,17 @@ pub(crate) enum Step {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::plan::Protocol;
+    use crate::offer::Protocol;
 
     #[test]
-    fn requests_have_their_mean_and_differ_by_one_at_most() {
+    fn numbers_of_requests_have_the_mean_and_differ_by_at_most_one() {
         let sizes = serde_json::from_str("[1, 2, 3, 4, 5]").unwrap();
         let plan = Plan { exchange: Exchange::Sizes(sizes), ..Plan::new(Protocol::Tls13) };
         for (requests_per_connection, first) in
             [(1.0, [1, 1, 1, 1]), (2.5, [2, 3, 2, 3]), (1.25, [1, 1, 1, 2]), (1e6, [1_000_000; 4])]
         {
             let plan = Plan { requests_per_connection, ..plan.clone() };
-            let manner = Manner::new(&plan, &Target::new(([127, 0, 0, 1], 1).into()).unwrap());
+            let spec = RequestSpec::new(&plan, &Target::new(([127, 0, 0, 1], 1).into()).unwrap());
             let task = |number| Task {
                 intended: Instant::now(),
                 is_plain: false,
@@ -170,12 +167,12 @@ mod tests {
                 bytes: None,
                 retries: 0,
             };
-            assert_eq!([0, 1, 2, 3].map(|number| manner.requests(&task(number))), first);
-            // of five requests in a row each asks for another size, whoever makes them
+            assert_eq!([0, 1, 2, 3].map(|number| spec.requests(&task(number))), first);
+            // five consecutive requests have five sizes, in whichever tasks they are
             let mut asked = Vec::new();
             for task in (0..20).map(task) {
-                let all = manner.requests(&task).min(100);
-                asked.extend((0..all).rev().map(|left| manner.ask(&mut Vec::new(), &task, left)));
+                let all = spec.requests(&task).min(100);
+                asked.extend((0..all).rev().map(|left| spec.ask(&mut Vec::new(), &task, left)));
             }
             if requests_per_connection < 100.0 {
                 let rows = asked.chunks_exact(5).map(|row| row.iter().sum::<u64>());

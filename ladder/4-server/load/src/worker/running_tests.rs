@@ -1,4 +1,4 @@
-//! What the counts of a thread at work do not show: how often it allocates, and what it says last.
+//! Tests of a running thread: allocations, and the last messages of connections.
 
 use core::sync::atomic::AtomicU64;
 use std::io::{Read, Write};
@@ -14,18 +14,18 @@ use openssl::x509::X509;
 
 use super::*;
 use crate::arrivals::{Arrivals, Pattern};
-use crate::plan::{Close, Exchange, Protocol};
+use crate::offer::Protocol;
+use crate::plan::{Close, Exchange};
 use crate::resumption::{Mechanism, Resume};
 use crate::target::Target;
 
-/// Allocations of a run that do not grow with it: histograms, a line of clients, the certificate,
-/// the sizes that buffers come to.
+/// Maximum allocations of a run that do not grow with it: histograms, queue, certificate, buffers.
 const ONCE_MAX: u64 = 100;
 
-/// Those of each agreement: the server's public value as the library read it, and the secret.
+/// Allocations of each key agreement: the server's public value in the library, and the secret.
 const AGREEMENT: u64 = 2;
 
-/// Answers the requests of a connection as fast as it can, until one says that it is the last.
+/// Answers the requests of a connection until the last one.
 fn answer(stream: &mut (impl Read + Write)) {
     let (mut head, mut count) = ([0; 1024], 0);
     loop {
@@ -43,7 +43,7 @@ fn answer(stream: &mut (impl Read + Write)) {
     }
 }
 
-/// A server with a key of its own, which gives tickets.
+/// A server with its own key, which gives tickets.
 fn tls() -> SslContext {
     let key = PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap();
     let mut certificate = X509::builder().unwrap();
@@ -58,14 +58,14 @@ fn tls() -> SslContext {
     context.build()
 }
 
-/// A connection whose handshake is done, if the client let it come so far.
+/// A connection after its handshake, if that succeeded.
 fn accept(context: &SslContext, stream: TcpStream) -> Option<SslStream<TcpStream>> {
     let mut stream = SslStream::new(Ssl::new(context).unwrap(), stream).unwrap();
     stream.accept().is_ok().then_some(stream)
 }
 
-/// Runs `plan` on this thread against a server that takes one connection at a time: how often the
-/// client allocates, and what it counted.
+/// Runs `plan` on this thread against a server with one connection at a time; allocations and
+/// counts of the client.
 fn run(plan: &Plan, serve: impl Fn(TcpStream) + Sync) -> (u64, Tally) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -122,7 +122,7 @@ fn plain_transactions_do_not_allocate() {
 }
 
 #[test]
-fn secure_transactions_allocate_what_the_library_does_to_agree_on_keys() {
+fn secure_transactions_allocate_only_for_the_key_agreement() {
     let context = tls();
     for (protocol, by) in [
         (Protocol::Tls12Rsa, Mechanism::Ticket),
@@ -150,7 +150,7 @@ fn secure_transactions_allocate_what_the_library_does_to_agree_on_keys() {
 }
 
 #[test]
-fn who_resets_says_goodbye_only_to_have_the_handshake_confirmed() {
+fn with_reset_close_notify_is_sent_only_to_confirm_the_handshake() {
     let context = tls();
     for (protocol, close, expected) in [
         (Protocol::Tls12Rsa, Close::RstAfterConfirm, false),

@@ -1,28 +1,32 @@
-//! What happens around a run: clocks that are set, segments that are sent twice, connections that
-//! a server's queue has no room for.
+//! Conditions of the host during a run: clock drift, TCP retransmissions, full listen queues.
 
 use core::time::Duration;
 use std::fs;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
+use crate::arrivals::Arrivals;
 use crate::counts::share;
 use crate::finding::Finding;
 use crate::limits::Limits;
+use crate::plan::{Close, Plan};
 use crate::ports::Ports;
 
-/// A reading of three clocks, as if at one moment.
+/// Duration of `TIME_WAIT`, in seconds (`TCP_TIMEWAIT_LEN` of Linux).
+const WAIT_S: f64 = 60.0;
+
+/// Three clocks, read at nearly the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Clocks {
-    /// What runs are timed with.
+    /// The clock of all measurements.
     monotonic: Duration,
-    /// The same without what time servers make of it.
+    /// The same without adjustments by NTP.
     raw: Duration,
-    /// The time of day, which may be set.
+    /// Wall-clock time, which may be set.
     real: Duration,
 }
 
-/// What the system has counted, in all connections of this network namespace.
+/// TCP counters of this network namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tcp {
     sent: u64,
@@ -30,26 +34,26 @@ struct Tcp {
     listen_drops: u64,
 }
 
-/// A reading of all of it.
+/// A reading of clocks and counters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     clocks: Clocks,
     tcp: Option<Tcp>,
 }
 
-/// What happened around a run.
+/// Conditions of the host during a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Surroundings {
-    /// By how much the clocks disagree about the time that it took, as a share of it: the time of
-    /// day was set, or the machine was halted, or a time server hurries the clock on.
+pub struct HostConditions {
+    /// Disagreement of the clocks about the duration of the run, as a share of it: the time was
+    /// set, the machine was suspended, or NTP adjusts the clock.
     pub clock_drift: f64,
-    /// TCP segments that this machine sent; `None` where the system does not tell.
+    /// TCP segments that this machine sent; `None` if the system does not report it.
     pub segments: Option<u64>,
-    /// Those that were sent again, because no answer came in time.
+    /// Retransmitted segments.
     pub retransmits: u64,
-    /// Connections that no queue of a server on this machine had room for.
+    /// Connections dropped by full listen queues on this machine.
     pub listen_drops: u64,
-    /// Ports at the end of it.
+    /// Local ports at the end of the run.
     pub ports: Ports,
 }
 
@@ -63,12 +67,12 @@ impl Reading {
         }
     }
 
-    pub(crate) fn until_now(&self) -> Surroundings {
+    pub(crate) fn until_now(&self) -> HostConditions {
         let now = Self::now();
         let change = |of: fn(&Tcp) -> u64| {
             now.tcp.zip(self.tcp).map(|(now, then)| of(&now).saturating_sub(of(&then)))
         };
-        Surroundings {
+        HostConditions {
             clock_drift: self.clocks.drift(&now.clocks),
             segments: change(|tcp| tcp.sent),
             retransmits: change(|tcp| tcp.sent_again).unwrap_or(0),
@@ -79,7 +83,7 @@ impl Reading {
 }
 
 impl Clocks {
-    /// Who is interrupted between two clocks reads again.
+    /// The reading with the shortest gap between the clocks, of five.
     fn now() -> Self {
         let mut best: Option<(Duration, Self)> = None;
         for _ in 0..5 {
@@ -94,7 +98,7 @@ impl Clocks {
         best.map(|(_, clocks)| clocks).expect("the loop has turns")
     }
 
-    /// The larger disagreement, over the time.
+    /// The larger disagreement, relative to the time.
     fn drift(&self, later: &Self) -> f64 {
         let took = |of: fn(&Self) -> Duration| of(later).as_secs_f64() - of(self).as_secs_f64();
         let time = took(|clocks| clocks.monotonic);
@@ -123,7 +127,7 @@ impl Tcp {
     }
 }
 
-/// Names stand in one line, their values in the next.
+/// Names are in one line, their values in the next.
 fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(group));
     let (names, values) = (lines.next()?, lines.next()?);
@@ -131,8 +135,8 @@ fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
     values.split_ascii_whitespace().nth(place)?.parse().ok()
 }
 
-impl Surroundings {
-    /// What speaks against a run of so many connections, and what makes it doubtful.
+impl HostConditions {
+    /// Adds reasons and doubts for a run with this number of connections.
     pub(crate) fn judge(
         &self,
         attempts: u64,
@@ -159,6 +163,46 @@ impl Surroundings {
     }
 }
 
+impl Ports {
+    /// Ports of all source addresses of a plan.
+    fn of_plan(self, plan: &Plan) -> Option<u64> {
+        Some(self.range? * u64::from(plan.source_addresses.max(1)))
+    }
+
+    /// Connections and ports, if the plan has more connections than there are ports.
+    pub(crate) fn short(self, plan: &Plan) -> Option<(u64, u64)> {
+        let (needed, ports) = (u64::from(plan.connections), self.of_plan(plan)?);
+        (needed > ports).then_some((needed, ports))
+    }
+
+    /// Whether ports will run out while others are in `TIME_WAIT`, for plans with a rate.
+    pub(crate) fn forecast(self, plan: &Plan) -> Option<Finding> {
+        let Arrivals::Open { pattern, .. } = &plan.arrivals else { return None };
+        if plan.close != Close::Fin {
+            return None; // a reset leaves no TIME_WAIT
+        }
+        #[allow(clippy::cast_precision_loss, reason = "at most a day in milliseconds")]
+        let seconds = ((plan.warm_up_ms + plan.sustain_ms) as f64 / 1000.0).min(WAIT_S);
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "at most 10^7 per second for a minute"
+        )]
+        let used = (pattern.per_s() * seconds) as u64;
+        let needed = used + u64::from(plan.connections) + self.waiting.unwrap_or(0);
+        let ports = self.of_plan(plan)?;
+        (needed > ports).then_some(Finding::PortsForecast { needed, ports })
+    }
+
+    /// Whether nearly all ports are in `TIME_WAIT`.
+    pub(crate) fn scarce(self, plan: &Plan) -> Option<Finding> {
+        let (waiting, ports) = (self.waiting?, self.of_plan(plan)?);
+        #[allow(clippy::cast_precision_loss, reason = "ports are few")]
+        let share = waiting as f64 / ports as f64;
+        (share > plan.limits.ports_doubt).then_some(Finding::PortsWaiting { waiting, ports })
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
@@ -169,6 +213,8 @@ mod tests {
     use socket2::{Domain, Socket, Type};
 
     use super::*;
+    use crate::arrivals::Pattern;
+    use crate::offer::Protocol;
 
     const SNMP: &str = "Ip: a b\nIp: 1 2\nTcp: InSegs OutSegs RetransSegs\nTcp: 7 1000 3\nUdp: x\n";
     const NETSTAT: &str = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 4 5\n";
@@ -183,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_or_halted_drifts() {
+    fn a_clock_that_is_set_or_suspended_drifts() {
         let s = Duration::from_secs;
         let begin = Clocks { monotonic: s(100), raw: s(90), real: s(1_000_000) };
         let after = |raw: u64, real: u64| {
@@ -200,32 +246,34 @@ mod tests {
         assert!(second.monotonic > first.monotonic && first.drift(&second).is_finite());
     }
 
-    fn judged(around: Surroundings) -> (Vec<Finding>, Vec<Finding>) {
+    fn judged(host: HostConditions) -> (Vec<Finding>, Vec<Finding>) {
         let (mut reasons, mut doubts) = (Vec::new(), Vec::new());
-        around.judge(1000, &Limits::default(), &mut reasons, &mut doubts);
+        host.judge(1000, &Limits::default(), &mut reasons, &mut doubts);
         (reasons, doubts)
     }
 
     #[test]
-    fn each_has_its_limit() {
+    fn each_condition_has_its_limit() {
         let good =
-            Surroundings { segments: Some(10_000), retransmits: 10, ..Surroundings::default() };
+            HostConditions { segments: Some(10_000), retransmits: 10, ..HostConditions::default() };
         assert_eq!(judged(good), (vec![], vec![]));
-        let (reasons, doubts) = judged(Surroundings { retransmits: 11, ..good });
+        let (reasons, doubts) = judged(HostConditions { retransmits: 11, ..good });
         assert!(reasons.is_empty() && doubts[0].to_string().contains("11 of 10000"));
-        let (reasons, _) = judged(Surroundings { retransmits: 501, ..good });
-        assert!(reasons[0].to_string().contains("sent again"), "{reasons:?}");
-        let (reasons, doubts) = judged(Surroundings { clock_drift: 0.002, ..good });
+        let (reasons, _) = judged(HostConditions { retransmits: 501, ..good });
+        assert!(reasons[0].to_string().contains("retransmitted"), "{reasons:?}");
+        let (reasons, doubts) = judged(HostConditions { clock_drift: 0.002, ..good });
         assert!(reasons.is_empty() && doubts[0].to_string().contains("0.20 %"), "{doubts:?}");
         assert!(
-            judged(Surroundings { clock_drift: 0.02, ..good }).0[0].to_string().contains("2.00 %")
+            judged(HostConditions { clock_drift: 0.02, ..good }).0[0]
+                .to_string()
+                .contains("2.00 %")
         );
-        let (_, doubts) = judged(Surroundings { listen_drops: 2, ..good });
+        let (_, doubts) = judged(HostConditions { listen_drops: 2, ..good });
         assert!(doubts[0].to_string().contains("full 2 times, in 1000"), "{doubts:?}");
     }
 
     #[test]
-    fn a_server_that_does_not_accept_is_seen() {
+    fn a_server_that_does_not_accept_is_detected() {
         let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
         listener.listen(0).unwrap();
@@ -237,7 +285,7 @@ mod tests {
             socket
         });
         let end = Instant::now() + Duration::from_secs(20);
-        // the first second of silence brings the first segment that is sent again
+        // after a second without answer the first segment is retransmitted
         let found = loop {
             let found = before.until_now();
             if found.retransmits > 0 && found.listen_drops > 0 || Instant::now() > end {
@@ -248,5 +296,35 @@ mod tests {
         drop(clients);
         assert!(found.retransmits > 0 && found.listen_drops > 0, "{found:?}");
         assert!(found.segments.unwrap() >= found.retransmits, "{found:?}");
+    }
+
+    #[test]
+    fn a_lack_of_ports_is_predicted() {
+        let ports = Ports { range: Some(100), waiting: Some(10) };
+        let plan = Plan { connections: 100, ..Plan::new(Protocol::Tls13) };
+        assert_eq!(ports.short(&plan), None);
+        let more = Plan { connections: 101, ..plan.clone() };
+        assert_eq!(ports.short(&more), Some((101, 100)));
+        assert_eq!(ports.short(&Plan { source_addresses: 2, ..more }), None);
+        assert_eq!(Ports::default().short(&plan), None, "unknown is not zero");
+
+        // 5 s of sustain and 1 s of warm-up, 10 per second, 100 in flight, 10 that wait
+        let arrivals = Arrivals::open(Pattern::Poisson { per_s: 10.0 });
+        let open = Plan { arrivals, connections: 30, close: Close::Fin, ..plan.clone() };
+        assert_eq!(ports.forecast(&open), None, "60 + 30 + 10 are 100");
+        let more = Plan { connections: 31, ..open };
+        let found = Finding::PortsForecast { needed: 101, ports: 100 };
+        assert!(found.to_string().contains("ip_local_port_range"), "{found}");
+        assert_eq!(ports.forecast(&more), Some(found));
+        let reset = Plan { close: Close::RstAfterConfirm, ..more };
+        assert_eq!((ports.forecast(&reset), ports.forecast(&plan)), (None, None));
+    }
+
+    #[test]
+    fn ports_that_nearly_all_wait_are_told() {
+        let plan = Plan::new(Protocol::Tls13);
+        let of = |waiting| Ports { range: Some(100), waiting: Some(waiting) }.scarce(&plan);
+        assert_eq!((of(80), of(81).is_some()), (None, true));
+        assert!(of(81).unwrap().to_string().contains("81 of 100"));
     }
 }

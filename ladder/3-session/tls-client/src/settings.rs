@@ -1,0 +1,135 @@
+//! What a client offers and checks.
+
+use core::num::NonZeroU32;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::group::Group;
+use crate::identity::Identity;
+use crate::scheme::SignatureScheme;
+use crate::suite::{KeyExchange, Suite};
+
+/// Which handshakes verify the signature that binds the key exchange to the certificate's key.
+///
+/// The server's Finished is verified in all of them. TLS 1.2 with RSA key exchange has no
+/// signature.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VerifySignature {
+    /// All.
+    #[default]
+    Always,
+    /// None: an attacker in between can impersonate the server with another key.
+    Never,
+    /// One in this number, chosen at random.
+    Sample(NonZeroU32),
+}
+
+/// Whether a secret is made for each handshake or once for a configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Freshness {
+    /// A new secret for each handshake, as the protocol intends.
+    #[default]
+    Fresh,
+    /// One secret: cheaper for the client, and visible to the server. State it with every result.
+    Reuse,
+}
+
+impl Freshness {
+    /// Its spelling in conditions of records.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Reuse => "reuse",
+        }
+    }
+}
+
+/// The expected certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pin {
+    /// This leaf certificate, in DER.
+    Leaf(Vec<u8>),
+    /// Any leaf with this `SubjectPublicKeyInfo`, in DER.
+    Spki(Vec<u8>),
+}
+
+/// What a client offers and checks.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The offered suite, which determines the version.
+    pub suite: Suite,
+    /// The offered groups in order of preference. TLS 1.3 sends a key share for the first, and
+    /// for another on a `HelloRetryRequest`. TLS 1.2 with DHE and no groups accepts the
+    /// server's prime of 1024 to 4096 bits. With ECDSA in TLS 1.2 they also restrict the curve
+    /// of the certificate's key (RFC 8422 §5.1.1).
+    pub groups: Vec<Group>,
+    /// The offered signature schemes in order of preference. With TLS 1.3 they select the kind
+    /// of the certificate's key.
+    pub schemes: Vec<SignatureScheme>,
+    /// The DNS name for SNI; `None` for an address.
+    pub server_name: Option<String>,
+    /// The offered application protocols in order of preference; empty: no ALPN.
+    pub alpn: Vec<Vec<u8>>,
+    /// Whether to request tickets, as most clients do.
+    pub tickets: bool,
+    /// Whether to keep sessions for [`Connection::save`](crate::Connection::save); otherwise
+    /// tickets are counted and dropped.
+    pub save_sessions: bool,
+    /// Whether TLS 1.3 resumes with the pre-shared key alone (`psk_ke`), without a new key
+    /// agreement and so without forward secrecy.
+    pub psk_alone: bool,
+    /// Whether to offer encrypt-then-MAC in TLS 1.2 with a block cipher (RFC 7366).
+    pub encrypt_then_mac: bool,
+    /// Which handshakes verify the signature.
+    pub verify_signature: VerifySignature,
+    /// Key pairs of the key agreement.
+    pub key_share: Freshness,
+    /// Premaster secrets of RSA key exchange. If reused, every handshake with a certificate
+    /// sends the same ciphertext.
+    pub premaster: Freshness,
+    /// The client certificate. Servers that request one get an empty one if it is `None`, or if
+    /// none of its signature schemes fits.
+    pub identity: Option<Arc<Identity>>,
+    /// The expected certificate; `None`: any with a key that fits the suite.
+    pub pin: Option<Pin>,
+}
+
+impl Settings {
+    /// Default settings of a suite: X25519 (and P-256 for ECDSA certificates), or ffdhe2048 for
+    /// DHE; the signature schemes of RSA, or of elliptic curves if the suite requires it;
+    /// `http/1.1`; tickets requested and not kept; a new key agreement on resumption;
+    /// encrypt-then-MAC; signatures verified; fresh secrets; any certificate.
+    pub fn new(suite: Suite) -> Self {
+        Self {
+            suite,
+            groups: match suite.exchange() {
+                KeyExchange::DheRsa => vec![Group::Ffdhe2048],
+                KeyExchange::EcdheEcdsa => vec![Group::X25519, Group::P256],
+                _ => vec![Group::X25519],
+            },
+            schemes: match suite.exchange() {
+                KeyExchange::EcdheEcdsa => SignatureScheme::CURVES.to_vec(),
+                _ => SignatureScheme::RSA.to_vec(),
+            },
+            server_name: None,
+            alpn: vec![b"http/1.1".to_vec()],
+            tickets: true,
+            save_sessions: false,
+            psk_alone: false,
+            encrypt_then_mac: true,
+            verify_signature: VerifySignature::Always,
+            key_share: Freshness::Fresh,
+            premaster: Freshness::Fresh,
+            identity: None,
+            pin: None,
+        }
+    }
+}
+
+impl Settings {
+    pub(crate) const fn offers_encrypt_then_mac(&self) -> bool {
+        self.encrypt_then_mac && self.suite.cipher().is_cbc()
+    }
+}
