@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use tollgate_bench::median_estimate;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, PerSecond, Record, Unit};
+use tollgate_record::{Estimate, PerSecond, Record, Topic, Unit};
 use tollgate_report::grid::{Column, grid};
 
 use super::options::Operations;
@@ -130,7 +130,10 @@ fn rate(
 pub(super) fn table(records: &[Record]) -> String {
     let row = |record: &Record| {
         let subject = &record.subject;
-        let operation = subject.segments().skip(1).collect::<Vec<_>>().join(" ");
+        let operation = match subject.topic() {
+            Topic::Operation { key, operation } => format!("{key} {operation}"),
+            other => other.to_string(),
+        };
         let by = subject.parameter(word::BY).unwrap_or_default();
         let by = match subject.parameter(word::BATCH) {
             Some(batch) => format!("{by} x{batch}"),

@@ -22,7 +22,7 @@ use crate::keys::Key;
 use crate::measure::measure;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::speed::options::Queue;
+use crate::verbs::speed::options::Queue as QueueOptions;
 
 /// Parts of the seconds for a size: with many threads, alone, and with arrivals at random.
 const PARTS: [f64; 3] = [0.4, 0.2, 0.4];
@@ -74,7 +74,7 @@ impl Cases {
 /// # Errors
 ///
 /// Nothing can be measured, or a result is wrong.
-pub(crate) fn run(options: &Queue) -> Result<ExitCode, CliError> {
+pub(crate) fn run(options: &QueueOptions) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("engine");
     let records = collect(options, &mut run, &progress)?;
@@ -83,7 +83,11 @@ pub(crate) fn run(options: &Queue) -> Result<ExitCode, CliError> {
 }
 
 /// The records of every size; after Ctrl-C those that were done.
-fn collect(options: &Queue, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
+fn collect(
+    options: &QueueOptions,
+    run: &mut Run,
+    progress: &Progress,
+) -> Result<Vec<Record>, CliError> {
     let seconds = options.seconds;
     let keys: Vec<Key> = match &options.key {
         Some(path) => vec![Key::from_file(path)?],
