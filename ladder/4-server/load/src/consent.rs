@@ -101,7 +101,7 @@ impl fmt::Display for Refusal {
                  with the lines 'host: NAME' and 'until: YEAR-MONTH-DAY'"
             ),
             Self::BadFile(why) => write!(f, "it does not consent: {CONSENT_PATH}: {why}"),
-            Self::Nobody => f.write_str("this is not the address of a server: give another one"),
+            Self::Nobody => f.write_str("no server has such an address: give another one"),
         }
     }
 }

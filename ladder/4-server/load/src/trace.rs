@@ -218,7 +218,7 @@ mod tests {
             assert!(text.starts_with("line 2: after the time"), "{line}: {text}");
         }
         assert!(told("5\n7\n6\n").starts_with("line 3: its time is before"));
-        assert!(told("# nothing\n").contains("no arrival"));
+        assert!(told("# nothing\n").contains("trace is empty"));
         for json in
             [r#"[{"at_ns":0},{"at_ns":5},{"at_ns":4}]"#, r#"[{"at_ns":5},{"at_ns":7}]"#, "[]"]
         {

@@ -65,7 +65,7 @@ fn near_servers_need_nobodys_word() {
 
 fn who_is_not_asked_for_gets_no_packet() {
     let serve = Serve::at(PUBLIC, "unasked.log", &[]);
-    silent(&[&serve.url("/bytes/100")], "say --i-may-test");
+    silent(&[&serve.url("/bytes/100")], "give --i-may-test");
     silent(&[&serve.url("/bytes/100"), "--i-may-test", "example.org"], "must be the same");
     assert_eq!(events(&serve.stopped()), [""; 0], "nobody came");
     for ip in NOBODYS {
@@ -114,7 +114,7 @@ fn who_agrees_is_measured() {
     for record in crate::program::records(&file) {
         assert!(record.conditions["consent"].starts_with("until "), "{:?}", record.conditions);
     }
-    silent(&[&url], "say --i-may-test");
+    silent(&[&url], "give --i-may-test");
 }
 
 /// What clients did, by the log of a server that has ended.

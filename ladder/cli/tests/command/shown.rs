@@ -67,8 +67,8 @@ fn clients_show_their_certificate_to_who_asks() {
     };
     refused(&bench(&[&server.url]), "certificate_required");
     let other = keys().join("rsa-2048.pem").to_str().unwrap().to_owned();
-    refused(&with(&file("chain.pem"), &other), "no certificate with its key");
-    refused(&with(&file("body"), &file("key.pem")), "no certificate with its key");
+    refused(&with(&file("chain.pem"), &other), "client certificate and key do not fit");
+    refused(&with(&file("body"), &file("key.pem")), "client certificate and key do not fit");
     refused(&with(&file("chain.pem"), &file("body")), "no private key");
     let stdout = text(&with(&file("chain.pem"), &file("key.pem")));
     assert!(stdout.contains("a certificate to show (ecdsa-p256)"), "{stdout}");

@@ -160,6 +160,6 @@ fn an_empty_comparison_is_refused() {
     let target = tollgate_load::Target::new("127.0.0.1:9".parse().unwrap()).unwrap();
     let mut two = ["a", "b"].map(|name| Server::new(name, target.clone()));
     let odd = compare(&plan(), &mut two, 3, &|| false, &mut |_, _| {}).unwrap_err();
-    assert!(odd.to_string().contains("rounds are even"), "{odd}");
+    assert!(odd.to_string().contains("must be even"), "{odd}");
     assert!(matches!(Comparison::of(vec![]), Err(Error::Plan(_))));
 }

@@ -47,7 +47,7 @@ fn offered(rounds: &[Outcome]) -> String {
     let sum =
         |of: fn(ArrivalCounts) -> u64| rounds.iter().map(|o| of(o.arrival_counts())).sum::<u64>();
     format!(
-        "open loop: {} clients came, {} waited in line, {} began late, {} never began",
+        "open loop: {} arrivals, {} waited in the queue, {} began late, {} never began",
         sum(|offered| offered.arrivals),
         sum(|offered| offered.queued),
         sum(|offered| offered.late),
