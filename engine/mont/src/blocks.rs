@@ -30,8 +30,8 @@ pub struct Blocks {
     k: usize,
     /// Lanes of one number.
     lanes: usize,
-    /// Digits of the last block that a product multiplies by and reduces away: K, or fewer where
-    /// the modulus does not fill the block.
+    /// Digits of the last block that a product multiplies by and reduces away: K, or fewer if the
+    /// modulus does not fill the block.
     last: usize,
 }
 
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn moduli_leave_the_room_that_products_need() {
         for blocks in Blocks::ALL {
-            // 64m <= R, or 32m where the last block holds one digit (see the kernel)
+            // 64m <= R, or 32m if the last block holds one digit (see the kernel)
             let slack = blocks.r_bits() - blocks.bits_max;
             assert!(slack >= if blocks.last == 1 { 5 } else { 6 }, "{blocks:?}");
             assert!(blocks.k <= K_MAX && blocks.last <= blocks.k);
@@ -271,7 +271,7 @@ mod tests {
         for bits in 1..=8192 {
             let limbs = Shape::limbs(bits);
             if let Some(blocks) = Blocks::of_limbs(limbs).filter(|blocks| blocks.numbers() == 1) {
-                // x, y and their product in lane blocks, wherever in memory a row begins
+                // x, y and their product in lane blocks, at any alignment of rows
                 assert!(limbs.scratch_words() >= 3 * 8 * blocks.k() + 7, "{bits} bits");
             }
         }

@@ -1,4 +1,4 @@
-//! Sums, differences and last subtractions, on each lane: what is not worth a kernel.
+//! Sums, differences and last subtractions on each lane, which need no kernel.
 //!
 //! All of these take the same time for all values, and give clean digits. They are inlined, so that
 //! [`Kernel::with_target_features`](crate::Kernel::with_target_features) gives them the vectors of a kernel.
@@ -37,7 +37,7 @@ pub fn add_mod<W: Word>(z: &mut [W], x: &[W], y: &[W], m: &[W]) {
     subtract_once(z, m, above);
 }
 
-/// z := z mod m, for z < 3m: what a product of x, y with x*y <= R*m needs at the end.
+/// z := z mod m, for z < 3m, as a product of x, y with x*y <= R*m is.
 ///
 /// z - m and z - 2m side by side: their borrows do not wait for each other.
 #[inline(always)]

@@ -219,8 +219,8 @@ fn pad<W: Word>(z: &mut [W], x: &[W]) {
     z.iter_mut().zip(x).for_each(|(z, &x)| *z = x);
 }
 
-/// x := x^e (mod m) in each stream, all in step: where the streams are independent (the primes of a
-/// key), one's products fill the other's waits.
+/// x := x^e (mod m) in each stream, in step. Independent streams, such as the primes of a key, fill
+/// each other's waiting times.
 ///
 /// `bits` is public and the same for all: exponents are below 2^bits.
 ///

@@ -1,4 +1,4 @@
-//! What numbers are made of: limbs, digits, and rows of eight digits.
+//! The words of numbers: limbs, digits, and rows of eight digits.
 
 use zeroize::DefaultIsZeroes;
 
@@ -106,7 +106,7 @@ impl Scalar for Digit {
     }
 }
 
-/// Where a number goes in a [`Row`].
+/// The place of a number in a [`Row`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// This lane.
@@ -161,7 +161,7 @@ pub trait Word: DefaultIsZeroes + Send + Sync + 'static {
         x.zip(y, |x, y| x ^ y).zip(mask, |d, mask| d & mask).zip(y, |d, y| d ^ y)
     }
     /// 0 and 1 to zero and all ones; the compiler does not learn that there is nothing between,
-    /// else it makes a branch of what the mask does.
+    /// else it could turn the mask into a branch.
     fn mask(self) -> Self {
         core::hint::black_box(self.zip(self, |bit, _| bit.wrapping_neg()))
     }

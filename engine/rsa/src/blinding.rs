@@ -177,7 +177,7 @@ mod tests {
         for number in 1..=4 {
             pool.store_spare(|pair| pair.blind[0] = number);
         }
-        pool.give(used); // spent: it comes last, and has room for a fresh one
+        pool.give(used); // spent: taken last, and replaced by a fresh one
         let mut seen: Vec<_> = (0..4).map(|_| pool.take()).map(|p| (p.blind[0], p.left)).collect();
         assert_eq!(seen.pop(), Some((0, 0)));
         seen.sort_unstable();

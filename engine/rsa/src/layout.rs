@@ -29,12 +29,12 @@ pub(crate) trait Layout: Sized {
     type Kernel: Kernel;
     /// Words of plain numbers: inputs, results and their powers.
     type Plain: Plain;
-    /// The rest of what a set needs of its keys.
+    /// The numbers of a set's keys.
     type Own<'a>;
     /// Memory that the sets of a call share, beside the scratch.
     type Shared<'a>;
 
-    /// Returns a plain number as an operand of the kernel, written to `room` if it lies otherwise.
+    /// Returns a plain number as an operand of the kernel, converted into `room` if necessary.
     fn operand<'b>(
         own: &Self::Own<'_>,
         plain: &'b [Self::Plain],
@@ -59,8 +59,8 @@ pub(crate) trait Backend<const SETS: usize, const N: usize>: Layout {
     /// The pool of the key's pairs in this layout.
     fn pool(key: &PrivateKey) -> &Pool<Self::Stored>;
 
-    /// Cuts up the workspace's memory for operations with these keys, and loads what is not read
-    /// where it lies. With `fresh`, also for [`make_pairs`](crate::path::make_pairs).
+    /// Cuts up the workspace's memory for operations with these keys and loads the keys into lanes.
+    /// With `fresh`, the call has room for [`make_pairs`](crate::path::make_pairs).
     fn begin<'a>(
         workspace: &'a mut Workspace,
         keys: &[&'a PrivateKey; N],
@@ -77,7 +77,7 @@ pub(crate) enum Base {
     Result,
 }
 
-/// Operations that run together: sets of registers, and what they share.
+/// Operations that run together: sets of registers, and the memory that they share.
 pub(crate) struct Call<'a, L: Layout, const SETS: usize> {
     pub(crate) kernel: L::Kernel,
     pub(crate) sets: [Set<'a, L>; SETS],

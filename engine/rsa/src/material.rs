@@ -12,7 +12,7 @@ use crate::validate::Checked;
 /// 64-bit words of a public exponent: below 2^256.
 pub(crate) const E_WORDS: usize = 4;
 
-/// The primes and what recombination needs, in one radix. Wiped when dropped.
+/// The primes and the constants of recombination, in one radix. Wiped when dropped.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Primes<W: Zeroize> {
     pub(crate) pair: Pair<W>,
@@ -130,7 +130,7 @@ impl BlockNumbers {
         if !of_n.takes_sums() {
             return None;
         }
-        let of_primes = primes.pair.blocks().or(p.blocks())?; // side by side, where two fit
+        let of_primes = primes.pair.blocks().or(p.blocks())?; // side by side, if two fit
         let halvings = of_primes.shape().r_bits();
         let (mut x, mut a) = (Zeroizing::new(vec![0; n.k()]), Zeroizing::new(vec![0; n.k()]));
         let (mut b, mut t) = (Zeroizing::new(vec![0; n.k()]), vec![0; n.scratch_words()]);

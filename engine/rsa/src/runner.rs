@@ -19,7 +19,7 @@ impl<K: Kernel> Runner<K> {
         Self { kernel, memory: Vec::new(), used: 0 }
     }
 
-    /// Returns that many words; they hold what the last use left.
+    /// Returns that many words, which may hold old values.
     pub(crate) fn memory(&mut self, words: usize) -> &mut [K::Word] {
         if self.memory.len() < words {
             self.wipe();
@@ -29,7 +29,7 @@ impl<K: Kernel> Runner<K> {
         &mut self.memory[..words]
     }
 
-    /// Wipes what the last operation left.
+    /// Wipes all words used since the last wipe.
     pub(crate) fn wipe(&mut self) {
         let used = &mut self.memory[..self.used];
         self.kernel.with_target_features(

@@ -58,7 +58,7 @@ impl Workspace {
         }
     }
 
-    /// Wipes what operations left in any memory, also the inputs of public operations.
+    /// Wipes all memory used by operations, including the inputs of public ones.
     pub(crate) fn wipe(&mut self) {
         self.limbs.wipe();
         if let Some(blocks) = &mut self.blocks {

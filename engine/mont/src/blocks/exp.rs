@@ -104,8 +104,8 @@ pub(crate) struct Set<'a> {
     e: &'a mut [Row],
 }
 
-/// Bits of a window: the table of 2^w entries is read once per window, so short exponents want a
-/// short one.
+/// Bits of a window. The table of 2^w entries is read once per window, so short exponents need a
+/// small one.
 const fn window_bits(bits: usize) -> usize {
     match bits {
         0..=32 => 2,
@@ -114,7 +114,7 @@ const fn window_bits(bits: usize) -> usize {
     }
 }
 
-/// Rows of scratch for so many sets.
+/// Rows of scratch for `sets` sets.
 pub(crate) fn exp_rows(blocks: Blocks, bits: usize, sets: usize) -> usize {
     sets * (((3 + (1 << window_bits(bits))) * blocks.k()) + bits.div_ceil(64))
 }
@@ -173,9 +173,9 @@ fn load_exponent(rows: &mut [Row], first: usize, lanes: usize, e: &[u64], bits: 
     }
 }
 
-/// z := z^{2^squares} * table[index] / R^{2^squares} in each set, a call for each product. The
-/// reading does not wait for the squares, so it stands before them: where two sets go by turns it
-/// costs more in parts (docs/experiments.md).
+/// z := z^{2^squares} * table[index] / R^{2^squares} in each set, a call for each product.
+/// Selects do not wait for squares, so they precede them; with two alternating sets, selecting in
+/// parts is slower (docs/experiments.md).
 pub(crate) fn windows(
     kernel: impl WindowKernel,
     sets: &mut [Set<'_>],

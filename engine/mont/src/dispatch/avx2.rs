@@ -30,7 +30,7 @@ fn factors(m: &Modulus<Row>) -> Factors<'_> {
     Factors { m: vectors(m.m()), b1: vectors(&m.fold()[..m.k()]), k0: &vectors(m.k0_in_place())[0] }
 }
 
-/// A call that needs AVX2, where a proof is at hand.
+/// A call that needs AVX2; the caller holds a proof.
 macro_rules! proven {
     ($call:expr) => {
         // SAFETY: the caller's `_proof` shows that avx2 is present.

@@ -34,7 +34,7 @@ fn vectors_mut(x: &mut [Row]) -> &mut [__m512i] {
     unsafe { core::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), x.len()) }
 }
 
-/// A kernel for the tile of a shape, where a proof is at hand.
+/// A call of the kernel for the tile of a shape; the caller holds a proof.
 macro_rules! tiled {
     ($kernel:ident, $tile:expr, $operands:tt) => {
         match $tile {
@@ -50,7 +50,7 @@ macro_rules! tiled {
     };
 }
 
-/// A call that needs IFMA, where a proof is at hand.
+/// A call that needs IFMA; the caller holds a proof.
 macro_rules! proven {
     ($call:expr) => {
         // SAFETY: the caller's `_proof` shows that avx512f and avx512ifma are present.

@@ -1,4 +1,4 @@
-//! Two moduli whose exponentiations go together.
+//! Two moduli whose exponentiations run side by side.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -7,7 +7,7 @@ use crate::blocks::Blocks;
 use crate::shape::Shape;
 use crate::word::{Row, Scalar};
 
-/// Two moduli of one shape whose exponentiations go together: the primes of a key.
+/// Two moduli of one shape whose exponentiations run side by side: the primes of a key.
 #[derive(Clone, Debug, ZeroizeOnDrop)]
 pub struct Pair<W: Zeroize> {
     /// The first.

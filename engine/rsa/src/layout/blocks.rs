@@ -1,7 +1,7 @@
 //! Numbers in lane blocks: one operation, or two in step.
 //!
-//! In blocks no number is reduced on the way: every product takes what the one before gives, and
-//! only the result and its check are reduced below n. Two operations in step exponentiate four
+//! In blocks, products take the results of products unreduced; only the result of the operation and
+//! its power are reduced below n. Two operations in step exponentiate four
 //! numbers side by side, in one chain of products.
 //!
 //! Recombination: with a = 1 mod p and 0 mod q, and b the other way round, m = `m_1` * a + `m_2` *
@@ -43,7 +43,7 @@ impl Workspace {
     }
 }
 
-/// A key's numbers, and room for those that go through limbs.
+/// The numbers of a key, and memory for numbers that are converted to limbs.
 pub(crate) struct Own<'a> {
     key: &'a PrivateKey,
     numbers: &'a BlockNumbers,
@@ -58,7 +58,7 @@ impl Layout for InBlocks {
     type Kernel = BlockKernel;
     type Plain = u64;
     type Own<'a> = Own<'a>;
-    /// Where the primes of two keys come together.
+    /// Memory for the primes of two keys, side by side.
     type Shared<'a> = &'a mut Modulus<Row>;
 
     fn operand<'b>(own: &Own<'_>, plain: &'b [u64], room: &'b mut [Row]) -> &'b [Row] {

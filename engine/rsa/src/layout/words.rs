@@ -1,5 +1,5 @@
-//! Numbers word by word: one on limbs, or eight in lanes. One text for both, since a kernel does
-//! the same to each lane.
+//! Limbs of one number, or rows of eight. The same code serves both: a kernel works on each lane
+//! alone.
 
 use core::marker::PhantomData;
 
@@ -122,7 +122,7 @@ fn crt<K: Exponentiate<Word: Plain>>(
     fault::points("m_1", K::Word::LANES, [&mut *m_1]);
     #[cfg(test)]
     fault::points("m_2", K::Word::LANES, [&mut *m_2]);
-    // iii. Let h = (m_1 - m_2) * q_inv mod p; m_2 may exceed p, and R / R of it does not.
+    // iii. Let h = (m_1 - m_2) * q_inv mod p; m_2 may exceed p, its product with R mod p does not.
     kernel.amm(a, m_2, p.one(), p, prime_t);
     #[cfg(test)]
     fault::points("m_2 mod p", K::Word::LANES, [&mut *a]);
