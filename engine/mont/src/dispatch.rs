@@ -472,4 +472,31 @@ impl Exponentiate for LaneKernel {
             _ => window::plain(self, top, w, streams),
         }
     }
+
+    // Here and not provided: the kernels are then compiled with this crate, not with its callers.
+    #[inline(never)]
+    fn exp(
+        self,
+        m: &Modulus<Row>,
+        bits: usize,
+        x: &[Row],
+        e: &[Row],
+        z: &mut [Row],
+        t: &mut [Row],
+    ) {
+        exp::plain(self, [m], bits, x, [e], [z], t);
+    }
+
+    #[inline(never)]
+    fn exp_pair(
+        self,
+        pair: &Pair<Row>,
+        bits: usize,
+        x: &[Row],
+        e: [&[Row]; 2],
+        z: [&mut [Row]; 2],
+        t: &mut [Row],
+    ) {
+        exp::plain(self, [pair.p(), pair.q()], bits, x, e, z, t);
+    }
 }
