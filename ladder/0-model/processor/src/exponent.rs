@@ -83,7 +83,8 @@ pub fn secret(form: Form, k: u32, bits: u32) -> Calls {
 /// bit: a square for every bit but the first, a product for every further bit set.
 ///
 /// For 65537 (17 bits, 2 set) that is 16 squares and a product. Not counted: conversion to
-/// Montgomery form. An odd exponent needs no conversion back: its last product takes the plain base.
+/// Montgomery form. An odd exponent needs no conversion back: its last product takes the plain
+/// base.
 ///
 /// # Panics
 ///

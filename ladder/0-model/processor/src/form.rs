@@ -75,8 +75,8 @@ impl Form {
         Self::Mulx,
     ];
 
-    /// The fewest words of a number of `bits` bits. Digits keep 6 bits free, so that results need no
-    /// final reduction. Kernels may round up to whole tiles.
+    /// The fewest words of a number of `bits` bits. Digits keep 6 bits free, so that results need
+    /// no final reduction. Kernels may round up to whole tiles.
     #[must_use]
     pub const fn words(self, bits: u32) -> u32 {
         match self {
@@ -99,8 +99,8 @@ impl Form {
     /// The multiply instructions of one Montgomery product of `k` words (digits or limbs):
     /// `k^2` products of words, `k^2` more to reduce, and one per word for the quotient digit.
     ///
-    /// VPMADD52: `4k^2 + 1`, because the last quotient digit needs a low half only; in blocks `4k^2 / 8 +
-    /// 1`; by Karatsuba, h = k/2, `6h^2 + 2k^2 + 1`, at 40 words `6h^2 + 6.5h^2 + 2k + 1`.
+    /// VPMADD52: `4k^2 + 1`, because the last quotient digit needs a low half only; in blocks `4k^2
+    /// / 8 + 1`; by Karatsuba, h = k/2, `6h^2 + 2k^2 + 1`, at 40 words `6h^2 + 6.5h^2 + 2k + 1`.
     /// VPMULUDQ: `12k^2 + 6`. MUL and MULX: `2k^2 + k` for each number.
     #[must_use]
     pub fn product(self, k: u32) -> Count {
@@ -139,7 +139,8 @@ impl Form {
         self.call(k * k, 0)
     }
 
-    /// A call with `full` whole products of two words and `low` products that need the low half only.
+    /// A call with `full` whole products of two words and `low` products that need the low half
+    /// only.
     fn call(self, full: u64, low: u64) -> Count {
         Count(match self {
             Self::Blocks52 => (2 * full).div_ceil(8) + low.min(1),
@@ -151,8 +152,8 @@ impl Form {
     }
 }
 
-/// The products of words in a reduction of 2 `half` words, in rows. A half of 20 words instead takes
-/// three products of blocks by halves (3 * 3 * 10^2), 20 rows of 20, and the last row.
+/// The products of words in a reduction of 2 `half` words, in rows. A half of 20 words instead
+/// takes three products of blocks by halves (3 * 3 * 10^2), 20 rows of 20, and the last row.
 fn folded(half: u64) -> u64 {
     if half == 20 { 9 * half * half / 4 + half * half + 2 * half } else { 4 * half * half }
 }

@@ -140,8 +140,8 @@ impl Kernel {
         with_registers(multiplies, loads, chain, rows, 2 * call.tile + 2, registers)
     }
 
-    /// A block of K digits needs 2K accumulators, K digits of y, K digits of the modulus, a digit and
-    /// a sum. A digit that was folded returns two columns higher.
+    /// A block of K digits needs 2K accumulators, K digits of y, K digits of the modulus, a digit
+    /// and a sum. A digit that was folded returns two columns higher.
     fn on_blocks(self, call: Call, registers: Option<u32>) -> Demand {
         let rows = f64::from(call.size.rows);
         // If two numbers share the lanes, a shuffle provides the digit.
@@ -204,8 +204,8 @@ pub struct Improvement {
 }
 
 impl Machine {
-    /// The bound of one number of a kernel call, by every known limit. `None` if no multiplier has a
-    /// known rate.
+    /// The bound of one number of a kernel call, by every known limit. `None` if no multiplier has
+    /// a known rate.
     #[must_use]
     pub fn kernel(&self, kernel: Kernel, call: Call) -> Option<Analysis> {
         Some(self.analyse(&kernel.demand(call, self))?.shared_by(call.numbers))

@@ -4,15 +4,15 @@
 //! "unknown" is a value. Work is a [`Demand`] for the same things. [`Machine::limits`] divides the
 //! demand by the rate for each [`Limit`]; [`Bound::of`] keeps the largest quotient and its name.
 //!
-//! Demand comes from two sources. A [`Form`] gives the least multiplications of a Montgomery product
-//! or square of a kernel of this project, a [`Kernel`] adds loads, registers and dependency chains,
-//! and [`exponent`] and [`operation`] give the calls of an RSA operation. A [`Routine`] describes a
-//! product on any other processor and is part of that processor's machine file. [`papers`] holds the
-//! four processors of a white paper and its figures for them; [`host`] gives the best that a
-//! calibrated host could do.
+//! Demand comes from two sources. A [`Form`] gives the least multiplications of a Montgomery
+//! product or square of a kernel of this project, a [`Kernel`] adds loads, registers and dependency
+//! chains, and [`exponent`] and [`operation`] give the calls of an RSA operation. A [`Routine`]
+//! describes a product on any other processor and is part of that processor's machine file.
+//! [`papers`] holds the four processors of a white paper and its figures for them; [`host`] gives
+//! the best that a calibrated host could do.
 //!
-//! Everything here is arithmetic: this crate measures nothing and holds no figure of the machine that
-//! it runs on.
+//! Everything here is arithmetic: this crate measures nothing and holds no figure of the machine
+//! that it runs on.
 //!
 //! ```
 //! use tollgate_processor::{Call, Kernel, Machine, Size};

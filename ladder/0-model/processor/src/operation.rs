@@ -62,8 +62,8 @@ mod tests {
         Machine::with_rates("two per cycle", [(Limit::Vpmadd52, rate)])
     }
 
-    /// Computed by hand, in cycles per operation at two VPMADD52 per cycle, to three or four digits,
-    /// including `h * q` without reduction.
+    /// Computed by hand, in cycles per operation at two VPMADD52 per cycle, to three or four
+    /// digits, including `h * q` without reduction.
     #[test]
     fn private_operations_have_the_bounds_computed_by_hand() {
         let machine = two_vector_multipliers();

@@ -29,8 +29,8 @@ pub struct Product {
 }
 
 impl Machine {
-    /// A product of `bits` bits by the method with the fewest cycles for one number: a routine of the
-    /// machine file, or a kernel of this project. `None` if no method has known rates.
+    /// A product of `bits` bits by the method with the fewest cycles for one number: a routine of
+    /// the machine file, or a kernel of this project. `None` if no method has known rates.
     #[must_use]
     pub fn product(&self, bits: u32) -> Option<Product> {
         let routines = self.routines.iter().filter_map(|routine| self.by_routine(routine, bits));

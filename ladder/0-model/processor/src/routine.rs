@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::limit::{Demand, Limit};
 use crate::sourced::{BadNumber, Uses};
 
-/// A method for a Montgomery product: n rows for n digits, each with 2n products of two digits, half
-/// of them for the reduction.
+/// A method for a Montgomery product: n rows for n digits, each with 2n products of two digits,
+/// half of them for the reduction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Routine {

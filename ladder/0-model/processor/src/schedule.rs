@@ -28,8 +28,8 @@ pub struct Schedule {
 }
 
 impl Machine {
-    /// Schedules the demand of one product of two digits for `cycles` cycles. `does` returns the names
-    /// of a limit's operations in turn, or nothing. `None` if no rate is known.
+    /// Schedules the demand of one product of two digits for `cycles` cycles. `does` returns the
+    /// names of a limit's operations in turn, or nothing. `None` if no rate is known.
     #[must_use]
     pub fn schedule<'a>(
         &self,

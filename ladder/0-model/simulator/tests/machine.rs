@@ -366,11 +366,11 @@ fn elf_files_are_loaded_and_bad_ones_refused() {
     for (place, value, words) in [
         (0, 0, "no ELF file"),
         (4, 2, "64 bits"),
-        (4, 7, "no known class"),
+        (4, 7, "unknown class"),
         (5, 1, "little-endian"),
         (17, 1, "executable"),
         (19, 3, "processor 3"),
-        (26, 0xff, "has no instruction"),
+        (26, 0xff, "holds no instruction"),
         (52 + 3, 2, "nothing to load"),
         (52 + 17, 0xff, "truncated"),
     ] {

@@ -1,8 +1,8 @@
 //! The backlog of a burst, by the fluid approximation.
 //!
 //! For a time more sessions arrive than the cores serve, and afterwards fewer. Arrivals and service
-//! are treated as constant flows, which is accurate if the backlog is large against the queue before
-//! the burst. [`crate::queue`] computes queues without bursts.
+//! are treated as constant flows, which is accurate if the backlog is large against the queue
+//! before the burst. [`crate::queue`] computes queues without bursts.
 
 use tollgate_record::{Estimate, Nanos, PerSecond};
 
@@ -51,8 +51,8 @@ impl Burst {
     ///
     /// # Errors
     ///
-    /// A number below 0; no cores; [`Error::Unstable`] if even the usual rate is more than the cores
-    /// serve, so that the queue never drains.
+    /// A number below 0; no cores; [`Error::Unstable`] if even the usual rate is more than the
+    /// cores serve, so that the queue never drains.
     pub fn backlog(&self, cores: u32, mean_ns: Estimate) -> Result<Backlog, Error> {
         let usual = Error::not_negative("the usual rate per second", self.usual.get())?;
         let rate = Error::not_negative("the burst's rate per second", self.rate.get())?;

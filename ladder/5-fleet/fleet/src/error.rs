@@ -79,8 +79,8 @@ impl Error {
         }
     }
 
-    /// Returns `value` if it is finite and not below zero; -0 becomes 0, because the reciprocal of -0
-    /// is negative.
+    /// Returns `value` if it is finite and not below zero; -0 becomes 0, because the reciprocal of
+    /// -0 is negative.
     pub(crate) fn not_negative(what: &'static str, value: f64) -> Result<f64, Self> {
         if value.is_finite() && value >= 0.0 {
             Ok(value + 0.0) // -0 + 0 is 0
@@ -96,8 +96,8 @@ impl fmt::Display for Error {
             Self::Rejected { what, value, must } => write!(f, "{what} is {value}; it must {must}"),
             Self::Unstable { utilisation } => write!(
                 f,
-                "utilisation {utilisation:.3}: more sessions arrive than the cores can serve, so no \
-                 mean response time exists; add cores or lower the load"
+                "utilisation {utilisation:.3}: more sessions arrive than the cores can serve, so \
+                 no mean response time exists; add cores or lower the load"
             ),
             Self::PerhapsUnstable { utilisation } => write!(
                 f,
@@ -115,8 +115,8 @@ impl fmt::Display for Error {
                  at least 3; measure at more"
             ),
             Self::NoQuantile => f.write_str(
-                "there is no quantile of the response time under processor sharing; use the mean, or \
-                 another queue discipline",
+                "there is no quantile of the response time under processor sharing; use the mean, \
+                 or another queue discipline",
             ),
             Self::WrongUnit { subject, unit, wanted } => {
                 write!(f, "{subject} is in {unit}; give a record in {wanted}")

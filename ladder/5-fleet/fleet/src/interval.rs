@@ -1,12 +1,12 @@
 //! Interval arithmetic: the ends of the inputs give the ends of the result.
 //!
-//! Every formula of this crate is monotonic in each input, so it has its least and greatest value over
-//! a box of intervals at two corners of the box.
+//! Every formula of this crate is monotonic in each input, so it has its least and greatest value
+//! over a box of intervals at two corners of the box.
 //!
 //! Meaning of the result: if two inputs have 95 % intervals, both contain their true values in at
-//! least 90 % of cases, whether they are correlated or not, and so does the result. If the errors are
-//! independent, the corners are wider than the usual root of summed squares; the result is then a
-//! 95 % interval that is too wide. The interval covers the errors of the inputs, not those of the
+//! least 90 % of cases, whether they are correlated or not, and so does the result. If the errors
+//! are independent, the corners are wider than the usual root of summed squares; the result is then
+//! a 95 % interval that is too wide. The interval covers the errors of the inputs, not those of the
 //! formula.
 
 use tollgate_record::{BadEstimate, Estimate};
@@ -39,8 +39,8 @@ pub enum Slope {
 ///
 /// # Errors
 ///
-/// Those of `f`; a result that is not finite. [`Error::PerhapsUnstable`] if `f` is unstable at a corner
-/// but not at the point.
+/// Those of `f`; a result that is not finite. [`Error::PerhapsUnstable`] if `f` is unstable at a
+/// corner but not at the point.
 pub fn propagate<const N: usize>(
     inputs: [(Estimate, Slope); N],
     f: impl Fn([f64; N]) -> Result<f64, Error>,

@@ -28,8 +28,8 @@ impl SessionCost {
         Ok(Self { cpu_ns, bytes })
     }
 
-    /// The CPU time per session from a record in nanoseconds, or in cycles of its machine's core clock.
-    /// The caller must make sure that the record is of server CPU time per session.
+    /// The CPU time per session from a record in nanoseconds, or in cycles of its machine's core
+    /// clock. The caller must make sure that the record is of server CPU time per session.
     ///
     /// # Errors
     ///
@@ -53,8 +53,8 @@ impl SessionCost {
         Self::new(cpu_ns, bytes)
     }
 
-    /// The mean session if a share `resumed_share` (0 to 1) is resumed at the cost `resumed`. Both must
-    /// have the same payload.
+    /// The mean session if a share `resumed_share` (0 to 1) is resumed at the cost `resumed`. Both
+    /// must have the same payload.
     ///
     /// # Errors
     ///

@@ -21,8 +21,8 @@ pub struct Sizing {
     pub whole_cores: Estimate,
 }
 
-/// Computes the cores for `demand` in sessions of cost `session`, each core busy to `utilisation` at
-/// most.
+/// Computes the cores for `demand` in sessions of cost `session`, each core busy to `utilisation`
+/// at most.
 ///
 /// ```
 /// use tollgate_fleet::{Demand, SessionCost, Utilisation, size};
@@ -50,8 +50,8 @@ pub fn size(
 }
 
 impl Sizing {
-    /// The cores of one machine that remain for the application; 0 if TLS needs them all, or more than
-    /// one machine.
+    /// The cores of one machine that remain for the application; 0 if TLS needs them all, or more
+    /// than one machine.
     ///
     /// # Errors
     ///

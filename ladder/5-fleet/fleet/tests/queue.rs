@@ -166,8 +166,8 @@ proptest! {
         prop_assert!(at(low, steady) >= 1e6);
     }
 
-    /// With more cores at the same load, one queue has a shorter wait, never longer than a queue per
-    /// core.
+    /// With more cores at the same load, one queue has a shorter wait, never a longer one than a
+    /// queue per core.
     #[test]
     fn sharing_a_queue_helps(cores in 1..200_u32, load in 0.0..0.99_f64, scv in 0.0..20.0_f64) {
         let service = exact(1e6, scv);

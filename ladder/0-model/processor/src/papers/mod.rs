@@ -105,7 +105,7 @@ impl Origin {
 
 /// A row of tables 4 and 5: cycles of a Montgomery product.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
+pub struct ProductRow {
     /// The processor.
     pub processor: Processor,
     /// Size of the modulus.
@@ -116,7 +116,7 @@ pub struct Row {
     pub origin: Origin,
 }
 
-impl Row {
+impl ProductRow {
     /// The model's cycles over the paper's, less one.
     #[must_use]
     pub fn error(&self) -> f64 {
@@ -125,11 +125,11 @@ impl Row {
 }
 
 /// Tables 4 and 5.
-pub const PRODUCTS: [Row; 5] = {
+pub const PRODUCTS: [ProductRow; 5] = {
     use Origin::{Estimated, Measured};
     use Processor::{Alpha21264, Itanium, PowerPcG4, UltraSparc3};
-    const fn row(processor: Processor, bits: u32, cycles: f64, origin: Origin) -> Row {
-        Row { processor, bits, cycles, origin }
+    const fn row(processor: Processor, bits: u32, cycles: f64, origin: Origin) -> ProductRow {
+        ProductRow { processor, bits, cycles, origin }
     }
     [
         row(Itanium, 512, 245.0, Measured),

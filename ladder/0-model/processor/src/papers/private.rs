@@ -15,7 +15,8 @@ pub enum Exponentiation {
 }
 
 impl Exponentiation {
-    /// The mean number of Montgomery products, squares included, for a random exponent of `bits` bits.
+    /// The mean number of Montgomery products, squares included, for a random exponent of `bits`
+    /// bits.
     #[must_use]
     pub fn products(self, bits: u32) -> f64 {
         let bits = f64::from(bits);

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{BadNumber, Mark, Source, positive, short};
 
-/// The rate of a core for one kind of operation alone, with its source; or "unknown", perhaps with a
-/// lower limit.
+/// The rate of a core for one kind of operation alone, with its source; or "unknown", perhaps with
+/// a lower limit.
 ///
-/// In a file: `{ per_cycle = 2, mark = "stated", source = "vendor's guide, table 7" }`; `{
-/// cycles_each = 6, mark = ..., source = ... }` if each operation delays the next; `{ unknown = true
-/// }`; or `{ unknown = true, at_least = 2, mark = ..., source = ... }`, a lower limit in operations per
-/// cycle, or for a latency in cycles.
+/// In a file: `{ per_cycle = 2, mark = "stated", source = "vendor's guide, table 7" }`;
+/// `{ cycles_each = 6, mark = ..., source = ... }` if each operation delays the next; `{ unknown =
+/// true }`; or `{ unknown = true, at_least = 2, mark = ..., source = ... }`, a lower limit in
+/// operations per cycle, or for a latency in cycles.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RateWire", into = "RateWire")]
 pub struct Rate(Paced);

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{BadNumber, Mark, Source};
 
-/// The number of architectural registers of a kind, with the source: `{ count = 32, mark = "stated",
-/// source = "the manual" }`.
+/// The number of architectural registers of a kind, with the source: `{ count = 32, mark =
+/// "stated", source = "the manual" }`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "RegistersWire", into = "RegistersWire")]
 pub struct Registers {

@@ -8,9 +8,9 @@ use super::{BadNumber, Mark, Source, short, zero_or_more};
 
 /// The uses of one resource by a Montgomery product, with the source; or "unknown".
 ///
-/// In a file: `{ per_product = 2, per_row = 1, mark = "derived", source = "counted" }`, where either
-/// number defaults to zero; or `{ unknown = true }`. `does` may name the operations for a drawing:
-/// `does = ["xma.lu", "xma.hu"]`.
+/// In a file: `{ per_product = 2, per_row = 1, mark = "derived", source = "counted" }`, where
+/// either number defaults to zero; or `{ unknown = true }`. `does` may name the operations for a
+/// drawing: `does = ["xma.lu", "xma.hu"]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "UsesWire", into = "UsesWire")]
 pub struct Uses(Option<Used>);

@@ -42,8 +42,8 @@ impl Assembler {
         Self { origin, ..self }
     }
 
-    /// Assembles a source. The entry point is `_start`, `main` or `start`, in this order, or else the
-    /// first instruction.
+    /// Assembles a source. The entry point is `_start`, `main` or `start`, in this order, or else
+    /// the first instruction.
     ///
     /// # Errors
     ///

@@ -60,7 +60,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// An empty error means that the number of operands, or a fixed operand, does not match the row.
+    /// An empty error means that the number of operands, or a fixed operand, does not match the
+    /// row.
     fn read(&self, row: &'static Row, given: &[&str]) -> Result<Instruction, String> {
         let mut i = Instruction::new(row);
         match (row.syntax, given) {

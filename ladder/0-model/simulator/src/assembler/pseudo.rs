@@ -3,8 +3,8 @@
 /// A mnemonic and its operands.
 type Statement = (String, Vec<String>);
 
-/// Expands a pseudo-instruction; any other statement is returned unchanged. `value` returns the value
-/// of an operand if it is known already.
+/// Expands a pseudo-instruction; any other statement is returned unchanged. `value` returns the
+/// value of an operand if it is known already.
 pub(super) fn expand(
     name: &str,
     operands: Vec<String>,

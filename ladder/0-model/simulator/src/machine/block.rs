@@ -1,8 +1,9 @@
 //! Basic blocks, decoded once and executed many times.
 //!
-//! A block begins at the target of a jump and ends with a jump and its delay slot, before a label, or
-//! at its maximum length. Its cost depends only on the pipeline's state before it and on whether its
-//! last instruction is annulled, so the pipeline model counts its cycles once for each such case.
+//! A block begins at the target of a jump and ends with a jump and its delay slot, before a label,
+//! or at its maximum length. Its cost depends only on the pipeline's state before it and on whether
+//! its last instruction is annulled, so the pipeline model counts its cycles once for each such
+//! case.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

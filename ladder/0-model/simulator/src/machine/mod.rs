@@ -6,9 +6,9 @@
 //!
 //! **Traps.** After a program writes `%tbr`, every trap enters its trap table. Before that the
 //! simulator acts as the operating system: it stores windows on the stack and loads them, `ta 0x10`
-//! is a Linux system call (`%g1` = 1 ends the program, 4 writes to the console), and every other trap
-//! is a failure. A trap while traps are disabled stops a processor: `ta 0` then ends the program, and
-//! any other trap is a failure.
+//! is a Linux system call (`%g1` = 1 ends the program, 4 writes to the console), and every other
+//! trap is a failure. A trap while traps are disabled stops a processor: `ta 0` then ends the
+//! program, and any other trap is a failure.
 
 mod block;
 mod execute;

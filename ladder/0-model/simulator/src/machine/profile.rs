@@ -16,7 +16,8 @@ pub struct Share {
 }
 
 impl Machine {
-    /// Cycles by routine, most first. Single steps and traps belong to no routine and are `(other)`.
+    /// Cycles by routine, most first. Single steps and traps belong to no routine and are
+    /// `(other)`.
     #[must_use]
     pub fn profile(&self) -> Vec<Share> {
         let names: BTreeMap<u32, &str> =

@@ -10,8 +10,8 @@ pub(super) const NOWHERE: u8 = 32;
 /// The state that an instruction can read and write.
 #[derive(Clone, Debug)]
 pub(super) struct State {
-    /// The 32 registers of the current window, and [`NOWHERE`]. The length is a power of two, so that
-    /// a masked index needs no bounds check.
+    /// The 32 registers of the current window, and [`NOWHERE`]. The length is a power of two, so
+    /// that a masked index needs no bounds check.
     pub(super) r: [u32; 64],
     /// Outs and locals of each window. The ins of a window are the outs of the next.
     windows: Vec<[u32; 16]>,

@@ -1,8 +1,8 @@
 //! A Montgomery product by rows: CIOS.
 //!
-//! Row i adds `a b_i` to t, then `m_i p`, where `m_i` makes the lowest word zero, and drops that word.
-//! t is at m; its words n and n + 1 are `%l5` and `%l6`. The carry from word to word is in `%g1`, or in
-//! the extension's accumulator.
+//! Row i adds `a b_i` to t, then `m_i p`, where `m_i` makes the lowest word zero, and drops that
+//! word. t is at m; its words n and n + 1 are `%l5` and `%l6`. The carry from word to word is in
+//! `%g1`, or in the extension's accumulator.
 
 use super::text::{Text, register as r};
 use super::{Arithmetic, Loops, Routine};

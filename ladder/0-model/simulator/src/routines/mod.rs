@@ -1,14 +1,14 @@
 //! Generated assembly routines for long integers.
 //!
-//! A routine is a Montgomery product z := a b / R mod p or a square, R = 2^(32n). The result is below
-//! p, and no branch depends on a number. The calling convention is the usual one: `%o0` to `%o3` are
-//! the addresses of z, a, b and p. The two words before p are n and n0' = -1/p mod 2^32; after p there
-//! is space for 2n words. z may be a or b.
+//! A routine is a Montgomery product z := a b / R mod p or a square, R = 2^(32n). The result is
+//! below p, and no branch depends on a number. The calling convention is the usual one: `%o0` to
+//! `%o3` are the addresses of z, a, b and p. The two words before p are n and n0' = -1/p mod 2^32;
+//! after p there is space for 2n words. z may be a or b.
 //!
 //! The product by columns (FIPS) with rolled and partly unrolled loops has the structure of a
 //! published routine, whose cycles on the LEON-2 VHDL are known as closed forms and whose
-//! instructions are not. This one was written to take the same cycles, so the agreement is partly by
-//! construction; for this it contains superfluous instructions, see [`Loops::Index`].
+//! instructions are not. This one was written to take the same cycles, so the agreement is partly
+//! by construction; for this it contains superfluous instructions, see [`Loops::Index`].
 
 mod cios;
 mod columns;

@@ -1,7 +1,7 @@
 //! The program of an exponentiation, without its routines and data.
 //!
-//! `multiply` and `square` take the addresses of z, a, b and p. `%l1` is the address of the power so
-//! far: 0 at the start, an entry of the table, or `power`.
+//! `multiply` and `square` take the addresses of z, a, b and p. `%l1` is the address of the power
+//! so far: 0 at the start, an entry of the table, or `power`.
 
 /// The table. `%i0` is p, `%i1` n in bytes, `%l3` the table, `%l5` the exponent. A fixed window has
 /// all powers, each the previous one times the first; a sliding window has the odd ones, each the

@@ -1,9 +1,9 @@
 //! A Montgomery square by columns: each product of two different words is computed once and added
 //! twice.
 //!
-//! Column i adds `2 a_j a_(i-j)` for j < i - j, and the square of the middle word if i is even; then
-//! `m_j p_(i-j)` as in a product. The extension doubles with `umac2`. Plain V8 adds these products in a
-//! second accumulator, `%l5`, `%l6`, `%i2`, and doubles the sum.
+//! Column i adds `2 a_j a_(i-j)` for j < i - j, and the square of the middle word if i is even;
+//! then `m_j p_(i-j)` as in a product. The extension doubles with `umac2`. Plain V8 adds these
+//! products in a second accumulator, `%l5`, `%l6`, `%i2`, and doubles the sum.
 
 use super::fips::{accumulate, add_quotient, clear, last_words, next_column, result_word};
 use super::text::{Text, register as r};
@@ -99,8 +99,8 @@ fn middle(text: &mut Text, arithmetic: Arithmetic, half: &str) {
     text.name(&format!("{half}_odd"));
 }
 
-/// Products of words of one number from offset `%l3` up and of the other from offset `%l4` down, until
-/// the first offset is `%g4`; at least one.
+/// Products of words of one number from offset `%l3` up and of the other from offset `%l4` down,
+/// until the first offset is `%g4`; at least one.
 fn stream(text: &mut Text, routine: &Routine, name: &str, of: [&str; 2], product: Product) {
     let Routine { arithmetic, loops, .. } = *routine;
     let [up, down] = of;

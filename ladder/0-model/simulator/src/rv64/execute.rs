@@ -28,9 +28,9 @@ pub struct Run {
 }
 
 impl Run {
-    /// The slots by a simple model of an in-order core: one slot for each instruction, `multiply` slots
-    /// for a product, and one more if the next instruction reads a loaded word. It was not compared
-    /// with a processor.
+    /// The slots by a simple model of an in-order core: one slot for each instruction, `multiply`
+    /// slots for a product, and one more if the next instruction reads a loaded word. It was not
+    /// compared with a processor.
     #[must_use]
     pub const fn slots(&self, multiply: u64) -> u64 {
         self.instructions + self.products * (multiply - 1) + self.waits
@@ -63,7 +63,8 @@ impl fmt::Display for Stopped {
 impl core::error::Error for Stopped {}
 
 impl Core {
-    /// A core with these instruction tables, this program at address 0, and `bytes` bytes of memory.
+    /// A core with these instruction tables, this program at address 0, and `bytes` bytes of
+    /// memory.
     #[must_use]
     pub fn new(tables: &[&'static [Row]], program: &[u32], bytes: usize) -> Self {
         let mut memory: Vec<u8> = program.iter().flat_map(|word| word.to_le_bytes()).collect();

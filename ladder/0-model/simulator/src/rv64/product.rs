@@ -102,7 +102,8 @@ impl Product {
                 self.register("mul", LOW, X, Y);
                 self.register("add", t0, t0, LOW);
                 self.register("sltu", LOW, t0, LOW);
-                self.register("add", HIGH, HIGH, LOW); // does not overflow: an upper half is at most 2^64 - 2
+                // Does not overflow: an upper half is at most 2^64 - 2.
+                self.register("add", HIGH, HIGH, LOW);
                 self.register("add", t1, t1, HIGH);
                 self.register("sltu", HIGH, t1, HIGH);
                 self.register("add", t2, t2, HIGH);

@@ -1,8 +1,8 @@
 //! Response time against load, from the mean and the variation of the measured service time.
 //!
-//! Arrivals are Poisson; a core serves one session at a time, in order of arrival, for its CPU time.
-//! Round trips and the client's own work are not included, and the CPU time of a session is treated as
-//! one piece. The result is the effect of queueing, not the time that a browser sees.
+//! Arrivals are Poisson; a core serves one session at a time, in order of arrival, for its CPU
+//! time. Round trips and the client's own work are not included, and the CPU time of a session is
+//! treated as one piece. The result is the effect of queueing, not the time that a browser sees.
 
 mod erlang;
 pub mod service_time;

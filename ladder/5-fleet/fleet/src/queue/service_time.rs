@@ -14,8 +14,8 @@ const Z: f64 = 1.96;
 
 /// The mean service time of a session, and its variation.
 ///
-/// The mean, not the median as in most estimates of this project, because a queue depends on the sum
-/// of the work. The CPU time of a run over its sessions is a mean.
+/// The mean, not the median as in most estimates of this project, because a queue depends on the
+/// sum of the work. The CPU time of a run over its sessions is a mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceTime {
     mean_ns: Estimate,
@@ -39,8 +39,8 @@ impl ServiceTime {
 
     /// Mean and variation of measured service times, at least 30 of them.
     ///
-    /// Intervals are 1.96 standard errors to each side, those of the variation by the jackknife. They
-    /// are too narrow if the samples are not independent, as is usual on one machine.
+    /// Intervals are 1.96 standard errors to each side, those of the variation by the jackknife.
+    /// They are too narrow if the samples are not independent, as is usual on one machine.
     ///
     /// # Errors
     ///
@@ -195,8 +195,8 @@ mod tests {
         assert!(ServiceTime::from_samples(&[Nanos::new(-1.0); 30]).is_err());
     }
 
-    /// 95 % intervals of 400 samples of an exponential time, 500 times over: the share that contains
-    /// the true value. With this skewed distribution the jackknife reaches about 90 %.
+    /// 95 % intervals of 400 samples of an exponential time, 500 times over: the share that
+    /// contains the true value. With this skewed distribution the jackknife reaches about 90 %.
     #[test]
     fn intervals_contain_the_true_value_about_as_often_as_stated() {
         let mut random = fastrand::Rng::with_seed(3);

@@ -18,11 +18,11 @@ const CORES_MAX: u32 = 1 << 16;
 pub enum Discipline {
     /// One queue for all cores, first come, first served: M/G/c.
     OneQueue,
-    /// A queue for each core, joined at random, as with one listening socket per thread: M/G/1 on each
-    /// core, exact.
+    /// A queue for each core, joined at random, as with one listening socket per thread: M/G/1 on
+    /// each core, exact.
     QueuePerCore,
-    /// A random core, whose sessions take turns in small time slices: M/G/1 with processor sharing. The
-    /// mean is exact and does not depend on the variation.
+    /// A random core, whose sessions take turns in small time slices: M/G/1 with processor sharing.
+    /// The mean is exact and does not depend on the variation.
     Sharing,
 }
 
@@ -34,7 +34,8 @@ pub enum Discipline {
 ///
 /// // 1 ms, exponential.
 /// let service = ServiceTime::new(Estimate::exact(1e6)?, Estimate::exact(1.0)?)?;
-/// let response = Station::new(2, Discipline::OneQueue)?.at_rate(PerSecond::new(1000.0), &service)?;
+/// let station = Station::new(2, Discipline::OneQueue)?;
+/// let response = station.at_rate(PerSecond::new(1000.0), &service)?;
 /// assert_eq!(response.utilisation.point(), 0.5);
 /// assert!((response.waits.point() - 1.0 / 3.0).abs() < 1e-12); // Erlang C
 /// assert!((response.response_ns.point() - 4e6 / 3.0).abs() < 1e-3);
@@ -94,8 +95,8 @@ impl Station {
         self.response(service, |mean| stable(load * mean))
     }
 
-    /// Waits and response times if each core is busy for a share `load`, exactly: for the horizontal
-    /// axis of a plot.
+    /// Waits and response times if each core is busy for a share `load`, exactly: for the
+    /// horizontal axis of a plot.
     ///
     /// # Errors
     ///
@@ -123,14 +124,13 @@ impl Station {
     }
 
     /// The `quantile` of the response time in nanoseconds at an arrival rate `rate` for the whole
-    /// station; an approximation, see [`super::tail`]. Its interval spans the values at the ends of the
-    /// two inputs' intervals.
+    /// station; an approximation, see [`super::tail`]. Its interval spans the values at the ends of
+    /// the two inputs' intervals.
     ///
     /// # Errors
     ///
-    /// As [`Self::at_rate`]; a quantile that is not within 0.5 and 0.9999 (outside, it depends mostly on
-    /// the assumed distributions); [`Error::NoQuantile`] for
-    /// [`Discipline::Sharing`].
+    /// As [`Self::at_rate`]; a quantile that is not within 0.5 and 0.9999 (outside, it depends
+    /// mostly on the assumed distributions); [`Error::NoQuantile`] for [`Discipline::Sharing`].
     pub fn quantile_at_rate(
         &self,
         quantile: f64,

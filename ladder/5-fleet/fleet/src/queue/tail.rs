@@ -2,19 +2,20 @@
 //!
 //! Two assumptions, both approximate:
 //!
-//! * **The wait** is 0 or, with the probability of waiting, exponential with the corresponding mean.
-//!   Exact for M/M/c, and for every M/G/c in the limit as the load approaches 1 \[Kollerstrom74\]. The probability of waiting is Erlang C: exact for one server and for
+//! * **The wait** is 0 or, with the probability of waiting, exponential with the corresponding
+//!   mean. Exact for M/M/c, and for every M/G/c in the limit as the load approaches 1
+//!   \[Kollerstrom74\]. The probability of waiting is Erlang C: exact for one server and for
 //!   exponential service, and otherwise a good approximation \[Tijms03\].
 //! * **The service time** of each kind of session is the simplest with its two moments: a constant
 //!   plus an exponential part if it varies less than an exponential time (a session costs at least
 //!   its private-key operation), and otherwise one of two exponentials with balanced means.
 //!
 //! For exponential service times both are exact. Use [`super::ServiceTime::mixed`] for kinds as
-//! different as full and resumed handshakes: treated as one kind with the same two moments, the 0.99
-//! quantile of their mixture is up to 60 % too high.
+//! different as full and resumed handshakes: treated as one kind with the same two moments, the
+//! 0.99 quantile of their mixture is up to 60 % too high.
 
-/// The largest relative error of a quantile of the response time from 0.9 to 0.99, at loads of 0.5 to
-/// 0.85, as tested by `tests/simulation.rs`.
+/// The largest relative error of a quantile of the response time from 0.9 to 0.99, at loads of 0.5
+/// to 0.85, as tested by `tests/simulation.rs`.
 pub const QUANTILE_ERROR_MAX: f64 = 0.2;
 
 /// The response time in units of the mean service time.
@@ -40,7 +41,8 @@ enum Shape {
 impl Shape {
     fn of(scv: f64) -> Self {
         if scv <= 1.0 {
-            let spread = scv.abs().sqrt(); // also makes -0 positive, so that its reciprocal is positive
+            // `abs` makes -0 positive, so that its reciprocal is positive.
+            let spread = scv.abs().sqrt();
             return Self::Floor { floor: 1.0 - spread, rate: 1.0 / spread };
         }
         // Balanced means: p1 / rate1 = p2 / rate2 = 1/2. [Tijms03] appendix B.
@@ -50,9 +52,9 @@ impl Shape {
 }
 
 impl Tail {
-    /// `wait` is the mean over all sessions, including those that do not wait, over the mean service
-    /// time. Each kind is its share, its mean over the mean of all, and its squared coefficient of
-    /// variation.
+    /// `wait` is the mean over all sessions, including those that do not wait, over the mean
+    /// service time. Each kind is its share, its mean over the mean of all, and its squared
+    /// coefficient of variation.
     pub(crate) fn new(waits: f64, wait: f64, kinds: &[(f64, f64, f64)]) -> Self {
         let shape = |&(share, mean, scv): &(f64, f64, f64)| (share, mean, Shape::of(scv));
         Self { waits, wait_rate: waits / wait, kinds: kinds.iter().map(shape).collect() }

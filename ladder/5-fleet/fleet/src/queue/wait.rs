@@ -1,8 +1,8 @@
 //! Mean waiting times, in units of the mean service time.
 //!
-//! Exact for one server (Pollaczek and Khinchine) and for exponential service (Erlang); otherwise the
-//! interpolation of \[Kimura86\] with the M/D/c value of \[Cosmetatos75\],
-//! whose correction is capped as in \[Whitt93\]:
+//! Exact for one server (Pollaczek and Khinchine) and for exponential service (Erlang); otherwise
+//! the interpolation of \[Kimura86\] with the M/D/c value of \[Cosmetatos75\], whose correction is
+//! capped as in \[Whitt93\]:
 //!
 //! ```text
 //! M/M/c:  M := C(c, load) / (c (1 - load))
@@ -14,11 +14,11 @@
 //! with s the squared coefficient of variation of the service time. It is M for s = 1, D for s = 0,
 //! and `(1 + s) M / 2` for c = 1. The factor `(1 + s) / 2` alone is the rule of \[LL59\].
 //!
-//! **Error.** Two moments do not determine the mean wait of more than one server \[GHDZ10\]; the error
-//! depends on the rest of the distribution. `tests/` compares the interpolation with an exact M/D/c
-//! and with simulations of five distributions with s up to 4, on up to 16 cores at loads of 0.5 to
-//! 0.85: see [`WAIT_ERROR_MAX`] and [`RESPONSE_ERROR_MAX`]. The relative error of short waits is larger
-//! (half, for 16 cores at a load of 0.3), with little effect on the response time.
+//! **Error.** Two moments do not determine the mean wait of more than one server \[GHDZ10\]; the
+//! error depends on the rest of the distribution. `tests/` compares the interpolation with an exact
+//! M/D/c and with simulations of five distributions with s up to 4, on up to 16 cores at loads of
+//! 0.5 to 0.85: see [`WAIT_ERROR_MAX`] and [`RESPONSE_ERROR_MAX`]. The relative error of short
+//! waits is larger (half, for 16 cores at a load of 0.3), with little effect on the response time.
 
 use super::erlang::erlang_c;
 

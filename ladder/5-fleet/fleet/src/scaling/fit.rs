@@ -3,8 +3,8 @@
 //! `N / X(N) = a + b (N - 1) + c N (N - 1)` is linear in a = 1 / lambda, b = contention / lambda
 //! and c = coherency / lambda. The fit minimises the sum of squared *relative* errors of N / X, so
 //! that the rates of one core and of many have the same weight, with b >= 0 and c >= 0: a negative
-//! value would be noise, or a change of the clock. Each of the four cases with b and c zero or free is
-//! solved, and the best valid one is returned.
+//! value would be noise, or a change of the clock. Each of the four cases with b and c zero or free
+//! is solved, and the best valid one is returned.
 
 use tollgate_record::{Estimate, PerSecond};
 
@@ -102,11 +102,11 @@ impl Fit {
 
     /// The rate at `cores`.
     ///
-    /// Its interval comes from those of the measured rates: the law is fitted again with each rate at
-    /// either end. Errors of separately measured rates are independent, so the squares of the shifts
-    /// down are added, and likewise those of the shifts up. Intervals of 95 % give one of 95 %, or of
-    /// 85 % or more if a few points are nearly linear. The interval does not cover deviations from the
-    /// law; see [`Self::worst_residual`].
+    /// Its interval comes from those of the measured rates: the law is fitted again with each rate
+    /// at either end. Errors of separately measured rates are independent, so the squares of the
+    /// shifts down are added, and likewise those of the shifts up. Intervals of 95 % give one of 95
+    /// %, or of 85 % or more if a few points are nearly linear. The interval does not cover
+    /// deviations from the law; see [`Self::worst_residual`].
     ///
     /// # Errors
     ///
@@ -128,8 +128,8 @@ impl Fit {
         Ok(FittedRate { per_s, extrapolated: !within })
     }
 
-    /// The largest relative difference between a measured rate and the law. With three points and three
-    /// parameters it is 0 and has no meaning, unless a parameter would have been below 0.
+    /// The largest relative difference between a measured rate and the law. With three points and
+    /// three parameters it is 0 and has no meaning, unless a parameter would have been below 0.
     #[must_use]
     pub fn worst_residual(&self) -> f64 {
         let of = |p: &Point| (p.per_s.point() / self.law.at(f64::from(p.cores)) - 1.0).abs();
@@ -142,8 +142,8 @@ type Coefficients = [f64; 3];
 
 /// The best law for `rates` at the cores of `points`.
 fn best(points: &[Point], rates: &[f64]) -> Result<Law, Error> {
-    // Rates and columns in units of their largest value, so that many cores do not make the equations
-    // ill-conditioned.
+    // Rates and columns in units of their largest value, so that many cores do not make the
+    // equations ill-conditioned.
     let unit = rates.iter().copied().fold(0.0, f64::max);
     let rows = points.iter().zip(rates).map(|(point, rate)| {
         let n = f64::from(point.cores);

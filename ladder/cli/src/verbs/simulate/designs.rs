@@ -8,13 +8,13 @@ use tollgate_simulator::timing::Issue;
 
 /// A multiplier: its instructions and its timing.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unit {
+pub(super) struct Multiplier {
     pub(super) arithmetic: Arithmetic,
     pub(super) slots: u32,
     pub(super) issue: Issue,
 }
 
-impl Unit {
+impl Multiplier {
     const fn of(arithmetic: Arithmetic, slots: u32, issue: Issue) -> Self {
         Self { arithmetic, slots, issue }
     }
@@ -36,19 +36,19 @@ impl Unit {
 }
 
 /// The multipliers of LEON-2: 32x32, 32x16, 16x16, iterative.
-pub(super) const PLAIN: [Unit; 4] = [
-    Unit::of(Arithmetic::Plain, 1, Issue::Blocking),
-    Unit::of(Arithmetic::Plain, 3, Issue::Blocking),
-    Unit::of(Arithmetic::Plain, 5, Issue::Blocking),
-    Unit::of(Arithmetic::Plain, 35, Issue::Blocking),
+pub(super) const PLAIN: [Multiplier; 4] = [
+    Multiplier::of(Arithmetic::Plain, 1, Issue::Blocking),
+    Multiplier::of(Arithmetic::Plain, 3, Issue::Blocking),
+    Multiplier::of(Arithmetic::Plain, 5, Issue::Blocking),
+    Multiplier::of(Arithmetic::Plain, 35, Issue::Blocking),
 ];
 
 /// Multipliers of the extension.
-pub(super) const EXTENDED: [Unit; 4] = [
-    Unit::of(Arithmetic::Extended, 1, Issue::Blocking),
-    Unit::of(Arithmetic::Extended, 2, Issue::Blocking),
-    Unit::of(Arithmetic::Extended, 3, Issue::Blocking),
-    Unit::of(Arithmetic::Extended, 2, Issue::Decoupled),
+pub(super) const EXTENDED: [Multiplier; 4] = [
+    Multiplier::of(Arithmetic::Extended, 1, Issue::Blocking),
+    Multiplier::of(Arithmetic::Extended, 2, Issue::Blocking),
+    Multiplier::of(Arithmetic::Extended, 3, Issue::Blocking),
+    Multiplier::of(Arithmetic::Extended, 2, Issue::Decoupled),
 ];
 
 /// Every routine of this arithmetic for moduli of `words` words.
@@ -70,7 +70,7 @@ fn windows() -> impl Iterator<Item = Window> {
 /// An exponentiation of the study.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Design {
-    pub(super) unit: Unit,
+    pub(super) multiplier: Multiplier,
     pub(super) loops: Loops,
     /// Whether squares have a routine of their own; products use FIPS.
     pub(super) squaring: bool,
@@ -80,15 +80,15 @@ pub(super) struct Design {
 
 impl Design {
     /// The design of the headline: FIPS unrolled by 4, sliding windows of 5 bits.
-    pub(super) const fn headline(unit: Unit, words: u32) -> Self {
+    pub(super) const fn headline(multiplier: Multiplier, words: u32) -> Self {
         let (loops, window) = (Loops::Unrolled(4), Window::Sliding(5));
-        Self { unit, loops, squaring: false, window, words }
+        Self { multiplier, loops, squaring: false, window, words }
     }
 
     /// Its routines.
     pub(super) fn exponentiation(self) -> Exponentiation {
         let of = |algorithm| {
-            Routine::new(algorithm, self.unit.arithmetic, self.loops, self.words)
+            Routine::new(algorithm, self.multiplier.arithmetic, self.loops, self.words)
                 .expect("every unrolling divides the words")
         };
         let square = self.squaring.then(|| of(Algorithm::Squaring));
@@ -98,19 +98,19 @@ impl Design {
     /// Its name without the window.
     pub(super) fn row(self) -> String {
         let squaring = if self.squaring { ", squaring" } else { "" };
-        format!("{}, {}{squaring}", self.unit.name(), self.loops)
+        format!("{}, {}{squaring}", self.multiplier.name(), self.loops)
     }
 }
 
 /// The exponentiations of `words` words to execute, in the order of their table.
 pub(super) fn designs(words: u32) -> Vec<Design> {
-    let units = [PLAIN[0], PLAIN[1], PLAIN[3], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
+    let multipliers = [PLAIN[0], PLAIN[1], PLAIN[3], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
     let mut designs = Vec::new();
-    for unit in units {
+    for multiplier in multipliers {
         for loops in [Loops::Index, Loops::Unrolled(4), Loops::Unrolled(8)] {
             for squaring in [false, true] {
                 designs.extend(windows().map(|window| Design {
-                    unit,
+                    multiplier,
                     loops,
                     squaring,
                     window,

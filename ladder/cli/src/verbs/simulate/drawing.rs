@@ -3,21 +3,21 @@
 use tollgate_report::points::{Plane, Series, planes};
 use tollgate_simulator::routines::{Algorithm, Loops, Window};
 
-use super::designs::{EXTENDED, PLAIN, Unit};
+use super::designs::{EXTENDED, Multiplier, PLAIN};
 use super::exponentiations::{ExponentiationCost, WORDS};
 use super::float;
 use super::products::Size;
 
 /// Draws cycles against code, against the table and against the multiplier.
 pub(super) fn drawing(size: &Size, raised: &[ExponentiationCost]) -> String {
-    let of_unit = |unit: Unit| Series {
-        name: unit.name(),
+    let of_multiplier = |multiplier: Multiplier| Series {
+        name: multiplier.name(),
         points: size
             .products
             .iter()
             .filter(|product| product.routine.algorithm() == Algorithm::Fips)
             .filter_map(|product| {
-                let cycles = product.cycles.iter().find(|(of, _)| *of == unit)?.1;
+                let cycles = product.cycles.iter().find(|(of, _)| *of == multiplier)?.1;
                 Some((float(product.code as u64), float(cycles)))
             })
             .collect(),
@@ -25,15 +25,17 @@ pub(super) fn drawing(size: &Size, raised: &[ExponentiationCost]) -> String {
     let code = Plane {
         title: "One product: cycles against code".to_owned(),
         axes: ["bytes of code".to_owned(), "cycles".to_owned()],
-        series: [PLAIN[0], PLAIN[1], EXTENDED[0], EXTENDED[1], EXTENDED[3]].map(of_unit).into(),
+        series: [PLAIN[0], PLAIN[1], EXTENDED[0], EXTENDED[1], EXTENDED[3]]
+            .map(of_multiplier)
+            .into(),
     };
-    let chosen = |unit: Unit| Series {
-        name: format!("{}, unrolled by 4", unit.name()),
+    let chosen = |multiplier: Multiplier| Series {
+        name: format!("{}, unrolled by 4", multiplier.name()),
         points: raised
             .iter()
             .filter(|ExponentiationCost { design, .. }| {
                 matches!(design.window, Window::Sliding(_))
-                    && (design.unit, design.loops) == (unit, Loops::Unrolled(4))
+                    && (design.multiplier, design.loops) == (multiplier, Loops::Unrolled(4))
                     && (design.squaring, design.words) == (false, WORDS)
             })
             .map(|it| (f64::from(it.design.exponentiation().table_bytes()), float(it.cycles)))
@@ -44,14 +46,14 @@ pub(super) fn drawing(size: &Size, raised: &[ExponentiationCost]) -> String {
         axes: ["bytes of the table, sliding windows".to_owned(), "cycles".to_owned()],
         series: [PLAIN[0], PLAIN[1], EXTENDED[0], EXTENDED[1], EXTENDED[3]].map(chosen).into(),
     };
-    let by_slots = |units: [Unit; 4], loops: Loops| {
-        let blocking = units.into_iter().filter(|unit| *unit != EXTENDED[3]);
-        let point = |unit: Unit| {
-            let cycles = size.cycles(Algorithm::Fips, loops, unit)?;
-            Some((f64::from(unit.slots), float(cycles)))
+    let by_slots = |multipliers: [Multiplier; 4], loops: Loops| {
+        let blocking = multipliers.into_iter().filter(|multiplier| *multiplier != EXTENDED[3]);
+        let point = |multiplier: Multiplier| {
+            let cycles = size.cycles(Algorithm::Fips, loops, multiplier)?;
+            Some((f64::from(multiplier.slots), float(cycles)))
         };
         Series {
-            name: format!("{}, {loops}", units[0].arithmetic),
+            name: format!("{}, {loops}", multipliers[0].arithmetic),
             points: blocking.filter_map(point).collect(),
         }
     };

@@ -85,7 +85,7 @@ fn run(
     numbers: [&Number; 3],
     expected: &Number,
 ) -> Result<u64, CliError> {
-    let timing = design.unit.timing(core);
+    let timing = design.multiplier.timing(core);
     let done = design.exponentiation().run(&timing, numbers).map_err(CliError::from_error)?;
     if done.result != *expected {
         let name = format!("{}, {}", design.row(), design.window);
@@ -98,14 +98,14 @@ fn run(
 /// times the number of products.
 pub(super) fn counted(size: &Size) -> Vec<ExponentiationCost> {
     let [_, exponent, _] = numbers(size.words);
-    let units = [PLAIN[0], PLAIN[1], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
-    let count = |unit| {
-        let design = Design::headline(unit, size.words);
-        let product = size.cycles(Algorithm::Fips, design.loops, unit)?;
+    let multipliers = [PLAIN[0], PLAIN[1], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
+    let count = |multiplier| {
+        let design = Design::headline(multiplier, size.words);
+        let product = size.cycles(Algorithm::Fips, design.loops, multiplier)?;
         let cycles = product * design.window.products(&exponent).total();
         Some(ExponentiationCost { design, cycles, how: Method::Counted })
     };
-    units.into_iter().filter_map(count).collect()
+    multipliers.into_iter().filter_map(count).collect()
 }
 
 /// The tables of 1024 bits, and the combinations that match the paper's figure.
@@ -168,7 +168,12 @@ pub(super) fn other_sizes(raised: &[ExponentiationCost]) -> String {
     ];
     let row = |ExponentiationCost { design, cycles, how }: &ExponentiationCost| {
         let millions = format!("{:.2}", float(*cycles) / 1e6);
-        vec![(32 * design.words).to_string(), design.unit.name(), millions, how.word().to_owned()]
+        vec![
+            (32 * design.words).to_string(),
+            design.multiplier.name(),
+            millions,
+            how.word().to_owned(),
+        ]
     };
     let rows = raised.iter().map(row).collect();
     format!("\nExponentiations of other sizes\n\n{}", grid(&columns, rows))

@@ -5,7 +5,7 @@ use tollgate_report::text::wrapped;
 use tollgate_simulator::Timing;
 use tollgate_simulator::routines::{Algorithm, Arithmetic, Inputs, Loops, Routine};
 
-use super::designs::{EXTENDED, PLAIN, Unit, routines};
+use super::designs::{EXTENDED, Multiplier, PLAIN, routines};
 use super::{float, grouped};
 use crate::error::CliError;
 
@@ -13,7 +13,7 @@ use crate::error::CliError;
 pub(super) struct Product {
     pub(super) routine: Routine,
     pub(super) code: usize,
-    pub(super) cycles: Vec<(Unit, u64)>,
+    pub(super) cycles: Vec<(Multiplier, u64)>,
 }
 
 /// Every routine for moduli of one size.
@@ -31,15 +31,15 @@ impl Size {
     pub(super) fn measure(core: &Timing, words: u32) -> Result<Self, CliError> {
         let inputs = Inputs::patterned(words);
         let mut products = Vec::new();
-        for units in [PLAIN, EXTENDED] {
-            for routine in routines(units[0].arithmetic, words) {
+        for multipliers in [PLAIN, EXTENDED] {
+            for routine in routines(multipliers[0].arithmetic, words) {
                 let mut product = Product { routine, code: 0, cycles: Vec::new() };
-                for unit in units {
+                for multiplier in multipliers {
                     let measured = routine
-                        .measure(&unit.timing(core), &inputs)
+                        .measure(&multiplier.timing(core), &inputs)
                         .map_err(CliError::from_error)?;
                     product.code = measured.code;
-                    product.cycles.push((unit, measured.counts.cycles));
+                    product.cycles.push((multiplier, measured.counts.cycles));
                 }
                 products.push(product);
             }
@@ -53,12 +53,17 @@ impl Size {
     }
 
     /// The cycles of a routine with a multiplier.
-    pub(super) fn cycles(&self, algorithm: Algorithm, loops: Loops, unit: Unit) -> Option<u64> {
+    pub(super) fn cycles(
+        &self,
+        algorithm: Algorithm,
+        loops: Loops,
+        multiplier: Multiplier,
+    ) -> Option<u64> {
         let product = self.products.iter().find(|Product { routine, .. }| {
             (routine.algorithm(), routine.loops()) == (algorithm, loops)
-                && routine.arithmetic() == unit.arithmetic
+                && routine.arithmetic() == multiplier.arithmetic
         })?;
-        product.cycles.iter().find(|(of, _)| *of == unit).map(|(_, cycles)| *cycles)
+        product.cycles.iter().find(|(of, _)| *of == multiplier).map(|(_, cycles)| *cycles)
     }
 
     /// A table for each arithmetic.
@@ -88,8 +93,8 @@ impl Size {
 
     /// The gain of the extension with the same loops.
     pub(super) fn gains(&self) -> String {
-        let gain = |loops, plain: Unit, extended: Unit| {
-            let cycles = |unit| self.cycles(Algorithm::Fips, loops, unit);
+        let gain = |loops, plain: Multiplier, extended: Multiplier| {
+            let cycles = |multiplier| self.cycles(Algorithm::Fips, loops, multiplier);
             let ratio = float(cycles(plain)?) / float(cycles(extended)?);
             Some(format!("{} to {}, {loops}: {ratio:.2}x", plain.name(), extended.name()))
         };

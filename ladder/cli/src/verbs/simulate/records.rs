@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{
-    Estimate, Kind, Machine, Quantity, Record, Subject, Timestamp, Topic, Unit as RecordUnit,
-};
+use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Subject, Timestamp, Topic, Unit};
 use tollgate_simulator::routines::{Algorithm, Arithmetic, Loops, Window};
 use tollgate_simulator::rv64::{Run, Source};
 use tollgate_simulator::timing::Issue;
 
 use super::Core;
-use super::designs::{Design, Unit};
+use super::designs::{Design, Multiplier};
 use super::exponentiations::{ExponentiationCost, Method};
 use super::float;
 use super::products::{Product, Size};
@@ -37,12 +35,12 @@ impl Figures<'_> {
                     (word::LOOPS, loops(routine.loops())),
                 ],
             );
-            let bytes = (word::CODE_BYTES, RecordUnit::Bytes, product.code as u64);
+            let bytes = (word::CODE_BYTES, Unit::Bytes, product.code as u64);
             let code = self.record(&subject, bytes, routine.arithmetic(), Method::Executed);
-            let on = |(unit, cycles): &(Unit, u64)| {
-                let subject = with(&subject, on_unit(*unit));
-                let cycles = (word::CYCLES_PER_CALL, RecordUnit::Cycles, *cycles);
-                self.record(&subject, cycles, unit.arithmetic, Method::Executed)
+            let on = |(multiplier, cycles): &(Multiplier, u64)| {
+                let subject = with(&subject, on_multiplier(*multiplier));
+                let cycles = (word::CYCLES_PER_CALL, Unit::Cycles, *cycles);
+                self.record(&subject, cycles, multiplier.arithmetic, Method::Executed)
             };
             [code].into_iter().chain(product.cycles.iter().map(on)).collect::<Vec<_>>()
         };
@@ -55,10 +53,10 @@ impl Figures<'_> {
         ExponentiationCost { design, cycles, how }: &ExponentiationCost,
     ) -> [Record; 2] {
         let subject = self.of_design(*design);
-        let cycles = (word::CYCLES_PER_OPERATION, RecordUnit::Cycles, *cycles);
-        let table =
-            (word::TABLE_BYTES, RecordUnit::Bytes, design.exponentiation().table_bytes().into());
-        [cycles, table].map(|figure| self.record(&subject, figure, design.unit.arithmetic, *how))
+        let cycles = (word::CYCLES_PER_OPERATION, Unit::Cycles, *cycles);
+        let table = (word::TABLE_BYTES, Unit::Bytes, design.exponentiation().table_bytes().into());
+        [cycles, table]
+            .map(|figure| self.record(&subject, figure, design.multiplier.arithmetic, *how))
     }
 
     fn of_design(&self, design: Design) -> Subject {
@@ -70,14 +68,14 @@ impl Figures<'_> {
         let subject = self.subject(
             name,
             [
-                (word::ARITHMETIC, arithmetic(design.unit.arithmetic)),
+                (word::ARITHMETIC, arithmetic(design.multiplier.arithmetic)),
                 (word::BITS, (32 * design.words).to_string()),
                 (word::LOOPS, loops(design.loops)),
                 (word::SQUARE, algorithm(square).to_owned()),
                 (word::WINDOW, bits.to_string()),
             ],
         );
-        with(&subject, on_unit(design.unit))
+        with(&subject, on_multiplier(design.multiplier))
     }
 
     fn subject(
@@ -118,14 +116,10 @@ impl Figures<'_> {
                 ..counted.clone()
             };
             let on_core = with(&subject, [(word::SLOTS, MULTIPLY_SLOTS.to_string())]);
-            let cycles = (word::CYCLES_PER_CALL, RecordUnit::Cycles, run.slots(MULTIPLY_SLOTS));
+            let cycles = (word::CYCLES_PER_CALL, Unit::Cycles, run.slots(MULTIPLY_SLOTS));
             [
-                (
-                    &subject,
-                    (word::CODE_BYTES, RecordUnit::Bytes, pair.code_bytes(source)),
-                    &counted,
-                ),
-                (&subject, (word::INSTRUCTIONS, RecordUnit::Count, run.instructions), &counted),
+                (&subject, (word::CODE_BYTES, Unit::Bytes, pair.code_bytes(source)), &counted),
+                (&subject, (word::INSTRUCTIONS, Unit::Count, run.instructions), &counted),
                 (&on_core, cycles, &slots),
             ]
             .map(|(subject, figure, basis)| self.made(subject, figure, basis))
@@ -139,7 +133,7 @@ impl Figures<'_> {
     fn record(
         &self,
         subject: &Subject,
-        figure: (Quantity, RecordUnit, u64),
+        figure: (Quantity, Unit, u64),
         arithmetic: Arithmetic,
         how: Method,
     ) -> Record {
@@ -170,7 +164,7 @@ impl Figures<'_> {
     fn made(
         &self,
         subject: &Subject,
-        (quantity, unit, figure): (Quantity, RecordUnit, u64),
+        (quantity, unit, figure): (Quantity, Unit, u64),
         Basis { core, from, assumption, mark }: &Basis,
     ) -> Record {
         let conditions = [(word::ASSUMPTION, *assumption), (word::MARK, *mark)];
@@ -200,12 +194,12 @@ struct Basis {
     mark: &'static str,
 }
 
-fn on_unit(unit: Unit) -> [(&'static str, String); 2] {
-    let issue = match unit.issue {
+fn on_multiplier(multiplier: Multiplier) -> [(&'static str, String); 2] {
+    let issue = match multiplier.issue {
         Issue::Blocking => "blocking",
         Issue::Decoupled => "decoupled",
     };
-    [(word::ISSUE, issue.to_owned()), (word::SLOTS, unit.slots.to_string())]
+    [(word::ISSUE, issue.to_owned()), (word::SLOTS, multiplier.slots.to_string())]
 }
 
 /// The subject of a routine on a simulated processor.
@@ -260,8 +254,8 @@ mod tests {
     fn the_headline_has_the_subject_that_the_report_expects() {
         let core = Core::leon2();
         let figures = Figures { core: &core, commit: None };
-        for (unit, arithmetic) in [(PLAIN[0], word::V8), (EXTENDED[0], word::EXTENDED)] {
-            let subject = figures.of_design(Design::headline(unit, WORDS));
+        for (multiplier, arithmetic) in [(PLAIN[0], word::V8), (EXTENDED[0], word::EXTENDED)] {
+            let subject = figures.of_design(Design::headline(multiplier, WORDS));
             assert_eq!(subject, headline(arithmetic));
         }
     }

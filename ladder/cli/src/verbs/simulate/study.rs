@@ -65,7 +65,7 @@ pub(super) fn headline(
     progress: &Progress,
 ) -> Result<Vec<Record>, CliError> {
     let figures = Figures { core, commit: run.host.commit.clone() };
-    let designs = [PLAIN[0], EXTENDED[0]].map(|unit| Design::headline(unit, WORDS));
+    let designs = [PLAIN[0], EXTENDED[0]].map(|multiplier| Design::headline(multiplier, WORDS));
     let mut records = vec![simulation::published(Timestamp::now())];
     execute(&core.timing, &designs, progress, |raised| {
         records.extend(figures.of_exponentiation(raised));
