@@ -1,5 +1,5 @@
-//! The ABI between OpenSSL 3 and a provider, written by hand. It has the names of the C headers, and
-//! only what this crate uses.
+//! The ABI between OpenSSL 3 and a provider, written by hand. It has the names of the C headers,
+//! and only what this crate uses.
 //!
 //! Sources: `openssl/core.h` (structures, types of parameters), `openssl/core_dispatch.h` (ids and
 //! functions) and `openssl/core_names.h` (keys). A unit test compares numbers and keys with the
@@ -64,8 +64,8 @@ pub(crate) const OSSL_PARAM_UNMODIFIED: usize = usize::MAX;
 pub(crate) type OSSL_CALLBACK =
     unsafe extern "C" fn(params: *const OSSL_PARAM, arg: *mut c_void) -> c_int;
 
-/// `OSSL_provider_init_fn`: the function that a module exports, and that `OSSL_PROVIDER_add_builtin`
-/// takes.
+/// `OSSL_provider_init_fn`: the function that a module exports, and that
+/// `OSSL_PROVIDER_add_builtin` takes.
 pub type OSSL_provider_init_fn = unsafe extern "C" fn(
     handle: *const OSSL_CORE_HANDLE,
     input: *const OSSL_DISPATCH,
@@ -99,8 +99,8 @@ pub(crate) type OSSL_FUNC_core_get_params_fn =
 pub(crate) type OSSL_FUNC_core_new_error_fn = unsafe extern "C" fn(*const OSSL_CORE_HANDLE);
 pub(crate) type OSSL_FUNC_core_set_error_debug_fn =
     unsafe extern "C" fn(*const OSSL_CORE_HANDLE, *const c_char, c_int, *const c_char);
-/// The last argument is a `va_list`, which x86-64 and ARM pass by address. The core does not use it if
-/// the format is NULL or has no conversions.
+/// The last argument is a `va_list`, which x86-64 and ARM pass by address. The core does not use it
+/// if the format is NULL or has no conversions.
 pub(crate) type OSSL_FUNC_core_vset_error_fn =
     unsafe extern "C" fn(*const OSSL_CORE_HANDLE, u32, *const c_char, *mut c_void);
 

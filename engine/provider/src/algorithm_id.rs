@@ -31,8 +31,8 @@ pub(crate) fn pkcs1(hash: Hash) -> Option<Vec<u8>> {
     Some(sequence(&[&element(Tag::ObjectIdentifier, &oid), NULL]))
 }
 
-/// Returns the identifier of RSASSA-PSS, without the fields that have default values (SHA-1, MGF1 with SHA-1, 20 bytes of
-/// salt); `None` if a hash function has no identifier.
+/// Returns the identifier of RSASSA-PSS, without the fields that have default values (SHA-1, MGF1
+/// with SHA-1, 20 bytes of salt); `None` if a hash function has no identifier.
 pub(crate) fn pss(hash: Hash, mgf_hash: Hash, salt_len: usize) -> Option<Vec<u8>> {
     let mut params = Vec::new();
     if hash != Hash::Sha1 {

@@ -1,5 +1,5 @@
-//! A larger stack for code that runs in a job of libcrypto. A job has a stack of 32 KiB without a guard
-//! page; calls that may need more run on an alternative stack that belongs to the thread.
+//! A larger stack for code that runs in a job of libcrypto. A job has a stack of 32 KiB without a
+//! guard page; calls that may need more run on an alternative stack that belongs to the thread.
 
 use core::cell::RefCell;
 use core::ffi::{c_int, c_uint, c_ulong, c_void};
@@ -44,11 +44,11 @@ unsafe extern "C" {
 /// needed only in jobs. `run` must not pause the job.
 pub(crate) fn on_alt_stack<T>(run: impl FnOnce() -> T) -> T {
     thread_local! {
-        static ALT_STACK: RefCell<Option<Box<MaybeUninit<AltStack>>>> = const { RefCell::new(None) };
+        static STACK: RefCell<Option<Box<MaybeUninit<AltStack>>>> = const { RefCell::new(None) };
     }
     // Taken out and put back: a nested call needs another stack, and while the thread ends there is
     // no thread-local value.
-    let taken = ALT_STACK.try_with(|cell| cell.take()).ok().flatten();
+    let taken = STACK.try_with(|cell| cell.take()).ok().flatten();
     let mut stack = taken.unwrap_or_else(Box::new_uninit);
     let (mut run, mut result) = (Some(run), None);
     let mut task = || {
@@ -61,14 +61,15 @@ pub(crate) fn on_alt_stack<T>(run: impl FnOnce() -> T) -> T {
         task();
     }
     // While the thread ends, the stack is dropped here.
-    let _ = ALT_STACK.try_with(|cell| cell.replace(Some(stack)));
+    let _ = STACK.try_with(|cell| cell.replace(Some(stack)));
     match result.expect("the task has run") {
         Ok(value) => value,
         Err(payload) => resume_unwind(payload),
     }
 }
 
-/// Runs a task, which must not panic, on the stack. Returns false if the context cannot be switched.
+/// Runs a task, which must not panic, on the stack. Returns false if the context cannot be
+/// switched.
 fn enter(alt: &mut MaybeUninit<AltStack>, mut task: Task<'_>) -> bool {
     let alt = alt.as_mut_ptr();
     // SAFETY: a field of an allocated value.
@@ -91,7 +92,8 @@ fn enter(alt: &mut MaybeUninit<AltStack>, mut task: Task<'_>) -> bool {
     let address = ptr::from_mut(&mut task).expose_provenance() as u64;
     #[allow(clippy::cast_possible_truncation, reason = "halves, because arguments are ints")]
     let (high, low) = ((address >> 32) as c_uint, address as c_uint);
-    // SAFETY: the type that makecontext expects; it calls the function with two ints, as stated below.
+    // SAFETY: the type that makecontext expects; it calls the function with two ints, as stated
+    // below.
     let begin = unsafe {
         core::mem::transmute::<unsafe extern "C" fn(c_uint, c_uint), unsafe extern "C" fn()>(begin)
     };
@@ -144,7 +146,8 @@ mod tests {
         assert_eq!(on_alt_stack(|| 8), 8);
     }
 
-    /// Bytes of the stack above the start of the measured span, and bytes that measuring itself uses.
+    /// Bytes of the stack above the start of the measured span, and bytes that measuring itself
+    /// uses.
     const TOP_BYTES: usize = 4 << 10;
     const OWN_BYTES: usize = 256;
     const PAINT: u8 = 0xa5;

@@ -1,5 +1,5 @@
-//! The entry points of encryption and decryption: provider-asym_cipher(7). [`crate::context`] states
-//! what libcrypto guarantees for contexts.
+//! The entry points of encryption and decryption: provider-asym_cipher(7). [`crate::context`]
+//! states what libcrypto guarantees for contexts.
 
 use core::ffi::{c_int, c_uchar, c_void};
 

@@ -15,8 +15,8 @@ unsafe extern "C" {
     fn pthread_sigmask(how: c_int, set: *const SignalSet, old: *mut SignalSet) -> c_int;
 }
 
-/// Starts a thread that blocks all signals: a signal must interrupt the server's own wait for events,
-/// so no other thread may receive it.
+/// Starts a thread that blocks all signals: a signal must interrupt the server's own wait for
+/// events, so no other thread may receive it.
 pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let builder = Builder::new().name(name.into()).stack_size(256 << 10);
     let (mut all, mut before): (SignalSet, SignalSet) = ([0; _], [0; _]);

@@ -11,8 +11,8 @@ pub(crate) fn entry_object(body: impl FnOnce() -> *mut c_void) -> *mut c_void {
     catch(ptr::null_mut(), body)
 }
 
-/// Runs `body` and catches panics. A value that was being changed may be inconsistent, but is memory
-/// safe, and libcrypto frees a context that failed.
+/// Runs `body` and catches panics. A value that was being changed may be inconsistent, but is
+/// memory safe, and libcrypto frees a context that failed.
 pub(crate) fn catch<T>(on_panic: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
         // The payload's destructor may panic too.

@@ -1,8 +1,8 @@
 //! Entry points that contexts of signatures and of ciphers share: creation, copies, initialization,
 //! parameters, and operations from input to output.
 //!
-//! Every context and key came from `newctx`, `dupctx` or the key management of this provider. libcrypto
-//! uses a context from one thread at a time and frees it once.
+//! Every context and key came from `newctx`, `dupctx` or the key management of this provider.
+//! libcrypto uses a context from one thread at a time and frees it once.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;

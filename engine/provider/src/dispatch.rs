@@ -1,11 +1,12 @@
 //! The entry points of the provider, its algorithms and their properties: provider-base(7).
 //!
 //! `SIGNATURE` and `ASYM_CIPHER` have the property `tollgate.operations=yes`, so the query
-//! `?tollgate.operations=yes` prefers them. `KEYMGMT` does not: the query also decides which provider
-//! creates keys (`EVP_PKEY_keygen`, `EVP_PKEY_fromdata`), and there libcrypto does not fall back to
-//! another provider if this one refuses. Without the property, the default provider creates and holds
-//! keys, and libcrypto exports them to this one when an operation starts, where a refusal falls back.
-//! If no provider is preferred, the one that was loaded first is used: load `default` first.
+//! `?tollgate.operations=yes` prefers them. `KEYMGMT` does not: the query also decides which
+//! provider creates keys (`EVP_PKEY_keygen`, `EVP_PKEY_fromdata`), and there libcrypto does not
+//! fall back to another provider if this one refuses. Without the property, the default provider
+//! creates and holds keys, and libcrypto exports them to this one when an operation starts, where a
+//! refusal falls back. If no provider is preferred, the one that was loaded first is used: load
+//! `default` first.
 //!
 //! Both also have `provider=tollgate`. The query of a program that names `provider` itself, such as
 //! stunnel's `provider!=fips`, replaces that clause of the configuration, but not the one above.

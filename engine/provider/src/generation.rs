@@ -1,7 +1,7 @@
 //! The entry points of key generation: provider-keymgmt(7).
 //!
-//! Used by programs that query `tollgate.rsa=yes`, or load no other provider of keys before this one:
-//! see [`crate::dispatch`].
+//! Used by programs that query `tollgate.rsa=yes`, or load no other provider of keys before this
+//! one: see [`crate::dispatch`].
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
@@ -74,8 +74,8 @@ impl KeyRequest {
         Ok(())
     }
 
-    /// Generates the key. Calls `tell` with potential and iteration (`BN_GENCB_call(3)`); it returns
-    /// whether to continue.
+    /// Generates the key. Calls `tell` with potential and iteration (`BN_GENCB_call(3)`); it
+    /// returns whether to continue.
     fn run(&self, tell: &mut dyn FnMut(c_int, c_int) -> bool) -> Result<KeySlot, Reason> {
         if self.primes != 2 {
             return Err(Reason::NewKeyPrimes);

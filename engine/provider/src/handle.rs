@@ -1,8 +1,8 @@
 //! Values that cross the C boundary as pointers: objects of this provider, byte strings, and output
 //! buffers.
 //!
-//! libcrypto passes an object's pointer back unchanged and frees it once. It uses a context from one
-//! thread at a time, and a key from several.
+//! libcrypto passes an object's pointer back unchanged and frees it once. It uses a context from
+//! one thread at a time, and a key from several.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::slice;
@@ -33,7 +33,8 @@ pub(crate) unsafe fn free<T>(object: *mut c_void) {
 ///
 /// # Safety
 ///
-/// `object` is NULL or came from [`give`] of the same `T`, lives for `'a`, and is not mutated during
+/// `object` is NULL or came from [`give`] of the same `T`, lives for `'a`, and is not mutated
+/// during
 /// `'a`.
 pub(crate) unsafe fn shared<'a, T>(object: *const c_void) -> Option<&'a T> {
     // SAFETY: the caller's promise.
@@ -44,8 +45,8 @@ pub(crate) unsafe fn shared<'a, T>(object: *const c_void) -> Option<&'a T> {
 ///
 /// # Safety
 ///
-/// `object` is NULL or came from [`give`] of the same `T`, lives for `'a`, and is not used elsewhere
-/// during `'a`.
+/// `object` is NULL or came from [`give`] of the same `T`, lives for `'a`, and is not used
+/// elsewhere during `'a`.
 pub(crate) unsafe fn exclusive<'a, T>(object: *mut c_void) -> Option<&'a mut T> {
     // SAFETY: the caller's promise.
     unsafe { object.cast::<T>().as_mut() }
@@ -93,8 +94,8 @@ pub(crate) struct Output {
 impl Output {
     /// # Safety
     ///
-    /// `length` is NULL or writable; `buffer` is NULL, to query the length, or has `capacity` writable
-    /// bytes. Neither is used elsewhere during [`copy_out`](Self::copy_out).
+    /// `length` is NULL or writable; `buffer` is NULL, to query the length, or has `capacity`
+    /// writable bytes. Neither is used elsewhere during [`copy_out`](Self::copy_out).
     pub(crate) unsafe fn new(buffer: *mut u8, capacity: usize, length: *mut usize) -> Self {
         Self { buffer, capacity, length, result_len: None, bytes: Zeroizing::default() }
     }

@@ -141,7 +141,8 @@ impl RunningJob<'_> {
     /// Returns control to the owner until it starts the job again. Returns false if that is
     /// impossible, and true at once if pauses are blocked.
     pub(crate) fn pause(&self) -> bool {
-        // SAFETY: called on the stack of the job. If the job is never started again, the stack leaks.
+        // SAFETY: called on the stack of the job. If the job is never started again, the stack
+        // leaks.
         unsafe { (self.jobs.pause_job)() == 1 }
     }
 }

@@ -17,8 +17,8 @@ use crate::abi::{
 use crate::params::{Answers, Numbers, Params};
 use crate::reason::Reason;
 
-/// The smallest modulus that is accepted, in bits. OpenSSL's own provider serves shorter keys, subject
-/// to its security levels.
+/// The smallest modulus that is accepted, in bits. OpenSSL's own provider serves shorter keys,
+/// subject to its security levels.
 pub(crate) const BITS_MIN: usize = 1024;
 
 /// A key, shared by its slots and by the contexts that use it; it may outlive the slots.
@@ -134,9 +134,9 @@ impl Key {
         half.secrets().into_iter().try_for_each(|(key, number)| answers.number(key, number))
     }
 
-    /// Applies the private operation to a random number and checks the result with e. The import has
-    /// checked that the numbers are consistent; a composite "prime" is detected here, as in a Fermat
-    /// test with one random base. Does nothing for a public key.
+    /// Applies the private operation to a random number and checks the result with e. The import
+    /// has checked that the numbers are consistent; a composite "prime" is detected here, as in a
+    /// Fermat test with one random base. Does nothing for a public key.
     pub(crate) fn check(&self, workspace: &mut Workspace) -> Result<(), Reason> {
         let Self::Private(half) = self else {
             return Ok(());
@@ -171,8 +171,8 @@ fn bits(big_endian: &[u8]) -> usize {
     8 * (big_endian.len() - zeros) - first
 }
 
-/// Returns the security strength of a modulus in bits: SP 800-56B, appendix D, rounded to a multiple
-/// of 8 as OpenSSL does, and OpenSSL's table where it differs from the formula.
+/// Returns the security strength of a modulus in bits: SP 800-56B, appendix D, rounded to a
+/// multiple of 8 as OpenSSL does, and OpenSSL's table where it differs from the formula.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::alt_stack::on_alt_stack;
 use crate::counters::Event;
 use crate::key::Key;
 use crate::params::Params;
@@ -24,10 +25,13 @@ impl AsRef<Provider> for KeySlot {
 impl KeySlot {
     /// Imports a key from its numbers.
     pub(crate) fn import(&mut self, params: Params<'_>, with_private: bool) -> Result<(), Reason> {
-        let key = if self.provider.is_healthy() {
-            Key::import(params, with_private)
-        } else {
+        let import = || Key::import(params, with_private);
+        let key = if !self.provider.is_healthy() {
             Err(Reason::SelfTest)
+        } else if self.provider.running_job().is_some() {
+            on_alt_stack(import)
+        } else {
+            import()
         };
         self.provider.count(if key.is_ok() { Event::Key } else { Event::RefusedKey });
         self.key = Some(Arc::new(key?));

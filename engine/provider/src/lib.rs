@@ -46,33 +46,36 @@
 //! Lines of the provider's section, read once when the provider is loaded. With a value that is not
 //! allowed it does not load, and the error queue says which:
 //!
-//! * `engine = lanes`: where private operations run. `lanes`, the vector lanes of this processor, is
+//! * `engine = lanes`: where private operations run. `lanes`, the vector lanes of this processor,
+//!   is
 //!   the only value.
 //! * `linger_us_max = 150`: how long a request may wait for others, at most, from 0 to 10000 µs.
 //! * `async = on`: whether libcrypto's jobs are paused meanwhile; or `off`.
-//! * `implicit_rejection = on`: whether PKCS#1 v1.5 decryption answers invalid padding with a random
+//! * `implicit_rejection = on`: whether PKCS#1 v1.5 decryption answers invalid padding with a
+//!   random
 //!   message; with `off` it returns an error. A program can choose for each operation.
 //! * `metrics = /path`: a folder for counters; without one, none are written.
 //!
 //! # Keys
 //!
-//! RSA with two primes, 1024 to 8192 bits, and all CRT numbers; public keys too. The import of other
-//! keys is refused, and libcrypto then uses the key's own provider.
+//! RSA with two primes, 1024 to 8192 bits, and all CRT numbers; public keys too. The import of
+//! other keys is refused, and libcrypto then uses the key's own provider.
 //!
-//! OpenSSL's `default` provider reads, makes and holds keys. It must be loaded, and first. It exports
-//! a key to this provider when an operation starts. The query `?tollgate.operations=yes` prefers this
-//! provider for operations but not for keys: libcrypto could not fall back to another provider if
-//! this one refused to build a key, for example one with three primes. `?provider=tollgate` means the
-//! same, but a program that queries `provider` itself, as stunnel does, overrides it. To use this
-//! provider for keys too, query `tollgate.rsa=yes`; there is no fallback then:
+//! OpenSSL's `default` provider reads, makes and holds keys. It must be loaded, and first. It
+//! exports a key to this provider when an operation starts. The query `?tollgate.operations=yes`
+//! prefers this provider for operations but not for keys: libcrypto could not fall back to another
+//! provider if this one refused to build a key, for example one with three primes.
+//! `?provider=tollgate` means the same, but a program that queries `provider` itself, as stunnel
+//! does, overrides it. To use this provider for keys too, query `tollgate.rsa=yes`; there is no
+//! fallback then:
 //!
 //! ```text
 //! openssl genrsa -propquery tollgate.rsa=yes 4096
 //! ```
 //!
-//! generates a key on the engine's lanes (FIPS 186-5, A.1.3). It has two primes and an even number of
-//! bits, at least 1024; e is odd, from 3 to 2^256. If the program's callback asks to stop, the key is
-//! generated, dropped, and an error returned.
+//! generates a key on the engine's lanes (FIPS 186-5, A.1.3). It has two primes and an even number
+//! of bits, at least 1024; e is odd, from 3 to 2^256. If the program's callback asks to stop, the
+//! key is generated, dropped, and an error returned.
 //!
 //! # Operations
 //!
@@ -84,9 +87,9 @@
 //!
 //! Other operations of OpenSSL's own provider are refused without a fallback (query
 //! `-provider=tollgate` for these): MD2; BLAKE2, SHAKE and Whirlpool in OAEP; raw signatures and
-//! digests shorter than the modulus. The default length of a PSS salt is that of the host's release,
-//! which differs between 3.0 and 3.1. Decryption rejects implicitly with every release, 3.0 and 3.1
-//! too.
+//! digests shorter than the modulus. The default length of a PSS salt is that of the host's
+//! release, which differs between 3.0 and 3.1. Decryption rejects implicitly with every release,
+//! 3.0 and 3.1 too.
 //!
 //! If a core is free, the calling thread runs the operation itself. If there are more threads than
 //! cores, operations of several threads run in one batch. If libcrypto runs a job (`ASYNC_JOB`, as
@@ -108,14 +111,15 @@
 //!   provider then serves.
 //! * `tollgate-async-operations`: operations that a job was paused for;
 //!   `tollgate-abandoned-operations`: those whose job never continued.
-//! * `tollgate-batched-operations` in `tollgate-batches` of two operations or more, counted when the
+//! * `tollgate-batched-operations` in `tollgate-batches` of two operations or more, counted when
+//!   the
 //!   batch starts.
 //! * `tollgate-unwritten-metrics`.
 //!
 //! With `metrics = /path`, each process writes the same numbers to a file in that folder, in
-//! Prometheus's text format: `tollgate-PID-CONTEXT.prom`. It is written after the first count, once a
-//! second while something changes, and when the process exits. A folder that is missing, full or not
-//! writable does not disturb operations; each failed write is counted.
+//! Prometheus's text format: `tollgate-PID-CONTEXT.prom`. It is written after the first count, once
+//! a second while something changes, and when the process exits. A folder that is missing, full or
+//! not writable does not disturb operations; each failed write is counted.
 
 mod abi;
 mod algorithm_id;

@@ -5,8 +5,8 @@
 //! so an idle server has no timer running. The last numbers are written when libcrypto tears the
 //! provider down, at the latest when the process exits; a killed process loses up to a second.
 //!
-//! If a program forbids new threads (some set `RLIMIT_NPROC` to 0), operations write, at most once a
-//! second. Later counts are then written by the next operation or at teardown.
+//! If a program forbids new threads (some set `RLIMIT_NPROC` to 0), operations write, at most once
+//! a second. Later counts are then written by the next operation or at teardown.
 //!
 //! A process may fork at any moment. Each mark holds a fork generation, so a child takes over the
 //! marks that its parent's threads held. An error here never fails an operation; it is counted.

@@ -32,8 +32,8 @@ pub(crate) struct Numbers(Vec<(&'static CStr, Zeroizing<Vec<u8>>)>);
 impl<'a> Params<'a> {
     /// # Safety
     ///
-    /// `first` is NULL, for no parameters, or an array that ends with a NULL key. Array and data live
-    /// for `'a` and are not written during `'a`.
+    /// `first` is NULL, for no parameters, or an array that ends with a NULL key. Array and data
+    /// live for `'a` and are not written during `'a`.
     pub(crate) unsafe fn new(first: *const OSSL_PARAM) -> Self {
         if first.is_null() {
             return Self(&[]);
@@ -220,8 +220,8 @@ impl<'a> Answers<'a> {
         Ok(())
     }
 
-    /// Writes a pointer to these bytes if the key is requested; NULL for the empty string. The owner's
-    /// documentation states how long the pointer is valid.
+    /// Writes a pointer to these bytes if the key is requested; NULL for the empty string. The
+    /// owner's documentation states how long the pointer is valid.
     ///
     /// # Errors
     ///
@@ -284,7 +284,8 @@ impl Numbers {
 fn count(first: *const OSSL_PARAM) -> usize {
     let mut count = 0;
     loop {
-        // SAFETY: the callers of `Params::new` and `Answers::new` promised an array up to a NULL key.
+        // SAFETY: the callers of `Params::new` and `Answers::new` promised an array up to a NULL
+        // key.
         let param = unsafe { first.add(count) };
         // SAFETY: as above.
         if unsafe { (*param).key }.is_null() {

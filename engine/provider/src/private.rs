@@ -1,5 +1,5 @@
-//! Runs a private operation: on the calling thread, in a batch with operations of other threads, or in
-//! a batch with operations of other jobs of libcrypto, which are paused while the batch fills.
+//! Runs a private operation: on the calling thread, in a batch with operations of other threads, or
+//! in a batch with operations of other jobs of libcrypto, which are paused while the batch fills.
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
@@ -26,8 +26,8 @@ pub(crate) struct Operation<'a> {
 /// Receives the result, which may be secret.
 type ResultSink<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Reason>;
 
-/// Pauses of a job for one operation, at most. An event loop without other work starts the job again
-/// within microseconds, and a pause returns at once where pauses are blocked.
+/// Pauses of a job for one operation, at most. An event loop without other work starts the job
+/// again within microseconds, and a pause returns at once where pauses are blocked.
 const PAUSES_MAX: usize = 16;
 
 impl Provider {
@@ -83,9 +83,9 @@ impl Provider {
         })
     }
 
-    /// Runs the operation in the engine, with the job paused until the server's event loop starts it
-    /// again, so that other jobs can submit operations. `None` if the job cannot be paused, or the
-    /// engine did not run the operation.
+    /// Runs the operation in the engine, with the job paused until the server's event loop starts
+    /// it again, so that other jobs can submit operations. `None` if the job cannot be paused, or
+    /// the engine did not run the operation.
     ///
     /// While the job is paused no value on its stack owns anything: the stack may never be unwound.
     /// A job that is started too early is paused again, up to [`PAUSES_MAX`] times.
@@ -111,8 +111,8 @@ impl Provider {
             if let Some(end) = on_alt_stack(|| ticket.try_take_or_run(patience)) {
                 return result(end, take);
             }
-            // Not created earlier: HAProxy crashes when it closes a connection that has a descriptor
-            // but was never paused.
+            // Not created earlier: HAProxy crashes when it closes a connection that has a
+            // descriptor but was never paused.
             let Some(waker) = job.waker(&self.counters) else {
                 break;
             };
@@ -164,8 +164,8 @@ fn private_half(key: &Option<Arc<Key>>) -> Result<&Arc<PrivateKey>, Reason> {
     Ok(&key.as_ref().ok_or(Reason::KeyMissing)?.private()?.key)
 }
 
-/// Returns the reason of a failure; `None` if the engine did not run the operation, so that the caller
-/// can run it elsewhere.
+/// Returns the reason of a failure; `None` if the engine did not run the operation, so that the
+/// caller can run it elsewhere.
 fn reason(why: PrivateError) -> Option<Reason> {
     match why {
         PrivateError::Rejected(why) => Some(why.into()),

@@ -1,5 +1,5 @@
-//! The engine of this process. It is created on first use, and again in a forked child: a child has a
-//! copy of its parent's engine, but not the threads that may hold its locks.
+//! The engine of this process. It is created on first use, and again in a forked child: a child has
+//! a copy of its parent's engine, but not the threads that may hold its locks.
 
 use core::num::NonZero;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -106,8 +106,8 @@ impl ProcessState {
         Waiting { state: self, has_core }
     }
 
-    /// Returns the handle for submitting requests, and starts the engine if necessary. `None` if the
-    /// engine cannot start.
+    /// Returns the handle for submitting requests, and starts the engine if necessary. `None` if
+    /// the engine cannot start.
     pub(crate) fn caller(&self, plan: impl FnOnce() -> EnginePlan) -> Option<&Caller<PrivateJob>> {
         self.engine
             .get_or_init(|| on_alt_stack(|| plan().start(self.cores)))

@@ -40,7 +40,7 @@ reasons! {
     KeyNotPrivate = 12, c"the key has no private half";
     KeySize = 13, c"key refused: its size is not 1024 to 8192 bits";
     MessageLong = 14, c"the message is too long for the key and its padding";
-    MessageRange = 15, c"the number is not below the modulus, or its length differs from the modulus";
+    MessageRange = 15, c"the number is not below the modulus, or has another length";
     NewKeyPrimes = 31, c"a new key must have two primes: fetch with -provider=tollgate for others";
     NewKeySize = 32, c"a new key must have an even number of bits from 1024 to 8192: \
         fetch with -provider=tollgate to make another";

@@ -73,8 +73,8 @@ impl Padding {
 }
 
 impl SaltLength {
-    /// Returns the default of a release of OpenSSL: the maximum in 3.0; from 3.1 on, and for an unknown
-    /// release, up to the digest's length.
+    /// Returns the default of a release of OpenSSL: the maximum in 3.0; from 3.1 on, and for an
+    /// unknown release, up to the digest's length.
     pub(crate) fn of_release(version: Option<&CStr>) -> Self {
         match version {
             Some(version) if version.to_bytes().starts_with(b"3.0.") => Self::Auto,

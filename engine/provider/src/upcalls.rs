@@ -33,8 +33,8 @@ impl Core {
     ///
     /// # Safety
     ///
-    /// A libcrypto of version 3 or later passed `handle` and `table` to `OSSL_provider_init`, and the
-    /// value is not used after teardown.
+    /// A libcrypto of version 3 or later passed `handle` and `table` to `OSSL_provider_init`, and
+    /// the value is not used after teardown.
     pub(crate) unsafe fn new(
         handle: *const OSSL_CORE_HANDLE,
         mut table: *const OSSL_DISPATCH,
@@ -119,8 +119,8 @@ impl Core {
         self.raise_formatted(reason, None);
     }
 
-    /// Adds a reason with a message as its data. If the provider does not load, libcrypto shows only
-    /// the message: it reads the table of reasons later.
+    /// Adds a reason with a message as its data. If the provider does not load, libcrypto shows
+    /// only the message: it reads the table of reasons later.
     pub(crate) fn raise_with(&self, reason: Reason, what: &str) {
         let format = what.replace('%', "%%").replace('\0', "");
         self.raise_formatted(reason, CString::new(format).ok().as_deref());
@@ -142,8 +142,8 @@ impl Core {
         let mut no_arguments = [0_u64; 8];
         let arguments: *mut c_void = no_arguments.as_mut_ptr().cast();
         let format = format.map_or(ptr::null(), CStr::as_ptr);
-        // SAFETY: as above; a format without conversions reads no arguments, and the memory in place
-        // of a `va_list` is as large as any (24 bytes on x86-64, 32 on AArch64).
+        // SAFETY: as above; a format without conversions reads no arguments, and the memory in
+        // place of a `va_list` is as large as any (24 bytes on x86-64, 32 on AArch64).
         unsafe { vset_error(self.handle, reason as u32, format, arguments) };
     }
 }

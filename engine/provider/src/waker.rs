@@ -1,9 +1,9 @@
-//! Tells the owner of a paused job to start it again, and owns what the job must not: libcrypto never
-//! unwinds the stack of an abandoned job, so values on it leak.
+//! Tells the owner of a paused job to start it again, and owns what the job must not: libcrypto
+//! never unwinds the stack of an abandoned job, so values on it leak.
 //!
 //! A waker belongs to a wait context of libcrypto and is dropped with it. Its eventfd is readable
-//! while a job is paused: the server's event loop starts the job again in its next turn, and the job
-//! then performs all operations that were submitted meanwhile.
+//! while a job is paused: the server's event loop starts the job again in its next turn, and the
+//! job then performs all operations that were submitted meanwhile.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::mem::ManuallyDrop;
@@ -40,8 +40,8 @@ pub(crate) struct PausedState {
     pub(crate) ticket: Ticket<PrivateJob>,
 }
 
-/// `ASYNC_callback_fn` and its argument, which an owner may set to be called instead of watching the
-/// descriptor.
+/// `ASYNC_callback_fn` and its argument, which an owner may set to be called instead of watching
+/// the descriptor.
 #[derive(Clone, Copy)]
 pub(crate) struct Callback {
     function: unsafe extern "C" fn(*mut c_void) -> c_int,

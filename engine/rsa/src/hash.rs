@@ -151,7 +151,8 @@ impl Hash {
     /// every function, SHA-3 included, as OpenSSL requires.
     pub const fn digest_info_prefix(self) -> &'static [u8] {
         match self {
-            Self::Md4 => const { &digest_info::<7, 18>(Self::Md4, &RSA_MD, 4) },
+            // The identifier of MD4 ends in 4, but OpenSSL 3 signs and verifies with 3.
+            Self::Md4 => const { &digest_info::<7, 18>(Self::Md4, &RSA_MD, 3) },
             Self::Md5 => const { &digest_info::<7, 18>(Self::Md5, &RSA_MD, 5) },
             Self::Md5Sha1 => &[],
             Self::Mdc2 => &[0x04, 0x10],
@@ -309,7 +310,7 @@ mod tests {
     /// The object identifiers of RFC 8017 appendix B.1, of NIST's register for SHA-3, and of
     /// OpenSSL's `objects.txt` for the others.
     const OIDS: [(Hash, &str); 15] = [
-        (Hash::Md4, "1.2.840.113549.2.4"),
+        (Hash::Md4, "1.2.840.113549.2.3"), // of OpenSSL 3; MD4's own ends in 4
         (Hash::Ripemd160, "1.3.36.3.2.1"),
         (Hash::Sm3, "1.2.156.10197.1.401"),
         (Hash::Md5, "1.2.840.113549.2.5"),

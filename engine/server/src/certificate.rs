@@ -52,8 +52,8 @@ impl Default for Certificate {
 }
 
 impl Certificate {
-    /// Reads or generates the certificate, checks it, and returns it as texts, so that several servers
-    /// can share it.
+    /// Reads or generates the certificate, checks it, and returns it as texts, so that several
+    /// servers can share it.
     ///
     /// # Errors
     ///

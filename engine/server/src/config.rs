@@ -23,8 +23,8 @@ pub enum Resumption {
     Tickets,
 }
 
-/// The configuration of a server. The default listens on a free port of 127.0.0.1 with one worker and
-/// a self-signed RSA-2048 certificate.
+/// The configuration of a server. The default listens on a free port of 127.0.0.1 with one worker
+/// and a self-signed RSA-2048 certificate.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The address to listen on; port 0 chooses a free port.
@@ -39,13 +39,14 @@ pub struct Config {
     pub certificate: Certificate,
     /// The versions of TLS, at least one.
     pub protocols: Vec<Protocol>,
-    /// Suites in order of preference; the server's order decides. Empty for the default: AES-128-GCM
-    /// first, no CBC.
+    /// Suites in order of preference; the server's order decides. Empty for the default:
+    /// AES-128-GCM first, no CBC.
     pub suites: Vec<Suite>,
     /// Groups in order of preference, at least one.
     pub groups: Vec<Group>,
-    /// Whether to offer suites with RSA key exchange, which lack forward secrecy. Clients of TLS 1.2
-    /// without `signature_algorithms` are then restricted to these; without them the handshake fails.
+    /// Whether to offer suites with RSA key exchange, which lack forward secrecy. Clients of TLS
+    /// 1.2 without `signature_algorithms` are then restricted to these; without them the handshake
+    /// fails.
     pub allow_rsa_kx: bool,
     /// Whether to accept an RSA key of 1024 bits: insecure, for comparisons with papers only.
     pub allow_rsa_1024: bool,

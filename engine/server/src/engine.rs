@@ -1,7 +1,7 @@
 //! A worker's TLS context and its engine.
 //!
-//! Each worker has its own library context, which one thread creates, uses and frees. Engines of one
-//! process are therefore independent of each other and of the default library context and its
+//! Each worker has its own library context, which one thread creates, uses and frees. Engines of
+//! one process are therefore independent of each other and of the default library context and its
 //! configuration file, and workers share no locks in libcrypto.
 
 use core::ffi::CStr;
@@ -49,8 +49,8 @@ impl Engine {
     }
 }
 
-/// Accepts TLS connections. Fields are dropped in this order: OpenSSL requires that contexts are freed
-/// before providers, and providers before the library context.
+/// Accepts TLS connections. Fields are dropped in this order: OpenSSL requires that contexts are
+/// freed before providers, and providers before the library context.
 pub(crate) struct Acceptor {
     context: SslContext,
     providers: Vec<Provider>,
@@ -61,7 +61,8 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Creates a context on the thread that will use it, and checks that the engine accepts the key.
+    /// Creates a context on the thread that will use it, and checks that the engine accepts the
+    /// key.
     ///
     /// # Errors
     ///
@@ -232,8 +233,8 @@ fn identity(
     context.check_private_key()
 }
 
-/// Signs once, and looks up the provider for decryption if a suite needs it. The key caches its import,
-/// so handshakes use the same provider.
+/// Signs once, and looks up the provider for decryption if a suite needs it. The key caches its
+/// import, so handshakes use the same provider.
 fn check_engine(
     engine: Engine,
     library: &LibCtx,

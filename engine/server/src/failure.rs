@@ -130,8 +130,8 @@ impl Broken {
     }
 
     fn of_stack(stack: &ErrorStack) -> Self {
-        // libcrypto's errors precede libssl's, which decides: a point that is not on its curve is the
-        // client's fault, a failed signature the server's.
+        // libcrypto's errors precede libssl's, which decides: a point that is not on its curve is
+        // the client's fault, a failed signature the server's.
         let verdict = stack.errors().iter().find(|error| error.library_code() == LIB_SSL);
         let Some(verdict) = verdict else {
             return Self::by(Failure::Internal);

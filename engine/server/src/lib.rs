@@ -1,22 +1,23 @@
 //! Embedded TLS server on OpenSSL and the provider: thread per core, non-blocking.
 //!
-//! The ladder's fourth rung measures it. It therefore reports which engine signed, the parameters of
-//! each handshake, the result of each request, and the CPU time of each worker.
+//! The ladder's fourth rung measures it. It therefore reports which engine signed, the parameters
+//! of each handshake, the result of each request, and the CPU time of each worker.
 //!
 //! * [`Server::start`] takes a [`Config`]; [`Running::stop`] drains, flushes the log and reports.
 //! * HTTP/1.1 with keep-alive and pipelining: `/bytes/N` (byte i is i modulo [`BODY_PERIOD`], N up
 //!   to [`BODY_BYTES_MAX`]), files below a root, `/metrics`; GET and HEAD. Every client can
 //!   read the metrics: counts and the kind of key, but no data of clients.
-//! * TLS 1.2 and 1.3; RSA key exchange only with [`Config::allow_rsa_kx`]; resumption only on request;
+//! * TLS 1.2 and 1.3; RSA key exchange only with [`Config::allow_rsa_kx`]; resumption only on
+//!   request;
 //!   no early data, renegotiation or compression.
 //! * [`in_memory`] has the same connections without sockets, to measure their cost.
 //! * [`log`] is the access log, one line per handshake and per request, and its reader.
 //! * Every wait and every queue is bounded by [`Limits`].
 //!
-//! Each worker is a thread with its own listener, event loop and OpenSSL library context.
-//! Workers share no locks of libcrypto's contexts, and servers with different engines in one process
-//! affect neither each other nor the default library context. If the engine refuses the key, the
-//! start fails; there is no silent fallback.
+//! Each worker is a thread with its own listener, event loop and OpenSSL library context. Workers
+//! share no locks of libcrypto's contexts, and servers with different engines in one process affect
+//! neither each other nor the default library context. If the engine refuses the key, the start
+//! fails; there is no silent fallback.
 //!
 //! ```
 //! use core::time::Duration;

@@ -8,8 +8,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
 /// Creates sockets that listen on the same address; the kernel distributes connections among them.
 ///
-/// The first socket is bound without `SO_REUSEPORT`, and shares its port only after it listens. A port
-/// in use is therefore an error, even if the other server would share it.
+/// The first socket is bound without `SO_REUSEPORT`, and shares its port only after it listens. A
+/// port in use is therefore an error, even if the other server would share it.
 ///
 /// # Errors
 ///
@@ -41,8 +41,8 @@ fn socket(address: SocketAddr) -> io::Result<OwnedFd> {
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
     // Lets the server start while connections of an earlier one are in TIME_WAIT.
     sockopt::set_socket_reuseaddr(&socket, true)?;
-    // Accepted sockets inherit it. Responses are written in whole records, so Nagle's algorithm would
-    // only delay them.
+    // Accepted sockets inherit it. Responses are written in whole records, so Nagle's algorithm
+    // would only delay them.
     sockopt::set_tcp_nodelay(&socket, true)?;
     Ok(socket)
 }

@@ -34,9 +34,9 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Contradictory settings, an unusable certificate or key, a key that the engine refuses, a port
-    /// in use, missing permissions, or no free descriptors. The message is one line that says what to
-    /// do. No threads are left running.
+    /// Contradictory settings, an unusable certificate or key, a key that the engine refuses, a
+    /// port in use, missing permissions, or no free descriptors. The message is one line that says
+    /// what to do. No threads are left running.
     pub fn start(config: Config) -> Result<Running, Error> {
         config.check()?;
         let credentials = Credentials::load(&config.certificate)?;
@@ -165,7 +165,8 @@ pub struct Report {
     pub connections_cut: u64,
     /// Workers that panicked or did not end; anything but zero is a bug.
     pub workers_lost: usize,
-    /// Whether every line of the access log was written, including the stop line; true without a log.
+    /// Whether every line of the access log was written, including the stop line; true without a
+    /// log.
     pub log_complete: bool,
     /// The duration of the stop.
     pub took: Duration,

@@ -1,7 +1,7 @@
 //! A worker: one thread with its listener, its event loop, its TLS context and its connections.
 //!
-//! Each socket is registered once, edge-triggered. A connection runs until it would block, or until its
-//! turn is used up.
+//! Each socket is registered once, edge-triggered. A connection runs until it would block, or until
+//! its turn is used up.
 
 use core::time::Duration;
 use std::io;
@@ -274,8 +274,8 @@ impl Worker {
         }
     }
 
-    /// Begins to stop if the server stops: accepts connections that the kernel has completed, closes
-    /// the listener, and gives each connection a turn to end.
+    /// Begins to stop if the server stops: accepts connections that the kernel has completed,
+    /// closes the listener, and gives each connection a turn to end.
     fn begin_draining(&mut self, now: Instant, journal: &mut Journal) {
         let Some(deadline) = self.shared.stop_deadline() else {
             return;

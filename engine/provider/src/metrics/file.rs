@@ -7,8 +7,8 @@ use std::path::Path;
 
 /// Writes a temporary file and renames it: readers see the old text or the new one.
 ///
-/// The folder may be writable for all and sticky, so nothing is written through a link or into a file
-/// of another user. All users may read the file, whatever the umask: it holds only counts.
+/// The folder may be writable for all and sticky, so nothing is written through a link or into a
+/// file of another user. All users may read the file, whatever the umask: it holds only counts.
 pub(super) fn replace(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     let (file, new) = (folder.join(format!("{name}.prom")), folder.join(format!(".{name}.new")));
     let create = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new);

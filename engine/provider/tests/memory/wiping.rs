@@ -95,7 +95,9 @@ fn changed_and_left<T>(value: T, change: impl FnOnce(&mut T)) -> (usize, usize) 
 fn hashers_leave_nothing_behind() {
     for hash in Hash::ALL {
         let (changed, left) = changed_and_left(Hasher::new(hash), |hasher| hasher.update(&MESSAGE));
-        assert!(changed >= 16 + MESSAGE.len() % 64, "{hash:?}: state and block, {changed} bytes");
+        let block_len = if hash == Hash::Mdc2 { 8 } else { 64 };
+        let expected = 16 + MESSAGE.len() % block_len;
+        assert!(changed >= expected, "{hash:?}: state and block, {changed} bytes");
         assert_eq!(left, 0, "{hash:?}, of {changed} bytes");
 
         let kept = ManuallyDrop::new(Hasher::new(hash));

@@ -1,7 +1,7 @@
 //! Limits the reads of a transport in one turn.
 //!
-//! libssl reads until it has data for the application. Some records contain none, such as key updates
-//! and refused renegotiations: a client that sends many of them could occupy the thread.
+//! libssl reads until it has data for the application. Some records contain none, such as key
+//! updates and refused renegotiations: a client that sends many of them could occupy the thread.
 
 use std::io::{self, Read, Write};
 

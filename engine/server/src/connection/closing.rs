@@ -31,8 +31,8 @@ impl<S: Transport> Connection<S> {
         }
     }
 
-    /// Closes the writing side and waits for the client. A socket that is closed with unread bytes is
-    /// reset, and the reset can overtake the last data sent.
+    /// Closes the writing side and waits for the client. A socket that is closed with unread bytes
+    /// is reset, and the reset can overtake the last data sent.
     pub(super) fn begin_lingering(&mut self, cx: &Context<'_>) -> Step {
         if self.socket().close_writing().is_err() {
             return Step::Done;
@@ -53,8 +53,8 @@ impl<S: Transport> Connection<S> {
         }
     }
 
-    /// Handles a deadline that has passed. Returns whether to drop the connection at once; otherwise it
-    /// needs a turn to close.
+    /// Handles a deadline that has passed. Returns whether to drop the connection at once;
+    /// otherwise it needs a turn to close.
     pub(crate) fn expire(&mut self, cx: &mut Context<'_>) -> bool {
         match self.phase {
             Phase::Handshake => {

@@ -169,8 +169,8 @@ impl<S: Transport> Connection<S> {
             }
         }
         let buffered = *sent < outbox.len();
-        // After a write that would block, OpenSSL requires the same bytes again: positions change only
-        // after success.
+        // After a write that would block, OpenSSL requires the same bytes again: positions change
+        // only after success.
         let bytes = if buffered {
             &outbox[*sent..]
         } else {

@@ -1,7 +1,7 @@
 //! One connection: handshake, requests and responses, close.
 //!
-//! No call blocks. A connection waits for one event at a time, with one deadline, and returns to the
-//! event loop after a bounded number of steps.
+//! No call blocks. A connection waits for one event at a time, with one deadline, and returns to
+//! the event loop after a bounded number of steps.
 
 mod bounded_reads;
 mod closing;

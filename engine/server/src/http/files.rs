@@ -35,8 +35,8 @@ impl Root {
         }
     }
 
-    /// Opens a regular file by its path below the root, and returns it with its length. Symbolic links
-    /// are followed if they stay below the root.
+    /// Opens a regular file by its path below the root, and returns it with its length. Symbolic
+    /// links are followed if they stay below the root.
     pub(crate) fn file(&self, path: &Path) -> io::Result<(File, u64)> {
         // Without NONBLOCK, opening a pipe blocks until there is a writer.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;

@@ -94,8 +94,8 @@ impl Journal {
     }
 }
 
-/// Lines that were not sent are lost. A worker that panics loses at least the lines on the end of its
-/// connections.
+/// Lines that were not sent are lost. A worker that panics loses at least the lines on the end of
+/// its connections.
 impl Drop for Journal {
     fn drop(&mut self) {
         let lines = self.batch.len() + usize::from(thread::panicking());

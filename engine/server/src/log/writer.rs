@@ -80,8 +80,8 @@ impl Writer {
         Ok((Self { thread }, to))
     }
 
-    /// Waits until the workers' lines and the stop line are written, or `deadline` has passed. Returns
-    /// whether they are written.
+    /// Waits until the workers' lines and the stop line are written, or `deadline` has passed.
+    /// Returns whether they are written.
     pub(crate) fn finish(self, deadline: Instant) -> bool {
         while !self.thread.is_finished() {
             if Instant::now() >= deadline {
@@ -93,7 +93,8 @@ impl Writer {
     }
 }
 
-/// Opens the file for appending. A pipe without a reader is an error, because opening it would block.
+/// Opens the file for appending. A pipe without a reader is an error, because opening it would
+/// block.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().append(true).create(true).custom_flags(flags).open(path)?;

@@ -26,8 +26,8 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Starts `command` as the leader of a new group on `cores`. If this process is killed, a watchdog
-    /// removes `folder`.
+    /// Starts `command` as the leader of a new group on `cores`. If this process is killed, a
+    /// watchdog removes `folder`.
     pub(crate) fn spawn(command: &mut Command, cores: &[u32], folder: &Path) -> io::Result<Self> {
         let leader = on(cores, || command.process_group(0).stdin(Stdio::null()).spawn())?;
         let mut watchdog = Command::new("sh");

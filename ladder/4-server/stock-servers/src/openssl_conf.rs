@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// Replaces the system's file. Allows keys of every size: HAProxy and hitch read keys before their own
-/// lists of suites.
+/// Replaces the system's file. Allows keys of every size: HAProxy and hitch read keys before their
+/// own lists of suites.
 const WITHOUT: &str = "openssl_conf = start\n\
      [tls]\nsystem_default = keys\n[keys]\nCipherString = DEFAULT:@SECLEVEL=0\n\
      [start]\nssl_conf = tls\n";

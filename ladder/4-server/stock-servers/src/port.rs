@@ -10,8 +10,8 @@ const RANGE: core::ops::Range<u16> = 10_240..32_768;
 /// Ports that are tried, at most.
 const TRIES: u32 = 100;
 
-/// Returns a loopback address with a free port. If another process takes the port before it is used,
-/// the server does not start, and another port is tried.
+/// Returns a loopback address with a free port. If another process takes the port before it is
+/// used, the server does not start, and another port is tried.
 pub(crate) fn free() -> io::Result<SocketAddr> {
     let mut taken = None;
     for _ in 0..TRIES {

@@ -92,8 +92,8 @@ impl Running {
         Ok(running)
     }
 
-    /// Waits until the server accepts connections and its log exists: Apache opens the log after its
-    /// ports.
+    /// Waits until the server accepts connections and its log exists: Apache opens the log after
+    /// its ports.
     fn listens(&mut self) -> Result<(), Error> {
         let end = Instant::now() + PATIENCE;
         let log = self.access_log();
@@ -153,8 +153,9 @@ impl Running {
         self.group.leader()
     }
 
-    /// Returns the ids of the serving processes: the children of the master, or the master if it has
-    /// none. After a [`reload`](Self::reload) they include old workers until these have finished.
+    /// Returns the ids of the serving processes: the children of the master, or the master if it
+    /// has none. After a [`reload`](Self::reload) they include old workers until these have
+    /// finished.
     ///
     /// # Errors
     ///
@@ -176,7 +177,8 @@ impl Running {
         ProcessCpu::new(self.group.members()?)?.cpu()
     }
 
-    /// Returns the log of handshakes and requests, if there is one, for [`tollgate_load::AccessLog`].
+    /// Returns the log of handshakes and requests, if there is one, for
+    /// [`tollgate_load::AccessLog`].
     #[must_use]
     pub fn access_log(&self) -> Option<PathBuf> {
         let logs = self.recipe.log != Log::None;
@@ -189,15 +191,15 @@ impl Running {
         self.folder.path()
     }
 
-    /// Returns the folder for the counters of the provider: each process writes a file in Prometheus'
-    /// text format. Empty without the provider.
+    /// Returns the folder for the counters of the provider: each process writes a file in
+    /// Prometheus' text format. Empty without the provider.
     #[must_use]
     pub fn metrics(&self) -> PathBuf {
         self.folder.path().join(METRICS)
     }
 
-    /// Makes the server reload its configuration without losing a connection, as `nginx -s reload` does.
-    /// New workers take over some time later.
+    /// Makes the server reload its configuration without losing a connection, as `nginx -s reload`
+    /// does. New workers take over some time later.
     ///
     /// # Errors
     ///

@@ -20,8 +20,8 @@ pub struct Settings {
     /// Whether to pause handshakes while the provider works. Supported by HAProxy and `openssl
     /// s_server`; other products do not start.
     pub asynchronous: bool,
-    /// The session resumption of Apache, HAProxy and nginx. `None` for no more than the default of the
-    /// program.
+    /// The session resumption of Apache, HAProxy and nginx. `None` for no more than the default of
+    /// the program.
     pub resumption: Option<Mechanism>,
 }
 

@@ -28,7 +28,7 @@ fn a_key_is_written_for_its_owner_and_not_over_another() {
     let first = fs::read_to_string(&file).unwrap();
     assert!(first.starts_with("-----BEGIN PRIVATE KEY-----\n"));
 
-    refused(&generate(&file, &[]), "is there already");
+    refused(&generate(&file, &[]), "the file exists");
     assert_eq!(fs::read_to_string(&file).unwrap(), first);
 
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();

@@ -172,14 +172,14 @@ fn what_does_not_work_changes_nothing() {
     refused(&system.install(&["--module", "/nowhere/x.so"]), "/nowhere/x.so: ");
     let base = system.0.join("base.cnf");
     fs::set_permissions(&base, Permissions::from_mode(0o666)).unwrap();
-    refused(&system.install(&named), "base.cnf: others may change ");
+    refused(&system.install(&named), "base.cnf: other users can change ");
     fs::set_permissions(&base, Permissions::from_mode(0o644)).unwrap();
     assert_eq!(system.files(), [""; 0]);
 
     let conf = system.0.join("tollgate.cnf");
     fs::write(&conf, "# mine\n").unwrap();
-    refused(&system.install(&named), "was not written by tollgate");
-    refused(&system.install(&["--remove"]), "was not written by tollgate");
+    refused(&system.install(&named), "tollgate did not write this file");
+    refused(&system.install(&["--remove"]), "tollgate did not write this file");
     assert_eq!(fs::read_to_string(&conf).unwrap(), "# mine\n");
     fs::remove_file(&conf).unwrap();
 
@@ -208,11 +208,11 @@ fn what_does_not_work_changes_nothing() {
     let unused = text.replace("default_properties = ?tollgate.operations=yes", "");
     assert!(last_word(check(&unused), "signs without it").contains("weak  query"));
     let idle = text.replace("activate = 1\n\n[tollgate_alg", "\n[tollgate_alg");
-    last_word(check(&idle), "does not say activate = 1");
+    last_word(check(&idle), "lacks activate = 1");
     let typo =
         text.replace("activate = 1\n\n[tollgate_alg", "activate = 1\nlinger = 5\n[tollgate_alg");
     let typo = said(&check(&typo));
-    assert!(typo.contains("weak  setting        linger: unknown, not read"), "{typo}");
+    assert!(typo.contains("weak  setting        linger: unknown, and ignored"), "{typo}");
     last_word(check(BASE), "lists no provider tollgate");
 }
 
@@ -221,7 +221,7 @@ fn a_system_for_fips_is_left_alone() {
     let base = "openssl_conf = a\n[a]\nalg_section = b\n[b]\ndefault_properties = fips=yes\n";
     let system = System::new("provider-fips", base);
     let module = module();
-    refused(&system.install(&["--module", module.to_str().unwrap()]), "no FIPS module");
+    refused(&system.install(&["--module", module.to_str().unwrap()]), "not a FIPS module");
     assert_eq!(system.files(), [""; 0]);
 }
 
@@ -276,7 +276,7 @@ fn a_process_is_said_to_use_it_or_not_and_why() {
 
     fs::remove_file(system.path("modules/tollgate.so")).unwrap();
     let (code, words) = stats(&with, &[]);
-    assert!(code == Some(0) && words.contains("replaced or removed since"), "{words}");
+    assert!(code == Some(0) && words.contains("since replaced or removed"), "{words}");
     let nobody = system.provider(&["stats", "--pid", "4194305"]);
     refused(&nobody, "process 4194305: ");
     refused(&system.provider(&["stats", "--metrics", "/nowhere"]), "/nowhere: ");

@@ -1,4 +1,4 @@
-//! `tollgate key check`: a line and a verdict for each test of a key.
+//! `tollgate key check`: prints one line with a verdict for each test of a key.
 
 use std::process::ExitCode;
 
@@ -10,16 +10,16 @@ use crate::error::CliError;
 use crate::output::Output;
 use crate::verbs::key::options::Check;
 
-/// How a test ended.
+/// The result of a test.
 enum Verdict {
     Good,
-    /// A key that works and that nobody should use.
+    /// The key works but should not be used.
     Weak,
     /// There is nothing to test.
     Skipped,
 }
 
-/// Tests a key; the first test that it fails ends the run.
+/// Tests a key; the first failure ends the run.
 ///
 /// # Errors
 ///
@@ -44,18 +44,10 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     line(e, "exponent", &why)?;
     let Either::Private(key) = &file.key else {
         line(Verdict::Good, "numbers", "n and e are odd and in range")?;
-        line(
-            Verdict::Skipped,
-            "private",
-            "a public key: only who holds both halves can pair them",
-        )?;
+        line(Verdict::Skipped, "private", "a public key: pairing requires both halves")?;
         return Ok(ExitCode::SUCCESS);
     };
-    line(
-        Verdict::Good,
-        "numbers",
-        "n = p q; d, d_p, d_q and q_inv are the inverses they should be",
-    )?;
+    line(Verdict::Good, "numbers", "n = p q; d, d_p, d_q and q_inv are the correct inverses")?;
     let mut workspace = Workspace::new().map_err(CliError::from_error)?;
     let bad = |what: &str, error: &Error| {
         output.text(&format!("bad   {what}\n"))?;
@@ -69,14 +61,14 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     {
         return bad("pair", &error);
     }
-    line(Verdict::Good, "pair", "what one half hides and signs, the other finds and verifies")?;
+    line(Verdict::Good, "pair", "one half inverts the other, and a signature verifies")?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn size(key: &PublicKey) -> (Verdict, String) {
     match key.bits() {
         bits if bits < SECURE_BITS => {
-            (Verdict::Weak, format!("{bits} bits: below 2048, generate another for real use"))
+            (Verdict::Weak, format!("{bits} bits: below 2048, for tests only"))
         }
         bits => (Verdict::Good, format!("{bits} bits")),
     }
@@ -84,14 +76,14 @@ fn size(key: &PublicKey) -> (Verdict, String) {
 
 fn public_exponent(key: &PublicKey) -> (Verdict, String) {
     let e = exponent(key);
-    // 65537 is the least that FIPS 186-5 takes: below it are numbers of one or two bytes
+    // the minimum of FIPS 186-5, 65537, has three bytes
     match key.exponent().len() {
-        ..3 => (Verdict::Weak, format!("{e}: below 65537, as FIPS 186-5 wants it")),
+        ..3 => (Verdict::Weak, format!("{e}: below the minimum of FIPS 186-5, 65537")),
         _ => (Verdict::Good, e),
     }
 }
 
-/// Signs a digest, and verifies it.
+/// Signs a digest and verifies the signature.
 fn sign(key: &PrivateKey, workspace: &mut Workspace) -> Result<(), Error> {
     let digest = Hash::Sha256.digest(b"tollgate key check");
     let mut signature = vec![0; key.size()];

@@ -1,4 +1,4 @@
-//! A key file of any kind that is read.
+//! Reads key files.
 
 use core::fmt;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tollgate_rsa::{Error, Found, Hash, PrivateKey, PublicKey, Rejected};
 use crate::error::CliError;
 use crate::keys;
 
-/// What a file holds.
+/// The contents of a key file.
 pub(crate) struct KeyFile {
     pub(crate) key: Either,
     /// `PEM` or `DER`.
@@ -18,7 +18,7 @@ pub(crate) struct KeyFile {
     pub(crate) format: &'static str,
 }
 
-/// One of the two kinds.
+/// A private or a public key.
 pub(crate) enum Either {
     Private(Box<PrivateKey>),
     Public(Box<PublicKey>),
@@ -29,7 +29,7 @@ impl KeyFile {
     ///
     /// # Errors
     ///
-    /// It cannot be read, or holds no RSA key that we accept; the message starts with its name.
+    /// The file cannot be read, or contains no supported RSA key; the message starts with its name.
     pub(crate) fn read(path: &Path) -> Result<Self, CliError> {
         let name = path.display();
         let bytes = keys::read(path)?;
@@ -59,7 +59,7 @@ impl KeyFile {
         Ok(Self { key, encoding: if pem { "PEM" } else { "DER" }, format })
     }
 
-    /// The public half, or the public key.
+    /// Returns the public key.
     pub(crate) fn public(&self) -> &PublicKey {
         match &self.key {
             Either::Private(key) => key.public(),
@@ -67,7 +67,7 @@ impl KeyFile {
         }
     }
 
-    /// `private` or `public`.
+    /// Returns `private` or `public`.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.key {
             Either::Private(_) => "private",
@@ -82,7 +82,7 @@ impl fmt::Display for KeyFile {
     }
 }
 
-/// SHA-256 of the key's `SubjectPublicKeyInfo`, in hexadecimal.
+/// Returns the SHA-256 of the key's `SubjectPublicKeyInfo`, in hexadecimal.
 pub(crate) fn fingerprint(key: &PublicKey) -> String {
     use tollgate_rsa::pkcs8::EncodePublicKey as _;
 
@@ -90,7 +90,7 @@ pub(crate) fn fingerprint(key: &PublicKey) -> String {
     hexadecimal(Hash::Sha256.digest(spki.as_bytes()).as_ref())
 }
 
-/// The public exponent: in decimal if it fits a word, else in hexadecimal.
+/// Formats the public exponent: in decimal if it fits 64 bits, else in hexadecimal.
 pub(crate) fn exponent(key: &PublicKey) -> String {
     let e = key.exponent();
     if e.len() > 8 {

@@ -1,4 +1,4 @@
-//! `tollgate key gen`: a new key to a file or to standard output.
+//! `tollgate key gen`: writes a new key to a file or to standard output.
 
 use core::time::Duration;
 use std::fs::{self, File, OpenOptions};
@@ -19,14 +19,14 @@ use crate::output;
 use crate::progress::Progress;
 use crate::verbs::key::options::{Format, Gen};
 
-/// Work that takes longer gets a progress bar.
+/// Longer searches show a progress bar.
 const SHORT: Duration = Duration::from_secs(2);
 
-/// Makes a key and writes it.
+/// Generates a key and writes it.
 ///
 /// # Errors
 ///
-/// There is no such key, or the file is there already or cannot be written.
+/// The parameters are refused, or the file exists or cannot be written.
 pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     if options.written.json.is_some() {
         return Err(CliError::new("--json writes measurements: add --time, or drop it"));
@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     Ok(interrupt::exit_code())
 }
 
-/// What the options ask for.
+/// Returns the parameters of the key.
 pub(super) fn wanted<'a>(options: &Gen) -> Generation<'a> {
     let bits = usize::try_from(options.bits).expect("32 bits fit");
     let generation =
@@ -75,12 +75,10 @@ fn said(key: &PrivateKey, place: &str) -> String {
 
 fn is_there(path: &Path) -> CliError {
     let name = path.display();
-    CliError::new(format!(
-        "{name}: is there already: name another file, or replace it with --force"
-    ))
+    CliError::new(format!("{name}: the file exists: name another, or replace it with --force"))
 }
 
-/// Writes a file that only its owner reads; another in its place goes as a whole or not at all.
+/// Writes a file that only its owner can read. Replaces an existing file atomically.
 fn write(path: &Path, text: &[u8], replace: bool) -> Result<(), CliError> {
     let failed = |path: &Path, error: &io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => is_there(path),
@@ -91,7 +89,7 @@ fn write(path: &Path, text: &[u8], replace: bool) -> Result<(), CliError> {
         let written = file.write_all(text).and_then(|()| file.sync_all());
         let written = written.and_then(|()| if replace { fs::rename(&new, path) } else { Ok(()) });
         written.map_err(|error| {
-            let _ = fs::remove_file(&new); // ours, and not whole
+            let _ = fs::remove_file(&new); // an incomplete file of this run
             failed(path, &error)
         })
     })
@@ -101,14 +99,14 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// A file of its own in the same folder.
+/// Returns the path of a temporary file in the same folder.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     name.into()
 }
 
-/// The progress bar, from the time on when the work is no longer short.
+/// The progress bar, which appears after [`SHORT`].
 struct Shown {
     bits: u32,
     start: Instant,

@@ -1,4 +1,4 @@
-//! `tollgate key`: RSA keys made, shown and checked.
+//! `tollgate key`: generates, shows and checks RSA keys.
 
 pub(crate) mod options;
 
@@ -14,11 +14,11 @@ mod generate;
 mod show;
 mod time;
 
-/// Does what the options say.
+/// Runs the subcommand.
 ///
 /// # Errors
 ///
-/// A file cannot be read or written, or a key is refused or bad.
+/// A file cannot be read or written, or a key is refused or invalid.
 pub(crate) fn run(options: &Key) -> Result<ExitCode, CliError> {
     match &options.what {
         What::Gen(options) => match options.time {

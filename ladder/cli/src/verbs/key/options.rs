@@ -15,11 +15,11 @@ pub(crate) struct Key {
 /// What to do with a key.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum What {
-    /// Make an RSA key, by FIPS 186-5
+    /// Generate an RSA key, by FIPS 186-5
     Gen(Gen),
-    /// What a key file holds; never a secret number
+    /// Print the properties of a key file, but no secret numbers
     Show(Show),
-    /// Whether a key is one: a line and a verdict for each test
+    /// Validate a key: one line with a verdict for each test
     Check(Check),
 }
 
@@ -33,23 +33,23 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "E", default_value_t = 65537)]
     pub(crate) e: u64,
 
-    /// Also keys from 512 bits and exponents from 3 on, for tests: they protect nothing
+    /// Also allow sizes from 512 bits and exponents from 3, for tests: such keys protect nothing
     #[arg(long)]
     pub(crate) insecure: bool,
 
-    /// Write the key to this file, for you alone to read; - is standard output [default: -]
+    /// File to write, readable only by you; - is standard output [default: -]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// How the key is written, as PEM
+    /// Structure of the key, in PEM
     #[arg(long, value_name = "FORMAT", default_value = "pkcs8")]
     pub(crate) format: Format,
 
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
 
-    /// Write no key: measure how long one takes, beside OpenSSL's, for so many seconds
+    /// Write no key: measure the time to generate one, with Tollgate and OpenSSL, for S seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
     #[arg(conflicts_with_all = ["output", "format"])]
     pub(crate) time: Option<f64>,
@@ -73,7 +73,7 @@ pub(crate) struct Show {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// As JSON, one object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -84,7 +84,7 @@ pub(crate) struct Check {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Measure how long the private key takes to load, beside OpenSSL, for so many seconds
+    /// Measure instead the time to load the private key, with Tollgate and OpenSSL, for S seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) time: Option<f64>,
 

@@ -1,4 +1,4 @@
-//! `tollgate key show`: what a key file holds.
+//! `tollgate key show`: prints the properties of a key file.
 
 use std::process::ExitCode;
 
@@ -7,11 +7,11 @@ use crate::error::CliError;
 use crate::output::Output;
 use crate::verbs::key::options::Show;
 
-/// Prints it.
+/// Prints the properties.
 ///
 /// # Errors
 ///
-/// The file cannot be read, or holds no key that we accept.
+/// The file cannot be read, or contains no supported key.
 pub(crate) fn run(options: &Show) -> Result<ExitCode, CliError> {
     let file = KeyFile::read(&options.file)?;
     let text = if options.json { json(&file) } else { lines(&file) };
@@ -19,7 +19,7 @@ pub(crate) fn run(options: &Show) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Below this a key is insecure.
+/// The smallest secure modulus, in bits.
 pub(super) const SECURE_BITS: usize = 2048;
 
 fn prime_bits(file: &KeyFile) -> Option<[usize; 2]> {

@@ -1,5 +1,5 @@
-//! `tollgate key gen --time` and `key check --time`: how long a key takes to make, and to load,
-//! ours beside OpenSSL's.
+//! `tollgate key gen --time` and `key check --time`: measure the times to generate and to load a
+//! key, with Tollgate and with OpenSSL.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,22 +23,22 @@ use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::key::options::{Check, Gen};
 
-/// How long a key takes to make.
+/// Measures the time to generate a key.
 ///
 /// # Errors
 ///
-/// No such key is made.
+/// The parameters are refused.
 pub(crate) fn generate(options: &Gen, seconds: f64) -> Result<ExitCode, CliError> {
     let json = options.written.json.as_deref();
     compare(options.bits as usize, "generate", contenders(options)?, seconds, json)
 }
 
-/// How long a private key takes to load: PEM or DER is read, and its numbers are checked and made
-/// ready.
+/// Measures the time to load a private key: to read PEM or DER, to check its numbers, and to
+/// prepare them.
 ///
 /// # Errors
 ///
-/// The file cannot be read, or holds no private key.
+/// The file cannot be read, or contains no private key.
 pub(crate) fn load(options: &Check, seconds: f64) -> Result<ExitCode, CliError> {
     let name = options.file.display();
     let bytes = keys::read(&options.file)?;
@@ -62,7 +62,7 @@ pub(crate) fn load(options: &Check, seconds: f64) -> Result<ExitCode, CliError> 
     compare(key.bits(), "load", contenders, seconds, options.json.as_deref())
 }
 
-/// Measures ours and OpenSSL's, and prints.
+/// Measures both contenders and prints the times.
 fn compare(
     bits: usize,
     what: &str,
@@ -116,10 +116,10 @@ fn report(label: &str, lines: &str, records: &[Record]) -> String {
     format!("{}\n{label}, CPU time of one thread, medians\n{lines}", heading::lines(records))
 }
 
-/// Ours and OpenSSL's; each key is made with the same e, and thrown away.
+/// Returns the contenders, which generate keys with the same e and discard them.
 fn contenders(options: &Gen) -> Result<Vec<Contender>, CliError> {
     let mut workspace = Workspace::new().map_err(CliError::from_error)?;
-    // the first key says whether there is such a one
+    // the first key shows whether the parameters are accepted
     wanted(options).run(&mut workspace).map_err(CliError::from_error)?;
     let ours = {
         let options = options.clone();

@@ -1,5 +1,5 @@
-//! `tollgate provider check`: a configuration line by line, a proof by OpenSSL's own command, and
-//! the programs of this machine that would use it.
+//! `tollgate provider check`: checks a configuration line by line and with OpenSSL's own command,
+//! and lists the running programs with a libcrypto.
 
 use core::fmt::Write as _;
 use std::collections::BTreeMap;
@@ -18,11 +18,11 @@ use crate::verbs::provider::options::Check;
 /// Keys of a provider's section that are libcrypto's own.
 const LIBCRYPTO: [&str; 4] = ["identity", "module", "activate", "soft_load"];
 
-/// Checks; the first line that is bad ends the run.
+/// Checks the configuration; the first failure ends the run.
 ///
 /// # Errors
 ///
-/// OpenSSL does not use the module under this configuration; the message says why and what to do.
+/// OpenSSL does not use the module with this configuration; the message says why and what to do.
 pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
     let output = Output::new(None)?;
@@ -43,16 +43,20 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
         line(verdict, what, &why)?;
     }
     proof::prove(&path)?;
-    line("good", "signs", "by `openssl dgst`, PKCS#1 v1.5 and PSS, as OpenSSL does without it")?;
-    line("good", "decrypts", "by `openssl pkeyutl`, OAEP")?;
-    let fips = "not validated: a query with fips=yes passes it over, and OpenSSL signs itself";
+    line(
+        "good",
+        "signs",
+        "with `openssl dgst`, PKCS#1 v1.5 and PSS, like OpenSSL without the module",
+    )?;
+    line("good", "decrypts", "with `openssl pkeyutl`, OAEP")?;
+    let fips = "not validated: with the query fips=yes, OpenSSL signs itself";
     line("none", "FIPS", fips)?;
     let (found, closed) = processes::all();
     output.text(&programs(&found, closed, &path))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What can be said of a configuration without OpenSSL.
+/// Checks a configuration without running OpenSSL.
 fn findings(configuration: &Configuration) -> Vec<(&'static str, &'static str, String)> {
     let mut findings = Vec::new();
     let providers = configuration.providers();
@@ -65,12 +69,14 @@ fn findings(configuration: &Configuration) -> Vec<(&'static str, &'static str, S
         Some((at, true)) if ours_at.is_none_or(|ours| at < ours) => {
             ("good", "default", "listed, activated, and before tollgate".to_owned())
         }
-        Some((_, true)) => {
-            ("weak", "default", "list it before tollgate: it makes the keys".to_owned())
-        }
+        Some((_, true)) => (
+            "weak",
+            "default",
+            "list it before tollgate: it reads and generates the keys".to_owned(),
+        ),
         Some((_, false)) => ("weak", "default", "give its section activate = 1".to_owned()),
         None => {
-            ("weak", "default", "list it and activate it: else nothing but RSA works".to_owned())
+            ("weak", "default", "list it and activate it: without it only RSA works".to_owned())
         }
     });
     let query = configuration.default_properties().unwrap_or_default();
@@ -78,12 +84,16 @@ fn findings(configuration: &Configuration) -> Vec<(&'static str, &'static str, S
     findings.push(if has(QUERY) {
         ("good", "query", query.to_owned())
     } else if has("?provider=tollgate") {
-        let lost = "programs that query a provider themselves, as stunnel does, do not use it";
+        let lost = "programs that query a provider themselves, such as stunnel, do not use it";
         ("weak", "query", format!("{query}: {lost}; write {QUERY}"))
     } else if has("?tollgate.rsa=yes") {
-        ("weak", "query", format!("{query}: keys that it refuses fail; write {QUERY}"))
+        (
+            "weak",
+            "query",
+            format!("{query}: refused keys do not fall back to OpenSSL; write {QUERY}"),
+        )
     } else if query.contains("tollgate") {
-        ("weak", "query", format!("{query}: write {QUERY}, else only RSA works"))
+        ("weak", "query", format!("{query}: write {QUERY}: with this query only RSA works"))
     } else {
         ("weak", "query", format!("none: set default_properties = {QUERY}"))
     });
@@ -92,19 +102,27 @@ fn findings(configuration: &Configuration) -> Vec<(&'static str, &'static str, S
         let is_section = !configuration.section(value).is_empty();
         if SETTINGS.contains(&key.as_str()) {
             findings.push(if is_section {
-                ("weak", "setting", format!("{key} = {value}: a section has this name; rename it"))
+                (
+                    "weak",
+                    "setting",
+                    format!("{key} = {value}: this is the name of a section; rename the section"),
+                )
             } else {
                 ("good", "setting", format!("{key} = {value}"))
             });
         } else if !LIBCRYPTO.contains(&key.as_str()) {
             let known = SETTINGS.join(", ");
-            findings.push(("weak", "setting", format!("{key}: unknown, not read; known: {known}")));
+            findings.push((
+                "weak",
+                "setting",
+                format!("{key}: unknown, and ignored; known: {known}"),
+            ));
         }
     }
     findings
 }
 
-/// The running programs with a libcrypto, and what each makes of the module.
+/// Lists the running programs with a libcrypto, and whether each uses the module.
 fn programs(found: &[Process], closed: usize, configuration: &Path) -> String {
     let mut groups: BTreeMap<(&str, String), Vec<u32>> = BTreeMap::new();
     for process in found {
@@ -124,22 +142,22 @@ fn programs(found: &[Process], closed: usize, configuration: &Path) -> String {
     }
     if closed > 0 {
         let advice = match rustix::process::geteuid().is_root() {
-            true => "root may not, here: run it outside of the container",
-            false => "run it as root",
+            true => "not allowed for root here: run this outside of the container",
+            false => "run this as root",
         };
-        text += &format!("  not looked at: {closed} more; {advice}\n");
+        text += &format!("  not inspected: {closed} more; {advice}\n");
     }
     text + "programs without a file libcrypto.so.3 (static, other libraries) never use it\n"
 }
 
-/// Whether a process uses the module, and if not, why.
+/// Returns whether a process uses the module, and if not, why.
 pub(super) fn answer(process: &Process, configuration: &Path) -> String {
     let library = process.libcrypto.as_deref().unwrap_or_default();
     let old = library.ends_with(".so.1.1") || library.ends_with(".so.1.0.0");
     match (process.module, process.configuration.as_deref()) {
         (Module::Loaded, _) => "yes: it has loaded the module".to_owned(),
         (Module::Outdated, _) => {
-            "yes: with a module that was replaced or removed since; restart it".to_owned()
+            "yes: with a module that was since replaced or removed; restart it".to_owned()
         }
         _ if process.libcrypto.is_none() => "no: it has no libcrypto".to_owned(),
         _ if old => format!("no: {library} is OpenSSL 1, which has no providers"),

@@ -1,6 +1,6 @@
-//! An OpenSSL configuration file, read as config(5) says, as far as it concerns providers.
+//! Parses the parts of an OpenSSL configuration file (config(5)) that concern providers.
 //!
-//! Variables are not expanded: the names of sections and of providers hold none.
+//! Does not expand variables: names of sections and providers contain none.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,20 +8,20 @@ use std::path::Path;
 
 use crate::error::CliError;
 
-/// Sections of keys and values; the last value of a key counts.
+/// Sections of keys and values; the last value of a key is used.
 #[derive(Debug, Default)]
 pub(crate) struct Configuration {
     sections: BTreeMap<String, Vec<(String, String)>>,
 }
 
-/// The section of what stands before any section.
+/// The section of lines before the first section.
 const TOP: &str = "default";
 
-/// Files within files, beyond which a file includes itself.
+/// The maximum depth of includes; a deeper file includes itself.
 const DEPTH_MAX: usize = 8;
 
 impl Configuration {
-    /// Reads a file, and those that it includes.
+    /// Reads a file and its includes.
     ///
     /// # Errors
     ///
@@ -35,7 +35,7 @@ impl Configuration {
     fn add(&mut self, path: &Path, section: &mut String, depth: usize) -> Result<(), CliError> {
         let name = path.display();
         if depth == DEPTH_MAX {
-            return Err(CliError::new(format!("{name}: files include each other without an end")));
+            return Err(CliError::new(format!("{name}: its includes are circular")));
         }
         let bytes = fs::read(path).map_err(|error| CliError::of_file(path, &error))?;
         let text = String::from_utf8_lossy(&bytes).replace("\\\n", "");
@@ -57,7 +57,7 @@ impl Configuration {
         Ok(())
     }
 
-    /// A file, or of a folder those that end as OpenSSL wants; what is missing is passed over, as
+    /// Reads a file, or the files of a folder with OpenSSL's suffixes. Ignores missing files, as
     /// OpenSSL does.
     fn include(&mut self, path: &Path, section: &mut String, depth: usize) -> Result<(), CliError> {
         if path.is_file() {
@@ -73,33 +73,33 @@ impl Configuration {
             .try_for_each(|file| self.add(file, section, depth + 1))
     }
 
-    /// The lines of a section.
+    /// Returns the lines of a section.
     pub(crate) fn section(&self, name: &str) -> &[(String, String)] {
         self.sections.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// A value of a section.
+    /// Returns a value of a section.
     pub(crate) fn value(&self, section: &str, key: &str) -> Option<&str> {
         let found = self.section(section).iter().find(|(name, _)| name == key);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The section that libcrypto runs at start.
+    /// Returns the section that libcrypto reads at start.
     pub(crate) fn start(&self) -> Option<&str> {
         self.value(TOP, "openssl_conf")
     }
 
-    /// What the start section names under this key: `providers`, `alg_section`.
+    /// Returns a value of the start section: `providers`, `alg_section`.
     pub(crate) fn started(&self, key: &str) -> Option<&str> {
         self.value(self.start()?, key)
     }
 
-    /// The providers, by name and section, in the order in which they are loaded.
+    /// Returns names and sections of the providers, in the order of loading.
     pub(crate) fn providers(&self) -> &[(String, String)] {
         self.started("providers").map_or(&[], |section| self.section(section))
     }
 
-    /// The section of our provider, by its name or by its module's.
+    /// Returns the section of the provider `tollgate`, by its name or its module.
     pub(crate) fn tollgate(&self) -> Option<&str> {
         let is_ours = |(name, section): &&(String, String)| {
             let module = self.value(section, "module").unwrap_or_default();
@@ -108,13 +108,13 @@ impl Configuration {
         self.providers().iter().find(is_ours).map(|(_, section)| section.as_str())
     }
 
-    /// The query that all programs use.
+    /// Returns the default property query.
     pub(crate) fn default_properties(&self) -> Option<&str> {
         self.value(self.started("alg_section")?, "default_properties")
     }
 }
 
-/// Whether a section's `activate` is a yes.
+/// Returns whether a value of `activate` means yes.
 pub(crate) fn is_yes(value: Option<&str>) -> bool {
     value.is_some_and(|value| {
         ["1", "yes", "true", "on"].iter().any(|y| value.eq_ignore_ascii_case(y))
@@ -156,7 +156,7 @@ mod tests {
 
         fs::write(&file, format!(".include {}\n", file.display())).unwrap();
         let endless = Configuration::read(&file).unwrap_err().to_string();
-        assert!(endless.contains("include each other"), "{endless}");
+        assert!(endless.contains("circular"), "{endless}");
         fs::remove_dir_all(&folder).unwrap();
     }
 }

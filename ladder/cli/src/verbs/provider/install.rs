@@ -1,7 +1,7 @@
-//! `tollgate provider install`: the module in OpenSSL's folder, and a configuration that uses it.
+//! `tollgate provider install`: copies the module to OpenSSL's folder and writes a configuration.
 //!
-//! Nothing that OpenSSL's package owns is touched: the configuration is a file of its own, on top
-//! of the system's, and a program takes it by `OPENSSL_CONF`.
+//! No file of OpenSSL's package changes: the configuration is a separate file that includes the
+//! system's, and programs select it with `OPENSSL_CONF`.
 
 use std::fs;
 use std::io;
@@ -18,23 +18,24 @@ use crate::folder::Folder;
 use crate::output::Output;
 use crate::verbs::provider::options::Install;
 
-/// What is to be done.
+/// The actions of an installation.
 struct Plan {
-    /// The module, and where it goes; `None` if it lies there.
+    /// The source of the module and its bytes; `None` if it is already installed.
     copy: Option<(PathBuf, Vec<u8>)>,
     module: PathBuf,
     configuration: PathBuf,
-    /// What is to stand in it, and whether it does.
+    /// The text of the configuration.
     text: String,
+    /// Whether the configuration already has this text.
     is_written: bool,
 }
 
-/// Installs it, or says what that would be.
+/// Installs the provider, or prints the actions.
 ///
 /// # Errors
 ///
-/// There is no module, a file is not ours to write, or OpenSSL does not sign with the module; then
-/// all is as it was.
+/// There is no module, a file cannot be written, or OpenSSL does not sign with the module. The
+/// previous state is then restored.
 pub(crate) fn run(options: &Install) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
     let plan = Plan::new(&openssl, options)?;
@@ -75,11 +76,11 @@ impl Plan {
         let (module, configuration) = (self.module.display(), self.configuration.display());
         let copy = match &self.copy {
             Some((source, _)) => format!("would copy {} to {module}\n", source.display()),
-            None => format!("{module} is there already\n"),
+            None => format!("{module} is already installed\n"),
         };
         let write = match self.is_written {
             false => format!("would write {configuration}:\n\n{}", self.text),
-            true => format!("{configuration} is there already\n"),
+            true => format!("{configuration} is already written\n"),
         };
         copy + &write
     }
@@ -94,8 +95,8 @@ impl Plan {
             + "signs          as OpenSSL does, by its own command under this configuration\n"
     }
 
-    /// The new module under the new text, both from a folder for temporary files: nothing of the
-    /// system has changed if it does not work.
+    /// Tests the module with the new configuration in a temporary folder, before the system
+    /// changes.
     fn try_out(&self) -> Result<(), CliError> {
         let source = self.copy.as_ref().map_or(&self.module, |(source, _)| source);
         let source = fs::canonicalize(source).unwrap_or_else(|_| source.clone());
@@ -108,7 +109,7 @@ impl Plan {
         proof::prove(&trial)
     }
 
-    /// Puts both in place; if OpenSSL does not sign then, takes both back.
+    /// Writes both files. If OpenSSL then does not sign, restores the previous ones.
     fn carry_out(&self) -> Result<(), CliError> {
         let mut replaced = Vec::new();
         if let Some((_, bytes)) = &self.copy {
@@ -128,11 +129,11 @@ impl Plan {
     }
 }
 
-/// Takes both files away.
+/// Removes both files.
 ///
 /// # Errors
 ///
-/// The configuration is not ours, or a file cannot be removed; then both stay.
+/// `install` did not write the configuration, or a file cannot be removed; both then remain.
 pub(crate) fn remove(options: &Install) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
     let configuration = chosen(&openssl, options)?;
@@ -170,20 +171,20 @@ pub(crate) fn remove(options: &Install) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The configuration to write, from / on: servers change their folder.
+/// Returns the absolute path of the configuration to write: servers change their folder.
 fn chosen(openssl: &Openssl, options: &Install) -> Result<PathBuf, CliError> {
     let chosen = options.openssl_conf.clone().unwrap_or_else(|| openssl.configuration());
     std::path::absolute(&chosen)
         .map_err(|error| CliError::new(format!("{}: {error}", chosen.display())))
 }
 
-/// A configuration that was written before; `None` if there is no file.
+/// Reads a configuration that `install` wrote; `None` if there is no file.
 fn read_ours(configuration: &Path) -> Result<Option<String>, CliError> {
     match fs::read_to_string(configuration) {
         Ok(text) if text.starts_with(MARK) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Ok(_) => Err(CliError::new(format!(
-            "{}: this file was not written by tollgate and stays as it is; name another with \
+            "{}: tollgate did not write this file and does not change it; name another with \
              --openssl-conf",
             configuration.display()
         ))),
@@ -191,7 +192,7 @@ fn read_ours(configuration: &Path) -> Result<Option<String>, CliError> {
     }
 }
 
-/// The module to install.
+/// Returns the path of the module to install.
 fn source(named: Option<&Path>, installed: &Path) -> Result<PathBuf, CliError> {
     if let Some(named) = named {
         return Ok(named.to_owned());
@@ -208,7 +209,7 @@ fn source(named: Option<&Path>, installed: &Path) -> Result<PathBuf, CliError> {
     })
 }
 
-/// A module's bytes, which begin as those of a shared library do.
+/// Reads a module, which must be a shared library.
 fn read(module: &Path) -> Result<Vec<u8>, CliError> {
     let name = module.display();
     let bytes = fs::read(module).map_err(|error| CliError::of_file(module, &error))?;
@@ -230,6 +231,6 @@ fn next(configuration: &Path) -> String {
          \x20 systemctl restart nginx\n\
          \x20 tollgate provider stats --pid $(pgrep -o nginx)\n\
          for a command: OPENSSL_CONF={conf} openssl speed rsa2048\n\
-         what else would use it: tollgate provider check\n"
+         other programs that can use it: tollgate provider check\n"
     )
 }

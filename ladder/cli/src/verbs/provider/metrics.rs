@@ -1,5 +1,5 @@
-//! The files that the provider writes for each process, in a folder that may be open to all: what
-//! lies in it may be anything.
+//! Reads the files that the provider writes for each process. Other users may be able to write to
+//! the folder, so its contents are not trusted.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -13,10 +13,10 @@ use rustix::fs::OFlags;
 use super::processes;
 use crate::error::CliError;
 
-/// The longest file that is read: many times what the provider writes.
+/// The longest file that is read, in bytes: many times the length that the provider writes.
 const BYTES_MAX: u64 = 1 << 16;
 
-/// One provider in one process.
+/// The file of one provider in one process.
 #[derive(Debug)]
 pub(super) struct ProcessFile {
     pub(super) path: PathBuf,
@@ -29,7 +29,7 @@ pub(super) struct ProcessFile {
     modified: SystemTime,
 }
 
-/// The files of a folder, by process; what is not such a file is passed over.
+/// Reads the files of a folder, sorted by process; ignores others.
 ///
 /// # Errors
 ///
@@ -43,8 +43,8 @@ pub(super) fn read(folder: &Path) -> Result<Vec<ProcessFile>, CliError> {
     Ok(files)
 }
 
-/// The text of a regular file that is not long, and when it was written. No link is followed, and
-/// nobody is waited for who would write into a pipe.
+/// Returns the text of a short regular file, and the time of its last change. Does not follow
+/// links, and does not block on a pipe.
 fn regular(path: &Path) -> io::Result<(String, SystemTime)> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -73,7 +73,7 @@ impl ProcessFile {
                 None if name == "written_seconds" => written = value.parse().ok(),
                 None => {}
             }
-            // Whoever prints it prints to a terminal.
+            // The text may be printed to a terminal.
             if line.contains(char::is_control) {
                 return None;
             }
@@ -83,11 +83,11 @@ impl ProcessFile {
         Some(Self { pid, program, counts, written: written?, modified, path })
     }
 
-    /// Whether the process that wrote it runs: one of that id does, it started before, and the
-    /// machine has not been started since.
+    /// Returns whether the process that wrote the file is running: a process with this id exists,
+    /// it started before the file was written, and the machine has not been restarted since.
     pub(super) fn is_of_a_living(&self) -> bool {
         let booted = processes::booted();
-        // The kernel rounds starts to hundredths.
+        // The kernel rounds start times to hundredths of a second.
         processes::started(self.pid).is_some_and(|start| start <= self.written + 0.02)
             && booted.is_none_or(|booted| self.modified >= booted)
     }
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_put_into_the_folder_is_passed_over() {
+    fn foreign_files_are_ignored() {
         let folder = std::env::temp_dir().join(format!("tollgate-others-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let text = |program: &str, count: &str| {

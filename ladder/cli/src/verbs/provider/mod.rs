@@ -1,4 +1,4 @@
-//! `tollgate provider`: the OpenSSL provider installed, checked and watched.
+//! `tollgate provider`: installs and checks the OpenSSL provider, and prints its counters.
 
 pub(crate) mod options;
 
@@ -20,11 +20,11 @@ mod replace;
 mod snippet;
 mod stats;
 
-/// Does what the options say.
+/// Runs the subcommand.
 ///
 /// # Errors
 ///
-/// OpenSSL, a file or a folder is not as it has to be.
+/// OpenSSL, a file or a folder is not in the expected state.
 pub(crate) fn run(options: &Provider) -> Result<ExitCode, CliError> {
     match &options.what {
         What::Install(options) if options.remove => install::remove(options),

@@ -1,4 +1,4 @@
-//! The installed OpenSSL: its folders, and what its command says under a configuration.
+//! The installed OpenSSL: its folders, and its command.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use super::owners;
 use crate::error::CliError;
 
-/// Where the command `openssl` and its libcrypto look.
+/// Version and folders of the command `openssl`.
 pub(super) struct Openssl {
     /// `OpenSSL 3.0.19 27 Jan 2026 (Library: ...)`.
     pub(super) version: String,
@@ -17,7 +17,7 @@ pub(super) struct Openssl {
 }
 
 impl Openssl {
-    /// Asks it.
+    /// Reads them from the command.
     ///
     /// # Errors
     ///
@@ -38,16 +38,16 @@ impl Openssl {
         Ok(Self { version, modules, folder: quoted(&said(&["version", "-d"])?)? })
     }
 
-    /// Where the module belongs.
+    /// Returns the path of the installed module.
     pub(super) fn module(&self) -> PathBuf {
         self.modules.join("tollgate.so")
     }
 
-    /// The configuration to build on: `OPENSSL_CONF` if it is not ours, else the system's.
+    /// Returns the configuration to include: `OPENSSL_CONF` unless it is `ours`, else the system's.
     ///
     /// # Errors
     ///
-    /// Users who may do less could change the one that is named.
+    /// Users with fewer rights can change this configuration.
     pub(super) fn base(&self, ours: &Path) -> Result<Option<PathBuf>, CliError> {
         let Some(named) = named_configuration().filter(|path| path != ours) else {
             return Ok(Some(self.system()).filter(|path| path.is_file()));
@@ -58,26 +58,26 @@ impl Openssl {
         match owners::stranger(&named) {
             None => Ok(Some(named)),
             Some(open) => Err(CliError::new(format!(
-                "{}: others may change {}, and with it every program that uses Tollgate; take \
-                 that right away, or unset OPENSSL_CONF",
+                "{}: other users can change {}, and so every program that uses Tollgate; remove \
+                 that right, or unset OPENSSL_CONF",
                 named.display(),
                 open.display()
             ))),
         }
     }
 
-    /// Where `install` writes if nothing else is said: beside the file that a user edits.
+    /// Returns the default path of the configuration that `install` writes.
     pub(super) fn configuration(&self) -> PathBuf {
         self.system().with_file_name("tollgate.cnf")
     }
 
-    /// The system's, by the name of the file itself.
+    /// Returns the system's configuration, with links resolved.
     fn system(&self) -> PathBuf {
         let system = self.folder.join("openssl.cnf");
         system.canonicalize().unwrap_or(system)
     }
 
-    /// The configuration that is meant: the one named, `OPENSSL_CONF`, or what `install` writes.
+    /// Returns the configuration to check: the named one, `OPENSSL_CONF`, or that of `install`.
     pub(super) fn chosen(&self, named: Option<&Path>) -> PathBuf {
         let named = named.map(Path::to_owned).or_else(named_configuration);
         named.unwrap_or_else(|| self.configuration())
@@ -88,7 +88,7 @@ fn named_configuration() -> Option<PathBuf> {
     std::env::var_os("OPENSSL_CONF").filter(|name| !name.is_empty()).map(PathBuf::from)
 }
 
-/// What it says under no configuration.
+/// Returns the output of the command without a configuration.
 fn said(arguments: &[&str]) -> Result<String, CliError> {
     let output = run(Path::new("/dev/null"), arguments)?;
     if !output.status.success() {
@@ -111,11 +111,11 @@ fn quoted(line: &str) -> Result<PathBuf, CliError> {
     })
 }
 
-/// Runs the command under a configuration.
+/// Runs the command with a configuration.
 ///
 /// # Errors
 ///
-/// There is none.
+/// The command is not installed.
 pub(super) fn run(configuration: &Path, arguments: &[&str]) -> Result<Output, CliError> {
     Command::new("openssl")
         .args(arguments)
@@ -129,17 +129,17 @@ pub(super) fn run(configuration: &Path, arguments: &[&str]) -> Result<Output, Cl
         })
 }
 
-/// Why it failed: the message of the provider if there is one, else the first error.
+/// Returns the reason of a failure: the message of the provider, else the first error.
 pub(super) fn error_of(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
-    // NUMBER:error:CODE:LIBRARY:FUNCTION:REASON:FILE:LINE:DATA, where ours has no function.
+    // NUMBER:error:CODE:LIBRARY:FUNCTION:REASON:FILE:LINE:DATA; the provider sets no function.
     let ours = said.lines().find_map(|line| line.split_once(":tollgate:0:")).map(|(_, data)| data);
     let first = || said.lines().find(|line| line.contains(":error:"));
     let why = ours.filter(|data| !data.is_empty()).or_else(first).or(said.lines().next());
-    why.unwrap_or("it says nothing").trim().to_owned()
+    why.unwrap_or("it printed no error").trim().to_owned()
 }
 
-/// Whether a provider of this name is active under a configuration.
+/// Returns whether the provider is active with a configuration.
 pub(super) fn lists_tollgate(configuration: &Path) -> Result<bool, CliError> {
     let output = run(configuration, &["list", "-providers"])?;
     Ok(String::from_utf8_lossy(&output.stdout).contains("Tollgate RSA provider"))

@@ -13,21 +13,21 @@ pub(crate) struct Provider {
 /// What to do with the provider.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum What {
-    /// Put the module into OpenSSL's folder and write a configuration that uses it
+    /// Copy the module to OpenSSL's folder and write a configuration that uses it
     Install(Install),
-    /// Whether OpenSSL signs with it under a configuration, and which programs here do
+    /// Check that OpenSSL signs with it, and list the running programs that use it
     Check(Check),
-    /// What processes have done with it: counters, and whether one process uses it
+    /// Print the counters of processes, or whether one process uses it
     Stats(Stats),
 }
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Install {
-    /// Say what would be done, and do nothing
+    /// Print the actions without performing them
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Take module and configuration away again
+    /// Remove module and configuration
     #[arg(long, conflicts_with = "module")]
     pub(crate) remove: bool,
 
@@ -42,22 +42,22 @@ pub(crate) struct Install {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Check {
-    /// The configuration to check [default: that of the environment, else what install writes]
+    /// The configuration to check [default: OPENSSL_CONF, else the file that install writes]
     #[arg(long, value_name = "FILE")]
     pub(crate) openssl_conf: Option<PathBuf>,
 }
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Stats {
-    /// Answer for this process: exit code 0 if it has the module, 1 if not
+    /// Print only this process; exit code 0 if it has the module, 1 if not
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pid: Option<u32>,
 
-    /// The folder of the metrics [default: what the configuration says, else /run/tollgate]
+    /// The folder of the metrics [default: that of the configuration, else /run/tollgate]
     #[arg(long, value_name = "DIR")]
     pub(crate) metrics: Option<PathBuf>,
 
-    /// As JSON, one object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -71,7 +71,7 @@ mod tests {
     use crate::options::tests::assert_refused;
 
     #[test]
-    fn what_does_not_go_together_is_refused() {
+    fn contradictory_flags_are_refused() {
         assert_refused(
             "provider",
             &[

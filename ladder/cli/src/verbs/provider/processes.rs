@@ -1,4 +1,4 @@
-//! What `/proc` tells of processes: their libcrypto, their configuration, and whether they have the
+//! Reads `/proc`: the libcrypto and configuration of processes, and whether they have loaded the
 //! module.
 
 use core::time::Duration;
@@ -7,15 +7,15 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// A process that has a libcrypto.
+/// A process.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Process {
     pub(super) pid: u32,
     pub(super) program: String,
-    /// The file, `/usr/lib/x86_64-linux-gnu/libcrypto.so.3`; `None` if it has none.
+    /// The file of its libcrypto, such as `/usr/lib/x86_64-linux-gnu/libcrypto.so.3`, if any.
     pub(super) libcrypto: Option<String>,
     pub(super) module: Module,
-    /// `OPENSSL_CONF`, as it was at the start; some programs write over it.
+    /// `OPENSSL_CONF` at the start of the process; some programs overwrite it.
     pub(super) configuration: Option<String>,
 }
 
@@ -23,22 +23,22 @@ pub(super) struct Process {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Module {
     Loaded,
-    /// Its file has been replaced or removed since.
+    /// Loaded, but its file was since replaced or removed.
     Outdated,
     Missing,
 }
 
-/// Looks at a process.
+/// Reads a process.
 ///
 /// # Errors
 ///
-/// There is none, or it may not be looked at.
+/// There is no such process, or the user may not inspect it.
 pub(super) fn look(pid: u32) -> io::Result<Process> {
     let folder = Path::new("/proc").join(pid.to_string());
     let program = fs::read_to_string(folder.join("comm"))?.trim().to_owned();
     let maps = fs::read(folder.join("maps"))?;
     let maps = String::from_utf8_lossy(&maps);
-    // ADDRESS PERMISSIONS OFFSET DEVICE INODE PATH, the path may hold spaces.
+    // ADDRESS PERMISSIONS OFFSET DEVICE INODE PATH; the path may contain spaces.
     let files = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
     let (mut libcrypto, mut module) = (None, Module::Missing);
     for file in files {
@@ -60,7 +60,7 @@ pub(super) fn look(pid: u32) -> io::Result<Process> {
     Ok(Process { pid, program, libcrypto, module, configuration })
 }
 
-/// All processes with a libcrypto, and how many may not be looked at.
+/// Returns all processes with a libcrypto, and the number that may not be inspected.
 pub(super) fn all() -> (Vec<Process>, usize) {
     let mut closed = 0;
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -77,23 +77,23 @@ pub(super) fn all() -> (Vec<Process>, usize) {
     (found, closed)
 }
 
-/// When a process started, in seconds after boot.
+/// Returns the start time of a process, in seconds after boot.
 pub(super) fn started(pid: u32) -> Option<f64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // PID (NAME) STATE ...: the name may hold anything; the start is the 22nd field.
+    // PID (NAME) STATE ...: the name may contain any characters; the start is the 22nd field.
     let ticks: f64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
-    // Linux tells user programs hundredths, whatever its own clock does.
+    // In hundredths of a second, whatever the resolution of the kernel's clock.
     Some(ticks / 100.0)
 }
 
-/// The user as which a process acts.
+/// Returns the effective user of a process.
 pub(super) fn user(pid: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// When the machine was started.
+/// Returns the time of the last boot.
 pub(super) fn booted() -> Option<SystemTime> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let line = stat.lines().find_map(|line| line.strip_prefix("btime "))?;

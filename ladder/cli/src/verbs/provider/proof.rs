@@ -1,5 +1,5 @@
-//! OpenSSL's own command under a configuration: that it signs and decrypts with the module, and
-//! that its results are those of OpenSSL without it.
+//! Checks with OpenSSL's own command that a configuration signs and decrypts with the module, and
+//! that the results equal those of OpenSSL alone.
 
 use std::fs;
 use std::path::Path;
@@ -10,12 +10,12 @@ use super::{metrics, openssl};
 use crate::error::CliError;
 use crate::folder::Folder;
 
-/// Signs twice and decrypts once under the configuration, with the module counting, and compares.
+/// Signs twice and decrypts once with the configuration, and checks counters and results.
 ///
 /// # Errors
 ///
-/// The configuration does not load the module, or OpenSSL does not use it, or its results differ;
-/// the message says which.
+/// The configuration does not load the module, OpenSSL does not use it, or its results differ; the
+/// message says which.
 pub(super) fn prove(configuration: &Path) -> Result<(), CliError> {
     let name = configuration.display();
     let read = Configuration::read(configuration)?;
@@ -41,7 +41,7 @@ pub(super) fn prove(configuration: &Path) -> Result<(), CliError> {
     let sum = |name: &str| counted.iter().filter_map(|file| file.counts.get(name)).sum::<u64>();
     if (sum("signatures"), sum("decryptions")) != (2, 1) {
         return Err(CliError::new(format!(
-            "{name}: OpenSSL loads the module and signs without it; set default_properties = \
+            "{name}: OpenSSL loads the module but signs without it; set default_properties = \
              {QUERY} in the section that alg_section names"
         )));
     }
@@ -53,7 +53,7 @@ pub(super) fn prove(configuration: &Path) -> Result<(), CliError> {
     }
 }
 
-/// What OpenSSL without the module does not find right, if anything.
+/// Returns which results OpenSSL without the module does not accept, if any.
 fn compare(folder: &Folder, ours: &Path) -> Result<Option<&'static str>, CliError> {
     let stock = Path::new("/dev/null");
     let run = |configuration: &Path, words: &str| -> Result<Vec<u8>, CliError> {
@@ -91,8 +91,8 @@ fn compare(folder: &Folder, ours: &Path) -> Result<Option<&'static str>, CliErro
     Ok((found != b"tollgate provider check").then_some("what it decrypts"))
 }
 
-/// Why a module does not load: libcrypto passes over that when a configuration activates it, and
-/// says it when a program asks for it by name.
+/// Returns why a module does not load. libcrypto ignores the error if a configuration activates the
+/// module, and reports it if a program loads the module by name.
 fn why_not(read: &Configuration, section: &str) -> Result<String, CliError> {
     let folder = Folder::new()?;
     let lines = read.section(section).iter().filter(|(key, _)| key != "activate");
@@ -106,7 +106,7 @@ fn why_not(read: &Configuration, section: &str) -> Result<String, CliError> {
     let list = ["list", "-providers", "-provider", "default", "-provider", "tollgate"];
     let output = openssl::run(&asked, &list)?;
     if output.status.success() {
-        return Ok(format!("[{section}] does not say activate = 1"));
+        return Ok(format!("[{section}] lacks activate = 1"));
     }
     Ok(openssl::error_of(&output))
 }

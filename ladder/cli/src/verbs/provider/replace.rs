@@ -1,4 +1,4 @@
-//! Files put in place whole, with the one before kept until all is well.
+//! Replaces files atomically, and can restore the previous ones.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -7,34 +7,34 @@ use std::path::{Path, PathBuf};
 
 use crate::error::CliError;
 
-/// A file that was replaced or removed; put back when dropped, unless [`keep`](Self::keep) is
+/// A file that was replaced or removed. Restored when dropped, unless [`keep`](Self::keep) is
 /// called.
 #[must_use]
 pub(super) struct Replaced {
     path: PathBuf,
-    /// The old file under another name.
+    /// The path of the previous file.
     before: Option<PathBuf>,
     kept: bool,
 }
 
 impl Replaced {
-    /// Writes `bytes` to a new file and renames it. A program that has mapped the old one keeps it.
+    /// Writes `bytes` to a new file and renames it. Programs that have mapped the old file keep it.
     ///
     /// # Errors
     ///
-    /// The folder takes no file; nothing has changed then.
+    /// The folder is not writable; nothing has changed.
     pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<Self, CliError> {
         let replaced = Self::set_aside(path)?;
         let new = beside(path, "new");
-        // Left over by a run that was killed.
+        // Left by a run that was killed.
         let _ = fs::remove_file(&new);
         let write = || {
-            // Never through a link that another user of the folder has put there.
+            // Does not write through a link of another user.
             let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&new)?;
             file.write_all(bytes)?;
-            // Whatever the umask is: servers read it under their own names.
+            // Independent of the umask: servers read it as other users.
             file.set_permissions(fs::Permissions::from_mode(0o644))?;
-            // A module that a crash has cut short would be mapped by the next server.
+            // After a crash, a server could otherwise map an incomplete module.
             file.sync_all()?;
             fs::rename(&new, path)
         };
@@ -60,7 +60,7 @@ impl Replaced {
     /// A second name for the file that is there: until the rename it has both.
     fn set_aside(path: &Path) -> Result<Self, CliError> {
         let before = beside(path, "before");
-        // Left over by a run that was killed.
+        // Left by a run that was killed.
         let _ = fs::remove_file(&before);
         let before = match fs::hard_link(path, &before) {
             Ok(()) => Some(before),

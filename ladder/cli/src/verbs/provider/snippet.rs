@@ -1,28 +1,28 @@
-//! The configuration that uses the provider: the one that was there, and a few lines on top of it.
+//! The configuration that uses the provider: it includes the existing one and adds a few lines.
 
 use std::path::Path;
 
 use super::configuration::Configuration;
 use crate::error::CliError;
 
-/// The first line of what we write; a file without it is somebody else's.
+/// The first line of the file; other files are not changed.
 pub(super) const MARK: &str = "# Written by `tollgate provider install`.";
 
-/// Keys of the provider's section that are its own, and keep their values when it is written again.
+/// The settings of the provider, whose values are kept when the file is written again.
 pub(super) const SETTINGS: [&str; 5] =
     ["engine", "linger_us_max", "async", "implicit_rejection", "metrics"];
 
-/// What prefers the provider's operations, and leaves keys to the default provider.
+/// The query that prefers the provider for operations but not for keys.
 pub(super) const QUERY: &str = "?tollgate.operations=yes";
 
-/// The section of the provider in what we write.
+/// The section of the provider.
 const SECTION: &str = "tollgate_module";
 
-/// The text of a configuration with the provider, on top of the `base`.
+/// Returns the text of a configuration that includes `base` and adds the provider.
 ///
 /// # Errors
 ///
-/// The base wants FIPS.
+/// The base requires FIPS.
 pub(super) fn snippet(
     base: Option<(&Path, &Configuration)>,
     module: &Path,
@@ -34,8 +34,8 @@ pub(super) fn snippet(
     let properties = below.default_properties().unwrap_or_default();
     if properties.replace(' ', "").contains("fips=yes") {
         return Err(CliError::new(format!(
-            "this system's OpenSSL is set to `{properties}`: Tollgate is no FIPS module and is \
-             not for it"
+            "this system's OpenSSL is set to `{properties}`: Tollgate is not a FIPS module and \
+             cannot be used with it"
         )));
     }
     let include = base.map(|(path, _)| format!(".include {}\n", path.display()));
@@ -66,7 +66,7 @@ pub(super) fn snippet(
     ))
 }
 
-/// The settings in a file that we wrote before.
+/// Returns the settings in an earlier file.
 pub(super) fn settings(before: &Configuration) -> Vec<(String, String)> {
     let lines = before.section(SECTION).iter();
     lines.filter(|(key, _)| SETTINGS.contains(&key.as_str())).cloned().collect()
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// The package installs what `install` would write on a system as Debian ships it.
+    /// The package contains the file that `install` writes on a default Debian system.
     #[test]
     fn the_package_has_the_same_text() {
         let base = (Path::new("/etc/ssl/openssl.cnf"), &Configuration::default());

@@ -1,4 +1,4 @@
-//! `tollgate provider stats`: what processes have done with the provider.
+//! `tollgate provider stats`: prints the counters of processes.
 
 use core::fmt::Write as _;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::output::Output;
 use crate::verbs::provider::options::Stats;
 
-/// Says it.
+/// Prints the counters.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub(crate) fn run(options: &Stats) -> Result<ExitCode, CliError> {
     }
 }
 
-/// Where metrics are: what is named, what the configuration says, or what docs/provider.md uses.
+/// Returns the folder of the metrics: that of the options, of the configuration, or the default.
 fn folder(options: &Stats, configuration: Option<&Path>) -> Result<PathBuf, CliError> {
     if let Some(folder) = &options.metrics {
         return Ok(folder.clone());
@@ -40,7 +40,7 @@ fn folder(options: &Stats, configuration: Option<&Path>) -> Result<PathBuf, CliE
     Ok(said.unwrap_or("/run/tollgate").into())
 }
 
-/// All processes of a folder.
+/// Prints all processes of a folder.
 fn all(options: &Stats, folder: &Path) -> Result<ExitCode, CliError> {
     let output = Output::new(None)?;
     let files = metrics::read(folder).map_err(|error| {
@@ -61,7 +61,7 @@ fn all(options: &Stats, folder: &Path) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One process: whether it has the module, and what it has counted.
+/// Prints whether a process has the module, and its counters.
 fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode, CliError> {
     let process = processes::look(pid).map_err(|error| {
         let advice = match error.kind() {
@@ -102,19 +102,19 @@ fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode
     Ok(if uses { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Why a process that has the module has no file.
+/// Explains why a process with the module has no file.
 fn no_counts(process: &Process, within: &Path, folder: &Path) -> String {
     let name = folder.display();
     if !within.is_dir() && !folder.is_dir() {
         return format!(
-            "no counts: there is no folder {name} for it; set metrics = {name} in the provider's \
-             section, make the folder for its user to write, and restart it"
+            "no counts: there is no folder {name}; set metrics = {name} in the provider's section, \
+             create the folder so that its user can write there, and restart it"
         );
     }
     format!(
-        "no counts in {name}: it has done nothing with the module yet (a master process leaves \
-         that to its workers: name one), or its section does not say metrics = {name}, or user {} \
-         may not write there",
+        "no counts in {name}: it has not used the module yet (a master process leaves that to its \
+         workers: name one), or its section does not set metrics = {name}, or user {} may not \
+         write there",
         processes::user(process.pid)
             .map_or_else(|| "of the process".to_owned(), |id| id.to_string())
     )
@@ -132,7 +132,7 @@ fn sum(files: &[&ProcessFile]) -> BTreeMap<String, u64> {
 fn lines(text: &mut String, counts: &BTreeMap<String, u64>) {
     for (name, count) in counts {
         writeln!(text, "  {:24}{count:>14}", name.replace('_', " "))
-            .expect("a string takes what is written");
+            .expect("writing to a string succeeds");
     }
 }
 
@@ -159,7 +159,7 @@ fn table(living: &[&ProcessFile], dead: &[&ProcessFile], folder: &Path, pruned: 
     text
 }
 
-/// How many processes; one may have several files.
+/// Returns the number of processes; a process may have several files.
 fn pids(files: &[&ProcessFile]) -> usize {
     let mut pids: Vec<u32> = files.iter().map(|file| file.pid).collect();
     pids.dedup();

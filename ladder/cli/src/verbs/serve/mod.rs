@@ -1,4 +1,4 @@
-//! `tollgate serve`: the embedded server, until a signal ends it.
+//! `tollgate serve`: runs the embedded server until a signal stops it.
 
 pub(crate) mod options;
 
@@ -17,10 +17,10 @@ use crate::interrupt;
 use crate::options::Serve as Options;
 use crate::output::Output;
 
-/// The key of a certificate that nobody gave.
+/// The default kind of key.
 const SELF_SIGNED: KeyKind = KeyKind::Rsa { bits: 2048 };
 
-/// Serves until SIGINT or SIGTERM, and reports what was served.
+/// Serves until SIGINT or SIGTERM, and prints a summary.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 }
 
 fn start(options: &Options) -> Result<Running, CliError> {
-    // Flags are what a user of this program can change.
+    // Users of this program set flags, not fields.
     let in_flags = |error: tollgate_server::Error| {
         let text = error.to_string();
         CliError::new(
@@ -77,7 +77,7 @@ fn config(options: &Options) -> Config {
     }
 }
 
-/// What a ready server says: a line each on address, certificate, engine and signer.
+/// Describes a ready server: address, certificate, engine and signer.
 fn ready(options: &Options, running: &Running) -> String {
     let certificate = match &options.cert {
         Some(file) => file.display().to_string(),
@@ -94,7 +94,7 @@ fn ready(options: &Options, running: &Running) -> String {
     text
 }
 
-/// What a stopped server has done.
+/// Summarizes what a stopped server has done.
 fn served(report: &Report, time: Duration, logs: bool) -> String {
     let done = &report.counters;
     let mut text = format!("served for {:.1} s\n", time.as_secs_f64());
@@ -120,7 +120,7 @@ fn served(report: &Report, time: Duration, logs: bool) -> String {
     if sessions > 0 {
         #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
         let each = Nanos::new(busy.as_nanos() as f64 / sessions as f64);
-        text += &format!(", {each} for each handshake with what followed it");
+        text += &format!(", {each} for each handshake and its requests");
     }
     text += &format!("\nstopped in {:.1} s: ", report.took.as_secs_f64());
     text += &format!("{} connections cut off", report.connections_cut);

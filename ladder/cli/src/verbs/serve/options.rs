@@ -16,7 +16,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     pub(crate) access_log: Option<PathBuf>,
 
-    /// Where to listen; port 0 takes a free one, a port alone is one of 127.0.0.1
+    /// Address to listen on; port 0 chooses a free port, a port alone means 127.0.0.1
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8443", value_parser = listens)]
     pub(crate) address: SocketAddr,
 
@@ -24,19 +24,19 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) cert: Option<PathBuf>,
 
-    /// The most open connections of one worker; more wait in the kernel's queue
+    /// Open connections of one worker, at most; further clients wait in the kernel's queue
     #[arg(long, value_name = "N", default_value = "16384")]
     pub(crate) connections_max: usize,
 
-    /// Seconds for answers under way when the server is told to stop
+    /// Seconds to complete responses after a signal to stop
     #[arg(long, value_name = "S", default_value = "5", value_parser = seconds)]
     pub(crate) drain: f64,
 
-    /// Who does the private-key operations: tollgate or openssl
+    /// Implementation of private-key operations: tollgate or openssl
     #[arg(long, value_name = "NAME", default_value = "tollgate", value_parser = Engine::from_str)]
     pub(crate) engine: Engine,
 
-    /// Groups for Diffie-Hellman, best first: x25519, secp256r1, secp384r1
+    /// Groups for Diffie-Hellman in order of preference: x25519, secp256r1, secp384r1
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "x25519,secp256r1")]
     #[arg(value_parser = Group::from_str)]
     pub(crate) groups: Vec<Group>,
@@ -53,12 +53,12 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE", requires = "cert", conflicts_with = "key_type")]
     pub(crate) key: Option<PathBuf>,
 
-    /// Without --cert: a new key and a certificate that it signs itself, rsa-2048, rsa-3072,
-    /// rsa-4096 or ecdsa-p256 [default: rsa-2048]
+    /// Without --cert: kind of the self-signed certificate, rsa-2048, rsa-3072, rsa-4096 or
+    /// ecdsa-p256 [default: rsa-2048]
     #[arg(long, value_name = "KIND", value_parser = KeyKind::from_str)]
     pub(crate) key_type: Option<KeyKind>,
 
-    /// Logical cores of the workers, one for each; without it the system chooses
+    /// Logical cores of the workers, one for each [default: the system chooses]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) pin: Option<Vec<usize>>,
 
@@ -67,19 +67,19 @@ pub(crate) struct Serve {
     #[arg(value_parser = protocol)]
     pub(crate) protocols: Vec<Protocol>,
 
-    /// Let clients who know this server's ticket keys come back without a full handshake
+    /// Issue session tickets, so that clients can resume sessions
     #[arg(long)]
     pub(crate) resumption: bool,
 
-    /// Serve the files of this folder, beside /bytes/N and /metrics
+    /// Also serve the files of this folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) root: Option<PathBuf>,
 
-    /// Offer suites with RSA key exchange too, which have no forward secrecy
+    /// Also offer suites with RSA key exchange, which have no forward secrecy
     #[arg(long)]
     pub(crate) rsa_kx: bool,
 
-    /// Cipher suites, best first, by their names in the IANA registry or OpenSSL's [default:
+    /// Cipher suites in order of preference, by the names of IANA or OpenSSL [default:
     /// AES-128-GCM first, no CBC]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suite::from_str)]
     pub(crate) suites: Vec<Suite>,
