@@ -61,6 +61,7 @@ mod sessions;
 mod signing;
 pub mod simulation;
 pub mod speed;
+mod table;
 pub mod text;
 pub mod variants;
 

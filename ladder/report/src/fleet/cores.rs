@@ -4,10 +4,11 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};
 
 use super::find::{demand, demands, sized, sizes};
-use super::{Row, Sheet, conditions};
+use super::{conditions, row};
 use crate::figure::{self, percent};
 use crate::grid::Column;
 use crate::lookup::{Lookup, MISSING, Origin};
+use crate::table::Table;
 
 pub(super) static COLUMNS: [Column; 7] = [
     Column::words("fleet", 38),
@@ -19,13 +20,13 @@ pub(super) static COLUMNS: [Column; 7] = [
     Column::figures("left", 9),
 ];
 
-pub(super) fn sheet(records: &[Record]) -> Sheet {
+pub(super) fn table(records: &[Record]) -> Table {
     let lookup = Lookup(records);
     let mut rows = Vec::new();
     for (origin, fleet) in sizes(records) {
         for at in demands(lookup, origin, &fleet) {
             let cited = lookup.record(origin, at, word::WHOLE_CORES, Unit::Count);
-            rows.push(Row::of(&fleet, cited, figures(lookup, origin, at)));
+            rows.push(row(&fleet, cited, figures(lookup, origin, at)));
         }
     }
     let busy: Vec<String> = conditions(sized(lookup), word::UTILISATION)
@@ -41,7 +42,7 @@ pub(super) fn sheet(records: &[Record]) -> Sheet {
         "cores: what a link full of payload takes, or so many sessions per second{busy}; whole: \
          rounded up; left: cores of the last machine for the application"
     );
-    Sheet { columns: &COLUMNS, rows, note }
+    Table { columns: &COLUMNS, rows, note }
 }
 
 fn figures(lookup: Lookup<'_>, origin: Origin, at: &Subject) -> Vec<String> {

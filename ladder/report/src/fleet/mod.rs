@@ -13,40 +13,22 @@ pub(crate) use response::models;
 
 use crate::cite::Citation;
 use crate::figure;
-use crate::grid::{Column, grid};
 use crate::lookup::Origin::Published;
 use crate::lookup::{Lookup, MISSING, Origin, latest};
 use crate::names;
+use crate::table::{Table, TableRow};
 use crate::text::wrapped;
-
-/// Rows that text and page show alike.
-pub(crate) struct Sheet {
-    /// Of the name, and of each figure.
-    pub(crate) columns: &'static [Column],
-    pub(crate) rows: Vec<Row>,
-    /// What the headings mean, and what the figures assume.
-    pub(crate) note: String,
-}
-
-/// One row of a sheet.
-pub(crate) struct Row {
-    /// What it shares with its neighbours, `TLS 1.3, RSA-2048`.
-    pub(crate) group: String,
-    /// `14 KB, tollgate`.
-    pub(crate) name: String,
-    pub(crate) figures: Vec<String>,
-}
 
 /// Cores for each demand, ours and the papers'; what one core does, and what a million sessions
 /// cost; savings; response time against load.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let records = &latest(records);
-    let sheets = sheets(records);
-    if sheets.is_empty() {
+    let tables = tables(records);
+    if tables.is_empty() {
         return "no fleet was sized: run `tollgate fleet`\n".to_owned();
     }
-    let mut text = sheets.iter().map(Sheet::text).collect::<Vec<_>>().join("\n");
+    let mut text = tables.iter().map(Table::text).collect::<Vec<_>>().join("\n");
     let sentences: Vec<String> = sentences(records).iter().map(|line| wrapped(line)).collect();
     if !sentences.is_empty() {
         text += "\n";
@@ -61,9 +43,9 @@ pub fn table(records: &[Record]) -> String {
 }
 
 /// Every table that has a row; of records each of which counts.
-pub(crate) fn sheets(records: &[Record]) -> Vec<Sheet> {
-    let all = [cores::sheet(records), one_core::sheet(records), response::sheet(records)];
-    all.into_iter().filter(|sheet| !sheet.rows.is_empty()).collect()
+pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
+    let all = [cores::table(records), one_core::table(records), response::table(records)];
+    all.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
 /// What one saves against another, and what papers say about money.
@@ -71,33 +53,12 @@ pub(crate) fn sentences(records: &[Record]) -> Vec<String> {
     savings::sentences(Lookup(records)).into_iter().chain(prices(records)).collect()
 }
 
-impl Sheet {
-    fn text(&self) -> String {
-        let mut rows = Vec::new();
-        let (mut group, mut name) = ("", "");
-        for row in &self.rows {
-            if row.group != group {
-                (group, name) = (&row.group, "");
-                rows.push(vec![row.group.clone()]);
-            }
-            let shown = if row.name == name { String::new() } else { format!("  {}", row.name) };
-            name = &row.name;
-            rows.push([vec![shown], row.figures.clone()].concat());
-        }
-        grid(self.columns, rows) + &wrapped(&self.note)
-    }
-}
-
-impl Row {
-    fn of(subject: &Subject, cited: Option<&Record>, figures: Vec<String>) -> Self {
-        let cited = cited.and_then(Citation::of);
-        let cited = cited.map_or_else(String::new, |cited| format!("{cited} "));
-        Self {
-            group: format!("{cited}{}", names::service(subject)),
-            name: size_and_engine(subject),
-            figures,
-        }
-    }
+/// A row of a fleet.
+fn row(subject: &Subject, cited: Option<&Record>, cells: Vec<String>) -> TableRow {
+    let cited = cited.and_then(Citation::of);
+    let cited = cited.map_or_else(String::new, |cited| format!("{cited} "));
+    let groups = vec![format!("{cited}{}", names::service(subject))];
+    TableRow { groups, name: size_and_engine(subject), cells }
 }
 
 /// `TLS 1.3, RSA-2048, 14 KB, tollgate`.

@@ -4,11 +4,12 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Topic, Unit};
 
 use super::find::sizes;
-use super::{Row, Sheet, once};
+use super::{once, row};
 use crate::figure;
 use crate::grid::Column;
 use crate::lookup::Origin::{self, Predicted};
 use crate::lookup::{Lookup, MISSING};
+use crate::table::Table;
 
 pub(super) static COLUMNS: [Column; 7] = [
     Column::words("one core", 38),
@@ -20,15 +21,15 @@ pub(super) static COLUMNS: [Column; 7] = [
     Column::figures("kJ", 6),
 ];
 
-pub(super) fn sheet(records: &[Record]) -> Sheet {
+pub(super) fn table(records: &[Record]) -> Table {
     let lookup = Lookup(records);
-    let row = |(origin, fleet): (Origin, Subject)| {
+    let of_fleet = |(origin, fleet): (Origin, Subject)| {
         let cited = lookup.record(origin, &fleet, word::SESSIONS_PER_S_PER_CORE, Unit::PerSecond);
         let figures = figures(lookup, origin, &fleet);
         let says = figures.iter().any(|figure| figure != MISSING);
-        says.then(|| Row::of(&fleet, cited, figures))
+        says.then(|| row(&fleet, cited, figures))
     };
-    let rows = sizes(records).into_iter().filter_map(row).collect();
+    let rows = sizes(records).into_iter().filter_map(of_fleet).collect();
     let price = |record: &Record| {
         let currency = record.subject.parameter(word::CURRENCY)?;
         let price = record.conditions.get(word::PRICE_PER_CORE_HOUR)?;
@@ -50,7 +51,7 @@ pub(super) fn sheet(records: &[Record]) -> Sheet {
         "CPU: of the server for one session, on which all here rests; sess/s, Gbps of payload: of \
          a core that does nothing else; cost: {cost}; kJ: {energy}"
     );
-    Sheet { columns: &COLUMNS, rows, note }
+    Table { columns: &COLUMNS, rows, note }
 }
 
 fn figures(lookup: Lookup<'_>, origin: Origin, fleet: &Subject) -> Vec<String> {

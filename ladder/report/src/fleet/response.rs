@@ -4,10 +4,11 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Unit};
 
 use super::find::{Curve, Point, curves};
-use super::{Row, Sheet, conditions};
+use super::{conditions, row};
 use crate::figure::{self, percent};
 use crate::grid::Column;
 use crate::lookup::MISSING;
+use crate::table::{Table, TableRow};
 
 pub(super) static COLUMNS: [Column; 7] = [
     Column::words("response time", 38),
@@ -19,7 +20,7 @@ pub(super) static COLUMNS: [Column; 7] = [
     Column::figures("p99", 7),
 ];
 
-pub(super) fn sheet(records: &[Record]) -> Sheet {
+pub(super) fn table(records: &[Record]) -> Table {
     let curves = curves(records);
     let mut note = "load: busy share of the cores; wait: the sessions that find no core free, and \
                     for how long all wait in the mean; mean, p99: from arrival to the last byte, \
@@ -33,8 +34,8 @@ pub(super) fn sheet(records: &[Record]) -> Sheet {
     if !varied.is_empty() {
         note += &format!("; squared coefficient of variation {}", varied.join(" or "));
     }
-    let rows = curves.iter().flat_map(|curve| curve.points.iter().map(|at| row(curve, at)));
-    Sheet { columns: &COLUMNS, rows: rows.collect(), note }
+    let rows = curves.iter().flat_map(|curve| curve.points.iter().map(|at| point(curve, at)));
+    Table { columns: &COLUMNS, rows: rows.collect(), note }
 }
 
 /// What the records say the queue is.
@@ -46,7 +47,7 @@ fn means<'a>(curves: &[Curve<'a>]) -> impl Iterator<Item = &'a Record> {
     curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.mean))
 }
 
-fn row(curve: &Curve<'_>, at: &Point<'_>) -> Row {
+fn point(curve: &Curve<'_>, at: &Point<'_>) -> TableRow {
     let waits = at.waits.map(|share| percent(share.estimate.point(), 1.0));
     let rate = curve.rate(at.load).map(|rate| figure::number(rate, Unit::PerSecond));
     let figures = vec![
@@ -57,6 +58,6 @@ fn row(curve: &Curve<'_>, at: &Point<'_>) -> Row {
         figure::of(Some(at.mean)),
         figure::of(at.p99),
     ];
-    let row = Row::of(&curve.subject, None, figures);
-    Row { name: format!("{}, {} cores", row.name, curve.cores), ..row }
+    let row = row(&curve.subject, None, figures);
+    TableRow { name: format!("{}, {} cores", row.name, curve.cores), ..row }
 }

@@ -13,7 +13,7 @@ use super::source::joined;
 use crate::cite::Citation;
 use crate::figure::number;
 use crate::fleet::find::{curves, links, sizes};
-use crate::fleet::{self, Sheet, name};
+use crate::fleet::{self, name};
 use crate::lookup::Origin::{self, Predicted, Published};
 use crate::lookup::{Lookup, MISSING};
 use crate::names::{self, who};
@@ -101,34 +101,11 @@ fn name_without_engine(subject: &Subject) -> String {
 /// The tables of `tollgate fleet`, and its sentences.
 fn tables(records: &[Record]) -> Markup {
     html! {
-        @for sheet in fleet::sheets(records) {
-            (folded(&sheet.columns[0].heading, sheet.rows.len(), &table(&sheet)))
-            p.note { (sheet.note) "." }
+        @for table in fleet::tables(records) {
+            (folded(&table.columns[0].heading, table.rows.len(), &table.markup()))
+            p.note { (table.note) "." }
         }
         @for sentence in fleet::sentences(records) { p { (sentence) } }
-    }
-}
-
-fn table(sheet: &Sheet) -> Markup {
-    html! {
-        table.figures {
-            thead { tr {
-                th scope="col" {}
-                @for column in &sheet.columns[1..] {
-                    th.figure scope="col" { (column.heading) }
-                }
-            } }
-            tbody {
-                @for row in &sheet.rows {
-                    tr {
-                        th scope="row" { (row.group) ", " (row.name) }
-                        @for (figure, column) in row.figures.iter().zip(&sheet.columns[1..]) {
-                            td.figure data-name=(column.heading) { (figure) }
-                        }
-                    }
-                }
-            }
-        }
     }
 }
 

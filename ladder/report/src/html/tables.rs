@@ -8,9 +8,10 @@ use super::bars::{Bar, Group, bars};
 use super::section::{folded, missing};
 use super::{simulation, source};
 use crate::cite::Citation;
-use crate::figure::{self, number};
+use crate::figure::number;
+use crate::kernel;
 use crate::lookup::Origin::{Measured, Predicted};
-use crate::lookup::{Lookup, MISSING, share};
+use crate::lookup::{Lookup, MISSING};
 use crate::modelled::{Modelled, modelled};
 
 pub(super) fn section(records: &[Record]) -> Markup {
@@ -117,7 +118,6 @@ fn kernels(records: &[Record]) -> Markup {
             find(Predicted, subject, word::BOUND_CYCLES_PER_CALL),
         ]
     });
-    let figures = ["bits", "per call", "per lane", "bound", "share"];
     html! {
         h3 { "Kernels on this machine" }
         @if subjects.is_empty() { (missing("kernel")) } @else {
@@ -125,34 +125,9 @@ fn kernels(records: &[Record]) -> Markup {
                 "A call is one product (amm) or square (ams); mb8 has eight numbers in its lanes. \
                  Share: how much of the measured cycles the bound explains."
             }
-            (folded("core cycles of Montgomery kernels", subjects.len(), &html! {
-                table.figures {
-                    (heads("kernel", &figures, &["limit"]))
-                    tbody { @for subject in &subjects { (kernel(lookup, subject)) } }
-                }
-            }))
+            @let kernels = kernel::kernels(records);
+            (folded("core cycles of Montgomery kernels", subjects.len(), &kernels.markup()))
             (source::line(used.flatten()))
-        }
-    }
-}
-
-fn kernel(lookup: Lookup<'_>, subject: &Subject) -> Markup {
-    let bound = lookup.record(Predicted, subject, word::BOUND_CYCLES_PER_CALL, Unit::Cycles);
-    let of = |quantity| lookup.record(Measured, subject, quantity, Unit::Cycles);
-    let explained = share(
-        lookup.cycles(Predicted, subject, word::BOUND_CYCLES_PER_CALL),
-        lookup.cycles(Measured, subject, word::CYCLES_PER_CALL),
-    );
-    let limit = bound.and_then(|record| record.conditions.get(word::LIMIT));
-    html! {
-        tr {
-            th scope="row" { (subject.topic().kernel().unwrap_or(MISSING)) }
-            td.figure data-name="bits" { (subject.parameter(word::BITS).unwrap_or(MISSING)) }
-            td.figure data-name="per call" { (figure::of(of(word::CYCLES_PER_CALL))) }
-            td.figure data-name="per lane" { (figure::of(of(word::CYCLES_PER_LANE))) }
-            td.figure data-name="bound" { (figure::of(bound)) }
-            td.figure data-name="share" { (explained) }
-            td data-name="limit" { (limit.map_or(MISSING, String::as_str)) }
         }
     }
 }

@@ -111,8 +111,12 @@ fn sessions_show_their_parts_sum_and_remainder() {
 fn servers_show_rates_latencies_and_ratios() {
     let table = server::table(&synthetic::all());
     let row = line_with(&table, &["14 KB, tollgate", "3.27k"]);
-    for cell in ["[3.24k-3.31k]", "3.67k", "305 µs", "641 µs", "1.04 ms", "2.08 ms"] {
+    for cell in ["[3.24k-3.31k]", "3.67k", "305 µs"] {
         assert!(row.contains(cell), "{cell} in {row}");
+    }
+    let times = line_with(&table, &["14 KB, tollgate", "641 µs"]);
+    for cell in ["1.04 ms", "2.08 ms"] {
+        assert!(times.contains(cell), "{cell} in {times}");
     }
     let text = unwrapped(&table);
     let ratio = "tollgate has 1.31 [1.30-1.32] times the sessions per second of OpenSSL, 0.76 \
