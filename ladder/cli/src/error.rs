@@ -10,6 +10,9 @@ use crate::output;
 /// Exit code when the reader closed standard output: 128 + SIGPIPE, as in a shell.
 const UNREAD: u8 = 141;
 
+/// Exit code if a condition of `--fail-if` holds.
+pub(crate) const CONDITION_HOLDS: u8 = 3;
+
 /// An error in one line: what failed, where, and what to do next. Exit code 2.
 #[derive(Debug)]
 pub(crate) struct CliError {

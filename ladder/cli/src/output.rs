@@ -1,9 +1,10 @@
 //! The program's output: tables, records and messages.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
+use serde_json::Value;
 use tollgate_record::{Record, jsonl};
 
 use crate::error::CliError;
@@ -27,6 +28,19 @@ pub(crate) fn check_stdout() -> Result<(), CliError> {
 /// Prints a line to standard error; errors are ignored.
 pub(crate) fn say(line: &str) {
     let _ = progress::aside(|| writeln!(io::stderr().lock(), "{line}"));
+}
+
+/// Writes a JSON object to a file, replacing it; `-` is standard output.
+///
+/// # Errors
+///
+/// The file or standard output cannot be written.
+pub(crate) fn write_object(path: &Path, object: &Value) -> Result<(), CliError> {
+    let text = format!("{object:#}\n");
+    if path == Path::new("-") {
+        return io::stdout().write_all(text.as_bytes()).map_err(|e| CliError::of_output(&e));
+    }
+    fs::write(path, text).map_err(|error| CliError::of_file(path, &error))
 }
 
 /// The destinations of tables and records.
@@ -56,6 +70,19 @@ impl Output {
             }
         };
         Ok(Self { tables_to_stderr, records: to.map(jsonl::Writer::new), file })
+    }
+
+    /// Prints tables beside a JSON object that `json` names: to standard error if it is `-`.
+    ///
+    /// # Errors
+    ///
+    /// Standard output is closed.
+    pub(crate) fn with_object(json: Option<&Path>) -> Result<Self, CliError> {
+        let mut output = Self::new(None)?;
+        if json == Some(Path::new("-")) {
+            output.leave_stdout();
+        }
+        Ok(output)
     }
 
     /// Moves tables to standard error.

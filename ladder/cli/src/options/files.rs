@@ -8,7 +8,7 @@ use super::Verb;
 use crate::error::{CliError, folder};
 use crate::verbs::{
     bench::options as bench, kernel::options as kernel, key::options as key,
-    simulate::options as simulate, speed::options as speed,
+    provider::options as provider, simulate::options as simulate, speed::options as speed,
 };
 
 /// The files that a command line reads, and those it writes, with their options.
@@ -62,7 +62,7 @@ impl<'a> Files<'a> {
                 writes.push(("--json", compare.written.json.as_ref()));
             }
             Verb::Fleet(fleet) => {
-                reads.extend(fleet.records.iter().map(PathBuf::as_path));
+                reads.extend(fleet.files.iter().map(PathBuf::as_path));
                 writes.push(("--json", fleet.written.json.as_ref()));
             }
             Verb::Kernel(kernel) => {
@@ -74,12 +74,15 @@ impl<'a> Files<'a> {
                 writes.push(("--json", written.json.as_ref()));
             }
             Verb::Key(key) => match &key.what {
-                key::What::Gen(made) => writes.push(("--json", made.written.json.as_ref())),
+                key::What::Gen(made) => writes.push(("--json", made.timed.json.as_ref())),
                 key::What::Check(checked) => {
                     reads.push(&checked.file);
-                    writes.push(("--json", checked.json.as_ref()));
+                    writes.push(("--json", checked.timed.json.as_ref()));
                 }
-                key::What::Show(_) => {}
+                key::What::Show(shown) => {
+                    reads.push(&shown.file);
+                    writes.push(("--json", shown.json.as_ref()));
+                }
             },
             Verb::Ladder(ladder) => {
                 writes.push(("--json", ladder.json.as_ref()));
@@ -117,7 +120,12 @@ impl<'a> Files<'a> {
                 reads.extend(key.as_deref());
                 writes.push(("--json", written.json.as_ref()));
             }
-            Verb::Completions(_) | Verb::Provider(_) | Verb::Workload(_) => {}
+            Verb::Provider(provider) => {
+                if let provider::What::Stats(stats) = &provider.what {
+                    writes.push(("--json", stats.json.as_ref()));
+                }
+            }
+            Verb::Completions(_) | Verb::Workload(_) => {}
         }
         let named = writes.into_iter().filter_map(|(flag, path)| Some((flag, path?.as_path())));
         Self { reads, writes: named.filter(|(_, path)| *path != Path::new("-")).collect() }

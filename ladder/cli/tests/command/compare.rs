@@ -53,7 +53,7 @@ fn a_change_that_yardsticks_do_not_explain_is_proven_and_fails_the_build_if_it_i
 
     let flags = [&fail[..], &["--json", to.to_str().unwrap()]].concat();
     let output = compare(&[&before, &code], &flags);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(3));
     assert!(text(&output).contains("1 slower, 1 yardstick"));
     let change = records(&to).into_iter().find(|r| r.subject.parameter("by") == Some("tollgate"));
     let change = change.unwrap();
@@ -96,7 +96,7 @@ fn other_conditions_and_invalid_runs_are_not_comparable() {
     let before = write(&scratch("compare-conditions.jsonl"), &before);
     let after = write(&scratch("compare-other-conditions.jsonl"), &after);
     let output = compare(&[&before, &after], &["--fail-if", "incomparable"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(3));
     let said = text(&output);
     assert!(said.contains("connections is not told, then 64"), "{said}");
     assert!(said.contains("the run of the second side is INVALID"), "{said}");

@@ -16,12 +16,13 @@ fn what_is_read_is_not_written_over() {
     let other =
         format!("{}/./{}", file.parent().unwrap().display(), file.file_name().unwrap().display());
     for line in [
-        &["key", "check", name, "--time", "0.01", "--json", &other][..],
+        &["key", "check", name, "--time", "--seconds", "0.01", "--json", &other][..],
+        &["key", "show", name, "--json", &other],
         &["speed", "--key", name, "--seconds", "0.01", "--json", &other],
         &["report", name, "--report", &other],
         &["report", name, "--json", &other],
         &["compare", "/dev/null", name, "--json", &other],
-        &["fleet", "--records", name, "--json", &other],
+        &["fleet", name, "--json", &other],
         &["model", "--measured", name, "--json", &other],
         &["model", "--machine", name, "--json", &other],
         &["simulate", "study", "--timing", name, "--svg", &other],

@@ -38,7 +38,6 @@ fn two_engines_are_sized_and_compared() {
     writer.write(&server("tollgate", 400.0)).unwrap();
     let output = run(&[
         "fleet",
-        "--records",
         from.to_str().unwrap(),
         "--gbps",
         "1,10",
@@ -111,11 +110,11 @@ fn one_figure_is_enough() {
 fn every_error_is_one_line() {
     let empty = scratch("empty.jsonl");
     File::create(&empty).unwrap();
-    refused(&run(&["fleet"]), "--records");
-    refused(&run(&["fleet", "--records", empty.to_str().unwrap()]), "tollgate bench --json");
-    refused(&run(&["fleet", "--records", "/no/such/file"]), "/no/such/file");
-    refused(&run(&["fleet", "--records", "/etc/passwd"]), "/etc/passwd: line 1");
-    refused(&run(&["fleet", "--records", "/etc/passwd"]), "give a file that --json wrote");
+    refused(&run(&["fleet"]), "files of records");
+    refused(&run(&["fleet", empty.to_str().unwrap()]), "tollgate bench --json");
+    refused(&run(&["fleet", "/no/such/file"]), "/no/such/file");
+    refused(&run(&["fleet", "/etc/passwd"]), "/etc/passwd: line 1");
+    refused(&run(&["fleet", "/etc/passwd"]), "give a file that --json wrote");
     refused(&run(&["fleet", "--cpu-us", "0"]), "above 0");
     refused(&run(&["fleet", "--cpu-us", "1", "--utilisation", "1.5"]), "at most 1");
     refused(&run(&["fleet", "--cpu-us", "1", "--currency", "euro"]), "EUR");

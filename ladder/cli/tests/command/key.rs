@@ -121,7 +121,7 @@ fn tollgate_to_null(arguments: &[&str]) -> ExitStatus {
 fn what_is_shown_is_public() {
     let shown = |name: &str| {
         let file = keys().join(name);
-        stdout(&run(&["key", "show", "--json", file.to_str().unwrap()]))
+        stdout(&run(&["key", "show", "--json", "-", file.to_str().unwrap()]))
     };
     let (private, public) = (shown("rsa-2048.pem"), shown("rsa-2048.pub.pem"));
     let of = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
@@ -157,6 +157,7 @@ fn keys_that_are_not_made_are_refused() {
     refused(&made(&["--e", "3"]), "public exponent");
     refused(&made(&["--force"]), "--output");
     refused(&made(&["--json", "-"]), "--time");
+    refused(&made(&["--seconds", "1"]), "--time");
 }
 
 #[test]
@@ -165,7 +166,7 @@ fn the_time_of_a_key_is_a_record() {
     let key = key.to_str().unwrap();
     let made = ["key", "gen", "--insecure", "--bits", "512"];
     for (what, flags) in [("generate", &made[..]), ("load", &["key", "check", key])] {
-        let timed = ["--time", "0.05", "--json", file.to_str().unwrap()];
+        let timed = ["--time", "--seconds", "0.05", "--json", file.to_str().unwrap()];
         let text = stdout(&run(&[flags, &timed].concat()));
         assert!(text.contains("keys per s") && text.contains("times as fast"), "{text}");
         let subjects: Vec<_> = records(&file)

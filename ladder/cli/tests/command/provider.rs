@@ -143,7 +143,7 @@ fn it_is_installed_checked_counted_and_removed() {
     let key = keys().join("rsa-2048.pem");
     let sign = ["dgst", "-sha256", "-sign", key.to_str().unwrap(), conf.to_str().unwrap()];
     assert!(system.openssl(&sign).status.success());
-    let stats = ["provider", "stats", "--json"];
+    let stats = ["provider", "stats", "--json", "-"];
     let stats = said(&system.command(tollgate(), "tollgate.cnf", &stats).output().unwrap());
     let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
     assert_eq!(stats["ended"]["processes"], 1);
@@ -270,7 +270,7 @@ fn a_process_is_said_to_use_it_or_not_and_why() {
     let (code, words) = stats(&with, &[]);
     assert!(code == Some(0) && words.contains("yes: it has loaded the module"), "{words}");
     assert!(words.contains("no counts"), "{words}");
-    let (_, json) = stats(&with, &["--json"]);
+    let (_, json) = stats(&with, &["--json", "-"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["uses_tollgate"], true);
 

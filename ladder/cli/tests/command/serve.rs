@@ -69,10 +69,10 @@ fn what_cannot_be_served_is_one_line() {
     refused(&serve(&["--cert", "/no/such.pem", "--key", "/no/such.pem"]), "/no/such.pem");
     refused(&serve(&["--cert", "x.pem"]), "--key");
     refused(&serve(&["--key-type", "rsa-1024"]), "rsa-2048");
-    refused(&serve(&["--workers", "2", "--pin", "0"]), "one core per worker");
+    refused(&serve(&["--workers", "2", "--cores", "0"]), "one core per worker");
     refused(&serve(&["--suites", "AES128-SHA"]), "(--rsa-kx)");
     refused(&serve(&["--key-type", "ecdsa-p256"]), "ecdsa-p256"); // our engine takes RSA only
-    refused(&serve(&["--protocols", "ssl3"]), "tls13");
+    refused(&serve(&["--protocol", "ssl3"]), "tls13");
     refused(&serve(&["--access-log", "/no/such/folder/log"]), "/no/such/folder/log");
     refused(&run(&["serve", "--address", "localhost:1"]), "localhost:1");
 }

@@ -7,10 +7,8 @@ use std::process::ExitCode;
 use tollgate_load::duration;
 
 use super::summary::ServerFigures;
+use crate::error::CONDITION_HOLDS;
 use crate::output::say;
-
-/// Exit code when a condition holds.
-pub(crate) const FAILED: u8 = 3;
 
 /// A metric and the limit that it must not cross.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,7 +110,7 @@ pub(super) fn exit_code(conditions: &[Condition], all: &[ServerFigures]) -> Opti
             if let Some(value) = condition.holds(figures) {
                 let ServerFigures { scenario, server, .. } = figures;
                 say(&format!("tollgate: --fail-if {condition}: {scenario}, {server}: {value}"));
-                code = Some(ExitCode::from(FAILED));
+                code = Some(ExitCode::from(CONDITION_HOLDS));
             }
         }
     }

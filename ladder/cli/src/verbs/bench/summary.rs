@@ -1,8 +1,6 @@
 //! `tollgate bench --summary`: one JSON object with the figures of each server, for jq and CI; and
 //! the histogram of response times on the terminal.
 
-use std::fs;
-use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -13,6 +11,7 @@ use tollgate_report::text::wrapped;
 use super::scenario::Scenario;
 use super::times::short;
 use crate::error::CliError;
+use crate::output::write_object;
 
 /// Quantiles in the summary.
 const QUANTILES: [(&str, f64); 6] =
@@ -135,11 +134,7 @@ pub(super) fn write(
         "servers": all.iter().map(ServerFigures::to_json).collect::<Vec<_>>(),
         "failed_conditions": failed,
     });
-    let text = format!("{summary:#}\n");
-    if path == Path::new("-") {
-        return io::stdout().write_all(text.as_bytes()).map_err(|e| CliError::of_output(&e));
-    }
-    fs::write(path, text).map_err(|error| CliError::of_file(path, &error))
+    write_object(path, &summary)
 }
 
 /// Draws the response times of each scenario, with a bar for each server.

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use tollgate_record::{Record, Timestamp};
 use tollgate_report::published;
 
-use crate::error::CliError;
+use crate::error::{CONDITION_HOLDS, CliError};
 use crate::options::{Compare as Options, Failing};
 use crate::output::Output;
 
@@ -27,7 +27,7 @@ use answer::Answer;
 use pair::{Pair, Pairs};
 use side::Side;
 
-/// Compares and prints; the exit code says whether there is what `--fail-if` names.
+/// Compares and prints; the exit code is 3 if a condition of `--fail-if` holds.
 ///
 /// # Errors
 ///
@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
         return Err(CliError::new(why));
     }
     output.text(&blocks.join("\n"))?;
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if failed { ExitCode::from(CONDITION_HOLDS) } else { ExitCode::SUCCESS })
 }
 
 /// Whether subject and quantity hold one of the texts; all do without any.

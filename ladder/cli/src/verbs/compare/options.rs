@@ -13,7 +13,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = drift)]
     pub(crate) drift: f64,
 
-    /// Exit with 1 if a figure is one of these, separated by commas
+    /// Conditions that end the run with exit code 3, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) fail_if: Vec<Failing>,
 

@@ -18,9 +18,9 @@ pub(crate) struct Fleet {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) cores_per_machine: Option<u32>,
 
-    /// Server CPU time of one session in microseconds, instead of --records
+    /// Server CPU time of one session in microseconds, instead of files
     #[arg(long, value_name = "X", value_parser = positive)]
-    #[arg(conflicts_with = "records")]
+    #[arg(conflicts_with = "files")]
     pub(crate) cpu_us: Option<f64>,
 
     /// Currency of the price
@@ -32,16 +32,16 @@ pub(crate) struct Fleet {
     #[arg(value_parser = positive)]
     pub(crate) gbps: Vec<f64>,
 
+    /// Files of records, as `tollgate bench --json` writes them
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
     #[command(flatten)]
     pub(crate) written: Written,
 
     /// Price of one core for one hour; without it no costs are computed
     #[arg(long, value_name = "PRICE", value_parser = positive)]
     pub(crate) price_per_core_hour: Option<f64>,
-
-    /// One or more files of records, written by `tollgate bench --json`
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    pub(crate) records: Vec<PathBuf>,
 
     /// Sessions per second to serve, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = positive)]

@@ -48,11 +48,12 @@ pub(super) fn read(options: &Options) -> Result<Vec<Record>, CliError> {
     if let Some(us) = options.cpu_us {
         return Ok(vec![of_command_line(us, options.bytes)?]);
     }
-    if options.records.is_empty() {
-        let why = "no input: give --records FILE, written by tollgate bench --json, or --cpu-us X";
+    if options.files.is_empty() {
+        let why =
+            "no input: give files of records, written by tollgate bench --json, or --cpu-us X";
         return Err(CliError::new(why));
     }
-    shelf::read(&options.records)
+    shelf::read(&options.files)
 }
 
 /// The record of a CPU time on the command line.

@@ -28,9 +28,6 @@ const SHORT: Duration = Duration::from_secs(2);
 ///
 /// The parameters are refused, or the file exists or cannot be written.
 pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
-    if options.written.json.is_some() {
-        return Err(CliError::new("--json writes measurements: add --time, or drop it"));
-    }
     let file = options.output.as_deref().filter(|path| *path != Path::new("-"));
     if file.is_none() {
         output::check_stdout()?;

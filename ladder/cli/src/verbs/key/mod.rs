@@ -21,14 +21,10 @@ mod time;
 /// A file cannot be read or written, or a key is refused or invalid.
 pub(crate) fn run(options: &Key) -> Result<ExitCode, CliError> {
     match &options.what {
-        What::Gen(options) => match options.time {
-            Some(seconds) => time::generate(options, seconds),
-            None => generate::run(options),
-        },
+        What::Gen(options) if options.time => time::generate(options),
+        What::Gen(options) => generate::run(options),
         What::Show(options) => show::run(options),
-        What::Check(options) => match options.time {
-            Some(seconds) => time::load(options, seconds),
-            None => check::run(options),
-        },
+        What::Check(options) if options.time => time::load(options),
+        What::Check(options) => check::run(options),
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::options::{Written, seconds};
+use crate::options::seconds;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Key {
@@ -49,13 +49,25 @@ pub(crate) struct Gen {
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
 
-    /// Write no key: measure the time to generate one, with Tollgate and OpenSSL, for S seconds
-    #[arg(long, value_name = "S", value_parser = seconds)]
-    #[arg(conflicts_with_all = ["output", "format"])]
-    pub(crate) time: Option<f64>,
+    /// Write no key: measure the time to generate one, with Tollgate and OpenSSL
+    #[arg(long, conflicts_with_all = ["output", "format"])]
+    pub(crate) time: bool,
 
     #[command(flatten)]
-    pub(crate) written: Written,
+    pub(crate) timed: Timed,
+}
+
+/// The options of a measurement.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Timed {
+    /// Seconds of --time
+    #[arg(short = 'z', long, value_name = "S", default_value = "5", value_parser = seconds)]
+    #[arg(requires = "time")]
+    pub(crate) seconds: f64,
+
+    /// With --time: write the records as JSON Lines to FILE, replacing it; - is standard output
+    #[arg(long, value_name = "FILE", requires = "time")]
+    pub(crate) json: Option<PathBuf>,
 }
 
 /// The structure around a private key.
@@ -73,9 +85,9 @@ pub(crate) struct Show {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    /// Write one JSON object with the properties to FILE, replacing it; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -84,11 +96,10 @@ pub(crate) struct Check {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Measure instead the time to load the private key, with Tollgate and OpenSSL, for S seconds
-    #[arg(long, value_name = "S", value_parser = seconds)]
-    pub(crate) time: Option<f64>,
+    /// Measure instead the time to load the private key, with Tollgate and OpenSSL
+    #[arg(long)]
+    pub(crate) time: bool,
 
-    /// Write the records as JSON Lines to this file, made anew; - is standard output
-    #[arg(long, value_name = "FILE", requires = "time")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) timed: Timed,
 }

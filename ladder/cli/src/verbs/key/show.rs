@@ -2,9 +2,11 @@
 
 use std::process::ExitCode;
 
+use serde_json::{Value, json};
+
 use super::file::{Either, KeyFile, exponent, fingerprint};
 use crate::error::CliError;
-use crate::output::Output;
+use crate::output::{Output, write_object};
 use crate::verbs::key::options::Show;
 
 /// Prints the properties.
@@ -14,8 +16,11 @@ use crate::verbs::key::options::Show;
 /// The file cannot be read, or contains no supported key.
 pub(crate) fn run(options: &Show) -> Result<ExitCode, CliError> {
     let file = KeyFile::read(&options.file)?;
-    let text = if options.json { json(&file) } else { lines(&file) };
-    Output::new(None)?.text(&text)?;
+    let output = Output::with_object(options.json.as_deref())?;
+    output.text(&lines(&file))?;
+    if let Some(path) = &options.json {
+        write_object(path, &json(&file))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -40,9 +45,9 @@ fn lines(file: &KeyFile) -> String {
     text + &format!("{:16}{}\n", "SHA-256 of SPKI", fingerprint(key))
 }
 
-fn json(file: &KeyFile) -> String {
+fn json(file: &KeyFile) -> Value {
     let key = file.public();
-    let object = serde_json::json!({
+    json!({
         "kind": file.kind(),
         "format": file.format,
         "encoding": file.encoding,
@@ -51,6 +56,5 @@ fn json(file: &KeyFile) -> String {
         "prime_bits": prime_bits(file),
         "insecure": key.bits() < SECURE_BITS,
         "spki_sha256": fingerprint(key),
-    });
-    format!("{object}\n")
+    })
 }

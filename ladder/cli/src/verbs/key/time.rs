@@ -1,7 +1,6 @@
 //! `tollgate key gen --time` and `key check --time`: measure the times to generate and to load a
 //! key, with Tollgate and with OpenSSL.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use openssl::bn::BigNum;
@@ -21,16 +20,15 @@ use crate::keys;
 use crate::measure::measure;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::key::options::{Check, Gen};
+use crate::verbs::key::options::{Check, Gen, Timed};
 
 /// Measures the time to generate a key.
 ///
 /// # Errors
 ///
 /// The parameters are refused.
-pub(crate) fn generate(options: &Gen, seconds: f64) -> Result<ExitCode, CliError> {
-    let json = options.written.json.as_deref();
-    compare(options.bits as usize, "generate", contenders(options)?, seconds, json)
+pub(crate) fn generate(options: &Gen) -> Result<ExitCode, CliError> {
+    compare(options.bits as usize, "generate", contenders(options)?, &options.timed)
 }
 
 /// Measures the time to load a private key: to read PEM or DER, to check its numbers, and to
@@ -39,7 +37,7 @@ pub(crate) fn generate(options: &Gen, seconds: f64) -> Result<ExitCode, CliError
 /// # Errors
 ///
 /// The file cannot be read, or contains no private key.
-pub(crate) fn load(options: &Check, seconds: f64) -> Result<ExitCode, CliError> {
+pub(crate) fn load(options: &Check) -> Result<ExitCode, CliError> {
     let name = options.file.display();
     let bytes = keys::read(&options.file)?;
     let key = PrivateKey::from_bytes(&bytes);
@@ -59,7 +57,7 @@ pub(crate) fn load(options: &Check, seconds: f64) -> Result<ExitCode, CliError> 
         Contender { by: "tollgate", batch: None, kernel: None, run: Box::new(ours) },
         Contender::library("openssl", Box::new(theirs)),
     ];
-    compare(key.bits(), "load", contenders, seconds, options.json.as_deref())
+    compare(key.bits(), "load", contenders, &options.timed)
 }
 
 /// Measures both contenders and prints the times.
@@ -67,10 +65,10 @@ fn compare(
     bits: usize,
     what: &str,
     mut contenders: Vec<Contender>,
-    seconds: f64,
-    json: Option<&Path>,
+    options: &Timed,
 ) -> Result<ExitCode, CliError> {
-    let mut run = Run::measuring(json)?;
+    let seconds = options.seconds;
+    let mut run = Run::measuring(options.json.as_deref())?;
     let label = format!("RSA-{bits} {what}");
     let progress = Progress::new("key");
     progress.plan(1, seconds);

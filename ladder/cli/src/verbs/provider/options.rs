@@ -57,9 +57,9 @@ pub(crate) struct Stats {
     #[arg(long, value_name = "DIR")]
     pub(crate) metrics: Option<PathBuf>,
 
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    /// Write one JSON object with the counters to FILE, replacing it; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 
     /// Remove the files of processes that have ended
     #[arg(long, conflicts_with = "pid")]

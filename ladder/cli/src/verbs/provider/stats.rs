@@ -7,13 +7,15 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use serde_json::{Value, json};
+
 use super::check::answer;
 use super::configuration::Configuration;
 use super::metrics::{self, ProcessFile};
 use super::openssl::Openssl;
 use super::processes::{self, Module, Process};
 use crate::error::CliError;
-use crate::output::Output;
+use crate::output::{Output, write_object};
 use crate::verbs::provider::options::Stats;
 
 /// Prints the counters.
@@ -42,7 +44,7 @@ fn folder(options: &Stats, configuration: Option<&Path>) -> Result<PathBuf, CliE
 
 /// Prints all processes of a folder.
 fn all(options: &Stats, folder: &Path) -> Result<ExitCode, CliError> {
-    let output = Output::new(None)?;
+    let output = Output::with_object(options.json.as_deref())?;
     let files = metrics::read(folder).map_err(|error| {
         CliError::new(format!("{error}; name the folder of `metrics = ...` with --metrics"))
     })?;
@@ -53,11 +55,10 @@ fn all(options: &Stats, folder: &Path) -> Result<ExitCode, CliError> {
                 .map_err(|error| CliError::new(format!("{}: {error}", file.path.display())))?;
         }
     }
-    output.text(&if options.json {
-        json(&living, &dead, folder)
-    } else {
-        table(&living, &dead, folder, options.prune)
-    })?;
+    output.text(&table(&living, &dead, folder, options.prune))?;
+    if let Some(path) = &options.json {
+        write_object(path, &object(&living, &dead, folder))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -80,25 +81,25 @@ fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode
         files = read(folder).into_iter().filter(is_of_it).collect();
     }
     let uses = process.module != Module::Missing;
-    let output = Output::new(None)?;
+    let output = Output::with_object(options.json.as_deref())?;
     let counts = sum(&files.iter().collect::<Vec<_>>());
-    output.text(&if options.json {
-        let object = serde_json::json!({
+    let why = answer(&process, conf);
+    let mut text = format!("{} {pid}: {why}\n", process.program);
+    match (uses, files.is_empty()) {
+        (true, true) => text += &format!("{}\n", no_counts(&process, &within, folder)),
+        _ => lines(&mut text, &counts),
+    }
+    output.text(&text)?;
+    if let Some(path) = &options.json {
+        let object = json!({
             "pid": pid,
             "program": process.program,
             "uses_tollgate": uses,
-            "why": answer(&process, conf),
+            "why": why,
             "counts": counts,
         });
-        format!("{object}\n")
-    } else {
-        let mut text = format!("{} {pid}: {}\n", process.program, answer(&process, conf));
-        match (uses, files.is_empty()) {
-            (true, true) => text += &format!("{}\n", no_counts(&process, &within, folder)),
-            _ => lines(&mut text, &counts),
-        }
-        text
-    })?;
+        write_object(path, &object)?;
+    }
     Ok(if uses { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -166,19 +167,18 @@ fn pids(files: &[&ProcessFile]) -> usize {
     pids.len()
 }
 
-fn json(living: &[&ProcessFile], dead: &[&ProcessFile], folder: &Path) -> String {
+fn object(living: &[&ProcessFile], dead: &[&ProcessFile], folder: &Path) -> Value {
     let each: Vec<_> = living
         .iter()
         .map(|file| {
             let (pid, program, counts) = (file.pid, &file.program, &file.counts);
-            serde_json::json!({ "pid": pid, "program": program, "counts": counts })
+            json!({ "pid": pid, "program": program, "counts": counts })
         })
         .collect();
-    let object = serde_json::json!({
+    json!({
         "folder": folder,
         "running": each,
         "counts": sum(living),
         "ended": { "processes": pids(dead), "counts": sum(dead) },
-    });
-    format!("{object}\n")
+    })
 }

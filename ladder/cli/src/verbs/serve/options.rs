@@ -28,6 +28,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "N", default_value = "16384")]
     pub(crate) connections_max: usize,
 
+    /// Logical cores of the workers, one for each [default: the system chooses]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) cores: Option<Vec<usize>>,
+
     /// Seconds to complete responses after a signal to stop
     #[arg(long, value_name = "S", default_value = "5", value_parser = seconds)]
     pub(crate) drain: f64,
@@ -39,7 +43,7 @@ pub(crate) struct Serve {
     /// Groups for Diffie-Hellman in order of preference: x25519, secp256r1, secp384r1
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "x25519,secp256r1")]
     #[arg(value_parser = Group::from_str)]
-    pub(crate) groups: Vec<Group>,
+    pub(crate) group: Vec<Group>,
 
     /// Seconds that a handshake may take
     #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
@@ -58,14 +62,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "KIND", value_parser = KeyKind::from_str)]
     pub(crate) key_type: Option<KeyKind>,
 
-    /// Logical cores of the workers, one for each [default: the system chooses]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) pin: Option<Vec<usize>>,
-
     /// Versions of TLS: tls12, tls13
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "tls12,tls13")]
     #[arg(value_parser = protocol)]
-    pub(crate) protocols: Vec<Protocol>,
+    pub(crate) protocol: Vec<Protocol>,
 
     /// Issue session tickets, so that clients can resume sessions
     #[arg(long)]
