@@ -83,7 +83,7 @@ fn arithmetic_on_a_secret_is_not_reported() {
 fn mulx_kernels_can_be_checked() {
     if !memcheck::running_on_valgrind() {
         if features::present().contains(&tollgate_cpu::Feature::Adx) {
-            rerun::under_memcheck("mulx_kernels_can_be_watched");
+            rerun::under_memcheck("mulx_kernels_can_be_checked");
         }
         return;
     }
