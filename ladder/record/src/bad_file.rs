@@ -1,10 +1,9 @@
-//! What is wrong with a file that a person wrote.
+//! Errors in files that people write.
 
 use core::fmt;
 use core::ops::Range;
 
-/// A file of TOML that does not say what it must: a machine, a timing, a workload. Fixed by whoever
-/// wrote it.
+/// An invalid TOML file: a machine, a timing, a workload. Its author must correct it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadFile {
     what: &'static str,
@@ -14,8 +13,7 @@ pub struct BadFile {
 }
 
 impl BadFile {
-    /// An error of the reader of the `text` of a `what` file, with the span in bytes that it is
-    /// about.
+    /// A parser's error at a byte span of `text`, the content of a `what` file.
     #[must_use]
     pub fn at(what: &'static str, text: &str, span: Option<Range<usize>>, message: &str) -> Self {
         let before = span.and_then(|span| text.get(..span.start));
@@ -25,14 +23,14 @@ impl BadFile {
         Self { what, line, field, why: message.lines().collect::<Vec<_>>().join("; ") }
     }
 
-    /// A field that can be read, and says what cannot be.
+    /// A field with an impossible value.
     #[must_use]
     pub fn field(what: &'static str, field: &str, why: String) -> Self {
         Self { what, line: None, field: field.to_owned(), why }
     }
 }
 
-/// The field that a line is about, `rates.mulx`: its key under the heading above it.
+/// The field of a line, `rates.mulx`: its key under the heading above it.
 fn field(text: &str, line: usize) -> String {
     let is_heading = |line: &&str| line.starts_with('[');
     let lines = || text.lines().take(line).map(str::trim);
@@ -64,19 +62,19 @@ mod tests {
     const FILE: &str = "name = \"x\"\n\n[rates]\nmulx = 0\n";
 
     #[test]
-    fn it_names_the_line_and_the_field() {
-        let at = FILE.find('0').expect("it stands there");
+    fn messages_name_the_line_and_the_field() {
+        let at = FILE.find('0').expect("the file has it");
         let error = BadFile::at("machine", FILE, Some(at..at + 1), "no\nnumber");
         assert_eq!(error.to_string(), "machine file: line 4: rates.mulx: no; number");
         let error = BadFile::at("machine", FILE, Some(0..1), "bad");
         assert_eq!(error.to_string(), "machine file: line 1: name: bad");
-        let heading = FILE.find('[').expect("it stands there");
+        let heading = FILE.find('[').expect("the file has it");
         let error = BadFile::at("machine", FILE, Some(heading..heading + 1), "bad");
         assert_eq!(error.to_string(), "machine file: line 3: rates: bad");
     }
 
     #[test]
-    fn it_needs_no_place_and_is_one_plain_line() {
+    fn messages_without_a_place_are_one_plain_line() {
         assert_eq!(BadFile::at("timing", FILE, None, "bad").to_string(), "timing file: bad");
         let nowhere = BadFile::at("timing", FILE, Some(1000..1001), "bad");
         assert_eq!(nowhere.to_string(), "timing file: bad");

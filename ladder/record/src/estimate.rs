@@ -1,4 +1,4 @@
-//! A figure with its doubt.
+//! Figures with intervals.
 
 use core::fmt;
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// A point with its 95 % interval and the number of samples behind it.
 ///
-/// Always finite, `low <= point <= high`, and at least one sample; the unit is told by what holds
-/// it.
+/// Always finite, `low <= point <= high`, and at least one sample. The owner of an estimate knows
+/// its unit.
 ///
 /// ```
 /// use tollgate_record::Estimate;
@@ -46,9 +46,8 @@ impl Estimate {
         Ok(Self { point, low, high, samples })
     }
 
-    /// A figure taken at its word, as papers and models give it: no width, one sample.
-    ///
-    /// Whether it was published, computed or counted stands in the record's kind, not here.
+    /// A figure of a paper or a model: an interval of no width, one sample. The record's kind says
+    /// whether it was published, computed or counted.
     ///
     /// # Errors
     ///
@@ -69,7 +68,7 @@ impl Estimate {
         (self.low, self.high)
     }
 
-    /// How many samples stand behind it, at least one.
+    /// The number of samples, at least one.
     #[must_use]
     pub const fn samples(&self) -> u64 {
         self.samples
@@ -107,7 +106,7 @@ impl Estimate {
     }
 }
 
-/// Why numbers are no estimate.
+/// The reason why numbers are not an estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BadEstimate {
     /// One of the numbers is infinite or not a number.
@@ -170,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refuses_what_is_no_estimate() {
+    fn impossible_numbers_are_refused() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert_eq!(Estimate::exact(bad), Err(BadEstimate::NotFinite));
             assert_eq!(Estimate::new(1.0, (bad, 2.0), 1), Err(BadEstimate::NotFinite));

@@ -1,9 +1,9 @@
 //! JSON Lines: one record per line, each with the version of the schema.
 //!
-//! The reader refuses what it does not know (a newer schema, an unknown field, a number that is
-//! none) and says in which line and what to do. No input makes it panic, and no line makes it hold
-//! more than [`LINE_MAX_BYTES`]. Empty lines are skipped. An object key that stands twice is
-//! refused among the fields; in the maps (versions, conditions) the last one counts.
+//! The reader refuses a newer schema, an unknown field and an invalid number; the error names the
+//! line and the remedy. The reader never panics and never buffers more than [`LINE_MAX_BYTES`]. It
+//! skips empty lines. A duplicate field is refused; of a duplicate key in a map (versions,
+//! conditions) the last one counts.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -48,11 +48,11 @@ impl<W: Write> Writer<W> {
         self.to.write_all(&line)
     }
 
-    /// Flushes the writer below.
+    /// Flushes the underlying writer.
     ///
     /// # Errors
     ///
-    /// Whatever the writer below reports.
+    /// The error of the underlying writer.
     pub fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
@@ -117,12 +117,12 @@ impl<R: BufRead> Iterator for Reader<R> {
 ///
 /// # Errors
 ///
-/// The first line that is no record.
+/// The first line that is not a record.
 pub fn read_all(from: impl BufRead) -> Result<Vec<Record>, ReadError> {
     Reader::new(from).collect()
 }
 
-/// A line that is no record that this program knows.
+/// A line that this program cannot read as a record.
 #[derive(Debug)]
 pub struct ReadError {
     /// The line's number, from one.
@@ -224,7 +224,7 @@ struct Line {
     taken_at: Timestamp,
 }
 
-/// One line to one record: first the schema, because a newer one may differ in everything else.
+/// Parses a line. The schema comes first because a newer one may differ in everything else.
 fn parse(line: &[u8]) -> Result<Record, Problem> {
     match serde_json::from_slice::<Claim>(line).map_err(Problem::Malformed)?.schema {
         None => Err(Problem::NoSchema),

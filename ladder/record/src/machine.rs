@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
 
-/// The fingerprint of a machine: enough to tell whether two figures may be compared.
+/// The fingerprint of a machine: enough to decide whether two figures are comparable.
 ///
-/// Plain data. What nobody knows is `None`: a published figure rarely names its kernel release.
+/// Unknown values are `None`: a published figure rarely names its kernel release.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     /// The processor's name as it gives it itself, or as a paper does.
     pub cpu: String,
-    /// Words of the CPU features that kernels could use ("adx", "ifma").
+    /// The CPU features that kernels could use ("adx", "ifma").
     pub features: BTreeSet<String>,
-    /// Words of the features that the user had switched off.
+    /// The features that the user disabled.
     pub vetoed: BTreeSet<String>,
     /// Logical cores of the whole machine.
     pub logical_cores: Option<u32>,
     /// Release of the operating system's kernel.
     pub kernel: Option<String>,
-    /// Whether a hypervisor stands in between.
+    /// Whether the machine is virtual.
     pub virtualised: Option<bool>,
     /// The clock of one busy core, in cycles per second.
     pub core_clock_hz: Option<Estimate>,
 }
 
 impl Machine {
-    /// A machine of which only the processor's name is known.
+    /// A machine with nothing but the processor's name.
     #[must_use]
     pub fn unknown(cpu: &str) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! One figure with everything needed to judge it later.
+//! One figure with everything that a later reader needs.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Estimate, Machine, Quantity, Subject, Unit};
 
-/// One figure: what, how much, how sure, how it came to be, where and when.
+/// One figure: its subject, value, interval, origin, machine and time.
 ///
 /// On disk it is one line of JSON, see [`crate::jsonl`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// What the figure is about.
+    /// The subject of the figure.
     pub subject: Subject,
-    /// Which figure of the subject it is.
+    /// The quantity of the subject.
     pub quantity: Quantity,
     /// The unit of the estimate.
     pub unit: Unit,
-    /// The figure with its doubt.
+    /// The value with its interval.
     pub estimate: Estimate,
     /// Measured, predicted or published.
     pub kind: Kind,
@@ -34,7 +34,7 @@ pub struct Record {
     pub taken_at: Timestamp,
 }
 
-/// How a figure came to be.
+/// The origin of a figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Kind {
@@ -47,7 +47,7 @@ pub enum Kind {
         /// What it was computed from: subjects of records, machine files.
         from: Vec<String>,
     },
-    /// By someone else, who put it in writing.
+    /// By other authors, in writing.
     Published {
         /// Where it can be read: author, title, table.
         source: String,

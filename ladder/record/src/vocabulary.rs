@@ -1,8 +1,8 @@
-//! How records are spelled: rungs, quantities, parameters, conditions.
+//! The words of records: rungs, quantities, parameters, conditions.
 //!
-//! Whoever writes a record and whoever reads it take the words from here, so that what belongs
-//! together is found. A measured, a predicted and a published figure of one subject have the same
-//! quantity and differ in their kind; a bound is a quantity of its own.
+//! Writers and readers of records share these constants. A measured, a predicted and a published
+//! figure of one subject have the same quantity and differ in their kind; a bound is a quantity of
+//! its own.
 
 use crate::Quantity;
 

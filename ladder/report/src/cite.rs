@@ -1,4 +1,4 @@
-//! What a published figure is called: the key of its paper, and the year.
+//! Citations of published figures: the key of the paper, and the year.
 
 use core::fmt;
 use core::ops::RangeInclusive;

@@ -1,4 +1,4 @@
-//! Columns of text: the one place that knows the table crate.
+//! Columns of text; the only user of the table crate.
 
 use std::borrow::Cow;
 

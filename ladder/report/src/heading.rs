@@ -1,4 +1,4 @@
-//! What stands above a table: the machine, what was used of it, and who took part.
+//! The heading of a table: the machine, its features and the versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 

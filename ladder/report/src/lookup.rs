@@ -1,4 +1,4 @@
-//! Finding figures: records by subject and quantity.
+//! Lookup of figures by subject, quantity and origin.
 
 use core::fmt::Display;
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use tollgate_record::{
 
 use tollgate_record::vocabulary::AGAINST;
 
-/// The cell of a figure that nobody recorded.
+/// The cell of a missing figure.
 pub(crate) const MISSING: &str = "-";
 
-/// Of which kind a figure is: predicted and measured figures of one subject share their quantity.
+/// The kind of a figure: predicted and measured figures of one subject share their quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
     Measured,
@@ -31,7 +31,7 @@ impl Origin {
     }
 }
 
-/// Records to look up; the last of several for one subject, quantity and origin counts.
+/// Records to look up. Of several for one subject, quantity and origin the last one counts.
 #[derive(Clone, Copy)]
 pub(crate) struct Lookup<'a>(pub(crate) &'a [Record]);
 
@@ -118,8 +118,8 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// The records that count: of several of one subject, quantity, unit and origin the last, in the
-/// place of the first.
+/// Of several records of one subject, quantity, unit and origin the last one, at the place of the
+/// first.
 pub(crate) fn latest(records: &[Record]) -> Vec<Record> {
     let mut places: BTreeMap<(&Subject, &Quantity, Unit, Origin), usize> = BTreeMap::new();
     let mut kept: Vec<&Record> = Vec::new();
@@ -134,7 +134,7 @@ pub(crate) fn latest(records: &[Record]) -> Vec<Record> {
     kept.into_iter().cloned().collect()
 }
 
-/// A quantity without the word of its unit, which stands above the column.
+/// A quantity without its unit, which the heading of the column gives.
 pub(crate) fn cell(quantity: Option<impl Display>) -> String {
     let Some(quantity) = quantity else {
         return MISSING.to_owned();
@@ -144,7 +144,7 @@ pub(crate) fn cell(quantity: Option<impl Display>) -> String {
     bare.unwrap_or(&text).to_owned()
 }
 
-/// How much of the measured cycles the bound explains, in percent.
+/// The bound as a share of the measured cycles, in percent.
 pub(crate) fn share(bound: Option<Cycles>, measured: Option<Cycles>) -> String {
     match (bound, measured) {
         (Some(bound), Some(measured)) if measured.get() > 0.0 => {
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_of_one_name_are_told_apart_by_their_origin() {
+    fn origins_distinguish_figures_of_one_subject() {
         let record = |kind, point| Record {
             subject: "session/rsa-2048/tls13?by=tollgate".parse().unwrap(),
             quantity: "cycles_per_session".parse().unwrap(),

@@ -1,4 +1,4 @@
-//! How subjects read to people.
+//! Names of subjects for people.
 
 use tollgate_record::{Key, Protocol, Record, Service, Subject, Topic};
 
