@@ -118,7 +118,12 @@ impl Instruction {
         } else {
             arguments.split(',').map(operand).collect()
         };
-        let mnemonic = if operands.is_some() { mnemonic } else { UNREADABLE };
+        let mnemonic = match (mnemonic, operands.as_deref()) {
+            // the no-operation of two bytes, which aligns loops
+            ("xchg", Some([Operand::Gpr(RAX, 2), Operand::Gpr(RAX, 2)])) => "nop",
+            (_, None) => UNREADABLE,
+            (mnemonic, Some(_)) => mnemonic,
+        };
         Some(Self {
             address,
             text: text.split_whitespace().collect::<Vec<_>>().join(" "),
@@ -275,6 +280,8 @@ mod tests {
         let fill = parse("  1:\trep stos QWORD PTR es:[rdi],rax");
         assert!(fill.repeated && fill.mnemonic == "stos");
         assert_eq!(parse("  1:\tcs nop WORD PTR [rax+rax*1+0x0]").mnemonic, "nop");
+        assert_eq!(parse("  1:\txchg   ax,ax").mnemonic, "nop");
+        assert_eq!(parse("  1:\txchg   ax,bx").mnemonic, "xchg");
         assert_eq!(parse("  1:\tmovabs rdi,0xcccccccccccccccd").operands.len(), 2);
     }
 
