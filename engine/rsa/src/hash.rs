@@ -229,7 +229,7 @@ impl fmt::Debug for Digest {
 const RSA_MD: [u8; 7] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 2];
 /// 2.16.840.1.101.3.4.2, the hash functions of NIST.
 const NIST: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 3, 4, 2];
-/// 1.2.156.10197.1.401 without the last of its bytes.
+/// 1.2.156.10197.1.504, as OpenSSL 3 names SM3, without the last of its bytes.
 const OSCCA: [u8; 7] = [0x2a, 0x81, 0x1c, 0xcf, 0x55, 0x01, 0x83];
 
 /// The DER of `DigestInfo` up to the digest. The object identifier is `arcs` and a last byte.
@@ -312,7 +312,7 @@ mod tests {
     const OIDS: [(Hash, &str); 15] = [
         (Hash::Md4, "1.2.840.113549.2.3"), // of OpenSSL 3; MD4's own ends in 4
         (Hash::Ripemd160, "1.3.36.3.2.1"),
-        (Hash::Sm3, "1.2.156.10197.1.401"),
+        (Hash::Sm3, "1.2.156.10197.1.504"), // of OpenSSL 3; SM3's own ends in 401
         (Hash::Md5, "1.2.840.113549.2.5"),
         (Hash::Sha1, "1.3.14.3.2.26"),
         (Hash::Sha224, "2.16.840.1.101.3.4.2.4"),
