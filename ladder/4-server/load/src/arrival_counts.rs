@@ -59,6 +59,7 @@ impl ArrivalCounts {
         }
         if let Arrivals::Open { pattern, .. } = &plan.arrivals
             && !matches!(pattern, Pattern::Trace(_))
+            && plan.transactions.is_none()
         {
             #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
             let (arrivals_mean, drawn) =

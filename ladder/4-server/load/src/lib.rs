@@ -92,6 +92,7 @@ mod outcome;
 mod phase;
 mod plan;
 mod ports;
+mod quota;
 mod records;
 mod referee;
 mod request_spec;

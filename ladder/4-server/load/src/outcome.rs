@@ -33,6 +33,7 @@ pub struct Outcome {
     pub(crate) sustain: Counts,
     pub(crate) bins: Vec<u64>,
     pub(crate) bin_width: Duration,
+    pub(crate) sustained: Duration,
     pub(crate) plain: Counts,
     pub(crate) arrivals: ArrivalCounts,
     pub(crate) series: Vec<Point>,
@@ -95,6 +96,12 @@ impl Outcome {
     #[must_use]
     pub const fn whole(&self) -> &Counts {
         &self.whole
+    }
+
+    /// Length of the sustained part: the plan's, or less if a number of transactions ended it.
+    #[must_use]
+    pub const fn sustained(&self) -> Duration {
+        self.sustained
     }
 
     /// The client's counts in the sustained part.
@@ -165,7 +172,7 @@ impl Outcome {
     #[must_use]
     pub fn sessions_per_s(&self) -> Option<f64> {
         #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
-        let rate = self.sustain.transactions as f64 * 1000.0 / self.plan.sustain_ms as f64;
+        let rate = self.sustain.transactions as f64 / self.sustained.as_secs_f64();
         self.is_believed().then_some(rate)
     }
 

@@ -42,6 +42,10 @@ pub struct Plan {
     pub warm_up_ms: u64,
     /// The measured part, in milliseconds; at least [`Self::SUSTAIN_MS_MIN`].
     pub sustain_ms: u64,
+    /// The number of transactions that ends the run, if `sustain_ms` does not end it before;
+    /// retries are not counted. Then there is no warm-up. `None`: only time ends the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<u64>,
     /// Timeout of one phase of a connection, and of waiting for the referee's log, in
     /// milliseconds.
     pub phase_ms_max: u64,
@@ -178,6 +182,8 @@ impl Plan {
     pub const CONNECTIONS_MAX: u32 = 100_000;
     /// Maximum number of requests on a connection.
     pub const REQUESTS_MAX: f64 = 1_000_000.0;
+    /// Maximum number of transactions of a run that a number ends.
+    pub const TRANSACTIONS_MAX: u64 = 1_000_000_000;
     /// Minimum length of the sustained part; bins have 100 ms.
     pub const SUSTAIN_MS_MIN: u64 = 200;
     /// Maximum number of source addresses; they are in 127.0.0.0/24.
@@ -200,6 +206,7 @@ impl Plan {
             client_timeout: None,
             warm_up_ms: 1000,
             sustain_ms: 5000,
+            transactions: None,
             phase_ms_max: 5000,
             protocol,
             offer: Offer::default(),
@@ -267,6 +274,14 @@ impl Plan {
             (
                 (Self::SUSTAIN_MS_MIN..=Self::MS_MAX).contains(&self.sustain_ms),
                 "sustain_ms is 200 to a day",
+            ),
+            (
+                self.transactions.is_none_or(|all| (1..=Self::TRANSACTIONS_MAX).contains(&all)),
+                "transactions are 1 to 1000000000",
+            ),
+            (
+                self.transactions.is_none() || self.warm_up_ms == 0,
+                "a number of transactions has no warm-up: warm_up_ms is 0",
             ),
             (ms.contains(&self.phase_ms_max), "phase_ms_max is 1 to a day"),
             (
@@ -441,6 +456,8 @@ mod tests {
         refused(|p| p.threads = 0, "threads");
         refused(|p| p.sustain_ms = 199, "sustain_ms");
         refused(|p| p.phase_ms_max = 0, "phase_ms_max");
+        refused(|p| (p.warm_up_ms, p.transactions) = (0, Some(0)), "transactions are");
+        refused(|p| p.transactions = Some(5), "no warm-up");
         refused(|p| p.verify = Verify::Sample { one_in: 0 }, "one_in");
         refused(|p| p.starts_per_s_max = Some(0), "starts_per_s_max");
         refused(|p| p.source_addresses = 251, "source_addresses");

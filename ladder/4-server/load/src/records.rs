@@ -177,7 +177,7 @@ fn of_kinds(
         let subject = subject.clone().with(word::SESSIONS, name)?;
         #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
         let rate = median(rounds, |outcome| {
-            let seconds = outcome.plan().sustain_ms as f64 / 1000.0;
+            let seconds = outcome.sustained().as_secs_f64();
             Some(which(outcome.by_resumption()?).transactions() as f64 / seconds)
         });
         let handshakes =
@@ -312,6 +312,9 @@ fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
     }
     if let Some(max) = plan.starts_per_s_max {
         conditions.insert("starts_per_s_max".to_owned(), max.to_string());
+    }
+    if let Some(transactions) = plan.transactions {
+        conditions.insert("transactions".to_owned(), transactions.to_string());
     }
     if plan.source_addresses > 0 {
         conditions.insert("source_addresses".to_owned(), plan.source_addresses.to_string());

@@ -21,6 +21,7 @@ use crate::outcome::Outcome;
 use crate::phase::{Cause, Failure};
 use crate::plan::Plan;
 use crate::ports::Ports;
+use crate::quota::Quota;
 use crate::referee::{Referee, settle};
 use crate::schedule::{Schedule, Stage};
 use crate::socket::reserve_descriptors;
@@ -253,6 +254,7 @@ fn load(
     let targets = Targets { secure: target, plain: server.plain.as_ref().unwrap_or(target) };
     let mut broken_off = None;
     let live = &server.live;
+    let quota = &Arc::new(Quota::new(plan.transactions));
     let mut server_cpu = Vec::new();
     let (times, began_at, reports) = thread::scope(|scope| {
         let (tell_ready, ready) = mpsc::channel();
@@ -263,7 +265,7 @@ fn load(
             let work = move || {
                 let worker = pin(plan, thread)
                     .and_then(|()| Worker::new(plan, targets, Part::Thread(thread)))
-                    .map(|worker| worker.publishing(live.clone()))
+                    .map(|worker| worker.publishing(live.clone()).limited(Arc::clone(quota)))
                     .inspect_err(|_| flag.store(true, Ordering::Relaxed));
                 drop(tell_ready); // closing the channel signals that the thread is ready
                 match started.recv() {
@@ -288,7 +290,7 @@ fn load(
             let finished = threads.iter().all(thread::ScopedJoinHandle::is_finished);
             let now = Instant::now();
             if let Some(meter) = &mut server.cpu
-                && marks.get(server_cpu.len()).is_some_and(|&mark| now >= mark)
+                && marks.get(server_cpu.len()).is_some_and(|&mark| now >= mark || finished)
             {
                 let cpu = meter.cpu();
                 server_cpu.push((Instant::now(), cpu));
@@ -301,10 +303,11 @@ fn load(
                 flag.store(true, Ordering::Relaxed);
             }
             let whole = times.sustain_end - times.start;
-            let done = (now - times.start).div_duration_f64(whole).min(1.0);
+            let done = (now - times.start).div_duration_f64(whole).min(1.0).max(quota.begun());
             progress(times.stage(now), done);
             let next = marks.into_iter().filter(|&mark| mark > now).min();
             // threads end soon after the sustained part: check more often then
+            let next = next.filter(|_| !quota.is_spent());
             let until = next.map_or(TICK / 10, |next| next - now);
             thread::sleep(until.min(TICK));
         }
@@ -313,7 +316,18 @@ fn load(
     })?;
     let mut tally = Tally::new(&times, plan.arrivals.is_open(), plan.resume.is_some());
     reports.iter().for_each(|report| tally.add(&report.tally));
-    Ok(Load { tally, reports, schedule: times, server_cpu, began_at, broken_off })
+    let schedule = if plan.transactions.is_none() {
+        times
+    } else {
+        let last = reports.iter().map(|report| report.ended_at).max();
+        let ended = times.ended(last.filter(|_| quota.is_spent()).unwrap_or(times.sustain_end));
+        tally.end_bins(&times, &ended);
+        if let Some((at, _)) = server_cpu.get_mut(1).filter(|_| quota.is_spent()) {
+            *at = (*at).min(ended.sustain_end); // between them it had nothing to do
+        }
+        ended
+    };
+    Ok(Load { tally, reports, schedule, server_cpu, began_at, broken_off })
 }
 
 fn spawn<'scope, T: Send + 'scope>(
@@ -389,7 +403,10 @@ fn collect(
         sustain: tally.sustain,
         bins: tally.bins,
         bin_width: schedule.bin_width(),
-        series: tally.series.points(&schedule, broken_off),
+        sustained: schedule.sustain_end - schedule.sustain_start,
+        series: tally
+            .series
+            .points(&schedule, broken_off.or(plan.transactions.map(|_| schedule.sustain_end))),
         secure_times: tally.secure_times,
         plain_times: tally.plain_times,
         by_resumption: tally.by_resumption,

@@ -46,11 +46,17 @@ pub(crate) struct Schedule {
 
 /// Number of bins, as far as bins of 100 ms to 1 s allow.
 const BINS: u64 = 20;
+const BIN_MS_MIN: u64 = 100;
+const BIN_MS_MAX: u64 = 1000;
 
 impl Schedule {
     pub(crate) fn new(plan: &Plan, start: Instant) -> Self {
         let sustain_start = start + Duration::from_millis(plan.warm_up_ms);
-        let bin_ms = (plan.sustain_ms / BINS).clamp(100, 1000);
+        let bin_ms = match plan.transactions {
+            // the run may end much earlier
+            Some(_) => BIN_MS_MIN,
+            None => (plan.sustain_ms / BINS).clamp(BIN_MS_MIN, BIN_MS_MAX),
+        };
         Self {
             start,
             sustain_start,
@@ -65,6 +71,19 @@ impl Schedule {
     pub(crate) fn probe(plan: &Plan, start: Instant) -> Self {
         let end = start + 8 * plan.phase_max();
         Self { sustain_start: end, sustain_end: end, ..Self::new(plan, start) }
+    }
+
+    /// The schedule of a run that a number of transactions ended at this time, or the planned end.
+    /// Its bins are whole numbers of the bins before.
+    pub(crate) fn ended(self, at: Instant) -> Self {
+        let least = self.sustain_start + Duration::from_nanos(1);
+        let sustain_end = at.clamp(least, self.sustain_end);
+        let sustained = sustain_end - self.sustain_start;
+        let fine = u64::try_from(sustained.as_millis()).unwrap_or(u64::MAX) / BIN_MS_MIN;
+        let bin_ms = (fine / BINS).clamp(1, BIN_MS_MAX / BIN_MS_MIN) * BIN_MS_MIN;
+        let bin = Duration::from_millis(bin_ms);
+        let bins = usize::try_from(sustained.as_nanos() / bin.as_nanos()).unwrap_or(usize::MAX);
+        Self { sustain_end, bin, bins, ..self }
     }
 
     pub(crate) fn stage(&self, now: Instant) -> Stage {
@@ -125,6 +144,25 @@ mod tests {
         assert_eq!(schedule.bin_of(at(3045)), None);
         assert_eq!(schedule.first_start(0, 10), start);
         assert_eq!(schedule.first_start(5, 10), at(250));
+    }
+
+    #[test]
+    fn an_ended_run_has_bins_up_to_its_end() {
+        let plan = Plan {
+            warm_up_ms: 0,
+            sustain_ms: 60_000,
+            transactions: Some(9),
+            ..Plan::new(Protocol::Tls13)
+        };
+        let start = Instant::now();
+        let schedule = Schedule::new(&plan, start);
+        assert_eq!((schedule.bins(), schedule.bin_width().as_millis()), (600, 100));
+        for (ms, bins, width) in [(0, 0, 100), (950, 9, 100), (4500, 22, 200), (90_000, 60, 1000)] {
+            let ended = schedule.ended(start + Duration::from_millis(ms));
+            assert_eq!((ended.bins(), ended.bin_width().as_millis()), (bins, width), "{ms}");
+            assert!(ended.sustain_start < ended.sustain_end);
+            assert!(ended.sustain_end <= schedule.sustain_end);
+        }
     }
 
     #[test]

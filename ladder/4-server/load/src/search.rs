@@ -168,7 +168,7 @@ fn step(
 /// Transactions per second, also of an invalid run: an overloaded server has a rate too.
 fn rate(outcome: &Outcome) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
-    let rate = outcome.sustain().transactions as f64 * 1000.0 / outcome.plan().sustain_ms as f64;
+    let rate = outcome.sustain().transactions as f64 / outcome.sustained().as_secs_f64();
     rate
 }
 

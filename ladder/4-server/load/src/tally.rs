@@ -73,6 +73,14 @@ impl Tally {
         }
     }
 
+    /// Adds up the bins of `planned` to those of a run that ended as `schedule` says.
+    pub(crate) fn end_bins(&mut self, planned: &Schedule, schedule: &Schedule) {
+        let each = schedule.bin_width().as_nanos() / planned.bin_width().as_nanos();
+        let each = usize::try_from(each).unwrap_or(1).max(1);
+        let bins = self.bins.chunks_exact(each).take(schedule.bins());
+        self.bins = bins.map(|bins| bins.iter().sum()).collect();
+    }
+
     /// Counts an event by its own time: a turn of the loop may extend over the end of a stage.
     fn count(
         &mut self,

@@ -22,6 +22,7 @@ use crate::live::{Live, LivePublisher};
 use crate::phase::Failure;
 use crate::plan::ClientTimeout;
 use crate::plan::Plan;
+use crate::quota::Quota;
 use crate::request_spec::{RequestSpec, Step, TransactionEvent};
 use crate::schedule::{Schedule, Stage};
 use crate::socket::Opener;
@@ -64,6 +65,10 @@ pub(crate) struct Worker {
     schedule: Schedule,
     tally: Tally,
     publisher: Option<LivePublisher>,
+    /// Shared by the threads of a run.
+    quota: Arc<Quota>,
+    /// When the last connection ended.
+    ended_at: Instant,
     /// Failures since the last success, and its time.
     failures: u64,
     succeeded_at: Instant,
@@ -77,6 +82,8 @@ pub(crate) struct Report {
     pub(crate) cpu: Option<Usage>,
     /// The last failure, if the server was considered gone.
     pub(crate) server_gone: Option<Failure>,
+    /// When the last connection ended.
+    pub(crate) ended_at: Instant,
 }
 
 impl Worker {
@@ -117,6 +124,8 @@ impl Worker {
             tally: Tally::new(&schedule, plan.arrivals.is_open(), false),
             schedule,
             publisher: None,
+            quota: Arc::new(Quota::new(None)),
+            ended_at: Instant::now(),
             failures: 0,
             succeeded_at: Instant::now(),
         })
@@ -125,6 +134,11 @@ impl Worker {
     /// Publishes its counts to `live`.
     pub(crate) fn publishing(self, live: Option<Arc<Live>>) -> Self {
         Self { publisher: live.map(LivePublisher::new), ..self }
+    }
+
+    /// Takes each transaction from `quota`, which the threads of a run share.
+    pub(crate) fn limited(self, quota: Arc<Quota>) -> Self {
+        Self { quota, ..self }
     }
 
     fn publish(&mut self) {
@@ -146,6 +160,7 @@ impl Worker {
         self.spec.asks_until = Some(end + self.phase_max);
         self.tally = Tally::new(schedule, self.generator.is_open(), self.store.is_some());
         self.succeeded_at = schedule.start;
+        self.ended_at = schedule.start;
         self.generator.begin(schedule);
         let result = self.turns(stop);
         self.publish();
@@ -153,7 +168,7 @@ impl Worker {
             stop.store(true, Ordering::Relaxed);
         }
         let (cpu, server_gone) = result?;
-        Ok(Report { tally: self.tally, cpu, server_gone })
+        Ok(Report { tally: self.tally, cpu, server_gone, ended_at: self.ended_at })
     }
 
     fn turns(&mut self, stop: &AtomicBool) -> Result<(Option<Usage>, Option<Failure>), Error> {
@@ -163,14 +178,17 @@ impl Worker {
         let mut sweep_at = self.schedule.start + SWEEP;
         loop {
             let now = Instant::now();
-            let entered = self.schedule.stage(now);
+            // the first turn enters the stage of the time, so that CPU time is read
+            let is_spent = stage.is_some() && self.quota.is_spent();
+            let planned = self.schedule.stage(now);
+            let entered = if is_spent { Stage::RampDown } else { planned };
             if stage != Some(entered) {
                 stage = Some(entered);
                 match entered {
                     Stage::Sustain => reading = Some(UsageReading::now()),
                     _ => usage = reading.as_ref().map(UsageReading::until_now),
                 }
-                if entered == Stage::RampDown && self.generator.is_open() {
+                if planned == Stage::RampDown && self.generator.is_open() {
                     // arrivals due in the last turn still begin if a slot is free
                     self.start(self.schedule.sustain_end - Duration::from_nanos(1))?;
                 }
@@ -189,9 +207,11 @@ impl Worker {
                 }
             }
             let ends = entered == Stage::RampDown || self.is_probed();
-            self.close_timed_out(now, ends)?;
+            self.close_timed_out(now, ends && !is_spent)?;
             if ends {
-                self.turn_away();
+                if !is_spent {
+                    self.turn_away();
+                }
                 if self.live == 0 {
                     return Ok((usage, None));
                 }
@@ -226,10 +246,16 @@ impl Worker {
 
     /// Begins the transactions that are due at `due`, which is not later than now.
     fn start(&mut self, due: Instant) -> Result<(), Error> {
-        while let Some(next) = self.generator.next(due) {
+        while !self.quota.is_spent()
+            && let Some(next) = self.generator.next(due)
+        {
             match next {
                 Next::Begins { place, task, queued } => {
                     let now = Instant::now(); // earlier ones took time
+                    if !self.quota.take() {
+                        self.generator.ended(place, now);
+                        break;
+                    }
                     if self.generator.is_open() {
                         self.tally.began(&self.schedule, task, queued, now);
                     }
@@ -278,7 +304,8 @@ impl Worker {
             return Ok(Some(Duration::ZERO));
         }
         // nothing starts after the sustained part
-        let starts = now < self.schedule.sustain_end && !self.is_probed();
+        let is_over = now >= self.schedule.sustain_end || self.quota.is_spent();
+        let starts = !is_over && !self.is_probed();
         let next = if starts { self.generator.next_at() } else { None };
         let stages = [self.schedule.sustain_start, self.schedule.sustain_end];
         let stages = stages.into_iter().filter(|&at| at > now);
@@ -324,6 +351,7 @@ impl Worker {
                     slot.give_back(&self.spec, store);
                 }
                 self.tally.ended(schedule, task, slot.body_bytes(), now);
+                self.ended_at = now;
                 self.live -= 1;
                 self.generator.ended(place, now);
             }
@@ -341,6 +369,7 @@ impl Worker {
         self.tally.ended(schedule, task, slot.body_bytes(), now);
         self.tally.failed(schedule, task, failure, now);
         self.failures += 1;
+        self.ended_at = now;
         self.generator.failed(place, now);
     }
 
@@ -366,6 +395,7 @@ impl Worker {
             self.live -= 1;
             self.tally.ended(&self.schedule, task, slot.body_bytes(), now);
             self.tally.timed_out(&self.schedule, task, phase, now);
+            self.ended_at = now;
             let retries = self.client_timeout.map_or(0, |timeout| timeout.retries);
             if task.retries < retries && !ends {
                 task.retries += 1;

@@ -101,6 +101,18 @@ fn both_engines_are_loaded_in_turn_and_their_logs_agree() {
 }
 
 #[test]
+fn a_number_of_requests_ends_a_run() {
+    let alone = ["--engine", "tollgate", "--protocol", "tls13", "--bytes", "100", "--rounds", "1"];
+    let load = ["bench", "-c", "4", "-z", "60s", "-n", "40", "--drift-max", "1", "--repeats", "0"];
+    let stdout = text(&run(&[&load[..], &alone].concat()));
+    assert!(stdout.contains("40 requests in each run, 60 s at most"), "{stdout}");
+    // and one alone before
+    assert_eq!(agreed(&stdout, "tollgate"), (41, 41));
+    let half = ["bench", "-n", "3", "--requests-per-connection", "2"];
+    refused(&run(&half), "a multiple of --requests-per-connection");
+}
+
+#[test]
 fn one_engine_alone_has_figures_and_no_ratio() {
     let file = scratch("engine.jsonl");
     let flags = ["--engine", "tollgate", "--protocol", "tls13", "--bytes", "100", "--rounds", "1"];

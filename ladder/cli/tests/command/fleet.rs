@@ -102,7 +102,7 @@ fn one_figure_is_enough() {
     let subject = "fleet/session?by=given&bytes=0&sessions_per_s=5000";
     assert_eq!(point(&records, subject, "cores"), 2.5);
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(stderr.contains("fill no link") && stderr.contains("5000/s  "), "{stderr}");
+    assert!(stderr.contains("do not fill a link") && stderr.contains("5000/s  "), "{stderr}");
     assert!(stderr.contains("cost: unknown without a price"), "{stderr}");
 }
 

@@ -5,8 +5,7 @@ use std::fs;
 use crate::bench::bench;
 use crate::program::{run, scratch};
 
-const SHORT: [&str; 8] =
-    ["--protocol", "tls13", "--bytes", "100", "--rounds", "2", "--repeats", "3"];
+const SHORT: [&str; 6] = ["--protocol", "tls13", "--bytes", "100", "--rounds", "2"];
 
 #[test]
 fn a_condition_that_holds_has_an_exit_code_and_a_line() {

@@ -11,7 +11,8 @@ use std::thread;
 use std::time::Instant;
 
 use tollgate_load::{
-    Close, Exchange, Finding, Outcome, Plan, Protocol, Referee, Seen, Server, Target, Verdict, run,
+    Arrivals, Close, Exchange, Finding, Outcome, Pattern, Plan, Protocol, Referee, Seen, Server,
+    Target, Think, Verdict, run,
 };
 
 use crate::openssl::{BYTES, Files, SServer};
@@ -41,6 +42,41 @@ fn agrees(plan: &Plan, mut side: impl FnMut() -> Server<'static>) {
         if count >= all {
             break;
         }
+    }
+}
+
+#[test]
+fn a_number_of_transactions_ends_a_run() {
+    let closed = || Arrivals::Closed { think: Think::None };
+    let open = || Arrivals::open(Pattern::Poisson { per_s: 1000.0 });
+    for (arrivals, threads) in [(closed(), 1), (closed(), 3), (open(), 2)] {
+        let server = TlsServer::start(|_| Behavior::Good);
+        let plan = Plan {
+            arrivals,
+            threads,
+            warm_up_ms: 0,
+            sustain_ms: 60_000,
+            transactions: Some(300),
+            ..plan(Protocol::Tls13)
+        };
+        let mut side = Server::new("rustls", server.target()).with_referee(server.referee());
+        let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
+        assert_exact(&outcome);
+        // the first one is alone
+        assert_eq!(outcome.whole().confirmed, 1 + 300, "{outcome}");
+        assert_eq!(outcome.sustain().transactions, 300, "{outcome}");
+        let seconds = outcome.sustained().as_secs_f64();
+        assert!(seconds < 60.0);
+        if let Some(rate) = outcome.sessions_per_s() {
+            assert!((rate * seconds - 300.0).abs() < 1e-6, "{rate} in {seconds} s");
+        }
+        let points: u64 = outcome.series().iter().map(|point| point.attempts).sum();
+        assert_eq!(points, 1 + 300);
+
+        let short = Plan { sustain_ms: 200, transactions: Some(1_000_000), ..plan };
+        let outcome = run(&short, &mut side, &|| false, &mut |_, _| {}).unwrap();
+        assert_exact(&outcome);
+        assert_eq!(outcome.sustained().as_millis(), 200, "the time ends first");
     }
 }
 

@@ -15,6 +15,9 @@ const WARM_UP_PART: f64 = 0.5;
 /// Maximum number of files of an installed server.
 const BODIES_MAX: usize = 4096;
 
+/// Requests per second that the progress bar assumes for `--requests`, until it knows better.
+const REQUESTS_PER_S: f64 = 1000.0;
+
 /// Seconds of a run beside its load: the first transaction, and waiting for the log.
 const ASIDE_S: f64 = 0.6;
 
@@ -45,6 +48,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
         trend_doubt: Limits::default().trend_doubt.min(options.drift_max),
         ..Limits::default()
     };
+    let transactions = transactions(options)?;
     let is_search = options.objective().is_some();
     let arrivals = options.clients.arrivals(is_search);
     let of_offer = |(protocol, offer): (Protocol, Offer)| {
@@ -54,8 +58,9 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
             connections: options.connections,
             threads: u32::try_from(cores.len().max(1)).unwrap_or(u32::MAX),
             cores: cores.clone(),
-            warm_up_ms: milliseconds(WARM_UP_PART * options.seconds),
+            warm_up_ms: milliseconds(warm_up_seconds(options)),
             sustain_ms: milliseconds(options.seconds),
+            transactions,
             arrivals: arrivals.clone(),
             seed: options.clients.seed,
             client_timeout: options.clients.patience(),
@@ -134,9 +139,33 @@ fn milliseconds(seconds: f64) -> u64 {
     u64::try_from(Duration::from_secs_f64(seconds).as_millis()).unwrap_or(u64::MAX)
 }
 
+/// The number of transactions that ends a run; each has the same number of requests.
+///
+/// # Errors
+///
+/// The requests do not fill a number of connections.
+pub(super) fn transactions(options: &Options) -> Result<Option<u64>, CliError> {
+    let Some(requests) = options.requests else { return Ok(None) };
+    let on_each = options.clients.requests_per_connection;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1000000")]
+    let whole = on_each as u64;
+    if on_each.fract() > 0.0 || !requests.is_multiple_of(whole.max(1)) {
+        let why = "--requests: give a multiple of --requests-per-connection";
+        return Err(CliError::new(why));
+    }
+    Ok(Some(requests / whole.max(1)))
+}
+
+/// A number of requests has no warm-up.
+fn warm_up_seconds(options: &Options) -> f64 {
+    if options.requests.is_some() { 0.0 } else { WARM_UP_PART * options.seconds }
+}
+
 /// Seconds of a scenario without repeated rounds.
+#[allow(clippy::cast_precision_loss, reason = "an estimate for the progress bar")]
 pub(super) fn seconds(options: &Options) -> f64 {
-    let run = (1.0 + WARM_UP_PART) * options.seconds + ASIDE_S;
+    let requests = options.requests.map_or(f64::INFINITY, |all| all as f64 / REQUESTS_PER_S);
+    let run = warm_up_seconds(options) + options.seconds.min(requests) + ASIDE_S;
     f64::from(options.servers()) * f64::from(options.rounds) * run
 }
 
@@ -214,22 +243,30 @@ pub(super) fn words(options: &Options) -> String {
     if options.given.probed.as_ref().is_some_and(Probed::is_plain) {
         return format!(
             "plan: HTTP without TLS, {exchange}; {}; server: {server}; client: {client}; {} \
-             rounds, {} s of each run count",
+             rounds, {}",
             options.clients.words(options.connections, is_search),
             options.rounds,
-            options.seconds
+            ends(options)
         );
     }
     format!(
         "plan: {}, {exchange}, {suites}; {}; server: \
          {server}; client: {client}, {shown}{verify}, {share}, {}; {} \
-         rounds, {} s of each run count",
+         rounds, {}",
         options.resume_words(),
         options.clients.words(options.connections, is_search),
         options.closing.words(options.resume(true)),
         options.rounds,
-        options.seconds
+        ends(options)
     )
+}
+
+/// What ends a run.
+fn ends(options: &Options) -> String {
+    match options.requests {
+        Some(requests) => format!("{requests} requests in each run, {} s at most", options.seconds),
+        None => format!("{} s of each run count", options.seconds),
+    }
 }
 
 /// `on core 1`, `on cores 1,2 together`.

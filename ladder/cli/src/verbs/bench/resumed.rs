@@ -58,9 +58,7 @@ fn of_kind(rounds: &[Outcome], which: Which) -> String {
         .filter_map(|outcome| {
             #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
             let count = which(outcome)?.transactions() as f64;
-            #[allow(clippy::cast_precision_loss, reason = "at most a day in milliseconds")]
-            let seconds = outcome.plan().sustain_ms as f64 / 1000.0;
-            Some(count / seconds)
+            Some(count / outcome.sustained().as_secs_f64())
         })
         .collect();
     rates.sort_unstable_by(f64::total_cmp);

@@ -78,6 +78,13 @@ const GIVEN: &[Rule] = &[
         message: "--summary: search and scale have none: give --json or --out",
     },
     Rule {
+        is_broken: |options| {
+            let other = !matches!(options.mode, Mode::Rounds) || !options.is_minimal();
+            options.requests.is_some() && other
+        },
+        message: "--requests: search, scale and other clients run for a time: give --seconds",
+    },
+    Rule {
         is_broken: |options| is_search(options) && !options.outputs.fail_if.is_empty(),
         message: "--fail-if: a search has its own objective: leave it out",
     },

@@ -9,6 +9,7 @@ pub(crate) mod resume;
 use core::time::Duration;
 use std::path::PathBuf;
 
+use clap::builder::ArgPredicate;
 use clap::{Args, Subcommand, ValueEnum};
 use tollgate_load::{Objective, Plan, Protocol, Sizes};
 use tollgate_probe::Url;
@@ -124,8 +125,14 @@ pub(crate) struct Bench {
 
     /// Seconds of each run that count, also as in 10s or 2m; a warm-up of half as long comes first
     #[arg(short = 'z', long, value_name = "S", default_value = "2", value_parser = run_seconds)]
-    #[arg(help_heading = LOAD)]
+    #[arg(default_value_if("requests", ArgPredicate::IsPresent, "600"), help_heading = LOAD)]
     pub(crate) seconds: f64,
+
+    /// Requests that end each run, if --seconds (then 600 by default) does not end it before; all
+    /// of them count, and there is no warm-up
+    #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=Plan::TRANSACTIONS_MAX))]
+    pub(crate) requests: Option<u64>,
 
     /// Rounds; in each, every server runs once; even if engines are compared; from six on, the
     /// intervals of ratios have 95 % confidence
@@ -425,6 +432,9 @@ mod tests {
         assert_eq!(span, CoreSpan { first: 1, last: None });
         let short = bench(&["-c", "8", "-z", "10s", "-q", "5", "https://127.0.0.1/"]);
         assert_eq!((short.connections, short.seconds, short.clients.rate), (8, 10.0, Some(5.0)));
+        let number = bench(&["-n", "500"]);
+        assert_eq!((number.requests, number.seconds), (Some(500), 600.0));
+        assert_eq!(bench(&["-n", "500", "-z", "5s"]).seconds, 5.0);
         assert_eq!(options.client, [Client::Minimal]);
         assert_eq!(bench(&["--client", "rustls,curl"]).client, [Client::Rustls, Client::Curl]);
         assert_eq!(bench(&["--client", "s_time"]).client, [Client::STime]);
@@ -466,6 +476,8 @@ mod tests {
                 (&["--rounds", "0"], "1..=1000"),
                 (&["--log", "x"], "<URL>"),
                 (&["--bytes", "1", "--handshake-only"], "--handshake-only"),
+                (&["-n", "0"], "1..=1000000000"),
+                (&["scale", "-n", "1"], "--seconds"),
                 (&["localhost"], "https://HOST"),
                 (&["https://localhost/", "--bytes", "1"], "--bytes"),
                 (&["https://localhost/", "--key-type", "rsa-2048"], "--key-type"),

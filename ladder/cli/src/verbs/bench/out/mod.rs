@@ -14,7 +14,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tollgate_load::{Latency, LatencyLog, Outcome, Plan, Point};
+use tollgate_load::{Latency, LatencyLog, Outcome, Point};
 use tollgate_record::{Record, Timestamp};
 
 use super::scenario::Scenario;
@@ -194,7 +194,8 @@ impl Open {
                 .comment(&format!("{scenario}, {server}, run {number}: {verdict}, no times"))?;
             return self.log.flush();
         }
-        let (from, length) = sustained(outcome.plan());
+        let from = Duration::from_millis(outcome.plan().warm_up_ms);
+        let length = outcome.sustained();
         let when = (outcome.began_at() + from, length);
         for (name, latency) in times(outcome).into_iter().filter(|(_, times)| times.count() > 0) {
             let tag = format!("{scenario}/{server}/{number}/{name}");
@@ -202,11 +203,6 @@ impl Open {
         }
         self.log.flush()
     }
-}
-
-/// Start of the part that counts, after the first connection, and its length.
-fn sustained(plan: &Plan) -> (Duration, Duration) {
-    (Duration::from_millis(plan.warm_up_ms), Duration::from_millis(plan.sustain_ms))
 }
 
 /// All times of a run by name; empty if it is invalid.
