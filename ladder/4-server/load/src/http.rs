@@ -1,17 +1,7 @@
-//! Writes HTTP/1 requests and reads their responses.
-
-use core::fmt;
-use std::io::Write as _;
+//! Reads HTTP/1 responses.
 
 use crate::head::Head;
 use crate::phase::Cause;
-
-/// Writes a request; the last one of a connection has `Connection: close`.
-pub(crate) fn request(out: &mut Vec<u8>, path: fmt::Arguments<'_>, host: &str, is_last: bool) {
-    let close = if is_last { "Connection: close\r\n" } else { "" };
-    write!(out, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{close}\r\n")
-        .expect("writing to memory does not fail");
-}
 
 /// Reads a response in pieces of any size, without keeping its body.
 #[derive(Debug)]
@@ -134,18 +124,6 @@ mod tests {
         let mut response = Response::new(expected_bytes);
         response.read(text.as_bytes())?;
         Ok(response)
-    }
-
-    #[test]
-    fn requests_have_the_expected_text() {
-        let text = |is_last| {
-            let mut out = Vec::new();
-            request(&mut out, format_args!("/bytes/14336"), "127.0.0.1", is_last);
-            String::from_utf8(out).unwrap()
-        };
-        let last = "GET /bytes/14336 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
-        assert_eq!(text(true), last);
-        assert_eq!(text(false), last.replace("Connection: close\r\n", ""));
     }
 
     #[test]

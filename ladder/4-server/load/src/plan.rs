@@ -11,6 +11,7 @@ use crate::arrivals::{Arrivals, Pattern, Think};
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::offer::{Offer, Protocol};
+use crate::request_form::RequestForm;
 use crate::resumption::{Mechanism, Resume};
 use crate::sizes::Sizes;
 
@@ -56,6 +57,9 @@ pub struct Plan {
     pub offer: Offer,
     /// What a request transfers.
     pub exchange: Exchange,
+    /// Method, header fields and body of each request.
+    #[serde(default, skip_serializing_if = "RequestForm::is_default")]
+    pub request: RequestForm,
     /// Resumption of sessions; `None`: all handshakes are full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<Resume>,
@@ -211,6 +215,7 @@ impl Plan {
             protocol,
             offer: Offer::default(),
             exchange: Exchange::bytes(14_336),
+            request: RequestForm::default(),
             resume: None,
             requests_per_connection: 1.0,
             plain_share: 0.0,
@@ -290,6 +295,10 @@ impl Plan {
                  and the group fits the suite",
             ),
             (path_ok, "a path begins with / and is visible ASCII, at most 1024 characters"),
+            (
+                self.request.is_default() || !self.exchange.is_nothing(),
+                "without transfer there is no request: it has no method, header fields or body",
+            ),
             (sizes.is_none(), sizes.unwrap_or_default()),
             (self.verify != Verify::Sample { one_in: 0 }, "one_in is at least 1"),
             (self.starts_per_s_max != Some(0), "starts_per_s_max is at least 1"),
@@ -341,6 +350,8 @@ impl Plan {
             )
         } else if resume.by == Mechanism::EarlyData && self.exchange.is_nothing() {
             Some("resume: early-data is a request, and without transfer there is none")
+        } else if resume.by == Mechanism::EarlyData && !self.request.may_be_early() {
+            Some("resume: early-data can be replayed: only GET without body is sent as such")
         } else if resume.by == Mechanism::EarlyData && self.close == Close::RstAfterConfirm {
             Some(
                 "resume: with early-data connections end by fin: the response may come before the \

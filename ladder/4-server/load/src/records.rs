@@ -313,6 +313,9 @@ fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
     if let Some(max) = plan.starts_per_s_max {
         conditions.insert("starts_per_s_max".to_owned(), max.to_string());
     }
+    if !plan.request.is_default() {
+        conditions.insert("request".to_owned(), plan.request.to_string());
+    }
     if let Some(transactions) = plan.transactions {
         conditions.insert("transactions".to_owned(), transactions.to_string());
     }

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use tollgate_tls_client::SavedSession;
 
-use crate::http;
 use crate::plan::{Close, Exchange, Plan};
+use crate::request_form::RequestForm;
 use crate::resumption::Mechanism;
 use crate::target::Target;
 use crate::task::Task;
@@ -14,6 +14,7 @@ use crate::task::Task;
 /// The requests that the transactions of a run send.
 pub(crate) struct RequestSpec {
     exchange: Exchange,
+    form: RequestForm,
     /// The plan's seed, for the sizes of bodies.
     seed: u64,
     host: String,
@@ -39,6 +40,7 @@ impl RequestSpec {
         };
         Self {
             exchange: plan.exchange.clone(),
+            form: plan.request.clone(),
             seed: plan.seed,
             host: target.host(),
             close: plan.close,
@@ -94,7 +96,7 @@ impl RequestSpec {
         let bytes = match (&self.exchange, task.bytes) {
             (Exchange::HandshakeOnly, _) => return 0,
             (Exchange::Get { path, bytes }, None) => {
-                http::request(request, format_args!("{path}"), &self.host, is_last);
+                self.form.write(request, format_args!("{path}"), &self.host, is_last);
                 return *bytes;
             }
             (Exchange::Sizes(sizes), None) => {
@@ -103,7 +105,7 @@ impl RequestSpec {
             }
             (Exchange::Get { .. } | Exchange::Sizes(_), Some(bytes)) => bytes,
         };
-        http::request(request, format_args!("/bytes/{bytes}"), &self.host, is_last);
+        self.form.write(request, format_args!("/bytes/{bytes}"), &self.host, is_last);
         bytes
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use tollgate_load::Head;
+use tollgate_load::{Head, RequestForm};
 
 /// The longest body that is read and discarded.
 const BODY_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -72,7 +72,8 @@ pub(crate) fn get(
     path: &str,
     bytes_max: usize,
 ) -> io::Result<Answer> {
-    let answer = ask(stream, &mut Vec::new(), (host, path), true, Some(bytes_max))?;
+    let usual = RequestForm::default();
+    let answer = ask(stream, &mut Vec::new(), (host, path, &usual), true, Some(bytes_max))?;
     match answer.bytes {
         None => Err(invalid("it comes in chunks: serve it as a plain file")),
         Some(_) => Ok(answer),
@@ -80,12 +81,17 @@ pub(crate) fn get(
 }
 
 /// Sends two requests if the server keeps the connection open.
-pub(crate) fn look(stream: &mut (impl Read + Write), host: &str, path: &str) -> io::Result<Body> {
+pub(crate) fn look(
+    stream: &mut (impl Read + Write),
+    host: &str,
+    path: &str,
+    form: &RequestForm,
+) -> io::Result<Body> {
     let mut received = Vec::new();
-    let first = ask(stream, &mut received, (host, path), false, None)?;
+    let first = ask(stream, &mut received, (host, path, form), false, None)?;
     let mut again = None;
     if first.is_framed {
-        match ask(stream, &mut received, (host, path), true, None) {
+        match ask(stream, &mut received, (host, path, form), true, None) {
             Ok(second) if second.status == first.status => again = second.bytes,
             // the bytes are not a response
             Err(error) if error.kind() == ErrorKind::InvalidData => return Err(error),
@@ -101,13 +107,13 @@ pub(crate) fn look(stream: &mut (impl Read + Write), host: &str, path: &str) -> 
 fn ask(
     stream: &mut (impl Read + Write),
     received: &mut Vec<u8>,
-    (host, path): (&str, &str),
+    (host, path, form): (&str, &str, &RequestForm),
     is_last: bool,
     keep: Option<usize>,
 ) -> io::Result<Answer> {
-    let close = if is_last { "Connection: close\r\n" } else { "" };
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{close}\r\n");
-    stream.write_all(request.as_bytes())?;
+    let mut request = Vec::new();
+    form.write(&mut request, format_args!("{path}"), host, is_last);
+    stream.write_all(&request)?;
     stream.flush()?;
     let mut chunk = vec![0; 16 * 1024];
     let (mut answer, length, is_chunked, own) = loop {
@@ -187,6 +193,10 @@ fn invalid(why: &str) -> io::Error {
 mod tests {
     use super::*;
 
+    fn usual() -> RequestForm {
+        RequestForm::default()
+    }
+
     /// A stream that returns these pieces and records what is written.
     struct Wire {
         pieces: Vec<Vec<u8>>,
@@ -227,7 +237,7 @@ mod tests {
     #[test]
     fn a_path_is_requested_twice() {
         let mut wire = wire(&[OK, OK]);
-        let body = look(&mut wire, "h", "/x").unwrap();
+        let body = look(&mut wire, "h", "/x", &usual()).unwrap();
         assert_eq!((body.bytes, body.again, body.obstacle()), (Some(3), Some(3), None));
         assert!(body.keeps_alive());
         let asked = String::from_utf8(wire.asked).unwrap();
@@ -240,7 +250,8 @@ mod tests {
 
     #[test]
     fn bodies_without_length_end_with_the_stream() {
-        let body = look(&mut wire(&["HTTP/1.0 200 OK\r\n", "\r\nab", "cd"]), "h", "/").unwrap();
+        let body =
+            look(&mut wire(&["HTTP/1.0 200 OK\r\n", "\r\nab", "cd"]), "h", "/", &usual()).unwrap();
         assert_eq!((body.bytes, body.keeps_alive(), body.obstacle()), (Some(4), false, None));
     }
 
@@ -256,7 +267,7 @@ mod tests {
             (&[chunks], "in chunks"),
             (&[OK, &other], "has 3 bytes, and 4 when asked again"),
         ] {
-            let obstacle = look(&mut wire(pieces), "h", "/").unwrap().obstacle().unwrap();
+            let obstacle = look(&mut wire(pieces), "h", "/", &usual()).unwrap().obstacle().unwrap();
             assert!(obstacle.contains(why), "{obstacle}");
         }
     }
@@ -287,7 +298,7 @@ mod tests {
     fn responses_without_body_end_with_the_head() {
         for status in ["204 No Content\r\n", "304 Not Modified\r\nContent-Length: 3\r\n"] {
             let answer = format!("HTTP/1.1 {status}\r\n");
-            let body = look(&mut Open(wire(&[&answer])), "h", "/").unwrap();
+            let body = look(&mut Open(wire(&[&answer])), "h", "/", &usual()).unwrap();
             let obstacle = body.obstacle().unwrap();
             assert!(obstacle.contains("not 200"), "{obstacle}");
         }
@@ -297,7 +308,7 @@ mod tests {
     fn said(text: &str, length: usize) -> Result<Body, String> {
         let pieces = text.as_bytes().chunks(length).map(<[u8]>::to_vec).collect();
         let asked = Vec::new();
-        look(&mut Wire { pieces, asked }, "h", "/").map_err(|error| error.to_string())
+        look(&mut Wire { pieces, asked }, "h", "/", &usual()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -328,7 +339,7 @@ mod tests {
             (&["HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc"], "malformed"),
             (&[""], "without response"),
         ] {
-            let error = look(&mut wire(pieces), "h", "/").unwrap_err().to_string();
+            let error = look(&mut wire(pieces), "h", "/", &usual()).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }
         let long = format!("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{}", "x".repeat(5));

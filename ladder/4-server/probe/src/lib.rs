@@ -13,11 +13,12 @@
 //! [`Plan`](tollgate_load::Plan) requires and the server does not support.
 //!
 //! ```no_run
+//! use tollgate_load::RequestForm;
 //! use tollgate_probe::{Site, Url, resolve};
 //!
 //! let url: Url = "https://localhost:8443/bytes/14336".parse()?;
 //! let site = Site::find(&url, None, None, &resolve)?;
-//! let probe = site.probe(true)?;
+//! let probe = site.probe(Some(&RequestForm::default()))?;
 //! println!("{}", probe.lines().join("\n"));
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```

@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use rustls::version::{TLS12, TLS13};
+use tollgate_load::RequestForm;
 
 use crate::blocking_client::BlockingClient;
 use crate::body::{self, Body};
@@ -32,12 +33,12 @@ pub struct Probe {
 }
 
 impl Site {
-    /// Probes the server, and its path if `ask_path`.
+    /// Probes the server, and its path with requests of this form, if any.
     ///
     /// # Errors
     ///
     /// The server does not answer or completes no handshake, or its path gives no response.
-    pub fn probe(&self, ask_path: bool) -> Result<Probe, Error> {
+    pub fn probe(&self, form: Option<&RequestForm>) -> Result<Probe, Error> {
         let begun = Instant::now();
         let mut probe =
             Probe { support: None, tls13: None, tls12: None, body: None, took: Duration::ZERO };
@@ -50,9 +51,9 @@ impl Site {
             probe.tls12 = support.has_version(false).then(|| complete(&TLS12)).flatten();
             probe.support = Some(support);
         }
-        if ask_path {
+        if let Some(form) = form {
             let url = self.url();
-            let body = self.body(probe.support.as_ref());
+            let body = self.body(probe.support.as_ref(), form);
             probe.body = Some(body.map_err(|why| Error::Path { url: url.to_string(), why })?);
         }
         probe.took = begun.elapsed();
@@ -60,16 +61,16 @@ impl Site {
     }
 
     /// Requests the path, with the last suite that the server supports, or without TLS.
-    fn body(&self, support: Option<&Support>) -> Result<Body, String> {
+    fn body(&self, support: Option<&Support>, form: &RequestForm) -> Result<Body, String> {
         let (host, path) = (self.url().authority(), self.url().path());
         let suite = support.and_then(|support| support.suites.last());
         let body = match suite {
             Some(suite) => {
                 let client = BlockingClient::connect(self, &support::with_every_group(*suite));
-                body::look(&mut client.map_err(|failed| failed.why())?, &host, path)
+                body::look(&mut client.map_err(|failed| failed.why())?, &host, path, form)
             }
             None => Wire::connect(&self.target().address())
-                .and_then(|mut wire| body::look(&mut wire, &host, path)),
+                .and_then(|mut wire| body::look(&mut wire, &host, path, form)),
         };
         body.map_err(|error| error.to_string())
     }

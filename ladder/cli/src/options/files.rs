@@ -52,6 +52,7 @@ impl<'a> Files<'a> {
                 }
                 let bench = bench.options();
                 reads.extend(bench.given.log.as_deref());
+                reads.extend(bench.given.body_file());
                 reads.extend(bench.module.as_deref());
                 reads.extend(bench.workload.as_deref().map(Path::new));
                 writes.push(("--json", bench.written.json.as_ref()));

@@ -14,7 +14,7 @@ use crate::rig::{BYTES, certificate, start};
 
 fn probed(url: &str) -> (Site, Probe) {
     let site = Site::find(&url.parse().unwrap(), None, None, &resolve).unwrap();
-    let probe = site.probe(true).unwrap();
+    let probe = site.probe(Some(&tollgate_load::RequestForm::default())).unwrap();
     let lines = probe.lines();
     assert!((6..=10).contains(&lines.len()), "{lines:#?}");
     (site, probe)

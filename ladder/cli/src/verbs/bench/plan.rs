@@ -49,6 +49,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
         ..Limits::default()
     };
     let transactions = transactions(options)?;
+    let request = options.given.request_form()?;
     let is_search = options.objective().is_some();
     let arrivals = options.clients.arrivals(is_search);
     let of_offer = |(protocol, offer): (Protocol, Offer)| {
@@ -65,6 +66,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
             seed: options.clients.seed,
             client_timeout: options.clients.patience(),
             exchange: exchange.clone(),
+            request: request.clone(),
             requests_per_connection: options.clients.requests_per_connection,
             source_addresses: options.clients.source_addresses,
             plain_share: if is_plain { 1.0 } else { options.clients.http_share },
@@ -202,7 +204,8 @@ pub(super) fn words(options: &Options) -> String {
         _ if options.handshake_only => "no transfer".to_owned(),
         (Some(sizes), _) => format!("one GET, of {sizes}"),
         (None, Some(probed)) => {
-            format!("one GET of {}, {} bytes", probed.site.url().path(), options.bytes)
+            let form = options.given.request_form().unwrap_or_default();
+            format!("one {form} for {}, {} bytes", probed.site.url().path(), options.bytes)
         }
         (None, None) => format!("one GET of {} bytes", options.bytes),
     };

@@ -110,6 +110,16 @@ const GIVEN: &[Rule] = &[
                   --client-cert and --handshake-only",
     },
     Rule {
+        is_broken: |options| {
+            let given = &options.given;
+            let has_form =
+                given.method.is_some() || !given.header.is_empty() || given.body.is_some();
+            has_form && (options.handshake_only || !options.is_minimal())
+        },
+        message: "--method, --header, --body: handshakes alone and other clients have no such \
+                  requests: leave out --handshake-only and --client",
+    },
+    Rule {
         is_broken: |options| !options.is_minimal() && options.given.client_cert.is_some(),
         message: "--client-cert: other clients cannot send one: leave out --client",
     },

@@ -30,7 +30,9 @@ pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
     let may_test = options.given.i_may_test.as_deref();
     let site = Site::find(url, may_test, client_certificate(options)?.as_ref(), &resolve)
         .map_err(CliError::from_error)?;
-    let probe = site.probe(!options.handshake_only).map_err(CliError::from_error)?;
+    let form = options.given.request_form()?;
+    let probe = site.probe((!options.handshake_only).then_some(&form));
+    let probe = probe.map_err(CliError::from_error)?;
     let choice = probe.choice();
     if choice.is_none() && !is_plain {
         let why = "it has no suite and group that this client can ask for together";

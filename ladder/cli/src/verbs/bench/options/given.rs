@@ -1,10 +1,13 @@
 //! The options of `tollgate bench URL`.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tollgate_load::LogFormat;
+use tollgate_load::{LogFormat, RequestForm};
 
+use crate::error::CliError;
 use crate::verbs::bench::Probed;
 
 #[derive(Args, Clone, Debug)]
@@ -39,9 +42,67 @@ pub(crate) struct Given {
     #[arg(long, value_name = "FILE", requires = "client_cert")]
     pub(crate) client_key: Option<PathBuf>,
 
+    /// Method of the requests; the server must answer with status 200 [default: GET, with --body
+    /// POST]
+    #[arg(long, value_name = "METHOD", requires = "target", value_parser = method)]
+    pub(crate) method: Option<String>,
+
+    /// Header field of the requests, as in 'Accept: text/html'; may be repeated
+    #[arg(short = 'H', long, value_name = "NAME: VALUE", requires = "target", value_parser = header)]
+    pub(crate) header: Vec<String>,
+
+    /// Body of the requests: TEXT, or the content of a file as @FILE; at most 1 MiB
+    #[arg(short = 'd', long, value_name = "TEXT|@FILE", requires = "target")]
+    pub(crate) body: Option<String>,
+
     /// Filled in by a request to the URL.
     #[arg(skip)]
     pub(crate) probed: Option<Probed>,
+}
+
+impl Given {
+    /// The file of the body.
+    pub(crate) fn body_file(&self) -> Option<&Path> {
+        self.body.as_ref()?.strip_prefix('@').map(Path::new)
+    }
+
+    /// Method, header fields and body of the requests; reads the file of the body.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or header fields or body are too long.
+    pub(crate) fn request_form(&self) -> Result<RequestForm, CliError> {
+        let body = match (self.body_file(), &self.body) {
+            (Some(path), _) => read(path)?,
+            (None, Some(text)) => text.clone().into_bytes(),
+            (None, None) => Vec::new(),
+        };
+        let usual = if self.body.is_some() { "POST" } else { "GET" };
+        let wrong = |flag: &'static str| move |why| CliError::new(format!("{flag}: {why}"));
+        let method = self.method.as_deref().unwrap_or(usual);
+        let mut form = RequestForm::default().with_method(method).map_err(wrong("--method"))?;
+        for field in &self.header {
+            form = form.with_field(field).map_err(wrong("--header"))?;
+        }
+        form.with_body(body).map_err(wrong("--body"))
+    }
+}
+
+/// Reads a file, but not much more than a body may have.
+fn read(path: &Path) -> Result<Vec<u8>, CliError> {
+    let mut bytes = Vec::new();
+    let most = RequestForm::BODY_BYTES_MAX as u64 + 1;
+    let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    read.map_err(|error| CliError::of_file(path, &error))?;
+    Ok(bytes)
+}
+
+fn method(text: &str) -> Result<String, &'static str> {
+    RequestForm::default().with_method(text).map(|_| text.to_owned())
+}
+
+fn header(text: &str) -> Result<String, &'static str> {
+    RequestForm::default().with_field(text).map(|_| text.to_owned())
 }
 
 fn format(text: &str) -> Result<LogFormat, String> {
