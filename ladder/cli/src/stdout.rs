@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-// SAFETY: the linker's table of functions without arguments that the C library calls before `main`.
+// Sound: this is the linker's table of functions without arguments that the C library calls before `main`.
 // This one makes a system call and writes an atomic variable.
 #[used]
 #[unsafe(link_section = ".init_array")]

@@ -65,9 +65,9 @@ impl Steady {
     }
 }
 
-/// Factor of the standard error of a slope for autocorrelated residuals (AR(1)): sqrt((1 + r) / (1
-/// - r)). r is limited to 0 to 0.8: alternating bins do not sharpen an estimate, and few bins can
-/// show more by chance.
+/// Factor of the standard error of a slope for autocorrelated residuals, AR(1):
+/// `sqrt((1 + r) / (1 - r))`. r is limited to 0 to 0.8: alternating bins do not sharpen an
+/// estimate, and few bins can show more by chance.
 fn inflation(rests: &[f64]) -> f64 {
     let all: f64 = rests.iter().map(|rest| rest * rest).sum();
     let next: f64 = rests.iter().zip(&rests[1..]).map(|(a, b)| a * b).sum();

@@ -163,7 +163,7 @@ impl Tally {
         if is_plain { &mut self.plain_times } else { &mut self.secure_times }
     }
 
-    /// TransactionEvent of a transaction.
+    /// An event of a transaction.
     pub(crate) fn event(
         &mut self,
         schedule: &Schedule,

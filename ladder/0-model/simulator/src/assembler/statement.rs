@@ -77,7 +77,7 @@ pub(super) fn operands(text: &str) -> Result<Vec<String>, String> {
         match c {
             '(' | '[' => depth += 1,
             ')' | ']' => {
-                depth = depth.checked_sub(1).ok_or("a ) or ] without its opening bracket")?
+                depth = depth.checked_sub(1).ok_or("a ) or ] without its opening bracket")?;
             }
             ',' if depth == 0 => {
                 operands.push(text[start..i].trim().to_owned());

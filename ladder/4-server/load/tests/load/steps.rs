@@ -142,7 +142,7 @@ fn outcome(
     delays_connect: bool,
     as_expected: impl Fn(&Outcome, &Live) -> bool,
 ) -> Outcome {
-    let live = std::cell::RefCell::new(Arc::new(Live::default()));
+    let live = core::cell::RefCell::new(Arc::new(Live::default()));
     until(
         plan,
         |outcome| as_expected(outcome, &live.borrow()),

@@ -162,7 +162,7 @@ fn find_rate(
                 watch.look(&label, slice::from_ref(naming), slice::from_mut(server));
                 let of = (label, naming, &context);
                 match search::search(plan, objective, server, of, |part| {
-                    watch.part(&progress, part)
+                    watch.part(&progress, part);
                 })? {
                     Some(found) => {
                         run.output.records(found.record.as_slice())?;

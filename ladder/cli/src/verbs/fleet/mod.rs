@@ -118,7 +118,7 @@ fn compared(
         // Share and amount for a million sessions do not depend on the demand.
         let mut seen = Vec::new();
         records.retain(|record: &Record| {
-            let name = (record.subject.clone(), record.quantity.clone());
+            let name = (record.subject.clone(), record.quantity);
             !seen.contains(&name) && {
                 seen.push(name);
                 true

@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     };
     match file {
         None => {
-            io::stdout().write_all(text.as_bytes()).map_err(|error| CliError::of_output(&error))?
+            io::stdout().write_all(text.as_bytes()).map_err(|error| CliError::of_output(&error))?;
         }
         Some(path) => write(path, text.as_bytes(), options.force)?,
     }

@@ -42,7 +42,7 @@ pub(crate) struct Install {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Check {
-    /// The configuration to check [default: OPENSSL_CONF, else the file that install writes]
+    /// The configuration to check [default: `OPENSSL_CONF`, else the file that install writes]
     #[arg(long, value_name = "FILE")]
     pub(crate) openssl_conf: Option<PathBuf>,
 }

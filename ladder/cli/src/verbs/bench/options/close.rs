@@ -6,7 +6,7 @@ use tollgate_load::{Close, Mechanism, Resume};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Closing {
     /// End of a connection after its last response: rst, a TCP reset, which leaves no port waiting;
-    /// or fin, close_notify and FIN, awaiting the server's [default: rst; with early data fin]
+    /// or fin, a TLS close alert and FIN, awaiting the server's [default: rst; with early data fin]
     #[arg(long, value_name = "HOW", help_heading = super::SESSION)]
     close: Option<How>,
 }

@@ -13,7 +13,7 @@ pub(crate) struct Resumed {
     pub(crate) resume: f64,
 
     /// Mechanism of resumption: session-id or ticket in TLS 1.2; psk, psk-ke (no key agreement) or
-    /// early-data (the request is sent with the ClientHello) in TLS 1.3 [default: ticket, psk]
+    /// early-data (the request is sent with the client's hello) in TLS 1.3 [default: ticket, psk]
     #[arg(long, value_name = "HOW", value_parser = mechanism)]
     pub(crate) resume_by: Option<Mechanism>,
 }
