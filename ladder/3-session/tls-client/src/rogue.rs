@@ -1,5 +1,5 @@
-//! A server that holds the right keys and says wrong things: what no honest server, and no wire
-//! without the keys, can show.
+//! A server that holds the right keys and violates the protocol. Neither an honest server nor a
+//! wire without the keys can produce these messages.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -34,16 +34,16 @@ mod tls13;
 
 use certificate::{RSA_2048, certificate};
 
-/// A client, and what is said to it.
+/// A client, and the state of the server that it talks to.
 struct Rogue {
     client: Connection,
-    /// The client's `ClientHello`, without its record's header.
+    /// The client's `ClientHello`, without its record header.
     hello: Vec<u8>,
-    /// What it said behind that.
+    /// The bytes that the client sent after its `ClientHello`.
     early: Vec<u8>,
     transcript: Transcript,
     sealing: Option<RecordKey>,
-    /// Records that wait for [`Self::deliver`].
+    /// Records to be delivered by [`Self::deliver`].
     out: Vec<u8>,
 }
 
@@ -69,7 +69,7 @@ impl Rogue {
         Self::new(Settings { verify_signature, ..Settings::new(suite) })
     }
 
-    /// Of a client that offers to resume a session.
+    /// Creates a client that offers to resume a session.
     fn offered(settings: Settings, session: &SavedSession, early_data: &[u8]) -> Self {
         let mut rogue = Self::new(settings);
         let age = Duration::from_millis(1234);
@@ -83,7 +83,7 @@ impl Rogue {
         rogue
     }
 
-    /// What the client says.
+    /// Reads what the client sends.
     fn take(&mut self) -> Vec<u8> {
         let bytes = self.client.outgoing().to_vec();
         self.client.sent(bytes.len()).unwrap();
@@ -94,7 +94,7 @@ impl Rogue {
         self.hello[6..].first_chunk().unwrap()
     }
 
-    /// Says bytes in a record, sealed if there is a key.
+    /// Sends bytes in a record, sealed if there is a key.
     fn record(&mut self, content: Content, bytes: &[u8]) {
         match &mut self.sealing {
             Some(key) => key.seal(&mut self.out, content, bytes),
@@ -107,7 +107,7 @@ impl Rogue {
         }
     }
 
-    /// Says a handshake message.
+    /// Sends a handshake message.
     fn say(&mut self, message: Message, body: &[u8]) {
         let bytes = whole(message, body);
         self.transcript.add(&bytes);
@@ -121,7 +121,8 @@ impl Rogue {
         Ok(events)
     }
 
-    /// The violation that what was said meets, and its phase.
+    /// Delivers the queued records, and returns the violation that the client reports, with its
+    /// phase.
     #[track_caller]
     fn refused(&mut self) -> (SessionPhase, Violation) {
         match self.deliver() {
@@ -137,19 +138,19 @@ fn whole(message: Message, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A vector with a length of `width` bytes.
+/// Encodes a vector with a length of `width` bytes.
 fn vector(width: usize, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![];
     put_vector(&mut bytes, width, |out| out.extend(content));
     bytes
 }
 
-/// An extension of its number and content.
+/// Encodes an extension with its number and content.
 fn extension(number: u16, content: &[u8]) -> Vec<u8> {
     [&number.to_be_bytes()[..], &vector(2, content)].concat()
 }
 
-/// A `ServerHello` around its extensions.
+/// Encodes a `ServerHello` with these extensions.
 fn server_hello(random: &[u8], session_id: &[u8], suite: u16, extensions: &[u8]) -> Vec<u8> {
     let id = vector(1, session_id);
     let suite = suite.to_be_bytes();

@@ -1,4 +1,4 @@
-//! Alerts of a rustls server are named, with the phase in which they came.
+//! Alerts of a rustls server are named, with the phase in which they arrived.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -19,10 +19,10 @@ fn alert(phase: SessionPhase, description: AlertDescription) -> Result<(), Error
 }
 
 #[test]
-fn nothing_in_common_is_said_in_phase_hello() {
+fn missing_common_parameters_are_reported_in_phase_hello() {
     let all = [Group::X25519, Group::P256];
     let cases = [
-        // neither suite nor version
+        // no common suite or version
         (ECDHE, TLS13, AlertDescription::PROTOCOL_VERSION),
         (TLS13, ECDHE, AlertDescription::PROTOCOL_VERSION),
         // rustls has no RSA key exchange
@@ -43,13 +43,13 @@ fn nothing_in_common_is_said_in_phase_hello() {
         let alpn = vec![b"gopher".to_vec()];
         let settings = Settings { alpn, ..Settings::new(suite) };
         let mut pair = Pair::new(settings, &Server::new(suite, &all));
-        // in TLS 1.3 behind the ServerHello, since the protocol is agreed on under encryption
+        // in TLS 1.3 after the ServerHello, since the protocol is negotiated under encryption
         let phase = if suite == TLS13 { SessionPhase::KeyExchange } else { SessionPhase::Hello };
         assert_eq!(pair.run(), alert(phase, AlertDescription::NO_APPLICATION_PROTOCOL));
     }
 }
 
-/// A server that will have a client certificate.
+/// A server that requires a client certificate.
 fn demanding(suite: Suite) -> ServerConnection {
     let (certificate, key) = certificate(RSA_2048);
     let provider = Server::new(suite, &[Group::X25519]).provider();
@@ -70,9 +70,9 @@ fn demanding(suite: Suite) -> ServerConnection {
     ServerConnection::new(Arc::new(config)).unwrap()
 }
 
-/// In TLS 1.3 the client is done by then: why client-done is not server-confirmed.
+/// In TLS 1.3 the client has finished by then, so client-done does not imply server-confirmed.
 #[test]
-fn a_refused_client_is_told_in_phase_finished_or_confirm() {
+fn a_refused_client_gets_an_alert_in_phase_finished_or_confirm() {
     let settings = Settings::new(ECDHE);
     let mut pair = Pair::of(client(settings), demanding(ECDHE));
     let expected = alert(SessionPhase::Finished, AlertDescription::CERTIFICATE_REQUIRED);
@@ -87,10 +87,10 @@ fn a_refused_client_is_told_in_phase_finished_or_confirm() {
 }
 
 #[test]
-fn a_stream_that_ends_is_an_error_of_its_phase() {
+fn a_stream_that_ends_early_is_an_error_in_its_phase() {
     for suite in [ECDHE, TLS13] {
         let ended = |phase| Err(Error::EndOfStream { phase });
-        // small records, so that the cut leaves some of them whole
+        // small records, so that the truncated flight has whole records
         let server = Server { fragment_bytes: Some(100), ..Server::new(suite, &[Group::X25519]) };
         let mut pair = Pair::new(Settings::new(suite), &server);
         pair.forward();
@@ -112,7 +112,7 @@ fn a_stream_that_ends_is_an_error_of_its_phase() {
 }
 
 #[test]
-fn what_is_no_tls_is_said_so() {
+fn other_protocols_are_reported_as_such() {
     let mut client = client(Settings::new(TLS13));
     let error = client.read_tls(b"HTTP/1.1 400 Bad Request\r\n", |_| ()).unwrap_err();
     assert_eq!(error.phase(), Some(SessionPhase::Hello));

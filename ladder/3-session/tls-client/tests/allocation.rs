@@ -1,4 +1,4 @@
-//! Once a connection has seen its sizes, records cost no allocation.
+//! Once the buffers of a connection have grown, records cause no allocation.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -41,18 +41,18 @@ fn data_does_not_allocate() {
                 client.sent(client.outgoing().len()).unwrap();
             });
             assert_eq!(got, data.len());
-            // the first round makes room for what is sent
+            // the first round grows the buffers
             assert!(round == 0 || counted.count_total == 0, "{suite}: {counted:?}");
         }
     }
 }
 
-/// What the library hands over in boxes where keys are agreed on: the server's public value as it
-/// was read, and the secret. Its memory in C is not seen here.
+/// Allocations of the library in a key agreement: the decoded public value of the server, and the
+/// secret. Allocations in C are not counted.
 const AGREEMENT: u64 = 2;
 
-/// A session with a request and its answer: how often the client allocates in it. The last session
-/// that the server gave goes to `saved`, from where it is offered if `resumes` says so.
+/// Returns the number of allocations of the client in a session with a request and its response.
+/// Stores the server's last session in `saved`, and offers it if `resumes` is set.
 fn allocations(
     client: &mut Connection,
     context: &SslContext,
@@ -90,7 +90,7 @@ fn allocations(
 }
 
 #[test]
-fn a_handshake_allocates_what_the_library_does_to_agree_on_keys_and_nothing_else() {
+fn a_handshake_allocates_only_for_the_key_agreement() {
     let context = memory::context();
     let kinds = [
         (peer::RSA, Group::X25519, 0, 0),
@@ -108,7 +108,7 @@ fn a_handshake_allocates_what_the_library_does_to_agree_on_keys_and_nothing_else
                 for (resumes, expected) in [(false, full), (true, resumed)] {
                     let count = allocations(&mut client, &context, &mut saved, resumes);
                     assert_eq!(client.facts().resumed, resumes, "{suite}");
-                    // at first the certificate is read, and buffers get their sizes
+                    // the first session parses the certificate and grows the buffers
                     assert!(round < 2 || count == expected, "{suite}, {resumes}: {count}");
                 }
             }

@@ -1,5 +1,5 @@
-//! Sessions with `gnutls-serv`, a process of its own: the oracle that has every suite, those of
-//! 2001 too, and prime fields by their names in TLS 1.2.
+//! Sessions with `gnutls-serv`, a separate process. It has every suite, including those of 2001,
+//! and the named prime fields in TLS 1.2.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -9,11 +9,11 @@ use peer::gnutls_serv::Server;
 use peer::socket::page;
 use tollgate_tls_client::{Group, KeyExchange, Settings, SignatureScheme, Suite};
 
-/// All that `GnuTLS` can do in TLS 1.2 and 1.3.
+/// Everything that `GnuTLS` supports in TLS 1.2 and 1.3.
 const ALL: &str = "NORMAL:-VERS-ALL:+VERS-TLS1.2:+VERS-TLS1.3:+ARCFOUR-128:+3DES-CBC:\
      +AES-128-CBC:+AES-256-CBC:+SHA1:+SHA256:+SHA384:+RSA:+DHE-RSA:+GROUP-ALL";
 
-/// As `GnuTLS` spells it: `RSA_AES_128_CBC_SHA256`; of TLS 1.3 the cipher, `AES-128-GCM`.
+/// Returns the `GnuTLS` spelling: `RSA_AES_128_CBC_SHA256`; for TLS 1.3 the cipher, `AES-128-GCM`.
 fn name_of_gnutls(suite: Suite) -> String {
     let name = suite.name().trim_start_matches("TLS_").replace("WITH_", "");
     if suite.is_tls13() {
@@ -25,7 +25,7 @@ fn name_of_gnutls(suite: Suite) -> String {
 }
 
 #[test]
-fn every_suite_carries_pages() {
+fn every_suite_transfers_responses() {
     let Some(server) = Server::start("suites", ALL, &["--disable-client-cert"]) else { return };
     for suite in Suite::ALL {
         for encrypt_then_mac in [true, false] {
@@ -68,7 +68,7 @@ fn every_group_of_either_version_agrees() {
 }
 
 #[test]
-fn a_certificate_of_either_kind_is_asked_for_by_schemes() {
+fn signature_schemes_select_the_certificate() {
     let Some(server) = Server::start("schemes", ALL, &["--disable-client-cert"]) else { return };
     for (schemes, expected) in [
         (SignatureScheme::RSA.to_vec(), SignatureScheme::PssSha256),

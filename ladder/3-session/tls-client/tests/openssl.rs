@@ -1,4 +1,4 @@
-//! Sessions with `openssl s_server`, a process of its own: the oracle that has RSA key exchange.
+//! Sessions with `openssl s_server`, a separate process that has RSA key exchange.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -64,9 +64,9 @@ fn s_server_answers_requests_in_every_kind_of_session() {
     }
 }
 
-/// `-rev` sends each line back reversed: data both ways over several records.
+/// `-rev` reverses each line: data in both directions over several records.
 #[test]
-fn lines_come_back_reversed() {
+fn lines_are_returned_reversed() {
     for (name, mut arguments, settings) in kinds() {
         arguments.push("-rev");
         let Some(server) = Server::start(&format!("{name}-rev"), &arguments) else {
@@ -100,7 +100,7 @@ fn servers_without_the_extended_master_secret_are_served() {
 }
 
 #[test]
-fn what_s_server_refuses_is_named() {
+fn refusals_by_s_server_are_named() {
     let handshake_failure = AlertDescription::HANDSHAKE_FAILURE;
     let cases = [
         ("no-suite", vec!["-tls1_2", "-cipher", "AES256-SHA"], RSA, handshake_failure),
@@ -121,7 +121,7 @@ fn what_s_server_refuses_is_named() {
 }
 
 #[test]
-fn a_client_certificate_that_is_asked_for_and_not_required_is_left_out() {
+fn an_optional_client_certificate_is_not_sent() {
     for (name, mut arguments, settings) in kinds() {
         arguments.extend(["-verify", "1", "-www"]);
         let Some(server) = Server::start(&format!("{name}-verify"), &arguments) else {
@@ -134,7 +134,7 @@ fn a_client_certificate_that_is_asked_for_and_not_required_is_left_out() {
 }
 
 #[test]
-fn sampled_signatures_and_reused_keys_are_sessions_like_others() {
+fn sessions_with_sampled_signatures_and_reused_keys_work() {
     let Some(server) = Server::start("policies", &["-www"]) else {
         return;
     };
@@ -159,7 +159,7 @@ fn sampled_signatures_and_reused_keys_are_sessions_like_others() {
     }
 }
 
-/// By their registered names, those that this release of OpenSSL has: its own names.
+/// The suites of this OpenSSL release, with its names.
 fn names_of_openssl() -> Vec<(Suite, String)> {
     let output = Command::new("openssl").args(["ciphers", "-stdname", "ALL:@SECLEVEL=0"]).output();
     let text = String::from_utf8(output.unwrap().stdout).unwrap();
@@ -171,7 +171,7 @@ fn names_of_openssl() -> Vec<(Suite, String)> {
 }
 
 #[test]
-fn every_suite_that_s_server_has_carries_pages_in_every_group() {
+fn every_suite_of_s_server_works_with_every_group() {
     let arguments = ["-www", "-cipher", "ALL:@SECLEVEL=0", "-ciphersuites"];
     let tls13 = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
     let groups = "x25519:P-256:P-384:ffdhe2048:ffdhe3072:ffdhe4096";
@@ -183,10 +183,10 @@ fn every_suite_that_s_server_has_carries_pages_in_every_group() {
     let fields = [Group::Ffdhe2048, Group::Ffdhe3072, Group::Ffdhe4096];
     for (suite, name) in names {
         let groups = match suite.exchange() {
-            // its own prime, which has no name
+            // s_server's default prime, which has no name
             KeyExchange::Rsa | KeyExchange::DheRsa => vec![vec![]],
             KeyExchange::Tls13 => curves.iter().chain(&fields).map(|g| vec![*g]).collect(),
-            // the certificate's curve has to be among them
+            // the certificate's curve must be in the list
             KeyExchange::EcdheEcdsa => curves.map(|g| vec![g, Group::P256]).to_vec(),
             KeyExchange::EcdheRsa => curves.map(|group| vec![group]).to_vec(),
         };
@@ -226,7 +226,7 @@ fn client_certificates_of_every_kind_are_verified() {
     ];
     for (name, key) in ["rsa", "p256", "p384", "ed25519"].into_iter().zip(keys) {
         let (certificate, pkcs8) = peer::certificate(key);
-        // it signs itself: the server is told to trust it
+        // the certificate is self-signed, so the server trusts it explicitly
         let pem = X509::from_der(&certificate).unwrap().to_pem().unwrap();
         let file = format!("tollgate-tls-client-{}-{name}.pem", std::process::id());
         let path = std::env::temp_dir().join(file);

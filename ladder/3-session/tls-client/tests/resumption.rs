@@ -1,5 +1,5 @@
-//! Sessions that rustls, `OpenSSL` and `GnuTLS` resume, or refuse to: by every mechanism that each
-//! of them has.
+//! Sessions that rustls, `OpenSSL` and `GnuTLS` resume or refuse to resume, with every mechanism
+//! that each of them has.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -25,7 +25,7 @@ fn resume(client: &mut Connection, session: &SavedSession, early_data: &[u8]) {
     client.resume(&Resume { session, age: Duration::from_millis(5), early_data }).unwrap();
 }
 
-/// A session with a rustls server, with a request and its answer; the connection for the next.
+/// Performs a session with a request and its response; returns the connection for the next session.
 fn session(
     client: Connection,
     server: &Arc<ServerConfig>,
@@ -49,7 +49,7 @@ fn session(
     (pair.client, saved)
 }
 
-/// rustls with tickets, or with sessions in its memory.
+/// A rustls configuration with tickets, or with a session cache.
 fn rustls(suite: Suite, groups: &[Group], tickets: bool) -> Arc<ServerConfig> {
     let mut config = Server::new(suite, groups).config();
     if tickets {
@@ -67,7 +67,7 @@ fn rustls(suite: Suite, groups: &[Group], tickets: bool) -> Arc<ServerConfig> {
 }
 
 #[test]
-fn rustls_resumes_every_kind_of_session_again_and_again() {
+fn rustls_resumes_every_kind_of_session_repeatedly() {
     for (suite, group) in kinds() {
         for tickets in [true, false] {
             let server = rustls(suite, &[group], tickets);
@@ -96,7 +96,7 @@ fn rustls_resumes_every_kind_of_session_again_and_again() {
 }
 
 #[test]
-fn another_server_refuses_and_the_handshake_is_a_full_one() {
+fn another_server_performs_a_full_handshake() {
     for (suite, group) in kinds() {
         for tickets in [true, false] {
             let [first, second] = [(); 2].map(|()| rustls(suite, &[group], tickets));
@@ -111,7 +111,7 @@ fn another_server_refuses_and_the_handshake_is_a_full_one() {
 }
 
 #[test]
-fn a_hello_retry_has_a_binder_of_its_own() {
+fn a_hello_retry_has_a_new_binder() {
     let groups = [Group::X25519, Group::P256];
     let mut server = Server::new(TLS13, &groups[1..]).config();
     server.max_early_data_size = 1000;
@@ -129,7 +129,7 @@ fn a_hello_retry_has_a_binder_of_its_own() {
         pair.client.send(b"request").unwrap();
         pair.run().unwrap();
         assert_eq!(pair.got, b"request");
-        // what rustls keeps in its memory, it gives away once
+        // rustls removes a session from its cache when it is resumed
         assert_eq!(facts.resumed, early_data.is_empty());
         client = pair.client;
     }
@@ -144,7 +144,7 @@ fn rustls_reads_early_data_or_refuses_it() {
     let client = peer::client(settings(TLS13, &[Group::X25519]));
     let (mut client, saved) = session(client, &server, HandshakeKind::Full);
     assert_eq!(saved.early_data_bytes_max(), 1000);
-    // the second time, the server has forgotten the session
+    // the second time, the server no longer has the session
     for accepted in [true, false] {
         resume(&mut client, &saved, b"early request");
         let mut pair = Pair::of(client, ServerConnection::new(Arc::clone(&server)).unwrap());
@@ -173,7 +173,7 @@ fn rustls_reads_early_data_or_refuses_it() {
     }
 }
 
-/// Three sessions with a server that answers a request: full, resumed, resumed.
+/// Performs three sessions, each with a request: full, resumed, resumed.
 fn pages(name: &str, settings: Settings, expected: SessionKind, connect: impl Fn() -> TcpStream) {
     let mut client = peer::client(settings);
     let mut saved = SavedSession::default();
@@ -195,7 +195,7 @@ fn pages(name: &str, settings: Settings, expected: SessionKind, connect: impl Fn
     }
 }
 
-/// Name, the server's arguments, the client's settings, and how sessions are resumed.
+/// Name, server arguments, client settings, and how sessions are resumed.
 fn cases() -> Vec<(&'static str, Vec<&'static str>, Settings, SessionKind)> {
     let x25519 = [Group::X25519];
     let by_id = |suite| Settings { tickets: false, ..settings(suite, &x25519) };
@@ -233,7 +233,7 @@ fn s_server_resumes_by_every_mechanism() {
 }
 
 #[test]
-fn s_server_of_before_the_extended_master_secret_resumes_too() {
+fn s_server_without_the_extended_master_secret_resumes() {
     let arguments = ["-www", "-tls1_2"];
     let Some(server) = s_server::Server::start("old-master-secret", &arguments) else { return };
     let settings = settings(ECDHE, &[Group::X25519]);
@@ -256,7 +256,7 @@ fn s_server_reads_early_data() {
         assert!(client.save(&mut saved));
         client.close();
         drive(&mut client, &mut socket, |_, closed| closed).unwrap();
-        // it has read all before it says goodbye
+        // it reads all data before it closes
         assert_eq!(client.confirmation(), Some(Confirmation::CloseNotify));
         let expected = if round > 0 { EarlyData::Accepted } else { EarlyData::None };
         assert_eq!(client.facts().early_data, expected);
@@ -264,7 +264,7 @@ fn s_server_reads_early_data() {
 }
 
 #[test]
-fn gnutls_resumes_by_tickets_session_ids_and_keys() {
+fn gnutls_resumes_by_every_mechanism() {
     let all = "NORMAL:-VERS-ALL:+VERS-TLS1.2:+VERS-TLS1.3:+RSA";
     for (name, arguments, suite, expected) in [
         ("ticket", &[][..], ECDHE, SessionKind::Ticket),

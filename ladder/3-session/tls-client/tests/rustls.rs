@@ -1,4 +1,5 @@
-//! Sessions with a rustls server in this process: every kind, in any pieces, with data both ways.
+//! Sessions with a rustls server in this process: every kind, cut into any pieces, with data in
+//! both directions.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -17,7 +18,7 @@ use tollgate_tls_client::{
     Suite, VerifySignature, Violation,
 };
 
-/// Nothing, the least, one record of 14 KiB, and more than eight records.
+/// Sizes: zero, one byte, one record of 14 KiB, and more than eight records.
 const SIZES: [usize; 4] = [0, 1, 14_336, 140_000];
 
 #[test]
@@ -60,7 +61,7 @@ fn sessions_of_every_kind_carry_data_both_ways() {
 }
 
 #[test]
-fn any_pieces_of_records_and_messages_will_do() {
+fn records_and_messages_may_be_cut_anywhere() {
     for (suite, group) in kinds() {
         // 37: a header of 5 and 32 bytes, so that most messages are cut
         for (fragment_bytes, piece) in [(None, 1), (Some(37), 1), (Some(37), 5000), (Some(100), 7)]
@@ -106,7 +107,7 @@ fn a_connection_serves_one_session_after_another() {
 }
 
 #[test]
-fn a_hello_retry_is_answered_and_told() {
+fn a_hello_retry_is_answered_and_reported() {
     let all = [Group::X25519, Group::P256, Group::P384, Group::X25519MlKem768];
     let pairs = all.into_iter().zip(all.into_iter().cycle().skip(1));
     for (first, second) in pairs {
@@ -120,7 +121,7 @@ fn a_hello_retry_is_answered_and_told() {
         pair.run().unwrap();
         assert_eq!(pair.got, b"request");
     }
-    // TLS 1.2 has no key share to be wrong: the server takes its group from the list
+    // TLS 1.2 has no key share: the server takes its group from the list
     let server = Server::new(ECDHE, &[Group::P256]);
     let offered = [Group::X25519, Group::P256];
     let mut pair = Pair::new(settings(ECDHE, &offered), &server);
@@ -182,7 +183,7 @@ fn every_scheme_is_verified() {
 }
 
 #[test]
-fn a_wrong_signature_passes_who_does_not_look() {
+fn unverified_wrong_signatures_go_unnoticed() {
     let one_in = |n| VerifySignature::Sample(NonZeroU32::new(n).unwrap());
     for suite in [ECDHE, TLS13] {
         let server = Server { lies: true, ..Server::new(suite, &[Group::X25519]) };
@@ -196,21 +197,21 @@ fn a_wrong_signature_passes_who_does_not_look() {
         assert!(passes(VerifySignature::Never));
         assert!(!passes(VerifySignature::Always));
         assert!(!passes(one_in(1)));
-        // 40 draws of 1 in 2: all alike once in 2^39
+        // 40 random bits are all equal with a probability of 2^-39
         let passed = (0..40).filter(|_| passes(one_in(2))).count();
         assert!((1..40).contains(&passed), "{passed}");
     }
 }
 
 #[test]
-fn a_pin_admits_its_certificate_alone() {
+fn a_pin_accepts_only_its_certificate() {
     let (leaf, _) = certificate(RSA_2048);
     let spki = |pem: &str| {
         let key = openssl::pkey::PKey::private_key_from_pem(pem.as_bytes()).unwrap();
         key.public_key_to_der().unwrap()
     };
     for suite in [ECDHE, TLS13] {
-        // one and the same certificate: made anew, its dates might differ
+        // the same certificate: a new one might have other dates
         let server = Arc::new(Server::new(suite, &[Group::X25519]).config());
         let shown = {
             let mut pair = Pair::of(
@@ -238,7 +239,7 @@ fn a_pin_admits_its_certificate_alone() {
 }
 
 #[test]
-fn what_confirms_a_handshake() {
+fn each_kind_of_handshake_is_confirmed() {
     let group = Group::X25519;
     let mut pair = Pair::new(Settings::new(ECDHE), &Server::new(ECDHE, &[group]));
     pair.run().unwrap();

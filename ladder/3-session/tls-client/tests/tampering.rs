@@ -1,5 +1,5 @@
-//! A wire that changes what a rustls server says: never a panic, and never a session that the
-//! server does not share.
+//! Changes the bytes that a rustls server sends. The client never panics, and never establishes a
+//! session that the server does not share.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use tollgate_tls_client::{Error, SessionPhase, Settings, VerifySignature, Violation};
 
-/// Where the records in `bytes` begin.
+/// The offsets of the records in `bytes`.
 fn records(bytes: &[u8]) -> Vec<core::ops::Range<usize>> {
     let (mut found, mut at) = (vec![], 0);
     while let Some([_, _, _, high, low]) = bytes.get(at..at + 5) {
@@ -35,7 +35,7 @@ impl Change {
     fn apply(&self, bytes: &mut Vec<u8>) {
         let all = records(bytes);
         if all.is_empty() {
-            return; // the change before this one has left no whole record
+            return; // the previous change left no whole record
         }
         let record = |index: &Index| all[index.index(all.len())].clone();
         match self {
@@ -66,7 +66,7 @@ impl Change {
 fn change() -> impl Strategy<Value = Change> {
     let at = any::<Index>;
     let bytes = prop::collection::vec(any::<u8>(), 1..40);
-    // whole records: a warning, change_cipher_spec, an empty one, a handshake message
+    // whole records: a warning, a change_cipher_spec, an empty record, a handshake message
     let record = prop_oneof![
         Just(vec![21, 3, 3, 0, 2, 1, 0]),
         Just(vec![20, 3, 3, 0, 1, 1]),
@@ -92,7 +92,7 @@ proptest! {
     #![proptest_config(many())]
 
     #[test]
-    fn a_changed_flight_gives_an_error_or_waits_or_is_harmless(
+    fn a_changed_flight_fails_or_waits_or_is_harmless(
         kind in any::<Index>(),
         verify in any::<bool>(),
         which in 0..2_usize,
@@ -135,10 +135,10 @@ proptest! {
                 prop_assert!(!error.to_string().is_empty());
                 prop_assert_eq!(pair.client.poll().map(|_| ()), Err(error));
                 prop_assert_eq!(pair.client.end_of_stream(), Err(error));
-                pair.forward(); // our alert: the server reads it without a panic, too
+                pair.forward(); // the client's alert, which the server reads without a panic
             }
-            // what was left over (the version of a record, a dropped or repeated
-            // change_cipher_spec) did no harm: both sides share the session
+            // the remaining changes (the version of a record, a dropped or repeated
+            // change_cipher_spec) are harmless: both sides share the session
             None if pair.client.is_established() => {
                 prop_assert!(!pair.server.is_handshaking());
                 pair.client.send(b"request").unwrap();
@@ -153,21 +153,21 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_no_server(
+    fn random_bytes_are_refused(
         kind in any::<Index>(),
         noise in prop::collection::vec(any::<u8>(), 0..200),
     ) {
         let (suite, group) = *kind.get(&kinds());
         let mut client = peer::client(peer::settings(suite, &[group]));
         let result = client.read_tls(&noise, |event| panic!("{event:?}"));
-        // more may be awaited only behind what looks like a record
+        // the client may wait for more only after something that looks like a record
         let record = noise.len() < 5 || (20..=23).contains(&noise[0]) && noise[1] == 3;
         prop_assert!(result.is_err() || record);
     }
 }
 
 #[test]
-fn every_bit_of_the_last_flight_counts() {
+fn every_bit_of_the_last_flight_is_protected() {
     for (suite, group) in kinds() {
         // the flight with the server's Finished
         let flight = if suite.is_tls13() { 0 } else { 1 };
@@ -179,7 +179,7 @@ fn every_bit_of_the_last_flight_counts() {
             let result = pair.run_over(|bytes| {
                 if seen == flight {
                     let last = records(bytes).pop().unwrap();
-                    // the body alone: the header has bits that nobody reads
+                    // only the body: some header bits are ignored
                     let at = last.start + 5 + bit * (last.len() - 5) / 64;
                     bytes[at] ^= 1 << (bit % 8);
                 }

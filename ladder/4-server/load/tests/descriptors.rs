@@ -1,5 +1,5 @@
-//! A process without file descriptors says so in one line. Alone in its process: it changes the
-//! limit of all threads.
+//! A process without file descriptors reports that in one line. This test has its own process,
+//! because it changes the limit of all threads.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "load/tls_server.rs"]
@@ -26,9 +26,9 @@ fn no_descriptors_give_one_line() {
         assert!(matches!(error, Error::FileDescriptors { allowed: 100, .. }), "{text}");
         assert!(text.contains("ulimit -n") && !text.contains('\n'), "{text}");
     };
-    // known before anything is opened
+    // detected before anything is opened
     told(&attempt(200));
-    // and found out when others have taken them
+    // and when other threads have taken the descriptors
     let taken: Vec<File> = core::iter::from_fn(|| File::open("/dev/null").ok()).collect();
     assert!(!taken.is_empty());
     told(&attempt(8));

@@ -1,5 +1,5 @@
-//! A machine without ports says so in one line. The ports are those of a network namespace that
-//! this test makes for itself, so nobody else misses them.
+//! A machine without ports reports that in one line. The test makes its own network namespace, so
+//! other processes keep their ports.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
 
@@ -13,7 +13,7 @@ use std::process::Command;
 use tls_server::{Behavior, TlsServer};
 use tollgate_load::{Error, Limits, Plan, Protocol, Server, run};
 
-/// Twenty ports, and the test below in them.
+/// Creates a namespace with twenty ports, and runs the test below in it.
 const IN_A_NAMESPACE: &str = "ip link set lo up \
     && echo 40000 40019 > /proc/sys/net/ipv4/ip_local_port_range \
     && exec \"$0\" --exact --ignored --nocapture with_twenty_ports";
@@ -54,10 +54,10 @@ fn with_twenty_ports() {
         limits: Limits::of_counts(),
         ..Plan::new(Protocol::Tls13)
     };
-    // known before anything is sent
+    // detected before anything is sent
     let error = attempt(&plan);
     assert!(matches!(error, Error::PortsShort { needed: 30, ports: 20 }), "{error}");
-    // and found out when others have taken them
+    // and when other sockets have taken the ports
     let connect = || TcpStream::connect(server.address).ok();
     let taken: Vec<TcpStream> = core::iter::from_fn(connect).collect();
     assert!((1..=20).contains(&taken.len()));

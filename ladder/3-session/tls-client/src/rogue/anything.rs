@@ -1,10 +1,11 @@
-//! A server that holds the right keys and says anything at all: an error, or nothing; no panic.
+//! A server that holds the right keys and sends random messages: the client may report an error or
+//! wait, but never panics.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A record of any type, with bytes that look like a message more often than chance has it.
+/// A record of any type. Its bytes look like a message more often than random bytes do.
 fn record() -> impl Strategy<Value = (Content, Vec<u8>)> {
     let content = prop_oneof![
         1 => any::<u8>(),
@@ -29,7 +30,7 @@ proptest! {
     })]
 
     #[test]
-    fn whatever_it_says_under_the_right_keys(
+    fn random_messages_under_the_right_keys(
         tls13 in any::<bool>(),
         resumes in any::<bool>(),
         steps in 0..6_usize,

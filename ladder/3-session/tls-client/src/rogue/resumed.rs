@@ -1,4 +1,4 @@
-//! Sessions that are resumed, or seem to be.
+//! Resumed sessions, and servers that only pretend to resume.
 
 use super::*;
 use crate::connection::Confirmation;
@@ -30,13 +30,13 @@ fn settings(suite: Suite) -> Settings {
     Settings { verify_signature, save_sessions: true, ..Settings::new(suite) }
 }
 
-/// The session ID that the client has sent.
+/// Returns the session ID that the client has sent.
 fn sent_id(rogue: &Rogue) -> Vec<u8> {
     let id = &rogue.hello[38..];
     id[1..1 + usize::from(id[0])].to_vec()
 }
 
-/// Repeats the session ID; then all that the right master secret gives.
+/// Repeats the session ID, and derives the keys from the master secret.
 fn repeat(rogue: &mut Rogue, extensions: &[u8]) -> (Master, RecordKey, RecordKey) {
     let body = server_hello(&SERVER_RANDOM, &sent_id(rogue), TLS12.number(), extensions);
     rogue.say(Message::SERVER_HELLO, &body);
@@ -45,7 +45,7 @@ fn repeat(rogue: &mut Rogue, extensions: &[u8]) -> (Master, RecordKey, RecordKey
     (master, client, server)
 }
 
-/// Changes keys and says Finished.
+/// Changes keys and sends Finished.
 fn finish(rogue: &mut Rogue, master: &Master, key: RecordKey) {
     rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
     rogue.sealing = Some(key);
@@ -58,7 +58,7 @@ fn both() -> [SavedSession; 2] {
 }
 
 #[test]
-fn who_knows_the_master_secret_resumes_and_a_response_confirms_it() {
+fn a_server_with_the_master_secret_resumes_and_a_response_confirms_it() {
     for session in both() {
         let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
         let (master, mut client, server) = repeat(&mut rogue, &extension(23, &[]));
@@ -67,7 +67,7 @@ fn who_knows_the_master_secret_resumes_and_a_response_confirms_it() {
         let facts = *rogue.client.facts();
         assert_eq!((facts.offered, facts.resumed), (session.kind(), true));
         assert_eq!((rogue.client.confirmation(), rogue.client.leaf()), (None, None));
-        // ours comes last, over all that was said
+        // the client's Finished is last, and covers all previous messages
         let mut flight = rogue.take();
         assert_eq!(flight[..6], [20, 3, 3, 0, 1, 1]);
         let (_, range) = client.open(&mut flight[6..]).unwrap();
@@ -86,7 +86,7 @@ fn who_knows_the_master_secret_resumes_and_a_response_confirms_it() {
 }
 
 #[test]
-fn a_ticket_that_is_renewed_is_kept_with_the_same_secret() {
+fn a_renewed_ticket_keeps_the_secret() {
     let session = saved(TLS12, Name::Ticket, &[8; 200]);
     let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
     let extensions = [extension(23, &[]), extension(35, &[])].concat();
@@ -103,7 +103,7 @@ fn a_ticket_that_is_renewed_is_kept_with_the_same_secret() {
 }
 
 #[test]
-fn who_repeats_a_session_id_without_the_secret_is_found_out() {
+fn a_server_without_the_secret_cannot_resume() {
     for session in both() {
         let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
         repeat(&mut rogue, &extension(23, &[]));
@@ -127,7 +127,7 @@ fn who_repeats_a_session_id_without_the_secret_is_found_out() {
 }
 
 #[test]
-fn another_session_id_begins_a_full_handshake() {
+fn another_session_id_starts_a_full_handshake() {
     for session in both() {
         for id in [&[][..], &[9; 32]] {
             let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
@@ -143,7 +143,7 @@ fn another_session_id_begins_a_full_handshake() {
     }
 }
 
-/// The secrets and the key pair's public value of a server that takes the pre-shared key.
+/// The secrets, and the public value of the key pair, of a server that accepts the pre-shared key.
 fn take_psk(rogue: &mut Rogue, index: u16, with_share: bool) -> Handshake {
     let pair = KeyPair::generate(Group::X25519).unwrap();
     let public = [&[0, 29][..], &vector(2, pair.public())].concat();
@@ -156,7 +156,7 @@ fn take_psk(rogue: &mut Rogue, index: u16, with_share: bool) -> Handshake {
     let early = Psk::new(Hash::Sha256, &[0xAB; 32]).early();
     let transcript = rogue.transcript.hash();
     let secrets = if with_share {
-        // type, two lengths, group and length: more bytes than chance brings together
+        // type, two lengths, group and length: too many bytes to match by chance
         let before = [0, 51, 0, 38, 0, 36, 0, 29, 0, 32];
         let at = rogue.hello.windows(before.len()).position(|bytes| bytes == before).unwrap();
         let public = &rogue.hello[at + before.len()..][..32];
@@ -173,8 +173,8 @@ fn finish_tls13(rogue: &mut Rogue, secrets: &Handshake) {
     rogue.say(Message::FINISHED, data.as_ref());
 }
 
-/// So many steps into a session that is resumed, with early data in TLS 1.3; from the third on, it
-/// is established.
+/// Performs this many steps of a resumed session, with early data in TLS 1.3. The session is
+/// established from the third step on.
 pub(super) fn advanced(tls13: bool, steps: usize) -> Rogue {
     let mut rogue = if tls13 {
         Rogue::offered(settings(TLS13), &ticket(), b"early")
@@ -211,11 +211,11 @@ fn ticket() -> SavedSession {
 }
 
 #[test]
-fn a_pre_shared_key_stands_for_the_certificate() {
+fn a_pre_shared_key_replaces_the_certificate() {
     for psk_alone in [false, true] {
         let settings = Settings { psk_alone, ..settings(TLS13) };
         let mut rogue = Rogue::offered(settings, &ticket(), b"");
-        // the identity, and its age and 2^32 - 1 modulo 2^32
+        // the identity, and its obfuscated age: its age - 1, modulo 2^32
         let age = [&[8; 200][..], &1233_u32.to_be_bytes()].concat();
         assert!(rogue.hello.windows(age.len()).any(|bytes| bytes == age));
         let mode = extension(45, &[1, u8::from(!psk_alone)]);
@@ -264,7 +264,7 @@ fn early_data_ends_before_the_finished() {
 }
 
 #[test]
-fn early_data_that_is_refused_confirms_nothing() {
+fn refused_early_data_confirms_nothing() {
     let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"early");
     let secrets = take_psk(&mut rogue, 0, true);
     rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
@@ -281,12 +281,12 @@ fn early_data_that_is_refused_confirms_nothing() {
 }
 
 #[test]
-fn servers_that_take_what_was_not_offered_are_refused() {
+fn servers_that_accept_unoffered_parameters_are_refused() {
     let illegal = |field| Violation::IllegalParameter { message: Message::SERVER_HELLO, field };
     let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"");
     take_psk(&mut rogue, 1, true);
     assert_eq!(rogue.refused(), (SessionPhase::Hello, illegal("pre_shared_key")));
-    // an agreement is missing, or one too many
+    // a key agreement is missing, or not expected
     for psk_alone in [false, true] {
         let mut rogue = Rogue::offered(Settings { psk_alone, ..settings(TLS13) }, &ticket(), b"");
         take_psk(&mut rogue, 0, psk_alone);
@@ -296,7 +296,7 @@ fn servers_that_take_what_was_not_offered_are_refused() {
     take_psk(&mut rogue, 0, true);
     let extension_ = Extension::PRE_SHARED_KEY;
     assert_eq!(rogue.refused().1, Violation::ExtensionUnexpected { extension: extension_ });
-    // of another hash function
+    // a suite with another hash function
     let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"");
     let extensions = [extension(43, &[3, 4]), extension(41, &[0, 0])].concat();
     let body = server_hello(&[7; 32], &sent_id(&rogue), 0x1302, &extensions);
@@ -308,7 +308,7 @@ fn servers_that_take_what_was_not_offered_are_refused() {
     rogue.say(Message::ENCRYPTED_EXTENSIONS, &vector(2, &extension(42, &[])));
     let found = Violation::ExtensionUnexpected { extension: Extension::EARLY_DATA };
     assert_eq!(rogue.refused().1, found);
-    // a certificate beside the key
+    // a certificate in addition to the pre-shared key
     let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"");
     take_psk(&mut rogue, 0, true);
     rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
@@ -319,7 +319,7 @@ fn servers_that_take_what_was_not_offered_are_refused() {
 }
 
 #[test]
-fn who_takes_a_key_that_it_does_not_know_is_found_out() {
+fn a_server_without_the_pre_shared_key_cannot_resume() {
     let mut session = ticket();
     session.secret = Secret::new(&[0xCD; 32]);
     let mut rogue = Rogue::offered(settings(TLS13), &session, b"");
@@ -329,7 +329,7 @@ fn who_takes_a_key_that_it_does_not_know_is_found_out() {
 }
 
 #[test]
-fn sessions_that_do_not_fit_are_misuse_and_harmless() {
+fn unsuitable_sessions_are_misuse_and_harmless() {
     let mut client = Rogue::new(settings(TLS13)).client;
     let mut misuse = |session: &SavedSession, early_data: &[u8]| {
         client.resume(&Resume { session, age: Duration::ZERO, early_data }).unwrap_err()
@@ -348,7 +348,7 @@ fn sessions_that_do_not_fit_are_misuse_and_harmless() {
 }
 
 #[test]
-fn neither_secret_nor_ticket_is_in_the_debug_text() {
+fn debug_output_has_no_secret_and_no_ticket() {
     for session in both().into_iter().chain([ticket()]) {
         let text = format!("{session:?}");
         for secret in ["171", "7, 7", "8, 8"] {

@@ -9,7 +9,7 @@ const ECDHE: Suite = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
 
 const SERVER_RANDOM: [u8; 32] = [0x55; 32];
 
-/// Of the suite's hello; `extensions` as bytes.
+/// Returns a `ServerHello` for this suite; `extensions` are encoded.
 fn hello(rogue: &mut Rogue, suite: Suite, extensions: &[u8]) {
     let body = server_hello(&SERVER_RANDOM, &[], suite.number(), extensions);
     rogue.say(Message::SERVER_HELLO, &body);
@@ -27,8 +27,8 @@ fn key_exchange(rogue: &mut Rogue, pair: &KeyPair) {
     rogue.say(Message::SERVER_KEY_EXCHANGE, &body);
 }
 
-/// A handshake up to the client's Finished, which is checked to decrypt. Gives the master secret
-/// and the server's key.
+/// Performs a handshake up to the client's Finished, and checks that it decrypts. Returns the
+/// master secret and the server's key.
 fn up_to_finished(rogue: &mut Rogue, suite: Suite, extended: bool) -> (Master, RecordKey) {
     let extensions = if extended { extension(23, &[]) } else { vec![] };
     hello(rogue, suite, &extensions);
@@ -63,7 +63,7 @@ fn answer(rogue: &mut Rogue, suite: Suite, pair: &KeyPair, extended: bool) -> (M
         Master::new(suite.hash(), &premaster, [rogue.random(), &SERVER_RANDOM])
     };
     let (mut client, server) = master.record_keys(suite, [rogue.random(), &SERVER_RANDOM], false);
-    let mut finished = flight[HEADER + length + 6..].to_vec(); // behind the change_cipher_spec
+    let mut finished = flight[HEADER + length + 6..].to_vec(); // after the change_cipher_spec
     let (content, range) = client.open(&mut finished).unwrap();
     assert_eq!(content, Content::HANDSHAKE);
     let expected = master.verify_data(Side::Client, rogue.transcript.hash().as_ref());
@@ -87,7 +87,7 @@ fn established(suite: Suite) -> Rogue {
     rogue
 }
 
-/// So many steps into a handshake; from the fourth on, it is established.
+/// Performs this many steps of a handshake. The session is established from the fourth step on.
 pub(super) fn advanced(steps: usize) -> Rogue {
     let suite = ECDHE;
     if steps > 3 {
@@ -121,7 +121,7 @@ fn with_and_without_the_extended_master_secret() {
 }
 
 #[test]
-fn a_wrong_finished_is_found_under_the_right_keys() {
+fn a_wrong_finished_is_detected_under_the_right_keys() {
     let exchanges = [KeyExchange::Rsa, KeyExchange::EcdheRsa];
     for suite in Suite::ALL.into_iter().filter(|suite| exchanges.contains(&suite.exchange())) {
         for bad in [&[0; 12][..], &[], &[0; 13]] {
@@ -157,7 +157,7 @@ fn messages_out_of_order_are_refused_at_every_step() {
         |rogue| key_exchange(rogue, &KeyPair::generate(Group::X25519).unwrap()),
     ];
     for done in 0..=steps.len() {
-        // what never comes next, and the step after next
+        // a message that is never next, and the step after next
         let wrong: [Step; 5] = [
             |rogue| rogue.say(Message::FINISHED, &[0; 12]),
             |rogue| rogue.say(Message(99), &[]),
@@ -175,7 +175,7 @@ fn messages_out_of_order_are_refused_at_every_step() {
                 phase,
                 if done == 0 { SessionPhase::Hello } else { SessionPhase::KeyExchange }
             );
-            // and the server is told
+            // and the server receives an alert
             let alert = [AlertLevel::FATAL.0, AlertDescription::UNEXPECTED_MESSAGE.0];
             assert!(rogue.take().ends_with(&alert));
         }
@@ -183,7 +183,7 @@ fn messages_out_of_order_are_refused_at_every_step() {
 }
 
 #[test]
-fn hellos_that_do_not_fit_are_named() {
+fn invalid_hellos_are_named() {
     let refusal = |suite: u16, extensions: &[u8]| {
         let mut rogue = Rogue::quiet(RSA);
         rogue.say(Message::SERVER_HELLO, &server_hello(&SERVER_RANDOM, &[], suite, extensions));
@@ -210,7 +210,7 @@ fn hellos_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn certificates_that_do_not_fit_are_named() {
+fn invalid_certificates_are_named() {
     let refusal = |body: &[u8]| {
         let mut rogue = Rogue::quiet(RSA);
         hello(&mut rogue, RSA, &[]);
@@ -222,14 +222,14 @@ fn certificates_that_do_not_fit_are_named() {
     let ec = include_str!("../../../../../vectors/keys/ec-p256.pem");
     let ec = certificate(ec).0;
     assert_eq!(refusal(&vector(3, &vector(3, &ec))), Violation::CertificateKeyType);
-    // cut anywhere, it is no certificate
+    // no prefix of the message is a valid certificate
     for cut in 0..ec.len() {
         assert_eq!(refusal(&vector(3, &vector(3, &ec[..cut]))), Violation::Certificate);
     }
 }
 
 #[test]
-fn a_key_too_short_to_use_is_named_and_one_that_is_not_used_passes() {
+fn a_short_key_is_named_if_it_is_used() {
     let short = include_str!("../../../../../vectors/keys/rsa-1024.pem");
     let unfit = (SessionPhase::KeyExchange, Violation::KeySize { bits: 1024 });
     let pair = KeyPair::generate(Group::X25519).unwrap();
@@ -245,7 +245,7 @@ fn a_key_too_short_to_use_is_named_and_one_that_is_not_used_passes() {
             assert_eq!(rogue.refused(), unfit);
         }
     }
-    // keys of 2001 are encrypted to, shorter ones are not
+    // RSA-1024, as in 2001, is accepted for encryption; shorter keys are not
     let short = include_str!("../../../../../vectors/keys/rsa-512.pem");
     let mut rogue = Rogue::quiet(RSA);
     hello(&mut rogue, RSA, &[]);
@@ -255,7 +255,7 @@ fn a_key_too_short_to_use_is_named_and_one_that_is_not_used_passes() {
 }
 
 #[test]
-fn key_exchanges_that_do_not_fit_are_named() {
+fn invalid_key_exchanges_are_named() {
     let refusal = |body: &[u8]| {
         let mut rogue = Rogue::quiet(ECDHE);
         hello(&mut rogue, ECDHE, &[]);
@@ -281,7 +281,7 @@ fn key_exchanges_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn prime_fields_that_do_not_fit_are_named() {
+fn invalid_prime_fields_are_named() {
     let suite = Suite::TLS_DHE_RSA_WITH_AES_128_GCM_SHA256;
     let refusal = |groups: &[Group], body: &[u8]| {
         let settings = Settings {
@@ -300,7 +300,7 @@ fn prime_fields_that_do_not_fit_are_named() {
         [vector(2, p), vector(2, g), vector(2, public), signature].concat()
     };
     let named = Field::of(Group::Ffdhe3072).unwrap().prime();
-    let odd = [0xFF; 128]; // 1024 bits; nobody tests that it is a prime
+    let odd = [0xFF; 128]; // 1024 bits; the client does not test primality
     let offered = [Group::Ffdhe2048];
     assert_eq!(refusal(&offered, &body(&odd, &[2], &[5])), Violation::PrimeUnnamed);
     assert_eq!(refusal(&offered, &body(&named, &[2], &[5])), Violation::Group { found: 257 });
@@ -319,9 +319,9 @@ fn prime_fields_that_do_not_fit_are_named() {
     }
 }
 
-/// Extensions that were not offered are refused, those with a flag each.
+/// The server may use the extension only if the client offered it, and only with a block cipher.
 #[test]
-fn encrypt_then_mac_is_for_block_ciphers_that_offer_it() {
+fn encrypt_then_mac_needs_an_offer_and_a_block_cipher() {
     let cbc = Suite::TLS_RSA_WITH_AES_128_CBC_SHA;
     for (suite, encrypt_then_mac, passes) in
         [(cbc, true, true), (cbc, false, false), (RSA, true, false)]
@@ -338,9 +338,9 @@ fn encrypt_then_mac_is_for_block_ciphers_that_offer_it() {
     }
 }
 
-/// RFC 5077 §3.3: only a server that said so in its hello sends one.
+/// RFC 5077 §3.3: a server sends a ticket only if its hello has the extension.
 #[test]
-fn a_ticket_that_was_not_promised_is_refused() {
+fn an_unannounced_ticket_is_refused() {
     for promised in [true, false] {
         let mut rogue = Rogue::quiet(RSA);
         hello(&mut rogue, RSA, &if promised { extension(35, &[]) } else { vec![] });
@@ -357,7 +357,7 @@ fn a_ticket_that_was_not_promised_is_refused() {
 }
 
 #[test]
-fn no_secret_is_in_the_debug_text() {
+fn debug_output_has_no_secret() {
     for suite in [RSA, ECDHE] {
         let mut rogue = Rogue::quiet(suite);
         let (master, _) = up_to_finished(&mut rogue, suite, true);
@@ -368,7 +368,7 @@ fn no_secret_is_in_the_debug_text() {
 }
 
 #[test]
-fn renegotiation_is_refused_once_per_answer() {
+fn repeated_renegotiation_gets_one_alert() {
     let mut rogue = established(ECDHE);
     for _ in 0..5 {
         rogue.record(Content::HANDSHAKE, &whole(Message::HELLO_REQUEST, &[]));
@@ -381,7 +381,7 @@ fn renegotiation_is_refused_once_per_answer() {
 }
 
 #[test]
-fn nothing_may_stand_within_a_message() {
+fn no_other_record_may_interrupt_a_message() {
     let mut rogue = established(RSA);
     rogue.record(Content::HANDSHAKE, &[0]);
     rogue.record(Content::APPLICATION_DATA, b"data");
@@ -389,7 +389,7 @@ fn nothing_may_stand_within_a_message() {
 }
 
 #[test]
-fn warnings_are_passed_over_and_fatal_alerts_named() {
+fn warnings_are_ignored_and_fatal_alerts_named() {
     let mut rogue = established(RSA);
     rogue.record(Content::ALERT, &[1, 112]);
     assert_eq!(rogue.deliver().unwrap(), Vec::<String>::new());

@@ -30,7 +30,7 @@ fn share(pair: &KeyPair) -> Vec<u8> {
     extension(51, &[&pair.group().number().to_be_bytes()[..], &vector(2, pair.public())].concat())
 }
 
-/// Says hello with the last 32 bytes of the client's as its share, and changes keys.
+/// Sends a `ServerHello` with the last 32 bytes of the client's as its share, and changes keys.
 fn say_hello(rogue: &mut Rogue, client_hello: &[u8]) -> Handshake {
     let pair = KeyPair::generate(Group::X25519).unwrap();
     let body = hello_body(rogue, &[7; 32], &[version(), share(&pair)].concat());
@@ -50,7 +50,7 @@ fn certify(rogue: &mut Rogue) {
     rogue.say(Message::CERTIFICATE_VERIFY, &signature);
 }
 
-/// Says Finished and changes keys; gives the secrets of client and server.
+/// Sends Finished and changes keys. Returns the secrets of client and server.
 fn finish(rogue: &mut Rogue, secrets: &Handshake) -> (Traffic, Traffic) {
     let data = secrets.server.verify_data(rogue.transcript.hash().as_ref());
     rogue.say(Message::FINISHED, data.as_ref());
@@ -59,7 +59,7 @@ fn finish(rogue: &mut Rogue, secrets: &Handshake) -> (Traffic, Traffic) {
     application
 }
 
-/// The records of the client behind its `change_cipher_spec`, opened.
+/// Returns the client's records after its `change_cipher_spec`, decrypted.
 fn open_flight(rogue: &mut Rogue, key: &mut RecordKey) -> Vec<Vec<u8>> {
     let mut flight = rogue.take();
     if flight.first() == Some(&Content::CHANGE_CIPHER_SPEC.0) {
@@ -90,7 +90,7 @@ fn established() -> (Rogue, (Traffic, Traffic)) {
     (rogue, application)
 }
 
-/// So many steps into a handshake; from the third on, it is established.
+/// Performs this many steps of a handshake. The session is established from the third step on.
 pub(super) fn advanced(steps: usize) -> Rogue {
     if steps > 2 {
         return established().0;
@@ -108,7 +108,7 @@ pub(super) fn advanced(steps: usize) -> Rogue {
 }
 
 #[test]
-fn a_wrong_finished_is_found_under_the_right_keys() {
+fn a_wrong_finished_is_detected_under_the_right_keys() {
     for bad in [&[0; 32][..], &[], &[0; 33]] {
         let mut rogue = Rogue::quiet(TLS13);
         let hello = rogue.hello.clone();
@@ -122,9 +122,9 @@ fn a_wrong_finished_is_found_under_the_right_keys() {
     }
 }
 
-/// RFC 8446 §5: once there are keys for it, an alert is protected, too.
+/// RFC 8446 §5: alerts are protected as soon as there are keys.
 #[test]
-fn a_wrong_signature_is_found_under_the_right_keys_and_told_under_them() {
+fn a_wrong_signature_is_answered_with_a_protected_alert() {
     let mut rogue = Rogue::new(Settings::new(TLS13));
     let hello = rogue.hello.clone();
     let secrets = say_hello(&mut rogue, &hello);
@@ -135,7 +135,7 @@ fn a_wrong_signature_is_found_under_the_right_keys_and_told_under_them() {
 }
 
 #[test]
-fn a_request_for_a_certificate_has_no_context_in_a_handshake() {
+fn certificate_requests_have_no_context_in_a_handshake() {
     for (context, passes) in [(&[][..], true), (&[7], false)] {
         let mut rogue = Rogue::quiet(TLS13);
         let hello = rogue.hello.clone();
@@ -152,7 +152,7 @@ fn a_request_for_a_certificate_has_no_context_in_a_handshake() {
 }
 
 #[test]
-fn neither_secrets_nor_data_are_in_the_debug_text() {
+fn debug_output_has_no_secrets_and_no_data() {
     let (mut rogue, (client, server)) = established();
     rogue.record(Content::APPLICATION_DATA, &[201, 202, 203]);
     rogue.deliver().unwrap();
@@ -165,7 +165,7 @@ fn neither_secrets_nor_data_are_in_the_debug_text() {
 }
 
 #[test]
-fn pkcs1_signs_no_tls13() {
+fn pkcs1_signatures_are_refused_in_tls13() {
     let mut rogue = Rogue::quiet(TLS13);
     let hello = rogue.hello.clone();
     say_hello(&mut rogue, &hello);
@@ -177,7 +177,7 @@ fn pkcs1_signs_no_tls13() {
 }
 
 #[test]
-fn a_cookie_is_given_back_and_a_second_retry_refused() {
+fn a_cookie_is_returned_and_a_second_retry_refused() {
     let retry = |rogue: &Rogue, extensions: &[u8]| hello_body(rogue, &retry_random(), extensions);
     let cookie = extension(44, &vector(2, b"a cookie"));
     let mut rogue = Rogue::quiet(TLS13);
@@ -202,7 +202,7 @@ fn a_cookie_is_given_back_and_a_second_retry_refused() {
     let body = retry(&rogue, &[version(), cookie].concat());
     rogue.say(Message::SERVER_HELLO, &body);
     rogue.say(Message::SERVER_HELLO, &body);
-    // in one flight, the second one is in front of a change of keys all the same
+    // in one flight, a second retry precedes a change of keys as well
     assert!(matches!(rogue.refused(), (SessionPhase::Hello, Violation::UnexpectedMessage { .. })));
 
     let mut rogue = Rogue::quiet(TLS13);
@@ -220,7 +220,7 @@ fn a_cookie_is_given_back_and_a_second_retry_refused() {
 }
 
 #[test]
-fn a_cookie_may_be_long_and_not_too_long() {
+fn the_length_of_a_cookie_is_limited() {
     let alpn = vec![vec![b'a'; 255]; 32];
     let server_name = Some(vec!["a".repeat(63); 3].join("."));
     for (length, fits) in [(32 << 10, true), ((32 << 10) + 1, false), (65_500, false)] {
@@ -254,7 +254,7 @@ fn keys_change_between_messages() {
 }
 
 #[test]
-fn what_must_be_encrypted_is() {
+fn messages_after_the_server_hello_must_be_encrypted() {
     let (mut rogue, _) = established();
     rogue.sealing = None;
     rogue.record(Content::ALERT, &[1, 0]);
@@ -263,7 +263,7 @@ fn what_must_be_encrypted_is() {
 }
 
 #[test]
-fn change_cipher_spec_is_dropped_until_finished_and_no_longer() {
+fn change_cipher_spec_is_ignored_only_until_finished() {
     let mut rogue = Rogue::quiet(TLS13);
     rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
     let hello = rogue.hello.clone();
@@ -285,9 +285,10 @@ fn change_cipher_spec_is_dropped_until_finished_and_no_longer() {
     assert!(matches!(rogue.refused().1, Violation::UnexpectedMessage { .. }));
 }
 
-/// RFC 8446 §4.6.1: some servers send tickets with their Finished, before they see ours.
+/// RFC 8446 §4.6.1: some servers send tickets with their Finished, before they receive the
+/// client's.
 #[test]
-fn tickets_before_our_finished_are_counted_and_confirm_nothing() {
+fn tickets_before_the_clients_finished_are_counted_and_confirm_nothing() {
     let mut rogue = Rogue::quiet(TLS13);
     let hello = rogue.hello.clone();
     let secrets = say_hello(&mut rogue, &hello);
@@ -317,7 +318,7 @@ fn tickets_before_our_finished_are_counted_and_confirm_nothing() {
 }
 
 #[test]
-fn key_updates_are_answered_once_for_all_that_wait() {
+fn pending_key_updates_get_one_answer() {
     let (mut rogue, (mut client, mut server)) = established();
     for request in [1, 1, 0, 1] {
         rogue.say(Message::KEY_UPDATE, &[request]);
@@ -336,7 +337,7 @@ fn key_updates_are_answered_once_for_all_that_wait() {
 }
 
 #[test]
-fn alerts_are_fatal_whatever_their_level() {
+fn alerts_of_any_level_are_fatal() {
     let (mut rogue, _) = established();
     rogue.record(Content::ALERT, &[1, AlertDescription::USER_CANCELED.0]);
     assert_eq!(rogue.deliver().unwrap(), Vec::<String>::new());
@@ -347,7 +348,7 @@ fn alerts_are_fatal_whatever_their_level() {
 }
 
 #[test]
-fn what_comes_after_close_notify_is_not_looked_at() {
+fn data_after_close_notify_is_ignored() {
     let (mut rogue, _) = established();
     rogue.record(Content::ALERT, &[1, 0]);
     rogue.out.extend(b"anything");
@@ -359,7 +360,7 @@ fn what_comes_after_close_notify_is_not_looked_at() {
 }
 
 #[test]
-fn hellos_that_do_not_fit_are_named() {
+fn invalid_hellos_are_named() {
     let refusal = |extensions: Vec<Vec<u8>>, change: fn(&mut Vec<u8>)| {
         let mut rogue = Rogue::quiet(TLS13);
         let mut body = hello_body(&rogue, &[7; 32], &extensions.concat());

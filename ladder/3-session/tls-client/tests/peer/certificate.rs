@@ -1,4 +1,4 @@
-//! Self-signed certificates of the test keys.
+//! Self-signed certificates for the test keys.
 
 use openssl::asn1::Asn1Time;
 use openssl::bn::BigNum;
@@ -13,14 +13,14 @@ pub(crate) const EC_P256: &str = include_str!("../../../../../vectors/keys/ec-p2
 pub(crate) const ED25519: &str = include_str!("../../../../../vectors/keys/ed25519.pem");
 pub(crate) const RSA_4096: &str = include_str!("../../../../../vectors/keys/rsa-4096.pem");
 
-/// A new key on P-384.
+/// Generates a key on P-384.
 pub(crate) fn ec_p384() -> String {
     let group = EcGroup::from_curve_name(Nid::SECP384R1).unwrap();
     let key = PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap();
     String::from_utf8(key.private_key_to_pem_pkcs8().unwrap()).unwrap()
 }
 
-/// A self-signed certificate of a key, and the key: both in DER, the key as PKCS#8.
+/// Returns a self-signed certificate and its key, both in DER, the key as PKCS#8.
 pub(crate) fn certificate(key_pem: &str) -> (Vec<u8>, Vec<u8>) {
     let key = PKey::private_key_from_pem(key_pem.as_bytes()).unwrap();
     let mut name = X509NameBuilder::new().unwrap();

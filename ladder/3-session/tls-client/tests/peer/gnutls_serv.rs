@@ -1,4 +1,4 @@
-//! `gnutls-serv`, a process of its own.
+//! `gnutls-serv` in its own process.
 
 #![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
 
@@ -20,7 +20,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `None`, said aloud, where there is no `gnutls-serv`; that is a failure in CI.
+    /// Returns `None`, with a message, if `gnutls-serv` is not installed; fails in CI.
     pub(crate) fn start(name: &str, priority: &str, arguments: &[&str]) -> Option<Self> {
         let folder =
             std::env::temp_dir().join(format!("tollgate-gnutls-{}-{name}", std::process::id()));
@@ -35,7 +35,7 @@ impl Server {
             std::fs::write(&path, pem).unwrap();
             command.arg("--x509keyfile").arg(key_path).arg("--x509certfile").arg(path);
         }
-        // it does not say which port it was given: this one was free a moment ago
+        // it does not print the port that it got, so choose one that was free a moment ago
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let child = command
             .args(["--http", "--priority", priority, "--port", &port.to_string()])

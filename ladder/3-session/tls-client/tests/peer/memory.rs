@@ -1,5 +1,5 @@
-//! An `OpenSSL` server in this process, with memory in place of a socket: unlike rustls it has RSA
-//! key exchange.
+//! An `OpenSSL` server in this process, connected through memory. Unlike rustls it has RSA key
+//! exchange.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -9,7 +9,7 @@ use openssl::x509::X509;
 
 use super::certificate::{RSA_2048, certificate};
 
-/// Bytes on their way, in either direction.
+/// Bytes in transit, in either direction.
 #[derive(Debug, Default)]
 struct Wire {
     from_client: Vec<u8>,
@@ -38,14 +38,14 @@ impl Write for Wire {
     }
 }
 
-/// What servers have in common: a key, and tickets.
+/// The common configuration of servers: a key, and tickets.
 pub(crate) fn context() -> SslContext {
     let (der, key) = certificate(RSA_2048);
     let mut context = SslContext::builder(SslMethod::tls_server()).unwrap();
     context.set_certificate(&X509::from_der(&der).unwrap()).unwrap();
     context.set_private_key(&PKey::private_key_from_der(&key).unwrap()).unwrap();
     context.set_session_id_context(b"test").unwrap();
-    context.set_session_cache_mode(SslSessionCacheMode::OFF); // tickets alone
+    context.set_session_cache_mode(SslSessionCacheMode::OFF); // tickets only
     context.build()
 }
 
@@ -57,7 +57,7 @@ impl Server {
         Self(SslStream::new(Ssl::new(context).unwrap(), Wire::default()).unwrap())
     }
 
-    /// What it says to these bytes.
+    /// Passes these bytes to the server, and returns its answer.
     pub(crate) fn answer(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.0.get_mut().from_client.extend_from_slice(bytes);
         let mut request = [0; 64];

@@ -1,4 +1,4 @@
-//! The other side of the tests: a rustls server in this process, and the certificates it shows.
+//! The peer of the tests: a rustls server in this process, and its certificates.
 
 #![allow(clippy::unwrap_used, dead_code, unused_imports, reason = "tests; each file uses its part")]
 
@@ -28,15 +28,15 @@ pub(crate) const RSA: Suite = Suite::TLS_RSA_WITH_AES_128_GCM_SHA256;
 pub(crate) const ECDHE: Suite = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
 pub(crate) const TLS13: Suite = Suite::TLS_AES_128_GCM_SHA256;
 
-/// What a server is like.
+/// The properties of a server.
 #[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) suite: Suite,
     pub(crate) groups: Vec<Group>,
     pub(crate) key_pem: String,
-    /// The schemes it signs with.
+    /// The signature schemes of its key.
     pub(crate) schemes: Vec<SignatureScheme>,
-    /// Whether its signatures are wrong.
+    /// Whether it sends wrong signatures.
     pub(crate) lies: bool,
     pub(crate) fragment_bytes: Option<usize>,
 }
@@ -88,18 +88,18 @@ impl Server {
     }
 }
 
-/// A key that fits the suite.
+/// Returns a test key for the suite.
 pub(crate) fn key_of(suite: Suite) -> &'static str {
     if suite.exchange() == KeyExchange::EcdheEcdsa { EC_P256 } else { RSA_2048 }
 }
 
-/// The suite in rustls, which has no RSA key exchange.
+/// Returns the rustls suite; `None` for RSA key exchange, which rustls does not have.
 fn theirs(suite: Suite) -> Option<SupportedCipherSuite> {
     let mut all = ALL_CIPHER_SUITES.iter().copied();
     all.find(|theirs| u16::from(theirs.suite()) == suite.number())
 }
 
-/// A key that signs with the schemes it is told, and wrongly if it is told so.
+/// A key with the given signature schemes, which signs wrongly on request.
 #[derive(Debug)]
 struct Pen {
     key: Arc<dyn SigningKey>,
@@ -141,7 +141,7 @@ pub(crate) fn settings(suite: Suite, groups: &[Group]) -> Settings {
     Settings { groups: groups.to_vec(), ..Settings::new(suite) }
 }
 
-/// The handshakes that rustls can do: each suite, and each group in either version.
+/// The handshakes of rustls: each suite, and each group in either version.
 pub(crate) fn kinds() -> Vec<(Suite, Group)> {
     let suites = Suite::ALL.into_iter().filter(|&suite| theirs(suite).is_some());
     let suites = suites.map(|suite| (suite, Group::X25519));
@@ -150,7 +150,7 @@ pub(crate) fn kinds() -> Vec<(Suite, Group)> {
     suites.chain(groups).chain([(TLS13, Group::X25519MlKem768)]).collect()
 }
 
-/// What a client saw.
+/// The events of a client.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) established: usize,
@@ -168,14 +168,14 @@ impl Seen {
     }
 }
 
-/// A client and a server with a wire between them.
+/// A client and a server, connected in memory.
 pub(crate) struct Pair {
     pub(crate) client: Connection,
     pub(crate) server: ServerConnection,
     pub(crate) seen: Seen,
-    /// What the server got.
+    /// The data that the server received.
     pub(crate) got: Vec<u8>,
-    /// The server's error, which has then sent its alert.
+    /// The server's error; the server has sent its alert.
     pub(crate) server_error: Option<rustls::Error>,
 }
 
@@ -188,7 +188,7 @@ impl Pair {
         Self { client, server, seen: Seen::default(), got: vec![], server_error: None }
     }
 
-    /// Carries all that waits from the client to the server.
+    /// Passes the client's pending bytes to the server.
     pub(crate) fn forward(&mut self) -> bool {
         let bytes = self.client.outgoing().to_vec();
         self.client.sent(bytes.len()).unwrap();
@@ -207,7 +207,7 @@ impl Pair {
         !bytes.is_empty()
     }
 
-    /// What the server has for the client.
+    /// Returns the server's pending bytes.
     pub(crate) fn server_flight(&mut self) -> Vec<u8> {
         let mut bytes = vec![];
         while self.server.wants_write() {
@@ -216,7 +216,7 @@ impl Pair {
         bytes
     }
 
-    /// Carries bytes both ways until all is quiet; `wire` may change what the server says.
+    /// Passes bytes in both directions until none are left; `wire` may change the server's bytes.
     pub(crate) fn run_over(&mut self, mut wire: impl FnMut(&mut Vec<u8>)) -> Result<(), Error> {
         loop {
             let forward = self.forward();
@@ -234,7 +234,7 @@ impl Pair {
         self.run_over(|_| ())
     }
 
-    /// The server sends data.
+    /// Sends data from the server.
     pub(crate) fn say(&mut self, data: &[u8]) {
         self.server.set_buffer_limit(None);
         self.server.writer().write_all(data).unwrap();

@@ -1,4 +1,4 @@
-//! `openssl s_server`, a process of its own.
+//! `openssl s_server` in its own process.
 
 #![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
 
@@ -12,7 +12,7 @@ use openssl::x509::X509;
 
 use super::socket::{PATIENCE, connect};
 
-/// A server from before RFC 7627.
+/// Emulates a server that predates RFC 7627.
 const OLD: &str = "openssl_conf = init\n[init]\nssl_conf = ssl\n[ssl]\nsystem_default = default\n\
      [default]\nOptions = -ExtendedMasterSecret\n";
 
@@ -24,7 +24,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `None`, said aloud, where there is no `openssl`; that is a failure in CI.
+    /// Returns `None`, with a message, if `openssl` is not installed; fails in CI.
     pub(crate) fn start(name: &str, arguments: &[&str]) -> Option<Self> {
         let folder =
             std::env::temp_dir().join(format!("tollgate-tls-client-{}-{name}", std::process::id()));
@@ -58,7 +58,7 @@ impl Server {
                 return None;
             }
         };
-        // it says where it listens: `ACCEPT 127.0.0.1:PORT`
+        // it prints its address: `ACCEPT 127.0.0.1:PORT`
         let mut lines = BufReader::new(child.stdout.take().unwrap());
         let (tell, told) = mpsc::channel();
         std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Sessions over sockets, with servers that are processes of their own.
+//! Sessions over sockets, with servers in their own processes.
 
 use core::time::Duration;
 use std::io::{Read, Write};
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 
 use tollgate_tls_client::{Connection, Error, Event};
 
-/// No wait in these tests is longer.
+/// Timeout of every wait in these tests.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn connect(port: u16) -> std::io::Result<TcpStream> {
@@ -16,7 +16,7 @@ pub(crate) fn connect(port: u16) -> std::io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// Moves bytes until `done`; what came is returned.
+/// Transfers bytes until `done`; returns the received data.
 pub(crate) fn drive(
     client: &mut Connection,
     socket: &mut TcpStream,
@@ -45,7 +45,7 @@ pub(crate) fn drive(
     }
 }
 
-/// A handshake, a request, its response, and `close_notify` both ways.
+/// Performs a handshake, a request, its response, and `close_notify` in both directions.
 pub(crate) fn page(mut socket: TcpStream, client: &mut Connection) -> Vec<u8> {
     drive(client, &mut socket, |client, _| client.is_established()).unwrap();
     client.send(b"GET / HTTP/1.0\r\n\r\n").unwrap();
@@ -55,7 +55,7 @@ pub(crate) fn page(mut socket: TcpStream, client: &mut Connection) -> Vec<u8> {
     response
 }
 
-/// One round of moving bytes.
+/// Transfers the bytes that are ready.
 pub(crate) fn read_some(client: &mut Connection, socket: &mut TcpStream) -> Vec<u8> {
     let mut data = vec![];
     socket.write_all(client.outgoing()).unwrap();

@@ -10,7 +10,7 @@ use tollgate_load::{
 use crate::tls_server::{Behavior, STALL, Script, TlsServer};
 use crate::{plan, until};
 
-/// Of a server that does this; plain, so that a rate costs little.
+/// A short plan for a server with this behavior, without TLS, so that arrivals cost little.
 fn outcome(plan: &Plan, script: Script) -> Outcome {
     let server = TlsServer::start(script);
     let mut side = Server::new("rustls", server.target())
@@ -69,13 +69,13 @@ fn a_stall_shows_in_the_times_of_an_open_loop_but_hardly_of_a_closed_one() {
     let p90 = open.transaction().unwrap().quantile_ns(0.9).unwrap();
     assert!(u128::from(p90) > STALL.as_nanos() / 4, "{p90}: {open}");
 
-    // one connection at about the same rate: it waits with the server
+    // one connection at about the same rate: it waits while the server is stalled
     let plan = patient(Plan {
         arrivals: Arrivals::Closed { think: Think::Constant { ms: 14.0 } },
         connections: 1,
         ..plan
     });
-    // one slow transaction of a hundred and more
+    // only one slow transaction in more than a hundred
     let enough = |outcome: &Outcome| {
         let count = outcome.transaction().map_or(0, Latency::count);
         (110..).contains(&count)
@@ -115,7 +115,7 @@ fn a_trace_is_replayed_with_its_own_bodies() {
     let outcome = outcome(&plan, |_| Behavior::Good);
     assert_accounted(&outcome);
     assert_eq!(outcome.arrival_counts().arrivals, 40, "the last one is at the end of the run");
-    // the probe and one line have the plan's size, the others their own
+    // the probe and one line use the plan's size, the others their own
     let bodies: u64 = 1000 + 1000 + (1..40).map(|number| 100 + number).sum::<u64>();
     assert_eq!(outcome.whole().response_bytes, bodies, "{outcome}");
 }
@@ -131,7 +131,7 @@ fn think_time_lowers_the_rate() {
     let plan = Plan { connections: 4, ..plan };
     let start = Instant::now();
     let outcome = outcome(&plan, |_| Behavior::Good);
-    // four connections, each at most six transactions in half a second, and one probe
+    // four connections, each with at most six transactions in half a second, and one probe
     assert!(outcome.whole().attempts <= 25, "{outcome} in {:?}", start.elapsed());
     assert!(outcome.whole().attempts > 4 || start.elapsed().as_secs() > 1, "{outcome}");
 }

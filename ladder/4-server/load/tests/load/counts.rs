@@ -76,7 +76,7 @@ fn source_addresses_are_of_ipv4() {
 }
 
 #[test]
-fn source_addresses_in_turn_work_too() {
+fn alternating_source_addresses_work() {
     let plan = Plan { source_addresses: 3, ..plan(Protocol::Tls13) };
     let outcome = outcome(&plan, GOOD);
     assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
@@ -90,7 +90,7 @@ macro_rules! faulty {
 }
 
 fn five(script: Script, change: fn(&mut Plan), phase: Phase, cause: &Cause) -> Outcome {
-    // stuck connections must leave others
+    // connections that hang must not block others
     let mut plan = Plan { connections: 8, ..plan(Protocol::Tls13) };
     if *cause == Cause::Deadline {
         plan.phase_ms_max = 1500;

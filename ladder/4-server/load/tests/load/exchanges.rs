@@ -46,11 +46,12 @@ fn requests_share_a_connection_and_its_handshake() {
             let outcome = outcome(&plan);
             assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
             let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
-            // with 2.5 every other connection has two requests, and so have the first and the probe
+            // with 2.5, every other connection has two requests; so have the first connection and
+            // the probe
             #[allow(clippy::cast_precision_loss, reason = "counts of a test")]
             let all = [whole.transactions, whole.responses].map(|count| count as f64);
             let expected = requests.floor() + ((all[0] - 1.0) * requests).floor();
-            // a thread that ends within its chunk of numbers may be half a request off
+            // a thread that ends in the middle of its numbers may be off by half a request
             let off = f64::from(threads) - 1.0;
             assert!((all[1] - expected).abs() <= off, "{outcome}");
             assert_eq!(seen.requests, whole.responses);
@@ -69,7 +70,7 @@ fn requests_share_a_connection_and_its_handshake() {
     }
 }
 
-/// With so many requests that they would take minutes.
+/// So many requests would take minutes.
 #[test]
 fn long_connections_end_with_the_run() {
     let plan = Plan {

@@ -1,4 +1,4 @@
-//! Live counts and witnesses of runs, also of stopped ones.
+//! Live counts and witnesses of runs, including stopped ones.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Against OpenSSL's `s_server`: RSA key exchange, bodies without length, and a process to kill and
-//! to measure.
+//! Runs against OpenSSL's `s_server`: RSA key exchange, bodies without length, and a process that
+//! can be killed and measured.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;

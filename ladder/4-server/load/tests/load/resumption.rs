@@ -73,7 +73,7 @@ fn a_request_too_long_for_early_data_follows_the_handshake() {
 
 #[test]
 fn a_server_without_such_sessions_is_off_plan() {
-    // the good behavior has session IDs but no tickets for TLS 1.2
+    // a well-behaved server has session IDs but no tickets for TLS 1.2
     let without: [(_, _, Script); 2] = [
         (Protocol::Tls13, Mechanism::Psk, |_| Behavior::Forgetful),
         (Protocol::Tls12X25519, Mechanism::Ticket, |_| Behavior::Good),

@@ -18,16 +18,16 @@ use tollgate_load::{
 use crate::tls_server::{Behavior, Script, TlsServer};
 use crate::{plan, until};
 
-/// The fault of a connection, in front of a good server.
+/// The fault of a connection. A proxy injects it in front of a good server.
 #[derive(Clone, Copy, Debug)]
 enum Wrong {
-    /// None: bytes are forwarded, one by one with `bytewise`.
+    /// No fault: bytes are forwarded, one by one with `bytewise`.
     Good { bytewise: bool },
-    /// Forwarded after a delay.
+    /// Forwards bytes after a delay.
     Slow,
-    /// A reset after the `ClientHello`.
+    /// Resets the connection after the `ClientHello`.
     Reset,
-    /// These bytes after the `ClientHello`, and then the end of the stream.
+    /// Sends these bytes after the `ClientHello`, and then ends the stream.
     Says(&'static [u8]),
     /// The server stops listening for this time and resets all connections; then it is good again.
     Restart(Duration),
@@ -150,7 +150,7 @@ fn copy(from: &TcpStream, to: &TcpStream) {
     let _ = to.shutdown(Shutdown::Write);
 }
 
-/// A run against a rogue in front of a server with this script; checks its duration.
+/// Runs against a rogue proxy in front of a server with this script; checks the duration.
 fn outcome(plan: &Plan, front: Front, script: Script, enough: u64) -> Outcome {
     let is_enough = |outcome: &Outcome| {
         outcome.whole().attempts >= enough && outcome.sustain().transactions > 0
@@ -181,9 +181,9 @@ fn assert_accounted(outcome: &Outcome) {
 const FRONT: Front = |number| match number / 5 {
     4 => Wrong::Reset,
     6 => Wrong::Says(b""),
-    8 => Wrong::Says(&[22, 3, 3, 0, 50, 2, 0, 0]), // the beginning of a record
+    8 => Wrong::Says(&[22, 3, 3, 0, 50, 2, 0, 0]), // an incomplete record
     10 => Wrong::Says(b"HTTP/1.0 400 Bad Request\r\n\r\n"),
-    12 => Wrong::Says(&[22, 3, 3, 0xFF, 0xFF, 2]), // no record is that long
+    12 => Wrong::Says(&[22, 3, 3, 0xFF, 0xFF, 2]), // longer than any valid record
     14 => Wrong::Says(&[22, 3, 3, 0, 4, 11, 0, 0, 0]), // an empty Certificate
     16 => Wrong::Good { bytewise: true },
     18 => Wrong::Slow,
@@ -191,7 +191,7 @@ const FRONT: Front = |number| match number / 5 {
     _ => GOOD,
 };
 
-/// Faults within TLS, for the connections that the front forwards.
+/// Faults within TLS, for the connections that the proxy forwards.
 const SCRIPT: Script = |number| match number / 5 {
     2 => Behavior::BrokenCertificate,
     4 => Behavior::EmptyTicket,
@@ -256,7 +256,7 @@ fn a_server_that_does_not_accept_is_reported_in_one_line_before_any_load() {
     socket.listen(0).unwrap();
     let listener = TcpListener::from(socket);
     let address = listener.local_addr().unwrap();
-    // these fill its queue: the system answers no further SYN
+    // these connections fill its queue: the system answers no further SYN
     let waiting = [(); 4].map(|()| {
         let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), None).unwrap();
         let _in_progress = socket.connect(&address.into());

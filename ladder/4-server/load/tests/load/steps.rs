@@ -1,5 +1,5 @@
-//! A server that delays each step by a known time: every time has exactly the delays that its name
-//! says.
+//! A server that delays each step by a known time: every measured time has exactly the delays of
+//! its definition.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -124,10 +124,10 @@ fn serve(mut stream: TcpStream, config: &Arc<ServerConfig>) -> io::Result<()> {
     stream.flush()
 }
 
-/// Whether a time has the delays that are expected, and no other delay.
+/// Returns whether a time has the expected delays and no other delay.
 fn has(times: &Latency, delays: Duration) -> bool {
     times.quantile_ns(0.5).is_some_and(|ns| {
-        let time = Duration::from_nanos(ns) + Duration::from_millis(2); // three digits
+        let time = Duration::from_nanos(ns) + Duration::from_millis(2); // records have three digits
         time >= delays && time < delays + EXCESS_MAX
     })
 }
@@ -162,7 +162,7 @@ fn outcome(
 }
 
 #[test]
-fn each_time_has_the_delays_that_its_name_says() {
+fn each_time_has_the_delays_of_its_definition() {
     for (protocol, client_finished) in
         [(Protocol::Tls13, HELLO), (Protocol::Tls12X25519, HELLO + CONFIRM)]
     {
@@ -210,7 +210,8 @@ fn each_time_has_the_delays_that_its_name_says() {
     }
 }
 
-/// From the request to the last byte of its response. In TLS 1.3 the response is what confirms.
+/// From the request to the last byte of its response. In TLS 1.3 the response confirms the
+/// handshake.
 fn times_after_request(protocol: Protocol) -> Duration {
     if protocol == Protocol::Tls13 { CONFIRM + BODY } else { BODY }
 }

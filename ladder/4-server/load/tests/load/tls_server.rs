@@ -228,8 +228,8 @@ impl Shared {
         stream.flush()
     }
 
-    /// Answers a request in early data before reading the client's Finished; whether there was
-    /// one.
+    /// Answers a request in early data before reading the client's Finished; returns whether there
+    /// was one.
     fn answer_early(&self, tls: &mut ServerConnection, stream: &mut TcpStream) -> io::Result<bool> {
         let mut head = Vec::new();
         while tls.is_handshaking() && !head.ends_with(b"\r\n\r\n") {
@@ -250,7 +250,7 @@ impl Shared {
         Ok(!head.is_empty())
     }
 
-    /// Answers requests until the last one; whether to send `close_notify`.
+    /// Answers requests until the last one; returns whether to send `close_notify`.
     fn answer(&self, stream: &mut (impl Read + Write), behavior: Behavior) -> io::Result<bool> {
         loop {
             let mut head = Vec::new();
@@ -271,7 +271,7 @@ impl Shared {
         }
     }
 
-    /// Answers one request; `Some` ends the connection, with whether to send `close_notify`.
+    /// Answers one request. `Some` ends the connection, and tells whether to send `close_notify`.
     fn respond(
         &self,
         stream: &mut impl Write,

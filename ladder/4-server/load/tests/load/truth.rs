@@ -19,7 +19,7 @@ use crate::openssl::{BYTES, Files, SServer};
 use crate::tls_server::{self, Behavior, TlsServer};
 use crate::{TRIES, plan};
 
-/// Runs until this number of handshakes is counted, alternating the ways of closing; both sides
+/// Runs until this number of handshakes is counted, with both ways of closing in turn; both sides
 /// must agree in every run.
 fn agrees(plan: &Plan, mut side: impl FnMut() -> Server<'static>) {
     let is_long = std::env::var_os("TOLLGATE_TEST_LONG").is_some();
@@ -29,8 +29,7 @@ fn agrees(plan: &Plan, mut side: impl FnMut() -> Server<'static>) {
         let plan = Plan { close: *close, sustain_ms, ..plan.clone() };
         let outcome = run(&plan, &mut side(), &|| false, &mut |_, _| {}).unwrap();
         assert_exact(&outcome);
-        // a stall of the machine is not a fault of the client
-        // or for all of it
+        // a stall of the machine, even for the whole run, is not a fault of the client
         let still = |why: &Finding| matches!(why, Finding::Stalled | Finding::Nothing);
         if !outcome.reasons().is_empty() && outcome.reasons().iter().all(still) {
             stalls += 1;
@@ -62,7 +61,7 @@ fn a_number_of_transactions_ends_a_run() {
         let mut side = Server::new("rustls", server.target()).with_referee(server.referee());
         let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
         assert_exact(&outcome);
-        // the first one is alone
+        // the first transaction runs alone
         assert_eq!(outcome.whole().confirmed, 1 + 300, "{outcome}");
         assert_eq!(outcome.sustain().transactions, 300, "{outcome}");
         let seconds = outcome.sustained().as_secs_f64();
@@ -125,7 +124,7 @@ fn gnutls_and_the_client_count_the_same() {
     }
 }
 
-/// `gnutls-serv`, which describes each session that it has agreed on.
+/// `gnutls-serv`, which prints a description of each session.
 struct GnuTls {
     child: Child,
     folder: PathBuf,
@@ -139,7 +138,7 @@ impl GnuTls {
         let (key, certificate) = tls_server::tls_config::identity();
         fs::write(folder.join("key.pem"), key).unwrap();
         fs::write(folder.join("certificate.pem"), certificate).unwrap();
-        // it does not say which port it was given: this one was free a moment ago
+        // it does not print the port that it got, so choose one that was free a moment ago
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let spawned = Command::new("gnutls-serv")
             .args(["--http", "--x509keyfile=key.pem", "--x509certfile=certificate.pem"])
@@ -192,7 +191,7 @@ impl Drop for GnuTls {
 /// The sessions in the log of `gnutls-serv`.
 struct Descriptions {
     log: BufReader<File>,
-    /// The last line, as far as it is written.
+    /// The last line, possibly incomplete.
     line: Vec<u8>,
     count: u64,
     before: u64,
