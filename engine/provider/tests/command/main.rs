@@ -1,4 +1,4 @@
-//! Programs that load the module by their configuration: the command `openssl`, and Python.
+//! Programs whose configuration loads the module: the command `openssl`, and Python.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "what did not run says so")]
 

@@ -1,6 +1,6 @@
-//! The command `openssl` under memcheck, with the module on its portable kernels (valgrind knows no
-//! AVX-512): nothing is read before it is written or beyond its end, nothing is lost.
-//! `TOLLGATE_TEST_LONG` runs it: a quarter of a minute for each command.
+//! Runs the command `openssl` under memcheck, with the portable kernels of the module because
+//! valgrind does not support AVX-512. There are no reads of uninitialized memory or out of bounds,
+//! and no leaks. `TOLLGATE_TEST_LONG` enables this test: a command takes 15 seconds.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use crate::host::pem_path;
 #[test]
 fn commands_are_clean() {
     let is_set = |name| std::env::var_os(name).is_some();
-    // A release that brings its own loader is one that valgrind does not know.
+    // valgrind does not support a release with its own dynamic loader.
     if !is_set("TOLLGATE_TEST_LONG") || is_set("TOLLGATE_OPENSSL") {
         eprintln!("commands under memcheck NOT RUN: ./x test --long does, with the installed one");
         return;

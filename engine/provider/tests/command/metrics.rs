@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::host::openssl_conf::Folder;
 use crate::host::pem_path;
 
-/// The sum of a counter over the files of a folder, and how many files those are.
+/// Returns the sum of a counter over the files of a folder, and the number of files.
 fn sum(folder: &str, counter: &str) -> (u64, usize) {
     let start = format!("tollgate_{counter}_total{{");
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -64,7 +64,8 @@ for times in (1, 2):
     os.waitpid(child, 0)
 ";
 
-/// A server with workers: each has its own numbers, and the parent's stay in the parent's file.
+/// A server with workers: each worker has its own counters, and the parent's stay in the parent's
+/// file.
 #[test]
 fn a_forked_process_writes_its_own_file() {
     let folder = Folder::new();

@@ -1,5 +1,5 @@
-//! Outputs of the command `openssl` with the module beside those without it: what is not random is
-//! equal byte by byte, what is random the other one takes.
+//! Compares the output of the command `openssl` with and without the module: deterministic output
+//! is identical, and each side accepts the randomized output of the other.
 
 use crate::host::openssl_conf::Folder;
 use crate::host::pem;
@@ -21,7 +21,7 @@ const DIGESTS: [&str; 14] = [
     "sha3-512",
 ];
 
-/// The two directions of what one makes and the other takes.
+/// The two directions: which side creates the output, and which one consumes it.
 const DIRECTIONS: [(bool, bool); 2] = [(true, false), (false, true)];
 
 /// A folder with a message, a key, and the key's public half.
@@ -48,8 +48,8 @@ fn dgst_of_all_digests() {
     }
 }
 
-/// Debian builds no MDC2, and packages the legacy provider, which has MD4, separately; OpenSSL signs
-/// with SM3 from 3.2 on.
+/// Debian's OpenSSL has no MDC2. MD4 is in the legacy provider, a separate package. OpenSSL signs
+/// with SM3 since 3.2.
 #[test]
 fn signatures_with_rare_digests() {
     let folder = folder("rsa-2048.pem");
@@ -112,9 +112,9 @@ fn dgst_with_pss_and_weak_digests() {
     }
 }
 
-/// A message to three recipients, decrypted without naming the certificate: OpenSSL tries the key
-/// with each recipient. If decryption rejects implicitly, `cms` takes a random message for the
-/// content's key, with OpenSSL 3.2 and later alone too.
+/// Decrypts a message to three recipients without naming the certificate: OpenSSL tries the key
+/// with each recipient. With implicit rejection, `cms` takes a random message for the content's
+/// key; OpenSSL since 3.2 does the same without the module.
 #[test]
 fn messages_to_several_recipients_are_decrypted() {
     let folder = folder("rsa-2048.pem");
@@ -145,7 +145,8 @@ fn messages_to_several_recipients_are_decrypted() {
     }
 }
 
-/// Which salts a verifier takes tells how long the signature's is. The last rule is none.
+/// The salt lengths that a verifier accepts reveal that of the signature. The last option leaves
+/// the salt length unset.
 #[test]
 fn dgst_with_all_salt_lengths() {
     let folder = folder("rsa-2048.pem");
@@ -182,7 +183,7 @@ fn dgst_with_all_salt_lengths() {
 }
 
 #[test]
-fn deterministic_outputs_of_pkeyutl_are_equal() {
+fn deterministic_pkeyutl_outputs_are_equal() {
     let folder = folder("rsa-2048.pem");
     for (length, options) in [
         (1, ""),
@@ -236,13 +237,13 @@ fn pkeyutl_of_all_paddings_of_encryption() {
             }
         }
     }
-    // the label of another
+    // a wrong label
     let other = format!("pkeyutl -decrypt -inkey key.pem -in c {oaep} rsa_oaep_md:sha256");
     assert!(!folder.output(true, &other).status.success());
 }
 
-/// A padding that is not valid is answered with a text that depends on key and ciphertext; from
-/// 3.2 on the default provider answers the same.
+/// An invalid padding gives a text that depends on the key and the ciphertext. Since 3.2 the
+/// default provider gives the same one.
 #[test]
 fn pkeyutl_rejects_implicitly() {
     let folder = folder("rsa-2048.pem");
@@ -282,7 +283,7 @@ fn pkeyutl_rejects_implicitly() {
     }
 }
 
-/// Whether OpenSSL's own provider rejects PKCS#1 v1.5 paddings implicitly.
+/// Returns whether OpenSSL's own provider rejects PKCS#1 v1.5 paddings implicitly.
 fn rejects_implicitly(folder: &Folder) -> bool {
     let version = String::from_utf8(folder.openssl(false, "version")).unwrap();
     let release = version.split_whitespace().nth(1).unwrap();
@@ -309,8 +310,8 @@ fn keys_are_shown_and_written_the_same() {
     }
 }
 
-/// Under the query of a configuration OpenSSL makes the keys; who demands this provider's gets
-/// them from it.
+/// With the property query of a configuration, OpenSSL generates the keys. A program that requires
+/// this provider gets its keys from it.
 #[test]
 fn keys_are_made() {
     let folder = Folder::new();
@@ -345,7 +346,7 @@ fn requests_and_messages_are_the_same() {
         folder.same(&format!("req -new -key key.pem -subj /CN=x -{digest}"));
     }
     folder.openssl(false, "req -x509 -key key.pem -subj /CN=x -out c.pem");
-    // Without attributes nothing tells the time.
+    // Without attributes there is no signing time.
     for digest in ["sha1", "sha224", "sha256", "sha512"] {
         folder.same(&format!(
             "cms -sign -in message -binary -noattr -md {digest} -signer c.pem -inkey key.pem \

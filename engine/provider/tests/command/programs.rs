@@ -1,4 +1,4 @@
-//! The command `openssl` with the module in its configuration: nothing that worked stops working.
+//! The command `openssl` with the module in its configuration: everything still works.
 
 use core::time::Duration;
 use std::io::{BufRead, BufReader};
@@ -124,8 +124,8 @@ fn keys_and_certificates_are_made() {
     assert_eq!(rsa(true), rsa(false));
 }
 
-/// Nothing but the order of loading decides who makes keys where neither provider is preferred;
-/// only the default provider makes one of 512 bits.
+/// If neither provider is preferred, the first one loaded generates the keys. Only the default
+/// provider generates keys of 512 bits.
 #[test]
 fn the_first_loaded_provider_generates_keys() {
     let folder = Folder::new();
@@ -153,7 +153,7 @@ fn the_first_loaded_provider_generates_keys() {
     }
 }
 
-/// Without jobs, and with some that are paused while others are started.
+/// Runs without jobs, and with jobs that are paused while others start.
 #[test]
 fn speed_runs() {
     let folder = Folder::new();
@@ -171,7 +171,7 @@ fn speed_runs() {
 struct Server(Child);
 
 impl Server {
-    /// Starts it on a free port, which it says.
+    /// Starts it on a free port, and reads the port from its output.
     fn start(mut command: Command) -> (Self, String) {
         let mut child = command
             .stdin(Stdio::null())
@@ -192,13 +192,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Already ended is as good.
+        // The process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Runs to its end, or for 20 seconds.
+/// Runs a command until it ends, for at most 20 seconds.
 fn finish(mut command: Command) -> bool {
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -241,7 +241,7 @@ fn servers_shake_hands() {
     }
 }
 
-/// The key of a client signs too, and the server verifies: it shows what it was given.
+/// The client's key signs too, and the server verifies and prints the certificate.
 #[test]
 fn clients_with_certificates_shake_hands() {
     let folder = Folder::new();

@@ -3,14 +3,14 @@
 use crate::host::openssl_conf::Folder;
 use crate::host::pem_path;
 
-/// Whether the provider is in the list of the configuration that activates it.
+/// Returns whether the provider is in the list of the configuration that activates it.
 fn is_activated(folder: &Folder) -> bool {
     let said = folder.openssl(true, "list -providers");
     String::from_utf8(said).unwrap().contains("Tollgate RSA provider")
 }
 
-/// Whether a program loads it by its name, and what is said then. A configuration that activates it
-/// is passed over without a word if it refuses.
+/// Loads the provider by name; returns whether that succeeds, and the message. If a configuration
+/// activates the provider and it refuses, OpenSSL ignores that silently.
 fn load(folder: &Folder) -> (bool, String) {
     let on = String::from_utf8(folder.read("on.cnf")).unwrap();
     folder.write("off.cnf", on.replace("activate = 1", "").as_bytes());
@@ -47,9 +47,9 @@ fn valid_values_load() {
     for lines in [
         "engine = lanes\nlinger_us_max = 0\nasync = off",
         "linger_us_max = 10000\nasync = on",
-        // The last line of a key counts.
+        // The last line with the same key applies.
         "async = maybe\nasync = on",
-        // libcrypto shows a provider the keys that it asks for, and no others.
+        // libcrypto passes only the keys that a provider asks for.
         "lingerusmax = 5",
     ] {
         folder.configure(lines);

@@ -1,4 +1,4 @@
-//! Jobs of libcrypto, as a server starts them that has many connections and one thread.
+//! Jobs of libcrypto, as a server with many connections and one thread starts them.
 #![allow(non_camel_case_types, non_snake_case, reason = "C names")]
 
 use core::ffi::{c_int, c_short, c_ulong, c_void};
@@ -55,7 +55,7 @@ const PAUSED: c_int = 2;
 const FINISHED: c_int = 3;
 const POLLIN: c_short = 1;
 
-/// A job, and what it waits with.
+/// A job and its wait context.
 pub(crate) struct Job<'a> {
     handle: *mut ASYNC_JOB,
     context: *mut ASYNC_WAIT_CTX,
@@ -65,7 +65,7 @@ pub(crate) struct Job<'a> {
 unsafe extern "C" fn run(argument: *mut c_void) -> c_int {
     // SAFETY: libcrypto passes a copy of the pointer that it was given.
     let operation = unsafe { argument.cast::<*mut Box<dyn FnMut()>>().read() };
-    // SAFETY: the job's operation, which nobody else touches meanwhile.
+    // SAFETY: the job's operation; no other code accesses it meanwhile.
     unsafe { (*operation)() };
     1
 }
@@ -77,18 +77,18 @@ impl<'a> Job<'a> {
         Self { handle: ptr::null_mut(), context, operation: Box::new(Box::new(operation)) }
     }
 
-    /// Without anything to wait with: nobody could be told.
+    /// A job without a wait context, which cannot be notified.
     pub(crate) fn deaf(operation: impl FnMut() + 'a) -> Self {
         let context = ptr::null_mut();
         Self { handle: ptr::null_mut(), context, operation: Box::new(Box::new(operation)) }
     }
 
-    /// Starts it, or starts it again; whether it is finished.
+    /// Starts or resumes the job; returns whether it has finished.
     pub(crate) fn go_on(&mut self) -> bool {
         let mut argument = ptr::from_mut(&mut *self.operation).cast::<c_void>();
         let mut result = 0;
-        // SAFETY: places for the answers; the argument is copied, and what it points to lives as
-        // long as the job is started again.
+        // SAFETY: buffers for the results; the argument is copied, and the value that it points to
+        // lives as long as the job may be resumed.
         let status = unsafe {
             ASYNC_start_job(
                 &mut self.handle,
@@ -103,14 +103,14 @@ impl<'a> Job<'a> {
         status == FINISHED
     }
 
-    /// Starts it whenever it wants to be, to its end.
+    /// Resumes the job whenever it is ready, until it has finished.
     pub(crate) fn finish(mut self) {
         while !self.go_on() {
             self.wait(-1);
         }
     }
 
-    /// Waits until it wants to go on; whether it does by then.
+    /// Waits until the job is ready, for a limited time; returns whether it is.
     pub(crate) fn wait(&self, timeout_ms: c_int) -> bool {
         let fds = self.fds();
         assert!(!fds.is_empty(), "a job that is paused has something to wait for");
@@ -122,15 +122,15 @@ impl<'a> Job<'a> {
 
     pub(crate) fn fds(&self) -> Vec<c_int> {
         let mut count = 0;
-        // SAFETY: a context, a question for the count.
+        // SAFETY: a context; asks for the count.
         unsafe { ASYNC_WAIT_CTX_get_all_fds(self.context, ptr::null_mut(), &mut count) };
         let mut fds = vec![-1; count];
-        // SAFETY: a context, an array of the length asked for.
+        // SAFETY: a context, and an array of the length that libcrypto returned.
         unsafe { ASYNC_WAIT_CTX_get_all_fds(self.context, fds.as_mut_ptr(), &mut count) };
         fds
     }
 
-    /// Wants to be called, with `argument`, and not to look at descriptors.
+    /// Requests a callback with `argument` instead of a descriptor.
     ///
     /// # Safety
     ///
@@ -142,7 +142,7 @@ impl<'a> Job<'a> {
 }
 
 impl Drop for Job<'_> {
-    /// As `SSL_free` does in the middle of a handshake: a job that is paused is forgotten.
+    /// Forgets a paused job, as `SSL_free` does in the middle of a handshake.
     fn drop(&mut self) {
         if !self.context.is_null() {
             // SAFETY: freed once.

@@ -1,5 +1,4 @@
-//! The functions of libcrypto that the crate `openssl` does not offer, or not with a property
-//! query.
+//! Functions of libcrypto that the crate `openssl` does not provide, or not with a property query.
 #![allow(non_camel_case_types, non_snake_case, clippy::upper_case_acronyms, reason = "C names")]
 #![allow(missing_docs, clippy::missing_safety_doc, reason = "documented by OpenSSL")]
 
@@ -286,47 +285,47 @@ unsafe extern "C" {
     pub(crate) fn ERR_error_string_n(error: c_ulong, buffer: *mut c_char, len: usize);
 }
 
-/// An integer to be answered.
+/// An integer to get.
 pub(crate) fn unsigned(key: &CStr, value: &mut u64) -> OSSL_PARAM {
     param(key, 2, ptr::from_mut(value).cast(), size_of::<u64>())
 }
 
-/// An `int`, to be set or answered.
+/// An `int` to set or get.
 pub(crate) fn int(key: &CStr, value: &mut c_int) -> OSSL_PARAM {
     param(key, 1, ptr::from_mut(value).cast(), size_of::<c_int>())
 }
 
-/// An `unsigned int` to be set.
+/// An `unsigned int` to set.
 pub(crate) fn uint(key: &CStr, value: &mut c_uint) -> OSSL_PARAM {
     param(key, 2, ptr::from_mut(value).cast(), size_of::<c_uint>())
 }
 
-/// A text to be set.
+/// A string to set.
 pub(crate) fn text(key: &CStr, value: &CStr) -> OSSL_PARAM {
     param(key, 4, value.as_ptr().cast_mut().cast(), value.to_bytes().len())
 }
 
-/// Bytes, to be set or answered.
+/// Bytes to set or get.
 pub(crate) fn octets(key: &CStr, value: &mut [u8]) -> OSSL_PARAM {
     param(key, 5, value.as_mut_ptr().cast(), value.len())
 }
 
-/// A pointer to a text to be answered.
+/// A pointer to a string, to get.
 pub(crate) fn text_pointer(key: &CStr, value: &mut *const c_char) -> OSSL_PARAM {
     param(key, 6, ptr::from_mut(value).cast(), 0)
 }
 
-/// A number in the machine's byte order.
+/// An integer in native byte order.
 pub(crate) fn number(key: &CStr, native: &mut [u8]) -> OSSL_PARAM {
     param(key, 2, native.as_mut_ptr().cast(), native.len())
 }
 
-/// Texts to be set, with the end.
+/// Strings to set, with the end marker.
 pub(crate) fn texts(params: &[(&CStr, &CStr)]) -> Vec<OSSL_PARAM> {
     params.iter().map(|(key, value)| text(key, value)).chain([END]).collect()
 }
 
-/// Big-endian to the machine's byte order.
+/// Converts big-endian to native byte order.
 pub(crate) fn native(big_endian: &[u8]) -> Vec<u8> {
     let mut bytes = big_endian.to_vec();
     if cfg!(target_endian = "little") {

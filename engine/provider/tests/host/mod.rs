@@ -1,4 +1,4 @@
-//! A host program in small: library contexts with the provider in them, by libcrypto's C functions.
+//! A small host program: library contexts that load the provider, through libcrypto's C functions.
 #![allow(dead_code, reason = "each test program uses its part")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -19,21 +19,22 @@ use libcrypto::{EVP_PKEY, OSSL_LIB_CTX, OSSL_PARAM, OSSL_PROVIDER};
 pub(crate) use operation::{MdContext, Operation};
 use tollgate_provider::init_function;
 
-/// What asks for the provider, and takes another where it refuses.
+/// Property query: prefers this provider, and falls back to another one.
 pub(crate) const PREFER: &CStr = c"?provider=tollgate";
-/// What takes no other.
+/// Property query: requires this provider.
 pub(crate) const DEMAND: &CStr = c"tollgate.rsa=yes";
 
-/// What takes OpenSSL's own.
+/// Property query: requires OpenSSL's own provider.
 pub(crate) const DEFAULT: &CStr = c"provider=default";
 
-/// Whether this processor does more together than one by one: else there are no batches.
+/// Returns whether this processor runs several operations faster together than in sequence;
+/// otherwise there are no batches.
 pub(crate) fn has_lanes() -> bool {
     let workspace = tollgate_rsa::Workspace::new().unwrap();
     !matches!(workspace.lane_kernel(), tollgate_mont::LaneKernel::Portable)
 }
 
-/// A library context with `default` and the provider, in this order.
+/// A library context with `default` and the provider, loaded in this order.
 pub(crate) struct Host {
     pub(crate) context: *mut OSSL_LIB_CTX,
     default: *mut OSSL_PROVIDER,
@@ -43,7 +44,7 @@ pub(crate) struct Host {
 // SAFETY: libcrypto's contexts and providers may be used by any thread.
 unsafe impl Sync for Host {}
 
-/// A key, by libcrypto's count of references.
+/// A key with libcrypto's reference count.
 pub(crate) struct Key(pub(crate) *mut EVP_PKEY);
 
 // SAFETY: libcrypto's keys may be used by several threads.
@@ -52,10 +53,10 @@ unsafe impl Send for Key {}
 unsafe impl Sync for Key {}
 
 impl Host {
-    /// The provider linked into this program, as a server would have it.
+    /// Loads the provider that is linked into this program, as a server would.
     pub(crate) fn builtin() -> Self {
         Self::new(|context| {
-            // SAFETY: a fresh context; the name and the function live as long as the program.
+            // SAFETY: a new context; the name and the function live as long as the program.
             let added = unsafe {
                 libcrypto::OSSL_PROVIDER_add_builtin(context, c"tollgate".as_ptr(), init_function())
             };
@@ -69,7 +70,7 @@ impl Host {
         Self::new(|context| {
             let module = module();
             let folder = CString::new(module.parent().unwrap().to_str().unwrap()).unwrap();
-            // SAFETY: a fresh context and a text.
+            // SAFETY: a new context and a string.
             let set = unsafe {
                 libcrypto::OSSL_PROVIDER_set_default_search_path(context, folder.as_ptr())
             };
@@ -83,7 +84,7 @@ impl Host {
         let context = unsafe { libcrypto::OSSL_LIB_CTX_new() };
         let name = CString::new(prepare(context)).unwrap();
         let load = |name: &CStr| {
-            // SAFETY: a context and a text.
+            // SAFETY: a context and a string.
             let provider = unsafe { libcrypto::OSSL_PROVIDER_load(context, name.as_ptr()) };
             assert!(!provider.is_null(), "{name:?}: {}", errors());
             provider
@@ -94,7 +95,7 @@ impl Host {
         Self { context, default, tollgate }
     }
 
-    /// A counter of the provider, by its name without `tollgate-`.
+    /// Returns a counter of the provider, given its name without `tollgate-`.
     pub(crate) fn counter(&self, name: &str) -> u64 {
         let name = CString::new(format!("tollgate-{name}")).unwrap();
         let mut value = u64::MAX;
@@ -107,14 +108,14 @@ impl Host {
         value
     }
 
-    /// How much a counter moves meanwhile.
+    /// Returns the increase of a counter while `f` runs.
     pub(crate) fn counted<T>(&self, name: &str, run: impl FnOnce() -> T) -> (u64, T) {
         let before = self.counter(name);
         let result = run();
         (self.counter(name) - before, result)
     }
 
-    /// A text that the provider says about itself.
+    /// Returns a string parameter of the provider.
     pub(crate) fn text(&self, name: &CStr) -> String {
         let mut text = ptr::null();
         let mut params = [libcrypto::text_pointer(name, &mut text), libcrypto::END];
@@ -122,7 +123,7 @@ impl Host {
         let got =
             unsafe { libcrypto::OSSL_PROVIDER_get_params(self.tollgate, params.as_mut_ptr()) };
         assert!(got == 1 && !text.is_null(), "{}", errors());
-        // SAFETY: the provider's own text, which it keeps.
+        // SAFETY: the provider's own string, which outlives this call.
         unsafe { CStr::from_ptr(text) }.to_str().unwrap().into()
     }
 
@@ -146,7 +147,7 @@ impl Host {
         // SAFETY: a buffer that outlives the BIO.
         let bio = unsafe { libcrypto::BIO_new_mem_buf(pem.as_ptr().cast(), len) };
         let (context, null) = (self.context, ptr::null_mut());
-        // SAFETY: a BIO, a context, a text; nothing else is wanted.
+        // SAFETY: a BIO, a context, a string; the other arguments may be null.
         let key = unsafe { read(bio, null, None, ptr::null_mut(), context, PREFER.as_ptr()) };
         // SAFETY: freed once.
         unsafe { libcrypto::BIO_free(bio) };
@@ -154,7 +155,7 @@ impl Host {
         Key(key)
     }
 
-    /// Signs a message in one call, as libssl does; parameters by name and value.
+    /// Signs a message in one call, as libssl does; parameters are given by name and value.
     pub(crate) fn sign(
         &self,
         key: &Key,
@@ -167,13 +168,13 @@ impl Host {
         self.digest_init(libcrypto::EVP_DigestSignInit_ex, &context, key, query, digest, params)?;
         let mut len = 0;
         let (tbs, tbs_len) = (message.as_ptr(), message.len());
-        // SAFETY: a context, a question for the length, the message.
+        // SAFETY: a context, a query of the length, the message.
         let asked = unsafe {
             libcrypto::EVP_DigestSign(context.0, ptr::null_mut(), &mut len, tbs, tbs_len)
         };
         check(asked)?;
         let mut signature = vec![0; len];
-        // SAFETY: a context, a buffer of the length asked for, the message.
+        // SAFETY: a context, a buffer of the returned length, the message.
         let signed = unsafe {
             libcrypto::EVP_DigestSign(context.0, signature.as_mut_ptr(), &mut len, tbs, tbs_len)
         };
@@ -182,7 +183,7 @@ impl Host {
         Ok(signature)
     }
 
-    /// Verifies what [`sign`](Self::sign) makes.
+    /// Verifies a signature by [`sign`](Self::sign).
     pub(crate) fn verify(
         &self,
         key: &Key,
@@ -213,27 +214,27 @@ impl Host {
         let params = libcrypto::texts(params);
         let null = ptr::null_mut();
         let (digest, query, params) = (digest.as_ptr(), query.as_ptr(), params.as_ptr());
-        // SAFETY: a context, texts, a key, parameters: all outlive the call.
+        // SAFETY: a context, strings, a key, parameters: all outlive the call.
         check(unsafe { init(context.0, null, digest, self.context, query, key.0, params) })
     }
 
-    /// A context for an operation on a key.
+    /// Creates a context for an operation on a key.
     pub(crate) fn operation(&self, key: &Key, query: &CStr) -> Operation {
-        // SAFETY: a context, a key, a text.
+        // SAFETY: a context, a key, a string.
         let context =
             unsafe { libcrypto::EVP_PKEY_CTX_new_from_pkey(self.context, key.0, query.as_ptr()) };
         assert!(!context.is_null(), "{}", errors());
         Operation(context)
     }
 
-    /// A key from its numbers, big-endian, by name: of the provider that the query selects.
+    /// Creates a key from named big-endian numbers, with the provider that the query selects.
     pub(crate) fn key_from_numbers(
         &self,
         query: &CStr,
         selection: c_int,
         numbers: &[(&CStr, Vec<u8>)],
     ) -> Result<Key, String> {
-        // SAFETY: a context and texts.
+        // SAFETY: a context and strings.
         let context = unsafe {
             libcrypto::EVP_PKEY_CTX_new_from_name(self.context, c"RSA".as_ptr(), query.as_ptr())
         };
@@ -252,7 +253,7 @@ impl Host {
         // SAFETY: a context.
         check(unsafe { libcrypto::EVP_PKEY_fromdata_init(operation.0) })?;
         let mut key = ptr::null_mut();
-        // SAFETY: a context, a place for the key, parameters that outlive the call.
+        // SAFETY: a context, a pointer to the key, parameters that outlive the call.
         let made = unsafe {
             libcrypto::EVP_PKEY_fromdata(operation.0, &mut key, selection, params.as_mut_ptr())
         };
@@ -268,7 +269,7 @@ impl Drop for Host {
             let unloaded = unsafe { libcrypto::OSSL_PROVIDER_unload(provider) };
             assert!(unloaded == 1 || std::thread::panicking());
         }
-        // SAFETY: freed once; keys and contexts hold references of their own.
+        // SAFETY: freed once; keys and contexts hold their own references.
         unsafe { libcrypto::OSSL_LIB_CTX_free(self.context) };
     }
 }
@@ -288,7 +289,7 @@ impl Drop for Key {
     }
 }
 
-/// 1 is success; anything else comes with the error queue.
+/// Panics with the error queue unless the result is 1, which is success.
 pub(crate) fn check(result: c_int) -> Result<(), String> {
     if result == 1 {
         return Ok(());
@@ -298,7 +299,7 @@ pub(crate) fn check(result: c_int) -> Result<(), String> {
     Err(errors)
 }
 
-/// Takes the thread's error queue, as text.
+/// Takes the thread's error queue as text.
 pub(crate) fn errors() -> String {
     let mut text = String::new();
     loop {
@@ -308,15 +309,15 @@ pub(crate) fn errors() -> String {
             return text;
         }
         let mut line = [0_u8; 512];
-        // SAFETY: a buffer and its length; it is ended with a NUL.
+        // SAFETY: a buffer and its length; OpenSSL terminates it with a NUL.
         unsafe { libcrypto::ERR_error_string_n(error, line.as_mut_ptr().cast(), line.len()) };
         text += CStr::from_bytes_until_nul(&line).unwrap().to_str().unwrap();
         text.push('\n');
     }
 }
 
-/// The module that cargo built with this test: the library's own file lies beside the test program,
-/// in `deps`, and has no hash in its name.
+/// The module that cargo built with this test. The file of the library is in `deps`, like the test
+/// program, and has no hash in its name.
 pub(crate) fn module() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let module = program.with_file_name("libtollgate_provider.so");
@@ -324,13 +325,13 @@ pub(crate) fn module() -> PathBuf {
     module
 }
 
-/// A test key.
+/// Returns a test key.
 pub(crate) fn pem(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/keys");
     std::fs::read_to_string(folder.join(name)).unwrap()
 }
 
-/// The path of a test key.
+/// Returns the path of a test key.
 pub(crate) fn pem_path(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/keys");
     folder.join(name).to_str().unwrap().into()

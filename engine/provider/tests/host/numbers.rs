@@ -10,7 +10,7 @@ use super::libcrypto;
 pub(crate) const KEYPAIR: c_int = 0x87;
 pub(crate) const PUBLIC_KEY: c_int = 0x86;
 
-/// n, e, and the private numbers, by their names.
+/// n, e, and the private numbers, with their names.
 pub(crate) fn numbers(key: &Key) -> Vec<(&'static CStr, Vec<u8>)> {
     const NAMES: [&CStr; 8] = [
         c"n",
@@ -23,7 +23,7 @@ pub(crate) fn numbers(key: &Key) -> Vec<(&'static CStr, Vec<u8>)> {
         c"rsa-coefficient1",
     ];
     let mut params = ptr::null_mut();
-    // SAFETY: a key and a place for its parameters.
+    // SAFETY: a key and a pointer to its parameters.
     let done = unsafe { libcrypto::EVP_PKEY_todata(key.0, KEYPAIR, &mut params) };
     assert_eq!(done, 1);
     let mut numbers = Vec::new();
@@ -34,16 +34,16 @@ pub(crate) fn numbers(key: &Key) -> Vec<(&'static CStr, Vec<u8>)> {
         if param.key.is_null() {
             break;
         }
-        // SAFETY: a name that ends with a NUL.
+        // SAFETY: a NUL-terminated name.
         let name = unsafe { CStr::from_ptr(param.key) };
         if let Some(name) = NAMES.into_iter().find(|known| *known == name) {
-            // SAFETY: the parameter's data, as long as it says.
+            // SAFETY: the parameter's data has this length.
             let bytes = unsafe { core::slice::from_raw_parts(param.data.cast(), param.data_size) };
             let big_endian = libcrypto::native(bytes);
             let zeros = big_endian.iter().take_while(|&&byte| byte == 0).count();
             numbers.push((name, big_endian[zeros..].to_vec()));
         }
-        // SAFETY: this was not the end.
+        // SAFETY: this was not the last parameter.
         at = unsafe { at.add(1) };
     }
     // SAFETY: freed once.

@@ -1,6 +1,6 @@
-//! The command `openssl` with the module, in a folder of its own.
+//! Runs the command `openssl` with the module, in a separate folder.
 //!
-//! `TOLLGATE_OPENSSL` names another release's command.
+//! `TOLLGATE_OPENSSL` names the command of another release.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ impl Folder {
         this
     }
 
-    /// Puts these lines into the provider's section, instead of others.
+    /// Replaces the settings in the provider's section with these lines.
     pub(crate) fn configure(&self, lines: &str) {
         let configuration = format!(
             "openssl_conf = boot\n\
@@ -51,7 +51,8 @@ impl Folder {
         std::fs::read(self.0.join(name)).unwrap()
     }
 
-    /// `openssl` in this folder, with the module or without; its words are separated by spaces.
+    /// Returns the command `openssl` in this folder, with or without the module; spaces separate
+    /// the arguments.
     pub(crate) fn command(&self, with_module: bool, words: &str) -> Command {
         let configuration = if with_module { "on.cnf" } else { "off.cnf" };
         let program = std::env::var_os("TOLLGATE_OPENSSL").unwrap_or("openssl".into());
@@ -63,7 +64,7 @@ impl Folder {
         command
     }
 
-    /// Runs it to its end; standard output if it succeeds.
+    /// Runs the command until it ends; returns standard output if it succeeds.
     pub(crate) fn openssl(&self, with_module: bool, words: &str) -> Vec<u8> {
         let output = self.output(with_module, words);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -71,7 +72,7 @@ impl Folder {
         output.stdout
     }
 
-    /// Runs it without the module and with it: both succeed, with the same standard output.
+    /// Runs the command without and with the module: both succeed, with the same standard output.
     pub(crate) fn same(&self, words: &str) -> Vec<u8> {
         let theirs = self.openssl(false, words);
         let ours = self.openssl(true, words);
@@ -87,7 +88,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left over lies in the folder for temporary files.
+        // Remaining files are in the folder for temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

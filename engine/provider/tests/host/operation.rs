@@ -1,4 +1,4 @@
-//! Contexts of operations, freed at the end.
+//! Contexts of operations, freed on drop.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -26,10 +26,10 @@ impl Drop for MdContext {
 /// A key context.
 pub(crate) struct Operation(pub(crate) *mut EVP_PKEY_CTX);
 
-/// sign, encrypt and decrypt have one type.
+/// The type of sign, encrypt and decrypt.
 pub(crate) type Step =
     unsafe extern "C" fn(*mut EVP_PKEY_CTX, *mut u8, *mut usize, *const u8, usize) -> c_int;
-/// So do their inits.
+/// The type of their init functions.
 pub(crate) type Init = unsafe extern "C" fn(*mut EVP_PKEY_CTX, *const OSSL_PARAM) -> c_int;
 
 impl Operation {
@@ -41,11 +41,11 @@ impl Operation {
 
     pub(crate) fn run(&self, step: Step, input: &[u8]) -> Result<Vec<u8>, String> {
         let mut len = 0;
-        // SAFETY: a context, a question for the length, the input.
+        // SAFETY: a context, a query of the length, the input.
         let asked = unsafe { step(self.0, ptr::null_mut(), &mut len, input.as_ptr(), input.len()) };
         check(asked)?;
         let mut output = vec![0; len];
-        // SAFETY: a context, a buffer of the length asked for, the input.
+        // SAFETY: a context, a buffer of the returned length, the input.
         let done =
             unsafe { step(self.0, output.as_mut_ptr(), &mut len, input.as_ptr(), input.len()) };
         check(done)?;

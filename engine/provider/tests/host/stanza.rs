@@ -3,20 +3,20 @@
 /// One test, or one key.
 #[derive(Debug, Default)]
 pub(crate) struct Stanza {
-    /// Of the first line.
+    /// The line number of the first line.
     pub(crate) line: usize,
     pub(crate) rows: Vec<(String, String)>,
-    /// What follows the first row of a key.
+    /// The lines after the first line of a key.
     pub(crate) pem: String,
 }
 
 impl Stanza {
-    /// The value of the first row of this name.
+    /// Returns the value of the first line with this name.
     pub(crate) fn value(&self, name: &str) -> Option<&str> {
         self.rows.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// What kind of test it is, and its first value. Titles and conditions stand before it.
+    /// Returns the kind of the test, and its first value. Titles and conditions precede it.
     pub(crate) fn kind(&self) -> Option<(&str, &str)> {
         const BEFORE: [&str; 5] =
             ["Title", "Availablein", "FIPSversion", "Securitycheck", "Unapproved"];
@@ -24,7 +24,7 @@ impl Stanza {
         Some((&row.0, &row.1))
     }
 
-    /// The bytes of each value of this name: hexadecimal, or a text in quotes.
+    /// The bytes of each value with this name: hexadecimal, or a string in quotes.
     pub(crate) fn pieces(&self, name: &str) -> Vec<Vec<u8>> {
         let values = self.rows.iter().filter(|(known, _)| known == name);
         let bytes = |value: &str| match value.strip_prefix('"').and_then(|v| v.strip_suffix('"')) {
@@ -36,13 +36,13 @@ impl Stanza {
         values.map(|(_, value)| bytes(value)).collect()
     }
 
-    /// All of them in a row.
+    /// Concatenates these bytes.
     pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
         self.pieces(name).concat()
     }
 }
 
-/// The stanzas of a recipe: lines up to an empty one, without comments.
+/// Splits a recipe into stanzas: lines up to an empty one, without comments.
 pub(crate) fn parse(text: &str) -> Vec<Stanza> {
     let (mut stanzas, mut stanza, mut in_pem) = (Vec::new(), Stanza::default(), false);
     for (number, line) in text.lines().chain([""]).enumerate() {

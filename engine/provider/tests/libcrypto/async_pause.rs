@@ -1,4 +1,4 @@
-//! Jobs that are paused until others have come: what servers in the mode `SSL_MODE_ASYNC` do.
+//! Jobs that are paused until other jobs have arrived, as in servers with `SSL_MODE_ASYNC`.
 
 use core::cell::RefCell;
 use core::ffi::{c_int, c_void};
@@ -14,7 +14,7 @@ fn sign(host: &Host, key: &Key) -> Vec<u8> {
     host.sign(key, DEMAND, c"SHA256", &[], b"a message").unwrap()
 }
 
-/// Signs in so many jobs at a time, which all are started before one goes on.
+/// Signs in `jobs` concurrent jobs; all of them start before the first one resumes.
 fn sign_in_jobs(host: &Host, key: &Key, jobs: usize) -> Vec<Vec<u8>> {
     let results: Vec<_> = (0..jobs).map(|_| RefCell::new(Vec::new())).collect();
     let mut paused: Vec<_> =
@@ -40,7 +40,7 @@ fn paused_jobs_share_batches() {
             assert_eq!(signature, expected);
         }
     }
-    // The first job that is started again leads them all, unless the last one has done so.
+    // The first job to resume leads all of them, unless the last one has done so.
     let paused = host.counter("async-operations");
     assert!((7 * rounds..=8 * rounds).contains(&paused), "{paused} of {rounds} rounds");
     let (batches, operations) = (host.counter("batches"), host.counter("batched-operations"));
@@ -80,7 +80,7 @@ fn every_padding_is_decrypted_in_a_job() {
             let operation = host.operation(&key, DEMAND);
             operation.init(libcrypto::EVP_PKEY_decrypt_init_ex, &[padding]).unwrap();
             back = operation.run(libcrypto::EVP_PKEY_decrypt, &secret).unwrap();
-            // The context has its key back, and does it again.
+            // The context keeps its key, and decrypts again.
             back = operation.run(libcrypto::EVP_PKEY_decrypt, &secret).unwrap();
         })
         .finish();
@@ -89,7 +89,7 @@ fn every_padding_is_decrypted_in_a_job() {
     }
 }
 
-/// A descriptor for a job's life, not for an operation.
+/// The descriptor belongs to the job, not to an operation.
 #[test]
 fn a_continued_job_keeps_its_descriptor() {
     let host = Host::builtin();
@@ -107,7 +107,7 @@ fn a_continued_job_keeps_its_descriptor() {
     assert_eq!(signatures[0], signatures[1]);
 }
 
-/// HAProxy dies of a descriptor that it never was to wait for.
+/// HAProxy aborts if it gets a descriptor that it should not wait for.
 #[test]
 fn an_unpaused_job_has_no_descriptor() {
     if !has_lanes() {
@@ -151,7 +151,7 @@ fn a_job_waits_where_pauses_are_blocked() {
     let key = host.key(&pem("rsa-2048.pem"));
     let mut signature = Vec::new();
     let mut job = Job::new(|| {
-        // SAFETY: in a job, and undone in it.
+        // SAFETY: called in a job, and undone in it.
         unsafe { ASYNC_block_pause() };
         signature = sign(&host, &key);
         // SAFETY: as above.
@@ -186,7 +186,7 @@ fn a_callback_is_called() {
     assert_eq!((calls.into_inner(), signature), (1, sign(&host, &key)));
 }
 
-/// Many more jobs than a batch has room for.
+/// Many more jobs than a batch can hold.
 #[test]
 fn a_flood_of_jobs_is_served() {
     let host = Host::builtin();

@@ -23,7 +23,7 @@ fn decrypt(
     operation.run(libcrypto::EVP_PKEY_decrypt, ciphertext)
 }
 
-/// A ciphertext of any bytes, padding and all.
+/// A ciphertext from arbitrary bytes, including their padding.
 fn encrypt_raw(host: &Host, key: &Key, em: &[u8]) -> Vec<u8> {
     encrypt(host, key, DEFAULT, &[libcrypto::text(c"pad-mode", c"none")], em)
 }
@@ -65,7 +65,7 @@ fn raw_operations_equal_openssl_s() {
         let ours = decrypt(&host, &key, DEMAND, &params, &number);
         assert_eq!(ours, decrypt(&host, &key, DEFAULT, &params, &number), "{} bytes", number.len());
     }
-    // OpenSSL 3.0 takes nothing for 0, later releases do not.
+    // OpenSSL 3.0 decrypts 0 to an empty message, later releases do not.
     let error = decrypt(&host, &key, DEMAND, &params, &[]).unwrap_err();
     assert!(error.contains("is empty"), "{error}");
     let error = decrypt(&host, &key, DEMAND, &params, &[0xff; 256]).unwrap_err();
@@ -74,7 +74,7 @@ fn raw_operations_equal_openssl_s() {
     assert!(error.contains("longer than the modulus"), "{error}");
 }
 
-/// 00 02, padding, 00, message: with one thing changed each.
+/// 00 02, padding, 00, message; each case changes one part.
 fn bad_paddings(size: usize, message: &[u8]) -> Vec<Vec<u8>> {
     let mut good = vec![9; size];
     good[..2].copy_from_slice(&[0, 2]);
@@ -98,7 +98,7 @@ fn bad_paddings(size: usize, message: &[u8]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn bad_pkcs1_padding_decrypts_to_something_and_always_to_the_same() {
+fn bad_pkcs1_padding_decrypts_to_a_fixed_random_message() {
     let host = Host::module();
     let key = host.key(&pem("rsa-2048.pem"));
     let (mut lengths, mut answers) = (Vec::new(), Vec::new());
@@ -121,7 +121,7 @@ fn bad_pkcs1_padding_decrypts_to_something_and_always_to_the_same() {
     assert_eq!(errors(), "");
 }
 
-/// `RSA_PKCS1_WITH_TLS_PADDING`, and the versions that the client offered and that was negotiated.
+/// `RSA_PKCS1_WITH_TLS_PADDING`, and the offered and the negotiated version.
 fn tls(settings: &mut (c_int, c_uint, c_uint)) -> Vec<OSSL_PARAM> {
     vec![
         libcrypto::int(c"pad-mode", &mut settings.0),
@@ -130,7 +130,7 @@ fn tls(settings: &mut (c_int, c_uint, c_uint)) -> Vec<OSSL_PARAM> {
     ]
 }
 
-/// What libssl asks for in TLS 1.2 with RSA key exchange: 48 bytes, whatever comes.
+/// libssl's request in TLS 1.2 with RSA key exchange: 48 bytes, for any ciphertext.
 #[test]
 fn tls_decryption_always_gives_48_bytes() {
     let host = Host::module();
@@ -164,7 +164,7 @@ fn tls_decryption_always_gives_48_bytes() {
     assert_eq!(answers.len(), count, "substitutes are random");
     assert_eq!(errors(), "", "nobody hears of it");
 
-    // An old client may send the negotiated version in place of the offered one.
+    // An old client may send the negotiated version instead of the offered one.
     let mut settings = (7, 0x0304, 0x0303);
     let params = tls(&mut settings);
     assert_eq!(decrypt(&host, &key, DEMAND, &params, &good), Ok(premaster));
@@ -198,14 +198,14 @@ fn overlapping_buffers_are_allowed() {
     operation.init(libcrypto::EVP_PKEY_decrypt_init_ex, &[]).unwrap();
     let mut len = 256;
     let place = buffer.as_mut_ptr();
-    // SAFETY: a context and a buffer, in place.
+    // SAFETY: a context and a buffer, decrypted in place.
     let done = unsafe { libcrypto::EVP_PKEY_decrypt(operation.0, place, &mut len, place, 256) };
     assert_eq!(crate::host::check(done), Ok(()));
     assert_eq!(&buffer[..len], b"a message");
 }
 
-/// Counters lie in files that all may read: one that grew with good paddings alone would be the
-/// oracle that programs take care not to be.
+/// All users may read the files with the counters. A counter that increased only for valid paddings
+/// would be the oracle that programs avoid.
 #[test]
 fn counters_do_not_reveal_valid_paddings() {
     let host = Host::module();

@@ -1,4 +1,4 @@
-//! An engine in a process that forks: the child is told, and the parent goes on.
+//! An engine in a process that forks: the child gets an error, and the parent continues.
 
 use core::ffi::c_int;
 use core::time::Duration;
@@ -30,7 +30,7 @@ fn fork_alone() {
     let work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
     let submit = || caller.submit(|job| job.load(&key, work, digest.as_ref()));
     let kept = submit().unwrap();
-    // Another thread is in the middle of a submission, which the child does not have.
+    // Another thread is in the middle of a submission, and does not exist in the child.
     let (tell, told) = mpsc::channel();
     let holder = caller.clone();
     let own = Arc::clone(&key);
@@ -54,7 +54,7 @@ fn fork_alone() {
         unsafe { _exit(if is_told { 42 } else { 1 }) };
     }
     let mut status = 0;
-    // SAFETY: a child of this process, and a place for its status.
+    // SAFETY: a child of this process, and a buffer for its status.
     assert_eq!(unsafe { waitpid(pid, &mut status, 0) }, pid);
     assert_eq!(status >> 8, 42);
     assert!(kept.wait().is_ok() && filling.join().unwrap().is_ok());

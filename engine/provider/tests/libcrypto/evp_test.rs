@@ -1,8 +1,8 @@
 //! OpenSSL's own recipes for RSA (`test/recipes/30-test_evp_data`) through this provider.
 //!
-//! `TOLLGATE_EVP_TEST` names the folder with the recipes; `./x test` takes them from Debian's source
-//! package and sets it. Operations prefer this provider, as a configuration does; OpenSSL's own
-//! serves the keys that it refuses.
+//! `TOLLGATE_EVP_TEST` names the folder with the recipes; `./x test` extracts them from Debian's
+//! source package and sets the variable. The property query prefers this provider, as a
+//! configuration does. OpenSSL's own provider handles the keys that this one refuses.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -13,7 +13,7 @@ use crate::host::operation::{Init, Step};
 use crate::host::stanza::{Stanza, parse};
 use crate::host::{Host, Key, MdContext, PREFER, errors};
 
-/// How a test went, in the words of `evp_test`; empty for success.
+/// The result of a test, in the words of `evp_test`; empty for success.
 type Outcome = &'static str;
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ struct Runner {
 }
 
 impl Runner {
-    /// Why a test does not run here, if so.
+    /// Returns the reason if a test does not run here.
     fn skip(&self, stanza: &Stanza) -> Option<String> {
         match stanza.value("Availablein") {
             None | Some("default" | "legacy") => {}
@@ -75,7 +75,7 @@ impl Runner {
         }
     }
 
-    /// Sign, recover, decrypt: on the context, and on its copy.
+    /// Signs, recovers or decrypts, with the context and with a copy.
     fn operate(&self, stanza: &Stanza, key: &Key, init: Init, step: Step) -> Outcome {
         let operation = self.host.operation(key, PREFER);
         if operation.init(init, &[]).is_err() {
@@ -148,7 +148,7 @@ impl Runner {
     }
 }
 
-/// Signs a message in one call, or piece by piece.
+/// Signs a message in one call, or in pieces.
 fn sign(context: &MdContext, message: &[Vec<u8>], at_once: bool) -> Option<Vec<u8>> {
     let mut signature = vec![0; 2048];
     let (mut len, out) = (signature.len(), signature.as_mut_ptr());
@@ -171,7 +171,7 @@ fn sign(context: &MdContext, message: &[Vec<u8>], at_once: bool) -> Option<Vec<u
     (done == 1).then_some(signature)
 }
 
-/// Sets what the rows say.
+/// Sets the parameters of the lines.
 fn controls(stanza: &Stanza, context: *mut EVP_PKEY_CTX) -> Option<Outcome> {
     for (name, value) in &stanza.rows {
         if name != "Ctrl" && name != "CtrlInit" {
@@ -179,7 +179,7 @@ fn controls(stanza: &Stanza, context: *mut EVP_PKEY_CTX) -> Option<Outcome> {
         }
         let (name, value) = value.split_once(':').unwrap();
         if name == "rsa_pkcs1_implicit_rejection" {
-            // A name that OpenSSL 3.0 and 3.1 do not know, for a parameter that this provider does.
+            // OpenSSL 3.0 and 3.1 do not know this name of a parameter that this provider supports.
             let mut number = value.parse().unwrap();
             let params = [libcrypto::uint(c"implicit-rejection", &mut number), libcrypto::END];
             // SAFETY: a context, and parameters that outlive the call.
@@ -188,7 +188,7 @@ fn controls(stanza: &Stanza, context: *mut EVP_PKEY_CTX) -> Option<Outcome> {
             continue;
         }
         let [name, value] = [name, value].map(|text| CString::new(text).unwrap());
-        // SAFETY: a context and texts.
+        // SAFETY: a context and strings.
         let done =
             unsafe { libcrypto::EVP_PKEY_CTX_ctrl_str(context, name.as_ptr(), value.as_ptr()) };
         match done {

@@ -1,4 +1,4 @@
-//! A server that forks while its other threads are in the middle of operations.
+//! A server that forks while its other threads are performing operations.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -10,7 +10,7 @@ use crate::host::job::Job;
 use crate::host::libcrypto;
 use crate::host::{DEMAND, Host, Key, Operation, pem};
 
-/// What is ready to sign: libcrypto takes no locks from here on.
+/// Everything that signing needs, so libcrypto takes no further locks.
 fn signer(host: &Host, key: &Key) -> Operation {
     let operation = host.operation(key, DEMAND);
     operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();
@@ -21,7 +21,8 @@ fn sign(operation: &Operation) -> Vec<u8> {
     operation.run(libcrypto::EVP_PKEY_sign, b"a message").unwrap()
 }
 
-/// Signs on its own, in a job, and in one that its parent has paused; then another child does.
+/// Signs directly, in a new job, and in a job that its parent has paused; then a grandchild does
+/// the same.
 fn child(own: &Operation, paused: &mut Job<'_>, expected: &[u8], generations: usize) -> bool {
     let mut in_job = Vec::new();
     Job::new(|| in_job = sign(own)).finish();
@@ -35,7 +36,7 @@ fn children_of_a_process_at_work_sign() {
     alone("fork_at_work::children_of_a_process_at_work_sign", fork_at_work_alone);
 }
 
-/// Ends the work of the threads when dropped: a failure of the test too.
+/// Stops the threads when dropped, even if the test fails.
 struct End<'a>(&'a AtomicBool);
 
 impl Drop for End<'_> {
@@ -67,7 +68,7 @@ fn fork_at_work_alone() {
             let is_finished = job.go_on();
             let is_good = in_child(|| is_finished || child(&own, &mut job, &expected, 1));
             assert!(is_good);
-            // The parent goes on as if nothing had been.
+            // The parent continues normally.
             if is_finished {
                 drop(job);
             } else {

@@ -1,4 +1,4 @@
-//! Keys that the provider makes, for who demands it.
+//! Key generation by the provider, for programs that require it.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
@@ -7,7 +7,7 @@ use crate::host::libcrypto::{self, EVP_PKEY_CTX};
 use crate::host::numbers::{KEYPAIR, numbers};
 use crate::host::{DEFAULT, DEMAND, Host, Key, Operation, errors};
 
-/// What a program hears while a key is made, and when it says stop.
+/// The progress events that a program gets during generation, and when it stops the generation.
 #[derive(Default)]
 struct Listener {
     heard: Vec<(c_int, c_int)>,
@@ -15,18 +15,18 @@ struct Listener {
 }
 
 unsafe extern "C" fn listen(context: *mut EVP_PKEY_CTX) -> c_int {
-    // SAFETY: the context whose key is made.
+    // SAFETY: the context that generates the key.
     let [potential, iteration] =
         [0, 1].map(|i| unsafe { libcrypto::EVP_PKEY_CTX_get_keygen_info(context, i) });
     // SAFETY: as above.
     let listener = unsafe { libcrypto::EVP_PKEY_CTX_get_app_data(context) }.cast::<Listener>();
-    // SAFETY: `make` has set it, and nobody else uses it meanwhile.
+    // SAFETY: set by `make`, and not accessed by other code meanwhile.
     let listener = unsafe { &mut *listener };
     listener.heard.push((potential, iteration));
     c_int::from(listener.stop_after != Some(listener.heard.len()))
 }
 
-/// A key of so many bits, with the exponent e and so many primes if they are given.
+/// Generates a key of this size, with an optional public exponent and number of primes.
 fn make(
     host: &Host,
     bits: u64,
@@ -34,7 +34,7 @@ fn make(
     primes: Option<u64>,
     listener: &mut Listener,
 ) -> Result<Key, String> {
-    // SAFETY: a context and texts.
+    // SAFETY: a context and strings.
     let operation = Operation(unsafe {
         libcrypto::EVP_PKEY_CTX_new_from_name(host.context, c"RSA".as_ptr(), DEMAND.as_ptr())
     });
@@ -55,17 +55,17 @@ fn make(
         libcrypto::EVP_PKEY_CTX_set_params(operation.0, params.as_ptr())
     })?;
     let listener = ptr::from_mut(listener).cast::<c_void>();
-    // SAFETY: a context, and a listener that outlives the operation.
+    // SAFETY: a context, and progress data that outlives the operation.
     unsafe { libcrypto::EVP_PKEY_CTX_set_app_data(operation.0, listener) };
     // SAFETY: a context and a function.
     unsafe { libcrypto::EVP_PKEY_CTX_set_cb(operation.0, listen) };
     let mut key = ptr::null_mut();
-    // SAFETY: a context and a place for the key.
+    // SAFETY: a context and a pointer to the key.
     crate::host::check(unsafe { libcrypto::EVP_PKEY_generate(operation.0, &mut key) })?;
     Ok(Key(key))
 }
 
-/// OpenSSL's own provider tests the primes and all that follows from them.
+/// OpenSSL's own provider tests the primes and the numbers derived from them.
 #[test]
 fn generated_keys_pass_openssl_s_checks() {
     let host = Host::module();
@@ -93,7 +93,8 @@ fn generated_keys_pass_openssl_s_checks() {
         assert_eq!(ours, 1);
         assert_eq!(host.verify(&theirs, DEFAULT, c"SHA256", &[], b"text", &signature), Ok(()));
     }
-    // OpenSSL 4.0 looks for a hash function that answers the query, and leaves its error.
+    // OpenSSL 4.0 looks for a hash function that matches the query, and leaves its error in the
+    // queue.
     errors();
 }
 
@@ -112,7 +113,7 @@ fn refused_generation_has_a_reason() {
     assert!(refused(2048, None, Some(3)).contains("two primes"));
 }
 
-/// As `BN_GENCB_call(3)` has it: 0 for candidates, 3 for a prime.
+/// As in `BN_GENCB_call(3)`: 0 for candidates, 3 for a prime.
 #[test]
 fn a_program_gets_progress_and_can_stop_generation() {
     let host = Host::module();
@@ -132,19 +133,19 @@ fn a_program_gets_progress_and_can_stop_generation() {
     assert_eq!(listener.heard.len(), 1, "who said stop is asked no more");
 }
 
-/// Who sets nothing gets what OpenSSL makes: 2048 bits and 65537.
+/// The defaults are those of OpenSSL: 2048 bits and 65537.
 #[test]
 fn defaults_equal_openssl_s() {
     let host = Host::module();
     let describe = |query: &CStr| {
-        // SAFETY: a context and texts.
+        // SAFETY: a context and strings.
         let operation = Operation(unsafe {
             libcrypto::EVP_PKEY_CTX_new_from_name(host.context, c"RSA".as_ptr(), query.as_ptr())
         });
         // SAFETY: a context.
         assert_eq!(unsafe { libcrypto::EVP_PKEY_keygen_init(operation.0) }, 1);
         let mut key = ptr::null_mut();
-        // SAFETY: a context and a place for the key.
+        // SAFETY: a context and a pointer to the key.
         assert_eq!(unsafe { libcrypto::EVP_PKEY_generate(operation.0, &mut key) }, 1);
         let key = Key(key);
         // SAFETY: a key.

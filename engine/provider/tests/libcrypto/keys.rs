@@ -1,4 +1,5 @@
-//! Keys through libcrypto: what is taken, what is refused and falls back, who makes them.
+//! Keys through libcrypto: which ones are accepted, which ones fall back to another provider, and
+//! which provider generates them.
 
 use core::ffi::CStr;
 use core::ptr;
@@ -39,11 +40,11 @@ fn keys_of_all_sizes_are_accepted() {
     }
 }
 
-/// Under the query that a configuration sets for everything, keys are still made by `default`.
+/// With the property query that a configuration sets globally, `default` still generates the keys.
 #[test]
 fn keys_are_generated_and_then_used() {
     let host = Host::module();
-    // SAFETY: a context and texts.
+    // SAFETY: a context and strings.
     let operation = crate::host::Operation(unsafe {
         libcrypto::EVP_PKEY_CTX_new_from_name(host.context, c"RSA".as_ptr(), PREFER.as_ptr())
     });
@@ -51,7 +52,7 @@ fn keys_are_generated_and_then_used() {
     let done = unsafe { libcrypto::EVP_PKEY_keygen_init(operation.0) };
     assert_eq!(crate::host::check(done), Ok(()));
     let mut key = ptr::null_mut();
-    // SAFETY: a context and a place for the key.
+    // SAFETY: a context and a pointer to the key.
     let made = unsafe { libcrypto::EVP_PKEY_generate(operation.0, &mut key) };
     assert_eq!(crate::host::check(made), Ok(()));
     let key = Key(key);
@@ -103,7 +104,7 @@ fn bad_numbers_are_refused_with_a_reason() {
         assert!(make(&bad).contains("inconsistent"), "{:?}", bad[at].0);
         bad.remove(at);
         let error = if at == 2 {
-            // without d it is a public key, and taken as one
+            // without d it is accepted as a public key
             assert!(host.key_from_numbers(DEMAND, KEYPAIR, &bad).is_ok());
             continue;
         } else {
@@ -167,7 +168,7 @@ fn public_keys_verify_and_describe_themselves_as_openssl_does() {
     }
 }
 
-/// Eight threads with one key, and keys that come and go meanwhile.
+/// Eight threads share a key, and also create and drop their own keys.
 #[test]
 fn threads_share_keys_and_drop_them_in_use() {
     let host = Host::module();
@@ -179,7 +180,8 @@ fn threads_share_keys_and_drop_them_in_use() {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for round in 0..25 {
-                        // Own keys are freed with their first and last context still alive.
+                        // A thread's own keys are freed while their first and last contexts still
+                        // exist.
                         let key = if round % 5 == 0 { host.key(&text) } else { shared.clone() };
                         let operation = host.operation(&key, DEMAND);
                         let params = [libcrypto::text(c"digest", c"SHA256")];
@@ -196,7 +198,7 @@ fn threads_share_keys_and_drop_them_in_use() {
     assert_eq!(ours, 8 * 25);
 }
 
-/// What `default` writes and prints of a key that is ours, it exports first.
+/// `default` exports a key of this provider first, and then writes or prints it.
 #[test]
 fn keys_are_written_and_printed_by_openssl() {
     let host = Host::module();
@@ -205,7 +207,7 @@ fn keys_are_written_and_printed_by_openssl() {
     let der = |key: &Key| {
         let mut out = vec![0; 4096];
         let mut at = out.as_mut_ptr();
-        // SAFETY: a key, and room for more than it takes.
+        // SAFETY: a key, and a buffer with more than enough space.
         let len = unsafe { libcrypto::i2d_PrivateKey(key.0, &mut at) };
         out.truncate(usize::try_from(len).unwrap());
         out
@@ -230,7 +232,7 @@ fn keys_are_written_and_printed_by_openssl() {
     assert_eq!(text(&ours), text(&theirs));
     for name in [c"n", c"e", c"d", c"rsa-factor1", c"rsa-coefficient1"] {
         let mut number = ptr::null_mut();
-        // SAFETY: a key, a name, a place for the number.
+        // SAFETY: a key, a name, a pointer to the number.
         let got = unsafe { libcrypto::EVP_PKEY_get_bn_param(ours.0, name.as_ptr(), &mut number) };
         assert_eq!(got, 1, "{name:?}: {}", errors());
         // SAFETY: freed once.

@@ -1,4 +1,4 @@
-//! The provider under libcrypto's C functions, in this process.
+//! The provider through libcrypto's C functions, in this process.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "counts, and what did not run")]
 

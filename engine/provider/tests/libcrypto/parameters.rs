@@ -1,4 +1,5 @@
-//! What can be set and asked: no less than with OpenSSL's own provider, of the same types.
+//! The parameters that can be set and read: at least those of OpenSSL's own provider, with the same
+//! types.
 
 use core::ffi::{CStr, c_int, c_uint};
 use std::collections::BTreeSet;
@@ -8,21 +9,21 @@ use crate::host::numbers::{KEYPAIR, numbers};
 use crate::host::operation::Init;
 use crate::host::{DEFAULT, DEMAND, Host, Operation, pem};
 
-/// Names and types of a table of parameters.
+/// Returns the names and types of a parameter table.
 fn rows(mut at: *const OSSL_PARAM) -> BTreeSet<(String, c_uint)> {
     let mut rows = BTreeSet::new();
     assert!(!at.is_null());
     loop {
-        // SAFETY: the table goes on up to a NULL key, which ends the loop.
+        // SAFETY: a NULL key terminates the table and ends the loop.
         let row = unsafe { *at };
         if row.key.is_null() {
             return rows;
         }
-        // SAFETY: a name that ends with a NUL.
+        // SAFETY: a NUL-terminated name.
         let name = unsafe { CStr::from_ptr(row.key) }.to_str().unwrap().to_owned();
-        // Numbers of either kind are converted.
+        // Signed and unsigned integers are converted.
         rows.insert((name, if row.data_type == 2 { 1 } else { row.data_type }));
-        // SAFETY: this was not the end.
+        // SAFETY: this was not the last entry.
         at = unsafe { at.add(1) };
     }
 }
@@ -49,7 +50,7 @@ fn operations_have_openssl_s_parameters() {
             (rows(gettable), rows(settable))
         };
         let (ours, theirs) = (tables(DEMAND), tables(DEFAULT));
-        // A padding can be named as well as numbered, whichever the table says.
+        // A padding can be given by name or number, regardless of the type in the table.
         let missing = |theirs: &BTreeSet<(String, c_uint)>, ours: &BTreeSet<(String, c_uint)>| {
             let either = |name: &str| matches!(name, "pad-mode" | "saltlen");
             let is_there = |(name, kind): &(String, c_uint)| {
@@ -62,8 +63,8 @@ fn operations_have_openssl_s_parameters() {
     }
 }
 
-/// Beside the numbers of further primes, which a key of two primes does not have, and OpenSSL 4.0's
-/// category of resistance to quantum computers, of which RSA has none.
+/// Except the numbers of further primes, which a key of two primes does not have, and OpenSSL 4.0's
+/// security category against quantum computers, which RSA does not have.
 #[test]
 fn keys_describe_themselves_like_openssl_s() {
     let host = Host::module();

@@ -6,7 +6,7 @@ use core::ptr;
 use crate::host::libcrypto::{self, END};
 use crate::host::{DEFAULT, DEMAND, Host, MdContext, PREFER, check, errors, pem};
 
-/// Two servers in one process, each with a library context of its own.
+/// Two servers in one process, each with its own library context.
 #[test]
 fn each_library_context_has_its_own_counters() {
     let hosts = [Host::builtin(), Host::builtin(), Host::module()];
@@ -20,7 +20,8 @@ fn each_library_context_has_its_own_counters() {
     assert_eq!(hosts.each_ref().map(|host| host.counter("keys")), [1, 1, 1]);
 }
 
-/// How a server would do it: register, load, ask by query; the counters tell who signed.
+/// Registers, loads and queries the provider as a server would; the counters show which provider
+/// signed.
 #[test]
 fn the_linked_provider_signs_on_request() {
     let host = Host::builtin();
@@ -33,7 +34,8 @@ fn the_linked_provider_signs_on_request() {
     assert_eq!(errors(), "");
     let (demanded, signature) = host.counted("signatures", || sign(DEMAND));
     assert_eq!((demanded, signature), (1, expected));
-    // OpenSSL 4.0 also looks for a hash function that answers the query, and leaves its error.
+    // OpenSSL 4.0 also looks for a hash function that matches the query, and leaves its error in
+    // the queue.
     errors();
 }
 
@@ -126,7 +128,7 @@ fn pss_is_verified_across_providers() {
             }
         }
     }
-    // A verifier with a salt length of its own refuses others.
+    // A verifier with a fixed salt length refuses other lengths.
     let key = host.key(&pem("rsa-2048.pem"));
     let with = |salt| [PSS, (c"saltlen", salt)];
     let made = host.sign(&key, PREFER, c"SHA256", &with(c"11"), b"a message").unwrap();
@@ -136,9 +138,9 @@ fn pss_is_verified_across_providers() {
     }
 }
 
-/// `openssl dgst` and X.509 sign in pieces, of contexts that they copy.
+/// `openssl dgst` and X.509 sign in pieces, with copied contexts.
 #[test]
-fn messages_come_in_pieces_and_contexts_are_copied() {
+fn messages_are_signed_in_pieces_with_copied_contexts() {
     let host = Host::module();
     let key = host.key(&pem("rsa-2048.pem"));
     let expected = host.sign(&key, DEFAULT, c"SHA512", &[], b"a longer message").unwrap();
@@ -167,7 +169,7 @@ fn messages_come_in_pieces_and_contexts_are_copied() {
     assert_ne!(finish(&second).unwrap(), expected);
 }
 
-/// What X.509 writes beside a signature.
+/// The algorithm identifier that X.509 stores with a signature.
 #[test]
 fn algorithm_identifiers_equal_openssl_s() {
     let host = Host::module();
@@ -178,7 +180,7 @@ fn algorithm_identifiers_equal_openssl_s() {
         host.digest_init(init, &context, &key, query, digest, params).unwrap();
         let mut bytes = [0; 128];
         let mut wanted = [libcrypto::octets(c"algorithm-id", &mut bytes), END];
-        // SAFETY: the key context of a context that lives, and parameters that outlive the call.
+        // SAFETY: the key context of a live context, and parameters that outlive the call.
         let operation = unsafe { libcrypto::EVP_MD_CTX_get_pkey_ctx(context.0) };
         // SAFETY: as above.
         let got = unsafe { libcrypto::EVP_PKEY_CTX_get_params(operation, wanted.as_mut_ptr()) };
@@ -205,7 +207,7 @@ fn algorithm_identifiers_equal_openssl_s() {
     }
 }
 
-/// Without a digest, bytes are padded as they are: `openssl pkeyutl -sign`, `openssl speed`.
+/// Without a digest, the bytes are padded directly: `openssl pkeyutl -sign`, `openssl speed`.
 #[test]
 fn bytes_are_signed_verified_and_recovered_raw() {
     let host = Host::module();
@@ -272,7 +274,7 @@ fn parameters_are_read_as_number_or_name() {
     let params = [PSS, (c"saltlen", c"digest"), (c"mgf1-digest", c"SHA384")];
     let init = libcrypto::EVP_DigestSignInit_ex;
     host.digest_init(init, &context, &key, DEMAND, c"SHA256", &params).unwrap();
-    // SAFETY: a context that lives.
+    // SAFETY: a live context.
     let operation = unsafe { libcrypto::EVP_MD_CTX_get_pkey_ctx(context.0) };
     let (mut mode, mut salt) = (0, 0);
     let mut numbers =
@@ -330,7 +332,7 @@ fn a_small_buffer_is_not_written() {
     operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();
     let (mut buffer, mut len) = ([0xa5; 256], 255);
     let tbs = [5; 36];
-    // SAFETY: a context, a buffer that is longer than said, a message.
+    // SAFETY: a context, a buffer that is longer than the given length, a message.
     let signed = unsafe {
         libcrypto::EVP_PKEY_sign(operation.0, buffer.as_mut_ptr(), &mut len, tbs.as_ptr(), 36)
     };

@@ -8,10 +8,10 @@ use crate::host::{DEMAND, Host, has_lanes, pem};
 
 #[test]
 fn many_threads_sign_with_different_keys() {
-    // More than there are cores: else each has its own, and needs no company.
+    // Use more threads than cores: otherwise each thread has its own core and forms no batch.
     let threads = thread::available_parallelism().map_or(16, |cores| 16.max(3 * cores.get()));
     const SIGNATURES: usize = 20;
-    // On few cores that are busy, a thread may be done before another is in an operation.
+    // On few busy cores, a thread may finish before another one starts an operation.
     const SIGNATURES_MAX: usize = 100 * SIGNATURES;
     let signed = AtomicU64::new(0);
     let host = Host::builtin();
@@ -33,7 +33,7 @@ fn many_threads_sign_with_different_keys() {
                     let padding = if number % 2 == 0 { c"pss" } else { c"pkcs1" };
                     let params = [(c"pad-mode", padding)];
                     let signature = host.sign(&key, DEMAND, c"SHA256", &params, &message).unwrap();
-                    // The judge is OpenSSL's own provider.
+                    // OpenSSL's own provider verifies.
                     let other = c"provider=default";
                     host.verify(&key, other, c"SHA256", &params, &message, &signature).unwrap();
                     signed.fetch_add(1, Relaxed);

@@ -1,5 +1,5 @@
-//! Handshakes of a server whose `SSL_CTX` prefers the provider, with a client that knows nothing of
-//! it: as the embedded server does. The counters tell who signed and who decrypted.
+//! Handshakes of a server whose `SSL_CTX` prefers the provider, like the embedded server, with a
+//! client that does not use it. The counters show which provider signed and which one decrypted.
 #![allow(non_camel_case_types, non_snake_case, clippy::upper_case_acronyms, reason = "C names")]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
@@ -59,7 +59,7 @@ unsafe extern "C" {
 const PEM: c_int = 1;
 const SET_MIN_PROTO_VERSION: c_int = 123;
 
-/// A server of `default` and the provider, with a certificate of its own.
+/// A server with `default` and the provider, and its own certificate.
 struct Server {
     host: Host,
     context: *mut SSL_CTX,
@@ -82,25 +82,25 @@ impl Server {
             (CString::new(folder.path("cert.pem")).unwrap(), CString::new(key).unwrap());
         // SAFETY: no arguments.
         let method = unsafe { TLS_server_method() };
-        // SAFETY: a context, a text, a method.
+        // SAFETY: a context, a string, a method.
         let context = unsafe { SSL_CTX_new_ex(host.context, PREFER.as_ptr(), method) };
         assert!(!context.is_null(), "{}", errors());
-        // SAFETY: a context and a file's name.
+        // SAFETY: a context and a file name.
         let used = unsafe { SSL_CTX_use_certificate_chain_file(context, cert.as_ptr()) };
         assert_eq!(used, 1, "{}", errors());
-        // SAFETY: a context and a file's name.
+        // SAFETY: a context and a file name.
         let used = unsafe { SSL_CTX_use_PrivateKey_file(context, key.as_ptr(), PEM) };
         assert_eq!(used, 1, "{}", errors());
         let ciphers: &CStr = c"ALL:@SECLEVEL=0";
-        // SAFETY: a context and a text.
+        // SAFETY: a context and a string.
         let done = unsafe { SSL_CTX_set_cipher_list(context, ciphers.as_ptr()) };
         assert_eq!(done, 1);
-        // SAFETY: a context; TLS 1.0 and later.
+        // SAFETY: a context; allows TLS 1.0 and later.
         unsafe { SSL_CTX_ctrl(context, SET_MIN_PROTO_VERSION, 0x0301, ptr::null_mut()) };
         Self { host, context, folder }
     }
 
-    /// One connection: a handshake, and a greeting.
+    /// Accepts a connection: a handshake, and a greeting.
     fn serve(&self, stream: &TcpStream) {
         // SAFETY: a context.
         let ssl = unsafe { SSL_new(self.context) };
@@ -116,8 +116,8 @@ impl Server {
         assert_eq!(errors(), "");
     }
 
-    /// A handshake with a client of the process's own library context, which checks the certificate
-    /// and all signatures. Returns the suite.
+    /// Performs a handshake with a client in the default library context, which checks the
+    /// certificate and all signatures. Returns the suite.
     fn handshake(&self, version: SslVersion, ciphers: &str, signatures: &str) -> String {
         let mut client = SslConnector::builder(SslMethod::tls_client()).unwrap();
         client.set_ca_file(self.folder.path("cert.pem")).unwrap();
@@ -181,7 +181,7 @@ fn handshakes_sign_or_decrypt_with_the_provider() {
     }
 }
 
-/// MD5 and SHA-1 side by side sign here.
+/// These signatures use MD5 and SHA-1, concatenated.
 #[test]
 fn old_protocols_still_work() {
     let server = Server::new("rsa-2048.pem");

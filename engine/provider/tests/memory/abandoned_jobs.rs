@@ -1,5 +1,5 @@
-//! Jobs that are paused and never go on, as when a client resets in the middle of a handshake:
-//! libcrypto leaks their stacks, and we leak nothing.
+//! Jobs that are paused and never resumed, as when a client resets in the middle of a handshake:
+//! libcrypto leaks their stacks, and the provider leaks nothing.
 
 use tollgate_rerun::alone;
 
@@ -8,8 +8,8 @@ use crate::host::job::Job;
 use crate::host::libcrypto;
 use crate::host::{DEMAND, Host, Key, Operation, has_lanes, pem};
 
-/// An operation in a job, with nothing of Rust's on the job's stack. Dropped, it ends in the order
-/// in which `SSL_free` ends a handshake.
+/// An operation in a job, without Rust objects on the job's stack. On drop it ends in the same
+/// order as a handshake in `SSL_free`.
 struct Signing<'a> {
     job: Job<'a>,
     is_paused: bool,
@@ -19,7 +19,7 @@ struct Signing<'a> {
 }
 
 impl<'a> Signing<'a> {
-    /// Starts it, with `out` for the signature.
+    /// Starts the operation, with `out` for the signature.
     fn start(host: &Host, pem: &str, out: &'a mut [u8]) -> Self {
         let key = host.key(pem);
         let operation = host.operation(&key, DEMAND);
@@ -42,16 +42,17 @@ impl<'a> Signing<'a> {
     }
 }
 
-/// When a job is abandoned.
+/// The moment when a job is abandoned.
 #[derive(Clone, Copy, PartialEq)]
 enum Request {
-    /// Its request is in line.
+    /// While its request is in the queue.
     Waits,
-    /// Another job has done its request, and the result is there.
+    /// After another job has executed its request, and the result is available.
     IsDone,
 }
 
-/// Abandons so many jobs, each beside one that is finished; how many bytes more are in use then.
+/// Abandons this many jobs, each next to a job that finishes; returns the increase of memory in
+/// use, in bytes.
 fn growth(host: &Host, pem: &str, jobs: u64, request: Request) -> usize {
     let mut buffers = [vec![0; 512], vec![0; 512]];
     let counts = || ["signatures", "batches"].map(|name| host.counter(name));
@@ -60,7 +61,7 @@ fn growth(host: &Host, pem: &str, jobs: u64, request: Request) -> usize {
         let [nowhere, out] = &mut buffers;
         let abandoned = Signing::start(host, pem, nowhere);
         assert!(abandoned.is_paused);
-        // One that is finished does what it finds in line.
+        // The job that finishes executes the requests in the queue.
         match request {
             Request::Waits => {
                 drop(abandoned);
@@ -73,7 +74,7 @@ fn growth(host: &Host, pem: &str, jobs: u64, request: Request) -> usize {
         }
         out.fill(0);
     }
-    // A place that were not given back would be missed: there are 256.
+    // There are 256 slots, so slots that were not returned would be noticed.
     let together = if has_lanes() && request == Request::IsDone { jobs } else { 0 };
     assert_eq!(counts(), [signed + jobs, batches + together]);
     in_use().saturating_sub(before)
@@ -83,7 +84,7 @@ fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// Fifty bytes a job.
+/// At most fifty bytes for each job.
 const GROWTH_MAX: u64 = 50;
 
 #[test]
@@ -96,7 +97,7 @@ fn abandon_alone() {
     for (name, request, jobs) in [
         ("rsa-4096.pem", Request::Waits, 20),
         ("rsa-4096.pem", Request::IsDone, 20),
-        // More than there are places.
+        // More jobs than slots.
         ("rsa-1024.pem", Request::IsDone, 260),
     ] {
         let pem = pem(name);

@@ -1,4 +1,4 @@
-//! What is given back to the allocator, and what is not.
+//! Checks the contents of freed memory, and that nothing leaks.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../host/mod.rs"]

@@ -1,6 +1,6 @@
-//! What is given back to the allocator holds no number of a private key: while one is read, made,
-//! used, written and dropped. And where a hasher was, nothing of its message is left. (In this
-//! crate because its tests may replace the allocator, and read memory.)
+//! Freed memory contains no number of a private key after it is read, generated, used, written and
+//! dropped. A dropped hasher leaves nothing of its message. (These tests are in this crate because
+//! it may replace the allocator and read memory.)
 
 use core::mem::{ManuallyDrop, MaybeUninit};
 
@@ -10,7 +10,8 @@ use tollgate_rsa::{Generation, Hash, Hasher, KeyParts, PrivateKey, Workspace};
 
 use crate::allocator::left_behind;
 
-/// Names of the numbers of which eight bytes in a row were left behind by `f`, which returns them.
+/// Returns the names of the numbers that `f` returns and of which it left eight consecutive bytes
+/// behind.
 fn numbers_left_by(f: impl FnOnce() -> KeyParts) -> Vec<&'static str> {
     let (parts, left) = left_behind(f);
     let KeyParts { d, p, q, d_p, d_q, q_inv, .. } = &parts;
@@ -66,25 +67,25 @@ fn keys_alone() {
     assert!(written.is_empty(), "written: {written:?}");
 }
 
-/// Some whole blocks of every function, and a part of one.
+/// Some whole blocks of every function, and a partial one.
 const MESSAGE: [u8; 500] = [0x5a; 500];
 
-/// How many bytes of a value `change` changes, and how many of these are not zero after its drop.
-/// So the bytes that lie unused between fields, and hold what happened to be there, do not count.
+/// Returns how many bytes of a value `change` changes, and how many of these are not zero after its
+/// drop. So padding bytes between fields, whose content is arbitrary, do not count.
 fn changed_and_left<T>(value: T, change: impl FnOnce(&mut T)) -> (usize, usize) {
     let mut place = MaybeUninit::<T>::zeroed();
     let bytes = |place: &MaybeUninit<T>| -> Vec<u8> {
         let first = place.as_ptr().cast::<u8>();
-        // SAFETY: each is a byte of the place. One that no field has may be anything: a volatile
-        // read takes it as it is.
+        // SAFETY: each byte is within the value's memory. Padding may hold any value, and a
+        // volatile read accepts it.
         (0..size_of::<T>()).map(|i| unsafe { first.wrapping_add(i).read_volatile() }).collect()
     };
     place.write(value);
     let before = bytes(&place);
-    // SAFETY: it was written above.
+    // SAFETY: written above.
     change(unsafe { place.assume_init_mut() });
     let after = bytes(&place);
-    // SAFETY: it was written above, and is not used again.
+    // SAFETY: written above, and not used again.
     unsafe { place.assume_init_drop() };
     let left = bytes(&place);
     let changed: Vec<_> = (0..left.len()).filter(|&i| before[i] != after[i]).collect();
@@ -96,7 +97,8 @@ fn hashers_leave_nothing_behind() {
     for hash in Hash::ALL {
         let (changed, left) = changed_and_left(Hasher::new(hash), |hasher| hasher.update(&MESSAGE));
         let block_len = if hash == Hash::Mdc2 { 8 } else { 64 };
-        // Half of the block: where unused bytes happen to equal the message, nothing changes.
+        // Change half of the block: bytes that are equal to the message by chance do not count as
+        // changed.
         let expected = 16 + MESSAGE.len() % block_len / 2;
         assert!(changed >= expected, "{hash:?}: state and block, {changed} bytes");
         assert_eq!(left, 0, "{hash:?}, of {changed} bytes");
