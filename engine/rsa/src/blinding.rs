@@ -94,8 +94,8 @@ impl<S: DefaultIsZeroes> Pool<S> {
         }
     }
 
-    /// Stores a fresh pair, which `fill` writes, in place of a spent one, or beside the others until
-    /// there are enough.
+    /// Stores a new pair, written by `fill`: replaces a used pair, or adds one until there are
+    /// enough.
     pub(crate) fn store_spare(&self, fill: impl FnOnce(&mut Pair<S>)) {
         let Some(mut idle) = self.idle() else { return };
         let spent = idle.pairs.iter().position(|pair| pair.left == 0);
@@ -191,7 +191,7 @@ mod tests {
 
     /// As in a process that was forked while another thread held the lock.
     #[test]
-    fn nobody_waits_for_the_lock() {
+    fn no_caller_waits_for_the_lock() {
         let pool = Pool::<u64>::new(2, 1, 2);
         let held = pool.idle.lock().expect("not poisoned");
         let pair = pool.take();

@@ -23,7 +23,7 @@ use crate::workspace::Workspace;
 /// The words that a layout's kernel multiplies.
 pub(crate) type WordOf<L> = <<L as Layout>::Kernel as Kernel>::Word;
 
-/// How numbers lie in words, and how they are raised and recombined there.
+/// The representation of numbers in words, and its exponentiation and recombination.
 pub(crate) trait Layout: Sized {
     /// Multiplies numbers in Montgomery form.
     type Kernel: Kernel;

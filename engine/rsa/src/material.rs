@@ -106,7 +106,7 @@ impl Exponents<u64> {
     }
 }
 
-/// The numbers of a key that lane blocks need beside its moduli. Wiped when dropped.
+/// The numbers of a key that lane blocks need in addition to its moduli. Wiped when dropped.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct BlockNumbers {
     /// 1 mod p and 0 mod q, divided by R of the primes' blocks, in Montgomery form mod n.

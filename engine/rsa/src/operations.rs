@@ -144,8 +144,8 @@ fn refuse(outcome: &mut Option<Result<(), Error>>, key: &PublicKey, buffer: &[u8
     }
 }
 
-/// Finds the next `count` requests that are alike, from `next` on, and moves `next` behind them. The
-/// remaining lanes repeat the first one.
+/// Finds the next `count` similar requests, starting at `next`, and advances `next` past them. The
+/// remaining lanes repeat the first request.
 fn gather<R>(
     requests: &[R],
     next: &mut usize,

@@ -183,7 +183,7 @@ pub(crate) fn compute<L: Layout, const SETS: usize>(call: &mut Call<'_, L, SETS>
     fault::points("s^e", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.power));
 }
 
-/// Tells for each operation whether s^e = c, after [`compute`] and with c read again.
+/// Returns for each operation whether s^e = c, after [`compute`] and with c loaded again.
 fn check<L: Layout, const SETS: usize, const N: usize>(call: &Call<'_, L, SETS>) -> [bool; N] {
     let equal = call.sets.each_ref().map(|set| equal(call.kernel, set.power, set.c));
     core::array::from_fn(|operation| {

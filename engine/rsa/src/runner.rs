@@ -39,7 +39,7 @@ impl<K: Kernel> Runner<K> {
         self.used = 0;
     }
 
-    /// Whether the last operation left nothing; for tests.
+    /// Returns whether the last operation left no data; for tests.
     #[cfg(test)]
     pub(crate) fn is_wiped(&self) -> bool {
         (0..K::Word::LANES).all(|lane| self.memory.iter().all(|word| word.lane(lane) == 0))
@@ -72,7 +72,7 @@ impl BlockRunner {
         self.four.wipe();
     }
 
-    /// Whether the last operation left nothing; for tests.
+    /// Returns whether the last operation left no data; for tests.
     #[cfg(test)]
     pub(crate) fn is_wiped(&self) -> bool {
         self.rows.is_wiped() && self.limbs.is_wiped()

@@ -1,5 +1,5 @@
-//! No file descriptors left: clients wait, somebody is told once, and service goes on. One test:
-//! the limit is of the process.
+//! Without free file descriptors, clients wait, the server reports it once, and service continues
+//! later. This file has only one test because the limit applies to the process.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "server/rig.rs"]
@@ -19,7 +19,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tollgate_server::{Config, Notice, Notify, Server};
 
 #[test]
-fn accepting_pauses_and_goes_on() {
+fn accepting_pauses_and_resumes() {
     let said = Arc::new(Mutex::new(Vec::new()));
     let hear = Arc::clone(&said);
     let notify = Notify::new(move |notice| hear.lock().unwrap().push(notice.clone()));
@@ -31,7 +31,7 @@ fn accepting_pauses_and_goes_on() {
     while let Ok(file) = File::open("/dev/null") {
         filling.push(file);
     }
-    // The last descriptor is the client's; none is left for the server's side.
+    // The client's socket takes the last descriptor; none is left for the server's.
     rustix::net::connect(&socket, &running.addr()).unwrap();
     eventually("it pauses, twice", || running.counters().descriptor_pauses >= 2);
     assert_eq!(running.counters().connections, 0);
@@ -50,7 +50,7 @@ fn accepting_pauses_and_goes_on() {
     drop(client);
     assert_eq!(running.stop(Duration::from_secs(5)).connections_cut, 0);
 
-    // At start it is an error, not a pause.
+    // At startup it is an error, not a pause.
     setrlimit(Resource::Nofile, Rlimit { current: Some(3), ..before }).unwrap();
     let refused = Server::start(Config::default());
     setrlimit(Resource::Nofile, before).unwrap();

@@ -1,4 +1,4 @@
-//! Bodies of responses: the deterministic one of `/bytes/N`, a file, or a text.
+//! Response bodies: the deterministic body of `/bytes/N`, a file, or text.
 
 use std::fs::File;
 use std::io;
@@ -11,12 +11,12 @@ pub const BODY_BYTES_MAX: u64 = 1 << 30;
 /// duplicated or out of order is detected.
 pub const BODY_PERIOD: u64 = 251;
 
-/// The most bytes of one TLS record, RFC 8446 §5.1.
+/// Maximum plaintext length of a TLS record, RFC 8446 §5.1.
 pub(crate) const RECORD_BYTES_MAX: usize = 16 * 1024;
 
 const PERIOD: usize = 251;
 
-/// Contains a record's length of the body from any position.
+/// Contains a record's length of the body, starting at any position.
 static PATTERN: [u8; RECORD_BYTES_MAX + PERIOD] = pattern();
 
 #[allow(clippy::cast_possible_truncation, reason = "a remainder of 251 is a byte")]
@@ -30,16 +30,16 @@ const fn pattern() -> [u8; RECORD_BYTES_MAX + PERIOD] {
     bytes
 }
 
-/// The part of a body that is still to be sent.
+/// The part of a body that has not been sent yet.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// Bytes of a file.
+    /// Bytes from a file.
     File { file: File, at: u64, left: u64 },
-    /// Nothing: the body is empty, or already in the buffer of the head.
+    /// No bytes: the body is empty, or already in the buffer with the head.
     None,
     /// Bytes of the deterministic body.
     Pattern { at: u64, left: u64 },
-    /// A text, from this position.
+    /// Text, starting at this position.
     Text { text: String, at: usize },
 }
 
@@ -104,7 +104,7 @@ impl Body {
     }
 }
 
-/// The smaller of the two; a record's worth at most.
+/// Returns the smaller value, limited to the length of a record.
 fn least(left: u64, max: usize) -> usize {
     usize::try_from(left).unwrap_or(usize::MAX).min(max).min(RECORD_BYTES_MAX)
 }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_of_cutting_gives_the_same_bytes() {
+    fn bytes_do_not_depend_on_chunk_sizes() {
         let length = 100_000;
         let expected: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
         for cut in [1, 250, 251, 252, 4096, 16_384, 20_000] {

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_of_the_rfc() {
+    fn matches_the_rfc_example() {
         let mut date = Date::default();
         let then = Timestamp::from_second(784_111_777).unwrap();
         assert_eq!(date.at(then), "Sun, 06 Nov 1994 08:49:37 GMT");

@@ -1,4 +1,4 @@
-//! Files below a root folder.
+//! Files below a root directory.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -10,12 +10,12 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 
 use crate::error::{Error, Rejected};
 
-/// A folder whose regular files are served.
+/// A directory whose regular files are served.
 #[derive(Clone, Debug)]
 pub(crate) struct Root(Arc<File>);
 
 impl Root {
-    /// Opens the folder, and checks that the kernel can restrict paths to it.
+    /// Opens the directory, and checks that the kernel can restrict paths to it.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let refuse = |why| Rejected::unreadable("the folder", path, why);
         let flags = OFlags::DIRECTORY.bits().cast_signed();
@@ -23,7 +23,7 @@ impl Root {
             OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(refuse)?;
         let root = Self(Arc::new(folder));
         match root.file(Path::new(".")) {
-            // Expected: a folder is not a file. Any other error would occur for every file.
+            // Expected: a directory is not a file. Any other error would occur for every file.
             Ok(_) => Ok(root),
             Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(root),
             Err(why) if why.kind() == io::ErrorKind::Unsupported => Err(refuse(io::Error::new(

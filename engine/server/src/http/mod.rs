@@ -1,4 +1,4 @@
-//! The parts of HTTP/1.1 (RFC 9110, RFC 9112) that a server of bytes and files needs.
+//! The subset of HTTP/1.1 (RFC 9110, RFC 9112) for a server of deterministic bodies and files.
 
 mod body;
 mod date;

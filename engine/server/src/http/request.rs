@@ -1,10 +1,10 @@
-//! Parses the head of a request.
+//! Parses request heads.
 
 use std::borrow::Cow;
 
 use httparse::{EMPTY_HEADER, Header};
 
-/// Header fields in a request, at most.
+/// Maximum number of header fields in a request.
 const FIELDS_MAX: usize = 64;
 
 /// The statuses that this server uses, RFC 9110 §15.
@@ -39,34 +39,34 @@ impl Status {
     }
 }
 
-/// The parts of a request's head that this server uses.
+/// The fields of a request head that this server uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) method: Cow<'static, str>,
-    /// In origin form, with its query.
+    /// The target in origin form, with its query.
     pub(crate) target: String,
     /// Whether the client wants to keep the connection open.
     pub(crate) keep_alive: bool,
-    /// Whether it is HTTP/1.0, where both sides must ask to keep the connection open.
+    /// Whether the request uses HTTP/1.0, where both sides must ask to keep the connection open.
     pub(crate) old: bool,
-    /// The length of the body that follows, which is skipped.
+    /// Length of the request body, which the server skips.
     pub(crate) body_bytes: u64,
-    /// The length of the head.
+    /// Length of the head.
     pub(crate) head_bytes: usize,
 }
 
-/// What the bytes received so far are.
+/// The result of parsing the bytes received so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Parsed {
-    /// The beginning of a head.
+    /// An incomplete head.
     Partial,
-    /// A request.
+    /// A complete head.
     Request(Request),
-    /// Nothing that can be answered otherwise; the connection cannot go on after it.
+    /// An invalid request; the connection must be closed after the response.
     Refused(Status),
 }
 
-/// Reads a head from the front of `bytes`.
+/// Parses the head at the start of `bytes`.
 pub(crate) fn parse(bytes: &[u8], head_bytes_max: usize) -> Parsed {
     let mut fields = [EMPTY_HEADER; FIELDS_MAX];
     let mut head = httparse::Request::new(&mut fields);
@@ -89,7 +89,7 @@ fn complete(head: &httparse::Request<'_, '_>, head_bytes: usize) -> Result<Reque
     };
     let target = origin_form(head.path.ok_or(Status::BadRequest)?)?;
     let hosts = head.headers.iter().filter(|field| is(field, "host")).count();
-    // RFC 9112 §3.2: exactly one in HTTP/1.1.
+    // RFC 9112 §3.2: exactly one Host field in HTTP/1.1.
     if hosts > 1 || (version == 1 && hosts == 0) {
         return Err(Status::BadRequest);
     }
@@ -107,7 +107,8 @@ fn complete(head: &httparse::Request<'_, '_>, head_bytes: usize) -> Result<Reque
         expects |= is(field, "expect");
     }
     let body_bytes = body_bytes(head.headers)?;
-    // A body that waits for "100 Continue" may come or not after the response: the end is unknown.
+    // The client may or may not send a body after it waited for "100 Continue", so the end of the
+    // request is unknown.
     keep_alive &= !(expects && body_bytes > 0);
     Ok(Request { method, target, keep_alive, old: version == 0, body_bytes, head_bytes })
 }
@@ -116,7 +117,7 @@ fn is(field: &Header<'_>, name: &str) -> bool {
     field.name.eq_ignore_ascii_case(name)
 }
 
-/// RFC 9112 §6.3. A body whose end is in doubt is refused: it could hide another request.
+/// RFC 9112 §6.3. Refuses a body whose end is ambiguous: it could hide another request.
 fn body_bytes(fields: &[Header<'_>]) -> Result<u64, Status> {
     if fields.iter().any(|field| is(field, "transfer-encoding")) {
         let also_length = fields.iter().any(|field| is(field, "content-length"));
@@ -134,7 +135,8 @@ fn body_bytes(fields: &[Header<'_>]) -> Result<u64, Status> {
     Ok(length.unwrap_or(0))
 }
 
-/// RFC 9112 §3.2: origin form as it is, absolute form without scheme and authority, and `*`.
+/// RFC 9112 §3.2: keeps the origin form and `*`, and removes scheme and authority from the absolute
+/// form.
 fn origin_form(target: &str) -> Result<String, Status> {
     if target.starts_with('/') || target == "*" {
         return Ok(target.to_owned());

@@ -1,4 +1,4 @@
-//! Writing a response's head, and choosing its body.
+//! Writes response heads and chooses bodies.
 
 use std::io::{self, Write as _};
 
@@ -8,27 +8,27 @@ use super::files::{Root, media_type};
 use super::request::{Request, Status};
 use super::route::{Route, route};
 
-/// A response: what the head says, and what follows it.
+/// A response: its head and its body.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: Status,
     pub(crate) media_type: &'static str,
     pub(crate) body: Body,
-    /// For HEAD: the length that the body would have had is said, the body is not sent.
+    /// Whether the body is omitted, for HEAD; the head still contains its length.
     pub(crate) head_only: bool,
 }
 
-/// What the head says besides.
+/// Further properties of the head.
 #[derive(Debug)]
 pub(crate) struct Head<'a> {
     pub(crate) date: &'a mut Date,
     pub(crate) keep_alive: bool,
-    /// Whether the client speaks HTTP/1.0.
+    /// Whether the client uses HTTP/1.0.
     pub(crate) old: bool,
 }
 
 impl Response {
-    /// A refusal with a line of explanation.
+    /// Creates an error response with a line of explanation.
     pub(crate) fn refusal(status: Status) -> Self {
         let why = match status {
             Status::BadRequest => "This is no request of HTTP/1.0 or HTTP/1.1.",
@@ -47,7 +47,7 @@ impl Response {
         Self { status, media_type: "text/plain; charset=utf-8", body, head_only: false }
     }
 
-    /// The response to a request; `metrics` makes the text of `/metrics`.
+    /// Returns the response to a request; `metrics` creates the text of `/metrics`.
     pub(crate) fn to(
         request: &Request,
         root: Option<&Root>,
@@ -91,7 +91,7 @@ impl Response {
         }
     }
 
-    /// Appends the head to `out`; without a body to send, the body is dropped.
+    /// Appends the head to `out`, and drops the body if it is not sent.
     pub(crate) fn write_head(&mut self, out: &mut Vec<u8>, head: Head<'_>) {
         let Self { status, media_type, body, .. } = self;
         let allow = if *status == Status::MethodNotAllowed { "Allow: GET, HEAD\r\n" } else { "" };
@@ -116,7 +116,7 @@ impl Response {
     }
 }
 
-/// Returns whether the file may exist, but the server cannot open it now.
+/// Returns whether the file may exist although the server cannot open it now.
 fn is_our_trouble(why: &io::Error) -> bool {
     use rustix::io::Errno;
 

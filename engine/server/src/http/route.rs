@@ -1,25 +1,25 @@
-//! What a target stands for.
+//! Maps request targets to resources.
 
 use std::path::PathBuf;
 
 use super::body::BODY_BYTES_MAX;
 
-/// What a target stands for.
+/// The resource of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// `/bytes/N`: that many bytes.
+    /// `/bytes/N`: a body of N bytes.
     Bytes(u64),
-    /// A file below the root, by its path from there: no empty, `.` or `..` segments.
+    /// A file, by its path below the root, without empty, `.` and `..` segments.
     File(PathBuf),
     /// `/metrics`.
     Metrics,
-    /// Nothing that exists.
+    /// An unknown resource.
     Nothing,
-    /// A number of bytes that is none, or above [`BODY_BYTES_MAX`]; an escape that is none.
+    /// An invalid number of bytes, one above [`BODY_BYTES_MAX`], or an invalid escape.
     Senseless,
 }
 
-/// Reads a target in origin form; a query is ignored.
+/// Parses a target in origin form, and ignores its query.
 pub(crate) fn route(target: &str) -> Route {
     let path = target.split('?').next().unwrap_or_default();
     if path == "/metrics" {
@@ -43,7 +43,7 @@ pub(crate) fn route(target: &str) -> Route {
     if path.split('/').all(whole) { Route::File(PathBuf::from(path)) } else { Route::Nothing }
 }
 
-/// Resolves `%XX`; `None` when one is malformed or the result is not UTF-8.
+/// Decodes `%XX`; returns `None` if an escape is malformed or the result is not UTF-8.
 fn unescape(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.bytes();
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_bytes() {
+    fn body_sizes_are_parsed() {
         assert_eq!(route("/bytes/0"), Route::Bytes(0));
         assert_eq!(route("/bytes/14336?x"), Route::Bytes(14_336));
         assert_eq!(route("/bytes/1073741824"), Route::Bytes(BODY_BYTES_MAX));
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn no_path_leads_upwards() {
+    fn paths_cannot_leave_the_root() {
         assert_eq!(route("/a/b%20c.txt"), Route::File("a/b c.txt".into()));
         for path in
             ["/", "/../x", "/a/../../x", "/%2e%2e/x", "/a/%2E%2e/x", "/..%2fx", "//x", "/a/"]

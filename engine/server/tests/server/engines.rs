@@ -1,4 +1,4 @@
-//! Two engines in one process, and the proof of who signed.
+//! Two engines in one process; counters show which one signed.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ fn start(engine: Engine, kind: KeyKind) -> Rig {
     })
 }
 
-/// Each counts what it did itself, from the start.
+/// Each server counts its own work, from its start.
 #[test]
 fn two_servers_on_one_engine_do_not_share_counters() {
     let kind = KeyKind::Rsa { bits: 2048 };
@@ -47,7 +47,7 @@ fn each_server_s_engine_signs_its_handshakes() {
             fs::write(&ca, server.running.certificate_pem()).unwrap();
             let ca = ca.to_str().unwrap();
             for version in [["--tls-max", "1.2"], ["--tlsv1.3", "--tlsv1.3"]] {
-                // curl verifies: a wrong signature would be a failed handshake.
+                // curl verifies: a wrong signature would fail the handshake.
                 let url = server.url("/bytes/14336");
                 let args = [&version[..], &["--cacert", ca, &url]].concat();
                 let output =
@@ -63,11 +63,11 @@ fn each_server_s_engine_signs_its_handshakes() {
         assert_eq!((theirs.handshakes_full, mine.handshakes_full), (6, 6));
         assert_eq!((theirs.signer.provider.as_str(), theirs.signer.operations), ("default", None));
         assert_eq!(mine.signer.provider, "tollgate");
-        // Exactly one each: the other server's six went elsewhere.
+        // Exactly one each: the other server performed the other six.
         let expected = SignerOperations { signatures: 4, decryptions: 2 };
         assert_eq!(mine.signer.operations, Some(expected), "{kind}");
 
-        // A resumed session costs no private-key operation, in metrics either.
+        // A resumed session costs no private-key operation; the metrics agree.
         let file = ours.folder.path("session.pem");
         let file = file.to_str().unwrap();
         for way in ["-sess_out", "-sess_in"] {

@@ -1,5 +1,5 @@
-//! A client whose records never give the server anything to answer: it gets its turns, not the
-//! thread.
+//! A client that sends records without any request gets its share of a worker, but cannot
+//! monopolize it.
 
 use core::ffi::c_int;
 use std::io::{self, Read, Write};
@@ -19,7 +19,7 @@ unsafe extern "C" {
 const NOT_REQUESTED: c_int = 0;
 const KEY_UPDATES: usize = 100_000;
 
-/// A socket; what is written can be held back, to be sent faster than it was made.
+/// A socket that can hold back written bytes, to send them faster than they are created.
 struct Held {
     socket: TcpStream,
     bytes: Option<Vec<u8>>,
@@ -46,7 +46,7 @@ impl Write for Held {
 
 #[test]
 fn endless_key_updates_do_not_starve_other_clients() {
-    // They are no requests: the limit of an idle connection counts on.
+    // They are not requests, so the limit for idle connections still applies.
     let limits = Limits { idle: rig::TIMEOUT, ..Limits::default() };
     let rig = Rig::start(Config { limits, ..Config::default() });
     let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();

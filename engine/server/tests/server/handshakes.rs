@@ -1,4 +1,4 @@
-//! What is negotiated, and that the log says it.
+//! The negotiated parameters, and their fields in the log.
 
 use std::io::{Read as _, Write as _};
 
@@ -8,7 +8,7 @@ use tollgate_server::{
     Certificate, Config, Engine, Failure, Group, KeyKind, Protocol, Resumption, Suite,
 };
 
-/// One handshake and one request; what the log says of both.
+/// Performs a handshake and a request; returns their log lines.
 fn negotiated(rig: Rig, curl: &[&str]) -> (String, String, Option<String>) {
     let url = rig.url("/bytes/14336");
     assert_eq!(fetch(&[curl, &[url.as_str()]].concat()), bytes(14_336));
@@ -101,8 +101,8 @@ fn rsa_key_exchange_only_when_allowed() {
     assert!(log.requests().iter().all(|line| line.group.is_none()));
 }
 
-/// RFC 5246 7.4.1.4.1: a client that names no signature algorithms verifies only SHA-1, which is
-/// refused. RSA key exchange needs no signature.
+/// RFC 5246 7.4.1.4.1: without `signature_algorithms`, a client verifies only SHA-1, and the server
+/// does not sign with it. RSA key exchange needs no signature.
 #[test]
 fn clients_without_signature_algorithms_get_rsa_key_exchange_only() {
     const ECDHE_RSA_AES128_GCM: [u8; 2] = [0xc0, 0x2f];
@@ -128,15 +128,15 @@ fn clients_without_signature_algorithms_get_rsa_key_exchange_only() {
         let failed = || rig.running.counters().failed(Failure::NothingShared) == 1;
         rig::eventually("the failure is counted", failed);
         drop(rig);
-        // without RSA key exchange on the server, such a client shares nothing with it
+        // without RSA key exchange on the server, no common suite remains for such a client
         let rig = Rig::start(Config { engine, ..Config::default() });
         let refused = answer_to_hello(&rig, &[ECDHE_RSA_AES128_GCM, RSA_AES128_SHA]);
         assert_eq!(refused, [21, 3, 3, 0, 2, 2, 40], "handshake_failure");
     }
 }
 
-/// Sends a `ClientHello` of TLS 1.2 without `signature_algorithms`; returns all that the server
-/// sends until it waits for the client, or closes.
+/// Sends a TLS 1.2 `ClientHello` without `signature_algorithms`; returns all bytes that the server
+/// sends until it waits for the client or closes.
 fn answer_to_hello(rig: &Rig, suites: &[[u8; 2]]) -> Vec<u8> {
     let mut client = rig::tcp(rig.running.addr());
     let extensions = [
@@ -168,7 +168,7 @@ fn answer_to_hello(rig: &Rig, suites: &[[u8; 2]]) -> Vec<u8> {
     }
 }
 
-/// The handshake messages in these records, each with its header of four bytes.
+/// Returns the handshake messages in these records, each with its header of four bytes.
 fn handshake_messages(mut records: &[u8]) -> Vec<Vec<u8>> {
     let mut stream = Vec::new();
     while let [22, 3, 3, high, low, rest @ ..] = records {
@@ -187,7 +187,7 @@ fn handshake_messages(mut records: &[u8]) -> Vec<Vec<u8>> {
 
 #[test]
 fn resumption_is_off_or_on() {
-    // Four workers: a ticket of one is good for the others.
+    // Four workers: each accepts the tickets of the others.
     for (resumption, expected) in
         [(Resumption::Off, Outcome::Full), (Resumption::Tickets, Outcome::Resumed)]
     {
@@ -198,7 +198,7 @@ fn resumption_is_off_or_on() {
             let address = rig.running.addr();
             let (_, words) = s_client(address, &[version, "-sess_out", file], ONE_REQUEST);
             assert!(words.contains("HTTP/1.1 200 OK"), "{words}");
-            // Without tickets there is nothing to come back with.
+            // Without tickets the client has no session to resume.
             if std::fs::exists(file).unwrap() {
                 let (_, words) = s_client(address, &[version, "-sess_in", file], ONE_REQUEST);
                 assert!(words.contains("HTTP/1.1 200 OK"), "{words}");
@@ -250,7 +250,7 @@ fn unsupported_versions_are_refused() {
 #[test]
 fn a_client_alert_is_logged() {
     let rig = Rig::start(Config::default());
-    // The client does not trust the certificate and says so: unknown_ca.
+    // The client does not trust the certificate, and sends unknown_ca.
     let args = ["-tls1_3", "-verify_return_error", "-verify", "1"];
     s_client(rig.running.addr(), &args, ONE_REQUEST);
     let log = rig.finish();

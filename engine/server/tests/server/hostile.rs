@@ -1,4 +1,4 @@
-//! Garbage, slowness and rudeness: no worker dies, every wait ends.
+//! Invalid, slow and rude clients: no worker panics, and every wait ends.
 
 use core::time::Duration;
 use std::io::{Read as _, Write as _};
@@ -12,7 +12,7 @@ use tollgate_server::{Config, Counters, End, Failure, Group, Limits, Notice, Not
 
 const SHORT: Duration = Duration::from_millis(300);
 
-/// It still serves, on every worker.
+/// Checks that the server still serves, on every worker.
 fn alive(rig: &Rig) {
     for _ in 0..8 {
         let mut client = connect(rig.running.addr());
@@ -28,7 +28,7 @@ fn garbage_instead_of_tls() {
     let mut random = fastrand::Rng::with_seed(seed);
     for round in 0..60 {
         let mut garbage: Vec<u8> = (0..random.usize(1..3000)).map(|_| random.u8(..)).collect();
-        // A third of it has a sound record header and a third a sound ClientHello's beginning.
+        // A third has a valid record header, and a third the beginning of a valid ClientHello.
         match round % 3 {
             0 => {}
             1 => garbage.splice(0..0, [22, 3, 1, 0x40, 0]).for_each(drop),
@@ -46,7 +46,7 @@ fn garbage_instead_of_tls() {
     let _ = client.read_to_end(&mut answer);
     assert!(!answer.starts_with(b"HTTP"), "plain HTTP is not answered");
     drop(client);
-    drop(tcp(rig.running.addr())); // and one that says nothing at all
+    drop(tcp(rig.running.addr())); // a connection without any bytes
     eventually("all are gone", || rig.running.counters().handshakes_failed_total() == 62);
     let counters = rig.running.counters();
     assert_eq!(counters.handshakes_failed_total(), 62, "seed {seed}: {counters:?}");
@@ -58,7 +58,7 @@ fn garbage_instead_of_tls() {
     assert_eq!(log.handshakes().len(), 62 + 8);
 }
 
-/// A sound `ClientHello` of TLS 1.2, and then a key share that is no point of the curve.
+/// A valid TLS 1.2 `ClientHello`, followed by a key share that is not a point on the curve.
 #[test]
 fn a_bad_key_share_counts_as_a_violation() {
     let rig = Rig::start(Config { groups: vec![Group::P256], ..Config::default() });
@@ -101,7 +101,7 @@ fn garbage_instead_of_http() {
         let _ = client.get_ref().shutdown(Shutdown::Write);
         let _ = client.read_to_end(&mut Vec::new());
     }
-    // A record that was tampered with.
+    // A modified record.
     let mut client = connect(rig.running.addr());
     client.get_mut().write_all(&[23, 3, 3, 0, 20]).unwrap();
     client.get_mut().write_all(&[9; 20]).unwrap();
@@ -117,7 +117,7 @@ fn garbage_instead_of_http() {
     assert_eq!(complete, counters.requests);
 }
 
-/// A server of which one limit is short, what a client does that meets it, and how it ends.
+/// A server with one short limit, a client that reaches it, and the expected outcome.
 fn meets(limits: Limits, client: impl FnOnce(&Rig)) -> (Counters, Log) {
     let rig = Rig::start(Config { limits, ..Config::default() });
     client(&rig);
@@ -171,7 +171,7 @@ fn an_unread_response_times_out() {
     drop(deaf);
 }
 
-/// A byte is no request: were the limit begun anew with each, this one would never meet it.
+/// A byte is not a request: if each byte restarted the timeout, this client would never reach it.
 #[test]
 fn a_slow_request_has_one_time_limit() {
     let (counters, _) = meets(Limits { request: SHORT, ..Limits::default() }, |rig| {
@@ -205,15 +205,15 @@ fn clients_above_the_limit_wait_and_are_served() {
     assert_eq!(waiting.join().unwrap(), bytes(10));
 }
 
-/// Whatever makes a worker panic, here a callback: it is said, the others serve on, and the log
-/// does not pass for whole.
+/// A panic of a worker, here in a callback, is reported. The other workers continue, and the log is
+/// marked as incomplete.
 #[test]
 fn a_panicked_worker_is_reported() {
     let said = Arc::new(Mutex::new(Vec::new()));
     let hear = Arc::clone(&said);
     let notify = Notify::new(move |notice| {
         hear.lock().unwrap().push(notice.clone());
-        // Not under the lock, which others need.
+        // Panic without the lock, which other threads need.
         assert!(!matches!(notice, Notice::ConnectionsMax { .. }), "on purpose");
     });
     let limits = Limits { connections_max: 1, ..Limits::default() };

@@ -1,4 +1,4 @@
-//! Requests and responses: bodies to the byte, files, refusals, pipelining.
+//! Requests and responses: exact bodies, files, refusals, pipelining.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -60,7 +60,7 @@ fn http_1_0_closes_unless_asked() {
 fn pipelined_requests_are_answered_in_order() {
     let rig = Rig::start(Config::default());
     let mut client = connect(rig.running.addr());
-    // More requests than a turn has steps, and bodies on the way that are skipped.
+    // More requests than steps per turn, and request bodies that the server skips.
     let mut text = String::new();
     for n in 0..100 {
         text += &format!("GET /bytes/{n} HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nskip");
@@ -75,7 +75,7 @@ fn pipelined_requests_are_answered_in_order() {
 }
 
 #[test]
-fn head_has_the_length_and_no_body() {
+fn responses_to_head_have_the_length_and_no_body() {
     let rig = Rig::start(Config::default());
     let mut client = connect(rig.running.addr());
     for _ in 0..2 {
@@ -83,7 +83,7 @@ fn head_has_the_length_and_no_body() {
         let head = rig::head(&mut client);
         assert!(head.contains("\r\nContent-Length: 14336\r\n"), "{head}");
     }
-    // A refusal has no body either.
+    // A refusal has no body, either.
     client.write_all(b"HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999\r\n\r\n").unwrap();
     let head = rig::head(&mut client);
     assert!(head.starts_with("HTTP/1.1 413 "), "{head}");
@@ -138,14 +138,14 @@ fn files_and_nothing_outside_the_root() {
     rig.finish();
 }
 
-/// Of a file with a hole in place of its bytes.
+/// The body of a sparse file.
 const LENGTH: u64 = 1 << 30;
 
 #[test]
 fn a_truncated_file_ends_its_response() {
     let root = Folder::new();
     let path = root.path("large");
-    // More than the buffers of both sockets hold.
+    // More than the buffers of both sockets can hold.
     fs::File::create(&path).unwrap().set_len(LENGTH).unwrap();
     let rig = Rig::start(Config { root: Some(root.0.clone()), ..Config::default() });
     let mut client = connect(rig.running.addr());
@@ -154,7 +154,7 @@ fn a_truncated_file_ends_its_response() {
     assert!(head.contains("Content-Length: 1073741824"), "{head}");
     fs::File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
     let mut rest = Vec::new();
-    // The connection ends without close_notify: no client takes it for the whole file.
+    // The connection ends without close_notify, so the client detects the truncation.
     let _ = client.read_to_end(&mut rest);
     assert!(!client.get_shutdown().contains(ShutdownState::RECEIVED));
     assert!((rest.len() as u64) < LENGTH);

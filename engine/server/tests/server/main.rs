@@ -1,4 +1,4 @@
-//! The server from outside: with curl, with `openssl s_client`, and with a client of OpenSSL's.
+//! Tests the server from outside: with curl, `openssl s_client`, and an OpenSSL client.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod engines;

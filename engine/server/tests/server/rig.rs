@@ -1,4 +1,4 @@
-//! What the tests share: servers that always stop, clients that never wait for ever.
+//! Shared by the tests: servers that always stop, and clients with timeouts.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -15,10 +15,10 @@ use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVerifyMode};
 use tollgate_server::log::{HandshakeLine, Line, RequestLine, read};
 use tollgate_server::{Certificate, Config, KeyKind, Running, Server};
 
-/// No wait of a test is longer.
+/// Timeout of every wait in the tests.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A folder that goes when the test ends.
+/// A folder that is removed when the test ends.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -45,15 +45,15 @@ impl Drop for Folder {
     }
 }
 
-/// A server with an access log in a folder of its own.
+/// A server with an access log in a separate folder.
 pub(crate) struct Rig {
     pub(crate) running: Running,
     pub(crate) folder: Folder,
 }
 
 impl Rig {
-    /// With a key of `vectors/keys` where the server would make an RSA key: that takes longer than
-    /// most tests.
+    /// Starts a server with a key of `vectors/keys` instead of a generated one: generating an RSA key
+    /// takes longer than most tests.
     pub(crate) fn start(config: Config) -> Self {
         let folder = Folder::new();
         let certificate = match config.certificate {
@@ -66,7 +66,7 @@ impl Rig {
         Self::within(folder, Config { certificate, ..config })
     }
 
-    /// With a key that the server makes, if it is told to.
+    /// Starts a server that generates its key if `config` says so.
     pub(crate) fn with_own_key(config: Config) -> Self {
         Self::within(Folder::new(), config)
     }
@@ -80,7 +80,7 @@ impl Rig {
         format!("https://{}{path}", self.running.addr())
     }
 
-    /// Stops the server and reads its log; nothing may have been cut off or lost.
+    /// Stops the server and reads its log, which must be complete.
     pub(crate) fn finish(self) -> Log {
         let report = self.running.stop(TIMEOUT);
         assert_eq!(report.connections_cut, 0);
@@ -95,7 +95,7 @@ pub(crate) fn keys() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/keys")
 }
 
-/// A certificate for one of the test keys, by Debian's `openssl`.
+/// Creates a certificate for a test key, with Debian's `openssl`.
 pub(crate) fn certify(folder: &Folder, key: &Path) -> PathBuf {
     let chain = folder.path("chain.pem");
     let (key, out) = (key.to_str().unwrap(), chain.to_str().unwrap());
@@ -106,7 +106,7 @@ pub(crate) fn certify(folder: &Folder, key: &Path) -> PathBuf {
     chain
 }
 
-/// The lines of a run.
+/// The log lines of a run.
 #[derive(Debug)]
 pub(crate) struct Log(pub(crate) Vec<Line>);
 
@@ -128,12 +128,12 @@ impl Log {
     }
 }
 
-/// The body of `/bytes/N` as the documentation has it.
+/// Returns the body of `/bytes/N` as documented.
 pub(crate) fn bytes(length: usize) -> Vec<u8> {
     (0..length).map(|i| u8::try_from(i % 251).unwrap()).collect()
 }
 
-/// Runs a program with that input; it is killed after [`TIMEOUT`].
+/// Runs a program with this input; kills it after [`TIMEOUT`].
 pub(crate) fn run(program: &str, args: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(program)
         .args(args)
@@ -143,7 +143,7 @@ pub(crate) fn run(program: &str, args: &[&str], input: &[u8]) -> Output {
         .spawn()
         .unwrap_or_else(|why| panic!("{program}: {why}: install it (apt-get install {program})"));
     let mut stdin = child.stdin.take().unwrap();
-    // It may end before it has read everything.
+    // The program may end before it has read all input.
     let _ = stdin.write_all(input);
     drop(stdin);
     let mut stdout = child.stdout.take().unwrap();
@@ -165,14 +165,14 @@ pub(crate) fn run(program: &str, args: &[&str], input: &[u8]) -> Output {
     output
 }
 
-/// curl, with its body on standard output; the certificate is self-signed.
+/// curl, which writes the body to standard output; the certificate is self-signed.
 pub(crate) fn curl(args: &[&str]) -> Output {
     let mut all = vec!["--silent", "--show-error", "--insecure", "--max-time", "15"];
     all.extend(args);
     run("curl", &all, b"")
 }
 
-/// The body that curl gets.
+/// Returns the body that curl receives.
 pub(crate) fn fetch(args: &[&str]) -> Vec<u8> {
     let output = curl(args);
     let words = String::from_utf8_lossy(&output.stderr);
@@ -180,7 +180,7 @@ pub(crate) fn fetch(args: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// `openssl s_client` against that address with one request; its words.
+/// Runs `openssl s_client` against this address with one request; returns its output.
 pub(crate) fn s_client(address: SocketAddr, args: &[&str], request: &str) -> (bool, String) {
     let address = address.to_string();
     let mut all = vec!["s_client", "-connect", &address, "-ign_eof"];
@@ -190,11 +190,11 @@ pub(crate) fn s_client(address: SocketAddr, args: &[&str], request: &str) -> (bo
     (output.status.success(), String::from_utf8_lossy(&words).into_owned())
 }
 
-/// A request after which the server closes.
+/// A request after which the server closes the connection.
 pub(crate) const ONE_REQUEST: &str =
     "GET /bytes/10 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
-/// A TLS client in this process; reads and writes wait at most [`TIMEOUT`].
+/// A TLS client in this process; reads and writes time out after [`TIMEOUT`].
 pub(crate) fn connect(address: SocketAddr) -> SslStream<TcpStream> {
     let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
     context.set_verify(SslVerifyMode::NONE);
@@ -204,7 +204,7 @@ pub(crate) fn connect(address: SocketAddr) -> SslStream<TcpStream> {
     stream
 }
 
-/// A bare connection with the same limits.
+/// A TCP connection with the same timeouts.
 pub(crate) fn tcp(address: SocketAddr) -> TcpStream {
     let socket = TcpStream::connect_timeout(&address, TIMEOUT).unwrap();
     socket.set_read_timeout(Some(TIMEOUT)).unwrap();
@@ -212,7 +212,7 @@ pub(crate) fn tcp(address: SocketAddr) -> TcpStream {
     socket
 }
 
-/// One response: head as text, body by its Content-Length.
+/// Reads a response: the head as text, the body by its Content-Length.
 pub(crate) fn response(stream: &mut impl Read) -> (String, Vec<u8>) {
     let head = head(stream);
     let length = head
@@ -224,7 +224,7 @@ pub(crate) fn response(stream: &mut impl Read) -> (String, Vec<u8>) {
     (head, body)
 }
 
-/// A response's head, with its empty line.
+/// Reads a response's head, including its empty line.
 pub(crate) fn head(stream: &mut impl Read) -> String {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
@@ -234,7 +234,7 @@ pub(crate) fn head(stream: &mut impl Read) -> String {
     String::from_utf8(head).unwrap()
 }
 
-/// Waits until `check` holds.
+/// Waits until `check` returns true.
 pub(crate) fn eventually(what: &str, mut check: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !check() {

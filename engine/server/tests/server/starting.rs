@@ -1,4 +1,4 @@
-//! A server that cannot start says in one line why, and what to do.
+//! A server that cannot start reports the reason and the remedy in one line.
 
 use core::time::Duration;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::rig::{Folder, certify, fetch, keys};
 use tollgate_server::{Certificate, Config, Engine, KeyKind, Limits, Protocol, Server, Suite};
 
-/// The refusal's one line.
+/// Returns the single line of the error.
 fn refusal(config: Config) -> String {
     let line = Server::start(config).unwrap_err().to_string();
     assert!(!line.contains('\n') && line.len() > 30, "{line:?}");
@@ -55,7 +55,7 @@ fn contradictory_settings_are_refused() {
 }
 
 #[test]
-fn waits_without_end() {
+fn infinite_timeouts_are_refused() {
     for limits in [
         Limits { handshake: Duration::MAX, ..Limits::default() },
         Limits { write: Duration::from_secs(86_401), ..Limits::default() },
@@ -112,7 +112,7 @@ fn keys_and_certificates() {
     assert_says(with(&chain, &ed25519), &["neither RSA nor ECDSA P-256"]);
 }
 
-/// Root may read everything; then there is nothing to see here.
+/// Root can read every file, so there is nothing to test.
 #[test]
 fn a_file_without_permission() {
     let folder = Folder::new();
@@ -121,7 +121,7 @@ fn a_file_without_permission() {
     let chain = certify(&folder, &key);
     fs::set_permissions(&key, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(&key).is_ok() {
-        // Said by path instead: the same line is made from the same kind of error.
+        // Check the message by path instead: the same kind of error gives the same line.
         let log = Path::new("/proc/version").to_owned();
         let config = Config { access_log: Some(log), ..Config::default() };
         assert_says(config, &["cannot append to the access log /proc/version"]);

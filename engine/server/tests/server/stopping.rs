@@ -1,4 +1,4 @@
-//! Stopping: what is under way ends well, and nothing is left behind.
+//! Stopping: running work is completed, and nothing is left behind.
 
 use core::time::Duration;
 use std::fs;
@@ -26,7 +26,7 @@ fn a_running_download_is_completed() {
     client.write_all(format!("GET /bytes/{LONG} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes()).unwrap();
     rig::head(&mut client);
     let stopping = thread::spawn(move || rig.finish());
-    // The listener goes first; the download is still in the middle.
+    // The listener closes first; the download is still running.
     rig::eventually("no new connections", || TcpStream::connect(address).is_err());
     assert_eq!(idle.read(&mut [0]).unwrap(), 0, "an idle connection is closed as TLS wants it");
     drop(idle);
@@ -40,7 +40,7 @@ fn a_running_download_is_completed() {
     assert!(lengths.contains(&(LONG as u64, true)) && lengths.contains(&(1, true)), "{lengths:?}");
 }
 
-/// A socket that reads nothing before it is told to, however fast the other end answers.
+/// A socket that reads only on request, however fast the peer answers.
 struct Deaf {
     socket: TcpStream,
     hears: bool,
@@ -62,9 +62,9 @@ impl Write for Deaf {
     }
 }
 
-/// A client that was in the middle of its handshake, and then wants nothing.
+/// A client in the middle of its handshake, which then sends no request.
 #[test]
-fn a_running_handshake_is_completed_without_a_wait() {
+fn a_running_handshake_is_completed_without_delay() {
     let rig = Rig::start(Config::default());
     let address = rig.running.addr();
     let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
@@ -112,11 +112,11 @@ fn an_idle_server_stops_at_once_and_frees_the_port() {
     assert!(report.took < rig::TIMEOUT, "{:?}", report.took);
     let second = Server::start(Config { address, ..Config::default() }).unwrap();
     assert_eq!(second.addr(), address);
-    drop(second); // dropping stops too
+    drop(second); // dropping stops the server too
     assert!(TcpStream::connect(address).is_err());
 }
 
-/// The referee's promise: lines = connections and requests, to the last one.
+/// The log has exactly one line for each connection and each request.
 #[test]
 fn two_hundred_connections_are_logged() {
     let rig = Rig::start(Config { workers: 2, ..Config::default() });
@@ -132,7 +132,7 @@ fn two_hundred_connections_are_logged() {
                         client.write_all(request).unwrap();
                         assert_eq!(response(&mut client).1.len(), 14_336);
                     }
-                    // Some leave with close_notify, some without.
+                    // Some close with close_notify, some without.
                     if n % 3 != 0 {
                         client.shutdown().unwrap();
                     }
@@ -185,10 +185,10 @@ fn the_log_is_appended_to() {
     assert_eq!(events, ['s', 'h', 'r', 'e', 's', 'h', 'r', 'e']);
 }
 
-/// A log that nobody reads: a pipe that is full.
+/// A log without a reader: a full pipe.
 #[test]
 fn a_slow_log_counts_lost_lines_and_blocks_no_worker() {
-    const REQUESTS: u64 = 45_000; // more than pipe, queue and worker hold together
+    const REQUESTS: u64 = 45_000; // more than pipe, queue and worker can hold
     let folder = rig::Folder::new();
     let path = folder.path("pipe");
     assert!(rig::run("mkfifo", &[path.to_str().unwrap()], b"").status.success());
@@ -215,7 +215,7 @@ fn a_slow_log_counts_lost_lines_and_blocks_no_worker() {
     rig::eventually("it is said", || !said.lock().unwrap().is_empty());
     assert_eq!(*said.lock().unwrap(), [Notice::LogLost], "said once");
 
-    // Somebody reads again: what was kept arrives, and the hole says how large it is.
+    // Read again: the kept lines arrive, and a line gives the number of lost ones.
     let reading = thread::spawn(move || {
         let mut lines = Vec::new();
         for line in Reader::new(BufReader::new(reader)) {

@@ -1,5 +1,5 @@
-//! `tollgate bench`: no figure without a referee who agrees. Whether this machine is steady enough
-//! for a valid run is not asked; counts must agree in any case.
+//! `tollgate bench`: no figure without a log that agrees. These tests accept runs that are invalid
+//! because this machine is unsteady; counts must agree in any case.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,17 +15,17 @@ use tollgate_stock_servers::{Product, Settings};
 
 use crate::program::{Serve, records, refused, run, scratch, signal, text, tollgate};
 
-/// The lines of `text` that start with `start`.
+/// Returns the lines of `text` that start with `start`.
 pub(crate) fn starting(text: &str, start: &str) -> Vec<String> {
     text.lines().filter(|line| line.starts_with(start)).map(str::to_owned).collect()
 }
 
-/// The numbers of a line, in order.
+/// Returns the numbers of a line, in order.
 pub(crate) fn numbers(line: &str) -> Vec<u64> {
     line.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
 }
 
-/// Handshakes and sessions as the client counted them; the log's are asserted to be the same.
+/// Returns handshakes and sessions as counted by the client; asserts that the log has the same.
 #[track_caller]
 pub(crate) fn agreed(stdout: &str, server: &str) -> (u64, u64) {
     let lines = starting(stdout, &format!("- {server}: runs: "));
@@ -39,7 +39,7 @@ pub(crate) fn agreed(stdout: &str, server: &str) -> (u64, u64) {
     (handshakes, sessions)
 }
 
-/// Whether the server is not installed, which continuous integration does not forgive.
+/// Returns whether the server is missing, which is a failure in continuous integration.
 pub(crate) fn is_missing(output: &Output) -> bool {
     let said = String::from_utf8_lossy(&output.stderr);
     let is_missing = said.contains("is not installed");
@@ -50,7 +50,7 @@ pub(crate) fn is_missing(output: &Output) -> bool {
     is_missing
 }
 
-/// Short runs, of which the shape is not judged.
+/// Short runs, whose steadiness is not judged.
 pub(crate) fn bench(flags: &[&str]) -> Output {
     command(flags).output().unwrap()
 }
@@ -108,7 +108,7 @@ fn a_number_of_requests_ends_a_run() {
     let load = ["bench", "-c", "4", "-z", "60s", "-n", "40", "--drift-max", "1", "--repeats", "0"];
     let stdout = text(&run(&[&load[..], &alone].concat()));
     assert!(stdout.contains("40 requests in each run, 60 s at most"), "{stdout}");
-    // and one alone before
+    // and one run before
     assert_eq!(agreed(&stdout, "tollgate"), (41, 41));
     let half = ["bench", "-n", "3", "--requests-per-connection", "2"];
     refused(&run(&half), "a multiple of --requests-per-connection");
@@ -139,7 +139,7 @@ fn requests_have_method_header_fields_and_body() {
     refused(&run(&["bench", &url, "-d", "@/no/such/body"]), "/no/such/body");
 }
 
-/// Answers requests that are as the test gives them with 200, and others with 400.
+/// Answers 200 to requests that match the test, and 400 to others.
 fn answer_put(mut stream: TcpStream) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     loop {
@@ -257,7 +257,7 @@ fn each_handshake_that_the_client_counts_is_in_the_log_of_another_process() {
     let (handshakes, sessions) = agreed(&stdout, "tollgate");
     let log = serve.stopped();
     let lines = |what: &str| log.lines().filter(|line| line.contains(what)).count() as u64;
-    // the referee began behind the probe, which asked for the path twice
+    // the log is counted after the probe, which requested the path twice
     assert!(lines("\"outcome\":\"full\"") > handshakes, "{stdout}");
     assert_eq!(lines("\"complete\":true"), sessions + 2, "{stdout}");
 }
@@ -279,7 +279,7 @@ fn a_stock_server_by_its_url_is_confirmed_by_its_own_log() {
     let output = bench(&[&[secure.as_str()], &log[..]].concat());
     let stdout = text(&output);
     agreed(&stdout, "external");
-    // what was found is told, and the best of it is taken
+    // reports the server's properties, and uses the best protocol
     assert!(stdout.contains("- certificate: rsa-2048, "), "{stdout}");
     assert!(stdout.contains("- path: status 200, 100 bytes"), "{stdout}");
     assert!(stdout.contains("rsa-2048 tls13: "), "{stdout}");
@@ -307,8 +307,8 @@ fn a_stock_server_by_its_url_is_confirmed_by_its_own_log() {
 }
 
 #[test]
-fn who_may_not_be_tested_gets_nothing() {
-    // addresses of documentation (RFC 5737, RFC 3849), which nobody has
+fn unauthorized_targets_get_no_packet() {
+    // addresses for documentation (RFC 5737, RFC 3849), which are not assigned
     for host in ["192.0.2.1", "[2001:db8::1]"] {
         let url = format!("https://{host}/");
         refused(&run(&["bench", &url]), "--i-may-test");
@@ -318,7 +318,7 @@ fn who_may_not_be_tested_gets_nothing() {
 }
 
 #[test]
-fn without_a_log_nobody_confirms() {
+fn without_a_log_runs_are_unconfirmed() {
     let serve = Serve::start("unread.log", &[]);
     let flags = ["--rounds", "1", "--protocol", "tls12-p256", "--handshake-only"];
     let output = bench(&[&[serve.url("").as_str()], &flags[..]].concat());
@@ -350,7 +350,7 @@ fn a_server_that_is_killed_leaves_no_figure() {
     let output = bench.wait_with_output().unwrap();
     let stdout = text(&output);
     assert_eq!(output.status.code(), Some(1), "{stdout}");
-    // The first protocol was under load; the second one was not begun.
+    // The first protocol was under load; the second one had not started.
     assert!(stdout.contains("tls12-x25519: INVALID") && stdout.contains("stopped answering"));
     assert!(stdout.contains("tls13: INVALID") && stdout.contains("nothing listens"), "{stdout}");
     assert!(!stdout.contains("per s") && records(&file).is_empty(), "{stdout}");
@@ -378,7 +378,7 @@ fn a_parent_without_its_workers_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_one_line() {
+fn impossible_measurements_give_one_line() {
     let nobody = "https://127.0.0.1:1";
     refused(&run(&["bench", nobody]), "nothing listens on 127.0.0.1:1");
     refused(
@@ -400,7 +400,7 @@ fn what_cannot_be_measured_is_one_line() {
         format!("ulimit -n 30; exec {} bench --connections 100", env!("CARGO_BIN_EXE_tollgate"));
     let output = Command::new("sh").args(["-c", &command]).output().unwrap();
     refused(&output, "file descriptors");
-    // Whatever happened, logs of this program's servers are gone.
+    // In any case, the logs of this program's servers have been removed.
     let left: BTreeSet<_> = fs::read_dir(std::env::temp_dir())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
@@ -409,8 +409,8 @@ fn what_cannot_be_measured_is_one_line() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// The runs of each client that a report tells of: sessions of the client, failures, handshakes,
-/// resumed handshakes and responses of the log.
+/// Returns the runs of each client in a report: sessions of the client, failures, and from the log
+/// handshakes, resumed handshakes and responses.
 fn by_client(stdout: &str, client: &str) -> Vec<Vec<u64>> {
     let lines = starting(stdout, "- ");
     let of_client = format!(", client {client}: ");
@@ -425,7 +425,7 @@ const CLIENTS: [&str; 4] = ["minimal", "rustls", "curl", "s_time"];
 fn four_clients_load_the_same_servers_and_the_log_confirms_each() {
     let file = scratch("clients.jsonl");
     let flags = ["--client", "minimal,rustls,curl,s_time", "--protocol", "tls13", "--rounds", "2"];
-    // load goes to its target, and to no proxy that the user has for something else
+    // load goes directly to its target, even if the user has set a proxy
     let output = command(&[&flags[..], &["--json", file.to_str().unwrap()]].concat())
         .env("https_proxy", "http://127.0.0.1:9")
         .output()
@@ -466,7 +466,7 @@ fn four_clients_load_the_same_servers_and_the_log_confirms_each() {
 }
 
 #[test]
-fn the_papers_figures_stand_beside_those_of_its_workload() {
+fn published_figures_are_shown_with_those_of_their_workload() {
     let file = scratch("beside.jsonl");
     let output =
         bench(&["--workload", "hp2001", "--rounds", "2", "--json", file.to_str().unwrap()]);
@@ -491,7 +491,8 @@ fn the_papers_figures_stand_beside_those_of_its_workload() {
     assert!(!text(&plain).contains("[HP01]"), "nobody asked for it");
 }
 
-/// What the paper of 2001 measured, as far as servers still offer it: RSA-1024, RSA key exchange.
+/// The conditions of the paper of 2001, as far as servers still support them: RSA-1024, RSA key
+/// exchange.
 #[test]
 fn keys_of_2001_are_served_by_embedded_and_stock_servers_and_refused_by_rustls() {
     let flags = ["--key-type", "rsa-1024", "--protocol", "tls12-rsa", "--rounds", "2"];

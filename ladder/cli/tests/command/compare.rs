@@ -1,4 +1,5 @@
-//! `tollgate compare`: runs side by side, exit codes for continuous integration, machines.
+//! `tollgate compare`: runs side by side, exit codes for continuous integration, tables of
+//! machines.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -73,7 +74,7 @@ fn runs_in_turn_are_paired() {
     for folder in [&old, &new] {
         fs::create_dir_all(folder).unwrap();
     }
-    // A machine that becomes slower by half, and code that is 3 % faster each time.
+    // A machine that slows down by half, and code that is 3 % faster in each pair.
     for round in 0..6 {
         let machine = 4000.0 * 0.9_f64.powi(round);
         let (file, time) = (format!("{round}.jsonl"), i64::from(round) * 10);
@@ -106,7 +107,7 @@ fn other_conditions_and_invalid_runs_are_not_comparable() {
 }
 
 #[test]
-fn machines_have_a_table_of_platforms() {
+fn machines_are_compared_in_a_table() {
     let here = write(&scratch("compare-here.jsonl"), &[rate("tollgate", 1000.0, 0)]);
     let mut other = rate("tollgate", 3000.0, 0);
     other.machine = Machine::unknown("Another Processor");

@@ -1,5 +1,5 @@
-//! Who may be put under load, with the real program and real servers: in a network namespace of its
-//! own, whose loopback device has addresses that would be somebody else's, and counts its packets.
+//! Consent to load tests, with the real program and real servers. The tests use a separate network
+//! namespace, whose loopback device has addresses of other machines and counts its packets.
 
 use core::time::Duration;
 use std::fs;
@@ -11,22 +11,22 @@ use tollgate_record::Timestamp;
 use crate::bench::{agreed, bench};
 use crate::program::{Serve, refused, run, scratch, text};
 
-/// Of documentation (RFC 5737): to the rule it is anybody's.
+/// An address for documentation (RFC 5737), which the rule treats as public.
 const PUBLIC: &str = "203.0.113.1";
 
-/// Private and link-local, as the rule has them.
+/// Private and link-local addresses, which need no consent.
 const NEAR: [&str; 3] = ["10.1.2.3", "169.254.7.7", "[fd00::7]"];
 
-/// Where clouds keep the secrets of their machines, and addresses of no server at all.
+/// The metadata services of clouds, and an address without a server.
 const NOBODYS: [&str; 4] = ["169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "0.0.0.0"];
 
-/// The addresses of the shell's arguments, and then the test below beside them.
+/// Adds the addresses in the shell's arguments, and then runs the test below.
 const IN_A_NAMESPACE: &str = "ip link set lo up || exit; this=$1; shift
     for ip in \"$@\"; do ip address add \"$ip\" dev lo || exit; done
     exec \"$this\" --exact --ignored --nocapture consent::beside_public_addresses";
 
 #[test]
-fn no_packet_goes_where_nobody_agreed() {
+fn no_packet_is_sent_without_consent() {
     let made = Command::new("unshare").args(["-rn", "ip", "link", "set", "lo", "up"]).status();
     if !made.is_ok_and(|status| status.success()) {
         assert!(std::env::var_os("CI").is_none(), "CI has network namespaces");
@@ -48,13 +48,13 @@ fn no_packet_goes_where_nobody_agreed() {
 #[test]
 #[ignore = "runs in the namespace that the other test makes"]
 fn beside_public_addresses() {
-    near_servers_need_nobodys_word();
-    who_is_not_asked_for_gets_no_packet();
-    who_has_no_file_gets_the_question_and_nothing_else();
-    who_agrees_is_measured();
+    private_addresses_need_no_consent();
+    no_packet_is_sent_to_unnamed_servers();
+    servers_without_consent_get_only_the_consent_request();
+    servers_with_consent_are_measured();
 }
 
-fn near_servers_need_nobodys_word() {
+fn private_addresses_need_no_consent() {
     for ip in NEAR {
         let serve = Serve::at(ip, "near.log", &[]);
         let log = serve.log.to_str().unwrap();
@@ -63,7 +63,7 @@ fn near_servers_need_nobodys_word() {
     }
 }
 
-fn who_is_not_asked_for_gets_no_packet() {
+fn no_packet_is_sent_to_unnamed_servers() {
     let serve = Serve::at(PUBLIC, "unasked.log", &[]);
     silent(&[&serve.url("/bytes/100")], "give --i-may-test");
     silent(&[&serve.url("/bytes/100"), "--i-may-test", "example.org"], "must be the same");
@@ -78,7 +78,7 @@ fn who_is_not_asked_for_gets_no_packet() {
     }
 }
 
-fn who_has_no_file_gets_the_question_and_nothing_else() {
+fn servers_without_consent_get_only_the_consent_request() {
     let day = |ahead: i64| {
         let seconds = Timestamp::now().as_second() + ahead * 24 * 3600;
         Timestamp::from_second(seconds).unwrap().to_string()[..10].to_owned()
@@ -100,7 +100,7 @@ fn who_has_no_file_gets_the_question_and_nothing_else() {
     }
 }
 
-fn who_agrees_is_measured() {
+fn servers_with_consent_are_measured() {
     let until = (Timestamp::now() + Duration::from_secs(30 * 24 * 3600)).to_string();
     let root = Root::with(Some(&format!("host: {PUBLIC}\nuntil: {}\n", &until[..10])));
     let serve = Serve::at(PUBLIC, "agreed.log", &["--root", root.path()]);
@@ -110,14 +110,14 @@ fn who_agrees_is_measured() {
     let output = bench(&[&asked[..], &["--json", file.to_str().unwrap()]].concat());
     let stdout = text(&output);
     agreed(&stdout, "tollgate");
-    // what is invalid on a busy machine leaves no record
+    // on a busy machine an invalid run leaves no record
     for record in crate::program::records(&file) {
         assert!(record.conditions["consent"].starts_with("until "), "{:?}", record.conditions);
     }
     silent(&[&url], "give --i-may-test");
 }
 
-/// What clients did, by the log of a server that has ended.
+/// Returns the log lines that clients caused, for a server that has stopped.
 fn events(log: &str) -> Vec<&str> {
     let of_clients = |line: &&str| {
         !["start", "stop"].iter().any(|own| line.contains(&format!("\"event\":\"{own}\"")))
@@ -125,7 +125,7 @@ fn events(log: &str) -> Vec<&str> {
     log.lines().filter(of_clients).collect()
 }
 
-/// `bench` refuses, and the loopback device has not moved a packet.
+/// Checks that `bench` refuses, and that the loopback device transmits no packet.
 #[track_caller]
 fn silent(asked: &[&str], why: &str) {
     let before = packets();
@@ -133,7 +133,7 @@ fn silent(asked: &[&str], why: &str) {
     assert_eq!(packets(), before, "{asked:?}");
 }
 
-/// Packets that the loopback device of this namespace has moved.
+/// Returns the number of packets on the loopback device of this namespace.
 fn packets() -> u64 {
     let devices = fs::read_to_string("/proc/net/dev").unwrap();
     let counts = devices.lines().find_map(|line| line.trim().strip_prefix("lo:")).unwrap();

@@ -1,5 +1,5 @@
-//! The files of a command line: what is read is never written over, and what cannot be written is
-//! said before anything is measured.
+//! The files of a command line: inputs are never overwritten, and an output that cannot be written
+//! is reported before anything is measured.
 
 use std::fs;
 use std::process::Stdio;
@@ -7,12 +7,12 @@ use std::process::Stdio;
 use crate::program::{keys, refused, run, scratch, tollgate};
 
 #[test]
-fn what_is_read_is_not_written_over() {
+fn inputs_are_not_overwritten() {
     let key = fs::read(keys().join("rsa-512.pem")).unwrap();
     let file = scratch("precious");
     fs::write(&file, &key).unwrap();
     let name = file.to_str().unwrap();
-    // the same file by another name
+    // the same file under another name
     let other =
         format!("{}/./{}", file.parent().unwrap().display(), file.file_name().unwrap().display());
     for line in [
@@ -37,7 +37,7 @@ fn what_is_read_is_not_written_over() {
 }
 
 #[test]
-fn two_outputs_are_two_files() {
+fn two_outputs_need_two_files() {
     let file = scratch("both");
     let name = file.to_str().unwrap();
     refused(&run(&["ladder", "--json", name, "--report", name]), "is already the file of --json");
@@ -49,7 +49,7 @@ fn two_outputs_are_two_files() {
 }
 
 #[test]
-fn what_cannot_be_written_is_said_at_once() {
+fn unwritable_outputs_are_reported_at_once() {
     for flags in [
         &["simulate", "study", "--svg"][..],
         &["bench", "search", "--slo", "p99=1ms", "--svg"],
@@ -63,7 +63,7 @@ fn what_cannot_be_written_is_said_at_once() {
 }
 
 #[test]
-fn who_reads_no_more_is_told_nothing_and_the_page_is_whole() {
+fn a_closed_pipe_is_silent_and_the_page_is_complete() {
     let records = concat!(env!("CARGO_MANIFEST_DIR"), "/../../records/speed.jsonl");
     let page = scratch("unread.html");
     for (line, said) in [

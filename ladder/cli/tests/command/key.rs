@@ -1,4 +1,4 @@
-//! `tollgate key`: files that are made, kept, shown and checked.
+//! `tollgate key`: generates, stores, shows and checks key files.
 
 use core::time::Duration;
 use std::fs;
@@ -83,7 +83,7 @@ fn a_fifo_without_a_writer_ends_with_the_first_signal() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // time to open the file; a signal that comes before ends the program too
+    // time to open the file; an earlier signal ends the program too
     sleep(Duration::from_millis(500));
     signal("TERM", child.id());
     let end = Instant::now() + Duration::from_secs(20);
@@ -107,7 +107,7 @@ fn a_closed_standard_output_is_an_error() {
             Command::new("sh").args(["-c", script, "sh", tollgate]).args(arguments).output();
         refused(&output.unwrap(), "standard output is closed");
     }
-    // who discards it on purpose is left alone
+    // output to /dev/null is discarded on purpose, and no error
     let status = tollgate_to_null(&["key", "show", key]);
     assert!(status.success());
 }
@@ -118,7 +118,7 @@ fn tollgate_to_null(arguments: &[&str]) -> ExitStatus {
 }
 
 #[test]
-fn what_is_shown_is_public() {
+fn only_public_numbers_are_shown() {
     let shown = |name: &str| {
         let file = keys().join(name);
         stdout(&run(&["key", "show", "--json", "-", file.to_str().unwrap()]))
@@ -137,7 +137,7 @@ fn what_is_shown_is_public() {
 }
 
 #[test]
-fn keys_that_are_none_are_refused_and_others_checked() {
+fn invalid_keys_are_refused_and_others_checked() {
     let check = |name: &str| run(&["key", "check", keys().join(name).to_str().unwrap()]);
     for name in ["rsa-2048.pem", "rsa-2047.pem", "rsa-2048-pkcs1.pem"] {
         assert!(stdout(&check(name)).contains("good  pair"), "{name}");
@@ -149,7 +149,7 @@ fn keys_that_are_none_are_refused_and_others_checked() {
 }
 
 #[test]
-fn keys_that_are_not_made_are_refused() {
+fn unsupported_parameters_are_refused() {
     let made = |flags: &[&str]| run(&[&["key", "gen"], flags].concat());
     refused(&made(&["--bits", "1024"]), "no key of 1024 bits is made");
     refused(&made(&["--bits", "2049"]), "no key of 2049 bits is made");
@@ -161,7 +161,7 @@ fn keys_that_are_not_made_are_refused() {
 }
 
 #[test]
-fn the_time_of_a_key_is_a_record() {
+fn times_are_written_as_records() {
     let (file, key) = (scratch("key-time.jsonl"), keys().join("rsa-512.pem"));
     let key = key.to_str().unwrap();
     let made = ["key", "gen", "--insecure", "--bits", "512"];

@@ -1,5 +1,5 @@
-//! `tollgate ladder`, `report`, `model` and `session`: all rungs, and those that have no file of
-//! tests of their own.
+//! `tollgate ladder`, `report`, `model` and `session`: all rungs, including those without test
+//! files of their own.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ fn words(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// The whole main job, in a tenth of its time.
+/// The complete `tollgate ladder`, in a tenth of its time.
 #[test]
 fn a_quick_climb_reaches_every_rung_and_writes_table_page_and_records() {
     let folder = scratch("climb");
@@ -40,7 +40,7 @@ fn a_quick_climb_reaches_every_rung_and_writes_table_page_and_records() {
     let name = machine_and_date.file_name().unwrap().to_str().unwrap();
     assert!(machine_and_date.starts_with(folder.join("records")) && name.ends_with(".jsonl"));
 
-    // The report verb makes the same page from the file that the climb left.
+    // The report verb creates the same page from the ladder's records.
     let again = tollgate().args(["report", "--report", "again.html"]).current_dir(&folder).output();
     assert_eq!(again.unwrap().status.code(), Some(0));
     let again = fs::read_to_string(folder.join("again.html")).unwrap();
@@ -48,8 +48,8 @@ fn a_quick_climb_reaches_every_rung_and_writes_table_page_and_records() {
 
     let found = records(&machine_and_date);
     let all = ["fleet", "kernel", "model", "operation", "server", "session"];
-    // A machine that is busy with other tests may make every round of rung 4 invalid, which then
-    // has no figures, nor has rung 5 but what was published; the notes say so.
+    // A machine that is busy with other tests may make every round of rung 4 invalid. Then rung 4
+    // has no figures, and rung 5 only published ones; the notes say so.
     if rungs(&found).len() < all.len() {
         assert!(stdout.contains("INVALID"), "{stdout}");
     }
@@ -60,7 +60,7 @@ fn a_quick_climb_reaches_every_rung_and_writes_table_page_and_records() {
 }
 
 #[test]
-fn a_climb_that_could_not_be_written_down_is_not_begun() {
+fn a_ladder_with_unwritable_records_does_not_start() {
     let json = scratch("climb.jsonl");
     let to = ["--json", words(&json)];
     let page = ["ladder", "--quick", "--report", "/nowhere/ladder.html"];
@@ -71,7 +71,7 @@ fn a_climb_that_could_not_be_written_down_is_not_begun() {
 }
 
 #[test]
-fn a_report_is_made_of_records() {
+fn a_report_is_created_from_records() {
     refused(&run(&["report", "--records", "/nowhere"]), "tollgate ladder");
     refused(&run(&["report", "/nowhere.jsonl"]), "/nowhere.jsonl");
     let (file, page) = (scratch("broken.jsonl"), scratch("broken.html"));
@@ -84,7 +84,7 @@ fn a_report_is_made_of_records() {
 }
 
 #[test]
-fn models_are_printed_and_written_and_this_machine_can_be_kept() {
+fn models_are_printed_and_written_and_this_machine_can_be_saved() {
     let (json, kept) = (scratch("model.jsonl"), scratch("host.toml"));
     let line = ["model", "--bits", "1024", "--sensitivity", "--json", words(&json)];
     let output = run(&[&line[..], &["--calibrate", words(&kept)]].concat());
@@ -95,13 +95,13 @@ fn models_are_printed_and_written_and_this_machine_can_be_kept() {
     }
     let found = records(&json);
     let host = |found: &[Record]| {
-        // the last machine that was modelled
+        // the last machine in the model
         let is_bound = |r: &&Record| r.subject.to_string().ends_with("/amm?bits=1024");
         found.iter().rfind(is_bound).unwrap().estimate.point()
     };
     assert!(found.iter().any(|record| matches!(record.kind, Kind::Published { .. })));
 
-    // The kept machine file gives the same bound again.
+    // The saved machine file gives the same bound again.
     let line = ["model", "--bits", "1024", "--machine", words(&kept), "--json", words(&json)];
     assert_eq!(run(&line).status.code(), Some(0));
     let again = records(&json);
@@ -137,7 +137,7 @@ fn a_session_is_the_sum_of_its_parts() {
         assert!((sum / total.estimate.point() - 1.0).abs() < 1e-9, "{sum} {total:?}");
         assert!(matches!(&total.kind, Kind::Predicted { by, .. } if by == "3-session"));
     }
-    // With the real server the measured total stands beside, unless the machine is too busy.
+    // With the real server there is also a measured total, unless the machine is too busy.
     let line = ["session", "--key-type", "rsa-2048", "--protocol", "tls12-rsa", "--bytes", "0"];
     let output = run(&[&line[..], &["--seconds", "0.5", "--json", words(&json)]].concat());
     let stdout = String::from_utf8(output.stdout).unwrap();

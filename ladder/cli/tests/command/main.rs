@@ -1,5 +1,4 @@
-//! The built program: what it refuses and how, what it writes, what signals do.
-//! Nothing here depends on how fast anything is.
+//! Tests of the built program: refusals, outputs, signals. No test depends on speed.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stdout, reason = "what was skipped is said")]
 

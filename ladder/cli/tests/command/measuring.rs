@@ -1,4 +1,4 @@
-//! What `speed` and `kernel` refuse and how, what they write, and that Ctrl-C keeps what is done.
+//! `speed` and `kernel`: refusals, outputs, and Ctrl-C, which keeps completed rows.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ fn every_bad_key_is_refused_by_name() {
             .map(|name| keys().join(name)),
     );
     files.push(scratch("there-is-no-such-file.pem"));
-    files.push(keys()); // a folder
+    files.push(keys()); // a folder, not a file
     for file in files {
         let name = file.to_str().unwrap();
         refused(&run(&["speed", "--seconds", "0.1", "--key", name]), &format!("{name}: "));
@@ -121,7 +121,7 @@ fn speed_writes_every_figure_and_prints_the_table() {
 }
 
 #[test]
-fn plans_cut_every_batch_at_the_least_cost() {
+fn plans_split_every_batch_at_minimum_cost() {
     let file = scratch("plan.jsonl");
     let arguments = ["kernel", "plan", "--bits", "512", "--seconds", "0.2", "--json"];
     let output = run(&[&arguments[..], &[file.to_str().unwrap()]].concat());
@@ -183,7 +183,7 @@ fn exponents_choose_the_raw_operations() {
 }
 
 #[test]
-fn pkeu_puts_the_papers_figures_beside_ours() {
+fn pkeu_shows_published_and_measured_figures() {
     let output = run(&["speed", "pkeu", "--seconds", "0.05", "--against", "none"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let stdout = text(&output);
@@ -210,7 +210,7 @@ fn a_key_from_a_file_is_measured() {
         "-",
     ]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    // Records have standard output for themselves; the table went to standard error.
+    // Records go to standard output, so the table went to standard error.
     let records = jsonl::read_all(output.stdout.as_slice()).unwrap();
     let by = |who| {
         records.iter().any(|record| {

@@ -1,5 +1,4 @@
-//! What `tollgate bench` leaves and shows: `--out`, `--metrics`. Whether a run is valid on this
-//! machine is not asked.
+//! The outputs of `tollgate bench`: `--out`, `--metrics`. The tests also accept invalid runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +12,7 @@ use crate::program::{Serve, records, refused, run, scratch, signal, text, tollga
 
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/bench-outcome.schema.json");
 
-/// Short runs, of which the shape is not judged.
+/// Short runs, whose steadiness is not judged.
 const SHORT: [&str; 12] = [
     "bench",
     "--seconds",
@@ -29,7 +28,7 @@ const SHORT: [&str; 12] = [
     "--rounds=2",
 ];
 
-/// Whether the document is as the schema says, by a validator that others wrote.
+/// Validates the document against the schema, with an independent validator.
 fn assert_follows_the_schema(document: &Path) {
     const CHECK: &str = "import json, sys, jsonschema
 schema, document = (json.load(open(path)) for path in sys.argv[1:])
@@ -58,7 +57,7 @@ fn json(folder: &Path) -> Value {
     serde_json::from_slice(&fs::read(folder.join("outcome.json")).unwrap()).unwrap()
 }
 
-/// The rows of a file without quotes, by the names of its columns.
+/// Returns the rows of a CSV file without quotes, by column name.
 fn rows(folder: &Path, name: &str) -> Vec<BTreeMap<String, String>> {
     let text = fs::read_to_string(folder.join(name)).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
@@ -124,7 +123,7 @@ fn a_folder_has_every_run_and_its_files_agree() {
 }
 
 #[test]
-fn who_is_stopped_leaves_what_there_is_and_says_so() {
+fn an_interrupted_run_keeps_its_results_and_says_so() {
     let folder = scratch("stopped");
     let mut bench = tollgate()
         .args(["bench", "--seconds", "60", "--protocol", "tls13", "--rounds", "2", "--out"])
@@ -156,14 +155,14 @@ fn who_is_stopped_leaves_what_there_is_and_says_so() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The address that the program says on standard error.
+/// Reads the address that the program prints on standard error.
 fn metrics_address(stderr: &mut impl BufRead) -> String {
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();
     line.trim().strip_prefix("metrics: ").unwrap_or_else(|| panic!("{line}")).to_owned()
 }
 
-/// What cURL gets there: values by series.
+/// Fetches the metrics with cURL; returns values by series.
 fn scraped(url: &str) -> BTreeMap<String, f64> {
     let output = Command::new("curl").args(["--silent", "--show-error", "--fail", url]).output();
     let output = output.unwrap();
@@ -171,7 +170,7 @@ fn scraped(url: &str) -> BTreeMap<String, f64> {
     parsed(&String::from_utf8(output.stdout).unwrap())
 }
 
-/// The text format: every sample belongs to a family that was declared, and the end is said.
+/// Checks the text format: every sample belongs to a declared family, and the end is marked.
 fn parsed(text: &str) -> BTreeMap<String, f64> {
     let mut families = BTreeMap::new();
     let mut samples = BTreeMap::new();
@@ -198,7 +197,7 @@ fn sessions(samples: &BTreeMap<String, f64>) -> f64 {
     samples.iter().filter_map(of).sum()
 }
 
-/// The suites that `tollgate serve` offers with an RSA key unless told.
+/// The default suites of `tollgate serve` with an RSA key.
 const SERVED: [&str; 6] = [
     "TLS_AES_128_GCM_SHA256",
     "TLS_AES_256_GCM_SHA384",
@@ -209,7 +208,7 @@ const SERVED: [&str; 6] = [
 ];
 
 #[test]
-fn of_all_suites_those_are_measured_that_the_server_takes() {
+fn suites_of_the_server_are_measured_and_others_left_out() {
     let serve = Serve::start("suites.log", &[]);
     let file = scratch("suites.jsonl");
     let url = serve.url("/bytes/100");
@@ -235,7 +234,7 @@ fn of_all_suites_those_are_measured_that_the_server_takes() {
 }
 
 #[test]
-fn prometheus_reads_counters_that_grow_and_times_in_buckets() {
+fn metrics_have_growing_counters_and_histograms() {
     let flags = ["--metrics", "127.0.0.1:0", "--seconds", "3", "--rounds", "2"];
     let mut bench = tollgate()
         .args(["bench", "--protocol", "tls13", "--repeats", "0", "--drift-max", "1"])
@@ -256,7 +255,7 @@ fn prometheus_reads_counters_that_grow_and_times_in_buckets() {
     let begun = above(0.0);
     let later = above(sessions(&begun));
     assert!(later.iter().all(|(series, value)| begun.get(series).is_none_or(|old| old <= value)));
-    // those of one server: the last bucket holds all of them, and none shrinks
+    // for one server: the last bucket holds all of them, and none decreases
     let labels = "sitting=\"rsa-2048 tls13\",server=\"openssl\"}";
     let bucket = |le: &str| {
         later[&format!("tollgate_bench_transaction_time_seconds_bucket{{le=\"{le}\",{labels}")]

@@ -1,11 +1,11 @@
-//! The files and commands of `docs/own-processor.md`.
+//! The files and commands in `docs/own-processor.md`.
 
 use std::fs;
 use std::path::Path;
 
 use super::program::{refused, run, scratch};
 
-/// The TOML blocks of the page.
+/// Returns the TOML blocks of the page.
 fn files() -> Vec<String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/own-processor.md");
     let page = fs::read_to_string(page).unwrap();
@@ -13,7 +13,7 @@ fn files() -> Vec<String> {
     blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
 }
 
-/// The commands of the page, with this file in place of `mine.toml`.
+/// Returns the commands of the page, with this file instead of `mine.toml`.
 fn lines(file: &str) -> Vec<Vec<String>> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/own-processor.md");
     let page = fs::read_to_string(page).unwrap();
@@ -47,13 +47,13 @@ fn a_processor_is_added_as_the_page_says() {
     assert!(sizes.contains("8192") && sizes.contains("a second unit of vpmadd52_zmm"), "{sizes}");
     assert!(call(&lines[2]).contains("-50.0 %"));
 
-    // A routine, and the rate that it needs.
+    // A routine, and the throughput that it needs.
     let rate = "multiplies = { per_cycle = 2, source = \"the manual\" }\n[registers]";
     fs::write(&file, machine.replace("[registers]", rate) + &routine).unwrap();
     let drawn = call(&lines[3]);
     assert!(drawn.contains("my-processor") && drawn.contains("umulh a"), "{drawn}");
 
-    // The page's error message.
+    // The error message on the page.
     let wrong = machine.replacen(
         "mark = \"stated\", source = \"the manual, table 12\"",
         "mark = \"stated\"",

@@ -1,4 +1,4 @@
-//! The built program, its output, and a server of it.
+//! Runs the built program, its output, and a server of it.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
@@ -19,12 +19,13 @@ pub(crate) fn keys() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/keys")
 }
 
-/// A file name that no other test of this run uses.
+/// Returns a file name that no other test of this run uses.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
 }
 
-/// Exit code 2, nothing on standard output, and one line on standard error with `why` in it.
+/// Expects exit code 2, nothing on standard output, and one line on standard error that contains
+/// `why`.
 #[track_caller]
 pub(crate) fn refused(output: &Output, why: &str) {
     let stderr = String::from_utf8(output.stderr.clone()).unwrap();
@@ -34,8 +35,8 @@ pub(crate) fn refused(output: &Output, why: &str) {
     assert!(output.stdout.is_empty());
 }
 
-/// Standard output, which fits a terminal. What was wrapped is one line again: where a line was
-/// broken depends on the length of paths and numbers. Indented rows join the line before them too.
+/// Returns standard output, which fits a terminal. Wrapped lines are joined, because line breaks
+/// depend on the length of paths and numbers. Indented rows join the previous line too.
 #[track_caller]
 pub(crate) fn text(output: &Output) -> String {
     let stdout = str::from_utf8(&output.stdout).unwrap();
@@ -49,7 +50,7 @@ pub(crate) fn records(file: &Path) -> Vec<Record> {
     records
 }
 
-/// Sends a signal, `TERM`, to a process.
+/// Sends a signal, such as `TERM`, to a process.
 pub(crate) fn signal(name: &str, process: u32) {
     let kill = Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status();
     assert!(kill.unwrap().success());
@@ -61,12 +62,12 @@ pub(crate) struct Serve {
     pub(crate) stdout: BufReader<ChildStdout>,
     pub(crate) address: String,
     pub(crate) log: PathBuf,
-    /// What it said until it was ready.
+    /// Its output until it was ready.
     pub(crate) said: String,
 }
 
 impl Serve {
-    /// On loopback, with these flags beside the address and a log of that name.
+    /// Starts it on loopback, with these additional flags and a log of this name.
     pub(crate) fn start(name: &str, flags: &[&str]) -> Self {
         Self::at("127.0.0.1", name, flags)
     }
@@ -92,14 +93,14 @@ impl Serve {
         Self { child, stdout, address, log, said }
     }
 
-    /// Stops it, and gives its log.
+    /// Stops it and returns its log.
     pub(crate) fn stopped(mut self) -> String {
         signal("TERM", self.child.id());
         self.child.wait().unwrap();
         fs::read_to_string(&self.log).unwrap()
     }
 
-    /// A URL of it.
+    /// Returns a URL of the server.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("https://{}{path}", self.address)
     }

@@ -1,4 +1,4 @@
-//! `tollgate provider` with the installed OpenSSL, and folders of its own in place of the system's.
+//! `tollgate provider` with the installed OpenSSL, and separate folders instead of the system's.
 //!
 //! The module is the one that cargo builds for this package: it depends on the provider's crate.
 
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use crate::program::{keys, refused, tollgate};
 
-/// A system in small: a configuration, a folder of modules, and nothing of the real ones.
+/// A minimal system: a configuration and a folder of modules, separate from the real ones.
 struct System(PathBuf);
 
 const BASE: &str = "openssl_conf = start\n[start]\nssl_conf = tls\nproviders = list\n\
@@ -19,7 +19,7 @@ const BASE: &str = "openssl_conf = start\n[start]\nssl_conf = tls\nproviders = l
 
 impl System {
     fn new(name: &str, base: &str) -> Self {
-        // Whatever the rights are on the way to the build: `install` looks at them.
+        // Use the temporary folder, because `install` checks the permissions of all parent folders.
         let folder = std::env::temp_dir().join(format!("tollgate-{}-{name}", std::process::id()));
         fs::create_dir_all(folder.join("modules")).unwrap();
         let legacy = fs::read_dir("/usr/lib").unwrap().flatten().map(|entry| entry.path());
@@ -43,7 +43,7 @@ impl System {
         command
     }
 
-    /// `tollgate provider` under the base.
+    /// Runs `tollgate provider` with the base.
     fn provider(&self, words: &[&str]) -> Output {
         let words = [&["provider"], words].concat();
         self.command(tollgate(), "base.cnf", &words).output().unwrap()
@@ -58,7 +58,7 @@ impl System {
         self.command(Command::new("openssl"), "tollgate.cnf", words).output().unwrap()
     }
 
-    /// The files that `install` writes, and what it may forget.
+    /// Returns the names of the installed files, including leftover ones.
     fn files(&self) -> Vec<String> {
         let names = [&self.0, &self.0.join("modules")].map(|folder| fs::read_dir(folder).unwrap());
         let names = names.into_iter().flatten();
@@ -76,7 +76,7 @@ impl Drop for System {
     }
 }
 
-/// The module that cargo built with this program, whose server is linked with the same library.
+/// The module that cargo built with this program; the program's server links the same library.
 fn module() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_tollgate"));
     let module = program.with_file_name("deps").join("libtollgate_provider.so");
@@ -92,7 +92,7 @@ fn said(output: &Output) -> String {
 }
 
 #[test]
-fn it_is_installed_checked_counted_and_removed() {
+fn the_module_is_installed_checked_counted_and_removed() {
     let system = System::new("provider", BASE);
     let module = module();
     let named = ["--module", module.to_str().unwrap()];
@@ -112,12 +112,13 @@ fn it_is_installed_checked_counted_and_removed() {
         assert!(list.contains(name), "{list}");
     }
 
-    // Twice is once, for the module too: a running server's file is not touched.
+    // A second installation changes nothing, not even the module, which a running server may have
+    // loaded.
     let node = fs::metadata(&installed).unwrap().ino();
     assert!(said(&system.install(&named)).contains("there already"));
     assert_eq!(fs::metadata(&installed).unwrap().ino(), node);
 
-    // What a user has set stays, and what was there before can be looked up.
+    // A user's settings are kept, and the previous contents are saved.
     let conf = system.0.join("tollgate.cnf");
     let metrics = system.path("metrics");
     fs::create_dir(&metrics).unwrap();
@@ -159,7 +160,7 @@ fn it_is_installed_checked_counted_and_removed() {
 }
 
 #[test]
-fn what_does_not_work_changes_nothing() {
+fn failed_installations_change_nothing() {
     let system = System::new("provider-refused", BASE);
     let module = module();
     let named = ["--module", module.to_str().unwrap()];
@@ -183,7 +184,7 @@ fn what_does_not_work_changes_nothing() {
     assert_eq!(fs::read_to_string(&conf).unwrap(), "# mine\n");
     fs::remove_file(&conf).unwrap();
 
-    // A good installation, then a setting that is refused: the next one takes nothing with it.
+    // A good installation, then a setting that is refused: the failed one changes nothing.
     said(&system.install(&named));
     let text = fs::read_to_string(&conf).unwrap();
     let bad =
@@ -225,7 +226,7 @@ fn a_system_for_fips_is_left_alone() {
     assert_eq!(system.files(), [""; 0]);
 }
 
-/// A process that waits for its input, with a libcrypto; killed at the end.
+/// A process that waits for input, with a loaded libcrypto; killed at the end.
 struct Waiting(Child);
 
 impl Waiting {
@@ -253,7 +254,7 @@ impl Drop for Waiting {
 }
 
 #[test]
-fn a_process_is_said_to_use_it_or_not_and_why() {
+fn processes_are_listed_with_the_reason_if_they_do_not_use_it() {
     let system = System::new("provider-pid", BASE);
     let module = module();
     said(&system.install(&["--module", module.to_str().unwrap()]));

@@ -1,4 +1,4 @@
-//! `tollgate serve`: from its first line to its report.
+//! `tollgate serve`: from its first line to its final report.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -9,13 +9,13 @@ use std::process::Command;
 use crate::program::{Serve, keys, refused, run, scratch, signal};
 
 #[test]
-fn it_says_who_signs_and_at_the_end_what_was_served() {
+fn the_signing_provider_and_the_final_counts_are_printed() {
     let mut serve = Serve::start("serve.log", &["--engine", "openssl", "--key-type", "ecdsa-p256"]);
     for line in ["certificate: ecdsa-p256, self-signed", "engine: openssl", "provider \"default\""]
     {
         assert!(serve.said.contains(line), "{line:?} in {}", serve.said);
     }
-    // Not TLS: a handshake that fails.
+    // Not TLS: the handshake fails.
     std::io::Write::write_all(&mut TcpStream::connect(&serve.address).unwrap(), b"GET /\r\n\r\n")
         .unwrap();
     while fs::read_to_string(&serve.log).unwrap().lines().count() < 2 {
@@ -31,7 +31,7 @@ fn it_says_who_signs_and_at_the_end_what_was_served() {
     assert!(log.lines().last().unwrap().contains("\"stop\""), "{log}");
 }
 
-/// What the server says of itself, over a connection of its own.
+/// The server's metrics, over a separate connection.
 fn metrics(address: &str) -> String {
     let output = Command::new("curl")
         .args(["--silent", "--show-error", "--insecure", "--max-time", "20"])
@@ -43,13 +43,13 @@ fn metrics(address: &str) -> String {
 }
 
 #[test]
-fn a_second_signal_cuts() {
+fn a_second_signal_ends_connections() {
     let mut serve = Serve::start("second.log", &["--drain", "600", "--handshake-limit", "600"]);
-    // A handshake that never comes to its end.
+    // A handshake that never completes.
     let silent = TcpStream::connect(&serve.address).unwrap();
     let mut hello = &silent;
     std::io::Write::write_all(&mut hello, &[0x16, 3, 1]).unwrap();
-    // Before that the server has nothing to wait for.
+    // Without a connection the server would stop at once.
     while !metrics(&serve.address).contains("tollgate_connections_open 2\n") {}
     signal("TERM", serve.child.id());
     let mut stderr = BufReader::new(serve.child.stderr.take().unwrap());
@@ -62,7 +62,7 @@ fn a_second_signal_cuts() {
 }
 
 #[test]
-fn what_cannot_be_served_is_one_line() {
+fn impossible_configurations_give_one_line() {
     let first = Serve::start("first.log", &[]);
     let serve = |flags: &[&str]| run(&[&["serve", "--address", "127.0.0.1:0"], flags].concat());
     refused(&run(&["serve", "--address", &first.address]), "the port is in use");
@@ -71,14 +71,14 @@ fn what_cannot_be_served_is_one_line() {
     refused(&serve(&["--key-type", "rsa-1024"]), "rsa-2048");
     refused(&serve(&["--workers", "2", "--cores", "0"]), "one core per worker");
     refused(&serve(&["--suites", "AES128-SHA"]), "(--rsa-kx)");
-    refused(&serve(&["--key-type", "ecdsa-p256"]), "ecdsa-p256"); // our engine takes RSA only
+    refused(&serve(&["--key-type", "ecdsa-p256"]), "ecdsa-p256"); // the engine supports only RSA
     refused(&serve(&["--protocol", "ssl3"]), "tls13");
     refused(&serve(&["--access-log", "/no/such/folder/log"]), "/no/such/folder/log");
     refused(&run(&["serve", "--address", "localhost:1"]), "localhost:1");
 }
 
 #[test]
-fn without_descriptors_or_permission_it_says_so() {
+fn missing_descriptors_and_permissions_are_reported() {
     let command =
         format!("ulimit -n 5; exec {} serve --address 127.0.0.1:0", env!("CARGO_BIN_EXE_tollgate"));
     let output = Command::new("sh").args(["-c", &command]).output().unwrap();

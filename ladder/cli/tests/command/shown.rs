@@ -1,4 +1,4 @@
-//! `tollgate bench URL --client-cert`: servers that serve nobody without a certificate.
+//! `tollgate bench URL --client-cert`: servers that require a client certificate.
 
 use core::time::Duration;
 use std::fs;
@@ -12,17 +12,17 @@ use tollgate_server::{Certificate, KeyKind};
 use crate::bench::bench;
 use crate::program::{keys, refused, scratch, text};
 
-/// `openssl s_server`, which takes one certificate and no other; gone when dropped.
+/// `openssl s_server`, which accepts exactly one client certificate; killed when dropped.
 struct Strict {
     child: Child,
     url: String,
 }
 
 impl Strict {
-    /// In a folder with `body`, and with `chain.pem`, which is its own certificate and the one that
-    /// it takes.
+    /// Starts it in a folder with `body` and `chain.pem`, which is its own certificate and the
+    /// client certificate that it accepts.
     fn start(folder: &Path) -> Self {
-        // it does not say which port it was given: this one was free a moment ago
+        // it does not print the port that it got, so choose one that was free a moment ago
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let address = format!("127.0.0.1:{port}");
         let child = Command::new("openssl")
@@ -52,7 +52,7 @@ impl Drop for Strict {
 }
 
 #[test]
-fn clients_show_their_certificate_to_who_asks() {
+fn clients_send_their_certificate_on_request() {
     let folder = scratch("shown");
     fs::create_dir_all(&folder).unwrap();
     let made = Certificate::SelfSigned(KeyKind::EcdsaP256).to_pem().unwrap();

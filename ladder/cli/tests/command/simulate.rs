@@ -6,7 +6,7 @@ use tollgate_record::{Kind, Record};
 
 use crate::program::{records, refused, run, scratch};
 
-/// The output of `simulate run` for a file with this content.
+/// Returns the output of `simulate run` for a file with this content.
 fn simulated(name: &str, content: &[u8], more: &[&str]) -> std::process::Output {
     let file = scratch(name);
     fs::write(&file, content).unwrap();
@@ -68,13 +68,14 @@ fn every_error_is_one_line() {
 }
 
 #[test]
-fn the_study_has_the_cycles_of_every_routine() {
+fn the_study_prints_the_cycles_of_every_routine() {
     let svg = scratch("study.svg");
     let arguments = ["simulate", "study", "--products", "--bits", "512", "--svg"];
     let output = run(&[&arguments[..], &[svg.to_str().unwrap()]].concat());
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).unwrap();
-    // Three that were compared with the VHDL: V8 rolled and unrolled by 8, extended fully unrolled.
+    // Three results that were compared with the VHDL: V8 rolled and unrolled by 8, extended fully
+    // unrolled.
     for part in ["5,756", "5,090", "2,032", "1.79x", "CIOS, extended", "squaring, V8"] {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -84,7 +85,7 @@ fn the_study_has_the_cycles_of_every_routine() {
     refused(&run(&["simulate", "study", "--headline", "--products"]), "cannot be used with");
 }
 
-/// The figure of the only record of this subject.
+/// Returns the figure of the only record with this subject.
 fn cycles(records: &[Record], subject: &str) -> f64 {
     let found: Vec<&Record> =
         records.iter().filter(|record| record.subject.to_string() == subject).collect();
@@ -122,12 +123,12 @@ fn the_study_is_written_as_records() {
         found.unwrap().estimate.point()
     };
     let instructions = counted("instructions_per_call");
-    assert_eq!(instructions, 1346.0); // without loops, each instruction of the code is one executed
+    assert_eq!(instructions, 1346.0); // without loops, each instruction runs once
     assert_eq!(counted("code_bytes"), 4.0 * instructions);
     let published = products.iter().filter(|record| matches!(record.kind, Kind::Published { .. }));
     assert_eq!(published.count(), 1, "the paper's figure");
 
-    // The headline of the ladder's report: executed, with and without the extension.
+    // The main result in the ladder's report: executed, with and without the extension.
     let output = run(&["simulate", "study", "--headline", "--json", file]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}");

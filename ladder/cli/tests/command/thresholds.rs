@@ -8,7 +8,7 @@ use crate::program::{run, scratch};
 const SHORT: [&str; 6] = ["--protocol", "tls13", "--bytes", "100", "--rounds", "2"];
 
 #[test]
-fn a_condition_that_holds_has_an_exit_code_and_a_line() {
+fn a_condition_that_is_met_has_an_exit_code_and_a_line() {
     let file = scratch("summary.json");
     let name = file.to_str().unwrap();
     let more = ["--fail-if", "p50>1us", "--fail-if", "failures>90%", "--summary", name];
@@ -19,7 +19,7 @@ fn a_condition_that_holds_has_an_exit_code_and_a_line() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     if summary["verdict"] == "INVALID" {
         assert_eq!(output.status.code(), Some(1), "{stderr}");
-        return; // on a busy machine there is nothing to judge
+        return; // the machine is too busy for a result
     }
     assert_eq!(output.status.code(), Some(3), "{stderr}");
     assert_eq!(stderr.lines().filter(|line| line.contains("--fail-if p50>1us")).count(), 2);
@@ -37,7 +37,7 @@ fn a_condition_that_holds_has_an_exit_code_and_a_line() {
 }
 
 #[test]
-fn a_summary_on_standard_output_is_alone_there() {
+fn a_summary_is_the_only_standard_output() {
     let output = bench(&[&SHORT[..], &["--engine", "tollgate", "--summary", "-"]].concat());
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(summary["servers"][0]["server"], "tollgate");

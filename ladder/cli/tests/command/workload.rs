@@ -7,7 +7,7 @@ use tollgate_record::Area;
 use crate::bench::{agreed, bench, is_missing, numbers, starting};
 use crate::program::{Serve, records, refused, run, scratch, text};
 
-/// What it says when all is well.
+/// Returns the output of a successful command.
 #[track_caller]
 fn said(arguments: &[&str]) -> String {
     let output = run(arguments);
@@ -47,7 +47,7 @@ fn a_log_of_the_embedded_server_becomes_a_workload_and_is_not_overwritten() {
         "--folder",
         folder.to_str().unwrap(),
     ];
-    // The server writes in batches.
+    // The server writes lines in batches.
     let end = std::time::Instant::now() + core::time::Duration::from_secs(10);
     while fs::read_to_string(&serve.log).unwrap().matches("\"request\",").count() < 3 {
         assert!(std::time::Instant::now() < end, "the log is written");
@@ -64,11 +64,11 @@ fn a_log_of_the_embedded_server_becomes_a_workload_and_is_not_overwritten() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Bodies of many sizes: from a log into a workload, to a server, and into its log again.
+/// Bodies of many sizes: from a log to a workload, to a server, and to its log again.
 #[test]
-fn the_sizes_of_a_log_are_asked_for_again() {
+fn sizes_from_a_log_are_requested() {
     let (log, folder, file) = (scratch("sizes.log"), scratch("sizes"), scratch("sizes.jsonl"));
-    // on a connection each, all in one second: nothing is known of arrivals
+    // one connection each, all in one second, so the log has no information about arrivals
     let line = |number: u64| {
         format!(
             "::1 - - [10/Oct/2026:13:55:36 +0000] \"GET / HTTP/1.1\" 200 {} \"-\" \"x\" \
@@ -109,7 +109,7 @@ fn the_sizes_of_a_log_are_asked_for_again() {
                 told.ends_with(&format!("in the server's log {sessions} of {mean:.1}")),
                 "{told}"
             );
-            // a run ends within a row of 64; the mean of a hundred squares is 3384
+            // a run may end within a block of 64; the mean of a hundred squares is 3384
             assert!((mean / planned - 1.0).abs() < 0.25, "{told}");
             assert!((planned / 3384.0 - 1.0).abs() < 0.1, "{told}");
         }
@@ -127,12 +127,12 @@ fn the_sizes_of_a_log_are_asked_for_again() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// Crowds of connections with two or three requests each: from a log into a workload, to a server.
+/// Bursts of connections with two or three requests each: from a log to a workload, to a server.
 #[test]
-fn crowds_and_requests_of_a_log_are_offered_again() {
+fn bursts_and_requests_from_a_log_are_repeated() {
     let (log, folder) = (scratch("crowds.log"), scratch("crowds"));
     let mut lines = String::new();
-    // 60 and 140 connections a second in turn: 250 requests in the mean, a dispersion of 41
+    // 60 and 140 connections per second alternately: 250 requests in the mean, a dispersion of 41
     for connection in 0..6000_u32 {
         let second = connection / 200 * 2 + u32::from(connection % 200 >= 60);
         for _ in 0..2 + connection % 2 {
@@ -164,7 +164,7 @@ fn crowds_and_requests_of_a_log_are_offered_again() {
             panic!("{line}")
         };
         assert!(handshakes > 0 && handshakes == logged, "{line}");
-        // two on the one that is tried first; and a run ends behind two or behind three
+        // the first connection has two requests, and the last one may have two or three
         assert!((5 * handshakes).abs_diff(2 * responses) <= 2 * runs, "{line}");
     }
     fs::remove_file(&log).unwrap();
