@@ -53,7 +53,7 @@ impl core::fmt::Debug for PrivateKey {
 }
 
 impl PublicKey {
-    /// From PEM or DER, `SubjectPublicKeyInfo` or PKCS#1.
+    /// Reads a public key: PEM or DER, `SubjectPublicKeyInfo` or PKCS#1.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl PublicKey {
         Self::from_parts(&parse::public(file)?)
     }
 
-    /// From PEM: [`from_bytes`](Self::from_bytes) of a text.
+    /// Reads PEM text, as [`from_bytes`](Self::from_bytes).
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl PublicKey {
         Self::from_bytes(pem.as_bytes())
     }
 
-    /// From DER: [`from_bytes`](Self::from_bytes).
+    /// Reads DER, as [`from_bytes`](Self::from_bytes).
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl PublicKey {
         Self::from_bytes(der)
     }
 
-    /// From the numbers, big-endian.
+    /// Creates a key from big-endian numbers.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl PublicKey {
         Self::from_parts(&PublicParts { n: n.to_vec(), e: e.to_vec() })
     }
 
-    /// From the numbers as a file gives them.
+    /// Creates a key from the numbers in a file.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl PublicKey {
 }
 
 impl PrivateKey {
-    /// From PEM or DER, PKCS#8 or PKCS#1, not encrypted.
+    /// Reads an unencrypted private key: PEM or DER, PKCS#8 or PKCS#1.
     ///
     /// Keys below 2048 bits are accepted: see [`is_insecure`](Self::is_insecure).
     ///
@@ -146,7 +146,7 @@ impl PrivateKey {
         Self::from_parts(&parse::private(file)?)
     }
 
-    /// From PEM: [`from_bytes`](Self::from_bytes) of a text.
+    /// Reads PEM text, as [`from_bytes`](Self::from_bytes).
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ impl PrivateKey {
         Self::from_bytes(pem.as_bytes())
     }
 
-    /// From DER: [`from_bytes`](Self::from_bytes).
+    /// Reads DER, as [`from_bytes`](Self::from_bytes).
     ///
     /// # Errors
     ///
@@ -164,7 +164,7 @@ impl PrivateKey {
         Self::from_bytes(der)
     }
 
-    /// From the numbers.
+    /// Creates a key from its numbers.
     ///
     /// # Errors
     ///

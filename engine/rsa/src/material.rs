@@ -72,7 +72,7 @@ pub(crate) struct Numbers<'a, W: Zeroize> {
 }
 
 impl<S: Scalar> Primes<S> {
-    /// From a checked key; `n` is its modulus in the same radix, `shape` fits both primes.
+    /// Converts a checked key; `n` is its modulus in the same radix, `shape` fits both primes.
     pub(crate) fn new(key: &Checked, n: &Modulus<S>, shape: Shape) -> Self {
         let modulus = |m: &[u64]| Modulus::new(m, shape).expect("primes of a checked key are odd");
         let p = modulus(&key.p);
@@ -82,7 +82,7 @@ impl<S: Scalar> Primes<S> {
 }
 
 impl Exponents<u64> {
-    /// From a checked key: exponents modulo p and q as long as the longer prime.
+    /// Converts a checked key: exponents modulo p and q as long as the longer prime.
     pub(crate) fn new(key: &Checked) -> Self {
         let len = key.p.len().max(key.q.len());
         let extend = |x: &[u64]| {
@@ -118,7 +118,7 @@ pub(crate) struct BlockNumbers {
 }
 
 impl BlockNumbers {
-    /// From the numbers of a key, whose n has `limbs` limbs; `None` if n or the primes have no
+    /// Converts the numbers of a key whose n has `limbs` limbs; `None` if n or the primes have no
     /// blocks.
     pub(crate) fn new(
         n: &Modulus<u64>,

@@ -105,7 +105,7 @@ mod tests {
 
     /// Public operations alone and in lanes, and then one private operation, alone or in a batch.
     #[test]
-    fn a_private_operation_wipes_what_public_ones_left() {
+    fn a_private_operation_wipes_data_of_public_ones() {
         let pem = include_str!("../../../vectors/keys/rsa-1024.pem");
         let key = PrivateKey::from_pem(pem).expect("a good key");
         for kernel in LimbKernel::all() {

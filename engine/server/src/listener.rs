@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_is_shared_by_the_workers_and_by_nobody_else() {
+    fn a_port_is_shared_only_by_the_workers() {
         let local = SocketAddr::from(([127, 0, 0, 1], 0));
         let (address, sockets) = listen(local, 3, 16).unwrap();
         assert_eq!(sockets.len(), 3);

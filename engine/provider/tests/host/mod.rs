@@ -108,7 +108,7 @@ impl Host {
         value
     }
 
-    /// Returns the increase of a counter while `f` runs.
+    /// Returns the increase of a counter while `run` runs, and its result.
     pub(crate) fn counted<T>(&self, name: &str, run: impl FnOnce() -> T) -> (u64, T) {
         let before = self.counter(name);
         let result = run();
