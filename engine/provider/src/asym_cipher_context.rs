@@ -281,8 +281,11 @@ impl Oaep {
     }
 }
 
+/// The hash function of OAEP or of its MGF1. Not MDC-2: its DES reads tables at addresses that
+/// depend on the data, which are secret here.
 fn hash(param: Param<'_>) -> Result<Hash, Reason> {
-    hashing::from_name(param.text().ok_or(Reason::Parameter)?).ok_or(Reason::DigestUnsupported)
+    let named = hashing::from_name(param.text().ok_or(Reason::Parameter)?);
+    named.filter(|hash| *hash != Hash::Mdc2).ok_or(Reason::DigestUnsupported)
 }
 
 fn version(param: Param<'_>) -> Result<u16, Reason> {

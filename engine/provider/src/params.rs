@@ -68,6 +68,9 @@ impl<'a> Param<'a> {
             OSSL_PARAM_UNSIGNED_INTEGER => false,
             _ => return None,
         };
+        if self.0.data.is_null() {
+            return None;
+        }
         let big_endian = swap_native(self.data());
         let negative = signed && big_endian.first().is_some_and(|byte| byte & 0x80 != 0);
         let mut wide = [if negative { 0xff } else { 0 }; 8];

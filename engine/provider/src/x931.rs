@@ -64,7 +64,9 @@ pub(crate) fn decode(em: &[u8], modulus: &[u8], id: Option<u8>) -> Option<Vec<u8
     let content = match &em[..] {
         [0x6a, content @ .., 0xcc] => content,
         [0x6b, padded @ .., 0xcc] => {
-            let padding_len = padded.iter().position(|&byte| byte != 0xbb)?;
+            // at least one byte, as OpenSSL demands
+            let padding_len =
+                padded.iter().position(|&byte| byte != 0xbb).filter(|&len| len > 0)?;
             padded[padding_len..].strip_prefix(&[0xba])?
         }
         _ => return None,

@@ -23,6 +23,8 @@ pub enum Hash {
     Md5Sha1,
     /// MDC-2 with DES (ISO/IEC 10118-2), 16 bytes. PKCS#1 v1.5 signs an `OCTET STRING` of it, as
     /// OpenSSL does, and no `DigestInfo`.
+    /// Its DES reads tables at addresses that depend on the data: do not hash secrets with it, and
+    /// so do not use it in OAEP.
     Mdc2,
     /// RIPEMD-160, 20 bytes.
     Ripemd160,

@@ -2,7 +2,7 @@
 //! to a synthetic message of synthetic length, derived from the ciphertext and the private key. A
 //! peer cannot tell it from a real one.
 //!
-//! The derivation key depends on the ciphertext, so it is made by [`PrivateKey::rejection_key`]
+//! The derivation key depends on the ciphertext, so it is made by `PrivateKey::rejection_key`
 //! before the private-key operation overwrites the ciphertext.
 
 use hmac::{Hmac, KeyInit, Mac};

@@ -15,7 +15,7 @@ use crate::figure;
 use crate::lookup::MISSING;
 
 pub(crate) use beyond::beyond;
-pub use table::table;
+pub use table::{rung, table};
 
 /// One rung of the ladder.
 pub(crate) struct Rung<'a> {

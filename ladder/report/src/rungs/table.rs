@@ -56,6 +56,16 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
+/// The rows of one rung, for a reader who waits for the others: its figures without explanations.
+/// Empty if no rung has the number.
+#[must_use]
+pub fn rung(records: &[Record], number: u8) -> String {
+    let records = &latest(records);
+    let rungs = climb(records);
+    let rows = rungs.iter().find(|rung| rung.number == number).map(lines);
+    rows.map_or_else(String::new, |rows| grid(&COLUMNS, rows))
+}
+
 /// The rung's name, then its figures.
 fn lines(rung: &Rung<'_>) -> Vec<Vec<String>> {
     let name = vec![format!("{} {}: {}", rung.number, rung.name, rung.about)];

@@ -120,6 +120,10 @@ impl LadderRun {
         }
         let (found, seconds) = (self.records.len() - before, begun.elapsed().as_secs());
         say(&format!("{rung:12} {found:4} figures in {seconds:3} s"));
+        let number = rung.split(' ').next().and_then(|number| number.parse().ok());
+        if let Some(number) = number.filter(|_| found > 0) {
+            say(&rungs::rung(&self.records, number));
+        }
         Ok(())
     }
 
