@@ -1,4 +1,4 @@
-//! Sessions by part beside the real server under load, one after the other within the same minute.
+//! Sessions by part and the real server under load, measured within the same minute.
 //!
 //! ```sh
 //! cargo run --release -p tollgate-session --example by_part -- [SECONDS] [ROUNDS]
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The real server's cost, measured.
+/// Measures the real server's cost.
 fn load(session: Session, rounds: u32, context: &Context) -> Result<Record, Box<dyn Error>> {
     let log = std::env::temp_dir().join(format!("tollgate-by-part-{}.log", std::process::id()));
     let running = tollgate_server::Server::start(Config {

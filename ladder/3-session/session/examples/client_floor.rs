@@ -1,5 +1,5 @@
-//! What a handshake of TLS 1.2 costs a client without TLS: the floor of the load generator's own
-//! cost, to put beside the column `client` of `tollgate bench --handshake-only`.
+//! The minimum cost of a TLS 1.2 handshake to a client: the bytes without TLS. Compare it with the
+//! column `client` of `tollgate bench --handshake-only`.
 //!
 //! ```sh
 //! cargo run --release -p tollgate-session --example client_floor -- [REPLAYS]

@@ -1,4 +1,4 @@
-//! The floor of a client's cost: a handshake's bytes over loopback, and no TLS.
+//! The minimum cost of a client: a handshake's bytes over loopback, without TLS.
 
 use tollgate_bench::median_estimate;
 use tollgate_load::Protocol;
@@ -19,13 +19,14 @@ const NOTE: &str = "the bytes of a handshake of TLS 1.2 over loopback, sockets a
                     handshake takes it; softirqs of both sides that run in the client's calls \
                     included";
 
-/// What a client spends on TCP alone in a handshake of TLS 1.2, where the load generator's
-/// `client_cpu_ns_per_session` has TLS too: CPU time per handshake, over so many replays.
+/// Measures a client's CPU time for TCP alone in a handshake of TLS 1.2: the median over `replays`
+/// replays, in nanoseconds per handshake. The load generator's `client_cpu_ns_per_session` includes
+/// TLS as well.
 ///
 /// # Errors
 ///
-/// [`Error::Plan`] for TLS 1.3, whose handshake has no end that a recording shows; else [`Error`],
-/// one line that says what to do.
+/// [`Error::Plan`] for TLS 1.3, because a recording does not show where its handshake ends; else
+/// [`Error`], one line with advice.
 pub fn bare_client(
     protocol: Protocol,
     key: KeyKind,
@@ -45,7 +46,7 @@ pub fn bare_client(
     let mut stage = Stage::new(session, &worker)?;
     stage.play()?;
     let replay = Replay::of_handshake(&stage.record()?)?;
-    replay.play()?; // the first one finds cold caches
+    replay.play()?; // warm-up: the caches are cold
     let played = (0..replays).map(|_| replay.play());
     let nanos = |client: core::time::Duration| 1e9 * client.as_secs_f64();
     let nanos =

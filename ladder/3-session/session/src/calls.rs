@@ -1,4 +1,4 @@
-//! Primitives as contenders: each call runs in the library context of the server that it is for.
+//! Primitives as contenders: each call runs in the library context of its server.
 
 use openssl::cipher::Cipher;
 use openssl::cipher_ctx::CipherCtx;
@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::libcrypto::{self, Kdf, Padding};
 use crate::primitive::{Group, Primitive, PrivateOperation};
 
-/// Bytes that a server signs in TLS 1.3: padding, text and transcript hash, RFC 8446 §4.4.3. In TLS
-/// 1.2 they are about as many.
+/// Bytes that a server signs in TLS 1.3: padding, text and transcript hash, RFC 8446 §4.4.3. TLS
+/// 1.2 signs about as many.
 const SIGNED_BYTES: usize = 130;
 /// Bytes of an HKDF label with its context, RFC 8446 §7.1.
 const LABEL_BYTES: usize = 54;
@@ -22,7 +22,7 @@ const SEED_BYTES: usize = 54;
 /// Bytes of additional data of a record.
 const ADDED_BYTES: usize = 13;
 const TAG_BYTES: usize = 16;
-/// Fixed: what is encrypted here is nobody's secret.
+/// A fixed key: the benchmark encrypts no secrets.
 const KEY: [u8; 16] = [7; 16];
 const NONCE: [u8; 12] = [9; 12];
 
@@ -38,7 +38,7 @@ impl Group {
     }
 }
 
-/// A contender that does the primitive once, and checks what came of it.
+/// Returns a contender that runs the primitive once and checks the result.
 pub(crate) fn contender<'w>(
     primitive: Primitive,
     name: String,
@@ -66,12 +66,13 @@ fn build<'w>(
             checked(name, sign()?, sign)
         }
         Primitive::Rsa(PrivateOperation::SignPss) => {
-            // Each has another salt: what can be told without a verification is its length.
+            // Each signature has a new salt, so without verification only its length can be
+            // checked.
             let sign = move || libcrypto::sign(source, key, Padding::Pss, &[1; SIGNED_BYTES]);
             checked(name, key.size(), move || Ok(sign()?.len()))
         }
         Primitive::Generate(group) => {
-            // Handing it out is part of making it: libssl writes it into a message.
+            // Encoding is part of generating: libssl writes the public key into a message.
             let length = libcrypto::encoded_public(&*group.generate(source)?)?.len();
             checked(name, length, move || {
                 Ok(libcrypto::encoded_public(&*group.generate(source)?)?.len())
@@ -131,14 +132,14 @@ fn build<'w>(
                 ctx.set_tag(&tag)?;
                 ctx.cipher_update(&[8; ADDED_BYTES], None)?;
                 let length = ctx.cipher_update(&sealed, Some(&mut out))?;
-                // A wrong tag is an error here.
+                // A wrong tag fails here.
                 Ok(length + ctx.cipher_final(&mut out[length..])?)
             })
         }
     })
 }
 
-/// Encrypts one record; its tag.
+/// Encrypts one record and returns its tag.
 fn seal(ctx: &mut CipherCtx, text: &[u8], out: &mut [u8]) -> Result<[u8; TAG_BYTES], ErrorStack> {
     let mut tag = [0; TAG_BYTES];
     ctx.encrypt_init(None, None, Some(&NONCE))?;
@@ -169,7 +170,7 @@ fn derive<'w>(
     Ok(checked(name, derive()?, derive))
 }
 
-/// A contender whose every result must be the expected one.
+/// A contender whose every result must equal the expected one.
 fn checked<'w, T: PartialEq + 'w>(
     name: String,
     expected: T,

@@ -1,52 +1,52 @@
-//! Why there is no figure.
+//! Errors of a measurement.
 
 use core::fmt;
 use std::io;
 
 use openssl::error::ErrorStack;
 
-/// Why there is no figure; one line that says what to do.
+/// An error that prevents a figure; its text is one line with advice.
 #[derive(Debug)]
 pub enum Error {
-    /// The plan cannot be carried out: the rule that it breaks.
+    /// The plan breaks this rule.
     Plan(&'static str),
     /// The server does not start in memory.
     Server(tollgate_server::Error),
-    /// The client's settings were refused, or it has no random bytes.
+    /// The client rejected its settings, or got no random bytes.
     Client(tollgate_tls_client::Error),
-    /// libcrypto refused.
+    /// A libcrypto call failed.
     OpenSsl {
-        /// What it was to do.
+        /// The purpose of the call.
         doing: &'static str,
-        /// Its words.
+        /// OpenSSL's error stack.
         stack: ErrorStack,
     },
     /// The system refused a socket, a thread or a clock.
     System {
-        /// What it was to do.
+        /// The purpose of the call.
         doing: &'static str,
-        /// Its words.
+        /// The system's error.
         why: io::Error,
     },
-    /// A session did not go as its protocol goes.
+    /// A session did not follow its protocol.
     Session {
-        /// Which one, as its subject spells it.
+        /// The session's subject.
         session: String,
-        /// What happened.
+        /// The reason.
         why: String,
     },
-    /// Stopped, or a wrong result.
+    /// The measurement was stopped, or a result was wrong.
     Measurement(tollgate_bench::Error),
-    /// Core cycles cannot be told on this machine.
+    /// Core cycles cannot be measured on this machine.
     NoCycles,
-    /// A record is not what it was given for.
+    /// A record is not of the expected kind.
     Record {
-        /// What was wanted.
+        /// The expected kind.
         wanted: &'static str,
-        /// Its subject.
+        /// The record's subject.
         subject: String,
     },
-    /// A figure is not a number, or a name cannot be spelled in a subject.
+    /// A figure is not a number, or a name is not valid in a subject.
     Figure(String),
 }
 

@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::pipe::{LAPS, Lap, Pipe, Recording};
 use crate::plan::Session;
 
-/// Connections in flight: as many as the load generator has by default. Their memory together is
-/// what a server under load works on, and more than the inner caches hold.
+/// Connections in flight: the load generator's default. Together they use as much memory as a
+/// server under load, more than the inner caches hold.
 const CONNECTIONS: usize = 16;
 
 /// A server in memory and its clients, ready for sessions of one kind.
@@ -24,21 +24,21 @@ pub(crate) struct Stage<'w> {
     request: Vec<u8>,
 }
 
-/// What one session cost the server.
+/// The cost of one session to the server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     /// Core cycles, by lap.
     pub(crate) laps: [f64; LAPS],
 }
 
-/// What a session was, once it has been recorded.
+/// A recorded session.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded {
     pub(crate) recording: Recording,
     pub(crate) facts: Facts,
 }
 
-/// A session under way; its client stands at the same place in the stage.
+/// A session in progress; its client has the same index in the stage.
 struct Visit<'w> {
     server: in_memory::Connection<'w, Pipe>,
     response: Response,
@@ -52,7 +52,7 @@ impl<'w> Stage<'w> {
             Protocol::Tls12X25519 => (Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Group::X25519),
             Protocol::Tls13 => (Suite::TLS_AES_128_GCM_SHA256, Group::X25519),
         };
-        // As the load generator's client: what it does not check costs the server nothing.
+        // Like the load generator's client, it skips checks that cost the server nothing.
         let settings = Settings {
             groups: vec![group],
             verify_signature: VerifySignature::Never,
@@ -71,7 +71,7 @@ impl<'w> Stage<'w> {
         })
     }
 
-    /// Plays [`CONNECTIONS`] sessions in turns; the cost of each.
+    /// Plays [`CONNECTIONS`] sessions in turns and returns the cost of each.
     pub(crate) fn play(&mut self) -> Result<Vec<Cost>, Error> {
         let ((result, all), elapsed) = clock::time(|| {
             let first = tsc::ticks();
@@ -80,8 +80,8 @@ impl<'w> Stage<'w> {
         });
         let (first, last) = all.ok_or(Error::NoCycles)?;
         let core = elapsed.core.ok_or(Error::NoCycles)?;
-        // Whoever takes the core meanwhile takes it from both: the rate stays right. The sessions
-        // that were interrupted are outliers.
+        // Preemption affects both counters alike, so the ratio stays right. Sessions that were
+        // interrupted are outliers.
         let cycles_per_tick = core.cycles / number(last.saturating_sub(first)).max(1.0);
         let cost = |(ticks, _): ([u64; LAPS], Recording)| Cost {
             laps: ticks.map(|ticks| number(ticks) * cycles_per_tick),
@@ -89,14 +89,14 @@ impl<'w> Stage<'w> {
         Ok(result?.into_iter().map(cost).collect())
     }
 
-    /// Plays one session and writes everything down.
+    /// Plays one session and records everything.
     pub(crate) fn record(&mut self) -> Result<Recorded, Error> {
         let (_, recording) = self.run(1, true)?.swap_remove(0);
         Ok(Recorded { recording, facts: *self.clients[0].facts() })
     }
 
-    /// Each turn of a server is followed by one of its client, and then it is the next one's turn,
-    /// until nobody has anything to say.
+    /// Runs all sessions round-robin: a turn of a server, a turn of its client, then the next pair,
+    /// until all are idle.
     fn run(&mut self, count: usize, record: bool) -> Result<Vec<([u64; LAPS], Recording)>, Error> {
         let visits = (0..count).map(|place| self.begin(place, record));
         let mut visits: Vec<Option<Visit<'_>>> =
@@ -126,8 +126,8 @@ impl<'w> Stage<'w> {
         Ok(Visit { server, response: Response::default() })
     }
 
-    /// Gives the client what the server wrote, and the server what the client says to it. Whether
-    /// that was anything.
+    /// Passes the server's bytes to the client and the client's answer to the server. Returns
+    /// whether there were any.
     fn answer(&mut self, place: usize, visit: &mut Visit<'_>) -> Result<bool, Error> {
         let client = &mut self.clients[place];
         let Visit { server, response } = visit;
@@ -152,7 +152,7 @@ impl<'w> Stage<'w> {
         Ok(any)
     }
 
-    /// The client goes; what the session cost.
+    /// Closes the client's side and returns the cost of the session.
     fn finish(&self, place: usize, visit: Visit<'_>) -> Result<([u64; LAPS], Recording), Error> {
         let Visit { mut server, response } = visit;
         let whole = response == Response { ok: true, body_bytes: self.session.bytes };
@@ -173,12 +173,12 @@ impl<'w> Stage<'w> {
     }
 }
 
-/// Ticks since a reading.
+/// Ticks since `before`.
 fn since(before: Option<u64>) -> u64 {
     before.zip(tsc::ticks()).map_or(0, |(from, to)| to.saturating_sub(from))
 }
 
-/// What came of the response so far.
+/// The response as received so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Response {
     ok: bool,
@@ -186,7 +186,7 @@ struct Response {
 }
 
 impl Response {
-    /// Takes a record's worth; the first one holds the whole head.
+    /// Consumes the data of a record; the first one contains the whole head.
     fn read(&mut self, data: &[u8]) {
         let mut body = data;
         if !self.ok {
@@ -198,7 +198,7 @@ impl Response {
     }
 }
 
-/// Gives the server a turn, or more where it asks for more.
+/// Gives the server a turn, or several if it asks for more.
 fn turn(server: &mut in_memory::Connection<'_, Pipe>, expected: Turn) -> Result<(), &'static str> {
     loop {
         server.transport().start();

@@ -15,12 +15,13 @@
 //!
 //! [`measure`] plays sessions in memory between the server's own connections
 //! ([`tollgate_server::in_memory`]) and the minimal client, replays their system calls, and runs
-//! their primitives, all in one interleaved series. Nothing of the real server under load is in a
-//! prediction: [`measured_total`] puts its figure beside, and what is left is the remainder.
+//! their primitives, all in one interleaved series. A prediction uses no figure of the real server
+//! under load: [`measured_total`] gives that figure for comparison, and the difference is the
+//! remainder.
 //!
-//! Beside the parts, each message of the handshake has the cost that it causes
-//! (`cycles_per_message`): its own primitives, and for a message that ends a wait of the server
-//! also the work of the library until its next wait. Together they are the handshake in memory.
+//! In addition, each message of the handshake has a cost (`cycles_per_message`): its own primitives
+//! and, for a message that the server waits for, the work of the library until the next wait. The
+//! messages' costs add up to the handshake in memory.
 //!
 //! ```no_run
 //! use core::time::Duration;

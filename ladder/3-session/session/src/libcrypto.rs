@@ -1,7 +1,7 @@
 //! The calls of libcrypto that libssl makes for a session, where the `openssl` crate lacks them.
 //!
-//! The only `unsafe` of this crate is here; each call stands behind a safe function. Signatures are
-//! those of OpenSSL 3.0's headers.
+//! All `unsafe` code of this crate is in this module; safe functions wrap each call. Declarations
+//! follow the headers of OpenSSL 3.0.
 #![allow(unsafe_code, reason = "declarations of libcrypto")]
 
 mod agreement;

@@ -1,4 +1,4 @@
-//! Everything measured in one interleaved series.
+//! Measures sessions and primitives in one interleaved series.
 
 use core::cell::RefCell;
 use core::time::Duration;
@@ -20,15 +20,15 @@ use crate::primitive::Primitive;
 use crate::records::{Context, Scribe};
 use crate::system::Replay;
 
-/// What was measured of one session.
+/// The measured figures of one session.
 pub(crate) struct Measured {
     pub(crate) session: Session,
     pub(crate) anatomy: Anatomy,
     /// The server's cycles in memory, by lap.
     pub(crate) laps: [Estimate; LAPS],
-    /// The system's cycles.
+    /// The operating system's cycles.
     pub(crate) system: Estimate,
-    /// Whether server and client of the replay had a core each.
+    /// Whether server and client of the replay ran on separate cores.
     pub(crate) cores_apart: bool,
 }
 
@@ -38,31 +38,31 @@ impl Measured {
     }
 }
 
-/// A session of the plan, prepared, and what has been measured of it so far.
+/// A session of the plan, prepared, with its measurements so far.
 struct Prepared<'w> {
     session: Session,
     anatomy: Anatomy,
     stage: RefCell<Stage<'w>>,
     costs: RefCell<Vec<Cost>>,
-    /// Its place in the list of replays.
+    /// Its index in the list of replays.
     replay: usize,
 }
 
-/// The system calls of sessions, whoever signs in them.
+/// The system calls of a session; they do not depend on the engine.
 struct Replayed {
     replay: Replay,
     subject: Subject,
     cycles: RefCell<Vec<f64>>,
 }
 
-/// Measures all sessions of a plan and their primitives, interleaved, and predicts each session's
-/// cost by part.
+/// Measures all sessions of a plan and their primitives, interleaved, and predicts the cost of each
+/// session by part.
 ///
-/// `stop` is asked before each sample. `progress` is told the share done, in [0, 1].
+/// `stop` is polled before each sample. `progress` receives the share done, in [0, 1].
 ///
 /// # Errors
 ///
-/// [`Error`], one line that says what to do.
+/// [`Error`], one line with advice.
 pub fn measure(
     plan: &Plan,
     context: &Context,
@@ -135,7 +135,7 @@ pub fn measure(
     Ok(records)
 }
 
-/// Core cycles per operation, without the time that neighbours had the core.
+/// Core cycles per operation, without time that other processes took.
 fn on_core(samples: &[Sample]) -> Option<Estimate> {
     let cycles =
         |sample: &Sample| Some(sample.cycles? * (sample.cpu_nanos / sample.nanos).min(1.0));
@@ -155,7 +155,7 @@ fn workers(plan: &Plan) -> Result<Workers, Error> {
             engine,
             certificate: tollgate_server::Certificate::SelfSigned(key),
             allow_rsa_kx: plan.sessions.iter().any(|s| s.protocol == Protocol::Tls12Rsa),
-            // Lines are made, as under load, and go nowhere.
+            // The server formats log lines, as under load, and discards them.
             access_log: Some("/dev/null".into()),
             ..Config::default()
         };

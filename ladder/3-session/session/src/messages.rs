@@ -1,17 +1,16 @@
-//! What each message of a handshake needs of the primitives, and what the data behind it needs.
+//! Counts the primitives that each message of a handshake, and the data after it, need.
 //!
-//! Counts are those of the protocols, RFC 5246 and RFC 8446; lengths are those of a recorded
-//! session.
+//! Counts follow the protocols, RFC 5246 and RFC 8446; lengths come from a recorded session.
 //!
 //! TLS 1.2, per session: the PRF for the master secret (48 bytes), the key block (40 bytes, counted
-//! as 48) and both Finished (12 bytes each); the hash of the transcript is taken for the extended
-//! master secret, if agreed on (RFC 7627), and for each Finished; a record key in each direction.
+//! as 48) and both Finished messages (12 bytes each); a transcript hash for the extended master
+//! secret, if negotiated (RFC 7627), and for each Finished; a record key in each direction.
 //!
 //! TLS 1.3, per session (RFC 8446 §7.1, without PSK): 3 HKDF-Extract (early, handshake, master) and
-//! 2 HMACs for the Finished, counted as extracts; 18 HKDF-Expand: 2 `derived`, 4 traffic secrets
-//! with key and IV each, 2 keys of the Finished, exporter and resumption secrets; 7 hashes taken:
-//! of the transcript at `ServerHello`, `Certificate`, `CertificateVerify`, at both Finished, and 2
-//! of nothing for `derived`; a record key in each direction, twice.
+//! 2 HMACs for the Finished messages, counted as extracts; 18 HKDF-Expand: 2 `derived`, 4 traffic
+//! secrets with key and IV each, 2 Finished keys, the exporter and the resumption secret; 7 hashes:
+//! of the transcript at `ServerHello`, `Certificate`, `CertificateVerify` and both Finished
+//! messages, and 2 of the empty string for `derived`; a record key in each direction, twice.
 
 use tollgate_load::Protocol;
 
@@ -29,26 +28,26 @@ const ADDED_TLS13: usize = 17;
 /// A message of the handshake.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Message {
-    /// Its name, as records spell it.
+    /// The message's name, as records spell it.
     pub(crate) name: &'static str,
-    /// When the server works on it.
+    /// The lap in which the server handles the message.
     pub(crate) lap: Lap,
     pub(crate) need: Need,
-    /// Whether the lap's work beside the primitives is counted to this message.
+    /// Whether the library's work in this lap is charged to this message.
     pub(crate) opens: bool,
 }
 
-/// What a whole session needs.
+/// The primitives that a whole session needs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Anatomy {
     /// The messages of the handshake, in order.
     pub(crate) messages: Vec<Message>,
-    /// The request, the response and the end.
+    /// The request, the response and the end of the connection.
     pub(crate) data: Need,
 }
 
 impl Anatomy {
-    /// Of a recorded session; `None` if its flights are not those of its protocol.
+    /// Derives the needs of a recorded session; `None` if its flights do not fit its protocol.
     pub(crate) fn of(protocol: Protocol, recorded: &Recorded) -> Option<Self> {
         let tls13 = protocol == Protocol::Tls13;
         let recording = &recorded.recording;
@@ -81,7 +80,7 @@ impl Anatomy {
         Some(Self { messages, data })
     }
 
-    /// Everything together.
+    /// The sum over the whole session.
     pub(crate) fn need(&self) -> Need {
         let mut need = self.data.clone();
         self.messages.iter().for_each(|message| need += &message.need);
@@ -105,7 +104,7 @@ impl Flights {
             return None;
         };
         let [client_finished] = self.finish.encrypted[..] else { return None };
-        // One message in each record.
+        // Each record carries one message.
         let sealed = |body: usize| {
             let bytes = body.checked_sub(ADDED_TLS13)?;
             Some(Need::default().and_hashed(bytes).and_sealed(bytes))
@@ -257,8 +256,8 @@ mod tests {
             close(count(&need, |p| p == Primitive::Expand), if tls13 { 18.0 } else { 0.0 });
             close(count(&need, |p| matches!(p, Primitive::Prf(_))), if tls13 { 0.0 } else { 4.0 });
             close(count(&need, |p| p == Primitive::RecordKey), if tls13 { 4.0 } else { 2.0 });
-            // Taking a hash counts as one of the small size; bytes add as much of the large one as
-            // they take from the small one.
+            // One finished hash counts as one small hash. Additional bytes move shares from the
+            // small to the large size.
             let taken = count(&need, |p| matches!(p, Primitive::Hash(_)));
             let extended = recorded.facts.extended_master_secret;
             assert_eq!(extended, !tls13, "client and server both have it");
@@ -295,7 +294,7 @@ mod tests {
         };
         assert_eq!(strange().tls13(), None);
         assert_eq!(strange().tls12(None, false, true), None);
-        // Shorter than what encryption adds.
+        // The flight is shorter than the overhead of encryption.
         let short = Flight { clear: vec![1; 4], encrypted: vec![1; 4] };
         let one = Flight { clear: vec![1], encrypted: vec![1] };
         let flights =

@@ -1,42 +1,42 @@
-//! How many of each primitive something needs.
+//! The number of each primitive that a message or a session needs.
 
 use core::ops::AddAssign;
 use std::collections::BTreeMap;
 
 use crate::primitive::{HASH_BYTES, Primitive, RECORD_BYTES};
 
-/// How many of each primitive something needs. Sizes between two that were measured count as shares
-/// of both.
+/// The number of each primitive that a message or a session needs. A size between two measured ones
+/// counts as shares of both.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Need(BTreeMap<Primitive, f64>);
 
 impl Need {
-    /// The same need and so many of one more primitive.
+    /// Adds `count` of one more primitive.
     pub(crate) fn and(mut self, count: f64, primitive: Primitive) -> Self {
         *self.0.entry(primitive).or_default() += count;
         self
     }
 
-    /// And `bytes` more in a running SHA-256, without its end.
+    /// Adds `bytes` to a running SHA-256, without finishing it.
     pub(crate) fn and_hashed(self, bytes: usize) -> Self {
         let [small, large] = HASH_BYTES;
         let share = number(bytes) / f64::from(large - small);
         self.and(share, Primitive::Hash(large)).and(-share, Primitive::Hash(small))
     }
 
-    /// And a hash of what a running SHA-256 has so far: a copy and its last block.
+    /// Adds the intermediate hash of a running SHA-256: a copy and its last block.
     pub(crate) fn and_hash_ends(self, count: f64) -> Self {
         self.and(count, Primitive::Hash(HASH_BYTES[0]))
     }
 
-    /// And a record of `bytes` encrypted.
+    /// Adds the encryption of a record of `bytes` bytes.
     pub(crate) fn and_sealed(self, bytes: usize) -> Self {
         let [small, large] = RECORD_BYTES;
         let share = (number(bytes) - f64::from(small)) / f64::from(large - small);
         self.and(share, Primitive::Seal(large)).and(1.0 - share, Primitive::Seal(small))
     }
 
-    /// And a short record decrypted.
+    /// Adds the decryption of a short record.
     pub(crate) fn and_opened(self) -> Self {
         self.and(1.0, Primitive::Open(RECORD_BYTES[0]))
     }
@@ -46,7 +46,7 @@ impl Need {
         self.0.iter().map(|(&primitive, &count)| (primitive, count))
     }
 
-    /// What of it belongs to one part.
+    /// The primitives that belong to one part.
     pub(crate) fn of(&self, part: &str) -> Self {
         Self(self.counts().filter(|(primitive, _)| primitive.part() == part).collect())
     }

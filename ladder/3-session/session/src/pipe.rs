@@ -1,4 +1,4 @@
-//! A transport in memory that tells the server's time from its own, and writes down what it did.
+//! An in-memory transport that separates the server's time from its own and records every call.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use tollgate_calibrate::tsc;
 use tollgate_server::in_memory::Transport;
 
-/// The stretches of a session. A new one begins when the server reads the bytes that open it.
+/// The stages of a session. A new one begins when the server reads the bytes that open it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lap {
     /// From accepting the connection: the `ClientHello` and the server's first flight.
@@ -17,31 +17,31 @@ pub(crate) enum Lap {
     Data,
 }
 
-/// How many laps there are.
+/// The number of laps.
 pub(crate) const LAPS: usize = 3;
 
-/// What a connection asked of its transport.
+/// A connection's call to its transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// It read so many bytes.
+    /// It read this many bytes.
     Read(usize),
-    /// It tried to read, and there was nothing.
+    /// It tried to read, but no bytes were available.
     Blocked,
-    /// It wrote so many bytes.
+    /// It wrote this many bytes.
     Write(usize),
-    /// It said that it would write no more.
+    /// It closed its writing side.
     CloseWriting,
 }
 
-/// A call, and what the server did before it.
+/// A call, and the server's time before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Ticks of the time stamp counter since the call before.
+    /// Ticks of the time stamp counter since the previous call.
     pub(crate) ticks: u64,
     pub(crate) call: Call,
 }
 
-/// Everything that went through a pipe.
+/// All bytes and calls of a pipe.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recording {
     pub(crate) steps: Vec<Step>,
@@ -55,14 +55,14 @@ pub(crate) struct Recording {
 #[derive(Debug)]
 pub(crate) struct Pipe {
     to_server: VecDeque<(Lap, Vec<u8>)>,
-    /// How much of the front piece has been read.
+    /// Bytes of the front piece that were already read.
     read: usize,
     from_server: Vec<u8>,
-    /// Whether the client has gone, without a word.
+    /// Whether the client left without a close_notify.
     reset: bool,
     lap: Lap,
     ticks: [u64; LAPS],
-    /// When the server's time began to count; `None` while it does not.
+    /// When the current span of the server's time began; `None` while the clock is stopped.
     since: Option<u64>,
     /// Ticks since the last call.
     pending: u64,
@@ -84,12 +84,12 @@ impl Pipe {
         }
     }
 
-    /// From here on time counts as the server's.
+    /// Starts counting time as the server's.
     pub(crate) fn start(&mut self) {
         self.since = tsc::ticks();
     }
 
-    /// From here on it does not.
+    /// Stops counting time as the server's.
     pub(crate) fn stop(&mut self) {
         if let (Some(since), Some(now)) = (self.since.take(), tsc::ticks()) {
             let ticks = now.saturating_sub(since);
@@ -98,7 +98,7 @@ impl Pipe {
         }
     }
 
-    /// Counts ticks that were taken elsewhere.
+    /// Adds ticks that were measured elsewhere.
     pub(crate) fn count(&mut self, ticks: u64) {
         self.ticks[self.lap as usize] += ticks;
         self.pending += ticks;
@@ -109,26 +109,26 @@ impl Pipe {
         self.ticks
     }
 
-    /// Puts bytes where the server will read them, in one piece.
+    /// Appends one piece of bytes for the server to read.
     pub(crate) fn send(&mut self, lap: Lap, bytes: &[u8]) {
         if !bytes.is_empty() {
             self.to_server.push_back((lap, bytes.to_vec()));
         }
     }
 
-    /// The client goes.
+    /// Resets the connection, as if the client had left.
     pub(crate) const fn reset(&mut self) {
         self.reset = true;
     }
 
-    /// Hands what the server has written to `take`.
+    /// Passes the bytes that the server has written to `take`.
     pub(crate) fn receive<R>(&mut self, take: impl FnOnce(&[u8]) -> R) -> R {
         let result = take(&self.from_server);
         self.from_server.clear();
         result
     }
 
-    /// Everything so far; empty without recording.
+    /// Returns the recording so far; empty if recording is off.
     pub(crate) fn recording(&mut self) -> Recording {
         self.recording.take().map(|recording| *recording).unwrap_or_default()
     }
@@ -164,7 +164,7 @@ impl Pipe {
         Ok(count)
     }
 
-    /// Does something at nobody's cost.
+    /// Runs `act` without charging its time to the server.
     fn aside<R>(&mut self, act: impl FnOnce(&mut Self) -> R) -> R {
         self.stop();
         let result = act(self);
@@ -253,7 +253,7 @@ mod tests {
         pipe.hand_over(&mut [0; 4]).unwrap();
         pipe.count(20);
         assert_eq!(pipe.ticks(), [100, 0, 20]);
-        pipe.stop(); // it was never started
+        pipe.stop(); // the clock was never started
         assert_eq!(pipe.ticks(), [100, 0, 20]);
     }
 }

@@ -1,4 +1,4 @@
-//! Which sessions are measured, and for how long.
+//! The sessions to measure, and the time for them.
 
 use core::fmt;
 use core::time::Duration;
@@ -23,7 +23,7 @@ pub struct Session {
     pub key: KeyKind,
     /// Protocol version and key exchange; the suite is AES-128-GCM with SHA-256 in each.
     pub protocol: Protocol,
-    /// Who does the private-key operation.
+    /// The implementation of the private-key operation.
     pub engine: Engine,
     /// Bytes of the response's body.
     pub bytes: u64,
@@ -39,12 +39,12 @@ impl Session {
         self.of(Topic::Session(self.service()))
     }
 
-    /// Where the cost of its system calls stands: whoever signs, they are the same.
+    /// The subject of the cost of its system calls, which do not depend on the engine.
     pub(crate) fn system_subject(&self) -> Result<Subject, BadSubject> {
         Subject::new(primitive("system", self.service()))?.with(word::BYTES, self.bytes)
     }
 
-    /// The subject of a figure of this session that is no cost of the whole session:
+    /// The subject of a figure that covers only a part of this session:
     /// `session/primitive/in-memory/rsa-2048/tls13?by=tollgate&bytes=14336`.
     pub(crate) fn primitive_subject(&self, name: &str) -> Result<Subject, BadSubject> {
         self.of(primitive(name, self.service()))
@@ -68,17 +68,17 @@ impl fmt::Display for Session {
     }
 }
 
-/// Which sessions are measured, and for how long.
+/// The sessions to measure, and the time for them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The sessions, each once.
     pub sessions: Vec<Session>,
-    /// All of them together; preparation takes some seconds more.
+    /// The time for all of them together; preparation takes some seconds more.
     pub total: Duration,
 }
 
 impl Plan {
-    /// Every combination, in that order.
+    /// Every combination, in the order of the arguments.
     #[must_use]
     pub fn product(
         keys: &[KeyKind],
@@ -99,9 +99,9 @@ impl Plan {
         Self { sessions, total }
     }
 
-    /// What the ladder asks: RSA-2048 and RSA-3072 under TLS 1.2 and 1.3 with the short
-    /// transaction, for RSA-2048 also under TLS 1.2 with RSA key exchange, and under TLS 1.3 from
-    /// no payload to [`LONG_BYTES`]; both engines.
+    /// The plan of the ladder: RSA-2048 and RSA-3072 under TLS 1.2 and 1.3 with the short
+    /// transaction; for RSA-2048 also TLS 1.2 with RSA key exchange, and TLS 1.3 with payloads from
+    /// 0 to [`LONG_BYTES`]; both engines.
     #[must_use]
     pub fn ladder(total: Duration) -> Self {
         let [smaller, larger] = [2048, 3072].map(|bits| KeyKind::Rsa { bits });
@@ -115,7 +115,7 @@ impl Plan {
         Self { sessions: [short.sessions, history.sessions, sweep.sessions].concat(), total }
     }
 
-    /// Whether the plan can be carried out.
+    /// Validates the plan.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl Plan {
     }
 }
 
-/// The longest response: what a socket on loopback takes in one go is about this.
+/// The longest response: about as much as a loopback socket accepts at once.
 const BYTES_MAX: u64 = 1 << 20;
 const _: () = assert!(BYTES_MAX <= BODY_BYTES_MAX, "the server has such bodies");
 

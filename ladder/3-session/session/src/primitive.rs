@@ -1,4 +1,4 @@
-//! What sessions are made of, as far as it can be measured alone: calls of libcrypto.
+//! The calls of libcrypto that sessions consist of and that can be measured alone.
 
 use core::fmt;
 
@@ -7,12 +7,12 @@ use tollgate_record::{BadSubject, Service, Subject, Topic};
 
 use crate::plan::Session;
 
-/// Bytes of the small and of the large sample that a cost per byte is taken from.
+/// Bytes of the small and the large sample from which a cost per byte is derived.
 pub(crate) const HASH_BYTES: [u32; 2] = [64, 1088];
 /// The same for records; the large one is a full record.
 pub(crate) const RECORD_BYTES: [u32; 2] = [64, 16_384];
 
-/// What the private key does.
+/// An operation with the private key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PrivateOperation {
     /// Decrypts a premaster secret.
@@ -56,7 +56,7 @@ pub(crate) enum Primitive {
 }
 
 impl Primitive {
-    /// The part of a session that it belongs to.
+    /// The part of a session that the primitive belongs to.
     pub(crate) const fn part(self) -> &'static str {
         match self {
             Self::Rsa(_) => word::PART_RSA,
@@ -66,7 +66,7 @@ impl Primitive {
         }
     }
 
-    /// Under which subject its figure stands. What depends on key or engine says so.
+    /// The subject of its figure; it names the key or the engine only if the cost depends on it.
     pub(crate) fn subject(self, session: &Session) -> Result<Subject, BadSubject> {
         let name = match self {
             Self::Rsa(operation) => format!("{}/{operation}", session.key),
@@ -93,7 +93,7 @@ impl Primitive {
     }
 }
 
-/// The topic of what sessions of a service are made of: `session/primitive/system/rsa-2048/tls13`.
+/// The topic of a session primitive of a service: `session/primitive/system/rsa-2048/tls13`.
 pub(crate) fn primitive(name: &str, service: Service) -> Topic {
     Topic::Primitive(format!("{name}/{service}"))
 }

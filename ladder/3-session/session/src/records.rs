@@ -14,10 +14,10 @@ use crate::plan::Session;
 use crate::primitive::Primitive;
 use crate::sum::sum;
 
-/// What all records of a sitting share: machine, versions, commit, conditions.
+/// The machine, versions, commit and conditions that all records of a run share.
 pub type Context = Sitting;
 
-/// The parts that are sums of primitives, and what goes for them.
+/// The parts that are sums of primitives, and the condition that describes each.
 const COUNTED: [(&str, &str); 5] = [
     (word::PART_RSA, "the private-key operation through EVP, as libssl calls it"),
     (
@@ -37,7 +37,7 @@ const LIBRARY: &str = "the server's calls in memory less their primitives: state
 const SYSTEM: &str = "the server's system calls replayed over loopback without TLS, CPU time of \
                       the serving thread; a write there also does most of its client's receiving";
 
-/// Writes records of one sitting.
+/// Writes the records of one run.
 pub(crate) struct Scribe<'a> {
     context: &'a Context,
     /// Cycles of each primitive.
@@ -58,13 +58,13 @@ impl<'a> Scribe<'a> {
         self.figures.iter().map(record).collect()
     }
 
-    /// What the operating system costs sessions of one kind.
+    /// The operating system's cost for sessions of one kind.
     pub(crate) fn system(&self, measured: &Measured) -> Result<Record, Error> {
         let subject = measured.session.system_subject().map_err(Error::figure)?;
         self.measured(subject, measured.system, &system_note(measured))
     }
 
-    /// All of one session: what was measured, then its parts, their total, and the messages.
+    /// All records of one session: measurements, parts, total, messages.
     pub(crate) fn session(&self, measured: &Measured) -> Result<Vec<Record>, Error> {
         let places = Places::of(&measured.session)?;
         let (memory, system) = (sum(&laps(measured))?, measured.system);
@@ -82,8 +82,8 @@ impl<'a> Scribe<'a> {
             }
             records.push(record);
         }
-        // The library is what the primitives leave of the time in memory, so that the parts are
-        // together memory and system; and so is the doubt of their sum.
+        // The library's share is the rest of the time in memory, so that all parts add up to memory
+        // plus system. The interval of the sum is therefore theirs as well.
         let (low, high) = sum(&[(1.0, memory), (1.0, system)])?.interval();
         let interval = (low.min(total), high.max(total));
         let samples = memory.samples().min(system.samples());
@@ -125,7 +125,7 @@ impl<'a> Scribe<'a> {
         Ok(parts)
     }
 
-    /// The handshake in memory, and what each of its messages costs.
+    /// The handshake in memory, and the cost of each of its messages.
     fn messages(&self, measured: &Measured, places: &Places) -> Result<Vec<Record>, Error> {
         let Measured { session, anatomy, .. } = measured;
         let both = [Lap::Hello, Lap::Finish].map(|lap| (1.0, measured.lap(lap)));
@@ -151,7 +151,7 @@ impl<'a> Scribe<'a> {
         Ok(records)
     }
 
-    /// Each primitive of a need: how many, and what one costs.
+    /// Each primitive of a need: its count and the cost of one.
     fn costs(&self, need: &Need, session: &Session) -> Result<Vec<(f64, Estimate)>, Error> {
         let cost = |(primitive, count): (Primitive, f64)| {
             let subject = primitive.subject(session).map_err(Error::figure)?;
@@ -191,7 +191,7 @@ impl<'a> Scribe<'a> {
     }
 }
 
-/// Where the figures of a session stand.
+/// The subjects of a session's figures.
 struct Places {
     total: Subject,
     memory: Subject,
@@ -229,7 +229,7 @@ fn system_note(measured: &Measured) -> String {
     format!("{SYSTEM}{shared}")
 }
 
-/// The subjects of what a need is made of.
+/// The subjects of a need's primitives.
 fn subjects(need: &Need, session: &Session) -> Result<Vec<String>, Error> {
     let subject = |(primitive, _): (Primitive, f64)| {
         Ok(primitive.subject(session).map_err(Error::figure)?.to_string())
@@ -237,7 +237,7 @@ fn subjects(need: &Need, session: &Session) -> Result<Vec<String>, Error> {
     need.counts().map(subject).collect()
 }
 
-/// The counts of a need in words; none of nothing.
+/// The counts of a need in words; `None` if it is empty.
 fn spelled(need: &Need, subjects: &[String]) -> Option<String> {
     let words: Vec<String> = need
         .counts()

@@ -4,8 +4,8 @@ use tollgate_record::Estimate;
 
 use crate::error::Error;
 
-/// The sum of estimates, each so many times. Their errors are taken as independent, so that the
-/// distances to the ends of the intervals add up as squares.
+/// The sum of estimates, each multiplied by its count. Errors are taken as independent, so the
+/// distances to the ends of the intervals add in quadrature.
 pub(crate) fn sum(terms: &[(f64, Estimate)]) -> Result<Estimate, Error> {
     let (mut point, mut below, mut above, mut samples) = (0.0, 0.0, 0.0, u64::MAX);
     for (count, estimate) in terms {
@@ -40,7 +40,7 @@ mod tests {
             Estimate::new(6.0, (1.0, 11.0), 5).unwrap()
         );
         assert_eq!(sum(&[]).unwrap(), Estimate::exact(0.0).unwrap());
-        // A distance below is one above once it is subtracted.
+        // Subtraction swaps the distances below and above.
         let skewed = Estimate::new(1.0, (0.0, 1.0), 3).unwrap();
         assert_eq!(sum(&[(-1.0, skewed)]).unwrap().interval(), (-1.0, 0.0));
     }

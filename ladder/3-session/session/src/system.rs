@@ -1,10 +1,10 @@
-//! What the operating system costs a session: the server's system calls, without TLS.
+//! The operating system's cost of a session: the server's system calls, without TLS.
 //!
-//! A session's calls are replayed from its recording over loopback sockets: the same event loop,
+//! The replay repeats the recorded calls of a session over loopback sockets: the same event loop,
 //! sizes and order. In place of TLS the serving thread computes a little, so that clients wait for
-//! the server as they do under load, and not the server for clients; what that takes is measured
-//! beside each replay and subtracted. Only the serving thread's CPU time counts; the peer has a
-//! core of its own where there are two.
+//! the server as they do under load, and the server does not wait for clients. The time of this
+//! computation is measured before and after each replay and subtracted. Only the serving thread's
+//! CPU time counts; the peer runs on a second core if there is one.
 
 mod peer;
 mod serve;
@@ -24,32 +24,32 @@ use crate::error::Error;
 use crate::in_memory::{Recorded, number};
 use crate::pipe::{Call, Lap, Recording, Step};
 
-/// Connections in flight: as many as the load generator has by default.
+/// Connections in flight: the load generator's default.
 const CONNECTIONS: usize = 16;
-/// Sessions of one replay: many against the connections in flight.
+/// Sessions of one replay; far more than the connections in flight.
 const SESSIONS: u32 = 96;
-/// Sessions before them, until caches are as warm as under load.
+/// Warm-up sessions before them, until caches are as warm as under load.
 const SETTLE: u32 = 24;
-/// As the server's default.
+/// The server's default.
 const BACKLOG: i32 = 4096;
-/// How long a replay may take before it is given up.
+/// Timeout of a replay.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Windows of the core clock's measurement, before and behind a replay.
+/// Windows of the core clock's measurement, before and after a replay.
 const CLOCK_WINDOWS: usize = 9;
-/// Turns of [`spin`] for a session: about as long as its system calls take, and so longer than the
+/// Turns of [`spin`] for a session: about as long as its system calls take, and longer than the
 /// peer needs for a session.
 const TURNS: f64 = 60_000.0;
-/// Turns of [`spin`] by which a turn is timed.
+/// Turns of [`spin`] in a timing sample.
 const TIMED_TURNS: u64 = 20_000;
 
-/// A call of the server, and for how long it computes before it.
+/// A call of the server, and the computation before it.
 #[derive(Clone, Copy, Debug)]
 struct Move {
     spin: u64,
     call: Call,
 }
 
-/// What a client sends, and how many bytes it then waits for.
+/// The bytes that a client sends, and the number of bytes that it then waits for.
 #[derive(Clone, Copy, Debug)]
 struct Exchange {
     send: usize,
@@ -67,10 +67,10 @@ pub(crate) struct Replay {
     cores: Option<[usize; 2]>,
 }
 
-/// What a session of a replay took.
+/// The cost of a session of a replay.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Played {
-    /// Core cycles of the serving thread, without its computing.
+    /// Core cycles of the serving thread, without its computation.
     pub(crate) server_cycles: f64,
     /// CPU time of its peer.
     pub(crate) client: Duration,
@@ -80,7 +80,7 @@ impl Replay {
     /// A replay of a recorded session.
     pub(crate) fn new(recorded: &Recorded, tls13: bool) -> Result<Self, Error> {
         let recording = &recorded.recording;
-        // The client is gone when it has the response; the close_notify behind it is not awaited.
+        // The client leaves after the response and does not wait for the close_notify.
         let farewell = recording.steps.iter().rev().find_map(|step| match step.call {
             Call::Write(bytes) => Some(bytes),
             _ => None,
@@ -97,8 +97,8 @@ impl Replay {
         Self::of(&recording.steps, exchanges, TURNS / ticks.max(1.0))
     }
 
-    /// A replay of the handshake of a recorded session of TLS 1.2, and of nothing behind it. The
-    /// server computes for as long as it did in memory: its client waits as under load.
+    /// A replay of the handshake alone of a recorded session of TLS 1.2. The server computes for as
+    /// long as it did in memory, so its client waits as under load.
     pub(crate) fn of_handshake(recorded: &Recorded) -> Result<Self, Error> {
         let recording = &recorded.recording;
         let [hello, finish, _] = exchanges(recording);
@@ -126,12 +126,12 @@ impl Replay {
         Ok(Self { listener, address, moves, exchanges, turns, cores: cores() })
     }
 
-    /// Whether server and client have a core each.
+    /// Whether server and client run on separate cores.
     pub(crate) const fn has_cores(&self) -> bool {
         self.cores.is_some()
     }
 
-    /// Replays some sessions; what each took.
+    /// Replays the sessions and returns the cost of one.
     pub(crate) fn play(&self) -> Result<Played, Error> {
         let listener = self.listener.try_clone().map_err(Error::system("a listening socket"))?;
         let over = AtomicBool::new(false);
@@ -164,7 +164,7 @@ fn join<R>(thread: thread::ScopedJoinHandle<'_, R>) -> R {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// As the server's listener: accepted sockets inherit `TCP_NODELAY`.
+/// Listens like the server: accepted sockets inherit `TCP_NODELAY`.
 fn listen() -> io::Result<std::net::TcpListener> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
     socket.set_tcp_nodelay(true)?;
@@ -180,7 +180,7 @@ fn cores() -> Option<[usize; 2]> {
     Some([cores.next()?, cores.next()?])
 }
 
-/// Pins the calling thread; where that is refused the scheduler decides.
+/// Pins the calling thread; if that fails, the scheduler decides.
 fn pin(core: Option<usize>) {
     if let Some(core) = core {
         let mut only = CpuSet::new();
@@ -189,7 +189,8 @@ fn pin(core: Option<usize>) {
     }
 }
 
-/// What a client sends in each lap of a session, and what it then waits for.
+/// The bytes that a client sends in each lap of a session, and the number of bytes it then waits
+/// for.
 fn exchanges(recording: &Recording) -> [Exchange; 3] {
     [Lap::Hello, Lap::Finish, Lap::Data].map(|lap| Exchange {
         send: recording.client[lap as usize].len(),
@@ -197,14 +198,14 @@ fn exchanges(recording: &Recording) -> [Exchange; 3] {
     })
 }
 
-/// Turns of [`spin`] in a tick of the time stamp counter; 0 without one.
+/// Turns of [`spin`] in a tick of the time stamp counter; 0 without such a counter.
 fn turns_per_tick() -> f64 {
     let timed = |turns: u64| {
         let before = tsc::ticks()?;
         spin(turns);
         Some(tsc::ticks()?.saturating_sub(before))
     };
-    // The fastest of some: neighbours can only slow one down.
+    // The fastest sample: other processes can only slow one down.
     let ticks = (0..9).filter_map(|_| timed(TIMED_TURNS)).min();
     ticks.map_or(0.0, |ticks| number(TIMED_TURNS) / number(ticks.max(1)))
 }
@@ -214,7 +215,7 @@ fn thread_cpu() -> Duration {
     clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
 }
 
-/// Computes for so many turns, each needing the one before, and touches no memory but one word.
+/// Computes for `turns` turns, each dependent on the previous one, and touches one word of memory.
 fn spin(turns: u64) {
     let mut value = 1_u64;
     for _ in 0..turns {

@@ -1,4 +1,4 @@
-//! The real server's figures beside the predicted ones.
+//! The measured figures of the real server that predictions are compared with.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Record, Timestamp, Topic, Unit};
@@ -7,8 +7,8 @@ use crate::error::Error;
 
 const NS_PER_S: f64 = 1e9;
 
-/// The measured cost of a session, from the real server's CPU time and the clock of its core in
-/// cycles per second. Its subject is that of the predicted total.
+/// The measured cost of a session: the real server's CPU time multiplied by the clock of its core
+/// in Hz. The subject is the same as that of the predicted total.
 ///
 /// # Errors
 ///
@@ -36,13 +36,13 @@ pub fn measured_total(server: &Record, clock_hz: &Estimate) -> Result<Record, Er
     })
 }
 
-/// The sessions per second that a predicted total promises of a server with so many workers, each
-/// on a core of its own that does nothing else.
+/// The sessions per second that follow from a predicted total for a server with `workers` workers,
+/// each on a dedicated core.
 ///
 /// # Errors
 ///
 /// [`Error::Record`] if the record is not a predicted `cycles_per_session`; [`Error::Figure`] if
-/// it is not above zero.
+/// its value is not above zero.
 pub fn predicted_rate(total: &Record, clock_hz: &Estimate, workers: u32) -> Result<Record, Error> {
     let wanted = "a predicted cycles_per_session";
     let fits = total.quantity == word::CYCLES_PER_SESSION
@@ -70,7 +70,7 @@ fn refused(wanted: &'static str, record: &Record) -> Error {
     Error::Record { wanted, subject: record.subject.to_string() }
 }
 
-/// The product of two estimates above zero; relative errors add up as squares.
+/// The product of two estimates above zero; their relative errors add in quadrature.
 fn product(a: &Estimate, b: &Estimate) -> Result<Estimate, Error> {
     let point = a.point() * b.point();
     let relative = |estimate: &Estimate, end: f64| (end / estimate.point() - 1.0).powi(2);

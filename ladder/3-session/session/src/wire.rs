@@ -1,4 +1,4 @@
-//! What went over the wire, as far as it can be read without keys: records and clear messages.
+//! The parts of a connection's bytes that can be read without keys: records and clear messages.
 
 /// `ContentType` of RFC 8446 §5.1.
 const HANDSHAKE: u8 = 22;
@@ -19,8 +19,8 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// Reads whole records. In TLS 1.2 everything behind a `ChangeCipherSpec` is encrypted, or all
-    /// if `keyed` says that it came before; in TLS 1.3 the content types tell.
+    /// Parses whole records. In TLS 1.2 every record after a `ChangeCipherSpec` is encrypted, or
+    /// every record if `keyed` says that it was sent earlier; in TLS 1.3 the content type tells.
     pub(crate) fn read(mut bytes: &[u8], tls13: bool, mut keyed: bool) -> Option<Self> {
         let mut flight = Self::default();
         let mut messages = Vec::new();
@@ -61,7 +61,7 @@ mod tests {
         let message = [2, 0, 0, 2, 7, 7];
         let two = [&message[..], &message].concat();
         let bytes = [
-            record(HANDSHAKE, &two[..8]), // a message may go on in the next record
+            record(HANDSHAKE, &two[..8]), // a message may continue in the next record
             record(HANDSHAKE, &two[8..]),
             record(CHANGE_CIPHER_SPEC, &[1]),
             record(HANDSHAKE, &[0; 40]),

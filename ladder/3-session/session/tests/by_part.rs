@@ -1,5 +1,5 @@
-//! A whole measurement, short: what is there, and whether it adds up. How long things take is not
-//! judged.
+//! A short run of a whole measurement: checks that all figures exist and add up, but not their
+//! values.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use core::cell::Cell;
@@ -107,7 +107,7 @@ fn every_session_has_all_parts_and_they_add_up() {
         check(session, &figures);
     }
 
-    // What a prediction is made of is there, and every line can be written and read.
+    // The inputs of each prediction exist, and every line can be written and read.
     let subjects: BTreeSet<String> = figures.0.iter().map(|r| r.subject.to_string()).collect();
     let mut file = Vec::new();
     for record in &figures.0 {

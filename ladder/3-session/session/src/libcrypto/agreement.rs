@@ -1,4 +1,4 @@
-//! Key agreement: an ephemeral key pair, its public half on the wire, the secret.
+//! Key agreement: an ephemeral key pair, its public half on the wire, the shared secret.
 
 use core::ffi::{CStr, c_char, c_int, c_uchar};
 use core::ptr;
@@ -47,7 +47,7 @@ pub(crate) fn generate(
     ctx.keygen()
 }
 
-/// The public half as it stands in a message.
+/// The public half, encoded as in a message.
 pub(crate) fn encoded_public(key: &PKeyRef<Private>) -> Result<Vec<u8>, ErrorStack> {
     let mut bytes = ptr::null_mut();
     // SAFETY: a valid key; `bytes` is writable.
@@ -62,8 +62,8 @@ pub(crate) fn encoded_public(key: &PKeyRef<Private>) -> Result<Vec<u8>, ErrorSta
     Ok(public)
 }
 
-/// Reads the peer's public key and agrees on a secret, as `ssl_derive` does. Both groups have
-/// secrets of 32 bytes.
+/// Reads the peer's public key and derives the shared secret, as `ssl_derive` does. The secrets of
+/// both groups have 32 bytes.
 pub(crate) fn agree(
     source: Source<'_>,
     own: &PKeyRef<Private>,

@@ -19,7 +19,7 @@ unsafe extern "C" {
     fn EVP_KDF_CTX_set_params(ctx: *mut sys::EVP_KDF_CTX, params: *const sys::OSSL_PARAM) -> c_int;
 }
 
-/// A key derivation function with SHA-256 and what goes with the secret, fetched and set once.
+/// A key derivation function with SHA-256 and its public input, fetched and set once.
 pub(crate) struct Kdf {
     ctx: *mut sys::EVP_KDF_CTX,
     secret: &'static CStr,

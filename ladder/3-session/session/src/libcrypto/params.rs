@@ -1,4 +1,4 @@
-//! Parameters as libcrypto takes them; none owns what it points to.
+//! Parameters for libcrypto; they borrow the memory that they point to.
 
 use core::ffi::{CStr, c_int};
 use core::ptr;

@@ -13,12 +13,13 @@ use tollgate_server::in_memory::Source;
 use super::check;
 use super::params::{end, unsigned};
 
-/// `RSA_PKCS1_WITH_TLS_PADDING` of `openssl/rsa.h`: always 48 bytes, random ones after an error.
+/// `RSA_PKCS1_WITH_TLS_PADDING` of `openssl/rsa.h`: always returns 48 bytes, random ones after an
+/// error.
 const TLS_PADDING: i32 = 7;
-/// The most bytes of a plaintext: RSA of 16384 bits.
+/// Maximum length of a plaintext in bytes: RSA of 16384 bits.
 const RSA_BYTES_MAX: usize = 2048;
 
-/// How RSA signs.
+/// The padding of an RSA signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Padding {
     Pkcs1,
@@ -44,7 +45,7 @@ pub(crate) fn sign(
     Ok(signature)
 }
 
-/// What a client does: encrypts `premaster` to the key, PKCS#1 v1.5.
+/// The client's part: encrypts `premaster` to the key, PKCS#1 v1.5.
 pub(crate) fn encrypt(
     source: Source<'_>,
     key: &PKeyRef<Private>,
@@ -75,7 +76,7 @@ pub(crate) fn decrypt(
     Ok(premaster)
 }
 
-/// Sets the version that a premaster secret of TLS begins with.
+/// Sets the client's version, with which a premaster secret of TLS begins.
 fn set_client_version(ctx: &mut PkeyCtxRef<Private>, version: u32) -> Result<(), ErrorStack> {
     let params = [unsigned(c"tls-client-version", &version), end()];
     // SAFETY: a valid context; parameters that end with an empty one and live long enough.
@@ -110,7 +111,7 @@ mod tests {
             premaster[..2].copy_from_slice(&[3, 3]);
             let mut ciphertext = encrypt(source, key, &premaster).unwrap();
             assert_eq!(decrypt(source, key, &ciphertext).unwrap(), premaster);
-            ciphertext[9] ^= 1; // no oracle: something else comes, or nothing, but not the secret
+            ciphertext[9] ^= 1; // no oracle: a random secret or an error, never the original
             assert_ne!(decrypt(source, key, &ciphertext).ok(), Some(premaster));
         });
     }

@@ -13,17 +13,17 @@ use super::{CONNECTIONS, Exchange, SESSIONS, SETTLE, thread_cpu};
 
 struct Call {
     socket: TcpStream,
-    /// Whether a session is under way, or the socket was reset and waits for another.
+    /// Whether a session is in progress; otherwise the socket was reset and can be reused.
     live: bool,
     exchange: usize,
     sent: usize,
     received: usize,
 }
 
-/// Makes [`SETTLE`] and [`SESSIONS`] sessions, one after another in each place, unless it is `over`
-/// before; CPU time that the thread spent on each of the latter.
+/// Runs [`SETTLE`] and then [`SESSIONS`] sessions, one after another on each connection, unless
+/// `over` is set earlier. Returns the thread's CPU time per session of the latter.
 ///
-/// Sockets are reset and used again, as the load generator does it.
+/// Sockets are reset and reused, as in the load generator.
 pub(super) fn visit(
     server: SocketAddr,
     exchanges: &[Exchange],
@@ -34,7 +34,7 @@ pub(super) fn visit(
     let mut calls: Vec<Call> = Vec::with_capacity(CONNECTIONS);
     let longest = exchanges.iter().map(|exchange| exchange.send).max().unwrap_or(0);
     let bytes = vec![0_u8; longest];
-    let mut scratch = vec![0_u8; 18 * 1024]; // as the client's own buffer
+    let mut scratch = vec![0_u8; 18 * 1024]; // as large as the client's own buffer
     let (mut begun, mut ended, mut cpu) = (0, 0, thread_cpu());
     while !over.load(Ordering::Relaxed) && ended < SETTLE + SESSIONS {
         for place in 0..CONNECTIONS {
@@ -55,7 +55,7 @@ pub(super) fn visit(
             let Token(place) = event.token();
             let Some(call) = calls.get_mut(place).filter(|call| call.live) else { continue };
             if call.turn(exchanges, &bytes, &mut scratch)? {
-                // Nothing is owed, and no port waits.
+                // The reset discards unsent data and leaves no port in TIME_WAIT.
                 rustix::net::connect_unspec(&call.socket)?;
                 call.live = false;
                 ended += 1;
@@ -68,7 +68,7 @@ pub(super) fn visit(
     Ok(thread_cpu().saturating_sub(cpu) / SESSIONS)
 }
 
-/// Sends a socket on its way without waiting.
+/// Starts a connection without waiting.
 fn connect(socket: SockRef<'_>, server: SocketAddr) -> io::Result<()> {
     let under_way = rustix::io::Errno::INPROGRESS.raw_os_error();
     match socket.connect(&server.into()) {
@@ -112,18 +112,18 @@ impl Call {
         Ok(())
     }
 
-    /// Sends what can be sent at once, and tells what is to be watched for.
+    /// Sends as much as possible at once and returns the events to wait for.
     fn interest(&mut self, exchange: Exchange, bytes: &[u8]) -> io::Result<Interest> {
         let sent = self.send(exchange, bytes)?;
         Ok(if sent { Interest::READABLE } else { Interest::READABLE | Interest::WRITABLE })
     }
 
-    /// Whether everything of this exchange is sent.
+    /// Sends more of this exchange and returns whether all of it is sent.
     fn send(&mut self, exchange: Exchange, bytes: &[u8]) -> io::Result<bool> {
         while self.sent < exchange.send {
             match self.socket.write(&bytes[self.sent..exchange.send]) {
                 Ok(count) => self.sent += count,
-                // NotConnected: the answer to the SYN has not come yet.
+                // NotConnected: the answer to the SYN has not arrived yet.
                 Err(why)
                     if matches!(why.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected) =>
                 {
@@ -135,7 +135,7 @@ impl Call {
         Ok(true)
     }
 
-    /// Does what can be done now; whether the session is over.
+    /// Makes all progress that is possible now and returns whether the session is over.
     fn turn(
         &mut self,
         exchanges: &[Exchange],

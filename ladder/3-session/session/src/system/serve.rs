@@ -14,22 +14,22 @@ use super::{CLOCK_WINDOWS, Move, PATIENCE, SESSIONS, SETTLE, spin, thread_cpu};
 use crate::pipe::Call;
 
 const LISTENER: Token = Token(usize::MAX);
-/// As the server's worker has them.
+/// The value of the server's worker.
 const EVENTS_MAX: usize = 1024;
 const ACCEPTS_MAX: usize = 64;
 const RECORD_BYTES_MAX: usize = 16 * 1024;
-/// Sessions whose computing is timed before and behind a replay.
+/// Sessions whose computation is timed before and after a replay.
 const COMPUTED: u32 = 10;
 
-/// A connection and how far its session has come.
+/// A connection and its progress in the session.
 struct Visit {
     socket: TcpStream,
     at: usize,
-    /// Whether the computing before the next call is done.
+    /// Whether the computation before the next call is done.
     computed: bool,
-    /// Bytes read ahead of the calls that read them.
+    /// Bytes that were read before the recorded call that reads them.
     ahead: usize,
-    /// Bytes of the next write that are written.
+    /// Bytes of the next write that were already written.
     written: usize,
 }
 
@@ -39,8 +39,8 @@ enum Next {
     WaitForRoom,
 }
 
-/// Serves [`SETTLE`] and then [`SESSIONS`] sessions; core cycles that the thread spent on each of
-/// the latter, without its computing of so many `turns`, where cycles can be told.
+/// Serves [`SETTLE`] and then [`SESSIONS`] sessions. Returns the core cycles per session of the
+/// latter, without the computation of `turns` turns, if cycles can be measured.
 pub(super) fn serve(
     listener: std::net::TcpListener,
     moves: &[Move],
@@ -105,7 +105,7 @@ pub(super) fn serve(
     Ok(hz.map(|hz| (spent - computing) * hz))
 }
 
-/// CPU seconds that the computing of one session takes now.
+/// CPU seconds that the computation of one session takes now.
 fn computing(turns: u64) -> f64 {
     let before = thread_cpu();
     (0..COMPUTED).for_each(|_| spin(turns));
@@ -124,7 +124,7 @@ fn admit(mut socket: TcpStream, visits: &mut Vec<Option<Visit>>, poll: &Poll) ->
 }
 
 impl Visit {
-    /// Does what can be done now.
+    /// Makes all progress that is possible now.
     fn turn(&mut self, moves: &[Move], bytes: &[u8], scratch: &mut [u8]) -> io::Result<Next> {
         loop {
             let Some(&Move { spin: turns, call }) = moves.get(self.at) else {
@@ -150,7 +150,7 @@ impl Visit {
                         self.step();
                         return Ok(Next::Wait);
                     }
-                    // Faster than in memory, or gone: what comes next will tell.
+                    // The client was faster than in memory, or has left; the next call shows which.
                     Ok(count) => self.ahead += count,
                     Err(_) => return Ok(Next::Close),
                 },
@@ -161,15 +161,15 @@ impl Visit {
                             Err(why) if why.kind() == ErrorKind::WouldBlock => {
                                 return Ok(Next::WaitForRoom);
                             }
-                            // The peer had what it wanted before the close_notify; so has the
-                            // server's connection ended then. Any other loss the peer reports.
+                            // The client had the whole response before the close_notify, so the
+                            // server's connection ended too. The peer reports every other loss.
                             Err(_) => return Ok(Next::Close),
                         }
                     }
                     self.written = 0;
                 }
                 Call::CloseWriting => {
-                    // The peer may have everything already, and be gone.
+                    // The peer may have left with the whole response.
                     let _ = self.socket.shutdown(Shutdown::Write);
                 }
             }
@@ -190,7 +190,7 @@ impl Visit {
     }
 }
 
-/// The core's clock: the fastest window, since neighbours can only slow one down.
+/// The core's clock: the fastest window, since other processes can only slow one down.
 fn core_hz() -> Option<f64> {
     clock::core_hz(CLOCK_WINDOWS)?.last().copied()
 }
