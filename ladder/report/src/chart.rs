@@ -1,4 +1,4 @@
-//! Pictures of records, as SVG: the one place that knows the plotting crate.
+//! Draws records as SVG charts; together with `points` the only user of the plotting crate.
 
 use std::io;
 
@@ -17,10 +17,10 @@ type Drawn = Result<(), DrawingAreaErrorKind<io::Error>>;
 
 const SIZE_PX: (u32, u32) = (860, 460);
 const LEFT_PX: i32 = 28;
-/// Above and below the plot.
+/// Height of the areas above and below the plot.
 const HEAD_PX: u32 = 118;
 const FOOT_PX: u32 = 40;
-/// From one name of the legend to the next, and the most characters that fit between.
+/// Distance between two names of the legend, and the most characters that fit between them.
 const LEGEND_PX: i32 = 204;
 const NAME_MAX: usize = 24;
 /// The most characters of a line of text.
@@ -28,7 +28,7 @@ const LINE_MAX: usize = 110;
 /// The most characters of a figure, as wide as the narrowest bar.
 const FIGURE_MAX: usize = 6;
 
-/// Ours in blue, the libraries in grey, on a background of its own: a dark page changes nothing.
+/// Tollgate in blue, the libraries in grey, on an opaque background that also suits dark pages.
 const PAPER: RGBColor = RGBColor(255, 255, 255);
 const OURS: [RGBColor; 2] = [RGBColor(24, 90, 168), RGBColor(112, 170, 230)];
 const LIBRARIES: [RGBColor; 2] = [RGBColor(97, 104, 115), RGBColor(182, 188, 197)];
@@ -36,21 +36,21 @@ const INK: RGBColor = RGBColor(31, 35, 40);
 const PALE_INK: RGBColor = RGBColor(89, 99, 110);
 const GRID: RGBColor = RGBColor(226, 229, 233);
 
-/// Of a group's width, what its bars take together.
+/// The share of a group's width that its bars take together.
 const FILLED: f64 = 0.88;
-/// Records may say anything: a bar ends here, the figure on it stays what it is.
+/// Limit for extreme figures: a bar ends here, but the figure on it is unchanged.
 const TIMES_MAX: f64 = 100.0;
 
 /// RSA sign operations per second of one core: bars of "times as fast as OpenSSL", grouped by key
 /// size (1024 to 4096 bits), with the operations per second written on them.
 ///
-/// An SVG of 860 x 460 pixels that needs nothing from elsewhere. Whom nobody measured is left out.
-/// Without OpenSSL, AWS-LC is the measure, without both, ours one by one, at last ours in batches;
-/// a size at which the measure has no figure is left out.
+/// An SVG of 860 x 460 pixels without external references. Contenders without measurements are left
+/// out. The baseline is OpenSSL; if it was not measured, AWS-LC; else Tollgate one by one, else
+/// Tollgate in batches. Key sizes without a figure of the baseline are left out.
 ///
 /// # Panics
 ///
-/// Whatever the records, it does not: only a writer could fail, and this one is a string.
+/// Never: only writing could fail, and the target is a string.
 #[must_use]
 pub fn speed(records: &[Record]) -> String {
     let mut svg = String::new();
@@ -109,7 +109,7 @@ struct Group {
 }
 
 struct Bar {
-    /// Of the chart's measure; positive.
+    /// The ratio to the chart's baseline; positive.
     times: f64,
     rate: PerSecond,
     colour: RGBColor,
@@ -130,7 +130,7 @@ fn groups(signing: Signing<'_>, signers: &[Signer], measure: &Signer) -> Vec<Gro
 
 fn bars(area: &Area<'_>, groups: &[Group], measure: &str) -> Drawn {
     let longest = groups.iter().flat_map(|group| &group.bars).map(|bar| bar.times);
-    let top = longest.fold(1.0, f64::max) * 1.1; // room for the figure on the longest bar
+    let top = longest.fold(1.0, f64::max) * 1.1; // space for the figure on the longest bar
     let right = float(groups.len());
     let mut chart = ChartBuilder::on(area)
         .margin_top(HEAD_PX)
@@ -172,7 +172,7 @@ fn bars(area: &Area<'_>, groups: &[Group], measure: &str) -> Drawn {
     Ok(())
 }
 
-/// A small count.
+/// Converts a small count.
 fn float(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }
@@ -191,7 +191,7 @@ fn font(size: u32, colour: &'static RGBColor) -> TextStyle<'static> {
 }
 
 /// The size that the SVG backend turns into `px`: it takes a size for the height of a line, which
-/// it holds to be 1.24 em.
+/// it assumes to be 1.24 em.
 fn em(px: u32) -> f64 {
     f64::from(px) * 1.24
 }

@@ -8,7 +8,7 @@ use tollgate_record::{Kind, Record};
 
 use crate::text::cut;
 
-/// Years in which a paper of our subject can have been printed; 1024 and 2048 are none.
+/// Years in which a cited paper can have been printed; the key sizes 1024 and 2048 are outside.
 const YEARS: RangeInclusive<u16> = 1976..=2047;
 
 /// The most characters of a key in brackets.
@@ -31,11 +31,10 @@ pub(crate) struct Citation {
 }
 
 impl Citation {
-    /// That of a published record; none for another one.
+    /// The citation of a published record; `None` for other records.
     ///
-    /// The key stands in brackets in the source, or is known by the title, or is the parameter
-    /// `by`; failing all it is the first word of the source. The year is the last one that the
-    /// source names, or the machine.
+    /// The key is the bracketed one in the source, the key of a known title, the parameter `by`, or
+    /// else the first word of the source. The year is the last one in the source or in the machine.
     pub(crate) fn of(record: &Record) -> Option<Self> {
         let Kind::Published { source } = &record.kind else {
             return None;
@@ -65,7 +64,7 @@ fn in_brackets(source: &str) -> Option<String> {
     is_short.then(|| key.to_owned())
 }
 
-/// Letters, then the last two digits of a year.
+/// Letters followed by the last two digits of a year.
 fn is_key(by: &str) -> bool {
     let letters = by.trim_end_matches(|c: char| c.is_ascii_digit());
     (2..=4).contains(&letters.len())

@@ -1,4 +1,4 @@
-//! Other key types beside RSA: not another implementation, another choice.
+//! Other key types than RSA, for comparison.
 
 use tollgate_record::{Area, Key, Nanos, Operation, Record, Subject, Topic};
 
@@ -19,8 +19,8 @@ const COLUMNS: [Column; 5] = [
     Column::figures("per s", 6),
 ];
 
-/// The table of every measured operation with a key that is not RSA, and a sentence for each such
-/// key type on what switching to it would give. Empty if there is none.
+/// The table of every measured operation with another key type than RSA, followed by a sentence on
+/// the effect of switching to each such key type. Empty if there is none.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
@@ -53,8 +53,8 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-/// What a server would gain and its clients lose by a key of this type instead of the smallest
-/// secure RSA key of the records. Nothing is said unless all four figures are there.
+/// The gain of a server and the loss of its clients with a key of this type instead of the smallest
+/// secure RSA key of the records. `None` unless all four figures are known.
 fn switching(lookup: Lookup<'_>, key: &Key) -> Option<String> {
     let rsa = lookup
         .measured(Area::Operation)
@@ -83,7 +83,7 @@ fn switching(lookup: Lookup<'_>, key: &Key) -> Option<String> {
     ))
 }
 
-/// The quickest of all who did this operation with this key.
+/// The fastest contender at this operation with this key.
 pub(crate) fn fastest<'a>(
     lookup: Lookup<'a>,
     key: &Key,

@@ -1,4 +1,4 @@
-//! The table of the engine: what its queue costs against the same operations without it.
+//! The table of the engine: the cost of its queue, compared with the same operations without it.
 
 use tollgate_record::vocabulary::{
     AGAINST, BATCH, BY, ENGINE, LOAD, MEAN_FILL, NS_PER_OPERATION, OPERATIONS_PER_S_PER_CORE,
@@ -22,7 +22,7 @@ const COLUMNS: [Column; 6] = [
     Column::figures("fill", 5),
 ];
 
-/// A block for each key of which the engine was measured.
+/// A block for each key with measurements of the engine.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
@@ -95,7 +95,7 @@ fn line(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
     vec![what, with, without, ratio.unwrap_or_else(|| MISSING.to_owned()), fill]
 }
 
-/// Who did the same without the engine.
+/// The subject of the same operation without the engine.
 fn other<'a>(lookup: Lookup<'a>, subject: &Subject, quantity: Quantity) -> Option<&'a Subject> {
     lookup
         .subjects(|record| {

@@ -1,4 +1,4 @@
-//! A figure as text: three digits, its unit beside it or above it.
+//! Formats figures with three digits, with the unit next to them or in the heading.
 
 use tollgate_record::{Nanos, PerSecond, Record, Unit};
 
@@ -7,7 +7,7 @@ use crate::lookup::{MISSING, cell};
 /// Counts below this are printed whole.
 const WHOLE_MAX: f64 = 100_000.0;
 
-/// Ratios that are no percentage worth printing begin here.
+/// Ratios from here on are too large for a useful percentage.
 pub(crate) const ERROR_MAX: f64 = 100.0;
 
 /// The number without its unit: `275k`, `67.7 µs` (a time keeps its own), `38`.
@@ -17,7 +17,7 @@ pub(crate) fn number(point: f64, unit: Unit) -> String {
         Unit::Nanos => cell(Some(Nanos::new(point))),
         Unit::Count if point.fract() == 0.0 && point.abs() < WHOLE_MAX => format!("{point:.0}"),
         Unit::Ratio => format!("{point:.2}"),
-        // Small amounts of money: three digits wherever they begin.
+        // Small amounts of money also get three significant digits.
         Unit::Count if point > 0.0 && point < 0.095 => format!("{point:.4}"),
         _ => cell(Some(PerSecond::new(point))),
     }
@@ -38,7 +38,7 @@ pub(crate) fn interval(record: Option<&Record>) -> String {
     }
 }
 
-/// What stands behind the number: ` cycles`, `/s`, nothing for a time and a count.
+/// The suffix of a number: ` cycles`, `/s`, nothing for a time and a count.
 pub(crate) const fn unit(unit: Unit) -> &'static str {
     match unit {
         Unit::Cycles => " cycles",
@@ -49,7 +49,7 @@ pub(crate) const fn unit(unit: Unit) -> &'static str {
     }
 }
 
-/// A part of a whole in percent, whole numbers; a dash where that says nothing.
+/// A part of a whole in whole percent; a dash if the ratio says nothing.
 pub(crate) fn percent(part: f64, whole: f64) -> String {
     let share = 100.0 * part / whole;
     if whole > 0.0 && share.is_finite() && share.abs() < 100.0 * ERROR_MAX {

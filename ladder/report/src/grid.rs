@@ -6,17 +6,17 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyl
 
 use crate::text::cut;
 
-/// Columns between two columns.
+/// Blank columns between two columns of the table.
 pub(crate) const GAP: u16 = 2;
 
-/// A column: what stands above it, the most that a cell may take, and to which side cells go.
+/// A column: its heading, its maximum width and the alignment of its cells.
 pub struct Column {
     pub(crate) heading: Cow<'static, str>,
     pub(crate) width: usize,
     pub(crate) side: Side,
 }
 
-/// Where in its column a cell stands.
+/// The alignment of a cell.
 #[derive(Clone, Copy)]
 pub(crate) enum Side {
     Left,
@@ -24,34 +24,34 @@ pub(crate) enum Side {
 }
 
 impl Column {
-    /// Words, on the left.
+    /// A column of words, left-aligned.
     #[must_use]
     pub const fn words(heading: &'static str, width: usize) -> Self {
         Self { heading: Cow::Borrowed(heading), width, side: Side::Left }
     }
 
-    /// Figures, on the right.
+    /// A column of figures, right-aligned.
     #[must_use]
     pub const fn figures(heading: &'static str, width: usize) -> Self {
         Self { heading: Cow::Borrowed(heading), width, side: Side::Right }
     }
 
-    /// With a heading that is known at run time only.
+    /// Replaces the heading by one that is known only at run time.
     #[must_use]
     pub fn headed(self, heading: String) -> Self {
         Self { heading: Cow::Owned(heading), ..self }
     }
 }
 
-/// The most columns that a line of a grid can take.
+/// The most columns of text that a line of a grid can take.
 #[cfg(test)]
 pub(crate) fn widest(columns: &[Column]) -> usize {
     columns.iter().map(|column| column.width).sum::<usize>()
         + usize::from(GAP) * (columns.len() - 1)
 }
 
-/// The rows under their headings, a rule between; each line ends in a line feed, without spaces
-/// before it. Cells that a row lacks are empty; cells that are too wide are cut.
+/// Draws the headings, a rule and the rows; each line ends in a line feed and has no trailing
+/// spaces. Missing cells are empty; cells that are too wide are cut.
 #[must_use]
 pub fn grid(columns: &[Column], rows: Vec<Vec<String>>) -> String {
     const RULED: TableStyle =
@@ -66,7 +66,7 @@ pub fn grid(columns: &[Column], rows: Vec<Vec<String>>) -> String {
         table.add_row(row.into_iter().zip(columns).map(cut));
     }
     for (place, (drawn, column)) in table.column_iter_mut().zip(columns).enumerate() {
-        // The rule's junction takes one column of the gap.
+        // The junction of the rule takes one column of the gap.
         drawn.set_padding((if place == 0 { 0 } else { GAP - 1 }, 0));
         drawn.set_cell_alignment(match column.side {
             Side::Left => CellAlignment::Left,

@@ -9,13 +9,14 @@ use crate::text::wrapped;
 use tollgate_record::vocabulary::KERNEL;
 
 /// The heading of a table of measured records: processor, core clock, features, kernels, versions.
-/// A vetoed feature and a portable kernel are said aloud. Empty if nothing was measured.
+/// It mentions disabled features and portable kernels explicitly. Empty if there are no measured
+/// records.
 #[must_use]
 pub fn lines(records: &[Record]) -> String {
     let Some(first) = records.iter().find(|record| record.kind == Kind::Measured) else {
         return String::new();
     };
-    // A table of kernels names each in its rows; for one of operations it is said here.
+    // A table of kernels names each in its rows; a table of operations names them here.
     let kernels: BTreeSet<&str> = records
         .iter()
         .filter(|record| record.subject.area() != Area::Kernel)
@@ -24,7 +25,7 @@ pub fn lines(records: &[Record]) -> String {
     text(&first.machine, &first.versions, first.commit.as_deref(), &kernels)
 }
 
-/// The same heading for a machine of which nothing was measured yet.
+/// The same heading for a machine without measurements.
 #[must_use]
 pub fn of_machine(
     machine: &Machine,
@@ -66,7 +67,7 @@ pub(crate) fn clock(hz: &Estimate) -> String {
     format!("{}Hz", spaced(&cell(Some(PerSecond::new(hz.point())))))
 }
 
-/// `4.01G` as `4.01 G`.
+/// Inserts a space: `4.01G` becomes `4.01 G`.
 fn spaced(figure: &str) -> String {
     match figure.find(|c: char| c.is_ascii_alphabetic()) {
         Some(at) => format!("{} {}", &figure[..at], &figure[at..]),

@@ -1,14 +1,14 @@
 //! Tables of predicted, measured and published figures; reads records only.
 //!
-//! Each function takes records and gives back text: of at most [`WIDTH`] columns without colour for
-//! a terminal; [`markdown`] and a [`chart`] for a page; a whole report as one file ([`html`]). It
-//! finds what belongs together by subject and [vocabulary](tollgate_record::vocabulary), tells
-//! measured from predicted and published by kind, and leaves `-`, or the verb that measures it,
-//! where nothing was recorded. [`rungs`] joins all six rungs in one table; each rung has a table of
-//! its own: [`model`], [`kernel`], [`speed`], [`session`], [`server`], [`fleet`].
+//! Each function takes records and returns text: tables of at most [`WIDTH`] columns without colour
+//! for a terminal; [`markdown`] and a [`chart`] for a page; a whole report as one file ([`html`]).
+//! Related figures are matched by subject and [vocabulary](tollgate_record::vocabulary), and their
+//! kind tells whether they are measured, predicted or published. Where no record exists, `-` or the
+//! verb that measures it is printed. [`rungs`] shows all six rungs in one table; each rung also has
+//! its own table: [`model`], [`kernel`], [`speed`], [`session`], [`server`], [`fleet`].
 //!
-//! It runs nothing, and no record makes it panic: a figure measured elsewhere, or by another tool,
-//! can take part.
+//! The crate measures nothing and does not panic on any record, so it accepts figures from other
+//! machines and tools.
 //!
 //! ```
 //! # use std::collections::BTreeMap;

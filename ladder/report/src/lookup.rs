@@ -21,7 +21,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// That of a record.
+    /// The origin of a record.
     pub(crate) const fn of(record: &Record) -> Self {
         match record.kind {
             Kind::Measured => Self::Measured,
@@ -31,12 +31,12 @@ impl Origin {
     }
 }
 
-/// Records to look up. Of several for one subject, quantity and origin the last one counts.
+/// Records to look up. Of several records for one subject, quantity and origin the last one counts.
 #[derive(Clone, Copy)]
 pub(crate) struct Lookup<'a>(pub(crate) &'a [Record]);
 
 impl<'a> Lookup<'a> {
-    /// Subjects of an area that have a measured figure of their own, in the order of their first
+    /// Subjects of an area that have a measured figure themselves, in the order of their first
     /// record.
     pub(crate) fn measured(self, area: Area) -> Vec<&'a Subject> {
         self.subjects(|record| {
@@ -46,7 +46,8 @@ impl<'a> Lookup<'a> {
         })
     }
 
-    /// Subjects of the records that `wanted` takes, each once, in the order of their first record.
+    /// Subjects of the records that satisfy `wanted`, each once, in the order of their first
+    /// record.
     pub(crate) fn subjects(self, wanted: impl Fn(&Record) -> bool) -> Vec<&'a Subject> {
         let mut subjects: Vec<&Subject> = Vec::new();
         for record in self.0.iter().filter(|record| wanted(record)) {
@@ -118,8 +119,8 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// Of several records of one subject, quantity, unit and origin the last one, at the place of the
-/// first.
+/// Keeps only the last record of each subject, quantity, unit and origin, at the position of the
+/// first one.
 pub(crate) fn latest(records: &[Record]) -> Vec<Record> {
     let mut places: BTreeMap<(&Subject, &Quantity, Unit, Origin), usize> = BTreeMap::new();
     let mut kept: Vec<&Record> = Vec::new();

@@ -1,4 +1,4 @@
-//! The figures of signing as Markdown, for a page that stands beside the picture.
+//! The signing figures as Markdown, to accompany the chart.
 
 use tollgate_record::Record;
 
@@ -8,10 +8,10 @@ use crate::names::who;
 use crate::signing::{SIZES, Signer, Signing, key};
 use crate::text::plain;
 
-/// RSA sign operations per second of one core, by key size and signer, and how many times as fast
-/// as each library the first of the signers is, with interval; below, the machine and all versions.
+/// RSA sign operations per second of one core, by key size and signer, and the ratio of the first
+/// signer to each library, with interval; below, the machine and all versions.
 ///
-/// Columns and rows of what nobody measured are left out. Every line ends in a line feed.
+/// Columns and rows without measurements are left out. Every line ends in a line feed.
 #[must_use]
 pub fn speed(records: &[Record]) -> String {
     let signing = Signing(records);
@@ -19,7 +19,7 @@ pub fn speed(records: &[Record]) -> String {
     let Some(first) = signers.first() else {
         return "No RSA signature was measured.\n".to_owned();
     };
-    // Ours stand first, where there are any.
+    // Tollgate is first, if it was measured.
     let libraries =
         || signers.iter().filter(|_| first.by == "tollgate").filter(|l| l.by != first.by);
     let mut headings = vec!["key".to_owned()];
@@ -50,12 +50,12 @@ pub fn speed(records: &[Record]) -> String {
 }
 
 fn line(cells: &[String]) -> String {
-    // A bar in a version would start a column.
+    // A `|` in a version would start a new column.
     let cells: Vec<String> = cells.iter().map(|cell| plain(cell).replace('|', "/")).collect();
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// As it stands on a terminal.
+/// Indents lines as in terminal output.
 fn indented(lines: &str) -> String {
     lines.lines().map(|line| format!("    {line}\n")).collect()
 }

@@ -1,4 +1,4 @@
-//! The table of modelled machines: products by the model, and what their papers print.
+//! The table of modelled machines: products by the model, and the figures of the papers.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ const CHANGES: [Column; 4] = [
 ];
 
 /// Core cycles of one Montgomery product on every modelled machine: model, paper, error, limit;
-/// this machine last. Below, what each model assumes.
+/// this machine is last. The assumptions of each model follow.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let all = modelled(records);
@@ -60,7 +60,7 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-/// How much one number of the model carries.
+/// The effect of changing one number of the model.
 fn changed(row: &Modelled<'_>) -> Vec<String> {
     let cycles = row.predicted.map(|record| format!("{:.0}", record.estimate.point()));
     vec![
@@ -88,7 +88,7 @@ fn cells(row: &Modelled<'_>) -> Vec<String> {
     ]
 }
 
-/// `[ITA00] 2000: where it can be read`.
+/// The citation and where to find the figure: `[ITA00] 2000: where it can be read`.
 pub(crate) fn source(record: &Record) -> Option<String> {
     let Kind::Published { source } = &record.kind else {
         return None;

@@ -1,4 +1,4 @@
-//! Montgomery products of modelled machines: what the table of models and rung 0 show.
+//! Montgomery products of modelled machines, for the table of models and rung 0.
 
 use tollgate_record::vocabulary::{ASSUMPTION, BITS, CYCLES_PER_PRODUCT, LIMIT, MARK, ORIGIN};
 use tollgate_record::{Area, Record, Subject, Topic, Unit};
@@ -6,15 +6,16 @@ use tollgate_record::{Area, Record, Subject, Topic, Unit};
 use crate::lookup::Lookup;
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
 
-/// The machine that the report is made on, as subjects name it.
+/// The machine on which the report is made, as subjects name it.
 pub(crate) const HOST: &str = "host";
 
-/// One machine and size.
+/// One machine and modulus size.
 pub(crate) struct Modelled<'a> {
-    /// As in the subject, `alpha-21264`.
+    /// The machine as in the subject, `alpha-21264`.
     pub(crate) machine: &'a str,
     pub(crate) bits: &'a str,
-    /// What was changed to see how much it carries, `limit multiplier`; empty for the model itself.
+    /// The number that was changed to see its effect, `limit multiplier`; empty for the model
+    /// itself.
     pub(crate) change: String,
     pub(crate) predicted: Option<&'a Record>,
     pub(crate) measured: Option<&'a Record>,
@@ -42,29 +43,29 @@ impl Modelled<'_> {
         }
     }
 
-    /// How far the model is off the paper, as a ratio: 0.02 is 2 % too much.
+    /// The relative error of the model against the paper: 0.02 is 2 % too much.
     pub(crate) fn error(&self) -> Option<f64> {
         let (model, paper) = (self.predicted?.estimate.point(), self.published?.estimate.point());
         let error = model / paper - 1.0;
         (paper > 0.0 && error.is_finite()).then_some(error)
     }
 
-    /// What binds the model.
+    /// The resource that limits the model.
     pub(crate) fn limit(&self) -> Option<&str> {
         self.condition(LIMIT)
     }
 
-    /// How the paper came to its figure: `measured`, `estimated`.
+    /// The origin of the paper's figure: `measured`, `estimated`.
     pub(crate) fn origin(&self) -> Option<&str> {
         self.published?.conditions.get(ORIGIN).map(String::as_str)
     }
 
-    /// What the model rests on.
+    /// The assumptions of the model.
     pub(crate) fn assumption(&self) -> Option<&str> {
         self.condition(ASSUMPTION)
     }
 
-    /// What the weakest of its numbers is worth: `stated`, `assumed`.
+    /// The quality of its weakest number: `stated`, `assumed`.
     pub(crate) fn mark(&self) -> Option<&str> {
         self.condition(MARK)
     }
@@ -74,8 +75,8 @@ impl Modelled<'_> {
     }
 }
 
-/// Every machine and size on record, in the order of the records, each with its changed models
-/// below it, this machine last.
+/// Every machine and size, in the order of the records, each followed by its changed models; this
+/// machine is last.
 pub(crate) fn modelled(records: &[Record]) -> Vec<Modelled<'_>> {
     let lookup = Lookup(records);
     let mut subjects: Vec<&Subject> = lookup.subjects(|record| {
@@ -108,7 +109,7 @@ pub(crate) fn modelled(records: &[Record]) -> Vec<Modelled<'_>> {
         .collect()
 }
 
-/// Machine and size: the model itself has no other parameter, and stands first.
+/// Machine and size. The model itself has no other parameter and is first.
 fn row_of(subject: &Subject) -> (&str, Option<&str>) {
     (machine_of(subject), subject.parameter(BITS))
 }

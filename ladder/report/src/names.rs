@@ -1,4 +1,4 @@
-//! Names of subjects for people.
+//! Human-readable names of subjects.
 
 use tollgate_record::{Key, Protocol, Record, Service, Subject, Topic};
 
@@ -7,13 +7,13 @@ use tollgate_record::vocabulary::{
     PART_RECORDS, PART_RSA, PART_SYSTEM,
 };
 
-/// Sizes below this are insecure.
+/// Smaller keys are insecure.
 pub(crate) const SECURE_BITS_MIN: u32 = 2048;
 
 /// The mark of an insecure size.
 pub(crate) const INSECURE: char = '!';
 
-/// What the mark means.
+/// The explanation of the mark.
 pub(crate) const INSECURE_NOTE: &str =
     "! insecure size, not for use; shown because the papers used it";
 
@@ -55,10 +55,10 @@ pub(crate) fn operation(subject: &Subject) -> String {
     format!("{name}{mark} {what}")
 }
 
-/// What \[ETI10\] set out from.
+/// The parameter `by` of the baseline in \[ETI10\].
 const BEFORE: &str = "unimproved";
 
-/// Who, by name.
+/// The name of the implementation.
 pub(crate) fn who(by: &str) -> &str {
     match by {
         "aws-lc" => "AWS-LC",
@@ -70,7 +70,7 @@ pub(crate) fn who(by: &str) -> &str {
     }
 }
 
-/// Who and in which company: `tollgate`, `tollgate x8`, `OpenSSL`.
+/// The implementation and its batch size: `tollgate`, `tollgate x8`, `OpenSSL`.
 pub(crate) fn contender(subject: &Subject) -> String {
     let who = who(subject.parameter(BY).unwrap_or("-"));
     match subject.parameter(BATCH) {
@@ -79,7 +79,7 @@ pub(crate) fn contender(subject: &Subject) -> String {
     }
 }
 
-/// A protocol by name.
+/// The name of a protocol.
 pub(crate) fn protocol(protocol: &Protocol) -> &str {
     match protocol {
         Protocol::Tls13 => "TLS 1.3",
@@ -93,12 +93,12 @@ pub(crate) fn protocol(protocol: &Protocol) -> &str {
     }
 }
 
-/// The protocol of a subject by name.
+/// The name of a subject's protocol.
 pub(crate) fn protocol_of(subject: &Subject) -> &str {
     subject.protocol().map_or("", protocol)
 }
 
-/// `TLS 1.3, RSA-2048`; a suite of a paper; what a figure of the command line is called.
+/// `TLS 1.3, RSA-2048`; the suite of a paper; any other name unchanged.
 pub(crate) fn service(subject: &Subject) -> String {
     match subject.topic().service() {
         Some(Service::Tls { key: of, protocol: by }) => format!("{}, {}", protocol(by), key(of)),
@@ -108,7 +108,7 @@ pub(crate) fn service(subject: &Subject) -> String {
     }
 }
 
-/// The key or the suite of a paper: `tls-rsa-1024-aes-128-gcm` is RSA-1024-AES-128-GCM.
+/// The key or the suite of a paper: `tls-rsa-1024-aes-128-gcm` becomes RSA-1024-AES-128-GCM.
 pub(crate) fn suite(subject: &Subject) -> String {
     let word = match subject.topic().service() {
         Some(Service::Tls { key, .. }) => key.to_string(),
@@ -118,7 +118,7 @@ pub(crate) fn suite(subject: &Subject) -> String {
     word.to_ascii_uppercase()
 }
 
-/// A part of a session's cost by name.
+/// The name of a part of a session's cost.
 pub(crate) fn part(word: &str) -> &str {
     match word {
         PART_RSA => "RSA",
@@ -132,12 +132,12 @@ pub(crate) fn part(word: &str) -> &str {
     }
 }
 
-/// The payload of a session in bytes; none where it is a handshake and nothing else.
+/// The payload of a session in bytes; 0 for a handshake alone.
 pub(crate) fn bytes(subject: &Subject) -> u64 {
     subject.parameter(BYTES).and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
 }
 
-/// A payload: `14 KB` of 14336 bytes, `140 KB` of 140000, `handshake` of none.
+/// A payload: `14 KB` for 14336 bytes, `140 KB` for 140000, `handshake` for 0.
 pub(crate) fn payload(bytes: u64) -> String {
     match bytes {
         0 => "handshake".to_owned(),
@@ -147,8 +147,8 @@ pub(crate) fn payload(bytes: u64) -> String {
     }
 }
 
-/// What a paper's figure is of, without the paper's key: `OpenSSL 1.0` of `eti10-openssl-1.0`,
-/// nothing of `eti10`; of \[HP01\], which has a machine in each row, that machine.
+/// The subject of a paper's figure without the paper's key: `OpenSSL 1.0` for `eti10-openssl-1.0`,
+/// empty for `eti10`; for \[HP01\], whose rows are machines, the machine.
 pub(crate) fn of_paper(record: &Record) -> String {
     let by = record.subject.parameter(BY).unwrap_or_default();
     match by.split_once('-') {

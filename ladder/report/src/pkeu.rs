@@ -1,4 +1,5 @@
-//! The table of a public-key execution unit: its published times, and our cycles at its clocks.
+//! The table of a public-key execution unit: its published times, and times of our cycles at its
+//! clocks.
 
 use tollgate_record::{Area, Kind, PerSecond, Record, Subject, Topic};
 
@@ -11,14 +12,14 @@ use tollgate_record::vocabulary::{
     BY, CLOCK_MHZ, CYCLES_PER_OPERATION, EXPONENT, FULL, NS_PER_OPERATION,
 };
 
-/// Clocks that fit beside each other.
+/// The most clocks that fit in a line.
 const CLOCKS_MAX: usize = 8;
 
 /// Milliseconds, wide enough for the slowest row of the paper.
 const CELL_WIDTH: usize = 7;
 
-/// Published times per modulus and exponent size with the clocks as columns, and below each our
-/// measured cycles turned into milliseconds at the same clocks.
+/// Published times by modulus and exponent size, with the clocks as columns. Below each are the
+/// cycles measured here, converted into milliseconds at the same clocks.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
@@ -61,7 +62,7 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-/// The two words, then a column per clock.
+/// Two columns of words, then one per clock.
 fn columns(clocks: &[u32]) -> Vec<Column> {
     let mut columns = vec![Column::words("bits", 11), Column::words("by", 12)];
     columns.extend(clocks.iter().enumerate().map(|(place, clock)| Column {
@@ -111,7 +112,7 @@ fn as_printed(ms: f64) -> String {
     format!("{ms:.2}")
 }
 
-/// Milliseconds with two decimals, and more where two would show nothing.
+/// Milliseconds with two decimals, or more if two would show only zeros.
 fn as_measured(ms: f64) -> String {
     if ms >= 0.095 { format!("{ms:.2}") } else { format!("{ms:.4}") }
 }

@@ -1,4 +1,4 @@
-//! The table of plans: how batches are cut, and what that costs against single operations.
+//! The table of plans: how batches are split, and their cost relative to single operations.
 
 use tollgate_record::vocabulary::{
     BATCH, BUILT_IN, COSTS, CUT, CYCLES_PER_OPERATION, EXPONENT, PLAN,
@@ -11,7 +11,7 @@ use crate::lookup::{Lookup, MISSING, cell, share};
 use crate::names::{INSECURE_NOTE, is_insecure, operation};
 use crate::text::wrapped;
 
-/// Characters of a bar that costs as much as single operations.
+/// Characters of a bar for the cost of single operations.
 const BAR: f64 = 24.0;
 
 const COLUMNS: [Column; 7] = [
@@ -24,7 +24,7 @@ const COLUMNS: [Column; 7] = [
     Column::figures("loses", 7),
 ];
 
-/// A block for each operation of which plans were predicted.
+/// A block for each operation with predicted plans.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
@@ -59,7 +59,7 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-/// What one operation is and what its forms cost.
+/// The operation and the costs of its forms.
 fn head(lookup: Lookup<'_>, subject: &Subject) -> String {
     let one = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
     let costs = |subject: Option<Subject>| {
@@ -110,7 +110,7 @@ fn line(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
     ]
 }
 
-/// As long as the share, up to one operation's cost; figures from elsewhere may say anything.
+/// A bar for the share, at most that of single operations; records may contain anything.
 fn bar(share: f64) -> String {
     let length = (BAR * share.clamp(0.0, 1.0)).round();
     (0..24).map(f64::from).take_while(|at| *at < length).map(|_| '#').collect()

@@ -1,4 +1,4 @@
-//! Pictures of points in planes, side by side, as SVG: what one thing costs against another.
+//! Scatter charts side by side, as SVG.
 
 use std::io;
 
@@ -25,12 +25,12 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(112, 170, 230),
 ];
 
-/// A plane with series of points; both axes have logarithmic scales.
+/// A chart with series of points; both axes are logarithmic.
 #[derive(Clone, Debug)]
 pub struct Plane {
-    /// What stands above it.
+    /// The title above the chart.
     pub title: String,
-    /// What the axes say, across and up.
+    /// The labels of the x and the y axis.
     pub axes: [String; 2],
     /// Its series.
     pub series: Vec<Series>,
@@ -39,17 +39,17 @@ pub struct Plane {
 /// Points that belong together, joined by a line. Coordinates are positive.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// What the legend says.
+    /// The name in the legend.
     pub name: String,
-    /// Across and up.
+    /// Points as (x, y).
     pub points: Vec<(f64, f64)>,
 }
 
-/// Planes side by side. A plane without points has its title only.
+/// Draws charts side by side. A chart without points has only its title.
 ///
 /// # Panics
 ///
-/// Whatever the points, it does not: only a writer could fail, and this one is a string.
+/// Never: only writing could fail, and the target is a string.
 #[must_use]
 pub fn planes(title: &str, planes: &[Plane]) -> String {
     let mut svg = String::new();
@@ -122,7 +122,7 @@ fn draw_plane(area: &Area<'_>, plane: &Plane) -> Drawn {
     Ok(())
 }
 
-/// A number in few characters.
+/// A short form of a number.
 fn short(value: f64) -> String {
     match value {
         _ if value >= 1e6 => format!("{:.1}M", value / 1e6),

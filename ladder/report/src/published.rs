@@ -1,8 +1,8 @@
-//! Operations, sessions and servers that others measured and put in writing, as records.
+//! Published measurements of operations, sessions and servers, as records.
 //!
-//! Their subjects are spelled as ours are, with the paper in the parameter `by`; size and protocol
-//! are theirs, so a figure stands beside ours only where both are the same. What papers say of
-//! described processors comes from rung 0, and what they say of fleets from rung 5.
+//! Their subjects are spelled like those of our measurements, with the paper in the parameter `by`.
+//! Size and protocol are the paper's, so tables place a figure next to ours only if both agree.
+//! Rung 0 gives the published figures of described processors, and rung 5 those of fleets.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use tollgate_record::{
     Timestamp, Topic, Unit,
 };
 
-/// Where the figures of \[ETI10\] stand.
+/// The source of \[ETI10\].
 pub(crate) const ETI10: &str =
     "Kounavis, Kang, Grewal, Eszenyi, Gueron, Durham, Encrypting the Internet, ACM SIGCOMM 2010";
-/// Where those of \[HP01\] stand.
+/// The source of \[HP01\].
 const HP01: &str = "Holt, Mayotte (Hewlett-Packard), IA-64 and SSL Performance, 2001: RSA-1024, \
                     RC4-128 and SHA-1, no session reused, throughput from the server's log";
 
-/// RSA-1024 private operations of one core of \[ETI10\]: whose code (the parameter `by`), which
-/// core, operations per second.
+/// RSA-1024 private operations of one core of \[ETI10\]: implementation (the parameter `by`), core,
+/// operations per second.
 pub const ETI10_RSA_1024: [(&str, Core, f64); 5] = [
     ("eti10", Core::Of2010, 2143.0),
     ("eti10-karatsuba", Core::Of2010, 1463.0),
@@ -32,17 +32,17 @@ pub const ETI10_RSA_1024: [(&str, Core, f64); 5] = [
 /// A core of \[ETI10\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Core {
-    /// The one of most of its figures, at 3 GHz.
+    /// The core of most of its figures, at 3 GHz.
     Of2010,
-    /// The one that the paper calls Pentium R4; its clock is not told.
+    /// The core that the paper calls Pentium R4; its clock is not given.
     Older,
 }
 
 /// The payload of a session of \[ETI10\], in bytes.
 pub const ETI10_BYTES: u64 = 140_000;
 
-/// The cost of a session of \[ETI10\] before its changes, in cycles: RSA-1024, AES-128-CBC by
-/// tables, HMAC-SHA1, and the rest.
+/// The cost of a session of \[ETI10\] before the paper's improvements, in cycles: RSA-1024,
+/// AES-128-CBC by tables, HMAC-SHA1, and the rest.
 pub const ETI10_SESSION: [(&str, f64); 4] = [
     (word::PART_RSA, 2.17e6),
     (word::PART_RECORDS, 2.30e6),
@@ -50,19 +50,19 @@ pub const ETI10_SESSION: [(&str, f64); 4] = [
     (word::PART_LIBRARY, 0.73e6),
 ];
 
-/// Its total, as printed.
+/// The total, as printed.
 pub const ETI10_SESSION_CYCLES: f64 = 6.38e6;
 
-/// A system of \[HP01\], one processor.
+/// A system of \[HP01\] with one processor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hp01 {
     /// The parameter `by`.
     pub by: &'static str,
-    /// Its name.
+    /// The processor's name.
     pub cpu: &'static str,
-    /// Its clock in MHz, if it is told.
+    /// The processor's clock in MHz, if given.
     pub clock_mhz: Option<f64>,
-    /// Operating system and web server, if they are told.
+    /// Operating system and web server, if given.
     pub software: Option<(&'static str, &'static str)>,
     /// Payload of a session in bytes.
     pub bytes: u64,
@@ -106,11 +106,11 @@ pub const HP01_TABLE: [Hp01; 7] = {
     ]
 };
 
-/// Everything in these tables.
+/// All records of these tables.
 ///
 /// # Panics
 ///
-/// Never: the tables give subjects and finite numbers.
+/// Never: the tables contain only valid subjects and finite numbers.
 #[must_use]
 pub fn records(taken_at: Timestamp) -> Vec<Record> {
     let mut records = operations(taken_at);
@@ -119,7 +119,7 @@ pub fn records(taken_at: Timestamp) -> Vec<Record> {
     records
 }
 
-/// Those of one paper, by its key in small letters, which their parameter `by` begins with: `hp01`.
+/// The records of one paper, by its key in lower case, the prefix of their parameter `by`: `hp01`.
 #[must_use]
 pub fn of(paper: &str, taken_at: Timestamp) -> Vec<Record> {
     let is_of = |record: &Record| {
@@ -196,7 +196,7 @@ pub(crate) const fn private() -> Topic {
     Topic::Operation { key: Key::Rsa(1024), operation: Operation::Private }
 }
 
-/// A subject of words of this crate.
+/// A subject of constants of this crate.
 pub(crate) fn subject(topic: Topic, parameters: &[(&str, &str)]) -> Subject {
     let bare = Subject::new(topic);
     let with = |subject: Subject, (key, value): &(&str, &str)| subject.with(key, value);

@@ -32,9 +32,8 @@ const TIMES: [Column; 8] = [
     Column::figures("p99", 7),
 ];
 
-/// Every measured server: sessions per second with interval and prediction, CPU time of server and
-/// client for each session; the times of connect, handshake and transaction; the ratios; the
-/// doubts.
+/// Every measured server: sessions per second with interval and prediction; CPU time of server and
+/// client per session; times of connect, handshake and transaction; ratios; doubts.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
@@ -59,7 +58,7 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-/// The rows of a table: headings, and the cells of each server.
+/// The rows of a table: group headings, and the cells of each server.
 fn rows(
     lookup: Lookup<'_>,
     subjects: &[&Subject],
@@ -81,24 +80,24 @@ fn rows(
     rows
 }
 
-/// `sizes 15-511-974`; none where all bodies have one.
+/// `sizes 15-511-974`; `None` if all bodies have the same size.
 fn sizes(subject: &Subject) -> Option<String> {
     Some(format!("sizes {}", subject.parameter(word::SIZES)?))
 }
 
-/// `resumed 0.8, ticket`; none where no session is.
+/// `resumed 0.8, ticket`; `None` without resumption.
 fn resumed(subject: &Subject) -> Option<String> {
     let share = subject.parameter(word::RESUMED_SHARE)?;
     Some(format!("resumed {share}, {}", subject.parameter(word::RESUMED_BY)?))
 }
 
-/// `, X25519MLKEM768`: suite and group, where they are not the protocol's own.
+/// `, X25519MLKEM768`: suite and group, if they are not the protocol's default.
 fn offered(subject: &Subject) -> String {
     let names = [word::SUITE, word::GROUP].into_iter().filter_map(|name| subject.parameter(name));
     names.map(|name| format!(", {name}")).collect()
 }
 
-/// `14 KB, tollgate`; below it `resumed`.
+/// `14 KB, tollgate`; the second line is `resumed`.
 fn label(subject: &Subject) -> String {
     let by = who(subject.parameter(word::BY).unwrap_or(MISSING));
     match subject.parameter(word::SESSIONS) {
@@ -157,7 +156,7 @@ fn ratios(records: &[Record]) -> Vec<String> {
     lookup.subjects(with_ratio).into_iter().filter_map(sentence).collect()
 }
 
-/// What `load` found doubtful: what differs in its figures only, once.
+/// The doubts that `load` recorded; texts that differ only in figures appear once.
 pub(crate) fn doubts(records: &[Record]) -> Vec<String> {
     let mut found: Vec<(String, &str, BTreeSet<&str>)> = Vec::new();
     for record in records {

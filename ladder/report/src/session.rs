@@ -1,4 +1,4 @@
-//! The table of sessions: what a server spends on each, part by part.
+//! The table of sessions: the cost of each to a server, by part.
 
 use tollgate_record::{Record, Unit};
 
@@ -23,7 +23,7 @@ const COLUMNS: [Column; 11] = [
     Column::figures("remain", 6),
 ];
 
-/// Every predicted session: its parts in core cycles, their sum, what was measured, and the
+/// Every predicted session: its parts in core cycles, their sum, the measured total, and the
 /// remainder as a share of that; then the published ones.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
@@ -49,7 +49,7 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-/// Protocol and key as a line of their own, then a row for each payload and engine.
+/// A heading of protocol and key, then a row for each payload and engine.
 fn rows(ours: &[Session<'_>], papers: &[Session<'_>]) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut above = None;

@@ -1,4 +1,4 @@
-//! What sessions cost, part by part: what the tables and pictures of rung 3 show.
+//! The cost of sessions by part, for the tables and pictures of rung 3.
 
 use tollgate_record::vocabulary::{
     BY, BYTES, CYCLES_PER_SESSION, MESSAGE, PART, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE,
@@ -10,7 +10,7 @@ use crate::lookup::Lookup;
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
 use crate::names;
 
-/// Parts in the order in which they are stacked.
+/// Parts in stacking order.
 pub(crate) const PARTS: [&str; 7] = [
     PART_RSA,
     PART_KEY_EXCHANGE,
@@ -21,28 +21,28 @@ pub(crate) const PARTS: [&str; 7] = [
     PART_SYSTEM,
 ];
 
-/// Protocols in the order in which they are shown.
+/// Protocols in display order.
 const PROTOCOLS: [Protocol; 4] =
     [Protocol::Tls13, Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls12Rsa];
 
-/// The key and the payload that the summary is about, where they are on record.
+/// The preferred key and payload of the summary.
 const KEY: Key = Key::Rsa(2048);
 const SIZE: &str = "14336";
 
-/// One session: the parts that a prediction or a paper gives, and what was measured.
+/// One session: the predicted or published parts, and the measured total.
 #[derive(Clone, Debug)]
 pub(crate) struct Session<'a> {
-    /// Without part.
+    /// The subject without `part`.
     pub(crate) subject: Subject,
-    /// By name; the stacking order first, then any others as they came.
+    /// Parts by name: first in stacking order, then others in the order of their records.
     pub(crate) parts: Vec<(&'a str, &'a Record)>,
-    /// The sum as a record of its own.
+    /// The record of the sum.
     pub(crate) total: Option<&'a Record>,
     pub(crate) measured: Option<&'a Record>,
 }
 
 impl<'a> Session<'a> {
-    /// The predicted or published total; where no record says it, the sum of the parts.
+    /// The predicted or published total; without such a record, the sum of the parts.
     pub(crate) fn total(&self) -> Option<f64> {
         let sum = || self.parts.iter().map(|(_, record)| record.estimate.point()).sum();
         let sum = (!self.parts.is_empty()).then(sum);
@@ -55,7 +55,7 @@ impl<'a> Session<'a> {
         Some(record.estimate.point())
     }
 
-    /// Whose code it was.
+    /// The implementation.
     pub(crate) fn by(&self) -> &str {
         self.subject.parameter(BY).unwrap_or_default()
     }
@@ -65,15 +65,15 @@ impl<'a> Session<'a> {
         names::bytes(&self.subject)
     }
 
-    /// All records behind it.
+    /// All records of the session.
     pub(crate) fn records(&self) -> impl Iterator<Item = &'a Record> {
         let parts = self.parts.iter().map(|(_, record)| *record);
         parts.chain(self.total).chain(self.measured)
     }
 }
 
-/// All sessions of one origin: predicted ones with what was measured beside them (and those that
-/// were only measured), or published ones. In the order of protocols, payloads and engines.
+/// All sessions of one origin: predicted ones with their measured totals (and those that were only
+/// measured), or published ones. In the order of protocols, payloads and engines.
 pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> {
     let origin = if published { Published } else { Predicted };
     let lookup = Lookup(records);
@@ -117,26 +117,26 @@ fn rank(protocol: Option<&Protocol>) -> usize {
     PROTOCOLS.iter().position(|known| Some(known) == protocol).unwrap_or(PROTOCOLS.len())
 }
 
-/// Ours first.
+/// The sort key of an engine: Tollgate first.
 pub(crate) fn by_rank(subject: &Subject) -> usize {
     let known = ["tollgate", "openssl"];
     let by = subject.parameter(BY).unwrap_or_default();
     known.iter().position(|known| *known == by).unwrap_or(known.len())
 }
 
-/// What the summary is about: one key, one payload, the first protocols.
+/// The scope of the summary: one key, one payload, the first protocols.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Flagship {
     pub(crate) key: Key,
-    /// As in subjects.
+    /// The payload in bytes, as in subjects.
     pub(crate) bytes: String,
-    /// At most two.
+    /// At most two protocols.
     pub(crate) protocols: Vec<Protocol>,
 }
 
 impl Flagship {
-    /// RSA-2048 and 14 KB, as far as the sessions and servers on record have them; otherwise what
-    /// they have first.
+    /// RSA-2048 and 14 KB if sessions and servers on record have them; otherwise the first key and
+    /// payload on record.
     pub(crate) fn of(records: &[Record]) -> Self {
         let of_rungs = |record: &Record| {
             matches!(record.subject.topic(), Topic::Session(_) | Topic::Server(_))
@@ -158,7 +158,8 @@ impl Flagship {
         Self { key, bytes, protocols }
     }
 
-    /// Its session, server or fleet with a protocol by somebody.
+    /// The subject of a session, server or fleet of the summary with this protocol and
+    /// implementation.
     pub(crate) fn subject(
         &self,
         topic: fn(Service) -> Topic,
@@ -170,7 +171,7 @@ impl Flagship {
         subject.with(BY, by).ok()?.with(BYTES, &self.bytes).ok()
     }
 
-    /// Whether a session, server or fleet is of its key and first protocol.
+    /// Whether a session, server or fleet has the summary's key and first protocol.
     pub(crate) fn is_of(&self, subject: &Subject) -> bool {
         subject.key() == Some(&self.key)
             && self.protocols.first().is_some_and(|first| subject.protocol() == Some(first))
@@ -182,7 +183,7 @@ impl Flagship {
     }
 }
 
-/// `wanted` if it is there or nothing is, otherwise the first.
+/// `wanted` if it is in the list or the list is empty, otherwise the first element.
 fn pick<'a, T: PartialEq + ?Sized>(there: &[&'a T], wanted: &'a T) -> &'a T {
     match there.first() {
         Some(first) if !there.contains(&wanted) => first,

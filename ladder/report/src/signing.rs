@@ -1,4 +1,4 @@
-//! Who signs how fast, key size by key size: what the picture and the Markdown table show.
+//! Signing rates by key size, for the chart and the Markdown table.
 
 use tollgate_record::{
     Area, Estimate, Key, Kind, Operation, PerSecond, Quantity, Record, Subject, Topic, Unit,
@@ -11,10 +11,10 @@ use tollgate_record::vocabulary::{
     AGAINST, BATCH, BY, OPERATIONS_PER_S, SECONDS_PER_ROW, TIMES_AS_FAST,
 };
 
-/// Sizes of keys in bits; the first one is insecure, and in the papers.
+/// Sizes of keys in bits; the first one is insecure, and used by the papers.
 pub(crate) const SIZES: [u32; 4] = [1024, 2048, 3072, 4096];
 
-/// One who signs, one by one or in batches.
+/// A signer: an implementation, one by one or in batches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Signer {
     pub(crate) by: &'static str,
@@ -26,8 +26,8 @@ pub(crate) struct Signer {
 pub(crate) struct Signing<'a>(pub(crate) &'a [Record]);
 
 impl<'a> Signing<'a> {
-    /// Who signed at any of the sizes: ours in batches, of the first batch size on record; ours one
-    /// by one; OpenSSL; AWS-LC.
+    /// The signers with a rate at any of the sizes: Tollgate in batches, of the first batch size on
+    /// record; Tollgate one by one; OpenSSL; AWS-LC.
     pub(crate) fn signers(self) -> Vec<Signer> {
         let measured = Lookup(self.0).measured(Area::Operation);
         let batch = measured.into_iter().find_map(|subject| {
@@ -47,25 +47,25 @@ impl<'a> Signing<'a> {
         signers
     }
 
-    /// Signatures per second of one thread; none if nobody measured it, or it is no rate.
+    /// Signatures per second of one thread; `None` without a valid measured rate.
     pub(crate) fn rate(self, bits: u32, signer: &Signer) -> Option<PerSecond> {
         let rate = self.measured(&subject(bits, signer)?, OPERATIONS_PER_S, Unit::PerSecond)?;
         (rate.point() > 0.0).then_some(PerSecond::new(rate.point()))
     }
 
-    /// How many times as fast as `library`, both measured in turn.
+    /// The ratio to the rate of `library`, both measured in turn.
     pub(crate) fn times(self, bits: u32, signer: &Signer, library: &str) -> Option<&'a Estimate> {
         let subject = subject(bits, signer)?.with(AGAINST, library).ok()?;
         self.measured(&subject, TIMES_AS_FAST, Unit::Ratio)
     }
 
-    /// Who, in words: `tollgate, batch of 8`, `OpenSSL 3.0.19`.
+    /// The signer's name: `tollgate, batch of 8`, `OpenSSL 3.0.19`.
     pub(crate) fn name(self, signer: &Signer) -> String {
         let name = who(signer.by);
         match (signer.by, &signer.batch) {
             (_, Some(batch)) => format!("{name}, batch of {batch}"),
             ("tollgate", None) => format!("{name}, single"),
-            // AWS-LC's own version is on record nowhere, only its wrapper's, by another name.
+            // Records contain only the version of AWS-LC's wrapper, under another name.
             (by, None) => match self.0.iter().find_map(|record| record.versions.get(by)) {
                 Some(version) => format!("{name} {}", plain(version)),
                 None => name.to_owned(),
@@ -73,7 +73,7 @@ impl<'a> Signing<'a> {
         }
     }
 
-    /// On which machine, in short; empty if nothing was measured.
+    /// A short name of the machine; empty without measurements.
     pub(crate) fn machine(self) -> String {
         let Some(first) = self.first() else {
             return String::new();
@@ -82,12 +82,12 @@ impl<'a> Signing<'a> {
         format!("{}{}", first.machine.cpu, if virtualised { ", virtual machine" } else { "" })
     }
 
-    /// On which day, UTC.
+    /// The day of the measurement, UTC.
     pub(crate) fn date(self) -> Option<String> {
         self.first().map(|first| first.taken_at.strftime("%Y-%m-%d").to_string())
     }
 
-    /// For how long each row of the table was measured, in seconds.
+    /// The measurement time of each row of the table, in seconds.
     pub(crate) fn seconds(self) -> Option<String> {
         let seconds = self.first()?.conditions.get(SECONDS_PER_ROW)?;
         Some(match seconds.parse::<f64>() {

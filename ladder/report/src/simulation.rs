@@ -1,5 +1,5 @@
-//! The headline of the study of simulated processors: what a multiply-accumulate instruction is
-//! worth to a whole exponentiation, beside what \[GTS07\] published.
+//! The main result of the study of simulated processors: the gain of a multiply-accumulate
+//! instruction for a whole exponentiation, compared with \[GTS07\].
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Timestamp, Topic, Unit};
@@ -10,21 +10,22 @@ use crate::lookup::Lookup;
 use crate::lookup::Origin::{Predicted, Published};
 use crate::published::{machine, record, subject};
 
-/// Where the figure of \[GTS07\] stands.
+/// The source of \[GTS07\].
 const GTS07: &str = "Großschädl, Tillich, Szekely, Performance Evaluation of Instruction Set \
                      Extensions for Long Integer Modular Arithmetic on a SPARC V8 Processor, DSD \
                      2007, abstract: about 12.5 * 10^6 cycles; width of the window not told";
 
-/// A full exponentiation of 1024 bits on the LEON-2 of \[GTS07\], in cycles; in which configuration
-/// is not known.
+/// A full exponentiation of 1024 bits on the LEON-2 of \[GTS07\], in cycles; the configuration is
+/// not known.
 pub const GTS07_EXPONENTIATION: f64 = 12.5e6;
 
-/// The exponentiation of the headline, with [`word::V8`] or [`word::EXTENDED`]: LEON-2, products of
-/// words in one slot, FIPS unrolled by 4 for products and squares, sliding windows of 5 bits.
+/// The subject of the main result's exponentiation, with [`word::V8`] or [`word::EXTENDED`]:
+/// LEON-2, products of words in one slot, FIPS unrolled by 4 for products and squares, sliding
+/// windows of 5 bits.
 ///
 /// # Panics
 ///
-/// If `arithmetic` cannot stand in a subject.
+/// If `arithmetic` is not valid in a subject.
 #[must_use]
 pub fn headline(arithmetic: &str) -> Subject {
     let configuration = [
@@ -52,7 +53,7 @@ fn leon_2(routine: &str) -> Topic {
 ///
 /// # Panics
 ///
-/// Never: it has a subject and is a number.
+/// Never: the subject is valid and the figure is finite.
 #[must_use]
 pub fn published(taken_at: Timestamp) -> Record {
     let leon = machine("LEON-2 (SPARC V8) with multiply-accumulate instructions, in an FPGA", None);
@@ -60,13 +61,13 @@ pub fn published(taken_at: Timestamp) -> Record {
     record(of_paper(), cycles, leon, GTS07, taken_at)
 }
 
-/// What the figures on record say; none where no exponentiation with the extension was executed.
+/// The main result as a sentence; `None` if no exponentiation with the extension was simulated.
 #[must_use]
 pub fn sentence(records: &[Record]) -> Option<String> {
     Some(Headline::of(records)?.sentence())
 }
 
-/// The figures of the headline.
+/// The figures of the main result.
 pub(crate) struct Headline<'a> {
     /// With the extension.
     pub(crate) extended: &'a Record,
@@ -76,7 +77,7 @@ pub(crate) struct Headline<'a> {
 }
 
 impl<'a> Headline<'a> {
-    /// Those on record; none where no exponentiation with the extension was executed.
+    /// The figures on record; `None` if no exponentiation with the extension was simulated.
     pub(crate) fn of(records: &'a [Record]) -> Option<Self> {
         let find = |origin, subject: &Subject| {
             Lookup(records).record(origin, subject, word::CYCLES_PER_OPERATION, Unit::Cycles)
@@ -88,12 +89,12 @@ impl<'a> Headline<'a> {
         })
     }
 
-    /// The records that there are.
+    /// All records of the main result.
     pub(crate) fn records(&self) -> impl Iterator<Item = &'a Record> {
         [Some(self.extended), self.plain, self.published].into_iter().flatten()
     }
 
-    /// What the extension is worth, and what may be said of the paper's figure.
+    /// The gain of the extension, with the caveat for the paper's figure.
     pub(crate) fn sentence(&self) -> String {
         let cycles = |record: &Record| number(record.estimate.point(), Unit::Cycles);
         let (with, without) = (self.extended.estimate.point(), self.plain);

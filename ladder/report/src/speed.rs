@@ -1,4 +1,4 @@
-//! The table of RSA operations: ours beside the libraries', in one run.
+//! The table of RSA operations: Tollgate and the libraries, in one run.
 
 use tollgate_record::{Area, Estimate, Kind, Quantity, Record, Subject, Topic, Unit};
 
@@ -24,8 +24,8 @@ const COLUMNS: [Column; 9] = [
     Column::words("limit", 8),
 ];
 
-/// The table of every measured RSA operation, with the ratio against the fastest library and the
-/// share of the processor's bound.
+/// The table of every measured RSA operation, with the ratio to the fastest library and the share
+/// that the processor's bound explains.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
@@ -34,7 +34,7 @@ pub fn table(records: &[Record]) -> String {
     if subjects.is_empty() {
         return "no RSA operation was measured\n".to_owned();
     }
-    // What belongs to one operation stands together, in the order in which operations came.
+    // Group rows by operation, in the order of the first record of each.
     let mut order: Vec<(&Topic, Option<&str>)> = subjects.iter().map(|s| row_of(s)).collect();
     let mut seen = Vec::new();
     order.retain(|row| {
@@ -74,7 +74,7 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-/// What makes two subjects the same operation, by whomever.
+/// The key of a group: the same operation, by any implementation.
 fn row_of(subject: &Subject) -> (&Topic, Option<&str>) {
     (subject.topic(), subject.parameter(EXPONENT))
 }
@@ -98,7 +98,7 @@ fn line(lookup: Lookup<'_>, subject: &Subject, is_first: bool) -> Vec<String> {
     ]
 }
 
-/// The least of the subject's ratios, and whom it is against: the others it beats by more.
+/// The smallest of the subject's ratios and its library, that is the fastest one.
 fn fastest_library(lookup: Lookup<'_>, subject: &Subject) -> (String, String) {
     let ratios = lookup.0.iter().filter(|record| {
         record.kind == Kind::Measured

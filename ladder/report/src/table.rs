@@ -1,4 +1,4 @@
-//! One table for the terminal and the page: data until one of its two renderers draws it.
+//! A table as data, rendered for the terminal or the page.
 
 use maud::{Markup, html};
 
@@ -7,7 +7,7 @@ use crate::text::wrapped;
 
 /// Columns, rows and notes.
 pub(crate) struct Table {
-    /// The first one is the name of a row.
+    /// The first column is the name of the row.
     pub(crate) columns: &'static [Column],
     pub(crate) rows: Vec<TableRow>,
     /// The meaning of the headings, and the assumptions of the figures.
@@ -16,7 +16,7 @@ pub(crate) struct Table {
 
 /// A row of a [`Table`].
 pub(crate) struct TableRow {
-    /// Headings that it shares with its neighbours, `TLS 1.3, RSA-2048`; the outermost first.
+    /// Headings that it shares with adjacent rows, `TLS 1.3, RSA-2048`; the outermost first.
     pub(crate) groups: Vec<String>,
     /// `14 KB, tollgate`.
     pub(crate) name: String,
@@ -25,8 +25,8 @@ pub(crate) struct TableRow {
 }
 
 impl Table {
-    /// The table for a terminal. A heading is printed once above its rows, and a name once for the
-    /// rows in succession that share it.
+    /// Renders the table for a terminal. A heading is printed once above its rows, and a name once
+    /// for consecutive rows that share it.
     pub(crate) fn text(&self) -> String {
         let mut rows = Vec::new();
         let mut above: Option<&TableRow> = None;
@@ -46,7 +46,7 @@ impl Table {
         grid(self.columns, rows) + &wrapped(&self.note)
     }
 
-    /// The table for a page. Every row has its full name.
+    /// Renders the table for a page. Every row has its full name.
     pub(crate) fn markup(&self) -> Markup {
         let columns = || self.columns.iter().skip(1);
         html! {

@@ -1,10 +1,11 @@
-//! Plain text that fits: what no terminal misreads, cut or wrapped to a width.
+//! Plain text for terminals: safe characters only, cut or wrapped to a width.
 
-/// The widest line that any table or note has, in columns.
+/// The maximum width of any table or note, in columns.
 pub const WIDTH: usize = 100;
 
-/// `text` with every character that may be wide, invisible or a control replaced by `?`: names of
-/// processors and versions come from outside. Latin letters stay, those of authors and units too.
+/// `text` with every character that may be wide, invisible or a control character replaced by `?`:
+/// names of processors and versions come from outside. Latin letters, as in names of authors and
+/// units, are kept.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let is_latin = |c: char| c <= '\u{24f}' && c.is_alphabetic();
@@ -12,7 +13,7 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|c| if keep(c) { c } else { '?' }).collect()
 }
 
-/// [`plain`] text of at most `width` columns; what is cut ends in `~`.
+/// [`plain`] text of at most `width` columns; if it was cut, it ends in `~`.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     let text = plain(text);
     if text.chars().count() <= width {

@@ -1,4 +1,4 @@
-//! Cores for each demand: a link kept full, or sessions per second.
+//! Cores for each demand: a saturated link, or sessions per second.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};

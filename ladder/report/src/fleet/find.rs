@@ -1,4 +1,4 @@
-//! Which fleets, demands and response times are on record.
+//! Finds the fleets, demands and response times among the records.
 
 use tollgate_record::vocabulary::{
     AGAINST, BURST_PER_S, CURRENCY, DEMAND_PER_S, LINE, LINK_GBPS, LOAD, RESPONSE_NS_MEAN,
@@ -12,8 +12,8 @@ use crate::lookup::Origin::{self, Predicted, Published};
 use crate::names;
 use crate::sessions::by_rank;
 
-/// Fleets by subject without demand: predicted ones, ours first of each path and payload, then
-/// published ones as they came.
+/// Fleets by subject without demand: predicted ones, with Tollgate first for each path and payload,
+/// then published ones in the order of their records.
 pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
     let mut found = Vec::new();
     for origin in [Predicted, Published] {
@@ -39,7 +39,7 @@ pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
     found
 }
 
-/// What says how many whole cores a demand takes.
+/// The records that give the whole cores for a demand.
 pub(crate) fn sized(lookup: Lookup<'_>) -> impl Iterator<Item = &Record> {
     lookup.0.iter().filter(|record| {
         record.subject.area() == Area::Fleet
@@ -79,12 +79,12 @@ pub(crate) fn links<'a>(
 
 /// Response time of one fleet against load.
 pub(crate) struct Curve<'a> {
-    /// Without line, load and cores.
+    /// The subject without line, load and cores.
     pub(crate) subject: Subject,
     pub(crate) cores: &'a str,
-    /// Mean service time in nanoseconds, where the records say it.
+    /// Mean service time in nanoseconds, if the records contain it.
     pub(crate) service_ns: Option<f64>,
-    /// By load.
+    /// The points by load.
     pub(crate) points: Vec<Point<'a>>,
 }
 
@@ -106,7 +106,7 @@ impl Curve<'_> {
     }
 }
 
-/// Every curve on record, in the order of the records.
+/// Every curve, in the order of the records.
 pub(crate) fn curves(records: &[Record]) -> Vec<Curve<'_>> {
     let lookup = Lookup(records);
     let is_mean = |record: &Record| {

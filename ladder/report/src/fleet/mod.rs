@@ -1,4 +1,4 @@
-//! The tables of fleets: cores for a demand, what a core does and costs, response time under load.
+//! The tables of fleets: cores for a demand, rate and cost of one core, response time under load.
 
 mod cores;
 pub(crate) mod find;
@@ -19,8 +19,8 @@ use crate::names;
 use crate::table::{Table, TableRow};
 use crate::text::wrapped;
 
-/// Cores for each demand, ours and the papers'; what one core does, and what a million sessions
-/// cost; savings; response time against load.
+/// Cores for each demand, predicted and published; rate of one core and cost of a million sessions;
+/// savings; response time against load.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let records = &latest(records);
@@ -42,13 +42,13 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-/// Every table that has a row; of records each of which counts.
+/// Every table that has a row. `records` must contain only the latest record of each figure.
 pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
     let all = [cores::table(records), one_core::table(records), response::table(records)];
     all.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// What one saves against another, and what papers say about money.
+/// Sentences on savings and on prices in papers.
 pub(crate) fn sentences(records: &[Record]) -> Vec<String> {
     savings::sentences(Lookup(records)).into_iter().chain(prices(records)).collect()
 }
@@ -72,7 +72,7 @@ fn size_and_engine(subject: &Subject) -> String {
     format!("{}, {by}", names::payload(names::bytes(subject)))
 }
 
-/// What papers say about money.
+/// Sentences on the prices that papers give.
 fn prices(records: &[Record]) -> impl Iterator<Item = String> {
     let takes = |record: &&Record| {
         Origin::of(record) == Published && record.quantity == word::PRICE_PER_SESSION_PER_S
@@ -89,12 +89,12 @@ fn prices(records: &[Record]) -> impl Iterator<Item = String> {
     records.iter().filter(takes).filter_map(sentence)
 }
 
-/// What these records say under a condition, each text once.
+/// The values of a condition in these records, each once.
 fn conditions<'a>(records: impl Iterator<Item = &'a Record>, key: &str) -> Vec<&'a str> {
     once(records.filter_map(|record| record.conditions.get(key).map(String::as_str)))
 }
 
-/// Each once, as they came first.
+/// Removes duplicates; the first occurrence stays.
 fn once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     all.fold(Vec::new(), |mut found, one| {
         if !found.contains(&one) {

@@ -1,4 +1,4 @@
-//! What one core does that does nothing else, and what a million sessions cost.
+//! The rate of a dedicated core, and the cost of a million sessions.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Topic, Unit};
@@ -72,7 +72,7 @@ fn figures(lookup: Lookup<'_>, origin: Origin, fleet: &Subject) -> Vec<String> {
     ]
 }
 
-/// The CPU time of a session that predictions of this fleet come from.
+/// The CPU time of a session on which the predictions of this fleet are based.
 fn rests_on<'a>(lookup: Lookup<'a>, fleet: &Subject) -> Option<&'a Record> {
     let is_cpu = |record: &&Record| {
         record.quantity == word::SERVER_CPU_NS_PER_SESSION
@@ -84,7 +84,7 @@ fn rests_on<'a>(lookup: Lookup<'a>, fleet: &Subject) -> Option<&'a Record> {
     lookup.0.iter().filter(is_cpu).min_by_key(|record| Origin::of(record))
 }
 
-/// `0.0061 USD`, of whatever currency came last.
+/// The cost in the currency of the last record, `0.0061 USD`.
 fn cost(lookup: Lookup<'_>, fleet: &Subject) -> Option<String> {
     let of_fleet =
         |record: &&Record| is_cost(record) && record.subject.without(&[word::CURRENCY]) == *fleet;

@@ -38,7 +38,7 @@ pub(super) fn table(records: &[Record]) -> Table {
     Table { columns: &COLUMNS, rows: rows.collect(), note }
 }
 
-/// What the records say the queue is.
+/// The queueing models that the records name.
 pub(crate) fn models<'a>(curves: &[Curve<'a>]) -> Vec<&'a str> {
     conditions(means(curves), word::MODEL)
 }

@@ -1,4 +1,4 @@
-//! What one engine saves against another, and gains.
+//! Sentences on the savings and gains of one engine compared with another.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Quantity, Record, Subject, Unit};
@@ -33,7 +33,7 @@ fn sentence(lookup: Lookup<'_>, pair: &Subject) -> Option<String> {
     Some(format!("{} against {against}: {}.", name(&fleet), parts.collect::<Vec<_>>().join("; ")))
 }
 
-/// Money a year, for each demand.
+/// Money saved per year, for each demand.
 fn per_year(lookup: Lookup<'_>, pair: &Subject) -> Vec<String> {
     let demanded = [word::LINK_GBPS, word::DEMAND_PER_S, word::CURRENCY];
     let amount = |record: &Record| {
@@ -45,7 +45,7 @@ fn per_year(lookup: Lookup<'_>, pair: &Subject) -> Vec<String> {
     once(of_pair(lookup, pair, word::SAVED_PER_YEAR, &demanded).filter_map(amount))
 }
 
-/// How much sooner a session ends.
+/// The reduction of the response time.
 fn response(lookup: Lookup<'_>, pair: &Subject) -> Vec<String> {
     let placed = [word::LINE, word::STATION_CORES, word::DEMAND_PER_S];
     let gain = |record: &Record| {
@@ -60,7 +60,7 @@ fn response(lookup: Lookup<'_>, pair: &Subject) -> Vec<String> {
     once(of_pair(lookup, pair, word::RESPONSE_GAIN, &placed).filter_map(gain))
 }
 
-/// The records of a pair under parameters of their own.
+/// The records of a pair that have these parameters.
 fn of_pair<'a>(
     lookup: Lookup<'a>,
     pair: &Subject,
@@ -74,7 +74,7 @@ fn of_pair<'a>(
     })
 }
 
-/// `saves 33.3 [30.8-36.3] % of the CPU time`, or COSTS as much.
+/// `saves 33.3 [30.8-36.3] % of the CPU time`, or `COSTS` if it is more.
 fn saved(estimate: &Estimate, factor: f64, unit: &str) -> String {
     let (verb, factor, more) = match estimate.point() < 0.0 {
         true => ("COSTS", -factor, " more"),

@@ -1,7 +1,7 @@
 //! Horizontal bars as a table: a label, the bar, the figure.
 //!
-//! Each bar is an SVG of its own whose lengths are percentages, so that it is as wide as the page
-//! allows while the letters keep their size: nothing overlaps on a phone or on paper.
+//! Each bar is an SVG of its own with lengths in percent, so it is as wide as the page allows,
+//! while letters keep their size. Nothing overlaps on a phone or on paper.
 
 use maud::{Markup, html};
 use tollgate_record::Unit;
@@ -15,22 +15,22 @@ const NAMED_MIN: f64 = 14.0;
 #[derive(Default)]
 pub(super) struct Bar {
     pub(super) label: String,
-    /// More about it, small, below the label.
+    /// Small text below the label.
     pub(super) note: String,
     pub(super) segments: Vec<Segment>,
-    /// A mark across the bar: what was measured, where the bar is a prediction.
+    /// A mark across the bar: the measured value if the bar is a prediction.
     pub(super) mark: Option<f64>,
     /// The 95 % interval.
     pub(super) interval: Option<(f64, f64)>,
     pub(super) figure: String,
-    /// Small, below the figure; may have several lines.
+    /// Small text below the figure; may have several lines.
     pub(super) remark: String,
 }
 
 /// A piece of a bar.
 pub(super) struct Segment {
     pub(super) value: f64,
-    /// The class that colours it.
+    /// The CSS class that sets its colour.
     pub(super) class: &'static str,
     /// What it is, in words.
     pub(super) name: String,
@@ -47,7 +47,7 @@ impl Bar {
         self.segments.iter().map(|segment| segment.value.max(0.0)).sum()
     }
 
-    /// The largest figure that must find room.
+    /// The largest value that the axis must include.
     fn reach(&self) -> f64 {
         let ends = [Some(self.length()), self.mark, self.interval.map(|(_, high)| high)];
         ends.into_iter().flatten().filter(|end| end.is_finite()).fold(0.0, f64::max)
@@ -92,7 +92,8 @@ fn axis(scale: &Scale, unit: Unit) -> Markup {
         svg width="100%" height="18" aria-hidden="true" {
             @for (place, (at, label)) in ticks.iter().enumerate() {
                 @let anchor = match place { 0 => "start", p if p == last => "end", _ => "middle" };
-                // Every other one where there are many: they stand close on a phone.
+                // If there are many ticks, only every second one has a label; a phone has no space
+                // for more.
                 @if last < 4 || place % 2 == 0 {
                     text.tick x=(percent(*at)) y="13" text-anchor=(anchor) { (label) }
                 }
@@ -163,7 +164,7 @@ fn drawn(bar: &Bar, scale: &Scale, unit: Unit) -> Markup {
     }
 }
 
-/// Colours and what they stand for, in the order in which they are stacked.
+/// Colours and their meanings, in stacking order.
 pub(super) fn legend(entries: &[(&'static str, String)]) -> Markup {
     html! {
         ul.legend {
@@ -179,7 +180,7 @@ pub(super) fn legend(entries: &[(&'static str, String)]) -> Markup {
     }
 }
 
-/// The class of an engine's bars.
+/// The CSS class of an engine's bars.
 pub(super) fn colour(by: &str, is_batch: bool) -> &'static str {
     match (by, is_batch) {
         ("tollgate", true) => "ours-batch",

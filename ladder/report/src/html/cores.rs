@@ -60,7 +60,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
     .markup()
 }
 
-/// Links of any fleet, by size.
+/// Links of all fleets, by size.
 fn all_links<'a>(fleets: &[Fleet<'a>]) -> Vec<&'a str> {
     let mut links: Vec<&str> =
         fleets.iter().flat_map(|fleet| fleet.links.iter().map(|(gbps, _)| *gbps)).collect();
@@ -98,7 +98,7 @@ fn name_without_engine(subject: &Subject) -> String {
     full.rsplit_once(", ").map_or(full.clone(), |(most, _)| most.to_owned())
 }
 
-/// The tables of `tollgate fleet`, and its sentences.
+/// The tables and sentences of `tollgate fleet`.
 fn tables(records: &[Record]) -> Markup {
     html! {
         @for table in fleet::tables(records) {
@@ -145,7 +145,7 @@ fn costs(lookup: Lookup<'_>) -> BTreeMap<String, Vec<Group>> {
     found
 }
 
-/// Ours beside OpenSSL's at the largest link.
+/// Compares Tollgate with OpenSSL at the largest link.
 fn means(fleets: &[Fleet<'_>]) -> Vec<String> {
     let Some(gbps) = all_links(fleets).last().copied() else {
         return Vec::new();

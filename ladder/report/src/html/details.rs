@@ -1,4 +1,4 @@
-//! How to measure it again, and every record.
+//! The commands that repeat the measurements, and the list of all records.
 
 use maud::{Markup, html};
 use tollgate_record::{Kind, Record};
@@ -8,10 +8,10 @@ use super::source;
 use crate::cite::Citation;
 use crate::figure::{number, unit};
 
-/// Records that are listed.
+/// The most records in the list.
 const LISTED_MAX: usize = 2000;
 
-/// Commands of one rung each.
+/// Commands that run one rung each.
 const COMMANDS: [(&str, &str); 9] = [
     ("./x ladder", "all six rungs, this report, and the records"),
     ("tollgate model", "rung 0: bounds, and the machines of the papers"),

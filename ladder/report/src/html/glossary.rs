@@ -1,4 +1,4 @@
-//! A line for each word of the report.
+//! One line for each term of the report.
 
 use maud::{Markup, html};
 

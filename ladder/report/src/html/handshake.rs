@@ -1,4 +1,4 @@
-//! The handshake as a sequence of messages, with what each costs the server.
+//! The handshake as a sequence of messages, with the cost of each to the server.
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary::{CYCLES_PER_MESSAGE, MESSAGE};
@@ -12,7 +12,7 @@ use crate::lookup::{Lookup, MISSING};
 use crate::names;
 use crate::sessions::Flagship;
 
-/// Messages of TLS 1.2 in their order; others follow as they came.
+/// Messages of TLS 1.2 in their order; other messages follow in the order of their records.
 const TLS12: [&str; 12] = [
     "client-hello",
     "server-hello",
@@ -28,7 +28,7 @@ const TLS12: [&str; 12] = [
     "response",
 ];
 
-/// Messages of TLS 1.3 in their order: the server finishes first.
+/// Messages of TLS 1.3 in their order; the server sends its Finished first.
 const TLS13: [&str; 12] = [
     "client-hello",
     "server-hello",
@@ -44,10 +44,10 @@ const TLS13: [&str; 12] = [
     "response",
 ];
 
-/// Pixels of one message, and above the first.
+/// Pixels of one message, and of the space above the first.
 const STEP: u32 = 44;
 const HEAD: u32 = 56;
-/// Where the client, the server and the costs stand, in percent.
+/// Horizontal positions of the client, the server and the costs, in percent.
 const CLIENT: f64 = 12.0;
 const SERVER: f64 = 60.0;
 const COST: f64 = 75.0;
@@ -76,7 +76,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
     .markup()
 }
 
-/// One protocol.
+/// The diagram of one protocol.
 struct Diagram<'a> {
     protocol: Protocol,
     messages: Vec<Message<'a>>,
@@ -98,7 +98,7 @@ fn diagrams(records: &[Record]) -> Vec<Diagram<'_>> {
     protocols.map(of).filter(|diagram| !diagram.messages.is_empty()).collect()
 }
 
-/// Those of the flagship's session: of its payload, or of any where no record says which.
+/// The messages of the flagship's session: of its payload, or of any if no record has that payload.
 fn messages<'a>(
     records: &'a [Record],
     flagship: &Flagship,
@@ -151,7 +151,7 @@ impl<'a> Diagram<'a> {
         self.messages.iter().flat_map(Message::costs).flatten()
     }
 
-    /// The message that costs most.
+    /// The message with the highest cost.
     fn dearest(&self) -> Option<String> {
         let cost = |message: &Message<'_>| Some(message.ours.or(message.theirs)?.estimate.point());
         let all: Vec<(f64, &str)> =

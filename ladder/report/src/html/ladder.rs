@@ -38,7 +38,7 @@ pub(super) fn section(records: &[Record], rungs: &[Rung<'_>]) -> Markup {
     }
 }
 
-/// A rung: its first figure as bars, and its sentences.
+/// A rung: its representative figures as bars, and its sentences.
 fn step(rung: &Rung<'_>) -> Markup {
     html! {
         li {
@@ -58,7 +58,7 @@ fn step(rung: &Rung<'_>) -> Markup {
     }
 }
 
-/// The rows that stand for the rung, on one scale: those that have the unit of the first.
+/// The rows that represent the rung, on one scale: those with the unit of the first.
 fn shown(rung: &Rung<'_>) -> Markup {
     let mut rows = rung.rows.iter().filter(|row| row.is_shown).peekable();
     let Some(first) = rows.peek().copied() else {
@@ -69,7 +69,7 @@ fn shown(rung: &Rung<'_>) -> Markup {
     bars("", &groups, first.unit, &first.unit_name)
 }
 
-/// Predicted and measured; where nothing was measured, the published figure too.
+/// Predicted and measured; if nothing was measured, the published figure too.
 fn group(row: &Row<'_>) -> Group {
     let mut drawn = Vec::new();
     if let Some(point) = row.predicted {
@@ -103,7 +103,7 @@ fn group(row: &Row<'_>) -> Group {
     Group { heading: row.what.clone(), bars: drawn }
 }
 
-/// All figures of all rungs.
+/// The table of all figures of all rungs.
 fn table(rungs: &[Rung<'_>]) -> Markup {
     html! {
         table.figures {
@@ -154,7 +154,7 @@ fn cells(row: &Row<'_>) -> Markup {
     }
 }
 
-/// The measured figure, with what stands behind it at hand.
+/// The measured figure, with its interval in the tooltip.
 fn interval(row: &Row<'_>) -> Markup {
     html! {
         @if let Some(record) = row.measured {

@@ -1,4 +1,4 @@
-//! Machines, versions, conditions, and what is doubtful.
+//! Machines, versions, conditions, and warnings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ use super::source::joined;
 use crate::heading;
 use crate::server::doubts;
 
-/// Values of one condition that are spelled out.
+/// The most values of one condition that are listed.
 const VALUES_MAX: usize = 4;
 
 pub(super) fn section(records: &[Record]) -> Markup {
     let mut machines: Vec<&Machine> = Vec::new();
     for record in records.iter().filter(|record| record.kind == Kind::Measured) {
-        // The clock is measured anew in each run.
+        // Each run measures the clock anew, so clocks may differ.
         let is = |m: &&Machine| {
             let bare = |m: &Machine| Machine { core_clock_hz: None, ..m.clone() };
             bare(m) == bare(&record.machine)
@@ -77,7 +77,7 @@ fn versions(records: &[Record]) -> Markup {
     }
 }
 
-/// What makes figures doubtful, said aloud.
+/// Warnings about doubtful figures.
 fn warnings(records: &[Record], machines: &[&Machine]) -> Vec<String> {
     let mut found = Vec::new();
     if machines.len() > 1 {
@@ -102,7 +102,7 @@ fn warnings(records: &[Record], machines: &[&Machine]) -> Vec<String> {
     found
 }
 
-/// Every condition of what was measured, with its values.
+/// Every condition of the measured records, with its values.
 fn conditions(records: &[Record]) -> Markup {
     let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.kind == Kind::Measured) {

@@ -1,5 +1,5 @@
-//! Pages that need nothing from elsewhere, with pictures as inline SVG: the report of all rungs,
-//! and that of a load generator's runs.
+//! HTML pages without external resources, with inline SVG: the report of all rungs, and the report
+//! of a load generator's runs.
 
 mod bars;
 mod cores;
@@ -28,10 +28,10 @@ use crate::rungs::climb;
 
 pub use runs::{Curve, Points, Runs, Scenario, Second, Server, of_runs};
 
-/// Light and dark, phone and paper.
+/// The style sheet, for light and dark screens, phones and paper.
 const STYLE: &str = include_str!("style.css");
 
-/// Sections of the report by id, in order.
+/// Identifiers and names of the report's sections, in order.
 const SECTIONS: [(&str, &str); 10] = [
     ("rung-ladder", "Six rungs"),
     ("rsa-rates", "RSA signatures"),
@@ -45,9 +45,9 @@ const SECTIONS: [(&str, &str); 10] = [
     ("reproduce", "Do it again"),
 ];
 
-/// The whole report as one HTML file: the ladder of six rungs, then a picture for each, each with
-/// its unit and source. It loads nothing and needs no script; what was not measured says which
-/// verb of `tollgate` does it.
+/// The whole report as one HTML file: the ladder of six rungs, then a picture for each, with unit
+/// and source. It loads nothing and needs no script; a section without records names the verb of
+/// `tollgate` that measures them.
 #[must_use]
 pub fn report(records: &[Record]) -> String {
     let all = records;
@@ -69,7 +69,7 @@ pub fn report(records: &[Record]) -> String {
     page("What a TLS connection costs", &html! { (about(all)) }, SECTIONS, &main)
 }
 
-/// A page of this style, with links to its sections, by id and name.
+/// A page with the shared style and links to its sections, by id and name.
 fn page<'a>(
     title: &str,
     lead: &Markup,
@@ -102,7 +102,7 @@ fn page<'a>(
     page.into_string()
 }
 
-/// Which machine, when, how many figures.
+/// Machine, date and number of figures.
 fn about(records: &[Record]) -> String {
     let Some(first) = records.iter().find(|record| record.kind == Kind::Measured) else {
         return format!("{} records, none of them measured.", records.len());
@@ -118,7 +118,7 @@ fn about(records: &[Record]) -> String {
     )
 }
 
-/// Hatching, which pictures refer to.
+/// Definitions of the hatching, for use by the pictures.
 fn patterns() -> Markup {
     let hatch = |id: &str, class: &str| {
         html! {

@@ -1,4 +1,4 @@
-//! Lines in a plane, with two axes: as wide as the page allows, while the letters keep their size.
+//! Line charts with two axes: as wide as the page allows, while letters keep their size.
 
 use maud::{Markup, html};
 
@@ -14,9 +14,9 @@ const NAME_MAX: usize = 12;
 /// A picture of lines.
 pub(super) struct Plot {
     pub(super) caption: Markup,
-    /// What it shows, for who does not see it.
+    /// The text alternative.
     pub(super) label: String,
-    /// Where the ticks stand in percent, and what they say.
+    /// Ticks: positions in percent, and labels.
     pub(super) x: Vec<(f64, String)>,
     pub(super) y: Vec<(f64, String)>,
     pub(super) lines: Vec<Line>,
@@ -24,20 +24,20 @@ pub(super) struct Plot {
     pub(super) note: Markup,
 }
 
-/// Where the names of lines stand.
+/// Where the names of lines are placed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Names {
-    /// Beside their ends, which are apart.
+    /// Next to the ends of the lines, if these are far enough apart.
     AtEnds,
-    /// Above the plane.
+    /// Above the chart.
     Above,
 }
 
-/// One line, of one stroke or several.
+/// A line of one or several strokes.
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) class: &'static str,
-    /// In percent, from the left and from the bottom. What is above the plane is cut.
+    /// In percent, from the left and from the bottom. The part above the chart is cut.
     pub(super) strokes: Vec<Vec<(f64, f64)>>,
 }
 
@@ -88,7 +88,7 @@ impl Plot {
         html! {
             svg width="100%" height=(HEIGHT) aria-hidden="true" {
                 @for (at, label) in &self.y {
-                    // The letters stay inside, at both ends.
+                    // Labels at both ends stay inside the chart.
                     @let shift = if *at <= 0.0 { -1 } else if *at >= 100.0 { 11 } else { 4 };
                     text.tick x="100%" dx="-6" y=(percent(100.0 - at)) dy=(shift)
                         text-anchor="end"
@@ -104,7 +104,8 @@ impl Plot {
         html! {
             svg width="100%" height="18" aria-hidden="true" {
                 @for (at, label) in &self.x {
-                    // Half a label is less than this share, but at the ends.
+                    // Half a label is narrower than this share, so only labels at the ends need
+                    // another anchor.
                     @let anchor = if *at <= 3.0 { "start" } else if *at >= 94.0 { "end" }
                         else { "middle" };
                     text.tick x=(percent(*at)) y="13" text-anchor=(anchor) { (label) }
@@ -114,7 +115,7 @@ impl Plot {
     }
 }
 
-/// In percent of the plane; it may leave it at the top, where it is cut.
+/// Coordinates in percent; points above the chart are cut.
 fn path(stroke: &[(f64, f64)]) -> String {
     let at = |(x, y): &(f64, f64)| format!("{x:.2},{:.2}", 100.0 - y.clamp(0.0, 400.0));
     stroke.iter().map(at).collect::<Vec<_>>().join(" ")
@@ -136,8 +137,9 @@ fn legend(lines: &[Line]) -> Markup {
 }
 
 impl Line {
-    /// Its name beside its end. Where lines leave the plane at the top, each name is a line lower
-    /// than the one before: the first on its left, the others on their right, where there is room.
+    /// Places the name at the end of the line. If lines leave the chart at the top, each name is
+    /// one line of text below the previous one: the first on the left of its line, the others on
+    /// the right, where there is space.
     fn name_at(&self, place: usize) -> Markup {
         let points = || self.strokes.iter().flatten();
         let end = points().next_back();

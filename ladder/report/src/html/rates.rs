@@ -1,4 +1,4 @@
-//! RSA signatures per second by key size: ours, the libraries', the papers'.
+//! RSA signatures per second by key size: Tollgate, libraries, papers.
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary::{BATCH, BY, OPERATIONS_PER_S, TIMES_AS_FAST};
@@ -40,7 +40,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
     .markup()
 }
 
-/// One key size.
+/// The bars of one key size.
 struct Panel<'a> {
     bits: u32,
     records: Vec<&'a Record>,
@@ -107,7 +107,7 @@ fn bar(record: &Record) -> Bar {
     }
 }
 
-/// How many times as fast as each library, at the size that stands for all.
+/// The speed relative to each library, at the representative key size.
 fn means(records: &[Record]) -> Vec<String> {
     let signing = Signing(records);
     let signers = signing.signers();

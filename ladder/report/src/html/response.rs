@@ -10,15 +10,16 @@ use crate::fleet::find::Curve;
 use crate::fleet::models;
 use crate::names;
 
-/// The plot ends at so many times the shortest response time: what is above is a queue that grows.
+/// The chart ends at this multiple of the shortest response time; above it the queue grows without
+/// limit.
 const TIMES: f64 = 8.0;
 
-/// Curves that are told apart.
+/// The most curves, so that they can be told apart.
 const CURVES_MAX: usize = 4;
 
-/// Mean response time over sessions per second; nothing without a curve that has both.
+/// Mean response time against sessions per second; empty without a curve that has both.
 pub(super) fn chart(curves: &[Curve<'_>]) -> Markup {
-    // One protocol: its engines are what is compared.
+    // Show one protocol only, to compare its engines.
     let topic = curves.first().map(|curve| curve.subject.topic());
     let of_topic = curves.iter().filter(|curve| Some(curve.subject.topic()) == topic);
     let mut all: Vec<Points> = of_topic.filter_map(Points::of).take(CURVES_MAX).collect();
@@ -50,7 +51,7 @@ pub(super) fn chart(curves: &[Curve<'_>]) -> Markup {
     plot.markup()
 }
 
-/// What the records say the queue is.
+/// The queueing model that the records name.
 fn model(curves: &[Curve<'_>]) -> String {
     match models(curves).as_slice() {
         [] => "model unknown".to_owned(),
@@ -58,7 +59,7 @@ fn model(curves: &[Curve<'_>]) -> String {
     }
 }
 
-/// One curve: sessions per second, nanoseconds.
+/// A curve: sessions per second, nanoseconds.
 struct Points {
     name: String,
     class: &'static str,
@@ -66,7 +67,7 @@ struct Points {
 }
 
 impl Points {
-    /// None without points.
+    /// `None` without points.
     fn of(curve: &Curve<'_>) -> Option<Self> {
         let points: Vec<(f64, f64)> = curve
             .points

@@ -4,16 +4,16 @@ use tollgate_record::Unit;
 
 use crate::figure::number;
 
-/// Steps that read well, over a power of ten.
+/// Steps that give round labels, as multiples of a power of ten.
 const STEPS: [f64; 5] = [1.0, 2.0, 2.5, 5.0, 10.0];
 
 /// The most steps of an axis.
 const STEPS_MAX: f64 = 4.0;
 
-/// Figures beyond this are drawn as this: records may say anything.
+/// Larger figures are drawn as this one; records may contain anything.
 const LARGEST: f64 = 1e290;
 
-/// From zero to the last tick, which is no less than the largest figure.
+/// A scale from zero to the last tick, which is no less than the largest figure.
 #[derive(Clone, Debug)]
 pub(super) struct Scale {
     step: f64,
@@ -21,7 +21,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// For these figures; what is negative or no number takes no room.
+    /// A scale for these figures; negative figures and NaN are ignored.
     pub(super) fn of(figures: impl IntoIterator<Item = f64>) -> Self {
         let is_drawn = |figure: &f64| figure.is_finite() && *figure > 0.0;
         let largest = figures.into_iter().filter(is_drawn).fold(0.0, f64::max).min(LARGEST);
@@ -36,18 +36,18 @@ impl Scale {
         Self { step, steps: steps.unwrap_or(4) }
     }
 
-    /// The figure at the end.
+    /// The figure at the end of the axis.
     pub(super) fn top(&self) -> f64 {
         f64::from(self.steps) * self.step
     }
 
-    /// Where a figure stands, in percent of the axis, never outside.
+    /// The position of a figure in percent of the axis, within 0 to 100.
     pub(super) fn at(&self, figure: f64) -> f64 {
         let share = 100.0 * figure / self.top();
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 100.0) }
     }
 
-    /// Every tick: where it stands in percent, and what it says.
+    /// Every tick: its position in percent, and its label.
     pub(super) fn ticks(&self, unit: Unit) -> Vec<(f64, String)> {
         let tick = |count: u32| {
             let figure = f64::from(count) * self.step;
@@ -57,7 +57,7 @@ impl Scale {
     }
 }
 
-/// As short as it can be: `0`, `500k`, `1.5M`.
+/// The shortest label: `0`, `500k`, `1.5M`.
 fn label(figure: f64, unit: Unit) -> String {
     if figure == 0.0 {
         return "0".to_owned();

@@ -1,4 +1,4 @@
-//! The frame of a section: heading, what one sees, what it means, the picture, its sources.
+//! The frame of a section: heading, explanation, conclusions, picture, sources.
 
 use maud::{Markup, html};
 use tollgate_record::Record;
@@ -9,20 +9,20 @@ use super::source;
 pub(super) struct Section<'a> {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
-    /// What the picture shows, and how to read it.
+    /// A description of the picture.
     pub(super) see: Markup,
-    /// What follows from it, computed from the records.
+    /// Conclusions, computed from the records.
     pub(super) means: Vec<String>,
     pub(super) picture: Markup,
-    /// Tables that need the whole width.
+    /// Tables over the whole width.
     pub(super) below: Markup,
     pub(super) records: Vec<&'a Record>,
-    /// The verb that measures what is missing; said if the picture has nothing to show.
+    /// The verb that measures missing figures; printed if the picture is empty.
     pub(super) verb: &'static str,
 }
 
 impl Section<'_> {
-    /// As HTML. A section without records says what to run.
+    /// Renders the section. Without records it names the command to run.
     pub(super) fn markup(&self) -> Markup {
         html! {
             section id=(self.id) {
@@ -49,10 +49,10 @@ impl Section<'_> {
     }
 }
 
-/// Rows of a table that stands open.
+/// The most rows of a table that is open at first.
 const OPEN_ROWS_MAX: usize = 20;
 
-/// A table under its name; one of many rows is folded away.
+/// A table under its name; a table of many rows is folded.
 pub(super) fn folded(name: &str, rows: usize, table: &Markup) -> Markup {
     html! {
         details open=[(rows <= OPEN_ROWS_MAX).then_some("")] {
@@ -62,7 +62,7 @@ pub(super) fn folded(name: &str, rows: usize, table: &Markup) -> Markup {
     }
 }
 
-/// What to run.
+/// The command that measures missing figures.
 pub(super) fn missing(verb: &str) -> Markup {
     html! { p.missing { "not measured: run " code { "tollgate " (verb) } } }
 }

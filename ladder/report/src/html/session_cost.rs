@@ -1,4 +1,4 @@
-//! What a session costs, part by part, over the size of the transfer.
+//! The cost of a session by part, against the size of the transfer.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::figure::{number, percent};
 use crate::names::{self, who};
 use crate::sessions::{Flagship, PARTS, Session, sessions};
 
-/// Protocols that are drawn; the table has all.
+/// The most protocols in the picture; the table has all.
 const PROTOCOLS_MAX: usize = 3;
 
 pub(super) fn section(records: &[Record]) -> Markup {
@@ -78,7 +78,7 @@ fn panel(protocol: &Protocol, ours: &[Session<'_>], flagship: &Flagship) -> Mark
     bars(names::protocol(protocol), &groups, Unit::Cycles, "cycles")
 }
 
-/// Sessions in print, and ours of the payload that is nearest, on one scale.
+/// Published sessions and the measured ones with the nearest payload, on one scale.
 fn then_and_now(ours: &[Session<'_>], papers: &[Session<'_>], flagship: &Flagship) -> Markup {
     let wanted = papers.first().map_or(0, Session::bytes);
     let of_flagship = || ours.iter().filter(|session| flagship.is_of(&session.subject));
@@ -136,7 +136,7 @@ fn bar(session: &Session<'_>, flagship: &Flagship) -> Bar {
     }
 }
 
-/// The share of the RSA operation, and what was measured.
+/// The share of the RSA operation, and the measured total.
 fn remark(session: &Session<'_>, measured: Option<f64>) -> String {
     let share = session.part(PART_RSA).zip(session.total());
     let share = share.map(|(rsa, total)| format!("RSA {}\n", percent(rsa, total)));
@@ -144,7 +144,7 @@ fn remark(session: &Session<'_>, measured: Option<f64>) -> String {
     share.unwrap_or_default() + &measured.unwrap_or_default()
 }
 
-/// The class that colours a part.
+/// The CSS class that sets a part's colour.
 pub(super) fn class(part: &str) -> &'static str {
     match part {
         PART_RSA => "part-rsa",

@@ -23,7 +23,7 @@ pub(super) fn study(records: &[Record]) -> Markup {
     }
 }
 
-/// Without the extension, with it, and the paper's.
+/// Bars without the extension, with it, and of the paper.
 fn group(headline: &Headline<'_>) -> Group {
     let bar = |record: &Record, label: String, class| {
         let point = record.estimate.point();

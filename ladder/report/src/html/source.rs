@@ -1,4 +1,4 @@
-//! Where the figures of a picture come from, in one line.
+//! The sources of a picture's figures, in one line.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use tollgate_record::{Kind, Record, Topic};
 use crate::lookup::Origin::{self, Measured, Predicted};
 use crate::model;
 
-/// Paths of subjects that are spelled out.
+/// The most paths of subjects that are listed.
 const NAMED_MAX: usize = 4;
 
 /// Subjects, machines, dates and versions of the records, and the papers; empty without records.
@@ -56,12 +56,12 @@ fn of_ours(records: &[&Record]) -> Markup {
     }
 }
 
-/// On which day, UTC.
+/// The day of a record, UTC.
 pub(super) fn date(record: &Record) -> String {
     record.taken_at.strftime("%Y-%m-%d").to_string()
 }
 
-/// With commas; empty words are left out.
+/// Joins words with commas; empty words are left out.
 pub(super) fn joined<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> String {
     let mut text = String::new();
     for word in words {

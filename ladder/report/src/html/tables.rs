@@ -48,7 +48,7 @@ fn models(records: &[Record]) -> Markup {
     }
 }
 
-/// Model beside paper, each machine and size on a scale of its own.
+/// Model and paper as bars, each machine and size on its own scale.
 fn chart(all: &[Modelled<'_>]) -> Markup {
     let judged = all.iter().filter(|row| row.error().is_some());
     let panel = |row: &Modelled<'_>| {
@@ -93,7 +93,7 @@ fn model(row: &Modelled<'_>) -> Markup {
     }
 }
 
-/// The heading of a table: what a row is, its figures, its words.
+/// The heading row: the name of the rows, columns of figures, columns of words.
 fn heads(row: &str, figures: &[&str], words: &[&str]) -> Markup {
     html! {
         thead {

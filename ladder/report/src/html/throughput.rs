@@ -1,4 +1,4 @@
-//! Sessions per second of real servers, by protocol and engine; and those in print.
+//! Sessions per second of real servers, by protocol and engine; and published ones.
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary as word;
@@ -18,7 +18,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
     let lookup = Lookup(records);
     let mut servers: Vec<&Record> =
         lookup.measured(Area::Server).into_iter().filter_map(|s| rate(lookup, s)).collect();
-    // By payload, ours first; the order of the protocols stays.
+    // Sort by payload, Tollgate first; keep the order of the protocols.
     let order: Vec<&Topic> = servers.iter().map(|record| record.subject.topic()).collect();
     servers.sort_by_key(|record| {
         let is_ours = record.subject.parameter(word::BY) == Some("tollgate");
@@ -57,7 +57,7 @@ fn rate<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
     lookup.record(Measured, subject, word::SESSIONS_PER_S, Unit::PerSecond)
 }
 
-/// Rates in print: of servers, and of one core by `s_time`.
+/// Published rates: of servers, and of one core by `s_time`.
 fn papers(lookup: Lookup<'_>) -> Vec<&Record> {
     let takes = |record: &Record| {
         Origin::of(record) == Published

@@ -1,4 +1,4 @@
-//! What would beat all of this: another type of key.
+//! The alternative to faster RSA: another key type.
 
 use tollgate_record::vocabulary::{CYCLES_PER_OPERATION, PART_RSA, SESSIONS_PER_S};
 use tollgate_record::{Key, Operation, Record, Subject, Topic, Unit};
@@ -10,11 +10,10 @@ use crate::lookup::Origin::Measured;
 use crate::names::{self, contender, who};
 use crate::sessions::{Flagship, sessions};
 
-/// The key of another type that servers use most.
+/// The key type that servers use most after RSA.
 const OTHER: Key = Key::EcdsaP256;
 
-/// Whether an ECDSA certificate would beat all of this, with its figure. Nothing is said unless
-/// both kinds of signature were measured.
+/// Compares with an ECDSA certificate. `None` unless both kinds of signature were measured.
 pub(crate) fn beyond(records: &[Record]) -> Option<String> {
     let lookup = Lookup(records);
     let flagship = Flagship::of(records);
@@ -63,7 +62,7 @@ fn of_server(lookup: Lookup<'_>, flagship: &Flagship) -> Option<String> {
     ))
 }
 
-/// By arithmetic: the cheaper session of the first protocol, with its signature exchanged.
+/// Computed: the cheaper session of the first protocol, with its signature replaced.
 fn of_session(records: &[Record], signer: &Subject, flagship: &Flagship) -> Option<String> {
     let signature = Lookup(records).cycles(Measured, signer, CYCLES_PER_OPERATION)?.get();
     let all = sessions(records, false);

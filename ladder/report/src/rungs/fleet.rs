@@ -48,7 +48,7 @@ fn cores<'a>(lookup: Lookup<'a>, subject: &Subject, gbps: &str) -> Option<&'a Re
     lookup.record(Predicted, &subject, WHOLE_CORES, Unit::Count)
 }
 
-/// Whatever the currency.
+/// The cost in any currency.
 fn cost<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
     lookup.0.iter().rev().find(|record| {
         Origin::of(record) == Predicted
@@ -58,7 +58,7 @@ fn cost<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
     })
 }
 
-/// Ours beside OpenSSL's on the link in the middle.
+/// Compares Tollgate with OpenSSL on the middle link.
 fn sentence(rows: &[Row<'_>], protocol: &Protocol, payload: &str) -> Option<String> {
     let cores = |by: &str| {
         let what = format!("{} Gbps of {payload}, {by}", LINKS[1]);
@@ -80,7 +80,7 @@ fn sentence(rows: &[Row<'_>], protocol: &Protocol, payload: &str) -> Option<Stri
     ))
 }
 
-/// The fewest cores in print for the link in the middle.
+/// The fewest published cores for the middle link.
 fn as_published(records: &[Record]) -> Option<Row<'_>> {
     let fewest = records
         .iter()

@@ -45,8 +45,8 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     }
 }
 
-/// The product with the fewest cycles for each number, at the size of RSA-2048's primes if that
-/// was measured.
+/// The product with the fewest cycles per number, at the size of RSA-2048's primes if that was
+/// measured.
 fn best(lookup: Lookup<'_>) -> Option<&Subject> {
     let products: Vec<&Subject> = lookup
         .measured(Area::Kernel)

@@ -1,4 +1,4 @@
-//! The six rungs: the figures that stand for each, and how the rung below explains them.
+//! The six rungs: their representative figures, and how the rung below explains them.
 
 mod beyond;
 mod fleet;
@@ -21,17 +21,17 @@ pub use table::{rung, table};
 pub(crate) struct Rung<'a> {
     pub(crate) number: u8,
     pub(crate) name: &'static str,
-    /// What its figures say, in one line.
+    /// A one-line description of its figures.
     pub(crate) about: &'static str,
-    /// The verb of `tollgate` that climbs it alone.
+    /// The verb of `tollgate` that runs this rung alone.
     pub(crate) verb: &'static str,
     pub(crate) rows: Vec<Row<'a>>,
-    /// How the rung below explains it.
+    /// Sentences that explain it by the rung below.
     pub(crate) sentences: Vec<String>,
 }
 
 impl Rung<'_> {
-    /// Whether any record is of this rung on this machine.
+    /// Whether any record belongs to this rung on this machine.
     pub(crate) fn is_known(&self) -> bool {
         self.rows.iter().any(|row| row.predicted.is_some() || row.measured.is_some())
     }
@@ -42,14 +42,14 @@ pub(crate) struct Row<'a> {
     /// The subject in words.
     pub(crate) what: String,
     pub(crate) unit: Unit,
-    /// What a reader calls the unit.
+    /// The unit for the reader.
     pub(crate) unit_name: String,
     pub(crate) predicted: Option<f64>,
-    /// Whether what is predicted is a lower limit.
+    /// Whether the prediction is a lower bound.
     pub(crate) is_bound: bool,
     pub(crate) measured: Option<&'a Record>,
     pub(crate) published: Option<&'a Record>,
-    /// Whether it stands for the rung in the picture.
+    /// Whether the picture of the rung shows it.
     pub(crate) is_shown: bool,
     /// The records that the prediction comes from.
     pub(crate) sources: Vec<&'a Record>,
@@ -88,7 +88,7 @@ impl<'a> Row<'a> {
         self
     }
 
-    /// Unless there is a prediction already.
+    /// Adds a bound, unless there is a prediction already.
     fn bound(self, record: Option<&'a Record>) -> Self {
         if self.predicted.is_some() || record.is_none() {
             return self;
@@ -105,7 +105,7 @@ impl<'a> Row<'a> {
         Some(self.measured?.estimate.point() - self.predicted?)
     }
 
-    /// Absolute, and as a share of what was measured: `+70.6k (26 %)`.
+    /// The remainder, absolute and as a share of the measured value: `+70.6k (26 %)`.
     pub(crate) fn remainder_text(&self) -> String {
         let (Some(remainder), Some(measured)) = (self.remainder(), self.measured) else {
             return MISSING.to_owned();
@@ -114,7 +114,7 @@ impl<'a> Row<'a> {
         format!("{} ({share})", figure::difference(remainder, self.unit))
     }
 
-    /// The prediction as text, a bound with its mark.
+    /// The prediction as text, with a mark for a bound.
     pub(crate) fn predicted_text(&self) -> String {
         let text = self.predicted.map(|point| figure::number(point, self.unit));
         match (text, self.is_bound) {
@@ -130,7 +130,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// All six, from the bottom.
+/// All six rungs, from the bottom.
 pub(crate) fn climb(records: &[Record]) -> Vec<Rung<'_>> {
     let mut rungs = vec![
         model::rung(records),

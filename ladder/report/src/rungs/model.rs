@@ -1,4 +1,4 @@
-//! Rung 0: what the processor allows.
+//! Rung 0: the limits of the processor.
 
 use tollgate_record::{Record, Unit};
 
@@ -8,7 +8,7 @@ use crate::modelled::{HOST, modelled};
 use crate::simulation::Headline;
 use tollgate_record::vocabulary::LIMIT;
 
-/// The size that all papers have.
+/// The size that all papers use.
 const BITS: &str = "1024";
 
 pub(super) fn rung(records: &[Record]) -> Rung<'_> {
@@ -21,7 +21,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
         let row = Row::new("one product of 1024 bits, here", Unit::Cycles, "cycles").shown();
         rows.push(row.bound(host.predicted).measured(host.measured));
     }
-    // One line for the machines of the papers: the first one with both figures.
+    // One line for all machines of papers: the Itanium, or else the first one with both figures.
     let paper = find("itanium").or_else(|| all.iter().find(|row| row.error().is_some()));
     if let Some(paper) = paper.filter(|row| row.machine != HOST) {
         let what = format!("the same on {}", paper.name());
@@ -66,7 +66,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     }
 }
 
-/// With a decimal where whole percents would hide it.
+/// A percentage, with a decimal if whole percents would hide the value.
 fn percent_of_ratio(ratio: f64) -> String {
     if ratio < 0.095 { format!("{:.1} %", 100.0 * ratio) } else { percent(ratio, 1.0) }
 }

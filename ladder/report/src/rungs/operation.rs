@@ -12,7 +12,7 @@ use crate::lookup::Origin::{Measured, Predicted, Published};
 use crate::lookup::{Lookup, ratio};
 use crate::names::{self, contender, who};
 
-/// The key that stands for all, and the one of the papers.
+/// The representative key, and the key of the papers.
 const KEY: Key = Key::Rsa(2048);
 const PAPER_KEY: Key = Key::Rsa(1024);
 
@@ -51,7 +51,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     }
 }
 
-/// The key that stands for all, if it signed; otherwise the first RSA key that did.
+/// The representative key, if it was measured; otherwise the first measured RSA key.
 fn key(lookup: Lookup<'_>) -> Key {
     let measured = lookup.measured(Area::Operation);
     let mut keys = measured
@@ -64,7 +64,7 @@ fn key(lookup: Lookup<'_>) -> Key {
     keys.clone().find(|key| **key == KEY).or_else(|| keys.next()).cloned().unwrap_or(KEY)
 }
 
-/// Everyone who signs with this key; ours in batches first, then ours one by one.
+/// All signers with this key: Tollgate in batches, Tollgate one by one, then the others.
 fn signs<'a>(lookup: Lookup<'a>, key: &Key) -> Vec<&'a Subject> {
     let topic = Topic::Operation { key: key.clone(), operation: Operation::Sign };
     let mut subjects = lookup.measured(Area::Operation);
@@ -78,7 +78,7 @@ fn signs<'a>(lookup: Lookup<'a>, key: &Key) -> Vec<&'a Subject> {
     subjects
 }
 
-/// The size of the papers: our best rate beside the best one in print.
+/// At the size of the papers: our best rate and the best published one.
 fn as_published(lookup: Lookup<'_>) -> Option<Row<'_>> {
     let rate =
         |record: &&Record| record.quantity == OPERATIONS_PER_S && record.unit == Unit::PerSecond;
@@ -102,7 +102,7 @@ fn as_published(lookup: Lookup<'_>) -> Option<Row<'_>> {
     Some(row.measured(ours).published(Some(theirs)))
 }
 
-/// What our kernel calls explain, and how fast it is beside the libraries.
+/// The share that our kernel calls explain, and the speed relative to the libraries.
 fn sentence(lookup: Lookup<'_>, subject: &Subject, rows: &[Row<'_>]) -> Option<String> {
     if subject.parameter(BY) != Some("tollgate") {
         return None;

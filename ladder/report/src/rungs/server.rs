@@ -52,7 +52,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     Rung { number: 4, name: "server", about: "sessions per second", verb: "bench", rows, sentences }
 }
 
-/// Ours against OpenSSL, of this protocol.
+/// The ratio of Tollgate to OpenSSL for this protocol.
 fn ratio_record<'a>(
     lookup: Lookup<'a>,
     flagship: &Flagship,
@@ -71,7 +71,7 @@ fn compared(what: &str, rate: &Estimate, cpu: Option<&Estimate>, against: &str) 
     format!("{what}: {} times the sessions per second of {against}{cpu}.", ratio(rate))
 }
 
-/// How far rung 3 explains the first rate.
+/// The share of the first rate that rung 3 explains.
 fn explained(rows: &[Row<'_>]) -> Option<String> {
     let row = rows.iter().find(|row| row.remainder().is_some())?;
     let (predicted, measured) = (row.predicted?, row.measured?.estimate.point());
@@ -84,7 +84,7 @@ fn explained(rows: &[Row<'_>]) -> Option<String> {
     ))
 }
 
-/// The best rate in print.
+/// The best published rate.
 fn as_published(records: &[Record]) -> Option<Row<'_>> {
     let best = records
         .iter()

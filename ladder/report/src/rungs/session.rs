@@ -1,4 +1,4 @@
-//! Rung 3: what a server spends on one session.
+//! Rung 3: the cost of one session to a server.
 
 use tollgate_record::vocabulary::{CYCLES_PER_SESSION, PART_RSA};
 use tollgate_record::{Record, Topic, Unit};
@@ -53,7 +53,7 @@ fn row<'a>(session: &Session<'a>, flagship: &Flagship) -> Row<'a> {
     row
 }
 
-/// The dearest session in print.
+/// The most expensive published session.
 fn as_published(records: &[Record]) -> Option<Row<'_>> {
     let all = sessions(records, true);
     let dearest = all
@@ -70,7 +70,7 @@ fn as_published(records: &[Record]) -> Option<Row<'_>> {
     Some(row.published(dearest.total.filter(|r| r.quantity == CYCLES_PER_SESSION)))
 }
 
-/// The share of the signature, and of what nothing explains.
+/// The shares of the signature and of the remainder.
 fn sentence(session: &Session<'_>) -> Option<String> {
     let total = session.total()?;
     let rsa = session.part(PART_RSA)?;

@@ -21,10 +21,10 @@ const COLUMNS: [Column; 6] = [
     Column::figures("published", 18),
 ];
 
-/// The ladder: one table of six rungs with predicted, measured and published figures, and below it
-/// a sentence or more for each rung that explains it from the rung below.
+/// The ladder: one table of six rungs with predicted, measured and published figures, followed by
+/// sentences that explain each rung by the rung below.
 ///
-/// A rung without records says which verb measures it.
+/// For a rung without records the table names the verb that measures it.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let records = &latest(records);

@@ -1,4 +1,4 @@
-//! Calls that were measured, and what is known of each.
+//! Measured calls, and the figures of each.
 
 use tollgate_record::vocabulary::{BITS, CYCLES_PER_CALL, K, UNROLL};
 use tollgate_record::{Area, Cycles, Quantity, Subject, Topic, Unit};
@@ -8,7 +8,7 @@ use crate::lookup::{Lookup, MISSING};
 
 pub(super) const UNROLLS: [&str; 4] = ["1", "2", "4", "8"];
 
-/// How far squares and exponentiations are unrolled.
+/// The unroll factor of squares and exponentiations.
 pub(super) const UNROLL_ELSEWHERE: &str = "4";
 
 /// Subjects of products, one for each name and size: by name, then by size.
@@ -31,7 +31,7 @@ pub(super) fn calls(lookup: Lookup<'_>) -> Vec<Subject> {
     found
 }
 
-/// The subject with its size and nothing else.
+/// The subject with its size as the only parameter.
 fn sized(subject: &Subject) -> Option<Subject> {
     let bare = Subject::new(subject.topic().clone()).ok()?;
     let bare = bare.with(BITS, subject.parameter(BITS)?).ok()?;
@@ -46,7 +46,7 @@ pub(super) fn parameter(subject: &Subject, key: &str) -> String {
     subject.parameter(key).unwrap_or(MISSING).to_owned()
 }
 
-/// The same call unrolled so far.
+/// The same call with this unroll factor.
 pub(super) fn unrolled(subject: &Subject, unroll: &str) -> Option<Subject> {
     subject.with(UNROLL, unroll).ok()
 }
@@ -66,7 +66,7 @@ pub(super) fn square_of(subject: &Subject) -> Option<Subject> {
     subject.with_topic(topic).ok()
 }
 
-/// A whole number without prefix.
+/// A whole number without a unit prefix.
 pub(super) fn plain(
     lookup: Lookup<'_>,
     origin: Origin,

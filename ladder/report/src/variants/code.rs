@@ -21,7 +21,7 @@ pub(super) const NOTE: &str = "\
     bytes of code: sizes of the functions in this program's table of symbols, code for every \
     size of modulus, without what the standard library copies and fills with";
 
-/// Bytes do not depend on the size: those of each name's first.
+/// Code does not depend on the modulus size, so each name's first record counts.
 pub(super) fn rows(lookup: Lookup<'_>) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for subject in calls(lookup) {

@@ -1,4 +1,4 @@
-//! Operations on words, by a paper and by count.
+//! Operations on words: a paper's counts and ours.
 
 use tollgate_record::vocabulary::{ADDITIONS, BY, K, MULTIPLICATIONS, READS, WRITES};
 use tollgate_record::{Subject, Unit};
@@ -22,7 +22,7 @@ pub(super) const NOTE: &str = "\
     additions, reads, writes: of words, by [KAK96]; not all of them were compared with the \
     paper (see METHODOLOGY)";
 
-/// Counts of \[KAK96\] beside ours, at one size.
+/// Counts of \[KAK96\] and ours, at one size.
 pub(super) fn rows(lookup: Lookup<'_>) -> Vec<Vec<String>> {
     let of_paper = lookup.subjects(|record| record.subject.parameter(BY) == Some("kak96"));
     let has_16 = of_paper.iter().any(|subject| subject.parameter(K) == Some("16"));

@@ -1,4 +1,4 @@
-//! The tables of variants: cycles by unrolling, bytes of code, windows, and what papers say.
+//! The tables of variants: cycles by unroll factor, bytes of code, windows, and published figures.
 
 mod calls;
 mod code;
@@ -15,7 +15,7 @@ use crate::lookup::Lookup;
 use crate::text::wrapped;
 pub use published::{ETI10_PRODUCT_512, KAK96_TABLE, Schedule, published};
 
-/// All tables of a study; those without a record are left out.
+/// All tables of a study; tables without records are left out.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
@@ -85,7 +85,7 @@ mod tests {
         let line =
             |of: &str| words(text.lines().find(|line| line.starts_with(of)).unwrap_or_default());
         assert_eq!(line("amm64_sos "), "amm64_sos 512 8 - 500 - 400 - 400 300");
-        // no formula for squares: the product
+        // without a squaring formula: the product
         assert_eq!(line("amm64_karatsuba"), "amm64_karatsuba 512 8 - - - 600 - 600 600");
         assert_eq!(line("amm64_mulx"), "amm64_mulx 512 8 - - - - - 230 230");
         assert!(text.lines().any(|line| words(line) == "amm64_sos - - 1234 - -"), "{text}");

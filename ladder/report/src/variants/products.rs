@@ -1,4 +1,4 @@
-//! Products and squares: cycles, by how far they are unrolled.
+//! Products and squares: cycles by unroll factor.
 
 use tollgate_record::vocabulary::{BITS, K, MULTIPLICATIONS};
 use tollgate_record::{Subject, Unit};

@@ -1,4 +1,4 @@
-//! What papers say of variants, as records.
+//! Published figures of variants, as records.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Timestamp, Topic, Unit};
@@ -6,7 +6,7 @@ use tollgate_record::{Record, Subject, Timestamp, Topic, Unit};
 use crate::published::{self, ETI10, machine, record, subject};
 use crate::simulation;
 
-/// Where the counts of \[KAK96\] stand.
+/// The source of the counts of \[KAK96\].
 const KAK96: &str = "Koç, Acar, Kaliski, Analyzing and Comparing Montgomery Multiplication \
                      Algorithms, IEEE Micro 16(3), 1996: the table of operations for s words, \
                      counted again from its schedules";
@@ -32,9 +32,9 @@ pub struct Schedule {
 
 /// The table of \[KAK96\] for the schedules that are measured.
 ///
-/// Not all of it was compared with the paper: its row of CIOS (part by part) and its additions of
-/// SOS and FIOS, as public code quotes them. The others are what its schedules cost, statement by
-/// statement, at the prices that the parts of CIOS show: see the test.
+/// Only its row of CIOS (part by part) and its additions of SOS and FIOS were compared with the
+/// paper, as quoted by public code. The other figures are computed from its schedules, statement by
+/// statement, at the prices that the parts of CIOS imply: see the test.
 pub const KAK96_TABLE: [Schedule; 4] = [
     Schedule {
         name: "amm64_sos",
@@ -66,11 +66,11 @@ pub const KAK96_TABLE: [Schedule; 4] = [
     },
 ];
 
-/// What stands beside a study of variants: counts for these numbers of words, and cycles.
+/// Records that accompany a study of variants: counts for these numbers of words, and cycles.
 ///
 /// # Panics
 ///
-/// Never: the tables give subjects and finite numbers.
+/// Never: the tables contain only valid subjects and finite numbers.
 #[must_use]
 pub fn published(taken_at: Timestamp, words: &[usize]) -> Vec<Record> {
     let cycles = (word::CYCLES_PER_CALL, Unit::Cycles, ETI10_PRODUCT_512);
@@ -85,7 +85,7 @@ pub fn published(taken_at: Timestamp, words: &[usize]) -> Vec<Record> {
     records
 }
 
-/// The product of \[ETI10\].
+/// The subject of the product of \[ETI10\].
 pub(super) fn product() -> Subject {
     let topic = Topic::Variant("product".to_owned());
     subject(topic, &[(word::BITS, "512"), (word::BY, "eti10-older-core")])
@@ -114,7 +114,7 @@ mod tests {
     /// Multiplications, additions, reads, writes.
     type Price = [usize; 4];
 
-    /// Statements of \[KAK96\] and what each costs.
+    /// Statements of \[KAK96\] and their prices.
     const PRODUCT: Price = [1, 1, 3, 0]; // (C, S) := t + a * b
     const PRODUCT_AND_CARRY: Price = [1, 2, 3, 0]; // (C, S) := t + a * b + C
     const REDUCTION: Price = [1, 1, 2, 0]; // (C, S) := S + m * n
@@ -139,7 +139,7 @@ mod tests {
         let difference: (usize, &[Price]) = (s + 1, &[[0, 2, 2, 1]]); // the last subtraction
         match name {
             "amm64_sos" => {
-                let quotients = &[STORE, LOAD, QUOTIENT, PROPAGATE]; // a carry of a row, then m
+                let quotients = &[STORE, LOAD, QUOTIENT, PROPAGATE]; // the carry of a row, then m
                 sum(&[(2 * s * s, row), (s, quotients), (s + 1, &[LOAD, STORE]), difference])
             }
             "amm64_cios" => {

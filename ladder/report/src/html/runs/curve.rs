@@ -1,4 +1,4 @@
-//! Times over rates: what a search tried, and its limit.
+//! Times against rates: the tries of a search, and its limit.
 
 use maud::{Markup, html};
 use tollgate_record::Unit;
@@ -7,13 +7,13 @@ use super::{Curve, Points};
 use crate::html::plot::{Line, Names, Plot};
 use crate::html::scale::Scale;
 
-/// The plane ends at so many times the limit: what is above missed it.
+/// The chart ends at this multiple of the limit; times above it missed it.
 const TIMES: f64 = 3.0;
 
-/// Classes of lines, in turn.
+/// CSS classes of the lines, in turn.
 const CLASSES: [&str; 2] = ["line-library", "line-ours"];
 
-/// Nothing without points.
+/// The chart; empty without points.
 pub(super) fn chart(curve: &Curve) -> Markup {
     let points = || curve.lines.iter().flat_map(|(_, points)| points);
     let longest = points().map(|point| point.1).fold(0.0, f64::max);

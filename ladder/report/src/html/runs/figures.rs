@@ -9,7 +9,7 @@ use crate::html::bars::{Bar, Group, bars};
 use crate::lookup::{Lookup, Origin::Measured};
 use crate::names;
 
-/// Columns: what stands above, the quantity, its unit.
+/// Columns: heading, quantity, unit.
 const COLUMNS: [(&str, Quantity, Unit); 10] = [
     ("sess/s", word::SESSIONS_PER_S, Unit::PerSecond),
     ("server CPU", word::SERVER_CPU_NS_PER_SESSION, Unit::Nanos),
@@ -23,7 +23,7 @@ const COLUMNS: [(&str, Quantity, Unit); 10] = [
     ("p99", word::TRANSACTION_NS_P99, Unit::Nanos),
 ];
 
-/// Nothing without figures.
+/// The table; empty without figures.
 pub(super) fn table(records: &[Record]) -> Markup {
     let lookup = Lookup(records);
     let subjects = lookup.measured(Area::Server);
@@ -75,13 +75,13 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> Markup {
     }
 }
 
-/// `OpenSSL`; `OpenSSL, resumed` of one kind of its sessions.
+/// `OpenSSL`; `OpenSSL, resumed` if the subject covers only these sessions.
 fn name(subject: &Subject) -> String {
     let by = names::who(subject.parameter(word::BY).unwrap_or_default());
     subject.parameter(word::SESSIONS).map_or(by.to_owned(), |kind| format!("{by}, {kind}"))
 }
 
-/// What one server has of another, with the interval.
+/// The ratios between servers, with intervals.
 fn ratios(records: &[Record]) -> Vec<String> {
     let line = |record: &Record| {
         let what = match record.quantity {

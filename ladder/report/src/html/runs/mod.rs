@@ -11,17 +11,17 @@ use tollgate_record::{Key, Protocol, Record};
 use super::page;
 use crate::names;
 
-/// What the page shows. Findings and plans stand there as they are, but for the names of
-/// keys, protocols and servers.
+/// The content of the page. It shows findings and plans unchanged, except for the names of keys,
+/// protocols and servers.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
     /// Machine, versions, workload and plan, a paragraph each.
     pub about: Vec<String>,
-    /// Whether they came to their end.
+    /// Whether all runs were completed.
     pub is_complete: bool,
-    /// What the reader must know beside the findings.
+    /// Notes for the reader besides the findings.
     pub notes: Vec<String>,
-    /// What was measured, in its order.
+    /// The measured scenarios, in the order of measurement.
     pub scenarios: Vec<Scenario>,
 }
 
@@ -30,29 +30,29 @@ pub struct Runs {
 pub struct Scenario {
     /// `rsa-2048 tls13`.
     pub name: String,
-    /// `VALID`, or what a search found; empty if it was stopped before there was one.
+    /// `VALID`, or the result of a search; empty if it was stopped earlier.
     pub verdict: String,
-    /// Findings, and what both sides counted.
+    /// Findings, and the counts of both sides.
     pub lines: Vec<String>,
     /// Its figures.
     pub records: Vec<Record>,
-    /// Who was under load.
+    /// The servers under load.
     pub servers: Vec<Server>,
-    /// Of a search: times over rates.
+    /// Times against rates, if it was a search.
     pub curve: Option<Curve>,
 }
 
-/// Points of a line, across and up.
+/// Points of a line as (x, y).
 pub type Points = Vec<(f64, f64)>;
 
 /// One server's runs.
 #[derive(Clone, Debug, Default)]
 pub struct Server {
-    /// What it is called.
+    /// The server's name.
     pub name: String,
-    /// By run.
+    /// The seconds of each run.
     pub runs: Vec<Vec<Second>>,
-    /// Times of transactions by quantile, in nanoseconds; of nothing, if no run is valid.
+    /// Times of transactions by quantile, in nanoseconds; empty if no run is valid.
     pub transaction: Points,
     /// Times of handshakes, likewise.
     pub handshake: Points,
@@ -61,24 +61,24 @@ pub struct Server {
 /// A second of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Second {
-    /// Since the first run began.
+    /// Start, in seconds since the first run began.
     pub from_s: f64,
-    /// How long.
+    /// Duration in seconds.
     pub width_s: f64,
     /// Transactions completed, per second.
     pub completed_per_s: f64,
-    /// Connections failed, given up or never begun, per second.
+    /// Connections failed, abandoned or never begun, per second.
     pub lost_per_s: f64,
 }
 
-/// What a search tried.
+/// The tries of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
     /// The objective: `p99=20ms`.
     pub objective: String,
     /// Its limit, in nanoseconds.
     pub limit_ns: f64,
-    /// By name, as `p50`: arrivals per second, and nanoseconds.
+    /// By name, such as `p50`: arrivals per second, and nanoseconds.
     pub lines: Vec<(String, Points)>,
 }
 
@@ -110,7 +110,7 @@ pub fn of_runs(runs: &Runs) -> String {
     )
 }
 
-/// The verdicts in a sentence.
+/// Summarises the verdicts in a sentence.
 fn lead(runs: &Runs) -> String {
     let verdict = |scenario: &Scenario| {
         let verdict = if scenario.verdict.is_empty() { "no verdict" } else { &scenario.verdict };
@@ -140,7 +140,7 @@ fn section(id: &str, scenario: &Scenario) -> Markup {
     }
 }
 
-/// `RSA-2048 TLS 1.3, OpenSSL` of `rsa-2048 tls13, openssl`.
+/// Turns `rsa-2048 tls13, openssl` into `RSA-2048 TLS 1.3, OpenSSL`.
 fn label(name: &str) -> String {
     let word = |word: &str| {
         let (bare, comma) = word.strip_suffix(',').map_or((word, ""), |bare| (bare, ","));
@@ -154,13 +154,13 @@ fn label(name: &str) -> String {
     name.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// `doubtful: OpenSSL: ...` of `- doubtful: openssl: ...`.
+/// Turns `- doubtful: openssl: ...` into `doubtful: OpenSSL: ...`.
 fn finding(line: &str) -> String {
     let parts = line.trim_start_matches("- ").splitn(3, ": ").map(names::who);
     parts.collect::<Vec<_>>().join(": ")
 }
 
-/// The class of a server's lines: ours, and what it is compared with.
+/// The CSS class of a server's lines: Tollgate's, or a library's.
 fn class(place: usize, name: &str) -> &'static str {
     match (name.contains("tollgate"), place) {
         (true, _) => "line-ours",

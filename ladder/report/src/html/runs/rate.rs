@@ -1,4 +1,4 @@
-//! Transactions per second, second by second, each server's runs where they were.
+//! Transactions per second over time, with each server's runs at their times.
 
 use maud::{Markup, html};
 use tollgate_record::Unit;
@@ -8,7 +8,7 @@ use crate::html::plot::{Line, Names, Plot};
 use crate::html::scale::Scale;
 use crate::names;
 
-/// Nothing without a second.
+/// The chart; empty without a measured second.
 pub(super) fn chart(servers: &[Server]) -> Markup {
     let seconds = || servers.iter().flat_map(|server| server.runs.iter().flatten());
     let Some(end) = seconds().map(|second| second.from_s + second.width_s).reduce(f64::max) else {

@@ -1,4 +1,4 @@
-//! Times by quantile: how long it took all but the slowest tenth, hundredth, thousandth.
+//! Times by quantile.
 
 use maud::{Markup, html};
 use tollgate_record::Unit;
@@ -8,7 +8,7 @@ use crate::html::plot::{Line, Names, Plot};
 use crate::html::scale::Scale;
 use crate::names;
 
-/// Quantiles with a tick, as far as the times reach.
+/// Quantiles with a tick, up to the last one on record.
 const TICKS: [(f64, &str); 6] = [
     (0.5, "50"),
     (0.9, "90"),
@@ -18,12 +18,12 @@ const TICKS: [(f64, &str); 6] = [
     (0.99999, "99.999"),
 ];
 
-/// How far right a quantile stands: each further nine takes as much room as the one before.
+/// The horizontal position of a quantile: each further nine takes the same width.
 fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile.clamp(0.0, 0.999_999)).log10()
 }
 
-/// Nothing without times.
+/// The chart; empty without times.
 pub(super) fn chart(what: &str, servers: &[Server], times: fn(&Server) -> &Points) -> Markup {
     let points = || servers.iter().flat_map(times);
     let furthest = points().map(|point| nines(point.0)).fold(0.0, f64::max);
