@@ -1,4 +1,4 @@
-//! Which bound belongs to which kernel: the joint between `mont` and `processor`.
+//! Maps kernels of `mont` to bounds of `processor`.
 
 use tollgate_mont::{BlockKernel, Blocks, Kernel as _, LaneKernel, LimbKernel, Shape};
 use tollgate_processor::{
@@ -8,10 +8,10 @@ use tollgate_processor::{
 use crate::contenders::What;
 use crate::keys::Key;
 
-/// A kernel of ours, whatever its numbers are made of.
+/// One of our kernels, whatever its number representation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Family {
-    /// Digits of one number, or two, in lane blocks.
+    /// Digits of one or two numbers in lane blocks.
     Blocks(BlockKernel),
     /// Digits of eight numbers.
     Lanes(LaneKernel),
@@ -20,7 +20,7 @@ pub(crate) enum Family {
 }
 
 impl Family {
-    /// What multiplies in a single operation with moduli of so many bits at most.
+    /// The kernel of a single operation with moduli of at most `bits` bits.
     pub(crate) fn single(kernel: LimbKernel, bits: u32) -> Self {
         match kernel {
             LimbKernel::Blocks(kernel) if lane_blocks(bits).is_some() => Self::Blocks(kernel),
@@ -30,7 +30,7 @@ impl Family {
         }
     }
 
-    /// The name of its product.
+    /// The name of its product function.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Blocks(kernel) => kernel.name(),
@@ -39,7 +39,7 @@ impl Family {
         }
     }
 
-    /// The name of its square, which may be that of its product.
+    /// The name of its square function, which may be that of the product.
     pub(crate) fn square_name(self) -> &'static str {
         match self {
             Self::Blocks(kernel) => kernel.square_name(),
@@ -48,12 +48,12 @@ impl Family {
         }
     }
 
-    /// Whether it can take a modulus of so many bits.
+    /// Whether it supports a modulus of `bits` bits.
     pub(crate) fn does(self, bits: u32) -> bool {
         !matches!(self, Self::Blocks(_)) || lane_blocks(bits).is_some()
     }
 
-    /// Numbers that one call multiplies.
+    /// The numbers that one call multiplies.
     pub(crate) fn numbers(self, bits: u32) -> u32 {
         match self {
             Self::Blocks(_) => lane_blocks(bits)
@@ -62,7 +62,7 @@ impl Family {
         }
     }
 
-    /// What its products are made of.
+    /// The model of its products.
     pub(crate) fn form(self) -> Form {
         match self {
             Self::Blocks(BlockKernel::Ifma(..)) => Form::Blocks52,
@@ -70,13 +70,13 @@ impl Family {
             Self::Lanes(LaneKernel::Avx2(_)) => Form::Halves52,
             Self::Lanes(LaneKernel::Portable) => Form::Mul52,
             Self::Limbs(LimbKernel::Mulx(_)) => Form::Mulx,
-            // the model of blocks multiplies limbs too
+            // the model of blocks also multiplies limbs
             Self::Blocks(BlockKernel::Portable)
             | Self::Limbs(LimbKernel::Blocks(_) | LimbKernel::Portable) => Form::Mul,
         }
     }
 
-    /// Words of a modulus of so many bits.
+    /// Words of a modulus of `bits` bits.
     pub(crate) fn words(self, bits: u32) -> u32 {
         let bits = usize::try_from(bits).expect("at most 8192");
         let words = match (self, Blocks::of_pair(bits)) {
@@ -88,12 +88,12 @@ impl Family {
     }
 }
 
-/// The lane blocks for two moduli of so many bits.
+/// The lane blocks for two moduli of `bits` bits.
 fn lane_blocks(bits: u32) -> Option<Blocks> {
     Blocks::of_pair(usize::try_from(bits).expect("at most 8192"))
 }
 
-/// The same for what an operation works on: both primes, or n alone.
+/// The lane blocks for an operation: for both primes, or for n alone.
 fn lane_blocks_of(what: What, bits: u32) -> Option<Blocks> {
     match what {
         What::Sign => lane_blocks(bits),
@@ -101,19 +101,19 @@ fn lane_blocks_of(what: What, bits: u32) -> Option<Blocks> {
     }
 }
 
-/// Whether `kernel` measures the products of an operation: those of two moduli in lane blocks are
-/// others than those of one, where two fit.
+/// Whether a measurement of `kernel` covers the products of this operation. If two moduli fit in
+/// lane blocks, the call for two is measured, not the call for one.
 pub(crate) fn is_measured(kernel: Family, bits: u32, what: What) -> bool {
     !matches!(kernel, Family::Blocks(_)) || lane_blocks_of(what, bits) == lane_blocks(bits)
 }
 
-/// How a kernel is called on moduli of so many bits, pairs in lane blocks; `None` if it does not
-/// take them.
+/// The call of a kernel on moduli of `bits` bits, with two moduli in lane blocks; `None` if it does
+/// not support them.
 pub(crate) fn call(kernel: Kernel, bits: u32) -> Option<Call> {
     call_for(What::Sign, kernel, bits)
 }
 
-/// The same for what an operation works on.
+/// The call of a kernel for an operation.
 fn call_for(what: What, kernel: Kernel, bits: u32) -> Option<Call> {
     let size = usize::try_from(bits).ok()?;
     let small = |count: usize| u32::try_from(count).expect("at most 160");
@@ -129,8 +129,8 @@ fn call_for(what: What, kernel: Kernel, bits: u32) -> Option<Call> {
     Some(Call { size: Size::words(small(shape.k())), tile: small(shape.tile()), numbers })
 }
 
-/// The bound of a call of the kernel of this name, all its numbers together, if the machine's rates
-/// are known.
+/// The bound of a call of the kernel with this name, for all its numbers together; `None` if the
+/// machine's rates are unknown.
 pub(crate) fn of_call(machine: &Machine, name: &str, bits: u32) -> Option<Bound> {
     let kernel = Kernel::of(name)?;
     let call = call(kernel, bits)?;
@@ -138,8 +138,8 @@ pub(crate) fn of_call(machine: &Machine, name: &str, bits: u32) -> Option<Bound>
     Some(Bound { cycles: bound.cycles * f64::from(call.numbers), ..bound })
 }
 
-/// The bound of one operation, if the machine's rates are known: what its squares and products ask
-/// for, and with CRT the recombination.
+/// The bound of one operation: its squares and products and, with CRT, the recombination. `None` if
+/// the machine's rates are unknown.
 pub(crate) fn of_operation(
     machine: &Machine,
     kernel: Family,
@@ -158,11 +158,11 @@ pub(crate) fn of_operation(
     Some(machine.analyse(&demand)?.bound)
 }
 
-/// In lane blocks two products modulo n, where they have that size; else h * q without reduction.
+/// With lane blocks of a suitable size two products modulo n; otherwise h * q without reduction.
 fn recombination(machine: &Machine, kernel: Family, key: &Key) -> Demand {
     if let Family::Blocks(blocks) = kernel {
         let product = Kernel::of(blocks.name());
-        // n alone, as where a signature is verified
+        // n alone, as in a verification
         let called = product
             .and_then(|product| Some((product, call_for(What::Verify, product, key.bits())?)));
         return called
@@ -173,7 +173,7 @@ fn recombination(machine: &Machine, kernel: Family, key: &Key) -> Demand {
     product.over(f64::from(form.lanes()))
 }
 
-/// The calls of one operation, and the size in bits of the modulus that they work on.
+/// The calls of one operation, and the size in bits of their modulus.
 pub(crate) fn calls_of_operation(kernel: Family, key: &Key, what: What) -> (Calls, u32) {
     let (form, modulus) = (kernel.form(), modulus_bits(key, what));
     let calls = match public_exponent(key, what) {
@@ -186,7 +186,7 @@ pub(crate) fn calls_of_operation(kernel: Family, key: &Key, what: What) -> (Call
     (calls, modulus)
 }
 
-/// Bits of the modulus that an operation's products work on.
+/// Size in bits of the modulus of an operation's products.
 pub(crate) fn modulus_bits(key: &Key, what: What) -> u32 {
     match what {
         What::Sign => key.prime_bits(),
@@ -194,7 +194,7 @@ pub(crate) fn modulus_bits(key: &Key, what: What) -> u32 {
     }
 }
 
-/// Bits of the public exponent of an operation that has one, and how many are set.
+/// Length in bits and number of set bits of the operation's public exponent, if it has one.
 fn public_exponent(key: &Key, what: What) -> Option<(u32, u32)> {
     match what {
         What::Sign | What::PrivateFull => None,
@@ -203,7 +203,7 @@ fn public_exponent(key: &Key, what: What) -> Option<(u32, u32)> {
     }
 }
 
-/// Bits of a big-endian number, from the highest one that is set, and how many are set.
+/// Length in bits of a big-endian number without leading zeros, and its number of set bits.
 fn bits_and_ones(number: &[u8]) -> (u32, u32) {
     let ones = number.iter().map(|byte| byte.count_ones()).sum();
     let zeros = number.iter().take_while(|byte| **byte == 0).count();

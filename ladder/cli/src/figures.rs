@@ -1,4 +1,4 @@
-//! Records of what was measured, predicted, or published.
+//! Records of measured, predicted and published figures.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,26 @@ use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Subject, Timest
 use crate::error::CliError;
 use crate::host::Host;
 
-/// Makes records that share a machine and conditions.
+/// Makes records with a common machine and common conditions.
 pub(crate) struct Figures<'a> {
     host: &'a Host,
     conditions: BTreeMap<String, String>,
 }
 
 impl<'a> Figures<'a> {
-    /// Of this machine.
+    /// Makes records of this machine.
     pub(crate) fn new(host: &'a Host) -> Self {
         Self { host, conditions: host.conditions.clone() }
     }
 
-    /// With more conditions.
+    /// Adds conditions.
     pub(crate) fn with(&self, more: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut conditions = self.conditions.clone();
         conditions.extend(more);
         Self { host: self.host, conditions }
     }
 
-    /// A figure that was measured.
+    /// A measured figure.
     pub(crate) fn measured(
         &self,
         subject: &Subject,
@@ -50,7 +50,7 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// A bound of the model; its limit and the rates it rests on stand in the record.
+    /// A bound of the model; the record contains its limit and its rates.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl<'a> Figures<'a> {
         })
     }
 
-    /// A figure that someone else put in writing, about a machine of which he gave the name.
+    /// A published figure, for a machine that is known only by name.
     pub(crate) fn published(
         &self,
         subject: &Subject,

@@ -12,7 +12,7 @@ use tollgate_record::{Machine, Timestamp};
 /// The variable that disables CPU features in OpenSSL.
 const OPENSSL_VETO: &str = "OPENSSL_ia32cap";
 
-/// What all records of a run share.
+/// The properties that all records of a run share.
 pub(crate) struct Host {
     /// The fingerprint.
     pub(crate) machine: Machine,

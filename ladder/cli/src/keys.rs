@@ -1,4 +1,4 @@
-//! Keys to measure with: the built-in ones, which everybody knows, or one from a file.
+//! Keys for measurements: the built-in public test keys, or one from a file.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -37,11 +37,11 @@ const FILE_MAX_BYTES: u64 = 1 << 20;
 /// Capacity of the first buffer, in bytes: the longest file that the parser accepts.
 const FILE_START_BYTES: usize = 1 << 16;
 
-/// An RSA private key as each library wants it.
+/// An RSA private key in the form of each library.
 pub(crate) struct Key {
-    /// As the operations of `tollgate-rsa` want it.
+    /// The form of `tollgate-rsa`.
     pub(crate) ours: Arc<PrivateKey>,
-    /// As OpenSSL wants it, and as everybody else gets it.
+    /// The form of OpenSSL, from which other libraries import it.
     pub(crate) openssl: Rsa<openssl::pkey::Private>,
 }
 
@@ -50,7 +50,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// A library refuses it.
+    /// A library rejects it.
     pub(crate) fn built_in(bits: u32) -> Result<Self, CliError> {
         let place = SIZES.iter().position(|size| *size == bits);
         let place =
@@ -62,8 +62,8 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or is not an RSA private key that we accept; the message starts
-    /// with the file's name.
+    /// The file cannot be read, or is not a supported RSA private key; the message starts with the
+    /// file's name.
     pub(crate) fn from_file(path: &Path) -> Result<Self, CliError> {
         Self::new(&read(path)?, &path.display().to_string())
     }
@@ -71,7 +71,8 @@ impl Key {
     fn new(bytes: &[u8], name: &str) -> Result<Self, CliError> {
         let ours = PrivateKey::from_bytes(bytes)
             .map_err(|error| CliError::new(format!("{name}: {error}")))?;
-        // Ours is the stricter reader, so whatever this one says is about OpenSSL, not the file.
+        // Our parser is stricter and accepted the file, so an error here concerns OpenSSL, not the
+        // file.
         let openssl = Rsa::private_key_from_pem(bytes)
             .or_else(|_| Rsa::private_key_from_der(bytes))
             .or_else(|_| openssl::pkey::PKey::private_key_from_der(bytes)?.rsa())
@@ -79,7 +80,7 @@ impl Key {
         Ok(Self { ours: Arc::new(ours), openssl })
     }
 
-    /// Bits of the longer prime, which a product works on.
+    /// Bits of the longer prime, the size of the products.
     pub(crate) fn prime_bits(&self) -> u32 {
         let bits = |prime: Option<&openssl::bn::BigNumRef>| prime.map_or(0, |p| p.num_bits());
         let bits = bits(self.openssl.p()).max(bits(self.openssl.q()));
@@ -98,7 +99,7 @@ impl Key {
 ///
 /// The file cannot be read, or is longer than 1 MiB; the message starts with its name.
 pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CliError> {
-    // Reserved at once: a buffer that grows leaves copies of the key behind.
+    // One allocation: a buffer that grows leaves copies of the key in freed memory.
     let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_START_BYTES));
     let read = interrupt::ends_at_once(|| {
         let file = File::open(path)?;

@@ -1,4 +1,4 @@
-//! Contenders of a row, in turn, in one series.
+//! Measures the contenders of a row in one interleaved series.
 
 use core::mem::discriminant;
 use core::time::Duration;
@@ -11,46 +11,46 @@ use crate::contenders::Contender;
 use crate::error::CliError;
 use crate::interrupt;
 
-/// Each contender's share of the row for warming up is at most this part of its time.
+/// The most that one contender's warm-up may take: the row divided by this and by the contenders.
 const WARM_UP_PART: u32 = 5;
 
-/// Rows shorter than this get shorter samples, so that there are enough of them.
+/// Shorter rows get shorter samples, so that there are enough of them.
 const LONG: Duration = Duration::from_secs(1);
 
-/// What a series gave.
+/// The result of a series.
 pub(crate) struct Round {
     series: Series,
 }
 
 impl Round {
-    /// Nanoseconds of one operation, of the thread's CPU time: a neighbour who takes the core for a
-    /// while is not counted.
+    /// Nanoseconds of one operation, in CPU time of the thread, which excludes time that other
+    /// processes took.
     pub(crate) fn nanos(&self, contender: usize) -> Estimate {
         self.series.cpu_nanos(contender)
     }
 
-    /// Core cycles of one operation, where they can be told.
+    /// Core cycles of one operation, if they can be measured.
     pub(crate) fn cycles(&self, contender: usize) -> Option<Estimate> {
         self.series.cycles(contender)
     }
 
-    /// How many operations of `ours` are done in the time of one of `other`.
+    /// The time of one operation of `other` divided by that of one operation of `ours`.
     pub(crate) fn times_as_fast(&self, ours: usize, other: usize) -> Estimate {
         self.series.ratio(other, ours)
     }
 
-    /// What makes the figures doubtful.
+    /// Warnings about doubtful figures.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         self.series.warnings()
     }
 }
 
-/// Measures all contenders, interleaved, for so many seconds in all. `None` after Ctrl-C: the
-/// series is not whole.
+/// Measures all contenders, interleaved, for `seconds` in total. `None` after Ctrl-C, since the
+/// series is incomplete.
 ///
 /// # Errors
 ///
-/// A result was wrong, or there was none.
+/// A result was wrong or missing.
 pub(crate) fn measure(
     row: &str,
     contenders: &mut [Contender],
@@ -85,14 +85,14 @@ fn plan(row: Duration, contenders: usize) -> Plan {
     Plan { warm_up, total: row.saturating_sub(warm_up * contenders), sample, ..thorough }
 }
 
-/// What is said under the table: each sentence once, and of each kind of warning the worst.
+/// Notes under the table: each sentence once, and only the worst warning of each kind.
 #[derive(Default)]
 pub(crate) struct Notes {
     sentences: Vec<String>,
     warnings: Vec<Worst>,
 }
 
-/// The worst warning of its kind, and how many there were.
+/// The worst warning of its kind, and the number of warnings of that kind.
 struct Worst {
     warning: Warning,
     row: String,
@@ -100,14 +100,14 @@ struct Worst {
 }
 
 impl Notes {
-    /// A sentence.
+    /// Adds a sentence.
     pub(crate) fn add(&mut self, sentence: String) {
         if !self.sentences.contains(&sentence) {
             self.sentences.push(sentence);
         }
     }
 
-    /// What makes the figures of a row doubtful.
+    /// Adds the warnings of a row.
     pub(crate) fn warn(&mut self, row: &str, warnings: Vec<Warning>) {
         for warning in warnings {
             let row = row.to_owned();
@@ -124,14 +124,14 @@ impl Notes {
         }
     }
 
-    /// All of them under an empty line, wrapped; empty if there are none.
+    /// All notes, wrapped, after an empty line; empty if there are none.
     pub(crate) fn lines(&self) -> String {
         let texts = self.texts();
         let gap = if texts.is_empty() { "" } else { "\n" };
         gap.to_owned() + &texts.iter().map(|note| text::wrapped(note)).collect::<String>()
     }
 
-    /// All of them, one text each.
+    /// The text of each note.
     fn texts(&self) -> Vec<String> {
         let warnings = self.warnings.iter().map(|worst| {
             let more = match worst.count - 1 {
@@ -144,10 +144,10 @@ impl Notes {
     }
 }
 
-/// How bad a warning is among those of its kind.
+/// The severity of a warning within its kind.
 fn share(warning: &Warning) -> f64 {
     match warning {
-        // fewer are worse
+        // fewer rounds are worse
         Warning::FewRounds { rounds } => -f64::from(u32::try_from(*rounds).unwrap_or(u32::MAX)),
         Warning::Drift { share }
         | Warning::Shared { share, .. }

@@ -1,4 +1,4 @@
-//! AWS-LC, through aws-lc-rs, for what that crate allows.
+//! AWS-LC, as far as aws-lc-rs exposes its operations.
 
 use aws_lc_rs::digest::{Digest, SHA256};
 use aws_lc_rs::error::Unspecified;
@@ -15,19 +15,19 @@ use crate::keys::{ECDSA_P256, ED25519};
 
 const BY: &str = "aws-lc";
 
-/// Every so many ECDSA signatures one is verified; the rest of the time is theirs.
+/// Interval, in ECDSA signatures, between verifications; rare enough not to affect the timing.
 const VERIFY_EVERY: u32 = 4096;
 
 /// AWS-LC, one by one.
 ///
 /// # Errors
 ///
-/// What aws-lc-rs does not offer, as a sentence; its cell stays empty then.
+/// The operation is not available in aws-lc-rs; the sentence says why, and the cell stays empty.
 pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
     if job.key.bits() < 2048 {
         return Err("AWS-LC (aws-lc-rs) takes no RSA keys below 2048 bits".to_owned());
     }
-    // PKCS#1, whatever the file was.
+    // The key as PKCS#1, whatever the format of the file.
     let der = job.key.openssl.private_key_to_der().map_err(|error| error.to_string())?;
     let refused =
         |why: &dyn core::fmt::Display| format!("AWS-LC (aws-lc-rs) refuses the key: {why}");
@@ -69,7 +69,7 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
 ///
 /// # Errors
 ///
-/// It cannot do that.
+/// The library refuses the operation.
 pub(crate) fn ecdsa_sign() -> Result<Contender, CliError> {
     let (pair, public, message) = ecdsa()?;
     let mut count = 0_u32;
@@ -78,7 +78,7 @@ pub(crate) fn ecdsa_sign() -> Result<Contender, CliError> {
         Box::new(move || {
             let signature = pair.sign_digest(&message)?;
             count = count.wrapping_add(1);
-            // No two signatures are the same, so there is none to compare with.
+            // Each signature is different, so there is no expected value to compare with.
             if count % VERIFY_EVERY == 1 {
                 public.verify_digest_sig(&message, signature.as_ref())?;
             }
@@ -91,7 +91,7 @@ pub(crate) fn ecdsa_sign() -> Result<Contender, CliError> {
 ///
 /// # Errors
 ///
-/// It cannot do that.
+/// The library refuses the operation.
 pub(crate) fn ecdsa_verify() -> Result<Contender, CliError> {
     let (pair, public, message) = ecdsa()?;
     let signature = pair.sign_digest(&message).map_err(refused)?;
@@ -103,7 +103,7 @@ pub(crate) fn ecdsa_verify() -> Result<Contender, CliError> {
 ///
 /// # Errors
 ///
-/// It cannot do that.
+/// The library refuses the operation.
 pub(crate) fn ed25519_sign() -> Result<Contender, CliError> {
     let (pair, message) = (ed25519()?, digest(0));
     let right = pair.sign(&message);
@@ -115,7 +115,7 @@ pub(crate) fn ed25519_sign() -> Result<Contender, CliError> {
 ///
 /// # Errors
 ///
-/// It cannot do that.
+/// The library refuses the operation.
 pub(crate) fn ed25519_verify() -> Result<Contender, CliError> {
     let (pair, message) = (ed25519()?, digest(0));
     let signature = pair.sign(&message);
@@ -134,7 +134,7 @@ fn refused(error: impl core::fmt::Display) -> CliError {
     CliError::new(format!("AWS-LC does not do this: {error}; leave it out with --against"))
 }
 
-/// A SHA-256 digest that was computed elsewhere.
+/// A SHA-256 digest from its bytes.
 fn import(digest: &[u8]) -> Result<Digest, Unspecified> {
     Digest::import_less_safe(digest, &SHA256)
 }

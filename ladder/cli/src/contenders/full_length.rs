@@ -1,8 +1,8 @@
-//! The private operation without CRT: one exponentiation modulo n with all bits of d, as published
-//! figures of accelerators have it.
+//! The private operation without CRT: one exponentiation modulo n with all bits of d, the operation
+//! of published accelerator figures.
 //!
-//! A bare exponentiation on `mont`: neither blinded nor checked. It measures, and must not serve
-//! keys that matter.
+//! A bare exponentiation on `mont`, neither blinded nor checked. Use it only for measurements,
+//! never with keys that matter.
 
 use tollgate_mont::{
     Digit, Exponentiate, LaneKernel, LimbKernel, Modulus, Place, Row, Scalar, Shape, Word,
@@ -10,7 +10,7 @@ use tollgate_mont::{
 use tollgate_rsa::PrivateKey;
 use zeroize::Zeroizing;
 
-/// A key's n and d with a kernel: one number on limbs, or up to eight in lanes.
+/// The n and d of a key with a kernel: one number on limbs, or up to eight in lanes.
 pub(crate) struct FullLength<K: Exponentiate> {
     kernel: K,
     n: Modulus<K::Word>,

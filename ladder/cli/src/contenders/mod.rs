@@ -1,4 +1,4 @@
-//! Who takes part: the same cases for everybody, and every result compared with the right one.
+//! The contenders: all get the same cases, and every result is checked.
 
 pub(crate) mod aws_lc;
 mod full_length;
@@ -23,37 +23,37 @@ pub(crate) enum What {
     Public(u64),
     /// PKCS#1 v1.5 with SHA-256, of a digest.
     Sign,
-    /// The same, verified.
+    /// Verification of the signatures of [`What::Sign`].
     Verify,
 }
 
-/// A key, an operation, and what goes in and comes out.
+/// A key and an operation, with inputs and expected outputs.
 pub(crate) struct Job {
     pub(crate) key: Rc<Key>,
     pub(crate) what: What,
     pub(crate) cases: Rc<[Case]>,
 }
 
-/// One input with its right output: digest and signature, or two representatives.
+/// An input with its expected output: digest and signature, or two representatives.
 pub(crate) struct Case {
     pub(crate) input: Vec<u8>,
     pub(crate) output: Vec<u8>,
 }
 
-/// Somebody who does an operation.
+/// An implementation of an operation.
 pub(crate) struct Contender {
-    /// Who, as in subjects.
+    /// The implementation's name in subjects.
     pub(crate) by: &'static str,
-    /// How many operations one run does together; none if they are done one by one.
+    /// Operations in one run; `None` if they are done one by one.
     pub(crate) batch: Option<u32>,
-    /// The kernel of ours that multiplies.
+    /// Our kernel that multiplies; `None` for libraries.
     pub(crate) kernel: Option<Family>,
-    /// Does it once, and compares the result.
+    /// Runs the operation once and checks the result.
     pub(crate) run: Run,
 }
 
 impl Contender {
-    /// A library, one by one.
+    /// A library that does operations one by one.
     pub(crate) fn library(by: &'static str, run: Run) -> Self {
         Self { by, batch: None, kernel: None, run }
     }
@@ -62,7 +62,7 @@ impl Contender {
 /// One run of a contender.
 pub(crate) type Run = Box<dyn FnMut() -> Result<(), Failed>>;
 
-/// A run that gave no result, or the wrong one.
+/// A run without a result, or with a wrong one.
 #[derive(Debug)]
 pub(crate) struct Failed(String);
 
@@ -79,11 +79,12 @@ impl fmt::Display for Failed {
 }
 
 impl Job {
-    /// Cases for batches of up to `batch`, at least 8; OpenSSL says what is right.
+    /// Creates cases for batches of up to `batch`, at least 8; OpenSSL computes the expected
+    /// outputs.
     ///
     /// # Errors
     ///
-    /// OpenSSL does not do this operation with this key.
+    /// OpenSSL does not support this operation with this key.
     pub(crate) fn new(key: Rc<Key>, what: What, batch: u32) -> Result<Self, CliError> {
         let size = key.ours.size();
         let cases = (0..batch.max(8)).map(|number| {
@@ -110,8 +111,8 @@ pub(crate) fn digest(number: u32) -> Vec<u8> {
     Hash::Sha256.digest(format!("message {number}").as_bytes()).as_ref().to_vec()
 }
 
-/// A number of `size` bytes below any modulus of that size: its first byte is zero, and that of a
-/// modulus is not.
+/// A number of `size` bytes below any modulus of that size: its first byte is zero, and the first
+/// byte of a modulus is not.
 fn representative(number: u32, size: usize) -> Vec<u8> {
     let mut bytes = vec![0];
     for block in 0..size.div_ceil(32) {
@@ -122,7 +123,7 @@ fn representative(number: u32, size: usize) -> Vec<u8> {
     bytes
 }
 
-/// Cases one after the other, and from the start again.
+/// Cycles through the cases.
 struct Turns {
     cases: Rc<[Case]>,
     next: usize,
@@ -140,7 +141,7 @@ impl Turns {
     }
 }
 
-/// Compares a result with the right one.
+/// Compares a result with the expected one.
 fn compare(found: &[u8], right: &[u8]) -> Result<(), Failed> {
     if found == right { Ok(()) } else { Err(Failed::new("the result is not the right one")) }
 }
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
     use crate::options::Against;
 
-    /// Everybody who takes this job, ours in threes.
+    /// All contenders for this job, ours in batches of three.
     fn everybody(job: &Job) -> Vec<Contender> {
         let mut all = tollgate::contenders(job, 3).unwrap();
         all.extend([Against::Openssl, Against::AwsLc].into_iter().filter_map(|whom| match whom {
@@ -164,7 +165,7 @@ mod tests {
     }
 
     const JOBS: [(u32, What, usize); 7] = [
-        (512, What::Sign, 3), // ours twice, and OpenSSL
+        (512, What::Sign, 3), // two of ours, and OpenSSL
         (512, What::Verify, 3),
         (1024, What::PrivateFull, 3),
         (1024, What::Public(7), 3),
@@ -182,7 +183,7 @@ mod tests {
             assert_eq!(all.len(), count, "{bits} {what:?}");
             for contender in &mut all {
                 for _ in 0..10 {
-                    (contender.run)().unwrap(); // more than there are cases
+                    (contender.run)().unwrap(); // more runs than cases
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The system's libcrypto, through its public API; also the one who says what is right.
+//! The system's libcrypto, through its public API; it also computes the expected outputs.
 
 use openssl::bn::{BigNum, BigNumRef};
 use openssl::error::ErrorStack;
@@ -14,14 +14,14 @@ use crate::keys::{ECDSA_P256, ED25519, Key};
 
 const BY: &str = "openssl";
 
-/// Every so many ECDSA signatures one is verified; the rest of the time is theirs.
+/// Interval, in ECDSA signatures, between verifications; rare enough not to affect the timing.
 const VERIFY_EVERY: u32 = 4096;
 
 /// OpenSSL, one by one.
 ///
 /// # Errors
 ///
-/// It does not take the key.
+/// OpenSSL rejects the key.
 pub(crate) fn contender(job: &Job) -> Result<Contender, CliError> {
     run(job).map(|run| Contender::library(BY, run)).map_err(refused)
 }
@@ -30,7 +30,7 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, CliError> {
 ///
 /// # Errors
 ///
-/// It cannot do that.
+/// OpenSSL refuses the operation.
 pub(crate) fn ecdsa_sign() -> Result<Contender, CliError> {
     run_ecdsa_sign().map(|run| Contender::library(BY, run)).map_err(refused)
 }
@@ -39,7 +39,7 @@ pub(crate) fn ecdsa_sign() -> Result<Contender, CliError> {
 ///
 /// # Errors
 ///
-/// It cannot do that.
+/// OpenSSL refuses the operation.
 pub(crate) fn ecdsa_verify() -> Result<Contender, CliError> {
     run_ecdsa_verify().map(|run| Contender::library(BY, run)).map_err(refused)
 }
@@ -48,7 +48,7 @@ pub(crate) fn ecdsa_verify() -> Result<Contender, CliError> {
 ///
 /// # Errors
 ///
-/// It cannot do that.
+/// OpenSSL refuses the operation.
 pub(crate) fn ed25519_sign() -> Result<Contender, CliError> {
     run_ed25519_sign().map(|run| Contender::library(BY, run)).map_err(refused)
 }
@@ -57,16 +57,16 @@ pub(crate) fn ed25519_sign() -> Result<Contender, CliError> {
 ///
 /// # Errors
 ///
-/// It cannot do that.
+/// OpenSSL refuses the operation.
 pub(crate) fn ed25519_verify() -> Result<Contender, CliError> {
     run_ed25519_verify().map(|run| Contender::library(BY, run)).map_err(refused)
 }
 
-/// The right output for an input.
+/// The expected output for an input.
 ///
 /// # Errors
 ///
-/// OpenSSL does not do this with this key.
+/// OpenSSL does not support this operation with this key.
 pub(crate) fn reference(key: &Key, what: What, input: &[u8]) -> Result<Vec<u8>, ErrorStack> {
     let mut output = vec![0; key.ours.size()];
     match what {
@@ -139,7 +139,7 @@ fn run(job: &Job) -> Result<Run, ErrorStack> {
     })
 }
 
-/// Initialised once, to sign as often as one likes.
+/// A context that is initialised once and can sign repeatedly.
 fn signer(key: &Rsa<Private>) -> Result<PkeyCtx<Private>, ErrorStack> {
     let key = PKey::from_rsa(key.clone())?;
     let mut signer = PkeyCtx::new(&key)?;
@@ -149,7 +149,7 @@ fn signer(key: &Rsa<Private>) -> Result<PkeyCtx<Private>, ErrorStack> {
     Ok(signer)
 }
 
-/// The same key, but OpenSSL does not know that n is p times q.
+/// The same key without p and q, so that OpenSSL cannot use CRT.
 fn without_factors(key: &Rsa<Private>) -> Result<Rsa<Private>, ErrorStack> {
     let copy = BigNumRef::to_owned;
     Ok(RsaPrivateKeyBuilder::new(copy(key.n())?, copy(key.e())?, copy(key.d())?)?.build())
@@ -179,7 +179,7 @@ fn run_ecdsa_sign() -> Result<Run, ErrorStack> {
     Ok(Box::new(move || {
         let length = signer.sign(&message, Some(&mut signature))?;
         count = count.wrapping_add(1);
-        // No two signatures are the same, so there is none to compare with.
+        // Each signature is different, so there is no expected value to compare with.
         if count % VERIFY_EVERY == 1 {
             valid(verifier.verify(&message, &signature[..length])?)?;
         }
@@ -196,7 +196,7 @@ fn run_ecdsa_verify() -> Result<Run, ErrorStack> {
     Ok(Box::new(move || valid(verifier.verify(&message, &signature)?)))
 }
 
-/// A context is good for one Ed25519 signature, so each run makes one, as a TLS server does.
+/// A context makes only one Ed25519 signature, so each run creates one, as a TLS server does.
 fn run_ed25519_sign() -> Result<Run, ErrorStack> {
     let key = PKey::private_key_from_pem(ED25519)?;
     let message = digest(0);

@@ -1,4 +1,4 @@
-//! Ours: one by one, and in batches.
+//! Tollgate as a contender: one by one, and in batches.
 
 use std::rc::Rc;
 
@@ -15,15 +15,15 @@ use crate::keys::Key;
 
 const BY: &str = "tollgate";
 
-/// Requests that fill the lanes of a call.
+/// Requests that fill all lanes of a call.
 #[allow(clippy::cast_possible_truncation, reason = "there are eight")]
 const LANES: u32 = tollgate_mont::LANES as u32;
 
-/// Ours one by one, and in batches of `batch` if that is more than one.
+/// Tollgate one by one and, if `batch` is more than one, in batches of `batch`.
 ///
 /// # Errors
 ///
-/// The veto is malformed, or the exponent does not fit the key.
+/// `TOLLGATE_CPU_DISABLE` is malformed, or the exponent does not fit the key.
 pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, CliError> {
     let single = Workspace::new().map_err(CliError::from_error)?;
     let kernel = single_kernel(&single, job);
@@ -43,7 +43,7 @@ pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, CliErr
     Ok(contenders)
 }
 
-/// Ours by one form, however slow it is; none where there is no such form.
+/// Tollgate restricted to one form, even if it is slow; `None` if that form does not exist.
 ///
 /// # Errors
 ///
@@ -65,16 +65,16 @@ pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, CliErr
     Ok(Some(Contender { by: BY, batch, kernel: Some(kernel), run }))
 }
 
-/// What is planned for.
+/// The operation for the planner.
 pub(crate) fn operation(what: What) -> Operation {
     match what {
         What::Sign => Operation::Private,
-        // without CRT, both are exponentiations modulo n
+        // without CRT, a private operation is an exponentiation modulo n as well
         What::PrivateFull | What::Public(_) | What::Verify => Operation::Public,
     }
 }
 
-/// What multiplies in a single operation: primes for a private one by CRT, the modulus else.
+/// The kernel of a single operation: on the primes with CRT, on the modulus otherwise.
 fn single_kernel(workspace: &Workspace, job: &Job) -> Family {
     let bits = match job.what {
         What::Sign => job.key.prime_bits(),

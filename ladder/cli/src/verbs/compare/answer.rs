@@ -1,4 +1,4 @@
-//! What a change means: faster, slower, or no change proven.
+//! The meaning of a change: faster, slower, or not proven.
 
 use core::fmt;
 
@@ -9,26 +9,26 @@ use super::change::Change;
 use super::drift::Moved;
 use super::side::Figure;
 
-/// The answer of a row.
+/// The result for a figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Better than on the first side, and proven.
+    /// Better than on the first side, proven.
     Faster,
-    /// Worse, and proven.
+    /// Worse, proven.
     Slower,
-    /// Larger, and proven; nobody says which is better.
+    /// Larger, proven; neither direction is better.
     More,
-    /// Smaller, likewise.
+    /// Smaller, proven; neither direction is better.
     Less,
     /// Exactly the same.
     Same,
-    /// The interval holds 1, with what the machine may have done.
+    /// The interval, widened by the machine's drift, contains 1.
     Unproven,
-    /// Code that did not change: what moved is the machine.
+    /// Code that did not change, so the machine caused the difference.
     Yardstick,
 }
 
-/// Which way a figure is better.
+/// The better direction of a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Better {
     Higher,
@@ -56,13 +56,13 @@ impl Better {
     }
 }
 
-/// Whether a figure was measured against another in the same run, so that what the machine did
-/// between two runs is in neither side.
+/// Whether a figure compares two contenders within one run, which excludes the machine's drift
+/// between runs.
 pub(super) fn is_ratio(figure: &Figure) -> bool {
     figure.unit == Unit::Ratio
 }
 
-/// The answer to a change; `moved` is what the machine may have done to such a figure.
+/// The answer to a change; `moved` is the possible drift of the machine for this figure.
 pub(super) fn answer(figure: &Figure, change: &Change, moved: Moved) -> Answer {
     let machine =
         if is_ratio(figure) || change.basis.knows_the_machine() { Moved::NOT } else { moved };
@@ -83,7 +83,7 @@ pub(super) fn answer(figure: &Figure, change: &Change, moved: Moved) -> Answer {
     }
 }
 
-/// The interval without what the machine may have done.
+/// The interval beyond the machine's drift.
 fn beyond(ratio: &Estimate, machine: Moved) -> Option<(f64, f64)> {
     let (low, high) = ratio.interval();
     let (low, high) = (low / machine.most, high / machine.least);

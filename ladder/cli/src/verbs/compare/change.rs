@@ -1,33 +1,33 @@
-//! How much a figure changed from one side to the other, and what that rests on.
+//! The ratio of a figure on two sides, and the basis of its interval.
 
 use tollgate_bench::{median_estimate, median_ratio_estimate};
 use tollgate_record::{Estimate, Record, Unit};
 
-/// The fewest values whose extremes hold the median with 95 %: 1 - 2^(1 - 6).
+/// The fewest values whose extremes contain the median with 95 %: 1 - 2^(1 - 6).
 const VALUES_95: u64 = 6;
 
-/// The figure of the second side over that of the first.
+/// The figure of the second side divided by that of the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Change {
     pub(super) ratio: Estimate,
     pub(super) basis: Basis,
 }
 
-/// Where the interval comes from.
+/// The basis of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Basis {
-    /// Nothing was sampled: bytes and counts are what they are.
+    /// Not sampled: bytes and counts are exact.
     Exact,
-    /// The ratios of so many pairs of runs that were taken in turn.
+    /// The ratios of this many pairs of runs that were taken in turn.
     Pairs(u64),
-    /// So many runs on each side at least, taken apart: each side resampled on its own.
+    /// At least this many runs on each side, not taken in turn: each side is resampled separately.
     Runs(u64),
-    /// The intervals of one run on each side, with so many samples at least.
+    /// The intervals of one run on each side, with at least this many samples.
     Intervals(u64),
 }
 
 impl Basis {
-    /// Whether an interval of it is worth 95 %.
+    /// Whether there are enough values for a 95 % interval.
     pub(super) const fn is_enough(self) -> bool {
         match self {
             Self::Exact => true,
@@ -37,14 +37,14 @@ impl Basis {
         }
     }
 
-    /// Whether what the machine did between two runs is in the interval.
+    /// Whether the interval includes the machine's drift between runs.
     pub(super) const fn knows_the_machine(self) -> bool {
         matches!(self, Self::Exact | Self::Pairs(_))
     }
 }
 
-/// From the runs of the first side to those of the second; `None` where a figure is 0 or less, for
-/// which there is no ratio.
+/// The change from the runs of the first side to those of the second; `None` if a figure is 0 or
+/// less, since no ratio exists then.
 pub(super) fn change(before: &[Record], after: &[Record]) -> Option<Change> {
     let (first, second) = (before.last()?, after.last()?);
     if [first, second].iter().all(|record| is_exact(record)) {
@@ -68,7 +68,7 @@ pub(super) fn change(before: &[Record], after: &[Record]) -> Option<Change> {
     Some(Change { ratio, basis: Basis::Runs(ratio.samples()) })
 }
 
-/// Bytes and counts that have no width.
+/// Bytes and counts without an interval.
 fn is_exact(record: &Record) -> bool {
     let (low, high) = record.estimate.interval();
     matches!(record.unit, Unit::Bytes | Unit::Count) && low == high
@@ -79,9 +79,9 @@ fn quotient(after: f64, before: f64) -> Option<f64> {
     (after > 0.0 && before > 0.0 && ratio.is_finite()).then_some(ratio)
 }
 
-/// The ratio of two figures that were estimated apart. Its interval recovers the variances from the
-/// two intervals, in logarithms (Zou and Donner's method, Statistics in Medicine 27, 2008): exact
-/// where both are normal there, and right about each side's own skew.
+/// The ratio of two figures that were estimated separately. The variances are recovered from the
+/// two intervals, in logarithms (method of Zou and Donner, Statistics in Medicine 27, 2008): exact
+/// if both logarithms are normal, and it keeps the skew of each side.
 fn of_intervals(before: &Estimate, after: &Estimate) -> Option<Estimate> {
     let logarithms = |estimate: &Estimate| {
         let (low, high) = estimate.interval();
@@ -95,8 +95,8 @@ fn of_intervals(before: &Estimate, after: &Estimate) -> Option<Estimate> {
     Estimate::new(ratio, (low, high), before.samples().min(after.samples())).ok()
 }
 
-/// The figures of two sides by pairs, if the runs were taken in turn: of the first two in time one
-/// is of each side, and so are the next two, to the end (A B B A A B).
+/// The figures of two sides by pairs, if the runs were taken in turn: of each two runs in the order
+/// of time, one belongs to each side (A B B A A B).
 fn in_turn(before: &[Record], after: &[Record]) -> Option<Vec<(f64, f64)>> {
     let mut runs: Vec<(bool, &Record)> = before.iter().map(|record| (false, record)).collect();
     runs.extend(after.iter().map(|record| (true, record)));
@@ -128,7 +128,7 @@ mod tests {
         assert!((low - 200.0 / 120.0).abs() < 1e-9 && (high - 200.0 / 90.0).abs() < 1e-9);
         let both = of_intervals(&estimate(1.0, (0.9, 1.1)), &estimate(1.0, (0.9, 1.1))).unwrap();
         let (low, high) = both.interval();
-        // wider than one, narrower than the worst case of both
+        // wider than one interval, narrower than the worst case of both
         assert!(0.9 / 1.1 < low && low < 0.9 && 1.1 < high && high < 1.1 / 0.9);
         assert!(of_intervals(&estimate(1.0, (0.0, 2.0)), &estimate(1.0, (1.0, 1.0))).is_none());
     }
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn runs_in_turn_are_paired_and_a_drifting_machine_is_not_in_the_ratio() {
-        // The machine becomes slower all the time; the second side is always 10 % faster.
+        // The machine slows down steadily; the second side is always 10 % faster.
         let rate = |minute: i32| 1000.0 * 0.9_f64.powi(minute);
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for pair in 0..8 {
@@ -166,7 +166,8 @@ mod tests {
         assert_eq!(paired.basis, Basis::Pairs(8));
         assert!((paired.ratio.point() - 1.1).abs() < 1e-9, "{:?}", paired.ratio);
         assert!(paired.ratio.interval().0 > 1.09);
-        // One side after the other is no turn: the interval has to hold the drift.
+        // All runs of one side after the other are not in turn, so the interval must include the
+        // drift.
         let late: Vec<Record> =
             after.iter().enumerate().map(|(i, r)| at(r.clone(), 100 + i as i64)).collect();
         let apart = change(&before, &late).unwrap();

@@ -1,11 +1,11 @@
-//! Whether two figures were measured alike.
+//! Checks whether two figures were measured under the same conditions.
 
 use std::collections::BTreeSet;
 
 use tollgate_record::Record;
 
-/// Conditions that differ from run to run, or say what the code under test chose, or how long and
-/// how often was measured: they do not change what a figure means.
+/// Conditions that may differ between comparable figures: they vary from run to run, describe a
+/// choice of the code under test, or give the duration and number of repetitions.
 const FREE: [&str; 21] = [
     "calls",
     "client_verified",
@@ -30,7 +30,7 @@ const FREE: [&str; 21] = [
     "warm_up_ms",
 ];
 
-/// Why the figures of two runs may not be compared, if that is so.
+/// The reason why the figures of two runs are not comparable, if there is one.
 pub(super) fn obstacle(before: &Record, after: &Record) -> Option<String> {
     for (side, record) in [("first", before), ("second", after)] {
         if record.conditions.get("verdict").is_some_and(|verdict| verdict == "INVALID") {

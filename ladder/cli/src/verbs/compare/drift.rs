@@ -1,11 +1,11 @@
-//! What the machine itself did between two runs, as code tells that did not change.
+//! The machine's drift between two runs, from figures of code that did not change.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Area, Quantity, Record, Unit};
 
 use super::side::Figure;
 
-/// By which factors figures of one quantity may have moved without any change of code.
+/// The range of factors by which figures of one quantity may have moved without a change of code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Moved {
     pub(super) least: f64,
@@ -13,10 +13,10 @@ pub(super) struct Moved {
 }
 
 impl Moved {
-    /// Not at all.
+    /// No drift.
     pub(super) const NOT: Self = Self { least: 1.0, most: 1.0 };
 
-    /// By a share either way.
+    /// A drift of up to `share` in either direction.
     pub(super) fn by(share: f64) -> Self {
         Self { least: 1.0 / (1.0 + share), most: 1.0 + share }
     }
@@ -29,8 +29,8 @@ pub(super) struct Drift {
 }
 
 impl Drift {
-    /// From the ratios of those figures that are yardsticks; what none tells of may have moved by
-    /// the share.
+    /// Collects the ratios of the yardsticks. Figures without a yardstick may have drifted by
+    /// `share`.
     pub(super) fn of<'a>(yardsticks: impl Iterator<Item = (&'a Figure, f64)>, share: f64) -> Self {
         let entry = |(figure, ratio)| {
             let (rung, quantity) = place(figure);
@@ -39,7 +39,7 @@ impl Drift {
         Self { yardsticks: yardsticks.map(entry).collect(), otherwise: Moved::by(share) }
     }
 
-    /// What the machine may have done to such a figure, and whether yardsticks say so.
+    /// The possible drift of a figure, and whether it comes from yardsticks.
     pub(super) fn moved(&self, figure: &Figure) -> (Moved, bool) {
         let (rung, quantity) = place(figure);
         let known = self.yardsticks.iter().filter(|(r, q, _)| *r == rung && *q == quantity);
@@ -47,7 +47,7 @@ impl Drift {
         if ratios.is_empty() {
             return (self.otherwise, false);
         }
-        // That nothing moved stays possible.
+        // No drift (1.0) always remains possible.
         let least = ratios.iter().copied().fold(1.0, f64::min);
         (Moved { least, most: ratios.iter().copied().fold(1.0, f64::max) }, true)
     }
@@ -57,14 +57,14 @@ fn place(figure: &Figure) -> (Area, Quantity) {
     (figure.subject.area(), figure.quantity)
 }
 
-/// Whether a figure is of code that is not ours and was the same on both sides.
+/// Whether a figure measures third-party code of the same version on both sides.
 pub(super) fn is_yardstick(figure: &Figure, before: &Record, after: &Record) -> bool {
     let by = figure.subject.parameter(word::BY).unwrap_or("tollgate");
     let is_of_others = !by.contains("tollgate") && by != word::ENGINE && by != "external";
     let is_timed = matches!(figure.unit, Unit::PerSecond | Unit::Nanos | Unit::Cycles);
     let versions = |record: &Record| {
         let mut versions = record.versions.clone();
-        // What we are built with does not change what others are.
+        // The versions of Tollgate and of the compiler do not affect third-party code.
         versions.retain(|name, _| name != "tollgate" && name != "rustc");
         versions
     };

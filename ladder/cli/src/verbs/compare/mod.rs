@@ -1,4 +1,4 @@
-//! `tollgate compare`: records of two or more runs side by side, and of machines.
+//! `tollgate compare`: compares records of two or more runs, and of several machines.
 
 pub(crate) mod options;
 pub(crate) mod platforms;
@@ -31,7 +31,7 @@ use side::Side;
 ///
 /// # Errors
 ///
-/// A file cannot be read or holds something else than records, or there is nothing to compare.
+/// A file cannot be read or contains anything but records, or there is nothing to compare.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let wanted = |record: &Record| is_wanted(record, &options.only);
     let sides = options.files.iter().map(|path| Side::read(path, wanted));
@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
             Failing::Slower => pairs.count(|answer| *answer == Answer::Slower) > 0,
             Failing::Incomparable => pairs.incomparable() > 0,
         });
-        // Of two machines there is nothing to say here.
+        // Records of two machines appear only in the table of platforms.
         if pairs.pairs.iter().any(|pair| !matches!(pair, Pair::OtherMachine)) {
             blocks.push(table::text(first, other, &pairs, options.drift));
         }
@@ -65,7 +65,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     Ok(if failed { ExitCode::from(CONDITION_HOLDS) } else { ExitCode::SUCCESS })
 }
 
-/// Whether subject and quantity hold one of the texts; all do without any.
+/// Whether subject or quantity contains one of the texts; true if there are no texts.
 fn is_wanted(record: &Record, only: &[String]) -> bool {
     let name = format!("{} {}", record.subject, record.quantity);
     only.is_empty() || only.iter().any(|text| name.contains(text.as_str()))
@@ -85,7 +85,7 @@ pub(crate) mod tests {
         Figure { subject: subject.parse().unwrap(), quantity: quantity.parse().unwrap(), unit }
     }
 
-    /// A rate with an interval of 1 % to each side, of nine samples.
+    /// A rate with an interval of 1 % to each side and nine samples.
     pub(crate) fn record(subject: &str, point: f64) -> Record {
         Record {
             subject: subject.parse().unwrap(),

@@ -31,7 +31,7 @@ pub(crate) struct Compare {
     pub(crate) only: Vec<String>,
 }
 
-/// What a figure may be that nobody wants.
+/// Conditions of `--fail-if`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Failing {
     /// Proven to be slower than on the first side.

@@ -1,4 +1,4 @@
-//! The figures of two sides, side by side.
+//! Pairs the figures of two sides.
 
 use super::answer::{Answer, answer};
 use super::change::{Change, change};
@@ -6,20 +6,20 @@ use super::conditions::obstacle;
 use super::drift::{Drift, is_yardstick};
 use super::side::{Figure, Side, same_machine};
 
-/// What came of a figure of either side.
+/// The result for a figure of either side.
 pub(super) enum Pair<'a> {
     /// Both sides have it.
     Changed { figure: &'a Figure, change: Change, answer: Answer },
-    /// It cannot be compared, and why.
+    /// The figure is not comparable, for this reason.
     Incomparable { figure: &'a Figure, why: String },
-    /// It is of two machines: the table of platforms has it.
+    /// The sides are different machines; the table of platforms shows the figure.
     OtherMachine,
 }
 
-/// A change and whether it is of a yardstick, or the pair that has none.
+/// A change and whether it is a yardstick, or the pair if there is no change to judge.
 type Found<'a> = Result<(Change, bool), Pair<'a>>;
 
-/// Two sides, figure by figure, and what yardsticks say of the machine.
+/// Two sides, figure by figure, and the machine's drift according to yardsticks.
 pub(super) struct Pairs<'a> {
     pub(super) pairs: Vec<Pair<'a>>,
     pub(super) drift: Drift,
@@ -27,7 +27,7 @@ pub(super) struct Pairs<'a> {
 
 impl<'a> Pairs<'a> {
     /// Every figure of the first side, then those that only the second one has. Without a yardstick
-    /// the machine may have moved by the share `drift`.
+    /// the machine may have drifted by the share `drift`.
     pub(super) fn of(before: &'a Side, after: &'a Side, drift: f64) -> Self {
         let found: Vec<(&Figure, Found<'_>)> =
             before.figures.iter().map(|figure| (figure, found(figure, before, after))).collect();
@@ -53,13 +53,13 @@ impl<'a> Pairs<'a> {
         Self { pairs, drift }
     }
 
-    /// Figures with these answers.
+    /// The number of figures with these answers.
     pub(super) fn count(&self, wanted: impl Fn(&Answer) -> bool) -> usize {
         let is = |pair: &&Pair<'_>| matches!(pair, Pair::Changed { answer, .. } if wanted(answer));
         self.pairs.iter().filter(is).count()
     }
 
-    /// Figures that cannot be compared.
+    /// The number of figures that are not comparable.
     pub(super) fn incomparable(&self) -> usize {
         self.pairs.iter().filter(|pair| matches!(pair, Pair::Incomparable { .. })).count()
     }

@@ -1,4 +1,4 @@
-//! The table of platforms, as \[HP01\] has it: machines, rates, rates of a core and of a GHz.
+//! The table of platforms, as in \[HP01\]: machines, rates, rates per core and per GHz.
 
 use std::collections::BTreeMap;
 
@@ -22,17 +22,17 @@ const COLUMNS: [Column; 8] = [
     Column::words("", 5),
 ];
 
-/// A row: somebody's rate on a machine.
+/// A row: the rate of an implementation on a machine.
 struct Row {
     machine: Machine,
     by: String,
     cores: Option<f64>,
     per_s: f64,
-    /// Published figures stand below the measured ones.
+    /// Whether the figure is published; these rows follow the measured ones.
     published: bool,
 }
 
-/// One table for each subject that was measured on several machines, or that a paper has too.
+/// One table for each subject with figures of several machines, or with published figures as well.
 pub(crate) fn text<'a>(
     measured: impl Iterator<Item = &'a Record>,
     published: &'a [Record],
@@ -50,14 +50,13 @@ pub(crate) fn text<'a>(
     (!tables.is_empty()).then(|| tables.join("\n") + &note())
 }
 
-/// Whether there is a measured row, and a row of another machine.
+/// Whether the rows contain a measured one and one of another machine.
 fn is_of_machines(rows: &[Row]) -> bool {
     let measured = rows.iter().find(|row| !row.published);
     measured.is_some_and(|one| rows.iter().any(|row| !same_machine(&row.machine, &one.machine)))
 }
 
-/// The name of the table and the row in it that a record belongs to, if it is what the rung is
-/// measured by.
+/// The table name and the row of a record; `None` unless its quantity is the main one of the rung.
 fn row(record: &Record) -> Option<(String, Row)> {
     let subject = &record.subject;
     if subject.parameter(word::AGAINST).is_some() || subject.parameter(word::PART).is_some() {
@@ -75,7 +74,7 @@ fn row(record: &Record) -> Option<(String, Row)> {
     let cores = match subject.area() {
         Area::Server if published => record.machine.logical_cores.map(f64::from),
         Area::Server => cores_of(record.conditions.get("server_cores")?),
-        // One thread, or over the cores already.
+        // One thread, or already a rate per core.
         _ => Some(1.0),
     };
     let by = subject.parameter(word::BY).unwrap_or("tollgate");
@@ -93,8 +92,8 @@ fn cores_of(list: &str) -> Option<f64> {
     u32::try_from(cores).ok().filter(|cores| *cores > 0).map(f64::from)
 }
 
-/// What rows of one table share: the subject without who did it, and for which client. RSA key
-/// exchange is one thing in SSL 3 and in TLS 1.2: the server decrypts a premaster secret.
+/// The key of a table: the subject without the implementation and the client. RSA key exchange is
+/// the same in SSL 3 and in TLS 1.2: the server decrypts a premaster secret.
 fn group(subject: &Subject) -> String {
     let topic = match subject.topic() {
         Topic::Server(Service::Tls { key, protocol: Protocol::Ssl3Rsa }) => {
@@ -129,8 +128,8 @@ fn table(group: &str, rows: &[Row]) -> String {
     wrapped(group) + &grid(&COLUMNS, cells.collect())
 }
 
-/// `nginx, curl on AMD EPYC, 2 cores, vm`, or what a paper calls it: `Itanium [HP01]`. What is too
-/// long loses what all rows of a machine have.
+/// `nginx, curl on AMD EPYC, 2 cores, vm`, or a paper's name: `Itanium [HP01]`. If it is too long,
+/// the properties that all rows of a machine share are left out.
 fn name(row: &Row) -> String {
     if row.published {
         let paper = row.by.split('-').next().unwrap_or_default().to_ascii_uppercase();
@@ -150,7 +149,7 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// Up to five columns.
+/// A bar of up to five columns.
 fn bar(per_s: f64, most: f64) -> String {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 5")]
     let length = (5.0 * per_s / most).round() as usize;

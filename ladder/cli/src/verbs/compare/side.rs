@@ -1,4 +1,4 @@
-//! A side of a comparison: the records of one run, or of several.
+//! A side of a comparison: the records of one or several runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use tollgate_record::{Kind, Machine, Quantity, Record, Subject, Unit};
 use crate::error::CliError;
 use crate::shelf;
 
-/// What is measured: subject, quantity and unit are the same on both sides.
+/// The identity of a figure: subject, quantity and unit are equal on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Figure {
     pub(super) subject: Subject,
@@ -21,19 +21,19 @@ pub(super) struct Figure {
 pub(super) struct Side {
     /// The name of the file or folder.
     pub(super) name: String,
-    /// In the order of their first record.
+    /// Figures in the order of their first record.
     pub(super) figures: Vec<Figure>,
-    /// Every run's record of a figure, in the order of time.
+    /// The records of a figure in all runs, by time.
     runs: BTreeMap<Figure, Vec<Record>>,
 }
 
 impl Side {
-    /// Reads it, and leaves out what `wanted` does not want. What was predicted or published is no
-    /// side's own.
+    /// Reads a side and keeps the records that satisfy `wanted`. Predicted and published records
+    /// are skipped: they do not depend on the side.
     ///
     /// # Errors
     ///
-    /// A file cannot be read or holds something else than records, or nothing is left.
+    /// A file cannot be read or contains anything but records, or no record is left.
     pub(super) fn read(path: &Path, wanted: impl Fn(&Record) -> bool) -> Result<Self, CliError> {
         let name = path.display().to_string();
         let records = shelf::read(&files(path)?)?;
@@ -45,7 +45,7 @@ impl Side {
         Ok(side)
     }
 
-    /// With these records.
+    /// A side with these records.
     pub(super) fn of(name: String, records: impl Iterator<Item = Record>) -> Self {
         let mut side = Self { name, figures: Vec::new(), runs: BTreeMap::new() };
         for record in records.filter(|record| record.kind == Kind::Measured) {
@@ -64,7 +64,7 @@ impl Side {
         side
     }
 
-    /// Every run's record of a figure, the earliest first.
+    /// The records of a figure in all runs, the earliest first.
     pub(super) fn runs(&self, figure: &Figure) -> &[Record] {
         self.runs.get(figure).map_or(&[], Vec::as_slice)
     }
@@ -75,15 +75,15 @@ impl Side {
     }
 }
 
-/// Whether two figures are of one machine. Features that builds know, kernel releases and clocks
-/// change on a machine; they are said, and do not make another of it.
+/// Whether two figures belong to one machine. The features known to the build, the kernel release
+/// and the clock may change on one machine; they are reported as differences.
 pub(crate) fn same_machine(one: &Machine, other: &Machine) -> bool {
     let hardware =
         |machine: &Machine| (machine.cpu.clone(), machine.logical_cores, machine.virtualised);
     hardware(one) == hardware(other)
 }
 
-/// The file, or the files of records in the folder, by name.
+/// The file itself, or the record files of the folder, by name.
 fn files(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);

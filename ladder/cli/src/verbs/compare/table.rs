@@ -11,10 +11,10 @@ use super::side::{Figure, Side};
 /// Columns of a bar on each side of its middle.
 const HALF_BAR: usize = 7;
 
-/// A change by this factor fills a half bar at least.
+/// The smallest factor that corresponds to a full half bar.
 const FULL_BAR_MIN: f64 = 1.1;
 
-/// The rows, and below them what they rest on.
+/// The rows, followed by the notes.
 pub(super) fn text(before: &Side, after: &Side, pairs: &Pairs<'_>, drift: f64) -> String {
     let mut text = wrapped(&format!("{} beside {}", after.name, before.name));
     let longest = changes(pairs).map(|(_, ratio)| ratio.ln().abs());
@@ -74,7 +74,7 @@ fn of_last(runs: &[Record]) -> String {
     }
 }
 
-/// `1.016`; what is far from 1 has three digits too.
+/// `1.016`; factors far from 1 also get three digits.
 fn factor(ratio: f64) -> String {
     match ratio {
         _ if !(0.001..1000.0).contains(&ratio) => format!("{ratio:.0e}"),
@@ -84,7 +84,8 @@ fn factor(ratio: f64) -> String {
     }
 }
 
-/// From the middle to the right for more, to the left for less: `    ###|       `.
+/// A bar from the middle to the right for an increase, to the left for a decrease: `    ###|
+/// `.
 fn bar(ratio: f64, full: f64) -> String {
     #[allow(
         clippy::cast_possible_truncation,
@@ -101,7 +102,7 @@ fn bar(ratio: f64, full: f64) -> String {
     }
 }
 
-/// The sums, what could not be compared, and what the intervals rest on.
+/// Counts, figures that are not comparable, and the basis of the intervals.
 fn notes(before: &Side, after: &Side, pairs: &Pairs<'_>, drift: f64) -> String {
     let mut lines = vec![sums(pairs)];
     lines.extend(incomparable(pairs));
@@ -128,7 +129,7 @@ fn sums(pairs: &Pairs<'_>) -> String {
     format!("figures on both sides: {all} ({}){chance}", counted.join(", "))
 }
 
-/// Reasons, each once, with the number of figures and the first of them.
+/// Each reason once, with the number of figures and the first of them.
 fn incomparable(pairs: &Pairs<'_>) -> Vec<String> {
     let mut reasons: Vec<(&str, &Figure, usize)> = Vec::new();
     for pair in &pairs.pairs {
@@ -145,7 +146,7 @@ fn incomparable(pairs: &Pairs<'_>) -> Vec<String> {
     reasons.into_iter().map(line).collect()
 }
 
-/// What yardsticks say, for each rung and quantity that has some.
+/// The drift according to yardsticks, for each rung and quantity that has some.
 fn machine(pairs: &Pairs<'_>, drift: f64) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     let mut untold = false;
@@ -184,7 +185,7 @@ fn machine(pairs: &Pairs<'_>, drift: f64) -> Vec<String> {
     lines
 }
 
-/// What the intervals rest on.
+/// The basis of the intervals.
 fn bases(pairs: &Pairs<'_>) -> Vec<String> {
     let mut bases: Vec<Basis> = Vec::new();
     for pair in &pairs.pairs {
@@ -220,7 +221,7 @@ fn bases(pairs: &Pairs<'_>) -> Vec<String> {
     lines
 }
 
-/// What else is not the same: versions, commits, machine.
+/// Other differences: versions, commits, machine.
 fn differences(before: &Side, after: &Side) -> Option<String> {
     let (one, other) = (before.last().next()?, after.last().next()?);
     let mut found = Vec::new();

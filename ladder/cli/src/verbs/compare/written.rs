@@ -8,11 +8,11 @@ use super::change::Basis;
 use super::pair::{Pair, Pairs};
 use super::side::Side;
 
-/// A quantity that changed, `sessions_per_s`, has its change in `sessions_per_s_change`.
+/// The change of the quantity `sessions_per_s` is the quantity `sessions_per_s_change`.
 const SUFFIX: &str = "_change";
 
-/// A record for each figure that both sides have: of the second side's subject, machine, versions
-/// and commit; the conditions say the answer and what it was compared with.
+/// A record for each figure of both sides, with subject, machine, versions and commit of the second
+/// side; the conditions contain the answer and the other side.
 pub(super) fn records(before: &Side, after: &Side, pairs: &Pairs<'_>) -> Vec<Record> {
     let record = |pair: &Pair<'_>| {
         let Pair::Changed { figure, change, answer } = pair else { return None };
@@ -30,7 +30,7 @@ pub(super) fn records(before: &Side, after: &Side, pairs: &Pairs<'_>) -> Vec<Rec
         ]);
         conditions.extend(one.commit.clone().map(|commit| ("before_commit".to_owned(), commit)));
         Some(Record {
-            // A quantity too long for a suffix has no record.
+            // A quantity that is too long for the suffix gets no record.
             quantity: format!("{}{SUFFIX}", figure.quantity).parse().ok()?,
             unit: Unit::Ratio,
             estimate: change.ratio,

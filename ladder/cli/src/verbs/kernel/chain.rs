@@ -1,5 +1,5 @@
-//! Kernel calls one after the other, each on the result of the one before, as an exponentiation has
-//! them; the last result is compared with the right one.
+//! Chains of kernel calls, each on the result of the previous one, as in an exponentiation; the
+//! last result is checked.
 
 use tollgate_mont::{
     BlockKernel, Blocks, Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Place, Row,
@@ -10,19 +10,19 @@ use tollgate_variants::{Numbers as Constants, Variant};
 
 use crate::contenders::{Failed, Run};
 
-/// Calls of a chain.
+/// Calls in a chain.
 pub(crate) const CALLS: u32 = 16;
 
-/// What a chain is made of.
+/// The call that a chain repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// Products, by one factor.
+    /// Products with a fixed factor.
     Product,
     /// Squares.
     Square,
 }
 
-/// A chain on limbs, with a modulus of `bits` bits.
+/// A chain on limbs with a modulus of `bits` bits.
 pub(crate) fn limbs(kernel: LimbKernel, call: Call, bits: u32) -> Run {
     let mut numbers = Numbers::new(bits);
     let shape = Shape::limbs(numbers.bits);
@@ -33,7 +33,7 @@ pub(crate) fn limbs(kernel: LimbKernel, call: Call, bits: u32) -> Run {
     run(chain(kernel), chain(LimbKernel::Portable))
 }
 
-/// A chain of a variant, with a modulus of `bits` bits: the same as [`limbs`].
+/// A chain of a variant with a modulus of `bits` bits, on the same numbers as [`limbs`].
 pub(crate) fn variant(variant: Variant, call: Call, bits: u32) -> Run {
     let mut numbers = Numbers::new(bits);
     let shape = Shape::limbs(numbers.bits);
@@ -49,7 +49,7 @@ pub(crate) fn variant(variant: Variant, call: Call, bits: u32) -> Run {
     Box::new(move || compare(is_right && chain.run_by(variant.kernel(&constants)) == first))
 }
 
-/// A chain in eight lanes, with eight moduli of `bits` bits.
+/// A chain in eight lanes with eight moduli of `bits` bits.
 pub(crate) fn lanes(kernel: LaneKernel, call: Call, bits: u32) -> Run {
     let mut numbers = Numbers::new(bits);
     let shape = Shape::digits(numbers.bits);
@@ -69,7 +69,7 @@ pub(crate) fn lanes(kernel: LaneKernel, call: Call, bits: u32) -> Run {
     run(chain(kernel), chain(LaneKernel::Portable))
 }
 
-/// A chain in lane blocks, with one modulus of `bits` bits or two.
+/// A chain in lane blocks with one or two moduli of `bits` bits.
 pub(crate) fn blocks(kernel: BlockKernel, call: Call, bits: u32) -> Run {
     let mut numbers = Numbers::new(bits);
     let shape = Shape::limbs(numbers.bits);
@@ -106,7 +106,7 @@ fn reduce_blocks(z: &mut [Row], m: &Modulus<Row>) {
     }
 }
 
-/// Moduli and operands, the same ones in every run.
+/// Generates moduli and operands, the same in every run.
 pub(crate) struct Numbers {
     bits: usize,
     random: fastrand::Rng,
@@ -118,7 +118,7 @@ impl Numbers {
         Self { bits: usize::try_from(bits).expect("at most 8192"), random }
     }
 
-    /// An odd number of exactly so many bits.
+    /// An odd number of exactly `bits` bits.
     pub(crate) fn modulus(&mut self) -> Vec<u64> {
         let mut m = self.below();
         let top = self.bits - 1;
@@ -128,7 +128,7 @@ impl Numbers {
         m
     }
 
-    /// A number below half of any modulus of so many bits.
+    /// A number below half of any modulus of `bits` bits.
     pub(crate) fn below(&mut self) -> Vec<u64> {
         let bits = self.bits - 1;
         let mut x: Vec<u64> = (0..bits.div_ceil(64)).map(|_| self.random.u64(..)).collect();
@@ -181,12 +181,12 @@ impl<K: Kernel> Chain<K> {
         }
     }
 
-    /// From x on, to the last result, not reduced.
+    /// Runs the chain from x and returns the last result, not reduced.
     fn run(&mut self) -> &[K::Word] {
         self.run_by(self.kernel)
     }
 
-    /// The same by another kernel.
+    /// Runs the chain with another kernel.
     fn run_by(&mut self, kernel: impl Kernel<Word = K::Word>) -> &[K::Word] {
         self.z.copy_from_slice(&self.x);
         for _ in 0..CALLS {
@@ -201,7 +201,7 @@ impl<K: Kernel> Chain<K> {
         &self.z
     }
 
-    /// The same, reduced mod m.
+    /// Runs the chain and returns the last result reduced mod m.
     fn canonical(&mut self) -> Vec<K::Word> {
         let mut z = self.run().to_vec();
         (self.reduce)(&mut z, &self.m);
@@ -209,8 +209,8 @@ impl<K: Kernel> Chain<K> {
     }
 }
 
-/// Runs the chain and compares. A kernel is deterministic, so its first result, which is congruent
-/// to the model's, is the one that it must give every time.
+/// Runs the chain and checks the result. A kernel is deterministic: its first result must be
+/// congruent to the model's, and all later ones must equal the first.
 fn run<K: Kernel + 'static>(mut chain: Chain<K>, mut model: Chain<K>) -> Run
 where
     K::Word: PartialEq,

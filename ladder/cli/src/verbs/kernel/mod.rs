@@ -1,4 +1,4 @@
-//! `tollgate kernel`: Montgomery products and squares of every kernel that this machine can run.
+//! `tollgate kernel`: Montgomery products and squares of every kernel that this machine supports.
 
 pub(crate) mod chain;
 pub(crate) mod options;
@@ -24,7 +24,7 @@ use crate::run::Run;
 use crate::verbs::kernel::chain::{CALLS, Call};
 use crate::verbs::kernel::options::{Kernel, Table, What};
 
-/// A kernel and what is asked of it.
+/// A kernel and the call to measure.
 #[derive(Clone, Copy)]
 struct Asked {
     kernel: Family,
@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Kernel) -> Result<ExitCode, CliError> {
     let progress = Progress::new("kernel");
     let mut records = collect(options, &mut run, &progress)?;
     drop(progress);
-    // By kernel, then by size: sizes are what one reads down a column.
+    // Sort by kernel, then by size, so that the sizes of a kernel are next to each other.
     let kernels = kernels();
     records.sort_by_key(|record: &Record| {
         let name = record.subject.topic().kernel();
@@ -57,8 +57,8 @@ pub(crate) fn run(options: &Kernel) -> Result<ExitCode, CliError> {
     run.end(&(heading + &kernel_table::table(&records)))
 }
 
-/// The records of every kernel, by size and then by kernel; after Ctrl-C those of the sizes that
-/// were done.
+/// The records of every kernel, by size and then by kernel; after Ctrl-C those of the completed
+/// sizes.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub(crate) fn collect(
         progress.row(number, &label(*bits));
         let found = at_size(&kernels, *bits, seconds, host, notes, |part| progress.part(part))?;
         let Some(found) = found else {
-            break; // Ctrl-C: this size is not whole
+            break; // Ctrl-C: this size is incomplete
         };
         output.records(&found)?;
         records.extend(found);
@@ -85,8 +85,8 @@ pub(crate) fn collect(
     Ok(records)
 }
 
-/// The records of these kernels at one size that are not among `known`, measured now; `None` after
-/// Ctrl-C.
+/// Measures these kernels at one size, except for those in `known`, and returns the records; `None`
+/// after Ctrl-C.
 ///
 /// # Errors
 ///
@@ -106,14 +106,14 @@ pub(crate) fn missing(
             asked.push(call);
         }
     }
-    // Where cycles cannot be told nothing is explained by them.
+    // Without cycles these figures could not explain anything.
     if asked.is_empty() || host.machine.core_clock_hz.is_none() {
         return Ok(Some(Vec::new()));
     }
     at_size(&asked, bits, seconds, host, notes, |_| {})
 }
 
-/// The measured cycles of a call among records.
+/// The measured cycles of a call.
 pub(crate) fn cycles_per_call<'a>(records: &'a [Record], subject: &Subject) -> Option<&'a Record> {
     records.iter().find(|record| {
         record.subject == *subject
@@ -126,7 +126,7 @@ pub(crate) fn cycles_per_call<'a>(records: &'a [Record], subject: &Subject) -> O
 ///
 /// # Errors
 ///
-/// None that these names can cause.
+/// None; the names are valid.
 pub(crate) fn subject(kernel: Family, name: &str, bits: u32) -> Result<Subject, CliError> {
     let k = kernel.words(bits);
     let subject = Subject::new(Topic::Kernel(name.to_owned()));
@@ -173,12 +173,12 @@ fn kernels() -> Vec<Asked> {
     let lanes = LaneKernel::all().into_iter().map(Family::Lanes);
     let blocks = BlockKernel::all().into_iter().map(Family::Blocks);
     let limbs = LimbKernel::all().into_iter();
-    // On limbs, lane blocks multiply as the others do.
+    // On limbs, lane blocks use the same code as the other kernels.
     let limbs = limbs.filter(|kernel| !matches!(kernel, LimbKernel::Blocks(_))).map(Family::Limbs);
     lanes.chain(blocks).chain(limbs).flat_map(calls_of).collect()
 }
 
-/// A kernel's product, and its square where that is another one.
+/// A kernel's product, and its square if that is a separate function.
 fn calls_of(kernel: Family) -> Vec<Asked> {
     let product = Asked { kernel, call: Call::Product, name: kernel.name() };
     let square = Asked { kernel, call: Call::Square, name: kernel.square_name() };

@@ -1,4 +1,5 @@
-//! `tollgate kernel plan`: the cost of each form of an operation, and how it splits batches.
+//! `tollgate kernel plan`: the cost of each form of an operation, and the resulting splits of
+//! batches.
 
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -19,10 +20,10 @@ use crate::run::Run;
 use crate::verbs::kernel::options::Plan as Options;
 use crate::verbs::speed::rows::Row;
 
-/// Batches up to this many requests are shown; larger ones repeat them.
+/// The largest batch in the table; larger ones repeat the pattern.
 const REQUESTS_MAX: usize = 16;
 
-/// An operation of each kind that has costs of its own.
+/// One operation of each kind with separate costs.
 const OPERATIONS: [What; 3] = [What::Sign, What::PrivateFull, What::Verify];
 
 /// Every form, in the order of the records.
@@ -47,7 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     run.end(&(heading::lines(&records) + "\n" + &plan_table::table(&records)))
 }
 
-/// The records of every size and operation; after Ctrl-C those that were done.
+/// The records of every size and operation; after Ctrl-C those of the completed rows.
 fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
     let Run { host, output, notes } = run;
     let seconds = options.seconds;
@@ -64,7 +65,7 @@ fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<
         progress.row(number, &row.label());
         let part = |part| progress.part(part);
         let Some(found) = at_row(&row, seconds, host, notes, part)? else {
-            break; // Ctrl-C: this row is not whole
+            break; // Ctrl-C: this row is incomplete
         };
         output.records(&found)?;
         records.extend(found);
@@ -120,18 +121,18 @@ fn at_row(
     Ok(Some(records))
 }
 
-/// The forms' costs in single operations, from rounds in which all ran in turn.
+/// The forms' costs in single operations, from rounds in which all forms ran in turn.
 fn costs(forms: &[(Form, &str)], contenders: &[Contender], round: &Round) -> Plan {
     let of = |form| {
         let place = forms.iter().position(|(of, _)| *of == form)?;
         let operations = f64::from(contenders[place].batch.unwrap_or(1));
-        // the first is one alone
+        // the first form is one alone
         Some(operations / round.times_as_fast(place, 0).point())
     };
     Plan { two: of(Form::Two), lanes: of(Form::Lanes) }
 }
 
-/// What batches cost by the measured costs.
+/// Computes the cost of batches from the measured costs.
 struct Batches<'a> {
     figures: Figures<'a>,
     measured: Plan,
@@ -139,8 +140,8 @@ struct Batches<'a> {
 }
 
 impl Batches<'_> {
-    /// A prediction for each number of requests, cut as `plan` says; `name` tells it from the plan
-    /// of the measured costs.
+    /// A prediction for each number of requests, split by `plan`; `name` distinguishes a plan from
+    /// that of the measured costs.
     fn records(&self, plan: Plan, name: Option<&str>) -> Result<Vec<Record>, CliError> {
         let one = &self.of_forms[0];
         let from = self.of_forms.iter().map(|record| record.subject.to_string()).collect();
@@ -165,7 +166,7 @@ impl Batches<'_> {
         Ok(records)
     }
 
-    /// A form that the plan takes and that does not exist here is done one by one.
+    /// A form that is missing on this machine is replaced by single operations.
     fn per_operation(&self, plan: Plan, requests: usize) -> Result<Estimate, CliError> {
         let Plan { two, lanes } = self.measured;
         let here = Plan { two: two.or(Some(2.0)), lanes };

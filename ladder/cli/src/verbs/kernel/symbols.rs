@@ -1,7 +1,7 @@
-//! How many bytes of machine code a function of this program has, by its own symbol table.
+//! Code sizes of this program's functions, from its own symbol table.
 //!
-//! The file that runs is read as ELF with 64 bits, little-endian. What is not known, because the
-//! table was stripped or the system has another format, is unknown and not zero.
+//! Reads the running file as a 64-bit little-endian ELF file. If the table was stripped or the
+//! format is another one, sizes are unknown rather than zero.
 
 use std::fs;
 
@@ -10,11 +10,11 @@ const FUNCTION: u8 = 2;
 const SYMBOL_TABLE: u32 = 2;
 const LOADED: u32 = 1;
 
-/// Functions of this program: where each begins in memory, and its bytes.
+/// Functions of this program: address in memory, and size in bytes.
 pub(crate) struct Symbols(Vec<(usize, u64)>);
 
 impl Symbols {
-    /// Those of the running program; `None` where they cannot be told.
+    /// The functions of the running program; `None` if they cannot be read.
     pub(crate) fn of_this_program() -> Option<Self> {
         let file = fs::read("/proc/self/exe").ok()?;
         let path = fs::read_link("/proc/self/exe").ok()?;
@@ -28,7 +28,8 @@ impl Symbols {
     }
 }
 
-/// Where the beginning of the file lies in memory: `start-end rights offset device inode path`.
+/// The address to which the file's beginning is mapped: `start-end rights offset device inode
+/// path`.
 fn loaded_at(maps: &str, path: &str) -> Option<usize> {
     let first = |line: &&str| {
         line.ends_with(path) && line.split_ascii_whitespace().nth(2).is_some_and(is_zero)
@@ -41,12 +42,12 @@ fn is_zero(offset: &str) -> bool {
     offset.bytes().all(|digit| digit == b'0')
 }
 
-/// The functions of an ELF file whose beginning lies at `base`.
+/// The functions of an ELF file that is mapped at `base`.
 fn functions(file: &[u8], base: usize) -> Option<Vec<(usize, u64)>> {
     if file.get(..6)? != [0x7f, b'E', b'L', b'F', 2, 1] {
         return None;
     }
-    // where the file wants to be: 0 for a program that may lie anywhere
+    // the preferred address: 0 for a position-independent program
     let wanted = table(file, 32, 54, 56)?.find(|header| word(header, 0) == Some(LOADED))?;
     let shift = base.wrapping_sub(long(wanted, 16)?);
     let symbols = table(file, 40, 58, 60)?.find(|header| word(header, 4) == Some(SYMBOL_TABLE))?;
@@ -60,8 +61,8 @@ fn functions(file: &[u8], base: usize) -> Option<Vec<(usize, u64)>> {
     Some(symbols.filter_map(function).filter(|(_, bytes)| *bytes > 0).collect())
 }
 
-/// The entries of a table of headers: the file's header tells at these places where it begins, how
-/// long an entry is, and how many there are.
+/// The entries of a header table: the file header contains its offset, the size of an entry and the
+/// number of entries at these positions.
 fn table(
     file: &[u8],
     place: usize,

@@ -19,7 +19,7 @@ use crate::shelf;
 ///
 /// # Errors
 ///
-/// A file cannot be read or written, or holds something else than records.
+/// A file cannot be read or written, or contains anything but records.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let files = match &*options.files {
         [] => vec![shelf::newest(&options.records, &this_machine())?],
@@ -35,13 +35,13 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     }
     let mut output = Output::new(options.json.as_deref())?;
     output.records(&records)?;
-    // The page is whole even if nobody reads the table to its end.
+    // The page is complete even if the reader of the table closes the pipe.
     let printed = output.text(&rungs::table(&records));
     write(&options.report, &records)?;
     printed.map(|()| ExitCode::SUCCESS)
 }
 
-/// Writes the page, and says where it is.
+/// Writes the page and prints its path.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! `tollgate session`: what a TLS session costs a server, by part, beside what the real one takes.
+//! `tollgate session`: the cost of a TLS session to a server, predicted by part and measured.
 
 pub(crate) mod options;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     run.end(&(heading + &session_table::table(&records)))
 }
 
-/// The records of the parts, of their sums, and of the rates that these promise; none after Ctrl-C.
+/// The records of the parts, their sums, and the predicted rates; none after Ctrl-C.
 ///
 /// # Errors
 ///
@@ -82,15 +82,15 @@ fn plan(options: &Options) -> Plan {
     Plan::product(&keys, &protocols, &[Engine::OpenSsl, Engine::Tollgate], &bytes, total)
 }
 
-/// Whether no list is given: the plan is then that of the ladder.
+/// Whether no list is given; the plan is then the ladder's.
 fn is_ladder(options: &Options) -> bool {
     options.key.is_empty() && options.protocol.is_empty() && options.bytes.is_empty()
 }
 
-/// Keys, protocols and payloads, each with each.
+/// Keys, protocols and payloads; the plan is their product.
 type Asked = (Vec<KeyKind>, Vec<Protocol>, Vec<u64>);
 
-/// What was asked for, each list with its default.
+/// The requested lists, with defaults for missing ones.
 fn asked(options: &Options) -> Asked {
     let keys = match &*options.key {
         [] => vec![KeyKind::Rsa { bits: 2048 }, KeyKind::Rsa { bits: 3072 }],
@@ -107,7 +107,7 @@ fn asked(options: &Options) -> Asked {
     (keys, protocols, bytes)
 }
 
-/// The runs of `tollgate bench` that measure the sessions of the plan, those of the sweep excepted.
+/// The `tollgate bench` runs for the sessions of the plan, without those of the sweep of payloads.
 fn real_server(options: &Options) -> Vec<Bench> {
     let (keys, protocols, bytes) = asked(options);
     let mut runs: Vec<Asked> =
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use crate::options::{Options as Line, Verb};
 
-    /// Key, protocol and bytes of each session that the plan has and of each that is measured.
+    /// Key, protocol and bytes of each planned session and of each measured one.
     fn planned_and_measured(flags: &[&str]) -> [BTreeSet<(String, String, u64)>; 2] {
         let Verb::Session(options) = Line::of(&[&["session"], flags].concat()).unwrap().verb else {
             unreachable!("session was asked for")

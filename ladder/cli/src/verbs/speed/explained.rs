@@ -1,4 +1,4 @@
-//! Rung 2 by rung 1: the calls of the exponentiations times what each was measured to take.
+//! Explains rung 2 by rung 1: the calls of the exponentiations times the measured cost of each.
 
 use tollgate_processor::Calls;
 use tollgate_record::vocabulary as word;
@@ -10,12 +10,12 @@ use crate::error::CliError;
 use crate::figures::Figures;
 use crate::verbs::kernel;
 
-/// The cycles of one operation of ours, from kernel figures among `known`; `None` where one of them
-/// is missing or none is taken, or the contender is none of ours.
+/// Predicts the cycles of one of our operations from the kernel figures in `known`. `None` if a
+/// figure is missing, if no kernel is called, or if the contender is a library.
 ///
 /// # Errors
 ///
-/// None that measured cycles can cause.
+/// None; measured cycles are valid.
 pub(crate) fn prediction(
     job: &Job,
     contender: &Contender,
@@ -49,8 +49,8 @@ pub(crate) fn prediction(
     Ok(Some(Record { kind, ..measured }))
 }
 
-/// The part of a call that one exponentiation of `batch` operations pays for: lanes are shared,
-/// full or not; lane blocks take the two primes of a signature at once where both fit.
+/// The share of a call that one exponentiation of a batch pays for: a call has a fixed number of
+/// lanes, full or not; lane blocks hold both primes of a signature at once if they fit.
 fn share_of_call(family: Family, bits: u32, batch: u32, what: What) -> f64 {
     let numbers = family.numbers(bits);
     match family {
@@ -60,7 +60,7 @@ fn share_of_call(family: Family, bits: u32, batch: u32, what: What) -> f64 {
     }
 }
 
-/// The widest interval that the parts allow.
+/// The sum, with the widest interval that the parts allow.
 fn sum(parts: &[Estimate]) -> Result<Estimate, tollgate_record::BadEstimate> {
     let add = |of: fn(&Estimate) -> f64| parts.iter().map(of).sum();
     let samples = parts.iter().map(Estimate::samples).min().unwrap_or(1);

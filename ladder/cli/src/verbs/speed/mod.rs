@@ -1,4 +1,4 @@
-//! `tollgate speed`: RSA operations, ours beside the libraries', in one run.
+//! `tollgate speed`: RSA operations of Tollgate and of the libraries, in one run.
 
 pub(crate) mod explained;
 mod multi;
@@ -26,13 +26,13 @@ use crate::verbs::kernel;
 use crate::verbs::speed::options::{Operations, What};
 use crate::verbs::speed::rows::{Row, rows};
 
-/// Seconds for the whole table unless told.
+/// Default seconds for the whole table.
 const TABLE_SECONDS: f64 = 60.0;
 
-/// Seconds for each row of `--multi`.
+/// Default seconds for each row of `--multi`.
 const MULTI_SECONDS: f64 = 4.0;
 
-/// The time for the kernels that explain a row, as part of the row's.
+/// The share of a row's time for the kernels that explain it.
 const KERNEL_PART: f64 = 0.1;
 
 /// Measures and prints.
@@ -59,8 +59,8 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
     run.end(&report(options.table, &records))
 }
 
-/// The records of every row that the options ask for, and of the kernels that explain them where
-/// `known` does not have them; after Ctrl-C those of the rows that were done.
+/// The records of every row that the options select, and of the kernels that explain them if
+/// `known` lacks these; after Ctrl-C those of the completed rows.
 ///
 /// # Errors
 ///
@@ -97,7 +97,7 @@ pub(crate) fn collect(
             what.push(contender);
         }
         let Some(mut found) = explaining(row, &what, &kernels, seconds, host, notes)? else {
-            break; // Ctrl-C: this row is not whole
+            break; // Ctrl-C: this row is incomplete
         };
         kernels.extend(found.iter().cloned());
         let Some(round) = measure(&label, &mut what, seconds, |part| progress.part(part))? else {
@@ -127,7 +127,7 @@ fn report(table: Option<Table>, records: &[Record]) -> String {
     report
 }
 
-/// Figures of the kernels that a row rests on and that are not known yet.
+/// Figures of the kernels that a row depends on and that are not in `known`.
 fn explaining(
     row: &Row,
     contenders: &[Contender],
@@ -144,8 +144,8 @@ fn explaining(
     kernel::missing(&kernels, bits, known, KERNEL_PART * seconds, host, notes)
 }
 
-/// The records of a row: time, cycles and rate of each contender; bound, explanation by the kernels
-/// and ratios of ours.
+/// The records of a row: time, cycles and rate of each contender; for ours also bound, explanation
+/// by the kernels, and ratios.
 fn records_of(
     row: &Row,
     host: &Host,
@@ -160,7 +160,7 @@ fn records_of(
             contender.kernel.map(|kernel| (word::KERNEL.to_owned(), kernel.name().to_owned()));
         let figures = figures.with(kernel);
         if let Row::Rsa(job) = row {
-            // Before what was measured: a table takes the last figure of a quantity.
+            // Predicted figures precede measured ones: a table takes the last figure of a quantity.
             let explained = explained::prediction(job, contender, subject, &figures, kernels)?;
             records.extend(explained);
         }

@@ -120,18 +120,18 @@ pub(crate) struct Queue {
     pub(crate) seconds: f64,
 }
 
-/// Whom to compare with.
+/// The libraries to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Against {
     /// AWS-LC, through aws-lc-rs.
     AwsLc,
-    /// Nobody.
+    /// No library.
     None,
     /// The system's libcrypto.
     Openssl,
 }
 
-/// What is raised to which power.
+/// The exponent of a raw operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exponent {
     /// d, as long as the modulus, without CRT.

@@ -6,7 +6,7 @@ use tollgate_record::{Estimate, Key, Operation, Record, Subject, Topic, Unit};
 use crate::error::CliError;
 use crate::figures::Figures;
 
-/// Where the times stand.
+/// The source of the times.
 const SOURCE: &str = "Freescale Semiconductor, Understanding Public-Key Performance, rev. 0, white \
                       paper PublicKeyPerfWP, February 2005: milliseconds per operation in the \
                       public-key execution unit, operands loaded to DONE; CPU, data movement and \
@@ -25,8 +25,8 @@ const TIMES_MS: [(u32, u32, [f64; 8]); 6] = [
     (2048, 3, [5.40, 3.56, 2.70, 2.15, 1.78, 1.34, 1.07, 0.53]),
 ];
 
-/// Core cycles of the paper's rows, in its order: decoded by us, for it prints none. Each lies in
-/// the middle of what the rounding of the eight columns allows.
+/// Core cycles of the paper's rows, in its order. The paper does not print them; they are the
+/// middle of the range that the rounding of the eight columns allows.
 const CYCLES: [f64; 6] = [267_050.0, 14_300.0, 1_805_350.0, 48_715.0, 13_414_400.0, 178_100.0];
 
 /// Bits of modulus and exponent, cycles, and the printed milliseconds at the lowest clock.
@@ -38,14 +38,14 @@ pub(crate) fn decoded() -> impl Iterator<Item = (u32, u32, f64, f64)> {
 /// Sizes of the moduli, in the paper's order.
 pub(crate) const SIZES: [u32; 3] = [512, 1024, 2048];
 
-/// The exponent of 3 bits that its short rows are compared with; the paper names none.
+/// The exponent of 3 bits for its short rows; the paper does not name one.
 pub(crate) const SHORT_EXPONENT: u64 = 7;
 
 /// The paper's 48 times.
 ///
 /// # Errors
 ///
-/// None that the table above can cause.
+/// None; the table is valid.
 pub(crate) fn published(figures: &Figures<'_>) -> Result<Vec<Record>, CliError> {
     let mut records = Vec::new();
     for (bits, exponent_bits, times) in TIMES_MS {
@@ -83,7 +83,7 @@ mod tests {
         }
     }
 
-    /// 1.5 products per bit of the exponent, a cycle for each product of two words of 32 bits.
+    /// Assumes 1.5 products per bit of the exponent, and a cycle per product of 32-bit words.
     #[test]
     fn cycles_per_exponent_bit_follow_one_formula() {
         for (rows, bits) in CYCLES.chunks(2).zip(SIZES) {
@@ -93,8 +93,8 @@ mod tests {
         }
     }
 
-    /// Each row is one count of cycles over the clock, rounded to two decimals: a slip of the pen
-    /// in any of the 48 cells would leave no count that fits its row.
+    /// Each row is one cycle count divided by the clock and rounded to two decimals: a typing error
+    /// in any of the 48 cells would leave no cycle count that fits its row.
     #[test]
     fn each_row_is_one_count_of_cycles() {
         for (bits, exponent_bits, times) in TIMES_MS {

@@ -1,4 +1,4 @@
-//! The rows of `speed`: a key and an operation each, and who takes part.
+//! The rows of `speed`: a key and an operation each, with the contenders.
 
 use std::rc::Rc;
 
@@ -12,25 +12,25 @@ use crate::options::{Against, Exponent, Table};
 use crate::verbs::speed::options::Operations;
 use crate::verbs::speed::pkeu;
 
-/// Sizes of the table unless told; 512 and 1024 are insecure, and what the papers used.
+/// Default sizes of the table; 512 and 1024 are insecure, but the papers used them.
 const SIZES: [u32; 5] = [512, 1024, 2048, 3072, 4096];
 
 /// A key and an operation.
 pub(crate) enum Row {
-    /// Another key type, as context; the libraries only.
+    /// Another key type, for comparison; libraries only.
     Context(KeyName, Operation, Opponents),
     /// RSA.
     Rsa(Job),
 }
 
-/// What each library does in a row of another key type.
+/// The contenders of a row of another key type.
 #[derive(Clone, Copy)]
 pub(crate) struct Opponents {
     openssl: fn() -> Result<Contender, CliError>,
     aws_lc: fn() -> Result<Contender, CliError>,
 }
 
-/// Who takes part in a row, and who cannot, as sentences.
+/// The contenders of a row, and sentences on the implementations that cannot take part.
 pub(crate) struct Lineup {
     pub(crate) contenders: Vec<Contender>,
     pub(crate) absent: Vec<String>,
@@ -60,7 +60,7 @@ const CONTEXT: [(KeyName, Operation, Opponents); 4] = [
     ),
 ];
 
-/// The rows that the options ask for.
+/// The rows that the options select.
 ///
 /// # Errors
 ///
@@ -117,11 +117,11 @@ impl Row {
         format!("{} {operation}", key.to_string().to_ascii_uppercase())
     }
 
-    /// The subject of what one contender does.
+    /// The subject of one contender's figures.
     ///
     /// # Errors
     ///
-    /// None that these names can cause.
+    /// None; the names are valid.
     pub(crate) fn subject(&self, contender: &Contender) -> Result<Subject, CliError> {
         let (key, operation) = self.what();
         let subject = Subject::new(Topic::Operation { key, operation });
@@ -144,11 +144,12 @@ impl Row {
             .map_err(CliError::from_error)
     }
 
-    /// Who takes part: ours one by one and in batches, and whom of `against` can do it.
+    /// The contenders: ours one by one and in batches, and the libraries of `against` that support
+    /// the row.
     ///
     /// # Errors
     ///
-    /// Ours or OpenSSL cannot do it.
+    /// Tollgate or OpenSSL does not support the row.
     pub(crate) fn lineup(&self, batch: u32, against: &[Against]) -> Result<Lineup, CliError> {
         let mut lineup = Lineup { contenders: Vec::new(), absent: Vec::new() };
         if let Self::Rsa(job) = self {

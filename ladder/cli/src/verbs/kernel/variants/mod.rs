@@ -22,30 +22,30 @@ use crate::verbs::kernel::symbols::Symbols;
 use products::products;
 use windows::windows;
 
-/// How far loops are unrolled where that is not the question: squares and exponentiations.
+/// The unroll factor of squares and exponentiations.
 const UNROLL: Unroll = Unroll::Four;
 
-/// Exponentiations of larger moduli are left out: a series of them would be too short.
+/// The largest modulus for exponentiations: a series of larger ones would be too short.
 const EXPONENT_BITS_MAX: u32 = 2048;
 
-/// The largest modulus: beyond it a row would need more time to be worth its place.
+/// The largest modulus: larger ones take more time than the study needs.
 const BITS_MAX: u32 = 4096;
 
-/// What one row of the measurement compares.
+/// The contenders of one row of the measurement.
 #[derive(Clone, Copy)]
 enum Row {
     /// Products and squares.
     Products(u32),
-    /// Exponentiations by windows, exponents as long as the modulus.
+    /// Exponentiations by windows with exponents as long as the modulus.
     Windows(u32),
 }
 
-/// A contender with what its records say.
+/// A contender and the data of its records.
 struct Entry {
     subject: Subject,
     quantity: Quantity,
     contender: Contender,
-    /// Exact figures of the same subject.
+    /// Exact figures for the same subject.
     exact: Vec<(Quantity, Unit, usize, Kind)>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     run.end(&(heading::lines(&records) + "\n" + &tables::table(&records)))
 }
 
-/// What papers say, and the records of every row; after Ctrl-C those of the rows that were done.
+/// Published figures, and the records of every row; after Ctrl-C those of the completed rows.
 fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
     let seconds = options.seconds;
     let products = options.bits.iter().copied().map(Row::Products);
@@ -83,7 +83,7 @@ fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<
         progress.row(number, &row.label());
         let found = row.measure(seconds, run, symbols.as_ref(), |part| progress.part(part));
         let Some(found) = found? else {
-            break; // Ctrl-C: this row is not whole
+            break; // Ctrl-C: this row is incomplete
         };
         run.output.records(&found)?;
         records.extend(found);
@@ -99,7 +99,7 @@ impl Row {
         }
     }
 
-    /// Its records; `None` after Ctrl-C.
+    /// Measures the row and returns its records; `None` after Ctrl-C.
     fn measure(
         self,
         seconds: f64,
@@ -141,7 +141,7 @@ impl Row {
     }
 }
 
-/// A subject with numbers for parameters.
+/// A subject with numeric parameters.
 fn subject(topic: Topic, parameters: &[(&str, u32)]) -> Result<Subject, CliError> {
     let bare = Subject::new(topic).map_err(CliError::from_error)?;
     parameters

@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::verbs::kernel::chain::{self, CALLS, Call};
 use crate::verbs::kernel::symbols::Symbols;
 
-/// Every variant's product by how far it is unrolled, squares of those that have a formula, and the
+/// The product of every variant at each unroll factor, the squares of those with a formula, and the
 /// engine's kernel on limbs.
 pub(super) fn products(bits: u32, symbols: Option<&Symbols>) -> Result<Vec<Entry>, CliError> {
     let k = Shape::limbs(size(bits)).k();

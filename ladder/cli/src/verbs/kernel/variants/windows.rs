@@ -1,4 +1,4 @@
-//! Exponentiations by fixed and by sliding windows of every width.
+//! Exponentiations by fixed and by sliding windows of every size.
 
 use tollgate_mont::{Exponentiate as _, LimbKernel, Modulus, Shape};
 use tollgate_record::vocabulary as word;
@@ -13,10 +13,10 @@ use crate::contenders::{self, Contender, Failed};
 use crate::error::CliError;
 use crate::verbs::kernel::chain::Numbers;
 
-/// What exponentiations by windows multiply with: the plainest that has a formula for squares.
+/// The variant for exponentiations by windows: the simplest with a formula for squares.
 const WINDOWED: Variant = Variant { method: Method::Sos, unroll: UNROLL };
 
-/// Fixed and sliding windows of every width.
+/// Fixed and sliding windows of every size.
 pub(super) fn windows(bits: u32) -> Result<Vec<Entry>, CliError> {
     let k = Shape::limbs(size(bits)).k();
     let mut entries = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn windows(bits: u32) -> Result<Vec<Entry>, CliError> {
     Ok(entries)
 }
 
-/// How windows are laid.
+/// Fixed or sliding windows.
 #[derive(Clone, Copy)]
 enum Form {
     Fixed,
@@ -60,7 +60,7 @@ impl Form {
     }
 }
 
-/// x^e mod m, the same numbers for every width; e is made up here, so it is no secret.
+/// x^e mod m with the same numbers for every window size; e is generated here and not secret.
 fn exponentiation(form: Form, width: usize, bits: u32) -> contenders::Run {
     let mut numbers = Numbers::new(bits);
     let shape = Shape::limbs(size(bits));

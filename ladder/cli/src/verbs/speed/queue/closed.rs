@@ -1,4 +1,4 @@
-//! Threads that submit without a pause, beside one thread per core that has its batches at hand.
+//! Threads that submit without a pause, compared with one thread per core that signs full batches.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
@@ -13,24 +13,24 @@ use super::{
     BATCH, Cases, CliError, Failed, Hash, THREADS, WORK, Workspace, engine, interrupt, median,
 };
 
-/// Operations per second and core, and what they are to each other.
+/// Operations per second and core, with and without the engine, and their ratios.
 pub(super) struct Rates {
     pub(super) direct: Estimate,
     pub(super) engine: Estimate,
     pub(super) ratio: Estimate,
     pub(super) fill: Estimate,
-    /// Of a thread per core that submits many and waits later.
+    /// The rate of one thread per core that submits many requests before it waits.
     pub(super) many: Estimate,
     pub(super) many_ratio: Estimate,
 }
 
-/// Rounds, of a slice without the engine and two with it.
+/// Rounds, each of one slice without the engine and two with it.
 const ROUNDS: u32 = 12;
 
 /// Requests that one thread submits before it waits.
 pub(super) const MANY: u32 = 64;
 
-/// Slices in turn; `None` after Ctrl-C.
+/// Runs the slices in turn; `None` after Ctrl-C.
 pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Rates>, CliError> {
     let slice = Duration::from_secs_f64(seconds) / (3 * ROUNDS);
     let engine = engine()?;
@@ -56,7 +56,7 @@ pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Ra
         })?;
         let with_many = rate(&mut few, slice, |caller| sign_many(cases, caller))?;
         if round > 0 {
-            // the first one warms up
+            // the first round is the warm-up
             #[allow(clippy::cast_precision_loss, reason = "few cores")]
             let cores = cores as f64;
             direct.push(without / cores);
@@ -73,7 +73,7 @@ pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Ra
     Ok(Some(Rates { direct, engine, ratio, fill, many, many_ratio }))
 }
 
-/// Many through the engine by one thread, compared; how many.
+/// Signs many requests through the engine from one thread, checks them and returns their number.
 fn sign_many(cases: &Cases, caller: &Caller<PrivateJob>) -> Result<u64, Failed> {
     let case = |i: usize| i % cases.digests.len();
     let mut end = Ok(());
@@ -91,7 +91,7 @@ fn sign_many(cases: &Cases, caller: &Caller<PrivateJob>) -> Result<u64, Failed> 
     end.map(|()| u64::from(MANY))
 }
 
-/// One batch of all cases, compared; how many operations that were.
+/// Signs all cases in one batch, checks them and returns their number.
 pub(super) fn batch(cases: &Cases, workspace: &mut Workspace) -> Result<u64, Failed> {
     let size = cases.key.size();
     let mut buffers = [[0; tollgate_rsa::MODULUS_BYTES_MAX]; BATCH as usize];
@@ -106,7 +106,7 @@ pub(super) fn batch(cases: &Cases, workspace: &mut Workspace) -> Result<u64, Fai
     Ok(u64::from(BATCH))
 }
 
-/// Operations per second of all threads together, each of which does `work` again and again.
+/// Operations per second of all threads together; each repeats `work`.
 pub(super) fn rate<S: Send>(
     threads: &mut [S],
     slice: Duration,

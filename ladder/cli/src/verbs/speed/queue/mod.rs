@@ -1,4 +1,5 @@
-//! `tollgate speed queue`: what the engine's queue costs, beside the same operations without it.
+//! `tollgate speed queue`: the cost of the engine's queue, compared with the same operations
+//! without it.
 
 mod closed;
 mod open;
@@ -24,19 +25,19 @@ use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::speed::options::Queue as QueueOptions;
 
-/// Parts of the seconds for a size: with many threads, alone, and with arrivals at random.
+/// Shares of the seconds for a size: with many threads, alone, and with random arrivals.
 const PARTS: [f64; 3] = [0.4, 0.2, 0.4];
 
 /// Threads that submit without a pause.
 const THREADS: u32 = 16;
 
-/// Operations of a batch without the engine: what fills the lanes.
+/// Operations of a batch without the engine; a batch fills the lanes.
 const BATCH: u32 = 8;
 
 const BY: &str = "engine";
 const DIRECT: &str = "tollgate";
 
-/// Digests, and the signatures that are right.
+/// Digests and their expected signatures.
 struct Cases {
     key: Arc<PrivateKey>,
     digests: Vec<Vec<u8>>,
@@ -52,7 +53,7 @@ impl Cases {
         Self { key: Arc::clone(&job.key.ours), digests, signatures }
     }
 
-    /// Signs case `i` through an engine, and compares.
+    /// Signs case `i` through an engine and checks the result.
     fn sign(&self, caller: &Caller<PrivateJob>, i: usize) -> Result<(), Failed> {
         let i = i % self.digests.len();
         let answer =
@@ -82,7 +83,7 @@ pub(crate) fn run(options: &QueueOptions) -> Result<ExitCode, CliError> {
     run.end(&(heading::lines(&records) + "\n" + &engine_table::table(&records)))
 }
 
-/// The records of every size; after Ctrl-C those that were done.
+/// The records of every size; after Ctrl-C those of the completed sizes.
 fn collect(
     options: &QueueOptions,
     run: &mut Run,
@@ -98,7 +99,7 @@ fn collect(
     for (number, key) in keys.into_iter().enumerate() {
         progress.row(number, &format!("RSA-{}", key.bits()));
         let Some(found) = Bout::new(key, seconds)?.measure(run, progress)? else {
-            break; // Ctrl-C: this row is not whole
+            break; // Ctrl-C: this row is incomplete
         };
         run.output.records(&found)?;
         records.extend(found);
@@ -106,7 +107,7 @@ fn collect(
     Ok(records)
 }
 
-/// A key, and what the engine is compared by.
+/// The measurement of one key.
 struct Bout {
     bits: u32,
     seconds: f64,
@@ -150,7 +151,7 @@ impl Bout {
         Ok(Some(records))
     }
 
-    /// Says in how many windows a neighbour took part of a core.
+    /// Notes the number of windows in which another process took part of a core.
     fn say_lost(&self, run: &mut Run, windows: open::Windows) {
         let open::Windows { all, lost, left_out } = windows;
         if lost > 0 {
@@ -218,7 +219,7 @@ impl Bout {
         ])
     }
 
-    /// One thread, through the engine and without it, in turn.
+    /// Measures one thread, through the engine and without it, in turn.
     fn alone(&self, run: &mut Run, seconds: f64) -> Result<Option<Vec<Record>>, CliError> {
         let engine = engine()?;
         let caller = engine.caller().map_err(CliError::from_error)?;
@@ -262,7 +263,7 @@ impl Bout {
     }
 }
 
-/// An engine with a worker per core, and otherwise as `Config` makes it.
+/// An engine with a worker per core and otherwise the default `Config`.
 fn engine() -> Result<Queue<PrivateJob>, CliError> {
     let workers = std::thread::available_parallelism().map_err(CliError::from_error)?.get();
     let config = Config { workers, ..Config::default() };
@@ -289,7 +290,7 @@ mod tests {
             let bout = Bout::new(Key::built_in(512).unwrap(), seconds).unwrap();
             bout.measure(&mut run, &Progress::new("test"))
         };
-        // A machine that has more to do needs more time for something to measure.
+        // A busy machine needs more time before there are results.
         let mut seconds = 0.3;
         let records = loop {
             match measure(seconds) {

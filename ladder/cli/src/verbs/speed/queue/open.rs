@@ -1,9 +1,8 @@
-//! Arrivals at random, at a share of what the engine does when it is kept full, whether it keeps up
-//! or not.
+//! Random arrivals at a share of the engine's capacity, independent of whether the engine keeps up.
 //!
-//! A machine that is shared changes within seconds. So the run is cut into windows, each with its
-//! own capacity and its own service time, from slices just before and after; and those in which a
-//! neighbour took part of a core are told from the others.
+//! A shared machine changes within seconds. The run is therefore cut into windows, each with its
+//! own capacity and service time from slices just before and after; windows in which another
+//! process took part of a core are marked as lost.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -18,43 +17,44 @@ use tollgate_record::Estimate;
 use super::closed::{batch, rate};
 use super::{BATCH, Cases, CliError, Failed, WORK, Workspace, engine, interrupt, median};
 
-/// Share of the throughput of the same threads when they keep the engine full.
+/// The arrival rate as a share of the throughput of the same threads when they keep the engine
+/// full.
 pub(super) const LOAD: f64 = 0.7;
 
-/// Threads that the arrivals are spread over; they submit and are called back.
+/// Threads that submit the arrivals and receive the callbacks.
 pub(super) const THREADS: u32 = 2;
 
-/// Windows, each with quantiles of its own; the first one warms up.
+/// Windows, each with its own quantiles; the first one is the warm-up.
 const WINDOWS: u32 = 25;
 
-/// Parts of one: batches without the engine, the engine kept full, and arrivals at random.
+/// Shares of a window: batches without the engine, the engine kept full, and random arrivals.
 const PARTS: [f64; 3] = [0.15, 0.25, 0.6];
 
-/// Windows that figures can be made of.
+/// The fewest windows for figures.
 const WINDOWS_MIN: usize = 8;
 
-/// Between slices of batches before and after a window the throughput may change this much.
+/// Maximum relative change of the throughput of batches between the start and the end of a window.
 const CHANGE: f64 = 0.15;
 
-/// From the intended arrival to the answer.
+/// Response times, from the intended arrival to the result.
 pub(super) struct Responses {
     pub(super) p50: Estimate,
     pub(super) p99: Estimate,
-    /// In service times of the same window.
+    /// The p99 divided by the service time of the same window.
     pub(super) services_p99: Estimate,
-    /// Of a batch.
+    /// The service time of a batch.
     pub(super) service_ns: Estimate,
     pub(super) fill: Estimate,
     pub(super) windows: Windows,
 }
 
-/// How many windows there were.
+/// The number of windows.
 #[derive(Clone, Copy)]
 pub(super) struct Windows {
     pub(super) all: usize,
-    /// In which a neighbour had part of a core.
+    /// Windows in which another process took part of a core.
     pub(super) lost: usize,
-    /// Whether the figures are without them.
+    /// Whether the figures exclude them.
     pub(super) left_out: bool,
 }
 
@@ -62,13 +62,13 @@ struct Window {
     p50: f64,
     p99: f64,
     service_ns: f64,
-    /// Of slices before and after: the higher throughput over the lower.
+    /// The higher throughput of batches over the lower, before and after the window.
     change: f64,
-    /// Ticks of the gauge of the sibling thread, the highest of all cores, before and after.
+    /// Ticks of the gauge of the sibling thread: the maximum over all cores, before and after.
     gauge: Option<u64>,
 }
 
-/// Window by window; `None` after Ctrl-C.
+/// Measures all windows; `None` after Ctrl-C.
 pub(super) fn responses(
     cases: &Arc<Cases>,
     cores: u32,
@@ -87,7 +87,7 @@ pub(super) fn responses(
             return Ok(None);
         }
         let begin = Instant::now();
-        // one at least: on a machine with other work a short slice may end before the first answer
+        // at least one: on a busy machine a short slice may end before the first result
         let done = answers(cases, &kept_full, Arrivals::Full, full)?.len().max(1);
         let capacity = count(done) / begin.elapsed().as_secs_f64();
         let arrivals = Arrivals::Poisson { per_s: LOAD * capacity, seed: number };
@@ -111,7 +111,7 @@ pub(super) fn responses(
     summary(windows, fill).map(Some)
 }
 
-/// The medians of the windows that are not lost; of all, if these are too few.
+/// The medians of the windows that are not lost; of all windows, if too few are left.
 fn summary(mut windows: Vec<Window>, fill: Estimate) -> Result<Responses, CliError> {
     let all = windows.len();
     let lowest = windows.iter().filter_map(|window| window.gauge).min().unwrap_or(0);
@@ -135,7 +135,7 @@ fn summary(mut windows: Vec<Window>, fill: Estimate) -> Result<Responses, CliErr
     })
 }
 
-/// The gauge of the sibling threads: on as many threads at once as there are cores, the highest.
+/// The gauge of the sibling threads: run on as many threads as there are cores, maximum of all.
 fn gauge_of(cores: u32) -> Option<u64> {
     thread::scope(|scope| {
         let threads: Vec<_> = (0..cores).map(|_| scope.spawn(sibling::gauge)).collect();
@@ -153,23 +153,23 @@ fn count(answers: usize) -> f64 {
     answers as f64
 }
 
-/// Nanoseconds that so many of a hundred do not exceed; of sorted times.
+/// The given percentile of sorted times, in nanoseconds.
 #[allow(clippy::cast_precision_loss, reason = "times are far below 2^52 ns")]
 fn quantile(times: &[u64], of_100: usize) -> f64 {
     times[(times.len() * of_100).div_ceil(100).max(1) - 1] as f64
 }
 
-/// When requests come.
+/// The arrivals of requests.
 #[derive(Clone, Copy)]
 enum Arrivals {
-    /// As soon as there is a place.
+    /// A request as soon as the queue has a free slot.
     Full,
-    /// At random, so many per second.
+    /// Random arrivals, `per_s` per second.
     Poisson { per_s: f64, seed: u32 },
 }
 
 impl Arrivals {
-    /// What follows each other on one of the threads: when the next one is due.
+    /// The arrivals of one thread: each call returns the time at which the next one is due.
     fn of_thread(self, number: u32, begin: Instant) -> impl FnMut() -> Duration {
         let (mean_gap_s, seed) = match self {
             Self::Full => (0.0, 0),
@@ -178,14 +178,15 @@ impl Arrivals {
         let mut random = fastrand::Rng::with_seed(u64::from(seed) << 32 | u64::from(number));
         let mut due = Duration::ZERO;
         move || {
-            // Poisson: the gaps of each thread, and so of all, are exponential
+            // a Poisson process: the gaps of each thread, and so of all, have an exponential
+            // distribution
             due += Duration::from_secs_f64(-mean_gap_s * (1.0 - random.f64()).ln());
             if mean_gap_s > 0.0 { due } else { begin.elapsed() }
         }
     }
 }
 
-/// Response times in nanoseconds of what comes within `length`.
+/// Response times in nanoseconds of the requests that are due within `length`.
 fn answers(
     cases: &Arc<Cases>,
     engine: &Queue<PrivateJob>,
@@ -218,15 +219,15 @@ fn answers(
         threads.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
     })
     .map_err(|failed| CliError::new(failed.to_string()))?;
-    drop(tell); // the others go with their callbacks
+    drop(tell); // the callbacks drop their copies
     let times: Result<Vec<u64>, Failed> = told.iter().collect();
     times.map_err(|failed| CliError::new(failed.to_string()))
 }
 
-/// How long a thread rests that finds no place: much less than the places of a caller last.
+/// The pause of a thread after a full queue: much shorter than the time that its slots last.
 const REST: Duration = Duration::from_micros(50);
 
-/// Has case `i` signed, and its time since `due` told; where there is no place, later.
+/// Submits case `i` and reports the time since `due` to its result; retries while the queue is full.
 fn submit(
     cases: &Arc<Cases>,
     caller: &Caller<PrivateJob>,
@@ -240,7 +241,7 @@ fn submit(
         let callback = move |end: Result<&PrivateJob, PrivateError>| {
             let time = u64::try_from(due.elapsed().as_nanos()).unwrap_or(u64::MAX);
             let checked = end.map_err(Failed::new).and_then(|job| own.compare(i, job.output()));
-            let _ = tell.send(checked.map(|()| time)); // nobody listens after a failure
+            let _ = tell.send(checked.map(|()| time)); // the receiver may be gone after a failure
         };
         match caller.submit_with(|job| job.load(&cases.key, WORK, &cases.digests[i]), callback) {
             Ok(()) => return Ok(()),
@@ -264,7 +265,7 @@ mod tests {
         assert_eq!(quantile(&[7], 50).to_bits(), 7.0_f64.to_bits());
     }
 
-    /// Windows of one service, but for these, which a neighbour made long.
+    /// Windows with equal service times, except for `lost`, which another process made longer.
     fn summary_of(lost: &[Window]) -> Responses {
         let window = |window: &Window| Window { ..*window };
         let good = Window { p50: 1e3, p99: 2e3, service_ns: 1e3, change: 1.0, gauge: Some(100) };
