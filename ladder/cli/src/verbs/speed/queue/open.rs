@@ -227,7 +227,7 @@ fn answers(
 /// The pause of a thread after a full queue: much shorter than the time that its slots last.
 const REST: Duration = Duration::from_micros(50);
 
-/// Submits case `i` and reports the time since `due` to its result; retries while the queue is full.
+/// Submits case `i` and reports the time from `due` to its result; retries if the queue is full.
 fn submit(
     cases: &Arc<Cases>,
     caller: &Caller<PrivateJob>,
