@@ -171,6 +171,7 @@ pub(crate) fn compute<L: Layout, const SETS: usize>(call: &mut Call<'_, L, SETS>
     fault::points("unblinded", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.y));
     for set in &mut call.sets {
         L::reduce(kernel, set);
+        // Square the pair for its next use.
         kernel.ams(set.y, set.blind, set.n, call.t);
         kernel.ams(set.u, set.unblind, set.n, call.t);
         core::mem::swap(&mut set.blind, &mut set.y);

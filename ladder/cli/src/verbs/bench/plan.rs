@@ -18,7 +18,7 @@ const BODIES_MAX: usize = 4096;
 /// Requests per second that the progress bar assumes for `--requests`, until it knows better.
 const REQUESTS_PER_S: f64 = 1000.0;
 
-/// Seconds of a run beside its load: the first transaction, and waiting for the log.
+/// Seconds that a run takes in addition to its load: the first transaction, and waiting for the log.
 const ASIDE_S: f64 = 0.6;
 
 /// Makes a plan for each protocol or suite with each group.

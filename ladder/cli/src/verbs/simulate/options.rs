@@ -31,7 +31,7 @@ pub(crate) struct RunProgram {
     #[arg(long, value_name = "FILE")]
     pub(crate) timing: Option<PathBuf>,
 
-    /// Load and entry address of a flat binary
+    /// Address at which a flat binary is loaded and entered
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) flat: Option<u32>,
 

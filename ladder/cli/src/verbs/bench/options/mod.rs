@@ -311,7 +311,7 @@ pub(crate) enum EngineKind {
     Tollgate,
 }
 
-/// The two servers.
+/// Kinds of server; each runs with and without Tollgate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ServerKind {
     /// Installed Apache, without and with the provider.
