@@ -58,7 +58,7 @@ pub(crate) struct Pipe {
     /// Bytes of the front piece that were already read.
     read: usize,
     from_server: Vec<u8>,
-    /// Whether the client left without a close_notify.
+    /// Whether the client left without a `close_notify`.
     reset: bool,
     lap: Lap,
     ticks: [u64; LAPS],
