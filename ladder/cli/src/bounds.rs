@@ -5,8 +5,7 @@ use tollgate_processor::{
     Analysis, Bound, Call, Calls, Demand, Form, Kernel, Machine, Size, operation,
 };
 
-use crate::contenders::What;
-use crate::keys::Key;
+use crate::keys::{Key, What};
 
 /// One of our kernels, whatever its number representation.
 #[derive(Clone, Copy, Debug)]

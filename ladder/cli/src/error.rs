@@ -3,21 +3,19 @@
 use core::fmt;
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::process::ExitCode;
-
-use crate::output;
-
-/// Exit code when the reader closed standard output: 128 + SIGPIPE, as in a shell.
-const UNREAD: u8 = 141;
 
 /// Exit code if a condition of `--fail-if` holds.
 pub(crate) const CONDITION_HOLDS: u8 = 3;
 
 /// An error in one line: what failed, where, and what to do next. Exit code 2.
+///
+/// `?` converts every other error and keeps its message. An error of the system does not name its
+/// file: convert it with [`CliError::at`].
 #[derive(Debug)]
 pub(crate) struct CliError {
     why: String,
-    is_unread: bool,
+    /// The reader closed standard output; nothing is printed.
+    pub(crate) is_unread: bool,
 }
 
 impl CliError {
@@ -29,41 +27,34 @@ impl CliError {
         Self { why: words.join(" "), is_unread: false }
     }
 
-    /// Creates an error with the message of another one.
-    pub(crate) fn from_error(error: impl core::error::Error) -> Self {
-        Self::new(error)
+    /// Converts an error that concerns `what`, such as an option or the name of a file.
+    pub(crate) fn about<E: fmt::Display>(what: impl fmt::Display) -> impl Fn(E) -> Self {
+        move |error| Self::new(format!("{what}: {error}"))
     }
 
-    /// Describes a file or folder that cannot be read or written, and the next step.
-    pub(crate) fn of_file(path: &Path, error: &io::Error) -> Self {
-        let folder = folder(path);
-        let advice = match error.kind() {
-            ErrorKind::NotFound if !folder.exists() => {
-                format!(": there is no folder {}: make it, or check the path", folder.display())
-            }
-            ErrorKind::NotFound => ": check the path".to_owned(),
-            ErrorKind::AlreadyExists => ": this path exists: choose another".to_owned(),
-            ErrorKind::IsADirectory => ": name a file".to_owned(),
-            ErrorKind::NotADirectory => ": a file stands where a folder should".to_owned(),
-            ErrorKind::PermissionDenied => ": take another, or run it as its owner".to_owned(),
-            _ => String::new(),
-        };
-        Self::new(format!("{}: {error}{advice}", path.display()))
-    }
-
-    /// Describes standard output that cannot be written.
-    pub(crate) fn of_output(error: &io::Error) -> Self {
-        let is_unread = error.kind() == ErrorKind::BrokenPipe;
-        Self { is_unread, ..Self::new(format!("standard output: {error}")) }
-    }
-
-    /// Prints the message to standard error; a closed pipe ends the program silently.
-    pub(crate) fn report(&self) -> ExitCode {
-        if self.is_unread {
-            return ExitCode::from(UNREAD);
+    /// Converts an error of a file or folder that cannot be read or written, and adds the next step.
+    pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Self + Copy {
+        move |error| {
+            let folder = folder(path);
+            let advice = match error.kind() {
+                ErrorKind::NotFound if !folder.exists() => {
+                    format!(": there is no folder {}: make it, or check the path", folder.display())
+                }
+                ErrorKind::NotFound => ": check the path".to_owned(),
+                ErrorKind::AlreadyExists => ": this path exists: choose another".to_owned(),
+                ErrorKind::IsADirectory => ": name a file".to_owned(),
+                ErrorKind::NotADirectory => ": a file stands where a folder should".to_owned(),
+                ErrorKind::PermissionDenied => ": take another, or run it as its owner".to_owned(),
+                _ => String::new(),
+            };
+            Self::new(format!("{}: {error}{advice}", path.display()))
         }
-        output::say(&format!("tollgate: {self}"));
-        ExitCode::from(2)
+    }
+
+    /// Converts an error of standard output.
+    pub(crate) fn of_output(error: io::Error) -> Self {
+        let is_unread = error.kind() == ErrorKind::BrokenPipe;
+        Self { is_unread, ..Self::about("standard output")(error) }
     }
 }
 
@@ -79,4 +70,8 @@ impl fmt::Display for CliError {
     }
 }
 
-impl core::error::Error for CliError {}
+impl<E: core::error::Error> From<E> for CliError {
+    fn from(error: E) -> Self {
+        Self::new(error)
+    }
+}

@@ -1,10 +1,11 @@
 //! Records of measured, predicted and published figures.
 
+use core::fmt;
 use std::collections::BTreeMap;
 
 use tollgate_processor::Bound;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Subject, Timestamp, Unit};
+use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Subject, Timestamp, Topic, Unit};
 
 use crate::error::CliError;
 use crate::host::Host;
@@ -21,9 +22,18 @@ impl<'a> Figures<'a> {
         Self { host, conditions: host.conditions.clone() }
     }
 
+    /// Makes records of a row that is measured for so many seconds.
+    pub(crate) fn of_row(host: &'a Host, seconds: f64) -> Self {
+        Self::new(host).with([(word::SECONDS_PER_ROW, seconds)])
+    }
+
     /// Adds conditions.
-    pub(crate) fn with(&self, more: impl IntoIterator<Item = (String, String)>) -> Self {
+    pub(crate) fn with<V: ToString>(
+        &self,
+        more: impl IntoIterator<Item = (&'static str, V)>,
+    ) -> Self {
         let mut conditions = self.conditions.clone();
+        let more = more.into_iter().map(|(key, value)| (key.to_owned(), value.to_string()));
         conditions.extend(more);
         Self { host: self.host, conditions }
     }
@@ -51,26 +61,17 @@ impl<'a> Figures<'a> {
     }
 
     /// A bound of the model; the record contains its limit and its rates.
-    ///
-    /// # Errors
-    ///
-    /// The bound is not finite.
     pub(crate) fn bound(
         &self,
         subject: &Subject,
         quantity: Quantity,
         bound: Bound,
     ) -> Result<Record, CliError> {
-        let estimate = Estimate::exact(bound.cycles.get()).map_err(CliError::from_error)?;
-        let limit = (word::LIMIT.to_owned(), bound.limit.to_string());
-        let kind = Kind::Predicted {
-            by: word::MODEL_RUNG.to_owned(),
-            from: self.host.model.sources().collect(),
-        };
-        Ok(Record {
-            kind,
-            ..self.with([limit]).measured(subject, quantity, Unit::Cycles, estimate)
-        })
+        let estimate = Estimate::exact(bound.cycles.get())?;
+        let limited = self.with([(word::LIMIT, bound.limit)]);
+        let from = self.host.model.sources().collect();
+        let kind = Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from };
+        Ok(Record { kind, ..limited.measured(subject, quantity, Unit::Cycles, estimate) })
     }
 
     /// A published figure, for a machine that is known only by name.
@@ -90,4 +91,16 @@ impl<'a> Figures<'a> {
             ..self.measured(subject, quantity, unit, estimate)
         }
     }
+}
+
+/// A subject with parameters.
+pub(crate) fn subject<V: fmt::Display>(
+    topic: Topic,
+    parameters: impl IntoIterator<Item = (&'static str, V)>,
+) -> Result<Subject, CliError> {
+    let mut subject = Subject::new(topic)?;
+    for (key, value) in parameters {
+        subject = subject.with(key, value)?;
+    }
+    Ok(subject)
 }

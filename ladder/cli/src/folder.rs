@@ -11,10 +11,6 @@ pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     /// Creates a folder that only this user can read.
-    ///
-    /// # Errors
-    ///
-    /// The folder of temporary files is not writable.
     pub(crate) fn new() -> Result<Self, CliError> {
         let name = format!("tollgate-{:016x}", fastrand::u64(..));
         let folder = std::env::temp_dir().join(name);

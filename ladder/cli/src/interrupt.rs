@@ -20,10 +20,6 @@ static AT_ONCE: AtomicBool = AtomicBool::new(false);
 static WAITING: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
 
 /// Installs the handler.
-///
-/// # Errors
-///
-/// The system refuses it.
 pub(crate) fn listen() -> Result<(), CliError> {
     ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::Relaxed) || AT_ONCE.load(Ordering::Relaxed) {
@@ -36,10 +32,10 @@ pub(crate) fn listen() -> Result<(), CliError> {
         drop(WAITING.0.lock());
         WAITING.1.notify_all();
     })
-    .map_err(|error| CliError::new(format!("cannot listen for Ctrl-C: {error}")))
+    .map_err(CliError::about("cannot listen for Ctrl-C"))
 }
 
-/// Whether Ctrl-C was pressed.
+/// Returns whether Ctrl-C was pressed.
 pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }

@@ -37,6 +37,19 @@ const FILE_MAX_BYTES: u64 = 1 << 20;
 /// Capacity of the first buffer, in bytes: the longest file that the parser accepts.
 const FILE_START_BYTES: usize = 1 << 16;
 
+/// An operation with an RSA key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// The private operation without CRT, raw.
+    PrivateFull,
+    /// The public operation with this exponent, raw.
+    Public(u64),
+    /// PKCS#1 v1.5 with SHA-256, of a digest.
+    Sign,
+    /// Verification of the signatures of [`What::Sign`].
+    Verify,
+}
+
 /// An RSA private key in the form of each library.
 pub(crate) struct Key {
     /// The form of `tollgate-rsa`.
@@ -47,30 +60,20 @@ pub(crate) struct Key {
 
 impl Key {
     /// The built-in key of one of [`SIZES`].
-    ///
-    /// # Errors
-    ///
-    /// A library rejects it.
     pub(crate) fn built_in(bits: u32) -> Result<Self, CliError> {
         let place = SIZES.iter().position(|size| *size == bits);
-        let place =
-            place.ok_or_else(|| CliError::new(format!("no built-in key has {bits} bits")))?;
+        let none = || CliError::new(format!("no built-in key has {bits} bits"));
+        let place = place.ok_or_else(none)?;
         Self::new(BUILT_IN[place], &format!("built-in key of {bits} bits"))
     }
 
-    /// The key in a file, PEM or DER.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or is not a supported RSA private key; the message starts with the
-    /// file's name.
+    /// The key in a file, PEM or DER. An error begins with the name of the file.
     pub(crate) fn from_file(path: &Path) -> Result<Self, CliError> {
         Self::new(&read(path)?, &path.display().to_string())
     }
 
     fn new(bytes: &[u8], name: &str) -> Result<Self, CliError> {
-        let ours = PrivateKey::from_bytes(bytes)
-            .map_err(|error| CliError::new(format!("{name}: {error}")))?;
+        let ours = PrivateKey::from_bytes(bytes).map_err(CliError::about(name))?;
         // Our parser is stricter and accepted the file, so an error here concerns OpenSSL, not the
         // file.
         let openssl = Rsa::private_key_from_pem(bytes)
@@ -94,10 +97,6 @@ impl Key {
 }
 
 /// Returns the bytes of a key file.
-///
-/// # Errors
-///
-/// The file cannot be read, or is longer than 1 MiB; the message starts with its name.
 pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CliError> {
     // One allocation: a buffer that grows leaves copies of the key in freed memory.
     let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_START_BYTES));
@@ -108,13 +107,11 @@ pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CliError> {
         Ok(size)
     });
     // 0 for a pipe or a device
-    let size = read.map_err(|error| CliError::of_file(path, &error))?;
+    let size = read.map_err(CliError::at(path))?;
     if bytes.len() as u64 > FILE_MAX_BYTES {
         let size = if size > FILE_MAX_BYTES { size.to_string() } else { "over 1048576".to_owned() };
-        let name = path.display();
-        return Err(CliError::new(format!(
-            "{name}: it has {size} bytes, more than any key file: is this the right file?"
-        )));
+        let why = format!("it has {size} bytes, more than any key file: is this the right file?");
+        return Err(CliError::about(path.display())(why));
     }
     Ok(bytes)
 }

@@ -28,12 +28,12 @@ use crate::verbs::{
 };
 
 fn main() -> ExitCode {
-    run().unwrap_or_else(|error| error.report())
+    run().unwrap_or_else(|error| output::fail(&error))
 }
 
 fn run() -> Result<ExitCode, CliError> {
     // A misspelled TOLLGATE_CPU_DISABLE must not silently leave a feature enabled.
-    tollgate_cpu::features::veto().map_err(CliError::from_error)?;
+    tollgate_cpu::features::veto()?;
     let options = Options::read()?;
     interrupt::listen()?;
     match options.verb {

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
+use std::process::ExitCode;
 
 use serde_json::Value;
 use tollgate_record::{Record, jsonl};
@@ -11,16 +12,14 @@ use crate::error::CliError;
 use crate::progress;
 use crate::stdout;
 
+/// Exit code if the reader closed standard output: 128 + SIGPIPE, as in a shell.
+const UNREAD: u8 = 141;
+
 /// Checks that standard output was open when the program started.
-///
-/// # Errors
-///
-/// It was closed.
 pub(crate) fn check_stdout() -> Result<(), CliError> {
     if stdout::was_closed() {
-        return Err(CliError::new(
-            "standard output is closed: redirect it to a file, or to /dev/null",
-        ));
+        let why = "standard output is closed: redirect it to a file, or to /dev/null";
+        return Err(CliError::new(why));
     }
     Ok(())
 }
@@ -30,17 +29,22 @@ pub(crate) fn say(line: &str) {
     let _ = progress::aside(|| writeln!(io::stderr().lock(), "{line}"));
 }
 
+/// Prints an error, and returns its exit code; a closed pipe ends the program silently.
+pub(crate) fn fail(error: &CliError) -> ExitCode {
+    if error.is_unread {
+        return ExitCode::from(UNREAD);
+    }
+    say(&format!("tollgate: {error}"));
+    ExitCode::from(2)
+}
+
 /// Writes a JSON object to a file, replacing it; `-` is standard output.
-///
-/// # Errors
-///
-/// The file or standard output cannot be written.
 pub(crate) fn write_object(path: &Path, object: &Value) -> Result<(), CliError> {
     let text = format!("{object:#}\n");
     if path == Path::new("-") {
-        return io::stdout().write_all(text.as_bytes()).map_err(|e| CliError::of_output(&e));
+        return io::stdout().write_all(text.as_bytes()).map_err(CliError::of_output);
     }
-    fs::write(path, text).map_err(|error| CliError::of_file(path, &error))
+    fs::write(path, text).map_err(CliError::at(path))
 }
 
 /// The destinations of tables and records.
@@ -54,10 +58,6 @@ pub(crate) struct Output {
 impl Output {
     /// Writes records to `json`, replacing the file; `-` is standard output, and tables then go to
     /// standard error.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be made, or standard output is closed.
     pub(crate) fn new(json: Option<&Path>) -> Result<Self, CliError> {
         check_stdout()?;
         let tables_to_stderr = json.is_some_and(|path| path == Path::new("-"));
@@ -65,18 +65,12 @@ impl Output {
         let to: Option<Box<dyn Write>> = match json {
             None => None,
             Some(_) if tables_to_stderr => Some(Box::new(io::stdout())),
-            Some(path) => {
-                Some(Box::new(File::create(path).map_err(|error| CliError::of_file(path, &error))?))
-            }
+            Some(path) => Some(Box::new(File::create(path).map_err(CliError::at(path))?)),
         };
         Ok(Self { tables_to_stderr, records: to.map(jsonl::Writer::new), file })
     }
 
     /// Prints tables beside a JSON object that `json` names: to standard error if it is `-`.
-    ///
-    /// # Errors
-    ///
-    /// Standard output is closed.
     pub(crate) fn with_object(json: Option<&Path>) -> Result<Self, CliError> {
         let mut output = Self::new(None)?;
         if json == Some(Path::new("-")) {
@@ -91,26 +85,16 @@ impl Output {
     }
 
     /// Writes the records of a finished row at once, so that a later error does not lose them.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be written.
     pub(crate) fn records(&mut self, records: &[Record]) -> Result<(), CliError> {
-        let Some(writer) = &mut self.records else {
-            return Ok(());
-        };
+        let Some(writer) = &mut self.records else { return Ok(()) };
         let written = records.iter().try_for_each(|record| writer.write(record));
         written.and_then(|()| writer.flush()).map_err(|error| match &*self.file {
-            "-" => CliError::of_output(&error),
-            file => CliError::new(format!("{file}: {error}")),
+            "-" => CliError::of_output(error),
+            file => CliError::about(file)(error),
         })
     }
 
     /// Prints text as it is.
-    ///
-    /// # Errors
-    ///
-    /// Standard output is closed or full.
     pub(crate) fn text(&self, text: &str) -> Result<(), CliError> {
         let written = progress::aside(|| {
             if self.tables_to_stderr {
@@ -119,6 +103,6 @@ impl Output {
                 io::stdout().write_all(text.as_bytes())
             }
         });
-        written.map_err(|error| CliError::of_output(&error))
+        written.map_err(CliError::of_output)
     }
 }

@@ -13,17 +13,13 @@ const RUNS_MAX: u32 = 1000;
 
 /// Where a run of this machine that starts now writes: `MACHINE/DATE.jsonl`, and where that stands
 /// already, `MACHINE/DATE-2.jsonl` and so on: no run overwrites another. The folder is made.
-///
-/// # Errors
-///
-/// The folder cannot be made, or a day had a thousand runs.
 pub(crate) fn fresh(
     records: &Path,
     machine: &Machine,
     now: Timestamp,
 ) -> Result<PathBuf, CliError> {
     let folder = records.join(machine.slug());
-    fs::create_dir_all(&folder).map_err(|error| CliError::of_file(&folder, &error))?;
+    fs::create_dir_all(&folder).map_err(CliError::at(&folder))?;
     let date = now.strftime("%Y-%m-%d").to_string();
     let name = |run: u32| match run {
         1 => format!("{date}.jsonl"),
@@ -35,10 +31,6 @@ pub(crate) fn fresh(
 }
 
 /// The file of the last run of this machine.
-///
-/// # Errors
-///
-/// There is none, or the folder cannot be read.
 pub(crate) fn newest(records: &Path, machine: &Machine) -> Result<PathBuf, CliError> {
     let folder = records.join(machine.slug());
     let none = || {
@@ -49,15 +41,15 @@ pub(crate) fn newest(records: &Path, machine: &Machine) -> Result<PathBuf, CliEr
     };
     let files = match fs::read_dir(&folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(none()),
-        found => found.map_err(|error| CliError::of_file(&folder, &error))?,
+        found => found.map_err(CliError::at(&folder))?,
     };
     let mut runs = Vec::new();
     for file in files {
-        let file = file.map_err(|error| CliError::of_file(&folder, &error))?;
+        let file = file.map_err(CliError::at(&folder))?;
         let path = file.path();
         if path.extension().is_some_and(|extension| extension == "jsonl") {
             let written = file.metadata().and_then(|data| data.modified());
-            runs.push((written.map_err(|error| CliError::of_file(&path, &error))?, path));
+            runs.push((written.map_err(CliError::at(&path))?, path));
         }
     }
     runs.sort();
@@ -65,14 +57,10 @@ pub(crate) fn newest(records: &Path, machine: &Machine) -> Result<PathBuf, CliEr
 }
 
 /// The records of these files, one after the other.
-///
-/// # Errors
-///
-/// A file cannot be read, or a line of it is no record.
 pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Record>, CliError> {
     let mut records = Vec::new();
     for path in files {
-        let file = File::open(path).map_err(|error| CliError::of_file(path, &error))?;
+        let file = File::open(path).map_err(CliError::at(path))?;
         let found = jsonl::read_all(BufReader::new(file));
         let is_named = path.extension().is_some_and(|ending| ending == "jsonl");
         let advice = if is_named { "" } else { ", or give a file that --json wrote" };

@@ -1,5 +1,7 @@
 //! AWS-LC, as far as aws-lc-rs exposes its operations.
 
+use std::rc::Rc;
+
 use aws_lc_rs::digest::{Digest, SHA256};
 use aws_lc_rs::error::Unspecified;
 use aws_lc_rs::signature::{
@@ -8,21 +10,15 @@ use aws_lc_rs::signature::{
     RSA_PKCS1_SHA256, RsaKeyPair,
 };
 use openssl::pkey::PKey;
+use tollgate_record::{Key as KeyName, Operation};
 
-use super::{Contender, Failed, Job, Run, What, compare, digest};
+use super::{Contender, Failed, Job, Run, VERIFY_EVERY, What, compare, digest};
 use crate::error::CliError;
 use crate::keys::{ECDSA_P256, ED25519};
 
 const BY: &str = "aws-lc";
 
-/// Interval, in ECDSA signatures, between verifications; rare enough not to affect the timing.
-const VERIFY_EVERY: u32 = 4096;
-
-/// AWS-LC, one by one.
-///
-/// # Errors
-///
-/// The operation is not available in aws-lc-rs; the sentence says why, and the cell stays empty.
+/// AWS-LC, one by one. An error is a sentence that says why the cell stays empty.
 pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
     if job.key.bits() < 2048 {
         return Err("AWS-LC (aws-lc-rs) takes no RSA keys below 2048 bits".to_owned());
@@ -34,13 +30,9 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
     let pair = RsaKeyPair::from_der(&der).map_err(|error| refused(&error))?;
     let digests: Vec<Digest> =
         job.cases.iter().filter_map(|case| import(&case.input).ok()).collect();
-    let (cases, mut next) = (std::rc::Rc::clone(&job.cases), 0);
-    let mut turn = move || {
-        let now = next;
-        next = (next + 1) % cases.len();
-        now
-    };
-    let cases = std::rc::Rc::clone(&job.cases);
+    let cases = Rc::clone(&job.cases);
+    let mut turns = (0..cases.len()).cycle();
+    let mut turn = move || turns.next().expect("there are cases");
     let run: Run = match job.what {
         What::PrivateFull | What::Public(_) => {
             return Err("AWS-LC (aws-lc-rs) offers no raw RSA operation".to_owned());
@@ -65,63 +57,11 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
     Ok(Contender::library(BY, run))
 }
 
-/// Signatures on P-256.
-///
-/// # Errors
-///
-/// The library refuses the operation.
-pub(crate) fn ecdsa_sign() -> Result<Contender, CliError> {
-    let (pair, public, message) = ecdsa()?;
-    let mut count = 0_u32;
-    Ok(Contender::library(
-        BY,
-        Box::new(move || {
-            let signature = pair.sign_digest(&message)?;
-            count = count.wrapping_add(1);
-            // Each signature is different, so there is no expected value to compare with.
-            if count % VERIFY_EVERY == 1 {
-                public.verify_digest_sig(&message, signature.as_ref())?;
-            }
-            Ok(())
-        }),
-    ))
-}
-
-/// Verifications on P-256.
-///
-/// # Errors
-///
-/// The library refuses the operation.
-pub(crate) fn ecdsa_verify() -> Result<Contender, CliError> {
-    let (pair, public, message) = ecdsa()?;
-    let signature = pair.sign_digest(&message).map_err(refused)?;
-    let run = move || Ok(public.verify_digest_sig(&message, signature.as_ref())?);
-    Ok(Contender::library(BY, Box::new(run)))
-}
-
-/// Signatures with Ed25519.
-///
-/// # Errors
-///
-/// The library refuses the operation.
-pub(crate) fn ed25519_sign() -> Result<Contender, CliError> {
-    let (pair, message) = (ed25519()?, digest(0));
-    let right = pair.sign(&message);
-    let run = move || compare(pair.sign(&message).as_ref(), right.as_ref());
-    Ok(Contender::library(BY, Box::new(run)))
-}
-
-/// Verifications with Ed25519.
-///
-/// # Errors
-///
-/// The library refuses the operation.
-pub(crate) fn ed25519_verify() -> Result<Contender, CliError> {
-    let (pair, message) = (ed25519()?, digest(0));
-    let signature = pair.sign(&message);
-    let public = ParsedPublicKey::new(&ED25519_ALGORITHM, pair.public_key()).map_err(refused)?;
-    let run = move || Ok(public.verify_sig(&message, signature.as_ref())?);
-    Ok(Contender::library(BY, Box::new(run)))
+/// Signatures or verifications with another key.
+pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender, CliError> {
+    let signs = *operation == Operation::Sign;
+    let run = if *key == KeyName::EcdsaP256 { ecdsa(signs)? } else { ed25519(signs)? };
+    Ok(Contender::library(BY, run))
 }
 
 impl From<Unspecified> for Failed {
@@ -145,14 +85,36 @@ fn pkcs8(pem: &[u8]) -> Result<Vec<u8>, CliError> {
         .map_err(|error| CliError::new(format!("a built-in key cannot be read: {error}")))
 }
 
-fn ecdsa() -> Result<(EcdsaKeyPair, ParsedPublicKey, Digest), CliError> {
+fn ecdsa(signs: bool) -> Result<Run, CliError> {
     let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &pkcs8(ECDSA_P256)?)
         .map_err(refused)?;
     let public =
         ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, pair.public_key()).map_err(refused)?;
-    Ok((pair, public, import(&digest(0)).map_err(refused)?))
+    let message = import(&digest(0)).map_err(refused)?;
+    if !signs {
+        let signature = pair.sign_digest(&message).map_err(refused)?;
+        return Ok(Box::new(move || Ok(public.verify_digest_sig(&message, signature.as_ref())?)));
+    }
+    let mut count = 0_u32;
+    Ok(Box::new(move || {
+        let signature = pair.sign_digest(&message)?;
+        count = count.wrapping_add(1);
+        // Each signature is different, so there is no expected value to compare with.
+        if count % VERIFY_EVERY == 1 {
+            public.verify_digest_sig(&message, signature.as_ref())?;
+        }
+        Ok(())
+    }))
 }
 
-fn ed25519() -> Result<Ed25519KeyPair, CliError> {
-    Ed25519KeyPair::from_pkcs8_maybe_unchecked(&pkcs8(ED25519)?).map_err(refused)
+fn ed25519(signs: bool) -> Result<Run, CliError> {
+    let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(&pkcs8(ED25519)?).map_err(refused)?;
+    let message = digest(0);
+    let right = pair.sign(&message);
+    if signs {
+        let run = move || compare(pair.sign(&message).as_ref(), right.as_ref());
+        return Ok(Box::new(run));
+    }
+    let public = ParsedPublicKey::new(&ED25519_ALGORITHM, pair.public_key()).map_err(refused)?;
+    Ok(Box::new(move || Ok(public.verify_sig(&message, right.as_ref())?)))
 }

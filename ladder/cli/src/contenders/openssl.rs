@@ -3,70 +3,31 @@
 use openssl::bn::{BigNum, BigNumRef};
 use openssl::error::ErrorStack;
 use openssl::md::Md;
-use openssl::pkey::{HasPrivate, PKey, Private, Public};
+use openssl::pkey::{PKey, Private, Public};
 use openssl::pkey_ctx::PkeyCtx;
 use openssl::rsa::{Padding, Rsa, RsaPrivateKeyBuilder};
 use openssl::sign::{Signer, Verifier};
+use tollgate_record::{Key as KeyName, Operation};
 
-use super::{Contender, Failed, Job, Run, Turns, What, compare, digest};
+use super::{Contender, Failed, Job, Run, Turns, VERIFY_EVERY, What, compare, digest};
 use crate::error::CliError;
 use crate::keys::{ECDSA_P256, ED25519, Key};
 
 const BY: &str = "openssl";
 
-/// Interval, in ECDSA signatures, between verifications; rare enough not to affect the timing.
-const VERIFY_EVERY: u32 = 4096;
-
 /// OpenSSL, one by one.
-///
-/// # Errors
-///
-/// OpenSSL rejects the key.
 pub(crate) fn contender(job: &Job) -> Result<Contender, CliError> {
     run(job).map(|run| Contender::library(BY, run)).map_err(refused)
 }
 
-/// Signatures on P-256.
-///
-/// # Errors
-///
-/// OpenSSL refuses the operation.
-pub(crate) fn ecdsa_sign() -> Result<Contender, CliError> {
-    run_ecdsa_sign().map(|run| Contender::library(BY, run)).map_err(refused)
-}
-
-/// Verifications on P-256.
-///
-/// # Errors
-///
-/// OpenSSL refuses the operation.
-pub(crate) fn ecdsa_verify() -> Result<Contender, CliError> {
-    run_ecdsa_verify().map(|run| Contender::library(BY, run)).map_err(refused)
-}
-
-/// Signatures with Ed25519.
-///
-/// # Errors
-///
-/// OpenSSL refuses the operation.
-pub(crate) fn ed25519_sign() -> Result<Contender, CliError> {
-    run_ed25519_sign().map(|run| Contender::library(BY, run)).map_err(refused)
-}
-
-/// Verifications with Ed25519.
-///
-/// # Errors
-///
-/// OpenSSL refuses the operation.
-pub(crate) fn ed25519_verify() -> Result<Contender, CliError> {
-    run_ed25519_verify().map(|run| Contender::library(BY, run)).map_err(refused)
+/// Signatures or verifications with another key.
+pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender, CliError> {
+    let signs = *operation == Operation::Sign;
+    let run = if *key == KeyName::EcdsaP256 { ecdsa(signs) } else { ed25519(signs) };
+    run.map(|run| Contender::library(BY, run)).map_err(refused)
 }
 
 /// The expected output for an input.
-///
-/// # Errors
-///
-/// OpenSSL does not support this operation with this key.
 pub(crate) fn reference(key: &Key, what: What, input: &[u8]) -> Result<Vec<u8>, ErrorStack> {
     let mut output = vec![0; key.ours.size()];
     match what {
@@ -161,21 +122,20 @@ fn with_exponent(key: &Rsa<Private>, e: u64) -> Result<Rsa<Public>, ErrorStack> 
     Rsa::from_public_components(key.n().to_owned()?, e)
 }
 
-fn ecdsa<T: HasPrivate>(key: &PKey<T>) -> Result<(PkeyCtx<T>, PkeyCtx<T>), ErrorStack> {
-    let (mut signer, mut verifier) = (PkeyCtx::new(key)?, PkeyCtx::new(key)?);
+fn ecdsa(signs: bool) -> Result<Run, ErrorStack> {
+    let key = PKey::private_key_from_pem(ECDSA_P256)?;
+    let (mut signer, mut verifier) = (PkeyCtx::new(&key)?, PkeyCtx::new(&key)?);
     signer.sign_init()?;
     signer.set_signature_md(Md::sha256())?;
     verifier.verify_init()?;
     verifier.set_signature_md(Md::sha256())?;
-    Ok((signer, verifier))
-}
-
-fn run_ecdsa_sign() -> Result<Run, ErrorStack> {
-    let key = PKey::private_key_from_pem(ECDSA_P256)?;
-    let (mut signer, mut verifier) = ecdsa(&key)?;
     let message = digest(0);
-    let mut signature = vec![0; key.size()];
-    let mut count = 0_u32;
+    if !signs {
+        let mut signature = Vec::new();
+        signer.sign_to_vec(&message, &mut signature)?;
+        return Ok(Box::new(move || valid(verifier.verify(&message, &signature)?)));
+    }
+    let (mut signature, mut count) = (vec![0; key.size()], 0_u32);
     Ok(Box::new(move || {
         let length = signer.sign(&message, Some(&mut signature))?;
         count = count.wrapping_add(1);
@@ -187,33 +147,21 @@ fn run_ecdsa_sign() -> Result<Run, ErrorStack> {
     }))
 }
 
-fn run_ecdsa_verify() -> Result<Run, ErrorStack> {
-    let key = PKey::private_key_from_pem(ECDSA_P256)?;
-    let (mut signer, mut verifier) = ecdsa(&key)?;
-    let message = digest(0);
-    let mut signature = Vec::new();
-    signer.sign_to_vec(&message, &mut signature)?;
-    Ok(Box::new(move || valid(verifier.verify(&message, &signature)?)))
-}
-
-/// A context makes only one Ed25519 signature, so each run creates one, as a TLS server does.
-fn run_ed25519_sign() -> Result<Run, ErrorStack> {
+/// A context makes or verifies only one Ed25519 signature, so each run creates one, as a TLS server
+/// does.
+fn ed25519(signs: bool) -> Result<Run, ErrorStack> {
     let key = PKey::private_key_from_pem(ED25519)?;
     let message = digest(0);
     let right = Signer::new_without_digest(&key)?.sign_oneshot_to_vec(&message)?;
+    if !signs {
+        return Ok(Box::new(move || {
+            valid(Verifier::new_without_digest(&key)?.verify_oneshot(&right, &message)?)
+        }));
+    }
     let mut signature = right.clone();
     Ok(Box::new(move || {
         signature.fill(0);
         Signer::new_without_digest(&key)?.sign_oneshot(&mut signature, &message)?;
         compare(&signature, &right)
-    }))
-}
-
-fn run_ed25519_verify() -> Result<Run, ErrorStack> {
-    let key = PKey::private_key_from_pem(ED25519)?;
-    let message = digest(0);
-    let signature = Signer::new_without_digest(&key)?.sign_oneshot_to_vec(&message)?;
-    Ok(Box::new(move || {
-        valid(Verifier::new_without_digest(&key)?.verify_oneshot(&signature, &message)?)
     }))
 }

@@ -20,36 +20,28 @@ const BY: &str = "tollgate";
 const LANES: u32 = tollgate_mont::LANES as u32;
 
 /// Tollgate one by one and, if `batch` is more than one, in batches of `batch`.
-///
-/// # Errors
-///
-/// `TOLLGATE_CPU_DISABLE` is malformed, or the exponent does not fit the key.
 pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, CliError> {
-    let single = Workspace::new().map_err(CliError::from_error)?;
+    let single = Workspace::new()?;
     let kernel = single_kernel(&single, job);
-    let run = one_by_one(job, single).map_err(CliError::from_error)?;
+    let run = one_by_one(job, single)?;
     let mut contenders = vec![Contender { by: BY, batch: None, kernel: Some(kernel), run }];
     if batch > 1 {
-        let together = Workspace::new().map_err(CliError::from_error)?;
+        let together = Workspace::new()?;
         let count = usize::try_from(batch).expect("at most 1024");
         let plan = together.plans().plan(operation(job.what), job.key.ours.bits());
         let kernel = match plan.cut(count).calls().next() {
             Some((Form::Lanes, _)) => Family::Lanes(together.lane_kernel()),
             _ => single_kernel(&together, job),
         };
-        let run = together_run(job, together, count).map_err(CliError::from_error)?;
+        let run = together_run(job, together, count)?;
         contenders.push(Contender { by: BY, batch: Some(batch), kernel: Some(kernel), run });
     }
     Ok(contenders)
 }
 
 /// Tollgate restricted to one form, even if it is slow; `None` if that form does not exist.
-///
-/// # Errors
-///
-/// As [`contenders`].
 pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, CliError> {
-    let workspace = Workspace::new().map_err(CliError::from_error)?.with_plans(Plans::always(form));
+    let workspace = Workspace::new()?.with_plans(Plans::always(form));
     let kernel = match form {
         Form::Lanes => Family::Lanes(workspace.lane_kernel()),
         Form::One | Form::Two => single_kernel(&workspace, job),
@@ -61,7 +53,7 @@ pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, CliErr
         Form::Two => (Some(2), together_run(job, workspace, 2)),
         Form::Lanes => (Some(LANES), together_run(job, workspace, tollgate_mont::LANES)),
     };
-    let run = run.map_err(CliError::from_error)?;
+    let run = run?;
     Ok(Some(Contender { by: BY, batch, kernel: Some(kernel), run }))
 }
 

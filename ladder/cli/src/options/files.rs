@@ -18,10 +18,6 @@ struct Files<'a> {
 }
 
 /// Checks all files before anything is measured or written.
-///
-/// # Errors
-///
-/// Two options name the same file, or a file is not writable; the message names option and file.
 pub(super) fn check(verb: &Verb) -> Result<(), CliError> {
     let Files { reads, writes } = Files::of(verb);
     for (at, (flag, path)) in writes.iter().enumerate() {
@@ -34,9 +30,7 @@ pub(super) fn check(verb: &Verb) -> Result<(), CliError> {
         if let Some((other, _)) = writes[..at].iter().find(|(_, other)| is_here(other)) {
             return Err(wrong(&format!(" is already the file of {other}: choose another file")));
         }
-        writable(path).map_err(|error| {
-            CliError::new(format!("{flag}: {}", CliError::of_file(path, &error)))
-        })?;
+        writable(path).map_err(|error| CliError::about(flag)(CliError::at(path)(error)))?;
     }
     Ok(())
 }

@@ -95,11 +95,8 @@ pub(crate) struct Written {
 }
 
 impl Options {
-    /// Reads the command line; help and version end the program with code 0.
-    ///
-    /// # Errors
-    ///
-    /// The command line is wrong; the error is clap's message in one line.
+    /// Reads the command line; help and version end the program with code 0. An error is clap's
+    /// message in one line.
     pub(crate) fn read() -> Result<Self, CliError> {
         let arguments: Vec<OsString> = env::args_os().skip(1).collect();
         let options = Self::parsed(&arguments).map_err(|error| match error.kind() {

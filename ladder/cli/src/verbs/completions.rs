@@ -17,10 +17,6 @@ pub(crate) struct Completions {
 }
 
 /// Prints the script.
-///
-/// # Errors
-///
-/// Standard output is closed or full.
 pub(crate) fn run(options: &Completions) -> Result<ExitCode, CliError> {
     let mut script = Vec::new();
     generate(options.shell, &mut Options::command(), "tollgate", &mut script);

@@ -13,10 +13,6 @@ use crate::keys;
 use crate::options::Bench as Options;
 
 /// Reads certificate and key, if the options name them.
-///
-/// # Errors
-///
-/// A file cannot be read, or has no certificate or no matching key.
 pub(super) fn client_certificate(options: &Options) -> Result<Option<ClientCertificate>, CliError> {
     let (Some(chain), Some(key)) = (&options.given.client_cert, &options.given.client_key) else {
         return Ok(None);
@@ -27,7 +23,7 @@ pub(super) fn client_certificate(options: &Options) -> Result<Option<ClientCerti
 
 /// The certificates in DER; an empty list is refused later.
 fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, CliError> {
-    let pem = fs::read(path).map_err(|error| CliError::of_file(path, &error))?;
+    let pem = fs::read(path).map_err(CliError::at(path))?;
     let chain =
         X509::stack_from_pem(&pem).and_then(|chain| chain.iter().map(|c| c.to_der()).collect());
     chain.map_err(|_| CliError::new(format!("{}: no certificates in PEM", path.display())))

@@ -38,10 +38,6 @@ struct Row {
 }
 
 /// Runs all clients against all servers in turn and prints the results.
-///
-/// # Errors
-///
-/// A client cannot do what the plan asks for, or a server cannot start.
 pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     undone.iter().cloned().for_each(|what| run.notes.add(what));
@@ -108,7 +104,7 @@ fn rounds(
             match load(plan, row.client, &mut servers[row.server], &interrupt::asked) {
                 Ok(counted) => row.rounds.push(counted),
                 Err(Error::Stopped) => return Ok(None),
-                Err(error) => return Err(CliError::from_error(error)),
+                Err(error) => return Err(error.into()),
             }
             #[allow(clippy::cast_precision_loss, reason = "a few rows")]
             let done = turn as f64 / turns as f64;
@@ -243,10 +239,9 @@ fn records(
     let clients: Vec<Client> = rows.iter().map(|row| row.client).collect();
     let mut records = Vec::new();
     for row in rows {
-        let subject = names[row.server].subject(plan).map_err(CliError::from_error)?;
-        let subject = subject.with(word::CLIENT, row.client).map_err(CliError::from_error)?;
-        let against =
-            |client| subject.clone().with(word::AGAINST, client).map_err(CliError::from_error);
+        let subject = names[row.server].subject(plan)?;
+        let subject = subject.with(word::CLIENT, row.client)?;
+        let against = |client| subject.with(word::AGAINST, client);
         let (server_cpu, client_cpu) =
             (word::SERVER_CPU_NS_PER_SESSION, word::CLIENT_CPU_NS_PER_SESSION);
         let of = |figure: Cost| median(row, figure);
@@ -296,5 +291,5 @@ fn record(
         ("warm_up_ms", plan.warm_up_ms.to_string()),
     ];
     let more = more.map(|(name, value)| (name.to_owned(), value));
-    context.measured(subject.clone(), quantity, figure, more).map_err(CliError::from_error)
+    Ok(context.measured(subject.clone(), quantity, figure, more)?)
 }

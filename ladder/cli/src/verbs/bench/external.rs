@@ -34,10 +34,6 @@ impl External {
     }
 
     /// The server for the load generator, with log and CPU clock.
-    ///
-    /// # Errors
-    ///
-    /// The log or the clock cannot be read.
     pub(super) fn server(&self, naming: &Naming) -> Result<Server<'_>, CliError> {
         let mut server = Server::new(&naming.by, self.target.clone());
         if self.is_plain {
@@ -57,18 +53,8 @@ pub(super) struct Evidence {
 }
 
 /// Opens what the options name.
-///
-/// # Errors
-///
-/// One of them cannot be read.
 pub(super) fn evidence(options: &Options) -> Result<Evidence, CliError> {
-    let log = options
-        .given
-        .log
-        .as_ref()
-        .map(AccessLog::open)
-        .transpose()
-        .map_err(CliError::from_error)?;
+    let log = options.given.log.as_ref().map(AccessLog::open).transpose()?;
     let log = log.map(|log| match options.given.log_format {
         Some(format) => log.written_as(format),
         None => log,
@@ -88,10 +74,6 @@ pub(super) fn evidence(options: &Options) -> Result<Evidence, CliError> {
 }
 
 /// A parent process has almost no CPU time: its workers do the measured work.
-///
-/// # Errors
-///
-/// A process has children that are not named.
 fn check_workers(named: &[u32]) -> Result<(), CliError> {
     let started = named.iter().flat_map(|process| started_by(*process));
     let unnamed: Vec<u32> = started.filter(|process| !named.contains(process)).collect();

@@ -137,10 +137,6 @@ pub(super) struct Endpoint;
 
 impl Endpoint {
     /// Listens, and prints the address.
-    ///
-    /// # Errors
-    ///
-    /// The address is not one of this machine, or in use.
     pub(super) fn start(address: SocketAddr, watched: Arc<Watched>) -> Result<Self, CliError> {
         let wrong = |error: io::Error| CliError::new(format!("--metrics: {address}: {error}"));
         let listener = TcpListener::bind(address).map_err(wrong)?;

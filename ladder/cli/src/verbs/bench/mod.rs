@@ -48,10 +48,6 @@ use scenario::Scenario;
 use watch::Watch;
 
 /// Measures and prints: verdicts first, then the figures unless they are invalid.
-///
-/// # Errors
-///
-/// Nothing can be measured.
 pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     let workload::Applied { options, undone } = &workload::applied(&command.request()?)?;
     let options = &url::applied(options)?;
@@ -118,16 +114,12 @@ fn judge(options: &Options, scenarios: &[Scenario]) -> Result<Option<ExitCode>, 
 
 /// Writes the outputs that need all results.
 fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Result<(), CliError> {
-    let (heading, notes) = (report::heading(options, &run.host), run.notes());
+    let (heading, notes) = (report::heading(options, &run.host), run.notes.lines());
     watch.end(&About { host: &run.host, heading: &heading, notes: &notes }, judged)
 }
 
 /// Collects the records of every key type and protocol; an invalid one has a note instead. After
 /// Ctrl-C, returns those that are complete.
-///
-/// # Errors
-///
-/// Nothing can be measured.
 pub(crate) fn collect(
     options: &Options,
     run: &mut Run,

@@ -22,10 +22,6 @@ const REQUESTS_PER_S: f64 = 1000.0;
 const ASIDE_S: f64 = 0.6;
 
 /// Makes a plan for each protocol or suite with each group.
-///
-/// # Errors
-///
-/// A figure is out of range.
 pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
     rules::check_possible(options)?;
     let cores = client_cores(options);
@@ -122,10 +118,6 @@ pub(super) fn named(plan: &Plan) -> String {
 }
 
 /// The sizes of all bodies; installed servers need a file for each.
-///
-/// # Errors
-///
-/// There are too many, or a figure is out of range.
 pub(super) fn bodies(options: &Options) -> Result<Vec<u64>, CliError> {
     let all: BTreeSet<u64> = plans(options)?.iter().flat_map(Plan::bodies).collect();
     if all.len() > BODIES_MAX {
@@ -142,10 +134,6 @@ fn milliseconds(seconds: f64) -> u64 {
 }
 
 /// The number of transactions that ends a run; each has the same number of requests.
-///
-/// # Errors
-///
-/// The requests do not fill a number of connections.
 pub(super) fn transactions(options: &Options) -> Result<Option<u64>, CliError> {
     let Some(requests) = options.requests else { return Ok(None) };
     let on_each = options.clients.requests_per_connection;

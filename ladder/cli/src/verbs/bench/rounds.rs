@@ -25,10 +25,6 @@ impl Rounds {
 
 /// Runs the rounds in blocks in which every server has every turn. An invalid round is the last one:
 /// later ones could not give a figure. Returns `None` after Ctrl-C.
-///
-/// # Errors
-///
-/// The first block cannot start.
 pub(super) fn run(
     options: &Options,
     plan: &Plan,
@@ -45,7 +41,7 @@ pub(super) fn run(
         let found = match settled(options, plan, servers, &mut rounds.repeated, &mut tell) {
             Ok(found) => found,
             Err(Error::Stopped) => return Ok(None),
-            Err(error) if block == 0 => return Err(CliError::from_error(error)),
+            Err(error) if block == 0 => return Err(error.into()),
             Err(error) => {
                 rounds.broken = Some(format!("round {}: {error}", block * turns + 1));
                 break;

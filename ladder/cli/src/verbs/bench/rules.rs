@@ -220,20 +220,12 @@ const POSSIBLE: &[Rule] = &[
 ];
 
 /// Checks the command line.
-///
-/// # Errors
-///
-/// Options exclude each other, or a list has a value twice.
 pub(crate) fn check_given(options: &Options) -> Result<(), CliError> {
     check(GIVEN, options)?;
     check_once(options)
 }
 
 /// Checks the options with the workload applied, before any server starts.
-///
-/// # Errors
-///
-/// The servers cannot do what the options ask for.
 pub(super) fn check_possible(options: &Options) -> Result<(), CliError> {
     check(POSSIBLE, options)
 }

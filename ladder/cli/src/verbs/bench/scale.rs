@@ -29,10 +29,6 @@ struct Series {
 
 /// Measures at each number of cores beside the client's, prints the rate of a core, and fits a law
 /// if there are enough points.
-///
-/// # Errors
-///
-/// Nothing can be measured, or there is no core but the client's.
 pub(super) fn run(
     options: &Options,
     span: CoreSpan,
@@ -98,7 +94,7 @@ struct Cores {
 impl Cores {
     fn of(options: &Options) -> Result<Self, CliError> {
         let clients = plan::client_cores(options);
-        let count = std::thread::available_parallelism().map_err(CliError::from_error)?.get();
+        let count = std::thread::available_parallelism()?.get();
         let cores = 0..u32::try_from(count).unwrap_or(u32::MAX);
         let (shared, mut all): (Vec<u32>, Vec<u32>) =
             cores.rev().partition(|core| clients.contains(core));
@@ -142,8 +138,7 @@ fn series(all: &[(u32, Record)]) -> Result<Vec<Series>, CliError> {
     let mut found: Vec<Series> = Vec::new();
     let rates = all.iter().filter(|(_, record)| record.quantity == word::SESSIONS_PER_S);
     for (cores, record) in rates {
-        let subject =
-            record.subject.with(word::SERVER_CORES, cores).map_err(CliError::from_error)?;
+        let subject = record.subject.with(word::SERVER_CORES, cores)?;
         let point = (*cores, Record { subject, ..record.clone() });
         match found.iter_mut().find(|series| series.subject == record.subject) {
             Some(series) => series.points.push(point),
@@ -209,9 +204,8 @@ fn predicted(series: &Series, fit: &Fit) -> Result<Vec<Record>, CliError> {
     let from: Vec<String> = series.points.iter().map(|(_, r)| r.subject.to_string()).collect();
     let record = |cores: u32| {
         let (_, like) = series.points.first().ok_or_else(|| CliError::new("no point"))?;
-        let rate = fit.rate(cores).map_err(CliError::from_error)?;
-        let subject =
-            series.subject.with(word::SERVER_CORES, cores).map_err(CliError::from_error)?;
+        let rate = fit.rate(cores)?;
+        let subject = series.subject.with(word::SERVER_CORES, cores)?;
         Ok(Record {
             subject,
             estimate: rate.per_s,

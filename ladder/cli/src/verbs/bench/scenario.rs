@@ -24,10 +24,6 @@ pub(super) struct Scenario {
 
 impl Scenario {
     /// Judges the rounds, and makes records of them.
-    ///
-    /// # Errors
-    ///
-    /// A figure is out of range.
     pub(super) fn of(
         label: String,
         rounds: Rounds,
@@ -39,9 +35,8 @@ impl Scenario {
             let mut context = context.clone();
             let repeated = scenario.rounds.repeated.to_string();
             context.conditions.insert("rounds_repeated".to_owned(), repeated);
-            let comparison = Comparison::of(scenario.rounds.outcomes.clone());
-            let comparison = comparison.map_err(CliError::from_error)?;
-            scenario.records = comparison.records(names, &context).map_err(CliError::from_error)?;
+            let comparison = Comparison::of(scenario.rounds.outcomes.clone())?;
+            scenario.records = comparison.records(names, &context)?;
             let totals = totals(&scenario.records)?;
             scenario.records.extend(totals);
         }
@@ -158,7 +153,7 @@ fn totals(records: &[Record]) -> Result<Vec<Record>, CliError> {
         let is_cpu = record.quantity == word::SERVER_CPU_NS_PER_SESSION;
         // zero means that --pid names another process
         let is_some = record.estimate.point() > 0.0;
-        (is_cpu && is_some).then(|| measured_total(record, &clock).map_err(CliError::from_error))
+        (is_cpu && is_some).then(|| Ok(measured_total(record, &clock)?))
     };
     records.iter().filter_map(total).collect()
 }

@@ -78,10 +78,6 @@ const COLUMNS: [Column; 8] = [
 const BAR: usize = 30;
 
 /// Searches; returns `None` after Ctrl-C.
-///
-/// # Errors
-///
-/// A closed loop gives no rate, or a name is not valid in a subject.
 pub(super) fn search(
     plan: &Plan,
     objective: Objective,
@@ -98,7 +94,7 @@ pub(super) fn search(
     let curve = match found {
         Ok(curve) => curve,
         Err(Error::Stopped) => return Ok(None),
-        Err(error) => return Err(CliError::from_error(error)),
+        Err(error) => return Err(error.into()),
     };
     let record = record(plan, &curve, naming, context)?;
     Ok(Some(Found { label, curve, record }))
@@ -128,11 +124,9 @@ fn record(
     let subject = naming
         .subject(&closed)
         .and_then(|subject| subject.with(word::ARRIVALS, pattern.word()))
-        .and_then(|subject| subject.with(word::SLO, objective))
-        .map_err(CliError::from_error)?;
+        .and_then(|subject| subject.with(word::SLO, objective))?;
     let runs: u32 = curve.steps.iter().map(|step| step.runs).sum();
-    let estimate =
-        Estimate::new(met, (met, above), u64::from(runs)).map_err(CliError::from_error)?;
+    let estimate = Estimate::new(met, (met, above), u64::from(runs))?;
     let more = [
         ("connections", plan.connections.to_string()),
         ("loop", "open".to_owned()),
@@ -143,8 +137,7 @@ fn record(
     ];
     let more = more.map(|(name, value)| (name.to_owned(), value));
     let figure = (Unit::PerSecond, estimate);
-    let record = context.measured(subject, word::SESSIONS_PER_S_WITHIN, figure, more);
-    record.map(Some).map_err(CliError::from_error)
+    Ok(Some(context.measured(subject, word::SESSIONS_PER_S_WITHIN, figure, more)?))
 }
 
 /// The table and the answer of each server.
@@ -238,10 +231,6 @@ fn bar(ns: Option<u64>, objective: Objective) -> String {
 }
 
 /// Draws the curves if the options name a file.
-///
-/// # Errors
-///
-/// The file cannot be written.
 pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), CliError> {
     let Mode::Search(_, Some(file)) = &options.mode else {
         return Ok(());
@@ -262,7 +251,7 @@ pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), CliError> {
     };
     let planes_of: Vec<Plane> = all.iter().map(plane).collect();
     let svg = planes("Times under load, open loop", &planes_of);
-    fs::write(file, svg).map_err(|error| CliError::of_file(file, &error))
+    fs::write(file, svg).map_err(CliError::at(file))
 }
 
 #[cfg(test)]

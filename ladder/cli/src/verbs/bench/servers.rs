@@ -2,7 +2,7 @@
 //! one.
 
 use core::time::Duration;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tollgate_load::{AccessLog, Naming, Server, Target};
 use tollgate_rustls_server::{Running as Blocking, Signer};
@@ -45,10 +45,6 @@ pub(super) enum Rig {
 
 impl Rig {
     /// Starts the embedded servers, or finds the external one.
-    ///
-    /// # Errors
-    ///
-    /// A server cannot start, or its log cannot be read.
     pub(super) fn start(options: &Options, key: KeyKind) -> Result<Self, CliError> {
         if let Some(probed) = &options.given.probed {
             let given = External::of(options, probed);
@@ -83,7 +79,7 @@ impl Rig {
                 },
                 ..Config::default()
             };
-            Ok((engine, Embedded::start(config).map_err(CliError::from_error)?, log))
+            Ok((engine, Embedded::start(config)?, log))
         };
         let servers =
             asked(options, ENGINES).into_iter().map(start).collect::<Result<_, CliError>>()?;
@@ -96,12 +92,12 @@ impl Rig {
                 "--server rustls: rustls takes RSA keys from 2048 bits on: give another --key";
             return Err(CliError::new(why));
         }
-        let certificate = Certificate::SelfSigned(key).to_pem().map_err(CliError::from_error)?;
+        let certificate = Certificate::SelfSigned(key).to_pem()?;
         let start = |signer| {
             let (certificate, cores) = (certificate.clone(), cores.to_vec());
             let threads = usize::try_from(options.connections).unwrap_or(usize::MAX);
             let config = tollgate_rustls_server::Config { certificate, cores, signer, threads };
-            Ok((signer, Blocking::start(&config).map_err(CliError::from_error)?))
+            Ok((signer, Blocking::start(&config)?))
         };
         let servers =
             asked(options, SIGNERS).into_iter().map(start).collect::<Result<_, CliError>>()?;
@@ -122,7 +118,7 @@ impl Rig {
             cores: plan::server_cores(options),
             // the configuration is the same for tickets and for keys of tickets
             resumption: options.resume(true).map(|resume| resume.by),
-            ..Settings::new(Certificate::SelfSigned(key).to_pem().map_err(CliError::from_error)?)
+            ..Settings::new(Certificate::SelfSigned(key).to_pem()?)
         };
         let asynchronous = options.asynchronous;
         let with = Settings { module, asynchronous, ..without.clone() };
@@ -131,9 +127,7 @@ impl Rig {
             (EngineKind::Openssl, (format!("{product}-openssl"), without)),
             (EngineKind::Tollgate, (format!("{product}{manner}-tollgate"), with)),
         ];
-        let start = |(name, settings): (String, Settings)| {
-            Ok((name, product.start(&settings).map_err(CliError::from_error)?))
-        };
+        let start = |(name, settings): (String, Settings)| Ok((name, product.start(&settings)?));
         let servers = asked(options, named).into_iter().map(start);
         Ok(Self::Stock { key, servers: servers.collect::<Result<_, CliError>>()? })
     }
@@ -158,26 +152,20 @@ impl Rig {
     }
 
     /// The servers for the load generator, with their logs and CPU clocks.
-    ///
-    /// # Errors
-    ///
-    /// A log or a clock cannot be read, or the address is not on this machine.
     pub(super) fn servers(&self) -> Result<Vec<Server<'_>>, CliError> {
-        let log = |path: &Path| AccessLog::open(path).map_err(CliError::from_error);
-        let target = |address| Target::new(address).map_err(CliError::from_error);
         match self {
             Self::Embedded { servers, .. } => servers
                 .iter()
                 .map(|(engine, running, path)| {
-                    Ok(Server::new(engine.name(), target(running.addr())?)
-                        .with_referee(log(path)?)
+                    Ok(Server::new(engine.name(), Target::new(running.addr())?)
+                        .with_referee(AccessLog::open(path)?)
                         .with_cpu(|| Ok(running.counters().worker_cpu.iter().sum::<Duration>())))
                 })
                 .collect(),
             Self::Rustls { servers, .. } => servers
                 .iter()
                 .map(|(signer, running)| {
-                    Ok(Server::new(signer.name(), target(running.addr())?)
+                    Ok(Server::new(signer.name(), Target::new(running.addr())?)
                         .with_referee(running.referee())
                         .with_cpu(|| Ok(running.cpu())))
                 })
@@ -185,13 +173,13 @@ impl Rig {
             Self::Stock { servers, .. } => servers
                 .iter()
                 .map(|(name, running)| {
-                    let mut server =
-                        Server::new(name, target(running.address())?).with_cpu(|| running.cpu());
+                    let mut server = Server::new(name, Target::new(running.address())?)
+                        .with_cpu(|| running.cpu());
                     if let Some(address) = running.plain_address() {
-                        server = server.with_plain(target(address)?);
+                        server = server.with_plain(Target::new(address)?);
                     }
                     if let Some(path) = running.access_log() {
-                        server = server.with_referee(log(&path)?);
+                        server = server.with_referee(AccessLog::open(path)?);
                     }
                     Ok(server)
                 })

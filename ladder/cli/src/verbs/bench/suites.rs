@@ -37,10 +37,6 @@ pub(super) fn is_all(asked: &[String]) -> bool {
 const ALL: &str = "all";
 
 /// Tries each suite on each server, with one handshake and one request; `None` after Ctrl-C.
-///
-/// # Errors
-///
-/// A server does not listen, or all suites are refused.
 pub(super) fn ask_all(plans: Vec<Plan>, servers: &[Server<'_>]) -> Result<Option<Asked>, CliError> {
     let (mut taken, mut refused) = (Vec::new(), Vec::new());
     let count = plans.len();
@@ -50,7 +46,7 @@ pub(super) fn ask_all(plans: Vec<Plan>, servers: &[Server<'_>]) -> Result<Option
             failure = match try_transaction(&plan, server, &interrupt::asked) {
                 Ok(found) => failure.or(found),
                 Err(tollgate_load::Error::Stopped) => return Ok(None),
-                Err(error) => return Err(CliError::from_error(error)),
+                Err(error) => return Err(error.into()),
             };
         }
         match failure {

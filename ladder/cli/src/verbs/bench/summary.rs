@@ -118,10 +118,6 @@ fn milliseconds(times: &Latency) -> Value {
 }
 
 /// Writes the summary to a file, or to standard output.
-///
-/// # Errors
-///
-/// The file or standard output cannot be written.
 pub(super) fn write(
     path: &Path,
     verdict: &str,

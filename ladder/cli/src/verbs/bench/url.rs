@@ -19,20 +19,14 @@ pub(crate) struct Probed {
 }
 
 /// Examines the server at the URL, if there is one, and adds what was found to the options.
-///
-/// # Errors
-///
-/// The server may not be tested, does not answer, or cannot do what the options ask for.
 pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
     let Some(url) = &options.target else { return Ok(options.clone()) };
     let is_plain = url.scheme() == Scheme::Http;
     external::evidence(options)?; // reports a wrong path before the first request
     let may_test = options.given.i_may_test.as_deref();
-    let site = Site::find(url, may_test, client_certificate(options)?.as_ref(), &resolve)
-        .map_err(CliError::from_error)?;
+    let site = Site::find(url, may_test, client_certificate(options)?.as_ref(), &resolve)?;
     let form = options.given.request_form()?;
-    let probe = site.probe((!options.handshake_only).then_some(&form));
-    let probe = probe.map_err(CliError::from_error)?;
+    let probe = site.probe((!options.handshake_only).then_some(&form))?;
     let choice = probe.choice();
     if choice.is_none() && !is_plain {
         let why = "it has no suite and group that this client can ask for together";
@@ -63,11 +57,7 @@ impl Probed {
         self.probe.leaf().map_or_else(|| "none".to_owned(), |leaf| leaf.key)
     }
 
-    /// Checks that the server supports a plan.
-    ///
-    /// # Errors
-    ///
-    /// It does not; the message says what to change.
+    /// Checks that the server supports a plan. An error says what to change.
     pub(super) fn check(&self, plan: &Plan) -> Result<(), CliError> {
         let url = self.site.url();
         if has_bytes(plan) && !url.path().starts_with("/bytes/") {

@@ -51,9 +51,6 @@ impl Watch {
         Self { out: None, endpoint: None, watched: Arc::default(), seen: RefCell::new(seen) }
     }
 
-    /// # Errors
-    ///
-    /// The folder cannot be created, or the address not be bound.
     pub(super) fn of(options: &Options) -> Result<Self, CliError> {
         let out = options.outputs.out.as_deref().map(Out::new).transpose()?;
         let mut watch = Self { out, ..Self::plain() };
@@ -101,10 +98,6 @@ impl Watch {
     }
 
     /// Writes the outputs that need all results.
-    ///
-    /// # Errors
-    ///
-    /// They cannot be written.
     pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), CliError> {
         self.out.as_ref().map_or(Ok(()), |out| out.end(about, judged))
     }

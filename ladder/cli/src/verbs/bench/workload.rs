@@ -31,11 +31,6 @@ pub(super) struct Applied {
 }
 
 /// Applies the workload to the options; what the workload does not specify stays.
-///
-/// # Errors
-///
-/// There is no such workload, or it needs a load that cannot be run; the message says which, and
-/// what to change.
 pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
     let mut options = options.clone();
     let Some(name) = options.workload.clone() else {

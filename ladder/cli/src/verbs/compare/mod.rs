@@ -28,10 +28,6 @@ use pair::{Pair, Pairs};
 use side::Side;
 
 /// Compares and prints; the exit code is 3 if a condition of `--fail-if` holds.
-///
-/// # Errors
-///
-/// A file cannot be read or contains anything but records, or there is nothing to compare.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let wanted = |record: &Record| is_wanted(record, &options.only);
     let sides = options.files.iter().map(|path| Side::read(path, wanted));

@@ -30,10 +30,6 @@ pub(super) struct Side {
 impl Side {
     /// Reads a side and keeps the records that satisfy `wanted`. Predicted and published records
     /// are skipped: they do not depend on the side.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be read or contains anything but records, or no record is left.
     pub(super) fn read(path: &Path, wanted: impl Fn(&Record) -> bool) -> Result<Self, CliError> {
         let name = path.display().to_string();
         let records = shelf::read(&files(path)?)?;
@@ -88,7 +84,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let wrong = |error| CliError::of_file(path, &error);
+    let wrong = CliError::at(path);
     let mut files = Vec::new();
     for entry in fs::read_dir(path).map_err(wrong)? {
         let file = entry.map_err(wrong)?.path();

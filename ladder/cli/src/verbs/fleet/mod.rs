@@ -16,9 +16,9 @@ use tollgate_report::{fleet as fleet_table, heading};
 
 use crate::error::CliError;
 use crate::host::Host;
-use crate::measure::Notes;
+
 use crate::options::Fleet as Options;
-use crate::run::Run;
+use crate::run::{Notes, Run};
 
 use sessions::MeasuredSession;
 pub(crate) use sessions::rests_on;
@@ -27,10 +27,6 @@ pub(crate) use sessions::rests_on;
 const LOADS: [f64; 5] = [0.5, 0.7, 0.8, 0.9, 0.95];
 
 /// Reads records, computes and prints.
-///
-/// # Errors
-///
-/// A file cannot be read or has no CPU time of a session, or a figure is out of range.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let known = sessions::read(options)?;
     let mut run = Run::new(options.written.json.as_deref())?;
@@ -43,10 +39,6 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 }
 
 /// Predictions from the server records among `known`.
-///
-/// # Errors
-///
-/// There is no CPU time of a session, or a figure is out of range.
 pub(crate) fn collect(
     options: &Options,
     known: &[Record],
@@ -56,11 +48,11 @@ pub(crate) fn collect(
     let given = sessions::sessions(known, host)?;
     let mut records = Vec::new();
     for one in &given {
-        let found = alone(options, host, one, notes).map_err(CliError::from_error)?;
+        let found = alone(options, host, one, notes)?;
         records.extend(found);
         for other in given.iter().filter(|other| other.is_opponent_of(one)) {
             let found = compared(options, host, known, (one, other), notes);
-            records.extend(found.map_err(CliError::from_error)?);
+            records.extend(found?);
         }
     }
     output.records(&records)?;

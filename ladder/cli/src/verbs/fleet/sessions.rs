@@ -40,10 +40,6 @@ impl MeasuredSession {
 }
 
 /// The records of the files, or one for the CPU time on the command line.
-///
-/// # Errors
-///
-/// A file cannot be read, or a line is not a valid record.
 pub(super) fn read(options: &Options) -> Result<Vec<Record>, CliError> {
     if let Some(us) = options.cpu_us {
         return Ok(vec![of_command_line(us, options.bytes)?]);
@@ -59,13 +55,12 @@ pub(super) fn read(options: &Options) -> Result<Vec<Record>, CliError> {
 /// The record of a CPU time on the command line.
 fn of_command_line(us: f64, bytes: u64) -> Result<Record, CliError> {
     let topic = Topic::Server(Service::Named("session".to_owned()));
-    let subject = Subject::new(topic).and_then(|subject| subject.with(word::BY, "given"));
-    let subject = subject.map_err(CliError::from_error)?;
+    let subject = Subject::new(topic).and_then(|subject| subject.with(word::BY, "given"))?;
     Ok(Record {
-        subject: subject.with(word::BYTES, bytes).map_err(CliError::from_error)?,
+        subject: subject.with(word::BYTES, bytes)?,
         quantity: word::SERVER_CPU_NS_PER_SESSION,
         unit: Unit::Nanos,
-        estimate: Estimate::exact(1e3 * us).map_err(CliError::from_error)?,
+        estimate: Estimate::exact(1e3 * us)?,
         kind: Kind::Published { source: "the command line".to_owned() },
         machine: Machine::unknown("not named"),
         versions: BTreeMap::new(),
@@ -86,10 +81,6 @@ fn is_cpu(record: &Record) -> bool {
 }
 
 /// The sessions with a record of their CPU time; the last record of each counts.
-///
-/// # Errors
-///
-/// There are none, or one is invalid.
 pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<MeasuredSession>, CliError> {
     let mut wanted: Vec<&Record> = Vec::new();
     for record in known.iter().filter(|record| is_cpu(record)) {
@@ -109,9 +100,8 @@ pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<MeasuredSess
             bytes.map_err(|_| CliError::new(format!("{subject}: bytes is not a number")))?;
         Ok(MeasuredSession {
             record: record.clone(),
-            basis: Basis::of(record, host.commit.clone(), Timestamp::now())
-                .map_err(CliError::from_error)?,
-            session: SessionCost::from_record(record, bytes).map_err(CliError::from_error)?,
+            basis: Basis::of(record, host.commit.clone(), Timestamp::now())?,
+            session: SessionCost::from_record(record, bytes)?,
             by: subject.parameter(word::BY).unwrap_or("-").to_owned(),
         })
     };

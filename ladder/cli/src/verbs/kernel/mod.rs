@@ -10,15 +10,15 @@ use std::process::ExitCode;
 
 use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Kind, Record, Subject, Topic, Unit};
-use tollgate_report::{heading, kernel as kernel_table};
+use tollgate_record::{Estimate, Kind, Record, Subject, Topic, Unit};
+use tollgate_report::kernel as kernel_table;
 
 use crate::bounds::{self, Family};
 use crate::contenders::Contender;
 use crate::error::CliError;
-use crate::figures::Figures;
+use crate::figures::{self, Figures};
 use crate::host::Host;
-use crate::measure::{Notes, measure};
+use crate::measure::{cycles, measure};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::kernel::chain::{CALLS, Call};
@@ -33,71 +33,47 @@ struct Asked {
 }
 
 /// Measures and prints.
-///
-/// # Errors
-///
-/// Nothing can be measured, or a result is wrong.
 pub(crate) fn run(options: &Kernel) -> Result<ExitCode, CliError> {
     let options = match &options.what {
         Some(What::Plan(options)) => return plan::run(options),
         Some(What::Variants(options)) => return variants::run(options),
         None => &options.table,
     };
-    let mut run = Run::measuring(options.written.json.as_deref())?;
-    let progress = Progress::new("kernel");
-    let mut records = collect(options, &mut run, &progress)?;
-    drop(progress);
-    // Sort by kernel, then by size, so that the sizes of a kernel are next to each other.
-    let kernels = kernels();
-    records.sort_by_key(|record: &Record| {
-        let name = record.subject.topic().kernel();
-        kernels.iter().position(|asked| Some(asked.name) == name)
-    });
-    let heading = heading::lines(&records) + "\n";
-    run.end(&(heading + &kernel_table::table(&records)))
+    let sorted = |run: &mut Run, progress: &Progress| {
+        let mut records = collect(options, run, progress)?;
+        // Sort by kernel, then by size, so that the sizes of a kernel are next to each other.
+        let kernels = kernels();
+        records.sort_by_key(|record: &Record| {
+            let name = record.subject.topic().kernel();
+            kernels.iter().position(|asked| Some(asked.name) == name)
+        });
+        Ok(records)
+    };
+    Run::of_verb(options.written.json.as_deref(), "kernel", sorted, kernel_table::table)
 }
 
 /// The records of every kernel, by size and then by kernel; after Ctrl-C those of the completed
 /// sizes.
-///
-/// # Errors
-///
-/// Nothing can be measured, or a result is wrong.
 pub(crate) fn collect(
     options: &Table,
     run: &mut Run,
     progress: &Progress,
 ) -> Result<Vec<Record>, CliError> {
-    let Run { host, output, notes } = run;
-    let seconds = options.seconds;
-    let kernels = kernels();
-    let mut records = Vec::new();
-    progress.plan(options.bits.len(), seconds);
-    for (number, bits) in options.bits.iter().enumerate() {
-        progress.row(number, &label(*bits));
-        let found = at_size(&kernels, *bits, seconds, host, notes, |part| progress.part(part))?;
-        let Some(found) = found else {
-            break; // Ctrl-C: this size is incomplete
-        };
-        output.records(&found)?;
-        records.extend(found);
-    }
-    Ok(records)
+    let (seconds, kernels) = (options.seconds, kernels());
+    let sizes = options.bits.iter().map(|bits| (label(*bits), *bits)).collect();
+    run.rows(progress, seconds, sizes, |run, _, bits| {
+        at_size(&kernels, bits, seconds, run, |part| progress.part(part))
+    })
 }
 
 /// Measures these kernels at one size, except for those in `known`, and returns the records; `None`
 /// after Ctrl-C.
-///
-/// # Errors
-///
-/// A result is wrong.
 pub(crate) fn missing(
     kernels: &[Family],
     bits: u32,
     known: &[Record],
     seconds: f64,
-    host: &Host,
-    notes: &mut Notes,
+    run: &mut Run,
 ) -> Result<Option<Vec<Record>>, CliError> {
     let mut asked = Vec::new();
     for call in kernels.iter().copied().flat_map(calls_of) {
@@ -107,10 +83,10 @@ pub(crate) fn missing(
         }
     }
     // Without cycles these figures could not explain anything.
-    if asked.is_empty() || host.machine.core_clock_hz.is_none() {
+    if asked.is_empty() || run.host.machine.core_clock_hz.is_none() {
         return Ok(Some(Vec::new()));
     }
-    at_size(&asked, bits, seconds, host, notes, |_| {})
+    at_size(&asked, bits, seconds, run, |_| {})
 }
 
 /// The measured cycles of a call.
@@ -123,15 +99,9 @@ pub(crate) fn cycles_per_call<'a>(records: &'a [Record], subject: &Subject) -> O
 }
 
 /// `kernel/amm64_mulx?K=16&bits=1024`.
-///
-/// # Errors
-///
-/// None; the names are valid.
 pub(crate) fn subject(kernel: Family, name: &str, bits: u32) -> Result<Subject, CliError> {
-    let k = kernel.words(bits);
-    let subject = Subject::new(Topic::Kernel(name.to_owned()));
-    let subject = subject.and_then(|subject| subject.with(word::K, k)?.with(word::BITS, bits));
-    subject.map_err(CliError::from_error)
+    let parameters = [(word::K, kernel.words(bits)), (word::BITS, bits)];
+    figures::subject(Topic::Kernel(name.to_owned()), parameters)
 }
 
 fn label(bits: u32) -> String {
@@ -143,29 +113,22 @@ fn at_size(
     kernels: &[Asked],
     bits: u32,
     seconds: f64,
-    host: &Host,
-    notes: &mut Notes,
+    run: &mut Run,
     progress: impl FnMut(f64),
 ) -> Result<Option<Vec<Record>>, CliError> {
-    let figures = Figures::new(host).with([
-        ("seconds_per_row".to_owned(), seconds.to_string()),
-        (
-            "calls".to_owned(),
-            format!("chains of {CALLS}, each call on the result of the one before"),
-        ),
-    ]);
-    let kernels: Vec<&Asked> = kernels.iter().filter(|asked| asked.kernel.does(bits)).collect();
+    let chains = format!("chains of {CALLS}, each call on the result of the one before");
+    let figures = Figures::of_row(&run.host, seconds).with([("calls", chains)]);
+    let kernels: Vec<Asked> =
+        kernels.iter().copied().filter(|asked| asked.kernel.does(bits)).collect();
     let mut contenders: Vec<Contender> =
-        kernels.iter().map(|asked| contender(**asked, bits)).collect();
-    let Some(round) = measure(&label(bits), &mut contenders, seconds, progress)? else {
-        return Ok(None);
-    };
-    notes.warn(&label(bits), round.warnings());
-    let of_kernel = |(place, asked): (usize, &&Asked)| {
-        records_of(**asked, bits, host, &figures, round.cycles(place))
-    };
-    let found: Result<Vec<_>, CliError> = kernels.iter().enumerate().map(of_kernel).collect();
-    Ok(Some(found?.concat()))
+        kernels.iter().map(|asked| contender(*asked, bits)).collect();
+    let measured = measure(&label(bits), &mut contenders, seconds, &mut run.notes, progress)?;
+    let Some(series) = measured else { return Ok(None) };
+    let mut records = Vec::new();
+    for (place, asked) in kernels.into_iter().enumerate() {
+        records.extend(records_of(asked, bits, &run.host, &figures, cycles(&series, place)?)?);
+    }
+    Ok(Some(records))
 }
 
 /// Every kernel of this machine.
@@ -200,23 +163,19 @@ fn records_of(
     bits: u32,
     host: &Host,
     figures: &Figures<'_>,
-    cycles: Option<tollgate_record::Estimate>,
+    cycles: Estimate,
 ) -> Result<Vec<Record>, CliError> {
-    let Some(cycles) = cycles else {
-        return Err(CliError::new(
-            "core cycles cannot be told on this machine: no time stamp counter",
-        ));
-    };
     let subject = subject(asked.kernel, asked.name, bits)?;
     let numbers = asked.kernel.numbers(bits);
-    let figures = figures.with([
-        (word::KERNEL.to_owned(), asked.name.to_owned()),
-        ("lanes".to_owned(), numbers.to_string()),
-    ]);
-    let per_lane = cycles.scaled(1.0 / f64::from(numbers)).map_err(CliError::from_error)?;
+    let figures = figures.with([(word::KERNEL, asked.name)]).with([(word::LANES, numbers)]);
     let mut records = vec![
         figures.measured(&subject, word::CYCLES_PER_CALL, Unit::Cycles, cycles),
-        figures.measured(&subject, word::CYCLES_PER_LANE, Unit::Cycles, per_lane),
+        figures.measured(
+            &subject,
+            word::CYCLES_PER_LANE,
+            Unit::Cycles,
+            cycles.scaled(1.0 / f64::from(numbers))?,
+        ),
     ];
     if let Some(bound) = bounds::of_call(&host.model, asked.name, bits) {
         records.push(figures.bound(&subject, word::BOUND_CYCLES_PER_CALL, bound)?);

@@ -4,17 +4,17 @@
 use std::process::ExitCode;
 use std::rc::Rc;
 
+use tollgate_bench::Series;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Record, Unit};
-use tollgate_report::{heading, plan as plan_table};
+use tollgate_report::plan as plan_table;
 use tollgate_rsa::{Form, Plan, Workspace};
 
-use crate::contenders::{Contender, Job, What, tollgate};
+use crate::contenders::{Contender, Job, tollgate};
 use crate::error::CliError;
 use crate::figures::Figures;
-use crate::host::Host;
-use crate::keys::{self, Key};
-use crate::measure::{Notes, Round, measure};
+use crate::keys::{self, Key, What};
+use crate::measure::{cycles, measure};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::kernel::options::Plan as Options;
@@ -31,59 +31,40 @@ const FORMS: [(Form, &str); 3] =
     [(Form::One, "one alone"), (Form::Two, "two in step"), (Form::Lanes, "lanes")];
 
 /// Measures and prints.
-///
-/// # Errors
-///
-/// Nothing can be measured, or a result is wrong.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let known = |bits: &&u32| !keys::SIZES.contains(bits);
     if let Some(bits) = options.bits.iter().find(known) {
         let sizes = keys::SIZES.map(|size| size.to_string()).join(", ");
         return Err(CliError::new(format!("--bits {bits}: plans are for keys of {sizes} bits")));
     }
-    let mut run = Run::measuring(options.written.json.as_deref())?;
-    let progress = Progress::new("kernel");
-    let records = collect(options, &mut run, &progress)?;
-    drop(progress);
-    run.end(&(heading::lines(&records) + "\n" + &plan_table::table(&records)))
+    let json = options.written.json.as_deref();
+    Run::of_verb(json, "kernel", |run, bar| collect(options, run, bar), plan_table::table)
 }
 
 /// The records of every size and operation; after Ctrl-C those of the completed rows.
 fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
-    let Run { host, output, notes } = run;
-    let seconds = options.seconds;
-    let (mut jobs, mut records) = (Vec::new(), Vec::new());
+    let mut jobs = Vec::new();
     for bits in &options.bits {
         let key = Rc::new(Key::built_in(*bits)?);
         for what in OPERATIONS {
-            jobs.push(Job::new(Rc::clone(&key), what, 1)?);
+            let row = Row::Rsa(Job::new(Rc::clone(&key), what, 1)?);
+            jobs.push((row.label(), row));
         }
     }
-    progress.plan(jobs.len(), seconds);
-    for (number, job) in jobs.into_iter().enumerate() {
-        let row = Row::Rsa(job);
-        progress.row(number, &row.label());
-        let part = |part| progress.part(part);
-        let Some(found) = at_row(&row, seconds, host, notes, part)? else {
-            break; // Ctrl-C: this row is incomplete
-        };
-        output.records(&found)?;
-        records.extend(found);
-    }
-    Ok(records)
+    run.rows(progress, options.seconds, jobs, |run, label, row| {
+        at_row(label, &row, options.seconds, run, |part| progress.part(part))
+    })
 }
 
 /// The records of one size and operation; `None` after Ctrl-C.
 fn at_row(
+    label: &str,
     row: &Row,
     seconds: f64,
-    host: &Host,
-    notes: &mut Notes,
+    run: &mut Run,
     progress: impl FnMut(f64),
 ) -> Result<Option<Vec<Record>>, CliError> {
-    let Row::Rsa(job) = row else {
-        return Ok(None);
-    };
+    let Row::Rsa(job) = row else { return Ok(None) };
     let (mut forms, mut contenders) = (Vec::new(), Vec::new());
     for (form, name) in FORMS {
         if let Some(contender) = tollgate::by_form(job, form)? {
@@ -91,30 +72,20 @@ fn at_row(
             contenders.push(contender);
         }
     }
-    let Some(round) = measure(&row.label(), &mut contenders, seconds, progress)? else {
-        return Ok(None);
-    };
-    notes.warn(&row.label(), round.warnings());
-    let figures =
-        Figures::new(host).with([(word::SECONDS_PER_ROW.to_owned(), seconds.to_string())]);
+    let measured = measure(label, &mut contenders, seconds, &mut run.notes, progress)?;
+    let Some(series) = measured else { return Ok(None) };
+    let figures = Figures::of_row(&run.host, seconds);
     let mut records = Vec::new();
     for (place, (contender, (_, name))) in contenders.iter().zip(&forms).enumerate() {
-        let Some(cycles) = round.cycles(place) else {
-            return Err(CliError::new(
-                "core cycles cannot be told on this machine: no time stamp counter",
-            ));
-        };
-        let kernel =
-            contender.kernel.map(|kernel| (word::KERNEL.to_owned(), kernel.name().to_owned()));
-        let figures = figures.with([(word::FORM.to_owned(), (*name).to_owned())]).with(kernel);
-        let subject = row.subject(contender)?;
+        let kernel = contender.kernel.map(|kernel| (word::KERNEL, kernel.name()));
+        let figures = figures.with([(word::FORM, name)]).with(kernel);
+        let (subject, cycles) = (row.subject(contender)?, cycles(&series, place)?);
         let quantity = word::CYCLES_PER_OPERATION;
         records.push(figures.measured(&subject, quantity, Unit::Cycles, cycles));
     }
-    let measured = costs(&forms, &contenders, &round);
-    let bits = job.key.ours.bits();
-    let built_in = Workspace::new().map_err(CliError::from_error)?;
-    let built_in = built_in.plans().plan(tollgate::operation(job.what), bits);
+    let measured = costs(&forms, &contenders, &series);
+    let operation = tollgate::operation(job.what);
+    let built_in = Workspace::new()?.plans().plan(operation, job.key.ours.bits());
     let batches = Batches { figures, measured, of_forms: records.clone() };
     records.extend(batches.records(measured, None)?);
     records.extend(batches.records(built_in, Some(word::BUILT_IN))?);
@@ -122,12 +93,12 @@ fn at_row(
 }
 
 /// The forms' costs in single operations, from rounds in which all forms ran in turn.
-fn costs(forms: &[(Form, &str)], contenders: &[Contender], round: &Round) -> Plan {
+fn costs(forms: &[(Form, &str)], contenders: &[Contender], series: &Series) -> Plan {
     let of = |form| {
         let place = forms.iter().position(|(of, _)| *of == form)?;
         let operations = f64::from(contenders[place].batch.unwrap_or(1));
         // the first form is one alone
-        Some(operations / round.times_as_fast(place, 0).point())
+        Some(operations / series.ratio(0, place).point())
     };
     Plan { two: of(Form::Two), lanes: of(Form::Lanes) }
 }
@@ -149,15 +120,12 @@ impl Batches<'_> {
         let mut records = Vec::new();
         for requests in 1..=REQUESTS_MAX {
             let cut = plan.cut(requests);
-            let mut subject =
-                one.subject.with(word::BATCH, requests).map_err(CliError::from_error)?;
+            let mut subject = one.subject.with(word::BATCH, requests)?;
             if let Some(name) = name {
-                subject = subject.with(word::PLAN, name).map_err(CliError::from_error)?;
+                subject = subject.with(word::PLAN, name)?;
             }
-            let figures = self.figures.with([
-                (word::CUT.to_owned(), cut.to_string()),
-                (word::COSTS.to_owned(), costs_text(plan)),
-            ]);
+            let figures =
+                self.figures.with([(word::CUT, cut.to_string()), (word::COSTS, costs_text(plan))]);
             let estimate = self.per_operation(plan, requests)?;
             let record =
                 figures.measured(&subject, word::CYCLES_PER_OPERATION, Unit::Cycles, estimate);
@@ -170,9 +138,9 @@ impl Batches<'_> {
     fn per_operation(&self, plan: Plan, requests: usize) -> Result<Estimate, CliError> {
         let Plan { two, lanes } = self.measured;
         let here = Plan { two: two.or(Some(2.0)), lanes };
-        let batch = f64::from(u32::try_from(requests).map_err(CliError::from_error)?);
+        let batch = f64::from(u32::try_from(requests)?);
         let share = here.cost(plan.cut(requests)) / batch;
-        self.of_forms[0].estimate.scaled(share).map_err(CliError::from_error)
+        Ok(self.of_forms[0].estimate.scaled(share)?)
     }
 }
 

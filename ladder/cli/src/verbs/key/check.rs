@@ -20,10 +20,6 @@ enum Verdict {
 }
 
 /// Tests a key; the first failure ends the run.
-///
-/// # Errors
-///
-/// The file cannot be read, or its key fails a test; the message says what to do.
 pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     let output = Output::new(None)?;
     let line = |verdict, what: &str, why: &str| {
@@ -48,7 +44,7 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::SUCCESS);
     };
     line(Verdict::Good, "numbers", "n = p q; d, d_p, d_q and q_inv are the correct inverses")?;
-    let mut workspace = Workspace::new().map_err(CliError::from_error)?;
+    let mut workspace = Workspace::new()?;
     let bad = |what: &str, error: &Error| {
         output.text(&format!("bad   {what}\n"))?;
         Err(CliError::new(format!("{name}: {error}")))

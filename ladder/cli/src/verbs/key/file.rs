@@ -25,11 +25,7 @@ pub(crate) enum Either {
 }
 
 impl KeyFile {
-    /// Reads a file.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or contains no supported RSA key; the message starts with its name.
+    /// Reads a file. An error begins with the name of the file.
     pub(crate) fn read(path: &Path) -> Result<Self, CliError> {
         let name = path.display();
         let bytes = keys::read(path)?;
@@ -37,9 +33,7 @@ impl KeyFile {
             Ok(key) => Either::Private(Box::new(key)),
             Err(Error::Rejected(Rejected::Unexpected { found: Found::PublicKey, .. })) => {
                 let key = PublicKey::from_bytes(&bytes);
-                Either::Public(Box::new(
-                    key.map_err(|error| CliError::new(format!("{name}: {error}")))?,
-                ))
+                Either::Public(Box::new(key.map_err(CliError::about(name))?))
             }
             Err(error) => return Err(CliError::new(format!("{name}: {error}"))),
         };

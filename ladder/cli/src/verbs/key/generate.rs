@@ -23,10 +23,6 @@ use crate::verbs::key::options::{Format, Gen};
 const SHORT: Duration = Duration::from_secs(2);
 
 /// Generates a key and writes it.
-///
-/// # Errors
-///
-/// The parameters are refused, or the file exists or cannot be written.
 pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     let file = options.output.as_deref().filter(|path| *path != Path::new("-"));
     if file.is_none() {
@@ -35,7 +31,7 @@ pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     if let Some(path) = file.filter(|path| !options.force && path.exists()) {
         return Err(is_there(path));
     }
-    let mut workspace = Workspace::new().map_err(CliError::from_error)?;
+    let mut workspace = Workspace::new()?;
     let mut shown = Shown::new(options.bits);
     let mut watch = |search| shown.tell(search);
     let key = wanted(options).watched(&mut watch).run(&mut workspace);
@@ -47,7 +43,7 @@ pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     };
     match file {
         None => {
-            io::stdout().write_all(text.as_bytes()).map_err(|error| CliError::of_output(&error))?;
+            io::stdout().write_all(text.as_bytes()).map_err(CliError::of_output)?;
         }
         Some(path) => write(path, text.as_bytes(), options.force)?,
     }
@@ -77,17 +73,17 @@ fn is_there(path: &Path) -> CliError {
 
 /// Writes a file that only its owner can read. Replaces an existing file atomically.
 fn write(path: &Path, text: &[u8], replace: bool) -> Result<(), CliError> {
-    let failed = |path: &Path, error: &io::Error| match error.kind() {
+    let failed = |path: &Path, error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => is_there(path),
-        _ => CliError::of_file(path, error),
+        _ => CliError::at(path)(error),
     };
     let new = if replace { beside(path) } else { path.to_owned() };
-    create(&new).map_err(|error| failed(&new, &error)).and_then(|mut file| {
+    create(&new).map_err(|error| failed(&new, error)).and_then(|mut file| {
         let written = file.write_all(text).and_then(|()| file.sync_all());
         let written = written.and_then(|()| if replace { fs::rename(&new, path) } else { Ok(()) });
         written.map_err(|error| {
             let _ = fs::remove_file(&new); // an incomplete file of this run
-            failed(path, &error)
+            failed(path, error)
         })
     })
 }

@@ -15,10 +15,6 @@ mod show;
 mod time;
 
 /// Runs the subcommand.
-///
-/// # Errors
-///
-/// A file cannot be read or written, or a key is refused or invalid.
 pub(crate) fn run(options: &Key) -> Result<ExitCode, CliError> {
     match &options.what {
         What::Gen(options) if options.time => time::generate(options),

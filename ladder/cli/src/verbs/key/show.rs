@@ -10,10 +10,6 @@ use crate::output::{Output, write_object};
 use crate::verbs::key::options::Show;
 
 /// Prints the properties.
-///
-/// # Errors
-///
-/// The file cannot be read, or contains no supported key.
 pub(crate) fn run(options: &Show) -> Result<ExitCode, CliError> {
     let file = KeyFile::read(&options.file)?;
     let output = Output::with_object(options.json.as_deref())?;

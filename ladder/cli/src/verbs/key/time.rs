@@ -7,14 +7,14 @@ use openssl::bn::BigNum;
 use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Key, Record, Subject, Topic, Unit};
+use tollgate_record::{Key, Topic, Unit};
 use tollgate_report::heading;
 use tollgate_rsa::{PrivateKey, Workspace};
 
 use super::generate::wanted;
-use crate::contenders::{Contender, Failed};
+use crate::contenders::{self, Contender, Failed};
 use crate::error::CliError;
-use crate::figures::Figures;
+use crate::figures::{Figures, subject};
 use crate::interrupt;
 use crate::keys;
 use crate::measure::measure;
@@ -23,25 +23,15 @@ use crate::run::Run;
 use crate::verbs::key::options::{Check, Gen, Timed};
 
 /// Measures the time to generate a key.
-///
-/// # Errors
-///
-/// The parameters are refused.
 pub(crate) fn generate(options: &Gen) -> Result<ExitCode, CliError> {
-    compare(options.bits as usize, "generate", contenders(options)?, &options.timed)
+    compare(options.bits as usize, "generate", generators(options)?, &options.timed)
 }
 
 /// Measures the time to load a private key: to read PEM or DER, to check its numbers, and to
 /// prepare them.
-///
-/// # Errors
-///
-/// The file cannot be read, or contains no private key.
 pub(crate) fn load(options: &Check) -> Result<ExitCode, CliError> {
-    let name = options.file.display();
     let bytes = keys::read(&options.file)?;
-    let key = PrivateKey::from_bytes(&bytes);
-    let key = key.map_err(|error| CliError::new(format!("{name}: {error}")))?;
+    let key = PrivateKey::from_bytes(&bytes).map_err(CliError::about(options.file.display()))?;
     let theirs = bytes.clone();
     let is_pem = PKey::private_key_from_pem(&bytes).is_ok();
     let ours = move || PrivateKey::from_bytes(&bytes).map(|_| ()).map_err(Failed::new);
@@ -53,72 +43,57 @@ pub(crate) fn load(options: &Check) -> Result<ExitCode, CliError> {
         };
         key.and_then(|key| key.rsa()).map(|_| ()).map_err(Failed::new)
     };
-    let contenders = vec![
-        Contender { by: "tollgate", batch: None, kernel: None, run: Box::new(ours) },
-        Contender::library("openssl", Box::new(theirs)),
-    ];
-    compare(key.bits(), "load", contenders, &options.timed)
+    compare(key.bits(), "load", [Box::new(ours), Box::new(theirs)], &options.timed)
 }
 
 /// Measures both contenders and prints the times.
 fn compare(
     bits: usize,
     what: &str,
-    mut contenders: Vec<Contender>,
+    [ours, theirs]: [contenders::Run; 2],
     options: &Timed,
 ) -> Result<ExitCode, CliError> {
     let seconds = options.seconds;
+    let mut contenders =
+        [Contender::library("tollgate", ours), Contender::library("openssl", theirs)];
     let mut run = Run::measuring(options.json.as_deref())?;
     let label = format!("RSA-{bits} {what}");
     let progress = Progress::new("key");
     progress.plan(1, seconds);
     progress.row(0, &label);
-    let round = measure(&label, &mut contenders, seconds, |part| progress.part(part))?;
+    let part = |part| progress.part(part);
+    let measured = measure(&label, &mut contenders, seconds, &mut run.notes, part)?;
     drop(progress);
-    let Some(round) = round else {
-        return Ok(interrupt::exit_code());
-    };
-    run.notes.warn(&label, round.warnings());
-    let figures =
-        Figures::new(&run.host).with([(word::SECONDS_PER_ROW.to_owned(), seconds.to_string())]);
-    let key = Key::Rsa(u32::try_from(bits).map_err(CliError::from_error)?);
+    let Some(series) = measured else { return Ok(interrupt::exit_code()) };
+    let figures = Figures::of_row(&run.host, seconds);
+    let key = Key::Rsa(u32::try_from(bits)?);
     let topic = Topic::Operation { key, operation: what.into() };
-    let bare = Subject::new(topic).map_err(CliError::from_error)?;
-    let mut text = String::new();
-    let mut records = Vec::new();
+    let (mut text, mut records) = (String::new(), Vec::new());
     for (place, contender) in contenders.iter().enumerate() {
-        let subject = bare.with(word::BY, contender.by).map_err(CliError::from_error)?;
-        let nanos = round.nanos(place);
-        let rate = nanos.inverted(1e9).map_err(CliError::from_error)?;
+        let subject = subject(topic.clone(), [(word::BY, contender.by)])?;
+        let nanos = series.cpu_nanos(place);
+        let rate = nanos.inverted(1e9)?;
         records.push(figures.measured(&subject, word::NS_PER_OPERATION, Unit::Nanos, nanos));
         records.push(figures.measured(&subject, word::OPERATIONS_PER_S, Unit::PerSecond, rate));
-        let (ms, per_s) = (nanos.scaled(1e-6).map_err(CliError::from_error)?, rate.point());
-        text += &format!(
-            "{:10}{:>9.3} ms a key{:>9.1} keys per s, of {} samples\n",
-            contender.by,
-            ms.point(),
-            per_s,
-            nanos.samples()
-        );
+        let (by, ms, samples) = (contender.by, nanos.scaled(1e-6)?.point(), nanos.samples());
+        let per_s = rate.point();
+        text +=
+            &format!("{by:10}{ms:>9.3} ms a key{per_s:>9.1} keys per s, of {samples} samples\n");
     }
-    let against =
-        records[0].subject.with(word::AGAINST, contenders[1].by).map_err(CliError::from_error)?;
-    let times: Estimate = round.times_as_fast(0, 1);
+    let against = records[0].subject.with(word::AGAINST, contenders[1].by)?;
+    let times = series.ratio(1, 0);
     records.push(figures.measured(&against, word::TIMES_AS_FAST, Unit::Ratio, times));
     text += &format!("{:>19.1} times as fast\n", times.point());
     run.output.records(&records)?;
-    run.end(&report(&label, &text, &records))
+    let heading = heading::lines(&records);
+    run.end(&format!("{heading}\n{label}, CPU time of one thread, medians\n{text}"))
 }
 
-fn report(label: &str, lines: &str, records: &[Record]) -> String {
-    format!("{}\n{label}, CPU time of one thread, medians\n{lines}", heading::lines(records))
-}
-
-/// Returns the contenders, which generate keys with the same e and discard them.
-fn contenders(options: &Gen) -> Result<Vec<Contender>, CliError> {
-    let mut workspace = Workspace::new().map_err(CliError::from_error)?;
+/// Returns our run and OpenSSL's, which generate keys with the same e and discard them.
+fn generators(options: &Gen) -> Result<[contenders::Run; 2], CliError> {
+    let mut workspace = Workspace::new()?;
     // the first key shows whether the parameters are accepted
-    wanted(options).run(&mut workspace).map_err(CliError::from_error)?;
+    wanted(options).run(&mut workspace)?;
     let ours = {
         let options = options.clone();
         move || {
@@ -132,8 +107,5 @@ fn contenders(options: &Gen) -> Result<Vec<Contender>, CliError> {
         let key = Rsa::generate_with_e(bits, &e).map_err(Failed::new)?;
         if key.n().num_bits() == bits.cast_signed() { Ok(()) } else { Err(Failed::new("its size")) }
     };
-    Ok(vec![
-        Contender { by: "tollgate", batch: None, kernel: None, run: Box::new(ours) },
-        Contender::library("openssl", Box::new(theirs)),
-    ])
+    Ok([Box::new(ours), Box::new(theirs)])
 }

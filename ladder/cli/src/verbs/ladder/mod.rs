@@ -56,10 +56,6 @@ struct LadderRun {
 
 /// Measures all rungs, and writes table, page and records. After Ctrl-C, table and page show the
 /// complete rungs.
-///
-/// # Errors
-///
-/// A rung cannot be measured, or a file cannot be written.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let file = match &options.json {
         Some(file) => file.clone(),
@@ -89,7 +85,7 @@ impl LadderRun {
     fn begin(&mut self) -> Result<(), CliError> {
         let now = Timestamp::now();
         self.records = published::records(now);
-        self.records.extend(fleets::records(now).map_err(CliError::from_error)?);
+        self.records.extend(fleets::records(now)?);
         self.run.output.records(&self.records)?;
         self.run.notes.add(format!(
             "costs are for {} USD per core and hour: set yours with --price-per-core-hour",

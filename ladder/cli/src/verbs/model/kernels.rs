@@ -18,10 +18,6 @@ fn named(name: &str) -> impl Iterator<Item = Kernel> {
 }
 
 /// Bound against size, with its limits and rates.
-///
-/// # Errors
-///
-/// No multiplier has a known rate, or the kernel supports none of the sizes.
 pub(super) fn report(
     selected: &SelectedMachine,
     name: &str,

@@ -38,10 +38,6 @@ impl Comparison {
 }
 
 /// The table of bounds and measurements, and whether their orders agree.
-///
-/// # Errors
-///
-/// No record is of a kernel with a bound on this machine.
 pub(super) fn table(model: &Machine, records: &[Record]) -> Result<String, CliError> {
     let rows = rows(model, records);
     if rows.is_empty() {

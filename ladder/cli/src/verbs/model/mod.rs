@@ -23,15 +23,10 @@ use crate::run::Run;
 use selected::SelectedMachine;
 
 /// Computes and prints.
-///
-/// # Errors
-///
-/// A file cannot be read or written, or is not a valid machine file.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let mut run = Run::new(options.written.json.as_deref())?;
     if let Some(file) = &options.calibrate {
-        fs::write(file, run.host.model.to_toml())
-            .map_err(|error| CliError::of_file(file, &error))?;
+        fs::write(file, run.host.model.to_toml()).map_err(CliError::at(file))?;
     }
     let sizes = &options.bits.0;
     if let Some(file) = &options.measured {
@@ -59,10 +54,6 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 }
 
 /// The records of the papers' machines, of the papers' figures, and of the selected machine.
-///
-/// # Errors
-///
-/// The machine file is not readable or not valid, or the records cannot be written.
 pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let Run { host, output, .. } = run;
     let now = Timestamp::now();

@@ -21,10 +21,6 @@ pub(super) struct SelectedMachine {
 
 impl SelectedMachine {
     /// The machine that the options name.
-    ///
-    /// # Errors
-    ///
-    /// No file and no built-in machine has this name, or the file is invalid.
     pub(super) fn of(options: &Options, host: &Host) -> Result<Self, CliError> {
         let name = options.machine.as_deref().unwrap_or("host");
         if name == "host" {
@@ -42,8 +38,7 @@ impl SelectedMachine {
                 "no such file or built-in machine; give host or one of {names}"
             )));
         }
-        let text =
-            fs::read_to_string(name).map_err(|error| CliError::of_file(Path::new(name), &error))?;
+        let text = fs::read_to_string(name).map_err(CliError::at(Path::new(name)))?;
         let model = Model::from_toml(&text).map_err(|error| wrong(&error))?;
         Ok(Self::described(Machine::unknown(&model.name).slug(), model))
     }

@@ -10,10 +10,6 @@ use crate::error::CliError;
 use crate::options::Change;
 
 /// The table of all kernels before and after the change.
-///
-/// # Errors
-///
-/// The value is not allowed in a machine file, or no kernel has a bound.
 pub(super) fn table(
     selected: &SelectedMachine,
     change: &Change,

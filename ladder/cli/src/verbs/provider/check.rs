@@ -19,10 +19,6 @@ use crate::verbs::provider::options::Check;
 const LIBCRYPTO: [&str; 4] = ["identity", "module", "activate", "soft_load"];
 
 /// Checks the configuration; the first failure ends the run.
-///
-/// # Errors
-///
-/// OpenSSL does not use the module with this configuration; the message says why and what to do.
 pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
     let output = Output::new(None)?;

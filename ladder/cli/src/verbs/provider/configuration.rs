@@ -21,11 +21,7 @@ const TOP: &str = "default";
 const DEPTH_MAX: usize = 8;
 
 impl Configuration {
-    /// Reads a file and its includes.
-    ///
-    /// # Errors
-    ///
-    /// One of them cannot be read; the message starts with its name.
+    /// Reads a file and its includes. An error begins with the name of the file.
     pub(crate) fn read(path: &Path) -> Result<Self, CliError> {
         let mut configuration = Self::default();
         configuration.add(path, &mut TOP.to_owned(), 0)?;
@@ -37,7 +33,7 @@ impl Configuration {
         if depth == DEPTH_MAX {
             return Err(CliError::new(format!("{name}: its includes are circular")));
         }
-        let bytes = fs::read(path).map_err(|error| CliError::of_file(path, &error))?;
+        let bytes = fs::read(path).map_err(CliError::at(path))?;
         let text = String::from_utf8_lossy(&bytes).replace("\\\n", "");
         for line in text.lines() {
             let line = line.split('#').next().unwrap_or_default().trim();

@@ -30,12 +30,7 @@ struct Plan {
     is_written: bool,
 }
 
-/// Installs the provider, or prints the actions.
-///
-/// # Errors
-///
-/// There is no module, a file cannot be written, or OpenSSL does not sign with the module. The
-/// previous state is then restored.
+/// Installs the provider, or prints the actions. After an error the previous state is restored.
 pub(crate) fn run(options: &Install) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
     let plan = Plan::new(&openssl, options)?;
@@ -104,8 +99,7 @@ impl Plan {
         let text = self.text.replace(&line(&self.module), &line(&source));
         let folder = Folder::new()?;
         let trial = folder.path("trial.cnf");
-        fs::write(&trial, text)
-            .map_err(|error| CliError::new(format!("{}: {error}", trial.display())))?;
+        fs::write(&trial, text).map_err(CliError::about(trial.display()))?;
         proof::prove(&trial)
     }
 
@@ -129,11 +123,7 @@ impl Plan {
     }
 }
 
-/// Removes both files.
-///
-/// # Errors
-///
-/// `install` did not write the configuration, or a file cannot be removed; both then remain.
+/// Removes both files. After an error both remain.
 pub(crate) fn remove(options: &Install) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
     let configuration = chosen(&openssl, options)?;
@@ -174,8 +164,7 @@ pub(crate) fn remove(options: &Install) -> Result<ExitCode, CliError> {
 /// Returns the absolute path of the configuration to write: servers change their folder.
 fn chosen(openssl: &Openssl, options: &Install) -> Result<PathBuf, CliError> {
     let chosen = options.openssl_conf.clone().unwrap_or_else(|| openssl.configuration());
-    std::path::absolute(&chosen)
-        .map_err(|error| CliError::new(format!("{}: {error}", chosen.display())))
+    std::path::absolute(&chosen).map_err(CliError::about(chosen.display()))
 }
 
 /// Reads a configuration that `install` wrote; `None` if there is no file.
@@ -212,7 +201,7 @@ fn source(named: Option<&Path>, installed: &Path) -> Result<PathBuf, CliError> {
 /// Reads a module, which must be a shared library.
 fn read(module: &Path) -> Result<Vec<u8>, CliError> {
     let name = module.display();
-    let bytes = fs::read(module).map_err(|error| CliError::of_file(module, &error))?;
+    let bytes = fs::read(module).map_err(CliError::at(module))?;
     if !bytes.starts_with(b"\x7fELF") {
         return Err(CliError::new(format!(
             "{name}: not a shared library; build one with ./x provider"

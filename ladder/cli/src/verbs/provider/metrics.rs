@@ -30,13 +30,8 @@ pub(super) struct ProcessFile {
 }
 
 /// Reads the files of a folder, sorted by process; ignores others.
-///
-/// # Errors
-///
-/// The folder cannot be read.
 pub(super) fn read(folder: &Path) -> Result<Vec<ProcessFile>, CliError> {
-    let entries = fs::read_dir(folder)
-        .map_err(|error| CliError::new(format!("{}: {error}", folder.display())))?;
+    let entries = fs::read_dir(folder).map_err(CliError::about(folder.display()))?;
     let mut files: Vec<ProcessFile> =
         entries.flatten().filter_map(|entry| ProcessFile::read(entry.path())).collect();
     files.sort_by(|a, b| (a.pid, &a.path).cmp(&(b.pid, &b.path)));

@@ -21,10 +21,6 @@ mod snippet;
 mod stats;
 
 /// Runs the subcommand.
-///
-/// # Errors
-///
-/// OpenSSL, a file or a folder is not in the expected state.
 pub(crate) fn run(options: &Provider) -> Result<ExitCode, CliError> {
     match &options.what {
         What::Install(options) if options.remove => install::remove(options),

@@ -18,10 +18,6 @@ pub(super) struct Openssl {
 
 impl Openssl {
     /// Reads them from the command.
-    ///
-    /// # Errors
-    ///
-    /// There is no command, or it is older than 3.0.
     pub(super) fn find() -> Result<Self, CliError> {
         let version = said(&["version"])?;
         let number = version.split_whitespace().nth(1).unwrap_or_default();
@@ -44,10 +40,6 @@ impl Openssl {
     }
 
     /// Returns the configuration to include: `OPENSSL_CONF` unless it is `ours`, else the system's.
-    ///
-    /// # Errors
-    ///
-    /// Users with fewer rights can change this configuration.
     pub(super) fn base(&self, ours: &Path) -> Result<Option<PathBuf>, CliError> {
         let Some(named) = named_configuration().filter(|path| path != ours) else {
             return Ok(Some(self.system()).filter(|path| path.is_file()));
@@ -112,10 +104,6 @@ fn quoted(line: &str) -> Result<PathBuf, CliError> {
 }
 
 /// Runs the command with a configuration.
-///
-/// # Errors
-///
-/// The command is not installed.
 pub(super) fn run(configuration: &Path, arguments: &[&str]) -> Result<Output, CliError> {
     Command::new("openssl")
         .args(arguments)

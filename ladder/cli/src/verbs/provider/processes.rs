@@ -29,10 +29,6 @@ pub(super) enum Module {
 }
 
 /// Reads a process.
-///
-/// # Errors
-///
-/// There is no such process, or the user may not inspect it.
 pub(super) fn look(pid: u32) -> io::Result<Process> {
     let folder = Path::new("/proc").join(pid.to_string());
     let program = fs::read_to_string(folder.join("comm"))?.trim().to_owned();

@@ -11,11 +11,6 @@ use crate::error::CliError;
 use crate::folder::Folder;
 
 /// Signs twice and decrypts once with the configuration, and checks counters and results.
-///
-/// # Errors
-///
-/// The configuration does not load the module, OpenSSL does not use it, or its results differ; the
-/// message says which.
 pub(super) fn prove(configuration: &Path) -> Result<(), CliError> {
     let name = configuration.display();
     let read = Configuration::read(configuration)?;
@@ -112,5 +107,5 @@ fn why_not(read: &Configuration, section: &str) -> Result<String, CliError> {
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    fs::write(path, bytes).map_err(|error| CliError::new(format!("{}: {error}", path.display())))
+    fs::write(path, bytes).map_err(CliError::about(path.display()))
 }

@@ -19,10 +19,7 @@ pub(super) struct Replaced {
 
 impl Replaced {
     /// Writes `bytes` to a new file and renames it. Programs that have mapped the old file keep it.
-    ///
-    /// # Errors
-    ///
-    /// The folder is not writable; nothing has changed.
+    /// After an error nothing has changed.
     pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<Self, CliError> {
         let replaced = Self::set_aside(path)?;
         let new = beside(path, "new");
@@ -47,10 +44,6 @@ impl Replaced {
     }
 
     /// Removes a file.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be removed.
     pub(super) fn remove(path: &Path) -> Result<Self, CliError> {
         let replaced = Self::set_aside(path)?;
         fs::remove_file(path).map_err(|error| refusal(path, &error))?;

@@ -19,10 +19,6 @@ pub(super) const QUERY: &str = "?tollgate.operations=yes";
 const SECTION: &str = "tollgate_module";
 
 /// Returns the text of a configuration that includes `base` and adds the provider.
-///
-/// # Errors
-///
-/// The base requires FIPS.
 pub(super) fn snippet(
     base: Option<(&Path, &Configuration)>,
     module: &Path,

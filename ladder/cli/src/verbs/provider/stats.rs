@@ -19,10 +19,6 @@ use crate::output::{Output, write_object};
 use crate::verbs::provider::options::Stats;
 
 /// Prints the counters.
-///
-/// # Errors
-///
-/// The folder cannot be read, or there is no such process.
 pub(crate) fn run(options: &Stats) -> Result<ExitCode, CliError> {
     let configuration = Openssl::find().map(|openssl| openssl.chosen(None)).ok();
     let folder = folder(options, configuration.as_deref())?;
@@ -51,8 +47,7 @@ fn all(options: &Stats, folder: &Path) -> Result<ExitCode, CliError> {
     let (living, dead): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.is_of_a_living());
     if options.prune {
         for file in &dead {
-            fs::remove_file(&file.path)
-                .map_err(|error| CliError::new(format!("{}: {error}", file.path.display())))?;
+            fs::remove_file(&file.path).map_err(CliError::about(file.path.display()))?;
         }
     }
     output.text(&table(&living, &dead, folder, options.prune))?;

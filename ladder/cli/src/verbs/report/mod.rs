@@ -16,10 +16,6 @@ use crate::output::{Output, say};
 use crate::shelf;
 
 /// Reads records, prints the table and writes the page.
-///
-/// # Errors
-///
-/// A file cannot be read or written, or contains anything but records.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let files = match &*options.files {
         [] => vec![shelf::newest(&options.records, &this_machine())?],
@@ -42,12 +38,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 }
 
 /// Writes the page and prints its path.
-///
-/// # Errors
-///
-/// The file cannot be written.
 pub(crate) fn write(file: &Path, records: &[Record]) -> Result<(), CliError> {
-    fs::write(file, html::report(records)).map_err(|error| CliError::of_file(file, &error))?;
+    fs::write(file, html::report(records)).map_err(CliError::at(file))?;
     say(&format!("report: {}", file.display()));
     Ok(())
 }

@@ -21,10 +21,6 @@ use crate::output::Output;
 const SELF_SIGNED: KeyKind = KeyKind::Rsa { bits: 2048 };
 
 /// Serves until SIGINT or SIGTERM, and prints a summary.
-///
-/// # Errors
-///
-/// The server cannot start: the port is in use, a file is not readable, no descriptors are left.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let output = Output::new(None)?;
     let (started, running) = (Instant::now(), start(options)?);

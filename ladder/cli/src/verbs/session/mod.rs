@@ -20,10 +20,6 @@ use crate::run::Run;
 use crate::verbs::bench;
 
 /// Measures and prints.
-///
-/// # Errors
-///
-/// Nothing can be measured.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("session");
@@ -41,10 +37,6 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 }
 
 /// The records of the parts, their sums, and the predicted rates; none after Ctrl-C.
-///
-/// # Errors
-///
-/// Nothing can be measured.
 pub(crate) fn collect(
     options: &Options,
     run: &mut Run,
@@ -57,7 +49,7 @@ pub(crate) fn collect(
     let measured = measure(&plan(options), &host.context(), &interrupt::asked, told);
     let mut records = match measured {
         Err(_) if interrupt::asked() => return Ok(Vec::new()),
-        measured => measured.map_err(CliError::from_error)?,
+        measured => measured?,
     };
     if let Some(clock) = &host.machine.core_clock_hz {
         let is_total = |record: &&Record| {
@@ -67,7 +59,7 @@ pub(crate) fn collect(
         };
         let rates: Result<Vec<_>, _> =
             records.iter().filter(is_total).map(|total| predicted_rate(total, clock, 1)).collect();
-        records.extend(rates.map_err(CliError::from_error)?);
+        records.extend(rates?);
     }
     output.records(&records)?;
     Ok(records)

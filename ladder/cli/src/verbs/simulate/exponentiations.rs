@@ -47,10 +47,6 @@ impl Method {
 }
 
 /// Executes exponentiations and calls `done` after each. After Ctrl-C returns the completed ones.
-///
-/// # Errors
-///
-/// A program traps or returns a wrong result.
 pub(super) fn execute(
     core: &Timing,
     designs: &[Design],
@@ -86,7 +82,7 @@ fn run(
     expected: &Number,
 ) -> Result<u64, CliError> {
     let timing = design.multiplier.timing(core);
-    let done = design.exponentiation().run(&timing, numbers).map_err(CliError::from_error)?;
+    let done = design.exponentiation().run(&timing, numbers)?;
     if done.result != *expected {
         let name = format!("{}, {}", design.row(), design.window);
         return Err(CliError::new(format!("{name}: wrong result; report this defect")));

@@ -26,10 +26,6 @@ use crate::run::Run;
 use crate::verbs::simulate::options::What;
 
 /// Runs a program, or the study.
-///
-/// # Errors
-///
-/// A file cannot be read or written, or is invalid, or a program fails.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     match &options.what {
         What::Run(options) => program::run(options),
@@ -38,10 +34,6 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 }
 
 /// The records of the study's headline, for the report.
-///
-/// # Errors
-///
-/// A record cannot be written, or a routine gives a wrong result.
 pub(crate) fn collect(run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
     study::headline(&Core::leon2(), run, progress)
 }
@@ -62,8 +54,8 @@ impl Core {
     /// The core of a timing file, or LEON-2.
     fn of(file: Option<&Path>) -> Result<Self, CliError> {
         let Some(file) = file else { return Ok(Self::leon2()) };
-        let text = fs::read_to_string(file).map_err(|error| CliError::of_file(file, &error))?;
-        let wrong = |error| CliError::new(format!("{}: {error}", file.display()));
+        let text = fs::read_to_string(file).map_err(CliError::at(file))?;
+        let wrong = CliError::about(file.display());
         let timing = Timing::from_toml(&text).map_err(wrong)?;
         Ok(Self { word: Machine::unknown(&timing.name).slug(), timing })
     }

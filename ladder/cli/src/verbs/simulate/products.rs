@@ -24,10 +24,6 @@ pub(super) struct Size {
 
 impl Size {
     /// Runs each routine once with each multiplier.
-    ///
-    /// # Errors
-    ///
-    /// A routine traps.
     pub(super) fn measure(core: &Timing, words: u32) -> Result<Self, CliError> {
         let inputs = Inputs::patterned(words);
         let mut products = Vec::new();
@@ -35,9 +31,7 @@ impl Size {
             for routine in routines(multipliers[0].arithmetic, words) {
                 let mut product = Product { routine, code: 0, cycles: Vec::new() };
                 for multiplier in multipliers {
-                    let measured = routine
-                        .measure(&multiplier.timing(core), &inputs)
-                        .map_err(CliError::from_error)?;
+                    let measured = routine.measure(&multiplier.timing(core), &inputs)?;
                     product.code = measured.code;
                     product.cycles.push((multiplier, measured.counts.cycles));
                 }

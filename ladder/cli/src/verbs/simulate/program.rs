@@ -25,10 +25,6 @@ const PROFILE: [Column; 4] = [
 ];
 
 /// Runs a program.
-///
-/// # Errors
-///
-/// A file cannot be read or is no program, or the program fails or does not end.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let of_file = |error: &dyn core::fmt::Display| {
         CliError::new(format!("{}: {error}", options.file.display()))
@@ -79,8 +75,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 /// Loads a program by the type of its file.
 fn load(options: &Options, set: &InstructionSet) -> Result<Program, CliError> {
     let name = options.file.display();
-    let bytes =
-        fs::read(&options.file).map_err(|error| CliError::of_file(&options.file, &error))?;
+    let bytes = fs::read(&options.file).map_err(CliError::at(&options.file))?;
     let assembly = options.file.extension().is_some_and(|end| end == "s" || end == "S");
     let program = if let Some(address) = options.flat {
         Program::flat(&bytes, address).map_err(|error| error.to_string())
@@ -105,7 +100,7 @@ fn fail(machine: &mut Machine, error: &CliError) -> CliError {
 fn print_console(machine: &mut Machine) -> Result<(), CliError> {
     let bytes = machine.memory_mut().take_console();
     let written = io::stdout().write_all(&bytes).and_then(|()| io::stdout().flush());
-    written.map_err(|error| CliError::of_output(&error))
+    written.map_err(CliError::of_output)
 }
 
 fn line(traced: &Traced) -> String {

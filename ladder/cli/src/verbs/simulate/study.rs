@@ -30,10 +30,6 @@ struct Study {
 }
 
 /// Runs the study and prints it.
-///
-/// # Errors
-///
-/// A file cannot be read or written, or a routine gives a wrong result.
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let core = Core::of(options.timing.as_deref())?;
     let mut run = Run::new(options.written.json.as_deref())?;
@@ -48,17 +44,12 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let study = Study::new(options, &core, &mut run, &progress)?;
     drop(progress);
     if let (Some(file), Some(size)) = (&options.svg, study.first()) {
-        fs::write(file, drawing(size, &study.raised))
-            .map_err(|error| CliError::of_file(file, &error))?;
+        fs::write(file, drawing(size, &study.raised)).map_err(CliError::at(file))?;
     }
     run.end(&(heading + &study.tables()))
 }
 
 /// The records of the headline's exponentiation with and without the extension, and the paper's.
-///
-/// # Errors
-///
-/// A record cannot be written, or a routine gives a wrong result.
 pub(super) fn headline(
     core: &Core,
     run: &mut Run,

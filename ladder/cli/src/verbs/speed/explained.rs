@@ -5,17 +5,14 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Record, Subject, Unit};
 
 use crate::bounds::{self, Family};
-use crate::contenders::{Contender, Job, What};
+use crate::contenders::{Contender, Job};
 use crate::error::CliError;
 use crate::figures::Figures;
+use crate::keys::What;
 use crate::verbs::kernel;
 
 /// Predicts the cycles of one of our operations from the kernel figures in `known`. `None` if a
 /// figure is missing, if no kernel is called, or if the contender is a library.
-///
-/// # Errors
-///
-/// None; measured cycles are valid.
 pub(crate) fn prediction(
     job: &Job,
     contender: &Contender,
@@ -23,9 +20,7 @@ pub(crate) fn prediction(
     figures: &Figures<'_>,
     known: &[Record],
 ) -> Result<Option<Record>, CliError> {
-    let Some(family) = contender.kernel else {
-        return Ok(None);
-    };
+    let Some(family) = contender.kernel else { return Ok(None) };
     let (calls, bits) = bounds::calls_of_operation(family, &job.key, job.what);
     if !bounds::is_measured(family, bits, job.what) {
         return Ok(None);
@@ -37,13 +32,12 @@ pub(crate) fn prediction(
             return Ok(None);
         };
         from.push(record.subject.to_string());
-        parts.push(record.estimate.scaled(f64::from(count)).map_err(CliError::from_error)?);
+        parts.push(record.estimate.scaled(f64::from(count))?);
     }
     from.dedup();
     let share = share_of_call(family, bits, contender.batch.unwrap_or(1), job.what);
-    let estimate =
-        sum(&parts).and_then(|cycles| cycles.scaled(share)).map_err(CliError::from_error)?;
-    let figures = figures.with([(word::ASSUMPTION.to_owned(), assumption(calls, family, bits))]);
+    let estimate = sum(&parts)?.scaled(share)?;
+    let figures = figures.with([(word::ASSUMPTION, assumption(calls, family, bits))]);
     let measured = figures.measured(subject, word::CYCLES_PER_OPERATION, Unit::Cycles, estimate);
     let kind = Kind::Predicted { by: word::KERNEL_RUNG.to_owned(), from };
     Ok(Some(Record { kind, ..measured }))

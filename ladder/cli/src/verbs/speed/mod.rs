@@ -9,16 +9,17 @@ pub(crate) mod rows;
 
 use std::process::ExitCode;
 
+use tollgate_bench::Series;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Record, Subject, Unit};
-use tollgate_report::{context, heading, pkeu as pkeu_table, speed as speed_table};
+use tollgate_record::{Record, Unit};
+use tollgate_report::{context, pkeu as pkeu_table, speed as speed_table};
 
 use crate::bounds::{self, Family};
 use crate::contenders::Contender;
 use crate::error::CliError;
 use crate::figures::Figures;
 use crate::host::Host;
-use crate::measure::{Notes, Round, measure};
+use crate::measure::measure;
 use crate::options::{Against, Speed, Table};
 use crate::progress::Progress;
 use crate::run::Run;
@@ -36,95 +37,66 @@ const MULTI_SECONDS: f64 = 4.0;
 const KERNEL_PART: f64 = 0.1;
 
 /// Measures and prints.
-///
-/// # Errors
-///
-/// Nothing can be measured, or a result is wrong.
 pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
     let options = match &options.what {
         Some(What::Queue(options)) => return queue::run(options),
         Some(What::Pkeu(options)) => &options.operations(),
         None => &options.operations,
     };
-    let mut run = Run::measuring(options.written.json.as_deref())?;
-    let progress = Progress::new("speed");
+    let json = options.written.json.as_deref();
     if let Some(threads) = options.multi {
         let seconds = options.seconds.unwrap_or(MULTI_SECONDS);
-        let records = multi::collect(options, (threads, seconds), &mut run, &progress)?;
-        drop(progress);
-        return run.end(&(heading::lines(&records) + "\n" + &multi::table(&records)));
+        let collect =
+            |run: &mut Run, bar: &Progress| multi::collect(options, (threads, seconds), run, bar);
+        return Run::of_verb(json, "speed", collect, multi::table);
     }
-    let records = collect(options, &[], &mut run, &progress)?;
-    drop(progress);
-    run.end(&report(options.table, &records))
+    let table = |records: &[Record]| table(options.table, records);
+    Run::of_verb(json, "speed", |run, progress| collect(options, &[], run, progress), table)
 }
 
 /// The records of every row that the options select, and of the kernels that explain them if
 /// `known` lacks these; after Ctrl-C those of the completed rows.
-///
-/// # Errors
-///
-/// Nothing can be measured, or a result is wrong.
 pub(crate) fn collect(
     options: &Operations,
     known: &[Record],
     run: &mut Run,
     progress: &Progress,
 ) -> Result<Vec<Record>, CliError> {
-    let Run { host, output, notes } = run;
     if options.lineup.against.contains(&Against::None) && options.lineup.against.len() > 1 {
         return Err(CliError::new("--against: none stands alone; drop it, or the others"));
     }
-    let rows = rows(options)?;
+    let rows: Vec<_> = rows(options)?.into_iter().map(|row| (row.label(), row)).collect();
     let count = u32::try_from(rows.len()).expect("few rows");
     let seconds = options.seconds.unwrap_or(TABLE_SECONDS / f64::from(count.max(1)));
-    let figures = Figures::new(host).with([("seconds_per_row".to_owned(), seconds.to_string())]);
     let mut records = match options.table {
-        Some(Table::Pkeu) => pkeu::published(&figures)?,
+        Some(Table::Pkeu) => pkeu::published(&Figures::new(&run.host))?,
         None => Vec::new(),
     };
-    output.records(&records)?;
+    run.output.records(&records)?;
     let mut kernels = known.to_vec();
-    progress.plan(rows.len(), seconds * (1.0 + KERNEL_PART));
-    for (number, row) in rows.iter().enumerate() {
-        let label = row.label();
-        progress.row(number, &label);
-        let lineup = row.lineup(options.lineup.batch, &options.lineup.against)?;
-        lineup.absent.into_iter().for_each(|why| notes.add(why));
-        let (mut subjects, mut what) = (Vec::new(), Vec::new());
-        for contender in lineup.contenders {
-            subjects.push(row.subject(&contender)?);
-            what.push(contender);
-        }
-        let Some(mut found) = explaining(row, &what, &kernels, seconds, host, notes)? else {
-            break; // Ctrl-C: this row is incomplete
-        };
+    let found = run.rows(progress, seconds * (1.0 + KERNEL_PART), rows, |run, label, row| {
+        let mut contenders = row.lineup(&options.lineup, &mut run.notes)?;
+        let explained = explaining(&row, &contenders, &kernels, seconds, run)?;
+        let Some(mut found) = explained else { return Ok(None) };
         kernels.extend(found.iter().cloned());
-        let Some(round) = measure(&label, &mut what, seconds, |part| progress.part(part))? else {
-            break;
-        };
-        notes.warn(&label, round.warnings());
-        found.extend(records_of(row, host, &figures, &kernels, (&what, &subjects), &round)?);
-        output.records(&found)?;
-        records.extend(found);
-    }
+        let part = |part| progress.part(part);
+        let measured = measure(label, &mut contenders, seconds, &mut run.notes, part)?;
+        let Some(series) = measured else { return Ok(None) };
+        let figures = Figures::of_row(&run.host, seconds);
+        found.extend(records_of(&row, &run.host, &figures, &kernels, &contenders, &series)?);
+        Ok(Some(found))
+    })?;
+    records.extend(found);
     Ok(records)
 }
 
-fn report(table: Option<Table>, records: &[Record]) -> String {
-    let mut report = heading::lines(records) + "\n";
-    match table {
-        Some(Table::Pkeu) => report += &pkeu_table::table(records),
-        None => {
-            report += &speed_table::table(records);
-            let context = context::table(records);
-            if !context.is_empty() {
-                report += "\n";
-                report += &context;
-            }
-        }
+fn table(table: Option<Table>, records: &[Record]) -> String {
+    if table == Some(Table::Pkeu) {
+        return pkeu_table::table(records);
     }
-    report
+    let context = context::table(records);
+    let gap = if context.is_empty() { "" } else { "\n" };
+    speed_table::table(records) + gap + &context
 }
 
 /// Figures of the kernels that a row depends on and that are not in `known`.
@@ -133,15 +105,12 @@ fn explaining(
     contenders: &[Contender],
     known: &[Record],
     seconds: f64,
-    host: &Host,
-    notes: &mut Notes,
+    run: &mut Run,
 ) -> Result<Option<Vec<Record>>, CliError> {
-    let Row::Rsa(job) = row else {
-        return Ok(Some(Vec::new()));
-    };
+    let Row::Rsa(job) = row else { return Ok(Some(Vec::new())) };
     let kernels: Vec<Family> = contenders.iter().filter_map(|one| one.kernel).collect();
     let bits = bounds::modulus_bits(&job.key, job.what);
-    kernel::missing(&kernels, bits, known, KERNEL_PART * seconds, host, notes)
+    kernel::missing(&kernels, bits, known, KERNEL_PART * seconds, run)
 }
 
 /// The records of a row: time, cycles and rate of each contender; for ours also bound, explanation
@@ -151,42 +120,34 @@ fn records_of(
     host: &Host,
     figures: &Figures<'_>,
     kernels: &[Record],
-    (contenders, subjects): (&[Contender], &[Subject]),
-    round: &Round,
+    contenders: &[Contender],
+    series: &Series,
 ) -> Result<Vec<Record>, CliError> {
     let mut records = Vec::new();
-    for (place, (contender, subject)) in contenders.iter().zip(subjects).enumerate() {
-        let kernel =
-            contender.kernel.map(|kernel| (word::KERNEL.to_owned(), kernel.name().to_owned()));
-        let figures = figures.with(kernel);
+    for (place, contender) in contenders.iter().enumerate() {
+        let subject = &row.subject(contender)?;
+        let figures = figures.with(contender.kernel.map(|kernel| (word::KERNEL, kernel.name())));
         if let Row::Rsa(job) = row {
             // Predicted figures precede measured ones: a table takes the last figure of a quantity.
-            let explained = explained::prediction(job, contender, subject, &figures, kernels)?;
-            records.extend(explained);
+            records.extend(explained::prediction(job, contender, subject, &figures, kernels)?);
         }
-        let nanos = round.nanos(place);
-        let rate = nanos.inverted(1e9).map_err(CliError::from_error)?;
-        records.push(figures.measured(subject, word::NS_PER_OPERATION, Unit::Nanos, nanos));
-        if let Some(cycles) = round.cycles(place) {
-            records.push(figures.measured(
-                subject,
-                word::CYCLES_PER_OPERATION,
-                Unit::Cycles,
-                cycles,
-            ));
+        let nanos = series.cpu_nanos(place);
+        let measured = [
+            (word::NS_PER_OPERATION, Unit::Nanos, Some(nanos)),
+            (word::CYCLES_PER_OPERATION, Unit::Cycles, series.cycles(place)),
+            (word::OPERATIONS_PER_S, Unit::PerSecond, Some(nanos.inverted(1e9)?)),
+        ];
+        for (quantity, unit, figure) in measured {
+            records.extend(figure.map(|figure| figures.measured(subject, quantity, unit, figure)));
         }
-        records.push(figures.measured(subject, word::OPERATIONS_PER_S, Unit::PerSecond, rate));
-        let (Row::Rsa(job), Some(kernel)) = (row, contender.kernel) else {
-            continue;
-        };
+        let (Row::Rsa(job), Some(kernel)) = (row, contender.kernel) else { continue };
         if let Some(bound) = bounds::of_operation(&host.model, kernel, &job.key, job.what) {
             records.push(figures.bound(subject, word::BOUND_CYCLES_PER_OPERATION, bound)?);
         }
         for (other, library) in contenders.iter().enumerate() {
             if library.kernel.is_none() {
-                let subject =
-                    subject.with(word::AGAINST, library.by).map_err(CliError::from_error)?;
-                let times = round.times_as_fast(place, other);
+                let subject = subject.with(word::AGAINST, library.by)?;
+                let times = series.ratio(other, place);
                 records.push(figures.measured(&subject, word::TIMES_AS_FAST, Unit::Ratio, times));
             }
         }

@@ -6,18 +6,18 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-use tollgate_bench::median_estimate;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, PerSecond, Record, Topic, Unit};
+use tollgate_record::{PerSecond, Record, Topic, Unit};
 use tollgate_report::grid::{Column, grid};
 
 use super::options::Operations;
+use super::queue::median;
 use super::rows::rows;
 use crate::error::CliError;
 use crate::figures::Figures;
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::run::Run;
+use crate::run::{Notes, Run};
 
 /// Slices of time of each contender; they take turns.
 const SLICES: u32 = 6;
@@ -34,51 +34,37 @@ const COLUMNS: [Column; 5] = [
 ];
 
 /// Measures every row with `threads` threads; after Ctrl-C, returns the rows that are complete.
-///
-/// # Errors
-///
-/// A key cannot be read, or a result is wrong.
 pub(super) fn collect(
     options: &Operations,
     (threads, seconds): (u32, f64),
     run: &mut Run,
     progress: &Progress,
 ) -> Result<Vec<Record>, CliError> {
-    let all = rows(options)?;
-    progress.plan(all.len(), seconds);
-    let mut records = Vec::new();
-    for (number, row) in all.iter().enumerate() {
-        progress.row(number, &row.label());
-        let lineup = row.lineup(options.lineup.batch, &options.lineup.against)?;
-        lineup.absent.into_iter().for_each(|why| run.notes.add(why));
-        let count = u32::try_from(lineup.contenders.len()).unwrap_or(u32::MAX).max(1);
+    let rows = rows(options)?.into_iter().enumerate();
+    let rows = rows.map(|(number, row)| (row.label(), (number, row))).collect();
+    run.rows(progress, seconds, rows, |run, _, (number, row)| {
+        let contenders = row.lineup(&options.lineup, &mut run.notes)?;
+        let count = u32::try_from(contenders.len()).unwrap_or(u32::MAX).max(1);
         let slice = Duration::from_secs_f64(seconds / f64::from(count * SLICES));
-        let mut rates = vec![Vec::new(); lineup.contenders.len()];
+        let mut rates = vec![Vec::new(); contenders.len()];
         for turn in 0..SLICES {
             for (place, rates) in rates.iter_mut().enumerate() {
                 if interrupt::asked() {
-                    return Ok(records);
+                    return Ok(None);
                 }
                 rates.push(rate(options, (number, place), threads, slice)?);
             }
             progress.part(f64::from(turn + 1) / f64::from(SLICES));
         }
-        let figures = Figures::new(&run.host).with([
-            (word::SECONDS_PER_ROW.to_owned(), seconds.to_string()),
-            (word::THREADS.to_owned(), threads.to_string()),
-        ]);
+        let figures = Figures::of_row(&run.host, seconds).with([(word::THREADS, threads)]);
         let mut found = Vec::new();
-        for (contender, rates) in lineup.contenders.iter().zip(&rates) {
-            let subject = row.subject(contender)?.with(word::THREADS, threads);
-            let subject = subject.map_err(CliError::from_error)?;
-            let rate: Estimate = median_estimate(rates)
-                .ok_or_else(|| CliError::new("too little time to measure: raise --seconds"))?;
+        for (contender, rates) in contenders.iter().zip(&rates) {
+            let subject = row.subject(contender)?.with(word::THREADS, threads)?;
+            let rate = median(rates)?;
             found.push(figures.measured(&subject, word::OPERATIONS_PER_S, Unit::PerSecond, rate));
         }
-        run.output.records(&found)?;
-        records.extend(found);
-    }
-    Ok(records)
+        Ok(Some(found))
+    })
 }
 
 /// Operations per second of all threads together. Each thread makes its own keys and contenders,
@@ -93,13 +79,10 @@ fn rate(
     let (ready, stop) = (Barrier::new(count + 1), AtomicBool::new(false));
     let operations = AtomicU64::new(0);
     let work = || -> Result<(), CliError> {
-        let prepared = (|| {
-            let mut all = rows(options)?;
-            let row = all.swap_remove(row);
-            let lineup = row.lineup(options.lineup.batch, &options.lineup.against)?;
-            let mut contenders = lineup.contenders;
-            Ok::<_, CliError>(contenders.swap_remove(contender))
-        })();
+        let prepared = rows(options).and_then(|mut rows| {
+            let mut all = rows.swap_remove(row).lineup(&options.lineup, &mut Notes::default())?;
+            Ok(all.swap_remove(contender))
+        });
         ready.wait(); // also after an error, which would otherwise block the others
         let mut contender = prepared?;
         let each = u64::from(contender.batch.unwrap_or(1));

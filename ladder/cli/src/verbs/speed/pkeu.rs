@@ -42,10 +42,6 @@ pub(crate) const SIZES: [u32; 3] = [512, 1024, 2048];
 pub(crate) const SHORT_EXPONENT: u64 = 7;
 
 /// The paper's 48 times.
-///
-/// # Errors
-///
-/// None; the table is valid.
 pub(crate) fn published(figures: &Figures<'_>) -> Result<Vec<Record>, CliError> {
     let mut records = Vec::new();
     for (bits, exponent_bits, times) in TIMES_MS {
@@ -58,9 +54,8 @@ pub(crate) fn published(figures: &Figures<'_>) -> Result<Vec<Record>, CliError> 
             let topic = Topic::Operation { key: Key::Rsa(bits), operation: operation.clone() };
             let subject = Subject::new(topic)
                 .and_then(|bare| bare.with(word::BY, "pkeu")?.with(word::CLOCK_MHZ, clock))
-                .and_then(|at_clock| at_clock.with(word::EXPONENT, &exponent))
-                .map_err(CliError::from_error)?;
-            let estimate = Estimate::exact(ms * 1e6).map_err(CliError::from_error)?;
+                .and_then(|at_clock| at_clock.with(word::EXPONENT, &exponent))?;
+            let estimate = Estimate::exact(ms * 1e6)?;
             let about = ("Freescale public-key execution unit", SOURCE);
             let figure = (Unit::Nanos, estimate);
             records.push(figures.published(&subject, word::NS_PER_OPERATION, figure, about));

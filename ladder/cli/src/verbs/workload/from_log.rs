@@ -15,10 +15,6 @@ use crate::output::Output;
 use crate::verbs::workload::options::FromLog as Options;
 
 /// Reads the logs, writes the workload, and prints what was found and what is missing.
-///
-/// # Errors
-///
-/// A log cannot be read or has no request, or the workload exists.
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let mut study = Study::default();
     for log in &options.logs {
@@ -62,7 +58,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
 
 /// Reads lines; bytes that are not UTF-8 become question marks.
 fn read(log: &Path, study: &mut Study) -> Result<(), CliError> {
-    let wrong = |error| CliError::of_file(log, &error);
+    let wrong = CliError::at(log);
     let mut lines = BufReader::new(File::open(log).map_err(wrong)?);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line).map_err(wrong)? > 0 && !interrupt::asked() {
@@ -74,7 +70,7 @@ fn read(log: &Path, study: &mut Study) -> Result<(), CliError> {
 
 /// Creates a file; an existing one is not replaced.
 fn write(file: &Path, toml: &str) -> Result<(), CliError> {
-    let wrong = |error| CliError::of_file(file, &error);
+    let wrong = CliError::at(file);
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder).map_err(wrong)?;
     }

@@ -18,10 +18,6 @@ use crate::verbs::workload::options::Verb;
 pub(crate) use show::disclosure;
 
 /// Runs the sub-verb.
-///
-/// # Errors
-///
-/// There is no such workload or log, or the file cannot be created.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     match &options.verb {
         Verb::FromLog(options) => from_log::run(options),
@@ -30,10 +26,6 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 }
 
 /// Finds the workload of this name or file.
-///
-/// # Errors
-///
-/// There is no such workload, or the file is invalid.
 pub(crate) fn find(name: &str) -> Result<Workload, CliError> {
     if let Some(file) = File::named(name) {
         return Ok(file.workload());
@@ -44,7 +36,6 @@ pub(crate) fn find(name: &str) -> Result<Workload, CliError> {
         let why = format!("{name}: no such workload; give {known}, or a file that ends in .toml");
         return Err(CliError::new(why));
     }
-    let text =
-        fs::read_to_string(name).map_err(|error| CliError::of_file(Path::new(name), &error))?;
-    Workload::from_toml(&text).map_err(|error| CliError::new(format!("{name}: {error}")))
+    let text = fs::read_to_string(name).map_err(CliError::at(Path::new(name)))?;
+    Workload::from_toml(&text).map_err(CliError::about(name))
 }

@@ -14,10 +14,6 @@ use crate::verbs::workload::options::Show as Options;
 const BAR: f64 = 60.0;
 
 /// Prints a workload, or all names.
-///
-/// # Errors
-///
-/// There is no such workload, or standard output is closed.
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let text = match &options.workload {
         Some(name) => text(&find(name)?),

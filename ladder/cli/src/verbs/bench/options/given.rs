@@ -67,10 +67,6 @@ impl Given {
     }
 
     /// Method, header fields and body of the requests; reads the file of the body.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or header fields or body are too long.
     pub(crate) fn request_form(&self) -> Result<RequestForm, CliError> {
         let body = match (self.body_file(), &self.body) {
             (Some(path), _) => read(path)?,
@@ -93,7 +89,7 @@ fn read(path: &Path) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     let most = RequestForm::BODY_BYTES_MAX as u64 + 1;
     let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
-    read.map_err(|error| CliError::of_file(path, &error))?;
+    read.map_err(CliError::at(path))?;
     Ok(bytes)
 }
 

@@ -92,10 +92,6 @@ impl BenchCommand {
     }
 
     /// The options with what they answer.
-    ///
-    /// # Errors
-    ///
-    /// Some of them exclude each other.
     pub(crate) fn request(&self) -> Result<Bench, CliError> {
         let mode = match &self.what {
             None => Mode::Rounds,

@@ -102,16 +102,10 @@ fn unwrapped(text: &str) -> Vec<String> {
 
 impl Out {
     /// Creates the folder and the files that grow.
-    ///
-    /// # Errors
-    ///
-    /// They cannot be created.
     pub(super) fn new(folder: &Path) -> Result<Self, CliError> {
         let wrong = |path: &Path| {
             let path = path.to_owned();
-            move |error: io::Error| {
-                CliError::new(format!("--out: {}", CliError::of_file(&path, &error)))
-            }
+            move |error: io::Error| CliError::about("--out")(CliError::at(&path)(error))
         };
         fs::create_dir_all(folder).map_err(wrong(folder))?;
         let made = |name: &str| {
@@ -139,10 +133,6 @@ impl Out {
     }
 
     /// Writes the final documents, and prints their folder.
-    ///
-    /// # Errors
-    ///
-    /// A file could not be written.
     pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), CliError> {
         let mut open = self.open.borrow_mut();
         if let Some(wrong) = open.wrong.take() {

@@ -34,16 +34,14 @@ pub(super) const MANY: u32 = 64;
 pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Rates>, CliError> {
     let slice = Duration::from_secs_f64(seconds) / (3 * ROUNDS);
     let engine = engine()?;
-    let callers = (0..THREADS).map(|_| engine.caller()).collect::<Result<Vec<_>, _>>();
-    let callers = callers.map_err(CliError::from_error)?;
-    let cores = usize::try_from(cores).map_err(CliError::from_error)?;
+    let callers = (0..THREADS).map(|_| engine.caller()).collect::<Result<Vec<_>, _>>()?;
+    let cores = usize::try_from(cores)?;
     let mut workspaces = (0..cores).map(|_| Workspace::new()).collect::<Result<Vec<_>, _>>();
     let workspaces = workspaces.as_mut().map_err(|error| CliError::new(error.to_string()))?;
     let (mut direct, mut through, mut ratio) = (Vec::new(), Vec::new(), Vec::new());
     let (mut many, mut many_ratio) = (Vec::new(), Vec::new());
     let engine_of_many = self::engine()?;
-    let few = (0..cores).map(|_| engine_of_many.caller()).collect::<Result<Vec<_>, _>>();
-    let mut few = few.map_err(CliError::from_error)?;
+    let mut few = (0..cores).map(|_| engine_of_many.caller()).collect::<Result<Vec<_>, _>>()?;
     for round in 0..=ROUNDS {
         if interrupt::asked() {
             return Ok(None);
@@ -66,8 +64,8 @@ pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Ra
             many_ratio.push(with_many / without);
         }
     }
-    let fill = engine.stats().map_err(CliError::from_error)?.mean_fill();
-    let fill = Estimate::exact(fill).map_err(CliError::from_error)?;
+    let fill = engine.stats()?.mean_fill();
+    let fill = Estimate::exact(fill)?;
     let (direct, engine, ratio) = (median(&direct)?, median(&through)?, median(&ratio)?);
     let (many, many_ratio) = (median(&many)?, median(&many_ratio)?);
     Ok(Some(Rates { direct, engine, ratio, fill, many, many_ratio }))

@@ -12,14 +12,14 @@ use tollgate_bench::median_estimate;
 use tollgate_queue::{Caller, Config, PrivateJob, Queue, Work};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Key as KeyName, Operation, Record, Subject, Topic, Unit};
-use tollgate_report::{engine as engine_table, heading};
+use tollgate_report::engine as engine_table;
 use tollgate_rsa::{Hash, PrivateKey, Workspace};
 
-use crate::contenders::{Contender, Failed, Job, What, tollgate};
+use crate::contenders::{Contender, Failed, Job, tollgate};
 use crate::error::CliError;
-use crate::figures::Figures;
+use crate::figures::{Figures, subject};
 use crate::interrupt;
-use crate::keys::Key;
+use crate::keys::{Key, What};
 use crate::measure::measure;
 use crate::progress::Progress;
 use crate::run::Run;
@@ -71,16 +71,9 @@ impl Cases {
 }
 
 /// Measures and prints.
-///
-/// # Errors
-///
-/// Nothing can be measured, or a result is wrong.
 pub(crate) fn run(options: &QueueOptions) -> Result<ExitCode, CliError> {
-    let mut run = Run::measuring(options.written.json.as_deref())?;
-    let progress = Progress::new("engine");
-    let records = collect(options, &mut run, &progress)?;
-    drop(progress);
-    run.end(&(heading::lines(&records) + "\n" + &engine_table::table(&records)))
+    let json = options.written.json.as_deref();
+    Run::of_verb(json, "engine", |run, bar| collect(options, run, bar), engine_table::table)
 }
 
 /// The records of every size; after Ctrl-C those of the completed sizes.
@@ -89,22 +82,14 @@ fn collect(
     run: &mut Run,
     progress: &Progress,
 ) -> Result<Vec<Record>, CliError> {
-    let seconds = options.seconds;
     let keys: Vec<Key> = match &options.key {
         Some(path) => vec![Key::from_file(path)?],
         None => options.bits.iter().copied().map(Key::built_in).collect::<Result<_, _>>()?,
     };
-    progress.plan(keys.len(), seconds);
-    let mut records = Vec::new();
-    for (number, key) in keys.into_iter().enumerate() {
-        progress.row(number, &format!("RSA-{}", key.bits()));
-        let Some(found) = Bout::new(key, seconds)?.measure(run, progress)? else {
-            break; // Ctrl-C: this row is incomplete
-        };
-        run.output.records(&found)?;
-        records.extend(found);
-    }
-    Ok(records)
+    let keys = keys.into_iter().map(|key| (format!("RSA-{}", key.bits()), key)).collect();
+    run.rows(progress, options.seconds, keys, |run, _, key| {
+        Bout::new(key, options.seconds)?.measure(run, progress)
+    })
 }
 
 /// The measurement of one key.
@@ -121,8 +106,8 @@ impl Bout {
         let bits = key.bits();
         let job = Job::new(Rc::new(key), What::Sign, BATCH)?;
         let cases = Arc::new(Cases::of(&job));
-        let cores = std::thread::available_parallelism().map_err(CliError::from_error)?;
-        let cores = u32::try_from(cores.get()).map_err(CliError::from_error)?;
+        let cores = std::thread::available_parallelism()?;
+        let cores = u32::try_from(cores.get())?;
         Ok(Self { bits, seconds, job, cases, cores })
     }
 
@@ -141,10 +126,7 @@ impl Bout {
             return Ok(None);
         };
         self.say_lost(run, open.windows);
-        let conditions =
-            [(word::SECONDS_PER_ROW, self.seconds.to_string()), ("cores", self.cores.to_string())];
-        let figures =
-            Figures::new(&run.host).with(conditions.map(|(key, value)| (key.to_owned(), value)));
+        let figures = Figures::of_row(&run.host, self.seconds).with([("cores", self.cores)]);
         let mut records = self.of_rates(&figures, &rates)?;
         records.extend(alone);
         records.extend(self.of_responses(&figures, &open)?);
@@ -174,30 +156,20 @@ impl Bout {
         figures: &Figures<'_>,
         rates: &closed::Rates,
     ) -> Result<Vec<Record>, CliError> {
-        let cores = self.cores.to_string();
-        let threads = THREADS.to_string();
-        let batch = BATCH.to_string();
-        let direct =
-            self.subject(&[(word::BATCH, &batch), (word::BY, DIRECT), (word::THREADS, &cores)])?;
-        let ours = self.subject(&[(word::BY, BY), (word::THREADS, &threads)])?;
-        let ratio = ours.with(word::AGAINST, DIRECT).map_err(CliError::from_error)?;
-        let many = closed::MANY.to_string();
-        let many =
-            self.subject(&[(word::BATCH, &many), (word::BY, BY), (word::THREADS, &cores)])?;
-        let many_ratio = many.with(word::AGAINST, DIRECT).map_err(CliError::from_error)?;
-        let per_core = word::OPERATIONS_PER_S_PER_CORE;
+        let on_cores = |by| self.subject(by, self.cores);
+        let (direct, ours) =
+            (on_cores(DIRECT)?.with(word::BATCH, BATCH)?, self.subject(BY, THREADS)?);
+        let ratio = ours.with(word::AGAINST, DIRECT)?;
+        let many = on_cores(BY)?.with(word::BATCH, closed::MANY)?;
+        let many_ratio = many.with(word::AGAINST, DIRECT)?;
+        let (per_core, ratios) = (word::OPERATIONS_PER_S_PER_CORE, word::OPERATIONS_PER_S_RATIO);
         Ok(vec![
             figures.measured(&direct, per_core, Unit::PerSecond, rates.direct),
             figures.measured(&ours, per_core, Unit::PerSecond, rates.engine),
             figures.measured(&ours, word::MEAN_FILL, Unit::Ratio, rates.fill),
-            figures.measured(&ratio, word::OPERATIONS_PER_S_RATIO, Unit::Ratio, rates.ratio),
+            figures.measured(&ratio, ratios, Unit::Ratio, rates.ratio),
             figures.measured(&many, per_core, Unit::PerSecond, rates.many),
-            figures.measured(
-                &many_ratio,
-                word::OPERATIONS_PER_S_RATIO,
-                Unit::Ratio,
-                rates.many_ratio,
-            ),
+            figures.measured(&many_ratio, ratios, Unit::Ratio, rates.many_ratio),
         ])
     }
 
@@ -207,10 +179,8 @@ impl Bout {
         open: &open::Responses,
     ) -> Result<Vec<Record>, CliError> {
         let service = format!("{:.0}", open.service_ns.point());
-        let figures = figures.with([(word::SERVICE_NS.to_owned(), service)]);
-        let (load, threads) = (open::LOAD.to_string(), open::THREADS.to_string());
-        let subject =
-            self.subject(&[(word::BY, BY), (word::LOAD, &load), (word::THREADS, &threads)])?;
+        let figures = figures.with([(word::SERVICE_NS, service)]);
+        let subject = self.subject(BY, open::THREADS)?.with(word::LOAD, open::LOAD)?;
         Ok(vec![
             figures.measured(&subject, word::RESPONSE_NS_P50, Unit::Nanos, open.p50),
             figures.measured(&subject, word::RESPONSE_NS_P99, Unit::Nanos, open.p99),
@@ -222,7 +192,7 @@ impl Bout {
     /// Measures one thread, through the engine and without it, in turn.
     fn alone(&self, run: &mut Run, seconds: f64) -> Result<Option<Vec<Record>>, CliError> {
         let engine = engine()?;
-        let caller = engine.caller().map_err(CliError::from_error)?;
+        let caller = engine.caller()?;
         let (cases, mut i) = (Arc::clone(&self.cases), 0);
         let through = Contender::library(
             BY,
@@ -234,46 +204,38 @@ impl Bout {
         let mut contenders = tollgate::contenders(&self.job, 1)?;
         contenders.push(through);
         let label = format!("RSA-{}, alone", self.bits);
-        let Some(round) = measure(&label, &mut contenders, seconds, |_| ())? else {
-            return Ok(None);
-        };
-        run.notes.warn(&label, round.warnings());
-        let figures =
-            Figures::new(&run.host).with([(word::SECONDS_PER_ROW.to_owned(), seconds.to_string())]);
+        let measured = measure(&label, &mut contenders, seconds, &mut run.notes, |_| ())?;
+        let Some(series) = measured else { return Ok(None) };
+        let figures = Figures::of_row(&run.host, seconds);
         let mut records = Vec::new();
         for (place, by) in [DIRECT, BY].into_iter().enumerate() {
-            let subject = self.subject(&[(word::BY, by), (word::THREADS, "1")])?;
-            let nanos = round.nanos(place);
+            let subject = self.subject(by, 1)?;
+            let nanos = series.cpu_nanos(place);
             records.push(figures.measured(&subject, word::NS_PER_OPERATION, Unit::Nanos, nanos));
         }
-        let subject =
-            self.subject(&[(word::AGAINST, DIRECT), (word::BY, BY), (word::THREADS, "1")])?;
-        let times = round.times_as_fast(1, 0);
+        let subject = self.subject(BY, 1)?.with(word::AGAINST, DIRECT)?;
+        let times = series.ratio(0, 1);
         records.push(figures.measured(&subject, word::TIMES_AS_FAST, Unit::Ratio, times));
         Ok(Some(records))
     }
 
-    fn subject(&self, parameters: &[(&str, &str)]) -> Result<Subject, CliError> {
+    fn subject(&self, by: &str, threads: u32) -> Result<Subject, CliError> {
         let topic = Topic::Queue { key: KeyName::Rsa(self.bits), operation: Operation::Sign };
-        let bare = Subject::new(topic).map_err(CliError::from_error)?;
-        parameters
-            .iter()
-            .try_fold(bare, |subject, (key, value)| subject.with(key, value))
-            .map_err(CliError::from_error)
+        Ok(subject(topic, [(word::BY, by)])?.with(word::THREADS, threads)?)
     }
 }
 
 /// An engine with a worker per core and otherwise the default `Config`.
 fn engine() -> Result<Queue<PrivateJob>, CliError> {
-    let workers = std::thread::available_parallelism().map_err(CliError::from_error)?.get();
+    let workers = std::thread::available_parallelism()?.get();
     let config = Config { workers, ..Config::default() };
-    Queue::of_this_processor(config).map_err(CliError::from_error)
+    Ok(Queue::of_this_processor(config)?)
 }
 
 const TOO_LITTLE: &str = "too little time to measure: raise --seconds";
 
 /// The median of samples.
-fn median(samples: &[f64]) -> Result<Estimate, CliError> {
+pub(super) fn median(samples: &[f64]) -> Result<Estimate, CliError> {
     median_estimate(samples).ok_or_else(|| CliError::new(TOO_LITTLE))
 }
 

@@ -106,8 +106,8 @@ pub(super) fn responses(
         }
         (gauge, per_s) = (gauge_after, per_s_after);
     }
-    let fill = random.stats().map_err(CliError::from_error)?.mean_fill();
-    let fill = Estimate::exact(fill).map_err(CliError::from_error)?;
+    let fill = random.stats()?.mean_fill();
+    let fill = Estimate::exact(fill)?;
     summary(windows, fill).map(Some)
 }
 
