@@ -15,7 +15,7 @@ pub fn this_machine() -> Machine {
     let facts = Facts::this();
     let words = |list: &[tollgate_cpu::Feature]| list.iter().map(|f| f.word().to_owned()).collect();
     Machine {
-        cpu: facts.model_name.unwrap_or_else(|| "unknown processor".to_owned()),
+        cpu: facts.processor.unwrap_or_else(|| "unknown processor".to_owned()),
         features: words(&features::in_use()),
         vetoed: words(features::vetoed()),
         logical_cores: facts.logical_cores,

@@ -5,14 +5,9 @@ use std::fs;
 /// Facts of this machine; `None` if unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
-    /// The processor's name, `AMD EPYC 9B45 128-Core Processor`.
-    pub model_name: Option<String>,
-    /// The processor's maker, `AuthenticAMD`.
-    pub vendor: Option<String>,
-    /// The processor's family number.
-    pub family: Option<u32>,
-    /// The processor's model number within the family.
-    pub model: Option<u32>,
+    /// The processor's name, `AMD EPYC 9B45 128-Core Processor`. Hypervisors often cut the number
+    /// off: such a name gets the numbers that CPUID gives, `AMD EPYC (family 26 model 2)`.
+    pub processor: Option<String>,
     /// Whether a hypervisor reports itself.
     pub virtualised: Option<bool>,
     /// Logical cores of the machine, whether or not this process may use them all.
@@ -46,11 +41,15 @@ impl Machine {
         };
         let first = |key| values(key).next().filter(|value| !value.is_empty());
         let cores = values("processor").count();
+        let processor =
+            first("model name").map(|name| match (first("cpu family"), first("model")) {
+                (Some(family), Some(model)) if !name.contains(|c: char| c.is_ascii_digit()) => {
+                    format!("{name} (family {family} model {model})")
+                }
+                _ => name.to_owned(),
+            });
         Self {
-            model_name: first("model name").map(str::to_owned),
-            vendor: first("vendor_id").map(str::to_owned),
-            family: first("cpu family").and_then(|value| value.parse().ok()),
-            model: first("model").and_then(|value| value.parse().ok()),
+            processor,
             // CPUID leaf 1, ecx bit 31, which is 0 without a hypervisor.
             virtualised: first("flags")
                 .map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
@@ -66,14 +65,12 @@ mod tests {
 
     const TWO_CORES: &str = "\
 processor\t: 0
-vendor_id\t: AuthenticAMD
 cpu family\t: 26
 model\t\t: 2
 model name\t: AMD EPYC
 flags\t\t: fpu hypervisor avx512ifma
 
 processor\t: 1
-vendor_id\t: AuthenticAMD
 cpu family\t: 26
 model\t\t: 2
 model name\t: AMD EPYC
@@ -83,15 +80,15 @@ flags\t\t: fpu hypervisor avx512ifma
     #[test]
     fn reads_cpuinfo() {
         let expected = Machine {
-            model_name: Some("AMD EPYC".into()),
-            vendor: Some("AuthenticAMD".into()),
-            family: Some(26),
-            model: Some(2),
+            processor: Some("AMD EPYC (family 26 model 2)".into()),
             virtualised: Some(true),
             logical_cores: Some(2),
             kernel: None,
         };
         assert_eq!(Machine::from_cpuinfo(TWO_CORES), expected);
+        let named = TWO_CORES.replace("AMD EPYC", "AMD EPYC 9B45 128-Core Processor");
+        let named = Machine::from_cpuinfo(&named).processor;
+        assert_eq!(named.as_deref(), Some("AMD EPYC 9B45 128-Core Processor"));
         let bare = TWO_CORES.replace(" hypervisor", "");
         assert_eq!(Machine::from_cpuinfo(&bare).virtualised, Some(false));
     }
