@@ -21,7 +21,7 @@ struct Allowed {
 }
 
 /// Remove an entry when its circle is cut.
-const ALLOWED: [Allowed; 6] = [
+const ALLOWED: [Allowed; 5] = [
     Allowed {
         src: "engine/rsa/src/",
         files: &[
@@ -56,31 +56,6 @@ const ALLOWED: [Allowed; 6] = [
     Allowed {
         src: "ladder/4-server/stock-servers/src/",
         files: &["error.rs", "folder.rs", "product/mod.rs", "running.rs"],
-        reason: BEFORE,
-    },
-    Allowed {
-        src: "ladder/cli/src/",
-        files: &[
-            "options/files.rs",
-            "options/mod.rs",
-            "verbs/bench/client_certificate.rs",
-            "verbs/bench/external.rs",
-            "verbs/bench/fail_if.rs",
-            "verbs/bench/options/given.rs",
-            "verbs/bench/options/mod.rs",
-            "verbs/bench/options/outputs.rs",
-            "verbs/bench/plan.rs",
-            "verbs/bench/rounds.rs",
-            "verbs/bench/rules.rs",
-            "verbs/bench/scenario.rs",
-            "verbs/bench/suites.rs",
-            "verbs/bench/summary.rs",
-            "verbs/bench/url.rs",
-            "verbs/kernel/options.rs",
-            "verbs/key/options.rs",
-            "verbs/simulate/options.rs",
-            "verbs/speed/options.rs",
-        ],
         reason: BEFORE,
     },
 ];

@@ -3,19 +3,19 @@
 mod files;
 #[cfg(test)]
 mod pages;
+pub(crate) mod values;
 
 use core::error::Error as _;
 use core::iter;
 use core::num::ParseIntError;
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use crate::verbs::bench::options::{
-    Bench, BenchCommand, CoreSpan, EngineKind, KeyShare, Mode, ServerKind,
+    Bench, BenchCommand, CoreSpan, EngineKind, Mode, ServerKind,
 };
 pub(crate) use crate::verbs::compare::options::{Compare, Failing};
 pub(crate) use crate::verbs::completions::Completions;
@@ -36,7 +36,7 @@ use crate::error::CliError;
 
 /// Measure and explain what a TLS connection costs, from the multiplier to the fleet
 #[derive(Debug, Parser)]
-#[command(name = "tollgate", version, about, after_help = AFTER)]
+#[command(name = "tollgate", version, after_help = AFTER)]
 pub(crate) struct Options {
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -86,14 +86,6 @@ pub(crate) enum Verb {
     Workload(Workload),
 }
 
-/// The option for records.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Written {
-    /// Write the records as JSON Lines to FILE, replacing it; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-}
-
 impl Options {
     /// Reads the command line; help and version end the program with code 0. An error is clap's
     /// message in one line.
@@ -105,7 +97,7 @@ impl Options {
             | ErrorKind::DisplayVersion => error.exit(),
             _ => one_line(&error, &arguments),
         })?;
-        options.check_combinations()?;
+        options.check()?;
         files::check(&options.verb)?;
         Ok(options)
     }
@@ -115,12 +107,12 @@ impl Options {
     pub(crate) fn of(arguments: &[&str]) -> Result<Self, CliError> {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         let options = Self::parsed(&arguments).map_err(|error| one_line(&error, &arguments))?;
-        options.check_combinations()?;
+        options.check()?;
         Ok(options)
     }
 
     /// Checks what the declaration cannot express.
-    fn check_combinations(&self) -> Result<(), CliError> {
+    fn check(&self) -> Result<(), CliError> {
         match &self.verb {
             Verb::Bench(options) => options.request().map(drop),
             _ => Ok(()),
@@ -133,16 +125,6 @@ impl Options {
             negatives(Self::command()).try_get_matches_from(iter::once(&name).chain(arguments))?;
         Self::from_arg_matches(&matches)
     }
-}
-
-/// Options with the values that their declaration gives them, for requests from other verbs.
-///
-/// # Panics
-///
-/// The declaration has a required option; tests call this for each type that is used.
-pub(crate) fn defaults<T: Args>() -> T {
-    let mut matches = T::augment_args(Command::new("defaults")).get_matches_from(["defaults"]);
-    T::from_arg_matches_mut(&mut matches).expect("every option has a default")
 }
 
 /// Lets options take negative numbers as values, so that the error names the value.
@@ -173,21 +155,6 @@ fn one_line(error: &clap::Error, arguments: &[OsString]) -> CliError {
     CliError::new(format!("{what}; try '{name} --help'"))
 }
 
-/// Seconds as a number (`2.5`) or with a unit (`500ms`, `10s`, `2m`); 0.01 to 3600.
-pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0)];
-    let with_unit = |(unit, seconds): (&str, f64)| Some((text.strip_suffix(unit)?, seconds));
-    let (number, unit) = units.into_iter().find_map(with_unit).unwrap_or((text, 1.0));
-    let number: f64 =
-        number.parse().map_err(|_| "give seconds: 2.5, 500ms, 10s or 2m".to_owned())?;
-    let seconds = number * unit;
-    if (0.01..=3600.0).contains(&seconds) {
-        Ok(seconds)
-    } else {
-        Err("give 0.01 to 3600 seconds".to_owned())
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
@@ -216,14 +183,6 @@ pub(crate) mod tests {
     #[test]
     fn the_declaration_is_sound() {
         Options::command().debug_assert();
-    }
-
-    #[test]
-    fn seconds_have_units() {
-        for (text, expected) in [("2.5", 2.5), ("500ms", 0.5), ("10s", 10.0), ("2m", 120.0)] {
-            assert_eq!(seconds(text), Ok(expected));
-        }
-        assert!(seconds("1h").is_err() && seconds("ms").is_err() && seconds("2000m").is_err());
     }
 
     #[test]

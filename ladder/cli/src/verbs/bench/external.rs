@@ -9,7 +9,7 @@ use tollgate_record::Subject;
 use tollgate_record::vocabulary as word;
 use tollgate_server::log::{Line, Reader};
 
-use super::Probed;
+use super::options::given::Probed;
 use crate::error::CliError;
 use crate::options::Bench as Options;
 

@@ -2,13 +2,8 @@
 
 use core::fmt;
 use core::str::FromStr;
-use std::process::ExitCode;
 
 use tollgate_load::duration;
-
-use super::summary::ServerFigures;
-use crate::error::CONDITION_HOLDS;
-use crate::output::say;
 
 /// A metric and the limit that it must not cross.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +17,7 @@ pub(crate) struct Condition {
 
 /// A figure of one server in one scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Metric {
+pub(super) enum Metric {
     /// Failed transactions as a share of all.
     Failures,
     /// A quantile of handshake times, in [0, 1].
@@ -81,13 +76,8 @@ impl fmt::Display for Condition {
 impl Condition {
     /// The value if the condition holds; an unknown value (a quantile of transactions that never
     /// ended) is above every limit.
-    pub(super) fn holds(&self, figures: &ServerFigures) -> Option<String> {
-        let value = match self.metric {
-            Metric::Failures => Some(figures.failed_share()),
-            Metric::Handshake(q) => figures.handshake_ns(q),
-            Metric::Rate => figures.sessions_per_s,
-            Metric::Transaction(q) => figures.transaction_ns(q),
-        };
+    pub(super) fn holds(&self, of: impl FnOnce(Metric) -> Option<f64>) -> Option<String> {
+        let value = of(self.metric);
         let holds = match (value, self.is_above) {
             (Some(value), true) => value > self.limit,
             (Some(value), false) => value < self.limit,
@@ -100,21 +90,6 @@ impl Condition {
             (Some(value), _) => format!("{:.3} ms", value / 1e6),
         })
     }
-}
-
-/// Prints a line for each condition that holds, and returns exit code 3 if there is one.
-pub(super) fn exit_code(conditions: &[Condition], all: &[ServerFigures]) -> Option<ExitCode> {
-    let mut code = None;
-    for condition in conditions {
-        for figures in all {
-            if let Some(value) = condition.holds(figures) {
-                let ServerFigures { scenario, server, .. } = figures;
-                say(&format!("tollgate: --fail-if {condition}: {scenario}, {server}: {value}"));
-                code = Some(ExitCode::from(CONDITION_HOLDS));
-            }
-        }
-    }
-    code
 }
 
 #[cfg(test)]
@@ -138,8 +113,12 @@ mod tests {
 
     #[test]
     fn conditions_are_judged() {
-        let figures = ServerFigures::with_rate(900.0);
-        let holds = |text: &str| text.parse::<Condition>().unwrap().holds(&figures);
+        let value = |metric| match metric {
+            Metric::Rate => Some(900.0),
+            Metric::Failures => Some(0.0),
+            Metric::Handshake(_) | Metric::Transaction(_) => None,
+        };
+        let holds = |text: &str| text.parse::<Condition>().unwrap().holds(value);
         assert_eq!(holds("rate<1000").as_deref(), Some("900 per second"));
         assert_eq!(holds("rate>1000"), None);
         // without a single time, a quantile is unknown, and no limit is met

@@ -2,7 +2,6 @@
 
 pub(crate) mod options;
 
-mod client_certificate;
 mod clients;
 mod connections;
 mod external;
@@ -40,8 +39,6 @@ use crate::options::{Bench as Options, BenchCommand, Mode, ServerKind};
 use crate::progress::Progress;
 use crate::run::Run;
 
-pub(crate) use url::Probed;
-
 use out::{About, Judged};
 use rounds::Rounds;
 use scenario::Scenario;
@@ -74,7 +71,9 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
         text += &format!("\n{}", suites::table(&scenarios));
     }
     if options.target.is_some() || options.outputs.histogram {
-        text += &summary::histograms(&scenarios);
+        for scenario in &scenarios {
+            text += &summary::histogram(scenario.label(), &scenario.figures());
+        }
     }
     let ended = run.end(&text);
     let judged: Vec<Judged<'_>> = scenarios.iter().map(Judged::scenario).collect();
@@ -101,14 +100,14 @@ fn judge(options: &Options, scenarios: &[Scenario]) -> Result<Option<ExitCode>, 
     let conditions = &options.outputs.fail_if;
     if let Some(path) = &options.outputs.summary {
         let holds = |condition: &&fail_if::Condition| {
-            all.iter().any(|figures| condition.holds(figures).is_some())
+            all.iter().any(|figures| condition.holds(|metric| figures.metric(metric)).is_some())
         };
         let failed: Vec<_> = conditions.iter().filter(holds).map(ToString::to_string).collect();
         summary::write(path, verdict.word(), &all, &failed)?;
     }
     Ok(match verdict {
         Verdict::Invalid => Some(ExitCode::FAILURE),
-        _ => fail_if::exit_code(conditions, &all),
+        _ => summary::exit_code(conditions, &all),
     })
 }
 

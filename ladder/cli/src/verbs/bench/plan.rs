@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use tollgate_load::{Exchange, Freshness, Limits, Offer, Plan, Protocol, Verify};
 
-use super::{Probed, rules, suites};
+use super::options::given::Probed;
+use super::{rules, suites};
 use crate::error::CliError;
-use crate::options::{Bench as Options, KeyShare, ServerKind};
+use crate::options::{Bench as Options, ServerKind};
 
 /// The warm-up, as a part of the seconds that count.
 const WARM_UP_PART: f64 = 0.5;
@@ -25,10 +26,6 @@ const ASIDE_S: f64 = 0.6;
 pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
     rules::check_possible(options)?;
     let cores = client_cores(options);
-    let freshness = match options.key_share {
-        KeyShare::Fresh => Freshness::Fresh,
-        KeyShare::Reuse => Freshness::Reuse,
-    };
     let probed = options.given.probed.as_ref();
     let exchange = match (&options.sizes, probed) {
         _ if options.handshake_only => Exchange::HandshakeOnly,
@@ -67,9 +64,9 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
             source_addresses: options.clients.source_addresses,
             plain_share: if is_plain { 1.0 } else { options.clients.http_share },
             verify: options.verify,
-            key_share: freshness,
-            premaster: freshness,
-            close: options.closing.close(resume),
+            key_share: options.key_share,
+            premaster: options.key_share,
+            close: options.close(resume),
             limits,
             resume,
             ..plan
@@ -203,8 +200,8 @@ pub(super) fn words(options: &Options) -> String {
         Verify::Sample { one_in } => format!("verifies one signature in {one_in}"),
     };
     let share = match options.key_share {
-        KeyShare::Fresh => "makes a key share for each handshake",
-        KeyShare::Reuse => "has one key share for all handshakes",
+        Freshness::Fresh => "makes a key share for each handshake",
+        Freshness::Reuse => "has one key share for all handshakes",
     };
     let server = match &options.target {
         Some(url) => url.to_string(),
@@ -246,7 +243,7 @@ pub(super) fn words(options: &Options) -> String {
          rounds, {}",
         options.resume_words(),
         options.clients.words(options.connections, is_search),
-        options.closing.words(options.resume(true)),
+        options.close_words(),
         options.rounds,
         ends(options)
     )

@@ -1,240 +1,211 @@
-//! Which options of `tollgate bench` exclude each other, in one table.
+//! Which options of `tollgate bench` exclude each other.
 //!
 //! Conflicts between two options that clap can see stand with the options; everything that depends
 //! on a value stands here.
+
+use std::path::Path;
 
 use tollgate_load::{Mechanism, Pattern, Protocol};
 use tollgate_probe::Scheme;
 
 use super::suites;
 use crate::error::CliError;
-use crate::options::{Bench as Options, EngineKind, Mode, ServerKind};
+use crate::options::{Bench as Options, BenchCommand, EngineKind, Mode, ServerKind};
 
-/// A combination that is refused, and what to change.
-struct Rule {
-    is_broken: fn(&Options) -> bool,
-    message: &'static str,
+/// Combinations that are refused, in the order of the checks: whether the options have it, and what
+/// to change.
+type Rules = Vec<(bool, &'static str)>;
+
+impl BenchCommand {
+    /// The options with the question that they answer. Refuses options that exclude each other, and
+    /// lists that have a value twice.
+    pub(crate) fn request(&self) -> Result<Options, CliError> {
+        let options = self.unchecked();
+        check(of_mode(&options))?;
+        check(of_url(&options))?;
+        check_once(&options)?;
+        Ok(options)
+    }
 }
 
-/// Rules for what the command line says.
-const GIVEN: &[Rule] = &[
-    Rule {
-        is_broken: |options| {
-            matches!(options.mode, Mode::Scale(_))
-                && (options.target.is_some() || !options.server_cores.is_empty())
-        },
-        message: "scale: it starts the servers and chooses their cores: leave out URL and \
-                  --server-cores",
-    },
-    Rule {
-        is_broken: |options| is_search(options) && options.clients.rate.is_some(),
-        message: "--rate: a search finds the rate: leave it out",
-    },
-    Rule {
-        is_broken: |options| is_search(options) && options.clients.think.is_some(),
-        message: "--think: a search has an open loop: leave it out",
-    },
-    Rule {
-        is_broken: |options| is_search(options) && has_trace(options),
-        message: "--arrivals: a search changes the rate, and a trace has its own",
-    },
-    Rule {
-        is_broken: |options| has_trace(options) && options.clients.rate.is_some(),
-        message: "--rate: a trace has its own rate: leave it out",
-    },
-    Rule {
-        is_broken: |options| {
-            let clients = &options.clients;
-            clients.arrivals.is_some()
-                && !has_trace(options)
-                && clients.rate.is_none()
-                && !is_search(options)
-        },
-        message: "--arrivals: give --rate too",
-    },
-    Rule {
-        is_broken: |options| {
-            !options.is_minimal()
-                && (!matches!(options.mode, Mode::Rounds)
-                    || options.handshake_only
-                    || options.outputs.out.is_some()
-                    || options.outputs.metrics.is_some()
-                    || options.outputs.summary.is_some()
-                    || !options.outputs.fail_if.is_empty())
-        },
-        message: "--client: only minimal can be used with search, scale, --handshake-only, --out, \
-                  --metrics, --summary and --fail-if",
-    },
-    Rule {
-        is_broken: |options| {
-            suites::is_all(&options.suites) && (!options.is_minimal() || is_search(options))
-        },
-        message: "--suites all: with --client and search, name the suites that the servers take",
-    },
-    Rule {
-        is_broken: |options| {
-            !matches!(options.mode, Mode::Rounds) && options.outputs.summary.is_some()
-        },
-        message: "--summary: search and scale have none: give --json or --out",
-    },
-    Rule {
-        is_broken: |options| {
-            let other = !matches!(options.mode, Mode::Rounds) || !options.is_minimal();
-            options.requests.is_some() && other
-        },
-        message: "--requests: search, scale and other clients run for a time: give --seconds",
-    },
-    Rule {
-        is_broken: |options| is_search(options) && !options.outputs.fail_if.is_empty(),
-        message: "--fail-if: a search has its own objective: leave it out",
-    },
-    Rule {
-        is_broken: |options| {
-            let is_stdout = |path: &Option<_>| *path == Some(std::path::PathBuf::from("-"));
-            is_stdout(&options.outputs.summary) && is_stdout(&options.written.json)
-        },
-        message: "--summary: --json has standard output: give one of them a file",
-    },
-    Rule {
-        is_broken: |options| {
-            let is_http = options.target.as_ref().is_some_and(|url| url.scheme() == Scheme::Http);
-            is_http
-                && (!options.protocol.is_empty()
-                    || !options.suites.is_empty()
-                    || !options.group.is_empty()
-                    || options.given.client_cert.is_some()
-                    || options.handshake_only
-                    || options.resumed.resume > 0.0)
-        },
-        message: "URL: http has no handshake: leave out --protocol, --suites, --group, --resume, \
-                  --client-cert and --handshake-only",
-    },
-    Rule {
-        is_broken: |options| {
-            let given = &options.given;
-            let has_form =
-                given.method.is_some() || !given.header.is_empty() || given.body.is_some();
-            has_form && (options.handshake_only || !options.is_minimal())
-        },
-        message: "--method, --header, --body: handshakes alone and other clients have no such \
-                  requests: leave out --handshake-only and --client",
-    },
-    Rule {
-        is_broken: |options| !options.is_minimal() && options.given.client_cert.is_some(),
-        message: "--client-cert: other clients cannot send one: leave out --client",
-    },
-    Rule {
-        is_broken: |options| {
-            options.target.as_ref().is_some_and(|url| {
-                let is_known = url.scheme() == Scheme::Https
-                    && url.path().strip_prefix("/bytes/").is_some_and(|n| n.parse::<u64>().is_ok())
-                    && url.name().is_none_or(|name| name == "localhost");
-                !options.is_minimal() && !is_known
-            })
-        },
-        message: "--client: other clients request https://ADDRESS/bytes/N: give such a URL, or \
-                  leave out --client",
-    },
-];
-
-/// Rules for what servers can do, when the workload and the URL are known.
-const POSSIBLE: &[Rule] = &[
-    Rule {
-        is_broken: |options| {
-            options.clients.requests_per_connection > 1.0
-                && options.target.is_none()
-                && !matches!(options.server, ServerKind::Nginx | ServerKind::Openssl)
-        },
-        message: "--requests-per-connection: of these servers nginx and openssl keep connections \
-                  open, and their logs tell handshakes from requests: give --server nginx or \
-                  openssl",
-    },
-    Rule {
-        is_broken: |options| {
-            options.clients.http_share > 0.0 && options.server != ServerKind::Nginx
-        },
-        message: "--http-share: of these servers only nginx speaks HTTP without TLS too: give \
-                  --server nginx",
-    },
-    Rule {
-        is_broken: |options| {
-            let has_rsa = options.protocols().contains(&Protocol::Tls12Rsa);
-            is_rustls(options) && has_rsa && options.suites.is_empty()
-        },
-        message: "--server rustls: rustls has no RSA key exchange: leave out tls12-rsa",
-    },
-    Rule {
-        is_broken: |options| is_rustls(options) && options.engine.contains(&EngineKind::Openssl),
-        message: "--engine: rustls has aws-lc instead of openssl: give aws-lc or tollgate",
-    },
-    Rule {
-        is_broken: |options| !is_rustls(options) && options.engine.contains(&EngineKind::AwsLc),
-        message: "--engine: of these servers only rustls has aws-lc: give openssl or tollgate",
-    },
-    Rule {
-        is_broken: |options| options.asynchronous && !options.has(EngineKind::Tollgate),
-        message: "--async: the server without the provider pauses nothing: give --engine tollgate \
-                  too",
-    },
-    Rule {
-        is_broken: |options| options.asynchronous && options.server != ServerKind::Haproxy,
-        message: "--async: of these servers only haproxy can pause handshakes: give --server \
-                  haproxy",
-    },
-    Rule {
-        is_broken: |options| options.handshake_only && options.server.stock().is_some(),
-        message: "--handshake-only: the logs of installed servers have requests only: give \
-                  --bytes 0",
-    },
-    Rule {
-        is_broken: |options| options.module.is_some() && options.server.stock().is_none(),
-        message: "--module: only installed servers load one: give --server nginx, haproxy or apache",
-    },
-    Rule {
-        is_broken: |options| resumes_here(options) && is_rustls(options),
-        message: "--resume: the servers on rustls resume nothing: give another --server",
-    },
-    Rule {
-        is_broken: |options| {
-            let usual = matches!(
-                options.resumed.resume_by,
-                None | Some(Mechanism::Ticket | Mechanism::Psk)
-            );
-            resumes_here(options) && options.server == ServerKind::Openssl && !usual
-        },
-        message: "--resume-by: the servers on openssl give tickets only: give ticket or psk, or \
-                  --server nginx",
-    },
-    Rule {
-        is_broken: |options| {
-            let (by, product) = (options.resumed.resume_by, options.server.stock());
-            let cannot = by.zip(product).is_some_and(|(by, product)| !product.can_resume(by));
-            resumes_here(options) && cannot
-        },
-        message: "--resume-by: this server cannot: give --server nginx, which can do all",
-    },
-    Rule {
-        is_broken: |options| options.is_minimal() && !options.rounds.is_multiple_of(turns(options)),
-        message: "--rounds: give an even number, so that each engine runs first equally often",
-    },
-];
-
-/// Checks the command line.
-pub(crate) fn check_given(options: &Options) -> Result<(), CliError> {
-    check(GIVEN, options)?;
-    check_once(options)
-}
-
-/// Checks the options with the workload applied, before any server starts.
+/// Checks the options with the workload applied, before any server starts: can the servers do what
+/// is asked?
 pub(super) fn check_possible(options: &Options) -> Result<(), CliError> {
-    check(POSSIBLE, options)
+    check(of_servers(options))
 }
 
-fn check(rules: &[Rule], options: &Options) -> Result<(), CliError> {
-    match rules.iter().find(|rule| (rule.is_broken)(options)) {
-        Some(rule) => Err(CliError::new(rule.message)),
+fn check(rules: Rules) -> Result<(), CliError> {
+    match rules.into_iter().find(|(is_broken, _)| *is_broken) {
+        Some((_, message)) => Err(CliError::new(message)),
         None => Ok(()),
     }
+}
+
+/// Rules about search, scale, other clients and outputs.
+fn of_mode(options: &Options) -> Rules {
+    let Options { mode, clients, outputs, suites, .. } = options;
+    let (is_search, is_rounds) = (options.objective().is_some(), matches!(mode, Mode::Rounds));
+    let chooses_servers = options.target.is_some() || !options.server_cores.is_empty();
+    let has_trace = matches!(clients.arrivals, Some(Pattern::Trace(_)));
+    let has_other_client = !options.is_minimal();
+    let needs_minimal = !is_rounds
+        || options.handshake_only
+        || outputs.out.is_some()
+        || outputs.metrics.is_some()
+        || outputs.summary.is_some()
+        || !outputs.fail_if.is_empty();
+    let has_rate = clients.rate.is_some();
+    let is_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
+    vec![
+        (
+            matches!(mode, Mode::Scale(_)) && chooses_servers,
+            "scale: it starts the servers and chooses their cores: leave out URL and --server-cores",
+        ),
+        (is_search && has_rate, "--rate: a search finds the rate: leave it out"),
+        (is_search && clients.think.is_some(), "--think: a search has an open loop: leave it out"),
+        (is_search && has_trace, "--arrivals: a search changes the rate, and a trace has its own"),
+        (has_trace && has_rate, "--rate: a trace has its own rate: leave it out"),
+        (
+            clients.arrivals.is_some() && !has_trace && !has_rate && !is_search,
+            "--arrivals: give --rate too",
+        ),
+        (
+            has_other_client && needs_minimal,
+            "--client: only minimal can be used with search, scale, --handshake-only, --out, \
+             --metrics, --summary and --fail-if",
+        ),
+        (
+            suites::is_all(suites) && (has_other_client || is_search),
+            "--suites all: with --client and search, name the suites that the servers take",
+        ),
+        (
+            !is_rounds && outputs.summary.is_some(),
+            "--summary: search and scale have none: give --json or --out",
+        ),
+        (
+            options.requests.is_some() && (!is_rounds || has_other_client),
+            "--requests: search, scale and other clients run for a time: give --seconds",
+        ),
+        (
+            is_search && !outputs.fail_if.is_empty(),
+            "--fail-if: a search has its own objective: leave it out",
+        ),
+        (
+            is_stdout(&outputs.summary) && is_stdout(&options.written.json),
+            "--summary: --json has standard output: give one of them a file",
+        ),
+    ]
+}
+
+/// Rules about a URL and its requests.
+fn of_url(options: &Options) -> Rules {
+    let (given, url, is_minimal) = (&options.given, &options.target, options.is_minimal());
+    let is_plain = url.as_ref().is_some_and(|url| url.scheme() == Scheme::Http);
+    let has_handshake = !options.protocol.is_empty()
+        || !options.suites.is_empty()
+        || !options.group.is_empty()
+        || given.client_cert.is_some()
+        || options.handshake_only
+        || options.resumed_share > 0.0;
+    let has_form = given.method.is_some() || !given.header.is_empty() || given.body.is_some();
+    let has_other_path = url.as_ref().is_some_and(|url| {
+        let size = url.path().strip_prefix("/bytes/");
+        url.scheme() != Scheme::Https
+            || size.is_none_or(|size| size.parse::<u64>().is_err())
+            || url.name().is_some_and(|name| name != "localhost")
+    });
+    vec![
+        (
+            is_plain && has_handshake,
+            "URL: http has no handshake: leave out --protocol, --suites, --group, --resume, \
+             --client-cert and --handshake-only",
+        ),
+        (
+            has_form && (options.handshake_only || !is_minimal),
+            "--method, --header, --body: handshakes alone and other clients have no such requests: \
+             leave out --handshake-only and --client",
+        ),
+        (
+            !is_minimal && given.client_cert.is_some(),
+            "--client-cert: other clients cannot send one: leave out --client",
+        ),
+        (
+            !is_minimal && has_other_path,
+            "--client: other clients request https://ADDRESS/bytes/N: give such a URL, or leave out \
+             --client",
+        ),
+    ]
+}
+
+/// Rules for what servers can do, when the workload and the URL are known.
+fn of_servers(options: &Options) -> Rules {
+    let (server, engine, clients) = (options.server, &options.engine, &options.clients);
+    let (is_rustls, stock) = (server == ServerKind::Rustls, server.stock());
+    let starts = options.target.is_none();
+    let resumes = starts && options.resume(true).is_some();
+    let by_ticket = matches!(options.resume_by, None | Some(Mechanism::Ticket | Mechanism::Psk));
+    let cannot_resume =
+        options.resume_by.zip(stock).is_some_and(|(by, product)| !product.can_resume(by));
+    let keeps_open = matches!(server, ServerKind::Nginx | ServerKind::Openssl);
+    let has_rsa = options.protocols().contains(&Protocol::Tls12Rsa);
+    let asynchronous = options.asynchronous;
+    vec![
+        (
+            clients.requests_per_connection > 1.0 && starts && !keeps_open,
+            "--requests-per-connection: of these servers nginx and openssl keep connections open, \
+             and their logs tell handshakes from requests: give --server nginx or openssl",
+        ),
+        (
+            clients.http_share > 0.0 && server != ServerKind::Nginx,
+            "--http-share: of these servers only nginx speaks HTTP without TLS too: give --server \
+             nginx",
+        ),
+        (
+            is_rustls && has_rsa && options.suites.is_empty(),
+            "--server rustls: rustls has no RSA key exchange: leave out tls12-rsa",
+        ),
+        (
+            is_rustls && engine.contains(&EngineKind::Openssl),
+            "--engine: rustls has aws-lc instead of openssl: give aws-lc or tollgate",
+        ),
+        (
+            !is_rustls && engine.contains(&EngineKind::AwsLc),
+            "--engine: of these servers only rustls has aws-lc: give openssl or tollgate",
+        ),
+        (
+            asynchronous && !options.has(EngineKind::Tollgate),
+            "--async: the server without the provider pauses nothing: give --engine tollgate too",
+        ),
+        (
+            asynchronous && server != ServerKind::Haproxy,
+            "--async: of these servers only haproxy can pause handshakes: give --server haproxy",
+        ),
+        (
+            options.handshake_only && stock.is_some(),
+            "--handshake-only: the logs of installed servers have requests only: give --bytes 0",
+        ),
+        (
+            options.module.is_some() && stock.is_none(),
+            "--module: only installed servers load one: give --server nginx, haproxy or apache",
+        ),
+        (
+            resumes && is_rustls,
+            "--resume: the servers on rustls resume nothing: give another --server",
+        ),
+        (
+            resumes && server == ServerKind::Openssl && !by_ticket,
+            "--resume-by: the servers on openssl give tickets only: give ticket or psk, or --server \
+             nginx",
+        ),
+        (
+            resumes && cannot_resume,
+            "--resume-by: this server cannot: give --server nginx, which can do all",
+        ),
+        (
+            options.is_minimal() && !options.rounds.is_multiple_of(options.servers()),
+            "--rounds: give an even number, so that each engine runs first equally often",
+        ),
+    ]
 }
 
 /// Refuses values that a list has twice: they would be measured twice, under one name.
@@ -253,26 +224,4 @@ fn check_once(options: &Options) -> Result<(), CliError> {
         }
     }
     Ok(())
-}
-
-fn is_search(options: &Options) -> bool {
-    options.objective().is_some()
-}
-
-fn is_rustls(options: &Options) -> bool {
-    options.server == ServerKind::Rustls
-}
-
-fn has_trace(options: &Options) -> bool {
-    matches!(options.clients.arrivals, Some(Pattern::Trace(_)))
-}
-
-/// Whether servers that this program starts must resume sessions.
-fn resumes_here(options: &Options) -> bool {
-    options.target.is_none() && options.resume(true).is_some()
-}
-
-/// Servers that take turns in a block of rounds.
-fn turns(options: &Options) -> u32 {
-    options.servers()
 }

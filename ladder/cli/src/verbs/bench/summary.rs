@@ -2,16 +2,17 @@
 //! the histogram of response times on the terminal.
 
 use std::path::Path;
+use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use tollgate_load::{Latency, Outcome};
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 
-use super::scenario::Scenario;
+use super::fail_if::{Condition, Metric};
 use super::times::short;
-use crate::error::CliError;
-use crate::output::write_object;
+use crate::error::{CONDITION_HOLDS, CliError};
+use crate::output::{say, write_object};
 
 /// Quantiles in the summary.
 const QUANTILES: [(&str, f64); 6] =
@@ -24,14 +25,14 @@ const BINS: usize = 12;
 const BAR: usize = 24;
 
 /// The figures of one server in one scenario, over all its rounds.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct ServerFigures {
     /// `rsa-2048 tls13`.
-    pub(super) scenario: String,
-    pub(super) server: String,
+    scenario: String,
+    server: String,
     verdict: String,
     /// The median of the rounds.
-    pub(super) sessions_per_s: Option<f64>,
+    sessions_per_s: Option<f64>,
     runs: usize,
     sessions: u64,
     handshakes: u64,
@@ -65,25 +66,20 @@ impl ServerFigures {
         })
     }
 
-    #[cfg(test)]
-    pub(super) fn with_rate(per_s: f64) -> Self {
-        Self { sessions_per_s: Some(per_s), ..Self::default() }
-    }
-
     /// Failed transactions as a share of all.
     #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-    pub(super) fn failed_share(&self) -> f64 {
+    fn failed_share(&self) -> f64 {
         self.failures as f64 / (self.failures + self.sessions).max(1) as f64
     }
 
-    /// A quantile of the transaction times in nanoseconds.
-    pub(super) fn transaction_ns(&self, q: f64) -> Option<f64> {
-        quantile_ns(self.transaction.as_ref(), q)
-    }
-
-    /// A quantile of the handshake times in nanoseconds.
-    pub(super) fn handshake_ns(&self, q: f64) -> Option<f64> {
-        quantile_ns(self.handshake.as_ref(), q)
+    /// A figure of `--fail-if`; `None` if it is unknown.
+    pub(super) fn metric(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::Failures => Some(self.failed_share()),
+            Metric::Handshake(q) => quantile_ns(self.handshake.as_ref(), q),
+            Metric::Rate => self.sessions_per_s,
+            Metric::Transaction(q) => quantile_ns(self.transaction.as_ref(), q),
+        }
     }
 
     fn to_json(&self) -> Value {
@@ -133,19 +129,29 @@ pub(super) fn write(
     write_object(path, &summary)
 }
 
-/// Draws the response times of each scenario, with a bar for each server.
-pub(super) fn histograms(scenarios: &[Scenario]) -> String {
-    scenarios.iter().map(|scenario| histogram(scenario.label(), &scenario.figures())).collect()
+/// Prints a line for each condition that holds, and returns exit code 3 if there is one.
+pub(super) fn exit_code(conditions: &[Condition], all: &[ServerFigures]) -> Option<ExitCode> {
+    let mut code = None;
+    for condition in conditions {
+        for figures in all {
+            if let Some(value) = condition.holds(|metric| figures.metric(metric)) {
+                let ServerFigures { scenario, server, .. } = figures;
+                say(&format!("tollgate: --fail-if {condition}: {scenario}, {server}: {value}"));
+                code = Some(ExitCode::from(CONDITION_HOLDS));
+            }
+        }
+    }
+    code
 }
 
-/// Draws the times of one scenario in rows of equal ratio.
+/// Draws the response times of a scenario in rows of equal ratio, with a bar for each server.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
     reason = "times up to 10^11 ns, counts far below 2^52, and bars"
 )]
-fn histogram(label: &str, servers: &[ServerFigures]) -> String {
+pub(super) fn histogram(label: &str, servers: &[ServerFigures]) -> String {
     let servers: Vec<(&str, &Latency)> = servers
         .iter()
         .filter_map(|figures| Some((figures.server.as_str(), figures.transaction.as_ref()?)))

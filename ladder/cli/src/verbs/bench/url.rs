@@ -1,22 +1,19 @@
 //! `tollgate bench URL`: examines a running server before any load.
 
-use tollgate_load::{Arrivals, Exchange, Offer, Pattern, Plan, Protocol};
-use tollgate_probe::{Probe, Scheme, Site, resolve};
+use std::fs;
+use std::path::Path;
+
+use openssl::error::ErrorStack;
+use openssl::pkey::PKey;
+use openssl::x509::X509;
+use tollgate_probe::{ClientCertificate, Scheme, Site, resolve};
 use tollgate_report::text::wrapped;
 
-use super::client_certificate::client_certificate;
+use super::options::given::Probed;
 use super::{external, plan};
 use crate::error::CliError;
+use crate::keys;
 use crate::options::Bench as Options;
-
-/// A server that consented to the load, and what it supports.
-#[derive(Clone, Debug)]
-pub(crate) struct Probed {
-    pub(crate) site: Site,
-    pub(crate) probe: Probe,
-    /// The protocol to measure if the options name none.
-    choice: Option<(Protocol, Offer)>,
-}
 
 /// Examines the server at the URL, if there is one, and adds what was found to the options.
 pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
@@ -40,48 +37,6 @@ pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
     Ok(options)
 }
 
-impl Probed {
-    /// Whether it speaks HTTP without TLS.
-    pub(super) fn is_plain(&self) -> bool {
-        self.site.url().scheme() == Scheme::Http
-    }
-
-    /// The protocol to measure if the options name none.
-    pub(super) fn choice(&self) -> (Protocol, Offer) {
-        // HTTP without TLS does not use it
-        self.choice.clone().unwrap_or((Protocol::Tls13, Offer::default()))
-    }
-
-    /// Type of the server's key, as in subjects of records.
-    pub(super) fn key(&self) -> String {
-        self.probe.leaf().map_or_else(|| "none".to_owned(), |leaf| leaf.key)
-    }
-
-    /// Checks that the server supports a plan. An error says what to change.
-    pub(super) fn check(&self, plan: &Plan) -> Result<(), CliError> {
-        let url = self.site.url();
-        if has_bytes(plan) && !url.path().starts_with("/bytes/") {
-            let why = "bodies of many sizes are requested as /bytes/N: give such a URL";
-            return Err(CliError::new(format!("{url}: {why}")));
-        }
-        match self.probe.unmet(plan) {
-            None => Ok(()),
-            Some(unmet) => Err(CliError::new(format!("{url}: {unmet}"))),
-        }
-    }
-}
-
-/// Whether clients request other bodies than the URL's.
-fn has_bytes(plan: &Plan) -> bool {
-    match &plan.arrivals {
-        _ if matches!(plan.exchange, Exchange::Sizes(_)) => true,
-        Arrivals::Open { pattern: Pattern::Trace(trace), .. } => {
-            trace.arrivals().iter().any(|arrival| arrival.bytes.is_some())
-        }
-        Arrivals::Open { .. } | Arrivals::Closed { .. } => false,
-    }
-}
-
 /// Describes the server, with warnings.
 pub(super) fn text(options: &Options) -> String {
     let Some(probed) = &options.given.probed else { return String::new() };
@@ -102,4 +57,31 @@ pub(super) fn text(options: &Options) -> String {
         text += &wrapped(&format!("- warning: {warning}"));
     }
     text
+}
+
+/// Reads certificate and key, if the options name them.
+fn client_certificate(options: &Options) -> Result<Option<ClientCertificate>, CliError> {
+    let (Some(chain), Some(key)) = (&options.given.client_cert, &options.given.client_key) else {
+        return Ok(None);
+    };
+    let found = ClientCertificate::new(certificates(chain)?, &pkcs8(key)?);
+    found.map(Some).map_err(|error| CliError::new(format!("--client-cert: {error}")))
+}
+
+/// The certificates in DER; an empty list is refused later.
+fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, CliError> {
+    let pem = fs::read(path).map_err(CliError::at(path))?;
+    let chain =
+        X509::stack_from_pem(&pem).and_then(|chain| chain.iter().map(|c| c.to_der()).collect());
+    chain.map_err(|_| CliError::new(format!("{}: no certificates in PEM", path.display())))
+}
+
+fn pkcs8(path: &Path) -> Result<Vec<u8>, CliError> {
+    let pem = keys::read(path)?;
+    // without a callback OpenSSL would ask for a passphrase on the terminal
+    let key = PKey::private_key_from_pem_callback(&pem, |_| Err(ErrorStack::get()));
+    let key = key.and_then(|key| key.private_key_to_pkcs8());
+    key.map_err(|_| {
+        CliError::new(format!("{}: no private key in PEM, or encrypted", path.display()))
+    })
 }

@@ -91,7 +91,7 @@ pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
     if let Some(resumed) = &workload.resumed
         && options.is_minimal()
     {
-        options.resumed.resume = resumed.value.get();
+        options.resumed_share = resumed.value.get();
     }
     if let Some(bytes) = &workload.bytes {
         options.bytes = bytes.value.get();
@@ -183,10 +183,10 @@ mod tests {
             (web.options.clients.requests_per_connection, web.options.bytes),
             (10.0, 37_000)
         );
-        assert_eq!((web.options.resumed.resume, web.undone), (0.5, Vec::new()));
+        assert_eq!((web.options.resumed_share, web.undone), (0.5, Vec::new()));
         let rustls = asked_with(&["--workload", "web2026", "--client", "rustls"]).unwrap();
         let [undone] = &rustls.undone[..] else { panic!("{:?}", rustls.undone) };
-        assert!(undone.contains("resumes 50 %") && rustls.options.resumed.resume == 0.0);
+        assert!(undone.contains("resumes 50 %") && rustls.options.resumed_share == 0.0);
         let pq = asked_with(&["--workload", "pq2026", "--server", "rustls"]).unwrap();
         assert_eq!((pq.options.protocol, pq.undone), (vec![Protocol::Tls13], Vec::new()));
         assert_eq!(pq.options.group, ["X25519MLKEM768"]);

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::options::Written;
+use crate::options::values::{Written, share};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Compare {
     /// What the machine itself may have changed between two runs, as a share, where no yardstick in
     /// both files tells
-    #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = drift)]
+    #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = share)]
     pub(crate) drift: f64,
 
     /// Conditions that end the run with exit code 3, separated by commas
@@ -38,13 +38,6 @@ pub(crate) enum Failing {
     Slower,
     /// On one side only, or measured under other conditions.
     Incomparable,
-}
-
-fn drift(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("give a share from 0 to 1".to_owned()),
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tollgate_fleet::{Currency, Utilisation};
 
-use crate::options::Written;
+use crate::options::values::Written;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Fleet {

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::options::{Written, seconds};
+use crate::options::values::{Written, seconds};
 
 #[derive(Args, Clone, Debug)]
 #[command(args_conflicts_with_subcommands = true)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::options::seconds;
+use crate::options::values::seconds;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Key {

@@ -13,7 +13,8 @@ use tollgate_report::{heading, published, rungs};
 use tollgate_server::KeyKind;
 
 use crate::error::CliError;
-use crate::options::{Bench, Fleet, Ladder as Options, Model, Session, defaults};
+use crate::options::values::defaults;
+use crate::options::{Bench, Fleet, Ladder as Options, Model, Session};
 use crate::output::say;
 use crate::progress::Progress;
 use crate::run::Run;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tollgate_processor::{Kernel, Limit};
 
-use crate::options::Written;
+use crate::options::values::Written;
 use crate::verbs::kernel::options::bits;
 
 #[derive(Args, Clone, Debug)]

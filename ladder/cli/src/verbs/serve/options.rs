@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tollgate_server::{Engine, Group, KeyKind, Protocol, Suite};
 
-use crate::options::seconds;
-use crate::verbs::bench::options::outputs::listens;
+use crate::options::values::{listens, seconds};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Serve {

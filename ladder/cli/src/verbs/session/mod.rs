@@ -14,7 +14,8 @@ use tollgate_session::{Plan, SHORT_BYTES, measure, predicted_rate};
 
 use crate::error::CliError;
 use crate::interrupt;
-use crate::options::{Bench, Session as Options, defaults};
+use crate::options::values::defaults;
+use crate::options::{Bench, Session as Options};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::bench;

@@ -4,7 +4,7 @@ use clap::Args;
 use tollgate_load::Protocol;
 use tollgate_server::KeyKind;
 
-use crate::options::{Written, seconds};
+use crate::options::values::{Written, seconds};
 use crate::verbs::bench::options::{protocol, rsa};
 
 #[derive(Args, Clone, Debug)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::options::Written;
+use crate::options::values::Written;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Simulate {

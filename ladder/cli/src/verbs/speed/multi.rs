@@ -136,7 +136,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use crate::options::defaults;
+    use crate::options::values::defaults;
 
     #[test]
     fn two_threads_have_a_sum() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::keys;
-use crate::options::{Written, defaults, seconds};
+use crate::options::values::{Written, defaults, seconds};
 
 #[derive(Args, Clone, Debug)]
 #[command(args_conflicts_with_subcommands = true)]

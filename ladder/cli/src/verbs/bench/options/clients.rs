@@ -6,6 +6,8 @@ use std::fs;
 use clap::Args;
 use tollgate_load::{Arrivals, ClientTimeout, Pattern, Plan, Think, duration};
 
+use crate::options::values::share;
+
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Arrivals")]
 pub(crate) struct Clients {
@@ -39,7 +41,7 @@ pub(crate) struct Clients {
     pub(crate) retries: u32,
 
     /// Share of the transactions without TLS, from 0 to 1
-    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = super::share)]
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub(crate) http_share: f64,
 
     /// Loopback addresses that connections use in turn, from 127.0.0.2 on, to a server on

@@ -5,10 +5,10 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tollgate_load::{LogFormat, RequestForm};
+use tollgate_load::{Arrivals, Exchange, LogFormat, Offer, Pattern, Plan, Protocol, RequestForm};
+use tollgate_probe::{Probe, Scheme, Site};
 
 use crate::error::CliError;
-use crate::verbs::bench::Probed;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Server at a URL")]
@@ -81,6 +81,57 @@ impl Given {
             form = form.with_field(field).map_err(wrong("--header"))?;
         }
         form.with_body(body).map_err(wrong("--body"))
+    }
+}
+
+/// A server that consented to the load, and what it supports.
+#[derive(Clone, Debug)]
+pub(crate) struct Probed {
+    pub(crate) site: Site,
+    pub(crate) probe: Probe,
+    /// The protocol to measure if the options name none.
+    pub(crate) choice: Option<(Protocol, Offer)>,
+}
+
+impl Probed {
+    /// Whether it speaks HTTP without TLS.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.site.url().scheme() == Scheme::Http
+    }
+
+    /// The protocol to measure if the options name none.
+    pub(crate) fn choice(&self) -> (Protocol, Offer) {
+        // HTTP without TLS does not use it
+        self.choice.clone().unwrap_or((Protocol::Tls13, Offer::default()))
+    }
+
+    /// Type of the server's key, as in subjects of records.
+    pub(crate) fn key(&self) -> String {
+        self.probe.leaf().map_or_else(|| "none".to_owned(), |leaf| leaf.key)
+    }
+
+    /// Checks that the server supports a plan. An error says what to change.
+    pub(crate) fn check(&self, plan: &Plan) -> Result<(), CliError> {
+        let url = self.site.url();
+        if has_bytes(plan) && !url.path().starts_with("/bytes/") {
+            let why = "bodies of many sizes are requested as /bytes/N: give such a URL";
+            return Err(CliError::new(format!("{url}: {why}")));
+        }
+        match self.probe.unmet(plan) {
+            None => Ok(()),
+            Some(unmet) => Err(CliError::new(format!("{url}: {unmet}"))),
+        }
+    }
+}
+
+/// Whether clients request other bodies than the URL's.
+fn has_bytes(plan: &Plan) -> bool {
+    match &plan.arrivals {
+        _ if matches!(plan.exchange, Exchange::Sizes(_)) => true,
+        Arrivals::Open { pattern: Pattern::Trace(trace), .. } => {
+            trace.arrivals().iter().any(|arrival| arrival.bytes.is_some())
+        }
+        Arrivals::Open { .. } | Arrivals::Closed { .. } => false,
     }
 }
 

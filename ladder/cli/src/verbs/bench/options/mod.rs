@@ -1,29 +1,25 @@
 //! The options of `tollgate bench` and its sub-verbs.
 
 pub(crate) mod clients;
-pub(crate) mod close;
 pub(crate) mod given;
 pub(crate) mod outputs;
-pub(crate) mod resume;
+pub(crate) mod session;
 
 use core::time::Duration;
 use std::path::PathBuf;
 
 use clap::builder::ArgPredicate;
 use clap::{Args, Subcommand, ValueEnum};
-use tollgate_load::{Objective, Plan, Protocol, Sizes};
+use tollgate_load::{Close, Freshness, Mechanism, Objective, Plan, Protocol, Sizes, Verify};
 use tollgate_probe::Url;
 use tollgate_rivals::Client;
 use tollgate_server::KeyKind;
 use tollgate_stock_servers::Product;
 
-use crate::error::CliError;
-use crate::options::{Written, seconds};
+use crate::options::values::{Written, one_of, seconds, share};
 use clients::Clients;
-use close::Closing;
 use given::Given;
 use outputs::Outputs;
-use resume::Resumed;
 
 /// `tollgate bench` with its sub-verbs.
 #[derive(Args, Clone, Debug)]
@@ -91,16 +87,14 @@ impl BenchCommand {
         }
     }
 
-    /// The options with what they answer.
-    pub(crate) fn request(&self) -> Result<Bench, CliError> {
+    /// The options with the question that they answer; `request` checks them.
+    pub(super) fn unchecked(&self) -> Bench {
         let mode = match &self.what {
             None => Mode::Rounds,
             Some(What::Scale(scale)) => Mode::Scale(scale.span),
             Some(What::Search(search)) => Mode::Search(search.slo, search.curve.clone()),
         };
-        let bench = Bench { mode, ..self.options().clone() };
-        super::rules::check_given(&bench)?;
-        Ok(bench)
+        Bench { mode, ..self.options().clone() }
     }
 }
 
@@ -149,7 +143,8 @@ pub(crate) struct Bench {
     /// bytes, requests on a connection and arrivals
     #[arg(long, value_name = "NAME|FILE", help_heading = LOAD)]
     #[arg(conflicts_with_all = ["key", "protocol", "bytes", "handshake_only", "suites", "group"])]
-    #[arg(conflicts_with_all = ["requests_per_connection", "rate", "arrivals", "think", "resume"])]
+    #[arg(conflicts_with_all = ["requests_per_connection", "rate", "arrivals", "think"])]
+    #[arg(conflicts_with = "resumed_share")]
     pub(crate) workload: Option<String>,
 
     #[command(flatten)]
@@ -182,20 +177,30 @@ pub(crate) struct Bench {
     #[arg(long, help_heading = SESSION)]
     pub(crate) handshake_only: bool,
 
-    #[command(flatten)]
-    pub(crate) resumed: Resumed,
+    /// Share of the TLS sessions that resume an earlier one, as in 80% or 0.8
+    #[arg(long = "resume", value_name = "SHARE", default_value = "0")]
+    #[arg(value_parser = session::resumed_share, help_heading = SESSION)]
+    pub(crate) resumed_share: f64,
 
-    #[command(flatten)]
-    pub(crate) closing: Closing,
+    /// Mechanism of resumption: session-id or ticket in TLS 1.2; psk, psk-ke (no key agreement) or
+    /// early-data (the request is sent with the client's hello) in TLS 1.3 [default: ticket, psk]
+    #[arg(long, value_name = "HOW", value_parser = session::mechanism, help_heading = SESSION)]
+    pub(crate) resume_by: Option<Mechanism>,
+
+    /// End of a connection after its last response: rst, a TCP reset, which leaves no port waiting;
+    /// or fin, a TLS close alert and FIN, awaiting the server's [default: rst; with early data fin]
+    #[arg(long, value_name = "HOW", value_parser = one_of(session::CLOSE), help_heading = SESSION)]
+    pub(crate) close: Option<Close>,
 
     /// Key shares of the client: a fresh one for each handshake, or one for all
     #[arg(long, value_name = "HOW", default_value = "fresh", help_heading = SESSION)]
-    pub(crate) key_share: KeyShare,
+    #[arg(value_parser = one_of(session::KEY_SHARE))]
+    pub(crate) key_share: Freshness,
 
     /// Handshakes whose server signature the client verifies: never, always, or one in N
     #[arg(long, value_name = "never|always|N", default_value = "never", value_parser = verify)]
     #[arg(help_heading = SESSION)]
-    pub(crate) verify: tollgate_load::Verify,
+    pub(crate) verify: Verify,
 
     /// Sizes of bodies, which a workload sets instead of --bytes.
     #[arg(skip)]
@@ -342,15 +347,6 @@ pub(crate) struct CoreSpan {
     pub(crate) last: Option<u32>,
 }
 
-/// The client's key shares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KeyShare {
-    /// A fresh one for each handshake, as real clients do.
-    Fresh,
-    /// One per thread.
-    Reuse,
-}
-
 /// Seconds of a run; shorter ones cannot be judged.
 fn run_seconds(text: &str) -> Result<f64, String> {
     let least = Duration::from_millis(Plan::SUSTAIN_MS_MIN).as_secs_f64();
@@ -390,9 +386,7 @@ pub(crate) fn protocol(text: &str) -> Result<Protocol, String> {
     found.ok_or_else(|| format!("give some of {}", known()))
 }
 
-fn verify(text: &str) -> Result<tollgate_load::Verify, String> {
-    use tollgate_load::Verify;
-
+fn verify(text: &str) -> Result<Verify, String> {
     match (text, text.parse()) {
         ("never", _) => Ok(Verify::Never),
         ("always", _) => Ok(Verify::Always),
@@ -401,18 +395,9 @@ fn verify(text: &str) -> Result<tollgate_load::Verify, String> {
     }
 }
 
-pub(crate) fn share(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("give a share from 0 to 1".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-
-    use tollgate_load::{Close, Verify};
 
     use super::*;
     use crate::options::tests::{assert_refused, bench};
@@ -441,7 +426,7 @@ mod tests {
             (&["--resume", "0.5", "--resume-by", "psk"], Close::RstAfterConfirm),
         ] {
             let options = bench(flags);
-            assert_eq!(options.closing.close(options.resume(true)), expected, "{flags:?}");
+            assert_eq!(options.close(options.resume(true)), expected, "{flags:?}");
         }
         let one_in = bench(&["--verify", "10"]).verify;
         assert_eq!(one_in, Verify::Sample { one_in: 10 });
@@ -469,6 +454,8 @@ mod tests {
                 (&["--close", "never"], "--close"),
                 (&["--verify", "0"], "one in N"),
                 (&["--drift-max", "2"], "0 to 1"),
+                (&["--metrics", "somewhere"], "IP:PORT"),
+                (&["--metrics", "70000"], "IP:PORT"),
                 (&["--rounds", "0"], "1..=1000"),
                 (&["--log", "x"], "<URL>"),
                 (&["--bytes", "1", "--handshake-only"], "--handshake-only"),

@@ -1,10 +1,11 @@
 //! The options of `tollgate bench` for outputs and exit codes.
 
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::options::values::listens;
 use crate::verbs::bench::fail_if::Condition;
 
 #[derive(Args, Clone, Debug)]
@@ -33,28 +34,4 @@ pub(crate) struct Outputs {
     /// alone is one of 127.0.0.1
     #[arg(long, value_name = "IP:PORT", value_parser = listens)]
     pub(crate) metrics: Option<SocketAddr>,
-}
-
-/// Parses an address with its port, or a port of 127.0.0.1.
-pub(crate) fn listens(text: &str) -> Result<SocketAddr, String> {
-    let port = text.parse().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
-    port.or_else(|_| text.parse()).map_err(|_| "give IP:PORT, or a port of 127.0.0.1".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
-    use super::*;
-    use crate::options::tests::assert_refused;
-
-    #[test]
-    fn a_port_alone_is_one_of_loopback() {
-        assert_eq!(listens("9100").unwrap(), "127.0.0.1:9100".parse().unwrap());
-        assert_eq!(listens("[::1]:0").unwrap(), "[::1]:0".parse().unwrap());
-        assert_refused(
-            "bench",
-            &[(&["--metrics", "somewhere"][..], "IP:PORT"), (&["--metrics", "70000"], "IP:PORT")],
-        );
-    }
 }

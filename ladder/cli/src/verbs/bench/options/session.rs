@@ -1,30 +1,28 @@
-//! The options of `tollgate bench` for session resumption.
+//! Resumption, key shares and the end of connections: values of options of `tollgate bench`.
 
-use clap::Args;
-use tollgate_load::{Mechanism, Pattern, Resume};
+use tollgate_load::{Close, Freshness, Mechanism, Pattern, Resume};
 
 use super::Bench;
 
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = super::SESSION)]
-pub(crate) struct Resumed {
-    /// Share of the TLS sessions that resume an earlier one, as in 80% or 0.8
-    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
-    pub(crate) resume: f64,
+/// Values of `--close`.
+pub(super) const CLOSE: [(&str, &str, Close); 2] = [
+    ("fin", "`close_notify`, and the client awaits the server's", Close::Fin),
+    ("rst", "A reset", Close::RstAfterConfirm),
+];
 
-    /// Mechanism of resumption: session-id or ticket in TLS 1.2; psk, psk-ke (no key agreement) or
-    /// early-data (the request is sent with the client's hello) in TLS 1.3 [default: ticket, psk]
-    #[arg(long, value_name = "HOW", value_parser = mechanism)]
-    pub(crate) resume_by: Option<Mechanism>,
-}
+/// Values of `--key-share`.
+pub(super) const KEY_SHARE: [(&str, &str, Freshness); 2] = [
+    ("fresh", "A fresh one for each handshake, as real clients do", Freshness::Fresh),
+    ("reuse", "One per thread", Freshness::Reuse),
+];
 
 impl Bench {
     /// The resumption of a plan with this version; a recorded trace may set the share.
     pub(crate) fn resume(&self, is_tls13: bool) -> Option<Resume> {
         let trace = self.clients.arrivals.as_ref().and_then(Pattern::reused_share);
-        let Resumed { resume, resume_by } = self.resumed;
-        let share = if resume > 0.0 { resume } else { trace.unwrap_or(0.0) };
-        let by = resume_by.unwrap_or(Mechanism::usual(is_tls13));
+        let asked = self.resumed_share;
+        let share = if asked > 0.0 { asked } else { trace.unwrap_or(0.0) };
+        let by = self.resume_by.unwrap_or(Mechanism::usual(is_tls13));
         (share > 0.0).then_some(Resume { share, by })
     }
 
@@ -33,12 +31,26 @@ impl Bench {
         let Some(Resume { share, by }) = self.resume(true) else {
             return "full handshakes, none resumed".to_owned();
         };
-        let by = if self.resumed.resume_by.is_some() { by.word() } else { "ticket or psk" };
+        let by = if self.resume_by.is_some() { by.word() } else { "ticket or psk" };
         format!("{:.1} % of the sessions resumed, by {by}", 100.0 * share)
+    }
+
+    /// The end of connections; the default depends on the resumption.
+    pub(crate) fn close(&self, resume: Option<Resume>) -> Close {
+        let is_early = resume.is_some_and(|resume| resume.by == Mechanism::EarlyData);
+        self.close.unwrap_or(if is_early { Close::Fin } else { Close::RstAfterConfirm })
+    }
+
+    /// Describes the end of connections, for the line of the plan.
+    pub(crate) fn close_words(&self) -> &'static str {
+        match self.close(self.resume(true)) {
+            Close::Fin => "says goodbye and awaits the server's",
+            Close::RstAfterConfirm => "resets after the server has confirmed",
+        }
     }
 }
 
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn resumed_share(text: &str) -> Result<f64, String> {
     let share = match text.strip_suffix('%') {
         Some(percent) => percent.trim_end().parse().map(|percent: f64| percent / 100.0),
         None => text.parse(),
@@ -49,7 +61,7 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-fn mechanism(text: &str) -> Result<Mechanism, String> {
+pub(super) fn mechanism(text: &str) -> Result<Mechanism, String> {
     let found = Mechanism::ALL.into_iter().find(|by| by.word() == text);
     found.ok_or_else(|| format!("give one of {}", Mechanism::ALL.map(Mechanism::word).join(", ")))
 }

@@ -1,0 +1,86 @@
+//! Options and values that several verbs share.
+
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Command};
+
+/// The option for records.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Written {
+    /// Write the records as JSON Lines to FILE, replacing it; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// Options with the values that their declaration gives them, for requests from other verbs.
+///
+/// # Panics
+///
+/// The declaration has a required option; tests call this for each type that is used.
+pub(crate) fn defaults<T: Args>() -> T {
+    let mut matches = T::augment_args(Command::new("defaults")).get_matches_from(["defaults"]);
+    T::from_arg_matches_mut(&mut matches).expect("every option has a default")
+}
+
+/// Seconds as a number (`2.5`) or with a unit (`500ms`, `10s`, `2m`); 0.01 to 3600.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0)];
+    let with_unit = |(unit, seconds): (&str, f64)| Some((text.strip_suffix(unit)?, seconds));
+    let (number, unit) = units.into_iter().find_map(with_unit).unwrap_or((text, 1.0));
+    let number: f64 =
+        number.parse().map_err(|_| "give seconds: 2.5, 500ms, 10s or 2m".to_owned())?;
+    let seconds = number * unit;
+    if (0.01..=3600.0).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("give 0.01 to 3600 seconds".to_owned())
+    }
+}
+
+/// A share from 0 to 1.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("give a share from 0 to 1".to_owned()),
+    }
+}
+
+/// An address with its port, or a port of 127.0.0.1.
+pub(crate) fn listens(text: &str) -> Result<SocketAddr, String> {
+    let port = text.parse().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    port.or_else(|_| text.parse()).map_err(|_| "give IP:PORT, or a port of 127.0.0.1".to_owned())
+}
+
+/// One of these words, each with its help and its value.
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    values: [(&'static str, &'static str, T); N],
+) -> impl TypedValueParser<Value = T> {
+    let words = values.map(|(word, help, _)| PossibleValue::new(word).help(help));
+    PossibleValuesParser::new(words).map(move |text| {
+        values.iter().find(|(word, ..)| *word == text).expect("one of the words").2
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn seconds_have_units() {
+        for (text, expected) in [("2.5", 2.5), ("500ms", 0.5), ("10s", 10.0), ("2m", 120.0)] {
+            assert_eq!(seconds(text), Ok(expected));
+        }
+        assert!(seconds("1h").is_err() && seconds("ms").is_err() && seconds("2000m").is_err());
+    }
+
+    #[test]
+    fn a_port_alone_is_one_of_loopback() {
+        assert_eq!(listens("9100").unwrap(), "127.0.0.1:9100".parse().unwrap());
+        assert_eq!(listens("[::1]:0").unwrap(), "[::1]:0".parse().unwrap());
+        assert!(listens("somewhere").is_err() && listens("70000").is_err());
+    }
+}
