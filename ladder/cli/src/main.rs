@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod bounds;
+mod cells;
 mod contenders;
 mod error;
 mod figures;

@@ -12,7 +12,7 @@ use std::env;
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgMatches, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use crate::verbs::bench::options::{
     Bench, BenchCommand, CoreSpan, EngineKind, Mode, ServerKind,
@@ -91,14 +91,8 @@ impl Options {
     /// message in one line.
     pub(crate) fn read() -> Result<Self, CliError> {
         let arguments: Vec<OsString> = env::args_os().skip(1).collect();
-        let options = Self::parsed(&arguments).map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-            | ErrorKind::DisplayVersion => error.exit(),
-            _ => one_line(&error, &arguments),
-        })?;
-        options.check()?;
-        files::check(&options.verb)?;
+        let (options, matches) = Self::parsed(&arguments)?;
+        files::check(&matches)?;
         Ok(options)
     }
 
@@ -106,24 +100,25 @@ impl Options {
     #[cfg(test)]
     pub(crate) fn of(arguments: &[&str]) -> Result<Self, CliError> {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-        let options = Self::parsed(&arguments).map_err(|error| one_line(&error, &arguments))?;
-        options.check()?;
-        Ok(options)
+        Self::parsed(&arguments).map(|(options, _)| options)
     }
 
-    /// Checks what the declaration cannot express.
-    fn check(&self) -> Result<(), CliError> {
-        match &self.verb {
-            Verb::Bench(options) => options.request().map(drop),
-            _ => Ok(()),
-        }
-    }
-
-    fn parsed(arguments: &[OsString]) -> Result<Self, clap::Error> {
+    fn parsed(arguments: &[OsString]) -> Result<(Self, ArgMatches), CliError> {
+        let wrong = |error: clap::Error| match error.kind() {
+            ErrorKind::DisplayHelp
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+            | ErrorKind::DisplayVersion => error.exit(),
+            _ => one_line(&error, arguments),
+        };
         let name = OsString::from("tollgate");
-        let matches =
-            negatives(Self::command()).try_get_matches_from(iter::once(&name).chain(arguments))?;
-        Self::from_arg_matches(&matches)
+        let words = iter::once(&name).chain(arguments);
+        let matches = negatives(Self::command()).try_get_matches_from(words).map_err(wrong)?;
+        let options = Self::from_arg_matches(&matches).map_err(wrong)?;
+        // what the declaration cannot express
+        if let Verb::Bench(options) = &options.verb {
+            options.request()?;
+        }
+        Ok((options, matches))
     }
 }
 

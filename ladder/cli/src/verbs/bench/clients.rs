@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use tollgate_bench::median_estimate;
 use tollgate_load::{Naming, Plan, Server};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Nanos, PerSecond, Quantity, Record, Subject, Unit};
+use tollgate_record::{Estimate, Nanos, Quantity, Record, Subject, Unit};
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 use tollgate_rivals::{Client, Counted, Error, run as load};
 
-use super::{context, paper_table, plan, report, servers};
+use super::{context, plan, report, servers};
+use crate::cells::{float, or_dash, rate};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Bench as Options;
@@ -43,7 +44,7 @@ pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, CliE
     undone.iter().cloned().for_each(|what| run.notes.add(what));
     let progress = Progress::new("bench");
     let plans = plan::plans(options)?;
-    let keys = if options.target.is_some() { &options.key[..1] } else { &options.key };
+    let keys = options.keys();
     progress.plan(keys.len() * plans.len(), seconds(options));
     let (mut text, mut all, mut valid) = (String::new(), Vec::new(), true);
     for key in keys {
@@ -69,8 +70,8 @@ pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, CliE
     }
     drop(progress);
     if !all.is_empty() {
-        run.output.records(&paper_table::published(options))?;
-        text += &paper_table::table(options, &all);
+        run.output.records(&report::published(options))?;
+        text += &report::paper_table(options, &all);
     }
     let heading = report::machine(&run.host) + &report::asked(options) + "\n";
     let code = run.end(&(heading + &text))?;
@@ -79,9 +80,7 @@ pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, CliE
 
 /// Seconds of all clients for a key type and a protocol.
 fn seconds(options: &Options) -> f64 {
-    #[allow(clippy::cast_precision_loss, reason = "three at most")]
-    let clients = options.client.len() as f64;
-    clients * plan::seconds(options)
+    float(options.client.len() as u64) * plan::seconds(options)
 }
 
 /// Runs the rounds, in alternating order; `None` after Ctrl-C.
@@ -106,8 +105,7 @@ fn rounds(
                 Err(Error::Stopped) => return Ok(None),
                 Err(error) => return Err(error.into()),
             }
-            #[allow(clippy::cast_precision_loss, reason = "a few rows")]
-            let done = turn as f64 / turns as f64;
+            let done = float(turn as u64) / float(turns as u64);
             progress((f64::from(round) + done) / f64::from(options.rounds));
         }
     }
@@ -179,28 +177,21 @@ fn clients_cost(rows: &[Row], row: &Row) -> Option<Estimate> {
 
 fn table(options: &Options, rows: &[Row], names: &[Naming]) -> String {
     let yardstick = yardstick(&options.client);
-    let dash = || "-".to_owned();
-    let time = |estimate: Option<Estimate>| {
-        estimate.map_or_else(dash, |cpu| Nanos::new(cpu.point()).to_string())
-    };
-    let with_interval = |ratio: Option<Estimate>| {
-        let text = |ratio: Estimate| {
-            let ((low, high), point) = (ratio.interval(), ratio.point());
-            let digits = if high < 10.0 { 2 } else { 1 };
-            format!("{point:.digits$} [{low:.digits$}-{high:.digits$}]")
-        };
-        ratio.map_or_else(dash, text)
+    let time = |cpu: Estimate| Nanos::new(cpu.point()).to_string();
+    let with_interval = |ratio: Estimate| {
+        let ((low, high), point) = (ratio.interval(), ratio.point());
+        let digits = if high < 10.0 { 2 } else { 1 };
+        format!("{point:.digits$} [{low:.digits$}-{high:.digits$}]")
     };
     let cells = rows.iter().map(|row| {
-        let rate = median(row, Counted::sessions_per_s);
         vec![
             names[row.server].by.clone(),
             row.client.to_string(),
-            rate.map_or_else(dash, |r| PerSecond::new(r.point()).to_string().replace("/s", "")),
-            time(median(row, Counted::server_cpu_ns_per_session)),
-            with_interval(servers_cost(rows, row)),
-            time(median(row, Counted::client_cpu_ns_per_session)),
-            with_interval(clients_cost(rows, row)),
+            or_dash(median(row, Counted::sessions_per_s), |per_s| rate(per_s.point())),
+            or_dash(median(row, Counted::server_cpu_ns_per_session), time),
+            or_dash(servers_cost(rows, row), with_interval),
+            or_dash(median(row, Counted::client_cpu_ns_per_session), time),
+            or_dash(clients_cost(rows, row), with_interval),
         ]
     });
     let note = format!(

@@ -16,6 +16,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 use tollgate_load::{Buckets, Live, LiveCounts, StepTimes};
 
+use crate::cells::float;
 use crate::error::CliError;
 use crate::output::say;
 
@@ -110,12 +111,10 @@ impl Collector for Snapshot {
             )?;
             for (counts, one) in &self.0 {
                 let times = of(&counts.times);
-                #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
-                let bounds = Buckets::BOUNDS_US.map(|us| us as f64 / 1e6);
+                let bounds = Buckets::BOUNDS_US.map(|us| float(us) / 1e6);
                 let ends = bounds.into_iter().chain([f64::MAX]); // written as +Inf
                 let buckets: Vec<(f64, u64)> = ends.zip(times.counts).collect();
-                #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
-                let sum = times.sum_ns as f64 / 1e9;
+                let sum = float(times.sum_ns) / 1e9;
                 let count = times.counts.iter().sum();
                 family
                     .encode_family(&one.labels())?

@@ -3,15 +3,12 @@
 pub(crate) mod options;
 
 mod clients;
-mod connections;
 mod external;
 pub(crate) mod fail_if;
 mod metrics;
 mod out;
-mod paper_table;
 mod plan;
 mod report;
-mod resumed;
 mod rounds;
 pub(crate) mod rules;
 mod scale;
@@ -64,7 +61,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     let scenarios = scenarios(options, &mut run, (&progress, &watch))?;
     drop(progress);
     if scenarios.iter().any(|scenario| !scenario.records.is_empty()) {
-        run.output.records(&paper_table::published(options))?;
+        run.output.records(&report::published(options))?;
     }
     let mut text = report::text(options, &run.host, &scenarios);
     if !options.suites.is_empty() {
@@ -139,7 +136,7 @@ fn find_rate(
     (progress, watch): (Progress, &Watch),
 ) -> Result<ExitCode, CliError> {
     let plans = plan::plans(options)?;
-    let keys = if options.target.is_some() { &options.key[..1] } else { &options.key };
+    let keys = options.keys();
     let searches = keys.len() * plans.len() * options.servers() as usize;
     progress.plan(searches, plan::search_seconds(options));
     let (context, mut all) = (context(options, &run.host), Vec::new());
@@ -180,7 +177,7 @@ fn scenarios(
 ) -> Result<Vec<Scenario>, CliError> {
     let plans = plan::plans(options)?;
     let mut scenarios = Vec::new();
-    let keys = if options.target.is_some() { &options.key[..1] } else { &options.key };
+    let keys = options.keys();
     progress.plan(keys.len() * plans.len(), plan::seconds(options));
     for key in keys {
         let rig = servers::Rig::start(options, *key)?;

@@ -1,14 +1,15 @@
 //! The text of `bench`: machine, plan, verdicts, and the table.
 
 use tollgate_load::Verdict;
-use tollgate_record::Record;
+use tollgate_record::{Record, Timestamp};
 use tollgate_report::text::wrapped;
-use tollgate_report::{heading, server};
+use tollgate_report::{heading, published as papers, server};
 
 use super::scenario::Scenario;
-use super::{paper_table, plan, suites, url};
+use super::{plan, suites, url};
 use crate::host::Host;
 use crate::options::Bench as Options;
+use crate::verbs::compare::platforms;
 use crate::verbs::workload::{disclosure, find};
 
 /// The whole text.
@@ -23,7 +24,7 @@ pub(super) fn text(options: &Options, host: &Host, scenarios: &[Scenario]) -> St
     if !records.is_empty() && !suites::is_all(&options.suites) {
         text += "\n";
         text += &server::table(&records);
-        text += &paper_table::table(options, &records);
+        text += &paper_table(options, &records);
     }
     if scenarios.iter().any(|scenario| scenario.verdict() == Verdict::Invalid) {
         text += "\n";
@@ -50,4 +51,18 @@ pub(super) fn asked(options: &Options) -> String {
 /// The heading of tables with measured records; it depends on what all records of a run share.
 pub(super) fn machine(host: &Host) -> String {
     heading::of_machine(&host.machine, &host.versions, host.commit.as_deref())
+}
+
+/// The figures of the workload's paper, if it names one.
+pub(super) fn published(options: &Options) -> Vec<Record> {
+    let workload = options.workload.as_ref().and_then(|name| find(name).ok());
+    let paper = workload.and_then(|workload| workload.compared_with);
+    paper.map_or_else(Vec::new, |paper| papers::of(paper.value.word(), Timestamp::now()))
+}
+
+/// A table of measured and published figures; empty if no figure is in both.
+pub(super) fn paper_table(options: &Options, measured: &[Record]) -> String {
+    let published = published(options);
+    let table = platforms::text(measured.iter(), &published).filter(|_| !published.is_empty());
+    table.map_or_else(String::new, |table| format!("\n{table}"))
 }

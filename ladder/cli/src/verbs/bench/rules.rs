@@ -28,8 +28,8 @@ impl BenchCommand {
     }
 }
 
-/// Checks the options with the workload applied, before any server starts: can the servers do what
-/// is asked?
+/// Checks that the servers can do what the options ask for, with the workload applied, before one
+/// starts.
 pub(super) fn check_possible(options: &Options) -> Result<(), CliError> {
     check(of_servers(options))
 }

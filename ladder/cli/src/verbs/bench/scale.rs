@@ -11,6 +11,7 @@ use tollgate_report::text::wrapped;
 use super::out::Judged;
 use super::watch::Watch;
 use super::{end, judge, plan, report, scenarios};
+use crate::cells::bar;
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::{Bench as Options, CoreSpan};
@@ -18,7 +19,7 @@ use crate::progress::Progress;
 use crate::run::Run;
 
 /// Columns of the longest bar.
-const BAR: f64 = 40.0;
+const BAR: u32 = 40;
 
 /// A server's rates, by its number of cores.
 struct Series {
@@ -157,8 +158,7 @@ fn drawn(series: &Series) -> String {
     for point in &series.points {
         let (cores, rate) = (point.0, PerSecond::new(point.1.estimate.point()));
         let each = per_core(point);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 40")]
-        let bar = "#".repeat((BAR * each / most).round() as usize);
+        let bar = bar(each / most, BAR);
         let (rate, each) = (rate.to_string(), PerSecond::new(each).to_string());
         let _ = writeln!(text, "  {cores:>5} {rate:>10} {each:>10}  {bar}");
     }

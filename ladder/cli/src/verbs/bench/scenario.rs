@@ -10,7 +10,7 @@ use tollgate_session::measured_total;
 
 use super::rounds::Rounds;
 use super::summary::ServerFigures;
-use super::{resumed, times};
+use super::times;
 use crate::error::CliError;
 
 /// The rounds of one key type and protocol.
@@ -82,7 +82,7 @@ impl Scenario {
         for of_server in &self.rounds.outcomes {
             text += &counts(of_server);
             text += &bodies(of_server);
-            text += &resumed::lines(of_server);
+            text += &times::resumed_lines(of_server);
             text += &times::lines(of_server);
         }
         text

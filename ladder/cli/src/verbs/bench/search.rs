@@ -12,6 +12,7 @@ use tollgate_report::grid::{Column, grid};
 use tollgate_report::points::{Plane, Series, planes};
 use tollgate_report::text::wrapped;
 
+use crate::cells::{float, or_dash};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::{Bench as Options, Mode};
@@ -31,9 +32,8 @@ impl Found {
     }
 
     /// Arrivals per second and a time in nanoseconds, for each rate with both.
-    #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
     pub(super) fn points(&self, of: fn(&Step) -> Option<u64>) -> Vec<(f64, f64)> {
-        let point = |step: &Step| Some((step.offered_per_s, of(step)? as f64));
+        let point = |step: &Step| Some((step.offered_per_s, float(of(step)?)));
         let points = self.curve.steps.iter().filter_map(point);
         points.filter(|point| point.0 > 0.0 && point.1 > 0.0).collect()
     }
@@ -179,12 +179,11 @@ fn answer(curve: &Curve) -> String {
 }
 
 fn row(step: &Step, curve: &Curve) -> Vec<String> {
-    let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), milliseconds);
     vec![
         format!("{:.0}", step.offered_per_s),
         format!("{:.0}", step.achieved_per_s),
-        time(step.p50_ns),
-        time(step.quantile_ns),
+        or_dash(step.p50_ns, milliseconds),
+        or_dash(step.quantile_ns, milliseconds),
         judged(step).to_owned(),
         step.runs.to_string(),
         format!("{:.0} %", 100.0 * step.client_busy),
@@ -201,9 +200,8 @@ const fn judged(step: &Step) -> &'static str {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
 fn milliseconds(ns: u64) -> String {
-    format!("{:.2} ms", ns as f64 / 1e6)
+    format!("{:.2} ms", float(ns) / 1e6)
 }
 
 /// A bar from a hundredth of the limit to ten times the limit, with the limit at two thirds.

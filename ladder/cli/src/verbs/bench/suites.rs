@@ -1,17 +1,18 @@
 //! `--suites all`: sessions per second by cipher suite, of those that the servers take.
 
 use tollgate_load::{Offer, Plan, Server, try_transaction};
+use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{PerSecond, Record};
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 
 use super::scenario::Scenario;
+use crate::cells::{self, or_dash};
 use crate::error::CliError;
 use crate::interrupt;
 
 /// Columns of the longest bar.
-const BAR: usize = 20;
+const BAR: u32 = 20;
 
 /// The servers' answers to each suite.
 pub(super) struct Asked {
@@ -120,13 +121,10 @@ fn of_key(key: &str, rates: &[Rate<'_>], servers: &[&str]) -> String {
     let mut columns = vec![Column::words("suite", 45).headed(format!("{key}, suite"))];
     let head = |by: &&str| Column::figures("", 14).headed((*by).to_owned());
     columns.extend(servers.iter().map(head));
-    columns.push(Column::words("sessions per second", BAR));
+    columns.push(Column::words("sessions per second", BAR as usize));
     let row = |suite: &&str| {
         let own: Vec<Option<f64>> = servers.iter().map(|by| rate(suite, by)).collect();
-        let cell = |rate: &Option<f64>| {
-            rate.map_or_else(|| "-".to_owned(), |r| PerSecond::new(r).to_string().replace("/s", ""))
-        };
-        let cells = own.iter().map(cell);
+        let cells = own.iter().map(|rate| or_dash(*rate, cells::rate));
         [(*suite).to_owned()].into_iter().chain(cells).chain([bar(&own, most)]).collect()
     };
     let text = grid(&columns, suites.iter().map(row).collect());
@@ -138,13 +136,7 @@ fn of_key(key: &str, rates: &[Rate<'_>], servers: &[&str]) -> String {
 
 /// Draws `####==|`: `#` up to the first rate, `|` at the end of each other one.
 fn bar(rates: &[Option<f64>], most: f64) -> String {
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        clippy::cast_sign_loss,
-        reason = "0 to 20"
-    )]
-    let length = |rate: f64| ((BAR as f64 * rate / most).round() as usize).min(BAR);
+    let length = |rate: f64| cells::bar(rate / most, BAR).len();
     let lengths: Vec<usize> = rates.iter().flatten().map(|rate| length(*rate)).collect();
     let first = rates.first().copied().flatten().map_or(0, length);
     let longest = lengths.iter().copied().max().unwrap_or(0);

@@ -11,6 +11,7 @@ use tollgate_report::text::wrapped;
 
 use super::fail_if::{Condition, Metric};
 use super::times::short;
+use crate::cells::float;
 use crate::error::{CONDITION_HOLDS, CliError};
 use crate::output::{say, write_object};
 
@@ -67,9 +68,8 @@ impl ServerFigures {
     }
 
     /// Failed transactions as a share of all.
-    #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
     fn failed_share(&self) -> f64 {
-        self.failures as f64 / (self.failures + self.sessions).max(1) as f64
+        float(self.failures) / float((self.failures + self.sessions).max(1))
     }
 
     /// A figure of `--fail-if`; `None` if it is unknown.
@@ -101,9 +101,8 @@ impl ServerFigures {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
 fn quantile_ns(times: Option<&Latency>, q: f64) -> Option<f64> {
-    times?.quantile_ns(q).map(|ns| ns as f64)
+    times?.quantile_ns(q).map(float)
 }
 
 fn milliseconds(times: &Latency) -> Value {

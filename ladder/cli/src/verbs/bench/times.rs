@@ -1,16 +1,17 @@
-//! Lines about the clients of an open loop and about the phases of their time.
+//! Lines about a server's rounds: the clients of an open loop, the phases of their time, and resumed
+//! sessions.
 
-use tollgate_load::{ArrivalCounts, Latency, Outcome, Times};
+use tollgate_load::{ArrivalCounts, Latency, Outcome, Resumptions, SessionTimes, Times};
 use tollgate_report::text::wrapped;
+
+use crate::cells::float;
 
 /// Quantiles of each line.
 const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 
 /// The lines for a server's rounds; empty for a closed loop with one TLS request on each connection.
 pub(super) fn lines(rounds: &[Outcome]) -> String {
-    let Some(first) = rounds.first() else {
-        return String::new();
-    };
+    let Some(first) = rounds.first() else { return String::new() };
     let plan = first.plan();
     let is_plain_only = plan.plain_share >= 1.0;
     let is_told = plan.arrivals.is_open()
@@ -84,13 +85,78 @@ fn phases(rounds: &[Outcome], times: fn(&Outcome) -> Option<&Times>) -> String {
     first.all().into_iter().enumerate().filter_map(phase).collect::<Vec<_>>().join(", ")
 }
 
+/// The lines for a server's rounds, if the plan resumes sessions.
+pub(super) fn resumed_lines(rounds: &[Outcome]) -> String {
+    let Some((first, resume)) =
+        rounds.first().and_then(|first| Some((first, first.plan().resume?)))
+    else {
+        return String::new();
+    };
+    let mut text = String::new();
+    let mut say = |what: String| text += &wrapped(&format!("- {}: {what}", first.server()));
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let mut achieved: Vec<f64> = rounds.iter().filter_map(Outcome::resumed_share).collect();
+    achieved.sort_unstable_by(f64::total_cmp);
+    let achieved = match achieved[..] {
+        [] => "nothing was measured".to_owned(),
+        [one] => format!("{} were", percent(one)),
+        [least, .., most] => format!("{} to {} were, by round", percent(least), percent(most)),
+    };
+    let planned = percent(resume.share);
+    say(format!("{planned} to be resumed by {}, {achieved}; {}", resume.by, sum(rounds)));
+    for (name, kind) in KINDS {
+        say(format!("{name}: {}", of_kind(rounds, kind)));
+    }
+    text
+}
+
+type Which = fn(&Outcome) -> Option<&SessionTimes>;
+
+const KINDS: [(&str, Which); 2] = [
+    ("full", |outcome| outcome.by_resumption().map(|kinds| &kinds.full)),
+    ("resumed", |outcome| outcome.by_resumption().map(|kinds| &kinds.resumed)),
+];
+
+fn sum(rounds: &[Outcome]) -> String {
+    let sum = |of: fn(Resumptions) -> u64| {
+        rounds.iter().map(|outcome| of(outcome.whole().resumptions)).sum::<u64>()
+    };
+    let all = Resumptions {
+        offered: sum(|all| all.offered),
+        accepted: sum(|all| all.accepted),
+        refused: sum(|all| all.refused),
+        starved: sum(|all| all.starved),
+        early_data: sum(|all| all.early_data),
+    };
+    all.to_string()
+}
+
+/// Rate and times, as medians over the rounds.
+fn of_kind(rounds: &[Outcome], which: Which) -> String {
+    let mut rates: Vec<f64> = rounds
+        .iter()
+        .filter_map(|outcome| {
+            let count = which(outcome)?.transactions();
+            Some(float(count) / outcome.sustained().as_secs_f64())
+        })
+        .collect();
+    rates.sort_unstable_by(f64::total_cmp);
+    let Some(rate) = rates.get(rates.len() / 2) else { return "no figures".to_owned() };
+    let quantiles =
+        |times: fn(&SessionTimes) -> &Latency| of(rounds, |outcome| which(outcome).map(times));
+    format!(
+        "{rate:.0} sess/s; p50/p90/p99: handshake {}, service {}",
+        quantiles(SessionTimes::handshake),
+        quantiles(SessionTimes::service)
+    )
+}
+
 /// Formats a time with three digits and its unit.
 pub(super) fn short(ns: u64) -> String {
-    #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
-    let (value, unit) = match ns {
-        1_000_000_000.. => (ns as f64 / 1e9, "s"),
-        1_000_000.. => (ns as f64 / 1e6, "ms"),
-        _ => (ns as f64 / 1e3, "µs"),
+    let (value, unit) = match float(ns) {
+        1e9.. => (float(ns) / 1e9, "s"),
+        1e6.. => (float(ns) / 1e6, "ms"),
+        _ => (float(ns) / 1e3, "µs"),
     };
     let digits = match value {
         100.0.. => 0,

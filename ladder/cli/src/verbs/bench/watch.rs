@@ -11,6 +11,7 @@ use tollgate_load::{Live, Naming, Server};
 
 use super::metrics::{Endpoint, Watched};
 use super::out::{About, Judged, Out};
+use crate::cells::float;
 use crate::error::CliError;
 use crate::options::Bench as Options;
 use crate::output::say;
@@ -51,6 +52,7 @@ impl Watch {
         Self { out: None, endpoint: None, watched: Arc::default(), seen: RefCell::new(seen) }
     }
 
+    /// Starts the observers that the options ask for.
     pub(super) fn of(options: &Options) -> Result<Self, CliError> {
         let out = options.outputs.out.as_deref().map(Out::new).transpose()?;
         let mut watch = Self { out, ..Self::plain() };
@@ -111,8 +113,7 @@ impl Seen {
             self.moments.pop_front();
         }
         let (from, before) = self.moments[0];
-        #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
-        let more = done.saturating_sub(before) as f64;
+        let more = float(done.saturating_sub(before));
         let seconds = now.duration_since(from).as_secs_f64();
         if seconds > 0.0 { more / seconds } else { 0.0 }
     }

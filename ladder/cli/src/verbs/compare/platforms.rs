@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{
-    Area, Kind, Machine, PerSecond, Protocol, Record, Service, Subject, Topic, Unit,
-};
+use tollgate_record::{Area, Kind, Machine, Protocol, Record, Service, Subject, Topic, Unit};
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 
-use crate::verbs::compare::same_machine;
+use super::same_machine;
+use crate::cells::{bar, or_dash, rate};
 
 const COLUMNS: [Column; 8] = [
     Column::words("machine", 42),
@@ -116,13 +115,13 @@ fn table(group: &str, rows: &[Row]) -> String {
         let per_ghz = per_core.zip(ghz).map(|(rate, ghz)| rate / ghz);
         vec![
             name(row),
-            ghz.map_or_else(dash, |ghz| format!("{ghz:.2}")),
-            row.cores.map_or_else(dash, |cores| format!("{cores:.0}")),
+            or_dash(ghz, |ghz| format!("{ghz:.2}")),
+            or_dash(row.cores, |cores| format!("{cores:.0}")),
             rate(row.per_s),
-            per_core.map_or_else(dash, rate),
-            per_ghz.map_or_else(dash, rate),
+            or_dash(per_core, rate),
+            or_dash(per_ghz, rate),
             format!("{:.3}", row.per_s / first.per_s),
-            bar(row.per_s, most),
+            bar(row.per_s / most, 5),
         ]
     });
     wrapped(group) + &grid(&COLUMNS, cells.collect())
@@ -139,21 +138,6 @@ fn name(row: &Row) -> String {
     let cores = row.machine.logical_cores.map(|cores| format!(", {cores} cores"));
     let vm = if row.machine.virtualised == Some(true) { ", vm" } else { "" };
     format!("{} on {}{}{vm}", row.by, row.machine.cpu, cores.unwrap_or_default())
-}
-
-fn rate(per_s: f64) -> String {
-    PerSecond::new(per_s).to_string().replace("/s", "")
-}
-
-fn dash() -> String {
-    "-".to_owned()
-}
-
-/// A bar of up to five columns.
-fn bar(per_s: f64, most: f64) -> String {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 5")]
-    let length = (5.0 * per_s / most).round() as usize;
-    "#".repeat(length)
 }
 
 fn note() -> String {

@@ -1,15 +1,16 @@
 //! Two sides as text: a row for each figure, with a bar to the left or right of 1.
 
-use tollgate_record::{Cycles, Nanos, PerSecond, Record, Unit};
+use tollgate_record::{Cycles, Nanos, Record, Unit};
 use tollgate_report::text::wrapped;
 
 use super::answer::is_ratio;
 use super::change::Basis;
 use super::pair::{Pair, Pairs};
 use super::side::{Figure, Side};
+use crate::cells::{self, rate};
 
 /// Columns of a bar on each side of its middle.
-const HALF_BAR: usize = 7;
+const HALF_BAR: u32 = 7;
 
 /// The smallest factor that corresponds to a full half bar.
 const FULL_BAR_MIN: f64 = 1.1;
@@ -62,15 +63,13 @@ fn line([name, before, after, ratio, interval, answer, bar]: &[&str; 7]) -> Stri
 
 /// The figure of the last run.
 fn of_last(runs: &[Record]) -> String {
-    let Some(record) = runs.last() else {
-        return "-".to_owned();
-    };
+    let Some(record) = runs.last() else { return "-".to_owned() };
     let point = record.estimate.point();
     match record.unit {
         Unit::Nanos => Nanos::new(point).to_string(),
         Unit::Cycles => Cycles::new(point).to_string().replace(" cycles", ""),
         Unit::Ratio => factor(point),
-        _ => PerSecond::new(point).to_string().replace("/s", ""),
+        _ => rate(point),
     }
 }
 
@@ -84,22 +83,10 @@ fn factor(ratio: f64) -> String {
     }
 }
 
-/// A bar from the middle to the right for an increase, to the left for a decrease: `    ###|
-/// `.
+/// A bar from the middle to the right for an increase, to the left for a decrease.
 fn bar(ratio: f64, full: f64) -> String {
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a few columns"
-    )]
-    let length = ((ratio.ln().abs() / full).min(1.0) * HALF_BAR as f64).round() as usize;
-    let (space, marks) = (" ".repeat(HALF_BAR - length), "#".repeat(length));
-    if ratio < 1.0 {
-        format!("{space}{marks}|")
-    } else {
-        format!("{}|{marks}", " ".repeat(HALF_BAR))
-    }
+    let (marks, width) = (cells::bar(ratio.ln().abs() / full, HALF_BAR), HALF_BAR as usize);
+    if ratio < 1.0 { format!("{marks:>width$}|") } else { format!("{:width$}|{marks}", "") }
 }
 
 /// Counts, figures that are not comparable, and the basis of the intervals.

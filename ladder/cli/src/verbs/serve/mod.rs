@@ -12,6 +12,7 @@ use tollgate_server::{
     Certificate, Config, Counters, KeyKind, Limits, Report, Resumption, Running, Server,
 };
 
+use crate::cells::float;
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Serve as Options;
@@ -114,8 +115,7 @@ fn served(report: &Report, time: Duration, logs: bool) -> String {
     text += &format!("CPU time of the workers: {:.2} s", busy.as_secs_f64());
     let sessions = done.handshakes_full + done.handshakes_resumed;
     if sessions > 0 {
-        #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
-        let each = Nanos::new(busy.as_nanos() as f64 / sessions as f64);
+        let each = Nanos::new(busy.as_secs_f64() * 1e9 / float(sessions));
         text += &format!(", {each} for each handshake and its requests");
     }
     text += &format!("\nstopped in {:.1} s: ", report.took.as_secs_f64());

@@ -19,7 +19,7 @@ pub(crate) struct Session {
 
     /// Types of the server's key, separated by commas: rsa-2048, rsa-3072, rsa-4096 [default:
     /// rsa-2048,rsa-3072]
-    #[arg(long = "key-type", value_name = "LIST", value_delimiter = ',', value_parser = rsa)]
+    #[arg(id = "key-type", long, value_name = "LIST", value_delimiter = ',', value_parser = rsa)]
     pub(crate) key: Vec<KeyKind>,
 
     /// Measure only the parts, without a real server beside them

@@ -5,8 +5,8 @@ use tollgate_simulator::routines::{Algorithm, Loops, Window};
 
 use super::designs::{EXTENDED, Multiplier, PLAIN};
 use super::exponentiations::{ExponentiationCost, WORDS};
-use super::float;
 use super::products::Size;
+use crate::cells::float;
 
 /// Draws cycles against code, against the table and against the multiplier.
 pub(super) fn drawing(size: &Size, raised: &[ExponentiationCost]) -> String {

@@ -9,8 +9,9 @@ use tollgate_simulator::Timing;
 use tollgate_simulator::routines::{Algorithm, Number, Window};
 
 use super::designs::{Design, EXTENDED, PLAIN, numbers};
+use super::judge;
 use super::products::Size;
-use super::{float, judge};
+use crate::cells::float;
 use crate::error::CliError;
 use crate::interrupt;
 use crate::progress::Progress;

@@ -78,10 +78,3 @@ fn grouped(number: u64) -> String {
     }
     text
 }
-
-/// Converts a count.
-fn float(count: u64) -> f64 {
-    #[allow(clippy::cast_precision_loss, reason = "counts of cycles are far below 2^53")]
-    let float = count as f64;
-    float
-}

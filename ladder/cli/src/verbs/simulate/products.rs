@@ -6,7 +6,8 @@ use tollgate_simulator::Timing;
 use tollgate_simulator::routines::{Algorithm, Arithmetic, Inputs, Loops, Routine};
 
 use super::designs::{EXTENDED, Multiplier, PLAIN, routines};
-use super::{float, grouped};
+use super::grouped;
+use crate::cells::float;
 use crate::error::CliError;
 
 /// A routine and its cycles with every multiplier.

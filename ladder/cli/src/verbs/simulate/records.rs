@@ -11,9 +11,9 @@ use tollgate_simulator::timing::Issue;
 use super::Core;
 use super::designs::{Design, Multiplier};
 use super::exponentiations::{ExponentiationCost, Method};
-use super::float;
 use super::products::{Product, Size};
 use super::rv64::{MULTIPLY_SLOTS, Rv64Product};
+use crate::cells::float;
 
 /// Creates the records of a core.
 pub(super) struct Figures<'a> {

@@ -5,7 +5,8 @@ use tollgate_report::text::wrapped;
 use tollgate_simulator::routines::Inputs;
 use tollgate_simulator::rv64::{Product, Run, Source};
 
-use super::{float, grouped};
+use super::grouped;
+use crate::cells::float;
 use crate::error::CliError;
 
 /// Slots of a product of words in the timing model.

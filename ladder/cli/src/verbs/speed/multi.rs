@@ -7,12 +7,13 @@ use std::thread;
 use std::time::Instant;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{PerSecond, Record, Topic, Unit};
+use tollgate_record::{Record, Topic, Unit};
 use tollgate_report::grid::{Column, grid};
 
 use super::options::Operations;
 use super::queue::median;
 use super::rows::rows;
+use crate::cells::{self, float};
 use crate::error::CliError;
 use crate::figures::Figures;
 use crate::interrupt;
@@ -103,9 +104,7 @@ fn rate(
         for thread in running {
             thread.join().expect("workers do not panic")?;
         }
-        #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-        let done = (after - before) as f64;
-        Ok(done / elapsed.as_secs_f64())
+        Ok(float(after - before) / elapsed.as_secs_f64())
     })
 }
 
@@ -125,8 +124,7 @@ pub(super) fn table(records: &[Record]) -> String {
         let threads = subject.parameter(word::THREADS).unwrap_or("1");
         let sum = record.estimate.point();
         let each = sum / threads.parse::<f64>().unwrap_or(1.0);
-        let per_s = |rate: f64| PerSecond::new(rate).to_string().replace("/s", "");
-        vec![operation, by, threads.to_owned(), per_s(sum), per_s(each)]
+        vec![operation, by, threads.to_owned(), cells::rate(sum), cells::rate(each)]
     };
     grid(&COLUMNS, records.iter().map(row).collect())
 }

@@ -6,12 +6,13 @@ use tollgate_report::text::{plain, wrapped};
 use tollgate_workload::{FILES, Quantiles, Workload};
 
 use super::find;
+use crate::cells::{bar, float};
 use crate::error::CliError;
 use crate::output::Output;
 use crate::verbs::workload::options::Show as Options;
 
 /// Columns of the longest bar.
-const BAR: f64 = 60.0;
+const BAR: u32 = 60;
 
 /// Prints a workload, or all names.
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
@@ -51,13 +52,11 @@ pub(super) fn text(workload: &Workload) -> String {
 
 /// Draws the quantiles of body sizes as bars on a logarithmic scale.
 fn drawing(sizes: &Quantiles) -> String {
-    #[allow(clippy::cast_precision_loss, reason = "a bar's length")]
-    let length = |bytes: u64| (bytes as f64 + 1.0).log2();
+    let length = |bytes: u64| (float(bytes) + 1.0).log2();
     let longest = sizes.rows().last().map_or(1.0, |row| length(row.1)).max(1.0);
     let mut text = "bytes that so many bodies do not exceed; bars by powers of two\n".to_owned();
     for (quantile, bytes) in sizes.rows() {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 60")]
-        let bar = "#".repeat((BAR * length(*bytes) / longest).round() as usize);
+        let bar = bar(length(*bytes) / longest, BAR);
         text += &format!("{:>6.1} % {bytes:>13}  {bar}\n", 100.0 * quantile);
     }
     text

@@ -58,8 +58,8 @@ pub(crate) struct Search {
     slo: Objective,
 
     /// Draw rates and times as SVG in FILE, replacing it
-    #[arg(long = "svg", value_name = "FILE")]
-    pub(crate) curve: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
 
     #[command(flatten)]
     bench: Bench,
@@ -92,7 +92,7 @@ impl BenchCommand {
         let mode = match &self.what {
             None => Mode::Rounds,
             Some(What::Scale(scale)) => Mode::Scale(scale.span),
-            Some(What::Search(search)) => Mode::Search(search.slo, search.curve.clone()),
+            Some(What::Search(search)) => Mode::Search(search.slo, search.svg.clone()),
         };
         Bench { mode, ..self.options().clone() }
     }
@@ -142,7 +142,7 @@ pub(crate) struct Bench {
     /// Workload by name or file (see 'tollgate workload show'), instead of key type, protocol,
     /// bytes, requests on a connection and arrivals
     #[arg(long, value_name = "NAME|FILE", help_heading = LOAD)]
-    #[arg(conflicts_with_all = ["key", "protocol", "bytes", "handshake_only", "suites", "group"])]
+    #[arg(conflicts_with_all = ["key-type", "protocol", "bytes", "handshake_only", "suites", "group"])]
     #[arg(conflicts_with_all = ["requests_per_connection", "rate", "arrivals", "think"])]
     #[arg(conflicts_with = "resumed_share")]
     pub(crate) workload: Option<String>,
@@ -238,7 +238,7 @@ pub(crate) struct Bench {
 
     /// Types of the servers' keys, separated by commas: rsa-2048, rsa-3072, rsa-4096, and rsa-1024
     /// (insecure, as in old papers)
-    #[arg(long = "key-type", value_name = "LIST", value_delimiter = ',')]
+    #[arg(id = "key-type", long, value_name = "LIST", value_delimiter = ',')]
     #[arg(default_value = "rsa-2048", value_parser = server_key, conflicts_with = "target")]
     #[arg(help_heading = SERVERS)]
     pub(crate) key: Vec<KeyKind>,
@@ -278,6 +278,11 @@ impl Bench {
     /// Whether the load generator is the only client.
     pub(crate) fn is_minimal(&self) -> bool {
         self.client == [Client::Minimal]
+    }
+
+    /// The types of keys to measure in turn; a server at a URL has its own.
+    pub(crate) fn keys(&self) -> &[KeyKind] {
+        if self.target.is_some() { &self.key[..1] } else { &self.key }
     }
 
     /// The protocols to measure; by default two.

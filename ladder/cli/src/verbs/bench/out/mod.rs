@@ -1,11 +1,9 @@
 //! `--out`: results as files. Rows are written at the end of each run, so that a later error does
 //! not lose them.
 
-mod counts;
-mod csv;
 mod outcome;
 mod page;
-mod series;
+mod rows;
 
 use core::cell::RefCell;
 use core::time::Duration;
@@ -114,8 +112,8 @@ impl Out {
         };
         let (mut series, mut counts) = (made("series.csv")?, made("counts.csv")?);
         let headings = series
-            .write_all(csv::row(series::HEADING).as_bytes())
-            .and_then(|()| counts.write_all(csv::row(counts::HEADING).as_bytes()));
+            .write_all(rows::SERIES.as_bytes())
+            .and_then(|()| counts.write_all(rows::COUNTS.as_bytes()));
         headings.map_err(wrong(folder))?;
         let log = LatencyLog::new(BufWriter::new(made("latency.hlog")?), Timestamp::now());
         let log = log.map_err(wrong(folder))?;
@@ -161,8 +159,8 @@ impl Open {
         let before = |told: &&Told| told.run.scenario == scenario && told.run.server == server;
         let number = self.runs.iter().filter(before).count() + 1;
         let run = Run { scenario: scenario.to_owned(), server: server.to_owned(), number };
-        self.series.write_all(series::rows(&run, outcome).as_bytes())?;
-        self.counts.write_all(counts::rows(&run, outcome).as_bytes())?;
+        self.series.write_all(rows::series(&run, outcome).as_bytes())?;
+        self.counts.write_all(rows::counts(&run, outcome).as_bytes())?;
         self.log_times(&run, outcome)?;
         let times = outcome.transaction().zip(outcome.handshake());
         self.runs.push(Told {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use tollgate_load::{ClientCpu, Counts, Finding, Latency, Outcome, Point};
 use tollgate_record::{Record, Timestamp, jsonl};
 
-use super::{About, Judged, Run, Told, counts, times};
+use super::{About, Judged, Run, Told, rows, times};
 
 /// Version of the document; it changes if a reader of the old one would fail.
 const VERSION: u32 = 1;
@@ -106,7 +106,7 @@ fn client_cpu(cpu: ClientCpu) -> Value {
 }
 
 fn counted(counts: &Counts) -> Value {
-    let mut all: Map<String, Value> = counts::named(counts)
+    let mut all: Map<String, Value> = rows::named(counts)
         .into_iter()
         .map(|(name, count)| (name.to_owned(), count.into()))
         .collect();

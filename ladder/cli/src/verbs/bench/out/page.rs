@@ -5,6 +5,7 @@ use tollgate_record::Timestamp;
 use tollgate_report::html::{Curve, Runs, Scenario, Second, Server, of_runs};
 
 use super::{About, Judged, Told, unwrapped};
+use crate::cells::float;
 use crate::verbs::bench::search::Found;
 
 /// Points from one nine to the next, as from 0.9 to 0.99.
@@ -73,8 +74,7 @@ fn seconds(told: &Told, start: Timestamp) -> Vec<Second> {
     let begun = told.began_at.duration_since(start).as_secs_f64();
     let second = |point: &Point| {
         let width_s = point.width.as_secs_f64();
-        #[allow(clippy::cast_precision_loss, reason = "counts of a second")]
-        let per_s = |count: u64| count as f64 / width_s;
+        let per_s = |count: u64| float(count) / width_s;
         Second {
             from_s: begun + point.from.as_secs_f64(),
             width_s,
@@ -87,13 +87,11 @@ fn seconds(told: &Told, start: Timestamp) -> Vec<Second> {
 
 /// Quantiles that the number of times supports: 0.999 is the last one of a thousand.
 fn quantiles(times: &Latency) -> Vec<(f64, f64)> {
-    #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
-    let furthest = (times.count().max(1) as f64).log10();
+    let furthest = float(times.count().max(1)).log10();
     let point = |step: u32| {
         let nines = f64::from(step) / f64::from(POINTS_PER_NINE);
         let quantile = 1.0 - 10f64.powf(-nines);
-        #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
-        let ns = times.quantile_ns(quantile)? as f64;
+        let ns = float(times.quantile_ns(quantile)?);
         (nines <= furthest).then_some((quantile, ns))
     };
     (0..=6 * POINTS_PER_NINE).map_while(point).collect()

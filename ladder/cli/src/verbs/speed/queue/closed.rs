@@ -12,6 +12,7 @@ use tollgate_rsa::PrivateRequest;
 use super::{
     BATCH, Cases, CliError, Failed, Hash, THREADS, WORK, Workspace, engine, interrupt, median,
 };
+use crate::cells::float;
 
 /// Operations per second and core, with and without the engine, and their ratios.
 pub(super) struct Rates {
@@ -36,8 +37,8 @@ pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Ra
     let engine = engine()?;
     let callers = (0..THREADS).map(|_| engine.caller()).collect::<Result<Vec<_>, _>>()?;
     let cores = usize::try_from(cores)?;
-    let mut workspaces = (0..cores).map(|_| Workspace::new()).collect::<Result<Vec<_>, _>>();
-    let workspaces = workspaces.as_mut().map_err(|error| CliError::new(error.to_string()))?;
+    let workspaces = (0..cores).map(|_| Workspace::new()).collect::<Result<Vec<_>, _>>();
+    let mut workspaces = workspaces?;
     let (mut direct, mut through, mut ratio) = (Vec::new(), Vec::new(), Vec::new());
     let (mut many, mut many_ratio) = (Vec::new(), Vec::new());
     let engine_of_many = self::engine()?;
@@ -46,7 +47,7 @@ pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Ra
         if interrupt::asked() {
             return Ok(None);
         }
-        let without = rate(workspaces, slice, |workspace| batch(cases, workspace))?;
+        let without = rate(&mut workspaces, slice, |workspace| batch(cases, workspace))?;
         let mut turns: Vec<_> = callers.iter().zip(0..).collect();
         let with = rate(&mut turns, slice, |(caller, i)| {
             *i += 1;
@@ -55,8 +56,7 @@ pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Ra
         let with_many = rate(&mut few, slice, |caller| sign_many(cases, caller))?;
         if round > 0 {
             // the first round is the warm-up
-            #[allow(clippy::cast_precision_loss, reason = "few cores")]
-            let cores = cores as f64;
+            let cores = float(cores as u64);
             direct.push(without / cores);
             through.push(with / cores);
             ratio.push(with / without);
@@ -130,8 +130,6 @@ pub(super) fn rate<S: Send>(
         stop.store(true, Relaxed);
         running.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
     })
-    .map_err(|failed| CliError::new(failed.to_string()))?;
-    #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-    let operations = operations.into_inner() as f64;
-    Ok(operations / begin.elapsed().as_secs_f64())
+    .map_err(CliError::new)?;
+    Ok(float(operations.into_inner()) / begin.elapsed().as_secs_f64())
 }

@@ -16,6 +16,7 @@ use tollgate_record::Estimate;
 
 use super::closed::{batch, rate};
 use super::{BATCH, Cases, CliError, Failed, WORK, Workspace, engine, interrupt, median};
+use crate::cells::float;
 
 /// The arrival rate as a share of the throughput of the same threads when they keep the engine
 /// full.
@@ -77,7 +78,7 @@ pub(super) fn responses(
     let [without, full, open] =
         PARTS.map(|part| Duration::from_secs_f64(part * seconds / f64::from(WINDOWS)));
     let workspaces = (0..cores).map(|_| Workspace::new()).collect::<Result<Vec<_>, _>>();
-    let mut workspaces = workspaces.map_err(|error| CliError::new(error.to_string()))?;
+    let mut workspaces = workspaces?;
     let mut batches = || rate(&mut workspaces, without, |workspace| batch(cases, workspace));
     let (kept_full, random) = (engine()?, engine()?);
     let mut windows = Vec::new();
@@ -89,7 +90,7 @@ pub(super) fn responses(
         let begin = Instant::now();
         // at least one: on a busy machine a short slice may end before the first result
         let done = answers(cases, &kept_full, Arrivals::Full, full)?.len().max(1);
-        let capacity = count(done) / begin.elapsed().as_secs_f64();
+        let capacity = float(done as u64) / begin.elapsed().as_secs_f64();
         let arrivals = Arrivals::Poisson { per_s: LOAD * capacity, seed: number };
         let mut times = answers(cases, &random, arrivals, open)?;
         times.sort_unstable();
@@ -116,7 +117,7 @@ fn summary(mut windows: Vec<Window>, fill: Estimate) -> Result<Responses, CliErr
     let all = windows.len();
     let lowest = windows.iter().filter_map(|window| window.gauge).min().unwrap_or(0);
     let is_lost = |window: &Window| {
-        let shared = window.gauge.is_some_and(|gauge| ticks(gauge) >= SHARED_FROM * ticks(lowest));
+        let shared = window.gauge.is_some_and(|gauge| float(gauge) >= SHARED_FROM * float(lowest));
         shared || window.change > 1.0 + CHANGE
     };
     let lost = windows.iter().filter(|window| is_lost(window)).count();
@@ -143,20 +144,9 @@ fn gauge_of(cores: u32) -> Option<u64> {
     })
 }
 
-#[allow(clippy::cast_precision_loss, reason = "readings are far below 2^52 ticks")]
-fn ticks(gauge: u64) -> f64 {
-    gauge as f64
-}
-
-#[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-fn count(answers: usize) -> f64 {
-    answers as f64
-}
-
 /// The given percentile of sorted times, in nanoseconds.
-#[allow(clippy::cast_precision_loss, reason = "times are far below 2^52 ns")]
 fn quantile(times: &[u64], of_100: usize) -> f64 {
-    times[(times.len() * of_100).div_ceil(100).max(1) - 1] as f64
+    float(times[(times.len() * of_100).div_ceil(100).max(1) - 1])
 }
 
 /// The arrivals of requests.
@@ -218,10 +208,10 @@ fn answers(
             .collect();
         threads.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
     })
-    .map_err(|failed| CliError::new(failed.to_string()))?;
+    .map_err(CliError::new)?;
     drop(tell); // the callbacks drop their copies
     let times: Result<Vec<u64>, Failed> = told.iter().collect();
-    times.map_err(|failed| CliError::new(failed.to_string()))
+    times.map_err(CliError::new)
 }
 
 /// The pause of a thread after a full queue: much shorter than the time that its slots last.

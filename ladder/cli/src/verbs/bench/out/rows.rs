@@ -1,16 +1,15 @@
-//! `counts.csv`: the counts of client and server in each run.
+//! `counts.csv` and `series.csv`, comma-separated values (RFC 4180).
 
-use tollgate_load::{Counts, Outcome};
+use tollgate_load::{Counts, Outcome, Point};
 
 use super::Run;
-use super::csv::row;
 
-pub(super) const HEADING: [&str; 9] =
-    ["sitting", "server", "run", "verdict", "of", "what", "phase", "cause", "count"];
+/// The heading of `counts.csv`.
+pub(super) const COUNTS: &str = "sitting,server,run,verdict,of,what,phase,cause,count\n";
 
-/// A row for each count of the client's whole run, of the part that counts, and of the server's
+/// `counts.csv`: a row for each count of the client's whole run, of the part that counts, and of the server's
 /// log.
-pub(super) fn rows(run: &Run, outcome: &Outcome) -> String {
+pub(super) fn counts(run: &Run, outcome: &Outcome) -> String {
     let count = |of: &str, [what, phase, cause]: [&str; 3], count: u64| {
         row([
             run.scenario.as_str(),
@@ -81,4 +80,52 @@ pub(super) fn named(counts: &Counts) -> [(&'static str, u64); 14] {
         ("transactions", counts.transactions),
         ("body_bytes", counts.body_bytes),
     ]
+}
+
+/// The heading of `series.csv`.
+pub(super) const SERIES: &str = "sitting,server,run,verdict,from_s,width_s,stage,begun,completed,\
+                                 failed,gave_up,never_began,p50_ns,p99_ns\n";
+
+/// `series.csv`: a row for each second; missing times are empty.
+pub(super) fn series(run: &Run, outcome: &Outcome) -> String {
+    let time = |ns: Option<u64>| ns.map_or_else(String::new, |ns| ns.to_string());
+    let of = |point: &Point| {
+        row([
+            run.scenario.clone(),
+            run.server.clone(),
+            run.number.to_string(),
+            outcome.verdict().word().to_owned(),
+            format!("{:.3}", point.from.as_secs_f64()),
+            format!("{:.3}", point.width.as_secs_f64()),
+            point.stage.to_string(),
+            point.attempts.to_string(),
+            point.transactions.to_string(),
+            point.failed.to_string(),
+            point.timed_out.to_string(),
+            point.dropped.to_string(),
+            time(point.p50_ns),
+            time(point.p99_ns),
+        ])
+    };
+    outcome.series().iter().map(of).collect()
+}
+
+/// Formats a row with its line feed, with quotes where needed.
+fn row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
+    let quoted = |cell: T| {
+        let cell = cell.as_ref();
+        let is_bare = !cell.contains([',', '"', '\n', '\r']);
+        if is_bare { cell.to_owned() } else { format!("\"{}\"", cell.replace('"', "\"\"")) }
+    };
+    cells.into_iter().map(quoted).collect::<Vec<_>>().join(",") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_needs_quotes_has_them() {
+        assert_eq!(row(["a b", "", "1,5", "say \"x\""]), "a b,,\"1,5\",\"say \"\"x\"\"\"\n");
+    }
 }
