@@ -69,7 +69,11 @@ fn calls(rows: &[Row], seen: &BTreeMap<u64, Seen>, name: &str, saw: &Seen) -> Ve
         let (Some((row, _)), Some(callee_saw)) =
             (kernels::declared(rows, callee), seen.get(&call.address))
         else {
-            findings.push(line(name, at, &format!("a call of what is not audited: {callee}")));
+            findings.push(line(
+                name,
+                at,
+                &format!("a call of a function that is not audited: {callee}"),
+            ));
             continue;
         };
         let register = |r: &Gpr| {
@@ -89,7 +93,7 @@ fn calls(rows: &[Row], seen: &BTreeMap<u64, Seen>, name: &str, saw: &Seen) -> Ve
     findings
 }
 
-/// Whether a function reads an argument, or passes it unchanged to one that does.
+/// Returns whether a function reads an argument, or passes it unchanged to one that does.
 fn is_read(seen: &BTreeMap<u64, Seen>, function: u64, register: Gpr) -> bool {
     let (mut work, mut done) = (vec![function], BTreeSet::new());
     while let Some(function) = work.pop() {

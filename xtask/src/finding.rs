@@ -1,4 +1,4 @@
-//! What a check reports.
+//! The result of a check.
 
 use core::fmt;
 

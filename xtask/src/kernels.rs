@@ -1,15 +1,17 @@
-//! What `audit` expects of the kernels' machine code: a row for each function of
+//! The declarations that `audit` compares with the kernels' machine code: a row for each function of
 //! `tollgate_mont::kernels`.
+
+use core::fmt;
 
 use crate::machine_code::Function;
 use crate::machine_code::instruction::{Gpr, Instruction};
 
 mod table;
-mod work;
+pub(crate) mod work;
 
 pub(crate) use table::TABLE;
 
-/// Where kernels live.
+/// The module of the kernels.
 pub(crate) const PREFIX: &str = "tollgate_mont::kernels::";
 
 /// The declaration of a kernel, or of a tile that it calls.
@@ -25,8 +27,9 @@ pub(crate) struct Row {
     pub(crate) structs: &'static [(Gpr, u8)],
     /// The reason for its branches.
     pub(crate) branches: &'static str,
-    /// Parameters of each instance, as they stand between `<` and `>`; empty without.
-    pub(crate) instances: &'static [&'static str],
+    /// Parameters of its instances, as they stand between `<` and `>`, with `; ` between instances;
+    /// empty without parameters.
+    pub(crate) instances: &'static str,
     /// Its multiplications, by its parameters; `false` and `true` are 0 and 1.
     pub(crate) work: fn(&[u64]) -> Work,
 }
@@ -39,90 +42,88 @@ pub(crate) struct Work {
     pub(crate) passes: Vec<Multiplies>,
 }
 
-/// Instructions that multiply, and the carry chains that belong to them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Multiplies {
-    pub(crate) vpmadd52luq: u64,
-    pub(crate) vpmadd52huq: u64,
-    pub(crate) mulx: u64,
-    pub(crate) adcx: u64,
-    pub(crate) adox: u64,
-    pub(crate) vpmuludq: u64,
-}
+/// Instructions that multiply, and the carry chains that belong to them: a count for each of
+/// [`NAMES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Multiplies([u64; 6]);
 
-/// Names of the fields of [`Multiplies`], in their order.
-pub(crate) const NAMES: [&str; 6] =
-    ["vpmadd52luq", "vpmadd52huq", "mulx", "adcx", "adox", "vpmuludq"];
+const NAMES: [&str; 6] = ["vpmadd52luq", "vpmadd52huq", "mulx", "adcx", "adox", "vpmuludq"];
 
 impl Multiplies {
-    pub(crate) const NONE: Self =
-        Self { vpmadd52luq: 0, vpmadd52huq: 0, mulx: 0, adcx: 0, adox: 0, vpmuludq: 0 };
+    pub(crate) const NONE: Self = Self([0; 6]);
 
     /// Low and high halves of products of digits.
     pub(crate) const fn halves(low: u64, high: u64) -> Self {
-        Self { vpmadd52luq: low, vpmadd52huq: high, ..Self::NONE }
+        Self([low, high, 0, 0, 0, 0])
     }
 
     /// Products of limbs, and both chains.
     pub(crate) const fn limbs(mulx: u64, adcx: u64, adox: u64) -> Self {
-        Self { mulx, adcx, adox, ..Self::NONE }
+        Self([0, 0, mulx, adcx, adox, 0])
     }
 
     /// Products of half digits.
     pub(crate) const fn half_digits(vpmuludq: u64) -> Self {
-        Self { vpmuludq, ..Self::NONE }
-    }
-
-    pub(crate) const fn counts(self) -> [u64; 6] {
-        [self.vpmadd52luq, self.vpmadd52huq, self.mulx, self.adcx, self.adox, self.vpmuludq]
+        Self([0, 0, 0, 0, 0, vpmuludq])
     }
 
     /// Subtracts others; `None` if there are fewer.
-    pub(crate) fn less(self, other: Self) -> Option<Self> {
-        Some(Self {
-            vpmadd52luq: self.vpmadd52luq.checked_sub(other.vpmadd52luq)?,
-            vpmadd52huq: self.vpmadd52huq.checked_sub(other.vpmadd52huq)?,
-            mulx: self.mulx.checked_sub(other.mulx)?,
-            adcx: self.adcx.checked_sub(other.adcx)?,
-            adox: self.adox.checked_sub(other.adox)?,
-            vpmuludq: self.vpmuludq.checked_sub(other.vpmuludq)?,
-        })
+    pub(crate) fn less(mut self, other: Self) -> Option<Self> {
+        for (count, other) in self.0.iter_mut().zip(other.0) {
+            *count = count.checked_sub(other)?;
+        }
+        Some(self)
     }
 
     /// All multiplications.
-    pub(crate) const fn total(self) -> u64 {
-        self.vpmadd52luq + self.vpmadd52huq + self.mulx + self.vpmuludq
+    pub(crate) fn total(self) -> u64 {
+        let [low, high, mulx, _, _, vpmuludq] = self.0;
+        low + high + mulx + vpmuludq
     }
 
-    /// Of some instructions.
+    /// The counts of some instructions.
     pub(crate) fn of<'a>(code: impl Iterator<Item = &'a Instruction>) -> Self {
-        let mut counts = [0; 6];
+        let mut counts = Self::NONE;
         for instruction in code {
             // LLVM uses the signed instruction if it knows that no sign bit is set.
-            let mnemonic =
-                if instruction.mnemonic == "vpmuldq" { "vpmuludq" } else { &instruction.mnemonic };
+            let mnemonic = instruction.mnemonic.replace("vpmuldq", "vpmuludq");
             if let Some(at) = NAMES.iter().position(|name| *name == mnemonic) {
-                counts[at] += 1;
+                counts.0[at] += 1;
             }
         }
-        let [vpmadd52luq, vpmadd52huq, mulx, adcx, adox, vpmuludq] = counts;
-        Self { vpmadd52luq, vpmadd52huq, mulx, adcx, adox, vpmuludq }
+        counts
+    }
+}
+
+/// `20 mulx, 21 adcx`.
+impl fmt::Display for Multiplies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = NAMES.into_iter().zip(self.0).filter(|(_, count)| *count > 0);
+        let words: Vec<String> = counts.map(|(name, count)| format!("{count} {name}")).collect();
+        match words.is_empty() {
+            true => f.write_str("no multiplications"),
+            false => f.write_str(&words.join(", ")),
+        }
     }
 }
 
 impl Work {
-    /// Straight through.
+    /// No loops.
     pub(crate) fn once(once: Multiplies) -> Self {
         Self { once, passes: Vec::new() }
     }
 
-    /// Nothing but passes of one kind.
+    /// Passes of one kind, and nothing outside the loop.
     pub(crate) fn rows(pass: Multiplies) -> Self {
         Self { once: Multiplies::NONE, passes: vec![pass] }
     }
 }
 
 impl Row {
+    fn instances(&self) -> impl Iterator<Item = &'static str> {
+        self.instances.split("; ")
+    }
+
     /// Numbers of a parameter list: `20, true` are 20 and 1.
     pub(crate) fn numbers(parameters: &str) -> Vec<u64> {
         let number = |word: &str| match word.trim() {
@@ -141,9 +142,9 @@ pub(crate) fn declared<'a>(rows: &'a [Row], name: &str) -> Option<(&'a Row, &'st
         Some((path, rest)) => (path, rest.strip_suffix('>')?),
         None => (name, ""),
     };
-    rows.iter().filter(|row| row.path == path).find_map(|row| {
-        Some((row, *row.instances.iter().find(|instance| **instance == parameters)?))
-    })
+    rows.iter()
+        .filter(|row| row.path == path)
+        .find_map(|row| Some((row, row.instances().find(|instance| *instance == parameters)?)))
 }
 
 /// The full name of an instance.
@@ -154,7 +155,7 @@ fn name(row: &Row, parameters: &str) -> String {
     }
 }
 
-/// Memcheck watches these.
+/// Memcheck watches the portable kernels.
 pub(crate) fn is_portable(name: &str) -> bool {
     name.contains("portable")
 }
@@ -171,7 +172,7 @@ pub(crate) fn unmatched(rows: &[Row], functions: &[Function]) -> Vec<String> {
         })
         .collect();
     for row in rows {
-        for instance in row.instances {
+        for instance in row.instances() {
             let name = name(row, instance);
             if !functions.iter().any(|function| function.name == name) {
                 found.push(format!(

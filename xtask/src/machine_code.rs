@@ -102,7 +102,7 @@ impl Program {
         }
     }
 
-    /// Whether the loader fills in an address here.
+    /// Returns whether the loader fills in an address here.
     pub(crate) fn is_slot(&self, target: u64) -> bool {
         self.slots.contains_key(&target)
     }
@@ -164,7 +164,7 @@ impl Function {
     }
 }
 
-/// Whether a function is a part of one below `prefix`: its closure, or instantiated for its closure.
+/// Returns whether a function is a part of one below `prefix`: its closure, or instantiated for its closure.
 fn is_part(name: &str, prefix: &str) -> bool {
     name.contains("::{closure#")
         && name.contains(prefix)

@@ -14,7 +14,7 @@ mod names;
 mod reasons;
 mod unsafety;
 
-/// A check: reads the workspace and returns what must be fixed.
+/// A check: reads the workspace and returns its findings.
 pub(crate) type Check = fn(&Workspace) -> Vec<Finding>;
 
 /// All checks of `tidy`.

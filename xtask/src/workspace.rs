@@ -84,6 +84,20 @@ impl Crate {
 }
 
 impl File {
+    /// The path that `link` in this file leads to; `None` if it leaves the workspace.
+    pub(crate) fn beside(&self, link: &str) -> Option<String> {
+        let mut path: Vec<&str> = self.path.split('/').collect();
+        path.pop();
+        for part in link.trim_end_matches('/').split('/') {
+            match part {
+                "." => {}
+                ".." => _ = path.pop()?,
+                part => path.push(part),
+            }
+        }
+        Some(path.join("/"))
+    }
+
     /// One-based number of the first line that starts with `prefix`; 1 if there is none.
     pub(crate) fn line_that_starts(&self, prefix: &str) -> usize {
         self.text.lines().position(|line| line.starts_with(prefix)).map_or(1, |at| at + 1)
@@ -144,7 +158,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<(), Stri
 
 #[cfg(test)]
 pub(crate) mod fake {
-    //! Pieces of houses that do not exist, for the tests of the checks.
+    //! Parts of workspaces that do not exist, for the tests of the checks.
 
     use super::{Crate, Dependency, File};
 
@@ -174,7 +188,7 @@ mod tests {
     use super::{Workspace, fake};
 
     #[test]
-    fn a_file_belongs_to_the_crate_whose_folder_holds_it() {
+    fn a_file_belongs_to_the_crate_of_its_folder() {
         let workspace = Workspace {
             crates: vec![fake::krate("mont"), fake::krate("mont-cuda")],
             files: Vec::new(),

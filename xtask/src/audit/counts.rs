@@ -7,7 +7,7 @@
 //! This does not show how often a loop runs. The kernel's code decides that for the caller's sizes,
 //! and [`whole`] repeats it.
 
-use crate::kernels::{self, Multiplies, NAMES, Row, TABLE, Work};
+use crate::kernels::{self, Multiplies, Row, TABLE, Work};
 use crate::machine_code::instruction::{Instruction, Operand};
 use crate::machine_code::{Function, Program};
 use crate::workspace::Workspace;
@@ -24,7 +24,7 @@ pub(super) fn check(program: &Program, rows: &[Row]) -> Vec<String> {
     for part in program.parts.values().filter(|part| !kernels::is_portable(&part.name)) {
         let counted = Multiplies::of(part.code.iter());
         if counted != Multiplies::NONE {
-            findings.push(format!("{}: {}; no row counts them", part.name, words(counted)));
+            findings.push(format!("{}: {counted}; no row counts them", part.name));
         }
     }
     findings
@@ -46,9 +46,8 @@ fn differences(function: &Function, declared: &Work) -> Vec<String> {
         let inside = function.code.iter().filter(|i| body.contains(&i.address));
         let counted = Multiplies::of(inside);
         if !is_passes(counted, &declared.passes) {
-            let passes: Vec<String> = declared.passes.iter().map(|pass| words(*pass)).collect();
+            let passes: Vec<String> = declared.passes.iter().map(ToString::to_string).collect();
             let declared = if passes.is_empty() { "none".into() } else { passes.join(", or ") };
-            let counted = words(counted);
             findings.push(format!(
                 "{name}: the loop at {first:x} has {counted}; declared are, in a pass, {declared}"
             ));
@@ -57,7 +56,7 @@ fn differences(function: &Function, declared: &Work) -> Vec<String> {
     let outside = |at: u64| !loops.values().any(|body| body.contains(&at));
     let counted = Multiplies::of(function.code.iter().filter(|i| outside(i.address)));
     if !counted.less(declared.once).is_some_and(|rest| is_passes(rest, &declared.passes)) {
-        let (counted, declared) = (words(counted), words(declared.once));
+        let declared = declared.once;
         findings.push(format!(
             "{name}: outside of loops are {counted}; declared are, beside whole passes, {declared}"
         ));
@@ -65,7 +64,7 @@ fn differences(function: &Function, declared: &Work) -> Vec<String> {
     findings
 }
 
-/// Whether this is a whole number of passes, possibly of several kinds.
+/// Returns whether this is a whole number of passes, possibly of several kinds.
 fn is_passes(counted: Multiplies, passes: &[Multiplies]) -> bool {
     if counted == Multiplies::NONE {
         return true;
@@ -84,18 +83,12 @@ fn is_passes(counted: Multiplies, passes: &[Multiplies]) -> bool {
     false
 }
 
-fn words(counts: Multiplies) -> String {
-    let counts = NAMES.into_iter().zip(counts.counts()).filter(|(_, count)| *count > 0);
-    let words: Vec<String> = counts.map(|(name, count)| format!("{count} {name}")).collect();
-    if words.is_empty() { "no multiplications".to_owned() } else { words.join(", ") }
-}
-
 /// Instructions of a function by kind; loads, stores and shuffles are printed and not compared.
 pub(super) fn figure(function: &Function) -> String {
     let count = |is: fn(&Instruction) -> bool| function.code.iter().filter(|i| is(i)).count();
     format!(
         "{}; {} loads, {} stores, {} shuffles",
-        words(Multiplies::of(function.code.iter())),
+        Multiplies::of(function.code.iter()),
         count(|i| is_memory(i.operands.get(1..).unwrap_or(&[])) && i.mnemonic != "lea"),
         count(|i| is_memory(i.operands.get(..1).unwrap_or(&[])) && i.mnemonic.contains("mov")),
         count(|i| SHUFFLES.iter().any(|shuffle| i.mnemonic.starts_with(shuffle))),

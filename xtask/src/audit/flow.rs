@@ -63,13 +63,13 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Whether the callee finds a secret at this offset above its stack pointer.
+    /// Returns whether the callee finds a secret at this offset above its stack pointer.
     pub(crate) fn stack_is_secret(&self, offset: i64) -> bool {
         let Value::Frame(top) = self.state.register(RSP) else { return true };
         self.state.slot(top.at(offset - self.pushed)).is_secret()
     }
 
-    /// Whether an argument points to a struct of this depth: one that the caller received, or one on
+    /// Returns whether an argument points to a struct of this depth: one that the caller received, or one on
     /// the caller's stack whose first field is public.
     pub(crate) fn is_struct(&self, register: Gpr, depth: u8) -> bool {
         let deep = |value: Value, depth: u8| match value {
@@ -342,7 +342,7 @@ impl Walk<'_> {
         if returns { Next::On } else { Next::End }
     }
 
-    /// Whether a callee's row says that it reads through this argument.
+    /// Returns whether a callee's row says that it reads through this argument.
     fn takes_struct(&self, callee: &str, register: Gpr) -> bool {
         kernels::declared(self.rows, callee)
             .is_some_and(|(row, _)| row.structs.iter().any(|(taken, _)| *taken == register))

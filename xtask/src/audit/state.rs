@@ -39,8 +39,8 @@ impl Struct {
     }
 }
 
-/// A place on the stack: bytes from where the stack pointer was on entry, or, once it has been
-/// aligned by an unknown number of bytes, from where it was then.
+/// A place on the stack: bytes from the stack pointer on entry, or, after the stack pointer was aligned
+/// by an unknown number of bytes, from the aligned stack pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) alignments: usize,
@@ -52,7 +52,7 @@ impl Place {
         Self { offset: self.offset.wrapping_add(bytes), ..self }
     }
 
-    /// Whether it is the caller's: above the return address.
+    /// Returns whether it is the caller's: above the return address.
     fn is_argument(self) -> bool {
         self.alignments == 0 && self.offset >= 8
     }
@@ -86,11 +86,11 @@ pub(crate) struct State {
     /// The lowest byte if it is a constant, and the zero flag: loops that count to 2 are followed.
     bytes: [Option<u8>; 16],
     pub(crate) zero: Option<bool>,
-    /// Whether the lowest byte depends on a secret: instructions may write it alone.
+    /// True if the lowest byte depends on a secret: instructions may write it alone.
     lowest: [bool; 16],
     /// A bit for each register that may still hold the caller's argument.
     arguments: u16,
-    /// Whether the carry flag, and whether any other, depends on a secret.
+    /// True if the carry flag, or any other flag, depends on a secret.
     pub(crate) carry: bool,
     pub(crate) flags: bool,
     /// Stored values, in words of 8 bytes. Any other place holds an argument or an unknown value.
@@ -131,12 +131,12 @@ impl State {
         self.registers[register]
     }
 
-    /// Whether the lowest bytes of a register depend on a secret.
+    /// Returns whether the lowest bytes of a register depend on a secret.
     pub(crate) fn part_is_secret(&self, register: Gpr, bytes: u32) -> bool {
         if bytes == 1 { self.lowest[register] } else { self.registers[register].is_secret() }
     }
 
-    /// Whether it may still hold the caller's argument.
+    /// Returns whether it may still hold the caller's argument.
     pub(crate) fn is_argument(&self, register: Gpr) -> bool {
         self.arguments >> register & 1 == 1
     }
@@ -205,7 +205,7 @@ impl State {
         }
     }
 
-    /// Whether an operand is on the stack, even if its place is unknown.
+    /// Returns whether an operand is on the stack, even if its place is unknown.
     pub(crate) fn is_frame(&self, memory: Memory) -> bool {
         memory.base.is_some_and(|base| matches!(self.registers[base], Value::Frame(_)))
     }

@@ -2,48 +2,17 @@
 //! instruction.
 
 use super::check;
-use crate::kernels::{self, Multiplies, Row, Work};
+use crate::kernels::work::{nothing, row};
+use crate::kernels::{self, Row};
 use crate::machine_code::Program;
 use crate::machine_code::instruction::{RDI, RSI};
 
 const ROWS: [Row; 4] = [
-    Row {
-        path: "good",
-        secret: &[],
-        secret_stack: &[],
-        structs: &[],
-        branches: "rows",
-        instances: &[""],
-        work: |_| Work::once(Multiplies::NONE),
-    },
-    Row {
-        path: "by_value",
-        secret: &[RSI],
-        secret_stack: &[8],
-        structs: &[],
-        branches: "rows",
-        instances: &[""],
-        work: |_| Work::once(Multiplies::NONE),
-    },
-    Row {
-        path: "leaf",
-        secret: &[],
-        secret_stack: &[],
-        structs: &[],
-        branches: "rows",
-        instances: &["20, true"],
-        work: |_| Work::once(Multiplies::NONE),
-    },
+    row("good", "rows", "", nothing),
+    Row { secret: &[RSI], secret_stack: &[8], ..row("by_value", "rows", "", nothing) },
+    row("leaf", "rows", "20, true", nothing),
     // an array of pointers to structs, and a struct
-    Row {
-        path: "structs",
-        secret: &[],
-        secret_stack: &[],
-        structs: &[(RDI, 2), (RSI, 1)],
-        branches: "rows",
-        instances: &[""],
-        work: |_| Work::once(Multiplies::NONE),
-    },
+    Row { structs: &[(RDI, 2), (RSI, 1)], ..row("structs", "rows", "", nothing) },
 ];
 
 /// Callees of planted code: rdi and rdx are pointers, rsi and rcx lengths.
@@ -76,14 +45,23 @@ fn program(code: &str) -> Program {
     Program::parse(code, RELOCATIONS, "tollgate_mont::kernels::")
 }
 
-/// Findings for a kernel `good` that runs these instructions, one per line, at 1000, 1001, ...
-fn planted(lines: &[&str]) -> Vec<String> {
-    let mut code = String::from("0000000000001000 <tollgate_mont::kernels::good>:\n");
+/// A kernel at this address that runs these instructions, one per byte, and returns.
+fn kernel(name: &str, address: usize, lines: &[&str]) -> String {
+    let mut code = format!("{address:016x} <tollgate_mont::kernels::{name}>:\n");
     for (at, line) in lines.iter().enumerate() {
-        code += &format!("    {:x}:\t{line}\n", 0x1000 + at);
+        code += &format!("    {:x}:\t{line}\n", address + at);
     }
-    code += "    10ff:\tret\n";
-    check(&program(&[&code, BY_VALUE, LEAF, STRUCTS].concat()), &ROWS).0
+    code + &format!("    {:x}:\tret\n", address + 0xff)
+}
+
+/// Findings for a program of these functions.
+fn found(functions: &[&str]) -> Vec<String> {
+    check(&program(&functions.concat()), &ROWS).0
+}
+
+/// Findings for a kernel `good` that runs these instructions at 1000, 1001, ...
+fn planted(lines: &[&str]) -> Vec<String> {
+    found(&[&kernel("good", 0x1000, lines), BY_VALUE, LEAF, STRUCTS])
 }
 
 fn only(lines: &[&str], at: &str, what: &str) {
@@ -119,7 +97,7 @@ fn loops_on_lengths_and_constants_pass() {
 }
 
 #[test]
-fn a_branch_on_what_was_loaded() {
+fn a_branch_on_a_loaded_value() {
     only(
         &["cmp    QWORD PTR [rdi],0x0", "je     10ff <good>"],
         "1001",
@@ -178,7 +156,7 @@ fn a_secret_that_reaches_the_branch_over_a_loop_or_the_stack() {
 }
 
 #[test]
-fn an_address_of_what_was_loaded() {
+fn an_address_from_a_loaded_value() {
     let index = ["mov    rax,QWORD PTR [rdi]", "mov    rcx,QWORD PTR [rdx+rax*8]"];
     only(&index, "1001", "address depends on a secret: mov rcx,QWORD PTR [rdx+rax*8]");
     let store = ["mov    rax,QWORD PTR [rdi]", "mov    QWORD PTR [rax],rcx"];
@@ -198,12 +176,12 @@ fn a_gather_and_a_scatter() {
 #[test]
 fn a_division_of_a_secret() {
     let lines = ["mov    rax,QWORD PTR [rdi]", "xor    edx,edx", "div    rsi"];
-    only(&lines, "1002", "division");
+    only(&lines, "1002", "the time of a division");
     assert!(planted(&["mov    rax,rcx", "xor    edx,edx", "div    rsi"]).is_empty());
 }
 
 #[test]
-fn calls_of_what_is_not_known() {
+fn calls_of_unknown_functions() {
     only(&["call   QWORD PTR [rip+0x1]  # 3010 <_DYNAMIC>"], "1000", "not audited: qsort");
     only(&["call   rax"], "1000", "computed address");
     only(&["jmp    rsi"], "1000", "computed address");
@@ -211,7 +189,7 @@ fn calls_of_what_is_not_known() {
 }
 
 #[test]
-fn a_length_of_what_was_loaded() {
+fn a_length_from_a_loaded_value() {
     let lines = ["mov    rdx,QWORD PTR [rdi]", "call   QWORD PTR [rip+0x1]  # 3000 <_DYNAMIC>"];
     only(&lines, "1001", "length depends on a secret");
     let lines = ["mov    rcx,QWORD PTR [rdi]", "rep stos QWORD PTR es:[rdi],rax"];
@@ -219,12 +197,12 @@ fn a_length_of_what_was_loaded() {
 }
 
 #[test]
-fn a_secret_where_a_kernel_wants_a_length() {
+fn a_secret_passed_as_a_length() {
     let lines = ["mov    rsi,QWORD PTR [rdi]", "call   9000 <leaf>"];
     only(&lines, "1001", "a public argument of tollgate_mont::kernels::leaf::<20, true> is secret");
     // rcx is no argument of it
     assert!(planted(&["mov    rcx,QWORD PTR [rdi]", "call   9000 <leaf>"]).is_empty());
-    // by_value takes rsi and what is on the stack as secrets, but not rdi
+    // by_value takes rsi and its stack argument as secrets, but not rdi
     let lines = ["mov    rsi,QWORD PTR [rdi]", "push   rsi", "call   8000 <by_value>", "pop rax"];
     assert!(planted(&lines).is_empty());
     let lines = ["mov    rdi,QWORD PTR [rdi]", "push   rsi", "call   8000 <by_value>", "pop rax"];
@@ -232,33 +210,26 @@ fn a_secret_where_a_kernel_wants_a_length() {
 }
 
 #[test]
-fn a_secret_argument_is_secret_and_stands_where_it_is_declared() {
-    let code = BY_VALUE.replace("imul   rax,rsi", "mov    rax,QWORD PTR [rdi+rsi*8]");
-    let good = "0000000000001000 <tollgate_mont::kernels::good>:\n    1000:\tret\n";
-    let (found, _) = check(&program(&[good, &code, LEAF, STRUCTS].concat()), &ROWS);
-    assert!(found.len() == 1 && found[0].contains("by_value at 8004: an address"), "{found:#?}");
-    let code = BY_VALUE.replace("[rsp+0x8]", "[rsp+0x10]");
-    let (found, _) = check(&program(&[good, &code, LEAF, STRUCTS].concat()), &ROWS);
-    assert!(found.len() == 1 && found[0].contains("never read there"), "{found:#?}");
-    // the compiler passes it elsewhere
-    let code = BY_VALUE.replace("imul   rax,rsi", "imul   rax,rdx");
-    let (found, _) = check(&program(&[good, &code, LEAF, STRUCTS].concat()), &ROWS);
-    assert!(found.len() == 1 && found[0].contains("secret declared in rsi is"), "{found:#?}");
+fn a_secret_argument_is_secret_and_in_its_declared_place() {
+    let good = kernel("good", 0x1000, &[]);
+    for (from, to, what) in [
+        ("imul   rax,rsi", "mov    rax,QWORD PTR [rdi+rsi*8]", "by_value at 8004: an address"),
+        ("[rsp+0x8]", "[rsp+0x10]", "never read there"),
+        // the compiler passes it elsewhere
+        ("imul   rax,rsi", "imul   rax,rdx", "secret declared in rsi is"),
+    ] {
+        let found = found(&[&good, &BY_VALUE.replace(from, to), LEAF, STRUCTS]);
+        assert!(found.len() == 1 && found[0].contains(what), "{found:#?}");
+    }
 }
 
 /// Findings for `structs`, where rdi points to pointers to structs and rsi to a struct.
 fn planted_structs(lines: &[&str]) -> Vec<String> {
-    let good = "0000000000001000 <tollgate_mont::kernels::good>:\n    1000:\tret\n";
-    let mut code = String::from("0000000000007800 <tollgate_mont::kernels::structs>:\n");
-    for (at, line) in lines.iter().enumerate() {
-        code += &format!("    {:x}:\t{line}\n", 0x7800 + at);
-    }
-    code += "    78ff:\tret\n";
-    check(&program(&[good, &code, BY_VALUE, LEAF].concat()), &ROWS).0
+    found(&[&kernel("good", 0x1000, &[]), &kernel("structs", 0x7800, lines), BY_VALUE, LEAF])
 }
 
 #[test]
-fn fields_of_a_struct_are_public_and_what_they_point_to_is_secret() {
+fn fields_of_a_struct_are_public_and_their_targets_secret() {
     let passes = [
         "mov    rax,QWORD PTR [rdi+rdx*8]", // a struct
         "mov    rcx,QWORD PTR [rax+0x8]",   // a length in it
@@ -306,7 +277,7 @@ fn fields_of_a_struct_are_public_and_what_they_point_to_is_secret() {
 }
 
 #[test]
-fn a_struct_that_is_declared_elsewhere_and_one_that_a_caller_does_not_have() {
+fn a_struct_in_another_register_and_one_that_the_caller_lacks() {
     let found = planted_structs(&["mov    rax,QWORD PTR [rdi]"]);
     assert!(found.len() == 1 && found[0].contains("declared in rsi is never read"), "{found:#?}");
     let call = "call   QWORD PTR [rip+0x1]  # 2ff8 <_DYNAMIC>";
@@ -349,7 +320,7 @@ const PARTS: &str = "\
 ";
 
 #[test]
-fn parts_are_followed_where_they_are_called() {
+fn parts_are_followed_at_their_calls() {
     let lines = |second: &'static str| {
         [
             "lea    rsi,[rsp-0x40]",
@@ -364,13 +335,7 @@ fn parts_are_followed_where_they_are_called() {
         ]
     };
     let found = |lines: &[&str]| {
-        let mut code = String::from(PARTS);
-        code += "\n0000000000001000 <tollgate_mont::kernels::good>:\n";
-        for (at, line) in lines.iter().enumerate() {
-            code += &format!("    {:x}:\t{line}\n", 0x1000 + at);
-        }
-        code += "    10ff:\tret\n";
-        check(&program(&[&code, BY_VALUE, LEAF, STRUCTS].concat()), &ROWS).0
+        found(&[PARTS, "\n", &kernel("good", 0x1000, lines), BY_VALUE, LEAF, STRUCTS])
     };
     assert_eq!(found(&lines("mov    QWORD PTR [rsp-0x38],rcx")), Vec::<String>::new());
     // a secret in the second place comes out in the second place

@@ -1,31 +1,30 @@
-//! Rows in short, and how often their functions multiply, by the sizes of a kernel.
+//! Constructors of rows, and the multiplications of their functions by the sizes of a kernel.
 
 use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::RDI;
 
 /// Tiles of every size, in one stream and two.
-pub(super) const SIZES: &[&str] =
-    &["6, 1", "6, 2", "10, 1", "10, 2", "15, 1", "15, 2", "20, 1", "20, 2"];
+pub(super) const SIZES: &str = "6, 1; 6, 2; 10, 1; 10, 2; 15, 1; 15, 2; 20, 1; 20, 2";
 
 /// Lane blocks whose products are one piece: K digits, L to a number, C in the last.
-pub(super) const BLOCKS: &[&str] = &["3, 4, 1", "3, 7, 2", "5, 4, 5", "4, 8, 2", "5, 8, 5"];
+pub(super) const BLOCKS: &str = "3, 4, 1; 3, 7, 2; 5, 4, 5; 4, 8, 2; 5, 8, 5";
 
 /// A row whose arguments are all public.
-pub(super) const fn row(
+pub(crate) const fn row(
     path: &'static str,
     branches: &'static str,
-    instances: &'static [&'static str],
+    instances: &'static str,
     work: fn(&[u64]) -> Work,
 ) -> Row {
     Row { path, secret: &[], secret_stack: &[], structs: &[], branches, instances, work }
 }
 
-/// A row of what multiplies nothing itself; behind the first argument are references, to whose
-/// numbers the tiles go.
+/// A row of a function without multiplications of its own. Its first argument points to structs, whose
+/// numbers it passes to tiles.
 pub(super) const fn streams(
     path: &'static str,
     branches: &'static str,
-    instances: &'static [&'static str],
+    instances: &'static str,
 ) -> Row {
     Row { structs: &[(RDI, 1)], ..row(path, branches, instances, nothing) }
 }
@@ -35,7 +34,7 @@ pub(super) fn halves(w: u64) -> Multiplies {
     Multiplies::halves(w, w)
 }
 
-pub(super) fn nothing(_: &[u64]) -> Work {
+pub(crate) fn nothing(_: &[u64]) -> Work {
     Work::once(Multiplies::NONE)
 }
 
@@ -44,8 +43,8 @@ pub(super) fn blocks(rows: u64, k: u64) -> Multiplies {
     Multiplies::halves(2 * rows * k + 1, 2 * rows * k)
 }
 
-/// Lane blocks of K digits, L to a number, C digits in the last: that one and a row of zeros; a
-/// pass is one of the others. Where there is only one other, LLVM leaves no loop and no zeros.
+/// Lane blocks of K digits, L to a number, C digits in the last: outside the loop the last block and a
+/// row of zeros, in a pass one other block. With one other block LLVM leaves no loop and no zeros.
 pub(super) fn long_blocks(k: u64, l: u64, c: u64) -> Work {
     if l == 2 {
         return Work::once(blocks(k + c, k));
@@ -65,8 +64,8 @@ pub(super) fn limb_triangle(w: u64) -> Multiplies {
     Multiplies::limbs(above, above + w - 1, above)
 }
 
-/// W limbs squared onto what is doubled: two steps of both chains for each, and one before and
-/// after for the carries.
+/// The squares of W limbs, added to the doubled products: two steps of both chains for each, and one
+/// before and after for the carries.
 pub(super) fn limb_diagonal(w: u64) -> Multiplies {
     Multiplies::limbs(w, 2 * w + 2, 2 * w + 2)
 }
@@ -82,8 +81,8 @@ pub(super) fn limb_steps(w: u64) -> Multiplies {
     limb_steps_reduced(Multiplies::limbs(w * w, rows, rows), w)
 }
 
-/// The same of a square: half of the products, and the bit above the doubled limbs in all rows but
-/// the last.
+/// The square of one tile: half of the products, and in all rows but the last the bit above the
+/// doubled limbs.
 pub(super) fn limb_steps_squared(w: u64) -> Multiplies {
     let (products, first) = (w * (w + 1) / 2, w);
     let bits = w - 1;
@@ -92,14 +91,14 @@ pub(super) fn limb_steps_squared(w: u64) -> Multiplies {
     limb_steps_reduced(Multiplies::limbs(products + bits, adcx, adox), w)
 }
 
-/// And W rows of a reduction, W limbs of m in each, and those that the last sum is less by.
+/// A product, W rows of its reduction with W limbs of m in each, and the masks of m.
 fn limb_steps_reduced(product: Multiplies, w: u64) -> Multiplies {
-    let Multiplies { mulx, adcx, adox, .. } = product;
+    let Multiplies([_, _, mulx, adcx, adox, _]) = product;
     let rows = w * (w + 1);
     Multiplies::limbs(mulx + w * w + w, adcx + rows, adox + rows)
 }
 
-/// W limbs of m, or zeros: by the carry, as a number that is 0 or 1 and not as a mask.
+/// W limbs of m, or zeros: each is multiplied by the carry, 0 or 1.
 pub(super) fn limb_masking(w: u64) -> Multiplies {
     Multiplies::limbs(w, 0, 0)
 }
@@ -109,18 +108,18 @@ pub(super) fn triangle(p: &[u64]) -> Work {
     Work::once(halves(p[0] * (p[0] + 1) / 2))
 }
 
-/// Fold rows; then the row that ends a reduction, with a low half for its quotient digit. At small
-/// W no loop is left: rows stand one after the other.
+/// Fold rows, then the last row of a reduction, with a low half for its quotient digit. At small W LLVM
+/// unrolls the loop.
 pub(super) fn window(p: &[u64]) -> Work {
     Work { once: Multiplies::halves(p[0] + 1, p[0]), passes: vec![halves(p[0])] }
 }
 
-/// The row that ends a reduction in so many streams: both ends of it, and digits in a loop.
+/// The last row of a reduction in `streams` streams: both ends of it, and its digits in a loop.
 pub(super) fn finish(streams: u64) -> Work {
     Work { once: Multiplies::halves(2 * streams, streams), passes: vec![halves(streams)] }
 }
 
-/// So many products of half digits, each of W parts in a row.
+/// `rows` rows of W products of half digits.
 pub(super) fn parts(rows: u64, w: u64) -> Multiplies {
     Multiplies::half_digits(rows * w)
 }

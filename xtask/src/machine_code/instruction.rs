@@ -72,7 +72,7 @@ pub(crate) struct Instruction {
     /// `rep`, `lock` and their like.
     pub(crate) repeated: bool,
     pub(crate) operands: Vec<Operand>,
-    /// Where a jump or call goes, or the address relative to rip that an operand means.
+    /// The target of a jump or call, or the address of an operand relative to rip.
     pub(crate) target: Option<u64>,
 }
 
@@ -171,7 +171,7 @@ fn vector(name: &str) -> Option<usize> {
 }
 
 fn operand(text: &str) -> Option<Operand> {
-    // `{k1}{z}` and `{1to8}` say how, not what
+    // `{k1}{z}` and `{1to8}` do not change the operand
     let bare = text.trim().split('{').next()?.trim();
     if let Some((what, address)) = bare.split_once('[') {
         return memory(what, address.strip_suffix(']')?).map(Operand::Memory);
@@ -286,14 +286,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_instruction_is_none() {
+    fn other_lines_are_no_instruction() {
         for line in ["", "Disassembly of section .text:", "  4d:", "no: address"] {
             assert_eq!(Instruction::parse(line), None, "{line}");
         }
     }
 
     #[test]
-    fn what_cannot_be_read_stays_and_has_a_name_that_nobody_knows() {
+    fn unreadable_operands_give_an_instruction_that_no_rule_knows() {
         for line in ["  4d:\tmov rax,cr0", "  4d:\tmov x[,", "  4d:\tmov rax,QWORD PTR [rax+foo]"] {
             assert_eq!(parse(line).mnemonic, UNREADABLE, "{line}");
         }

@@ -13,7 +13,7 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
             continue;
         };
         for (at, line) in file.text.lines().enumerate() {
-            let Some(included) = included(line).map(|path| resolved(&file.path, path)) else {
+            let Some(included) = included(line).and_then(|path| file.beside(path)) else {
                 continue;
             };
             if HALVES.into_iter().any(|other| other != half && included.starts_with(other)) {
@@ -40,20 +40,6 @@ fn included(line: &str) -> Option<&str> {
         line.find("include!(").map(|at| &line[at..])
     };
     rest?.split('"').nth(1)
-}
-
-/// `path` relative to the root of the workspace, as seen from `file`.
-fn resolved(file: &str, path: &str) -> String {
-    let mut parts: Vec<&str> = file.split('/').collect();
-    parts.pop();
-    for part in path.split('/') {
-        match part {
-            "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    parts.join("/")
 }
 
 #[cfg(test)]

@@ -36,30 +36,14 @@ fn links(line: &str) -> Vec<&str> {
 
 fn leads(workspace: &Workspace, from: &File, link: &str) -> bool {
     let (path, heading) = link.split_once('#').unwrap_or((link, ""));
-    let Some(path) = (if path.is_empty() { Some(from.path.clone()) } else { beside(from, path) })
-    else {
-        return false;
-    };
+    let path = if path.is_empty() { Some(from.path.clone()) } else { from.beside(path) };
+    let Some(path) = path else { return false };
     let is_folder =
         || workspace.files.iter().any(|file| file.path.starts_with(&format!("{path}/")));
     match workspace.file(&path) {
         None => heading.is_empty() && is_folder(),
         Some(page) => heading.is_empty() || headings(&page.text).any(|name| name == heading),
     }
-}
-
-/// The path that `link` on the page `from` leads to; `None` if it leaves the workspace.
-fn beside(from: &File, link: &str) -> Option<String> {
-    let mut path: Vec<&str> = from.path.split('/').collect();
-    path.pop();
-    for part in link.trim_end_matches('/').split('/') {
-        match part {
-            "." => {}
-            ".." => _ = path.pop()?,
-            part => path.push(part),
-        }
-    }
-    Some(path.join("/"))
 }
 
 /// The headings of a page as links name them.

@@ -76,7 +76,7 @@ fn has_assembly(tokens: &TokenStream) -> bool {
     ["asm", "global_asm", "naked_asm"].iter().any(|name| !lines_of(tokens, name).is_empty())
 }
 
-/// Whether the file has `#![forbid(... unsafe_code ...)]` at its top level.
+/// Returns whether the file has `#![forbid(... unsafe_code ...)]` at its top level.
 fn forbids_unsafe(tokens: &TokenStream) -> bool {
     let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
     tokens.windows(3).any(|window| match window {

@@ -116,7 +116,7 @@ fn reduction(w: u64, blocks: u64, streams: u64, reading: bool) -> Vec<Part> {
     ]
 }
 
-/// Whether halves of so many digits are multiplied by Karatsuba.
+/// Returns whether halves of so many digits are multiplied by Karatsuba.
 fn by_halves(w: u64, blocks: u64) -> bool {
     blocks == 2 && w >= 15
 }

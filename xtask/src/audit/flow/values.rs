@@ -1,12 +1,11 @@
-//! What an instruction makes of the values that it reads.
+//! The effect of an instruction on the values.
 
 use super::Walk;
 use crate::audit::state::{Place, State, Struct, Value};
 use crate::machine_code::instruction::{Gpr, Instruction, Memory, Operand, RAX, RDX, RSP};
 
 impl Walk<'_> {
-    /// Instructions on vectors and masks: what they put into a general register or the flags is
-    /// secret.
+    /// An instruction on vectors or masks. Its result in a general register or in the flags is secret.
     pub(super) fn vector(&mut self, at: &Instruction, state: &mut State) {
         let compares = ["ptest", "comis", "ktest", "kortest"];
         if compares.iter().any(|name| at.mnemonic.contains(name)) {
@@ -90,7 +89,7 @@ impl Walk<'_> {
                     | self.register(state, RAX).is_secret()
                     | (name != "mul" && self.register(state, RDX).is_secret());
                 if secret && name.ends_with("div") {
-                    self.find(at, "a division of a secret takes as long as it will");
+                    self.find(at, "the time of a division depends on a secret");
                 }
                 state.set(RAX, Value::secret_if(secret));
                 state.set(RDX, Value::secret_if(secret));
@@ -142,7 +141,8 @@ impl Walk<'_> {
         }
     }
 
-    /// What reads all its sources, perhaps its destination and flags, and makes one value of them.
+    /// An instruction that computes one value from its sources, and perhaps from its destination and the
+    /// flags.
     fn arithmetic(&mut self, at: &Instruction, state: &mut State) {
         let Some((destination, sources)) = at.operands.split_first() else {
             return self.find(at, "an instruction that this audit does not know");
@@ -249,7 +249,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What `lea` computes.
+    /// The address that `lea` computes.
     pub(super) fn address(&mut self, state: &State, memory: Memory) -> Value {
         if let Some(place) = state.place(memory) {
             return Value::Frame(place);
@@ -292,14 +292,14 @@ fn plain(value: Value) -> Value {
     Value::secret_if(value.is_secret())
 }
 
-/// Whether an instruction copies whole words between vectors and memory, all of them.
+/// Returns whether an instruction copies whole words between vectors and memory, all of them.
 fn is_copy(at: &Instruction) -> bool {
     let moves = ["vmovdq", "vmovup", "vmovap", "movup", "movap", "movdq"];
     let masked = at.text.contains('{');
     at.operands.len() == 2 && !masked && moves.iter().any(|name| at.mnemonic.starts_with(name))
 }
 
-/// Whether an instruction belongs to the vector and mask units.
+/// Returns whether an instruction belongs to the vector and mask units.
 pub(super) fn is_vector(at: &Instruction) -> bool {
     at.operands.iter().any(|operand| matches!(operand, Operand::Vector(_)))
 }
