@@ -1,7 +1,6 @@
-//! Exponentiation by windows of any width, over any kernel on limbs: how cycles are paid for with
-//! bytes of table.
+//! Exponentiation by windows of any width, over any kernel on limbs: a larger table saves cycles.
 //!
-//! The engine's own exponentiation chooses one width for a size; this one is told.
+//! The engine's own exponentiation chooses the width by the size; here the caller chooses it.
 
 use tollgate_mont::{Exponentiate, Kernel, Modulus, Windows, carry};
 

@@ -2,12 +2,12 @@
 //!
 //! The best method depends on the processor. Here each textbook method is real code with the
 //! engine's contract, [`tollgate_mont::Kernel`], so that `tollgate kernel variants` can measure
-//! them on the machine at hand. All are scalar, in limbs of 64 bits and in safe Rust that no
-//! instruction set helps: they compare with each other. The engine's kernels are faster.
+//! them on the machine at hand. All are scalar, in limbs of 64 bits, in safe Rust without special
+//! instructions, so that they can be compared with each other. The engine's kernels are faster.
 //!
-//! * [`Method`] is the way to a product, [`Unroll`] how far its loops are unrolled; a [`Variant`]
-//!   is both, with its routines and the places of its code. Counts of multiplications are declared
-//!   and tested.
+//! * [`Method`] is the algorithm of a product, [`Unroll`] the unrolling of its loops; a [`Variant`]
+//!   is both, with its routines and the addresses of its code. Counts of multiplications are
+//!   declared and tested.
 //! * [`Numbers`] are the constants of a modulus that variants need; [`VariantKernel`] is a variant
 //!   with them: a `Kernel`.
 //! * [`fixed_window`] and [`sliding_window_vartime`] are exponentiations by windows of 1 to 7 bits,

@@ -1,7 +1,6 @@
 //! Building blocks of the variants: rows and columns of products of limbs, unrolled U times.
 //!
-//! U is how far the innermost loop is unrolled: its body does U products, and a loop of single ones
-//! does what is left. Every multiplication of a variant goes through [`wide`] or [`low`], so that
+//! The body of the innermost loop does U products; a second loop does the rest one at a time. Every multiplication of a variant goes through [`wide`] or [`low`], so that
 //! tests can count them.
 
 /// x * y.
@@ -49,8 +48,8 @@ pub(crate) fn add_row<const U: usize>(t: &mut [u64], x: &[u64], y: u64) -> u64 {
     carry
 }
 
-/// t := (t + x * y) / 2^64, one limb down: `s` holds t from its second limb on, and what falls out
-/// in its first; returns what goes into the limb above.
+/// t := (t + x * y) / 2^64, one limb down: `s` holds t from its second limb on, and the limb that is
+/// shifted out in its first. Returns the carry into the limb above.
 #[inline(always)]
 pub(crate) fn add_row_shifting<const U: usize>(s: &mut [u64], x: &[u64], y: u64) -> u64 {
     let mut carry = 0;
@@ -159,8 +158,8 @@ fn bit(carry: u64) -> u8 {
     carry.to_le_bytes()[0]
 }
 
-/// x + y + carry, for a carry of 0 or 1, and the carry out. As an instruction by name: the compiler
-/// regroups sums of carries that it can see through, and then none of them is an ADC.
+/// x + y + carry, for a carry of 0 or 1, and the carry out. The intrinsic makes each sum an
+/// ADC: the compiler would regroup sums of carries that are written as additions.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn add_with_carry(x: u64, y: u64, carry: u8) -> (u64, u8) {

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_are_what_they_say() {
+    fn constants_are_correct() {
         let mut rng = fastrand::Rng::with_seed(1);
         for bits in [2usize, 64, 65, 256, 300, 512, 1024] {
             for ones in [false, true] {

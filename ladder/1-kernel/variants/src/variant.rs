@@ -55,15 +55,13 @@ pub enum Call {
     Square,
 }
 
-type Product = fn(&mut [u64], &[u64], &[u64], &Numbers, &mut [u64]);
-type Square = fn(&mut [u64], &[u64], &Numbers, &mut [u64]);
+type Routine = fn(&mut [u64], [&[u64]; 2], &Numbers, &mut [u64]);
 
-/// The routines of a variant.
+/// The routines of a variant: of a product, then of a square.
 struct Routines {
-    product: Product,
-    square: Option<Square>,
-    /// Addresses of the functions that product and square call, if they call any of their own.
-    halves: Option<[usize; 2]>,
+    entries: [Routine; 2],
+    /// The functions that they call, if they call any of their own.
+    halves: Option<[fn(&mut [u64], [&[u64]; 2]); 2]>,
 }
 
 impl Method {
@@ -131,21 +129,18 @@ impl Method {
     }
 
     fn routines<const U: usize>(self) -> Routines {
-        let (product, square): (Product, Option<Square>) = match self {
-            Self::Sos => (sos::product::<U>, Some(sos::square::<U>)),
-            Self::Cios => (cios::product::<U>, None),
-            Self::Fios => (fios::product::<U>, None),
-            Self::Fips => (fips::product::<U>, Some(fips::square::<U>)),
-            Self::Karatsuba => (karatsuba::product::<U>, Some(karatsuba::square::<U>)),
-            Self::Fold => (fold::product::<U>, Some(fold::square::<U>)),
-            Self::SingleStep => (single_step::product::<U>, Some(single_step::square::<U>)),
+        let entries: [Routine; 2] = match self {
+            Self::Sos => [sos::amm::<U, false>, sos::amm::<U, true>],
+            Self::Cios => [cios::amm::<U>; 2],
+            Self::Fios => [fios::amm::<U>; 2],
+            Self::Fips => [fips::amm::<U, false>, fips::amm::<U, true>],
+            Self::Karatsuba => [karatsuba::amm::<U, false>, karatsuba::amm::<U, true>],
+            Self::Fold => [fold::amm::<U, false>, fold::amm::<U, true>],
+            Self::SingleStep => [single_step::amm::<U, false>, single_step::amm::<U, true>],
         };
-        let halves = matches!(self, Self::Karatsuba).then(|| {
-            let product: fn(&mut [u64], &[u64], &[u64]) = karatsuba::half_product::<U>;
-            let square: fn(&mut [u64], &[u64]) = karatsuba::half_square::<U>;
-            [product as usize, square as usize]
-        });
-        Routines { product, square, halves }
+        let halves: [fn(&mut [u64], [&[u64]; 2]); 2] =
+            [karatsuba::half::<U, false>, karatsuba::half::<U, true>];
+        Routines { entries, halves: matches!(self, Self::Karatsuba).then_some(halves) }
     }
 }
 
@@ -178,19 +173,15 @@ impl Variant {
     /// Addresses of the functions of a call, all of its own code.
     #[must_use]
     pub fn code(self, call: Call) -> Vec<usize> {
-        let Routines { product, square, halves } = self.routines();
-        let (entry, half) = match (call, square) {
-            (Call::Square, Some(square)) => (square as usize, halves.map(|[_, half]| half)),
-            _ => (product as usize, halves.map(|[half, _]| half)),
-        };
-        core::iter::once(entry).chain(half).collect()
+        let Routines { entries, halves } = self.routines();
+        let own = halves.map(|halves| halves[call as usize] as usize);
+        core::iter::once(entries[call as usize] as usize).chain(own).collect()
     }
 
     /// The kernel for one modulus.
     #[must_use]
     pub fn kernel(self, numbers: &Numbers) -> VariantKernel<'_> {
-        let Routines { product, square, .. } = self.routines();
-        VariantKernel { method: self.method, product, square, numbers }
+        VariantKernel { method: self.method, entries: self.routines().entries, numbers }
     }
 }
 
@@ -198,8 +189,7 @@ impl Variant {
 #[derive(Clone, Copy)]
 pub struct VariantKernel<'m> {
     method: Method,
-    product: Product,
-    square: Option<Square>,
+    entries: [Routine; 2],
     numbers: &'m Numbers,
 }
 
@@ -241,16 +231,13 @@ impl Kernel for VariantKernel<'_> {
     #[inline]
     fn amm(self, z: &mut [u64], x: &[u64], y: &[u64], m: &Modulus<u64>, t: &mut [u64]) {
         self.check(z.len(), x.len(), y.len(), m, t.len());
-        (self.product)(z, x, y, self.numbers, t);
+        (self.entries[0])(z, [x, y], self.numbers, t);
     }
 
     #[inline]
     fn ams(self, z: &mut [u64], x: &[u64], m: &Modulus<u64>, t: &mut [u64]) {
         self.check(z.len(), x.len(), x.len(), m, t.len());
-        match self.square {
-            Some(square) => square(z, x, self.numbers, t),
-            None => (self.product)(z, x, x, self.numbers, t),
-        }
+        (self.entries[1])(z, [x, x], self.numbers, t);
     }
 
     fn select(self, z: &mut [u64], table: &[u64], index: u64) {

@@ -10,15 +10,9 @@ use crate::limbs::{low, mac};
 use crate::numbers::Numbers;
 
 #[inline(never)]
-pub(crate) fn product<const U: usize>(
-    z: &mut [u64],
-    x: &[u64],
-    y: &[u64],
-    m: &Numbers,
-    t: &mut [u64],
-) {
+pub(crate) fn amm<const U: usize>(z: &mut [u64], [x, y]: [&[u64]; 2], m: &Numbers, t: &mut [u64]) {
     let k = m.k();
-    let s = &mut t[..=k]; // t from the second limb on; in the first what a row leaves: 0
+    let s = &mut t[..=k]; // t from its second limb on; a row leaves 0 in the first
     s.fill(0);
     let mut top = 0; // t < R + m before and after a row: 0 or 1
     for &y in y {

@@ -8,24 +8,7 @@ use crate::limbs::{Column, low};
 use crate::numbers::Numbers;
 
 #[inline(never)]
-pub(crate) fn product<const U: usize>(
-    z: &mut [u64],
-    x: &[u64],
-    y: &[u64],
-    m: &Numbers,
-    t: &mut [u64],
-) {
-    columns::<U, false>(z, [x, y], m, t);
-}
-
-#[inline(never)]
-pub(crate) fn square<const U: usize>(z: &mut [u64], x: &[u64], m: &Numbers, t: &mut [u64]) {
-    columns::<U, true>(z, [x, x], m, t);
-}
-
-/// z :== x * y / R (mod m), with x = y where `SQUARE`.
-#[inline(always)]
-fn columns<const U: usize, const SQUARE: bool>(
+pub(crate) fn amm<const U: usize, const SQUARE: bool>(
     z: &mut [u64],
     [x, y]: [&[u64]; 2],
     m: &Numbers,

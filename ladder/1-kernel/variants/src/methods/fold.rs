@@ -12,22 +12,14 @@ use crate::limbs::{add_carry, add_row, low, subtract};
 use crate::numbers::Numbers;
 
 #[inline(never)]
-pub(crate) fn product<const U: usize>(
+pub(crate) fn amm<const U: usize, const SQUARE: bool>(
     z: &mut [u64],
-    x: &[u64],
-    y: &[u64],
+    [x, y]: [&[u64]; 2],
     m: &Numbers,
     t: &mut [u64],
 ) {
     let t = &mut t[..2 * m.k()];
-    schoolbook::multiply::<U>(t, x, y);
-    reduce::<U>(z, t, m);
-}
-
-#[inline(never)]
-pub(crate) fn square<const U: usize>(z: &mut [u64], x: &[u64], m: &Numbers, t: &mut [u64]) {
-    let t = &mut t[..2 * m.k()];
-    schoolbook::square::<U>(t, x);
+    schoolbook::product::<U, SQUARE>(t, [x, y]);
     reduce::<U>(z, t, m);
 }
 

@@ -11,10 +11,9 @@ use crate::limbs::{add, add_carry, subtract};
 use crate::numbers::Numbers;
 
 #[inline(never)]
-pub(crate) fn product<const U: usize>(
+pub(crate) fn amm<const U: usize, const SQUARE: bool>(
     z: &mut [u64],
-    x: &[u64],
-    y: &[u64],
+    [x, y]: [&[u64]; 2],
     m: &Numbers,
     t: &mut [u64],
 ) {
@@ -25,41 +24,24 @@ pub(crate) fn product<const U: usize>(
     let (y0, y1) = y.split_at(k / 2);
     let (dx, rest) = t.split_at_mut(k / 2);
     let dy = &mut rest[..k / 2];
-    let negative = difference(dx, x1, x0) ^ difference(dy, y1, y0);
-    half_product::<U>(middle, dx, dy);
+    let mut negative = difference(dx, x1, x0);
+    if SQUARE {
+        negative = 0; // a square is not negative, and dy is not read
+    } else {
+        negative ^= difference(dy, y1, y0);
+    }
+    half::<U, SQUARE>(middle, [dx, dy]);
     let (low, high) = t.split_at_mut(k);
-    half_product::<U>(low, x0, y0);
-    half_product::<U>(high, x1, y1);
+    half::<U, SQUARE>(low, [x0, y0]);
+    half::<U, SQUARE>(high, [x1, y1]);
     combine(t, middle, &mut s[..k], negative);
     sos::reduce::<U>(z, t, m);
 }
 
-#[inline(never)]
-pub(crate) fn square<const U: usize>(z: &mut [u64], x: &[u64], m: &Numbers, t: &mut [u64]) {
-    let k = m.k();
-    let (t, s) = t.split_at_mut(2 * k);
-    let (middle, s) = s.split_at_mut(k);
-    let (x0, x1) = x.split_at(k / 2);
-    let dx = &mut t[..k / 2];
-    difference(dx, x1, x0);
-    half_square::<U>(middle, dx);
-    let (low, high) = t.split_at_mut(k);
-    half_square::<U>(low, x0);
-    half_square::<U>(high, x1);
-    combine(t, middle, &mut s[..k], 0);
-    sos::reduce::<U>(z, t, m);
-}
-
 /// One copy for the three calls.
 #[inline(never)]
-pub(crate) fn half_product<const U: usize>(t: &mut [u64], x: &[u64], y: &[u64]) {
-    schoolbook::multiply::<U>(t, x, y);
-}
-
-/// One copy for the three calls.
-#[inline(never)]
-pub(crate) fn half_square<const U: usize>(t: &mut [u64], x: &[u64]) {
-    schoolbook::square::<U>(t, x);
+pub(crate) fn half<const U: usize, const SQUARE: bool>(t: &mut [u64], of: [&[u64]; 2]) {
+    schoolbook::product::<U, SQUARE>(t, of);
 }
 
 /// z := |x - y|; returns 1 if x < y, else 0.

@@ -1,7 +1,7 @@
 //! The variants, one file each; common code is in `schoolbook` and here.
 //!
 //! All of them: x, y < R = 2^{64K}, z :== x * y / R (mod m), z < R; z < 3m if x*y <= R*m. K is
-//! even. Time: constant; loops are counted by K alone.
+//! even. If `SQUARE`, x = y. Time: constant; K alone sets the number of passes of a loop.
 
 pub(crate) mod cios;
 pub(crate) mod fios;

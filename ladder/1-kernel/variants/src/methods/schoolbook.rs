@@ -2,9 +2,15 @@
 
 use crate::limbs::{add_carry, add_row, high_half, low_half, wide};
 
+/// t := x * y, for 2K limbs t, with x = y if `SQUARE`.
+#[inline(always)]
+pub(crate) fn product<const U: usize, const SQUARE: bool>(t: &mut [u64], [x, y]: [&[u64]; 2]) {
+    if SQUARE { square::<U>(t, x) } else { multiply::<U>(t, x, y) }
+}
+
 /// t := x * y, for 2K limbs t. K^2 products.
 #[inline(always)]
-pub(crate) fn multiply<const U: usize>(t: &mut [u64], x: &[u64], y: &[u64]) {
+fn multiply<const U: usize>(t: &mut [u64], x: &[u64], y: &[u64]) {
     let k = x.len();
     t[..k].fill(0);
     for (i, &y) in y.iter().enumerate() {
@@ -15,7 +21,7 @@ pub(crate) fn multiply<const U: usize>(t: &mut [u64], x: &[u64], y: &[u64]) {
 /// t := x^2, for 2K limbs t: twice the products above the diagonal, and the diagonal. K(K+1)/2
 /// products.
 #[inline(always)]
-pub(crate) fn square<const U: usize>(t: &mut [u64], x: &[u64]) {
+fn square<const U: usize>(t: &mut [u64], x: &[u64]) {
     let k = x.len();
     t.fill(0);
     for i in 0..k - 1 {

@@ -1,9 +1,9 @@
 //! Reduction in a single step: t = x*y, q = t * (-1/m) mod R, then z = (t + q*m) / R, in products
 //! of whole numbers: no limb waits for a quotient digit.
 //!
-//! Of q*m only the high half is wanted. Its low half is -t mod R, known before; two columns of it
-//! are computed too, and what they lack of the known ones is the carry of those below: less than K
-//! limbs' worth, so two columns tell it exactly.
+//! Only the high half of q*m is needed. Its low half is -t mod R, which is known. Two columns of the low
+//! half are computed too: the carry from the columns below is the difference to the known ones. It is
+//! less than K * 2^64, so two columns determine it.
 //!
 //! Counts, the rows of both halves summed: K^2 + K(K+1)/2 + (K-1)(K+2)/2 + K products.
 
@@ -14,22 +14,14 @@ use crate::limbs::{add, add_carry, add_row};
 use crate::numbers::Numbers;
 
 #[inline(never)]
-pub(crate) fn product<const U: usize>(
+pub(crate) fn amm<const U: usize, const SQUARE: bool>(
     z: &mut [u64],
-    x: &[u64],
-    y: &[u64],
+    [x, y]: [&[u64]; 2],
     m: &Numbers,
     t: &mut [u64],
 ) {
     let (t, s) = t.split_at_mut(2 * m.k());
-    schoolbook::multiply::<U>(t, x, y);
-    reduce::<U>(z, t, m, s);
-}
-
-#[inline(never)]
-pub(crate) fn square<const U: usize>(z: &mut [u64], x: &[u64], m: &Numbers, t: &mut [u64]) {
-    let (t, s) = t.split_at_mut(2 * m.k());
-    schoolbook::square::<U>(t, x);
+    schoolbook::product::<U, SQUARE>(t, [x, y]);
     reduce::<U>(z, t, m, s);
 }
 
@@ -45,7 +37,7 @@ fn reduce<const U: usize>(z: &mut [u64], t: &[u64], m: &Numbers, s: &mut [u64]) 
     let (rest, top) = low.split_at(k - 2);
     let rest_is_zero = rest.iter().fold(0, |all, &x| all | x).is_zero() & 1;
     let low_is_zero = low.iter().fold(0, |all, &x| all | x).is_zero() & 1;
-    // (-t mod R) in columns K-2 and K-1, less what stands there of q*m
+    // columns K-2 and K-1 of (-t mod R); the same columns of q*m without their carry are in s
     let known = (!pair(top)).wrapping_add(u128::from(rest_is_zero));
     let carry = u64::from(known < pair(s));
     z.copy_from_slice(high);

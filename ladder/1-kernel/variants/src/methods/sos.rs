@@ -7,22 +7,14 @@ use crate::limbs::{add_carry, add_row, low};
 use crate::numbers::Numbers;
 
 #[inline(never)]
-pub(crate) fn product<const U: usize>(
+pub(crate) fn amm<const U: usize, const SQUARE: bool>(
     z: &mut [u64],
-    x: &[u64],
-    y: &[u64],
+    [x, y]: [&[u64]; 2],
     m: &Numbers,
     t: &mut [u64],
 ) {
     let t = &mut t[..2 * m.k()];
-    schoolbook::multiply::<U>(t, x, y);
-    reduce::<U>(z, t, m);
-}
-
-#[inline(never)]
-pub(crate) fn square<const U: usize>(z: &mut [u64], x: &[u64], m: &Numbers, t: &mut [u64]) {
-    let t = &mut t[..2 * m.k()];
-    schoolbook::square::<U>(t, x);
+    schoolbook::product::<U, SQUARE>(t, [x, y]);
     reduce::<U>(z, t, m);
 }
 
@@ -30,7 +22,7 @@ pub(crate) fn square<const U: usize>(z: &mut [u64], x: &[u64], m: &Numbers, t: &
 #[inline(always)]
 pub(crate) fn reduce<const U: usize>(z: &mut [u64], t: &mut [u64], m: &Numbers) {
     let k = m.k();
-    // out of the limb above the row, into the one above the next row: [KAK96] adds it at once
+    // from the limb above a row into the limb above the next row; [KAK96] adds it at once
     let mut carry = 0;
     for i in 0..k {
         let q = low(t[i], m.k0);
