@@ -181,7 +181,7 @@ mod tests {
         // Six products of halves (15^2 and 20^2 words); the schoolbook method takes eight.
         assert_eq!(Form::Karatsuba52.product(30), Count(1350 + 1800 + 1));
         assert_eq!(Form::Karatsuba52.product(40), Count(2400 + 1800 + 800 + 80 + 1));
-        // 3 squares of 15 * 16 and 20 * 21
+        // Three squares of 15 words (15 * 16 instructions each), or of 20 words (20 * 21).
         assert_eq!(Form::Karatsuba52.square(30), Count(720 + 1800 + 1));
         assert_eq!(Form::Karatsuba52.square(40), Count(1260 + 2680 + 1));
         for k in [10, 20, 60, 80] {

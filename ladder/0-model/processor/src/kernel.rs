@@ -76,7 +76,7 @@ impl Kernel {
         Self::ALL.into_iter().find(|kernel| kernel.name == name)
     }
 
-    /// How it multiplies and reduces; each algorithm has its own bound.
+    /// Its methods of multiplication and reduction; each algorithm has its own bound.
     #[must_use]
     pub const fn algorithm(self, call: Call) -> &'static str {
         match (self.family, call.size.k) {

@@ -26,7 +26,7 @@ pub struct Routine {
 
 /// The digits of a number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "DigitsWire", into = "DigitsWire")]
+#[serde(try_from = "DigitsWire")]
 pub struct Digits {
     /// Bits of a digit.
     pub bits: NonZeroU32,
@@ -54,17 +54,11 @@ impl Digits {
 }
 
 /// The spelling of digits in a file.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DigitsWire {
     bits: u32,
     source: String,
-}
-
-impl From<Digits> for DigitsWire {
-    fn from(digits: Digits) -> Self {
-        Self { bits: digits.bits.get(), source: digits.source }
-    }
 }
 
 impl TryFrom<DigitsWire> for Digits {

@@ -15,7 +15,7 @@ pub use uses::Uses;
 /// The range of numbers in a machine file; it includes every core and GPU multiprocessor.
 const RANGE: (f64, f64) = (1e-3, 1e3);
 
-/// How reliable a number is.
+/// The reliability of a number.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -49,9 +49,10 @@ impl Mark {
 }
 
 /// The source of a number, and its mark.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Source {
     mark: Mark,
+    #[serde(rename = "source")]
     words: String,
 }
 

@@ -9,9 +9,10 @@ use super::{BadNumber, Mark, Source};
 /// The number of architectural registers of a kind, with the source: `{ count = 32, mark =
 /// "stated", source = "the manual" }`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "RegistersWire", into = "RegistersWire")]
+#[serde(try_from = "RegistersWire")]
 pub struct Registers {
     count: u32,
+    #[serde(flatten)]
     source: Source,
 }
 
@@ -43,20 +44,13 @@ impl fmt::Display for Registers {
 }
 
 /// The spelling of registers in a file.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RegistersWire {
     count: u32,
     #[serde(default)]
     mark: Mark,
     source: String,
-}
-
-impl From<Registers> for RegistersWire {
-    fn from(registers: Registers) -> Self {
-        let Source { mark, words } = registers.source;
-        Self { count: registers.count, mark, source: words }
-    }
 }
 
 impl TryFrom<RegistersWire> for Registers {

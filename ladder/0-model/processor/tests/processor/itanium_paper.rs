@@ -1,5 +1,4 @@
 //! The white paper's tables, computed from the machine files.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use tollgate_processor::papers::{
     Exponentiation, Origin, PRIVATE, PRODUCTS, Processor, records, sensitivity,

@@ -1,5 +1,4 @@
 //! Machine files: valid ones, refused ones, and properties of all valid ones.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
 use tollgate_processor::{Bound, Digits, Form, Limit, Machine, Mark, Rate, Routine, Uses, host};
