@@ -13,7 +13,7 @@ const TYPE_EXECUTABLE: u16 = 2;
 const LOAD: u32 = 1;
 const SYMBOL_TABLE: u32 = 2;
 
-/// Whether a file begins as an ELF file does.
+/// Returns whether a file begins as an ELF file does.
 #[must_use]
 pub fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x7fELF")

@@ -4,7 +4,7 @@
 //! or for the accumulator. [`Pipeline`] holds all that it may wait for, so the cost of a block
 //! depends only on this state before it.
 
-use crate::isa::{Base, Cost, Icc, Instruction, Meaning, Syntax};
+use crate::isa::{Base, Cost, Icc, Instruction, Meaning};
 use crate::timing::{Geometry, Issue, Timing};
 
 /// The properties of an instruction that its timing depends on.
@@ -33,7 +33,6 @@ impl Slot {
             Meaning::Base(base) => Some(base),
             Meaning::Custom(_) => None,
         };
-        let stores = matches!(i.row.syntax, Syntax::Store | Syntax::StoreSpace);
         let pair = matches!(i.row.cost, Cost::LoadDouble | Cost::StoreDouble);
         let loads = matches!(i.row.cost, Cost::Load | Cost::LoadDouble | Cost::Atomic);
         let second = if pair { i.rd | 1 } else { 0 };
@@ -44,7 +43,7 @@ impl Slot {
             rs2: i.rs2,
             data: match base {
                 Some(Base::Swap) => [i.rd, 0],
-                _ if stores => [i.rd, second],
+                _ if i.row.stores() => [i.rd, second],
                 _ => [0, 0],
             },
             loads: match loads {

@@ -56,7 +56,7 @@ pub struct Slots {
 pub struct Interlocks {
     /// Slots from a load to an instruction that reads its result: 1 or 2.
     pub load_delay: u32,
-    /// Whether a branch waits for condition codes of the instruction before it.
+    /// True if a branch waits for condition codes of the instruction before it.
     pub icc_hold: bool,
     /// Slots lost after the delay slot of a jump to an address in registers.
     pub jump_bubble: u32,

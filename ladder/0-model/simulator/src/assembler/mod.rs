@@ -52,7 +52,7 @@ impl Assembler {
         let mut pieces = Vec::new();
         let mut names = Names::default();
         let mut here = self.origin;
-        for (line, statement) in statements(source)? {
+        for (line, statement) in statements(source) {
             let at = |why: String| BadSource { line, why };
             match statement {
                 Statement::Label(name) => names.define(&name, here).map_err(at)?,
@@ -119,14 +119,10 @@ impl Assembler {
             return directive_pieces(directive, rest.trim(), here, names);
         }
         let operands = statement::operands(rest)?;
-        let real = pseudo::expand(&name, operands, |value| names.evaluate(value, here).ok())?;
-        Ok(real
-            .into_iter()
-            .map(|(name, operands)| Piece {
-                size: 4,
-                content: Content::Instruction(name, operands),
-            })
-            .collect())
+        let real = pseudo::expand(&name, operands, |value| names.evaluate(value, here).ok());
+        let piece =
+            |(name, operands)| Piece { size: 4, content: Content::Instruction(name, operands) };
+        Ok(real.into_iter().map(piece).collect())
     }
 
     fn fill(
@@ -151,7 +147,7 @@ impl Assembler {
             }
             Content::Instruction(name, operands) => {
                 let instruction = operands::read(self.rows(name), name, operands, here, names)?;
-                let word = instruction.encode().map_err(|error| error.to_string())?;
+                let word = instruction.encode()?;
                 bytes.extend_from_slice(&word.to_be_bytes());
             }
         }

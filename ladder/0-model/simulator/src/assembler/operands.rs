@@ -163,7 +163,7 @@ fn bracketed(text: &str) -> Result<&str, String> {
     inner.map(str::trim).ok_or_else(|| format!("{text} is not an address in [ ]"))
 }
 
-/// Whether a text is a register name: a percent sign, but not `%hi(` or `%lo(`.
+/// Returns whether a text is a register name: a percent sign, but not `%hi(` or `%lo(`.
 fn is_register(text: &str) -> bool {
     text.starts_with('%') && !text.contains('(')
 }

@@ -9,11 +9,9 @@ pub(super) fn expand(
     name: &str,
     operands: Vec<String>,
     value: impl Fn(&str) -> Option<i64>,
-) -> Result<Vec<Statement>, String> {
+) -> Vec<Statement> {
     let given: Vec<&str> = operands.iter().map(String::as_str).collect();
-    let one = |name: &str, operands: &[&str]| {
-        Ok(vec![(name.to_owned(), operands.iter().map(|&text| text.to_owned()).collect())])
-    };
+    let one = |name: &str, operands: &[&str]| vec![statement(name, operands)];
     match (name, given.as_slice()) {
         ("nop", []) => one("sethi", &["0", "%g0"]),
         ("mov", [state @ ("%y" | "%psr" | "%wim" | "%tbr"), rd]) => one("rd", &[state, rd]),
@@ -41,32 +39,31 @@ pub(super) fn expand(
         ("call", [address]) if address.starts_with('%') => one("jmpl", &[address, "%o7"]),
         ("save" | "restore", []) => one(name, &["%g0", "%g0", "%g0"]),
         ("set", [constant, rd]) => set(constant, rd, value(constant)),
-        ("b", _) => one("ba", &given),
-        ("b,a", _) => one("ba,a", &given),
-        ("bz", _) => one("be", &given),
-        ("bnz", _) => one("bne", &given),
-        ("blu", _) => one("bcs", &given),
-        ("bgeu", _) => one("bcc", &given),
-        ("bz,a", _) => one("be,a", &given),
-        ("bnz,a", _) => one("bne,a", &given),
-        ("blu,a", _) => one("bcs,a", &given),
-        ("bgeu,a", _) => one("bcc,a", &given),
-        _ => Ok(vec![(name.to_owned(), operands)]),
+        _ => {
+            let (stem, annul) = name.strip_suffix(",a").map_or((name, ""), |stem| (stem, ",a"));
+            let real = match stem {
+                "b" => "ba",
+                "bz" => "be",
+                "bnz" => "bne",
+                "blu" => "bcs",
+                "bgeu" => "bcc",
+                other => other,
+            };
+            vec![(format!("{real}{annul}"), operands)]
+        }
     }
 }
 
+fn statement(name: &str, operands: &[&str]) -> Statement {
+    (name.to_owned(), operands.iter().map(|&text| text.to_owned()).collect())
+}
+
 /// Expands `set`, to one instruction if the value is known and one is enough.
-fn set(constant: &str, rd: &str, value: Option<i64>) -> Result<Vec<Statement>, String> {
-    let statement = |name: &str, operands: [String; 3]| {
-        (name.to_owned(), operands.into_iter().filter(|text| !text.is_empty()).collect())
-    };
-    let high = statement("sethi", [format!("%hi({constant})"), rd.to_owned(), String::new()]);
-    let low = statement("or", [rd.to_owned(), format!("%lo({constant})"), rd.to_owned()]);
-    Ok(match value {
-        Some(-4096..=4095) => {
-            vec![statement("or", ["%g0".to_owned(), constant.to_owned(), rd.to_owned()])]
-        }
+fn set(constant: &str, rd: &str, value: Option<i64>) -> Vec<Statement> {
+    let high = statement("sethi", &[&format!("%hi({constant})"), rd]);
+    match value {
+        Some(-4096..=4095) => vec![statement("or", &["%g0", constant, rd])],
         Some(value) if value & 0x3ff == 0 => vec![high],
-        _ => vec![high, low],
-    })
+        _ => vec![high, statement("or", &[rd, &format!("%lo({constant})"), rd])],
+    }
 }

@@ -1,7 +1,5 @@
 //! Splits a source into statements, and a statement into operands.
 
-use super::BadSource;
-
 /// A statement.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Statement {
@@ -14,14 +12,14 @@ pub(super) enum Statement {
 }
 
 /// The statements of a source, each with its line number.
-pub(super) fn statements(source: &str) -> Result<Vec<(usize, Statement)>, BadSource> {
+pub(super) fn statements(source: &str) -> Vec<(usize, Statement)> {
     let mut all = Vec::new();
     for (i, line) in source.lines().enumerate() {
         for part in parts(line) {
             read(part.trim(), &mut |statement| all.push((i + 1, statement)));
         }
     }
-    Ok(all)
+    all
 }
 
 /// Splits a line at semicolons and drops its comment; both characters are text in quotation marks.
@@ -64,7 +62,7 @@ fn read(text: &str, push: &mut impl FnMut(Statement)) {
     }
 }
 
-/// Whether a name may contain this character.
+/// Returns whether a name may contain this character.
 pub(super) fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$')
 }

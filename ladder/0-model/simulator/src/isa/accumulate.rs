@@ -9,80 +9,67 @@
 //! 2 * 128 products and less than 2^40 from the column before, and 256 (2^32 - 1)^2 + 2^40 < 2^72.
 //! The accumulator is a separate register, because `umul` overwrites Y in the middle of a column.
 
-use super::row::{Cost, Icc, Meaning, Row, Syntax};
+use super::row::{Accumulator, Cost, Icc, Meaning, Row, Syntax};
 
 /// All rows.
 pub static ROWS: &[Row] = &[
-    Row {
-        name: "umac",
-        mask: 0xffff_ffe0 & !(31 << 14),
-        bits: 0x81f0_0000,
-        syntax: Syntax::Two,
-        cost: Cost::Accumulate,
-        icc: Icc::None,
-        meaning: Meaning::Custom(|acc, a, b| {
+    row(
+        "umac",
+        0x81f0_0000,
+        Syntax::Two,
+        "acc := acc + rs1 * rs2, unsigned, modulo 2^72",
+        |acc, a, b| {
             acc.add(u128::from(a) * u128::from(b));
             0
-        }),
-        says: "acc := acc + rs1 * rs2, unsigned, modulo 2^72",
-    },
-    Row {
-        name: "umac2",
-        mask: 0xffff_ffe0 & !(31 << 14),
-        bits: 0x81f8_0000,
-        syntax: Syntax::Two,
-        cost: Cost::Accumulate,
-        icc: Icc::None,
-        meaning: Meaning::Custom(|acc, a, b| {
+        },
+    ),
+    row(
+        "umac2",
+        0x81f8_0000,
+        Syntax::Two,
+        "acc := acc + 2 * rs1 * rs2, unsigned, modulo 2^72",
+        |acc, a, b| {
             acc.add(2 * u128::from(a) * u128::from(b));
             0
-        }),
-        says: "acc := acc + 2 * rs1 * rs2, unsigned, modulo 2^72",
-    },
-    Row {
-        name: "shacr",
-        mask: 0xc1ff_ffff,
-        bits: 0x8160_2000,
-        syntax: Syntax::Target,
-        cost: Cost::Accumulator,
-        icc: Icc::None,
-        meaning: Meaning::Custom(|acc, _, _| acc.shift()),
-        says: "rd := acc mod 2^32; acc := acc / 2^32",
-    },
-    Row {
-        name: "rdacc",
-        mask: 0xc1ff_ffff,
-        bits: 0x8160_0000,
-        syntax: Syntax::Target,
-        cost: Cost::Accumulator,
-        icc: Icc::None,
-        meaning: Meaning::Custom(|acc, _, _| acc.low()),
-        says: "rd := acc mod 2^32",
-    },
-    Row {
-        name: "addac",
-        mask: 0xfff8_3fff,
-        bits: 0x8168_0000,
-        syntax: Syntax::Source,
-        cost: Cost::Accumulator,
-        icc: Icc::None,
-        meaning: Meaning::Custom(|acc, a, _| {
-            acc.add(u128::from(a));
-            0
-        }),
-        says: "acc := acc + rs1",
-    },
-    Row {
-        name: "clracc",
-        mask: 0xffff_ffff,
-        bits: 0xa780_2000,
-        syntax: Syntax::None,
-        cost: Cost::Accumulator,
-        icc: Icc::None,
-        meaning: Meaning::Custom(|acc, _, _| {
+        },
+    ),
+    row(
+        "shacr",
+        0x8160_2000,
+        Syntax::Target,
+        "rd := acc mod 2^32; acc := acc / 2^32",
+        |acc, _, _| acc.shift(),
+    ),
+    row("rdacc", 0x8160_0000, Syntax::Target, "rd := acc mod 2^32", |acc, _, _| acc.low()),
+    row("addac", 0x8168_0000, Syntax::Source, "acc := acc + rs1", |acc, a, _| {
+        acc.add(u128::from(a));
+        0
+    }),
+    row(
+        "clracc",
+        0xa780_2000,
+        Syntax::None,
+        "acc := 0; the word is wr %g0, 0, %asr19",
+        |acc, _, _| {
             acc.clear();
             0
-        }),
-        says: "acc := 0; the word is wr %g0, 0, %asr19",
-    },
+        },
+    ),
 ];
+
+const fn row(
+    name: &'static str,
+    bits: u32,
+    syntax: Syntax,
+    says: &'static str,
+    meaning: fn(&mut Accumulator, u32, u32) -> u32,
+) -> Row {
+    let (mask, cost) = match syntax {
+        Syntax::Two => (0xffff_ffe0 & !(31 << 14), Cost::Accumulate),
+        Syntax::Source => (0xffff_ffff & !(31 << 14), Cost::Accumulator),
+        Syntax::Target => (0xc1ff_ffff, Cost::Accumulator),
+        _ => (0xffff_ffff, Cost::Accumulator),
+    };
+    let meaning = Meaning::Custom(meaning);
+    Row { name, mask, bits, syntax, cost, icc: Icc::None, meaning, says }
+}

@@ -15,7 +15,7 @@ pub struct Instruction {
     pub rs1: u8,
     /// The second source, if it is a register.
     pub rs2: u8,
-    /// Whether the second source is [`Instruction::constant`] instead.
+    /// True if the second source is [`Instruction::constant`] instead.
     pub immediate: bool,
     /// The constant: 13 bits with sign; 22 bits for `sethi`; the distance in words for a jump.
     pub constant: i32,
@@ -79,10 +79,10 @@ impl Instruction {
     ///
     /// # Errors
     ///
-    /// [`Unencodable`], if a constant is out of range or the row does not allow a register.
-    pub fn encode(&self) -> Result<u32, Unencodable> {
+    /// A message, if a constant is out of range or the row does not allow a register.
+    pub fn encode(&self) -> Result<u32, String> {
         let row = self.row;
-        let wrong = |why| Err(Unencodable { name: row.name, why });
+        let wrong = |why| Err(format!("{} {why}", row.name));
         let rd = u32::from(self.rd) << 25;
         let two = u32::from(self.rs1) << 14 | u32::from(self.rs2);
         if row.mask & rd & !row.bits != 0 {
@@ -131,7 +131,7 @@ impl Instruction {
 }
 
 impl Row {
-    /// Whether its instructions use the `rd` field for a register.
+    /// Returns whether its instructions use the `rd` field for a register.
     pub(crate) fn has_rd(&self) -> bool {
         use Syntax as S;
         !matches!(
@@ -140,17 +140,17 @@ impl Row {
         ) && !matches!(self.syntax, S::Write(_))
     }
 
-    /// Whether its instructions store `rd`.
+    /// Returns whether its instructions store `rd`.
     pub(crate) fn stores(&self) -> bool {
         matches!(self.syntax, Syntax::Store | Syntax::StoreSpace)
     }
 
-    /// Whether its instructions shift.
+    /// Returns whether its instructions shift.
     fn is_shift(&self) -> bool {
         matches!(self.meaning, Meaning::Base(Base::Sll | Base::Srl | Base::Sra))
     }
 
-    /// Whether its instructions are Ticc.
+    /// Returns whether its instructions are Ticc.
     pub(crate) fn is_trap(&self) -> bool {
         matches!(self.meaning, Meaning::Base(Base::Trap(_)))
     }
@@ -160,21 +160,6 @@ impl Row {
 fn signed(word: u32, bits: u32) -> i32 {
     (word << (32 - bits)).cast_signed() >> (32 - bits)
 }
-
-/// An instruction that cannot be encoded. Correct the source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unencodable {
-    name: &'static str,
-    why: &'static str,
-}
-
-impl fmt::Display for Unencodable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.name, self.why)
-    }
-}
-
-impl core::error::Error for Unencodable {}
 
 /// The name of a register.
 #[must_use]

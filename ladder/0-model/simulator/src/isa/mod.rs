@@ -6,6 +6,6 @@ pub mod row;
 pub mod set;
 pub mod sparc;
 
-pub use instruction::{Instruction, Unencodable};
+pub use instruction::Instruction;
 pub use row::{Accumulator, Base, Cost, Icc, Meaning, Row, Syntax};
 pub use set::{InstructionSet, Overlap};

@@ -107,13 +107,13 @@ pub enum Icc {
 }
 
 impl Icc {
-    /// Whether it writes them.
+    /// Returns whether it writes them.
     #[must_use]
     pub fn sets(self) -> bool {
         matches!(self, Self::Sets | Self::CarrySets)
     }
 
-    /// Whether it adds or subtracts the carry.
+    /// Returns whether it adds or subtracts the carry.
     #[must_use]
     pub fn carry(self) -> bool {
         matches!(self, Self::Carry | Self::CarrySets)

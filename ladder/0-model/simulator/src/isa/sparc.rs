@@ -162,7 +162,7 @@ pub static ROWS: &[Row] = &[
     Row {
         mask: FORMAT_3_RD,
         syntax: Syntax::Address,
-        ..alu("flush", 0x3b, Base::Flush, Icc::None, "what was stored may be executed")
+        ..alu("flush", 0x3b, Base::Flush, Icc::None, "stored words may be executed")
     },
     alu("save", 0x3c, Base::Save, Icc::None, "rd of the next window := rs1 + b"),
     alu("restore", 0x3d, Base::Restore, Icc::None, "rd of the window before := rs1 + b"),
@@ -178,18 +178,18 @@ pub static ROWS: &[Row] = &[
     load("ldsh", 0x0a, Base::Ldsh, Cost::Load, "rd := half word at address, with its sign"),
     load("ldstub", 0x0d, Base::Ldstub, Cost::Atomic, "rd := byte at address := 255, at once"),
     load("swap", 0x0f, Base::Swap, Cost::Atomic, "rd :=: word at address, at once"),
-    load_space("lda", 0x10, Base::Ld, Cost::Load, "ld from an address space"),
-    load_space("lduba", 0x11, Base::Ldub, Cost::Load, "ldub from an address space"),
-    load_space("lduha", 0x12, Base::Lduh, Cost::Load, "lduh from an address space"),
-    load_space("ldda", 0x13, Base::Ldd, Cost::LoadDouble, "ldd from an address space"),
-    store_space("sta", 0x14, Base::St, Cost::Store, "st to an address space"),
-    store_space("stba", 0x15, Base::Stb, Cost::Store, "stb to an address space"),
-    store_space("stha", 0x16, Base::Sth, Cost::Store, "sth to an address space"),
-    store_space("stda", 0x17, Base::Std, Cost::StoreDouble, "std to an address space"),
-    load_space("ldsba", 0x19, Base::Ldsb, Cost::Load, "ldsb from an address space"),
-    load_space("ldsha", 0x1a, Base::Ldsh, Cost::Load, "ldsh from an address space"),
-    load_space("ldstuba", 0x1d, Base::Ldstub, Cost::Atomic, "ldstub in an address space"),
-    load_space("swapa", 0x1f, Base::Swap, Cost::Atomic, "swap in an address space"),
+    in_space(load("lda", 0x10, Base::Ld, Cost::Load, "ld from an address space")),
+    in_space(load("lduba", 0x11, Base::Ldub, Cost::Load, "ldub from an address space")),
+    in_space(load("lduha", 0x12, Base::Lduh, Cost::Load, "lduh from an address space")),
+    in_space(load("ldda", 0x13, Base::Ldd, Cost::LoadDouble, "ldd from an address space")),
+    in_space(store("sta", 0x14, Base::St, Cost::Store, "st to an address space")),
+    in_space(store("stba", 0x15, Base::Stb, Cost::Store, "stb to an address space")),
+    in_space(store("stha", 0x16, Base::Sth, Cost::Store, "sth to an address space")),
+    in_space(store("stda", 0x17, Base::Std, Cost::StoreDouble, "std to an address space")),
+    in_space(load("ldsba", 0x19, Base::Ldsb, Cost::Load, "ldsb from an address space")),
+    in_space(load("ldsha", 0x1a, Base::Ldsh, Cost::Load, "ldsh from an address space")),
+    in_space(load("ldstuba", 0x1d, Base::Ldstub, Cost::Atomic, "ldstub in an address space")),
+    in_space(load("swapa", 0x1f, Base::Swap, Cost::Atomic, "swap in an address space")),
 ];
 
 const fn branch(name: &'static str, condition: u8, annul: bool, says: &'static str) -> Row {
@@ -270,24 +270,9 @@ const fn store(name: &'static str, op3: u32, base: Base, cost: Cost, says: &'sta
     Row { syntax: Syntax::Store, ..load(name, op3, base, cost, says) }
 }
 
-/// A load with an address space in bits 12 to 5; both addends of the address are registers.
-const fn load_space(
-    name: &'static str,
-    op3: u32,
-    base: Base,
-    cost: Cost,
-    says: &'static str,
-) -> Row {
-    let row = load(name, op3, base, cost, says);
-    Row { mask: row.mask | 0x2000, syntax: Syntax::LoadSpace, ..row }
-}
-
-const fn store_space(
-    name: &'static str,
-    op3: u32,
-    base: Base,
-    cost: Cost,
-    says: &'static str,
-) -> Row {
-    Row { syntax: Syntax::StoreSpace, ..load_space(name, op3, base, cost, says) }
+/// The same with an address space in bits 12 to 5; both addends of the address are registers.
+const fn in_space(row: Row) -> Row {
+    let syntax =
+        if matches!(row.syntax, Syntax::Store) { Syntax::StoreSpace } else { Syntax::LoadSpace };
+    Row { mask: row.mask | 0x2000, syntax, ..row }
 }

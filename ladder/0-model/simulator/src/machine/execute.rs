@@ -20,10 +20,9 @@ pub(super) struct Op {
 impl Op {
     pub(super) fn of(i: &Instruction) -> Self {
         let constant = i.constant.cast_unsigned();
-        let stores = matches!(i.row.syntax, Syntax::Store | Syntax::StoreSpace);
         Self {
             meaning: i.row.meaning,
-            rd: if i.rd == 0 && !stores { NOWHERE } else { i.rd },
+            rd: if i.rd == 0 && !i.row.stores() { NOWHERE } else { i.rd },
             rs1: i.rs1,
             rs2: i.rs2,
             annuls: i.row.bits >> 29 & 1 != 0 && i.row.syntax == Syntax::Branch,
@@ -35,7 +34,7 @@ impl Op {
         }
     }
 
-    /// Whether it may change `npc`.
+    /// Returns whether it may change `npc`.
     pub(super) fn jumps(&self) -> bool {
         matches!(
             self.meaning,
@@ -48,7 +47,7 @@ impl Op {
 pub(super) struct Jump {
     /// The instruction after the next one; `None` if the jump is not taken.
     pub(super) target: Option<u32>,
-    /// Whether the next one is skipped.
+    /// True if the next one is skipped.
     pub(super) annuls: bool,
 }
 
@@ -161,25 +160,8 @@ impl State {
                 self.memory.store(address, stored.to_be_bytes())?;
                 word
             }
-            Base::Taddcc | Base::TaddccTv => {
-                let (sum, wrong) =
-                    tagged(a, b, a.wrapping_add(b), a.cast_signed().checked_add(b.cast_signed()));
-                if wrong && base == Base::TaddccTv {
-                    return Err(Trap::Tag);
-                }
-                self.add_cc(a, b, false);
-                self.v = wrong;
-                sum
-            }
-            Base::Tsubcc | Base::TsubccTv => {
-                let (difference, wrong) =
-                    tagged(a, b, a.wrapping_sub(b), a.cast_signed().checked_sub(b.cast_signed()));
-                if wrong && base == Base::TsubccTv {
-                    return Err(Trap::Tag);
-                }
-                self.sub_cc(a, b, false);
-                self.v = wrong;
-                difference
+            Base::Taddcc | Base::TaddccTv | Base::Tsubcc | Base::TsubccTv => {
+                self.tagged(base, a, b)?
             }
             Base::Mulscc => {
                 let shifted = a >> 1 | u32::from(self.n != self.v) << 31;
@@ -189,13 +171,11 @@ impl State {
             }
             Base::Udiv | Base::Udivcc | Base::Sdiv | Base::Sdivcc => self.divide(base, a, b)?,
             Base::Save => {
-                let window = self.window_before()?;
-                self.switch_to(window);
+                self.switch_to(self.window_before()?);
                 address
             }
             Base::Restore => {
-                let window = self.window_after()?;
-                self.switch_to(window);
+                self.switch_to(self.window_after()?);
                 address
             }
             Base::Trap(condition) if self.holds(condition) => {
@@ -262,8 +242,7 @@ impl State {
             if !self.supervisor {
                 return Err(Trap::Privileged);
             }
-            let window = self.window_after()?;
-            self.switch_to(window);
+            self.switch_to(self.window_after()?);
             self.traps = true;
             self.supervisor = self.was_supervisor;
         } else {
@@ -343,9 +322,17 @@ impl State {
         let second = if first == NOWHERE { 1 } else { first | 1 };
         self.put(second, (both & 0xffff_ffff) as u32);
     }
-}
 
-/// A tagged result, and whether it overflows or a tag is set.
-fn tagged(a: u32, b: u32, result: u32, exact: Option<i32>) -> (u32, bool) {
-    (result, exact.is_none() || (a | b) & 3 != 0)
+    /// A sum or difference; V is also set, or the instruction traps, if a tag is set.
+    fn tagged(&mut self, base: Base, a: u32, b: u32) -> Result<u32, Trap> {
+        let adds = matches!(base, Base::Taddcc | Base::TaddccTv);
+        let before = (self.n, self.z, self.v, self.c);
+        let result = if adds { self.add_cc(a, b, false) } else { self.sub_cc(a, b, false) };
+        self.v |= (a | b) & 3 != 0;
+        if self.v && matches!(base, Base::TaddccTv | Base::TsubccTv) {
+            (self.n, self.z, self.v, self.c) = before;
+            return Err(Trap::Tag);
+        }
+        Ok(result)
+    }
 }

@@ -50,7 +50,7 @@ pub struct Machine {
     state: State,
     pipeline: Pipeline,
     blocks: Blocks,
-    /// Whether the instruction at `pc` is annulled: only after a jump in a delay slot.
+    /// True if the instruction at `pc` is annulled: only after a jump in a delay slot.
     annulled: bool,
     cycles: u64,
     instructions: u64,

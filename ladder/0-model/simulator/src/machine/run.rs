@@ -132,23 +132,18 @@ impl Machine {
             None => blocks.add(Block::at(state.pc, &state.memory, &self.set, &self.labels)?)?,
         };
         let block = &mut blocks.blocks[number];
-        match execute_block(state, block) {
+        let (cycles, done, result) = match execute_block(state, block) {
             Ok(annulled) => {
-                self.cycles += block.spend(timing, pipeline, annulled);
-                let done = block.ops.len() as u64 - u64::from(annulled);
-                block.instructions += done;
-                self.instructions += done;
-                discard_if_flushed(state, blocks);
-                Some(Ok(()))
+                let done = block.ops.len() - usize::from(annulled);
+                (block.spend(timing, pipeline, annulled), done, Ok(()))
             }
-            Err((done, trap)) => {
-                self.cycles += block.spend_part(timing, pipeline, done);
-                block.instructions += done as u64;
-                self.instructions += done as u64;
-                discard_if_flushed(state, blocks);
-                Some(Err(trap))
-            }
-        }
+            Err((done, trap)) => (block.spend_part(timing, pipeline, done), done, Err(trap)),
+        };
+        self.cycles += cycles;
+        block.instructions += done as u64;
+        self.instructions += done as u64;
+        discard_if_flushed(state, blocks);
+        Some(result)
     }
 
     /// Executes one instruction, or skips an annulled one.
@@ -217,11 +212,15 @@ impl Machine {
         self.ended
     }
 
+    /// The word at `pc`.
+    fn word(&self) -> Option<u32> {
+        let bytes = self.state.memory.bytes(self.state.pc, 4)?;
+        Some(u32::from_be_bytes(bytes.try_into().ok()?))
+    }
+
     /// The instruction at `pc`.
     fn fetch(&self) -> Result<Instruction, Trap> {
-        let pc = self.state.pc;
-        let bytes = self.state.memory.bytes(pc, 4).and_then(|bytes| bytes.try_into().ok());
-        let word = u32::from_be_bytes(bytes.ok_or(Trap::NoCode(pc))?);
+        let word = self.word().ok_or(Trap::NoCode(self.state.pc))?;
         self.set.decode(word).ok_or(Trap::Illegal)
     }
 
@@ -238,18 +237,16 @@ impl Machine {
         }
         match trap {
             Trap::WindowOverflow => {
-                (self.spills, self.cycles) =
-                    (self.spills + 1, self.cycles + u64::from(self.timing.windows.spill));
-                self.state
-                    .spill()
-                    .or_else(|trap| self.fail(trap, "; a window had to be stored at its %sp"))
+                self.spills += 1;
+                self.cycles += u64::from(self.timing.windows.spill);
+                let stored = self.state.spill();
+                stored.or_else(|trap| self.fail(trap, "; a window had to be stored at its %sp"))
             }
             Trap::WindowUnderflow => {
-                (self.fills, self.cycles) =
-                    (self.fills + 1, self.cycles + u64::from(self.timing.windows.fill));
-                self.state
-                    .fill()
-                    .or_else(|trap| self.fail(trap, "; a window had to be loaded from %fp"))
+                self.fills += 1;
+                self.cycles += u64::from(self.timing.windows.fill);
+                let loaded = self.state.fill();
+                loaded.or_else(|trap| self.fail(trap, "; a window had to be loaded from %fp"))
             }
             Trap::Software(SYSTEM_CALL) => self.system_call(),
             _ => self.stop(trap, ""),
@@ -295,17 +292,15 @@ impl Machine {
 
     fn fail(&self, trap: Trap, context: &str) -> Result<(), Failure> {
         let address = self.state.pc;
-        let word = self.state.memory.bytes(address, 4).and_then(|bytes| bytes.try_into().ok());
-        let word = word.map(u32::from_be_bytes);
-        let instruction = word.and_then(|word| self.set.decode(word));
-        let read = instruction.map_or(vec![], |i| {
+        let read = self.fetch().map_or([0; 3], |i| {
             let stored = if i.row.stores() { i.rd } else { 0 };
-            vec![i.rs1, i.rs2, stored]
+            [i.rs1, i.rs2, stored]
         });
         Err(Failure {
             address,
             place: self.program.place(address),
-            instruction: word
+            instruction: self
+                .word()
                 .map_or_else(|| "nothing".to_owned(), |word| self.set.describe(word, address)),
             why: format!("{trap}{context}"),
             operands: read

@@ -32,9 +32,9 @@ pub(super) struct State {
     pub(super) memory: Memory,
     pub(super) pc: u32,
     pub(super) npc: u32,
-    /// Whether the program has a trap table, that is, has written `%tbr`.
+    /// True if the program has a trap table, that is, has written `%tbr`.
     pub(super) has_table: bool,
-    /// Whether code may have changed.
+    /// True if code may have changed.
     pub(super) flushed: bool,
 }
 
@@ -152,8 +152,7 @@ impl State {
 
     /// Enters the trap table.
     pub(super) fn enter(&mut self, trap: Trap) {
-        let window = self.window(-1);
-        self.switch_to(window);
+        self.switch_to(self.window(-1));
         self.was_supervisor = self.supervisor;
         self.supervisor = true;
         self.traps = false;
@@ -189,7 +188,7 @@ impl State {
         self.wim = value & (all & 0xffff_ffff) as u32;
     }
 
-    /// Whether a branch of this condition is taken.
+    /// Returns whether a branch of this condition is taken.
     #[inline(always)]
     pub(super) fn holds(&self, condition: u8) -> bool {
         let holds = match condition & 7 {

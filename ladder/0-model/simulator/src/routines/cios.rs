@@ -8,8 +8,8 @@ use super::text::{Text, register as r};
 use super::{Arithmetic, Loops, Routine};
 
 pub(super) fn write(text: &mut Text, routine: &Routine) {
-    let Routine { arithmetic, loops, words, .. } = *routine;
-    if arithmetic == Arithmetic::Extended {
+    let Routine { loops, words, .. } = *routine;
+    if text.arithmetic == Arithmetic::Extended {
         text.add("clracc");
     }
     text.all(&["sub %l0, 4, %l7", "sub %i4, 4, %g3", "clr %l5", "clr %l2"]);
@@ -36,20 +36,20 @@ pub(super) fn write(text: &mut Text, routine: &Routine) {
 
 /// `t := (t + a b_i + m_i p) / 2^32`, `b_i` in `%o2`.
 fn row(text: &mut Text, routine: &Routine) {
-    let Routine { arithmetic, loops, words, .. } = *routine;
-    let extended = arithmetic == Arithmetic::Extended;
+    let Routine { loops, words, .. } = *routine;
+    let extended = text.arithmetic == Arithmetic::Extended;
     if !extended {
         text.add("clr %g1");
     }
     match loops {
-        Loops::Full => (0..words).for_each(|j| word(text, arithmetic, r::A, 4 * j, 4 * j)),
+        Loops::Full => (0..words).for_each(|j| word(text, r::A, 4 * j, 4 * j)),
         Loops::Unrolled(by) => {
             text.all(&["mov %i1, %l3", "mov %i4, %l4", "add %i1, %l0, %g4"]);
-            blocks(text, arithmetic, "product", by, 0);
+            blocks(text, "product", by, 0);
         }
         _ => {
             text.add("clr %l3");
-            rolled(text, arithmetic, "product", r::A, "%i4");
+            rolled(text, "product", r::A, "%i4");
         }
     }
     if extended {
@@ -62,11 +62,11 @@ fn row(text: &mut Text, routine: &Routine) {
         text.all(&["umul %o0, %o2, %o3", "rd %y, %g1", "addcc %o3, %o1, %g0", "addx %g1, 0, %g1"]);
     }
     match loops {
-        Loops::Full => (1..words).for_each(|j| word(text, arithmetic, r::P, 4 * j, 4 * j - 4)),
-        Loops::Unrolled(by) => reduction_blocks(text, arithmetic, by),
+        Loops::Full => (1..words).for_each(|j| word(text, r::P, 4 * j, 4 * j - 4)),
+        Loops::Unrolled(by) => reduction_blocks(text, by),
         _ => {
             text.add("mov 4, %l3");
-            rolled(text, arithmetic, "reduction", r::P, "%g3");
+            rolled(text, "reduction", r::P, "%g3");
         }
     }
     if extended {
@@ -77,30 +77,24 @@ fn row(text: &mut Text, routine: &Routine) {
 }
 
 /// The reduction: words 1 to U - 1, then blocks of U.
-fn reduction_blocks(text: &mut Text, arithmetic: Arithmetic, by: u32) {
-    (1..by).for_each(|j| word(text, arithmetic, r::P, 4 * j, 4 * j - 4));
+fn reduction_blocks(text: &mut Text, by: u32) {
+    (1..by).for_each(|j| word(text, r::P, 4 * j, 4 * j - 4));
     let done = text.label("reduced");
     text.add(format!("cmp %l0, {}", 4 * by));
     text.add(format!("be {done}"));
     text.add(format!("add %i3, {}, %l3", 4 * by));
     text.add(format!("add %i4, {}, %l4", 4 * by));
     text.add("add %i3, %l0, %g4");
-    blocks(text, arithmetic, "reduction", by, 4);
+    blocks(text, "reduction", by, 4);
     text.name("reduced");
 }
 
 /// Words of a number from `%l3` to `%g4`; t at `%l4`, stored `down` bytes lower.
-fn blocks(text: &mut Text, arithmetic: Arithmetic, name: &str, by: u32, down: u32) {
+fn blocks(text: &mut Text, name: &str, by: u32, down: u32) {
     text.name(name);
     for t in 0..by {
         let (from, to) = (4 * t, (4 * t).cast_signed() - down.cast_signed());
-        step(
-            text,
-            arithmetic,
-            &format!("%l3 + {from}"),
-            &format!("%l4 + {from}"),
-            &format!("%l4 {to:+}"),
-        );
+        step(text, &format!("%l3 + {from}"), &format!("%l4 + {from}"), &format!("%l4 {to:+}"));
     }
     text.add(format!("add %l3, {}, %l3", 4 * by));
     text.add("cmp %l3, %g4");
@@ -109,25 +103,25 @@ fn blocks(text: &mut Text, arithmetic: Arithmetic, name: &str, by: u32, down: u3
 }
 
 /// Words from offset `%l3` on; t is stored at `to`.
-fn rolled(text: &mut Text, arithmetic: Arithmetic, name: &str, number: &str, to: &str) {
+fn rolled(text: &mut Text, name: &str, number: &str, to: &str) {
     text.name(name);
-    step(text, arithmetic, &format!("{number} + %l3"), "%i4 + %l3", &format!("{to} + %l3"));
+    step(text, &format!("{number} + %l3"), "%i4 + %l3", &format!("{to} + %l3"));
     text.add("cmp %l3, %l7");
     text.add(format!("bne {}", text.label(name)));
     text.add("add %l3, 4, %l3");
 }
 
 /// A word at a known offset.
-fn word(text: &mut Text, arithmetic: Arithmetic, number: &str, from: u32, to: u32) {
+fn word(text: &mut Text, number: &str, from: u32, to: u32) {
     let (number, t) = (format!("{number} + {from}"), format!("%i4 + {from}"));
-    step(text, arithmetic, &number, &t, &format!("%i4 + {to}"));
+    step(text, &number, &t, &format!("%i4 + {to}"));
 }
 
 /// Adds a word of a number times `%o2`, a word of t and the carry.
-fn step(text: &mut Text, arithmetic: Arithmetic, number: &str, t: &str, to: &str) {
+fn step(text: &mut Text, number: &str, t: &str, to: &str) {
     text.add(format!("ld [{number}], %o0"));
     text.add(format!("ld [{t}], %o1"));
-    match arithmetic {
+    match text.arithmetic {
         Arithmetic::Extended => text.all(&["umac %o0, %o2", "addac %o1", "shacr %o3"]),
         Arithmetic::Plain => text.all(&[
             "umul %o0, %o2, %o3",

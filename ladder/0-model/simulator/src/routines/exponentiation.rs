@@ -4,7 +4,7 @@
 //! private exponent.
 
 use super::measure::{Counts, modulus, read, words};
-use super::power::{END, FIXED, SLIDING, TABLE};
+use super::power::{self, END, TABLE};
 use super::window::Window;
 use super::{Number, Routine};
 use crate::assembler::Assembler;
@@ -78,10 +78,9 @@ impl Exponentiation {
     fn source(&self, [base, exponent, p]: [&Number; 3]) -> String {
         let count = p.words().len();
         let square = match &self.square {
-            Some(routine) => routine.source("square"),
-            None => String::new(),
+            Some(routine) => format!("{}\nend_of_code:", routine.source("square")),
+            None => "end_of_code:\nsquare = multiply".to_owned(),
         };
-        let square_is = if self.square.is_some() { "" } else { "square = multiply" };
         format!(
             "odd_only = {odd_only}
              window = {bits}
@@ -94,8 +93,6 @@ impl Exponentiation {
              {END}
              {multiply}
              {square}
-             end_of_code:
-             {square_is}
              {modulus}
              base: {base}
              r_squared: {r_squared}
@@ -105,8 +102,8 @@ impl Exponentiation {
              power: .skip size
              table: .skip {table}",
             windows = match self.window {
-                Window::Fixed(_) => FIXED,
-                Window::Sliding(_) => SLIDING,
+                Window::Fixed(_) => power::fixed(),
+                Window::Sliding(_) => power::sliding(),
             },
             multiply = self.multiply.source("multiply"),
             odd_only = u32::from(matches!(self.window, Window::Sliding(_))),

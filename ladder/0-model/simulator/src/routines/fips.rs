@@ -12,10 +12,9 @@ enum Half {
 }
 
 pub(super) fn write(text: &mut Text, routine: &Routine) {
-    let arithmetic = routine.arithmetic;
-    clear(text, arithmetic);
+    clear(text);
     if routine.loops == Loops::Full {
-        return Unrolled { text, arithmetic }.columns(routine.words);
+        return text.columns(routine.words);
     }
     text.all(&["sub %l0, 4, %l7", "clr %l2"]);
 
@@ -27,15 +26,15 @@ pub(super) fn write(text: &mut Text, routine: &Routine) {
     text.add(format!("be {}", text.label("quotient")));
     columns(text, routine, Half::Lower);
     text.name("quotient");
-    quotient(text, arithmetic, &format!("+ {}", r::I));
+    quotient(text, &format!("+ {}", r::I));
     next_column(text, "lower");
 
     text.add("mov 4, %l2");
     text.name("upper");
     columns(text, routine, Half::Upper);
-    result_word(text, arithmetic, "+ %g5");
+    result_word(text, "+ %g5");
     next_column(text, "upper");
-    last_words(text, arithmetic, &format!("+ {}", r::LAST));
+    last_words(text, &format!("+ {}", r::LAST));
 }
 
 /// The end of the loop over columns.
@@ -50,9 +49,9 @@ pub(super) fn next_column(text: &mut Text, half: &str) {
 /// word.
 fn columns(text: &mut Text, routine: &Routine, half: Half) {
     match routine.loops {
-        Loops::Index => by_index(text, routine.arithmetic, half),
-        Loops::Pointers => by_pointers(text, routine.arithmetic, half),
-        Loops::Unrolled(by) => unrolled(text, routine.arithmetic, half, by),
+        Loops::Index => by_index(text, half),
+        Loops::Pointers => by_pointers(text, half),
+        Loops::Unrolled(by) => unrolled(text, half, by),
         Loops::Full => {}
     }
 }
@@ -62,7 +61,7 @@ fn label_of(half: Half) -> &'static str {
 }
 
 /// Offsets j in `%l3`, i - j in `%l4`.
-fn by_index(text: &mut Text, arithmetic: Arithmetic, half: Half) {
+fn by_index(text: &mut Text, half: Half) {
     let end = if half == Half::Lower { r::I } else { r::SIZE };
     match half {
         Half::Lower => text.add("clr %l3"),
@@ -71,7 +70,7 @@ fn by_index(text: &mut Text, arithmetic: Arithmetic, half: Half) {
     text.name(label_of(half));
     load(text, ["%i1 + %l3", "%i2 + %l4", "%i4 + %l3", "%i3 + %l4"]);
     let again = text.label(label_of(half));
-    match arithmetic {
+    match text.arithmetic {
         Arithmetic::Extended => {
             text.all(&["add %l3, 4, %l3", "umac %o0, %o1", "sub %l4, 4, %l4"]);
             text.add(format!("cmp %l3, {end}"));
@@ -79,8 +78,7 @@ fn by_index(text: &mut Text, arithmetic: Arithmetic, half: Half) {
             text.add("umac %o2, %o3");
         }
         Arithmetic::Plain => {
-            accumulate(text, arithmetic, "%o0", "%o1");
-            accumulate(text, arithmetic, "%o2", "%o3");
+            accumulate_both(text);
             text.all(&["add %l3, 4, %l3", "sub %l4, 4, %l4"]);
             text.add(format!("sub {end}, %l3, %g4"));
             text.add("tst %g4");
@@ -91,7 +89,7 @@ fn by_index(text: &mut Text, arithmetic: Arithmetic, half: Half) {
 }
 
 /// Pointers into a, b, m, p in `%l3` to `%l6`.
-fn by_pointers(text: &mut Text, arithmetic: Arithmetic, half: Half) {
+fn by_pointers(text: &mut Text, half: Half) {
     let end = match half {
         Half::Lower => {
             text.all(&["mov %i1, %l3", "add %i2, %l2, %l4", "mov %i4, %l5", "add %i3, %l2, %l6"]);
@@ -111,7 +109,7 @@ fn by_pointers(text: &mut Text, arithmetic: Arithmetic, half: Half) {
     };
     text.name(label_of(half));
     load(text, ["%l3", "%l4", "%l5", "%l6"]);
-    match arithmetic {
+    match text.arithmetic {
         Arithmetic::Extended => text.all(&[
             "add %l3, 4, %l3",
             "umac %o0, %o1",
@@ -120,8 +118,7 @@ fn by_pointers(text: &mut Text, arithmetic: Arithmetic, half: Half) {
             "umac %o2, %o3",
         ]),
         Arithmetic::Plain => {
-            accumulate(text, arithmetic, "%o0", "%o1");
-            accumulate(text, arithmetic, "%o2", "%o3");
+            accumulate_both(text);
             text.all(&["add %l3, 4, %l3", "sub %l4, 4, %l4", "add %l5, 4, %l5"]);
         }
     }
@@ -131,14 +128,14 @@ fn by_pointers(text: &mut Text, arithmetic: Arithmetic, half: Half) {
 }
 
 /// Blocks of `by` pairs. A computed jump enters the first block so that the last one is complete.
-fn unrolled(text: &mut Text, arithmetic: Arithmetic, half: Half, by: u32) {
+fn unrolled(text: &mut Text, half: Half, by: u32) {
     match half {
         Half::Lower => text.all(&["nop", "sub %g0, %l2, %o0"]),
         Half::Upper => text.add("sub %l2, %l0, %o0"),
     }
     text.add(format!("and %o0, {}, %o0       ! words to be skipped, in bytes", 4 * by - 1));
     // A pair takes 24 or 56 bytes of code: 6 or 14 for each byte to skip.
-    match arithmetic {
+    match text.arithmetic {
         Arithmetic::Extended => {
             text.all(&["sll %o0, 2, %o1", "sll %o0, 1, %o2", "add %o1, %o2, %o1"]);
         }
@@ -179,8 +176,7 @@ fn unrolled(text: &mut Text, arithmetic: Arithmetic, half: Half, by: u32) {
         let at = 4 * t;
         let places = [("%l3 +", at), ("%l4 -", at), ("%l5 +", at), ("%l6 -", at)];
         load(text, places.map(|(base, at)| format!("{base} {at}")).each_ref().map(String::as_str));
-        accumulate(text, arithmetic, "%o0", "%o1");
-        accumulate(text, arithmetic, "%o2", "%o3");
+        accumulate_both(text);
     }
     let bytes = 4 * by;
     text.add(format!("add %l3, {bytes}, %l3"));
@@ -194,32 +190,25 @@ fn unrolled(text: &mut Text, arithmetic: Arithmetic, half: Half, by: u32) {
     }
 }
 
-/// SPARC code of columns with known offsets.
-struct Unrolled<'a> {
-    text: &'a mut Text,
-    arithmetic: Arithmetic,
-}
-
-impl Columns for Unrolled<'_> {
+/// Columns with known offsets.
+impl Columns for Text {
     fn pair(&mut self, j: u32, k: u32) {
-        let Self { text, arithmetic } = self;
-        let places = [("%i1", j), ("%i2", k), ("%i4", j), ("%i3", k)];
+        let places = [(r::A, j), (r::B, k), (r::M, j), (r::P, k)];
         let places = places.map(|(base, word)| format!("{base} {}", place(word)));
-        load(text, places.each_ref().map(String::as_str));
-        accumulate(text, *arithmetic, "%o0", "%o1");
-        accumulate(text, *arithmetic, "%o2", "%o3");
+        load(self, places.each_ref().map(String::as_str));
+        accumulate_both(self);
     }
 
     fn quotient(&mut self, i: u32) {
-        quotient(self.text, self.arithmetic, &place(i));
+        quotient(self, &place(i));
     }
 
     fn result_word(&mut self, word: u32) {
-        result_word(self.text, self.arithmetic, &place(word));
+        result_word(self, &place(word));
     }
 
     fn last_words(&mut self, word: u32) {
-        last_words(self.text, self.arithmetic, &place(word));
+        last_words(self, &place(word));
     }
 }
 
@@ -234,16 +223,16 @@ fn load(text: &mut Text, places: [&str; 4]) {
 }
 
 /// Clears the accumulator: the extension's, or `%g1` to `%g3`.
-pub(super) fn clear(text: &mut Text, arithmetic: Arithmetic) {
-    match arithmetic {
+pub(super) fn clear(text: &mut Text) {
+    match text.arithmetic {
         Arithmetic::Extended => text.add("clracc"),
         Arithmetic::Plain => text.all(&["clr %g1", "clr %g2", "clr %g3"]),
     }
 }
 
 /// Adds a product to the accumulator.
-pub(super) fn accumulate(text: &mut Text, arithmetic: Arithmetic, a: &str, b: &str) {
-    match arithmetic {
+pub(super) fn accumulate(text: &mut Text, a: &str, b: &str) {
+    match text.arithmetic {
         Arithmetic::Extended => text.add(format!("umac {a}, {b}")),
         Arithmetic::Plain => {
             text.add(format!("umul {a}, {b}, %o4"));
@@ -258,16 +247,22 @@ pub(super) fn accumulate(text: &mut Text, arithmetic: Arithmetic, a: &str, b: &s
 }
 
 /// Adds `a_i b_0`, computes `m_i`, adds `m_i p_0`, and drops the lowest word, which is zero.
-fn quotient(text: &mut Text, arithmetic: Arithmetic, at: &str) {
+fn quotient(text: &mut Text, at: &str) {
     text.add(format!("ld [{} {at}], %o0", r::A));
     text.all(&["ld [%i2], %o1", "ld [%i3], %o3"]);
-    accumulate(text, arithmetic, "%o0", "%o1");
-    add_quotient(text, arithmetic, at);
+    accumulate(text, "%o0", "%o1");
+    add_quotient(text, at);
+}
+
+/// Adds the two products of a pair, whose words [`load`] has loaded.
+fn accumulate_both(text: &mut Text) {
+    accumulate(text, "%o0", "%o1");
+    accumulate(text, "%o2", "%o3");
 }
 
 /// Computes `m_i` from the accumulator's lowest word and adds `m_i p_0`; `p_0` is in `%o3`.
-pub(super) fn add_quotient(text: &mut Text, arithmetic: Arithmetic, at: &str) {
-    match arithmetic {
+pub(super) fn add_quotient(text: &mut Text, at: &str) {
+    match text.arithmetic {
         Arithmetic::Extended => {
             text.add("rdacc %o2");
             text.add(format!("umul %o2, {}, %o2", r::N0));
@@ -290,8 +285,8 @@ pub(super) fn add_quotient(text: &mut Text, arithmetic: Arithmetic, at: &str) {
 }
 
 /// Stores the lowest word as a word of the result, and drops it.
-pub(super) fn result_word(text: &mut Text, arithmetic: Arithmetic, at: &str) {
-    match arithmetic {
+pub(super) fn result_word(text: &mut Text, at: &str) {
+    match text.arithmetic {
         Arithmetic::Extended => {
             text.add("shacr %o0");
             text.add(format!("st %o0, [{} {at}]", r::M));
@@ -304,8 +299,8 @@ pub(super) fn result_word(text: &mut Text, arithmetic: Arithmetic, at: &str) {
 }
 
 /// Stores the highest word of the result, and keeps the word above it.
-pub(super) fn last_words(text: &mut Text, arithmetic: Arithmetic, at: &str) {
-    match arithmetic {
+pub(super) fn last_words(text: &mut Text, at: &str) {
+    match text.arithmetic {
         Arithmetic::Extended => {
             text.add("shacr %o0");
             text.add(format!("st %o0, [{} {at}]", r::M));

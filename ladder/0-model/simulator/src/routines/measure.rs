@@ -60,7 +60,7 @@ pub struct RoutineRun {
     pub counts: Counts,
     /// Bytes of its code.
     pub code: usize,
-    /// What it computed.
+    /// Its result.
     pub result: Number,
 }
 
@@ -139,7 +139,7 @@ pub(super) fn modulus(p: &Number) -> String {
          .word {count}, {}
          p: {}
          .skip {}",
-        Number::n0(p),
+        Number::n0(p) & 0xffff_ffff,
         words(p),
         8 * count
     )

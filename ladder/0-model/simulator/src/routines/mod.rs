@@ -152,7 +152,7 @@ impl Routine {
     /// Its source under this name. All its labels begin with the name.
     #[must_use]
     pub fn source(&self, name: &str) -> String {
-        let mut text = Text::new(name);
+        let mut text = Text::new(name, self.arithmetic);
         self.begin(&mut text);
         match self.algorithm {
             Algorithm::Fips => fips::write(&mut text, self),

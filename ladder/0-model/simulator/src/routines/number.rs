@@ -36,7 +36,7 @@ impl Number {
         })
     }
 
-    /// Whether a bit is set.
+    /// Returns whether a bit is set.
     #[must_use]
     pub fn bit(&self, bit: u32) -> bool {
         self.0.get(bit as usize / 32).is_some_and(|word| word >> (bit % 32) & 1 != 0)
@@ -82,13 +82,12 @@ impl Number {
         (start..to).fold(power, |power, _| power.doubled(p))
     }
 
-    /// -1 / p mod 2^32, p odd.
+    /// -1 / p mod 2^64, p odd; the lower half is -1 / p mod 2^32.
     #[must_use]
-    pub fn n0(p: &Self) -> u32 {
-        let lowest = p.0.first().copied().unwrap_or(1);
-        // Each step doubles the correct bits: 3, 6, 12, 24, 48.
-        let inverse =
-            (0..4).fold(lowest, |x, _| x.wrapping_mul(2_u32.wrapping_sub(lowest.wrapping_mul(x))));
-        inverse.wrapping_neg()
+    pub fn n0(p: &Self) -> u64 {
+        let lowest = p.0.iter().take(2).rev().fold(0, |limb, &word| limb << 32 | u64::from(word));
+        // Each step doubles the correct bits: 3, 6, 12, 24, 48, 96.
+        let step = |x: u64, _| x.wrapping_mul(2_u64.wrapping_sub(lowest.wrapping_mul(x)));
+        (0..5).fold(lowest, step).wrapping_neg()
     }
 }

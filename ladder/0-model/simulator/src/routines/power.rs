@@ -46,64 +46,43 @@ table_done:
         clr     %l1             ! no power yet
 ";
 
-/// Digits of a fixed window. `%l0` counts the remaining bits.
-pub(super) const FIXED: &str = "
+/// The loop over the digits of a fixed window. `%l0` counts the remaining bits.
+pub(super) fn fixed() -> String {
+    let (bit, multiply) = (add_bit("fixed"), multiply("fixed"));
+    format!(
+        "
         set     top, %l0
         set     first_width, %l4
 fixed:  clr     %l6             ! the digit
         mov     %l4, %i2
 fixed_bit:
         sub     %l0, 1, %l0
-        call    bit
-        mov     %l0, %o0
-        sll     %l6, 1, %l6
-        or      %l6, %o0, %l6
-        tst     %l1
-        be      fixed_squared
-        nop
-        mov     %l2, %o0
-        mov     %l1, %o1
-        mov     %l1, %o2
-        call    square
-        mov     %i0, %o3
-        mov     %l2, %l1
-fixed_squared:
+        {bit}
         subcc   %i2, 1, %i2
         bne     fixed_bit
         nop
         subcc   %l6, 1, %l6
-        bneg    fixed_done
-        umul    %l6, %i1, %o2
-        tst     %l1
-        bne     fixed_multiply
-        add     %l3, %o2, %o2
-        ba      fixed_done
-        mov     %o2, %l1
-fixed_multiply:
-        mov     %l2, %o0
-        mov     %l1, %o1
-        call    multiply
-        mov     %i0, %o3
-fixed_done:
+        bneg    fixed_next
+        {multiply}
         tst     %l0
         bne     fixed
         mov     window, %l4
-";
+"
+    )
+}
 
-/// Digits of a sliding window. `%l0` is the next bit.
-pub(super) const SLIDING: &str = "
+/// The loop over the digits of a sliding window. `%l0` is the next bit.
+pub(super) fn sliding() -> String {
+    let (bit, multiply) = (add_bit("slide"), multiply("slide"));
+    format!(
+        "
         set     top - 1, %l0
 slide:  call    bit
         mov     %l0, %o0
         tst     %o0
         bne     slide_digit
         nop
-        mov     %l2, %o0
-        mov     %l1, %o1
-        mov     %l1, %o2
-        call    square
-        mov     %i0, %o3
-        mov     %l2, %l1
+        {SQUARE}
         ba      slide_next
         sub     %l0, 1, %l0
 slide_digit:
@@ -118,40 +97,65 @@ slide_low:
         add     %l4, 1, %l4
         clr     %l6             ! the digit
 slide_bit:
-        call    bit
-        mov     %l0, %o0
-        sll     %l6, 1, %l6
-        or      %l6, %o0, %l6
-        tst     %l1
-        be      slide_squared
+        {bit}
+        cmp     %l0, %l4
+        bne     slide_bit
+        sub     %l0, 1, %l0
+        srl     %l6, 1, %l6
+        {multiply}
+        tst     %l0
+        bge     slide
         nop
+"
+    )
+}
+
+/// Squares the power.
+const SQUARE: &str = "
         mov     %l2, %o0
         mov     %l1, %o1
         mov     %l1, %o2
         call    square
         mov     %i0, %o3
         mov     %l2, %l1
-slide_squared:
-        cmp     %l0, %l4
-        bne     slide_bit
-        sub     %l0, 1, %l0
-        srl     %l6, 1, %l6
+";
+
+/// Appends bit `%l0` of the exponent to the digit, and squares the power if there is one.
+fn add_bit(window: &str) -> String {
+    format!(
+        "
+        call    bit
+        mov     %l0, %o0
+        sll     %l6, 1, %l6
+        or      %l6, %o0, %l6
+        tst     %l1
+        be      {window}_squared
+        nop
+        {SQUARE}
+{window}_squared:
+"
+    )
+}
+
+/// Multiplies the power by entry `%l6` of the table, or takes the entry as the first power.
+fn multiply(window: &str) -> String {
+    format!(
+        "
         umul    %l6, %i1, %o2
         tst     %l1
-        bne     slide_multiply
+        bne     {window}_multiply
         add     %l3, %o2, %o2
-        ba      slide_next
+        ba      {window}_next
         mov     %o2, %l1
-slide_multiply:
+{window}_multiply:
         mov     %l2, %o0
         mov     %l1, %o1
         call    multiply
         mov     %i0, %o3
-slide_next:
-        tst     %l0
-        bge     slide
-        nop
-";
+{window}_next:
+"
+    )
+}
 
 /// Converts the power from Montgomery form.
 pub(super) const END: &str = "

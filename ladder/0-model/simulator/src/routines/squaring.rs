@@ -10,10 +10,10 @@ use super::text::{Text, register as r};
 use super::{Arithmetic, Loops, Routine};
 
 pub(super) fn write(text: &mut Text, routine: &Routine) {
-    let Routine { arithmetic, loops, words, .. } = *routine;
-    clear(text, arithmetic);
+    let Routine { loops, words, .. } = *routine;
+    clear(text);
     if loops == Loops::Full {
-        return write_full(text, arithmetic, words);
+        return write_full(text, words);
     }
     text.all(&["sub %l0, 4, %l7", "clr %l2"]);
 
@@ -21,14 +21,14 @@ pub(super) fn write(text: &mut Text, routine: &Routine) {
     text.all(&["clr %l3", "mov %l2, %l4"]);
     doubled(text, routine, "lower");
     text.all(&["btst 4, %l2", "srl %l2, 1, %o0"]);
-    middle(text, arithmetic, "lower");
+    middle(text, "lower");
     text.add("tst %l2");
     text.add(format!("be {}", text.label("quotient")));
     text.all(&["clr %l3", "mov %l2, %l4", "mov %l2, %g4"]);
     stream(text, routine, "lower_reduction", [r::M, r::P], Product::Once);
     text.name("quotient");
     text.add("ld [%i3], %o3");
-    add_quotient(text, arithmetic, "+ %l2");
+    add_quotient(text, "+ %l2");
     next_column(text, "lower");
 
     text.add("mov 4, %l2");
@@ -36,13 +36,13 @@ pub(super) fn write(text: &mut Text, routine: &Routine) {
     text.all(&["mov %l2, %l3", "mov %l7, %l4"]);
     doubled(text, routine, "upper");
     text.all(&["add %l2, %l7, %o0", "btst 4, %o0", "srl %o0, 1, %o0"]);
-    middle(text, arithmetic, "upper");
+    middle(text, "upper");
     text.all(&["mov %l2, %l3", "mov %l7, %l4", "mov %l0, %g4"]);
     stream(text, routine, "upper_reduction", [r::M, r::P], Product::Once);
     text.add("sub %l2, 4, %g5");
-    result_word(text, arithmetic, "+ %g5");
+    result_word(text, "+ %g5");
     next_column(text, "upper");
-    last_words(text, arithmetic, "+ %l7");
+    last_words(text, "+ %l7");
 }
 
 /// The number of times that a product is added.
@@ -56,8 +56,7 @@ enum Product {
 
 /// The products of different words, at offsets from `%l3` up and from `%l4` down until they meet.
 fn doubled(text: &mut Text, routine: &Routine, half: &str) {
-    let arithmetic = routine.arithmetic;
-    if arithmetic == Arithmetic::Plain {
+    if text.arithmetic == Arithmetic::Plain {
         clear_sum(text);
     }
     let done = text.label(&format!("{half}_doubled"));
@@ -67,7 +66,7 @@ fn doubled(text: &mut Text, routine: &Routine, half: &str) {
     text.all(&["sub %l4, %l3, %g4", "add %g4, 4, %g4", "srl %g4, 1, %g4", "and %g4, -4, %g4"]);
     text.add("add %l3, %g4, %g4");
     stream(text, routine, &format!("{half}_square"), [r::A, r::A], Product::Twice);
-    if arithmetic == Arithmetic::Plain {
+    if text.arithmetic == Arithmetic::Plain {
         double_sum(text);
     }
     text.name(&format!("{half}_doubled"));
@@ -90,19 +89,19 @@ fn double_sum(text: &mut Text) {
 }
 
 /// The square of the middle word, at offset `%o0`, if the column has one; the flags tell.
-fn middle(text: &mut Text, arithmetic: Arithmetic, half: &str) {
+fn middle(text: &mut Text, half: &str) {
     let odd = text.label(&format!("{half}_odd"));
     text.add(format!("bne {odd}"));
     text.add("nop");
     text.add("ld [%i1 + %o0], %o0");
-    accumulate(text, arithmetic, "%o0", "%o0");
+    accumulate(text, "%o0", "%o0");
     text.name(&format!("{half}_odd"));
 }
 
 /// Products of words of one number from offset `%l3` up and of the other from offset `%l4` down,
 /// until the first offset is `%g4`; at least one.
 fn stream(text: &mut Text, routine: &Routine, name: &str, of: [&str; 2], product: Product) {
-    let Routine { arithmetic, loops, .. } = *routine;
+    let loops = routine.loops;
     let [up, down] = of;
     let Loops::Unrolled(by) = loops else {
         text.name(name);
@@ -110,14 +109,14 @@ fn stream(text: &mut Text, routine: &Routine, name: &str, of: [&str; 2], product
         text.add(format!("ld [{down} + %l4], %o1"));
         text.add("add %l3, 4, %l3");
         let again = text.label(name);
-        match arithmetic {
+        match text.arithmetic {
             Arithmetic::Extended => {
                 text.all(&["cmp %l3, %g4", "sub %l4, 4, %l4"]);
                 text.add(format!("bne {again}"));
-                multiply(text, arithmetic, product, ["%o0", "%o1"]);
+                multiply(text, product, ["%o0", "%o1"]);
             }
             Arithmetic::Plain => {
-                multiply(text, arithmetic, product, ["%o0", "%o1"]);
+                multiply(text, product, ["%o0", "%o1"]);
                 text.add("cmp %l3, %g4");
                 text.add(format!("bne {again}"));
                 text.add("sub %l4, 4, %l4");
@@ -128,7 +127,7 @@ fn stream(text: &mut Text, routine: &Routine, name: &str, of: [&str; 2], product
     text.add("sub %l3, %g4, %g5");
     text.add(format!("and %g5, {}, %g5", 4 * by - 1));
     // A product takes 12 or 28 bytes of code: 3 or 7 for each byte to skip.
-    match arithmetic {
+    match text.arithmetic {
         Arithmetic::Extended => text.all(&["sll %g5, 1, %o1", "add %o1, %g5, %o1"]),
         Arithmetic::Plain => text.all(&["sll %g5, 3, %o1", "sub %o1, %g5, %o1"]),
     }
@@ -152,19 +151,19 @@ fn stream(text: &mut Text, routine: &Routine, name: &str, of: [&str; 2], product
         };
         text.add(format!("ld [%l3 + {}], {}", 4 * t, now[0]));
         text.add(format!("ld [%l4 - {}], {}", 4 * t, now[1]));
-        multiply(text, arithmetic, product, before);
+        multiply(text, product, before);
     }
     text.add(format!("add %l3, {}, %l3", 4 * by));
     text.add("cmp %l3, %g4");
     text.add(format!("bne {block}"));
     text.add(format!("sub %l4, {}, %l4", 4 * by));
-    multiply(text, arithmetic, product, ["%o2", "%o3"]);
+    multiply(text, product, ["%o2", "%o3"]);
 }
 
-fn multiply(text: &mut Text, arithmetic: Arithmetic, product: Product, of: [&str; 2]) {
+fn multiply(text: &mut Text, product: Product, of: [&str; 2]) {
     let [a, b] = of;
-    match (arithmetic, product) {
-        (_, Product::Once) => accumulate(text, arithmetic, a, b),
+    match (text.arithmetic, product) {
+        (_, Product::Once) => accumulate(text, a, b),
         (Arithmetic::Extended, Product::Twice) => text.add(format!("umac2 {a}, {b}")),
         (Arithmetic::Plain, Product::Twice) => {
             text.add(format!("umul {a}, {b}, %o4"));
@@ -178,45 +177,44 @@ fn multiply(text: &mut Text, arithmetic: Arithmetic, product: Product, of: [&str
     }
 }
 
-fn write_full(text: &mut Text, arithmetic: Arithmetic, words: u32) {
+fn write_full(text: &mut Text, words: u32) {
     for i in 0..2 * words - 1 {
         let first = (i + 1).saturating_sub(words);
-        column(text, arithmetic, i, first);
+        column(text, i, first);
         if i < words {
-            pairs(text, arithmetic, Product::Once, [r::M, r::P], (0..i).map(|j| (j, i - j)));
+            pairs(text, Product::Once, [r::M, r::P], (0..i).map(|j| (j, i - j)));
             text.add("ld [%i3], %o3");
-            add_quotient(text, arithmetic, &format!("+ {}", 4 * i));
+            add_quotient(text, &format!("+ {}", 4 * i));
         } else {
             let places = (first..words).map(|j| (j, i - j));
-            pairs(text, arithmetic, Product::Once, [r::M, r::P], places);
-            result_word(text, arithmetic, &format!("+ {}", 4 * (i - words)));
+            pairs(text, Product::Once, [r::M, r::P], places);
+            result_word(text, &format!("+ {}", 4 * (i - words)));
         }
     }
-    last_words(text, arithmetic, &format!("+ {}", 4 * (words - 1)));
+    last_words(text, &format!("+ {}", 4 * (words - 1)));
 }
 
 /// The products of the square in one column.
-fn column(text: &mut Text, arithmetic: Arithmetic, i: u32, first: u32) {
+fn column(text: &mut Text, i: u32, first: u32) {
     let places: Vec<(u32, u32)> =
         (first..).map(|j| (j, i.saturating_sub(j))).take_while(|(j, k)| j < k).collect();
-    let plain = arithmetic == Arithmetic::Plain && !places.is_empty();
+    let plain = text.arithmetic == Arithmetic::Plain && !places.is_empty();
     if plain {
         clear_sum(text);
     }
-    pairs(text, arithmetic, Product::Twice, [r::A, r::A], places.into_iter());
+    pairs(text, Product::Twice, [r::A, r::A], places.into_iter());
     if plain {
         double_sum(text);
     }
     if i.is_multiple_of(2) {
         text.add(format!("ld [%i1 + {}], %o0", 2 * i));
-        accumulate(text, arithmetic, "%o0", "%o0");
+        accumulate(text, "%o0", "%o0");
     }
 }
 
 /// Products, each added after the loads of the next.
 fn pairs(
     text: &mut Text,
-    arithmetic: Arithmetic,
     product: Product,
     of: [&str; 2],
     places: impl Iterator<Item = (u32, u32)>,
@@ -227,11 +225,11 @@ fn pairs(
         text.add(format!("ld [{} + {}], {}", of[0], 4 * j, now[0]));
         text.add(format!("ld [{} + {}], {}", of[1], 4 * k, now[1]));
         if let Some(before) = before {
-            multiply(text, arithmetic, product, before);
+            multiply(text, product, before);
         }
         before = Some(now);
     }
     if let Some(before) = before {
-        multiply(text, arithmetic, product, before);
+        multiply(text, product, before);
     }
 }

@@ -3,6 +3,8 @@
 use core::fmt;
 use core::fmt::Write;
 
+use super::Arithmetic;
+
 /// The registers of a routine. `%i0` to `%i5`, `%l0` and `%l1` are the same in every routine: z, a,
 /// b, p, m (n words after p), s (n words after m), n in bytes, n0'.
 pub(super) mod register {
@@ -25,11 +27,12 @@ pub(super) mod register {
 pub(super) struct Text {
     name: String,
     source: String,
+    pub(super) arithmetic: Arithmetic,
 }
 
 impl Text {
-    pub(super) fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), source: String::new() }
+    pub(super) fn new(name: &str, arithmetic: Arithmetic) -> Self {
+        Self { name: name.to_owned(), source: String::new(), arithmetic }
     }
 
     /// Adds a line.

@@ -157,7 +157,7 @@ impl Core {
     }
 }
 
-/// Whether it needs the multiplier.
+/// Returns whether it needs the multiplier.
 fn multiplies(row: &Row) -> bool {
     row.name.starts_with("mul") || row.name.starts_with("madd")
 }

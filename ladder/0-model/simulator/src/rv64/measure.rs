@@ -39,18 +39,10 @@ impl Product {
         }
         let result = data + 3 * bytes;
         (core.registers[13], core.registers[14]) = (result as u64, result as u64);
-        core.registers[15] = n0(p);
+        core.registers[15] = Number::n0(p);
         let run = core.run(LIMIT)?;
         let words = core.memory[result..result + bytes + 8].chunks_exact(4);
         let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &b| word << 8 | u32::from(b));
         Ok(ProductRun { run, result: Number::new(words.map(word).collect()) })
     }
-}
-
-/// -1/p mod 2^64.
-fn n0(p: &Number) -> u64 {
-    let lowest = p.words()[..2].iter().rev().fold(0, |limb, &word| limb << 32 | u64::from(word));
-    // Each step doubles the correct bits: 3, 6, 12, 24, 48, 96.
-    let step = |x: u64, _| x.wrapping_mul(2_u64.wrapping_sub(lowest.wrapping_mul(x)));
-    (0..5).fold(lowest, step).wrapping_neg()
 }

@@ -95,6 +95,10 @@ const fn compute(name: &'static str, bits: u32, form: Form, f: fn(u64, u64) -> u
     row(name, bits, form, Meaning::Compute(f))
 }
 
+const fn three(name: &'static str, bits: u32, f: fn(u64, u64, u64) -> u64) -> Row {
+    row(name, bits, Form::R4, Meaning::Three(f))
+}
+
 /// Extends the sign of a 32-bit word.
 fn word(value: u64) -> u64 {
     i64::from(low(value).cast_signed()).cast_unsigned()
@@ -218,24 +222,11 @@ pub static BASE: &[Row] = &[
 
 /// The multiply-add instructions of `scarv/rvkex`.
 pub static PRODUCTS: &[Row] = &[
-    row(
-        "maddlu",
-        0x0000_707b,
-        Form::R4,
-        Meaning::Three(|a, b, c| a.wrapping_mul(b).wrapping_add(c)),
-    ),
-    row(
-        "maddhu",
-        0x0200_707b,
-        Form::R4,
-        Meaning::Three(|a, b, c| ((u128::from(a) * u128::from(b) + u128::from(c)) >> 64) as u64),
-    ),
-    row(
-        "cadd",
-        0x0400_707b,
-        Form::R4,
-        Meaning::Three(|a, b, c| c.wrapping_add(a.overflowing_add(b).1.into())),
-    ),
+    three("maddlu", 0x0000_707b, |a, b, c| a.wrapping_mul(b).wrapping_add(c)),
+    three("maddhu", 0x0200_707b, |a, b, c| {
+        ((u128::from(a) * u128::from(b) + u128::from(c)) >> 64) as u64
+    }),
+    three("cadd", 0x0400_707b, |a, b, c| c.wrapping_add(a.overflowing_add(b).1.into())),
 ];
 
 /// Decodes a word by these tables.

@@ -1,5 +1,4 @@
 //! Execution of programs: windows, delay slots, traps, memory, the console, and failures.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use tollgate_simulator::machine::{Ending, Failure};
 use tollgate_simulator::memory::CONSOLE;

@@ -1,7 +1,5 @@
 //! Comparison with other tools: encodings with the GNU assembler, programs with QEMU. If these are
 //! not installed, the tests say so and are skipped.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::print_stdout, reason = "what was skipped is said")]
 
 use core::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +13,7 @@ const LD: &str = "sparc64-linux-gnu-ld";
 const OBJCOPY: &str = "sparc64-linux-gnu-objcopy";
 const QEMU: &str = "qemu-sparc";
 
-/// Whether all of these can be started; prints those that cannot.
+/// Returns whether all of these programs start; prints the first that does not.
 fn are_there(programs: &[&str]) -> bool {
     let missing =
         programs.iter().find(|&program| Command::new(program).arg("--version").output().is_err());

@@ -1,5 +1,4 @@
 //! RV64: encodings compared with the published ones, instructions of a product with Spike's count.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use num_bigint::BigUint;
 use tollgate_simulator::routines::{Inputs, Number};

@@ -3,7 +3,6 @@
 //! The figures were measured on that unit, simulated with memory that never waits, in five
 //! configurations: 16 repetitions of a sequence, or one, between two markers whose cycles are
 //! subtracted. They are exact, and so are these tests.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use tollgate_simulator::timing::Geometry;
 use tollgate_simulator::{Assembler, InstructionSet, Machine, Timing};

@@ -1,5 +1,4 @@
 //! Encodings: they are unambiguous and agree with other assemblers.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use tollgate_simulator::isa::{Cost, Icc, InstructionSet, Meaning, Row, Syntax, accumulate, sparc};
 use tollgate_simulator::{Assembler, Ending, Machine, Timing};
