@@ -1,16 +1,16 @@
 //! `cargo xtask audit`: the machine code of the kernels, its secrets and its multiplications.
 //!
-//! The audit follows each kernel of the release build from its entry, where lengths and pointers are
-//! public and the memory behind them is secret (see [`flow`]). If a row declares that an argument
-//! points to a struct, its fields (pointers, lengths, numbers of entries) are public too, and the
-//! memory behind them is secret. Then no branch, no address, no length and no division may depend on
-//! a secret; there is no gather; and every callee is a kernel, a closure that was not inlined and is
-//! followed where it is called, a function that copies memory, or a panic. [`counts`] compares the
-//! multiplications with the model.
+//! The audit follows each kernel of the release build from its entry, where lengths and pointers
+//! are public and the memory behind them is secret (see [`flow`]). If a row declares that an
+//! argument points to a struct, its fields (pointers, lengths, numbers of entries) are public too,
+//! and the memory behind them is secret. Then no branch, no address, no length and no division may
+//! depend on a secret; there is no gather; and every callee is a kernel, a closure that was not
+//! inlined and is followed where it is called, a function that copies memory, or a panic.
+//! [`counts`] compares the multiplications with the model.
 //!
-//! It does not show that the processor takes the same time for all operands of an instruction, that a
-//! pointer of the caller is not itself secret, that a struct contains no secret and ends where the
-//! kernel stops reading (its type shows that; a declared struct that is never read through is a
+//! It does not show that the processor takes the same time for all operands of an instruction, that
+//! a pointer of the caller is not itself secret, that a struct contains no secret and ends where
+//! the kernel stops reading (its type shows that; a declared struct that is never read through is a
 //! finding, and so is a caller that passes something else), or that a callee does not overwrite a
 //! public value on the caller's stack (spills are followed, arrays are secret).
 

@@ -1,5 +1,5 @@
-//! The declarations that `audit` compares with the kernels' machine code: a row for each function of
-//! `tollgate_mont::kernels`.
+//! The declarations that `audit` compares with the kernels' machine code: a row for each function
+//! of `tollgate_mont::kernels`.
 
 use core::fmt;
 
@@ -23,7 +23,8 @@ pub(crate) struct Row {
     /// The same for arguments on the stack, in bytes above the stack pointer on entry.
     pub(crate) secret_stack: &'static [i64],
     /// Arguments that point to structs of pointers and lengths, with a depth: 1 for a struct or an
-    /// array of structs, 2 for an array of pointers to such. This declaration makes the fields public.
+    /// array of structs, 2 for an array of pointers to such. This declaration makes the fields
+    /// public.
     pub(crate) structs: &'static [(Gpr, u8)],
     /// The reason for its branches.
     pub(crate) branches: &'static str,

@@ -164,7 +164,8 @@ impl Function {
     }
 }
 
-/// Returns whether a function is a part of one below `prefix`: its closure, or instantiated for its closure.
+/// Returns whether a function is a part of one below `prefix`: its closure, or instantiated for its
+/// closure.
 fn is_part(name: &str, prefix: &str) -> bool {
     name.contains("::{closure#")
         && name.contains(prefix)

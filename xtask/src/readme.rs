@@ -26,8 +26,8 @@ struct Generated {
     text: String,
 }
 
-/// Writes the generated files. Exit code 0: done; 1: a source has an error; 2: a file cannot be read
-/// or written.
+/// Writes the generated files. Exit code 0: done; 1: a source has an error; 2: a file cannot be
+/// read or written.
 pub(crate) fn write() -> ExitCode {
     let made = match Workspace::read().map(|workspace| make(&workspace)) {
         Ok(Ok(made)) => made,

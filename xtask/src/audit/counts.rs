@@ -1,8 +1,8 @@
 //! The number of multiplications in the machine code of the kernels.
 //!
 //! Three things must agree: what stands in each loop of a function and outside of its loops; what
-//! the row of the function declares (`kernels/table.rs`); and what a call of a whole kernel takes by
-//! `tollgate_processor::issued`, whose formula stands in the kernel's header too.
+//! the row of the function declares (`kernels/table.rs`); and what a call of a whole kernel takes
+//! by `tollgate_processor::issued`, whose formula stands in the kernel's header too.
 //!
 //! This does not show how often a loop runs. The kernel's code decides that for the caller's sizes,
 //! and [`whole`] repeats it.

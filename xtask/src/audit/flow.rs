@@ -1,14 +1,14 @@
 //! Follows public values through a function, and finds places that need a public value and have a
 //! secret one.
 //!
-//! Public are the arguments of a kernel (lengths and pointers, except those that the table of kernels
-//! names as secret), constants, values computed from these, and their copies on the stack. Fields of
-//! structs are public if the table names the argument that points to the struct (see
+//! Public are the arguments of a kernel (lengths and pointers, except those that the table of
+//! kernels names as secret), constants, values computed from these, and their copies on the stack.
+//! Fields of structs are public if the table names the argument that points to the struct (see
 //! [`super::state::Struct`]), and so are their copies in vectors. Everything else is secret: other
 //! memory, other vectors, and masks.
 //!
-//! A part (a closure, or the library's function for one) is followed at each call, path by path, with
-//! the state of that call.
+//! A part (a closure, or the library's function for one) is followed at each call, path by path,
+//! with the state of that call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,8 +69,8 @@ impl Call {
         self.state.slot(top.at(offset - self.pushed)).is_secret()
     }
 
-    /// Returns whether an argument points to a struct of this depth: one that the caller received, or one on
-    /// the caller's stack whose first field is public.
+    /// Returns whether an argument points to a struct of this depth: one that the caller received,
+    /// or one on the caller's stack whose first field is public.
     pub(crate) fn is_struct(&self, register: Gpr, depth: u8) -> bool {
         let deep = |value: Value, depth: u8| match value {
             Value::Struct(structure) => structure.depth >= depth,

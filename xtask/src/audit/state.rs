@@ -20,9 +20,9 @@ pub(crate) enum Value {
     Code(u64),
 }
 
-/// A declared argument that points to a struct or an array of them, or a pointer reached through it.
-/// The fields are public: lengths, and pointers to secrets. At a depth of 2 or more they are pointers
-/// to such structs.
+/// A declared argument that points to a struct or an array of them, or a pointer reached through
+/// it. The fields are public: lengths, and pointers to secrets. At a depth of 2 or more they are
+/// pointers to such structs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Struct {
     pub(crate) argument: Gpr,
@@ -39,8 +39,8 @@ impl Struct {
     }
 }
 
-/// A place on the stack: bytes from the stack pointer on entry, or, after the stack pointer was aligned
-/// by an unknown number of bytes, from the aligned stack pointer.
+/// A place on the stack: bytes from the stack pointer on entry, or, after the stack pointer was
+/// aligned by an unknown number of bytes, from the aligned stack pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) alignments: usize,
@@ -259,8 +259,8 @@ impl State {
         self.vectors = [Value::Secret; MASKS];
     }
 
-    /// Stores a value. An unknown place is in an array of the kernel, or not on the stack; it is not a
-    /// spilled word.
+    /// Stores a value. An unknown place is in an array of the kernel, or not on the stack; it is
+    /// not a spilled word.
     pub(crate) fn store(&mut self, memory: Memory, value: Value) {
         let Some(place) = self.place(memory) else { return };
         let first = place.at(-place.offset.rem_euclid(8));

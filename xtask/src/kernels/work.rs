@@ -19,8 +19,8 @@ pub(crate) const fn row(
     Row { path, secret: &[], secret_stack: &[], structs: &[], branches, instances, work }
 }
 
-/// A row of a function without multiplications of its own. Its first argument points to structs, whose
-/// numbers it passes to tiles.
+/// A row of a function without multiplications of its own. Its first argument points to structs,
+/// whose numbers it passes to tiles.
 pub(super) const fn streams(
     path: &'static str,
     branches: &'static str,
@@ -43,8 +43,9 @@ pub(super) fn blocks(rows: u64, k: u64) -> Multiplies {
     Multiplies::halves(2 * rows * k + 1, 2 * rows * k)
 }
 
-/// Lane blocks of K digits, L to a number, C digits in the last: outside the loop the last block and a
-/// row of zeros, in a pass one other block. With one other block LLVM leaves no loop and no zeros.
+/// Lane blocks of K digits, L to a number, C digits in the last: outside the loop the last block
+/// and a row of zeros, in a pass one other block. With one other block LLVM leaves no loop and no
+/// zeros.
 pub(super) fn long_blocks(k: u64, l: u64, c: u64) -> Work {
     if l == 2 {
         return Work::once(blocks(k + c, k));
@@ -64,8 +65,8 @@ pub(super) fn limb_triangle(w: u64) -> Multiplies {
     Multiplies::limbs(above, above + w - 1, above)
 }
 
-/// The squares of W limbs, added to the doubled products: two steps of both chains for each, and one
-/// before and after for the carries.
+/// The squares of W limbs, added to the doubled products: two steps of both chains for each, and
+/// one before and after for the carries.
 pub(super) fn limb_diagonal(w: u64) -> Multiplies {
     Multiplies::limbs(w, 2 * w + 2, 2 * w + 2)
 }
@@ -108,8 +109,8 @@ pub(super) fn triangle(p: &[u64]) -> Work {
     Work::once(halves(p[0] * (p[0] + 1) / 2))
 }
 
-/// Fold rows, then the last row of a reduction, with a low half for its quotient digit. At small W LLVM
-/// unrolls the loop.
+/// Fold rows, then the last row of a reduction, with a low half for its quotient digit. At small W
+/// LLVM unrolls the loop.
 pub(super) fn window(p: &[u64]) -> Work {
     Work { once: Multiplies::halves(p[0] + 1, p[0]), passes: vec![halves(p[0])] }
 }

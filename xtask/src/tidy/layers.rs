@@ -1,5 +1,5 @@
-//! A crate depends only on crates of a strictly lower layer; the engine never depends on the ladder,
-//! which uses the engine only through its public API; kernels depend on next to nothing.
+//! A crate depends only on crates of a strictly lower layer; the engine never depends on the
+//! ladder, which uses the engine only through its public API; kernels depend on next to nothing.
 
 use super::Finding;
 use crate::workspace::{Crate, File, Workspace};
@@ -7,8 +7,8 @@ use crate::workspace::{Crate, File, Workspace};
 /// Crates of kernels. Of crates from outside they may depend on [`KERNELS_MAY_USE`] only.
 const KERNEL_CRATES: [&str; 1] = ["tollgate-mont"];
 const KERNELS_MAY_USE: [&str; 1] = ["zeroize"];
-/// Crates of the ladder that tests of the engine use: test machinery, the checks of kernels, and the
-/// other side of a connection. These pairs are exempt from both rules; every other pair is a
+/// Crates of the ladder that tests of the engine use: test machinery, the checks of kernels, and
+/// the other side of a connection. These pairs are exempt from both rules; every other pair is a
 /// finding.
 const ENGINE_TESTS_MAY_USE: [(&str, &str); 7] = [
     ("tollgate-cpu", "tollgate-rerun"),

@@ -62,8 +62,8 @@ const SIZES: [(usize, usize); 12] = [
 ///
 /// # Errors
 ///
-/// [`Refused`] with the first defect. Time and secrecy are not checked; docs/own-kernel.md names the
-/// tools for them.
+/// [`Refused`] with the first defect. Time and secrecy are not checked; docs/own-kernel.md names
+/// the tools for them.
 pub fn judge<K: Exponentiate<Word: Layout>>(kernel: K) -> Result<usize, Refused> {
     let judged = catch_unwind(AssertUnwindSafe(|| all(kernel)));
     judged.map_err(|panic| {

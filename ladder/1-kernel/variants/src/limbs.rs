@@ -1,7 +1,7 @@
 //! Building blocks of the variants: rows and columns of products of limbs, unrolled U times.
 //!
-//! The body of the innermost loop does U products; a second loop does the rest one at a time. Every multiplication of a variant goes through [`wide`] or [`low`], so that
-//! tests can count them.
+//! The body of the innermost loop does U products; a second loop does the rest one at a time. Every
+//! multiplication of a variant goes through [`wide`] or [`low`], so that tests can count them.
 
 /// x * y.
 #[inline(always)]
@@ -48,8 +48,8 @@ pub(crate) fn add_row<const U: usize>(t: &mut [u64], x: &[u64], y: u64) -> u64 {
     carry
 }
 
-/// t := (t + x * y) / 2^64, one limb down: `s` holds t from its second limb on, and the limb that is
-/// shifted out in its first. Returns the carry into the limb above.
+/// t := (t + x * y) / 2^64, one limb down: `s` holds t from its second limb on, and the limb that
+/// is shifted out in its first. Returns the carry into the limb above.
 #[inline(always)]
 pub(crate) fn add_row_shifting<const U: usize>(s: &mut [u64], x: &[u64], y: u64) -> u64 {
     let mut carry = 0;

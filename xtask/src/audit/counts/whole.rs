@@ -1,5 +1,5 @@
-//! Whole kernels: the sum over the tiles that they call, compared with the model's count and with the
-//! formula in the kernel's header.
+//! Whole kernels: the sum over the tiles that they call, compared with the model's count and with
+//! the formula in the kernel's header.
 
 use tollgate_processor::{Issued, Size};
 

@@ -5,7 +5,8 @@ use crate::audit::state::{Place, State, Struct, Value};
 use crate::machine_code::instruction::{Gpr, Instruction, Memory, Operand, RAX, RDX, RSP};
 
 impl Walk<'_> {
-    /// An instruction on vectors or masks. Its result in a general register or in the flags is secret.
+    /// An instruction on vectors or masks. Its result in a general register or in the flags is
+    /// secret.
     pub(super) fn vector(&mut self, at: &Instruction, state: &mut State) {
         let compares = ["ptest", "comis", "ktest", "kortest"];
         if compares.iter().any(|name| at.mnemonic.contains(name)) {
@@ -141,8 +142,8 @@ impl Walk<'_> {
         }
     }
 
-    /// An instruction that computes one value from its sources, and perhaps from its destination and the
-    /// flags.
+    /// An instruction that computes one value from its sources, and perhaps from its destination
+    /// and the flags.
     fn arithmetic(&mut self, at: &Instruction, state: &mut State) {
         let Some((destination, sources)) = at.operands.split_first() else {
             return self.find(at, "an instruction that this audit does not know");

@@ -1,9 +1,9 @@
 //! Reduction in a single step: t = x*y, q = t * (-1/m) mod R, then z = (t + q*m) / R, in products
 //! of whole numbers: no limb waits for a quotient digit.
 //!
-//! Only the high half of q*m is needed. Its low half is -t mod R, which is known. Two columns of the low
-//! half are computed too: the carry from the columns below is the difference to the known ones. It is
-//! less than K * 2^64, so two columns determine it.
+//! Only the high half of q*m is needed. Its low half is -t mod R, which is known. Two columns of
+//! the low half are computed too: the carry from the columns below is the difference to the known
+//! ones. It is less than K * 2^64, so two columns determine it.
 //!
 //! Counts, the rows of both halves summed: K^2 + K(K+1)/2 + (K-1)(K+2)/2 + K products.
 
