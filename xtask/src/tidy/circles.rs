@@ -21,7 +21,7 @@ struct Allowed {
 }
 
 /// Remove an entry when its circle is cut.
-const ALLOWED: [Allowed; 5] = [
+const ALLOWED: [Allowed; 4] = [
     Allowed {
         src: "engine/rsa/src/",
         files: &[
@@ -51,11 +51,6 @@ const ALLOWED: [Allowed; 5] = [
     Allowed {
         src: "ladder/3-session/session/src/",
         files: &["plan.rs", "primitive.rs"],
-        reason: BEFORE,
-    },
-    Allowed {
-        src: "ladder/4-server/stock-servers/src/",
-        files: &["error.rs", "folder.rs", "product/mod.rs", "running.rs"],
         reason: BEFORE,
     },
 ];

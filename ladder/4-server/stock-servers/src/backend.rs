@@ -14,7 +14,7 @@ use crate::settings::Settings;
 const HEAD_BYTES_MAX: usize = 8 * 1024;
 
 /// The timeout for a request.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The backend runs in threads of this process, which end when the value is dropped.
 pub(crate) struct Backend {
@@ -62,7 +62,7 @@ impl Drop for Backend {
 
 /// Reads a request, answers it, and closes the connection.
 fn answer(mut stream: TcpStream) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     let mut head = Vec::new();
     let mut piece = [0; 1024];
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {

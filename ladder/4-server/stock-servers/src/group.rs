@@ -16,8 +16,8 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 /// process at the other end terminates.
 const WATCHDOG: &str = r#"read -r _; kill -KILL "-$1"; rm -rf -- "$2""#;
 
-/// The time for a killed group to end.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest wait for a killed group to end.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A process group. It is killed when the value is dropped, or when this process ends.
 pub(crate) struct Group {
@@ -29,14 +29,15 @@ impl Group {
     /// Starts `command` as the leader of a new group on `cores`. If this process is killed, a
     /// watchdog removes `folder`.
     pub(crate) fn spawn(command: &mut Command, cores: &[u32], folder: &Path) -> io::Result<Self> {
-        let leader = on(cores, || command.process_group(0).stdin(Stdio::null()).spawn())?;
+        let mut leader = on(cores, || command.process_group(0).stdin(Stdio::null()).spawn())?;
         let mut watchdog = Command::new("sh");
         watchdog.args(["-c", WATCHDOG, "sh"]).arg(leader.id().to_string()).arg(folder);
         watchdog.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         match watchdog.process_group(0).spawn() {
             Ok(watchdog) => Ok(Self { leader, watchdog }),
             Err(error) => {
-                end(leader);
+                kill(leader.id());
+                let _ = leader.wait();
                 Err(error)
             }
         }
@@ -72,17 +73,12 @@ impl Drop for Group {
         let group = self.leader.id();
         kill(group);
         let _ = self.leader.wait();
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while members(group).is_ok_and(|left| !left.is_empty()) && Instant::now() < end {
             kill(group);
             thread::sleep(Duration::from_millis(1));
         }
     }
-}
-
-fn end(mut leader: Child) {
-    kill(leader.id());
-    let _ = leader.wait();
 }
 
 /// Kills the whole group.

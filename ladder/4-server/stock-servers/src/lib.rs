@@ -16,15 +16,14 @@ mod backend;
 mod error;
 mod folder;
 mod group;
-mod module;
-mod openssl_conf;
 mod port;
 mod product;
+mod provider;
 mod running;
 mod settings;
 
 pub use error::Error;
-pub use module::module;
 pub use product::Product;
+pub use provider::module;
 pub use running::Running;
 pub use settings::Settings;

@@ -20,13 +20,13 @@ use crate::folder::Folder;
 use crate::group::Group;
 use crate::product::{Log, Place, Product, Recipe};
 use crate::settings::Settings;
-use crate::{openssl_conf, port};
+use crate::{port, provider};
 
-/// The time until a server listens.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest time until a server listens.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time from then until the provider is loaded.
-const PATIENCE_LOADING: Duration = Duration::from_secs(2);
+/// The longest time from then until the provider is loaded.
+const LOADING_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Ports that are tried if another process takes them, at most.
 const TRIES: u32 = 3;
@@ -46,28 +46,33 @@ pub struct Running {
     folder: Folder,
     _backend: Option<Backend>,
     product: Product,
-    recipe: Recipe,
     address: SocketAddr,
 }
 
-impl Running {
-    pub(crate) fn start(product: Product, settings: &Settings) -> Result<Self, Error> {
+impl Product {
+    /// Starts the server, and waits until it listens.
+    ///
+    /// # Errors
+    ///
+    /// The program is not installed, refuses the settings or the certificate, or does not listen in
+    /// time.
+    pub fn start(self, settings: &Settings) -> Result<Running, Error> {
         let mut tries = 0;
         loop {
             tries += 1;
-            match Self::start_once(product, settings) {
+            match Running::start(self, settings) {
                 Err(Error::Failed { said, .. }) if tries < TRIES && is_taken(&said) => {}
                 done => return done,
             }
         }
     }
+}
 
-    fn start_once(product: Product, settings: &Settings) -> Result<Self, Error> {
+impl Running {
+    fn start(product: Product, settings: &Settings) -> Result<Self, Error> {
         let folder = prepare(product, settings)?;
-        let backend = match product.needs_backend() {
-            true => Some(Backend::start().map_err(Error::io("listen", folder.path()))?),
-            false => None,
-        };
+        let backend = product.needs_backend().then(Backend::start).transpose();
+        let backend = backend.map_err(Error::io("listen", folder.path()))?;
         let address = port::free().map_err(Error::io("find a free port for", folder.path()))?;
         let place = Place {
             folder: folder.path(),
@@ -80,11 +85,11 @@ impl Running {
         if let Some((name, text)) = &recipe.file {
             folder.write(name, text.as_bytes())?;
         }
-        let program = product.program()?;
-        let mut command = command(&program, &recipe, &folder)?;
+        let program = product.program().ok_or(Error::Missing(product))?;
+        let mut command = command(product, &program, &recipe, &folder)?;
         let group = Group::spawn(&mut command, &settings.cores, folder.path())
             .map_err(Error::io("start", &program))?;
-        let mut running = Self { group, folder, _backend: backend, product, recipe, address };
+        let mut running = Self { group, folder, _backend: backend, product, address };
         running.listens()?;
         if let Some(module) = &settings.module {
             running.has_loaded(module)?;
@@ -95,7 +100,7 @@ impl Running {
     /// Waits until the server accepts connections and its log exists: Apache opens the log after
     /// its ports.
     fn listens(&mut self) -> Result<(), Error> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + START_TIMEOUT;
         let log = self.access_log();
         loop {
             let connected = log.as_ref().is_none_or(|log| log.exists())
@@ -116,7 +121,7 @@ impl Running {
     /// Waits until a process of the server has loaded the module.
     fn has_loaded(&self, module: &Path) -> Result<(), Error> {
         let module = module.canonicalize().map_err(Error::io("find", module))?;
-        let end = Instant::now() + PATIENCE_LOADING;
+        let end = Instant::now() + LOADING_TIMEOUT;
         loop {
             let members = self.group.members().map_err(Error::io("list", "/proc".as_ref()))?;
             if members.iter().any(|&process| has_mapped(process, &module)) {
@@ -181,7 +186,7 @@ impl Running {
     /// [`tollgate_load::AccessLog`].
     #[must_use]
     pub fn access_log(&self) -> Option<PathBuf> {
-        let logs = self.recipe.log != Log::None;
+        let logs = self.product.log() != Log::None;
         logs.then(|| self.folder.path().join(ACCESS_LOG))
     }
 
@@ -205,7 +210,7 @@ impl Running {
     ///
     /// [`Error::NotReloadable`], or the master has ended.
     pub fn reload(&self) -> Result<(), Error> {
-        let signal = self.recipe.reload.ok_or(Error::NotReloadable(self.product))?;
+        let signal = self.product.reload_signal().ok_or(Error::NotReloadable(self.product))?;
         self.group.signal_leader(signal).map_err(Error::io("reload", self.folder.path()))
     }
 }
@@ -241,22 +246,27 @@ fn prepare(product: Product, settings: &Settings) -> Result<Folder, Error> {
     }
     folder.open_to_all(METRICS)?;
     let metrics = folder.path().join(METRICS);
-    let text = openssl_conf::text(settings.module.as_deref(), &metrics);
+    let text = provider::openssl_conf(settings.module.as_deref(), &metrics);
     folder.write("openssl.cnf", text.as_bytes())?;
     Ok(folder)
 }
 
-fn command(program: &Path, recipe: &Recipe, folder: &Folder) -> Result<Command, Error> {
+fn command(
+    product: Product,
+    program: &Path,
+    recipe: &Recipe,
+    folder: &Folder,
+) -> Result<Command, Error> {
     let open = |name: &str| {
         let path = folder.path().join(name);
         let file = OpenOptions::new().append(true).create(true).open(&path);
         file.map_err(Error::io("open", &path))
     };
-    let stdout = if recipe.log == Log::Stdout { ACCESS_LOG } else { OUTPUT };
+    let stdout = if product.log() == Log::Stdout { ACCESS_LOG } else { OUTPUT };
     let mut command = Command::new(program);
     command
         .args(&recipe.arguments)
-        .current_dir(folder.path().join(recipe.stands_in))
+        .current_dir(folder.path().join(product.working_folder()))
         .env("OPENSSL_CONF", folder.path().join("openssl.cnf"))
         .stdin(Stdio::null())
         .stdout(open(stdout)?)

@@ -17,8 +17,8 @@ pub struct Settings {
     /// The logical cores of the server, with a worker or a thread for each. If empty, there is one
     /// worker, on any core.
     pub cores: Vec<u32>,
-    /// Whether to pause handshakes while the provider works. Supported by HAProxy and `openssl
-    /// s_server`; other products do not start.
+    /// Pauses handshakes while the provider works. Supported by HAProxy and `openssl s_server`;
+    /// other products do not start.
     pub asynchronous: bool,
     /// The session resumption of Apache, HAProxy and nginx. `None` for no more than the default of
     /// the program.

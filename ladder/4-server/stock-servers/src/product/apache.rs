@@ -1,8 +1,6 @@
 //! Apache: `mod_ssl`, and the event MPM with one child of many threads.
 
-use rustix::process::Signal;
-
-use super::{CIPHERS, Log, Place, Recipe};
+use super::{CIPHERS, Place, Recipe};
 
 /// The folder of the modules in the package.
 const MODULES: &str = "/usr/lib/apache2/modules";
@@ -40,12 +38,9 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
          SSLEngine on\nSSLSessionCache {cache}\nSSLProtocol TLSv1.2 +TLSv1.3\n\
          SSLCertificateFile chain.pem\nSSLCertificateKeyFile key.pem\nSSLCipherSuite {CIPHERS}\n"
     );
-    let arguments = ["-DFOREGROUND", "-d", &folder.to_string(), "-f", "apache.conf"];
-    Recipe {
-        file: Some(("apache.conf", text)),
-        arguments: arguments.map(str::to_owned).to_vec(),
-        stands_in: "",
-        reload: Some(Signal::USR1),
-        log: Log::File,
-    }
+    Recipe::new(
+        "apache.conf",
+        text,
+        &["-DFOREGROUND", "-d", &folder.to_string(), "-f", "apache.conf"],
+    )
 }

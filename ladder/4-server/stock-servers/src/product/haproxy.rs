@@ -1,9 +1,8 @@
 //! HAProxy: a master, and a worker with a thread for each core. It answers from memory.
 
-use rustix::process::Signal;
 use tollgate_load::Mechanism;
 
-use super::{CIPHERS, Log, Place, Recipe};
+use super::{CIPHERS, Place, Recipe};
 use crate::settings::Settings;
 
 /// The log format for `tollgate_load`: the HTTP log with further fields, as in docs/bench-url.md.
@@ -70,12 +69,5 @@ frontend tls
 {responses}  http-request return status 404
 "#
     );
-    let arguments = ["-W", "-db", "-f", "haproxy.cfg"];
-    Recipe {
-        file: Some(("haproxy.cfg", text)),
-        arguments: arguments.map(str::to_owned).to_vec(),
-        stands_in: "",
-        reload: Some(Signal::USR2),
-        log: Log::Stdout,
-    }
+    Recipe::new("haproxy.cfg", text, &["-W", "-db", "-f", "haproxy.cfg"])
 }

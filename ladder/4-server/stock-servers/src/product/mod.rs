@@ -2,12 +2,8 @@
 
 mod apache;
 mod haproxy;
-mod hitch;
-mod lighttpd;
 mod nginx;
-mod python;
-mod s_server;
-mod stunnel;
+mod unlogged;
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -18,8 +14,6 @@ use std::process::Command;
 use rustix::process::Signal;
 use tollgate_load::Mechanism;
 
-use crate::error::Error;
-use crate::running::Running;
 use crate::settings::Settings;
 
 /// Suites of TLS 1.2; keys of at least 1024 bits.
@@ -53,20 +47,22 @@ pub(crate) struct Place<'a> {
     /// The HTTP backend, if it needs one.
     pub(crate) backend: Option<SocketAddr>,
     pub(crate) settings: &'a Settings,
-    /// Whether the configuration names a user to switch to.
+    /// The server starts as root, so its configuration names a user to switch to.
     pub(crate) is_root: bool,
 }
 
-/// The configuration of a server, and how to start it.
+/// The configuration of a server, and the arguments of its program.
 pub(crate) struct Recipe {
     /// Name and text of the configuration file.
     pub(crate) file: Option<(&'static str, String)>,
     pub(crate) arguments: Vec<String>,
-    /// The working directory, in the folder of the server.
-    pub(crate) stands_in: &'static str,
-    /// The signal that makes its master reload the configuration.
-    pub(crate) reload: Option<Signal>,
-    pub(crate) log: Log,
+}
+
+impl Recipe {
+    fn new(file: &'static str, text: String, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        Self { file: Some((file, text)), arguments }
+    }
 }
 
 /// The source of its access log.
@@ -93,34 +89,30 @@ impl Product {
         Self::Stunnel,
     ];
 
+    /// Returns the name, the Debian package, the program, and its argument that prints the version.
+    const fn facts(self) -> [&'static str; 4] {
+        match self {
+            Self::Apache => ["apache", "apache2", "apache2", "-v"],
+            Self::Haproxy => ["haproxy", "haproxy", "haproxy", "-v"],
+            Self::Hitch => ["hitch", "hitch", "hitch", "--version"],
+            Self::Lighttpd => ["lighttpd", "lighttpd lighttpd-mod-openssl", "lighttpd", "-v"],
+            Self::Nginx => ["nginx", "nginx", "nginx", "-v"],
+            Self::Python => ["python", "python3", "python3", "--version"],
+            Self::SServer => ["s_server", "openssl", "openssl", "version"],
+            Self::Stunnel => ["stunnel", "stunnel4", "stunnel4", "-version"],
+        }
+    }
+
     /// Returns the name, one word.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Apache => "apache",
-            Self::Haproxy => "haproxy",
-            Self::Hitch => "hitch",
-            Self::Lighttpd => "lighttpd",
-            Self::Nginx => "nginx",
-            Self::Python => "python",
-            Self::SServer => "s_server",
-            Self::Stunnel => "stunnel",
-        }
+        self.facts()[0]
     }
 
     /// Returns the name of the Debian package.
     #[must_use]
     pub const fn package(self) -> &'static str {
-        match self {
-            Self::Apache => "apache2",
-            Self::Haproxy => "haproxy",
-            Self::Hitch => "hitch",
-            Self::Lighttpd => "lighttpd lighttpd-mod-openssl",
-            Self::Nginx => "nginx",
-            Self::Python => "python3",
-            Self::SServer => "openssl",
-            Self::Stunnel => "stunnel4",
-        }
+        self.facts()[1]
     }
 
     /// Returns whether it supports [`Settings::asynchronous`].
@@ -151,50 +143,48 @@ impl Product {
         (self == Self::Nginx).then(|| nginx::plain_address(secure))
     }
 
-    /// Returns the path of the program: in the folder that `TOLLGATE_STOCK` names, then in the
-    /// system's folders, then in `PATH`, where it may use another TLS library.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Missing`], with the package's name.
-    pub fn program(self) -> Result<PathBuf, Error> {
-        let name = match self {
-            Self::Apache => "apache2",
-            Self::Python => "python3",
-            Self::SServer => "openssl",
-            Self::Stunnel => "stunnel4",
-            other => other.name(),
-        };
+    /// Returns the path of the program, if it is installed: in the folder that `TOLLGATE_STOCK`
+    /// names, then in the system's folders, then in `PATH`, where it may use another TLS library.
+    pub(crate) fn program(self) -> Option<PathBuf> {
+        let [_, _, name, _] = self.facts();
         let path = env::var_os("PATH").unwrap_or_default();
         let named = env::var_os("TOLLGATE_STOCK").map(PathBuf::from);
         let folders = ["/usr/sbin", "/usr/bin"].map(PathBuf::from);
         let mut places = named.into_iter().chain(folders).chain(env::split_paths(&path));
-        let found = places.find_map(|folder| Some(folder.join(name)).filter(|file| file.is_file()));
-        found.ok_or(Error::Missing(self))
+        places.find_map(|folder| Some(folder.join(name)).filter(|file| file.is_file()))
     }
 
     /// Returns the version that the program prints, such as `1.22.1`.
     #[must_use]
     pub fn version(self) -> Option<String> {
-        let flag = match self {
-            Self::SServer => "version",
-            Self::Hitch | Self::Python => "--version",
-            Self::Stunnel => "-version",
-            Self::Apache | Self::Haproxy | Self::Lighttpd | Self::Nginx => "-v",
-        };
-        let output = Command::new(self.program().ok()?).arg(flag).output().ok()?;
+        let [.., argument] = self.facts();
+        let output = Command::new(self.program()?).arg(argument).output().ok()?;
         let said = [output.stdout, output.stderr].concat();
         first_version(&String::from_utf8_lossy(&said))
     }
 
-    /// Starts the server, and waits until it listens.
-    ///
-    /// # Errors
-    ///
-    /// The program is not installed, refuses the settings or the certificate, or does not listen in
-    /// time.
-    pub fn start(self, settings: &Settings) -> Result<Running, Error> {
-        Running::start(self, settings)
+    /// Returns the signal that makes its master reload the configuration, if it can.
+    pub(crate) const fn reload_signal(self) -> Option<Signal> {
+        match self {
+            Self::Apache | Self::Lighttpd => Some(Signal::USR1),
+            Self::Haproxy => Some(Signal::USR2),
+            Self::Hitch | Self::Nginx | Self::Stunnel => Some(Signal::HUP),
+            Self::Python | Self::SServer => None,
+        }
+    }
+
+    pub(crate) const fn log(self) -> Log {
+        match self {
+            Self::Apache | Self::Nginx => Log::File,
+            Self::Haproxy => Log::Stdout,
+            _ => Log::None,
+        }
+    }
+
+    /// Returns its working directory, in the folder of the server.
+    pub(crate) fn working_folder(self) -> &'static str {
+        // It serves the files of its working directory.
+        if self == Self::SServer { "www" } else { "" }
     }
 
     /// Returns whether it only terminates TLS.
@@ -206,12 +196,12 @@ impl Product {
         match self {
             Self::Apache => apache::recipe(place),
             Self::Haproxy => haproxy::recipe(place),
-            Self::Hitch => hitch::recipe(place),
-            Self::Lighttpd => lighttpd::recipe(place),
+            Self::Hitch => unlogged::hitch(place),
+            Self::Lighttpd => unlogged::lighttpd(place),
             Self::Nginx => nginx::recipe(place),
-            Self::Python => python::recipe(place),
-            Self::SServer => s_server::recipe(place),
-            Self::Stunnel => stunnel::recipe(place),
+            Self::Python => unlogged::python(place),
+            Self::SServer => unlogged::s_server(place),
+            Self::Stunnel => unlogged::stunnel(place),
         }
     }
 }

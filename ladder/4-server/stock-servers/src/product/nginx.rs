@@ -2,10 +2,9 @@
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use rustix::process::Signal;
 use tollgate_load::Mechanism;
 
-use super::{CIPHERS, Log, Place, Recipe};
+use super::{CIPHERS, Place, Recipe};
 
 /// The log format for `tollgate_load`: "combined" with further fields, as in docs/bench-url.md.
 pub(crate) const LOG_FORMAT: &str = concat!(
@@ -55,12 +54,9 @@ http {{
 }}
 "#
     );
-    let arguments = ["-p", &folder.to_string(), "-c", "nginx.conf", "-e", "stderr"];
-    Recipe {
-        file: Some(("nginx.conf", text)),
-        arguments: arguments.map(str::to_owned).to_vec(),
-        stands_in: "",
-        reload: Some(Signal::HUP),
-        log: Log::File,
-    }
+    Recipe::new(
+        "nginx.conf",
+        text,
+        &["-p", &folder.to_string(), "-c", "nginx.conf", "-e", "stderr"],
+    )
 }

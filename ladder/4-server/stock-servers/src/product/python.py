@@ -21,7 +21,7 @@ def serve(context, connection):
                 body = file.read()
             stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
     except (OSError, ValueError):
-        pass  # the client went away, or asked for what is not there
+        pass  # the client closed, or asked for a missing file
 
 
 def main():

@@ -1,5 +1,5 @@
-//! Handshakes that come together are signed together, by the server's own threads: HAProxy forbids
-//! its workers others.
+//! Simultaneous handshakes are signed in batches, by the server's own threads: HAProxy forbids its
+//! workers to start others.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use crate::rig::{
     with_provider,
 };
 
-/// The first cores that this process may use.
+/// Returns the first cores that this process may use; `None` if there are fewer.
 fn cores(count: usize) -> Option<Vec<u32>> {
     let allowed = sched_getaffinity(None).unwrap();
     let cores = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).take(count);
@@ -22,9 +22,9 @@ fn cores(count: usize) -> Option<Vec<u32>> {
 }
 
 #[track_caller]
-fn signs_together(threads: usize) {
+fn signs_in_batches(threads: usize) {
     let Some(cores) = cores(threads) else {
-        eprintln!("not tested: {threads} threads on as many cores");
+        eprintln!("not tested: {threads} threads, which need as many cores");
         return;
     };
     let settings = Settings { asynchronous: true, cores, ..with_provider() };
@@ -33,13 +33,13 @@ fn signs_together(threads: usize) {
     for protocol in PROTOCOLS {
         let count = if protocol == Protocol::Tls12Rsa { &mut decrypted } else { &mut signed };
         let plan = Plan { connections: 32, ..plan(protocol, 300) };
-        // the provider's counters are the referee of several threads
+        // With several threads the log may lack lines; the provider's counters are the referee.
         let load = if threads == 1 { load } else { load_without_referee };
         *count += confirmed(&load(&running, &plan));
     }
     for worker in running.workers().unwrap() {
         let own = fs::read_dir(format!("/proc/{worker}/task")).unwrap().count();
-        assert_eq!(own, threads, "{running:?}: it has no threads but its own");
+        assert_eq!(own, threads, "{running:?}: it has other threads");
     }
     settle(&running);
     becomes(&(signed, decrypted), || {
@@ -54,10 +54,10 @@ fn signs_together(threads: usize) {
 
 #[test]
 fn one_thread() {
-    signs_together(1);
+    signs_in_batches(1);
 }
 
 #[test]
 fn two_threads() {
-    signs_together(2);
+    signs_in_batches(2);
 }

@@ -1,4 +1,4 @@
-//! What happens to servers while clients connect: reloads, killed workers, another module.
+//! Events while clients connect: reloads, killed workers, a replaced module.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -13,10 +13,10 @@ use crate::rig::{
     with_provider,
 };
 
-/// Between two reloads.
+/// Time between two calls of `act`.
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// Loads it while something is done to it again and again, until as many handshakes are confirmed.
+/// Loads the server and calls `act` repeatedly, until this many handshakes are confirmed.
 fn meanwhile(running: &Running, handshakes: u64, act: impl Fn() + Sync) -> Vec<Outcome> {
     let mut outcomes: Vec<Outcome> = Vec::new();
     let ended = AtomicBool::new(false);
@@ -38,16 +38,14 @@ fn meanwhile(running: &Running, handshakes: u64, act: impl Fn() + Sync) -> Vec<O
     outcomes
 }
 
-/// 10,000 in the long suite.
+/// Handshakes of a test; more with `TOLLGATE_TEST_LONG`.
 fn handshakes() -> u64 {
     if env::var_os("TOLLGATE_TEST_LONG").is_some() { 10_000 } else { 50 }
 }
 
 #[track_caller]
 fn survives_reloads(product: Product, settings: &Settings) {
-    let Some(running) = start(product, settings) else {
-        return;
-    };
+    let Some(running) = start(product, settings) else { return };
     let outcomes = meanwhile(&running, handshakes(), || running.reload().unwrap());
     let mut handshakes = outcomes.iter().map(confirmed).sum::<u64>();
     renew(&running);
@@ -72,12 +70,10 @@ fn haproxy_with_paused_handshakes_is_reloaded() {
     survives_reloads(Product::Haproxy, &settings);
 }
 
-/// The connections of the one that was killed are lost; the next one signs.
+/// The connections of the killed worker are lost; the next worker signs.
 #[test]
 fn a_killed_worker_is_replaced() {
-    let Some(running) = start(Product::Nginx, &with_provider()) else {
-        return;
-    };
+    let Some(running) = start(Product::Nginx, &with_provider()) else { return };
     let [worker] = running.workers().unwrap()[..] else { panic!("one worker") };
     let pid = Pid::from_raw(worker.try_into().unwrap()).unwrap();
     let outcomes = meanwhile(&running, 50, || _ = kill_process(pid, Signal::KILL));
@@ -89,7 +85,7 @@ fn a_killed_worker_is_replaced() {
     confirmed(&load(&running, &plan(Protocol::Tls13, 200)));
 }
 
-/// As packages are upgraded: another file takes the place of the one that is loaded.
+/// As in an upgrade of a package: another file replaces the one that is loaded.
 #[test]
 fn the_module_is_replaced_under_running_servers() {
     for product in [Product::Nginx, Product::Haproxy] {
@@ -110,7 +106,7 @@ fn the_module_is_replaced_under_running_servers() {
         renew(&running);
         confirmed(&load(&running, &plan(Protocol::Tls13, 200)));
         if product == Product::Haproxy {
-            // Its master starts itself anew; that of nginx stays, and forks.
+            // HAProxy's master executes itself again; nginx's master forks.
             assert_eq!(mapped(running.workers().unwrap()[0]), Some(module));
         }
     }

@@ -1,4 +1,4 @@
-//! `openssl s_client` as the client: keys and suites that the load generator does not have.
+//! `openssl s_client` as the client: it has keys and suites that the load generator lacks.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -7,13 +7,13 @@ use tollgate_stock_servers::{Running, Settings};
 
 use crate::rig::{BYTES, becomes, certificate, counted, settle, with_provider};
 
-/// The server with one of the test keys and the provider.
+/// Returns settings with one of the test keys and the provider.
 pub(crate) fn with_key(key: &str) -> Settings {
     Settings { certificate: certificate(key), ..with_provider() }
 }
 
-/// One handshake and one body, both whole, with the client's own OpenSSL as it is; what it says of
-/// the connection.
+/// Makes one handshake and fetches one body; returns the client's description of the connection.
+/// The client's OpenSSL has its default configuration.
 #[track_caller]
 pub(crate) fn connect(running: &Running, words: &str) -> String {
     let mut client = Command::new("timeout")
@@ -27,7 +27,7 @@ pub(crate) fn connect(running: &Running, words: &str) -> String {
         .spawn()
         .unwrap();
     let request = format!("GET /bytes/{BYTES} HTTP/1.0\r\n\r\n");
-    // A client that was refused is not there to read it; it says why.
+    // Fails if the client has already ended; its output then has the reason.
     let _ = client.stdin.take().unwrap().write_all(request.as_bytes());
     let output = client.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -36,7 +36,7 @@ pub(crate) fn connect(running: &Running, words: &str) -> String {
     said
 }
 
-/// The provider's signatures, decryptions and refused keys become these.
+/// Checks the provider's counts of signatures, decryptions and refused keys.
 #[track_caller]
 pub(crate) fn has_counted(running: &Running, expected: (u64, u64, u64)) {
     settle(running);

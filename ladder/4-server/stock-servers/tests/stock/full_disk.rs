@@ -1,4 +1,4 @@
-//! A disk with no room for metrics.
+//! A full disk for metrics.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use tollgate_stock_servers::Product;
 
 use crate::rig::{becomes, confirmed, counted, load, plan, settle, start, with_provider};
 
-/// A file system of two pages, as a file needs that is replaced as a whole; gone with this.
+/// A file system of two pages, enough to replace one file; unmounted when dropped.
 struct Small(PathBuf);
 
 impl Small {
@@ -27,7 +27,7 @@ impl Small {
 
 impl Drop for Small {
     fn drop(&mut self) {
-        // It is a test's: what is left of it, a restart of the machine clears.
+        // If this fails, the file system remains until the machine restarts.
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }

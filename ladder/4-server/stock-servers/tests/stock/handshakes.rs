@@ -1,4 +1,4 @@
-//! Every product with every way to use the key.
+//! Every product with every use of the key.
 
 use tollgate_load::{Plan, Protocol, Verdict};
 use tollgate_stock_servers::{Product, Settings};
@@ -7,20 +7,15 @@ use crate::rig::{
     PROTOCOLS, becomes, confirmed, counted, load, mapped, plan, settle, start, with_provider,
 };
 
-/// The provider signs and decrypts once for each handshake, and nothing else does.
+/// Checks that the provider signs or decrypts once for each handshake, and no other provider does.
 #[track_caller]
 fn works_with_the_provider(product: Product, settings: &Settings) {
-    let Some(running) = start(product, settings) else {
-        return;
-    };
+    let Some(running) = start(product, settings) else { return };
     let [mut signed, mut decrypted] = [0, 0];
     for protocol in PROTOCOLS {
-        // s_server serves one after the other, and sleeps a second where a handshake pauses
+        // s_server serves one connection after the other, and sleeps a second when a handshake pauses
         let plan = Plan { phase_ms_max: 30_000, ..plan(protocol, 200) };
-        let count = match protocol {
-            Protocol::Tls12Rsa => &mut decrypted,
-            _ => &mut signed,
-        };
+        let count = if protocol == Protocol::Tls12Rsa { &mut decrypted } else { &mut signed };
         *count += confirmed(&load(&running, &plan));
     }
     for process in running.workers().unwrap() {
@@ -34,63 +29,33 @@ fn works_with_the_provider(product: Product, settings: &Settings) {
     assert_eq!(refused, (0, 0), "{running:?}");
 }
 
-#[test]
-fn apache() {
-    works_with_the_provider(Product::Apache, &with_provider());
+/// Defines a test for each product, without or with paused handshakes.
+macro_rules! products {
+    ($($test:ident: $product:ident, $asynchronous:literal;)*) => {$(
+        #[test]
+        fn $test() {
+            let settings = Settings { asynchronous: $asynchronous, ..with_provider() };
+            works_with_the_provider(Product::$product, &settings);
+        }
+    )*};
 }
 
-#[test]
-fn haproxy() {
-    works_with_the_provider(Product::Haproxy, &with_provider());
-}
-
-#[test]
-fn haproxy_with_paused_handshakes() {
-    let settings = Settings { asynchronous: true, ..with_provider() };
-    works_with_the_provider(Product::Haproxy, &settings);
-}
-
-#[test]
-fn hitch() {
-    works_with_the_provider(Product::Hitch, &with_provider());
-}
-
-#[test]
-fn lighttpd() {
-    works_with_the_provider(Product::Lighttpd, &with_provider());
-}
-
-#[test]
-fn nginx() {
-    works_with_the_provider(Product::Nginx, &with_provider());
-}
-
-#[test]
-fn python() {
-    works_with_the_provider(Product::Python, &with_provider());
-}
-
-#[test]
-fn s_server() {
-    works_with_the_provider(Product::SServer, &with_provider());
-}
-
-#[test]
-fn s_server_with_paused_handshakes() {
-    let settings = Settings { asynchronous: true, ..with_provider() };
-    works_with_the_provider(Product::SServer, &settings);
-}
-
-#[test]
-fn stunnel() {
-    works_with_the_provider(Product::Stunnel, &with_provider());
+products! {
+    apache: Apache, false;
+    haproxy: Haproxy, false;
+    haproxy_with_paused_handshakes: Haproxy, true;
+    hitch: Hitch, false;
+    lighttpd: Lighttpd, false;
+    nginx: Nginx, false;
+    python: Python, false;
+    s_server: SServer, false;
+    s_server_with_paused_handshakes: SServer, true;
+    stunnel: Stunnel, false;
 }
 
 #[test]
 fn nginx_logs_kept_connections_and_plain_http() {
-    let Some(running) = start(Product::Nginx, &with_provider()) else {
-        return;
-    };
+    let Some(running) = start(Product::Nginx, &with_provider()) else { return };
     for (requests, plain_share) in [(5_u32, 0.0), (3, 0.5), (1, 1.0)] {
         let requests_per_connection = f64::from(requests);
         let plan = Plan { requests_per_connection, plain_share, ..plan(Protocol::Tls13, 200) };

@@ -1,4 +1,4 @@
-//! Keys of every size, those that the provider refuses too.
+//! Keys of every size, with those that the provider refuses.
 
 use std::env;
 
@@ -11,7 +11,7 @@ const TLS12: &str = "-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0";
 const RSA_EXCHANGE: &str = "-tls1_2 -cipher AES128-SHA:@SECLEVEL=0";
 const TLS13: &str = "-tls1_3 -cipher DEFAULT:@SECLEVEL=0";
 
-/// One handshake of each kind.
+/// Makes one handshake of each kind.
 #[track_caller]
 fn is_served(product: Product, settings: &Settings) {
     let Some(running) = start(product, settings) else { return };
@@ -22,7 +22,7 @@ fn is_served(product: Product, settings: &Settings) {
     has_counted(&running, (2, 1, 0));
 }
 
-/// Every product has the suite that no key exchange protects.
+/// Every product supports RSA key exchange.
 #[test]
 fn rsa_key_exchange() {
     for product in Product::ALL {
@@ -30,7 +30,7 @@ fn rsa_key_exchange() {
     }
 }
 
-/// Every product in the long suite.
+/// All products with `TOLLGATE_TEST_LONG`.
 #[test]
 fn accepted_keys() {
     let is_long = env::var_os("TOLLGATE_TEST_LONG").is_some();
@@ -44,18 +44,18 @@ fn accepted_keys() {
     }
 }
 
-/// OpenSSL signs in the provider's place, and nobody notices.
+/// OpenSSL signs instead of the provider, and clients see no difference.
 #[test]
 fn refused_keys() {
     for product in Product::ALL {
         for key in ["rsa-512.pem", "rsa-2048-3primes.pem", "rsa-16384.pem"] {
             let Some(running) = start(product, &with_key(key)) else { break };
             connect(&running, TLS12);
-            // OpenSSL takes no key exchange of more than 2048 bytes, with its head.
+            // OpenSSL accepts a ClientKeyExchange of at most 2048 bytes.
             if key != "rsa-16384.pem" {
                 connect(&running, RSA_EXCHANGE);
             }
-            // PSS with SHA-256 has no place in 512 bits.
+            // PSS with SHA-256 does not fit 512 bits.
             if key != "rsa-512.pem" {
                 connect(&running, TLS13);
             }

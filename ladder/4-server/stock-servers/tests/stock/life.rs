@@ -1,4 +1,4 @@
-//! Servers end with whoever started them, whatever way that one ends.
+//! A server ends when the process that started it ends, however that happens.
 
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;
@@ -16,7 +16,7 @@ fn settings() -> Settings {
     Settings::new(certificate("rsa-2048.pem"))
 }
 
-/// Whether the process runs, or waits to be waited for.
+/// Returns whether the process runs; zombies do not count.
 fn runs(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
@@ -24,9 +24,9 @@ fn runs(process: u32) -> bool {
 
 fn assert_gone(processes: &[u32], folder: &Path) {
     for &process in processes {
-        assert!(!runs(process), "process {process} was left");
+        assert!(!runs(process), "process {process} still runs");
     }
-    assert!(!folder.exists(), "{} was left", folder.display());
+    assert!(!folder.exists(), "{} still exists", folder.display());
 }
 
 #[test]
@@ -48,16 +48,16 @@ fn a_panic_leaves_nothing() {
     let panic = catch_unwind(AssertUnwindSafe(|| {
         let Some(running) = start(Product::Nginx, &settings()) else { return };
         kept = Some((running.workers().unwrap(), running.folder().to_owned()));
-        panic!("as a test that fails");
+        panic!("on purpose");
     }));
     let Some((processes, folder)) = kept else { return };
     assert!(panic.is_err());
     assert_gone(&processes, &folder);
 }
 
-/// What the next test kills: it says what it holds, and waits.
+/// A helper of the next test: prints its server's worker and folder, and waits to be killed.
 #[test]
-#[ignore = "it waits to be killed by another test"]
+#[ignore = "another test runs and kills it"]
 fn holds_a_server() {
     if let Some(running) = start(Product::Nginx, &settings()) {
         eprintln!("\nholds {} {}", running.workers().unwrap()[0], running.folder().display());
@@ -110,7 +110,7 @@ fn failed_starts_have_one_line_messages() {
     }
 }
 
-/// libcrypto goes on without a module that it cannot load, and says nothing.
+/// libcrypto ignores a module that it cannot load, without a message.
 #[test]
 fn a_bad_module_is_an_error() {
     let Some(running) = start(Product::Haproxy, &settings()) else { return };

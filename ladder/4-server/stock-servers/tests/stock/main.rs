@@ -1,6 +1,6 @@
-//! Stock servers of Debian's packages with the provider, under our client.
+//! Stock servers of Debian's packages with the provider, loaded by `tollgate-load`.
 //!
-//! How much load this machine takes beside what else runs on it is not asked.
+//! The tests check counts, not rates: other programs may use the machine meanwhile.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
 

@@ -1,4 +1,4 @@
-//! One server with many certificates, of which the client's wish chooses one.
+//! A server with many certificates; the client's server name selects one.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,14 +9,14 @@ use tollgate_stock_servers::Product;
 use crate::command::connect;
 use crate::rig::{becomes, counted, renew, settle, start, with_provider};
 
-/// 1,000 in the long suite.
+/// Certificates; more with `TOLLGATE_TEST_LONG`.
 fn keys() -> u64 {
     if env::var_os("TOLLGATE_TEST_LONG").is_some() { 1000 } else { 20 }
 }
 
-/// A new key with its certificate, as HAProxy wants them: in one file.
+/// Writes a new key and its certificate into one file, as HAProxy reads them.
 fn make(folder: &Path, name: &str) {
-    // Beside the folder, since the server reads all that is in it.
+    // Not in the folder, because the server reads every file in it.
     let [key, chain] = ["key", "crt"].map(|end| folder.with_extension(end));
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "rsa:1024", "-nodes", "-days", "2"])

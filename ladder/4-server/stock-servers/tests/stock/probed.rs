@@ -1,5 +1,5 @@
-//! What a probe says of servers, held against their configurations and against `openssl s_client`;
-//! and that what it chooses can be loaded.
+//! Compares a probe's results with the servers' configurations and with `openssl s_client`, and
+//! loads the chosen protocol.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -24,9 +24,9 @@ fn settings() -> Settings {
     Settings { bodies: vec![BYTES], ..Settings::new(certificate("rsa-2048.pem")) }
 }
 
-/// Bytes of the one certificate, as openssl writes it.
+/// Returns the length of the only certificate in DER.
 fn der_bytes(settings: &Settings) -> usize {
-    let Certificate::Pem { chain, .. } = &settings.certificate else { panic!("texts were given") };
+    let Certificate::Pem { chain, .. } = &settings.certificate else { panic!("not PEM texts") };
     let text = String::from_utf8_lossy(chain).into_owned();
     let body: String = text.lines().filter(|line| !line.starts_with('-')).collect();
     body.trim_end_matches('=').len() * 3 / 4
@@ -61,7 +61,7 @@ fn stock_servers_follow_their_configuration() {
     }
 }
 
-/// The names that openssl has for registered ones, of the suites of its own client.
+/// Returns OpenSSL's names of the suites that its client offers, by IANA name.
 fn names_of_openssl() -> BTreeMap<String, String> {
     let all = ["ciphers", "-stdname", "-s", "ALL:@SECLEVEL=0"];
     let output = Command::new("openssl").args(all).output().unwrap();
@@ -118,7 +118,7 @@ fn the_result_of_a_probe_can_be_loaded() {
             (key.to_string(), probe.has_only_curve_keys())
         );
         let tls13 = probe.tls13.as_ref().unwrap();
-        assert_eq!((tls13.tickets, tls13.resumes), (0, false), "it was not told to resume");
+        assert_eq!((tls13.tickets, tls13.resumes), (0, false), "resumption is off by default");
         let path = site.url().path().to_owned();
         let bytes = probe.body.as_ref().unwrap().bytes.unwrap();
         let plan = Plan {

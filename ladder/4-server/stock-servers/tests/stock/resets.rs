@@ -1,7 +1,6 @@
-//! Clients that reset their connections while the server works for them, beside clients that do
-//! not.
+//! Clients that reset their connections during handshakes, beside clients that do not.
 //!
-//! A second of it; ten minutes in the long suite, or what `TOLLGATE_TEST_SOAK_SECONDS` says.
+//! Takes a second, ten minutes with `TOLLGATE_TEST_LONG`, or `TOLLGATE_TEST_SOAK_SECONDS`.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -15,21 +14,22 @@ use rustix::net::sockopt::set_socket_linger;
 use tollgate_load::{Plan, Protocol};
 use tollgate_stock_servers::{Product, Running, Settings};
 
-use crate::rig::{confirmed, counted, eventually, load, plan, start, told, with_provider};
+use crate::rig::{confirmed, counted, eventually, load, plan, start, sum_of, with_provider};
 
-/// The longest that a client waits for an answer, in µs: a few signatures.
+/// The longest time that a client waits before its reset, in µs: a few signatures.
 const WAIT_US_MAX: u64 = 4000;
 
-/// What OpenSSL and HAProxy lose with each job that is never resumed: the part of its stack that
-/// was used, and its connection. No more than a whole stack.
+/// Memory that OpenSSL and HAProxy leak with each job that is never resumed: the used part of its
+/// stack and its connection. At most a whole stack.
 const LOST_KIB_PER_JOB: u64 = 32;
 
-/// Objects that come and go with the handshakes of a moment.
+/// Objects of handshakes that are running when the counter is read.
 const PASSING: u64 = 4;
 
-/// What allocators keep or give back, whatever happens.
+/// Memory that allocators may keep or return at any time.
 const SLACK_KIB: u64 = 4 * 1024;
 
+/// Returns the duration of the measured part.
 fn time() -> Duration {
     let named = env::var("TOLLGATE_TEST_SOAK_SECONDS").ok();
     let is_long = env::var_os("TOLLGATE_TEST_LONG").is_some();
@@ -37,7 +37,7 @@ fn time() -> Duration {
     Duration::from_secs(seconds.unwrap_or(if is_long { 600 } else { 1 }))
 }
 
-/// The first record of a client that offers TLS 1.3.
+/// Returns the first record of a client that offers TLS 1.3.
 fn hello() -> Vec<u8> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut client = Command::new("openssl")
@@ -58,7 +58,8 @@ fn hello() -> Vec<u8> {
     record
 }
 
-/// Connects, asks for a handshake, and resets somewhere in it, until it is to end; how often.
+/// Connects, starts a handshake and resets the connection, repeatedly until `ended`; returns how
+/// often.
 fn reset(running: &Running, hello: &[u8], ended: &AtomicBool) -> u64 {
     let mut count = 0;
     while !ended.load(Ordering::Relaxed) {
@@ -71,7 +72,7 @@ fn reset(running: &Running, hello: &[u8], ended: &AtomicBool) -> u64 {
     count
 }
 
-/// Resident memory of the workers in KiB, and their open files.
+/// Returns the resident memory of the workers in KiB, and the number of their open files.
 fn used(running: &Running) -> (u64, usize) {
     let of_process = |process: u32| {
         let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
@@ -83,16 +84,16 @@ fn used(running: &Running) -> (u64, usize) {
     workers.fold((0, 0), |(kib, files), (more, others)| (kib + more, files + others))
 }
 
-/// What both kinds of clients did to the server.
+/// The work of both kinds of clients.
 #[derive(Default)]
 struct Endured {
     resets: u64,
     handshakes: u64,
-    /// Resident memory in MiB, a dozen times on the way.
+    /// Resident memory in MiB, sampled twelve times.
     curve: Vec<u64>,
 }
 
-/// Both kinds of clients for so long. None of those that do not reset fails.
+/// Runs both kinds of clients for this time. Clients that do not reset must not fail.
 fn endure(running: &Running, hello: &[u8], time: Duration) -> Endured {
     let ended = AtomicBool::new(false);
     let (start, mut endured) = (Instant::now(), Endured::default());
@@ -113,30 +114,30 @@ fn endure(running: &Running, hello: &[u8], time: Duration) -> Endured {
     endured
 }
 
-/// What clients that reset leave behind.
+/// The growth of a server under clients that reset.
 struct Growth {
-    /// Of resident memory.
+    /// Resident memory in KiB.
     kib: u64,
-    /// Jobs that were paused and never went on.
+    /// Jobs that were paused and never resumed.
     abandoned: u64,
-    /// Keys and contexts of the provider that nobody has freed.
+    /// Keys and contexts of the provider that were not freed.
     objects: u64,
 }
 
-/// Objects and abandoned jobs, as a handshake that is alone finds them: it writes them down, where
-/// the last one is a second ago.
+/// Returns the counts of objects and abandoned jobs. A handshake makes the provider write them if
+/// its last write was at least a second ago.
 fn left(running: &Running) -> [u64; 2] {
     thread::sleep(Duration::from_millis(1100));
     confirmed(&load(running, &Plan { connections: 1, ..plan(Protocol::Tls13, 200) }));
-    [told(running, "objects"), counted(running, "abandoned_operations")]
+    [sum_of(running, "objects"), counted(running, "abandoned_operations")]
 }
 
-/// What is left behind; files are as many as they were.
+/// Measures the growth, and checks that no file stays open.
 fn growth(settings: &Settings) -> Option<Growth> {
     let running = start(Product::Haproxy, settings)?;
     let hello = hello();
     endure(&running, &hello, Duration::from_millis(500));
-    // A connection that ends is closed within moments.
+    // The server closes connections that have ended soon.
     thread::sleep(Duration::from_millis(500));
     let [objects_before, abandoned_before] = left(&running);
     let (before, files) = used(&running);
@@ -147,7 +148,7 @@ fn growth(settings: &Settings) -> Option<Growth> {
     let objects = objects.saturating_sub(objects_before);
     let abandoned = abandoned - abandoned_before;
     eprintln!("{running:?}: {handshakes} handshakes, {resets} resets, {files} files");
-    eprintln!("resident memory grew by {kib} KiB from {before} KiB; MiB on the way: {curve:?}");
+    eprintln!("resident memory grew by {kib} KiB from {before} KiB; samples in MiB: {curve:?}");
     eprintln!("{abandoned} jobs were abandoned, {objects} objects of the provider with them");
     if settings.module.is_some() {
         assert!(counted(&running, "signatures") > 0);
@@ -156,9 +157,8 @@ fn growth(settings: &Settings) -> Option<Growth> {
     Some(Growth { kib, abandoned, objects })
 }
 
-/// What is lost with paused handshakes is what HAProxy and OpenSSL lose with any job that nobody
-/// resumes (haproxy#3453), and the one context of ours that libcrypto holds for it; where none is
-/// paused, nothing is.
+/// Without paused handshakes nothing leaks. With them, HAProxy and OpenSSL leak each job that is not
+/// resumed (haproxy#3453) and the provider's context that libcrypto holds for it.
 #[test]
 fn client_resets_leak_nothing() {
     let with = with_provider();

@@ -1,4 +1,5 @@
-//! Sessions are resumed by every mechanism that a product has, and its log counts them as we do.
+//! Each product resumes sessions by every mechanism that it supports, and its log agrees with the
+//! client's counts.
 
 use std::env;
 
@@ -7,7 +8,7 @@ use tollgate_stock_servers::{Product, Settings};
 
 use crate::rig::{certificate, load, plan, start};
 
-/// Long enough that the few sessions at its edges are no point of the share.
+/// Long enough that sessions at the start and the end hardly change the share.
 const SUSTAIN_MS: u64 = 1000;
 
 fn resumed(product: Product, protocol: Protocol, by: Mechanism) -> Option<Outcome> {

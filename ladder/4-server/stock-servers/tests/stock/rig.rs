@@ -15,14 +15,14 @@ use tollgate_server::Certificate;
 use tollgate_stock_servers::{Error, Product, Running, Settings, module};
 use zeroize::Zeroizing;
 
-/// Bytes of the body that clients ask for.
+/// Bytes of the body that clients request.
 pub(crate) const BYTES: u64 = 1000;
 
-/// What clients do; the first one signs PKCS#1, the second decrypts, the third signs PSS.
+/// Protocols of the clients; the first signs PKCS#1, the second decrypts, the third signs PSS.
 pub(crate) const PROTOCOLS: [Protocol; 3] =
     [Protocol::Tls12X25519, Protocol::Tls12Rsa, Protocol::Tls13];
 
-/// A certificate for a test key, signed with itself.
+/// Returns a self-signed certificate for a test key.
 pub(crate) fn certificate(key: &str) -> Certificate {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/keys");
     let key = folder.join(key);
@@ -35,14 +35,14 @@ pub(crate) fn certificate(key: &str) -> Certificate {
     Certificate::Pem { chain: made.stdout, key: Zeroizing::new(fs::read(key).unwrap()) }
 }
 
-/// With the provider that cargo built with this test.
+/// Returns settings with the provider that cargo built with this test.
 pub(crate) fn with_provider() -> Settings {
     let certificate = certificate("rsa-2048.pem");
     let module = Some(module().unwrap());
     Settings { module, bodies: vec![BYTES], ..Settings::new(certificate) }
 }
 
-/// Starts it; none where it is not installed, which continuous integration does not forgive.
+/// Starts a server; `None` if it is not installed, which is an error in CI.
 pub(crate) fn start(product: Product, settings: &Settings) -> Option<Running> {
     match product.start(settings) {
         Ok(running) => Some(running),
@@ -55,7 +55,7 @@ pub(crate) fn start(product: Product, settings: &Settings) -> Option<Running> {
     }
 }
 
-/// A short run with four connections, of which the shape is not judged.
+/// Returns the plan of a short run with four connections, whose verdict depends on counts only.
 pub(crate) fn plan(protocol: Protocol, sustain_ms: u64) -> Plan {
     Plan {
         connections: 4,
@@ -68,7 +68,7 @@ pub(crate) fn plan(protocol: Protocol, sustain_ms: u64) -> Plan {
     }
 }
 
-/// Runs it; the server's log, if it has one, is the referee.
+/// Runs a plan; the server's log, if it has one, is the referee.
 pub(crate) fn load(running: &Running, plan: &Plan) -> Outcome {
     let mut server = server(running);
     if let Some(log) = running.access_log() {
@@ -77,8 +77,8 @@ pub(crate) fn load(running: &Running, plan: &Plan) -> Outcome {
     run(plan, &mut server, &|| false, &mut |_, _| {}).unwrap()
 }
 
-/// Runs it where the log may lack lines: of several threads of HAProxy that write at once on busy
-/// cores, one drops its line now and then.
+/// Runs a plan without referee, because the log may lack lines: if several threads of HAProxy write
+/// at once, one sometimes drops its line.
 pub(crate) fn load_without_referee(running: &Running, plan: &Plan) -> Outcome {
     run(plan, &mut server(running), &|| false, &mut |_, _| {}).unwrap()
 }
@@ -90,7 +90,7 @@ fn server(running: &Running) -> Server<'static> {
     server
 }
 
-/// Handshakes that the server confirmed; there was no failure, and its log agrees.
+/// Returns the number of confirmed handshakes; checks that none failed and that the log agrees.
 #[track_caller]
 pub(crate) fn confirmed(outcome: &Outcome) -> u64 {
     let counts = outcome.whole();
@@ -107,17 +107,17 @@ pub(crate) fn confirmed(outcome: &Outcome) -> u64 {
     confirmed
 }
 
-/// Asks until it is so.
+/// Waits until the condition holds.
 #[track_caller]
 pub(crate) fn eventually(what: &str, is: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
     while !is() {
-        assert!(Instant::now() < end, "never: {what}");
+        assert!(Instant::now() < end, "not within 20 s: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// Asks until it is what is expected.
+/// Waits until the value is the expected one.
 #[track_caller]
 pub(crate) fn becomes<T: PartialEq + Debug>(expected: &T, ask: impl Fn() -> T) {
     let end = Instant::now() + Duration::from_secs(10);
@@ -127,8 +127,8 @@ pub(crate) fn becomes<T: PartialEq + Debug>(expected: &T, ask: impl Fn() -> T) {
     assert_eq!(ask(), *expected);
 }
 
-/// Sees to it that all counts are written down. Where no thread may be started, as in HAProxy's
-/// workers, operations write, and what the last of them counted waits for the worker's end.
+/// Makes the server write all counts. HAProxy's workers may not start threads, so operations write
+/// there, and the last counts are written when the worker ends.
 #[track_caller]
 pub(crate) fn settle(running: &Running) {
     if running.product() == Product::Haproxy {
@@ -136,13 +136,13 @@ pub(crate) fn settle(running: &Running) {
     }
 }
 
-/// Reloads it, and waits until none of the workers is left that were there before.
+/// Reloads the server, and waits until all old workers have ended.
 #[track_caller]
 pub(crate) fn renew(running: &Running) {
     let before = running.workers().unwrap();
     let asked = Cell::new(None::<Instant>);
     eventually("other workers serve", || {
-        // HAProxy's master may lose a signal that comes while it starts itself again.
+        // HAProxy's master may lose a signal that arrives while it executes itself again.
         if asked.get().is_none_or(|last| last.elapsed() > Duration::from_secs(3)) {
             running.reload().unwrap();
             asked.set(Some(Instant::now()));
@@ -152,14 +152,14 @@ pub(crate) fn renew(running: &Running) {
     });
 }
 
-/// What the provider has counted in all processes of the server, those that ended too, as each of
-/// them wrote it down last: within a second of its last count, if it has a thread for that.
+/// Returns the sum of a counter over all processes of the server, with those that have ended. Each
+/// process writes within a second of its last count, if it may start a thread.
 pub(crate) fn counted(running: &Running, counter: &str) -> u64 {
-    told(running, &format!("{counter}_total"))
+    sum_of(running, &format!("{counter}_total"))
 }
 
-/// The same of any number that the provider tells.
-pub(crate) fn told(running: &Running, number: &str) -> u64 {
+/// Returns the sum of any number in the files of the provider.
+pub(crate) fn sum_of(running: &Running, number: &str) -> u64 {
     let start = format!("tollgate_{number}{{");
     let of_file = |path: PathBuf| {
         let text = fs::read_to_string(path).unwrap_or_default();
@@ -170,7 +170,7 @@ pub(crate) fn told(running: &Running, number: &str) -> u64 {
     files.filter_map(|entry| of_file(entry.unwrap().path())).sum()
 }
 
-/// The files of a process's memory that are modules of the provider.
+/// Returns the path of the provider's module that the process has mapped.
 pub(crate) fn mapped(process: u32) -> Option<PathBuf> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
     let line = maps.lines().find(|line| line.contains("tollgate_provider"))?;

@@ -1,5 +1,5 @@
-//! The log of every product that has one tells the client's own numbers: for some hundred
-//! handshakes, and for 100,000 of each where `TOLLGATE_TEST_LONG` is set.
+//! The access logs of the products agree with the client's counts: for some hundred handshakes, or
+//! for 100,000 of each product with `TOLLGATE_TEST_LONG`.
 
 use std::env;
 
@@ -8,17 +8,16 @@ use tollgate_stock_servers::{Product, Settings};
 
 use crate::rig::{BYTES, certificate, confirmed, load, plan, start};
 
-/// Runs that may stand still before the machine is held for too busy.
+/// Stalled runs that are allowed; more mean that the machine is too busy.
 const STALLS_MAX: u32 = 8;
 
-/// As it is installed, with every way to close, until so many handshakes are counted.
+/// Compares the counts without the provider, with every way to close, until enough handshakes are
+/// counted.
 fn agrees(product: Product) {
     let is_long = env::var_os("TOLLGATE_TEST_LONG").is_some();
     let (all, sustain_ms) = if is_long { (100_000, 5000) } else { (200, 200) };
     let settings = Settings { bodies: vec![BYTES], ..Settings::new(certificate("rsa-2048.pem")) };
-    let Some(running) = start(product, &settings) else {
-        return;
-    };
+    let Some(running) = start(product, &settings) else { return };
     let ways = [
         (Protocol::Tls13, Close::Fin),
         (Protocol::Tls12Rsa, Close::RstAfterConfirm),

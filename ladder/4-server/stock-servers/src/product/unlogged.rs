@@ -1,0 +1,70 @@
+//! Products whose logs are not read: hitch, lighttpd, Python, `openssl s_server` and stunnel.
+
+use super::{CIPHERS, Place, Recipe};
+
+/// hitch terminates TLS in workers, in front of an HTTP backend.
+pub(super) fn hitch(place: &Place<'_>) -> Recipe {
+    let folder = place.folder.display();
+    let (ip, port) = (place.address.ip(), place.address.port());
+    let backend = place.backend.unwrap_or(place.address);
+    let workers = place.settings.workers();
+    // hitch refuses to run as root.
+    let user = if place.is_root { "user = \"nobody\"\n" } else { "" };
+    let text = format!(
+        "frontend = \"[{ip}]:{port}\"\nbackend = \"[{}]:{}\"\npem-file = \"{folder}/both.pem\"\n\
+         {user}workers = {workers}\ndaemon = off\nsyslog = off\nciphers = \"{CIPHERS}\"\n\
+         tls-protos = TLSv1.2 TLSv1.3\n",
+        backend.ip(),
+        backend.port()
+    );
+    Recipe::new("hitch.conf", text, &["--config=hitch.conf"])
+}
+
+/// lighttpd has one process with one thread.
+pub(super) fn lighttpd(place: &Place<'_>) -> Recipe {
+    let folder = place.folder.display();
+    let (ip, port) = (place.address.ip(), place.address.port());
+    let text = format!(
+        r#"server.modules = ( "mod_openssl" )
+server.document-root = "{folder}/www"
+server.bind = "{ip}"
+server.port = {port}
+server.errorlog = "/dev/stderr"
+server.max-keep-alive-requests = 0
+mimetype.assign = ( "" => "application/octet-stream" )
+ssl.engine = "enable"
+ssl.pemfile = "{folder}/chain.pem"
+ssl.privkey = "{folder}/key.pem"
+ssl.openssl.ssl-conf-cmd = ( "MinProtocol" => "TLSv1.2", "CipherString" => "{CIPHERS}" )
+"#
+    );
+    Recipe::new("lighttpd.conf", text, &["-D", "-f", "lighttpd.conf"])
+}
+
+/// Python's module ssl, with a thread for each connection.
+pub(super) fn python(place: &Place<'_>) -> Recipe {
+    let (ip, port) = (place.address.ip().to_string(), place.address.port().to_string());
+    let script = include_str!("python.py").to_owned();
+    Recipe::new("server.py", script, &["server.py", &ip, &port, CIPHERS])
+}
+
+/// `openssl s_server` serves one connection after the other.
+pub(super) fn s_server(place: &Place<'_>) -> Recipe {
+    let accept = place.address.to_string();
+    let files = ["-WWW", "-cert", "../chain.pem", "-key", "../key.pem", "-cipher", CIPHERS];
+    let mode = place.settings.asynchronous.then_some("-async");
+    let arguments = ["s_server", "-accept", &accept].into_iter().chain(files).chain(mode);
+    Recipe { file: None, arguments: arguments.map(str::to_owned).collect() }
+}
+
+/// stunnel terminates TLS in a thread for each connection, in front of an HTTP backend.
+pub(super) fn stunnel(place: &Place<'_>) -> Recipe {
+    let (folder, address) = (place.folder.display(), place.address);
+    let backend = place.backend.unwrap_or(address);
+    let text = format!(
+        "foreground = yes\npid =\nsyslog = no\ndebug = err\n\
+         [tls]\naccept = {address}\nconnect = {backend}\ncert = {folder}/chain.pem\n\
+         key = {folder}/key.pem\nciphers = {CIPHERS}\nsslVersionMin = TLSv1.2\n"
+    );
+    Recipe::new("stunnel.conf", text, &["stunnel.conf"])
+}

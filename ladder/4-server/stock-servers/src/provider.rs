@@ -1,0 +1,46 @@
+//! The provider of a server: its module, and the `OPENSSL_CONF` that loads it.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// The file name that cargo uses.
+const NAME: &str = "libtollgate_provider.so";
+
+/// Replaces the system's file. Allows keys of every size: HAProxy and hitch read keys before their
+/// own lists of suites.
+const WITHOUT: &str = "openssl_conf = start\n\
+     [tls]\nsystem_default = keys\n[keys]\nCipherString = DEFAULT:@SECLEVEL=0\n\
+     [start]\nssl_conf = tls\n";
+
+/// Returns the path of the module that was built with this program. It is in cargo's folder `deps`,
+/// which is the program's folder or below it, or installed beside the program.
+///
+/// # Errors
+///
+/// [`Error::NoModule`] with the path beside this program.
+pub fn module() -> Result<PathBuf, Error> {
+    let program = env::current_exe().map_err(Error::io("find", "this program".as_ref()))?;
+    let places = [program.with_file_name("deps").join(NAME), program.with_file_name(NAME)];
+    let found = places.iter().find(|place| place.is_file()).cloned();
+    found.ok_or_else(|| Error::NoModule(places[1].clone()))
+}
+
+/// Returns the text of the server's `OPENSSL_CONF`. It prefers the provider's operations, as the
+/// file of `tollgate provider install` does. Each process writes its counts to a file in the folder
+/// `metrics`.
+pub(crate) fn openssl_conf(module: Option<&Path>, metrics: &Path) -> String {
+    let Some(module) = module else {
+        return WITHOUT.to_owned();
+    };
+    format!(
+        "{WITHOUT}providers = providers\nalg_section = algorithms\n\
+         [providers]\ndefault = default_section\ntollgate = tollgate_section\n\
+         [default_section]\nactivate = 1\n\
+         [tollgate_section]\nmodule = {}\nactivate = 1\nmetrics = {}\n\
+         [algorithms]\ndefault_properties = ?tollgate.operations=yes\n",
+        module.display(),
+        metrics.display()
+    )
+}
