@@ -1,5 +1,5 @@
-//! The ABI between OpenSSL 3 and a provider, written by hand. It has the names of the C headers,
-//! and only what this crate uses.
+//! The ABI between OpenSSL 3 and a provider, written by hand: only the part that this crate uses.
+//! Structures and constants have the names of the C headers.
 //!
 //! Sources: `openssl/core.h` (structures, types of parameters), `openssl/core_dispatch.h` (ids and
 //! functions) and `openssl/core_names.h` (keys). A unit test compares numbers and keys with the
@@ -8,6 +8,7 @@
 #![allow(missing_docs, reason = "each name is documented in provider-base(7) and its siblings")]
 
 use core::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_void};
+use core::marker::PhantomData;
 use core::ptr;
 
 // --- core.h --------------------------------------------------------------------------------------
@@ -87,137 +88,45 @@ impl OSSL_PARAM {
     };
 }
 
-// --- core_dispatch.h: what the core offers -------------------------------------------------------
+// --- core_dispatch.h: types of functions ---------------------------------------------------------
 
-pub(crate) const OSSL_FUNC_CORE_GET_PARAMS: c_int = 2;
-pub(crate) const OSSL_FUNC_CORE_NEW_ERROR: c_int = 5;
-pub(crate) const OSSL_FUNC_CORE_SET_ERROR_DEBUG: c_int = 6;
-pub(crate) const OSSL_FUNC_CORE_VSET_ERROR: c_int = 7;
-
-pub(crate) type OSSL_FUNC_core_get_params_fn =
+pub(crate) type CoreGetParams =
     unsafe extern "C" fn(*const OSSL_CORE_HANDLE, *mut OSSL_PARAM) -> c_int;
-pub(crate) type OSSL_FUNC_core_new_error_fn = unsafe extern "C" fn(*const OSSL_CORE_HANDLE);
-pub(crate) type OSSL_FUNC_core_set_error_debug_fn =
+pub(crate) type CoreNewError = unsafe extern "C" fn(*const OSSL_CORE_HANDLE);
+pub(crate) type CoreSetErrorDebug =
     unsafe extern "C" fn(*const OSSL_CORE_HANDLE, *const c_char, c_int, *const c_char);
 /// The last argument is a `va_list`, which x86-64 and ARM pass by address. The core does not use it
 /// if the format is NULL or has no conversions.
-pub(crate) type OSSL_FUNC_core_vset_error_fn =
+pub(crate) type CoreVsetError =
     unsafe extern "C" fn(*const OSSL_CORE_HANDLE, u32, *const c_char, *mut c_void);
 
-// --- core_dispatch.h: the provider's own table ---------------------------------------------------
+type New = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+type NewSignature = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+type Free = unsafe extern "C" fn(*mut c_void);
+type GetParams = unsafe extern "C" fn(*mut c_void, *mut OSSL_PARAM) -> c_int;
+type SetParams = unsafe extern "C" fn(*mut c_void, *const OSSL_PARAM) -> c_int;
+type Keys = unsafe extern "C" fn(*mut c_void) -> *const OSSL_PARAM;
+type KeysOfContext = unsafe extern "C" fn(*mut c_void, *mut c_void) -> *const OSSL_PARAM;
+type KeysOfSelection = unsafe extern "C" fn(c_int) -> *const OSSL_PARAM;
 
-pub(crate) const OSSL_FUNC_PROVIDER_TEARDOWN: c_int = 1024;
-pub(crate) const OSSL_FUNC_PROVIDER_GETTABLE_PARAMS: c_int = 1025;
-pub(crate) const OSSL_FUNC_PROVIDER_GET_PARAMS: c_int = 1026;
-pub(crate) const OSSL_FUNC_PROVIDER_QUERY_OPERATION: c_int = 1027;
-pub(crate) const OSSL_FUNC_PROVIDER_GET_REASON_STRINGS: c_int = 1029;
-pub(crate) const OSSL_FUNC_PROVIDER_SELF_TEST: c_int = 1031;
+type QueryOperation = unsafe extern "C" fn(*mut c_void, c_int, *mut c_int) -> *const OSSL_ALGORITHM;
+type ReasonStrings = unsafe extern "C" fn(*mut c_void) -> *const OSSL_ITEM;
+type SelfTest = unsafe extern "C" fn(*mut c_void) -> c_int;
 
-pub(crate) const OSSL_OP_KEYMGMT: c_int = 10;
-pub(crate) const OSSL_OP_SIGNATURE: c_int = 12;
-pub(crate) const OSSL_OP_ASYM_CIPHER: c_int = 13;
-
-pub(crate) type OSSL_FUNC_provider_teardown_fn = unsafe extern "C" fn(*mut c_void);
-pub(crate) type OSSL_FUNC_provider_gettable_params_fn =
-    unsafe extern "C" fn(*mut c_void) -> *const OSSL_PARAM;
-pub(crate) type OSSL_FUNC_provider_get_params_fn =
-    unsafe extern "C" fn(*mut c_void, *mut OSSL_PARAM) -> c_int;
-pub(crate) type OSSL_FUNC_provider_query_operation_fn =
-    unsafe extern "C" fn(*mut c_void, c_int, *mut c_int) -> *const OSSL_ALGORITHM;
-pub(crate) type OSSL_FUNC_provider_get_reason_strings_fn =
-    unsafe extern "C" fn(*mut c_void) -> *const OSSL_ITEM;
-pub(crate) type OSSL_FUNC_provider_self_test_fn = unsafe extern "C" fn(*mut c_void) -> c_int;
-
-// --- core_dispatch.h: key management -------------------------------------------------------------
-
-pub(crate) const OSSL_FUNC_KEYMGMT_NEW: c_int = 1;
-pub(crate) const OSSL_FUNC_KEYMGMT_GEN_INIT: c_int = 2;
-pub(crate) const OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS: c_int = 4;
-pub(crate) const OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS: c_int = 5;
-pub(crate) const OSSL_FUNC_KEYMGMT_GEN: c_int = 6;
-pub(crate) const OSSL_FUNC_KEYMGMT_GEN_CLEANUP: c_int = 7;
-pub(crate) const OSSL_FUNC_KEYMGMT_FREE: c_int = 10;
-pub(crate) const OSSL_FUNC_KEYMGMT_GET_PARAMS: c_int = 11;
-pub(crate) const OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS: c_int = 12;
-pub(crate) const OSSL_FUNC_KEYMGMT_QUERY_OPERATION_NAME: c_int = 20;
-pub(crate) const OSSL_FUNC_KEYMGMT_HAS: c_int = 21;
-pub(crate) const OSSL_FUNC_KEYMGMT_VALIDATE: c_int = 22;
-pub(crate) const OSSL_FUNC_KEYMGMT_MATCH: c_int = 23;
-pub(crate) const OSSL_FUNC_KEYMGMT_IMPORT: c_int = 40;
-pub(crate) const OSSL_FUNC_KEYMGMT_IMPORT_TYPES: c_int = 41;
-pub(crate) const OSSL_FUNC_KEYMGMT_EXPORT: c_int = 42;
-pub(crate) const OSSL_FUNC_KEYMGMT_EXPORT_TYPES: c_int = 43;
-pub(crate) const OSSL_FUNC_KEYMGMT_DUP: c_int = 44;
-
-pub(crate) const OSSL_KEYMGMT_SELECT_PRIVATE_KEY: c_int = 0x01;
-pub(crate) const OSSL_KEYMGMT_SELECT_PUBLIC_KEY: c_int = 0x02;
-pub(crate) const OSSL_KEYMGMT_SELECT_KEYPAIR: c_int =
-    OSSL_KEYMGMT_SELECT_PRIVATE_KEY | OSSL_KEYMGMT_SELECT_PUBLIC_KEY;
-pub(crate) const OSSL_KEYMGMT_VALIDATE_FULL_CHECK: c_int = 0;
-
-pub(crate) type OSSL_FUNC_keymgmt_new_fn = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
-pub(crate) type OSSL_FUNC_keymgmt_free_fn = unsafe extern "C" fn(*mut c_void);
-pub(crate) type OSSL_FUNC_keymgmt_gen_init_fn =
-    unsafe extern "C" fn(*mut c_void, c_int, *const OSSL_PARAM) -> *mut c_void;
-pub(crate) type OSSL_FUNC_keymgmt_gen_set_params_fn =
-    unsafe extern "C" fn(*mut c_void, *const OSSL_PARAM) -> c_int;
-pub(crate) type OSSL_FUNC_keymgmt_gen_settable_params_fn =
-    unsafe extern "C" fn(*mut c_void, *mut c_void) -> *const OSSL_PARAM;
-pub(crate) type OSSL_FUNC_keymgmt_gen_fn =
+type GenInit = unsafe extern "C" fn(*mut c_void, c_int, *const OSSL_PARAM) -> *mut c_void;
+type Generate =
     unsafe extern "C" fn(*mut c_void, Option<OSSL_CALLBACK>, *mut c_void) -> *mut c_void;
-pub(crate) type OSSL_FUNC_keymgmt_gen_cleanup_fn = unsafe extern "C" fn(*mut c_void);
-pub(crate) type OSSL_FUNC_keymgmt_get_params_fn =
-    unsafe extern "C" fn(*mut c_void, *mut OSSL_PARAM) -> c_int;
-pub(crate) type OSSL_FUNC_keymgmt_gettable_params_fn =
-    unsafe extern "C" fn(*mut c_void) -> *const OSSL_PARAM;
-pub(crate) type OSSL_FUNC_keymgmt_query_operation_name_fn =
-    unsafe extern "C" fn(c_int) -> *const c_char;
-pub(crate) type OSSL_FUNC_keymgmt_has_fn = unsafe extern "C" fn(*const c_void, c_int) -> c_int;
-pub(crate) type OSSL_FUNC_keymgmt_validate_fn =
-    unsafe extern "C" fn(*const c_void, c_int, c_int) -> c_int;
-pub(crate) type OSSL_FUNC_keymgmt_match_fn =
-    unsafe extern "C" fn(*const c_void, *const c_void, c_int) -> c_int;
-pub(crate) type OSSL_FUNC_keymgmt_import_fn =
-    unsafe extern "C" fn(*mut c_void, c_int, *const OSSL_PARAM) -> c_int;
-pub(crate) type OSSL_FUNC_keymgmt_import_types_fn =
-    unsafe extern "C" fn(c_int) -> *const OSSL_PARAM;
-pub(crate) type OSSL_FUNC_keymgmt_export_fn =
-    unsafe extern "C" fn(*mut c_void, c_int, Option<OSSL_CALLBACK>, *mut c_void) -> c_int;
-pub(crate) type OSSL_FUNC_keymgmt_export_types_fn =
-    unsafe extern "C" fn(c_int) -> *const OSSL_PARAM;
-pub(crate) type OSSL_FUNC_keymgmt_dup_fn =
-    unsafe extern "C" fn(*const c_void, c_int) -> *mut c_void;
+type OperationName = unsafe extern "C" fn(c_int) -> *const c_char;
+type Has = unsafe extern "C" fn(*const c_void, c_int) -> c_int;
+type Validate = unsafe extern "C" fn(*const c_void, c_int, c_int) -> c_int;
+type Match = unsafe extern "C" fn(*const c_void, *const c_void, c_int) -> c_int;
+type Import = unsafe extern "C" fn(*mut c_void, c_int, *const OSSL_PARAM) -> c_int;
+type Export = unsafe extern "C" fn(*mut c_void, c_int, Option<OSSL_CALLBACK>, *mut c_void) -> c_int;
+type Duplicate = unsafe extern "C" fn(*const c_void, c_int) -> *mut c_void;
 
-// --- core_dispatch.h: signatures -----------------------------------------------------------------
-
-pub(crate) const OSSL_FUNC_SIGNATURE_NEWCTX: c_int = 1;
-pub(crate) const OSSL_FUNC_SIGNATURE_SIGN_INIT: c_int = 2;
-pub(crate) const OSSL_FUNC_SIGNATURE_SIGN: c_int = 3;
-pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY_INIT: c_int = 4;
-pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY: c_int = 5;
-pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY_RECOVER_INIT: c_int = 6;
-pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY_RECOVER: c_int = 7;
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN_INIT: c_int = 8;
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN_UPDATE: c_int = 9;
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN_FINAL: c_int = 10;
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN: c_int = 11;
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_INIT: c_int = 12;
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_UPDATE: c_int = 13;
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_FINAL: c_int = 14;
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY: c_int = 15;
-pub(crate) const OSSL_FUNC_SIGNATURE_FREECTX: c_int = 16;
-pub(crate) const OSSL_FUNC_SIGNATURE_DUPCTX: c_int = 17;
-pub(crate) const OSSL_FUNC_SIGNATURE_GET_CTX_PARAMS: c_int = 18;
-pub(crate) const OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS: c_int = 19;
-pub(crate) const OSSL_FUNC_SIGNATURE_SET_CTX_PARAMS: c_int = 20;
-pub(crate) const OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS: c_int = 21;
-
-pub(crate) type OSSL_FUNC_signature_newctx_fn =
-    unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
-pub(crate) type OSSL_FUNC_signature_init_fn =
-    unsafe extern "C" fn(*mut c_void, *mut c_void, *const OSSL_PARAM) -> c_int;
-/// sign, and `verify_recover`: out, its length, its size; in, its length.
-pub(crate) type OSSL_FUNC_signature_sign_fn = unsafe extern "C" fn(
+type Init = unsafe extern "C" fn(*mut c_void, *mut c_void, *const OSSL_PARAM) -> c_int;
+/// Out, its length, its size; in, its length.
+type Transform = unsafe extern "C" fn(
     *mut c_void,
     *mut c_uchar,
     *mut usize,
@@ -225,43 +134,105 @@ pub(crate) type OSSL_FUNC_signature_sign_fn = unsafe extern "C" fn(
     *const c_uchar,
     usize,
 ) -> c_int;
-pub(crate) type OSSL_FUNC_signature_verify_fn =
+type Verify =
     unsafe extern "C" fn(*mut c_void, *const c_uchar, usize, *const c_uchar, usize) -> c_int;
-pub(crate) type OSSL_FUNC_signature_digest_init_fn =
+type DigestInit =
     unsafe extern "C" fn(*mut c_void, *const c_char, *mut c_void, *const OSSL_PARAM) -> c_int;
-/// `digest_sign_update`, `digest_verify_update` and `digest_verify_final`.
-pub(crate) type OSSL_FUNC_signature_digest_input_fn =
-    unsafe extern "C" fn(*mut c_void, *const c_uchar, usize) -> c_int;
-pub(crate) type OSSL_FUNC_signature_digest_sign_final_fn =
-    unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut usize, usize) -> c_int;
-pub(crate) type OSSL_FUNC_freectx_fn = unsafe extern "C" fn(*mut c_void);
-pub(crate) type OSSL_FUNC_dupctx_fn = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
-pub(crate) type OSSL_FUNC_get_ctx_params_fn =
-    unsafe extern "C" fn(*mut c_void, *mut OSSL_PARAM) -> c_int;
-pub(crate) type OSSL_FUNC_set_ctx_params_fn =
-    unsafe extern "C" fn(*mut c_void, *const OSSL_PARAM) -> c_int;
-/// `gettable_ctx_params` and `settable_ctx_params`.
-pub(crate) type OSSL_FUNC_ctx_keys_fn =
-    unsafe extern "C" fn(*mut c_void, *mut c_void) -> *const OSSL_PARAM;
+type Input = unsafe extern "C" fn(*mut c_void, *const c_uchar, usize) -> c_int;
+type Output = unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut usize, usize) -> c_int;
 
-// --- core_dispatch.h: encryption and decryption --------------------------------------------------
+// --- core_dispatch.h: numbers of functions -------------------------------------------------------
 
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_NEWCTX: c_int = 1;
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_ENCRYPT_INIT: c_int = 2;
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_ENCRYPT: c_int = 3;
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_DECRYPT_INIT: c_int = 4;
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_DECRYPT: c_int = 5;
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_FREECTX: c_int = 6;
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_DUPCTX: c_int = 7;
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_GET_CTX_PARAMS: c_int = 8;
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_GETTABLE_CTX_PARAMS: c_int = 9;
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_SET_CTX_PARAMS: c_int = 10;
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_SETTABLE_CTX_PARAMS: c_int = 11;
+/// The number of a function in a table, with the function's type.
+pub(crate) struct Id<F> {
+    pub(crate) number: c_int,
+    of_type: PhantomData<F>,
+}
 
-pub(crate) type OSSL_FUNC_asym_cipher_newctx_fn = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
-pub(crate) type OSSL_FUNC_asym_cipher_init_fn = OSSL_FUNC_signature_init_fn;
-/// encrypt and decrypt: out, its length, its size; in, its length.
-pub(crate) type OSSL_FUNC_asym_cipher_crypt_fn = OSSL_FUNC_signature_sign_fn;
+impl<F> Id<F> {
+    const fn of(number: c_int) -> Self {
+        Self { number, of_type: PhantomData }
+    }
+
+    /// Returns the function, which must have the type of this number.
+    pub(crate) const fn checked(&self, function: F) -> F {
+        function
+    }
+}
+
+pub(crate) const OSSL_FUNC_CORE_GET_PARAMS: Id<CoreGetParams> = Id::of(2);
+pub(crate) const OSSL_FUNC_CORE_NEW_ERROR: Id<CoreNewError> = Id::of(5);
+pub(crate) const OSSL_FUNC_CORE_SET_ERROR_DEBUG: Id<CoreSetErrorDebug> = Id::of(6);
+pub(crate) const OSSL_FUNC_CORE_VSET_ERROR: Id<CoreVsetError> = Id::of(7);
+
+pub(crate) const OSSL_FUNC_PROVIDER_TEARDOWN: Id<Free> = Id::of(1024);
+pub(crate) const OSSL_FUNC_PROVIDER_GETTABLE_PARAMS: Id<Keys> = Id::of(1025);
+pub(crate) const OSSL_FUNC_PROVIDER_GET_PARAMS: Id<GetParams> = Id::of(1026);
+pub(crate) const OSSL_FUNC_PROVIDER_QUERY_OPERATION: Id<QueryOperation> = Id::of(1027);
+pub(crate) const OSSL_FUNC_PROVIDER_GET_REASON_STRINGS: Id<ReasonStrings> = Id::of(1029);
+pub(crate) const OSSL_FUNC_PROVIDER_SELF_TEST: Id<SelfTest> = Id::of(1031);
+
+pub(crate) const OSSL_FUNC_KEYMGMT_NEW: Id<New> = Id::of(1);
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN_INIT: Id<GenInit> = Id::of(2);
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS: Id<SetParams> = Id::of(4);
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS: Id<KeysOfContext> = Id::of(5);
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN: Id<Generate> = Id::of(6);
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN_CLEANUP: Id<Free> = Id::of(7);
+pub(crate) const OSSL_FUNC_KEYMGMT_FREE: Id<Free> = Id::of(10);
+pub(crate) const OSSL_FUNC_KEYMGMT_GET_PARAMS: Id<GetParams> = Id::of(11);
+pub(crate) const OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS: Id<Keys> = Id::of(12);
+pub(crate) const OSSL_FUNC_KEYMGMT_QUERY_OPERATION_NAME: Id<OperationName> = Id::of(20);
+pub(crate) const OSSL_FUNC_KEYMGMT_HAS: Id<Has> = Id::of(21);
+pub(crate) const OSSL_FUNC_KEYMGMT_VALIDATE: Id<Validate> = Id::of(22);
+pub(crate) const OSSL_FUNC_KEYMGMT_MATCH: Id<Match> = Id::of(23);
+pub(crate) const OSSL_FUNC_KEYMGMT_IMPORT: Id<Import> = Id::of(40);
+pub(crate) const OSSL_FUNC_KEYMGMT_IMPORT_TYPES: Id<KeysOfSelection> = Id::of(41);
+pub(crate) const OSSL_FUNC_KEYMGMT_EXPORT: Id<Export> = Id::of(42);
+pub(crate) const OSSL_FUNC_KEYMGMT_EXPORT_TYPES: Id<KeysOfSelection> = Id::of(43);
+pub(crate) const OSSL_FUNC_KEYMGMT_DUP: Id<Duplicate> = Id::of(44);
+
+pub(crate) const OSSL_FUNC_SIGNATURE_NEWCTX: Id<NewSignature> = Id::of(1);
+pub(crate) const OSSL_FUNC_SIGNATURE_SIGN_INIT: Id<Init> = Id::of(2);
+pub(crate) const OSSL_FUNC_SIGNATURE_SIGN: Id<Transform> = Id::of(3);
+pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY_INIT: Id<Init> = Id::of(4);
+pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY: Id<Verify> = Id::of(5);
+pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY_RECOVER_INIT: Id<Init> = Id::of(6);
+pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY_RECOVER: Id<Transform> = Id::of(7);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN_INIT: Id<DigestInit> = Id::of(8);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN_UPDATE: Id<Input> = Id::of(9);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN_FINAL: Id<Output> = Id::of(10);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN: Id<Transform> = Id::of(11);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_INIT: Id<DigestInit> = Id::of(12);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_UPDATE: Id<Input> = Id::of(13);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_FINAL: Id<Input> = Id::of(14);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY: Id<Verify> = Id::of(15);
+pub(crate) const OSSL_FUNC_SIGNATURE_FREECTX: Id<Free> = Id::of(16);
+pub(crate) const OSSL_FUNC_SIGNATURE_DUPCTX: Id<New> = Id::of(17);
+pub(crate) const OSSL_FUNC_SIGNATURE_GET_CTX_PARAMS: Id<GetParams> = Id::of(18);
+pub(crate) const OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::of(19);
+pub(crate) const OSSL_FUNC_SIGNATURE_SET_CTX_PARAMS: Id<SetParams> = Id::of(20);
+pub(crate) const OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::of(21);
+
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_NEWCTX: Id<New> = Id::of(1);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_ENCRYPT_INIT: Id<Init> = Id::of(2);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_ENCRYPT: Id<Transform> = Id::of(3);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_DECRYPT_INIT: Id<Init> = Id::of(4);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_DECRYPT: Id<Transform> = Id::of(5);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_FREECTX: Id<Free> = Id::of(6);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_DUPCTX: Id<New> = Id::of(7);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_GET_CTX_PARAMS: Id<GetParams> = Id::of(8);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_GETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::of(9);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_SET_CTX_PARAMS: Id<SetParams> = Id::of(10);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_SETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::of(11);
+
+pub(crate) const OSSL_OP_KEYMGMT: c_int = 10;
+pub(crate) const OSSL_OP_SIGNATURE: c_int = 12;
+pub(crate) const OSSL_OP_ASYM_CIPHER: c_int = 13;
+pub(crate) const OSSL_KEYMGMT_SELECT_PRIVATE_KEY: c_int = 0x01;
+pub(crate) const OSSL_KEYMGMT_SELECT_PUBLIC_KEY: c_int = 0x02;
+pub(crate) const OSSL_KEYMGMT_SELECT_KEYPAIR: c_int =
+    OSSL_KEYMGMT_SELECT_PRIVATE_KEY | OSSL_KEYMGMT_SELECT_PUBLIC_KEY;
+pub(crate) const OSSL_KEYMGMT_VALIDATE_FULL_CHECK: c_int = 0;
 
 // --- core_names.h --------------------------------------------------------------------------------
 

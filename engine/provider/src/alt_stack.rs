@@ -112,6 +112,10 @@ unsafe extern "C" fn begin(high: c_uint, low: c_uint) {
 }
 
 #[cfg(test)]
+#[path = "../tests/host/stack.rs"]
+mod stack;
+
+#[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -146,33 +150,6 @@ mod tests {
         assert_eq!(on_alt_stack(|| 8), 8);
     }
 
-    /// Bytes of the stack above the start of the measured span, and bytes that measuring itself
-    /// uses.
-    const TOP_BYTES: usize = 4 << 10;
-    const OWN_BYTES: usize = 256;
-    const PAINT: u8 = 0xa5;
-
-    /// Returns the bytes of stack that `run` uses at most.
-    fn depth(run: impl FnOnce()) -> usize {
-        on_alt_stack(|| {
-            let here = 0_u8;
-            // Keeps the compiler from assuming that nothing else writes below.
-            let top = black_box(ptr::from_ref(&here).cast_mut());
-            let span = OWN_BYTES..STACK_BYTES - TOP_BYTES;
-            for depth in span.clone() {
-                // SAFETY: this stack, below all frames on it.
-                unsafe { top.wrapping_sub(depth).write_volatile(PAINT) };
-            }
-            run();
-            let untouched = span.clone().rev().take_while(|&depth| {
-                // SAFETY: as above.
-                let byte = unsafe { top.wrapping_sub(depth).read_volatile() };
-                byte == PAINT
-            });
-            span.end - untouched.count()
-        })
-    }
-
     /// Starts an engine, tests its unit, and runs a full batch with the longest keys.
     #[test]
     fn the_deepest_call_uses_less_than_a_quarter_of_the_stack() {
@@ -183,7 +160,7 @@ mod tests {
         let workspace = Workspace::new().unwrap();
         let (limbs, lanes) = (workspace.limb_kernel(), workspace.lane_kernel());
         let counters = Arc::new(Counters::default());
-        let deepest = depth(|| {
+        let start_and_run = || {
             let plan = EnginePlan { limbs, lanes, linger_us_max: 0, counters };
             let running = plan.start(1).unwrap();
             let submit = || running.caller.submit(|job| job.load(&key, work, digest.as_ref()));
@@ -191,7 +168,8 @@ mod tests {
             for ticket in tickets {
                 assert!(ticket.wait().is_ok());
             }
-        });
-        assert!((OWN_BYTES..STACK_BYTES / 4).contains(&deepest), "{deepest}");
+        };
+        let deepest = on_alt_stack(|| stack::depth(STACK_BYTES, start_and_run));
+        assert!((1..STACK_BYTES / 4).contains(&deepest), "{deepest}");
     }
 }

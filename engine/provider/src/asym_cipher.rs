@@ -6,29 +6,24 @@ use core::ffi::{c_int, c_uchar, c_void};
 use crate::abi::OSSL_DISPATCH;
 use crate::asym_cipher_context::AsymCipherContext;
 use crate::context::{
-    dupctx, freectx, get_ctx_params, gettable_ctx_params, init, newctx, set_ctx_params,
-    settable_ctx_params, transforms,
+    dupctx, get_ctx_params, gettable_ctx_params, init, newctx, set_ctx_params, settable_ctx_params,
+    transforms,
 };
+use crate::handle;
 use crate::table::{Table, dispatch};
 
 pub(crate) static FUNCTIONS: Table<[OSSL_DISPATCH; 12]> = dispatch! {
-    OSSL_FUNC_ASYM_CIPHER_NEWCTX: OSSL_FUNC_asym_cipher_newctx_fn = newctx::<AsymCipherContext>;
-    OSSL_FUNC_ASYM_CIPHER_FREECTX: OSSL_FUNC_freectx_fn = freectx::<AsymCipherContext>;
-    OSSL_FUNC_ASYM_CIPHER_DUPCTX: OSSL_FUNC_dupctx_fn = dupctx::<AsymCipherContext>;
-    OSSL_FUNC_ASYM_CIPHER_ENCRYPT_INIT: OSSL_FUNC_asym_cipher_init_fn =
-        init::<AsymCipherContext, false>;
-    OSSL_FUNC_ASYM_CIPHER_ENCRYPT: OSSL_FUNC_asym_cipher_crypt_fn = encrypt;
-    OSSL_FUNC_ASYM_CIPHER_DECRYPT_INIT: OSSL_FUNC_asym_cipher_init_fn =
-        init::<AsymCipherContext, true>;
-    OSSL_FUNC_ASYM_CIPHER_DECRYPT: OSSL_FUNC_asym_cipher_crypt_fn = decrypt;
-    OSSL_FUNC_ASYM_CIPHER_GET_CTX_PARAMS: OSSL_FUNC_get_ctx_params_fn =
-        get_ctx_params::<AsymCipherContext>;
-    OSSL_FUNC_ASYM_CIPHER_GETTABLE_CTX_PARAMS: OSSL_FUNC_ctx_keys_fn =
-        gettable_ctx_params::<AsymCipherContext>;
-    OSSL_FUNC_ASYM_CIPHER_SET_CTX_PARAMS: OSSL_FUNC_set_ctx_params_fn =
-        set_ctx_params::<AsymCipherContext>;
-    OSSL_FUNC_ASYM_CIPHER_SETTABLE_CTX_PARAMS: OSSL_FUNC_ctx_keys_fn =
-        settable_ctx_params::<AsymCipherContext>;
+    OSSL_FUNC_ASYM_CIPHER_NEWCTX = newctx::<AsymCipherContext>;
+    OSSL_FUNC_ASYM_CIPHER_FREECTX = handle::free::<AsymCipherContext>;
+    OSSL_FUNC_ASYM_CIPHER_DUPCTX = dupctx::<AsymCipherContext>;
+    OSSL_FUNC_ASYM_CIPHER_ENCRYPT_INIT = init::<AsymCipherContext, false>;
+    OSSL_FUNC_ASYM_CIPHER_ENCRYPT = encrypt;
+    OSSL_FUNC_ASYM_CIPHER_DECRYPT_INIT = init::<AsymCipherContext, true>;
+    OSSL_FUNC_ASYM_CIPHER_DECRYPT = decrypt;
+    OSSL_FUNC_ASYM_CIPHER_GET_CTX_PARAMS = get_ctx_params::<AsymCipherContext>;
+    OSSL_FUNC_ASYM_CIPHER_GETTABLE_CTX_PARAMS = gettable_ctx_params::<AsymCipherContext>;
+    OSSL_FUNC_ASYM_CIPHER_SET_CTX_PARAMS = set_ctx_params::<AsymCipherContext>;
+    OSSL_FUNC_ASYM_CIPHER_SETTABLE_CTX_PARAMS = settable_ctx_params::<AsymCipherContext>;
 };
 
 transforms! {

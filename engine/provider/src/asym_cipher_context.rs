@@ -21,7 +21,7 @@ use crate::counters::Event;
 use crate::handle::Output;
 use crate::hashing;
 use crate::key::Key;
-use crate::params::{Answers, Param, Params};
+use crate::params::{Answers, Choices, Param, Params};
 use crate::private::Operation;
 use crate::provider::Provider;
 use crate::reason::Reason;
@@ -49,6 +49,16 @@ enum Padding {
     /// `RSA_PKCS1_WITH_TLS_PADDING`: PKCS#1 around a premaster secret; decryption only.
     Tls,
 }
+
+/// The paddings with their numbers and names. "oeap" is a misspelling of OpenSSL's that old programs
+/// use.
+const PADDINGS: &Choices<Padding> = &[
+    (Padding::Pkcs1, 1, c"pkcs1"),
+    (Padding::Raw, 3, c"none"),
+    (Padding::Oaep, 4, c"oaep"),
+    (Padding::Oaep, 4, c"oeap"),
+    (Padding::Tls, 7, c""), // OpenSSL has no name for it either
+];
 
 #[derive(Clone)]
 struct Oaep {
@@ -125,7 +135,7 @@ impl Context for AsymCipherContext {
 
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
         if let Some(param) = params.find(OSSL_PKEY_PARAM_PAD_MODE) {
-            self.padding = Padding::from_param(param)?;
+            self.padding = param.choice(PADDINGS)?.ok_or(Reason::PaddingUnsupported)?;
         }
         if let Some(param) = params.find(OSSL_PKEY_PARAM_DIGEST) {
             self.oaep.hash = hash(param)?;
@@ -149,17 +159,7 @@ impl Context for AsymCipherContext {
     }
 
     fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
-        let (number, name) = match self.padding {
-            Padding::Raw => (3, c"none"),
-            Padding::Oaep => (4, c"oaep"),
-            Padding::Pkcs1 => (1, c"pkcs1"),
-            Padding::Tls => (7, c""), // OpenSSL has no name for it either
-        };
-        if answers.requested_type(OSSL_PKEY_PARAM_PAD_MODE) == Some(OSSL_PARAM_UTF8_STRING) {
-            answers.text(OSSL_PKEY_PARAM_PAD_MODE, name)?;
-        } else {
-            answers.integer(OSSL_PKEY_PARAM_PAD_MODE, number)?;
-        }
+        answers.choice(OSSL_PKEY_PARAM_PAD_MODE, &self.padding, PADDINGS)?;
         let (hash, mgf1) = self.oaep.hashes();
         answers.text(OSSL_PKEY_PARAM_DIGEST, hashing::name(hash))?;
         answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, hashing::name(mgf1))?;
@@ -258,20 +258,6 @@ impl AsymCipherContext {
         let set = |version| Some(version).filter(|&version| version != 0);
         let client = set(self.client_version).ok_or(Reason::TlsVersion)?;
         Ok(TlsVersions { client, negotiated: set(self.negotiated_version) })
-    }
-}
-
-impl Padding {
-    fn from_param(param: Param<'_>) -> Result<Self, Reason> {
-        match (param.integer(), param.text()) {
-            (Some(1), _) | (_, Some("pkcs1")) => Ok(Self::Pkcs1),
-            (Some(3), _) | (_, Some("none")) => Ok(Self::Raw),
-            // "oeap" is a misspelling of OpenSSL's that old programs use.
-            (Some(4), _) | (_, Some("oaep" | "oeap")) => Ok(Self::Oaep),
-            (Some(7), _) => Ok(Self::Tls),
-            (None, None) => Err(Reason::Parameter),
-            _ => Err(Reason::PaddingUnsupported),
-        }
     }
 }
 

@@ -73,14 +73,6 @@ pub(crate) unsafe extern "C" fn newctx<C: Context>(provctx: *mut c_void) -> *mut
     })
 }
 
-pub(crate) unsafe extern "C" fn freectx<C: Context>(ctx: *mut c_void) {
-    entry_object(|| {
-        // SAFETY: as the module says.
-        unsafe { handle::free::<C>(ctx) };
-        ptr::null_mut()
-    });
-}
-
 pub(crate) unsafe extern "C" fn dupctx<C: Context>(ctx: *mut c_void) -> *mut c_void {
     // SAFETY: as the module says.
     let ctx = unsafe { handle::shared::<C>(ctx) };

@@ -29,18 +29,17 @@ use crate::counters::Event;
 use crate::params::Answers;
 use crate::provider::{Provider, entry};
 use crate::reason::{REASONS, Reason};
-use crate::table::{Algorithm, Table, dispatch};
+use crate::table::{Table, dispatch};
 use crate::upcalls::Core;
 use crate::{asym_cipher, handle, keymgmt, self_test, signature};
 
 static FUNCTIONS: Table<[OSSL_DISPATCH; 7]> = dispatch! {
-    OSSL_FUNC_PROVIDER_TEARDOWN: OSSL_FUNC_provider_teardown_fn = teardown;
-    OSSL_FUNC_PROVIDER_GETTABLE_PARAMS: OSSL_FUNC_provider_gettable_params_fn = gettable_params;
-    OSSL_FUNC_PROVIDER_GET_PARAMS: OSSL_FUNC_provider_get_params_fn = get_params;
-    OSSL_FUNC_PROVIDER_QUERY_OPERATION: OSSL_FUNC_provider_query_operation_fn = query_operation;
-    OSSL_FUNC_PROVIDER_GET_REASON_STRINGS: OSSL_FUNC_provider_get_reason_strings_fn =
-        get_reason_strings;
-    OSSL_FUNC_PROVIDER_SELF_TEST: OSSL_FUNC_provider_self_test_fn = self_test;
+    OSSL_FUNC_PROVIDER_TEARDOWN = teardown;
+    OSSL_FUNC_PROVIDER_GETTABLE_PARAMS = gettable_params;
+    OSSL_FUNC_PROVIDER_GET_PARAMS = get_params;
+    OSSL_FUNC_PROVIDER_QUERY_OPERATION = query_operation;
+    OSSL_FUNC_PROVIDER_GET_REASON_STRINGS = get_reason_strings;
+    OSSL_FUNC_PROVIDER_SELF_TEST = self_test;
 };
 
 const NAMES: &CStr = c"RSA:rsaEncryption:1.2.840.113549.1.1.1";
@@ -49,35 +48,22 @@ const OF_KEYS: &CStr = c"tollgate.rsa=yes";
 /// The properties of operations: `?tollgate.operations=yes` prefers them.
 const OF_OPERATIONS: &CStr = c"provider=tollgate,tollgate.operations=yes,tollgate.rsa=yes";
 
-static KEYMGMT: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
-    Some(Algorithm {
-        names: NAMES,
-        properties: OF_KEYS,
-        functions: keymgmt::FUNCTIONS.first(),
-        description: c"Tollgate RSA keys",
-    }),
-    None,
-]);
+static KEYMGMT: Table<[OSSL_ALGORITHM; 2]> =
+    Table::of_algorithm(NAMES, OF_KEYS, keymgmt::FUNCTIONS.first(), c"Tollgate RSA keys");
 
-static SIGNATURE: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
-    Some(Algorithm {
-        names: NAMES,
-        properties: OF_OPERATIONS,
-        functions: signature::FUNCTIONS.first(),
-        description: c"Tollgate RSA signatures",
-    }),
-    None,
-]);
+static SIGNATURE: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithm(
+    NAMES,
+    OF_OPERATIONS,
+    signature::FUNCTIONS.first(),
+    c"Tollgate RSA signatures",
+);
 
-static ASYM_CIPHER: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
-    Some(Algorithm {
-        names: NAMES,
-        properties: OF_OPERATIONS,
-        functions: asym_cipher::FUNCTIONS.first(),
-        description: c"Tollgate RSA encryption and decryption",
-    }),
-    None,
-]);
+static ASYM_CIPHER: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithm(
+    NAMES,
+    OF_OPERATIONS,
+    asym_cipher::FUNCTIONS.first(),
+    c"Tollgate RSA encryption and decryption",
+);
 
 static GETTABLE: Table<[OSSL_PARAM; Event::ALL.len() + 5]> = Table::of_keys({
     let mut rows = [(c"", 0); Event::ALL.len() + 5];

@@ -14,7 +14,6 @@ use crate::abi::{
     OSSL_PARAM, OSSL_PARAM_INTEGER, OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PKEY_PARAM_BITS,
     OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_PRIMES,
 };
-use crate::boundary::entry_object;
 use crate::counters::Event;
 use crate::handle;
 use crate::key::{BITS_MIN, Key};
@@ -25,7 +24,7 @@ use crate::reason::Reason;
 use crate::table::Table;
 
 /// The parameters of the key to generate: the context of `gen_init`.
-struct KeyRequest {
+pub(crate) struct KeyRequest {
     provider: Arc<Provider>,
     bits: usize,
     primes: i64,
@@ -207,12 +206,4 @@ unsafe fn report(
     ];
     // SAFETY: as the caller promised; the array ends with a NULL key and outlives the call.
     unsafe { callback(params.as_ptr(), argument) != 0 }
-}
-
-pub(crate) unsafe extern "C" fn gen_cleanup(genctx: *mut c_void) {
-    entry_object(|| {
-        // SAFETY: libcrypto frees once a context of `gen_init`.
-        unsafe { handle::free::<KeyRequest>(genctx) };
-        ptr::null_mut()
-    });
 }

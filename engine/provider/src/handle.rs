@@ -10,6 +10,7 @@ use core::slice;
 use tollgate_cpu::memcheck;
 use zeroize::Zeroizing;
 
+use crate::boundary::catch;
 use crate::reason::Reason;
 
 /// Moves an object to the heap and returns its pointer, for [`free`].
@@ -17,15 +18,15 @@ pub(crate) fn give<T>(object: T) -> *mut c_void {
     Box::into_raw(Box::new(object)).cast()
 }
 
-/// Drops an object; NULL is ignored.
+/// The entry point that drops an object; NULL is ignored.
 ///
 /// # Safety
 ///
 /// `object` is NULL or came from [`give`] of the same `T`, and is not used again.
-pub(crate) unsafe fn free<T>(object: *mut c_void) {
+pub(crate) unsafe extern "C" fn free<T>(object: *mut c_void) {
     if !object.is_null() {
         // SAFETY: from a box of this type, and freed once.
-        drop(unsafe { Box::from_raw(object.cast::<T>()) });
+        catch((), || drop(unsafe { Box::from_raw(object.cast::<T>()) }));
     }
 }
 
@@ -33,9 +34,8 @@ pub(crate) unsafe fn free<T>(object: *mut c_void) {
 ///
 /// # Safety
 ///
-/// `object` is NULL or came from [`give`] of the same `T`, lives for `'a`, and is not mutated
-/// during
-/// `'a`.
+/// `object` is NULL or came from [`give`] of the same `T`, lives for `'a`, and is not
+/// mutated during `'a`.
 pub(crate) unsafe fn shared<'a, T>(object: *const c_void) -> Option<&'a T> {
     // SAFETY: the caller's promise.
     unsafe { object.cast::<T>().as_ref() }

@@ -7,64 +7,51 @@ use tollgate_rsa::Hash;
 
 /// Returns the hash function of this name: any name of OpenSSL's providers, in either case.
 pub(crate) fn from_name(name: &str) -> Option<Hash> {
-    NAMES
-        .iter()
-        .find(|(_, names)| names.iter().any(|known| known.eq_ignore_ascii_case(name)))
-        .map(|(hash, _)| *hash)
+    let is_name = |known: &[u8]| known.eq_ignore_ascii_case(name.as_bytes());
+    let row = NAMES.iter().find(|(_, first, others)| {
+        is_name(first.to_bytes()) || others.iter().any(|other| is_name(other.as_bytes()))
+    });
+    row.map(|(hash, ..)| *hash)
 }
 
 /// Returns OpenSSL's first name of the hash function.
 pub(crate) fn name(hash: Hash) -> &'static CStr {
-    match hash {
-        Hash::Md4 => c"MD4",
-        Hash::Md5 => c"MD5",
-        Hash::Md5Sha1 => c"MD5-SHA1",
-        Hash::Mdc2 => c"MDC2",
-        Hash::Ripemd160 => c"RIPEMD-160",
-        Hash::Sha1 => c"SHA1",
-        Hash::Sha224 => c"SHA2-224",
-        Hash::Sha256 => c"SHA2-256",
-        Hash::Sha384 => c"SHA2-384",
-        Hash::Sha512 => c"SHA2-512",
-        Hash::Sha512_224 => c"SHA2-512/224",
-        Hash::Sha512_256 => c"SHA2-512/256",
-        Hash::Sha3_224 => c"SHA3-224",
-        Hash::Sha3_256 => c"SHA3-256",
-        Hash::Sha3_384 => c"SHA3-384",
-        Hash::Sha3_512 => c"SHA3-512",
-        Hash::Sm3 => c"SM3",
-    }
+    let row = NAMES.iter().find(|(known, ..)| *known == hash);
+    row.expect("every hash function has a row").1
 }
 
-/// All names of `providers/implementations/include/prov/names.h`, and the object names of OpenSSL
-/// 1.
-const NAMES: [(Hash, &[&str]); 17] = [
-    (Hash::Md4, &["MD4", "1.2.840.113549.2.4", "RSA-MD4"]),
-    (Hash::Md5, &["MD5", "SSL3-MD5", "1.2.840.113549.2.5", "RSA-MD5"]),
-    (Hash::Md5Sha1, &["MD5-SHA1"]),
-    (Hash::Mdc2, &["MDC2", "2.5.8.3.101", "RSA-MDC2"]),
+/// All names of `providers/implementations/include/prov/names.h`, OpenSSL's first one apart, and the
+/// object names of OpenSSL 1.
+const NAMES: [(Hash, &CStr, &[&str]); 17] = [
+    (Hash::Md4, c"MD4", &["1.2.840.113549.2.4", "RSA-MD4"]),
+    (Hash::Md5, c"MD5", &["SSL3-MD5", "1.2.840.113549.2.5", "RSA-MD5"]),
+    (Hash::Md5Sha1, c"MD5-SHA1", &[]),
+    (Hash::Mdc2, c"MDC2", &["2.5.8.3.101", "RSA-MDC2"]),
     (
         Hash::Ripemd160,
-        &["RIPEMD-160", "RIPEMD160", "RIPEMD", "RMD160", "1.3.36.3.2.1", "RSA-RIPEMD160"],
+        c"RIPEMD-160",
+        &["RIPEMD160", "RIPEMD", "RMD160", "1.3.36.3.2.1", "RSA-RIPEMD160"],
     ),
-    (Hash::Sha1, &["SHA1", "SHA-1", "SSL3-SHA1", "1.3.14.3.2.26", "RSA-SHA1"]),
-    (Hash::Sha224, &["SHA2-224", "SHA-224", "SHA224", "2.16.840.1.101.3.4.2.4", "RSA-SHA224"]),
-    (Hash::Sha256, &["SHA2-256", "SHA-256", "SHA256", "2.16.840.1.101.3.4.2.1", "RSA-SHA256"]),
-    (Hash::Sha384, &["SHA2-384", "SHA-384", "SHA384", "2.16.840.1.101.3.4.2.2", "RSA-SHA384"]),
-    (Hash::Sha512, &["SHA2-512", "SHA-512", "SHA512", "2.16.840.1.101.3.4.2.3", "RSA-SHA512"]),
+    (Hash::Sha1, c"SHA1", &["SHA-1", "SSL3-SHA1", "1.3.14.3.2.26", "RSA-SHA1"]),
+    (Hash::Sha224, c"SHA2-224", &["SHA-224", "SHA224", "2.16.840.1.101.3.4.2.4", "RSA-SHA224"]),
+    (Hash::Sha256, c"SHA2-256", &["SHA-256", "SHA256", "2.16.840.1.101.3.4.2.1", "RSA-SHA256"]),
+    (Hash::Sha384, c"SHA2-384", &["SHA-384", "SHA384", "2.16.840.1.101.3.4.2.2", "RSA-SHA384"]),
+    (Hash::Sha512, c"SHA2-512", &["SHA-512", "SHA512", "2.16.840.1.101.3.4.2.3", "RSA-SHA512"]),
     (
         Hash::Sha512_224,
-        &["SHA2-512/224", "SHA-512/224", "SHA512-224", "2.16.840.1.101.3.4.2.5", "RSA-SHA512/224"],
+        c"SHA2-512/224",
+        &["SHA-512/224", "SHA512-224", "2.16.840.1.101.3.4.2.5", "RSA-SHA512/224"],
     ),
     (
         Hash::Sha512_256,
-        &["SHA2-512/256", "SHA-512/256", "SHA512-256", "2.16.840.1.101.3.4.2.6", "RSA-SHA512/256"],
+        c"SHA2-512/256",
+        &["SHA-512/256", "SHA512-256", "2.16.840.1.101.3.4.2.6", "RSA-SHA512/256"],
     ),
-    (Hash::Sha3_224, &["SHA3-224", "2.16.840.1.101.3.4.2.7", "RSA-SHA3-224"]),
-    (Hash::Sha3_256, &["SHA3-256", "2.16.840.1.101.3.4.2.8", "RSA-SHA3-256"]),
-    (Hash::Sha3_384, &["SHA3-384", "2.16.840.1.101.3.4.2.9", "RSA-SHA3-384"]),
-    (Hash::Sha3_512, &["SHA3-512", "2.16.840.1.101.3.4.2.10", "RSA-SHA3-512"]),
-    (Hash::Sm3, &["SM3", "1.2.156.10197.1.401", "RSA-SM3"]),
+    (Hash::Sha3_224, c"SHA3-224", &["2.16.840.1.101.3.4.2.7", "RSA-SHA3-224"]),
+    (Hash::Sha3_256, c"SHA3-256", &["2.16.840.1.101.3.4.2.8", "RSA-SHA3-256"]),
+    (Hash::Sha3_384, c"SHA3-384", &["2.16.840.1.101.3.4.2.9", "RSA-SHA3-384"]),
+    (Hash::Sha3_512, c"SHA3-512", &["2.16.840.1.101.3.4.2.10", "RSA-SHA3-512"]),
+    (Hash::Sm3, c"SM3", &["1.2.156.10197.1.401", "RSA-SM3"]),
 ];
 
 #[cfg(test)]
@@ -82,8 +69,10 @@ mod tests {
     fn digests_equal_openssl_s_under_each_name() {
         // MD4 and MDC2 are in the legacy provider; most builds lack MDC2.
         let _providers = ["legacy", "default"].map(|name| Provider::load(None, name));
-        for (md, names) in NAMES {
-            let first = name(md).to_str().unwrap();
+        for (md, first, others) in NAMES {
+            assert_eq!(name(md), first);
+            let first = first.to_str().unwrap();
+            let names = [&[first], others].concat();
             if Md::fetch(None, first, None).is_err() && matches!(md, Hash::Md4 | Hash::Mdc2) {
                 assert!(names.iter().all(|name| from_name(name) == Some(md)));
                 continue;

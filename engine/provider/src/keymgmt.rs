@@ -1,7 +1,7 @@
 //! The entry points of key management: provider-keymgmt(7). Keys are generated in
 //! [`crate::generation`].
 
-use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::abi::{
     OSSL_PKEY_PARAM_RSA_N, OSSL_PKEY_PARAM_SECURITY_BITS,
 };
 use crate::boundary::entry_object;
-use crate::generation::{gen_cleanup, gen_init, gen_set_params, gen_settable_params, generate};
+use crate::generation::{KeyRequest, gen_init, gen_set_params, gen_settable_params, generate};
 use crate::handle;
 use crate::key_slot::KeySlot;
 use crate::params::{Answers, Params};
@@ -24,72 +24,51 @@ use crate::reason::Reason;
 use crate::table::{Table, dispatch};
 
 pub(crate) static FUNCTIONS: Table<[OSSL_DISPATCH; 19]> = dispatch! {
-    OSSL_FUNC_KEYMGMT_NEW: OSSL_FUNC_keymgmt_new_fn = new;
-    OSSL_FUNC_KEYMGMT_FREE: OSSL_FUNC_keymgmt_free_fn = free;
-    OSSL_FUNC_KEYMGMT_GEN_INIT: OSSL_FUNC_keymgmt_gen_init_fn = gen_init;
-    OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS: OSSL_FUNC_keymgmt_gen_set_params_fn = gen_set_params;
-    OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS: OSSL_FUNC_keymgmt_gen_settable_params_fn =
-        gen_settable_params;
-    OSSL_FUNC_KEYMGMT_GEN: OSSL_FUNC_keymgmt_gen_fn = generate;
-    OSSL_FUNC_KEYMGMT_GEN_CLEANUP: OSSL_FUNC_keymgmt_gen_cleanup_fn = gen_cleanup;
-    OSSL_FUNC_KEYMGMT_DUP: OSSL_FUNC_keymgmt_dup_fn = dup;
-    OSSL_FUNC_KEYMGMT_HAS: OSSL_FUNC_keymgmt_has_fn = has;
-    OSSL_FUNC_KEYMGMT_MATCH: OSSL_FUNC_keymgmt_match_fn = matches;
-    OSSL_FUNC_KEYMGMT_VALIDATE: OSSL_FUNC_keymgmt_validate_fn = validate;
-    OSSL_FUNC_KEYMGMT_IMPORT: OSSL_FUNC_keymgmt_import_fn = import;
-    OSSL_FUNC_KEYMGMT_IMPORT_TYPES: OSSL_FUNC_keymgmt_import_types_fn = types;
-    OSSL_FUNC_KEYMGMT_EXPORT: OSSL_FUNC_keymgmt_export_fn = export;
-    OSSL_FUNC_KEYMGMT_EXPORT_TYPES: OSSL_FUNC_keymgmt_export_types_fn = types;
-    OSSL_FUNC_KEYMGMT_GET_PARAMS: OSSL_FUNC_keymgmt_get_params_fn = get_params;
-    OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS: OSSL_FUNC_keymgmt_gettable_params_fn = gettable_params;
-    OSSL_FUNC_KEYMGMT_QUERY_OPERATION_NAME: OSSL_FUNC_keymgmt_query_operation_name_fn =
-        query_operation_name;
+    OSSL_FUNC_KEYMGMT_NEW = new;
+    OSSL_FUNC_KEYMGMT_FREE = handle::free::<KeySlot>;
+    OSSL_FUNC_KEYMGMT_GEN_INIT = gen_init;
+    OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS = gen_set_params;
+    OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS = gen_settable_params;
+    OSSL_FUNC_KEYMGMT_GEN = generate;
+    OSSL_FUNC_KEYMGMT_GEN_CLEANUP = handle::free::<KeyRequest>;
+    OSSL_FUNC_KEYMGMT_DUP = dup;
+    OSSL_FUNC_KEYMGMT_HAS = has;
+    OSSL_FUNC_KEYMGMT_MATCH = matches;
+    OSSL_FUNC_KEYMGMT_VALIDATE = validate;
+    OSSL_FUNC_KEYMGMT_IMPORT = import;
+    OSSL_FUNC_KEYMGMT_IMPORT_TYPES = types;
+    OSSL_FUNC_KEYMGMT_EXPORT = export;
+    OSSL_FUNC_KEYMGMT_EXPORT_TYPES = types;
+    OSSL_FUNC_KEYMGMT_GET_PARAMS = get_params;
+    OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS = gettable_params;
+    OSSL_FUNC_KEYMGMT_QUERY_OPERATION_NAME = query_operation_name;
 };
 
-type Parameter = (&'static CStr, c_uint);
-
-const PUBLIC: [Parameter; 2] = [
+/// Properties of a key, and then its numbers, public ones first.
+static GETTABLE: Table<[OSSL_PARAM; 13]> = Table::of_keys([
+    (OSSL_PKEY_PARAM_BITS, OSSL_PARAM_INTEGER),
+    (OSSL_PKEY_PARAM_SECURITY_BITS, OSSL_PARAM_INTEGER),
+    (OSSL_PKEY_PARAM_MAX_SIZE, OSSL_PARAM_INTEGER),
+    (OSSL_PKEY_PARAM_DEFAULT_DIGEST, OSSL_PARAM_UTF8_STRING),
     (OSSL_PKEY_PARAM_RSA_N, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_E, OSSL_PARAM_UNSIGNED_INTEGER),
-];
-
-const SECRET: [Parameter; 6] = [
     (OSSL_PKEY_PARAM_RSA_D, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_FACTOR1, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_FACTOR2, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_EXPONENT1, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_EXPONENT2, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_COEFFICIENT1, OSSL_PARAM_UNSIGNED_INTEGER),
-];
+    (c"", 0),
+]);
 
-const DESCRIPTION: [Parameter; 4] = [
-    (OSSL_PKEY_PARAM_BITS, OSSL_PARAM_INTEGER),
-    (OSSL_PKEY_PARAM_SECURITY_BITS, OSSL_PARAM_INTEGER),
-    (OSSL_PKEY_PARAM_MAX_SIZE, OSSL_PARAM_INTEGER),
-    (OSSL_PKEY_PARAM_DEFAULT_DIGEST, OSSL_PARAM_UTF8_STRING),
-];
+/// The row of [`GETTABLE`] where the numbers begin.
+const NUMBERS: usize = 4;
 
-static PUBLIC_TYPES: Table<[OSSL_PARAM; 3]> = Table::of_keys(joined(&[&PUBLIC]));
-static PRIVATE_TYPES: Table<[OSSL_PARAM; 9]> = Table::of_keys(joined(&[&PUBLIC, &SECRET]));
-static GETTABLE: Table<[OSSL_PARAM; 13]> =
-    Table::of_keys(joined(&[&DESCRIPTION, &PUBLIC, &SECRET]));
-
-/// Concatenates groups of parameters and adds the empty one that ends a table.
-const fn joined<const N: usize>(groups: &[&[Parameter]]) -> [Parameter; N] {
-    let mut rows = [(c"", 0); N];
-    let (mut filled, mut i) = (0, 0);
-    while i < groups.len() {
-        let mut j = 0;
-        while j < groups[i].len() {
-            rows[filled] = groups[i][j];
-            filled += 1;
-            j += 1;
-        }
-        i += 1;
-    }
-    assert!(filled + 1 == N, "the length is that of all parameters and the last one");
-    rows
-}
+static PUBLIC_TYPES: Table<[OSSL_PARAM; 3]> = Table::of_keys([
+    (OSSL_PKEY_PARAM_RSA_N, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_PKEY_PARAM_RSA_E, OSSL_PARAM_UNSIGNED_INTEGER),
+    (c"", 0),
+]);
 
 unsafe extern "C" fn new(provctx: *mut c_void) -> *mut c_void {
     // SAFETY: libcrypto passes the pointer that `init` returned.
@@ -98,14 +77,6 @@ unsafe extern "C" fn new(provctx: *mut c_void) -> *mut c_void {
         Some(provider) => handle::give(KeySlot { provider: Arc::clone(provider), key: None }),
         None => ptr::null_mut(),
     })
-}
-
-unsafe extern "C" fn free(keydata: *mut c_void) {
-    entry_object(|| {
-        // SAFETY: libcrypto frees once an object of `new` or `dup`.
-        unsafe { handle::free::<KeySlot>(keydata) };
-        ptr::null_mut()
-    });
 }
 
 unsafe extern "C" fn dup(keydata: *const c_void, selection: c_int) -> *mut c_void {
@@ -203,7 +174,7 @@ unsafe extern "C" fn types(selection: c_int) -> *const OSSL_PARAM {
     match selection & OSSL_KEYMGMT_SELECT_KEYPAIR {
         0 => ptr::null(),
         OSSL_KEYMGMT_SELECT_PUBLIC_KEY => PUBLIC_TYPES.first(),
-        _ => PRIVATE_TYPES.first(),
+        _ => GETTABLE.row(NUMBERS),
     }
 }
 

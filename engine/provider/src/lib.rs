@@ -46,14 +46,12 @@
 //! Lines of the provider's section, read once when the provider is loaded. With a value that is not
 //! allowed it does not load, and the error queue says which:
 //!
-//! * `engine = lanes`: where private operations run. `lanes`, the vector lanes of this processor,
-//!   is
-//!   the only value.
-//! * `linger_us_max = 150`: how long a request may wait for others, at most, from 0 to 10000 µs.
-//! * `async = on`: whether libcrypto's jobs are paused meanwhile; or `off`.
-//! * `implicit_rejection = on`: whether PKCS#1 v1.5 decryption answers invalid padding with a
-//!   random
-//!   message; with `off` it returns an error. A program can choose for each operation.
+//! * `engine = lanes`: runs private operations in the vector lanes of this processor. `lanes` is the
+//!   only value.
+//! * `linger_us_max = 150`: the longest wait of a request for others, from 0 to 10000 µs.
+//! * `async = on`: pauses libcrypto's jobs meanwhile; or `off`.
+//! * `implicit_rejection = on`: PKCS#1 v1.5 decryption answers invalid padding with a random message;
+//!   with `off` it returns an error. A program can choose for each operation.
 //! * `metrics = /path`: a folder for counters; without one, none are written.
 //!
 //! # Keys
@@ -105,15 +103,14 @@
 //! integers of 64 bits:
 //!
 //! * `tollgate-signatures`, `tollgate-verifications`, `tollgate-decryptions`,
-//!   `tollgate-encryptions`: successful operations; a decryption counts whether or not its padding
-//!   was valid.
+//!   `tollgate-encryptions`: successful operations; a decryption counts even if its padding was
+//!   invalid.
 //! * `tollgate-keys` (imported or generated) and `tollgate-refused-keys`, which OpenSSL's own
 //!   provider then serves.
 //! * `tollgate-async-operations`: operations that a job was paused for;
 //!   `tollgate-abandoned-operations`: those whose job never continued.
 //! * `tollgate-batched-operations` in `tollgate-batches` of two operations or more, counted when
-//!   the
-//!   batch starts.
+//!   the batch starts.
 //! * `tollgate-unwritten-metrics`.
 //!
 //! With `metrics = /path`, each process writes the same numbers to a file in that folder, in

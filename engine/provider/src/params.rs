@@ -2,7 +2,7 @@
 //!
 //! libcrypto stores numbers in the machine's byte order; here they are big-endian.
 
-use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 use core::slice;
 
@@ -21,6 +21,10 @@ pub(crate) struct Params<'a>(&'a [OSSL_PARAM]);
 /// One parameter that a caller sets.
 #[derive(Clone, Copy)]
 pub(crate) struct Param<'a>(&'a OSSL_PARAM);
+
+/// Values that parameters name, each with its number and its name; an empty name stands for none. A
+/// value may have several rows; the first one is written.
+pub(crate) type Choices<T> = [(T, i64, &'static CStr)];
 
 /// Parameters that a caller requests.
 pub(crate) struct Answers<'a>(&'a mut [OSSL_PARAM]);
@@ -95,6 +99,23 @@ impl<'a> Param<'a> {
         str::from_utf8(text).ok()
     }
 
+    /// Returns the value with this number or name; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Parameter`] if it is neither a number nor a text.
+    pub(crate) fn choice<T: Copy>(self, choices: &Choices<T>) -> Result<Option<T>, Reason> {
+        let (number, text) = (self.integer(), self.text());
+        if (number, text) == (None, None) {
+            return Err(Reason::Parameter);
+        }
+        let text = text.filter(|text| !text.is_empty()).map(str::as_bytes);
+        let row = choices
+            .iter()
+            .find(|(_, known, name)| number == Some(*known) || text == Some(name.to_bytes()));
+        Ok(row.map(|(value, ..)| *value))
+    }
+
     /// Returns a byte string.
     pub(crate) fn octets(self) -> Option<&'a [u8]> {
         (self.0.data_type == OSSL_PARAM_OCTET_STRING).then(|| self.data())
@@ -115,9 +136,30 @@ impl<'a> Answers<'a> {
         Self(unsafe { slice::from_raw_parts_mut(first, count) })
     }
 
-    /// Returns the type that is requested for a key; `None` if the key is not requested.
-    pub(crate) fn requested_type(&self, key: &CStr) -> Option<c_uint> {
-        self.0.iter().find(|param| key_of(param) == key).map(|param| param.data_type)
+    /// Returns whether the key is requested.
+    pub(crate) fn has(&self, key: &CStr) -> bool {
+        self.0.iter().any(|param| key_of(param) == key)
+    }
+
+    /// Writes the name of a value if a text is requested, and otherwise its number.
+    ///
+    /// # Errors
+    ///
+    /// As [`integer`](Self::integer).
+    pub(crate) fn choice<T: PartialEq>(
+        &mut self,
+        key: &CStr,
+        value: &T,
+        choices: &Choices<T>,
+    ) -> Result<(), Reason> {
+        let row = choices.iter().find(|(known, ..)| known == value);
+        let (_, number, name) = row.expect("every value has a row");
+        let is_text = |param: &mut OSSL_PARAM| param.data_type == OSSL_PARAM_UTF8_STRING;
+        if self.find(key).is_some_and(is_text) {
+            self.text(key, name)
+        } else {
+            self.integer(key, *number)
+        }
     }
 
     /// Writes a number if the key is requested.

@@ -37,7 +37,7 @@ pub(crate) struct RunningEngine {
 /// A calling thread with an operation under way.
 pub(crate) struct Waiting<'a> {
     state: &'a ProcessState,
-    /// Whether a core was free when the thread began. Batching does not pay then.
+    /// A core was free when the thread began. Batching does not pay then.
     pub(crate) has_core: bool,
 }
 

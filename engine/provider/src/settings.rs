@@ -1,9 +1,8 @@
 //! The settings in the provider's section of the configuration (config(5)), read once at load.
 //!
 //! libcrypto returns the value of a key but does not list keys, so unknown keys are not detected
-//! here;
-//! `tollgate provider check` reads the file and reports them. libcrypto uses the last of several
-//! lines with one key, and reads a value that is the name of a section as that section.
+//! here; `tollgate provider check` reads the file and reports them. libcrypto uses the last of
+//! several lines with one key, and reads a value that is the name of a section as that section.
 #![forbid(unsafe_code)]
 
 use core::ffi::CStr;
@@ -17,9 +16,9 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Settings {
     /// `linger_us_max`: the maximum time in microseconds that a request waits for others.
     pub(crate) linger_us_max: u32,
-    /// `async`: whether libcrypto's jobs are paused meanwhile.
+    /// `async`: pauses libcrypto's jobs meanwhile.
     pub(crate) pauses_jobs: bool,
-    /// `implicit_rejection`: whether PKCS#1 v1.5 decryption answers invalid padding with a random
+    /// `implicit_rejection`: makes PKCS#1 v1.5 decryption answer invalid padding with a random
     /// message. A program can choose otherwise for an operation.
     pub(crate) implicit_rejection: bool,
     /// `metrics`: the folder for this process's counters; `None` to write none.

@@ -5,8 +5,8 @@ use core::ffi::{c_char, c_int, c_uchar, c_void};
 
 use crate::abi::{OSSL_DISPATCH, OSSL_PARAM};
 use crate::context::{
-    context, dupctx, freectx, get_ctx_params, gettable_ctx_params, init, key, newctx,
-    set_ctx_params, settable_ctx_params, transforms,
+    context, dupctx, get_ctx_params, gettable_ctx_params, init, key, newctx, set_ctx_params,
+    settable_ctx_params, transforms,
 };
 use crate::handle::{self, Output};
 use crate::params::Params;
@@ -15,35 +15,27 @@ use crate::signature_context::SignatureContext;
 use crate::table::{Table, dispatch};
 
 pub(crate) static FUNCTIONS: Table<[OSSL_DISPATCH; 22]> = dispatch! {
-    OSSL_FUNC_SIGNATURE_NEWCTX: OSSL_FUNC_signature_newctx_fn = new;
-    OSSL_FUNC_SIGNATURE_FREECTX: OSSL_FUNC_freectx_fn = freectx::<SignatureContext>;
-    OSSL_FUNC_SIGNATURE_DUPCTX: OSSL_FUNC_dupctx_fn = dupctx::<SignatureContext>;
-    OSSL_FUNC_SIGNATURE_SIGN_INIT: OSSL_FUNC_signature_init_fn = init::<SignatureContext, true>;
-    OSSL_FUNC_SIGNATURE_SIGN: OSSL_FUNC_signature_sign_fn = sign;
-    OSSL_FUNC_SIGNATURE_VERIFY_INIT: OSSL_FUNC_signature_init_fn = init::<SignatureContext, false>;
-    OSSL_FUNC_SIGNATURE_VERIFY: OSSL_FUNC_signature_verify_fn = verify;
-    OSSL_FUNC_SIGNATURE_VERIFY_RECOVER_INIT: OSSL_FUNC_signature_init_fn =
-        init::<SignatureContext, false>;
-    OSSL_FUNC_SIGNATURE_VERIFY_RECOVER: OSSL_FUNC_signature_sign_fn = verify_recover;
-    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_INIT: OSSL_FUNC_signature_digest_init_fn = digest_init::<true>;
-    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_UPDATE: OSSL_FUNC_signature_digest_input_fn = update;
-    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_FINAL: OSSL_FUNC_signature_digest_sign_final_fn =
-        digest_sign_final;
-    OSSL_FUNC_SIGNATURE_DIGEST_SIGN: OSSL_FUNC_signature_sign_fn = digest_sign;
-    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_INIT: OSSL_FUNC_signature_digest_init_fn =
-        digest_init::<false>;
-    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_UPDATE: OSSL_FUNC_signature_digest_input_fn = update;
-    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_FINAL: OSSL_FUNC_signature_digest_input_fn =
-        digest_verify_final;
-    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY: OSSL_FUNC_signature_verify_fn = digest_verify;
-    OSSL_FUNC_SIGNATURE_GET_CTX_PARAMS: OSSL_FUNC_get_ctx_params_fn =
-        get_ctx_params::<SignatureContext>;
-    OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS: OSSL_FUNC_ctx_keys_fn =
-        gettable_ctx_params::<SignatureContext>;
-    OSSL_FUNC_SIGNATURE_SET_CTX_PARAMS: OSSL_FUNC_set_ctx_params_fn =
-        set_ctx_params::<SignatureContext>;
-    OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS: OSSL_FUNC_ctx_keys_fn =
-        settable_ctx_params::<SignatureContext>;
+    OSSL_FUNC_SIGNATURE_NEWCTX = new;
+    OSSL_FUNC_SIGNATURE_FREECTX = handle::free::<SignatureContext>;
+    OSSL_FUNC_SIGNATURE_DUPCTX = dupctx::<SignatureContext>;
+    OSSL_FUNC_SIGNATURE_SIGN_INIT = init::<SignatureContext, true>;
+    OSSL_FUNC_SIGNATURE_SIGN = sign;
+    OSSL_FUNC_SIGNATURE_VERIFY_INIT = init::<SignatureContext, false>;
+    OSSL_FUNC_SIGNATURE_VERIFY = verify::<true>;
+    OSSL_FUNC_SIGNATURE_VERIFY_RECOVER_INIT = init::<SignatureContext, false>;
+    OSSL_FUNC_SIGNATURE_VERIFY_RECOVER = verify_recover;
+    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_INIT = digest_init::<true>;
+    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_UPDATE = input::<false>;
+    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_FINAL = digest_sign_final;
+    OSSL_FUNC_SIGNATURE_DIGEST_SIGN = digest_sign;
+    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_INIT = digest_init::<false>;
+    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_UPDATE = input::<false>;
+    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_FINAL = input::<true>;
+    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY = verify::<false>;
+    OSSL_FUNC_SIGNATURE_GET_CTX_PARAMS = get_ctx_params::<SignatureContext>;
+    OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS = gettable_ctx_params::<SignatureContext>;
+    OSSL_FUNC_SIGNATURE_SET_CTX_PARAMS = set_ctx_params::<SignatureContext>;
+    OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS = settable_ctx_params::<SignatureContext>;
 };
 
 transforms! {
@@ -58,7 +50,8 @@ unsafe extern "C" fn new(provctx: *mut c_void, _properties: *const c_char) -> *m
     unsafe { newctx::<SignatureContext>(provctx) }
 }
 
-unsafe extern "C" fn verify(
+/// Verifies a digest, or the rest of a message.
+unsafe extern "C" fn verify<const IS_DIGEST: bool>(
     ctx: *mut c_void,
     sig: *const c_uchar,
     siglen: usize,
@@ -71,7 +64,7 @@ unsafe extern "C" fn verify(
     let sig = unsafe { handle::bytes(sig, siglen) };
     // SAFETY: the caller's input.
     let tbs = unsafe { handle::bytes(tbs, tbslen) };
-    entry(ctx, |ctx| ctx.verify(sig, tbs))
+    entry(ctx, |ctx| if IS_DIGEST { ctx.verify(sig, tbs) } else { ctx.digest_verify(sig, tbs) })
 }
 
 unsafe extern "C" fn digest_init<const PRIVATE: bool>(
@@ -91,12 +84,17 @@ unsafe extern "C" fn digest_init<const PRIVATE: bool>(
     entry(ctx, |ctx| ctx.digest_init(mdname, key?, PRIVATE, params))
 }
 
-unsafe extern "C" fn update(ctx: *mut c_void, data: *const c_uchar, datalen: usize) -> c_int {
+/// Takes a piece of the message, or the signature of the whole message.
+unsafe extern "C" fn input<const IS_SIGNATURE: bool>(
+    ctx: *mut c_void,
+    data: *const c_uchar,
+    datalen: usize,
+) -> c_int {
     // SAFETY: as the module says.
     let ctx = unsafe { context::<SignatureContext>(ctx) };
     // SAFETY: the caller's input.
     let data = unsafe { handle::bytes(data, datalen) };
-    entry(ctx, |ctx| ctx.update(data))
+    entry(ctx, |ctx| if IS_SIGNATURE { ctx.digest_verify_final(data) } else { ctx.update(data) })
 }
 
 unsafe extern "C" fn digest_sign_final(
@@ -114,32 +112,4 @@ unsafe extern "C" fn digest_sign_final(
         output.copy_out();
         Ok(())
     })
-}
-
-unsafe extern "C" fn digest_verify_final(
-    ctx: *mut c_void,
-    sig: *const c_uchar,
-    siglen: usize,
-) -> c_int {
-    // SAFETY: as the module says.
-    let ctx = unsafe { context::<SignatureContext>(ctx) };
-    // SAFETY: the caller's input.
-    let sig = unsafe { handle::bytes(sig, siglen) };
-    entry(ctx, |ctx| ctx.digest_verify_final(sig))
-}
-
-unsafe extern "C" fn digest_verify(
-    ctx: *mut c_void,
-    sig: *const c_uchar,
-    siglen: usize,
-    tbs: *const c_uchar,
-    tbslen: usize,
-) -> c_int {
-    // SAFETY: as the module says.
-    let ctx = unsafe { context::<SignatureContext>(ctx) };
-    // SAFETY: the caller's input.
-    let sig = unsafe { handle::bytes(sig, siglen) };
-    // SAFETY: the caller's input.
-    let tbs = unsafe { handle::bytes(tbs, tbslen) };
-    entry(ctx, |ctx| ctx.digest_verify(sig, tbs))
 }

@@ -5,7 +5,7 @@ use core::ffi::CStr;
 
 use tollgate_rsa::{Hash, Salt};
 
-use crate::params::Param;
+use crate::params::{Answers, Choices, Param};
 use crate::reason::Reason;
 
 /// A padding for signatures.
@@ -21,56 +21,36 @@ pub(crate) enum Padding {
     X931,
 }
 
-/// The length of a PSS salt (OpenSSL's `RSA_PSS_SALTLEN_`).
+/// The length of a PSS salt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SaltLength {
-    /// -2: to sign, the maximum; to verify, any.
+    /// To sign, the maximum; to verify, any.
     Auto,
-    /// -4: to sign, the maximum up to the digest's length; to verify, any.
+    /// To sign, the maximum up to the digest's length; to verify, any.
     AutoDigestMax,
-    /// -1: the digest's length.
+    /// The digest's length.
     Digest,
     /// This many bytes.
     Exactly(usize),
-    /// -3: the maximum.
+    /// The maximum.
     Max,
 }
 
-impl Padding {
-    /// Reads a padding by number (`RSA_PKCS1_PADDING`...) or name.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::PaddingUnsupported`], [`Reason::Parameter`].
-    pub(crate) fn from_param(param: Param<'_>) -> Result<Self, Reason> {
-        match (param.integer(), param.text()) {
-            (Some(1), _) | (_, Some("pkcs1")) => Ok(Self::Pkcs1),
-            (Some(3), _) | (_, Some("none")) => Ok(Self::Raw),
-            (Some(5), _) | (_, Some("x931")) => Ok(Self::X931),
-            (Some(6), _) | (_, Some("pss")) => Ok(Self::Pss),
-            (None, None) => Err(Reason::Parameter),
-            _ => Err(Reason::PaddingUnsupported),
-        }
-    }
+/// The paddings with their numbers (`RSA_PKCS1_PADDING`...) and names.
+pub(crate) const PADDINGS: &Choices<Padding> = &[
+    (Padding::Pkcs1, 1, c"pkcs1"),
+    (Padding::Raw, 3, c"none"),
+    (Padding::X931, 5, c"x931"),
+    (Padding::Pss, 6, c"pss"),
+];
 
-    pub(crate) fn number(self) -> i64 {
-        match self {
-            Self::Raw => 3,
-            Self::Pkcs1 => 1,
-            Self::Pss => 6,
-            Self::X931 => 5,
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static CStr {
-        match self {
-            Self::Raw => c"none",
-            Self::Pkcs1 => c"pkcs1",
-            Self::Pss => c"pss",
-            Self::X931 => c"x931",
-        }
-    }
-}
+/// The rules for salt lengths with their numbers (`RSA_PSS_SALTLEN_DIGEST`...) and names.
+const SALT_RULES: &Choices<SaltLength> = &[
+    (SaltLength::Digest, -1, c"digest"),
+    (SaltLength::Auto, -2, c"auto"),
+    (SaltLength::Max, -3, c"max"),
+    (SaltLength::AutoDigestMax, -4, c"auto-digestmax"),
+];
 
 impl SaltLength {
     /// Returns the default of a release of OpenSSL: the maximum in 3.0; from 3.1 on, and for an
@@ -82,47 +62,27 @@ impl SaltLength {
         }
     }
 
-    /// Reads a length by number or name.
+    /// Reads a length: a rule by number or name, or the number of bytes, as a text too.
     ///
     /// # Errors
     ///
     /// [`Reason::SaltLength`].
     pub(crate) fn from_param(param: Param<'_>) -> Result<Self, Reason> {
-        let number = match param.text() {
-            Some("digest") => Some(-1),
-            Some("auto") => Some(-2),
-            Some("max") => Some(-3),
-            Some("auto-digestmax") => Some(-4),
-            Some(text) => text.parse().ok(),
-            None => param.integer(),
-        };
-        match number.ok_or(Reason::SaltLength)? {
-            -1 => Ok(Self::Digest),
-            -2 => Ok(Self::Auto),
-            -3 => Ok(Self::Max),
-            -4 => Ok(Self::AutoDigestMax),
-            number => usize::try_from(number).map(Self::Exactly).map_err(|_| Reason::SaltLength),
+        if let Ok(Some(rule)) = param.choice(SALT_RULES) {
+            return Ok(rule);
         }
+        let number: Option<i64> = param.text().map_or(param.integer(), |text| text.parse().ok());
+        let number = number.ok_or(Reason::SaltLength)?;
+        let rule = SALT_RULES.iter().find(|(_, known, _)| *known == number);
+        let length = || usize::try_from(number).map(Self::Exactly).map_err(|_| Reason::SaltLength);
+        rule.map_or_else(length, |(rule, ..)| Ok(*rule))
     }
 
-    pub(crate) fn number(self) -> i64 {
+    /// Writes the length as [`Self::from_param`] reads it.
+    pub(crate) fn answer(self, key: &CStr, answers: &mut Answers<'_>) -> Result<(), Reason> {
         match self {
-            Self::Auto => -2,
-            Self::AutoDigestMax => -4,
-            Self::Digest => -1,
-            Self::Exactly(len) => i64::try_from(len).unwrap_or(i64::MAX),
-            Self::Max => -3,
-        }
-    }
-
-    /// Returns the name, unless it is a number.
-    pub(crate) fn name(self) -> Option<&'static CStr> {
-        match self {
-            Self::Auto => Some(c"auto"),
-            Self::AutoDigestMax => Some(c"auto-digestmax"),
-            Self::Digest => Some(c"digest"),
-            Self::Exactly(_) => None,
-            Self::Max => Some(c"max"),
+            Self::Exactly(len) => answers.integer(key, i64::try_from(len).unwrap_or(i64::MAX)),
+            rule => answers.choice(key, &rule, SALT_RULES),
         }
     }
 

@@ -13,6 +13,12 @@ impl<T, const N: usize> Table<[T; N]> {
     pub(crate) const fn first(&'static self) -> *const T {
         self.0.as_ptr()
     }
+
+    /// Returns this row, which the others follow.
+    pub(crate) const fn row(&'static self, index: usize) -> *const T {
+        assert!(index < N, "the row is in the table");
+        self.0.as_ptr().wrapping_add(index)
+    }
 }
 
 // SAFETY: such a table holds numbers and pointers to functions, which never change.
@@ -31,28 +37,27 @@ impl<const N: usize> Table<[OSSL_DISPATCH; N]> {
     }
 }
 
-impl<const N: usize> Table<[OSSL_ALGORITHM; N]> {
-    /// Creates a table of algorithms; the last row is `None`.
-    pub(crate) const fn of_algorithms(rows: [Option<Algorithm>; N]) -> Self {
-        let mut table = [const {
-            OSSL_ALGORITHM {
-                algorithm_names: ptr::null(),
-                property_definition: ptr::null(),
-                implementation: ptr::null(),
-                algorithm_description: ptr::null(),
-            }
-        }; N];
-        let mut i = 0;
-        while i < N {
-            if let Some(row) = &rows[i] {
-                table[i].algorithm_names = row.names.as_ptr();
-                table[i].property_definition = row.properties.as_ptr();
-                table[i].implementation = row.functions;
-                table[i].algorithm_description = row.description.as_ptr();
-            }
-            i += 1;
-        }
-        Self(table)
+impl Table<[OSSL_ALGORITHM; 2]> {
+    /// Creates a table of one algorithm.
+    pub(crate) const fn of_algorithm(
+        names: &'static CStr,
+        properties: &'static CStr,
+        functions: *const OSSL_DISPATCH,
+        description: &'static CStr,
+    ) -> Self {
+        let algorithm = OSSL_ALGORITHM {
+            algorithm_names: names.as_ptr(),
+            property_definition: properties.as_ptr(),
+            implementation: functions,
+            algorithm_description: description.as_ptr(),
+        };
+        let end = OSSL_ALGORITHM {
+            algorithm_names: ptr::null(),
+            property_definition: ptr::null(),
+            implementation: ptr::null(),
+            algorithm_description: ptr::null(),
+        };
+        Self([algorithm, end])
     }
 }
 
@@ -83,24 +88,13 @@ impl<const N: usize> Table<[OSSL_PARAM; N]> {
     }
 }
 
-/// A row of [`Table::of_algorithms`].
-pub(crate) struct Algorithm {
-    pub(crate) names: &'static CStr,
-    pub(crate) properties: &'static CStr,
-    pub(crate) functions: *const OSSL_DISPATCH,
-    pub(crate) description: &'static CStr,
-}
-
 /// Creates a dispatch table and checks each function against the type of its number.
 macro_rules! dispatch {
-    ($($id:ident: $type:ident = $function:expr;)*) => {
+    ($($id:ident = $function:expr;)*) => {
         $crate::table::Table::of_functions([
             $($crate::abi::OSSL_DISPATCH {
-                function_id: $crate::abi::$id,
-                function: {
-                    let function: $crate::abi::$type = $function;
-                    function as *const ()
-                },
+                function_id: $crate::abi::$id.number,
+                function: $crate::abi::$id.checked($function) as *const (),
             },)*
             $crate::abi::OSSL_DISPATCH::END,
         ])

@@ -1,15 +1,14 @@
 //! Functions of the core that the provider calls: to read settings and to raise errors.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::mem::transmute;
+use core::mem::transmute_copy;
 use core::ptr;
 use std::ffi::CString;
 
 use crate::abi::{
-    OSSL_CORE_HANDLE, OSSL_DISPATCH, OSSL_FUNC_CORE_GET_PARAMS, OSSL_FUNC_CORE_NEW_ERROR,
-    OSSL_FUNC_CORE_SET_ERROR_DEBUG, OSSL_FUNC_CORE_VSET_ERROR, OSSL_FUNC_core_get_params_fn,
-    OSSL_FUNC_core_new_error_fn, OSSL_FUNC_core_set_error_debug_fn, OSSL_FUNC_core_vset_error_fn,
-    OSSL_PARAM, OSSL_PARAM_UTF8_PTR,
+    CoreGetParams, CoreNewError, CoreSetErrorDebug, CoreVsetError, Id, OSSL_CORE_HANDLE,
+    OSSL_DISPATCH, OSSL_FUNC_CORE_GET_PARAMS, OSSL_FUNC_CORE_NEW_ERROR,
+    OSSL_FUNC_CORE_SET_ERROR_DEBUG, OSSL_FUNC_CORE_VSET_ERROR, OSSL_PARAM, OSSL_PARAM_UTF8_PTR,
 };
 use crate::jobs::Jobs;
 use crate::reason::Reason;
@@ -17,10 +16,10 @@ use crate::reason::Reason;
 /// The libcrypto that loaded the provider, through the functions that it passed in.
 pub(crate) struct Core {
     handle: *const OSSL_CORE_HANDLE,
-    ask: Option<OSSL_FUNC_core_get_params_fn>,
-    new_error: Option<OSSL_FUNC_core_new_error_fn>,
-    set_error_debug: Option<OSSL_FUNC_core_set_error_debug_fn>,
-    vset_error: Option<OSSL_FUNC_core_vset_error_fn>,
+    ask: Option<CoreGetParams>,
+    new_error: Option<CoreNewError>,
+    set_error_debug: Option<CoreSetErrorDebug>,
+    vset_error: Option<CoreVsetError>,
 }
 
 // SAFETY: the handle is only passed back to the core, whose upcalls any thread may make.
@@ -35,53 +34,17 @@ impl Core {
     ///
     /// A libcrypto of version 3 or later passed `handle` and `table` to `OSSL_provider_init`, and
     /// the value is not used after teardown.
-    pub(crate) unsafe fn new(
-        handle: *const OSSL_CORE_HANDLE,
-        mut table: *const OSSL_DISPATCH,
-    ) -> Self {
-        let mut core =
-            Self { handle, ask: None, new_error: None, set_error_debug: None, vset_error: None };
-        if table.is_null() {
-            return core;
-        }
-        loop {
-            // SAFETY: the table goes on up to the row with number 0, which ends the loop.
-            let row = unsafe { *table };
-            match row.function_id {
-                0 => return core,
-                _ if row.function.is_null() => {}
-                OSSL_FUNC_CORE_GET_PARAMS => {
-                    // SAFETY: the core's function of this number has this type.
-                    let function = unsafe {
-                        transmute::<*const (), OSSL_FUNC_core_get_params_fn>(row.function)
-                    };
-                    core.ask = Some(function);
-                }
-                OSSL_FUNC_CORE_NEW_ERROR => {
-                    // SAFETY: the core's function of this number has this type.
-                    let function = unsafe {
-                        transmute::<*const (), OSSL_FUNC_core_new_error_fn>(row.function)
-                    };
-                    core.new_error = Some(function);
-                }
-                OSSL_FUNC_CORE_SET_ERROR_DEBUG => {
-                    // SAFETY: the core's function of this number has this type.
-                    let function = unsafe {
-                        transmute::<*const (), OSSL_FUNC_core_set_error_debug_fn>(row.function)
-                    };
-                    core.set_error_debug = Some(function);
-                }
-                OSSL_FUNC_CORE_VSET_ERROR => {
-                    // SAFETY: the core's function of this number has this type.
-                    let function = unsafe {
-                        transmute::<*const (), OSSL_FUNC_core_vset_error_fn>(row.function)
-                    };
-                    core.vset_error = Some(function);
-                }
-                _ => {}
-            }
-            // SAFETY: this was not the last row.
-            table = unsafe { table.add(1) };
+    pub(crate) unsafe fn new(handle: *const OSSL_CORE_HANDLE, table: *const OSSL_DISPATCH) -> Self {
+        Self {
+            handle,
+            // SAFETY: the core's table, as the caller promised.
+            ask: unsafe { find(table, &OSSL_FUNC_CORE_GET_PARAMS) },
+            // SAFETY: as above.
+            new_error: unsafe { find(table, &OSSL_FUNC_CORE_NEW_ERROR) },
+            // SAFETY: as above.
+            set_error_debug: unsafe { find(table, &OSSL_FUNC_CORE_SET_ERROR_DEBUG) },
+            // SAFETY: as above.
+            vset_error: unsafe { find(table, &OSSL_FUNC_CORE_VSET_ERROR) },
         }
     }
 
@@ -146,4 +109,26 @@ impl Core {
         // place of a `va_list` is as large as any (24 bytes on x86-64, 32 on AArch64).
         unsafe { vset_error(self.handle, reason as u32, format, arguments) };
     }
+}
+
+/// Returns the function of this number in a table, if the table has one.
+///
+/// # Safety
+///
+/// `table` is NULL or ends with number 0, and its function of this number has the type `F`, a
+/// function pointer.
+unsafe fn find<F>(mut table: *const OSSL_DISPATCH, id: &Id<F>) -> Option<F> {
+    const { assert!(size_of::<F>() == size_of::<*const ()>(), "F is a pointer") };
+    // SAFETY: NULL, or a row up to the one with number 0, which ends the loop.
+    while let Some(row) = unsafe { table.as_ref() }
+        && row.function_id != 0
+    {
+        if row.function_id == id.number && !row.function.is_null() {
+            // SAFETY: as the caller promised; the address is not NULL.
+            return Some(unsafe { transmute_copy(&row.function) });
+        }
+        // SAFETY: this was not the last row.
+        table = unsafe { table.add(1) };
+    }
+    None
 }

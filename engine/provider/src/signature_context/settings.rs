@@ -12,7 +12,7 @@ use crate::algorithm_id;
 use crate::hashing;
 use crate::params::{Answers, Params};
 use crate::reason::Reason;
-use crate::signature_padding::{Padding, SaltLength};
+use crate::signature_padding::{PADDINGS, Padding, SaltLength};
 use crate::table::Table;
 use crate::x931;
 
@@ -49,7 +49,7 @@ impl SignatureContext {
             self.md = Some(md);
         }
         if let Some(param) = params.find(OSSL_PKEY_PARAM_PAD_MODE) {
-            self.padding = Padding::from_param(param)?;
+            self.padding = param.choice(PADDINGS)?.ok_or(Reason::PaddingUnsupported)?;
         }
         if let Some(param) = params.find(OSSL_SIGNATURE_PARAM_PSS_SALTLEN) {
             if self.padding != Padding::Pss {
@@ -73,27 +73,15 @@ impl SignatureContext {
 
     /// Writes the values of parameters.
     pub(super) fn answer(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
-        let by_name = |answers: &Answers<'_>, key| {
-            answers.requested_type(key) == Some(OSSL_PARAM_UTF8_STRING)
-        };
-        if answers.requested_type(OSSL_SIGNATURE_PARAM_ALGORITHM_ID).is_some() {
+        if answers.has(OSSL_SIGNATURE_PARAM_ALGORITHM_ID) {
             let id = self.algorithm_id()?;
             answers.octets(OSSL_SIGNATURE_PARAM_ALGORITHM_ID, &id)?;
         }
-        if by_name(answers, OSSL_PKEY_PARAM_PAD_MODE) {
-            answers.text(OSSL_PKEY_PARAM_PAD_MODE, self.padding.name())?;
-        } else {
-            answers.integer(OSSL_PKEY_PARAM_PAD_MODE, self.padding.number())?;
-        }
+        answers.choice(OSSL_PKEY_PARAM_PAD_MODE, &self.padding, PADDINGS)?;
         answers.text(OSSL_PKEY_PARAM_DIGEST, self.md.map_or(c"", hashing::name))?;
         let mgf1 = self.mgf1.or(self.md);
         answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, mgf1.map_or(c"", hashing::name))?;
-        match self.salt.name() {
-            Some(name) if by_name(answers, OSSL_SIGNATURE_PARAM_PSS_SALTLEN) => {
-                answers.text(OSSL_SIGNATURE_PARAM_PSS_SALTLEN, name)
-            }
-            _ => answers.integer(OSSL_SIGNATURE_PARAM_PSS_SALTLEN, self.salt.number()),
-        }
+        self.salt.answer(OSSL_SIGNATURE_PARAM_PSS_SALTLEN, answers)
     }
 
     fn algorithm_id(&self) -> Result<Vec<u8>, Reason> {
