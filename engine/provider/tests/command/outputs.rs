@@ -35,13 +35,14 @@ fn folder(key: &str) -> Folder {
 
 #[test]
 fn dgst_of_all_digests() {
-    for key in ["rsa-1024.pem", "rsa-2047.pem"] {
+    for key in ["rsa-1024.pem", "rsa-2047.pem", "rsa-2048-3primes.pem"] {
         let folder = folder(key);
         for digest in DIGESTS {
             let signature = folder.same(&format!("dgst -{digest} -sign key.pem message"));
             folder.write("signature", &signature);
             let verify = format!("dgst -{digest} -verify public.pem -signature signature message");
             assert_eq!(folder.same(&verify), b"Verified OK\n");
+            folder.same(&verify.replace("-verify public.pem", "-prverify key.pem"));
             folder.write("signature", &[&signature[1..], &[1]].concat());
             assert!(!folder.output(true, &verify).status.success(), "{digest}");
         }
@@ -212,6 +213,21 @@ fn deterministic_pkeyutl_outputs_are_equal() {
 }
 
 #[test]
+fn pkeyutl_with_pss() {
+    let folder = folder("rsa-2048.pem");
+    folder.write("input", &[7; 32]);
+    let options =
+        "-pkeyopt digest:sha256 -pkeyopt rsa_padding_mode:pss -pkeyopt rsa_pss_saltlen:max";
+    for (signer, verifier) in DIRECTIONS {
+        let sign = format!("pkeyutl -sign -inkey key.pem -in input -out signature {options}");
+        folder.openssl(signer, &sign);
+        let verify =
+            format!("pkeyutl -verify -inkey key.pem -in input -sigfile signature {options}");
+        folder.openssl(verifier, &verify);
+    }
+}
+
+#[test]
 fn pkeyutl_of_all_paddings_of_encryption() {
     let folder = folder("rsa-2048.pem");
     let oaep = "-pkeyopt rsa_padding_mode:oaep -pkeyopt";
@@ -320,6 +336,7 @@ fn keys_are_made() {
         "genrsa -out new.pem 2048".to_owned(),
         "genrsa -out new.pem -primes 3 2048".into(),
         "genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:1024 -out new.pem".into(),
+        "req -x509 -newkey rsa:2048 -nodes -keyout new.pem -subj /CN=x -out c.pem".into(),
         format!("genrsa {demand} -out new.pem 2048"),
         format!("genrsa {demand} -3 -out new.pem 1024"),
         format!("genpkey {demand} -algorithm RSA -pkeyopt rsa_keygen_bits:3072 -out new.pem"),

@@ -51,238 +51,88 @@ pub(crate) type ReadKey = unsafe extern "C" fn(
 pub(crate) type PasswordCallback =
     unsafe extern "C" fn(*mut c_char, c_int, c_int, *mut c_void) -> c_int;
 
-#[link(name = "crypto")]
-unsafe extern "C" {
-    pub(crate) fn OSSL_LIB_CTX_new() -> *mut OSSL_LIB_CTX;
-    pub(crate) fn OSSL_LIB_CTX_free(context: *mut OSSL_LIB_CTX);
-    pub(crate) fn OSSL_PROVIDER_add_builtin(
-        context: *mut OSSL_LIB_CTX,
-        name: *const c_char,
-        init: InitFunction,
-    ) -> c_int;
-    pub(crate) fn OSSL_PROVIDER_set_default_search_path(
-        context: *mut OSSL_LIB_CTX,
-        path: *const c_char,
-    ) -> c_int;
-    pub(crate) fn OSSL_PROVIDER_load(
-        context: *mut OSSL_LIB_CTX,
-        name: *const c_char,
-    ) -> *mut OSSL_PROVIDER;
-    pub(crate) fn OSSL_PROVIDER_unload(provider: *mut OSSL_PROVIDER) -> c_int;
-    pub(crate) fn OSSL_PROVIDER_get_params(
-        provider: *const OSSL_PROVIDER,
-        params: *mut OSSL_PARAM,
-    ) -> c_int;
-    pub(crate) fn OSSL_PROVIDER_self_test(provider: *const OSSL_PROVIDER) -> c_int;
+/// Declares functions of libcrypto: for each type, the names of its functions.
+macro_rules! functions {
+    ($($arguments:tt -> $result:ty: $($name:ident)+;)*) => {
+        #[link(name = "crypto")]
+        unsafe extern "C" {
+            $($(pub(crate) fn $name $arguments -> $result;)+)*
+        }
+    };
+}
 
-    pub(crate) fn BIO_new_mem_buf(data: *const c_void, len: c_int) -> *mut BIO;
-    pub(crate) fn BIO_free(bio: *mut BIO) -> c_int;
-    pub(crate) fn PEM_read_bio_PrivateKey_ex(
-        bio: *mut BIO,
-        key: *mut *mut EVP_PKEY,
-        callback: Option<PasswordCallback>,
-        argument: *mut c_void,
-        context: *mut OSSL_LIB_CTX,
-        query: *const c_char,
-    ) -> *mut EVP_PKEY;
-
-    pub(crate) fn PEM_read_bio_PUBKEY_ex(
-        bio: *mut BIO,
-        key: *mut *mut EVP_PKEY,
-        callback: Option<PasswordCallback>,
-        argument: *mut c_void,
-        context: *mut OSSL_LIB_CTX,
-        query: *const c_char,
-    ) -> *mut EVP_PKEY;
-
-    pub(crate) fn EVP_PKEY_up_ref(key: *mut EVP_PKEY) -> c_int;
-    pub(crate) fn EVP_PKEY_free(key: *mut EVP_PKEY);
-    pub(crate) fn EVP_PKEY_dup(key: *mut EVP_PKEY) -> *mut EVP_PKEY;
-    pub(crate) fn EVP_PKEY_eq(one: *const EVP_PKEY, other: *const EVP_PKEY) -> c_int;
-    pub(crate) fn EVP_PKEY_get_bits(key: *const EVP_PKEY) -> c_int;
-    pub(crate) fn EVP_PKEY_get_size(key: *const EVP_PKEY) -> c_int;
-    pub(crate) fn EVP_PKEY_get_security_bits(key: *const EVP_PKEY) -> c_int;
-    pub(crate) fn EVP_PKEY_get_default_digest_name(
-        key: *mut EVP_PKEY,
-        name: *mut c_char,
-        len: usize,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_todata(
-        key: *const EVP_PKEY,
-        selection: c_int,
-        params: *mut *mut OSSL_PARAM,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_print_private(
-        out: *mut BIO,
-        key: *const EVP_PKEY,
-        indent: c_int,
-        context: *mut c_void,
-    ) -> c_int;
-    pub(crate) fn i2d_PrivateKey(key: *const EVP_PKEY, out: *mut *mut u8) -> c_int;
-    pub(crate) fn BIO_s_mem() -> *const c_void;
-    pub(crate) fn BIO_new(method: *const c_void) -> *mut BIO;
-    pub(crate) fn BIO_read(bio: *mut BIO, out: *mut c_void, len: c_int) -> c_int;
-    pub(crate) fn EVP_PKEY_get_bn_param(
-        key: *const EVP_PKEY,
-        name: *const c_char,
-        number: *mut *mut c_void,
-    ) -> c_int;
-    pub(crate) fn BN_free(number: *mut c_void);
-    pub(crate) fn OSSL_PARAM_free(params: *mut OSSL_PARAM);
-
-    pub(crate) fn EVP_PKEY_CTX_new_from_name(
-        context: *mut OSSL_LIB_CTX,
-        name: *const c_char,
-        query: *const c_char,
-    ) -> *mut EVP_PKEY_CTX;
-    pub(crate) fn EVP_PKEY_CTX_new_from_pkey(
-        context: *mut OSSL_LIB_CTX,
-        key: *mut EVP_PKEY,
-        query: *const c_char,
-    ) -> *mut EVP_PKEY_CTX;
-    pub(crate) fn EVP_PKEY_CTX_dup(context: *const EVP_PKEY_CTX) -> *mut EVP_PKEY_CTX;
-    pub(crate) fn EVP_PKEY_CTX_free(context: *mut EVP_PKEY_CTX);
-    pub(crate) fn EVP_PKEY_CTX_set_params(
-        context: *mut EVP_PKEY_CTX,
-        params: *const OSSL_PARAM,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_CTX_get_params(
-        context: *mut EVP_PKEY_CTX,
-        params: *mut OSSL_PARAM,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_gettable_params(key: *const EVP_PKEY) -> *const OSSL_PARAM;
-    pub(crate) fn EVP_PKEY_CTX_gettable_params(context: *const EVP_PKEY_CTX) -> *const OSSL_PARAM;
-    pub(crate) fn EVP_PKEY_CTX_settable_params(context: *const EVP_PKEY_CTX) -> *const OSSL_PARAM;
-    pub(crate) fn EVP_PKEY_CTX_ctrl_str(
-        context: *mut EVP_PKEY_CTX,
-        name: *const c_char,
-        value: *const c_char,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_fromdata_init(context: *mut EVP_PKEY_CTX) -> c_int;
-    pub(crate) fn EVP_PKEY_fromdata(
-        context: *mut EVP_PKEY_CTX,
-        key: *mut *mut EVP_PKEY,
-        selection: c_int,
-        params: *mut OSSL_PARAM,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_keygen_init(context: *mut EVP_PKEY_CTX) -> c_int;
-    pub(crate) fn EVP_PKEY_generate(context: *mut EVP_PKEY_CTX, key: *mut *mut EVP_PKEY) -> c_int;
-    pub(crate) fn EVP_PKEY_CTX_set_cb(
-        context: *mut EVP_PKEY_CTX,
-        callback: unsafe extern "C" fn(*mut EVP_PKEY_CTX) -> c_int,
-    );
-    pub(crate) fn EVP_PKEY_CTX_get_keygen_info(context: *mut EVP_PKEY_CTX, index: c_int) -> c_int;
-    pub(crate) fn EVP_PKEY_CTX_set_app_data(context: *mut EVP_PKEY_CTX, data: *mut c_void);
-    pub(crate) fn EVP_PKEY_CTX_get_app_data(context: *mut EVP_PKEY_CTX) -> *mut c_void;
-    pub(crate) fn EVP_PKEY_check(context: *mut EVP_PKEY_CTX) -> c_int;
-    pub(crate) fn EVP_PKEY_pairwise_check(context: *mut EVP_PKEY_CTX) -> c_int;
-    pub(crate) fn EVP_PKEY_private_check(context: *mut EVP_PKEY_CTX) -> c_int;
-
-    pub(crate) fn EVP_PKEY_sign_init_ex(
-        context: *mut EVP_PKEY_CTX,
-        params: *const OSSL_PARAM,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_sign(
-        context: *mut EVP_PKEY_CTX,
-        sig: *mut u8,
-        sig_len: *mut usize,
-        tbs: *const u8,
-        tbs_len: usize,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_verify_init_ex(
-        context: *mut EVP_PKEY_CTX,
-        params: *const OSSL_PARAM,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_verify(
-        context: *mut EVP_PKEY_CTX,
-        sig: *const u8,
-        sig_len: usize,
-        tbs: *const u8,
-        tbs_len: usize,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_verify_recover_init_ex(
-        context: *mut EVP_PKEY_CTX,
-        params: *const OSSL_PARAM,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_verify_recover(
-        context: *mut EVP_PKEY_CTX,
-        out: *mut u8,
-        out_len: *mut usize,
-        sig: *const u8,
-        sig_len: usize,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_encrypt_init_ex(
-        context: *mut EVP_PKEY_CTX,
-        params: *const OSSL_PARAM,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_encrypt(
-        context: *mut EVP_PKEY_CTX,
-        out: *mut u8,
-        out_len: *mut usize,
-        input: *const u8,
-        input_len: usize,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_decrypt_init_ex(
-        context: *mut EVP_PKEY_CTX,
-        params: *const OSSL_PARAM,
-    ) -> c_int;
-    pub(crate) fn EVP_PKEY_decrypt(
-        context: *mut EVP_PKEY_CTX,
-        out: *mut u8,
-        out_len: *mut usize,
-        input: *const u8,
-        input_len: usize,
-    ) -> c_int;
-
-    pub(crate) fn EVP_MD_CTX_new() -> *mut EVP_MD_CTX;
-    pub(crate) fn EVP_MD_CTX_free(context: *mut EVP_MD_CTX);
-    pub(crate) fn EVP_MD_CTX_copy_ex(out: *mut EVP_MD_CTX, from: *const EVP_MD_CTX) -> c_int;
-    pub(crate) fn EVP_MD_CTX_get_pkey_ctx(context: *const EVP_MD_CTX) -> *mut EVP_PKEY_CTX;
-    pub(crate) fn EVP_DigestSignInit_ex(
-        context: *mut EVP_MD_CTX,
-        operation: *mut *mut EVP_PKEY_CTX,
-        digest: *const c_char,
-        library: *mut OSSL_LIB_CTX,
-        query: *const c_char,
-        key: *mut EVP_PKEY,
-        params: *const OSSL_PARAM,
-    ) -> c_int;
-    pub(crate) fn EVP_DigestSign(
-        context: *mut EVP_MD_CTX,
-        sig: *mut u8,
-        sig_len: *mut usize,
-        tbs: *const u8,
-        tbs_len: usize,
-    ) -> c_int;
-    pub(crate) fn EVP_DigestSignUpdate(
-        context: *mut EVP_MD_CTX,
-        data: *const c_void,
-        len: usize,
-    ) -> c_int;
-    pub(crate) fn EVP_DigestSignFinal(
-        context: *mut EVP_MD_CTX,
-        sig: *mut u8,
-        sig_len: *mut usize,
-    ) -> c_int;
-    pub(crate) fn EVP_DigestVerifyInit_ex(
-        context: *mut EVP_MD_CTX,
-        operation: *mut *mut EVP_PKEY_CTX,
-        digest: *const c_char,
-        library: *mut OSSL_LIB_CTX,
-        query: *const c_char,
-        key: *mut EVP_PKEY,
-        params: *const OSSL_PARAM,
-    ) -> c_int;
-    pub(crate) fn EVP_DigestVerify(
-        context: *mut EVP_MD_CTX,
-        sig: *const u8,
-        sig_len: usize,
-        tbs: *const u8,
-        tbs_len: usize,
-    ) -> c_int;
-
-    pub(crate) fn ERR_get_error() -> c_ulong;
-    pub(crate) fn ERR_error_string_n(error: c_ulong, buffer: *mut c_char, len: usize);
+functions! {
+    () -> *mut OSSL_LIB_CTX: OSSL_LIB_CTX_new;
+    (_: *mut OSSL_LIB_CTX) -> (): OSSL_LIB_CTX_free;
+    (_: *mut OSSL_LIB_CTX, _: *const c_char, _: InitFunction) -> c_int: OSSL_PROVIDER_add_builtin;
+    (_: *mut OSSL_LIB_CTX, _: *const c_char) -> c_int: OSSL_PROVIDER_set_default_search_path;
+    (_: *mut OSSL_LIB_CTX, _: *const c_char) -> *mut OSSL_PROVIDER: OSSL_PROVIDER_load;
+    (_: *mut OSSL_PROVIDER) -> c_int: OSSL_PROVIDER_unload;
+    (_: *const OSSL_PROVIDER, _: *mut OSSL_PARAM) -> c_int: OSSL_PROVIDER_get_params;
+    (_: *const OSSL_PROVIDER) -> c_int: OSSL_PROVIDER_self_test;
+    (_: *const c_void, _: c_int) -> *mut BIO: BIO_new_mem_buf;
+    (_: *mut BIO) -> c_int: BIO_free;
+    (_: *mut BIO, _: *mut *mut EVP_PKEY, _: Option<PasswordCallback>, _: *mut c_void,
+     _: *mut OSSL_LIB_CTX, _: *const c_char) -> *mut EVP_PKEY:
+        PEM_read_bio_PrivateKey_ex PEM_read_bio_PUBKEY_ex;
+    (_: *mut EVP_PKEY) -> c_int: EVP_PKEY_up_ref;
+    (_: *mut EVP_PKEY) -> (): EVP_PKEY_free;
+    (_: *mut EVP_PKEY) -> *mut EVP_PKEY: EVP_PKEY_dup;
+    (_: *const EVP_PKEY, _: *const EVP_PKEY) -> c_int: EVP_PKEY_eq;
+    (_: *const EVP_PKEY) -> c_int: EVP_PKEY_get_bits EVP_PKEY_get_size EVP_PKEY_get_security_bits;
+    (_: *mut EVP_PKEY, _: *mut c_char, _: usize) -> c_int: EVP_PKEY_get_default_digest_name;
+    (_: *const EVP_PKEY, _: c_int, _: *mut *mut OSSL_PARAM) -> c_int: EVP_PKEY_todata;
+    (_: *mut BIO, _: *const EVP_PKEY, _: c_int, _: *mut c_void) -> c_int: EVP_PKEY_print_private;
+    (_: *const EVP_PKEY, _: *mut *mut u8) -> c_int: i2d_PrivateKey;
+    () -> *const c_void: BIO_s_mem;
+    (_: *const c_void) -> *mut BIO: BIO_new;
+    (_: *mut BIO, _: *mut c_void, _: c_int) -> c_int: BIO_read;
+    (_: *const EVP_PKEY, _: *const c_char, _: *mut *mut c_void) -> c_int: EVP_PKEY_get_bn_param;
+    (_: *mut c_void) -> (): BN_free;
+    (_: *mut OSSL_PARAM) -> (): OSSL_PARAM_free;
+    (_: *mut OSSL_LIB_CTX, _: *const c_char, _: *const c_char) -> *mut EVP_PKEY_CTX:
+        EVP_PKEY_CTX_new_from_name;
+    (_: *mut OSSL_LIB_CTX, _: *mut EVP_PKEY, _: *const c_char) -> *mut EVP_PKEY_CTX:
+        EVP_PKEY_CTX_new_from_pkey;
+    (_: *const EVP_PKEY_CTX) -> *mut EVP_PKEY_CTX: EVP_PKEY_CTX_dup;
+    (_: *mut EVP_PKEY_CTX) -> (): EVP_PKEY_CTX_free;
+    (_: *mut EVP_PKEY_CTX, _: *const OSSL_PARAM) -> c_int:
+        EVP_PKEY_CTX_set_params EVP_PKEY_sign_init_ex EVP_PKEY_verify_init_ex
+        EVP_PKEY_verify_recover_init_ex EVP_PKEY_encrypt_init_ex EVP_PKEY_decrypt_init_ex;
+    (_: *mut EVP_PKEY_CTX, _: *mut OSSL_PARAM) -> c_int: EVP_PKEY_CTX_get_params;
+    (_: *const EVP_PKEY) -> *const OSSL_PARAM: EVP_PKEY_gettable_params;
+    (_: *const EVP_PKEY_CTX) -> *const OSSL_PARAM:
+        EVP_PKEY_CTX_gettable_params EVP_PKEY_CTX_settable_params;
+    (_: *mut EVP_PKEY_CTX, _: *const c_char, _: *const c_char) -> c_int: EVP_PKEY_CTX_ctrl_str;
+    (_: *mut EVP_PKEY_CTX) -> c_int:
+        EVP_PKEY_fromdata_init EVP_PKEY_keygen_init EVP_PKEY_check EVP_PKEY_pairwise_check
+        EVP_PKEY_private_check;
+    (_: *mut EVP_PKEY_CTX, _: *mut *mut EVP_PKEY, _: c_int, _: *mut OSSL_PARAM) -> c_int:
+        EVP_PKEY_fromdata;
+    (_: *mut EVP_PKEY_CTX, _: *mut *mut EVP_PKEY) -> c_int: EVP_PKEY_generate;
+    (_: *mut EVP_PKEY_CTX, _: unsafe extern "C" fn(*mut EVP_PKEY_CTX) -> c_int) -> ():
+        EVP_PKEY_CTX_set_cb;
+    (_: *mut EVP_PKEY_CTX, _: c_int) -> c_int: EVP_PKEY_CTX_get_keygen_info;
+    (_: *mut EVP_PKEY_CTX, _: *mut c_void) -> (): EVP_PKEY_CTX_set_app_data;
+    (_: *mut EVP_PKEY_CTX) -> *mut c_void: EVP_PKEY_CTX_get_app_data;
+    (_: *mut EVP_PKEY_CTX, _: *mut u8, _: *mut usize, _: *const u8, _: usize) -> c_int:
+        EVP_PKEY_sign EVP_PKEY_verify_recover EVP_PKEY_encrypt EVP_PKEY_decrypt;
+    (_: *mut EVP_PKEY_CTX, _: *const u8, _: usize, _: *const u8, _: usize) -> c_int:
+        EVP_PKEY_verify;
+    () -> *mut EVP_MD_CTX: EVP_MD_CTX_new;
+    (_: *mut EVP_MD_CTX) -> (): EVP_MD_CTX_free;
+    (_: *mut EVP_MD_CTX, _: *const EVP_MD_CTX) -> c_int: EVP_MD_CTX_copy_ex;
+    (_: *const EVP_MD_CTX) -> *mut EVP_PKEY_CTX: EVP_MD_CTX_get_pkey_ctx;
+    (_: *mut EVP_MD_CTX, _: *mut *mut EVP_PKEY_CTX, _: *const c_char, _: *mut OSSL_LIB_CTX,
+     _: *const c_char, _: *mut EVP_PKEY, _: *const OSSL_PARAM) -> c_int:
+        EVP_DigestSignInit_ex EVP_DigestVerifyInit_ex;
+    (_: *mut EVP_MD_CTX, _: *mut u8, _: *mut usize, _: *const u8, _: usize) -> c_int:
+        EVP_DigestSign;
+    (_: *mut EVP_MD_CTX, _: *const c_void, _: usize) -> c_int: EVP_DigestSignUpdate;
+    (_: *mut EVP_MD_CTX, _: *mut u8, _: *mut usize) -> c_int: EVP_DigestSignFinal;
+    (_: *mut EVP_MD_CTX, _: *const u8, _: usize, _: *const u8, _: usize) -> c_int: EVP_DigestVerify;
+    () -> c_ulong: ERR_get_error;
+    (_: c_ulong, _: *mut c_char, _: usize) -> (): ERR_error_string_n;
 }
 
 /// An integer to get.
@@ -323,6 +173,22 @@ pub(crate) fn number(key: &CStr, native: &mut [u8]) -> OSSL_PARAM {
 /// Strings to set, with the end marker.
 pub(crate) fn texts(params: &[(&CStr, &CStr)]) -> Vec<OSSL_PARAM> {
     params.iter().map(|(key, value)| text(key, value)).chain([END]).collect()
+}
+
+/// Returns the parameters of an array, each with its name.
+pub(crate) fn list<'a>(mut at: *const OSSL_PARAM) -> Vec<(&'a CStr, OSSL_PARAM)> {
+    let mut params = Vec::new();
+    loop {
+        // SAFETY: the array ends with a NULL key.
+        let param = unsafe { *at };
+        if param.key.is_null() {
+            return params;
+        }
+        // SAFETY: a NUL-terminated name.
+        params.push((unsafe { CStr::from_ptr(param.key) }, param));
+        // SAFETY: this was not the last parameter.
+        at = unsafe { at.add(1) };
+    }
 }
 
 /// Converts big-endian to native byte order.

@@ -8,6 +8,7 @@ pub(crate) mod libcrypto;
 pub(crate) mod numbers;
 pub(crate) mod openssl_conf;
 pub(crate) mod operation;
+pub(crate) mod stack;
 pub(crate) mod stanza;
 
 use core::ffi::{CStr, c_int};
@@ -227,6 +228,15 @@ impl Host {
         Operation(context)
     }
 
+    /// Creates a context for generating or importing a key.
+    pub(crate) fn key_operation(&self, query: &CStr) -> Result<Operation, String> {
+        // SAFETY: a context and strings.
+        let context = unsafe {
+            libcrypto::EVP_PKEY_CTX_new_from_name(self.context, c"RSA".as_ptr(), query.as_ptr())
+        };
+        if context.is_null() { Err(errors()) } else { Ok(Operation(context)) }
+    }
+
     /// Creates a key from named big-endian numbers, with the provider that the query selects.
     pub(crate) fn key_from_numbers(
         &self,
@@ -234,14 +244,7 @@ impl Host {
         selection: c_int,
         numbers: &[(&CStr, Vec<u8>)],
     ) -> Result<Key, String> {
-        // SAFETY: a context and strings.
-        let context = unsafe {
-            libcrypto::EVP_PKEY_CTX_new_from_name(self.context, c"RSA".as_ptr(), query.as_ptr())
-        };
-        if context.is_null() {
-            return Err(errors());
-        }
-        let operation = Operation(context);
+        let operation = self.key_operation(query)?;
         let (mut numbers, keys): (Vec<_>, Vec<_>) =
             numbers.iter().map(|(key, n)| (libcrypto::native(n), *key)).unzip();
         let mut params: Vec<OSSL_PARAM> = keys

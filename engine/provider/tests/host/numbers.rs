@@ -27,15 +27,7 @@ pub(crate) fn numbers(key: &Key) -> Vec<(&'static CStr, Vec<u8>)> {
     let done = unsafe { libcrypto::EVP_PKEY_todata(key.0, KEYPAIR, &mut params) };
     assert_eq!(done, 1);
     let mut numbers = Vec::new();
-    let mut at = params;
-    loop {
-        // SAFETY: the array ends with a NULL key.
-        let param = unsafe { *at };
-        if param.key.is_null() {
-            break;
-        }
-        // SAFETY: a NUL-terminated name.
-        let name = unsafe { CStr::from_ptr(param.key) };
+    for (name, param) in libcrypto::list(params) {
         if let Some(name) = NAMES.into_iter().find(|known| *known == name) {
             // SAFETY: the parameter's data has this length.
             let bytes = unsafe { core::slice::from_raw_parts(param.data.cast(), param.data_size) };
@@ -43,8 +35,6 @@ pub(crate) fn numbers(key: &Key) -> Vec<(&'static CStr, Vec<u8>)> {
             let zeros = big_endian.iter().take_while(|&&byte| byte == 0).count();
             numbers.push((name, big_endian[zeros..].to_vec()));
         }
-        // SAFETY: this was not the last parameter.
-        at = unsafe { at.add(1) };
     }
     // SAFETY: freed once.
     unsafe { libcrypto::OSSL_PARAM_free(params) };

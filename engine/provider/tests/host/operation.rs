@@ -3,8 +3,8 @@
 use core::ffi::c_int;
 use core::ptr;
 
-use super::check;
 use super::libcrypto::{self, EVP_MD_CTX, EVP_PKEY_CTX, OSSL_PARAM};
+use super::{Key, check};
 
 /// A message digest context.
 pub(crate) struct MdContext(pub(crate) *mut EVP_MD_CTX);
@@ -37,6 +37,20 @@ impl Operation {
         let params: Vec<_> = params.iter().copied().chain([libcrypto::END]).collect();
         // SAFETY: a context, and parameters that outlive the call.
         check(unsafe { init(self.0, params.as_ptr()) })
+    }
+
+    /// Starts the generation of a key.
+    pub(crate) fn begin_key(&self) -> Result<(), String> {
+        // SAFETY: a context.
+        check(unsafe { libcrypto::EVP_PKEY_keygen_init(self.0) })
+    }
+
+    /// Generates a key.
+    pub(crate) fn generate(&self) -> Result<Key, String> {
+        let mut key = ptr::null_mut();
+        // SAFETY: a context and a pointer to the key.
+        check(unsafe { libcrypto::EVP_PKEY_generate(self.0, &mut key) })?;
+        Ok(Key(key))
     }
 
     pub(crate) fn run(&self, step: Step, input: &[u8]) -> Result<Vec<u8>, String> {

@@ -1,42 +1,17 @@
 //! Runs operations within an `ASYNC_JOB`, as servers with `SSL_MODE_ASYNC` do: on a stack of 32 KiB
 //! without a guard page. libcrypto fixes this size.
 
-use core::hint::black_box;
-use core::ptr;
-
 use crate::host::job::Job;
-use crate::host::libcrypto;
 use crate::host::{DEMAND, Host, pem};
+use crate::host::{libcrypto, stack};
 
 /// `STACKSIZE` of libcrypto's `async_posix.h`.
 const STACK_BYTES: usize = 32 * 1024;
-/// The part of the stack above the start of the measurement, and the part that the measurement
-/// itself uses.
-const TOP_BYTES: usize = 3 * 1024;
-const OWN_BYTES: usize = 256;
-const PAINT: u8 = 0xa5;
-
 /// Runs `operation` in a job, with or without permission to pause it; returns its maximum stack use
 /// in bytes.
 fn stack_of_job(can_be_paused: bool, operation: &mut dyn FnMut()) -> usize {
     let mut stack_bytes = 0;
-    let measure = || {
-        let here = 0_u8;
-        // The compiler must not assume that no other code writes below.
-        let top = black_box(ptr::from_ref(&here).cast_mut());
-        let span = OWN_BYTES..STACK_BYTES - TOP_BYTES;
-        for depth in span.clone() {
-            // SAFETY: the job's own stack, below everything that is in use.
-            unsafe { top.wrapping_sub(depth).write_volatile(PAINT) };
-        }
-        operation();
-        let untouched = span.clone().rev().take_while(|&depth| {
-            // SAFETY: as above.
-            let byte = unsafe { top.wrapping_sub(depth).read_volatile() };
-            byte == PAINT
-        });
-        stack_bytes = span.end - untouched.count();
-    };
+    let measure = || stack_bytes = stack::depth(STACK_BYTES, &mut *operation);
     if can_be_paused { Job::new(measure) } else { Job::deaf(measure) }.finish();
     stack_bytes
 }

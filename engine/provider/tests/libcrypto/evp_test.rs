@@ -54,24 +54,17 @@ impl Runner {
         match kind {
             "DigestSign" | "OneShotDigestSign" | "DigestVerify" => self.digest(stanza, kind, value),
             "Verify" => self.verify(stanza, &self.keys[value]),
-            "Sign" => self.operate(
-                stanza,
-                &self.keys[value],
-                libcrypto::EVP_PKEY_sign_init_ex,
-                libcrypto::EVP_PKEY_sign,
-            ),
-            "VerifyRecover" => self.operate(
-                stanza,
-                &self.keys[value],
-                libcrypto::EVP_PKEY_verify_recover_init_ex,
-                libcrypto::EVP_PKEY_verify_recover,
-            ),
-            _ => self.operate(
-                stanza,
-                &self.keys[value],
-                libcrypto::EVP_PKEY_decrypt_init_ex,
-                libcrypto::EVP_PKEY_decrypt,
-            ),
+            _ => {
+                let (init, step): (Init, Step) = match kind {
+                    "Sign" => (libcrypto::EVP_PKEY_sign_init_ex, libcrypto::EVP_PKEY_sign),
+                    "VerifyRecover" => (
+                        libcrypto::EVP_PKEY_verify_recover_init_ex,
+                        libcrypto::EVP_PKEY_verify_recover,
+                    ),
+                    _ => (libcrypto::EVP_PKEY_decrypt_init_ex, libcrypto::EVP_PKEY_decrypt),
+                };
+                self.operate(stanza, &self.keys[value], init, step)
+            }
         }
     }
 

@@ -1,16 +1,26 @@
-//! A server that signs, and then forks workers.
+//! A process that forks: before its first operation in the child, while its threads sign, and with
+//! an engine of its own.
 
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::time::Duration;
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use tollgate_queue::{Config, Error, Queue, Work};
 use tollgate_rerun::alone;
+use tollgate_rsa::{Hash, PrivateKey};
 
 use crate::host::child::in_child;
-use crate::host::{DEMAND, Host, pem};
+use crate::host::job::Job;
+use crate::host::libcrypto;
+use crate::host::{DEMAND, Host, Key, Operation, pem};
 
 #[test]
 fn a_forked_child_signs() {
-    alone("fork::a_forked_child_signs", fork_alone);
+    alone("fork::a_forked_child_signs", server_alone);
 }
 
-fn fork_alone() {
+fn server_alone() {
     let host = Host::module();
     let key = host.key(&pem("rsa-2048.pem"));
     let sign = || host.sign(&key, DEMAND, c"SHA256", &[], b"a message");
@@ -20,4 +30,112 @@ fn fork_alone() {
     assert_eq!(threads(), before, "a thread that has a core needs no other");
     assert!(in_child(|| sign().is_ok_and(|signature| signature == expected)));
     assert_eq!(sign().unwrap(), expected);
+}
+
+/// Prepares a signature, so that libcrypto takes no further locks.
+fn signer(host: &Host, key: &Key) -> Operation {
+    let operation = host.operation(key, DEMAND);
+    operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();
+    operation
+}
+
+fn sign(operation: &Operation) -> Vec<u8> {
+    operation.run(libcrypto::EVP_PKEY_sign, b"a message").unwrap()
+}
+
+/// Signs directly, in a new job, and in a job that its parent has paused; then a grandchild does
+/// the same.
+fn child(own: &Operation, paused: &mut Job<'_>, expected: &[u8], generations: usize) -> bool {
+    let mut in_job = Vec::new();
+    Job::new(|| in_job = sign(own)).finish();
+    while !paused.go_on() {}
+    let is_good = sign(own) == expected && in_job == expected;
+    is_good && (generations == 0 || in_child(|| sign(own) == expected))
+}
+
+#[test]
+fn children_of_a_process_at_work_sign() {
+    alone("fork::children_of_a_process_at_work_sign", at_work_alone);
+}
+
+/// Stops the threads when dropped, even if the test fails.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+fn at_work_alone() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let own = signer(&host, &key);
+    let expected = sign(&own);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let operation = signer(&host, &key);
+                while !is_over.load(Relaxed) {
+                    assert_eq!(sign(&operation), expected);
+                }
+            });
+        }
+        let _end = End(&is_over);
+        for _ in 0..20 {
+            let other = signer(&host, &key);
+            let mut signature = Vec::new();
+            let mut job = Job::new(|| signature = sign(&other));
+            let is_finished = job.go_on();
+            let is_good = in_child(|| is_finished || child(&own, &mut job, &expected, 1));
+            assert!(is_good);
+            // The parent continues normally.
+            if is_finished {
+                drop(job);
+            } else {
+                job.finish();
+            }
+            assert_eq!(signature, expected);
+            assert_eq!(sign(&own), expected);
+        }
+    });
+}
+
+#[test]
+fn an_engine_returns_errors_in_a_forked_child() {
+    alone("fork::an_engine_returns_errors_in_a_forked_child", engine_alone);
+}
+
+fn engine_alone() {
+    let engine = Queue::of_this_processor(Config { workers: 1, ..Config::default() }).unwrap();
+    let caller = engine.caller().unwrap();
+    let key = Arc::new(PrivateKey::from_pem(&pem("rsa-1024.pem")).unwrap());
+    let digest = Hash::Sha256.digest(b"a message");
+    let work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
+    let kept = caller.submit(|job| job.load(&key, work, digest.as_ref())).unwrap();
+    // Another thread is in the middle of a submission, and does not exist in the child.
+    let (tell, told) = mpsc::channel();
+    let holder = caller.clone();
+    let own = Arc::clone(&key);
+    let filling = thread::spawn(move || {
+        holder.run(|job| {
+            tell.send(()).unwrap();
+            thread::sleep(Duration::from_millis(20));
+            job.load(&own, work, Hash::Sha256.digest(b"another").as_ref())
+        })
+    });
+    told.recv().unwrap();
+    // The child takes and drops its copy.
+    let mut parts = Some((caller, engine, kept));
+    assert!(in_child(|| {
+        let (caller, engine, kept) = parts.take().unwrap();
+        let submitted = caller.submit(|job| job.load(&key, work, digest.as_ref()));
+        matches!(submitted, Err(Error::Forked))
+            && matches!(engine.stats(), Err(Error::Forked))
+            && matches!(engine.shut_down(Duration::ZERO), Err(Error::Forked))
+            && matches!(kept.wait(), Err(Error::Forked))
+    }));
+    let (_caller, _engine, kept) = parts.unwrap();
+    assert!(kept.wait().is_ok() && filling.join().unwrap().is_ok());
 }

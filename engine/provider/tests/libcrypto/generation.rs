@@ -5,7 +5,7 @@ use core::ptr;
 
 use crate::host::libcrypto::{self, EVP_PKEY_CTX};
 use crate::host::numbers::{KEYPAIR, numbers};
-use crate::host::{DEFAULT, DEMAND, Host, Key, Operation, errors};
+use crate::host::{DEFAULT, DEMAND, Host, Key, errors};
 
 /// The progress events that a program gets during generation, and when it stops the generation.
 #[derive(Default)]
@@ -34,12 +34,8 @@ fn make(
     primes: Option<u64>,
     listener: &mut Listener,
 ) -> Result<Key, String> {
-    // SAFETY: a context and strings.
-    let operation = Operation(unsafe {
-        libcrypto::EVP_PKEY_CTX_new_from_name(host.context, c"RSA".as_ptr(), DEMAND.as_ptr())
-    });
-    // SAFETY: a context.
-    crate::host::check(unsafe { libcrypto::EVP_PKEY_keygen_init(operation.0) })?;
+    let operation = host.key_operation(DEMAND)?;
+    operation.begin_key()?;
     let (mut bits, mut primes_set) = (bits, primes.unwrap_or(2));
     let mut e_native = libcrypto::native(e.unwrap_or(&[1, 0, 1]));
     let mut params = vec![libcrypto::unsigned(c"bits", &mut bits)];
@@ -59,10 +55,7 @@ fn make(
     unsafe { libcrypto::EVP_PKEY_CTX_set_app_data(operation.0, listener) };
     // SAFETY: a context and a function.
     unsafe { libcrypto::EVP_PKEY_CTX_set_cb(operation.0, listen) };
-    let mut key = ptr::null_mut();
-    // SAFETY: a context and a pointer to the key.
-    crate::host::check(unsafe { libcrypto::EVP_PKEY_generate(operation.0, &mut key) })?;
-    Ok(Key(key))
+    operation.generate()
 }
 
 /// OpenSSL's own provider tests the primes and the numbers derived from them.
@@ -130,7 +123,7 @@ fn a_program_gets_progress_and_can_stop_generation() {
     let mut listener = Listener { stop_after: Some(1), ..Listener::default() };
     let error = make(&host, 2048, None, None, &mut listener).map(drop).unwrap_err();
     assert!(error.contains("callback stopped"), "{error}");
-    assert_eq!(listener.heard.len(), 1, "who said stop is asked no more");
+    assert_eq!(listener.heard.len(), 1, "no progress is reported after a stop");
 }
 
 /// The defaults are those of OpenSSL: 2048 bits and 65537.
@@ -138,16 +131,9 @@ fn a_program_gets_progress_and_can_stop_generation() {
 fn defaults_equal_openssl_s() {
     let host = Host::module();
     let describe = |query: &CStr| {
-        // SAFETY: a context and strings.
-        let operation = Operation(unsafe {
-            libcrypto::EVP_PKEY_CTX_new_from_name(host.context, c"RSA".as_ptr(), query.as_ptr())
-        });
-        // SAFETY: a context.
-        assert_eq!(unsafe { libcrypto::EVP_PKEY_keygen_init(operation.0) }, 1);
-        let mut key = ptr::null_mut();
-        // SAFETY: a context and a pointer to the key.
-        assert_eq!(unsafe { libcrypto::EVP_PKEY_generate(operation.0, &mut key) }, 1);
-        let key = Key(key);
+        let operation = host.key_operation(query).unwrap();
+        operation.begin_key().unwrap();
+        let key = operation.generate().unwrap();
         // SAFETY: a key.
         (unsafe { libcrypto::EVP_PKEY_get_bits(key.0) }, numbers(&key)[1].clone())
     };

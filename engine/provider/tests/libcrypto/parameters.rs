@@ -9,23 +9,13 @@ use crate::host::numbers::{KEYPAIR, numbers};
 use crate::host::operation::Init;
 use crate::host::{DEFAULT, DEMAND, Host, Operation, pem};
 
-/// Returns the names and types of a parameter table.
-fn rows(mut at: *const OSSL_PARAM) -> BTreeSet<(String, c_uint)> {
-    let mut rows = BTreeSet::new();
-    assert!(!at.is_null());
-    loop {
-        // SAFETY: a NULL key terminates the table and ends the loop.
-        let row = unsafe { *at };
-        if row.key.is_null() {
-            return rows;
-        }
-        // SAFETY: a NUL-terminated name.
-        let name = unsafe { CStr::from_ptr(row.key) }.to_str().unwrap().to_owned();
-        // Signed and unsigned integers are converted.
-        rows.insert((name, if row.data_type == 2 { 1 } else { row.data_type }));
-        // SAFETY: this was not the last entry.
-        at = unsafe { at.add(1) };
-    }
+/// Returns the names and types of a parameter table. Signed and unsigned integers are converted.
+fn rows(table: *const OSSL_PARAM) -> BTreeSet<(String, c_uint)> {
+    assert!(!table.is_null());
+    let row = |(name, param): (&CStr, OSSL_PARAM)| {
+        (name.to_str().unwrap().to_owned(), if param.data_type == 2 { 1 } else { param.data_type })
+    };
+    libcrypto::list(table).into_iter().map(row).collect()
 }
 
 #[test]
