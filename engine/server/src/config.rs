@@ -14,7 +14,7 @@ use crate::suite::{Group, Protocol, Suite};
 /// The upper limit of all waits: a day.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Whether clients may resume sessions.
+/// The resumption of sessions by clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resumption {
     /// No tickets, session cache or session IDs.
@@ -44,13 +44,12 @@ pub struct Config {
     pub suites: Vec<Suite>,
     /// Groups in order of preference, at least one.
     pub groups: Vec<Group>,
-    /// Whether to offer suites with RSA key exchange, which lack forward secrecy. Clients of TLS
-    /// 1.2 without `signature_algorithms` are then restricted to these; without them the handshake
-    /// fails.
+    /// Offers suites with RSA key exchange, which lack forward secrecy. Clients of TLS 1.2 without
+    /// `signature_algorithms` are then restricted to these; without them the handshake fails.
     pub allow_rsa_kx: bool,
-    /// Whether to accept an RSA key of 1024 bits: insecure, for comparisons with papers only.
+    /// Accepts an RSA key of 1024 bits: insecure, for comparisons with papers only.
     pub allow_rsa_1024: bool,
-    /// Whether clients may resume sessions.
+    /// The resumption of sessions by clients.
     pub resumption: Resumption,
     /// The folder whose files are served, if any.
     pub root: Option<PathBuf>,

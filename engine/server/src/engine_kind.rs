@@ -35,14 +35,6 @@ impl FromStr for Engine {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
-        match name {
-            "openssl" => Ok(Self::OpenSsl),
-            "tollgate" => Ok(Self::Tollgate),
-            _ => Err(UnknownName {
-                what: "engine",
-                name: name.to_owned(),
-                known: vec!["openssl", "tollgate"],
-            }),
-        }
+        UnknownName::find("engine", name, &[Self::OpenSsl, Self::Tollgate], |it| [it.name()])
     }
 }

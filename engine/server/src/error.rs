@@ -13,7 +13,7 @@ use crate::suite::Suite;
 /// The most worker threads of one server.
 pub const WORKERS_MAX: usize = 1024;
 
-/// Why a server did not start.
+/// The reason why a server did not start.
 #[derive(Debug)]
 pub enum Error {
     /// The caller broke the documented contract. Fixed by other settings.

@@ -34,7 +34,7 @@ macro_rules! words {
 }
 
 words! {
-    /// Why a handshake did not complete.
+    /// The reason of a failed handshake.
     Failure {
         /// The client sent a fatal alert; the log has its number.
         Alert = "alert",
@@ -58,7 +58,7 @@ words! {
 }
 
 words! {
-    /// How a connection ended after its handshake.
+    /// The end of a connection after its handshake.
     End {
         /// A file became shorter, or could not be read, while it was sent.
         File = "file",

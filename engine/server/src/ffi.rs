@@ -153,8 +153,8 @@ pub(crate) fn set_ticket_keys(
     if set == 1 { Ok(()) } else { Err(ErrorStack::get()) }
 }
 
-/// Whether the `ClientHello` has no `signature_algorithms`. Valid only within the callback for the
-/// `ClientHello`.
+/// Returns whether the `ClientHello` has no `signature_algorithms`. Valid only within the callback
+/// for the `ClientHello`.
 pub(crate) fn lacks_signature_algorithms(ssl: &SslRef) -> bool {
     let (mut data, mut len) = (ptr::null(), 0);
     // SAFETY: a valid connection and two variables to fill; what they point to is not read.

@@ -14,20 +14,17 @@ use std::time::Instant;
 use openssl::pkey::{PKeyRef, Private};
 use openssl::ssl::SslStream;
 
-use crate::certificate::Credentials;
 use crate::config::{Config, Limits};
-pub use crate::connection::Transport;
-use crate::connection::{self, BoundedReads, Context, Next};
+use crate::connection::{self, BoundedReads, Context};
+pub use crate::connection::{Transport, Turn};
 use crate::engine::Acceptor;
 use crate::error::{Error, Unavailable};
 pub use crate::evp::Source;
-use crate::http::{Date, RECORD_BYTES_MAX, Root};
+use crate::http::{Date, RECORD_BYTES_MAX};
 use crate::key_kind::KeyKind;
 use crate::log::{Journal, Writer};
-use crate::notice::Notices;
-use crate::server::ticket_keys;
 use crate::shared::Shared;
-use crate::workers::start_log;
+use crate::workers::{Setup, start_log};
 
 /// The maximum time for writing the access log when a worker is dropped.
 const LOG_TIMEOUT: Duration = Duration::from_secs(3);
@@ -37,7 +34,7 @@ pub struct Worker {
     acceptor: Acceptor,
     query: &'static CStr,
     kind: KeyKind,
-    shared: Shared,
+    shared: Arc<Shared>,
     limits: Limits,
     state: RefCell<State>,
 }
@@ -58,15 +55,11 @@ impl Worker {
     ///
     /// As [`crate::Server::start`], without those of sockets and threads.
     pub fn new(config: &Config) -> Result<Self, Error> {
-        config.check()?;
-        let credentials = Credentials::load(&config.certificate)?;
-        let root = config.root.as_deref().map(Root::open).transpose()?;
-        let tickets = ticket_keys()?;
-        let acceptor = Acceptor::new(config, &credentials, &tickets)?;
-        let notices = Arc::new(Notices::new(config.notify.clone()));
+        let Setup { config, credentials, tickets, shared } =
+            Setup::new(Config { workers: 1, pin: None, ..config.clone() })?;
+        let acceptor = Acceptor::new(&config, &credentials, &tickets)?;
         let kind = credentials.kind;
-        let shared = Shared::new(1, config.engine, kind, root, notices);
-        let (writer, to) = start_log(config, kind, config.address, &shared)?.unzip();
+        let (writer, to) = start_log(&config, kind, config.address, &shared)?.unzip();
         let journal = Journal::new(to, Arc::clone(shared.log()));
         let state = State {
             journal: Some(journal),
@@ -147,17 +140,6 @@ pub struct Connection<'w, S> {
     worker: &'w Worker,
 }
 
-/// What to do with a connection after its turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// Give it another turn: it ended only for fairness to other connections.
-    Again,
-    /// Drop it: it has ended or failed.
-    Close,
-    /// Wait until the client has sent bytes, or accepts more.
-    Wait,
-}
-
 impl<S: Transport> Connection<'_, S> {
     /// Runs until the connection would block: handshake, request, response, close.
     ///
@@ -181,13 +163,9 @@ impl<S: Transport> Connection<'_, S> {
             scratch,
             draining: false,
         };
-        let next = self.inner.turn(&mut cx);
+        let turn = self.inner.turn(&mut cx);
         cx.journal.tick(now);
-        match next {
-            Next::Again => Turn::Again,
-            Next::Close => Turn::Close,
-            Next::Wait => Turn::Wait,
-        }
+        turn
     }
 
     /// Returns the transport.

@@ -7,18 +7,12 @@ use std::net;
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
-use zeroize::Zeroizing;
-
-use crate::certificate::Credentials;
 use crate::config::{Config, WAIT_MAX};
 use crate::counters::Counters;
 use crate::error::{Error, Unavailable};
-use crate::ffi::TicketKeys;
-use crate::http::Root;
 use crate::key_kind::KeyKind;
 use crate::listener::listen;
 use crate::log::Writer;
-use crate::notice::Notices;
 use crate::shared::Shared;
 use crate::workers::{Setup, Workers};
 
@@ -38,19 +32,12 @@ impl Server {
     /// port in use, missing permissions, or no free descriptors. The message is one line that says
     /// what to do. No threads are left running.
     pub fn start(config: Config) -> Result<Running, Error> {
-        config.check()?;
-        let credentials = Credentials::load(&config.certificate)?;
-        let root = config.root.as_deref().map(Root::open).transpose()?;
-        let certificate_pem = credentials.chain_pem()?;
-        let tickets = ticket_keys()?;
+        let setup = Arc::new(Setup::new(config)?);
+        let config = &setup.config;
+        let certificate_pem = setup.credentials.chain_pem()?;
         let refuse = |why| Unavailable::Listen { address: config.address, why };
         let (address, sockets) =
             listen(config.address, config.workers, config.limits.backlog).map_err(refuse)?;
-
-        let notices = Arc::new(Notices::new(config.notify.clone()));
-        let kind = credentials.kind;
-        let shared = Shared::new(config.workers, config.engine, kind, root, notices);
-        let setup = Arc::new(Setup { config, credentials, tickets, shared: Arc::new(shared) });
         let mut workers = Workers::default();
         let (ready_to, ready) = mpsc::channel();
         for (index, socket) in sockets.into_iter().enumerate() {
@@ -62,20 +49,13 @@ impl Server {
         Ok(Running {
             address,
             certificate_pem,
-            kind,
+            kind: setup.credentials.kind,
             shared: Arc::clone(&setup.shared),
             workers,
             writer,
             stopped: false,
         })
     }
-}
-
-/// Generates keys for session tickets.
-pub(crate) fn ticket_keys() -> Result<Zeroizing<TicketKeys>, Error> {
-    let mut keys: Zeroizing<TicketKeys> = Zeroizing::new([0; 80]);
-    openssl::rand::rand_bytes(&mut *keys).map_err(Unavailable::openssl("making ticket keys"))?;
-    Ok(keys)
 }
 
 /// A running server. Dropping it stops it at once.
@@ -165,8 +145,7 @@ pub struct Report {
     pub connections_cut: u64,
     /// Workers that panicked or did not end; anything but zero is a bug.
     pub workers_lost: usize,
-    /// Whether every line of the access log was written, including the stop line; true without a
-    /// log.
+    /// Every line of the access log was written, including the stop line; true without a log.
     pub log_complete: bool,
     /// The duration of the stop.
     pub took: Duration,

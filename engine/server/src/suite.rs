@@ -142,13 +142,7 @@ impl FromStr for Suite {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
-        let known = |suite: &&Self| suite.name() == name || suite.openssl_name() == name;
-        let found = Self::ALL.iter().find(known).copied();
-        found.ok_or_else(|| UnknownName {
-            what: "cipher suite",
-            name: name.to_owned(),
-            known: Self::ALL.iter().map(|suite| suite.openssl_name()).collect(),
-        })
+        UnknownName::find("cipher suite", name, Self::ALL, |it| [it.name(), it.openssl_name()])
     }
 }
 
@@ -192,13 +186,7 @@ impl FromStr for Group {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
-        let known = |group: &&Self| group.name() == name || group.openssl_name() == name;
-        let found = Self::ALL.iter().find(known).copied();
-        found.ok_or_else(|| UnknownName {
-            what: "group",
-            name: name.to_owned(),
-            known: Self::ALL.iter().map(|group| group.name()).collect(),
-        })
+        UnknownName::find("group", name, Self::ALL, |it| [it.openssl_name(), it.name()])
     }
 }
 

@@ -10,6 +10,22 @@ pub struct UnknownName {
     pub(crate) known: Vec<&'static str>,
 }
 
+impl UnknownName {
+    /// Finds the value with this name. Each value has N names; the error lists the last of each.
+    pub(crate) fn find<T: Copy, const N: usize>(
+        what: &'static str,
+        name: &str,
+        all: &[T],
+        names: impl Fn(T) -> [&'static str; N],
+    ) -> Result<T, Self> {
+        all.iter().copied().find(|value| names(*value).contains(&name)).ok_or_else(|| Self {
+            what,
+            name: name.to_owned(),
+            known: all.iter().filter_map(|value| names(*value).last().copied()).collect(),
+        })
+    }
+}
+
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, name, known } = self;

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use slab::Slab;
 
 use crate::config::Limits;
-use crate::connection::{BoundedReads, Connection, Context, Next, failed_to_open};
+use crate::connection::{BoundedReads, Connection, Context, Turn, failed_to_open};
 use crate::engine::Acceptor;
 use crate::http::{Date, RECORD_BYTES_MAX};
 use crate::log::Journal;
@@ -33,6 +33,8 @@ const SWEEP: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_millis(100);
 /// Connections accepted in one turn of the event loop, at most.
 const ACCEPTS_MAX: usize = 64;
+/// The longest time for writing the journal when the worker ends.
+const LOG_TIMEOUT: Duration = Duration::from_secs(1);
 /// Events taken from the kernel in one call, at most.
 const EVENTS_MAX: usize = 1024;
 
@@ -47,7 +49,7 @@ pub(crate) struct Worker {
     shared: Arc<Shared>,
     limits: Limits,
     accepted: u64,
-    /// Whether the listener may have pending connections.
+    /// The listener may have pending connections.
     accept_ready: bool,
     /// The end of a pause in accepting.
     paused: Option<Instant>,
@@ -102,8 +104,7 @@ impl Worker {
                 && (self.connections.is_empty() || now >= deadline)
             {
                 let cut = self.close_remaining(now, &mut journal);
-                let patience = Duration::from_secs(1);
-                journal.finish(deadline.max(now) + patience);
+                journal.finish(deadline.max(now) + LOG_TIMEOUT);
                 return cut;
             }
             let wait = self.wait(now, &journal);
@@ -213,7 +214,7 @@ impl Worker {
         key: usize,
         now: Instant,
         journal: &mut Journal,
-        act: impl FnOnce(&mut Connection<TcpStream>, &mut Context<'_>) -> Next,
+        act: impl FnOnce(&mut Connection<TcpStream>, &mut Context<'_>) -> Turn,
     ) {
         // A connection may be removed before its event is handled.
         let Some(connection) = self.connections.get_mut(key) else {
@@ -232,19 +233,19 @@ impl Worker {
             draining: self.draining.is_some(),
         };
         match act(connection, &mut cx) {
-            Next::Again => {
+            Turn::Again => {
                 // Added once, because each entry is a turn.
                 if !core::mem::replace(&mut connection.is_due_again, true) {
                     self.again.push(key);
                 }
             }
-            Next::Wait if connection.begins_to_wait_for_writing() => {
+            Turn::Wait if connection.begins_to_wait_for_writing() => {
                 let both = Interest::READABLE | Interest::WRITABLE;
                 // Fails only because of a bug; the deadline then ends the connection.
                 let _ = connection.socket().reregister(self.poll.registry(), Token(key), both);
             }
-            Next::Wait => {}
-            Next::Close => self.remove(key),
+            Turn::Wait => {}
+            Turn::Close => self.remove(key),
         }
     }
 
@@ -269,7 +270,7 @@ impl Worker {
         let late: Vec<usize> = self.connections.iter().filter_map(late).collect();
         for key in late {
             self.with(key, now, journal, |connection, cx| {
-                if connection.expire(cx) { Next::Close } else { connection.turn(cx) }
+                if connection.expire(cx) { Turn::Close } else { connection.turn(cx) }
             });
         }
     }
@@ -306,7 +307,7 @@ impl Worker {
         for key in keys {
             self.with(key, now, journal, |connection, cx| {
                 cut += u64::from(connection.cut(cx));
-                Next::Close
+                Turn::Close
             });
         }
         cut

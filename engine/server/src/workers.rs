@@ -20,10 +20,11 @@ use crate::config::Config;
 use crate::engine::Acceptor;
 use crate::error::{Error, Unavailable};
 use crate::ffi::TicketKeys;
+use crate::http::Root;
 use crate::key_kind::KeyKind;
 use crate::log::{Batches, Journal, SCHEMA, StartLine, Writer};
 use crate::log_time::now_us;
-use crate::notice::Notice;
+use crate::notice::{Notice, Notices};
 use crate::shared::Shared;
 use crate::worker::{WAKE, Worker};
 
@@ -33,6 +34,21 @@ pub(crate) struct Setup {
     pub(crate) credentials: Credentials,
     pub(crate) tickets: Zeroizing<TicketKeys>,
     pub(crate) shared: Arc<Shared>,
+}
+
+impl Setup {
+    /// Checks the configuration, and loads all that needs no socket.
+    pub(crate) fn new(config: Config) -> Result<Self, Error> {
+        config.check()?;
+        let credentials = Credentials::load(&config.certificate)?;
+        let root = config.root.as_deref().map(Root::open).transpose()?;
+        let mut tickets: Zeroizing<TicketKeys> = Zeroizing::new([0; 80]);
+        openssl::rand::rand_bytes(&mut *tickets)
+            .map_err(Unavailable::openssl("making ticket keys"))?;
+        let notices = Arc::new(Notices::new(config.notify.clone()));
+        let shared = Shared::new(config.workers, config.engine, credentials.kind, root, notices);
+        Ok(Self { config, credentials, tickets, shared: Arc::new(shared) })
+    }
 }
 
 /// The worker threads. If dropped before [`Workers::begin`], they end without serving.

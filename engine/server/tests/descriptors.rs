@@ -12,7 +12,6 @@ use std::io::Write as _;
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
-use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVerifyMode};
 use rig::{bytes, eventually, response};
 use rustix::net::{AddressFamily, SocketType};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -40,9 +39,7 @@ fn accepting_pauses_and_resumes() {
 
     let socket = TcpStream::from(socket);
     socket.set_read_timeout(Some(rig::TIMEOUT)).unwrap();
-    let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
-    context.set_verify(SslVerifyMode::NONE);
-    let mut client = SslStream::new(Ssl::new(&context.build()).unwrap(), socket).unwrap();
+    let mut client = rig::client(socket);
     client.connect().unwrap();
     client.write_all(rig::ONE_REQUEST.as_bytes()).unwrap();
     assert_eq!(response(&mut client).1, bytes(10));

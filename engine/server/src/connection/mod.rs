@@ -41,7 +41,7 @@ pub(crate) struct Context<'a> {
     pub(crate) date: &'a mut Date,
     /// A buffer for one record.
     pub(crate) scratch: &'a mut [u8; RECORD_BYTES_MAX],
-    /// Whether the server stops: it finishes responses and accepts no new requests.
+    /// The server stops: it finishes responses and accepts no new requests.
     pub(crate) draining: bool,
 }
 
@@ -54,14 +54,14 @@ impl Context<'_> {
     }
 }
 
-/// What to do with a connection after its turn.
+/// The next action for a connection after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Give it another turn.
+pub enum Turn {
+    /// Give it another turn: it ended only for fairness to other connections.
     Again,
-    /// Drop it.
+    /// Drop it: it has ended or failed.
     Close,
-    /// Wait for an event of its socket, or for its deadline.
+    /// Wait until the client has sent bytes or accepts more, or until its deadline.
     Wait,
 }
 
@@ -108,13 +108,13 @@ pub(crate) struct Connection<S> {
     deadline: Instant,
     session: Option<Session>,
     exchange: Exchange,
-    /// Whether its end was counted and logged.
+    /// Its end was counted and logged.
     concluded: bool,
-    /// Whether its worker has scheduled another turn.
+    /// Its worker has scheduled another turn.
     pub(crate) is_due_again: bool,
-    /// Whether the last step waits until the socket is writable.
+    /// The last step waits until the socket is writable.
     wants_write: bool,
-    /// Whether the socket is registered for writable events.
+    /// The socket is registered for writable events.
     is_registered_for_writing: bool,
 }
 
@@ -142,7 +142,7 @@ impl<S: Transport> Connection<S> {
     }
 
     /// Runs until the connection would block or its turn is used up.
-    pub(crate) fn turn(&mut self, cx: &mut Context<'_>) -> Next {
+    pub(crate) fn turn(&mut self, cx: &mut Context<'_>) -> Turn {
         self.wants_write = false;
         self.stream.get_mut().begin_turn();
         for _ in 0..STEPS_MAX {
@@ -154,13 +154,13 @@ impl<S: Transport> Connection<S> {
                 Phase::Lingering => self.linger(cx),
             };
             match step {
-                Step::Blocked if self.stream.get_ref().is_exhausted() => return Next::Again,
-                Step::Blocked => return Next::Wait,
-                Step::Done => return Next::Close,
+                Step::Blocked if self.stream.get_ref().is_exhausted() => return Turn::Again,
+                Step::Blocked => return Turn::Wait,
+                Step::Done => return Turn::Close,
                 Step::On => {}
             }
         }
-        Next::Again
+        Turn::Again
     }
 
     /// Returns whether the socket must be registered for writable events now.

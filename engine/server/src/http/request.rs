@@ -45,9 +45,9 @@ pub(crate) struct Request {
     pub(crate) method: Cow<'static, str>,
     /// The target in origin form, with its query.
     pub(crate) target: String,
-    /// Whether the client wants to keep the connection open.
+    /// The client wants to keep the connection open.
     pub(crate) keep_alive: bool,
-    /// Whether the request uses HTTP/1.0, where both sides must ask to keep the connection open.
+    /// The request uses HTTP/1.0, where both sides must ask to keep the connection open.
     pub(crate) old: bool,
     /// Length of the request body, which the server skips.
     pub(crate) body_bytes: u64,

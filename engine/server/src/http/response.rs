@@ -14,7 +14,7 @@ pub(crate) struct Response {
     pub(crate) status: Status,
     pub(crate) media_type: &'static str,
     pub(crate) body: Body,
-    /// Whether the body is omitted, for HEAD; the head still contains its length.
+    /// Omits the body, for HEAD; the head still contains its length.
     pub(crate) head_only: bool,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Response {
 pub(crate) struct Head<'a> {
     pub(crate) date: &'a mut Date,
     pub(crate) keep_alive: bool,
-    /// Whether the client uses HTTP/1.0.
+    /// The client uses HTTP/1.0.
     pub(crate) old: bool,
 }
 

@@ -25,7 +25,7 @@ pub enum Line {
     Stop(StopLine),
 }
 
-/// How a handshake ended.
+/// The outcome of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -45,7 +45,7 @@ pub struct HandshakeLine {
     pub time_us: u64,
     /// The connection's number.
     pub connection: u64,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: Outcome,
     /// "TLSv1.2" or "TLSv1.3"; absent if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,7 @@ pub struct HandshakeLine {
     /// The group; absent if it failed, and with RSA key exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<Cow<'static, str>>,
-    /// Why it failed, a word of [`crate::Failure`].
+    /// The reason if it failed, a word of [`crate::Failure`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Cow<'static, str>>,
     /// The alert that the client sent, if that is the reason: RFC 8446 §6.
@@ -83,7 +83,7 @@ pub struct RequestLine {
     /// The connection's group; absent with RSA key exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<Cow<'static, str>>,
-    /// Whether the connection's session was resumed.
+    /// The connection resumed a session.
     pub resumed: bool,
     /// The method; "-" if the input was not a request.
     pub method: Cow<'static, str>,
@@ -93,7 +93,7 @@ pub struct RequestLine {
     pub status: u16,
     /// Bytes of the response's body that were sent.
     pub bytes: u64,
-    /// Whether the whole response was sent.
+    /// The whole response was sent.
     pub complete: bool,
     /// From reading the request's head to the end of the response, in microseconds.
     pub took_us: u64,

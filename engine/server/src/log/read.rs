@@ -73,11 +73,11 @@ impl<R: BufRead> Iterator for Reader<R> {
 pub struct ReadError {
     /// The line's number, from one.
     pub line: u64,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// What is wrong with a line.
+/// A problem of a line.
 #[derive(Debug)]
 pub enum Problem {
     /// It has no end, or is too long.

@@ -108,7 +108,7 @@ struct Out {
     file: File,
     state: Arc<LogState>,
     text: Vec<u8>,
-    /// Whether the last write may have ended within a line.
+    /// The last write may have ended within a line.
     torn: bool,
     /// Lost lines that the log already mentions.
     told: u64,

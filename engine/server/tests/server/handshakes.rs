@@ -31,20 +31,16 @@ fn named(protocol: &str, suite: &str, group: &str) -> (String, String, Option<St
 }
 
 #[test]
-fn tls_1_2_with_each_group() {
-    let suite = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
-    for (curve, group) in [("X25519", "x25519"), ("P-256", "secp256r1")] {
-        let found =
-            negotiated(Rig::start(Config::default()), &["--tls-max", "1.2", "--curves", curve]);
-        assert_eq!(found, named("TLSv1.2", suite, group));
-    }
-}
-
-#[test]
-fn tls_1_3_with_each_group() {
-    for (curve, group) in [("X25519", "x25519"), ("P-256", "secp256r1")] {
-        let found = negotiated(Rig::start(Config::default()), &["--tlsv1.3", "--curves", curve]);
-        assert_eq!(found, named("TLSv1.3", "TLS_AES_128_GCM_SHA256", group));
+fn both_versions_with_each_group() {
+    for (version, protocol, suite) in [
+        ("1.2", "TLSv1.2", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"),
+        ("1.3", "TLSv1.3", "TLS_AES_128_GCM_SHA256"),
+    ] {
+        for (curve, group) in [("X25519", "x25519"), ("P-256", "secp256r1")] {
+            let options = ["--tls-max", version, "--curves", curve];
+            let found = negotiated(Rig::start(Config::default()), &options);
+            assert_eq!(found, named(protocol, suite, group));
+        }
     }
 }
 
@@ -213,28 +209,11 @@ fn resumption_is_off_or_on() {
         let resumed = if resumption == Resumption::Off { 0 } else { 2 };
         assert_eq!(counters.handshakes_resumed, resumed);
         assert_eq!(counters.handshakes_full, 4 - resumed);
-        let mut handshakes = rig.finish().0;
-        handshakes.sort_by_key(time);
-        let outcomes: Vec<_> = handshakes.iter().filter_map(outcome).collect();
+        let log = rig.finish();
+        let mut handshakes = log.handshakes();
+        handshakes.sort_by_key(|line| line.time_us);
+        let outcomes: Vec<_> = handshakes.iter().map(|line| line.outcome).collect();
         assert_eq!(outcomes, [Outcome::Full, expected, Outcome::Full, expected]);
-    }
-}
-
-fn time(line: &tollgate_server::log::Line) -> u64 {
-    use tollgate_server::log::Line;
-    match line {
-        Line::Handshake(line) => line.time_us,
-        Line::Lost(line) => line.time_us,
-        Line::Request(line) => line.time_us,
-        Line::Start(line) => line.time_us,
-        Line::Stop(line) => line.time_us,
-    }
-}
-
-fn outcome(line: &tollgate_server::log::Line) -> Option<Outcome> {
-    match line {
-        tollgate_server::log::Line::Handshake(line) => Some(line.outcome),
-        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -196,12 +196,44 @@ pub(crate) const ONE_REQUEST: &str =
 
 /// A TLS client in this process; reads and writes time out after [`TIMEOUT`].
 pub(crate) fn connect(address: SocketAddr) -> SslStream<TcpStream> {
-    let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
-    context.set_verify(SslVerifyMode::NONE);
-    let socket = tcp(address);
-    let mut stream = SslStream::new(Ssl::new(&context.build()).unwrap(), socket).unwrap();
+    let mut stream = client(tcp(address));
     stream.connect().unwrap();
     stream
+}
+
+/// A TLS client on this socket, before its handshake. It trusts every certificate.
+pub(crate) fn client<S: Read + Write>(socket: S) -> SslStream<S> {
+    let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
+    context.set_verify(SslVerifyMode::NONE);
+    SslStream::new(Ssl::new(&context.build()).unwrap(), socket).unwrap()
+}
+
+/// A socket that can hold back bytes in both directions.
+pub(crate) struct Valve {
+    pub(crate) socket: TcpStream,
+    /// Reads bytes of the peer; otherwise each read would block.
+    pub(crate) reads: bool,
+    /// Collects written bytes instead of sending them.
+    pub(crate) held: Option<Vec<u8>>,
+}
+
+impl Read for Valve {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.reads { self.socket.read(buffer) } else { Err(io::ErrorKind::WouldBlock.into()) }
+    }
+}
+
+impl Write for Valve {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.held {
+            Some(held) => held.write(bytes),
+            None => self.socket.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
 }
 
 /// A TCP connection with the same timeouts.

@@ -2,14 +2,12 @@
 
 use core::time::Duration;
 use std::fs;
-use std::io::{self, BufReader, ErrorKind, Read, Write};
+use std::io::{BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVerifyMode};
-
-use crate::rig::{self, Rig, bytes, connect, fetch, response};
+use crate::rig::{self, Rig, Valve, bytes, connect, fetch, response};
 use tollgate_server::log::{Line, Outcome, Reader, read};
 use tollgate_server::{Config, End, Notice, Notify, Server};
 
@@ -40,42 +38,17 @@ fn a_running_download_is_completed() {
     assert!(lengths.contains(&(LONG as u64, true)) && lengths.contains(&(1, true)), "{lengths:?}");
 }
 
-/// A socket that reads only on request, however fast the peer answers.
-struct Deaf {
-    socket: TcpStream,
-    hears: bool,
-}
-
-impl Read for Deaf {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.hears { self.socket.read(buffer) } else { Err(ErrorKind::WouldBlock.into()) }
-    }
-}
-
-impl Write for Deaf {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.socket.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.socket.flush()
-    }
-}
-
 /// A client in the middle of its handshake, which then sends no request.
 #[test]
 fn a_running_handshake_is_completed_without_delay() {
     let rig = Rig::start(Config::default());
     let address = rig.running.addr();
-    let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
-    context.set_verify(SslVerifyMode::NONE);
-    let socket = Deaf { socket: rig::tcp(address), hears: false };
-    let mut client = SslStream::new(Ssl::new(&context.build()).unwrap(), socket).unwrap();
+    let mut client = rig::client(Valve { socket: rig::tcp(address), reads: false, held: None });
     assert!(client.connect().is_err(), "it has only said hello");
     rig::eventually("it is there", || rig.running.counters().connections_open == 1);
     let stopping = thread::spawn(move || rig.finish());
     rig::eventually("no new connections", || TcpStream::connect(address).is_err());
-    client.get_mut().hears = true;
+    client.get_mut().reads = true;
     client.connect().unwrap();
     assert_eq!(client.read(&mut [0]).unwrap(), 0, "closed as TLS wants it");
     drop(client);
