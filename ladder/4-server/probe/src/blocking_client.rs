@@ -17,7 +17,7 @@ pub(crate) struct BlockingClient {
     is_closed: bool,
 }
 
-/// Why a handshake failed.
+/// The reason of a failed handshake.
 #[derive(Debug)]
 pub(crate) enum Failed {
     /// The server refused, or broke the protocol.
@@ -61,7 +61,7 @@ impl BlockingClient {
         let mut client = Self { connection, socket, data: Vec::new(), is_closed: false };
         while !client.connection.is_established() {
             if let Err(failed) = client.turn() {
-                // the alert that says why
+                // The alert for the server.
                 let _ = client.socket.write_all(client.connection.outgoing());
                 return Err(failed);
             }

@@ -21,13 +21,13 @@ pub struct Body {
 }
 
 impl Body {
-    /// Whether the connection stayed open for a second request.
+    /// Returns whether the connection stayed open for a second request.
     #[must_use]
     pub const fn keeps_alive(&self) -> bool {
         self.again.is_some()
     }
 
-    /// Why the load generator cannot request this path, and what to do.
+    /// Returns the reason why the load generator cannot request this path, with a remedy.
     #[must_use]
     pub fn obstacle(&self) -> Option<String> {
         match (self.status, &self.location) {
@@ -61,7 +61,7 @@ pub(crate) struct Answer {
     pub(crate) bytes: Option<u64>,
     /// The body, if the caller keeps it.
     pub(crate) kept: Vec<u8>,
-    /// Whether the head gave the length, so that another response can follow.
+    /// The head gave the length, so another response can follow.
     is_framed: bool,
 }
 

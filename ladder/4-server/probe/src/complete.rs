@@ -33,7 +33,7 @@ pub struct Complete {
     pub ocsp_bytes: usize,
     /// TLS 1.3 tickets of the first session.
     pub tickets: u32,
-    /// Whether a second connection resumed the session of the first.
+    /// A second connection resumed the session of the first.
     pub resumes: bool,
 }
 
@@ -84,14 +84,14 @@ pub(crate) fn get(
     answer
 }
 
-/// The registered name.
+/// Returns the registered name.
 fn suite_name(suite: rustls::CipherSuite) -> String {
     let known =
         tollgate_tls_client::Suite::ALL.into_iter().find(|s| s.number() == u16::from(suite));
     known.map_or_else(|| format!("{suite:?}"), |known| known.name().to_owned())
 }
 
-/// Whether a second connection resumes the session of the first one.
+/// Returns whether a second connection resumes the session of the first one.
 fn resumes(config: &Arc<ClientConfig>, (url, address): (&Url, SocketAddr)) -> io::Result<bool> {
     let mut wire = Wire::connect(&address)?;
     let mut connection = connection(config, url)?;

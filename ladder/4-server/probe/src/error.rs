@@ -4,7 +4,7 @@ use core::fmt;
 use core::net::SocketAddr;
 use std::io;
 
-/// Why a probe failed, in one line that says what to do.
+/// The reason of a failed probe; its text is one line with a remedy.
 #[derive(Debug)]
 pub enum Error {
     /// The server has not consented to load, so it is not probed either.
@@ -27,7 +27,7 @@ pub enum Error {
     Path {
         /// The URL.
         url: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The client certificate and key are invalid or do not belong together.

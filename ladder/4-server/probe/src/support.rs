@@ -26,26 +26,26 @@ pub struct Support {
     pub leaves: Vec<Certificate>,
     /// Tickets of TLS 1.2 in one handshake.
     pub tickets_tls12: u32,
-    /// Whether it requests a client certificate and got an empty one.
+    /// It requests a client certificate, and got an empty one.
     pub lacks_certificate: bool,
     /// Handshakes tried.
     pub tried: u32,
 }
 
 impl Support {
-    /// Whether it supports a suite of this version.
+    /// Returns whether it supports a suite of this version.
     #[must_use]
     pub fn has_version(&self, is_tls13: bool) -> bool {
         self.suites.iter().any(|suite| suite.is_tls13() == is_tls13)
     }
 
-    /// Whether one of its keys is an elliptic-curve key.
+    /// Returns whether one of its keys is an elliptic-curve key.
     #[must_use]
     pub fn has_curve_key(&self) -> bool {
         self.leaves.iter().any(|leaf| !leaf.key.starts_with("rsa"))
     }
 
-    /// Whether one of its keys is an RSA key.
+    /// Returns whether one of its keys is an RSA key.
     #[must_use]
     pub fn has_rsa_key(&self) -> bool {
         self.leaves.iter().any(|leaf| leaf.key.starts_with("rsa"))
@@ -97,9 +97,12 @@ impl Support {
         if !suite.is_tls13() {
             self.tickets_tls12 = self.tickets_tls12.max(facts.tickets);
         }
-        if let Some(leaf) = leaf.filter(|leaf| self.leaves.iter().all(|l| l.key != leaf.key)) {
-            self.leaves.push(leaf);
-        }
+        self.add_leaf(leaf);
+    }
+
+    /// Adds a leaf certificate unless one with this kind of key is known.
+    fn add_leaf(&mut self, leaf: Option<Certificate>) {
+        self.leaves.extend(leaf.filter(|leaf| self.leaves.iter().all(|l| l.key != leaf.key)));
     }
 
     /// Tries each group alone, with the first suite that uses one.
@@ -137,9 +140,8 @@ impl Support {
         for schemes in [&SignatureScheme::RSA[..], &SignatureScheme::CURVES] {
             let settings = Settings { schemes: schemes.to_vec(), ..with_every_group(suite) };
             self.tried += 1;
-            let Ok((_, Some(leaf))) = handshake(site, &settings) else { continue };
-            if self.leaves.iter().all(|known| known.key != leaf.key) {
-                self.leaves.push(leaf);
+            if let Ok((_, leaf)) = handshake(site, &settings) {
+                self.add_leaf(leaf);
             }
         }
     }
@@ -149,16 +151,15 @@ impl Support {
 pub(crate) fn with_every_group(suite: Suite) -> Settings {
     let mut settings = Settings::new(suite);
     match suite.exchange() {
-        // the server chooses
+        // The server chooses.
         KeyExchange::DheRsa => settings.groups.clear(),
         KeyExchange::Rsa => {}
-        KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa => {
+        KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa | KeyExchange::Tls13 => {
             settings.groups = vec![Group::X25519, Group::P256, Group::P384];
         }
-        KeyExchange::Tls13 => {
-            settings.groups = vec![Group::X25519, Group::P256, Group::P384];
-            settings.schemes.extend(SignatureScheme::CURVES);
-        }
+    }
+    if suite.is_tls13() {
+        settings.schemes.extend(SignatureScheme::CURVES);
     }
     settings.verify_signature = VerifySignature::Never;
     settings
@@ -171,7 +172,7 @@ fn handshake(site: &Site, settings: &Settings) -> Result<(Facts, Option<Certific
     Ok((*client.connection().facts(), leaf))
 }
 
-/// Whether the server is gone, whatever the suite.
+/// Returns whether the server no longer answers, so that other suites need not be tried.
 fn is_final(error: &io::Error) -> bool {
     matches!(
         error.kind(),

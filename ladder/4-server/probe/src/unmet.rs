@@ -50,13 +50,13 @@ impl Probe {
         all.into_iter().find(|(protocol, offer)| unmet_offer(support, *protocol, offer).is_none())
     }
 
-    /// Whether the server has no RSA key: plans must say so.
+    /// Returns whether the server has no RSA key, which plans must state.
     #[must_use]
     pub fn has_only_curve_keys(&self) -> bool {
         self.support.as_ref().is_some_and(|o| o.has_curve_key() && !o.has_rsa_key())
     }
 
-    /// The requirement of the plan that the server does not meet; its runs would fail.
+    /// Returns a requirement of the plan that the server does not meet; its runs would fail.
     #[must_use]
     pub fn unmet(&self, plan: &Plan) -> Option<Unmet> {
         if let Some(body) = &self.body
@@ -85,7 +85,7 @@ impl Probe {
         self.support.as_ref().is_some_and(|support| support.lacks_certificate)
     }
 
-    /// Facts that a reader of the plan's figures should know.
+    /// Returns facts that a reader of the plan's figures should know.
     #[must_use]
     pub fn warnings(&self, plan: &Plan) -> Vec<String> {
         let mut all = Vec::new();
@@ -127,7 +127,7 @@ impl Probe {
     }
 }
 
-/// Why the server refuses the offer, and what it accepts.
+/// Returns the reason why the server refuses the offer, and the values that it accepts.
 fn unmet_offer(support: &Support, protocol: Protocol, offer: &Offer) -> Option<String> {
     let Some((suite, group)) = offer.suite_and_group(protocol) else {
         let word = protocol.word();

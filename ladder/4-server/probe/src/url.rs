@@ -7,7 +7,7 @@ use core::str::FromStr;
 /// The longest path.
 const PATH_BYTES_MAX: usize = 1024;
 
-/// With or without TLS.
+/// The scheme: with or without TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// HTTP without TLS.
@@ -58,7 +58,7 @@ enum Host {
     Name(String),
 }
 
-/// Why a text is not a URL of a server.
+/// The reason why a text is not a URL of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadUrl(&'static str);
 
@@ -71,13 +71,13 @@ impl fmt::Display for BadUrl {
 impl core::error::Error for BadUrl {}
 
 impl Url {
-    /// With or without TLS.
+    /// Returns the scheme: with or without TLS.
     #[must_use]
     pub const fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// The host: a lower-case name, or an address without brackets.
+    /// Returns the host: a lower-case name, or an address without brackets.
     #[must_use]
     pub fn host(&self) -> String {
         match &self.host {
@@ -86,7 +86,7 @@ impl Url {
         }
     }
 
-    /// The host's name; `None` if it is an address.
+    /// Returns the host's name; `None` if it is an address.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match &self.host {
@@ -95,7 +95,7 @@ impl Url {
         }
     }
 
-    /// The host's address; `None` if it is a name.
+    /// Returns the host's address; `None` if it is a name.
     #[must_use]
     pub const fn address(&self) -> Option<IpAddr> {
         match &self.host {
@@ -104,19 +104,19 @@ impl Url {
         }
     }
 
-    /// Its port.
+    /// Returns the port.
     #[must_use]
     pub const fn port(&self) -> u16 {
         self.port
     }
 
-    /// Path and query, as a request has them.
+    /// Returns path and query, as a request has them.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The value of `Host`: with the port only if it is not the scheme's default.
+    /// Returns the value of `Host`: with the port only if it is not the scheme's default.
     #[must_use]
     pub fn authority(&self) -> String {
         let host = match &self.host {

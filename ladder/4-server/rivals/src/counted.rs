@@ -54,7 +54,7 @@ pub(crate) struct Tally {
     pub(crate) transactions: u64,
     /// Other sessions.
     pub(crate) failed: u64,
-    /// Why the first of them failed.
+    /// The reason of the first failure.
     pub(crate) first_failure: Option<String>,
     /// CPU time of the thread.
     pub(crate) cpu: Duration,

@@ -60,19 +60,20 @@ pub(crate) fn arguments(
     Ok(arguments)
 }
 
-/// Version, suite and group. Security level 0 admits keys of 1,024 bits. The list of groups has no
-/// effect with RSA key exchange.
+/// Returns whether the protocol is TLS 1.3, OpenSSL's cipher list, and the group. Security level 0
+/// admits keys of 1,024 bits. The group has no effect with RSA key exchange.
+pub(crate) const fn openssl_offer(protocol: Protocol) -> (bool, &'static str, &'static str) {
+    match protocol {
+        Protocol::Tls12Rsa => (false, "AES128-GCM-SHA256:@SECLEVEL=0", "X25519"),
+        Protocol::Tls12X25519 => (false, "ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0", "X25519"),
+        Protocol::Tls12P256 => (false, "ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0", "P-256"),
+        Protocol::Tls13 => (true, "DEFAULT:@SECLEVEL=0", "X25519"),
+    }
+}
+
 fn offer(protocol: Protocol) -> impl Iterator<Item = &'static str> {
-    let (version, most, ciphers, group) = match protocol {
-        Protocol::Tls12Rsa => ("--tlsv1.2", "1.2", "AES128-GCM-SHA256:@SECLEVEL=0", "X25519"),
-        Protocol::Tls12X25519 => {
-            ("--tlsv1.2", "1.2", "ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0", "X25519")
-        }
-        Protocol::Tls12P256 => {
-            ("--tlsv1.2", "1.2", "ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0", "P-256")
-        }
-        Protocol::Tls13 => ("--tlsv1.3", "1.3", "DEFAULT:@SECLEVEL=0", "X25519"),
-    };
+    let (is_tls13, ciphers, group) = openssl_offer(protocol);
+    let (version, most) = if is_tls13 { ("--tlsv1.3", "1.3") } else { ("--tlsv1.2", "1.2") };
     let flags = [version, "--tls-max", most, "--ciphers", ciphers, "--curves", group];
     flags.into_iter().chain(["--tls13-ciphers", "TLS_AES_128_GCM_SHA256"])
 }

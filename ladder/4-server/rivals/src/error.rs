@@ -3,7 +3,7 @@
 use core::fmt;
 use std::io;
 
-/// Why there was no run, in one line.
+/// The reason why there was no run, in one line.
 #[derive(Debug)]
 pub enum Error {
     /// The client cannot run the plan; the text names the flag to change.

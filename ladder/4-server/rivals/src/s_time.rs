@@ -8,9 +8,10 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use tollgate_load::{Plan, Protocol};
+use tollgate_load::Plan;
 
 use crate::counted::Tally;
+use crate::curl::openssl_offer;
 use crate::error::Error;
 
 /// The processes of a plan: their flags, and the configuration that they read.
@@ -35,7 +36,8 @@ impl STime {
                 "--client s_time: the command openssl is missing; install the package openssl";
             return Err(Error::Cannot(why.to_owned()));
         }
-        let (version, ciphers, group) = offer(plan.protocol);
+        let (is_tls13, ciphers, group) = openssl_offer(plan.protocol);
+        let version = if is_tls13 { "-tls1_3" } else { "-tls1_2" };
         let seconds = (plan.warm_up_ms + plan.sustain_ms).div_ceil(1000);
         let arguments = [
             "s_time".to_owned(),
@@ -71,16 +73,6 @@ impl STime {
             Err(why) => tally.count(Err(format!("openssl s_time: {why}"))),
         }
         tally
-    }
-}
-
-/// Version, suite and group. Security level 0 admits keys of 1,024 bits.
-const fn offer(protocol: Protocol) -> (&'static str, &'static str, &'static str) {
-    match protocol {
-        Protocol::Tls12Rsa => ("-tls1_2", "AES128-GCM-SHA256:@SECLEVEL=0", "X25519"),
-        Protocol::Tls12X25519 => ("-tls1_2", "ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0", "X25519"),
-        Protocol::Tls12P256 => ("-tls1_2", "ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0", "P-256"),
-        Protocol::Tls13 => ("-tls1_3", "DEFAULT:@SECLEVEL=0", "X25519"),
     }
 }
 

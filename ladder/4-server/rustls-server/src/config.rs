@@ -24,7 +24,7 @@ pub enum Signer {
 }
 
 impl Signer {
-    /// Its name in subjects of records.
+    /// Returns its name in subjects of records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -47,13 +47,13 @@ pub struct Config {
     pub threads: usize,
 }
 
-/// An error in one line.
+/// Creates an error of one line.
 pub(crate) fn refused(why: impl fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why.to_string())
 }
 
 impl Config {
-    /// A new engine, if it is the signer, with one place for each thread.
+    /// Starts an engine, if it is the signer, with one slot for each thread.
     pub(crate) fn engine(&self) -> io::Result<Option<Queue<PrivateJob>>> {
         if self.signer == Signer::AwsLc {
             return Ok(None);
@@ -61,14 +61,14 @@ impl Config {
         let units = (0..self.cores.len().max(1))
             .map(|number| Lanes::new(number).map(|lanes| Box::new(lanes) as Box<dyn Unit<_>>));
         let units = units.collect::<Result<Vec<_>, _>>().map_err(refused)?;
-        let places = tollgate_queue::Config {
+        let config = tollgate_queue::Config {
             slots_per_caller_max: self.threads,
             ..tollgate_queue::Config::with_capacity(self.threads)
         };
-        Queue::start(places, units).map(Some).map_err(refused)
+        Queue::start(config, units).map(Some).map_err(refused)
     }
 
-    /// The configuration of rustls; its key signs through `engine` if there is one.
+    /// Returns the configuration of rustls; its key signs through `engine` if there is one.
     pub(crate) fn tls(&self, engine: Option<&Queue<PrivateJob>>) -> io::Result<ServerConfig> {
         let Certificate::Pem { chain, key } = self.certificate.to_pem().map_err(refused)? else {
             return Err(refused("the certificate is not PEM: convert it with to_pem()"));

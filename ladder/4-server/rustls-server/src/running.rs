@@ -29,7 +29,7 @@ pub struct Running {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What the threads share.
+/// The shared state of the threads.
 #[derive(Debug)]
 struct Shared {
     config: Arc<ServerConfig>,
