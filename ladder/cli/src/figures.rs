@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tollgate_processor::Bound;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Subject, Timestamp, Topic, Unit};
+use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Subject, Topic, Unit};
 
 use crate::error::CliError;
 use crate::host::Host;
@@ -46,17 +46,12 @@ impl<'a> Figures<'a> {
         unit: Unit,
         estimate: Estimate,
     ) -> Record {
+        let figure = (quantity, unit, estimate);
         Record {
-            subject: subject.clone(),
-            quantity,
-            unit,
-            estimate,
-            kind: Kind::Measured,
-            machine: self.host.machine.clone(),
             versions: self.host.versions.clone(),
             commit: self.host.commit.clone(),
             conditions: self.conditions.clone(),
-            taken_at: Timestamp::now(),
+            ..Record::new(subject.clone(), figure, Kind::Measured, self.host.machine.clone())
         }
     }
 
@@ -82,14 +77,9 @@ impl<'a> Figures<'a> {
         (unit, estimate): (Unit, Estimate),
         (machine, source): (&str, &str),
     ) -> Record {
-        Record {
-            kind: Kind::Published { source: source.to_owned() },
-            machine: Machine::unknown(machine),
-            versions: BTreeMap::new(),
-            commit: None,
-            conditions: BTreeMap::new(),
-            ..self.measured(subject, quantity, unit, estimate)
-        }
+        let kind = Kind::Published { source: source.to_owned() };
+        let figure = (quantity, unit, estimate);
+        Record::new(subject.clone(), figure, kind, Machine::unknown(machine))
     }
 }
 

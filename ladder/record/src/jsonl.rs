@@ -1,5 +1,7 @@
 //! JSON Lines: one record per line, each with the version of the schema.
 //!
+//! In schema 1, doubts are one condition, joined by ` | `; since schema 2 they are a list.
+//!
 //! The reader refuses a newer schema, an unknown field and an invalid number; the error names the
 //! line and the remedy. The reader never panics and never buffers more than [`LINE_MAX_BYTES`]. It
 //! skips empty lines. A duplicate field is refused; of a duplicate key in a map (versions,
@@ -14,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Estimate, Kind, Machine, Quantity, Record, Subject, Unit};
 
-/// The version of the schema that this program writes, and the only one that it reads.
-pub const SCHEMA: u64 = 1;
+/// The version of the schema that this program writes; it reads this one and all older ones.
+pub const SCHEMA: u64 = 2;
 
 /// The longest line read or written, without its line feed.
 pub const LINE_MAX_BYTES: usize = 64 * 1024;
@@ -39,7 +41,8 @@ impl<W: Write> Writer<W> {
     /// Writing failed, or the record does not fit into a line of [`LINE_MAX_BYTES`]
     /// ([`io::ErrorKind::InvalidInput`]; nothing is written then).
     pub fn write(&mut self, record: &Record) -> io::Result<()> {
-        let mut line = serde_json::to_vec(&Line::from(record.clone())).map_err(io::Error::from)?;
+        let mut line =
+            serde_json::to_vec(&Written { schema: SCHEMA, record }).map_err(io::Error::from)?;
         if line.len() > LINE_MAX_BYTES {
             let why = format!("record {} does not fit into {LINE_MAX_BYTES} bytes", record.subject);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
@@ -127,11 +130,11 @@ pub fn read_all(from: impl BufRead) -> Result<Vec<Record>, ReadError> {
 pub struct ReadError {
     /// The line's number, from one.
     pub line: u64,
-    /// What is wrong with it.
+    /// The reason.
     pub problem: Problem,
 }
 
-/// What is wrong with a line.
+/// The reason why a line is not a record.
 #[derive(Debug)]
 pub enum Problem {
     /// Reading failed.
@@ -207,8 +210,16 @@ struct Claim {
     schema: Option<u64>,
 }
 
-/// A line of schema 1.
-#[derive(Serialize, Deserialize)]
+/// A line to write.
+#[derive(Serialize)]
+struct Written<'a> {
+    schema: u64,
+    #[serde(flatten)]
+    record: &'a Record,
+}
+
+/// A line to read. It is not a [`Record`] with a schema, because `flatten` accepts unknown fields.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
     schema: u64,
@@ -221,6 +232,8 @@ struct Line {
     versions: BTreeMap<String, String>,
     commit: Option<String>,
     conditions: BTreeMap<String, String>,
+    #[serde(default)]
+    doubts: Vec<String>,
     taken_at: Timestamp,
 }
 
@@ -228,69 +241,33 @@ struct Line {
 fn parse(line: &[u8]) -> Result<Record, Problem> {
     match serde_json::from_slice::<Claim>(line).map_err(Problem::Malformed)?.schema {
         None => Err(Problem::NoSchema),
-        Some(SCHEMA) => {
+        Some(1..=SCHEMA) => {
             Ok(serde_json::from_slice::<Line>(line).map_err(Problem::Malformed)?.into())
         }
         Some(other) => Err(Problem::UnknownSchema(other)),
     }
 }
 
-impl From<Record> for Line {
-    fn from(record: Record) -> Self {
-        let Record {
-            subject,
-            quantity,
-            unit,
-            estimate,
-            kind,
-            machine,
-            versions,
-            commit,
-            conditions,
-            taken_at,
-        } = record;
-        Self {
-            schema: SCHEMA,
-            subject,
-            quantity,
-            unit,
-            estimate,
-            kind,
-            machine,
-            versions,
-            commit,
-            conditions,
-            taken_at,
-        }
-    }
-}
-
 impl From<Line> for Record {
     fn from(line: Line) -> Self {
-        let Line {
-            schema: _,
-            subject,
-            quantity,
-            unit,
-            estimate,
-            kind,
-            machine,
-            versions,
-            commit,
-            conditions,
-            taken_at,
-        } = line;
+        let Line { schema, mut conditions, mut doubts, .. } = line;
+        if schema == 1
+            && let Some(joined) = conditions.remove("doubts")
+        {
+            doubts.extend(joined.split(" | ").map(str::to_owned));
+        }
         Self {
-            subject,
-            quantity,
-            unit,
-            estimate,
-            kind,
-            machine,
-            versions,
-            commit,
+            subject: line.subject,
+            quantity: line.quantity,
+            unit: line.unit,
+            estimate: line.estimate,
+            kind: line.kind,
+            machine: line.machine,
+            versions: line.versions,
+            commit: line.commit,
             conditions,
-            taken_at,
+            doubts,
+            taken_at: line.taken_at,
         }
     }
 }

@@ -7,20 +7,15 @@
 //! rungs spell what they write with the words of the [`vocabulary`].
 //!
 //! ```
-//! use std::collections::BTreeMap;
-//! use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit, jsonl};
+//! use tollgate_record::{Estimate, Kind, Machine, Record, Unit, jsonl};
 //!
+//! let subject = "kernel/amm52_mb8_ifma?K=20".parse()?;
+//! let estimate = Estimate::new(803.0, (801.5, 806.0), 51)?;
+//! let figure = ("cycles_per_call".parse()?, Unit::Cycles, estimate);
+//! let machine = Machine::unknown("Some Processor 9000");
 //! let record = Record {
-//!     subject: "kernel/amm52_mb8_ifma?K=20".parse()?,
-//!     quantity: "cycles_per_call".parse()?,
-//!     unit: Unit::Cycles,
-//!     estimate: Estimate::new(803.0, (801.5, 806.0), 51)?,
-//!     kind: Kind::Measured,
-//!     machine: Machine::unknown("Some Processor 9000"),
-//!     versions: BTreeMap::from([("tollgate".into(), "0.1.0".into())]),
 //!     commit: Some("0123abcd".into()),
-//!     conditions: BTreeMap::new(),
-//!     taken_at: Timestamp::now(),
+//!     ..Record::new(subject, figure, Kind::Measured, machine)
 //! };
 //! let mut file = Vec::new();
 //! jsonl::Writer::new(&mut file).write(&record)?;

@@ -10,7 +10,7 @@ use crate::{Estimate, Machine, Quantity, Subject, Unit};
 /// One figure: its subject, value, interval, origin, machine and time.
 ///
 /// On disk it is one line of JSON, see [`crate::jsonl`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Record {
     /// The subject of the figure.
     pub subject: Subject,
@@ -30,8 +30,36 @@ pub struct Record {
     pub commit: Option<String>,
     /// Whatever else it depends on: `governor`, `load_average_1min`, bounds and limits.
     pub conditions: BTreeMap<String, String>,
+    /// Reasons to doubt the figure, each with its remedy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
     /// When the figure was taken, computed or copied.
     pub taken_at: Timestamp,
+}
+
+impl Record {
+    /// A figure that depends on nothing else, taken now.
+    #[must_use]
+    pub fn new(
+        subject: Subject,
+        (quantity, unit, estimate): (Quantity, Unit, Estimate),
+        kind: Kind,
+        machine: Machine,
+    ) -> Self {
+        Self {
+            subject,
+            quantity,
+            unit,
+            estimate,
+            kind,
+            machine,
+            versions: BTreeMap::new(),
+            commit: None,
+            conditions: BTreeMap::new(),
+            doubts: Vec::new(),
+            taken_at: Timestamp::now(),
+        }
+    }
 }
 
 /// The origin of a figure.

@@ -76,12 +76,14 @@ prop_compose! {
         versions in notes(),
         commit in option::of("[0-9a-f]{40}"),
         conditions in notes(),
+        doubts in vec(any::<String>(), 0..3),
         taken_at in taken_at(),
     ) -> Record {
         Record {
             subject: subject.parse().unwrap(),
             quantity: quantity.parse().unwrap(),
-            unit, estimate, kind, machine, versions, commit, conditions, taken_at,
+            unit, estimate, kind, machine, versions, commit, conditions, doubts,
+            taken_at,
         }
     }
 }
@@ -131,7 +133,7 @@ proptest! {
 
 /// A good line to spoil.
 const GOOD: &str = concat!(
-    r#"{"schema":1,"subject":"kernel/amm52_mb8_ifma?K=20","quantity":"cycles_per_call","#,
+    r#"{"schema":2,"subject":"kernel/amm52_mb8_ifma?K=20","quantity":"cycles_per_call","#,
     r#""unit":"cycles","estimate":{"point":803.0,"interval":[801.5,806.0],"samples":51},"#,
     r#""kind":{"predicted":{"by":"0-model","from":["machines/zen5.toml"]}},"#,
     r#""machine":{"cpu":"AMD EPYC","features":["adx","ifma"],"vetoed":[],"logical_cores":2,"#,
@@ -149,13 +151,29 @@ fn the_spelling_on_disk_is_fixed() {
     assert_eq!(String::from_utf8(write(&records)).unwrap(), format!("{GOOD}\n"));
 }
 
+/// In schema 1, doubts were one condition.
+#[test]
+fn doubts_are_a_list_in_both_schemas() {
+    let with = |schema: &str, conditions: &str, doubts: &str| {
+        let line = GOOD.replace(r#""schema":2"#, schema).replace(r#""conditions":{}"#, conditions);
+        line.replace(r#","taken_at""#, &format!(r#"{doubts},"taken_at""#))
+    };
+    let old = with(r#""schema":1"#, r#""conditions":{"a":"b","doubts":"it scatters | few"}"#, "");
+    let new =
+        with(r#""schema":2"#, r#""conditions":{"a":"b"}"#, r#","doubts":["it scatters","few"]"#);
+    let records = jsonl::read_all(old.as_bytes()).unwrap();
+    assert_eq!(records[0].doubts, ["it scatters", "few"]);
+    assert_eq!(String::from_utf8(write(&records)).unwrap(), format!("{new}\n"));
+    assert_eq!(jsonl::read_all(new.as_bytes()).unwrap(), records);
+}
+
 #[test]
 fn a_newer_schema_is_refused_with_its_line() {
     // Nothing else of a newer line is looked at.
     let newer = r#"{"schema":7,"figures":[1,2]}"#;
     assert_eq!(
         refusal(&format!("{GOOD}\n\n{newer}\n{GOOD}\n")),
-        "line 3: schema 7 is newer than this program knows (1): update tollgate"
+        "line 3: schema 7 is newer than this program knows (2): update tollgate"
     );
     assert!(refusal(r#"{"schema":0}"#).starts_with("line 1: schema 0 never existed"));
     assert!(refusal(r#"{"subject":"a"}"#).starts_with("line 1: no \"schema\" in it"));
@@ -164,7 +182,7 @@ fn a_newer_schema_is_refused_with_its_line() {
 #[test]
 fn unknown_fields_are_refused_wherever_they_stand() {
     for (place, spoiled) in [
-        (r#""schema":1,"#, r#""schema":1,"mood":"good","#),
+        (r#""schema":2,"#, r#""schema":2,"mood":"good","#),
         (r#""samples":51"#, r#""samples":51,"mood":"good""#),
         (r#""by":"0-model","#, r#""by":"0-model","mood":"good","#),
         (r#""vetoed":[],"#, r#""vetoed":[],"mood":"good","#),

@@ -86,25 +86,15 @@ fn last_year(text: &str) -> Option<u16> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use std::collections::BTreeMap;
-
-    use tollgate_record::{Estimate, Machine, Timestamp, Unit};
+    use tollgate_record::vocabulary::CYCLES_PER_SESSION;
+    use tollgate_record::{Estimate, Machine, Unit};
 
     use super::*;
 
     fn cited(subject: &str, cpu: &str, source: &str) -> String {
-        let record = Record {
-            subject: subject.parse().unwrap(),
-            quantity: "cycles_per_session".parse().unwrap(),
-            unit: Unit::Cycles,
-            estimate: Estimate::exact(1.0).unwrap(),
-            kind: Kind::Published { source: source.into() },
-            machine: Machine::unknown(cpu),
-            versions: BTreeMap::new(),
-            commit: None,
-            conditions: BTreeMap::new(),
-            taken_at: Timestamp::UNIX_EPOCH,
-        };
+        let figure = (CYCLES_PER_SESSION, Unit::Cycles, Estimate::exact(1.0).unwrap());
+        let kind = Kind::Published { source: source.into() };
+        let record = Record::new(subject.parse().unwrap(), figure, kind, Machine::unknown(cpu));
         Citation::of(&record).unwrap().to_string()
     }
 

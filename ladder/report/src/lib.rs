@@ -11,24 +11,15 @@
 //! machines and tools.
 //!
 //! ```
-//! # use std::collections::BTreeMap;
 //! use tollgate_report::speed;
 //! use tollgate_record::vocabulary;
-//! use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
+//! use tollgate_record::{Estimate, Kind, Machine, Record, Unit};
 //!
-//! let record = Record {
-//!     subject: "operation/rsa-2048/sign?by=openssl".parse()?,
-//!     quantity: vocabulary::NS_PER_OPERATION,
-//!     unit: Unit::Nanos,
-//!     estimate: Estimate::new(226_000.0, (224_000.0, 229_000.0), 51)?,
-//! #   kind: Kind::Measured,
-//! #   machine: Machine::unknown("Some Processor 9000"),
-//! #   versions: BTreeMap::new(),
-//! #   commit: None,
-//! #   conditions: BTreeMap::new(),
-//! #   taken_at: Timestamp::now(),
-//!     // and kind, machine, versions, commit, conditions, time
-//! };
+//! let subject = "operation/rsa-2048/sign?by=openssl".parse()?;
+//! let estimate = Estimate::new(226_000.0, (224_000.0, 229_000.0), 51)?;
+//! let figure = (vocabulary::NS_PER_OPERATION, Unit::Nanos, estimate);
+//! let machine = Machine::unknown("Some Processor 9000");
+//! let record = Record::new(subject, figure, Kind::Measured, machine);
 //! let table = speed::table(&[record]);
 //! assert!(table.contains("RSA-2048 sign") && table.contains("226 µs"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

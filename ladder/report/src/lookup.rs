@@ -166,26 +166,17 @@ pub(crate) fn ratio(estimate: &Estimate) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use std::collections::BTreeMap;
-
+    use tollgate_record::Machine;
     use tollgate_record::vocabulary::CYCLES_PER_SESSION;
-    use tollgate_record::{Machine, Timestamp};
 
     use super::*;
 
     #[test]
     fn origins_distinguish_figures_of_one_subject() {
-        let record = |kind, point| Record {
-            subject: "session/rsa-2048/tls13?by=tollgate".parse().unwrap(),
-            quantity: "cycles_per_session".parse().unwrap(),
-            unit: Unit::Cycles,
-            estimate: Estimate::exact(point).unwrap(),
-            kind,
-            machine: Machine::unknown("Some Processor 9000"),
-            versions: BTreeMap::new(),
-            commit: None,
-            conditions: BTreeMap::new(),
-            taken_at: Timestamp::UNIX_EPOCH,
+        let record = |kind, point| {
+            let subject = "session/rsa-2048/tls13?by=tollgate".parse().unwrap();
+            let figure = (CYCLES_PER_SESSION, Unit::Cycles, Estimate::exact(point).unwrap());
+            Record::new(subject, figure, kind, Machine::unknown("Some Processor 9000"))
         };
         let predicted = || Kind::Predicted { by: "3-session".into(), from: vec![] };
         let records = [

@@ -4,8 +4,6 @@
 //! Size and protocol are the paper's, so tables place a figure next to ours only if both agree.
 //! Rung 0 gives the published figures of described processors, and rung 5 those of fleets.
 
-use std::collections::BTreeMap;
-
 use tollgate_record::vocabulary as word;
 use tollgate_record::{
     Estimate, Key, Kind, Machine, Operation, Protocol, Quantity, Record, Service, Subject,
@@ -211,16 +209,8 @@ pub(crate) fn record(
     source: &str,
     taken_at: Timestamp,
 ) -> Record {
-    Record {
-        subject,
-        quantity,
-        unit,
-        estimate: Estimate::exact(figure).expect("the tables hold numbers"),
-        kind: Kind::Published { source: source.to_owned() },
-        machine,
-        versions: BTreeMap::new(),
-        commit: None,
-        conditions: BTreeMap::new(),
-        taken_at,
-    }
+    let estimate = Estimate::exact(figure).expect("the tables hold numbers");
+    let kind = Kind::Published { source: source.to_owned() };
+    let record = Record::new(subject, (quantity, unit, estimate), kind, machine);
+    Record { taken_at, ..record }
 }

@@ -160,8 +160,7 @@ fn ratios(records: &[Record]) -> Vec<String> {
 pub(crate) fn doubts(records: &[Record]) -> Vec<String> {
     let mut found: Vec<(String, &str, BTreeSet<&str>)> = Vec::new();
     for record in records {
-        let doubts = record.conditions.get("doubts").into_iter().flat_map(|d| d.split(" | "));
-        for doubt in doubts {
+        for doubt in record.doubts.iter().map(String::as_str) {
             let shape: String =
                 doubt.chars().filter(|c| !c.is_ascii_digit() && !".+-".contains(*c)).collect();
             match found.iter_mut().find(|(known, ..)| *known == shape) {

@@ -28,25 +28,23 @@ pub fn records(
         let product = model.product(bits)?;
         let topic = Topic::Model { machine: name.to_owned(), routine: "amm".to_owned() };
         let subject = Subject::new(topic).and_then(|subject| subject.with(word::BITS, bits));
+        let subject = subject.expect("made of letters and digits");
+        let cycles = Estimate::exact(product.bound.cycles.get()).expect("rates are in range");
+        let figure = (word::CYCLES_PER_PRODUCT, Unit::Cycles, cycles);
+        let kind = Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from: product.from };
         Some(Record {
-            subject: subject.expect("made of letters and digits"),
-            quantity: word::CYCLES_PER_PRODUCT,
-            unit: Unit::Cycles,
-            estimate: Estimate::exact(product.bound.cycles.get()).expect("rates are in range"),
             conditions: BTreeMap::from([
                 (word::LIMIT.to_owned(), product.bound.limit.to_string()),
                 (word::ASSUMPTION.to_owned(), product.assumption),
                 (word::LANES.to_owned(), product.lanes.to_string()),
                 (word::MARK.to_owned(), product.mark.word().to_owned()),
             ]),
-            kind: Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from: product.from },
-            machine: machine.clone(),
             versions: BTreeMap::from([(
                 "tollgate".to_owned(),
                 env!("CARGO_PKG_VERSION").to_owned(),
             )]),
-            commit: None,
             taken_at,
+            ..Record::new(subject, figure, kind, machine.clone())
         })
     };
     sizes.iter().filter_map(record).collect()

@@ -86,25 +86,14 @@ fn product(a: &Estimate, b: &Estimate) -> Result<Estimate, Error> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use std::collections::BTreeMap;
-
     use tollgate_record::{Machine, Quantity};
 
     use super::*;
 
     fn record(subject: &str, quantity: Quantity, unit: Unit, point: f64, kind: Kind) -> Record {
-        Record {
-            subject: subject.parse().unwrap(),
-            quantity,
-            unit,
-            estimate: Estimate::new(point, (0.9 * point, 1.1 * point), 7).unwrap(),
-            kind,
-            machine: Machine::unknown("Some Processor 9000"),
-            versions: BTreeMap::new(),
-            commit: None,
-            conditions: BTreeMap::new(),
-            taken_at: Timestamp::now(),
-        }
+        let estimate = Estimate::new(point, (0.9 * point, 1.1 * point), 7).unwrap();
+        let machine = Machine::unknown("Some Processor 9000");
+        Record::new(subject.parse().unwrap(), (quantity, unit, estimate), kind, machine)
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tollgate_bench::median_estimate;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{
-    BadSubject, Estimate, Kind, Machine, Quantity, Record, Service, Subject, Timestamp, Topic, Unit,
+    BadSubject, Estimate, Kind, Machine, Quantity, Record, Service, Subject, Topic, Unit,
 };
 
 use crate::compare::Comparison;
@@ -61,17 +61,12 @@ impl Context {
     ) -> Result<Record, BadSubject> {
         let mut conditions = self.conditions.clone();
         conditions.extend(more);
+        let figure = (quantity, unit, estimate);
         Ok(Record {
-            subject,
-            quantity,
-            unit,
-            estimate,
-            kind: Kind::Measured,
-            machine: self.machine.clone(),
             versions: self.versions.clone(),
             commit: self.commit.clone(),
             conditions,
-            taken_at: Timestamp::now(),
+            ..Record::new(subject, figure, Kind::Measured, self.machine.clone())
         })
     }
 }
@@ -157,6 +152,8 @@ pub fn records(
     };
     let mut all = figures.filter_map(record).collect::<Result<Vec<Record>, BadSubject>>()?;
     all.extend(of_kinds(rounds, &subject, (context, &conditions))?);
+    let doubts = doubts(rounds);
+    all.iter_mut().for_each(|record| record.doubts.clone_from(&doubts));
     Ok(all)
 }
 
@@ -218,13 +215,13 @@ impl Comparison {
                 (word::SESSIONS_PER_S_RATIO, self.sessions_ratio(server, 0)),
                 (word::SERVER_CPU_RATIO, self.server_cpu_ratio(server, 0)),
             ];
-            let conditions = conditions(rounds);
+            let (conditions, doubts) = (conditions(rounds), doubts(rounds));
             for (quantity, ratio) in ratios {
                 let Some(ratio) = ratio else { continue };
                 let figure = (Unit::Ratio, ratio);
                 let record =
                     context.measured(subject.clone(), quantity, figure, conditions.clone())?;
-                all.push(record);
+                all.push(Record { doubts: doubts.clone(), ..record });
             }
         }
         Ok(all)
@@ -275,7 +272,7 @@ fn doubts(rounds: &[Outcome]) -> Vec<String> {
     doubts
 }
 
-/// The conditions of the records: the plan's hash and policies, and the doubts.
+/// The conditions of the records: the plan's hash and policies.
 fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
     let plan = rounds[0].plan();
     let verify = match plan.verify {
@@ -321,10 +318,6 @@ fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
     }
     if plan.source_addresses > 0 {
         conditions.insert("source_addresses".to_owned(), plan.source_addresses.to_string());
-    }
-    let doubts = doubts(rounds);
-    if !doubts.is_empty() {
-        conditions.insert("doubts".to_owned(), doubts.join(" | "));
     }
     conditions
 }

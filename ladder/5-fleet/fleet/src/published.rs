@@ -1,7 +1,5 @@
 //! Published sizing figures, as records.
 
-use std::collections::BTreeMap;
-
 use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Timestamp, Unit};
 
 use crate::Error;
@@ -72,18 +70,10 @@ pub const ETI10_USD_PER_SESSION_PER_S: [(&str, f64); 2] = [("appliance", 4.0), (
 /// None with the tables above.
 pub fn records(taken_at: Timestamp) -> Result<Vec<Record>, Error> {
     let record = |subject: &str, quantity: Quantity, unit, figure, (cpu, source): (&str, &str)| {
-        Ok::<Record, Error>(Record {
-            subject: subject.parse()?,
-            quantity,
-            unit,
-            estimate: Estimate::exact(figure)?,
-            kind: Kind::Published { source: source.to_owned() },
-            machine: Machine::unknown(cpu),
-            versions: BTreeMap::new(),
-            commit: None,
-            conditions: BTreeMap::new(),
-            taken_at,
-        })
+        let figure = (quantity, unit, Estimate::exact(figure)?);
+        let kind = Kind::Published { source: source.to_owned() };
+        let record = Record::new(subject.parse()?, figure, kind, Machine::unknown(cpu));
+        Ok::<Record, Error>(Record { taken_at, ..record })
     };
     let eti10 = ("Intel processor of 2010, 3 GHz", ETI10);
     let mut records = Vec::new();

@@ -11,25 +11,21 @@ use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::{
     Burst, Compared, Currency, Demand, Error, Power, Price, SessionCost, Utilisation, saving,
 };
-use tollgate_record::{
-    Area, Estimate, Kind, Machine, Nanos, PerSecond, Record, Timestamp, Unit, jsonl,
-};
+use tollgate_record::{Area, Estimate, Kind, Machine, Nanos, PerSecond, Record, Unit, jsonl};
 
 fn measured(by: &str, unit: Unit, point: f64) -> Record {
+    let subject = format!("server/tls12-ecdhe-rsa-2048?by={by}&bytes=14336").parse().unwrap();
+    let estimate = Estimate::new(point, (0.98 * point, 1.02 * point), 20).unwrap();
+    let figure = ("cpu_per_session".parse().unwrap(), unit, estimate);
+    let machine = Machine {
+        core_clock_hz: Some(Estimate::new(4e9, (3.9e9, 4.1e9), 5).unwrap()),
+        ..Machine::unknown("Some Processor 9000")
+    };
     Record {
-        subject: format!("server/tls12-ecdhe-rsa-2048?by={by}&bytes=14336").parse().unwrap(),
-        quantity: "cpu_per_session".parse().unwrap(),
-        unit,
-        estimate: Estimate::new(point, (0.98 * point, 1.02 * point), 20).unwrap(),
-        kind: Kind::Measured,
-        machine: Machine {
-            core_clock_hz: Some(Estimate::new(4e9, (3.9e9, 4.1e9), 5).unwrap()),
-            ..Machine::unknown("Some Processor 9000")
-        },
         versions: BTreeMap::from([("openssl".into(), "3.0.19".into())]),
         commit: Some("old".into()),
         conditions: BTreeMap::from([("governor".into(), "performance".into())]),
-        taken_at: Timestamp::UNIX_EPOCH,
+        ..Record::new(subject, figure, Kind::Measured, machine)
     }
 }
 

@@ -11,17 +11,15 @@ use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit, jsonl};
 use crate::program::{records, refused, run, scratch, text};
 
 fn rate(by: &str, per_s: f64, taken_at_s: i64) -> Record {
+    let subject = format!("server/rsa-2048/tls13?by={by}&bytes=14336").parse().unwrap();
+    let estimate = Estimate::new(per_s, (0.99 * per_s, 1.01 * per_s), 8).unwrap();
+    let figure = ("sessions_per_s".parse().unwrap(), Unit::PerSecond, estimate);
+    let machine = Machine::unknown("Some Processor 9000");
     Record {
-        subject: format!("server/rsa-2048/tls13?by={by}&bytes=14336").parse().unwrap(),
-        quantity: "sessions_per_s".parse().unwrap(),
-        unit: Unit::PerSecond,
-        estimate: Estimate::new(per_s, (0.99 * per_s, 1.01 * per_s), 8).unwrap(),
-        kind: Kind::Measured,
-        machine: Machine::unknown("Some Processor 9000"),
         versions: BTreeMap::from([("openssl".to_owned(), "3.0.19".to_owned())]),
-        commit: None,
         conditions: BTreeMap::from([("server_cores".to_owned(), "1".to_owned())]),
         taken_at: Timestamp::from_second(taken_at_s).unwrap(),
+        ..Record::new(subject, figure, Kind::Measured, machine)
     }
 }
 

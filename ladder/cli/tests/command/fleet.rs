@@ -1,25 +1,16 @@
 //! `tollgate fleet`: predictions from records, or from one figure.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 
-use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit, jsonl};
+use tollgate_record::{Estimate, Kind, Machine, Record, Unit, jsonl};
 
 use crate::program::{records, refused, run, scratch, text};
 
 fn server(by: &str, us: f64) -> Record {
-    Record {
-        subject: format!("server/rsa-2048/tls13?by={by}&bytes=14336").parse().unwrap(),
-        quantity: "server_cpu_ns_per_session".parse().unwrap(),
-        unit: Unit::Nanos,
-        estimate: Estimate::new(1e3 * us, (0.99e3 * us, 1.01e3 * us), 5).unwrap(),
-        kind: Kind::Measured,
-        machine: Machine::unknown("Some Processor 9000"),
-        versions: BTreeMap::new(),
-        commit: None,
-        conditions: BTreeMap::new(),
-        taken_at: Timestamp::now(),
-    }
+    let subject = format!("server/rsa-2048/tls13?by={by}&bytes=14336").parse().unwrap();
+    let estimate = Estimate::new(1e3 * us, (0.99e3 * us, 1.01e3 * us), 5).unwrap();
+    let figure = ("server_cpu_ns_per_session".parse().unwrap(), Unit::Nanos, estimate);
+    Record::new(subject, figure, Kind::Measured, Machine::unknown("Some Processor 9000"))
 }
 
 fn point(records: &[Record], subject: &str, quantity: &str) -> f64 {

@@ -106,7 +106,7 @@ fn warnings(records: &[Record], machines: &[&Machine]) -> Vec<String> {
 fn conditions(records: &[Record]) -> Markup {
     let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.kind == Kind::Measured) {
-        for (key, value) in record.conditions.iter().filter(|(key, _)| *key != "doubts") {
+        for (key, value) in &record.conditions {
             values.entry(key).or_default().insert(value);
         }
     }

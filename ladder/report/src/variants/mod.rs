@@ -40,8 +40,6 @@ pub fn table(records: &[Record]) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use std::collections::BTreeMap;
-
     use tollgate_record::vocabulary::{CODE_BYTES, CYCLES_PER_CALL, CYCLES_PER_OPERATION};
     use tollgate_record::{Estimate, Kind, Machine, Quantity, Timestamp, Unit};
 
@@ -50,18 +48,9 @@ mod tests {
     use crate::text::WIDTH;
 
     fn studied(subject: &str, (quantity, unit, figure): (Quantity, Unit, f64)) -> Record {
-        Record {
-            subject: subject.parse().unwrap(),
-            quantity,
-            unit,
-            estimate: Estimate::exact(figure).unwrap(),
-            kind: Kind::Measured,
-            machine: Machine::unknown("Some Processor 9000"),
-            versions: BTreeMap::new(),
-            commit: None,
-            conditions: BTreeMap::new(),
-            taken_at: Timestamp::UNIX_EPOCH,
-        }
+        let figure = (quantity, unit, Estimate::exact(figure).unwrap());
+        let machine = Machine::unknown("Some Processor 9000");
+        Record::new(subject.parse().unwrap(), figure, Kind::Measured, machine)
     }
 
     #[test]

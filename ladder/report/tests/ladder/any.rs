@@ -52,7 +52,8 @@ prop_compose! {
         if let Some((cpu, text, number)) = words {
             record.machine = Machine::unknown(&cpu);
             record.versions.insert(text.clone(), cpu);
-            for key in [word::LIMIT, word::ASSUMPTION, word::MODEL, "doubts"] {
+            record.doubts.push(text.clone());
+            for key in [word::LIMIT, word::ASSUMPTION, word::MODEL] {
                 record.conditions.insert(key.into(), text.clone());
             }
             for key in [word::SERVICE_NS, word::UTILISATION, word::PRICE_PER_CORE_HOUR] {

@@ -10,17 +10,13 @@ use tollgate_report::{chart, markdown};
 const OURS: &str = "operation/rsa-2048/sign?batch=8&by=tollgate";
 
 fn record(subject: &str, quantity: Quantity, unit: Unit, point: f64) -> Record {
+    let figure = (quantity, unit, Estimate::exact(point).unwrap());
+    let machine = Machine::unknown("Some <Processor> 9000");
     Record {
-        subject: subject.parse().unwrap(),
-        quantity,
-        unit,
-        estimate: Estimate::exact(point).unwrap(),
-        kind: Kind::Measured,
-        machine: Machine::unknown("Some <Processor> 9000"),
         versions: BTreeMap::from([("openssl".into(), "3.0.19".into())]),
-        commit: None,
         conditions: BTreeMap::from([(word::SECONDS_PER_ROW.into(), "4.6".into())]),
         taken_at: "2026-11-20T12:00:00Z".parse::<Timestamp>().unwrap(),
+        ..Record::new(subject.parse().unwrap(), figure, Kind::Measured, machine)
     }
 }
 

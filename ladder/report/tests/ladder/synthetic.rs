@@ -60,20 +60,15 @@ impl Synthetic {
             _ => machine(),
         };
         let margin = 0.01 * point.abs();
+        let estimate = Estimate::new(point, (point - margin, point + margin), 51).unwrap();
         self.0.push(Record {
-            subject: subject.parse().unwrap(),
-            quantity,
-            unit,
-            estimate: Estimate::new(point, (point - margin, point + margin), 51).unwrap(),
-            kind,
-            machine,
             versions: BTreeMap::from([
                 ("openssl".into(), "3.0.19".into()),
                 ("tollgate".into(), "0.1.0".into()),
             ]),
             commit: Some("0123abcd".into()),
-            conditions: BTreeMap::new(),
             taken_at: "2026-11-20T12:00:00Z".parse::<Timestamp>().unwrap(),
+            ..Record::new(subject.parse().unwrap(), (quantity, unit, estimate), kind, machine)
         });
     }
 
@@ -281,7 +276,7 @@ impl Synthetic {
     fn server(&mut self, key: &str, protocol: &str, by: &str, rate: f64) {
         let subject = format!("server/{key}/{protocol}?by={by}&bytes=14336");
         self.measured(&subject, word::SESSIONS_PER_S, Unit::PerSecond, rate);
-        self.under("doubts", "the client was busy <to 90 %>");
+        self.0.last_mut().unwrap().doubts.push("the client was busy <to 90 %>".to_owned());
         let quantity = word::SESSIONS_PER_S;
         self.predicted(word::SESSION_RUNG, &subject, quantity, Unit::PerSecond, 1.12 * rate);
         let nanos = [

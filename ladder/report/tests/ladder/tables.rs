@@ -4,23 +4,18 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Timestamp, Unit};
+use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Unit};
 use tollgate_report::{WIDTH, context, heading, kernel, pkeu, speed};
 
 use crate::line_with;
 
 fn record(subject: &str, quantity: Quantity, unit: Unit, point: f64) -> Record {
+    let estimate = Estimate::new(point, (point * 0.99, point * 1.01), 51).unwrap();
+    let machine = Machine::unknown("Some Processor 9000");
+    let figure = (quantity, unit, estimate);
     Record {
-        subject: subject.parse().unwrap(),
-        quantity,
-        unit,
-        estimate: Estimate::new(point, (point * 0.99, point * 1.01), 51).unwrap(),
-        kind: Kind::Measured,
-        machine: Machine::unknown("Some Processor 9000"),
         versions: BTreeMap::from([("openssl".into(), "3.0.19".into())]),
-        commit: None,
-        conditions: BTreeMap::new(),
-        taken_at: Timestamp::now(),
+        ..Record::new(subject.parse().unwrap(), figure, Kind::Measured, machine)
     }
 }
 

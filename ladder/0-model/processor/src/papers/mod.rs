@@ -206,17 +206,13 @@ impl Figures {
         let version = ("tollgate".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
         let is_ours = matches!(kind, Kind::Predicted { .. });
         let conditions = conditions.into_iter().map(|(key, value)| (key.into(), value.into()));
+        let estimate = Estimate::exact(figure).expect("the tables hold numbers");
+        let machine = self.processor.fingerprint(self.clock_hz);
         Record {
-            subject: subject.clone(),
-            quantity,
-            unit,
-            estimate: Estimate::exact(figure).expect("the tables hold numbers"),
-            kind,
-            machine: self.processor.fingerprint(self.clock_hz),
             versions: is_ours.then_some(version).into_iter().collect(),
-            commit: None,
             conditions: conditions.collect::<BTreeMap<_, _>>(),
             taken_at: self.taken_at,
+            ..Record::new(subject.clone(), (quantity, unit, estimate), kind, machine)
         }
     }
 }

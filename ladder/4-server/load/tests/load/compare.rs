@@ -126,7 +126,7 @@ fn servers_alternate_and_equal_ones_compare_as_equal() {
     assert_eq!(rate.conditions["verdict"], "VALID");
     assert!(rate.conditions["client_verified"].starts_with("0 of "));
     assert!(rate.conditions["limits"].contains("\"trend\":1.0"), "limits that are not the default");
-    assert!(rate.conditions["doubts"].contains("of 4 rounds"), "{:?}", rate.conditions["doubts"]);
+    assert!(rate.doubts[0].contains("of 4 rounds"), "{:?}", rate.doubts);
     // half a core over the rate, in nanoseconds
     let cpu = found(subject, "server_cpu_ns_per_session").estimate.point();
     assert!((0.5..2.0).contains(&(cpu * rate.estimate.point() / 0.5e9)), "{cpu} ns");

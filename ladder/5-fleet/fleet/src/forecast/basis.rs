@@ -91,17 +91,14 @@ impl Basis {
     /// Creates the record of one figure.
     #[must_use]
     pub fn record(&self, quantity: Quantity, unit: Unit, estimate: Estimate) -> Record {
+        let kind = Kind::Predicted { by: FLEET_RUNG.to_owned(), from: self.from.clone() };
+        let (subject, machine) = (self.subject.clone(), self.machine.clone());
         Record {
-            subject: self.subject.clone(),
-            quantity,
-            unit,
-            estimate,
-            kind: Kind::Predicted { by: FLEET_RUNG.to_owned(), from: self.from.clone() },
-            machine: self.machine.clone(),
             versions: self.versions.clone(),
             commit: self.commit.clone(),
             conditions: self.conditions.clone(),
             taken_at: self.taken_at,
+            ..Record::new(subject, (quantity, unit, estimate), kind, machine)
         }
     }
 }

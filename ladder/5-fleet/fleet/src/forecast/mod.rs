@@ -20,24 +20,15 @@ use crate::{Error, size};
 /// The demands and parameters of a forecast.
 ///
 /// ```
-/// # use std::collections::BTreeMap;
 /// use tollgate_fleet::forecast::{Basis, Requirements};
 /// use tollgate_fleet::SessionCost;
 /// use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
 ///
-/// let measured = Record {
-///     subject: "server/tls12-ecdhe-rsa-2048?by=tollgate&bytes=14336".parse()?,
-///     quantity: "cpu_ns_per_session".parse()?,
-///     unit: Unit::Nanos,
-///     estimate: Estimate::new(500e3, (490e3, 510e3), 20)?,
-///     kind: Kind::Measured,
-///     machine: Machine::unknown("Some Processor 9000"),
-/// #   versions: BTreeMap::new(),
-/// #   commit: None,
-/// #   conditions: BTreeMap::new(),
-///     // and so on
-///     taken_at: Timestamp::now(),
-/// };
+/// let subject = "server/tls12-ecdhe-rsa-2048?by=tollgate&bytes=14336".parse()?;
+/// let estimate = Estimate::new(500e3, (490e3, 510e3), 20)?;
+/// let figure = ("cpu_ns_per_session".parse()?, Unit::Nanos, estimate);
+/// let machine = Machine::unknown("Some Processor 9000");
+/// let measured = Record::new(subject, figure, Kind::Measured, machine);
 /// let session = SessionCost::from_record(&measured, 14_336)?;
 /// let basis = Basis::of(&measured, None, Timestamp::now())?;
 /// let records = Requirements::default().forecast(&basis, &session)?;

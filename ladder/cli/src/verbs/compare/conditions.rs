@@ -6,13 +6,12 @@ use tollgate_record::Record;
 
 /// Conditions that may differ between comparable figures: they vary from run to run, describe a
 /// choice of the code under test, or give the duration and number of repetitions.
-const FREE: [&str; 21] = [
+const FREE: [&str; 20] = [
     "calls",
     "client_verified",
     "costs",
     "counts",
     "cut",
-    "doubts",
     "drift_max",
     "form",
     "governor",

@@ -70,8 +70,6 @@ fn is_wanted(record: &Record, only: &[String]) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 pub(crate) mod tests {
-    use std::collections::BTreeMap;
-
     use tollgate_record::{Estimate, Kind, Machine, Unit};
 
     use super::side::Figure;
@@ -83,21 +81,14 @@ pub(crate) mod tests {
 
     /// A rate with an interval of 1 % to each side and nine samples.
     pub(crate) fn record(subject: &str, point: f64) -> Record {
-        Record {
-            subject: subject.parse().unwrap(),
-            quantity: "sessions_per_s".parse().unwrap(),
-            unit: Unit::PerSecond,
-            estimate: match point {
-                0.0 => Estimate::exact(0.0).unwrap(),
-                _ => Estimate::new(point, (0.99 * point, 1.01 * point), 9).unwrap(),
-            },
-            kind: Kind::Measured,
-            machine: Machine::unknown("Some Processor 9000"),
-            versions: BTreeMap::new(),
-            commit: None,
-            conditions: BTreeMap::new(),
-            taken_at: Timestamp::UNIX_EPOCH,
-        }
+        let estimate = match point {
+            0.0 => Estimate::exact(0.0).unwrap(),
+            _ => Estimate::new(point, (0.99 * point, 1.01 * point), 9).unwrap(),
+        };
+        let figure = ("sessions_per_s".parse().unwrap(), Unit::PerSecond, estimate);
+        let machine = Machine::unknown("Some Processor 9000");
+        let record = Record::new(subject.parse().unwrap(), figure, Kind::Measured, machine);
+        Record { taken_at: Timestamp::UNIX_EPOCH, ..record }
     }
 
     pub(super) fn at(record: Record, minute: i64) -> Record {

@@ -1,7 +1,5 @@
 //! The input of a forecast: CPU times of sessions, from records or from the command line.
 
-use std::collections::BTreeMap;
-
 use tollgate_fleet::SessionCost;
 use tollgate_fleet::forecast::Basis;
 use tollgate_record::vocabulary as word;
@@ -56,18 +54,9 @@ pub(super) fn read(options: &Options) -> Result<Vec<Record>, CliError> {
 fn of_command_line(us: f64, bytes: u64) -> Result<Record, CliError> {
     let topic = Topic::Server(Service::Named("session".to_owned()));
     let subject = Subject::new(topic).and_then(|subject| subject.with(word::BY, "given"))?;
-    Ok(Record {
-        subject: subject.with(word::BYTES, bytes)?,
-        quantity: word::SERVER_CPU_NS_PER_SESSION,
-        unit: Unit::Nanos,
-        estimate: Estimate::exact(1e3 * us)?,
-        kind: Kind::Published { source: "the command line".to_owned() },
-        machine: Machine::unknown("not named"),
-        versions: BTreeMap::new(),
-        commit: None,
-        conditions: BTreeMap::new(),
-        taken_at: Timestamp::now(),
-    })
+    let figure = (word::SERVER_CPU_NS_PER_SESSION, Unit::Nanos, Estimate::exact(1e3 * us)?);
+    let kind = Kind::Published { source: "the command line".to_owned() };
+    Ok(Record::new(subject.with(word::BYTES, bytes)?, figure, kind, Machine::unknown("not named")))
 }
 
 /// Whether the records contain the CPU time of a session.

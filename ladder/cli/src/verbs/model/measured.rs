@@ -147,23 +147,14 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use std::collections::BTreeMap;
     use tollgate_processor::machines::File;
-    use tollgate_record::{Timestamp, Unit};
+    use tollgate_record::Unit;
 
     fn record(kernel: &str, bits: u32, cycles: f64) -> Record {
-        Record {
-            subject: format!("kernel/{kernel}?bits={bits}").parse().unwrap(),
-            quantity: CYCLES_PER_LANE,
-            unit: Unit::Cycles,
-            estimate: Estimate::new(cycles, (cycles * 0.99, cycles * 1.01), 51).unwrap(),
-            kind: Kind::Measured,
-            machine: tollgate_record::Machine::unknown("a test"),
-            versions: BTreeMap::new(),
-            commit: None,
-            conditions: BTreeMap::new(),
-            taken_at: Timestamp::UNIX_EPOCH,
-        }
+        let subject = format!("kernel/{kernel}?bits={bits}").parse().unwrap();
+        let estimate = Estimate::new(cycles, (cycles * 0.99, cycles * 1.01), 51).unwrap();
+        let machine = tollgate_record::Machine::unknown("a test");
+        Record::new(subject, (CYCLES_PER_LANE, Unit::Cycles, estimate), Kind::Measured, machine)
     }
 
     fn shown(records: &[Record]) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Subject, Timestamp, Topic, Unit};
+use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Subject, Topic, Unit};
 use tollgate_simulator::routines::{Algorithm, Arithmetic, Loops, Window};
 use tollgate_simulator::rv64::{Run, Source};
 use tollgate_simulator::timing::Issue;
@@ -170,17 +170,14 @@ impl Figures<'_> {
         let conditions = [(word::ASSUMPTION, *assumption), (word::MARK, *mark)];
         let conditions = conditions.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let version = ("tollgate".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+        let estimate = Estimate::exact(float(figure)).expect("a count");
+        let kind = Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from: vec![from.clone()] };
+        let machine = Machine::unknown(&format!("{core}, simulated"));
         Record {
-            subject: subject.clone(),
-            quantity,
-            unit,
-            estimate: Estimate::exact(float(figure)).expect("a count"),
-            kind: Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from: vec![from.clone()] },
-            machine: Machine::unknown(&format!("{core}, simulated")),
             versions: BTreeMap::from([version]),
             commit: self.commit.clone(),
             conditions: BTreeMap::from(conditions),
-            taken_at: Timestamp::now(),
+            ..Record::new(subject.clone(), (quantity, unit, estimate), kind, machine)
         }
     }
 }
