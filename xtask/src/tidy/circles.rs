@@ -21,7 +21,7 @@ struct Allowed {
 }
 
 /// Remove an entry when its circle is cut.
-const ALLOWED: [Allowed; 4] = [
+const ALLOWED: [Allowed; 2] = [
     Allowed {
         src: "engine/rsa/src/",
         files: &[
@@ -41,16 +41,6 @@ const ALLOWED: [Allowed; 4] = [
     Allowed {
         src: "engine/rsa/src/",
         files: &["error.rs", "hash.rs", "hasher.rs"],
-        reason: BEFORE,
-    },
-    Allowed {
-        src: "ladder/3-session/session/src/",
-        files: &["measure.rs", "records.rs"],
-        reason: BEFORE,
-    },
-    Allowed {
-        src: "ladder/3-session/session/src/",
-        files: &["plan.rs", "primitive.rs"],
         reason: BEFORE,
     },
 ];

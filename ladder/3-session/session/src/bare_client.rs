@@ -1,7 +1,7 @@
 //! The minimum cost of a client: a handshake's bytes over loopback, without TLS.
 
 use tollgate_bench::median_estimate;
-use tollgate_load::Protocol;
+use tollgate_load::{Context, Protocol};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};
 use tollgate_server::in_memory::Worker;
@@ -9,9 +9,7 @@ use tollgate_server::{Certificate, Config, Engine, KeyKind};
 
 use crate::error::Error;
 use crate::in_memory::Stage;
-use crate::plan::Session;
-use crate::primitive::primitive;
-use crate::records::Context;
+use crate::plan::{Session, primitive};
 use crate::system::Replay;
 
 const NOTE: &str = "the bytes of a handshake of TLS 1.2 over loopback, sockets and event loop as \

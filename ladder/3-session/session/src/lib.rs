@@ -72,5 +72,5 @@ pub use bare_client::bare_client;
 pub use error::Error;
 pub use measure::measure;
 pub use plan::{LONG_BYTES, Plan, SHORT_BYTES, Session};
-pub use records::Context;
+pub use tollgate_load::Context;
 pub use total::{measured_total, predicted_rate};

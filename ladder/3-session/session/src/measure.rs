@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use tollgate_bench::{Contender, Sample, Wrong, interleave, median_estimate};
-use tollgate_load::Protocol;
+use tollgate_load::{Context, Protocol};
 use tollgate_record::{Estimate, Record, Subject};
 use tollgate_server::in_memory::Worker;
 use tollgate_server::{Config, Engine, KeyKind};
@@ -14,29 +14,11 @@ use crate::calls;
 use crate::error::Error;
 use crate::in_memory::{Cost, Stage};
 use crate::messages::Anatomy;
-use crate::pipe::{LAPS, Lap};
+use crate::pipe::Lap;
 use crate::plan::{Plan, Session};
 use crate::primitive::Primitive;
-use crate::records::{Context, Scribe};
+use crate::records::{Measured, Scribe};
 use crate::system::Replay;
-
-/// The measured figures of one session.
-pub(crate) struct Measured {
-    pub(crate) session: Session,
-    pub(crate) anatomy: Anatomy,
-    /// The server's cycles in memory, by lap.
-    pub(crate) laps: [Estimate; LAPS],
-    /// The operating system's cycles.
-    pub(crate) system: Estimate,
-    /// Whether server and client of the replay ran on separate cores.
-    pub(crate) cores_apart: bool,
-}
-
-impl Measured {
-    pub(crate) const fn lap(&self, lap: Lap) -> Estimate {
-        self.laps[lap as usize]
-    }
-}
 
 /// A session of the plan, prepared, with its measurements so far.
 struct Prepared<'w> {

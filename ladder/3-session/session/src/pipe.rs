@@ -92,9 +92,7 @@ impl Pipe {
     /// Stops counting time as the server's.
     pub(crate) fn stop(&mut self) {
         if let (Some(since), Some(now)) = (self.since.take(), tsc::ticks()) {
-            let ticks = now.saturating_sub(since);
-            self.ticks[self.lap as usize] += ticks;
-            self.pending += ticks;
+            self.count(now.saturating_sub(since));
         }
     }
 

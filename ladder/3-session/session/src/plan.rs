@@ -9,7 +9,6 @@ use tollgate_record::{BadSubject, Service, Subject, Topic};
 use tollgate_server::{BODY_BYTES_MAX, Engine, KeyKind};
 
 use crate::error::Error;
-use crate::primitive::primitive;
 
 /// The payload of the short transaction, in bytes \[HP01\].
 pub const SHORT_BYTES: u64 = 14_336;
@@ -59,6 +58,11 @@ impl Session {
         let (key, protocol) = (self.key.to_string(), self.protocol.word());
         Service::Tls { key: key.as_str().into(), protocol: protocol.into() }
     }
+}
+
+/// The topic of a session primitive of a service: `session/primitive/system/rsa-2048/tls13`.
+pub(crate) fn primitive(name: &str, service: Service) -> Topic {
+    Topic::Primitive(format!("{name}/{service}"))
 }
 
 impl fmt::Display for Session {

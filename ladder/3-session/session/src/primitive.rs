@@ -3,7 +3,7 @@
 use core::fmt;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{BadSubject, Service, Subject, Topic};
+use tollgate_record::{BadSubject, Subject, Topic};
 
 use crate::plan::Session;
 
@@ -91,11 +91,6 @@ impl Primitive {
             Self::Extract | Self::Expand | Self::RecordKey => Ok(subject),
         }
     }
-}
-
-/// The topic of a session primitive of a service: `session/primitive/system/rsa-2048/tls13`.
-pub(crate) fn primitive(name: &str, service: Service) -> Topic {
-    Topic::Primitive(format!("{name}/{service}"))
 }
 
 impl fmt::Display for PrivateOperation {

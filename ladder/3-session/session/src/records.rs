@@ -2,20 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_load::Context as Sitting;
+use tollgate_load::Context;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Quantity, Record, Subject, Timestamp, Unit};
 
 use crate::error::Error;
-use crate::measure::Measured;
+use crate::messages::Anatomy;
 use crate::need::Need;
 use crate::pipe::{LAPS, Lap};
 use crate::plan::Session;
 use crate::primitive::Primitive;
 use crate::sum::sum;
-
-/// The machine, versions, commit and conditions that all records of a run share.
-pub type Context = Sitting;
 
 /// The parts that are sums of primitives, and the condition that describes each.
 const COUNTED: [(&str, &str); 5] = [
@@ -36,6 +33,33 @@ const LIBRARY: &str = "the server's calls in memory less their primitives: state
                        messages, allocation, fetches of libssl; HTTP and log lines of the server";
 const SYSTEM: &str = "the server's system calls replayed over loopback without TLS, CPU time of \
                       the serving thread; a write there also does most of its client's receiving";
+
+/// The measured figures of one session.
+pub(crate) struct Measured {
+    pub(crate) session: Session,
+    pub(crate) anatomy: Anatomy,
+    /// The server's cycles in memory, by lap.
+    pub(crate) laps: [Estimate; LAPS],
+    /// The operating system's cycles.
+    pub(crate) system: Estimate,
+    /// Whether server and client of the replay ran on separate cores.
+    pub(crate) cores_apart: bool,
+}
+
+impl Measured {
+    const fn lap(&self, lap: Lap) -> Estimate {
+        self.laps[lap as usize]
+    }
+
+    fn laps(&self) -> [(f64, Estimate); LAPS] {
+        self.laps.map(|lap| (1.0, lap))
+    }
+
+    fn system_note(&self) -> String {
+        let shared = if self.cores_apart { "" } else { "; one core for both sides" };
+        format!("{SYSTEM}{shared}")
+    }
+}
 
 /// Writes the records of one run.
 pub(crate) struct Scribe<'a> {
@@ -61,13 +85,13 @@ impl<'a> Scribe<'a> {
     /// The operating system's cost for sessions of one kind.
     pub(crate) fn system(&self, measured: &Measured) -> Result<Record, Error> {
         let subject = measured.session.system_subject().map_err(Error::figure)?;
-        self.measured(subject, measured.system, &system_note(measured))
+        self.measured(subject, measured.system, &measured.system_note())
     }
 
     /// All records of one session: measurements, parts, total, messages.
     pub(crate) fn session(&self, measured: &Measured) -> Result<Vec<Record>, Error> {
         let places = Places::of(&measured.session)?;
-        let (memory, system) = (sum(&laps(measured))?, measured.system);
+        let (memory, system) = (sum(&measured.laps())?, measured.system);
         let note = "the server's calls in memory";
         let mut records = vec![self.measured(places.memory.clone(), memory, note)?];
         let mut total = 0.0;
@@ -97,7 +121,7 @@ impl<'a> Scribe<'a> {
     fn parts(&self, measured: &Measured, places: &Places) -> Result<Vec<Part>, Error> {
         let need = measured.anatomy.need();
         let session = &measured.session;
-        let mut library = laps(measured).to_vec();
+        let mut library = measured.laps().to_vec();
         let mut library_from = vec![places.memory.to_string()];
         let mut parts = Vec::new();
         for (name, note) in COUNTED {
@@ -119,7 +143,7 @@ impl<'a> Scribe<'a> {
             name: word::PART_SYSTEM,
             cycles: measured.system,
             from: vec![places.system.to_string()],
-            note: system_note(measured),
+            note: measured.system_note(),
             counts: None,
         });
         Ok(parts)
@@ -218,15 +242,6 @@ struct Part {
     from: Vec<String>,
     note: String,
     counts: Option<String>,
-}
-
-fn laps(measured: &Measured) -> [(f64, Estimate); LAPS] {
-    measured.laps.map(|lap| (1.0, lap))
-}
-
-fn system_note(measured: &Measured) -> String {
-    let shared = if measured.cores_apart { "" } else { "; one core for both sides" };
-    format!("{SYSTEM}{shared}")
 }
 
 /// The subjects of a need's primitives.

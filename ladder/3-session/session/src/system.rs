@@ -16,7 +16,6 @@ use std::io;
 use std::thread;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use rustix::time::{ClockId, clock_gettime};
 use socket2::{Domain, Protocol, Socket, Type};
 use tollgate_calibrate::tsc;
 
@@ -208,11 +207,6 @@ fn turns_per_tick() -> f64 {
     // The fastest sample: other processes can only slow one down.
     let ticks = (0..9).filter_map(|_| timed(TIMED_TURNS)).min();
     ticks.map_or(0.0, |ticks| number(TIMED_TURNS) / number(ticks.max(1)))
-}
-
-/// CPU time of the calling thread so far.
-fn thread_cpu() -> Duration {
-    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
 }
 
 /// Computes for `turns` turns, each dependent on the previous one, and touches one word of memory.

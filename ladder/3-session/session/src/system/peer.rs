@@ -8,8 +8,9 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use tollgate_load::thread_cpu;
 
-use super::{CONNECTIONS, Exchange, SESSIONS, SETTLE, thread_cpu};
+use super::{CONNECTIONS, Exchange, SESSIONS, SETTLE};
 
 struct Call {
     socket: TcpStream,

@@ -9,8 +9,9 @@ use std::time::Instant;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use tollgate_calibrate::clock;
+use tollgate_load::thread_cpu;
 
-use super::{CLOCK_WINDOWS, Move, PATIENCE, SESSIONS, SETTLE, spin, thread_cpu};
+use super::{CLOCK_WINDOWS, Move, PATIENCE, SESSIONS, SETTLE, spin};
 use crate::pipe::Call;
 
 const LISTENER: Token = Token(usize::MAX);
