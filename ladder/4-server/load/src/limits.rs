@@ -1,6 +1,7 @@
 //! Limits above which a run is invalid or doubtful.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Limits above which a run is invalid or doubtful. All are shares in [0, 1].
 ///
@@ -86,38 +87,10 @@ impl Limits {
     }
 
     pub(crate) fn are_shares(&self) -> bool {
-        let Self {
-            errors,
-            outside,
-            trend,
-            trend_doubt,
-            spread_doubt,
-            client_cpu,
-            client_cpu_doubt,
-            client_wait_doubt,
-            clock,
-            clock_doubt,
-            retransmits,
-            retransmits_doubt,
-            listen_drops_doubt,
-            ports_doubt,
-        } = *self;
-        let all = [
-            errors,
-            outside,
-            trend,
-            trend_doubt,
-            spread_doubt,
-            client_cpu,
-            client_cpu_doubt,
-            client_wait_doubt,
-            clock,
-            clock_doubt,
-            retransmits,
-            retransmits_doubt,
-            listen_drops_doubt,
-            ports_doubt,
-        ];
-        all.iter().all(|share| (0.0..=1.0).contains(share))
+        let Ok(Value::Object(limits)) = serde_json::to_value(self) else { return false };
+        // NaN is null in JSON
+        let is_share =
+            |limit: &Value| limit.as_f64().is_some_and(|limit| (0.0..=1.0).contains(&limit));
+        limits.values().all(is_share)
     }
 }

@@ -111,7 +111,7 @@ impl Evidence<'_> {
             // regardless of the error budget: the server was away for a while
             reasons.push(Finding::ServerAway { refused });
         }
-        reasons.extend(self.server_cpu_lost.clone().map(Finding::ServerCpuLost));
+        reasons.extend(self.server_cpu_lost.clone().map(|why| Finding::ServerCpuLost { why }));
         let (failed, attempts) = (whole.failed(), whole.attempts);
         if let Some((worst, _)) = whole.worst()
             && share(failed, attempts) > self.plan.limits.errors
@@ -140,7 +140,7 @@ impl Evidence<'_> {
     fn judge_referee(&self, reasons: &mut Vec<Finding>) {
         let seen = match self.seen {
             None => return,
-            Some(Err(why)) => return reasons.push(Finding::RefereeLost(why.clone())),
+            Some(Err(why)) => return reasons.push(Finding::RefereeLost { why: why.clone() }),
             Some(Ok(seen)) => seen,
         };
         // the server may have served connections that timed out in the client
