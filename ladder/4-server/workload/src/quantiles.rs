@@ -10,9 +10,8 @@ checked!(
     /// rising, at most 2^40 bytes.
     ///
     /// Between two rows the logarithm of the bytes (and one, as bodies may be empty) rises evenly.
-        ///
-        /// Sizes spread over powers of ten: linear interpolation would add bytes, more with fewer
-        /// rows.
+    ///
+    /// Sizes spread over powers of ten: linear interpolation would add bytes, more with fewer rows.
     Quantiles(Vec<(f64, u64)>),
     |table| {
         let ends = table.first().map(|row| row.0) == Some(0.0)

@@ -60,8 +60,8 @@ checked!(
     "a key is rsa-1024, rsa-2048, rsa-3072, rsa-4096 or ecdsa-p256"
 );
 checked!(
-        /// Protocol version and key exchange, as plans spell them: `tls12-rsa`, or with a group
-        /// that a later plan may have, `tls13-x25519mlkem768`.
+    /// Protocol version and key exchange, as plans spell them: `tls12-rsa`, or with a group
+    /// that a later plan may have, `tls13-x25519mlkem768`.
     Protocol(String),
     |word| {
         let mut letters = word.chars();
@@ -90,7 +90,7 @@ checked!(
     "a share is 0 to 1"
 );
 checked!(
-        /// The paper to compare a run with, as the prefix of `by` in published records: `hp01`.
+    /// The paper to compare a run with, as the prefix of `by` in published records: `hp01`.
     Paper(String),
     |word| {
         (1..=16).contains(&word.len())
@@ -99,53 +99,33 @@ checked!(
     "a paper is a word of small letters and digits, as hp01"
 );
 
-impl Key {
-    /// The word.
-    #[must_use]
-    pub fn word(&self) -> &str {
-        &self.0
-    }
+macro_rules! words {
+    ($($name:ident),*) => {
+        $(impl $name {
+            /// The word.
+            #[must_use]
+            pub fn word(&self) -> &str {
+                &self.0
+            }
+        })*
+    };
 }
 
-impl Protocol {
-    /// The word.
-    #[must_use]
-    pub fn word(&self) -> &str {
-        &self.0
-    }
+words!(Key, Protocol, Paper);
+
+macro_rules! numbers {
+    ($($name:ident($number:ty)),*) => {
+        $(impl $name {
+            /// The number.
+            #[must_use]
+            pub const fn get(&self) -> $number {
+                self.0
+            }
+        })*
+    };
 }
 
-impl Bytes {
-    /// The number.
-    #[must_use]
-    pub const fn get(&self) -> u64 {
-        self.0
-    }
-}
-
-impl Requests {
-    /// The number.
-    #[must_use]
-    pub const fn get(&self) -> f64 {
-        self.0
-    }
-}
-
-impl Share {
-    /// The number.
-    #[must_use]
-    pub const fn get(&self) -> f64 {
-        self.0
-    }
-}
-
-impl Paper {
-    /// The word.
-    #[must_use]
-    pub fn word(&self) -> &str {
-        &self.0
-    }
-}
+numbers!(Bytes(u64), Requests(f64), Share(f64));
 
 /// How connections arrive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -97,16 +97,21 @@ impl Entry {
     ///
     /// [`BadLine`] names the missing part.
     pub fn read(line: &str) -> Result<Option<Self>, BadLine> {
-        let line = line.trim();
-        if line.len() > LINE_BYTES_MAX {
-            return Err(BadLine::new("longer than 64 KiB"));
+        let Some(line) = content(line)? else { return Ok(None) };
+        if line.starts_with('{') {
+            return own::read(line);
         }
-        match line {
-            "" => Ok(None),
-            _ if line.starts_with('{') => own::read(line),
-            _ => haproxy::read(line).or_else(|| combined::read(line).transpose()).transpose(),
-        }
+        haproxy::read(line).map_or_else(|| combined::read(line), |entry| entry.map(Some))
     }
+}
+
+/// The line without white space at its ends; `None` if it is empty.
+fn content(line: &str) -> Result<Option<&str>, BadLine> {
+    let line = line.trim();
+    if line.len() > LINE_BYTES_MAX {
+        return Err(BadLine::new("longer than 64 KiB"));
+    }
+    Ok((!line.is_empty()).then_some(line))
 }
 
 impl LogFormat {
@@ -130,16 +135,13 @@ impl LogFormat {
     ///
     /// [`BadLine`] names the missing part.
     pub fn read(self, line: &str) -> Result<Option<Entry>, BadLine> {
-        let line = line.trim();
+        let Some(line) = content(line)? else { return Ok(None) };
         match self {
-            _ if line.is_empty() => Ok(None),
-            _ if line.len() > LINE_BYTES_MAX => Err(BadLine::new("longer than 64 KiB")),
             Self::Own => own::read(line),
             Self::Nginx | Self::Apache => combined::read(line),
-            Self::Haproxy => match haproxy::read(line) {
-                Some(entry) => entry.map(Some),
-                None => Err(BadLine::new("not a line of HAProxy's HTTP log")),
-            },
+            Self::Haproxy => haproxy::read(line)
+                .unwrap_or_else(|| Err(BadLine::new("not a line of HAProxy's HTTP log")))
+                .map(Some),
         }
     }
 }
