@@ -149,13 +149,31 @@ impl Output {
     }
 }
 
+/// Checks with memcheck that output bytes are no longer marked as secret. `tollgate-rsa` checks the
+/// decoding.
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::Output;
+mod constant_time {
+    use tollgate_rerun as rerun;
 
-    /// Returns an output to this buffer and length.
-    pub(crate) fn output(buffer: &mut [u8], length: &mut usize) -> Output {
-        // SAFETY: both outlive the output in the tests.
-        unsafe { Output::new(buffer.as_mut_ptr(), buffer.len(), length) }
+    use super::*;
+
+    #[test]
+    fn output_bytes_are_declassified() {
+        if !memcheck::running_on_valgrind() {
+            return rerun::under_memcheck("handle::constant_time::output_bytes_are_declassified");
+        }
+        let (mut buffer, mut length) = ([0; 128], 0);
+        let secret = vec![7; 128];
+        memcheck::mark_secret(&secret);
+        let before = memcheck::count_errors();
+        // SAFETY: buffer and length outlive the output.
+        let mut output = unsafe { Output::new(buffer.as_mut_ptr(), buffer.len(), &mut length) };
+        output.write(&secret).expect("it fits");
+        output.copy_out();
+        if core::hint::black_box(buffer[100] == 7) {
+            core::hint::black_box(&buffer);
+        }
+        assert_eq!(memcheck::count_errors(), before);
+        assert_eq!(length, 128);
     }
 }

@@ -125,8 +125,6 @@ mod asym_cipher;
 mod asym_cipher_context;
 mod background;
 mod boundary;
-#[cfg(test)]
-mod constant_time;
 mod context;
 mod counters;
 mod dispatch;

@@ -261,7 +261,7 @@ fn check_engine(
 fn signer(source: Source<'_>, key: &PKeyRef<Private>) -> Result<String, ErrorStack> {
     let mut digest = MdCtx::new()?;
     let provider = evp::provider_name(source.begin_signature(&mut digest, key)?);
-    digest.digest_sign(b"who signs?", Some(&mut vec![0; key.size()]))?;
+    digest.digest_sign(b"a message", Some(&mut vec![0; key.size()]))?;
     Ok(provider)
 }
 

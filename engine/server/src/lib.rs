@@ -52,7 +52,6 @@ pub mod in_memory;
 mod key_kind;
 mod listener;
 pub mod log;
-mod log_time;
 mod metrics;
 mod notice;
 mod server;

@@ -3,25 +3,22 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "server/rig.rs"]
-#[allow(dead_code, reason = "this test takes what it needs")]
+#[allow(dead_code, reason = "this test uses only a part")]
 mod rig;
 
 use core::time::Duration;
 use std::fs::File;
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::sync::{Arc, Mutex};
 
 use rig::{bytes, eventually, response};
 use rustix::net::{AddressFamily, SocketType};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tollgate_server::{Config, Notice, Notify, Server};
+use tollgate_server::{Config, Notice, Server};
 
 #[test]
 fn accepting_pauses_and_resumes() {
-    let said = Arc::new(Mutex::new(Vec::new()));
-    let hear = Arc::clone(&said);
-    let notify = Notify::new(move |notice| hear.lock().unwrap().push(notice.clone()));
+    let (said, notify) = rig::notices();
     let running = Server::start(Config { notify, ..Config::default() }).unwrap();
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     let before = getrlimit(Resource::Nofile);
@@ -32,9 +29,9 @@ fn accepting_pauses_and_resumes() {
     }
     // The client's socket takes the last descriptor; none is left for the server's.
     rustix::net::connect(&socket, &running.addr()).unwrap();
-    eventually("it pauses, twice", || running.counters().descriptor_pauses >= 2);
+    eventually("two pauses", || running.counters().descriptor_pauses >= 2);
     assert_eq!(running.counters().connections, 0);
-    assert_eq!(*said.lock().unwrap(), [Notice::Descriptors], "said once");
+    assert_eq!(*said.lock().unwrap(), [Notice::Descriptors], "one notice");
     drop(filling);
 
     let socket = TcpStream::from(socket);

@@ -12,7 +12,7 @@ fn sum(folder: &str, counter: &str) -> (u64, usize) {
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let values: Vec<u64> = names
         .map(|name| {
-            assert_eq!(name.extension().unwrap(), "prom", "nothing else is left: {name:?}");
+            assert_eq!(name.extension().unwrap(), "prom", "other files are removed: {name:?}");
             let text = fs::read_to_string(&name).unwrap();
             let line = text.lines().find(|line| line.starts_with(&start)).unwrap();
             line.rsplit(' ').next().unwrap().parse().unwrap()

@@ -78,13 +78,13 @@ impl<'a> Job<'a> {
     }
 
     /// A job without a wait context, which cannot be notified.
-    pub(crate) fn deaf(operation: impl FnMut() + 'a) -> Self {
+    pub(crate) fn without_context(operation: impl FnMut() + 'a) -> Self {
         let context = ptr::null_mut();
         Self { handle: ptr::null_mut(), context, operation: Box::new(Box::new(operation)) }
     }
 
     /// Starts or resumes the job; returns whether it has finished.
-    pub(crate) fn go_on(&mut self) -> bool {
+    pub(crate) fn resume(&mut self) -> bool {
         let mut argument = ptr::from_mut(&mut *self.operation).cast::<c_void>();
         let mut result = 0;
         // SAFETY: buffers for the results; the argument is copied, and the value that it points to
@@ -105,7 +105,7 @@ impl<'a> Job<'a> {
 
     /// Resumes the job whenever it is ready, until it has finished.
     pub(crate) fn finish(mut self) {
-        while !self.go_on() {
+        while !self.resume() {
             self.wait(-1);
         }
     }
@@ -113,7 +113,7 @@ impl<'a> Job<'a> {
     /// Waits until the job is ready, for a limited time; returns whether it is.
     pub(crate) fn wait(&self, timeout_ms: c_int) -> bool {
         let fds = self.fds();
-        assert!(!fds.is_empty(), "a job that is paused has something to wait for");
+        assert!(!fds.is_empty(), "a paused job has a descriptor");
         let mut fds: Vec<_> =
             fds.into_iter().map(|fd| PollFd { fd, events: POLLIN, revents: 0 }).collect();
         // SAFETY: an array and its length.

@@ -167,21 +167,7 @@ impl Host {
     ) -> Result<Vec<u8>, String> {
         let context = MdContext::new();
         self.digest_init(libcrypto::EVP_DigestSignInit_ex, &context, key, query, digest, params)?;
-        let mut len = 0;
-        let (tbs, tbs_len) = (message.as_ptr(), message.len());
-        // SAFETY: a context, a query of the length, the message.
-        let asked = unsafe {
-            libcrypto::EVP_DigestSign(context.0, ptr::null_mut(), &mut len, tbs, tbs_len)
-        };
-        check(asked)?;
-        let mut signature = vec![0; len];
-        // SAFETY: a context, a buffer of the returned length, the message.
-        let signed = unsafe {
-            libcrypto::EVP_DigestSign(context.0, signature.as_mut_ptr(), &mut len, tbs, tbs_len)
-        };
-        check(signed)?;
-        signature.truncate(len);
-        Ok(signature)
+        context.sign(message)
     }
 
     /// Verifies a signature by [`sign`](Self::sign).
@@ -196,10 +182,7 @@ impl Host {
     ) -> Result<(), String> {
         let context = MdContext::new();
         self.digest_init(libcrypto::EVP_DigestVerifyInit_ex, &context, key, query, digest, params)?;
-        let (sig, sig_len) = (signature.as_ptr(), signature.len());
-        let (tbs, tbs_len) = (message.as_ptr(), message.len());
-        // SAFETY: a context, the signature, the message.
-        check(unsafe { libcrypto::EVP_DigestVerify(context.0, sig, sig_len, tbs, tbs_len) })
+        check(context.verify(signature, message))
     }
 
     /// Starts signing or verifying a message.
@@ -292,13 +275,13 @@ impl Drop for Key {
     }
 }
 
-/// Panics with the error queue unless the result is 1, which is success.
+/// Returns the error queue unless the result is 1, which is success.
 pub(crate) fn check(result: c_int) -> Result<(), String> {
     if result == 1 {
         return Ok(());
     }
     let errors = errors();
-    assert_ne!(errors, "", "a failure says why");
+    assert_ne!(errors, "", "a failure leaves an error");
     Err(errors)
 }
 

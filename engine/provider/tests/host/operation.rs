@@ -14,6 +14,45 @@ impl MdContext {
         // SAFETY: no arguments.
         Self(unsafe { libcrypto::EVP_MD_CTX_new() })
     }
+
+    /// Hashes a piece of the message to sign.
+    pub(crate) fn update(&self, piece: &[u8]) -> Result<(), String> {
+        // SAFETY: a context, and a piece of the message.
+        check(unsafe {
+            libcrypto::EVP_DigestSignUpdate(self.0, piece.as_ptr().cast(), piece.len())
+        })
+    }
+
+    /// Signs the message that was hashed in pieces.
+    pub(crate) fn finish(&self) -> Result<Vec<u8>, String> {
+        // SAFETY: a context, and a buffer or a query of the length.
+        with_buffer(|out, len| unsafe { libcrypto::EVP_DigestSignFinal(self.0, out, len) })
+    }
+
+    /// Signs a message in one call.
+    pub(crate) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, String> {
+        let (tbs, tbs_len) = (message.as_ptr(), message.len());
+        // SAFETY: a context, a buffer or a query of the length, the message.
+        with_buffer(|out, len| unsafe { libcrypto::EVP_DigestSign(self.0, out, len, tbs, tbs_len) })
+    }
+
+    /// Verifies the signature of a message in one call.
+    pub(crate) fn verify(&self, signature: &[u8], message: &[u8]) -> c_int {
+        let (sig, sig_len) = (signature.as_ptr(), signature.len());
+        let (tbs, tbs_len) = (message.as_ptr(), message.len());
+        // SAFETY: a context, the signature, the message.
+        unsafe { libcrypto::EVP_DigestVerify(self.0, sig, sig_len, tbs, tbs_len) }
+    }
+}
+
+/// Calls `run` with NULL for the length of its output, and then with a buffer of this length.
+fn with_buffer(run: impl Fn(*mut u8, *mut usize) -> c_int) -> Result<Vec<u8>, String> {
+    let mut len = 0;
+    check(run(ptr::null_mut(), &mut len))?;
+    let mut output = vec![0; len];
+    check(run(output.as_mut_ptr(), &mut len))?;
+    output.truncate(len);
+    Ok(output)
 }
 
 impl Drop for MdContext {
@@ -54,17 +93,16 @@ impl Operation {
     }
 
     pub(crate) fn run(&self, step: Step, input: &[u8]) -> Result<Vec<u8>, String> {
-        let mut len = 0;
-        // SAFETY: a context, a query of the length, the input.
-        let asked = unsafe { step(self.0, ptr::null_mut(), &mut len, input.as_ptr(), input.len()) };
-        check(asked)?;
-        let mut output = vec![0; len];
-        // SAFETY: a context, a buffer of the returned length, the input.
-        let done =
-            unsafe { step(self.0, output.as_mut_ptr(), &mut len, input.as_ptr(), input.len()) };
-        check(done)?;
-        output.truncate(len);
-        Ok(output)
+        // SAFETY: a context, a buffer or a query of the length, the input.
+        with_buffer(|out, len| unsafe { step(self.0, out, len, input.as_ptr(), input.len()) })
+    }
+
+    /// Verifies the signature of a digest, or of bytes.
+    pub(crate) fn verify(&self, signature: &[u8], digest: &[u8]) -> c_int {
+        let (sig, sig_len) = (signature.as_ptr(), signature.len());
+        let (tbs, tbs_len) = (digest.as_ptr(), digest.len());
+        // SAFETY: a context, a signature and a digest.
+        unsafe { libcrypto::EVP_PKEY_verify(self.0, sig, sig_len, tbs, tbs_len) }
     }
 }
 

@@ -12,7 +12,7 @@ const STACK_BYTES: usize = 32 * 1024;
 fn stack_of_job(can_be_paused: bool, operation: &mut dyn FnMut()) -> usize {
     let mut stack_bytes = 0;
     let measure = || stack_bytes = stack::depth(STACK_BYTES, &mut *operation);
-    if can_be_paused { Job::new(measure) } else { Job::deaf(measure) }.finish();
+    if can_be_paused { Job::new(measure) } else { Job::without_context(measure) }.finish();
     stack_bytes
 }
 

@@ -19,7 +19,7 @@ fn sign_in_jobs(host: &Host, key: &Key, jobs: usize) -> Vec<Vec<u8>> {
     let results: Vec<_> = (0..jobs).map(|_| RefCell::new(Vec::new())).collect();
     let mut paused: Vec<_> =
         results.iter().map(|result| Job::new(|| *result.borrow_mut() = sign(host, key))).collect();
-    paused.retain_mut(|job| !job.go_on());
+    paused.retain_mut(|job| !job.resume());
     paused.into_iter().for_each(Job::finish);
     results.into_iter().map(RefCell::into_inner).collect()
 }
@@ -27,13 +27,13 @@ fn sign_in_jobs(host: &Host, key: &Key, jobs: usize) -> Vec<Vec<u8>> {
 #[test]
 fn paused_jobs_share_batches() {
     if !has_lanes() {
-        println!("not tested: nothing goes in batches without lanes");
+        println!("not tested: without lanes there are no batches");
         return;
     }
     let host = Host::builtin();
     let key = host.key(&pem("rsa-2048.pem"));
     let expected = sign(&host, &key);
-    assert_eq!(host.counter("async-operations"), 0, "no job, no pause");
+    assert_eq!(host.counter("async-operations"), 0, "outside a job nothing is paused");
     let rounds = 4;
     for _ in 0..rounds {
         for signature in sign_in_jobs(&host, &key, 8) {
@@ -97,12 +97,12 @@ fn a_continued_job_keeps_its_descriptor() {
     let mut signatures = Vec::new();
     let mut job = Job::new(|| signatures = vec![sign(&host, &key), sign(&host, &key)]);
     let mut seen = Vec::new();
-    while !job.go_on() {
+    while !job.resume() {
         seen.push(job.fds());
         job.wait(-1);
     }
     assert!(!seen.is_empty() && seen.iter().all(|fds| fds.len() == 1 && *fds == seen[0]));
-    assert!(!job.wait(0), "what was taken is silent");
+    assert!(!job.wait(0), "the descriptor of a finished job is not readable");
     drop(job);
     assert_eq!(signatures[0], signatures[1]);
 }
@@ -111,7 +111,7 @@ fn a_continued_job_keeps_its_descriptor() {
 #[test]
 fn an_unpaused_job_has_no_descriptor() {
     if !has_lanes() {
-        println!("not tested: nothing goes in batches without lanes");
+        println!("not tested: without lanes there are no batches");
         return;
     }
     let host = Host::builtin();
@@ -120,14 +120,14 @@ fn an_unpaused_job_has_no_descriptor() {
     let mut jobs: Vec<_> = (0..16).map(|_| own()).collect();
     let mut is_finished = false;
     for job in &mut jobs {
-        let is_paused = !job.go_on();
+        let is_paused = !job.resume();
         assert_eq!(job.fds().len(), usize::from(is_paused));
         is_finished |= !is_paused;
         if is_finished {
             break;
         }
     }
-    assert!(is_finished, "the last of a batch does it");
+    assert!(is_finished, "the last operation of a batch runs it");
 }
 
 #[test]
@@ -137,11 +137,11 @@ fn a_job_that_is_started_too_early_succeeds() {
     let mut signature = Vec::new();
     let mut job = Job::new(|| signature = sign(&host, &key));
     let mut starts = 1;
-    while !job.go_on() {
+    while !job.resume() {
         starts += 1;
     }
     drop(job);
-    assert!(starts < 100, "it does not go round and round: {starts}");
+    assert!(starts < 100, "the number of pauses is limited: {starts}");
     assert_eq!(signature, sign(&host, &key));
 }
 
@@ -157,7 +157,7 @@ fn a_job_waits_where_pauses_are_blocked() {
         // SAFETY: as above.
         unsafe { ASYNC_unblock_pause() };
     });
-    assert!(job.go_on(), "it never came back in between");
+    assert!(job.resume(), "the job was not paused");
     drop(job);
     assert_eq!(signature, sign(&host, &key));
 }
@@ -176,12 +176,12 @@ fn a_callback_is_called() {
     let mut job = Job::new(|| signature = sign(&host, &key));
     // SAFETY: the counter outlives the job.
     unsafe { job.call(count, (&raw const calls).cast_mut().cast()) };
-    let is_finished = job.go_on();
+    let is_finished = job.resume();
     while calls.load(SeqCst) == 0 {
         std::thread::yield_now();
     }
-    assert!(!job.wait(0), "one who is called has nothing to read");
-    assert!(is_finished || job.go_on());
+    assert!(!job.wait(0), "with a callback the descriptor is not readable");
+    assert!(is_finished || job.resume());
     drop(job);
     assert_eq!((calls.into_inner(), signature), (1, sign(&host, &key)));
 }

@@ -116,7 +116,7 @@ fn bad_pkcs1_padding_decrypts_to_a_fixed_random_message() {
         assert!(error.contains("padding is not valid"), "{error}");
     }
     lengths.dedup();
-    assert!(lengths.len() > 1, "made-up lengths differ");
+    assert!(lengths.len() > 1, "the lengths of random messages differ");
     assert!(answers.iter().all(|answer| answer != b"a message"));
     assert_eq!(errors(), "");
 }
@@ -162,7 +162,7 @@ fn tls_decryption_always_gives_48_bytes() {
     answers.sort();
     answers.dedup();
     assert_eq!(answers.len(), count, "substitutes are random");
-    assert_eq!(errors(), "", "nobody hears of it");
+    assert_eq!(errors(), "", "the error queue is empty");
 
     // An old client may send the negotiated version instead of the offered one.
     let mut settings = (7, 0x0304, 0x0303);

@@ -100,12 +100,7 @@ impl Runner {
             return error;
         }
         let (digest, signature) = (stanza.bytes("Input"), stanza.bytes("Output"));
-        let (sig, sig_len) = (signature.as_ptr(), signature.len());
-        // SAFETY: a context, the signature, the digest.
-        let valid = unsafe {
-            libcrypto::EVP_PKEY_verify(operation.0, sig, sig_len, digest.as_ptr(), digest.len())
-        };
-        if valid == 1 { "" } else { "VERIFY_ERROR" }
+        if operation.verify(&signature, &digest) == 1 { "" } else { "VERIFY_ERROR" }
     }
 
     fn digest(&self, stanza: &Stanza, kind: &str, digest: &str) -> Outcome {
@@ -126,42 +121,21 @@ impl Runner {
             return error;
         }
         if is_verify {
-            let (sig, sig_len) = (output.as_ptr(), output.len());
-            // SAFETY: a context, the signature, the message.
-            let valid = unsafe {
-                libcrypto::EVP_DigestVerify(context.0, sig, sig_len, input.as_ptr(), input.len())
-            };
-            return if valid == 1 { "" } else { "VERIFY_ERROR" };
+            return if context.verify(&output, &input) == 1 { "" } else { "VERIFY_ERROR" };
         }
-        match sign(&context, &stanza.pieces("Input"), kind == "OneShotDigestSign") {
-            None => "DIGESTSIGN_ERROR",
-            Some(signature) if signature != output => "SIGNATURE_MISMATCH",
-            Some(_) => "",
+        let signed = if kind == "OneShotDigestSign" {
+            context.sign(&input)
+        } else {
+            let pieces = stanza.pieces("Input");
+            pieces.iter().try_for_each(|piece| context.update(piece)).unwrap();
+            context.finish()
+        };
+        match signed {
+            Err(_) => "DIGESTSIGN_ERROR",
+            Ok(signature) if signature != output => "SIGNATURE_MISMATCH",
+            Ok(_) => "",
         }
     }
-}
-
-/// Signs a message in one call, or in pieces.
-fn sign(context: &MdContext, message: &[Vec<u8>], at_once: bool) -> Option<Vec<u8>> {
-    let mut signature = vec![0; 2048];
-    let (mut len, out) = (signature.len(), signature.as_mut_ptr());
-    let done = if at_once {
-        let message = message.concat();
-        // SAFETY: a context, a buffer and its length, the message.
-        unsafe {
-            libcrypto::EVP_DigestSign(context.0, out, &mut len, message.as_ptr(), message.len())
-        }
-    } else {
-        for piece in message {
-            let (data, len) = (piece.as_ptr().cast(), piece.len());
-            // SAFETY: a context, and a piece of the message.
-            assert_eq!(unsafe { libcrypto::EVP_DigestSignUpdate(context.0, data, len) }, 1);
-        }
-        // SAFETY: a context, a buffer and its length.
-        unsafe { libcrypto::EVP_DigestSignFinal(context.0, out, &mut len) }
-    };
-    signature.truncate(len);
-    (done == 1).then_some(signature)
 }
 
 /// Sets the parameters of the lines.

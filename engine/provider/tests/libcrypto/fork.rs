@@ -1,5 +1,5 @@
-//! A process that forks: before its first operation in the child, while its threads sign, and with
-//! an engine of its own.
+//! Processes that fork: a server with workers, one whose threads are signing, and an engine without
+//! libcrypto.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::time::Duration;
@@ -27,7 +27,7 @@ fn server_alone() {
     let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
     let before = threads();
     let expected = sign().unwrap();
-    assert_eq!(threads(), before, "a thread that has a core needs no other");
+    assert_eq!(threads(), before, "no thread is started");
     assert!(in_child(|| sign().is_ok_and(|signature| signature == expected)));
     assert_eq!(sign().unwrap(), expected);
 }
@@ -48,7 +48,7 @@ fn sign(operation: &Operation) -> Vec<u8> {
 fn child(own: &Operation, paused: &mut Job<'_>, expected: &[u8], generations: usize) -> bool {
     let mut in_job = Vec::new();
     Job::new(|| in_job = sign(own)).finish();
-    while !paused.go_on() {}
+    while !paused.resume() {}
     let is_good = sign(own) == expected && in_job == expected;
     is_good && (generations == 0 || in_child(|| sign(own) == expected))
 }
@@ -87,7 +87,7 @@ fn at_work_alone() {
             let other = signer(&host, &key);
             let mut signature = Vec::new();
             let mut job = Job::new(|| signature = sign(&other));
-            let is_finished = job.go_on();
+            let is_finished = job.resume();
             let is_good = in_child(|| is_finished || child(&own, &mut job, &expected, 1));
             assert!(is_good);
             // The parent continues normally.

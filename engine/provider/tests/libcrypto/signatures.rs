@@ -147,26 +147,14 @@ fn messages_are_signed_in_pieces_with_copied_contexts() {
     let first = MdContext::new();
     let init = libcrypto::EVP_DigestSignInit_ex;
     host.digest_init(init, &first, &key, DEMAND, c"SHA512", &[]).unwrap();
-    let update = |context: &MdContext, piece: &[u8]| {
-        let (data, len) = (piece.as_ptr().cast(), piece.len());
-        // SAFETY: a context and a message.
-        check(unsafe { libcrypto::EVP_DigestSignUpdate(context.0, data, len) }).unwrap();
-    };
-    let finish = |context: &MdContext| {
-        let (mut signature, mut len) = (vec![0; 256], 256);
-        // SAFETY: a context and a buffer.
-        let signed =
-            unsafe { libcrypto::EVP_DigestSignFinal(context.0, signature.as_mut_ptr(), &mut len) };
-        check(signed).map(|()| signature)
-    };
-    update(&first, b"a longer ");
+    first.update(b"a longer ").unwrap();
     let second = MdContext::new();
     // SAFETY: two contexts.
     check(unsafe { libcrypto::EVP_MD_CTX_copy_ex(second.0, first.0) }).unwrap();
-    update(&first, b"message");
-    update(&second, b"story");
-    assert_eq!(finish(&first).unwrap(), expected);
-    assert_ne!(finish(&second).unwrap(), expected);
+    first.update(b"message").unwrap();
+    second.update(b"story").unwrap();
+    assert_eq!(first.finish().unwrap(), expected);
+    assert_ne!(second.finish().unwrap(), expected);
 }
 
 /// The algorithm identifier that X.509 stores with a signature.
@@ -231,14 +219,8 @@ fn bytes_are_signed_verified_and_recovered_raw() {
 
         let operation = host.operation(&key, DEMAND);
         operation.init(libcrypto::EVP_PKEY_verify_init_ex, &params).unwrap();
-        let verify = |message: &[u8]| {
-            let (sig, sig_len) = (signature.as_ptr(), signature.len());
-            let (tbs, tbs_len) = (message.as_ptr(), message.len());
-            // SAFETY: a context, a signature and a message.
-            unsafe { libcrypto::EVP_PKEY_verify(operation.0, sig, sig_len, tbs, tbs_len) }
-        };
-        assert_eq!(verify(&message), 1);
-        assert_eq!(verify(&message[1..]), 0);
+        assert_eq!(operation.verify(&signature, &message), 1);
+        assert_eq!(operation.verify(&signature, &message[1..]), 0);
     }
     let operation = host.operation(&key, DEMAND);
     operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();

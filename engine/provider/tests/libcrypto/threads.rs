@@ -43,7 +43,7 @@ fn many_threads_sign_with_different_keys() {
     });
     assert_eq!(host.counter("signatures"), signed.into_inner());
     let (batches, operations) = (host.counter("batches"), host.counter("batched-operations"));
-    assert_eq!(batches > 0, has_lanes(), "they met");
+    assert_eq!(batches > 0, has_lanes(), "some operations shared a batch");
     assert!(operations >= 2 * batches && operations <= host.counter("signatures"));
     assert_eq!(host.counter("async-operations"), 0);
 }

@@ -31,7 +31,7 @@ impl<'a> Signing<'a> {
             // SAFETY: a context, a buffer of the key's size, and a message.
             unsafe { libcrypto::EVP_PKEY_sign(context, out, out_len, tbs.as_ptr(), tbs.len()) };
         });
-        let is_paused = !job.go_on();
+        let is_paused = !job.resume();
         Self { job, is_paused, _operation: operation, _key: key, _len: len }
     }
 
@@ -107,16 +107,16 @@ fn abandon_alone() {
         let is_in = |bytes: &[u8]| {
             bytes.windows(8).any(|eight| eight.iter().zip(&masked).all(|(one, not)| *one == !not))
         };
-        assert!(is_in_use(is_in), "what is looked for is found");
+        assert!(is_in_use(is_in), "the signature is found in use");
         let ((), left) = left_behind(|| drop(signature));
-        assert!(is_in(&left), "here too");
+        assert!(is_in(&left), "and after it was freed");
         drop(left);
         assert!(!is_in_use(is_in));
 
         let fds = descriptors();
         let (growth, left) = left_behind(|| growth(&host, &pem, jobs, request));
         assert!(!is_in(&left) && !is_in_use(is_in), "results are wiped");
-        assert!(growth as u64 <= jobs * GROWTH_MAX, "their memory is not freed: {growth}");
+        assert!(growth as u64 <= jobs * GROWTH_MAX, "memory of the provider leaks: {growth} bytes");
         assert_eq!(descriptors(), fds);
     }
 }

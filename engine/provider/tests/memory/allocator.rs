@@ -60,12 +60,12 @@ fn rows_from(memory: *mut u8) -> impl Iterator<Item = &'static [AtomicUsize; 2]>
 }
 
 /// Returns whether a block in use matches. Stacks, which have 128 KiB and more, are not included.
-pub(crate) fn is_in_use(is_so: impl Fn(&[u8]) -> bool) -> bool {
+pub(crate) fn is_in_use(matches: impl Fn(&[u8]) -> bool) -> bool {
     BLOCKS.iter().any(|[at, len]| {
         let (at, len) = (at.load(Relaxed), len.load(Relaxed));
         at != 0 && len < 128 << 10 && {
             // SAFETY: a block that is in use, all of it written, by this thread.
-            is_so(unsafe {
+            matches(unsafe {
                 core::slice::from_raw_parts(core::ptr::with_exposed_provenance(at), len)
             })
         }
@@ -82,6 +82,6 @@ pub(crate) fn left_behind<T>(run: impl FnOnce() -> T) -> (T, Vec<u8>) {
     LEN.store(0, Relaxed);
     let result = run();
     let len = LEN.load(Relaxed);
-    assert!(len <= LEFT.len(), "more room is needed: {len} bytes");
+    assert!(len <= LEFT.len(), "LEFT is too small for {len} bytes");
     (result, LEFT[..len].iter().map(|byte| byte.load(Relaxed)).collect())
 }

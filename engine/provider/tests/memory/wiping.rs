@@ -39,7 +39,7 @@ fn keys_alone() {
         drop(parts.d_p.to_vec());
         parts
     });
-    assert_eq!(planted, ["d_p"], "what is left behind is found");
+    assert_eq!(planted, ["d_p"], "bytes that are left are found");
 
     let mut workspace = Workspace::new().unwrap();
     for bits in [512, 514] {
@@ -105,6 +105,6 @@ fn hashers_leave_nothing_behind() {
 
         let kept = ManuallyDrop::new(Hasher::new(hash));
         let (changed, left) = changed_and_left(kept, |hasher| hasher.update(&MESSAGE));
-        assert!(left * 2 > changed, "{hash:?}: what is left is found, {left} of {changed} bytes");
+        assert!(left * 2 > changed, "{hash:?}: bytes that are left are found: {left} of {changed}");
     }
 }

@@ -8,8 +8,7 @@ use openssl::ssl::ErrorCode;
 use super::{Connection, Context, Phase, Step, Transport};
 use crate::failure::{Broken, End};
 use crate::http::{Body, Head, Parsed, RECORD_BYTES_MAX, Request, Response, Status, parse};
-use crate::log::{Line, RequestLine};
-use crate::log_time::{micros, now_us};
+use crate::log::{Line, RequestLine, micros, now_us};
 
 /// The longest target that goes into the access log, in bytes.
 const TARGET_BYTES_MAX: usize = 256;

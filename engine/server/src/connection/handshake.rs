@@ -10,8 +10,7 @@ use super::{Connection, Context, Phase, Step, Transport};
 use crate::counters::Tally;
 use crate::engine::group_name;
 use crate::failure::{Broken, Failure};
-use crate::log::{HandshakeLine, Journal, Line, Outcome};
-use crate::log_time::{micros, now_us};
+use crate::log::{HandshakeLine, Journal, Line, Outcome, micros, now_us};
 
 /// The negotiated parameters.
 #[derive(Clone, Copy, Debug)]

@@ -76,7 +76,7 @@ impl Body {
                 *left -= n as u64;
             }
             Self::Text { at, .. } => *at += n,
-            Self::File { .. } | Self::None => assert_eq!(n, 0, "nothing was peeked"),
+            Self::File { .. } | Self::None => assert_eq!(n, 0, "there is nothing to skip"),
         }
     }
 

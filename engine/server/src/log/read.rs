@@ -99,7 +99,10 @@ impl fmt::Display for ReadError {
             }
             Problem::Io(why) => write!(f, "cannot be read: {why}"),
             Problem::NotALine(why) => {
-                write!(f, "no such line: {why}: was the file written by another program?")
+                write!(
+                    f,
+                    "not a line of this format: {why}: was the file written by another program?"
+                )
             }
             Problem::Schema(found) => write!(
                 f,

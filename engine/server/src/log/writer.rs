@@ -14,8 +14,8 @@ use std::time::Instant;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::line::{Line, LostLine, StartLine, StopLine};
+use super::now_us;
 use crate::error::{Error, Unavailable};
-use crate::log_time::now_us;
 use crate::notice::{Notice, Notices};
 
 /// Batches between workers and writer, at most; workers keep further lines.

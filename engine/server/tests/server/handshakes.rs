@@ -76,7 +76,7 @@ fn rsa_key_exchange_only_when_allowed() {
     let (_, words) = s_client(rig.running.addr(), &only, ONE_REQUEST);
     assert!(words.contains("handshake failure"), "{words}");
     let refused = || rig.running.counters().failed(Failure::NothingShared) == 1;
-    rig::eventually("it is counted", refused);
+    rig::eventually("the failure is counted", refused);
     let log = rig.finish();
     assert_eq!(log.handshakes()[0].reason.as_deref(), Some("nothing_shared"));
 
@@ -204,7 +204,9 @@ fn resumption_is_off_or_on() {
                 s_client(address, &[version], ONE_REQUEST);
             }
         }
-        rig::eventually("all are gone", || rig.running.counters().connections_open == 0);
+        rig::eventually("all connections are closed", || {
+            rig.running.counters().connections_open == 0
+        });
         let counters = rig.running.counters();
         let resumed = if resumption == Resumption::Off { 0 } else { 2 };
         assert_eq!(counters.handshakes_resumed, resumed);

@@ -47,7 +47,9 @@ fn garbage_instead_of_tls() {
     assert!(!answer.starts_with(b"HTTP"), "plain HTTP is not answered");
     drop(client);
     drop(tcp(rig.running.addr())); // a connection without any bytes
-    eventually("all are gone", || rig.running.counters().handshakes_failed_total() == 62);
+    eventually("all connections are closed", || {
+        rig.running.counters().handshakes_failed_total() == 62
+    });
     let counters = rig.running.counters();
     assert_eq!(counters.handshakes_failed_total(), 62, "seed {seed}: {counters:?}");
     assert!(counters.failed(Failure::Malformed) >= 20, "{counters:?}");
@@ -80,7 +82,7 @@ fn a_bad_key_share_counts_as_a_violation() {
     client.write_all(&record(1, &hello)).unwrap();
     client.write_all(&record(16, &[&[65, 4][..], &[9; 64]].concat())).unwrap();
     let _ = client.read_to_end(&mut Vec::new());
-    eventually("it is refused", || rig.running.counters().handshakes_failed_total() == 1);
+    eventually("the failure is counted", || rig.running.counters().handshakes_failed_total() == 1);
     let counters = rig.running.counters();
     assert_eq!(counters.failed(Failure::Violation), 1, "{counters:?}");
 }
@@ -107,7 +109,7 @@ fn garbage_instead_of_http() {
     client.get_mut().write_all(&[9; 20]).unwrap();
     assert_eq!(client.read(&mut [0]).unwrap_or(0), 0);
     alive(&rig);
-    eventually("all are gone", || rig.running.counters().connections_open == 0);
+    eventually("all connections are closed", || rig.running.counters().connections_open == 0);
     let counters = rig.running.counters();
     assert_eq!(counters.handshakes_full, 41 + 8);
     assert_eq!(counters.ended(End::Violation), 1, "{counters:?}");
@@ -121,7 +123,7 @@ fn garbage_instead_of_http() {
 fn meets(limits: Limits, client: impl FnOnce(&Rig)) -> (Counters, Log) {
     let rig = Rig::start(Config { limits, ..Config::default() });
     client(&rig);
-    eventually("all are gone", || rig.running.counters().connections_open == 0);
+    eventually("all connections are closed", || rig.running.counters().connections_open == 0);
     (rig.running.counters(), rig.finish())
 }
 
@@ -141,7 +143,7 @@ fn an_endless_handshake_times_out() {
 fn an_idle_connection_is_closed() {
     let (counters, _) = meets(Limits { idle: SHORT, ..Limits::default() }, |rig| {
         let mut idle = connect(rig.running.addr());
-        assert_eq!(idle.read(&mut [0]).unwrap(), 0, "closed as TLS wants it");
+        assert_eq!(idle.read(&mut [0]).unwrap(), 0, "closed with close_notify");
     });
     assert_eq!(counters.ended(End::Idle), 1);
 }
@@ -162,7 +164,7 @@ fn an_unread_response_times_out() {
     let (counters, log) = meets(Limits { write: SHORT, ..Limits::default() }, |rig| {
         let mut client = connect(rig.running.addr());
         client.write_all(b"GET /bytes/1073741824 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-        eventually("it is cut", || rig.running.counters().requests_cut == 1);
+        eventually("the response is cut", || rig.running.counters().requests_cut == 1);
         deaf = Some(client);
     });
     assert_eq!((counters.ended(End::Timeout), counters.requests), (1, 0));
@@ -219,13 +221,13 @@ fn a_panicked_worker_is_reported() {
     let limits = Limits { connections_max: 1, ..Limits::default() };
     let rig = Rig::start(Config { limits, notify, workers: 2, ..Config::default() });
     let mut clients = Vec::new();
-    eventually("a worker is gone", || {
+    eventually("a worker panics", || {
         clients.push(tcp(rig.running.addr()));
         !said.lock().unwrap().is_empty()
     });
     drop(clients);
     let is_lost = |notice: &Notice| matches!(notice, Notice::WorkerLost { .. });
-    eventually("it is missed", || said.lock().unwrap().iter().any(is_lost));
+    eventually("the lost worker is reported", || said.lock().unwrap().iter().any(is_lost));
     let report = rig.running.stop(rig::TIMEOUT);
     assert_eq!((report.workers_lost, report.log_complete), (1, false));
 }
@@ -235,12 +237,12 @@ fn closing_without_notice_is_counted() {
     let rig = Rig::start(Config::default());
     let client = connect(rig.running.addr());
     client.get_ref().shutdown(Shutdown::Both).unwrap(); // no close_notify
-    eventually("it is noticed", || rig.running.counters().ended(End::Reset) == 1);
+    eventually("the reset is counted", || rig.running.counters().ended(End::Reset) == 1);
     let mut client = connect(rig.running.addr());
     client.write_all(b"GET /bytes/100000000 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     client.read_exact(&mut [0; 1000]).unwrap();
     drop(client);
-    eventually("it is noticed", || rig.running.counters().ended(End::Reset) == 2);
+    eventually("the reset is counted", || rig.running.counters().ended(End::Reset) == 2);
     let log = rig.finish();
     let line = log.requests()[0];
     assert!(!line.complete && line.bytes < 100_000_000);

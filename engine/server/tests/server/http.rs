@@ -22,7 +22,7 @@ fn bodies_are_exact() {
             assert!(fetch(&args) == bytes(length), "{length} bytes, {args:?}");
         }
     }
-    rig::eventually("all are gone", || rig.running.counters().connections_open == 0);
+    rig::eventually("all connections are closed", || rig.running.counters().connections_open == 0);
     let counters = rig.running.counters();
     assert_eq!(counters.body_bytes, 2 * (1 + 14_336 + 16_384 + (1 << 20)));
     assert_eq!(rig.finish().requests().len(), 10);
@@ -158,7 +158,7 @@ fn a_truncated_file_ends_its_response() {
     let _ = client.read_to_end(&mut rest);
     assert!(!client.get_shutdown().contains(ShutdownState::RECEIVED));
     assert!((rest.len() as u64) < LENGTH);
-    rig::eventually("it is noticed", || rig.running.counters().ended(End::File) == 1);
+    rig::eventually("the end is counted", || rig.running.counters().ended(End::File) == 1);
     let log = rig.finish();
     assert!(!log.requests()[0].complete && log.requests()[0].bytes >= rest.len() as u64);
 }
@@ -193,7 +193,7 @@ fn refusals() {
     let too_long = rig.url(&format!("/{}", "x".repeat(17_000)));
     let output = curl(&["-o", "/dev/null", "-w", "%{http_code}", &too_long]);
     assert_eq!(output.stdout, b"431");
-    rig::eventually("all are gone", || rig.running.counters().connections_open == 0);
+    rig::eventually("all connections are closed", || rig.running.counters().connections_open == 0);
     let counters = rig.running.counters();
     assert_eq!(counters.responses, [0, 5, 0, 10, 0]);
     assert_eq!(rig.finish().requests().len(), 15);

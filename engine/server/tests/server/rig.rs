@@ -8,12 +8,13 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
 use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVerifyMode};
 use tollgate_server::log::{HandshakeLine, Line, RequestLine, read};
-use tollgate_server::{Certificate, Config, KeyKind, Running, Server};
+use tollgate_server::{Certificate, Config, KeyKind, Notice, Notify, Running, Server};
 
 /// Timeout of every wait in the tests.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
@@ -264,6 +265,16 @@ pub(crate) fn head(stream: &mut impl Read) -> String {
         head.push(byte[0]);
     }
     String::from_utf8(head).unwrap()
+}
+
+/// Notices of a server, for tests.
+pub(crate) type Notices = Arc<Mutex<Vec<Notice>>>;
+
+/// Returns the notices that the server will send to the returned receiver.
+pub(crate) fn notices() -> (Notices, Notify) {
+    let notices = Notices::default();
+    let sent = Arc::clone(&notices);
+    (notices, Notify::new(move |notice| sent.lock().unwrap().push(notice.clone())))
 }
 
 /// Waits until `check` returns true.

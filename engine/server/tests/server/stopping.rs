@@ -4,7 +4,6 @@ use core::time::Duration;
 use std::fs;
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::sync::{Arc, Mutex};
 use std::thread;
 
 use crate::rig::{self, Rig, Valve, bytes, connect, fetch, response};
@@ -26,7 +25,7 @@ fn a_running_download_is_completed() {
     let stopping = thread::spawn(move || rig.finish());
     // The listener closes first; the download is still running.
     rig::eventually("no new connections", || TcpStream::connect(address).is_err());
-    assert_eq!(idle.read(&mut [0]).unwrap(), 0, "an idle connection is closed as TLS wants it");
+    assert_eq!(idle.read(&mut [0]).unwrap(), 0, "an idle connection is closed with close_notify");
     drop(idle);
     let mut body = vec![0; LONG];
     client.read_exact(&mut body).unwrap();
@@ -44,13 +43,13 @@ fn a_running_handshake_is_completed_without_delay() {
     let rig = Rig::start(Config::default());
     let address = rig.running.addr();
     let mut client = rig::client(Valve { socket: rig::tcp(address), reads: false, held: None });
-    assert!(client.connect().is_err(), "it has only said hello");
-    rig::eventually("it is there", || rig.running.counters().connections_open == 1);
+    assert!(client.connect().is_err(), "only the ClientHello was sent");
+    rig::eventually("the connection is open", || rig.running.counters().connections_open == 1);
     let stopping = thread::spawn(move || rig.finish());
     rig::eventually("no new connections", || TcpStream::connect(address).is_err());
     client.get_mut().reads = true;
     client.connect().unwrap();
-    assert_eq!(client.read(&mut [0]).unwrap(), 0, "closed as TLS wants it");
+    assert_eq!(client.read(&mut [0]).unwrap(), 0, "closed with close_notify");
     drop(client);
     let log = stopping.join().unwrap();
     let handshakes = log.handshakes();
@@ -65,7 +64,7 @@ fn timeouts_are_logged() {
     client.write_all(b"GET /bytes/1073741824 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     rig::head(&mut client);
     let shaking = rig::tcp(rig.running.addr());
-    rig::eventually("both are there", || rig.running.counters().connections_open == 2);
+    rig::eventually("both connections are open", || rig.running.counters().connections_open == 2);
     let report = rig.running.stop(Duration::from_millis(300));
     assert_eq!(report.connections_cut, 2);
     assert_eq!((report.counters.requests_cut, report.counters.ended(End::Stopped)), (1, 1));
@@ -170,9 +169,7 @@ fn a_slow_log_counts_lost_lines_and_blocks_no_worker() {
     assert!(refused.contains("cannot append to the access log"), "{refused}");
 
     let reader = fs::File::options().read(true).write(true).open(&path).unwrap();
-    let said = Arc::new(Mutex::new(Vec::new()));
-    let hear = Arc::clone(&said);
-    let notify = Notify::new(move |notice| hear.lock().unwrap().push(notice.clone()));
+    let (said, notify) = rig::notices();
     let running = Server::start(Config { notify, ..config() }).unwrap();
     let mut client = connect(running.addr());
     let request = b"GET /bytes/0 HTTP/1.1\r\nHost: a\r\n\r\n".repeat(100);
@@ -185,8 +182,8 @@ fn a_slow_log_counts_lost_lines_and_blocks_no_worker() {
     client.shutdown().unwrap();
     drop(client);
     rig::eventually("lines are lost", || running.counters().log_lines_lost > 0);
-    rig::eventually("it is said", || !said.lock().unwrap().is_empty());
-    assert_eq!(*said.lock().unwrap(), [Notice::LogLost], "said once");
+    rig::eventually("a notice is sent", || !said.lock().unwrap().is_empty());
+    assert_eq!(*said.lock().unwrap(), [Notice::LogLost], "one notice");
 
     // Read again: the kept lines arrive, and a line gives the number of lost ones.
     let reading = thread::spawn(move || {

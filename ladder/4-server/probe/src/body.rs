@@ -197,15 +197,21 @@ mod tests {
         RequestForm::default()
     }
 
-    /// A stream that returns these pieces and records what is written.
+    /// A stream that returns these pieces and records written bytes.
+    #[derive(Default)]
     struct Wire {
         pieces: Vec<Vec<u8>>,
         asked: Vec<u8>,
+        /// Stays open after the last piece.
+        stays_open: bool,
     }
 
     impl Read for Wire {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            let Some(piece) = self.pieces.first_mut() else { return Ok(0) };
+            let Some(piece) = self.pieces.first_mut() else {
+                let blocked = || Err(ErrorKind::WouldBlock.into());
+                return if self.stays_open { blocked() } else { Ok(0) };
+            };
             let count = piece.len().min(into.len());
             into[..count].copy_from_slice(&piece[..count]);
             piece.drain(..count);
@@ -229,7 +235,7 @@ mod tests {
 
     fn wire(pieces: &[&str]) -> Wire {
         let pieces = pieces.iter().map(|piece| piece.as_bytes().to_vec()).collect();
-        Wire { pieces, asked: Vec::new() }
+        Wire { pieces, ..Wire::default() }
     }
 
     const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
@@ -272,33 +278,12 @@ mod tests {
         }
     }
 
-    /// A connection that stays open without further bytes.
-    struct Open(Wire);
-
-    impl Read for Open {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            match self.0.read(into)? {
-                0 => Err(ErrorKind::WouldBlock.into()),
-                count => Ok(count),
-            }
-        }
-    }
-
-    impl Write for Open {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
     #[test]
     fn responses_without_body_end_with_the_head() {
         for status in ["204 No Content\r\n", "304 Not Modified\r\nContent-Length: 3\r\n"] {
             let answer = format!("HTTP/1.1 {status}\r\n");
-            let body = look(&mut Open(wire(&[&answer])), "h", "/", &usual()).unwrap();
+            let mut open = Wire { stays_open: true, ..wire(&[&answer]) };
+            let body = look(&mut open, "h", "/", &usual()).unwrap();
             let obstacle = body.obstacle().unwrap();
             assert!(obstacle.contains("not 200"), "{obstacle}");
         }
@@ -307,8 +292,8 @@ mod tests {
     /// The result for these bytes, read in pieces of this length.
     fn said(text: &str, length: usize) -> Result<Body, String> {
         let pieces = text.as_bytes().chunks(length).map(<[u8]>::to_vec).collect();
-        let asked = Vec::new();
-        look(&mut Wire { pieces, asked }, "h", "/", &usual()).map_err(|error| error.to_string())
+        let mut wire = Wire { pieces, ..Wire::default() };
+        look(&mut wire, "h", "/", &usual()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -323,7 +308,7 @@ mod tests {
                 assert_eq!(said(text, length), whole, "in pieces of {length}");
             }
         }
-        assert_eq!(said(&two, 1).unwrap().again, Some(3), "what comes early is not lost");
+        assert_eq!(said(&two, 1).unwrap().again, Some(3), "bytes that arrive early are kept");
     }
 
     #[test]

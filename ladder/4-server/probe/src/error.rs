@@ -47,7 +47,7 @@ impl fmt::Display for Error {
             Self::Consent(error) => write!(f, "{error}"),
             Self::Handshake { address, why } => write!(
                 f,
-                "{address} completes no handshake with this client: {why}; check that it speaks \
+                "{address} completes no handshake with this client: {why}; check that it supports \
                  TLS 1.2 or 1.3 on this port, and read its log"
             ),
             Self::Unreachable { authority, error }

@@ -140,7 +140,7 @@ fn unmet_offer(support: &Support, protocol: Protocol, offer: &Offer) -> Option<S
         } else {
             "1.3 only: give --protocol tls13"
         };
-        return Some(format!("{}: the server speaks TLS {other}", protocol.word()));
+        return Some(format!("{}: the server supports TLS {other}", protocol.word()));
     }
     if !support.suites.contains(&suite) {
         let same = support.suites.iter().filter(|s| s.is_tls13() == suite.is_tls13());

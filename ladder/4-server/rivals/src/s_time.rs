@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn only_the_count_is_read() {
         assert_eq!(connections(TOLD, 14_336), Some(2104));
-        assert_eq!(connections(TOLD, 14_587), None, "there is no head beside the body");
+        assert_eq!(connections(TOLD, 14_587), None, "the count has no room for a head");
         assert_eq!(connections("Collecting connection statistics\n***", 0), None);
     }
 

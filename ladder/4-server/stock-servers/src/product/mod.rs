@@ -116,15 +116,8 @@ impl Product {
     }
 
     /// Returns whether it supports [`Settings::asynchronous`].
-    #[must_use]
-    pub const fn can_pause_handshakes(self) -> bool {
+    pub(crate) const fn can_pause_handshakes(self) -> bool {
         matches!(self, Self::Haproxy | Self::SServer)
-    }
-
-    /// Returns whether it also listens for HTTP without TLS, and keeps connections open.
-    #[must_use]
-    pub const fn keeps_connections(self) -> bool {
-        matches!(self, Self::Nginx)
     }
 
     /// Returns whether it supports the mechanism in [`Settings::resumption`].
