@@ -47,7 +47,7 @@ impl Family {
         }
     }
 
-    /// Whether it supports a modulus of `bits` bits.
+    /// Returns whether it supports a modulus of `bits` bits.
     pub(crate) fn does(self, bits: u32) -> bool {
         !matches!(self, Self::Blocks(_)) || lane_blocks(bits).is_some()
     }
@@ -100,8 +100,8 @@ fn lane_blocks_of(what: What, bits: u32) -> Option<Blocks> {
     }
 }
 
-/// Whether a measurement of `kernel` covers the products of this operation. If two moduli fit in
-/// lane blocks, the call for two is measured, not the call for one.
+/// Returns whether a measurement of `kernel` covers the products of this operation. If two moduli
+/// fit in lane blocks, the call for two is measured, not the call for one.
 pub(crate) fn is_measured(kernel: Family, bits: u32, what: What) -> bool {
     !matches!(kernel, Family::Blocks(_)) || lane_blocks_of(what, bits) == lane_blocks(bits)
 }

@@ -8,11 +8,11 @@ use tollgate_record::{Machine, Record, Timestamp, jsonl};
 
 use crate::error::CliError;
 
-/// Runs of one machine and day that are told apart by a number.
+/// Maximum runs of one machine on one day.
 const RUNS_MAX: u32 = 1000;
 
-/// Where a run of this machine that starts now writes: `MACHINE/DATE.jsonl`, and where that stands
-/// already, `MACHINE/DATE-2.jsonl` and so on: no run overwrites another. The folder is made.
+/// The file for a new run of this machine: `MACHINE/DATE.jsonl`, or if that exists,
+/// `MACHINE/DATE-2.jsonl` and so on. Makes the folder.
 pub(crate) fn fresh(
     records: &Path,
     machine: &Machine,

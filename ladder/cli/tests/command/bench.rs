@@ -13,7 +13,9 @@ use tollgate_record::{Kind, Record};
 use tollgate_server::{Certificate, KeyKind};
 use tollgate_stock_servers::{Product, Settings};
 
-use crate::program::{Serve, records, refused, run, scratch, signal, text, tollgate};
+use crate::program::{
+    Serve, line, recorded, records, refused, run, scratch, signal, text, tollgate,
+};
 
 /// Returns the lines of `text` that start with `start`.
 pub(crate) fn starting(text: &str, start: &str) -> Vec<String> {
@@ -51,27 +53,24 @@ pub(crate) fn is_missing(output: &Output) -> bool {
 }
 
 /// Short runs, whose steadiness is not judged.
+const SHORT: &str = "bench --seconds 0.5 --drift-max 1 --connections 4 --repeats 0";
+
 pub(crate) fn bench(flags: &[&str]) -> Output {
-    command(flags).output().unwrap()
+    line(SHORT, flags)
 }
 
-fn command(flags: &[&str]) -> Command {
-    let mut command = tollgate();
-    command.args(["bench", "--seconds", "0.5", "--drift-max", "1", "--connections", "4"]);
-    command.args(["--repeats", "0"]).args(flags);
-    command
+/// The same, with their records.
+pub(crate) fn bench_recorded(words: &str, more: &[&str]) -> (Output, Vec<Record>) {
+    recorded(&format!("{SHORT} {words}"), more)
 }
 
 #[test]
 fn both_engines_are_loaded_in_turn_and_their_logs_agree() {
-    let file = scratch("bench.jsonl");
-    let to = ["--json", file.to_str().unwrap()];
-    let output = bench(&[&["--rounds", "2", "--protocol", "tls12-rsa"], &to[..]].concat());
+    let (output, records) = bench_recorded("--rounds 2 --protocol tls12-rsa", &[]);
     let stdout = text(&output);
     let place = |word: &str| stdout.find(word).unwrap_or_else(|| panic!("{word} in\n{stdout}"));
     agreed(&stdout, "openssl");
     agreed(&stdout, "tollgate");
-    let records = records(&file);
     if output.status.code() == Some(1) {
         assert!(place("INVALID") > 0 && records.is_empty(), "{stdout}");
         return println!("nothing of this run is valid here:\n{stdout}");
@@ -104,14 +103,14 @@ fn both_engines_are_loaded_in_turn_and_their_logs_agree() {
 
 #[test]
 fn a_number_of_requests_ends_a_run() {
-    let alone = ["--engine", "tollgate", "--protocol", "tls13", "--bytes", "100", "--rounds", "1"];
-    let load = ["bench", "-c", "4", "-z", "60s", "-n", "40", "--drift-max", "1", "--repeats", "0"];
-    let stdout = text(&run(&[&load[..], &alone].concat()));
+    let flags = "bench -c 4 -z 60s -n 40 --drift-max 1 --repeats 0 --engine tollgate \
+                 --protocol tls13 --bytes 100 --rounds 1";
+    let stdout = text(&line(flags, &[]));
     assert!(stdout.contains("40 requests in each run, 60 s at most"), "{stdout}");
     // and one run before
     assert_eq!(agreed(&stdout, "tollgate"), (41, 41));
-    let half = ["bench", "-n", "3", "--requests-per-connection", "2"];
-    refused(&run(&half), "a multiple of --requests-per-connection");
+    let half = line("bench -n 3 --requests-per-connection 2", &[]);
+    refused(&half, "a multiple of --requests-per-connection");
 }
 
 #[test]
@@ -164,23 +163,26 @@ fn answer_put(mut stream: TcpStream) {
 
 #[test]
 fn one_engine_alone_has_figures_and_no_ratio() {
-    let file = scratch("engine.jsonl");
-    let flags = ["--engine", "tollgate", "--protocol", "tls13", "--bytes", "100", "--rounds", "1"];
-    let ports = ["--source-addresses", "3", "--close", "fin", "--json", file.to_str().unwrap()];
-    let stdout = text(&bench(&[&flags[..], &ports].concat()));
+    let flags = "--engine tollgate --protocol tls13 --bytes 100 --rounds 1 --source-addresses 3 \
+                 --close fin";
+    let (output, records) = bench_recorded(flags, &[]);
+    let stdout = text(&output);
     agreed(&stdout, "tollgate");
     assert!(stdout.contains(", from 3 addresses in turn; "), "{stdout}");
     assert!(!stdout.contains("openssl: ") && !stdout.contains("ratio"), "{stdout}");
-    for record in records(&file) {
+    for record in records {
         assert_eq!(record.subject.parameter("by"), Some("tollgate"));
         assert_eq!(record.subject.parameter("against"), None);
         assert_eq!(record.conditions["source_addresses"], "3");
     }
-    refused(&run(&["bench", "--server", "rustls", "--engine", "openssl"]), "give aws-lc");
-    refused(&run(&["bench", "--engine", "aws-lc"]), "give openssl");
-    refused(&run(&["bench", "--engine", "tollgate,tollgate"]), "tollgate is given twice");
-    let alone = ["bench", "--server", "haproxy", "--async", "--engine", "openssl"];
-    refused(&run(&alone), "--engine tollgate too");
+    for (flags, why) in [
+        ("bench --server rustls --engine openssl", "give aws-lc"),
+        ("bench --engine aws-lc", "give openssl"),
+        ("bench --engine tollgate,tollgate", "tollgate is given twice"),
+        ("bench --server haproxy --async --engine openssl", "--engine tollgate too"),
+    ] {
+        refused(&line(flags, &[]), why);
+    }
 }
 
 #[test]
@@ -379,23 +381,22 @@ fn a_parent_without_its_workers_is_refused() {
 
 #[test]
 fn impossible_measurements_give_one_line() {
-    let nobody = "https://127.0.0.1:1";
-    refused(&run(&["bench", nobody]), "nothing listens on 127.0.0.1:1");
-    refused(
-        &run(&["bench", "--key-type", "rsa-2048,rsa-3072,rsa-2048"]),
-        "rsa-2048 is given twice",
-    );
-    refused(&run(&["bench", nobody, "--log", "/no/such/log"]), "/no/such/log");
-    refused(&run(&["bench", nobody, "--pid", "4194305"]), "--pid");
-    refused(&run(&["bench", nobody, "--cgroup", "/no/such/group"]), "--cgroup");
-    refused(&run(&["bench", "--connections", "0"]), "connections");
-    refused(&run(&["bench", "--client-cores", "2000"]), "cores");
-    refused(&run(&["bench", "--server-cores", "1000"]), "core 1000");
-    refused(&run(&["bench", "--key-type", "ecdsa-p256"]), "both engines");
-    refused(&run(&["bench", "--server", "nginx", "--handshake-only"]), "--bytes 0");
-    refused(&run(&["bench", "--server", "nginx", "--async"]), "--server haproxy");
-    refused(&run(&["bench", "--module", "x"]), "--server nginx");
-    refused(&run(&["bench", "--server", "nginx", "--module", "/no/such.so"]), "/no/such.so");
+    for (flags, why) in [
+        ("bench https://127.0.0.1:1", "nothing listens on 127.0.0.1:1"),
+        ("bench https://127.0.0.1:1 --log /no/such/log", "/no/such/log"),
+        ("bench https://127.0.0.1:1 --pid 4194305", "--pid"),
+        ("bench https://127.0.0.1:1 --cgroup /no/such/group", "--cgroup"),
+        ("bench --key-type rsa-2048,rsa-3072,rsa-2048", "rsa-2048 is given twice"),
+        ("bench --connections 0", "connections"),
+        ("bench --client-cores 2000", "cores"),
+        ("bench --server-cores 1000", "core 1000"),
+        ("bench --server nginx --handshake-only", "--bytes 0"),
+        ("bench --server nginx --async", "--server haproxy"),
+        ("bench --module x", "--server nginx"),
+        ("bench --server nginx --module /no/such.so", "/no/such.so"),
+    ] {
+        refused(&line(flags, &[]), why);
+    }
     let command =
         format!("ulimit -n 30; exec {} bench --connections 100", env!("CARGO_BIN_EXE_tollgate"));
     let output = Command::new("sh").args(["-c", &command]).output().unwrap();
@@ -424,9 +425,11 @@ const CLIENTS: [&str; 4] = ["minimal", "rustls", "curl", "s_time"];
 #[test]
 fn four_clients_load_the_same_servers_and_the_log_confirms_each() {
     let file = scratch("clients.jsonl");
-    let flags = ["--client", "minimal,rustls,curl,s_time", "--protocol", "tls13", "--rounds", "2"];
     // load goes directly to its target, even if the user has set a proxy
-    let output = command(&[&flags[..], &["--json", file.to_str().unwrap()]].concat())
+    let output = tollgate()
+        .args(SHORT.split(' '))
+        .args(["--client", "minimal,rustls,curl,s_time", "--protocol", "tls13", "--rounds", "2"])
+        .args(["--json", file.to_str().unwrap()])
         .env("https_proxy", "http://127.0.0.1:9")
         .output()
         .unwrap();
@@ -467,11 +470,8 @@ fn four_clients_load_the_same_servers_and_the_log_confirms_each() {
 
 #[test]
 fn published_figures_are_shown_with_those_of_their_workload() {
-    let file = scratch("beside.jsonl");
-    let output =
-        bench(&["--workload", "hp2001", "--rounds", "2", "--json", file.to_str().unwrap()]);
+    let (output, records) = bench_recorded("--workload hp2001 --rounds 2", &[]);
     let stdout = text(&output);
-    let records = records(&file);
     if records.is_empty() {
         assert!(stdout.contains("INVALID") && !stdout.contains("Itanium ["), "{stdout}");
         return println!("nothing of this run is valid here:\n{stdout}");

@@ -97,7 +97,7 @@ fn other_conditions_and_invalid_runs_are_not_comparable() {
     let output = compare(&[&before, &after], &["--fail-if", "incomparable"]);
     assert_eq!(output.status.code(), Some(3));
     let said = text(&output);
-    assert!(said.contains("connections is not told, then 64"), "{said}");
+    assert!(said.contains("connections is not recorded, then 64"), "{said}");
     assert!(said.contains("the run of the second side is INVALID"), "{said}");
     for file in [before, after] {
         fs::remove_file(file).unwrap();

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 
 use tollgate_record::{Estimate, Kind, Machine, Record, Unit, jsonl};
 
-use crate::program::{records, refused, run, scratch, text};
+use crate::program::{line, recorded, refused, run, scratch, text};
 
 fn server(by: &str, us: f64) -> Record {
     let subject = format!("server/rsa-2048/tls13?by={by}&bytes=14336").parse().unwrap();
@@ -23,28 +23,15 @@ fn point(records: &[Record], subject: &str, quantity: &str) -> f64 {
 
 #[test]
 fn two_engines_are_sized_and_compared() {
-    let (from, to) = (scratch("measured.jsonl"), scratch("fleet.jsonl"));
+    let from = scratch("measured.jsonl");
     let mut writer = jsonl::Writer::new(File::create(&from).unwrap());
     writer.write(&server("openssl", 600.0)).unwrap();
     writer.write(&server("tollgate", 400.0)).unwrap();
-    let output = run(&[
-        "fleet",
-        from.to_str().unwrap(),
-        "--gbps",
-        "1,10",
-        "--price-per-core-hour",
-        "0.07",
-        "--currency",
-        "EUR",
-        "--watts",
-        "5",
-        "--cores-per-machine",
-        "64",
-        "--json",
-        to.to_str().unwrap(),
-    ]);
+    let flags = "fleet --gbps 1,10 --price-per-core-hour 0.07 --currency EUR --watts 5 \
+                 --cores-per-machine 64";
+    let (output, records) = recorded(flags, &[from.to_str().unwrap()]);
     fs::remove_file(&from).unwrap();
-    let (stdout, records) = (text(&output), records(&to));
+    let stdout = text(&output);
     assert_eq!(output.status.code(), Some(0), "{stdout}");
     let of = |by: &str, more: &str| format!("fleet/rsa-2048/tls13?{more}by={by}&bytes=14336");
     // 10^10 bits over 14 336 bytes are 87 193.08 sessions per second: 400 us each, at 70 %.
@@ -75,19 +62,8 @@ fn two_engines_are_sized_and_compared() {
 
 #[test]
 fn one_figure_is_enough() {
-    let output = run(&[
-        "fleet",
-        "--cpu-us",
-        "500",
-        "--bytes",
-        "0",
-        "--sessions-per-s",
-        "5000",
-        "--utilisation",
-        "1",
-        "--json",
-        "-",
-    ]);
+    let flags = "fleet --cpu-us 500 --bytes 0 --sessions-per-s 5000 --utilisation 1 --json -";
+    let output = line(flags, &[]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let records = jsonl::read_all(output.stdout.as_slice()).unwrap();
     let subject = "fleet/session?by=given&bytes=0&sessions_per_s=5000";

@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 use std::thread::sleep;
 use std::time::Instant;
 
-use crate::program::{keys, records, refused, run, scratch, signal, tollgate};
+use crate::program::{keys, recorded, refused, run, scratch, signal, tollgate};
 
 fn stdout(output: &Output) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -162,14 +162,15 @@ fn unsupported_parameters_are_refused() {
 
 #[test]
 fn times_are_written_as_records() {
-    let (file, key) = (scratch("key-time.jsonl"), keys().join("rsa-512.pem"));
-    let key = key.to_str().unwrap();
-    let made = ["key", "gen", "--insecure", "--bits", "512"];
-    for (what, flags) in [("generate", &made[..]), ("load", &["key", "check", key])] {
-        let timed = ["--time", "--seconds", "0.05", "--json", file.to_str().unwrap()];
-        let text = stdout(&run(&[flags, &timed].concat()));
+    let key = keys().join("rsa-512.pem");
+    for (what, flags, more) in [
+        ("generate", "key gen --insecure --bits 512 --time --seconds 0.05", &[][..]),
+        ("load", "key check --time --seconds 0.05", &[key.to_str().unwrap()]),
+    ] {
+        let (output, records) = recorded(flags, more);
+        let text = stdout(&output);
         assert!(text.contains("keys per s") && text.contains("times as fast"), "{text}");
-        let subjects: Vec<_> = records(&file)
+        let subjects: Vec<_> = records
             .iter()
             .map(|record| format!("{} {}", record.subject, record.quantity))
             .collect();

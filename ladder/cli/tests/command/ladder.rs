@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tollgate_record::{Kind, Record};
 
-use crate::program::{records, refused, run, scratch, tollgate};
+use crate::program::{recorded, records, refused, run, scratch, tollgate};
 
 fn rungs(records: &[Record]) -> BTreeSet<String> {
     records.iter().map(|record| record.subject.area().to_string()).collect()
@@ -85,15 +85,13 @@ fn a_report_is_created_from_records() {
 
 #[test]
 fn models_are_printed_and_written_and_this_machine_can_be_saved() {
-    let (json, kept) = (scratch("model.jsonl"), scratch("host.toml"));
-    let line = ["model", "--bits", "1024", "--sensitivity", "--json", words(&json)];
-    let output = run(&[&line[..], &["--calibrate", words(&kept)]].concat());
+    let kept = scratch("host.toml");
+    let (output, found) = recorded("model --bits 1024 --sensitivity --calibrate", &[words(&kept)]);
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stdout}");
     for golden in ["244", "1248", "1792", "12288", "14336"] {
         assert!(stdout.contains(golden), "{golden}: {stdout}");
     }
-    let found = records(&json);
     let host = |found: &[Record]| {
         // the last machine in the model
         let is_bound = |r: &&Record| r.subject.to_string().ends_with("/amm?bits=1024");
@@ -102,9 +100,8 @@ fn models_are_printed_and_written_and_this_machine_can_be_saved() {
     assert!(found.iter().any(|record| matches!(record.kind, Kind::Published { .. })));
 
     // The saved machine file gives the same bound again.
-    let line = ["model", "--bits", "1024", "--machine", words(&kept), "--json", words(&json)];
-    assert_eq!(run(&line).status.code(), Some(0));
-    let again = records(&json);
+    let (output, again) = recorded("model --bits 1024 --machine", &[words(&kept)]);
+    assert_eq!(output.status.code(), Some(0));
     assert!((host(&again) / host(&found) - 1.0).abs() < 1e-6);
     fs::write(&kept, "name = 1").unwrap();
     refused(&run(&["model", "--machine", words(&kept)]), words(&kept));
@@ -114,16 +111,14 @@ fn models_are_printed_and_written_and_this_machine_can_be_saved() {
 
 #[test]
 fn a_session_is_the_sum_of_its_parts() {
-    let json = scratch("session.jsonl");
-    let line = ["session", "--parts-only", "--key-type", "rsa-2048", "--protocol", "tls13"];
-    let output = run(&[&line[..], &["--seconds", "1", "--json", words(&json)]].concat());
+    let flags = "session --parts-only --key-type rsa-2048 --protocol tls13 --seconds 1";
+    let (output, found) = recorded(flags, &[]);
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stdout}");
     assert!(
         stdout.contains("RSA-2048") && !stdout.to_lowercase().contains("primitive"),
         "{stdout}"
     );
-    let found = records(&json);
     for by in ["openssl", "tollgate"] {
         let session = format!("session/rsa-2048/tls13?by={by}&bytes=14336");
         let of = |record: &&Record| {
@@ -138,15 +133,15 @@ fn a_session_is_the_sum_of_its_parts() {
         assert!(matches!(&total.kind, Kind::Predicted { by, .. } if by == "3-session"));
     }
     // With the real server there is also a measured total, unless the machine is too busy.
-    let line = ["session", "--key-type", "rsa-2048", "--protocol", "tls12-rsa", "--bytes", "0"];
-    let output = run(&[&line[..], &["--seconds", "0.5", "--json", words(&json)]].concat());
+    let flags = "session --key-type rsa-2048 --protocol tls12-rsa --bytes 0 --seconds 0.5";
+    let (output, found) = recorded(flags, &[]);
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stdout}");
     let is_measured = |record: &Record| {
         let subject = record.subject.to_string();
         record.kind == Kind::Measured && subject == "session/rsa-2048/tls12-rsa?by=tollgate&bytes=0"
     };
-    assert!(records(&json).iter().any(is_measured) || stdout.contains("INVALID"), "{stdout}");
+    assert!(found.iter().any(is_measured) || stdout.contains("INVALID"), "{stdout}");
     refused(&run(&["session", "--key-type", "rsa-1024"]), "rsa-2048");
     refused(&run(&["session", "--bytes", "99999999", "--parts-only"]), "1048576");
 }

@@ -10,7 +10,9 @@ use std::time::Instant;
 
 use tollgate_record::{Area, Kind, Record, jsonl};
 
-use crate::program::{keys, records, refused, run, scratch, signal, text, tollgate};
+use crate::program::{
+    keys, line, recorded, records, refused, run, scratch, signal, text, tollgate,
+};
 
 #[test]
 fn every_bad_key_is_refused_by_name() {
@@ -58,9 +60,7 @@ fn flags_that_make_no_sense_are_refused() {
 
 #[test]
 fn speed_writes_every_figure_and_prints_the_table() {
-    let file = scratch("speed.jsonl");
-    let name = file.to_str().unwrap();
-    let output = run(&["speed", "--bits", "512", "--seconds", "0.2", "--json", name]);
+    let (output, records) = recorded("speed --bits 512 --seconds 0.2", &[]);
     let stderr = str::from_utf8(&output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     assert_eq!(stderr, "", "no bar where nobody looks");
@@ -70,7 +70,6 @@ fn speed_writes_every_figure_and_prints_the_table() {
         assert!(stdout.contains(part), "{part:?} in\n{stdout}");
     }
 
-    let records = records(&file);
     let subjects: BTreeSet<String> =
         records.iter().map(|record| record.subject.to_string()).collect();
     let mut expected = BTreeSet::new();
@@ -122,9 +121,7 @@ fn speed_writes_every_figure_and_prints_the_table() {
 
 #[test]
 fn plans_split_every_batch_at_minimum_cost() {
-    let file = scratch("plan.jsonl");
-    let arguments = ["kernel", "plan", "--bits", "512", "--seconds", "0.2", "--json"];
-    let output = run(&[&arguments[..], &[file.to_str().unwrap()]].concat());
+    let (output, records) = recorded("kernel plan --bits 512 --seconds 0.2", &[]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let stdout = text(&output);
     for part in ["RSA-512! sign", "RSA-512! no CRT", "RSA-512! verify", "against single operations"]
@@ -132,7 +129,6 @@ fn plans_split_every_batch_at_minimum_cost() {
         assert!(stdout.contains(part), "{part:?} in\n{stdout}");
     }
 
-    let records = records(&file);
     for (what, exponent) in [("sign", ""), ("private", "&exponent=full"), ("verify", "")] {
         let cycles = |parameters: &str, measured: bool| {
             let subject = format!("operation/rsa-512/{what}?{parameters}");
@@ -155,23 +151,10 @@ fn plans_split_every_batch_at_minimum_cost() {
 #[test]
 fn exponents_choose_the_raw_operations() {
     for (exponent, what) in [("full", "private"), ("7", "public")] {
-        let file = scratch(&format!("exponent-{exponent}.jsonl"));
-        let name = file.to_str().unwrap();
-        let output = run(&[
-            "speed",
-            "--bits",
-            "512",
-            "--seconds",
-            "0.1",
-            "--batch",
-            "1",
-            "--exponent",
-            exponent,
-            "--json",
-            name,
-        ]);
+        let flags = "speed --bits 512 --seconds 0.1 --batch 1 --exponent";
+        let (output, records) = recorded(flags, &[exponent]);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let subjects: BTreeSet<String> = records(&file)
+        let subjects: BTreeSet<String> = records
             .iter()
             .map(|record| record.subject.to_string())
             .filter(|subject| subject.starts_with("operation/"))
@@ -184,7 +167,7 @@ fn exponents_choose_the_raw_operations() {
 
 #[test]
 fn pkeu_shows_published_and_measured_figures() {
-    let output = run(&["speed", "pkeu", "--seconds", "0.05", "--against", "none"]);
+    let output = line("speed pkeu --seconds 0.05 --against none", &[]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let stdout = text(&output);
     for row in ["512!/512", "512!/3", "1024!/1024", "1024!/3", "2048/2048", "2048/3"] {
@@ -198,17 +181,8 @@ fn pkeu_shows_published_and_measured_figures() {
 #[test]
 fn a_key_from_a_file_is_measured() {
     let file = keys().join("rsa-2048-pkcs1.pem");
-    let output = run(&[
-        "speed",
-        "--key",
-        file.to_str().unwrap(),
-        "--seconds",
-        "0.1",
-        "--against",
-        "aws-lc",
-        "--json",
-        "-",
-    ]);
+    let flags = "speed --seconds 0.1 --against aws-lc --json - --key";
+    let output = line(flags, &[file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     // Records go to standard output, so the table went to standard error.
     let records = jsonl::read_all(output.stdout.as_slice()).unwrap();
@@ -224,14 +198,11 @@ fn a_key_from_a_file_is_measured() {
 
 #[test]
 fn kernel_measures_all_that_this_machine_can_run() {
-    let file = scratch("kernel.jsonl");
-    let name = file.to_str().unwrap();
-    let output = run(&["kernel", "--bits", "512", "--seconds", "0.1", "--json", name]);
+    let (output, records) = recorded("kernel --bits 512 --seconds 0.1", &[]);
     if cfg!(not(target_arch = "x86_64")) {
         return refused(&output, "core cycles");
     }
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let records = records(&file);
     let kernels: BTreeSet<&str> =
         records.iter().filter_map(|record| record.subject.topic().kernel()).collect();
     let mut expected =
@@ -281,16 +252,13 @@ fn ctrl_c_prints_the_rows_that_are_done() {
 
 #[test]
 fn variants_write_every_figure_and_print_the_tables() {
-    let file = scratch("variants.jsonl");
-    let name = file.to_str().unwrap();
-    let output = run(&["kernel", "variants", "--bits", "512", "--seconds", "0.3", "--json", name]);
+    let (output, records) = recorded("kernel variants --bits 512 --seconds 0.3", &[]);
     let stderr = str::from_utf8(&output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let stdout = text(&output);
     for part in ["amm64_single_step", "bytes of code", "sliding", "[KAK96]", "[GTS07]"] {
         assert!(stdout.contains(part), "{part:?} in\n{stdout}");
     }
-    let records = records(&file);
     let count = |quantity: &str, kind: fn(&Kind) -> bool| {
         let is = |record: &&Record| record.quantity.as_str() == quantity && kind(&record.kind);
         records.iter().filter(is).count()

@@ -8,25 +8,13 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::program::{Serve, records, refused, run, scratch, signal, text, tollgate};
+use crate::program::{Serve, line, recorded, refused, run, scratch, signal, text, tollgate};
 
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/bench-outcome.schema.json");
 
 /// Short runs, whose steadiness is not judged.
-const SHORT: [&str; 12] = [
-    "bench",
-    "--seconds",
-    "0.5",
-    "--drift-max",
-    "1",
-    "--connections",
-    "4",
-    "--repeats",
-    "0",
-    "--protocol",
-    "tls13",
-    "--rounds=2",
-];
+const SHORT: &str = "bench --seconds 0.5 --drift-max 1 --connections 4 --repeats 0 \
+                     --protocol tls13 --rounds 2";
 
 /// Validates the document against the schema, with an independent validator.
 fn assert_follows_the_schema(document: &Path) {
@@ -74,8 +62,7 @@ fn rows(folder: &Path, name: &str) -> Vec<BTreeMap<String, String>> {
 #[test]
 fn a_folder_has_every_run_and_its_files_agree() {
     let folder = scratch("out");
-    let flags = ["--out", folder.to_str().unwrap()];
-    let output = run(&[&SHORT[..], &flags].concat());
+    let output = line(SHORT, &["--out", folder.to_str().unwrap()]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("4 runs written to"), "{stderr}");
     assert_follows_the_schema(&folder.join("outcome.json"));
@@ -210,14 +197,10 @@ const SERVED: [&str; 6] = [
 #[test]
 fn suites_of_the_server_are_measured_and_others_left_out() {
     let serve = Serve::start("suites.log", &[]);
-    let file = scratch("suites.jsonl");
-    let url = serve.url("/bytes/100");
-    let flags = ["bench", &url, "--suites", "all", "--rounds", "1"];
-    let short = ["--seconds", "0.2", "--drift-max", "1", "--repeats", "0"];
-    let output = run(&[&flags[..], &short, &["--json", file.to_str().unwrap()]].concat());
+    let flags = "bench --suites all --rounds 1 --seconds 0.2 --drift-max 1 --repeats 0";
+    let (output, records) = recorded(flags, &[&serve.url("/bytes/100")]);
     let stdout = text(&output);
     assert!(stdout.contains("of 34 suites 28 are refused"), "{stdout}");
-    let records = records(&file);
     let rates: BTreeMap<&str, f64> = records
         .iter()
         .filter(|record| record.quantity.as_str() == "sessions_per_s")

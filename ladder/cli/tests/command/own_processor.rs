@@ -1,23 +1,20 @@
 //! The files and commands in `docs/own-processor.md`.
 
 use std::fs;
-use std::path::Path;
 
 use super::program::{refused, run, scratch};
 
+const PAGE: &str = include_str!("../../../../docs/own-processor.md");
+
 /// Returns the TOML blocks of the page.
 fn files() -> Vec<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/own-processor.md");
-    let page = fs::read_to_string(page).unwrap();
-    let blocks = page.split("```toml\n").skip(1);
+    let blocks = PAGE.split("```toml\n").skip(1);
     blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
 }
 
 /// Returns the commands of the page, with this file instead of `mine.toml`.
 fn lines(file: &str) -> Vec<Vec<String>> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/own-processor.md");
-    let page = fs::read_to_string(page).unwrap();
-    let calls = page.lines().filter_map(|line| line.strip_prefix("    tollgate "));
+    let calls = PAGE.lines().filter_map(|line| line.strip_prefix("    tollgate "));
     let words = |line: &str| line.split(' ').map(|word| word.replace("mine.toml", file)).collect();
     calls.map(words).collect()
 }

@@ -1,5 +1,6 @@
 //! Runs the built program, its output, and a server of it.
 
+use core::sync::atomic::{AtomicU32, Ordering};
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,19 @@ pub(crate) fn tollgate() -> Command {
 
 pub(crate) fn run(arguments: &[&str]) -> Output {
     tollgate().args(arguments).output().unwrap()
+}
+
+/// Runs the words of a line, then `more`, such as paths, which may contain spaces.
+pub(crate) fn line(words: &str, more: &[&str]) -> Output {
+    tollgate().args(words.split(' ')).args(more).output().unwrap()
+}
+
+/// The same, with records to a file; returns them too.
+pub(crate) fn recorded(words: &str, more: &[&str]) -> (Output, Vec<Record>) {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let file = scratch(&format!("{}.jsonl", NUMBER.fetch_add(1, Ordering::Relaxed)));
+    let output = line(words, &[more, &["--json", file.to_str().unwrap()]].concat());
+    (output, records(&file))
 }
 
 pub(crate) fn keys() -> PathBuf {

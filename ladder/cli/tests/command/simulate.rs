@@ -4,7 +4,7 @@ use std::fs;
 
 use tollgate_record::{Kind, Record};
 
-use crate::program::{records, refused, run, scratch};
+use crate::program::{line, recorded, refused, run, scratch};
 
 /// Returns the output of `simulate run` for a file with this content.
 fn simulated(name: &str, content: &[u8], more: &[&str]) -> std::process::Output {
@@ -70,8 +70,7 @@ fn every_error_is_one_line() {
 #[test]
 fn the_study_prints_the_cycles_of_every_routine() {
     let svg = scratch("study.svg");
-    let arguments = ["simulate", "study", "--products", "--bits", "512", "--svg"];
-    let output = run(&[&arguments[..], &[svg.to_str().unwrap()]].concat());
+    let output = line("simulate study --products --bits 512 --svg", &[svg.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).unwrap();
     // Three results that were compared with the VHDL: V8 rolled and unrolled by 8, extended fully
@@ -95,11 +94,8 @@ fn cycles(records: &[Record], subject: &str) -> f64 {
 
 #[test]
 fn the_study_is_written_as_records() {
-    let json = scratch("products.jsonl");
-    let file = json.to_str().unwrap();
-    let arguments = ["simulate", "study", "--products", "--bits", "512", "--json", file];
-    assert_eq!(run(&arguments).status.code(), Some(0));
-    let products = records(&json);
+    let (output, products) = recorded("simulate study --products --bits 512", &[]);
+    assert_eq!(output.status.code(), Some(0));
     for (subject, expected) in [
         ("fips?arithmetic=v8&bits=512&issue=blocking&loops=index&slots=1", 5756.0),
         ("fips?arithmetic=v8&bits=512&issue=blocking&loops=unrolled-8&slots=1", 5090.0),
@@ -129,7 +125,9 @@ fn the_study_is_written_as_records() {
     assert_eq!(published.count(), 1, "the paper's figure");
 
     // The main result in the ladder's report: executed, with and without the extension.
-    let output = run(&["simulate", "study", "--headline", "--json", file]);
+    let json = scratch("headline.jsonl");
+    let file = json.to_str().unwrap();
+    let output = line("simulate study --headline --json", &[file]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}");
     for part in ["12.4M", "22.3M", "1.80 times", "about 12.5M"] {

@@ -4,8 +4,8 @@ use std::fs;
 
 use tollgate_record::Area;
 
-use crate::bench::{agreed, bench, is_missing, numbers, starting};
-use crate::program::{Serve, records, refused, run, scratch, text};
+use crate::bench::{agreed, bench, bench_recorded, is_missing, numbers, starting};
+use crate::program::{Serve, refused, run, scratch, text};
 
 /// Returns the output of a successful command.
 #[track_caller]
@@ -38,15 +38,8 @@ fn a_log_of_the_embedded_server_becomes_a_workload_and_is_not_overwritten() {
         assert_eq!(output.stdout.len(), bytes);
     }
     let folder = scratch("workloads");
-    let asked = [
-        "workload",
-        "from-log",
-        serve.log.to_str().unwrap(),
-        "--name",
-        "here",
-        "--folder",
-        folder.to_str().unwrap(),
-    ];
+    let (log, to) = (serve.log.to_str().unwrap(), folder.to_str().unwrap());
+    let asked = ["workload", "from-log", log, "--name", "here", "--folder", to];
     // The server writes lines in batches.
     let end = std::time::Instant::now() + core::time::Duration::from_secs(10);
     while fs::read_to_string(&serve.log).unwrap().matches("\"request\",").count() < 3 {
@@ -67,7 +60,7 @@ fn a_log_of_the_embedded_server_becomes_a_workload_and_is_not_overwritten() {
 /// Bodies of many sizes: from a log to a workload, to a server, and to its log again.
 #[test]
 fn sizes_from_a_log_are_requested() {
-    let (log, folder, file) = (scratch("sizes.log"), scratch("sizes"), scratch("sizes.jsonl"));
+    let (log, folder) = (scratch("sizes.log"), scratch("sizes"));
     // one connection each, all in one second, so the log has no information about arrivals
     let line = |number: u64| {
         format!(
@@ -84,8 +77,8 @@ fn sizes_from_a_log_are_requested() {
     assert!(told.contains("3384 in the mean"), "{told}");
     let workload = format!("{folder}/x.toml");
     for server in ["openssl", "nginx"] {
-        let asked = ["--workload", &workload, "--server", server, "--rounds", "2"];
-        let output = bench(&[&asked[..], &["--json", file.to_str().unwrap()]].concat());
+        let asked = ["--workload", &workload, "--server", server];
+        let (output, records) = bench_recorded("--rounds 2", &asked);
         if is_missing(&output) {
             continue;
         }
@@ -113,7 +106,7 @@ fn sizes_from_a_log_are_requested() {
             assert!((mean / planned - 1.0).abs() < 0.25, "{told}");
             assert!((planned / 3384.0 - 1.0).abs() < 0.1, "{told}");
         }
-        for record in records(&file) {
+        for record in records {
             let said = |name: &str| record.conditions.get(name).map_or("", String::as_str);
             let of_server = record.subject.area() == Area::Server;
             assert!(record.subject.parameter("sizes").is_some(), "{}", record.subject);

@@ -249,7 +249,7 @@ pub(super) fn words(options: &Options) -> String {
     )
 }
 
-/// What ends a run.
+/// Describes the end of a run.
 fn ends(options: &Options) -> String {
     match options.requests {
         Some(requests) => format!("{requests} requests in each run, {} s at most", options.seconds),

@@ -12,7 +12,7 @@ pub(super) struct Rounds {
     pub(super) outcomes: Vec<Vec<Outcome>>,
     /// Rounds that were repeated because their rate was not steady.
     pub(super) repeated: u32,
-    /// Why the rounds ended early, if a round could not start.
+    /// The reason if the rounds ended early, because one could not start.
     pub(super) broken: Option<String>,
 }
 
@@ -82,7 +82,7 @@ fn settled(
     block()
 }
 
-/// Whether a run is invalid only because of the shape of its rate or its arrivals.
+/// Returns whether a run is invalid only because of the shape of its rate or its arrivals.
 fn is_unsteady(outcome: &Outcome) -> bool {
     outcome.verdict() == Verdict::Invalid && !is_beyond_repeating(outcome)
 }

@@ -153,8 +153,8 @@ pub(super) fn text(all: &[Found]) -> String {
     text + &wrapped(
         "offered/s, done/s: arrivals and sessions per second; p50, quantile: of the time from the \
          intended start, waiting included; runs: of this rate, until one side led by two; client: \
-         the share of its core that the busiest client thread used. - is longer than any: so many \
-         were dropped or gave up.",
+         the share of its core that the busiest client thread used. -: longer than any time, since \
+         so many arrivals were dropped or gave up.",
     )
 }
 

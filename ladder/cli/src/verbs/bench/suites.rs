@@ -30,7 +30,7 @@ pub(super) fn all(asked: &[String]) -> Vec<String> {
     }
 }
 
-/// Whether `all` is given.
+/// Returns whether `all` is given.
 pub(super) fn is_all(asked: &[String]) -> bool {
     matches!(asked, [all] if all == ALL)
 }

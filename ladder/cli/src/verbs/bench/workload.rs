@@ -104,7 +104,7 @@ pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
     Ok(Applied { options, undone })
 }
 
-/// What a plan leaves out, and the effect on the figures.
+/// The parts of the workload that a plan leaves out, and the effect on the figures.
 fn undone(workload: &Workload, options: &Options) -> Vec<String> {
     let resumed = workload.resumed.as_ref().map(|resumed| 100.0 * resumed.value.get());
     let is_left_out = |share: &f64| *share > 0.0 && !options.is_minimal();
@@ -172,7 +172,7 @@ impl Connections {
         Self { per_s, dispersion: rounded(dispersion / each, 100.0), each }
     }
 
-    /// Why no distribution of gaps produces such seconds, if none does. Groups that arrive less
+    /// The reason if no distribution of gaps produces such seconds. Groups that arrive less
     /// than once a second cannot be expressed by gaps: with gamma-distributed gaps, a second has a
     /// sixth less dispersion than the log when the dispersion equals the rate, and soon none.
     fn obstacle(&self) -> Option<String> {
@@ -202,7 +202,7 @@ impl Connections {
         }
     }
 
-    /// What a plan cannot express.
+    /// The part that a plan cannot express.
     fn undone(&self) -> Option<String> {
         self.are_spread().then(|| {
             format!(
@@ -213,8 +213,8 @@ impl Connections {
         })
     }
 
-    /// Whether the requests of a connection were far apart in the log: its seconds differ less than
-    /// they would with all requests of a connection in one second.
+    /// Returns whether the requests of a connection were far apart in the log: its seconds differ
+    /// less than they would with all requests of a connection in one second.
     fn are_spread(&self) -> bool {
         self.each > 1.0 && self.dispersion < *OF_POISSON.start()
     }

@@ -56,8 +56,8 @@ impl Better {
     }
 }
 
-/// Whether a figure compares two contenders within one run, which excludes the machine's drift
-/// between runs.
+/// Returns whether a figure compares two contenders within one run, which excludes the machine's
+/// drift between runs.
 pub(super) fn is_ratio(figure: &Figure) -> bool {
     figure.unit == Unit::Ratio
 }

@@ -27,7 +27,7 @@ pub(super) enum Basis {
 }
 
 impl Basis {
-    /// Whether there are enough values for a 95 % interval.
+    /// Returns whether there are enough values for a 95 % interval.
     pub(super) const fn is_enough(self) -> bool {
         match self {
             Self::Exact => true,
@@ -37,7 +37,7 @@ impl Basis {
         }
     }
 
-    /// Whether the interval includes the machine's drift between runs.
+    /// Returns whether the interval includes the machine's drift between runs.
     pub(super) const fn knows_the_machine(self) -> bool {
         matches!(self, Self::Exact | Self::Pairs(_))
     }

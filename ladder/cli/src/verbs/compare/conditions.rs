@@ -39,7 +39,7 @@ pub(super) fn obstacle(before: &Record, after: &Record) -> Option<String> {
     let names: BTreeSet<&String> =
         before.conditions.keys().chain(after.conditions.keys()).collect();
     let value = |record: &Record, name: &String| {
-        record.conditions.get(name).cloned().unwrap_or_else(|| "not told".to_owned())
+        record.conditions.get(name).cloned().unwrap_or_else(|| "not recorded".to_owned())
     };
     names.into_iter().filter(|name| !FREE.contains(&name.as_str())).find_map(|name| {
         let (one, other) = (value(before, name), value(after, name));
@@ -65,7 +65,7 @@ mod tests {
         let why = obstacle(&with("connections", "16"), &with("connections", "32"));
         assert_eq!(why.as_deref(), Some("connections is 16, then 32"));
         let why = obstacle(&before, &with("rate", "100"));
-        assert_eq!(why.as_deref(), Some("rate is not told, then 100"));
+        assert_eq!(why.as_deref(), Some("rate is not recorded, then 100"));
         let why = obstacle(&before, &with("verdict", "INVALID"));
         assert_eq!(why.as_deref(), Some("the run of the second side is INVALID"));
     }

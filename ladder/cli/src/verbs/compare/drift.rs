@@ -57,7 +57,7 @@ fn place(figure: &Figure) -> (Area, Quantity) {
     (figure.subject.area(), figure.quantity)
 }
 
-/// Whether a figure measures third-party code of the same version on both sides.
+/// Returns whether a figure measures third-party code of the same version on both sides.
 pub(super) fn is_yardstick(figure: &Figure, before: &Record, after: &Record) -> bool {
     let by = figure.subject.parameter(word::BY).unwrap_or("tollgate");
     let is_of_others = !by.contains("tollgate") && by != word::ENGINE && by != "external";

@@ -10,7 +10,6 @@ mod drift;
 mod pair;
 mod side;
 mod table;
-mod written;
 
 use std::process::ExitCode;
 
@@ -40,7 +39,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let mut failed = false;
     for other in others {
         let pairs = Pairs::of(first, other, options.drift);
-        output.records(&written::records(first, other, &pairs))?;
+        output.records(&pair::records(first, other, &pairs))?;
         failed |= options.fail_if.iter().any(|failing| match failing {
             Failing::Slower => pairs.count(|answer| *answer == Answer::Slower) > 0,
             Failing::Incomparable => pairs.incomparable() > 0,
@@ -61,7 +60,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     Ok(if failed { ExitCode::from(CONDITION_HOLDS) } else { ExitCode::SUCCESS })
 }
 
-/// Whether subject or quantity contains one of the texts; true if there are no texts.
+/// Returns whether subject or quantity contains one of the texts; true if there are no texts.
 fn is_wanted(record: &Record, only: &[String]) -> bool {
     let name = format!("{} {}", record.subject, record.quantity);
     only.is_empty() || only.iter().any(|text| name.contains(text.as_str()))

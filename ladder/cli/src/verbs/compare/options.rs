@@ -8,8 +8,8 @@ use crate::options::values::{Written, share};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Compare {
-    /// What the machine itself may have changed between two runs, as a share, where no yardstick in
-    /// both files tells
+    /// Assumed drift of the machine's speed between two runs, as a share, for figures without a
+    /// yardstick (third-party code of the same version) in both files
     #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = share)]
     pub(crate) drift: f64,
 
@@ -17,16 +17,16 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) fail_if: Vec<Failing>,
 
-    /// Sides: a file of records, or a folder of such files, each of a run; the first one is what
-    /// the others are compared with
+    /// Files of records, or folders with a file for each run; each of the others is compared with the
+    /// first
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) written: Written,
 
-    /// Only figures whose subject or quantity holds one of these texts, separated by commas:
-    /// server/ or tls13
+    /// Texts, separated by commas, as in server/,tls13; only figures whose subject or quantity
+    /// contains one of them are compared
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 }
@@ -34,9 +34,9 @@ pub(crate) struct Compare {
 /// Conditions of `--fail-if`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Failing {
-    /// Proven to be slower than on the first side.
+    /// A figure is proven to be slower than on the first side.
     Slower,
-    /// On one side only, or measured under other conditions.
+    /// A figure is on one side only, or was measured under other conditions.
     Incomparable,
 }
 

@@ -27,7 +27,7 @@ struct Row {
     by: String,
     cores: Option<f64>,
     per_s: f64,
-    /// Whether the figure is published; these rows follow the measured ones.
+    /// A published figure; these rows follow the measured ones.
     published: bool,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn text<'a>(
     (!tables.is_empty()).then(|| tables.join("\n") + &note())
 }
 
-/// Whether the rows contain a measured one and one of another machine.
+/// Returns whether the rows contain a measured one and one of another machine.
 fn is_of_machines(rows: &[Row]) -> bool {
     let measured = rows.iter().find(|row| !row.published);
     measured.is_some_and(|one| rows.iter().any(|row| !same_machine(&row.machine, &one.machine)))

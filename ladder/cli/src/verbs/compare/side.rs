@@ -71,8 +71,8 @@ impl Side {
     }
 }
 
-/// Whether two figures belong to one machine. The features known to the build, the kernel release
-/// and the clock may change on one machine; they are reported as differences.
+/// Returns whether two figures belong to one machine. The features known to the build, the kernel
+/// release and the clock may change on one machine; they are reported as differences.
 pub(crate) fn same_machine(one: &Machine, other: &Machine) -> bool {
     let hardware =
         |machine: &Machine| (machine.cpu.clone(), machine.logical_cores, machine.virtualised);

@@ -156,16 +156,16 @@ fn machine(pairs: &Pairs<'_>, drift: f64) -> Vec<String> {
     let mut lines = Vec::new();
     if !told.is_empty() {
         lines.push(format!(
-            "the machine between the runs, as yardsticks tell (code of others that did not \
-             change): {}; a figure proves only what is beyond that, a ratio within one run all of \
-             it",
+            "drift of the machine between the runs, by yardsticks (third-party code that did not \
+             change): {}; a figure proves only a change beyond that, a ratio within one run any \
+             change",
             told.join("; ")
         ));
     }
     if untold {
         lines.push(format!(
-            "no yardstick tells what the machine did between the runs: taken to be {} % at most \
-             (--drift); runs in turn would tell",
+            "no yardstick shows the drift of the machine between the runs: assumed to be {} % at \
+             most (--drift); runs in turn would show it",
             factor(100.0 * drift).trim_end_matches('0').trim_end_matches('.')
         ));
     }
@@ -197,8 +197,8 @@ fn bases(pairs: &Pairs<'_>) -> Vec<String> {
     }
     if has(|basis| matches!(basis, Basis::Intervals(_))) {
         lines.push(
-            "intervals: of one run on each side; six runs or more in turn (A B B A A B ...), a \
-             folder for each side, would be paired"
+            "intervals: of one run on each side; to compare pairs, take six runs or more in turn \
+             (A B B A A B ...), in a folder for each side"
                 .to_owned(),
         );
     }

@@ -20,7 +20,7 @@ pub(super) struct MeasuredSession {
 }
 
 impl MeasuredSession {
-    /// Whether this is OpenSSL's session with the same workload as `other`'s.
+    /// Returns whether this is OpenSSL's session with the same workload as `other`'s.
     pub(super) fn is_opponent_of(&self, other: &Self) -> bool {
         let same = self.record.subject.topic() == other.record.subject.topic()
             && self.session.bytes() == other.session.bytes();
@@ -59,7 +59,7 @@ fn of_command_line(us: f64, bytes: u64) -> Result<Record, CliError> {
     Ok(Record::new(subject.with(word::BYTES, bytes)?, figure, kind, Machine::unknown("not named")))
 }
 
-/// Whether the records contain the CPU time of a session.
+/// Returns whether the records contain the CPU time of a session.
 pub(crate) fn rests_on(known: &[Record]) -> bool {
     known.iter().any(is_cpu)
 }

@@ -12,7 +12,7 @@ pub(crate) struct Key {
     pub(crate) what: What,
 }
 
-/// What to do with a key.
+/// The sub-verbs.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum What {
     /// Generate an RSA key, by FIPS 186-5
@@ -29,7 +29,7 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "N", default_value_t = 3072)]
     pub(crate) bits: u32,
 
-    /// The public exponent, odd, from 65537 to 2^64 - 1
+    /// Public exponent, odd, from 65537 to 2^64 - 1
     #[arg(long, value_name = "E", default_value_t = 65537)]
     pub(crate) e: u64,
 
@@ -96,7 +96,7 @@ pub(crate) struct Check {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Measure instead the time to load the private key, with Tollgate and OpenSSL
+    /// Check nothing: measure the time to load the private key, with Tollgate and OpenSSL
     #[arg(long)]
     pub(crate) time: bool,
 

@@ -1,20 +1,25 @@
 //! Kernels of this project on a machine: bound, limit, and rates that would lower the bound.
 
-use tollgate_processor::{Analysis, Improvement, Kernel, Machine};
+use tollgate_processor::{Analysis, Bound, Call, Improvement, Kernel, Machine, Rate};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Kind, Record, Subject, Topic, Unit};
+use tollgate_record::{Kind, Record, Topic};
 use tollgate_report::text::wrapped;
 
+use super::SelectedMachine;
 use super::columns::{columns, figure};
-use super::selected::SelectedMachine;
 use crate::bounds::call;
 use crate::error::CliError;
-use crate::figures::Figures;
+use crate::figures::{Figures, subject};
 use crate::host::Host;
+use crate::options::Change;
 
-/// The kernels of this name; `all` names every one.
-fn named(name: &str) -> impl Iterator<Item = Kernel> {
-    Kernel::ALL.into_iter().filter(move |kernel| name == "all" || kernel.name == name)
+/// The calls of the kernel with this name, or of `all`, at these sizes.
+fn calls(name: &str, sizes: &[u32]) -> impl Iterator<Item = (Kernel, u32, Call)> {
+    let named = move |kernel: &Kernel| name == "all" || kernel.name == name;
+    let at_sizes = move |kernel| {
+        sizes.iter().filter_map(move |&bits| Some((kernel, bits, call(kernel, bits)?)))
+    };
+    Kernel::ALL.into_iter().filter(named).flat_map(at_sizes)
 }
 
 /// Bound against size, with its limits and rates.
@@ -27,24 +32,17 @@ pub(super) fn report(
     let heads = ["kernel", "bits", "cycles", "limit", "algorithm", "next limit"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
     let mut last = None;
-    for kernel in named(name) {
-        for &bits in sizes {
-            let Some(call) = call(kernel, bits) else {
-                continue;
-            };
-            let Some(analysis) = model.kernel(kernel, call) else {
-                continue;
-            };
-            rows.push(vec![
-                kernel.name.to_owned(),
-                bits.to_string(),
-                figure(analysis.bound.cycles.get()),
-                analysis.bound.limit.word().to_owned(),
-                kernel.algorithm(call).to_owned(),
-                next_limit(&analysis),
-            ]);
-            last = Some((kernel, bits, call, analysis));
-        }
+    for (kernel, bits, call) in calls(name, sizes) {
+        let Some(analysis) = model.kernel(kernel, call) else { continue };
+        rows.push(vec![
+            kernel.name.to_owned(),
+            bits.to_string(),
+            figure(analysis.bound.cycles.get()),
+            analysis.bound.limit.word().to_owned(),
+            kernel.algorithm(call).to_owned(),
+            next_limit(&analysis),
+        ]);
+        last = Some((kernel, bits, call, analysis));
     }
     let Some((kernel, bits, call, analysis)) = last else {
         let what = "no multiplier has a known rate, or the kernel supports none of the sizes; omit \
@@ -136,30 +134,69 @@ pub(super) fn records(
     host: &Host,
 ) -> Vec<Record> {
     let figures = Figures::new(host);
-    let mut records = Vec::new();
-    for kernel in named(name) {
-        for &bits in sizes {
-            let Some(call) = call(kernel, bits) else {
-                continue;
-            };
-            let (machine, routine) = (selected.word.clone(), kernel.name.to_owned());
-            let subject = Subject::new(Topic::Model { machine, routine });
-            let subject = subject.and_then(|subject| subject.with(word::BITS, bits));
-            let analysis = selected.model.kernel(kernel, call);
-            if let (Some(analysis), Ok(subject)) = (analysis, subject) {
-                let mut bound = analysis.bound;
-                bound.cycles = bound.cycles * f64::from(call.numbers);
-                let record = figures.bound(&subject, word::BOUND_CYCLES_PER_CALL, bound);
-                let (by, from) =
-                    (word::MODEL_RUNG.to_owned(), selected.model.rates_behind(&analysis.limits));
-                records.extend(record.map(|record| Record {
-                    kind: Kind::Predicted { by, from },
-                    machine: selected.machine.clone(),
-                    unit: Unit::Cycles,
-                    ..record
-                }));
-            }
+    let record = |(kernel, bits, call): (Kernel, u32, Call)| {
+        let analysis = selected.model.kernel(kernel, call)?;
+        let (machine, routine) = (selected.word.clone(), kernel.name.to_owned());
+        let subject = subject(Topic::Model { machine, routine }, [(word::BITS, bits)]).ok()?;
+        let cycles = analysis.bound.cycles * f64::from(call.numbers);
+        let bound = Bound { cycles, ..analysis.bound };
+        let record = figures.bound(&subject, word::BOUND_CYCLES_PER_CALL, bound).ok()?;
+        let from = selected.model.rates_behind(&analysis.limits);
+        let kind = Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from };
+        Some(Record { kind, machine: selected.machine.clone(), ..record })
+    };
+    calls(name, sizes).filter_map(record).collect()
+}
+
+/// The table of all kernels before and after the change.
+pub(super) fn what_if(
+    selected: &SelectedMachine,
+    change: &Change,
+    sizes: &[u32],
+) -> Result<String, CliError> {
+    let model = &selected.model;
+    let (limit, name) = (change.limit, change.limit.key());
+    let wrong = |error| CliError::new(format!("--what-if {name}={}: {error}", change.value));
+    let then = model.changed(limit, change.value).map_err(wrong)?;
+    let heads = ["kernel", "bits", "now", "then", "change", "limit now", "limit then"];
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    for (kernel, bits, call) in calls("all", sizes) {
+        let (now, then) = (model.kernel(kernel, call), then.kernel(kernel, call));
+        let cycles = |analysis: &Option<Analysis>| {
+            analysis.as_ref().map(|analysis| analysis.bound.cycles.get())
+        };
+        let limit = |analysis: &Option<Analysis>| {
+            analysis.as_ref().map_or("-", |analysis| analysis.bound.limit.word()).to_owned()
+        };
+        let (before, after) = (cycles(&now), cycles(&then));
+        if after.is_none() {
+            continue;
         }
+        let share = before.zip(after).map(|(now, then)| 100.0 * (then / now - 1.0));
+        let change = match share {
+            Some(share) if share.abs() < 0.05 => "stays".to_owned(),
+            Some(share) => format!("{share:+.1} %"),
+            None => "-".to_owned(),
+        };
+        let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figure);
+        rows.push(vec![
+            kernel.name.to_owned(),
+            bits.to_string(),
+            shown(before),
+            shown(after),
+            change,
+            limit(&now),
+            limit(&then),
+        ]);
     }
-    records
+    if rows.len() == 1 {
+        return Err(CliError::new(format!(
+            "{}: no kernel has a bound on this machine",
+            model.name
+        )));
+    }
+    let was = model.rates.get(&limit).map_or_else(|| Rate::unknown().to_string(), Rate::to_string);
+    let about = format!("{}: {name} = {} in place of {was}", model.name, change.value);
+    let notes = "lower bounds in core cycles for one number of a call";
+    Ok(wrapped(&about) + &columns(&rows, 1..5) + &wrapped(notes))
 }

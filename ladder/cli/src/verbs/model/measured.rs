@@ -31,7 +31,8 @@ impl Comparison {
         self.bound.bound.cycles.get()
     }
 
-    /// Whether the whole interval is faster than the bound: a defect of bound or measurement.
+    /// Returns whether the whole interval is faster than the bound: a defect of bound or
+    /// measurement.
     fn is_beaten(&self) -> bool {
         self.measured.interval().1 < self.bound()
     }
@@ -126,7 +127,7 @@ fn order(bits: u32, rows: &[&Comparison]) -> String {
     })
 }
 
-/// Whether a line is the row of a beaten bound.
+/// Returns whether a line is the row of a beaten bound.
 fn is_beaten(line: &str) -> bool {
     line.split_whitespace().any(|word| word == BEATEN)
 }

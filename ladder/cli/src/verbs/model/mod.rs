@@ -7,20 +7,20 @@ mod draw;
 mod kernels;
 mod measured;
 mod paper;
-mod selected;
-mod what_if;
 
 use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
-use tollgate_processor::{host as hosts, papers};
-use tollgate_record::{Record, Timestamp};
+use tollgate_processor::machines::{FILES, File};
+use tollgate_processor::{self as processor, host as hosts, papers};
+use tollgate_record::{Machine, Record, Timestamp};
 use tollgate_report::{heading, model as model_table};
 
 use crate::error::CliError;
+use crate::host::Host;
 use crate::options::Model as Options;
 use crate::run::Run;
-use selected::SelectedMachine;
 
 /// Computes and prints.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
@@ -40,7 +40,11 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
         return run.end(&kernels::report(&selected, name, sizes)?);
     }
     if let Some(change) = &options.what_if {
-        return run.end(&what_if::table(&SelectedMachine::of(options, &run.host)?, change, sizes)?);
+        return run.end(&kernels::what_if(
+            &SelectedMachine::of(options, &run.host)?,
+            change,
+            sizes,
+        )?);
     }
     let records = collect(options, &mut run)?;
     let mut text = heading::lines(&records) + &model_table::table(&records);
@@ -67,4 +71,39 @@ pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, C
     records.extend(ours.into_iter().map(with_commit));
     output.records(&records)?;
     Ok(records)
+}
+
+/// The selected machine.
+pub(super) struct SelectedMachine {
+    /// Its name in subjects.
+    pub(super) word: String,
+    pub(super) model: processor::Machine,
+    pub(super) machine: Machine,
+}
+
+impl SelectedMachine {
+    /// The machine that the options name.
+    fn of(options: &Options, host: &Host) -> Result<Self, CliError> {
+        let name = options.machine.as_deref().unwrap_or("host");
+        if name == "host" {
+            let (model, machine) = (host.model.clone(), host.machine.clone());
+            return Ok(Self { word: name.to_owned(), model, machine });
+        }
+        if let Some(file) = File::named(name) {
+            return Ok(Self::described(name.to_owned(), file.machine()));
+        }
+        if !Path::new(name).exists() && !name.contains(['/', '.']) {
+            let names = FILES.map(|file| file.name).join(", ");
+            let why = format!("no such file or built-in machine; give host or one of {names}");
+            return Err(CliError::about(name)(why));
+        }
+        let text = fs::read_to_string(name).map_err(CliError::at(Path::new(name)))?;
+        let model = processor::Machine::from_toml(&text).map_err(CliError::about(name))?;
+        Ok(Self::described(Machine::unknown(&model.name).slug(), model))
+    }
+
+    fn described(word: String, model: processor::Machine) -> Self {
+        let machine = Machine::unknown(&model.name);
+        Self { word, model, machine }
+    }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Model {
     #[arg(long, value_name = "FILE|NAME|host")]
     pub(crate) machine: Option<String>,
 
-    /// Measure this machine's rates and write them as a machine file; replaces the file
+    /// Measure this machine's rates and write them as a machine file to FILE, replacing it
     #[arg(long, value_name = "FILE", conflicts_with = "machine")]
     pub(crate) calibrate: Option<PathBuf>,
 
@@ -33,7 +33,7 @@ pub(crate) struct Model {
     #[arg(conflicts_with_all = ["sensitivity", "what_if", "measured"])]
     pub(crate) kernel: Option<String>,
 
-    /// All kernels with one rate of the machine changed, such as `vpmadd52_zmm=1`
+    /// Bounds of all kernels with one rate of the machine changed, such as `vpmadd52_zmm=1`
     #[arg(long, value_name = "FIELD=VALUE", conflicts_with_all = ["sensitivity", "measured"])]
     pub(crate) what_if: Option<Change>,
 

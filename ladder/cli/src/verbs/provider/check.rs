@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::configuration::{Configuration, is_yes};
+use super::configuration::{Configuration, QUERY, SETTINGS, is_yes};
 use super::openssl::Openssl;
 use super::processes::{self, Module, Process};
 use super::proof;
-use super::snippet::{QUERY, SETTINGS};
 use crate::error::CliError;
 use crate::output::Output;
 use crate::verbs::provider::options::Check;

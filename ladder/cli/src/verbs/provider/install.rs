@@ -8,11 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::configuration::Configuration;
+use super::configuration::{Configuration, MARK, settings, snippet};
 use super::openssl::Openssl;
 use super::proof;
 use super::replace::Replaced;
-use super::snippet::{self, MARK, settings};
 use crate::error::CliError;
 use crate::folder::Folder;
 use crate::output::Output;
@@ -26,7 +25,7 @@ struct Plan {
     configuration: PathBuf,
     /// The text of the configuration.
     text: String,
-    /// Whether the configuration already has this text.
+    /// The configuration already has this text.
     is_written: bool,
 }
 
@@ -57,7 +56,7 @@ impl Plan {
         let below = base.as_deref().map(Configuration::read).transpose()?;
         let old = before.as_ref().map(|_| Configuration::read(&configuration)).transpose()?;
         let kept = old.as_ref().map(settings).unwrap_or_default();
-        let text = snippet::snippet(base.as_deref().zip(below.as_ref()), &module, &kept)?;
+        let text = snippet(base.as_deref().zip(below.as_ref()), &module, &kept)?;
         Ok(Self {
             copy: (!is_there).then_some((source, bytes)),
             module,

@@ -24,7 +24,7 @@ pub(super) struct ProcessFile {
     pub(super) program: String,
     /// By name, without `tollgate_` and `_total`.
     pub(super) counts: BTreeMap<String, u64>,
-    /// When it was written, in seconds after boot.
+    /// Time of writing, in seconds after boot.
     written: f64,
     modified: SystemTime,
 }

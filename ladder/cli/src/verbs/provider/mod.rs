@@ -13,11 +13,9 @@ mod configuration;
 mod install;
 mod metrics;
 mod openssl;
-mod owners;
 mod processes;
 mod proof;
 mod replace;
-mod snippet;
 mod stats;
 
 /// Runs the subcommand.

@@ -10,7 +10,7 @@ pub(crate) struct Provider {
     pub(crate) what: What,
 }
 
-/// What to do with the provider.
+/// The sub-verbs.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum What {
     /// Copy the module to OpenSSL's folder and write a configuration that uses it
@@ -31,18 +31,18 @@ pub(crate) struct Install {
     #[arg(long, conflicts_with = "module")]
     pub(crate) remove: bool,
 
-    /// The module to install [default: beside this program, else the one in OpenSSL's folder]
+    /// Module to install [default: beside this program, else the one in OpenSSL's folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) module: Option<PathBuf>,
 
-    /// The configuration to write [default: tollgate.cnf beside OpenSSL's openssl.cnf]
+    /// Configuration to write [default: tollgate.cnf beside OpenSSL's openssl.cnf]
     #[arg(long, value_name = "FILE")]
     pub(crate) openssl_conf: Option<PathBuf>,
 }
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Check {
-    /// The configuration to check [default: `OPENSSL_CONF`, else the file that install writes]
+    /// Configuration to check [default: `OPENSSL_CONF`, else the file that install writes]
     #[arg(long, value_name = "FILE")]
     pub(crate) openssl_conf: Option<PathBuf>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Stats {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pid: Option<u32>,
 
-    /// The folder of the metrics [default: that of the configuration, else /run/tollgate]
+    /// Folder of the metrics [default: that of the configuration, else /run/tollgate]
     #[arg(long, value_name = "DIR")]
     pub(crate) metrics: Option<PathBuf>,
 

@@ -4,8 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::configuration::Configuration;
-use super::snippet::QUERY;
+use super::configuration::{Configuration, QUERY};
 use super::{metrics, openssl};
 use crate::error::CliError;
 use crate::folder::Folder;

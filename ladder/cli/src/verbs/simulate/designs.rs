@@ -72,7 +72,7 @@ fn windows() -> impl Iterator<Item = Window> {
 pub(super) struct Design {
     pub(super) multiplier: Multiplier,
     pub(super) loops: Loops,
-    /// Whether squares have a routine of their own; products use FIPS.
+    /// Squares have a routine of their own; products use FIPS.
     pub(super) squaring: bool,
     pub(super) window: Window,
     pub(super) words: u32,

@@ -5,7 +5,6 @@ pub(crate) mod options;
 mod designs;
 mod drawing;
 mod exponentiations;
-mod judge;
 mod products;
 mod program;
 mod records;
@@ -60,7 +59,7 @@ impl Core {
         Ok(Self { word: Machine::unknown(&timing.name).slug(), timing })
     }
 
-    /// Whether its timing is the built-in one.
+    /// Returns whether its timing is the built-in one.
     fn is_leon2(&self) -> bool {
         self.timing == Timing::leon2()
     }

@@ -35,7 +35,7 @@ pub(crate) struct RunProgram {
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) flat: Option<u32>,
 
-    /// SPARC V8 without the multiply-accumulate extension
+    /// Simulate SPARC V8 without the multiply-accumulate extension
     #[arg(long)]
     pub(crate) plain: bool,
 
@@ -63,20 +63,20 @@ pub(crate) struct Study {
     #[command(flatten)]
     pub(crate) written: Written,
 
-    /// Products only, no exponentiations: a few seconds
+    /// Study products only, without exponentiations; takes a few seconds
     #[arg(long)]
     pub(crate) products: bool,
 
-    /// One exponentiation with and without the extension, and the paper's figure, as in the
-    /// ladder's report: a second
+    /// Run one exponentiation with and without the extension, beside the paper's figure, as in the
+    /// ladder's report; takes a second
     #[arg(long, conflicts_with_all = ["bits", "products", "svg", "timing"])]
     pub(crate) headline: bool,
 
-    /// Write an SVG picture of cycles against code, table and multiplier; replaces the file
+    /// Draw cycles against code, table and multiplier as SVG in FILE, replacing it
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Timing file of the core, whose multiplier the study varies [default: LEON-2]
+    /// Timing file of the core; the study varies its multiplier [default: LEON-2]
     #[arg(long, value_name = "FILE")]
     pub(crate) timing: Option<PathBuf>,
 }

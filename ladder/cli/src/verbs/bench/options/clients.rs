@@ -11,8 +11,8 @@ use crate::options::values::share;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Arrivals")]
 pub(crate) struct Clients {
-    /// Arrivals per second in an open loop, whatever the state of earlier ones; --connections is
-    /// then the maximum in flight [default: a closed loop]
+    /// Arrivals per second in an open loop, independent of the completion of earlier ones;
+    /// --connections is then the maximum in flight [default: a closed loop]
     #[arg(short = 'q', long, value_name = "R", value_parser = rate)]
     pub(crate) rate: Option<f64>,
 
@@ -36,7 +36,7 @@ pub(crate) struct Clients {
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) patience: Option<Duration>,
 
-    /// Attempts after a timeout of --patience
+    /// Further attempts after a timeout of --patience
     #[arg(long, value_name = "N", default_value = "0", requires = "patience")]
     pub(crate) retries: u32,
 
@@ -56,7 +56,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// When transactions begin; a search sets the rate of each step.
+    /// The arrivals of the plan; a search sets the rate of each step.
     pub(crate) fn arrivals(&self, is_search: bool) -> Arrivals {
         match (&self.arrivals, self.rate) {
             (Some(trace @ Pattern::Trace(_)), _) => Arrivals::open(trace.clone()),

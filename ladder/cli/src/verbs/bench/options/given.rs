@@ -13,12 +13,12 @@ use crate::error::CliError;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Server at a URL")]
 pub(crate) struct Given {
-    /// Host name of a server that is neither loopback nor private, which says that you may load it;
-    /// the server must say so too, at /.well-known/tollgate-consent
+    /// Host name of the URL, to confirm that you may load a server that is neither on this machine
+    /// nor in a private network; the server must consent too, at /.well-known/tollgate-consent
     #[arg(long, value_name = "HOST", requires = "target")]
     pub(crate) i_may_test: Option<String>,
 
-    /// The server's access log, to check the client's counts (formats: docs/bench-url.md)
+    /// Access log of the server, to check the client's counts (formats: docs/bench-url.md)
     #[arg(long, value_name = "FILE", requires = "target")]
     pub(crate) log: Option<PathBuf>,
 
@@ -26,11 +26,12 @@ pub(crate) struct Given {
     #[arg(long, value_name = "FORMAT", requires = "log", value_parser = format)]
     pub(crate) log_format: Option<LogFormat>,
 
-    /// The server's processes, for their CPU time
+    /// Process IDs of the server, separated by commas, to measure its CPU time
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
     pub(crate) pid: Vec<u32>,
 
-    /// The server's control group, for its CPU time: a folder of /sys/fs/cgroup, or its path below
+    /// Control group of the server, to measure its CPU time: a folder of /sys/fs/cgroup, or its path
+    /// below that
     #[arg(long, value_name = "PATH", requires = "target", conflicts_with = "pid")]
     pub(crate) cgroup: Option<PathBuf>,
 
@@ -94,7 +95,7 @@ pub(crate) struct Probed {
 }
 
 impl Probed {
-    /// Whether it speaks HTTP without TLS.
+    /// Returns whether it speaks HTTP without TLS.
     pub(crate) fn is_plain(&self) -> bool {
         self.site.url().scheme() == Scheme::Http
     }
@@ -124,7 +125,7 @@ impl Probed {
     }
 }
 
-/// Whether clients request other bodies than the URL's.
+/// Returns whether clients request other bodies than the URL's.
 fn has_bytes(plan: &Plan) -> bool {
     match &plan.arrivals {
         _ if matches!(plan.exchange, Exchange::Sizes(_)) => true,

@@ -65,7 +65,7 @@ pub(crate) struct Search {
     bench: Bench,
 }
 
-/// What a run of `tollgate bench` answers.
+/// The question that a run of `tollgate bench` answers.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Mode {
     /// The figures of one load.
@@ -118,19 +118,19 @@ pub(crate) struct Bench {
     #[arg(default_value_if("requests", ArgPredicate::IsPresent, "600"), help_heading = LOAD)]
     pub(crate) seconds: f64,
 
-    /// Requests that end each run, if --seconds (then 600 by default) does not end it before; all
-    /// of them count, and there is no warm-up
+    /// Requests after which each run ends, or earlier after --seconds (600 by default if --requests
+    /// is given); all of them count, and there is no warm-up
     #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=Plan::TRANSACTIONS_MAX))]
     pub(crate) requests: Option<u64>,
 
-    /// Rounds; in each, every server runs once; even if engines are compared; from six on, the
-    /// intervals of ratios have 95 % confidence
+    /// Rounds, in each of which every server runs once; an even number if engines are compared; with
+    /// six or more, the intervals of ratios have 95 % confidence
     #[arg(long, value_name = "N", default_value = "6", help_heading = LOAD)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
 
-    /// Repetitions of a round that is invalid only because its rate drifted or stood still
+    /// Maximum repetitions of a round that is invalid only because its rate drifted or stood still
     #[arg(long, value_name = "N", default_value = "3", help_heading = LOAD)]
     pub(crate) repeats: u32,
 
@@ -187,12 +187,12 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "HOW", value_parser = session::mechanism, help_heading = SESSION)]
     pub(crate) resume_by: Option<Mechanism>,
 
-    /// End of a connection after its last response: rst, a TCP reset, which leaves no port waiting;
-    /// or fin, a TLS close alert and FIN, awaiting the server's [default: rst; with early data fin]
+    /// End of a connection after its last response: a TCP reset, which leaves no port in TIME_WAIT,
+    /// or a TLS close alert and FIN, answered by the server's [default: rst; with early data fin]
     #[arg(long, value_name = "HOW", value_parser = one_of(session::CLOSE), help_heading = SESSION)]
     pub(crate) close: Option<Close>,
 
-    /// Key shares of the client: a fresh one for each handshake, or one for all
+    /// Key shares of the client: a fresh one for each handshake, or one for each thread
     #[arg(long, value_name = "HOW", default_value = "fresh", help_heading = SESSION)]
     #[arg(value_parser = one_of(session::KEY_SHARE))]
     pub(crate) key_share: Freshness,
@@ -275,7 +275,7 @@ impl Bench {
         }
     }
 
-    /// Whether the load generator is the only client.
+    /// Returns whether the load generator is the only client.
     pub(crate) fn is_minimal(&self) -> bool {
         self.client == [Client::Minimal]
     }
@@ -293,7 +293,7 @@ impl Bench {
         }
     }
 
-    /// Whether a server with this engine takes part.
+    /// Returns whether a server with this engine takes part.
     pub(crate) fn has(&self, engine: EngineKind) -> bool {
         self.engine.is_empty() || self.engine.contains(&engine)
     }

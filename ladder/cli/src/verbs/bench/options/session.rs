@@ -6,14 +6,14 @@ use super::Bench;
 
 /// Values of `--close`.
 pub(super) const CLOSE: [(&str, &str, Close); 2] = [
-    ("fin", "`close_notify`, and the client awaits the server's", Close::Fin),
-    ("rst", "A reset", Close::RstAfterConfirm),
+    ("fin", "A close alert and FIN; the client waits for the server's", Close::Fin),
+    ("rst", "A TCP reset", Close::RstAfterConfirm),
 ];
 
 /// Values of `--key-share`.
 pub(super) const KEY_SHARE: [(&str, &str, Freshness); 2] = [
     ("fresh", "A fresh one for each handshake, as real clients do", Freshness::Fresh),
-    ("reuse", "One per thread", Freshness::Reuse),
+    ("reuse", "One for each thread", Freshness::Reuse),
 ];
 
 impl Bench {
@@ -44,7 +44,7 @@ impl Bench {
     /// Describes the end of connections, for the line of the plan.
     pub(crate) fn close_words(&self) -> &'static str {
         match self.close(self.resume(true)) {
-            Close::Fin => "says goodbye and awaits the server's",
+            Close::Fin => "sends a close alert and awaits the server's",
             Close::RstAfterConfirm => "resets after the server has confirmed",
         }
     }

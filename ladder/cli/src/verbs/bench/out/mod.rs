@@ -38,7 +38,7 @@ struct Open {
     wrong: Option<CliError>,
 }
 
-/// What the final documents need of a run.
+/// The parts of a run that the final documents need.
 struct Told {
     run: Run,
     began_at: Timestamp,

@@ -55,7 +55,7 @@ pub(super) struct Windows {
     pub(super) all: usize,
     /// Windows in which another process took part of a core.
     pub(super) lost: usize,
-    /// Whether the figures exclude them.
+    /// The figures exclude the lost windows.
     pub(super) left_out: bool,
 }
 

@@ -1,22 +1,40 @@
 //! `tollgate report`: the six rungs from records, as a table and as a page.
 
-pub(crate) mod options;
-
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Args;
 use tollgate_bench::this_machine;
 use tollgate_record::Record;
 use tollgate_report::{html, rungs};
 
 use crate::error::CliError;
-use crate::options::Report as Options;
 use crate::output::{Output, say};
 use crate::shelf;
 
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Report {
+    /// Files of records, as `--json` of the other verbs writes them; the last record of a figure
+    /// counts [default: the newest file of this machine in the folder of records]
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Write all records as JSON Lines to FILE, replacing it; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Folder of records
+    #[arg(long, value_name = "DIR", default_value = "records")]
+    pub(crate) records: PathBuf,
+
+    /// Write the HTML page to FILE, replacing it
+    #[arg(long, value_name = "FILE", default_value = "ladder.html")]
+    pub(crate) report: PathBuf,
+}
+
 /// Reads records, prints the table and writes the page.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
+pub(crate) fn run(options: &Report) -> Result<ExitCode, CliError> {
     let files = match &*options.files {
         [] => vec![shelf::newest(&options.records, &this_machine())?],
         files => files.to_vec(),

@@ -1,10 +1,9 @@
 //! `tollgate session`: the cost of a TLS session to a server, predicted by part and measured.
 
-pub(crate) mod options;
-
 use core::time::Duration;
 use std::process::ExitCode;
 
+use clap::Args;
 use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Record};
@@ -14,14 +13,46 @@ use tollgate_session::{Plan, SHORT_BYTES, measure, predicted_rate};
 
 use crate::error::CliError;
 use crate::interrupt;
-use crate::options::values::defaults;
-use crate::options::{Bench, Session as Options};
+use crate::options::Bench;
+use crate::options::values::{Written, defaults, seconds};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::bench;
+use crate::verbs::bench::options::{protocol, rsa};
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Session {
+    /// Sizes of the response in bytes, separated by commas [default: 14336; without --bytes,
+    /// --key-type and --protocol also six sizes from 0 to 143360, for the parts of RSA-2048 with
+    /// TLS 1.3]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) bytes: Vec<u64>,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+
+    /// Types of the server's key, separated by commas: rsa-2048, rsa-3072, rsa-4096 [default:
+    /// rsa-2048,rsa-3072]
+    #[arg(id = "key-type", long, value_name = "LIST", value_delimiter = ',', value_parser = rsa)]
+    pub(crate) key: Vec<KeyKind>,
+
+    /// Measure only the parts, without a real server beside them
+    #[arg(long)]
+    pub(crate) parts_only: bool,
+
+    /// Protocol versions and key exchanges, separated by commas: tls12-rsa, tls12-x25519,
+    /// tls12-p256, tls13 [default: tls12-x25519,tls13; without --bytes, --key-type and --protocol
+    /// also tls12-rsa, for RSA-2048]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = protocol)]
+    pub(crate) protocol: Vec<Protocol>,
+
+    /// Seconds for all parts together; preparation and the real server take more
+    #[arg(short = 'z', long, value_name = "S", default_value = "25", value_parser = seconds)]
+    pub(crate) seconds: f64,
+}
 
 /// Measures and prints.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
+pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("session");
     let mut records = collect(options, &mut run, &progress)?;
@@ -39,7 +70,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 
 /// The records of the parts, their sums, and the predicted rates; none after Ctrl-C.
 pub(crate) fn collect(
-    options: &Options,
+    options: &Session,
     run: &mut Run,
     progress: &Progress,
 ) -> Result<Vec<Record>, CliError> {
@@ -66,7 +97,7 @@ pub(crate) fn collect(
     Ok(records)
 }
 
-fn plan(options: &Options) -> Plan {
+fn plan(options: &Session) -> Plan {
     let total = Duration::from_secs_f64(options.seconds);
     if is_ladder(options) {
         return Plan::ladder(total);
@@ -75,8 +106,8 @@ fn plan(options: &Options) -> Plan {
     Plan::product(&keys, &protocols, &[Engine::OpenSsl, Engine::Tollgate], &bytes, total)
 }
 
-/// Whether no list is given; the plan is then the ladder's.
-fn is_ladder(options: &Options) -> bool {
+/// Returns whether no list is given; the plan is then the ladder's.
+fn is_ladder(options: &Session) -> bool {
     options.key.is_empty() && options.protocol.is_empty() && options.bytes.is_empty()
 }
 
@@ -84,7 +115,7 @@ fn is_ladder(options: &Options) -> bool {
 type Asked = (Vec<KeyKind>, Vec<Protocol>, Vec<u64>);
 
 /// The requested lists, with defaults for missing ones.
-fn asked(options: &Options) -> Asked {
+fn asked(options: &Session) -> Asked {
     let keys = match &*options.key {
         [] => vec![KeyKind::Rsa { bits: 2048 }, KeyKind::Rsa { bits: 3072 }],
         keys => keys.to_vec(),
@@ -101,7 +132,7 @@ fn asked(options: &Options) -> Asked {
 }
 
 /// The `tollgate bench` runs for the sessions of the plan, without those of the sweep of payloads.
-fn real_server(options: &Options) -> Vec<Bench> {
+fn real_server(options: &Session) -> Vec<Bench> {
     let (keys, protocols, bytes) = asked(options);
     let mut runs: Vec<Asked> =
         bytes.iter().map(|bytes| (keys.clone(), protocols.clone(), vec![*bytes])).collect();

@@ -1,28 +1,110 @@
 //! `tollgate serve`: runs the embedded server until a signal stops it.
 
-pub(crate) mod options;
-
+use core::net::SocketAddr;
+use core::str::FromStr as _;
 use core::time::Duration;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Args;
 use tollgate_record::Nanos;
 use tollgate_report::text::wrapped;
 use tollgate_server::{
-    Certificate, Config, Counters, KeyKind, Limits, Report, Resumption, Running, Server,
+    Certificate, Config, Counters, Engine, Group, KeyKind, Limits, Protocol, Report, Resumption,
+    Running, Server, Suite,
 };
 
 use crate::cells::float;
 use crate::error::CliError;
 use crate::interrupt;
-use crate::options::Serve as Options;
+use crate::options::values::{listens, seconds};
 use crate::output::Output;
 
 /// The default kind of key.
 const SELF_SIGNED: KeyKind = KeyKind::Rsa { bits: 2048 };
 
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Serve {
+    /// Append a line for each handshake and each response to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) access_log: Option<PathBuf>,
+
+    /// Address to listen on; port 0 chooses a free port, a port alone means 127.0.0.1
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8443", value_parser = listens)]
+    pub(crate) address: SocketAddr,
+
+    /// Certificate chain in PEM, the server's own first
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub(crate) cert: Option<PathBuf>,
+
+    /// Maximum open connections of a worker; further clients wait in the kernel's queue
+    #[arg(long, value_name = "N", default_value = "16384")]
+    pub(crate) connections_max: usize,
+
+    /// Logical cores of the workers, one for each [default: the system chooses]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) cores: Option<Vec<usize>>,
+
+    /// Seconds to complete responses after a signal to stop
+    #[arg(long, value_name = "S", default_value = "5", value_parser = seconds)]
+    pub(crate) drain: f64,
+
+    /// Implementation of private-key operations: tollgate or openssl
+    #[arg(long, value_name = "NAME", default_value = "tollgate", value_parser = Engine::from_str)]
+    pub(crate) engine: Engine,
+
+    /// Groups for Diffie-Hellman in order of preference: x25519, secp256r1, secp384r1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "x25519,secp256r1")]
+    #[arg(value_parser = Group::from_str)]
+    pub(crate) group: Vec<Group>,
+
+    /// Seconds that a handshake may take
+    #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
+    pub(crate) handshake_limit: f64,
+
+    /// Seconds that a connection may wait for its next request
+    #[arg(long, value_name = "S", default_value = "15", value_parser = seconds)]
+    pub(crate) idle_limit: f64,
+
+    /// Private key of --cert in PEM, not encrypted
+    #[arg(long, value_name = "FILE", requires = "cert", conflicts_with = "key_type")]
+    pub(crate) key: Option<PathBuf>,
+
+    /// Without --cert: kind of the self-signed certificate, rsa-2048, rsa-3072, rsa-4096 or
+    /// ecdsa-p256 [default: rsa-2048]
+    #[arg(long, value_name = "KIND", value_parser = KeyKind::from_str)]
+    pub(crate) key_type: Option<KeyKind>,
+
+    /// Versions of TLS: tls12, tls13
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "tls12,tls13")]
+    #[arg(value_parser = protocol)]
+    pub(crate) protocol: Vec<Protocol>,
+
+    /// Issue session tickets, so that clients can resume sessions
+    #[arg(long)]
+    pub(crate) resumption: bool,
+
+    /// Also serve the files of this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) root: Option<PathBuf>,
+
+    /// Also offer suites with RSA key exchange, which have no forward secrecy
+    #[arg(long)]
+    pub(crate) rsa_kx: bool,
+
+    /// Cipher suites in order of preference, by the names of IANA or OpenSSL [default:
+    /// AES-128-GCM first, no CBC]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suite::from_str)]
+    pub(crate) suites: Vec<Suite>,
+
+    /// Worker threads
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) workers: usize,
+}
+
 /// Serves until SIGINT or SIGTERM, and prints a summary.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
+pub(crate) fn run(options: &Serve) -> Result<ExitCode, CliError> {
     let output = Output::new(None)?;
     let (started, running) = (Instant::now(), start(options)?);
     output.text(&ready(options, &running))?;
@@ -33,7 +115,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn start(options: &Options) -> Result<Running, CliError> {
+fn start(options: &Serve) -> Result<Running, CliError> {
     // Users of this program set flags, not fields.
     let in_flags = |error: tollgate_server::Error| {
         let text = error.to_string();
@@ -45,7 +127,7 @@ fn start(options: &Options) -> Result<Running, CliError> {
     interrupt::ends_at_once(|| Server::start(config(options))).map_err(in_flags)
 }
 
-fn config(options: &Options) -> Config {
+fn config(options: &Serve) -> Config {
     let certificate = match (&options.cert, &options.key) {
         (Some(chain), Some(key)) => Certificate::Files { chain: chain.clone(), key: key.clone() },
         _ => Certificate::SelfSigned(options.key_type.unwrap_or(SELF_SIGNED)),
@@ -75,7 +157,7 @@ fn config(options: &Options) -> Config {
 }
 
 /// Describes a ready server: address, certificate, engine and signer.
-fn ready(options: &Options, running: &Running) -> String {
+fn ready(options: &Serve, running: &Running) -> String {
     let certificate = match &options.cert {
         Some(file) => file.display().to_string(),
         None => "self-signed, made now".to_owned(),
@@ -145,5 +227,13 @@ fn failures(done: &Counters) -> String {
         format!("{total} failed")
     } else {
         format!("{total} failed ({})", reasons.join(", "))
+    }
+}
+
+fn protocol(text: &str) -> Result<Protocol, String> {
+    match text {
+        "tls12" => Ok(Protocol::Tls12),
+        "tls13" => Ok(Protocol::Tls13),
+        _ => Err("give tls12, tls13, or both".to_owned()),
     }
 }

@@ -1,10 +1,10 @@
 //! `tollgate ladder`: all six rungs in turn, as one table and one HTML page.
 
-pub(crate) mod options;
-
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Args;
 use tollgate_bench::this_machine;
 use tollgate_fleet::published as fleets;
 use tollgate_load::Protocol;
@@ -14,10 +14,11 @@ use tollgate_server::KeyKind;
 
 use crate::error::CliError;
 use crate::options::values::defaults;
-use crate::options::{Bench, Fleet, Ladder as Options, Model, Session};
+use crate::options::{Bench, Fleet, Model, Session};
 use crate::output::say;
 use crate::progress::Progress;
 use crate::run::Run;
+use crate::verbs::fleet::options::positive;
 use crate::verbs::kernel::options::Table;
 use crate::verbs::speed::options::Operations;
 use crate::{bench, fleet, interrupt, kernel, model, report, session, shelf, simulate, speed};
@@ -44,7 +45,7 @@ const QUICK: f64 = 0.1;
 /// `--quick`: rounds of each server, the fewest that compare two.
 const QUICK_ROUNDS: u32 = 2;
 
-/// Minimum seconds of a server's run; in less time its CPU clock is often read too late.
+/// Minimum seconds of a run of a server: in a shorter one, its CPU clock is often read too late.
 const BENCH_SECONDS_MIN: f64 = 0.4;
 
 /// The records so far, and the context of the run.
@@ -55,9 +56,33 @@ struct LadderRun {
     price: f64,
 }
 
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Ladder {
+    /// Write the records as JSON Lines to FILE, replacing it; - is standard output [default:
+    /// MACHINE/DATE.jsonl in the folder of records]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Price of a core for an hour in USD, from which costs are computed
+    #[arg(long, value_name = "PRICE", default_value = "0.05", value_parser = positive)]
+    pub(crate) price_per_core_hour: f64,
+
+    /// Measure for a tenth of the time, and two rounds of each server: a check with rough figures
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Folder of records
+    #[arg(long, value_name = "DIR", default_value = "records")]
+    pub(crate) records: PathBuf,
+
+    /// Write the HTML page to FILE, replacing it
+    #[arg(long, value_name = "FILE", default_value = "ladder.html")]
+    pub(crate) report: PathBuf,
+}
+
 /// Measures all rungs, and writes table, page and records. After Ctrl-C, table and page show the
 /// complete rungs.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
+pub(crate) fn run(options: &Ladder) -> Result<ExitCode, CliError> {
     let file = match &options.json {
         Some(file) => file.clone(),
         None => shelf::fresh(&options.records, &this_machine(), Timestamp::now())?,
