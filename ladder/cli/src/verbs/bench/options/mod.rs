@@ -187,7 +187,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "HOW", value_parser = session::mechanism, help_heading = SESSION)]
     pub(crate) resume_by: Option<Mechanism>,
 
-    /// End of a connection after its last response: a TCP reset, which leaves no port in TIME_WAIT,
+    /// End of a connection after its last response: a TCP reset, which leaves no port in TIME-WAIT,
     /// or a TLS close alert and FIN, answered by the server's [default: rst; with early data fin]
     #[arg(long, value_name = "HOW", value_parser = one_of(session::CLOSE), help_heading = SESSION)]
     pub(crate) close: Option<Close>,
