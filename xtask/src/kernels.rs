@@ -121,6 +121,18 @@ impl Work {
 }
 
 impl Row {
+    const fn secret(self, secret: &'static [Gpr]) -> Self {
+        Self { secret, ..self }
+    }
+
+    const fn secret_stack(self, secret_stack: &'static [i64]) -> Self {
+        Self { secret_stack, ..self }
+    }
+
+    const fn structs(self, structs: &'static [(Gpr, u8)]) -> Self {
+        Self { structs, ..self }
+    }
+
     fn instances(&self) -> impl Iterator<Item = &'static str> {
         self.instances.split("; ")
     }

@@ -2,7 +2,7 @@
 
 use super::work::{
     BLOCKS, SIZES, blocks, finish, halves, limb_adding, limb_diagonal, limb_masking, limb_steps,
-    limb_steps_squared, limb_tile, limb_triangle, long_blocks, nothing, parts, row, streams,
+    limb_steps_squared, limb_tile, limb_triangle, long_blocks, nothing, parts, row, rows, streams,
     triangle, window,
 };
 use super::{Multiplies, Row, Work};
@@ -14,7 +14,7 @@ pub(crate) const TABLE: &[Row] = &[
         "rows; lengths",
         "6, 0, false; 6, 0, true; 6, 1, true; 10, 0, false; 10, 0, true; 10, 1, true; \
          15, 0, false; 15, 0, true; 15, 1, true; 20, 0, false; 20, 0, true; 20, 1, true",
-        |p| Work::rows(halves(p[0])),
+        rows,
     ),
     row(
         "tiles52_ifma::sq_tile",
@@ -27,112 +27,71 @@ pub(crate) const TABLE: &[Row] = &[
         "tiles52_ifma::fold_tile",
         "rows; lengths",
         "6, 0; 6, 1; 10, 0; 10, 1; 15, 0; 15, 1; 20, 0; 20, 1",
-        |p| Work::rows(halves(p[0])),
+        rows,
     ),
     // Read
-    Row {
-        structs: &[(RCX, 1)],
-        ..row(
-            "tiles52_ifma::fold_tile_reading",
-            "rows; lengths",
-            "6, 0; 6, 1; 10, 0; 10, 1; 15, 0; 15, 1; 20, 0; 20, 1",
-            |p| Work::rows(halves(p[0])),
-        )
-    },
+    row(
+        "tiles52_ifma::fold_tile_reading",
+        "rows; lengths",
+        "6, 0; 6, 1; 10, 0; 10, 1; 15, 0; 15, 1; 20, 0; 20, 1",
+        rows,
+    )
+    .structs(&[(RCX, 1)]),
     // [&mut Reduction; 1]
-    Row {
-        structs: &[(RDI, 1)],
-        ..row("tiles52_ifma::finish", "digits; lengths", "1", |_| finish(1))
-    },
+    row("tiles52_ifma::finish", "digits; lengths", "1", |_| finish(1)).structs(&[(RDI, 1)]),
     // [&mut Reduction; 2]
-    Row {
-        structs: &[(RDI, 2)],
-        ..row("tiles52_ifma::finish", "digits; lengths", "2", |_| finish(2))
-    },
+    row("tiles52_ifma::finish", "digits; lengths", "2", |_| finish(2)).structs(&[(RDI, 2)]),
     // [&mut Reduction; 1]
     streams("tiles52_ifma::reduce", "blocks; lengths", "6, 1; 10, 1; 15, 1; 20, 1"),
     // [&mut Reduction; 2]
-    Row {
-        structs: &[(RDI, 2)],
-        ..row("tiles52_ifma::reduce", "blocks; lengths", "6, 2; 10, 2; 15, 2; 20, 2", nothing)
-    },
+    row("tiles52_ifma::reduce", "blocks; lengths", "6, 2; 10, 2; 15, 2; 20, 2", nothing)
+        .structs(&[(RDI, 2)]),
     // Reduction
     streams("tiles52_ifma::reduce_one", "reading; lengths", "6; 10; 15; 20"),
     // Short
-    Row {
-        structs: &[(RDX, 1)],
-        ..row("tiles52_ifma::reduce_window", "rows", "6; 10; 15; 20", window)
-    },
+    row("tiles52_ifma::reduce_window", "rows", "6; 10; 15; 20", window).structs(&[(RDX, 1)]),
     // Short
-    Row {
-        structs: &[(RDX, 1)],
-        ..row("tiles52_ifma::reduce_window_reading", "rows", "6; 10; 15; 20", window)
-    },
+    row("tiles52_ifma::reduce_window_reading", "rows", "6; 10; 15; 20", window)
+        .structs(&[(RDX, 1)]),
     // Short
-    Row {
-        structs: &[(RCX, 1)],
-        ..row("tiles52_ifma::amm_rows", "rows", "20", |p| Work {
-            once: Multiplies::halves(p[0] + 1, p[0]),
-            passes: vec![halves(p[0]), halves(p[0])],
-        })
-    },
+    row("tiles52_ifma::amm_rows", "rows", "20", |p| Work {
+        once: Multiplies::halves(p[0] + 1, p[0]),
+        passes: vec![halves(p[0]), halves(p[0])],
+    })
+    .structs(&[(RCX, 1)]),
     // [Stream; S]
     streams("table52_mb8_ifma::table52_mb8_ifma", "entries, streams; even or odd", SIZES),
     // [Stream; S]
     streams("window52_mb8_ifma::window52_mb8_ifma", "squares, streams; lengths", SIZES),
     // [Product; S]; LLVM may put the rows of mul_tile in line
-    Row {
-        structs: &[(RDI, 1)],
-        ..row("amm52_mb8_ifma::amm52_mb8_ifma", "blocks; lengths", SIZES, |p| {
-            Work::rows(halves(p[0]))
-        })
-    },
+    row("amm52_mb8_ifma::amm52_mb8_ifma", "blocks; lengths", SIZES, rows).structs(&[(RDI, 1)]),
     // [Square; S]
     streams("ams52_mb8_ifma::ams52_mb8_ifma", "blocks; lengths", SIZES),
     // [&[V]; S], [&mut [V]; S]
-    Row {
-        structs: &[(RDI, 1), (RSI, 1)],
-        ..row(
-            "karatsuba52_ifma::differences",
-            "digits; lengths",
-            "10, 1; 10, 2; 15, 1; 15, 2; 20, 1; 20, 2",
-            nothing,
-        )
-    },
+    row(
+        "karatsuba52_ifma::differences",
+        "digits; lengths",
+        "10, 1; 10, 2; 15, 1; 15, 2; 20, 1; 20, 2",
+        nothing,
+    )
+    .structs(&[(RDI, 1), (RSI, 1)]),
     // [&mut Reduction; 1]
     streams("fold52_halves_ifma::reduce", "streams; lengths", "10, 20, 1"),
     // [&mut Reduction; 2]
-    Row {
-        structs: &[(RDI, 2)],
-        ..row("fold52_halves_ifma::reduce", "streams; lengths", "10, 20, 2", nothing)
-    },
+    row("fold52_halves_ifma::reduce", "streams; lengths", "10, 20, 2", nothing)
+        .structs(&[(RDI, 2)]),
     // [(&mut [V; W], &mut [V; W]); S]
     streams("fold52_halves_ifma::digits", "digits; lengths", "20, 1; 20, 2"),
     // Read
-    Row {
-        structs: &[(R9, 1)],
-        ..row("fold52_halves_ifma::mul_tile_reading", "lengths", "10, 20", |p| {
-            Work::rows(halves(p[0]))
-        })
-    },
+    row("fold52_halves_ifma::mul_tile_reading", "lengths", "10, 20", rows).structs(&[(R9, 1)]),
     // the lanes where d is negative
-    Row {
-        secret: &[R9],
-        ..row("fold52_halves_ifma::combine", "lengths", "10", |p| Work::rows(halves(p[0])))
-    },
+    row("fold52_halves_ifma::combine", "lengths", "10", rows).secret(&[R9]),
     // the lanes where d is negative
-    Row {
-        secret: &[RCX],
-        ..row("karatsuba52_ifma::square_combine", "lengths", "15; 20", triangle)
-    },
+    row("karatsuba52_ifma::square_combine", "lengths", "15; 20", triangle).secret(&[RCX]),
     // the lanes where d and e are negative
-    Row {
-        secret: &[R9],
-        secret_stack: &[16],
-        ..row("karatsuba52_ifma::product_combine", "rows; lengths", "15; 20", |p| {
-            Work::rows(halves(p[0]))
-        })
-    },
+    row("karatsuba52_ifma::product_combine", "rows; lengths", "15; 20", rows)
+        .secret(&[R9])
+        .secret_stack(&[16]),
     row("amm52_blocks_ifma::amm52_blocks_ifma", "lengths", BLOCKS, |p| {
         Work::once(blocks((p[1] - 1) * p[0] + p[2], p[0]))
     }),
@@ -167,12 +126,10 @@ pub(crate) const TABLE: &[Row] = &[
         Work::once(Multiplies::half_digits(p[0] * (p[0] + 1) / 2))
     }),
     // Group
-    Row {
-        structs: &[(RDI, 1)],
-        ..row("tiles26_avx2::fold", "lengths", "4; 5; 6", |p| {
-            Work::once(Multiplies::half_digits(3 * p[0] * (p[0] - 1) / 2))
-        })
-    },
+    row("tiles26_avx2::fold", "lengths", "4; 5; 6", |p| {
+        Work::once(Multiplies::half_digits(3 * p[0] * (p[0] - 1) / 2))
+    })
+    .structs(&[(RDI, 1)]),
     row("tiles26_avx2::fold_tile", "rows; lengths", "4; 5; 6", |p| Work {
         once: Multiplies::half_digits(p[0] * (p[0] - 1) / 2),
         passes: vec![parts(1, p[0])],
@@ -180,18 +137,14 @@ pub(crate) const TABLE: &[Row] = &[
     // &mut [&mut [V]; 3]
     streams("tiles26_avx2::split", "digits; lengths", ""),
     // [Group; 2], Factors
-    Row {
-        structs: &[(RDX, 1), (RCX, 1)],
-        ..row("tiles26_avx2::finish", "digits; lengths", "", |_| Work {
-            once: parts(4, 3),
-            passes: vec![parts(2, 3)],
-        })
-    },
+    row("tiles26_avx2::finish", "digits; lengths", "", |_| Work {
+        once: parts(4, 3),
+        passes: vec![parts(2, 3)],
+    })
+    .structs(&[(RDX, 1), (RCX, 1)]),
     // [Group; 2], Factors
-    Row {
-        structs: &[(RDX, 1), (RCX, 1)],
-        ..row("tiles26_avx2::reduce", "blocks; lengths", "5, 4; 6, 5", nothing)
-    },
+    row("tiles26_avx2::reduce", "blocks; lengths", "5, 4; 6, 5", nothing)
+        .structs(&[(RDX, 1), (RCX, 1)]),
     // Factors
     streams("amm52_mb8_avx2::amm52_mb8_avx2", "blocks; lengths", "5, 4; 6, 5"),
     // Factors
@@ -199,46 +152,32 @@ pub(crate) const TABLE: &[Row] = &[
     row("select52_mb8_avx2::select52_mb8_avx2", "entries, digits; lengths", "", nothing),
     row("select52_mb8_ifma::select52_mb8_ifma", "entries, digits; lengths", "", nothing),
     // the index
-    Row {
-        secret: &[8],
-        ..row("select64_sse2::select64_sse2", "entries, limbs; lengths", "", nothing)
-    },
+    row("select64_sse2::select64_sse2", "entries, limbs; lengths", "", nothing).secret(&[8]),
     // k0
-    Row {
-        secret_stack: &[24],
-        ..row("amm64_mulx::amm64_mulx", "tiles; lengths", "4; 8", |p| {
-            let passes = vec![limb_tile(p[0]), limb_masking(p[0]), limb_adding(p[0])];
-            Work { once: Multiplies::NONE, passes }
-        })
-    },
-    Row {
-        secret_stack: &[8],
-        ..row("ams64_mulx::ams64_mulx", "tiles; lengths", "4; 8", |p| Work {
-            once: Multiplies::NONE,
-            passes: vec![
-                limb_tile(p[0]),
-                limb_triangle(p[0]),
-                limb_diagonal(p[0]),
-                limb_masking(p[0]),
-                limb_adding(p[0]),
-            ],
-        })
-    },
+    row("amm64_mulx::amm64_mulx", "tiles; lengths", "4; 8", |p| {
+        let passes = vec![limb_tile(p[0]), limb_masking(p[0]), limb_adding(p[0])];
+        Work { once: Multiplies::NONE, passes }
+    })
+    .secret_stack(&[24]),
+    row("ams64_mulx::ams64_mulx", "tiles; lengths", "4; 8", |p| Work {
+        once: Multiplies::NONE,
+        passes: vec![
+            limb_tile(p[0]),
+            limb_triangle(p[0]),
+            limb_diagonal(p[0]),
+            limb_masking(p[0]),
+            limb_adding(p[0]),
+        ],
+    })
+    .secret_stack(&[8]),
     // k0
-    Row {
-        secret: &[8],
-        ..row("amm64_mulx::amm64_mulx_tile", "nothing", "", |_| Work::once(limb_steps(8)))
-    },
-    Row {
-        secret: &[1],
-        ..row("ams64_mulx::ams64_mulx_tile", "nothing", "", |_| Work::once(limb_steps_squared(8)))
-    },
+    row("amm64_mulx::amm64_mulx_tile", "nothing", "", |_| Work::once(limb_steps(8))).secret(&[8]),
+    row("ams64_mulx::ams64_mulx_tile", "nothing", "", |_| Work::once(limb_steps_squared(8)))
+        .secret(&[1]),
     // Stream
-    Row {
-        structs: &[(RDI, 1)],
-        ..row("window64_mulx::window64_mulx", "squares, streams", "1; 2", |_| Work {
-            once: Multiplies::NONE,
-            passes: vec![limb_steps(8), limb_steps_squared(8)],
-        })
-    },
+    row("window64_mulx::window64_mulx", "squares, streams", "1; 2", |_| Work {
+        once: Multiplies::NONE,
+        passes: vec![limb_steps(8), limb_steps_squared(8)],
+    })
+    .structs(&[(RDI, 1)]),
 ];

@@ -26,12 +26,17 @@ pub(super) const fn streams(
     branches: &'static str,
     instances: &'static str,
 ) -> Row {
-    Row { structs: &[(RDI, 1)], ..row(path, branches, instances, nothing) }
+    row(path, branches, instances, nothing).structs(&[(RDI, 1)])
 }
 
 /// W low halves and W high ones: a row of a product or a fold row.
 pub(super) fn halves(w: u64) -> Multiplies {
     Multiplies::halves(w, w)
+}
+
+/// Rows of W digits.
+pub(super) fn rows(p: &[u64]) -> Work {
+    Work::rows(halves(p[0]))
 }
 
 pub(crate) fn nothing(_: &[u64]) -> Work {

@@ -56,12 +56,13 @@ pub enum Call {
 }
 
 type Routine = fn(&mut [u64], [&[u64]; 2], &Numbers, &mut [u64]);
+type Half = fn(&mut [u64], [&[u64]; 2]);
 
 /// The routines of a variant: of a product, then of a square.
 struct Routines {
     entries: [Routine; 2],
     /// The functions that they call, if they call any of their own.
-    halves: Option<[fn(&mut [u64], [&[u64]; 2]); 2]>,
+    halves: Option<[Half; 2]>,
 }
 
 impl Method {
@@ -138,8 +139,7 @@ impl Method {
             Self::Fold => [fold::amm::<U, false>, fold::amm::<U, true>],
             Self::SingleStep => [single_step::amm::<U, false>, single_step::amm::<U, true>],
         };
-        let halves: [fn(&mut [u64], [&[u64]; 2]); 2] =
-            [karatsuba::half::<U, false>, karatsuba::half::<U, true>];
+        let halves: [Half; 2] = [karatsuba::half::<U, false>, karatsuba::half::<U, true>];
         Routines { entries, halves: matches!(self, Self::Karatsuba).then_some(halves) }
     }
 }

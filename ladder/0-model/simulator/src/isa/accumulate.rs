@@ -66,7 +66,7 @@ const fn row(
 ) -> Row {
     let (mask, cost) = match syntax {
         Syntax::Two => (0xffff_ffe0 & !(31 << 14), Cost::Accumulate),
-        Syntax::Source => (0xffff_ffff & !(31 << 14), Cost::Accumulator),
+        Syntax::Source => (!(31 << 14), Cost::Accumulator),
         Syntax::Target => (0xc1ff_ffff, Cost::Accumulator),
         _ => (0xffff_ffff, Cost::Accumulator),
     };
