@@ -66,8 +66,8 @@ impl Comparison {
         if rounds == 0 || outcomes.iter().any(|of| of.len() != rounds) {
             return Err(Error::Plan("all servers of a comparison have the same number of rounds"));
         }
-        let plan = outcomes[0][0].plan();
-        if outcomes.iter().flatten().any(|outcome| outcome.plan() != plan) {
+        let plan = &outcomes[0][0].plan;
+        if outcomes.iter().flatten().any(|outcome| &outcome.plan != plan) {
             return Err(Error::Plan("all servers of a comparison run the same plan"));
         }
         Ok(Self { outcomes })
@@ -86,7 +86,7 @@ impl Comparison {
     /// The worst verdict of all runs.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        let verdicts = self.outcomes.iter().flatten().map(Outcome::verdict);
+        let verdicts = self.outcomes.iter().flatten().map(|outcome| outcome.verdict);
         verdicts.max().unwrap_or(Verdict::Invalid)
     }
 

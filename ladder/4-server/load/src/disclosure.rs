@@ -31,11 +31,11 @@ pub(crate) fn subject(plan: &Plan, mut subject: Subject) -> Result<Subject, BadS
 
 /// Planned and actual resumption, over all rounds.
 pub(crate) fn resumption(rounds: &[Outcome]) -> String {
-    let Some(Resume { share, by }) = rounds.first().and_then(|round| round.plan().resume) else {
+    let Some(Resume { share, by }) = rounds.first().and_then(|round| round.plan.resume) else {
         return "none".to_owned();
     };
     let mut all = Resumptions::default();
-    rounds.iter().for_each(|round| all.add(round.whole().resumptions));
+    rounds.iter().for_each(|round| all.add(round.whole.resumptions));
     format!("{:.1} % by {by}: {all}", 100.0 * share)
 }
 
@@ -98,12 +98,12 @@ impl ServedBodies {
     /// The bodies of these rounds; `None` if the plan has one size.
     #[must_use]
     pub fn of(rounds: &[Outcome]) -> Option<Self> {
-        let Exchange::Sizes(sizes) = &rounds.first()?.plan().exchange else { return None };
+        let Exchange::Sizes(sizes) = &rounds.first()?.plan.exchange else { return None };
         let logged = |round: &Outcome| {
-            let seen = round.seen()?;
+            let seen = round.seen?;
             Some((seen.requests, seen.body_bytes?))
         };
-        let whole = rounds.iter().map(Outcome::whole);
+        let whole = rounds.iter().map(|outcome| &outcome.whole);
         Some(Self {
             planned: sizes.mean(),
             client: sum_pairs(whole.map(|counts| (counts.responses, counts.response_bytes))),

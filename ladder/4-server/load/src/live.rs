@@ -1,56 +1,50 @@
 //! Live counters of running loads.
 
-use core::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Counters of all runs of a server. Each thread of a run adds its new counts every 20 ms; reading
-/// costs the threads nothing more.
+/// Counters of all runs of a server. Each thread of a run adds its new counts every 20 ms.
 #[derive(Debug, Default)]
-pub struct Live(Cells<AtomicU64>);
+pub struct Live(Mutex<LiveCounts>);
 
 /// The values of [`Live`] at one moment; they only grow.
-pub type LiveCounts = Cells<u64>;
-
-/// Counters over whole runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cells<T> {
+pub struct LiveCounts {
     /// Connections begun.
-    pub attempts: T,
+    pub attempts: u64,
     /// Handshakes that the server confirmed.
-    pub confirmed: T,
+    pub confirmed: u64,
     /// Transactions completed.
-    pub transactions: T,
+    pub transactions: u64,
     /// Connections that failed.
-    pub failed: T,
+    pub failed: u64,
     /// Connections that the client closed after its timeout.
-    pub timed_out: T,
+    pub timed_out: u64,
     /// Arrivals that never began.
-    pub dropped: T,
+    pub dropped: u64,
     /// Bytes of bodies received.
-    pub body_bytes: T,
+    pub body_bytes: u64,
     /// Times of the steps.
-    pub times: StepTimes<T>,
+    pub times: StepTimes,
 }
 
 /// Times from one clock, as [`Times`](crate::Times) defines them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StepTimes<T> {
+pub struct StepTimes {
     /// TCP connect.
-    pub connect: Buckets<T>,
+    pub connect: Buckets,
     /// From the `ClientHello` until the server confirmed the handshake.
-    pub handshake: Buckets<T>,
+    pub handshake: Buckets,
     /// The whole transaction; in an open loop from the intended start.
-    pub transaction: Buckets<T>,
+    pub transaction: Buckets,
 }
 
-impl<T> StepTimes<T> {
+impl StepTimes {
     /// All of them.
-    pub const fn all(&self) -> [&Buckets<T>; 3] {
+    #[must_use]
+    pub const fn all(&self) -> [&Buckets; 3] {
         [&self.connect, &self.handshake, &self.transaction]
     }
-}
 
-impl StepTimes<u64> {
     /// Adds the times of another thread.
     pub(crate) fn add(&mut self, other: &Self) {
         self.connect.add(&other.connect);
@@ -64,14 +58,14 @@ const BUCKETS: usize = 17;
 
 /// A coarse histogram: each bucket holds the times above the previous bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Buckets<T> {
+pub struct Buckets {
     /// By [`Self::BOUNDS_US`]; the last bucket holds times above all bounds.
-    pub counts: [T; BUCKETS],
+    pub counts: [u64; BUCKETS],
     /// Their sum, in nanoseconds.
-    pub sum_ns: T,
+    pub sum_ns: u64,
 }
 
-impl Buckets<u64> {
+impl Buckets {
     /// Upper bounds of all buckets but the last, in microseconds.
     pub const BOUNDS_US: [u64; BUCKETS - 1] = [
         100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000,
@@ -85,43 +79,16 @@ impl Buckets<u64> {
     }
 
     /// Adds the times of another thread.
-    pub(crate) fn add(&mut self, other: &Self) {
+    fn add(&mut self, other: &Self) {
         self.counts.iter_mut().zip(other.counts).for_each(|(own, more)| *own += more);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
     }
 }
 
-impl<T> Cells<T> {
-    const fn all(&self) -> [&T; 7] {
-        [
-            &self.attempts,
-            &self.confirmed,
-            &self.transactions,
-            &self.failed,
-            &self.timed_out,
-            &self.dropped,
-            &self.body_bytes,
-        ]
-    }
-
+impl LiveCounts {
     /// Counters, then the buckets and the sum of each step's times.
-    fn each(&self) -> impl Iterator<Item = &T> {
-        let times = self.times.all().into_iter();
-        let times = times.flat_map(|times| times.counts.iter().chain([&times.sum_ns]));
-        self.all().into_iter().chain(times)
-    }
-}
-
-impl Live {
-    /// The current counts. They are read one after the other, not at one instant.
-    #[must_use]
-    pub fn counts(&self) -> LiveCounts {
-        let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
-        let buckets = |times: &Buckets<AtomicU64>| Buckets {
-            counts: core::array::from_fn(|bucket| read(&times.counts[bucket])),
-            sum_ns: read(&times.sum_ns),
-        };
-        let Cells {
+    fn each(&mut self) -> impl Iterator<Item = &mut u64> {
+        let Self {
             attempts,
             confirmed,
             transactions,
@@ -129,22 +96,25 @@ impl Live {
             timed_out,
             dropped,
             body_bytes,
-            times,
-        } = &self.0;
-        LiveCounts {
-            attempts: read(attempts),
-            confirmed: read(confirmed),
-            transactions: read(transactions),
-            failed: read(failed),
-            timed_out: read(timed_out),
-            dropped: read(dropped),
-            body_bytes: read(body_bytes),
-            times: StepTimes {
-                connect: buckets(&times.connect),
-                handshake: buckets(&times.handshake),
-                transaction: buckets(&times.transaction),
-            },
-        }
+            times: StepTimes { connect, handshake, transaction },
+        } = self;
+        let times = [connect, handshake, transaction].into_iter();
+        let times = times.flat_map(|times| times.counts.iter_mut().chain([&mut times.sum_ns]));
+        [attempts, confirmed, transactions, failed, timed_out, dropped, body_bytes]
+            .into_iter()
+            .chain(times)
+    }
+}
+
+impl Live {
+    fn lock(&self) -> MutexGuard<'_, LiveCounts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The current counts.
+    #[must_use]
+    pub fn counts(&self) -> LiveCounts {
+        *self.lock()
     }
 }
 
@@ -161,13 +131,10 @@ impl LivePublisher {
     }
 
     /// Adds the counts since the last call.
-    pub(crate) fn publish(&mut self, now: LiveCounts) {
-        for ((shared, now), published) in
-            self.live.0.each().zip(now.each()).zip(self.published.each())
-        {
-            if now > published {
-                shared.fetch_add(now - published, Ordering::Relaxed);
-            }
+    pub(crate) fn publish(&mut self, mut now: LiveCounts) {
+        let news = now.each().zip(self.published.each());
+        for (all, (now, published)) in self.live.lock().each().zip(news) {
+            *all = all.wrapping_add(now.saturating_sub(*published));
         }
         self.published = now;
     }
@@ -181,7 +148,7 @@ mod tests {
 
     #[test]
     fn bounds_are_inclusive() {
-        let mut buckets = Buckets::<u64>::default();
+        let mut buckets = Buckets::default();
         for us in [1, 100, 101, 10_000_000, 10_000_001] {
             buckets.record(Duration::from_micros(us));
         }

@@ -22,142 +22,51 @@ use crate::verdict::Verdict;
 /// The outcome of a run: verdict, counts, and, unless it is invalid, figures.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    pub(crate) plan: Plan,
-    pub(crate) server: String,
-    pub(crate) target: SocketAddr,
-    pub(crate) began_at: Timestamp,
-    pub(crate) verdict: Verdict,
-    pub(crate) reasons: Vec<Finding>,
-    pub(crate) doubts: Vec<Finding>,
-    pub(crate) whole: Counts,
-    pub(crate) sustain: Counts,
+    /// The plan.
+    pub plan: Plan,
+    /// The server's name.
+    pub server: String,
+    /// The server's address.
+    pub target: SocketAddr,
+    /// The begin of the first connection after the first transaction alone.
+    pub began_at: Timestamp,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why it is invalid; empty if it is not.
+    pub reasons: Vec<Finding>,
+    /// Doubts, which do not change the verdict.
+    pub doubts: Vec<Finding>,
+    /// The client's counts from the first connection to the last.
+    pub whole: Counts,
+    /// The client's counts in the sustained part.
+    pub sustain: Counts,
+    /// The part of `whole` without TLS.
+    pub plain: Counts,
+    /// Length of the sustained part: the plan's, or less if a number of transactions ended it.
+    pub sustained: Duration,
+    /// Arrivals of an open loop in the sustained part; zeros for a closed loop.
+    pub arrivals: ArrivalCounts,
+    /// Counts and times by second, from the first connection to the end of the sustained part.
+    pub series: Vec<Point>,
+    /// CPU time of the client's threads; `None` if the run was stopped.
+    pub client_cpu: Option<ClientCpu>,
+    /// CPU time of the server, in CPU seconds per second.
+    pub server_cores: Option<f64>,
+    /// The server's log of the whole run; `None` without referee, or if the log failed.
+    pub seen: Option<Seen>,
+    /// Connections in flight when the run was stopped.
+    pub abandoned: u64,
+    /// Conditions of this machine during the run.
+    pub host: HostConditions,
     pub(crate) bins: Vec<u64>,
     pub(crate) bin_width: Duration,
-    pub(crate) sustained: Duration,
-    pub(crate) plain: Counts,
-    pub(crate) arrivals: ArrivalCounts,
-    pub(crate) series: Vec<Point>,
     pub(crate) secure_times: Times,
     pub(crate) plain_times: Times,
     pub(crate) by_resumption: Option<ByResumption>,
     pub(crate) response: Latency,
-    pub(crate) client_cpu: Option<ClientCpu>,
-    /// CPU seconds per second.
-    pub(crate) server_cores: Option<f64>,
-    pub(crate) seen: Option<Seen>,
-    pub(crate) abandoned: u64,
-    pub(crate) host: HostConditions,
 }
 
 impl Outcome {
-    /// The verdict.
-    #[must_use]
-    pub const fn verdict(&self) -> Verdict {
-        self.verdict
-    }
-
-    /// Why it is invalid; empty if it is not.
-    #[must_use]
-    pub fn reasons(&self) -> &[Finding] {
-        &self.reasons
-    }
-
-    /// Doubts, which do not change the verdict.
-    #[must_use]
-    pub fn doubts(&self) -> &[Finding] {
-        &self.doubts
-    }
-
-    /// The plan.
-    #[must_use]
-    pub const fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// The server's name.
-    #[must_use]
-    pub fn server(&self) -> &str {
-        &self.server
-    }
-
-    /// The server's address.
-    #[must_use]
-    pub const fn target(&self) -> SocketAddr {
-        self.target
-    }
-
-    /// The begin of the first connection after the first transaction alone.
-    #[must_use]
-    pub const fn began_at(&self) -> Timestamp {
-        self.began_at
-    }
-
-    /// The client's counts from the first connection to the last.
-    #[must_use]
-    pub const fn whole(&self) -> &Counts {
-        &self.whole
-    }
-
-    /// Length of the sustained part: the plan's, or less if a number of transactions ended it.
-    #[must_use]
-    pub const fn sustained(&self) -> Duration {
-        self.sustained
-    }
-
-    /// The client's counts in the sustained part.
-    #[must_use]
-    pub const fn sustain(&self) -> &Counts {
-        &self.sustain
-    }
-
-    /// The part of [`whole`](Self::whole) without TLS.
-    #[must_use]
-    pub const fn plain(&self) -> &Counts {
-        &self.plain
-    }
-
-    /// Arrivals of an open loop in the sustained part; zeros for a closed loop.
-    #[must_use]
-    pub const fn arrival_counts(&self) -> ArrivalCounts {
-        self.arrivals
-    }
-
-    /// Counts and times by second, from the first connection to the end of the sustained part.
-    #[must_use]
-    pub fn series(&self) -> &[Point] {
-        &self.series
-    }
-
-    /// The server's log of the whole run; `None` without referee, or if the log failed.
-    #[must_use]
-    pub const fn seen(&self) -> Option<Seen> {
-        self.seen
-    }
-
-    /// Connections in flight when the run was stopped.
-    #[must_use]
-    pub const fn abandoned(&self) -> u64 {
-        self.abandoned
-    }
-
-    /// Conditions of this machine during the run.
-    #[must_use]
-    pub const fn host_conditions(&self) -> HostConditions {
-        self.host
-    }
-
-    /// CPU time of the client's threads; `None` if the run was stopped.
-    #[must_use]
-    pub const fn client_cpu(&self) -> Option<ClientCpu> {
-        self.client_cpu
-    }
-
-    /// CPU time of the server, in CPU seconds per second.
-    #[must_use]
-    pub const fn server_cores(&self) -> Option<f64> {
-        self.server_cores
-    }
-
     /// Steadiness of the rate in the sustained part.
     #[must_use]
     pub fn steady(&self) -> Option<Steady> {

@@ -116,10 +116,10 @@ pub fn records(
     let Some(first) = rounds.first() else {
         return Ok(Vec::new());
     };
-    if rounds.iter().any(|outcome| outcome.verdict() == Verdict::Invalid) {
+    if rounds.iter().any(|outcome| outcome.verdict == Verdict::Invalid) {
         return Ok(Vec::new());
     }
-    let subject = naming.subject(first.plan())?;
+    let subject = naming.subject(&first.plan)?;
     let rate = match rounds {
         [one] => one.sessions_per_s_by_bin().and_then(|bins| around(one.sessions_per_s()?, &bins)),
         _ => median(rounds, Outcome::sessions_per_s),
@@ -174,11 +174,11 @@ fn of_kinds(
         let subject = subject.clone().with(word::SESSIONS, name)?;
         #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
         let rate = median(rounds, |outcome| {
-            let seconds = outcome.sustained().as_secs_f64();
-            Some(which(outcome.by_resumption()?).transactions() as f64 / seconds)
+            let seconds = outcome.sustained.as_secs_f64();
+            Some(which(outcome.by_resumption()?).transactions as f64 / seconds)
         });
         let handshakes =
-            rounds.iter().map(|round| Some(which(round.by_resumption()?).handshake().clone()));
+            rounds.iter().map(|round| Some(which(round.by_resumption()?).handshake.clone()));
         let times = quantiles(word::HANDSHAKE_NS, handshakes.collect());
         let figures = [(word::SESSIONS_PER_S, Unit::PerSecond, rate)].into_iter().chain(times);
         for (quantity, unit, estimate) in figures {
@@ -210,7 +210,7 @@ impl Comparison {
             if server == 0 {
                 continue;
             }
-            let subject = naming.subject(rounds[0].plan())?.with(word::AGAINST, &names[0].by)?;
+            let subject = naming.subject(&rounds[0].plan)?.with(word::AGAINST, &names[0].by)?;
             let ratios = [
                 (word::SESSIONS_PER_S_RATIO, self.sessions_ratio(server, 0)),
                 (word::SERVER_CPU_RATIO, self.server_cpu_ratio(server, 0)),
@@ -261,7 +261,7 @@ fn doubts(rounds: &[Outcome]) -> Vec<String> {
     if (2..ROUNDS_95).contains(&rounds.len()) {
         doubts.push(format!("of {} rounds, an interval holds less than 95 %", rounds.len()));
     }
-    for doubt in rounds.iter().flat_map(Outcome::doubts).map(ToString::to_string) {
+    for doubt in rounds.iter().flat_map(|outcome| &outcome.doubts).map(ToString::to_string) {
         if !doubts.contains(&doubt) {
             doubts.push(doubt);
         }
@@ -274,15 +274,15 @@ fn doubts(rounds: &[Outcome]) -> Vec<String> {
 
 /// The conditions of the records: the plan's hash and policies.
 fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
-    let plan = rounds[0].plan();
+    let plan = &rounds[0].plan;
     let verify = match plan.verify {
         Verify::Always => "always".to_owned(),
         Verify::Never => "never".to_owned(),
         Verify::Sample { one_in } => format!("one in {one_in}"),
     };
-    let count = |of: fn(&Counts) -> u64| rounds.iter().map(|round| of(round.whole())).sum::<u64>();
+    let count = |of: fn(&Counts) -> u64| rounds.iter().map(|round| of(&round.whole)).sum::<u64>();
     let (verified, done) = (count(|of| of.signatures_verified), count(|of| of.client_done));
-    let mut verdicts: Vec<_> = rounds.iter().map(Outcome::verdict).collect();
+    let mut verdicts: Vec<_> = rounds.iter().map(|outcome| outcome.verdict).collect();
     verdicts.sort_unstable();
     let mut conditions = BTreeMap::from([
         ("client_key_share".to_owned(), plan.key_share.word().to_owned()),

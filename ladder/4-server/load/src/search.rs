@@ -91,7 +91,7 @@ pub fn search(
     let capacity = run(&closed, server, stop, &mut |_, _| {})?;
     let capacity_per_s = rate(&capacity);
     if capacity_per_s <= 0.0 {
-        return Err(Error::Nothing(capacity.reasons().to_vec()));
+        return Err(Error::Nothing(capacity.reasons));
     }
     let mut bisection = Bisection::new(capacity_per_s);
     let mut steps: Vec<Step> = Vec::new();
@@ -134,7 +134,7 @@ fn step(
         medians.push(outcome.response.quantile_ns(0.5));
         let quantile = outcome.response.quantile_ns(objective.quantile());
         quantiles.push(quantile);
-        client_busy = outcome.client_cpu().map_or(0.0, |cpu| cpu.busiest_share).max(client_busy);
+        client_busy = outcome.client_cpu.map_or(0.0, |cpu| cpu.busiest_share).max(client_busy);
         let is_busy = client_busy > CLIENT_BUSY_MAX;
         if let Some(why) = beyond_use(&outcome).filter(|_| !is_busy) {
             return Err(Error::Nothing(vec![why.clone()]));
@@ -168,18 +168,18 @@ fn step(
 /// Transactions per second, also of an invalid run: an overloaded server has a rate too.
 fn rate(outcome: &Outcome) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
-    let rate = outcome.sustain().transactions as f64 / outcome.sustained().as_secs_f64();
+    let rate = outcome.sustain.transactions as f64 / outcome.sustained.as_secs_f64();
     rate
 }
 
 /// Whether the run is invalid, because too many arrivals were dropped or failed.
 fn is_invalid(outcome: &Outcome) -> bool {
-    outcome.verdict() == Verdict::Invalid
+    outcome.verdict == Verdict::Invalid
 }
 
 /// A finding that does not depend on the rate and invalidates a step.
 fn beyond_use(outcome: &Outcome) -> Option<&Finding> {
-    outcome.reasons().iter().find(|finding| {
+    outcome.reasons.iter().find(|finding| {
         !matches!(
             finding,
             Finding::Dropped { .. }

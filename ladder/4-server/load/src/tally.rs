@@ -38,7 +38,7 @@ pub(crate) struct Tally {
     pub(crate) arrivals_whole: ArrivalCounts,
     pub(crate) series: Series,
     /// Of the whole run, not of the sustained part alone.
-    pub(crate) step_times: StepTimes<u64>,
+    pub(crate) step_times: StepTimes,
     /// Handshakes with a second `ClientHello`, in the whole run.
     pub(crate) hello_retries: u64,
     /// Connections in flight when the run was stopped.

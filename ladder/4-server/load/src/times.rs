@@ -9,13 +9,25 @@ use crate::request_spec::TransactionEvent;
 /// of one monotonic clock.
 #[derive(Clone, Debug)]
 pub struct Times {
-    pub(crate) connect: Latency,
-    pub(crate) client_finished: Latency,
-    pub(crate) confirm: Latency,
-    pub(crate) handshake: Latency,
-    pub(crate) first_byte: Latency,
-    pub(crate) last_byte: Latency,
-    pub(crate) service: Latency,
+    /// TCP connect: from opening the socket until the connection is up.
+    pub connect: Latency,
+    /// From the `ClientHello` until the client has verified the server's Finished and written its
+    /// own last message. Empty for plain transactions.
+    pub client_finished: Latency,
+    /// The part of `handshake` after the client finished: zero where the server's Finished is the
+    /// last message (a full handshake of TLS 1.2).
+    pub confirm: Latency,
+    /// The handshake: from the `ClientHello` until the server confirmed it. In a full handshake of
+    /// TLS 1.2 the server's Finished confirms it. In TLS 1.3, and in a resumed handshake of TLS
+    /// 1.2, the client's Finished is the last message; the first response byte confirms it, or the
+    /// server's `close_notify` in a plan without requests. Empty for plain transactions.
+    pub handshake: Latency,
+    /// From each request to the first byte of its response.
+    pub first_byte: Latency,
+    /// From each request to the last byte of its response.
+    pub last_byte: Latency,
+    /// The whole transaction: from opening the socket to the last byte of the last response.
+    pub service: Latency,
 }
 
 impl Times {
@@ -53,53 +65,6 @@ impl Times {
         self.service.add(&other.service);
     }
 
-    /// TCP connect: from opening the socket until the connection is up.
-    #[must_use]
-    pub const fn connect(&self) -> &Latency {
-        &self.connect
-    }
-
-    /// From the `ClientHello` until the client has verified the server's Finished and written its
-    /// own last message. Empty for plain transactions.
-    #[must_use]
-    pub const fn client_finished(&self) -> &Latency {
-        &self.client_finished
-    }
-
-    /// The part of [`handshake`](Self::handshake) after the client finished: zero where the
-    /// server's Finished is the last message (a full handshake of TLS 1.2).
-    #[must_use]
-    pub const fn confirm(&self) -> &Latency {
-        &self.confirm
-    }
-
-    /// The handshake: from the `ClientHello` until the server confirmed it. In a full handshake of
-    /// TLS 1.2 the server's Finished confirms it. In TLS 1.3, and in a resumed handshake of TLS
-    /// 1.2, the client's Finished is the last message; the first response byte confirms it, or the
-    /// server's `close_notify` in a plan without requests. Empty for plain transactions.
-    #[must_use]
-    pub const fn handshake(&self) -> &Latency {
-        &self.handshake
-    }
-
-    /// From each request to the first byte of its response.
-    #[must_use]
-    pub const fn first_byte(&self) -> &Latency {
-        &self.first_byte
-    }
-
-    /// From each request to the last byte of its response.
-    #[must_use]
-    pub const fn last_byte(&self) -> &Latency {
-        &self.last_byte
-    }
-
-    /// The whole transaction: from opening the socket to the last byte of the last response.
-    #[must_use]
-    pub const fn service(&self) -> &Latency {
-        &self.service
-    }
-
     /// All of them, with the names that `--out` and the lines below a table use.
     #[must_use]
     pub const fn all(&self) -> [(&'static str, &Latency); 7] {
@@ -118,9 +83,12 @@ impl Times {
 /// Full or resumed sessions of the sustained part.
 #[derive(Clone, Debug)]
 pub struct SessionTimes {
-    pub(crate) transactions: u64,
-    pub(crate) handshake: Latency,
-    pub(crate) service: Latency,
+    /// Sessions completed.
+    pub transactions: u64,
+    /// As [`Times::handshake`].
+    pub handshake: Latency,
+    /// As [`Times::service`].
+    pub service: Latency,
 }
 
 impl SessionTimes {
@@ -132,25 +100,6 @@ impl SessionTimes {
         self.transactions += other.transactions;
         self.handshake.add(&other.handshake);
         self.service.add(&other.service);
-    }
-
-    /// Sessions completed.
-    #[must_use]
-    pub const fn transactions(&self) -> u64 {
-        self.transactions
-    }
-
-    /// Times from the `ClientHello` until the server confirmed the handshake
-    /// ([`Times::handshake`]).
-    #[must_use]
-    pub const fn handshake(&self) -> &Latency {
-        &self.handshake
-    }
-
-    /// Times from opening the socket to the last byte of the last response.
-    #[must_use]
-    pub const fn service(&self) -> &Latency {
-        &self.service
     }
 }
 

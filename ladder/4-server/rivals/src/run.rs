@@ -115,11 +115,11 @@ fn minimal(
     let before = cpu_of(server)?;
     let outcome = tollgate_load::run(plan, server, stop, &mut |_, _| {})?;
     let server_cpu = before.zip(cpu_of(server)?).map(|(before, now)| now.saturating_sub(before));
-    let (transactions, failed) = (outcome.whole().transactions, outcome.whole().failed());
-    let seen = outcome.seen().unwrap_or_default();
+    let (transactions, failed) = (outcome.whole.transactions, outcome.whole.failed());
+    let seen = outcome.seen.unwrap_or_default();
     let mut objections = objections((transactions, failed), None, &seen);
-    if outcome.verdict() == Verdict::Invalid {
-        objections.extend(outcome.reasons().iter().map(ToString::to_string));
+    if outcome.verdict == Verdict::Invalid {
+        objections.extend(outcome.reasons.iter().map(ToString::to_string));
     }
     #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
     let client_cpu = outcome

@@ -36,7 +36,7 @@ fn counted(signer: Signer) -> (u64, Option<u64>) {
         (Protocol::Tls13, Exchange::HandshakeOnly),
     ] {
         let outcome = outcome(&running, protocol, exchange);
-        let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
+        let (whole, seen) = (&outcome.whole, outcome.seen.unwrap());
         assert!(whole.transactions > 0, "{outcome}");
         assert_eq!(whole.confirmed, seen.handshakes, "{outcome}");
         assert_eq!((whole.failed(), seen.resumed, seen.failed), (0, 0, 0), "{outcome}");

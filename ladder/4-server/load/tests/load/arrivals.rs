@@ -32,11 +32,11 @@ fn open(pattern: Pattern, sustain_ms: u64) -> Plan {
 
 /// All arrivals began or were dropped, and all that began have ended.
 fn assert_accounted(outcome: &Outcome) {
-    let (whole, offered) = (outcome.whole(), outcome.arrival_counts());
-    assert_eq!(whole.attempts, whole.ended() + outcome.abandoned(), "{outcome}");
+    let (whole, offered) = (&outcome.whole, outcome.arrivals);
+    assert_eq!(whole.attempts, whole.ended() + outcome.abandoned, "{outcome}");
     assert!(offered.arrivals >= offered.dropped + offered.queued + offered.late, "{outcome}");
     let unaccounted = |finding: &Finding| matches!(finding, Finding::Unaccounted { .. });
-    assert!(!outcome.reasons().iter().any(unaccounted), "{outcome}");
+    assert!(!outcome.reasons.iter().any(unaccounted), "{outcome}");
 }
 
 #[test]
@@ -46,10 +46,10 @@ fn an_open_loop_offers_its_rate_on_any_number_of_threads() {
         let outcome = outcome(&plan, |_| Behavior::Good);
         assert_accounted(&outcome);
         // by the clock: 200 per second for half a second
-        let arrivals = outcome.arrival_counts().arrivals;
+        let arrivals = outcome.arrivals.arrivals;
         assert!(arrivals.abs_diff(100) <= 1, "{outcome}");
         assert_eq!(outcome.transaction().map(Latency::count), Some(arrivals), "{outcome}");
-        assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+        assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
     }
 }
 
@@ -95,12 +95,12 @@ fn arrivals_without_free_connection_wait_or_drop_and_are_counted() {
     plan.arrivals = Arrivals::Open { pattern, waiting_max: 20 };
     let outcome = outcome(&plan, slow);
     assert_accounted(&outcome);
-    let offered = outcome.arrival_counts();
+    let offered = outcome.arrivals;
     assert!(offered.dropped > 50 && offered.queued >= 20, "{outcome}");
     let told = |finding: &Finding| matches!(finding, Finding::Dropped { .. });
-    assert!(outcome.reasons().iter().any(told), "{outcome}");
+    assert!(outcome.reasons.iter().any(told), "{outcome}");
     assert_eq!(outcome.transaction().map(Latency::count), None, "no figure");
-    let in_series: u64 = outcome.series().iter().map(|point| point.dropped).sum();
+    let in_series: u64 = outcome.series.iter().map(|point| point.dropped).sum();
     assert!(in_series >= offered.dropped, "{outcome}");
 }
 
@@ -114,10 +114,10 @@ fn a_trace_is_replayed_with_its_own_bodies() {
         Plan { warm_up_ms: 0, sustain_ms: 400, ..open(Pattern::Trace(text.parse().unwrap()), 400) };
     let outcome = outcome(&plan, |_| Behavior::Good);
     assert_accounted(&outcome);
-    assert_eq!(outcome.arrival_counts().arrivals, 40, "the last one is at the end of the run");
+    assert_eq!(outcome.arrivals.arrivals, 40, "the last one is at the end of the run");
     // the probe and one line use the plan's size, the others their own
     let bodies: u64 = 1000 + 1000 + (1..40).map(|number| 100 + number).sum::<u64>();
-    assert_eq!(outcome.whole().response_bytes, bodies, "{outcome}");
+    assert_eq!(outcome.whole.response_bytes, bodies, "{outcome}");
 }
 
 #[test]
@@ -132,6 +132,6 @@ fn think_time_lowers_the_rate() {
     let start = Instant::now();
     let outcome = outcome(&plan, |_| Behavior::Good);
     // four connections, each with at most six transactions in half a second, and one probe
-    assert!(outcome.whole().attempts <= 25, "{outcome} in {:?}", start.elapsed());
-    assert!(outcome.whole().attempts > 4 || start.elapsed().as_secs() > 1, "{outcome}");
+    assert!(outcome.whole.attempts <= 25, "{outcome} in {:?}", start.elapsed());
+    assert!(outcome.whole.attempts > 4 || start.elapsed().as_secs() > 1, "{outcome}");
 }

@@ -12,7 +12,7 @@ const MUTE: Script = |number| if number % 4 == 3 { Behavior::Silent } else { Beh
 
 fn outcome(plan: &Plan) -> Outcome {
     let enough =
-        |outcome: &Outcome| outcome.sustain().transactions > 5 && outcome.whole().timeouts() > 3;
+        |outcome: &Outcome| outcome.sustain.transactions > 5 && outcome.whole.timeouts() > 3;
     until(plan, enough, |plan| {
         let server = TlsServer::start(MUTE);
         let mut side = Server::new("rustls", server.target())
@@ -24,10 +24,10 @@ fn outcome(plan: &Plan) -> Outcome {
 
 /// All attempts completed, failed or timed out, of each kind.
 fn assert_accounted(outcome: &Outcome) {
-    for counts in [outcome.whole(), outcome.plain()] {
+    for counts in [&outcome.whole, &outcome.plain] {
         assert_eq!(counts.attempts, counts.ended(), "{outcome}");
     }
-    assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+    assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn a_timeout_is_counted_in_its_phase() {
     let client_timeout = Some(ClientTimeout { ms: 150, retries: 0 });
     let outcome = outcome(&Plan { client_timeout, ..plan(Protocol::Tls13) });
     assert_accounted(&outcome);
-    let whole = outcome.whole();
+    let whole = &outcome.whole;
     assert!(whole.timed_out.contains_key(&Phase::Hello), "{outcome}");
     assert_eq!((whole.retries, whole.failed()), (0, 0), "{outcome}");
 }
@@ -54,8 +54,8 @@ fn retries_are_counted() {
     };
     let outcome = outcome(&plan);
     assert_accounted(&outcome);
-    let whole = outcome.whole();
+    let whole = &outcome.whole;
     assert!(whole.retries > 0 && whole.retries <= whole.timeouts(), "{outcome}");
-    let in_series: u64 = outcome.series().iter().map(|point| point.timed_out).sum();
+    let in_series: u64 = outcome.series.iter().map(|point| point.timed_out).sum();
     assert!(in_series > 0 && in_series <= whole.timeouts(), "{outcome}");
 }

@@ -68,7 +68,7 @@ fn compared(surplus: u64, rounds: usize) -> (Comparison, String) {
     for _ in 0..TRIES {
         let (found, order) = compared_once(surplus, rounds);
         let outcomes = (0..2).flat_map(|server| found.outcomes(server));
-        let mut findings = outcomes.flat_map(|run| run.doubts().iter().chain(run.reasons()));
+        let mut findings = outcomes.flat_map(|run| run.doubts.iter().chain(&run.reasons));
         if !findings.any(is_late) {
             return (found, order);
         }

@@ -20,7 +20,7 @@ fn outcome(plan: &Plan, script: Script) -> Outcome {
 /// The same, with a changed referee.
 fn outcome_with(plan: &Plan, script: Script, change: fn(&mut Counter)) -> Outcome {
     confirmed(plan, script, change, |outcome| {
-        outcome.whole().attempts >= ENOUGH && outcome.sustain().transactions > 0
+        outcome.whole.attempts >= ENOUGH && outcome.sustain.transactions > 0
     })
 }
 
@@ -36,8 +36,8 @@ fn every_transaction_is_in_the_servers_count() {
             let plan =
                 Plan { close, threads: 2, verify: Verify::Sample { one_in: 4 }, ..plan(protocol) };
             let outcome = outcome(&plan, GOOD);
-            assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
-            let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
+            assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
+            let (whole, seen) = (&outcome.whole, outcome.seen.unwrap());
             assert_eq!(whole.attempts, whole.transactions, "{outcome}");
             assert_eq!(whole.client_done, whole.confirmed);
             assert_eq!(seen.handshakes, whole.confirmed);
@@ -46,9 +46,9 @@ fn every_transaction_is_in_the_servers_count() {
             let verified = whole.signatures_verified;
             assert!(verified > 0 && verified < whole.client_done, "one in four: {verified}");
             let rate = outcome.sessions_per_s().unwrap();
-            assert!(rate > 0.0 && outcome.sustain().transactions < whole.transactions);
+            assert!(rate > 0.0 && outcome.sustain.transactions < whole.transactions);
             assert!(outcome.client_cpu_ns_per_session().unwrap() > 0.0);
-            assert_eq!(outcome.handshake().unwrap().count(), outcome.sustain().confirmed);
+            assert_eq!(outcome.handshake().unwrap().count(), outcome.sustain.confirmed);
             assert!(outcome.transaction().unwrap().quantile_ns(0.5).unwrap() > 1000);
         }
     }
@@ -60,9 +60,9 @@ fn handshakes_alone_are_confirmed_too() {
         // a reset could arrive before the server's thread ends the handshake, so close normally
         let plan = Plan { exchange: Exchange::HandshakeOnly, close: Close::Fin, ..plan(protocol) };
         let outcome = outcome(&plan, GOOD);
-        assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
-        assert_eq!(outcome.seen().unwrap().requests, 0);
-        assert!(outcome.whole().confirmed > 0);
+        assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
+        assert_eq!(outcome.seen.unwrap().requests, 0);
+        assert!(outcome.whole.confirmed > 0);
     }
 }
 
@@ -79,7 +79,7 @@ fn source_addresses_are_of_ipv4() {
 fn alternating_source_addresses_work() {
     let plan = Plan { source_addresses: 3, ..plan(Protocol::Tls13) };
     let outcome = outcome(&plan, GOOD);
-    assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+    assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
 }
 
 /// Connections 30 to 34 are faulty, the others good.
@@ -98,12 +98,12 @@ fn five(script: Script, change: fn(&mut Plan), phase: Phase, cause: &Cause) -> O
     change(&mut plan);
     let outcome = outcome(&plan, script);
     let failure = Failure { phase, cause: cause.clone() };
-    let found: Vec<_> = outcome.whole().failures.iter().collect();
+    let found: Vec<_> = outcome.whole.failures.iter().collect();
     assert_eq!(found, [(&failure, &5)], "{outcome}");
-    assert_eq!(outcome.whole().failed_in(phase), 5);
-    assert_eq!(outcome.verdict(), Verdict::Invalid, "{outcome}");
+    assert_eq!(outcome.whole.failed_in(phase), 5);
+    assert_eq!(outcome.verdict, Verdict::Invalid, "{outcome}");
     assert_eq!(outcome.sessions_per_s(), None);
-    let told = outcome.reasons().iter().any(
+    let told = outcome.reasons.iter().any(
         |reason| matches!(reason, Finding::Errors { failed: 5, worst, .. } if *worst == failure),
     );
     assert!(told, "{outcome}");
@@ -113,7 +113,7 @@ fn five(script: Script, change: fn(&mut Plan), phase: Phase, cause: &Cause) -> O
 #[test]
 fn an_alert_is_counted_in_its_phase() {
     let outcome = five(faulty!(Behavior::Alert), |_| {}, Phase::Hello, &Cause::Alert(40));
-    assert_eq!(outcome.whole().alerts().get(&40), Some(&5));
+    assert_eq!(outcome.whole.alerts().get(&40), Some(&5));
     assert!(outcome.to_string().contains("handshake_failure"), "{outcome}");
 }
 
@@ -122,23 +122,23 @@ fn an_alert_after_the_clients_finished_is_no_handshake() {
     // the client has finished, the server has not: only the server's confirmation counts
     let outcome =
         five(faulty!(Behavior::CertificateRequired), |_| {}, Phase::Confirm, &Cause::Alert(116));
-    let whole = outcome.whole();
+    let whole = &outcome.whole;
     assert_eq!(whole.client_done, whole.confirmed + 5);
-    assert_eq!(outcome.seen().unwrap().handshakes, whole.confirmed, "{outcome}");
+    assert_eq!(outcome.seen.unwrap().handshakes, whole.confirmed, "{outcome}");
     let gap = |finding: &Finding| matches!(finding, Finding::ConfirmedLess { .. });
-    assert!(outcome.doubts().iter().any(gap), "{outcome}");
+    assert!(outcome.doubts.iter().any(gap), "{outcome}");
 }
 
 #[test]
 fn a_close_before_the_response_confirms_nothing() {
     let outcome = outcome(&plan(Protocol::Tls13), faulty!(Behavior::CloseAfterHandshake));
-    assert_eq!(outcome.whole().failed_in(Phase::Confirm), 5, "{outcome}");
+    assert_eq!(outcome.whole.failed_in(Phase::Confirm), 5, "{outcome}");
     // the server counts them as complete, which the client cannot know: the counts differ
     let both = Finding::RefereeHandshakes {
-        client: outcome.whole().confirmed,
-        server: outcome.whole().confirmed + 5,
+        client: outcome.whole.confirmed,
+        server: outcome.whole.confirmed + 5,
     };
-    assert!(outcome.reasons().contains(&both), "{outcome}");
+    assert!(outcome.reasons.contains(&both), "{outcome}");
 }
 
 #[test]
@@ -151,15 +151,15 @@ fn a_wrong_length_is_an_error_in_the_data() {
     );
     // the server counts these requests as answered
     let told = |finding: &Finding| matches!(finding, Finding::RefereeRequests { .. });
-    assert!(outcome.reasons().iter().any(told), "{outcome}");
+    assert!(outcome.reasons.iter().any(told), "{outcome}");
 }
 
 #[test]
 fn a_truncated_body_is_an_error_in_the_data() {
     five(faulty!(Behavior::CutBody), |_| {}, Phase::Data, &Cause::Closed);
     let outcome = five(faulty!(Behavior::EndBody), |_| {}, Phase::Data, &Cause::Closed);
-    assert_eq!(outcome.seen().unwrap().handshakes, outcome.whole().confirmed);
-    assert_eq!(outcome.seen().unwrap().requests, outcome.whole().transactions);
+    assert_eq!(outcome.seen.unwrap().handshakes, outcome.whole.confirmed);
+    assert_eq!(outcome.seen.unwrap().requests, outcome.whole.transactions);
 }
 
 #[test]
@@ -167,8 +167,8 @@ fn a_run_within_the_error_budget_is_valid() {
     let mut plan = plan(Protocol::Tls13);
     plan.limits.errors = 1.0;
     let outcome = outcome(&plan, faulty!(Behavior::CutBody));
-    assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
-    assert_eq!(outcome.whole().failed(), 5);
+    assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
+    assert_eq!(outcome.whole.failed(), 5);
 }
 
 #[test]
@@ -185,8 +185,8 @@ fn a_server_that_does_not_close_fails_only_the_close() {
         Phase::Close,
         &Cause::Deadline,
     );
-    assert_eq!(outcome.whole().transactions, outcome.whole().attempts, "{outcome}");
-    assert_eq!(outcome.seen().unwrap().requests, outcome.whole().transactions);
+    assert_eq!(outcome.whole.transactions, outcome.whole.attempts, "{outcome}");
+    assert_eq!(outcome.seen.unwrap().requests, outcome.whole.transactions);
 }
 
 #[test]
@@ -205,10 +205,10 @@ fn a_server_that_stops_during_a_run_gives_no_figure_and_a_clear_message() {
     let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
     stopper.join().unwrap();
     assert!(start.elapsed() < Duration::from_secs(30), "it was broken off");
-    assert_eq!(outcome.verdict(), Verdict::Invalid);
+    assert_eq!(outcome.verdict, Verdict::Invalid);
     assert_eq!(outcome.sessions_per_s(), None);
-    assert!(outcome.whole().failed_in(Phase::Connect) > 0, "{outcome}");
-    let text = outcome.reasons()[0].to_string();
+    assert!(outcome.whole.failed_in(Phase::Connect) > 0, "{outcome}");
+    let text = outcome.reasons[0].to_string();
     assert!(text.contains("stopped answering") && text.contains("refused"), "{text}");
 }
 
@@ -217,13 +217,13 @@ fn a_disagreeing_referee_makes_a_run_invalid_with_both_numbers() {
     let outcome = outcome_with(&plan(Protocol::Tls13), GOOD, |referee| {
         (referee.surplus, referee.resumed) = (1, 2);
     });
-    let confirmed = outcome.whole().confirmed;
+    let confirmed = outcome.whole.confirmed;
     let expected = [
         Finding::RefereeHandshakes { client: confirmed, server: confirmed + 1 },
         Finding::Resumed { count: 2, handshakes: confirmed + 1 },
     ];
-    assert_eq!(outcome.reasons(), expected);
-    assert_eq!((outcome.verdict(), outcome.sessions_per_s()), (Verdict::Invalid, None));
+    assert_eq!(outcome.reasons, expected);
+    assert_eq!((outcome.verdict, outcome.sessions_per_s()), (Verdict::Invalid, None));
     let text = outcome.to_string();
     let numbers = format!("counted {confirmed} confirmed handshakes");
     assert!(text.contains(&numbers) && text.contains(&format!("has {}", confirmed + 1)), "{text}");
@@ -232,12 +232,12 @@ fn a_disagreeing_referee_makes_a_run_invalid_with_both_numbers() {
 #[test]
 fn without_referee_it_is_unconfirmed() {
     let server = TlsServer::start(GOOD);
-    let enough = |outcome: &Outcome| outcome.sustain().transactions > 0;
+    let enough = |outcome: &Outcome| outcome.sustain.transactions > 0;
     let outcome = until(&plan(Protocol::Tls13), enough, |plan| {
         let mut side = Server::new("rustls", server.target());
         run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
     });
-    assert_eq!(outcome.verdict(), Verdict::Unconfirmed);
+    assert_eq!(outcome.verdict, Verdict::Unconfirmed);
     assert!(outcome.to_string().contains("client-side only"));
     assert!(outcome.sessions_per_s().is_some());
 }
@@ -250,7 +250,7 @@ fn the_limit_on_starts_holds() {
     let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
     // a third of a second at 50 per second, the probe, and one start at each end; without the
     // limit hundreds
-    assert!(outcome.whole().attempts <= 20, "{outcome}");
+    assert!(outcome.whole.attempts <= 20, "{outcome}");
 }
 
 #[test]

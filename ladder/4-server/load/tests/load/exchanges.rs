@@ -14,9 +14,9 @@ use crate::{plan, until};
 /// A run with transactions of each planned kind.
 fn outcome(plan: &Plan) -> Outcome {
     let enough = |outcome: &Outcome| {
-        let (all, plain) = (outcome.whole().transactions, outcome.plain().transactions);
-        let stalled = outcome.reasons().contains(&Finding::Stalled);
-        outcome.sustain().transactions > 20
+        let (all, plain) = (outcome.whole.transactions, outcome.plain.transactions);
+        let stalled = outcome.reasons.contains(&Finding::Stalled);
+        outcome.sustain.transactions > 20
             && !stalled
             && (plan.plain_share < 1.0 || plain == all)
             && (plan.plain_share <= 0.0 || plain > 5)
@@ -44,8 +44,8 @@ fn requests_share_a_connection_and_its_handshake() {
                 ..plan(Protocol::Tls12X25519)
             };
             let outcome = outcome(&plan);
-            assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
-            let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
+            assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
+            let (whole, seen) = (&outcome.whole, outcome.seen.unwrap());
             // with 2.5, every other connection has two requests; so have the first connection and
             // the probe
             #[allow(clippy::cast_precision_loss, reason = "counts of a test")]
@@ -60,12 +60,12 @@ fn requests_share_a_connection_and_its_handshake() {
             let times =
                 if plain_share > 0.0 { outcome.plain_times() } else { outcome.secure_times() };
             let times = times.unwrap();
-            assert_eq!(times.service().count(), outcome.sustain().transactions);
-            assert_eq!(times.last_byte().count(), outcome.sustain().responses);
-            assert_eq!(times.handshake().count(), outcome.sustain().confirmed);
+            assert_eq!(times.service.count(), outcome.sustain.transactions);
+            assert_eq!(times.last_byte.count(), outcome.sustain.responses);
+            assert_eq!(times.handshake.count(), outcome.sustain.confirmed);
             let median = |of: &Latency| of.quantile_ns(0.5).unwrap();
-            assert!(median(times.first_byte()) <= median(times.last_byte()));
-            assert!(median(times.last_byte()) <= median(times.service()));
+            assert!(median(&times.first_byte) <= median(&times.last_byte));
+            assert!(median(&times.last_byte) <= median(&times.service));
         }
     }
 }
@@ -86,7 +86,7 @@ fn long_connections_end_with_the_run() {
     let start = Instant::now();
     let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
     assert!(start.elapsed() < Duration::from_secs(10), "{outcome}");
-    let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
+    let (whole, seen) = (&outcome.whole, outcome.seen.unwrap());
     assert_eq!((whole.failed(), whole.attempts), (0, whole.transactions), "{outcome}");
     assert_eq!((whole.confirmed, whole.responses), (seen.handshakes, seen.requests), "{outcome}");
     assert!(whole.responses > 10 * whole.transactions, "{outcome}");
@@ -105,10 +105,10 @@ fn all_sizes_are_requested_equally_often() {
             ..plan(Protocol::Tls13)
         };
         let outcome = outcome(&plan);
-        assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
-        let whole = outcome.whole();
+        assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
+        let whole = &outcome.whole;
         assert_eq!(whole.response_bytes, 40_700 * whole.transactions, "{outcome}");
-        assert_eq!(outcome.seen().unwrap().requests, 3 * whole.transactions);
+        assert_eq!(outcome.seen.unwrap().requests, 3 * whole.transactions);
         let served = ServedBodies::of(&[outcome]).unwrap().to_string();
         assert!(
             served.contains(" bodies of 13566.7 bytes in the mean, 13566.7 planned"),
@@ -121,17 +121,17 @@ fn all_sizes_are_requested_equally_often() {
 fn secure_and_plain_transactions_have_their_shares() {
     let plan = Plan { plain_share: 0.5, sustain_ms: 600, ..plan(Protocol::Tls13) };
     let outcome = outcome(&plan);
-    assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
-    let (whole, plain) = (outcome.whole(), outcome.plain());
+    assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
+    let (whole, plain) = (&outcome.whole, &outcome.plain);
     let secure = whole.transactions - plain.transactions;
     assert_eq!((whole.confirmed, plain.confirmed, plain.client_done), (secure, 0, 0), "{outcome}");
-    assert_eq!(outcome.seen().unwrap().handshakes, secure);
+    assert_eq!(outcome.seen.unwrap().handshakes, secure);
     #[allow(clippy::cast_precision_loss, reason = "counts of a test")]
     let (share, n) =
         (plain.transactions as f64 / whole.transactions as f64, whole.transactions as f64);
     assert!((share - 0.5).abs() < 5.0 * 0.5 / n.sqrt(), "{share} of {n}");
-    assert!(outcome.plain_times().unwrap().handshake().count() == 0);
-    assert!(outcome.secure_times().unwrap().confirm().count() > 0);
+    assert!(outcome.plain_times().unwrap().handshake.count() == 0);
+    assert!(outcome.secure_times().unwrap().confirm.count() > 0);
 }
 
 #[test]

@@ -22,20 +22,20 @@ fn live_counts_are_the_sum_of_the_runs_and_each_run_has_a_witness() {
     drop(side);
     let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
     let counts = live.counts();
-    assert_eq!(counts.attempts, sum(|outcome| outcome.whole().attempts));
-    assert_eq!(counts.confirmed, sum(|outcome| outcome.whole().confirmed));
-    assert_eq!(counts.transactions, sum(|outcome| outcome.whole().transactions));
-    assert_eq!(counts.body_bytes, sum(|outcome| outcome.whole().body_bytes));
+    assert_eq!(counts.attempts, sum(|outcome| outcome.whole.attempts));
+    assert_eq!(counts.confirmed, sum(|outcome| outcome.whole.confirmed));
+    assert_eq!(counts.transactions, sum(|outcome| outcome.whole.transactions));
+    assert_eq!(counts.body_bytes, sum(|outcome| outcome.whole.body_bytes));
     let steps = counts.times.all();
     let counted = steps.map(|times| times.counts.iter().sum::<u64>());
     assert_eq!(counted, [counts.attempts, counts.confirmed, counts.transactions]);
     assert!(steps[2].sum_ns > 1000 * counts.transactions, "{counts:?}");
     assert_eq!((counts.failed, counts.timed_out, counts.dropped), (0, 0, 0));
     let whole = |outcomes: &[Outcome]| -> Vec<_> {
-        outcomes.iter().map(|outcome| (outcome.whole().clone(), outcome.began_at())).collect()
+        outcomes.iter().map(|outcome| (outcome.whole.clone(), outcome.began_at)).collect()
     };
     assert_eq!(whole(&told), whole(&outcomes));
-    assert!(told[0].began_at() < told[1].began_at());
+    assert!(told[0].began_at < told[1].began_at);
 }
 
 #[test]
@@ -56,14 +56,14 @@ fn a_stopped_run_has_counts_and_no_figures() {
     assert!(matches!(error, Error::Stopped), "{error}");
     drop(side);
     let [outcome] = &told[..] else { panic!("{told:?}") };
-    assert_eq!(outcome.verdict(), Verdict::Invalid);
-    let [Finding::BrokenOff { after }] = outcome.reasons() else { panic!("{outcome}") };
-    assert_eq!((outcome.sessions_per_s(), outcome.seen()), (None, None));
-    let whole = outcome.whole();
-    assert_eq!(whole.attempts, whole.ended() + outcome.abandoned());
+    assert_eq!(outcome.verdict, Verdict::Invalid);
+    let [Finding::BrokenOff { after }] = &outcome.reasons[..] else { panic!("{outcome}") };
+    assert_eq!((outcome.sessions_per_s(), outcome.seen), (None, None));
+    let whole = &outcome.whole;
+    assert_eq!(whole.attempts, whole.ended() + outcome.abandoned);
     assert_eq!(live.counts().transactions, whole.transactions);
     assert!(whole.transactions > 20, "{outcome}");
-    let series = outcome.series();
+    let series = &outcome.series;
     let end = series.last().map(|point| point.from + point.width);
     assert_eq!(end, Some(*after), "only the seconds before the stop");
     let done: u64 = series.iter().map(|point| point.transactions).sum();

@@ -62,7 +62,7 @@ fn confirmed(
     change: fn(&mut Counter),
     enough: impl Fn(&Outcome) -> bool,
 ) -> Outcome {
-    let steady = |outcome: &Outcome| !outcome.reasons().contains(&Finding::Stalled);
+    let steady = |outcome: &Outcome| !outcome.reasons.contains(&Finding::Stalled);
     until(
         plan,
         |outcome| enough(outcome) && steady(outcome),

@@ -129,16 +129,16 @@ fn every_protocol_agrees_with_s_server() {
         for close in [Close::Fin, Close::RstAfterConfirm] {
             let plan = Plan { close, ..plan(protocol) };
             let enough = |outcome: &Outcome| {
-                let stalled = outcome.reasons().contains(&Finding::Stalled);
-                let late = outcome.doubts().contains(&Finding::ServerCpuLate);
-                outcome.whole().transactions > 10 && !stalled && !late
+                let stalled = outcome.reasons.contains(&Finding::Stalled);
+                let late = outcome.doubts.contains(&Finding::ServerCpuLate);
+                outcome.whole.transactions > 10 && !stalled && !late
             };
             let outcome = until(&plan, enough, |plan| {
                 let referee = Files { files: Arc::clone(&server.files), before: 0 };
                 let mut side = server.server().with_referee(referee);
                 run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
             });
-            assert_eq!(outcome.verdict(), Verdict::Valid, "{protocol:?} {close:?} {outcome}");
+            assert_eq!(outcome.verdict, Verdict::Valid, "{protocol:?} {close:?} {outcome}");
             let cpu = outcome.server_cpu_ns_per_session().unwrap();
             assert!((1e4..1e8).contains(&cpu), "10 µs to 100 ms, not {cpu} ns");
         }
@@ -162,9 +162,9 @@ fn a_killed_process_is_reported() {
     });
     let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
     let server = killer.join().unwrap();
-    assert_eq!((outcome.verdict(), outcome.sessions_per_s()), (Verdict::Invalid, None));
+    assert_eq!((outcome.verdict, outcome.sessions_per_s()), (Verdict::Invalid, None));
     let gone = |finding: &Finding| matches!(finding, Finding::ServerGone { transactions: 1.., .. });
-    assert!(outcome.reasons().iter().any(gone), "{outcome}");
+    assert!(outcome.reasons.iter().any(gone), "{outcome}");
     // and its CPU time cannot be read
     assert!(ProcessCpu::new([server.child.id()]).and_then(|mut cpu| cpu.cpu()).is_err());
 }
@@ -188,11 +188,11 @@ fn a_hung_process_is_reported_and_does_not_hang_the_run() {
     let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
     stopper.join().unwrap();
     assert!(start.elapsed() < Duration::from_secs(25), "it was broken off");
-    let whole = outcome.whole();
-    assert_eq!(whole.attempts, whole.ended() + outcome.abandoned(), "{outcome}");
+    let whole = &outcome.whole;
+    assert_eq!(whole.attempts, whole.ended() + outcome.abandoned, "{outcome}");
     let late = |(failure, _): (&Failure, &u64)| failure.cause == Cause::Deadline;
     assert!(whole.failures.iter().any(late), "{outcome}");
-    assert_eq!((outcome.verdict(), outcome.sessions_per_s()), (Verdict::Invalid, None));
+    assert_eq!((outcome.verdict, outcome.sessions_per_s()), (Verdict::Invalid, None));
     let gone = |finding: &Finding| matches!(finding, Finding::ServerGone { transactions: 1.., .. });
-    assert!(outcome.reasons().iter().any(gone), "{outcome}");
+    assert!(outcome.reasons.iter().any(gone), "{outcome}");
 }

@@ -18,7 +18,7 @@ fn resuming(protocol: Protocol, share: f64, by: Mechanism) -> Plan {
 }
 
 fn outcome(plan: &Plan, script: Script, change: fn(&mut Counter)) -> Outcome {
-    confirmed(plan, script, change, |outcome| outcome.sustain().confirmed >= ENOUGH)
+    confirmed(plan, script, change, |outcome| outcome.sustain.confirmed >= ENOUGH)
 }
 
 #[test]
@@ -30,8 +30,8 @@ fn the_planned_share_is_resumed() {
     ] {
         let plan = Plan { close, threads: 2, ..resuming(protocol, share, by) };
         let outcome = outcome(&plan, |_| Behavior::Good, |_| {});
-        assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
-        let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
+        assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
+        let (whole, seen) = (&outcome.whole, outcome.seen.unwrap());
         let Resumptions { offered, accepted, refused, starved, early_data } = whole.resumptions;
         assert_eq!((seen.handshakes, seen.resumed), (whole.confirmed, accepted));
         assert_eq!((offered, early_data), (accepted + refused, 0), "{outcome}");
@@ -39,10 +39,10 @@ fn the_planned_share_is_resumed() {
         let achieved = outcome.resumed_share().unwrap();
         assert!((achieved - share).abs() <= 0.01, "{outcome}");
         let sessions = outcome.by_resumption().unwrap();
-        let sum = sessions.full.transactions() + sessions.resumed.transactions();
-        assert_eq!(sum, outcome.sustain().transactions);
-        assert!(sessions.resumed.handshake().quantile_ns(0.5).unwrap() > 1000);
-        assert_eq!(sessions.resumed.service().count(), sessions.resumed.transactions());
+        let sum = sessions.full.transactions + sessions.resumed.transactions;
+        assert_eq!(sum, outcome.sustain.transactions);
+        assert!(sessions.resumed.handshake.quantile_ns(0.5).unwrap() > 1000);
+        assert_eq!(sessions.resumed.service.count(), sessions.resumed.transactions);
     }
 }
 
@@ -51,10 +51,10 @@ fn early_data_answered_at_once_ends_with_a_complete_handshake() {
     // the server answers before the client's Finished, and counts the handshake after it
     let plan = resuming(Protocol::Tls13, 0.5, Mechanism::EarlyData);
     let outcome = outcome(&plan, |_| Behavior::Early, |_| {});
-    assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
-    let Resumptions { accepted, early_data, .. } = outcome.whole().resumptions;
+    assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
+    let Resumptions { accepted, early_data, .. } = outcome.whole.resumptions;
     assert!(early_data > 0 && early_data == accepted, "{outcome}");
-    assert_eq!(outcome.seen().unwrap().handshakes, outcome.whole().confirmed, "{outcome}");
+    assert_eq!(outcome.seen.unwrap().handshakes, outcome.whole.confirmed, "{outcome}");
 }
 
 #[test]
@@ -64,11 +64,11 @@ fn a_request_too_long_for_early_data_follows_the_handshake() {
         ..resuming(Protocol::Tls13, 0.5, Mechanism::EarlyData)
     };
     let outcome = outcome(&plan, |_| Behavior::LittleEarly, |_| {});
-    let whole = outcome.whole();
+    let whole = &outcome.whole;
     assert!(whole.resumptions.accepted > 0 && whole.resumptions.early_data == 0, "{outcome}");
     assert_eq!((whole.transactions, whole.responses), (whole.attempts, 2 * whole.attempts));
     let is_off = |finding: &Finding| matches!(finding, Finding::ResumedOffPlan { .. });
-    assert!(outcome.reasons().iter().all(is_off), "{outcome}");
+    assert!(outcome.reasons.iter().all(is_off), "{outcome}");
 }
 
 #[test]
@@ -81,9 +81,9 @@ fn a_server_without_such_sessions_is_off_plan() {
     for (protocol, by, script) in without {
         let plan = resuming(protocol, 0.5, by);
         let outcome = outcome(&plan, script, |_| {});
-        assert_eq!((outcome.verdict(), outcome.sessions_per_s()), (Verdict::Invalid, None));
+        assert_eq!((outcome.verdict, outcome.sessions_per_s()), (Verdict::Invalid, None));
         let [Finding::ResumedOffPlan { planned, achieved, offered: 0, starved, .. }] =
-            outcome.reasons()
+            &outcome.reasons[..]
         else {
             panic!("{outcome}");
         };
@@ -100,19 +100,19 @@ fn refused_sessions_are_counted_and_off_plan() {
         |number| if number % 3 == 0 { Behavior::Forgetful } else { Behavior::Good },
         |_| {},
     );
-    let Resumptions { offered, accepted, refused, .. } = outcome.whole().resumptions;
+    let Resumptions { offered, accepted, refused, .. } = outcome.whole.resumptions;
     assert!(refused > 0 && accepted > 0 && offered == accepted + refused, "{outcome}");
-    assert_eq!(outcome.seen().unwrap().resumed, accepted, "{outcome}");
+    assert_eq!(outcome.seen.unwrap().resumed, accepted, "{outcome}");
     let is_told = |finding: &Finding| matches!(finding, Finding::ResumedOffPlan { .. });
-    assert!(outcome.reasons().iter().any(is_told), "{outcome}");
-    assert_eq!(outcome.whole().transactions, outcome.whole().attempts);
+    assert!(outcome.reasons.iter().any(is_told), "{outcome}");
+    assert_eq!(outcome.whole.transactions, outcome.whole.attempts);
 }
 
 #[test]
 fn a_log_with_another_count_of_resumed_sessions_makes_a_run_invalid() {
     let plan = resuming(Protocol::Tls13, 0.5, Mechanism::Psk);
     let outcome = outcome(&plan, |_| Behavior::Good, |referee| referee.resumed = 1);
-    let client = outcome.whole().resumptions.accepted;
+    let client = outcome.whole.resumptions.accepted;
     let expected = Finding::RefereeResumed { client, server: client + 1 };
-    assert_eq!(outcome.reasons(), [expected], "{outcome}");
+    assert_eq!(outcome.reasons, [expected], "{outcome}");
 }

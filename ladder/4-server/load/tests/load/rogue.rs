@@ -152,9 +152,8 @@ fn copy(from: &TcpStream, to: &TcpStream) {
 
 /// Runs against a rogue proxy in front of a server with this script; checks the duration.
 fn outcome(plan: &Plan, front: Front, script: Script, enough: u64) -> Outcome {
-    let is_enough = |outcome: &Outcome| {
-        outcome.whole().attempts >= enough && outcome.sustain().transactions > 0
-    };
+    let is_enough =
+        |outcome: &Outcome| outcome.whole.attempts >= enough && outcome.sustain.transactions > 0;
     until(plan, is_enough, |plan| {
         let server = TlsServer::start(script);
         let rogue = Rogue::start(front, server.address);
@@ -170,11 +169,11 @@ fn outcome(plan: &Plan, front: Front, script: Script, enough: u64) -> Outcome {
 
 /// All attempts have ended, and the client counts no more handshakes than the server.
 fn assert_accounted(outcome: &Outcome) {
-    let whole = outcome.whole();
-    assert_eq!(whole.attempts, whole.ended() + outcome.abandoned(), "{outcome}");
+    let whole = &outcome.whole;
+    assert_eq!(whole.attempts, whole.ended() + outcome.abandoned, "{outcome}");
     let unaccounted = |finding: &Finding| matches!(finding, Finding::Unaccounted { .. });
-    assert!(!outcome.reasons().iter().any(unaccounted), "{outcome}");
-    assert!(whole.confirmed <= outcome.seen().unwrap().handshakes, "{outcome}");
+    assert!(!outcome.reasons.iter().any(unaccounted), "{outcome}");
+    assert!(whole.confirmed <= outcome.seen.unwrap().handshakes, "{outcome}");
 }
 
 /// Five connections of each fault, among good ones.
@@ -203,7 +202,7 @@ fn every_fault_is_counted_under_its_name_and_no_count_is_lost() {
     let plan = Plan { connections: 8, ..plan(Protocol::Tls13) };
     let outcome = outcome(&plan, FRONT, SCRIPT, 180);
     assert_accounted(&outcome);
-    assert_eq!(outcome.verdict(), Verdict::Invalid, "{outcome}");
+    assert_eq!(outcome.verdict, Verdict::Invalid, "{outcome}");
     let violation = |text: &'static str| {
         move |cause: &Cause| {
             if let Cause::Violation(found) = cause { found.contains(text) } else { false }
@@ -220,7 +219,7 @@ fn every_fault_is_counted_under_its_name_and_no_count_is_lost() {
         (Phase::KeyExchange, 5, Box::new(violation("certificate"))),
         (Phase::Confirm, 5, Box::new(violation("ticket"))),
     ];
-    let failures = &outcome.whole().failures;
+    let failures = &outcome.whole.failures;
     for (i, (phase, count, is)) in rows.iter().enumerate() {
         let found = |(failure, _): &(&Failure, &u64)| failure.phase == *phase && is(&failure.cause);
         let found: u64 = failures.iter().filter(found).map(|(_, count)| count).sum();
@@ -228,7 +227,7 @@ fn every_fault_is_counted_under_its_name_and_no_count_is_lost() {
     }
     assert_eq!(failures.values().sum::<u64>(), 45, "and nothing else: {failures:?}");
     // single bytes and slow starts are no failures
-    assert_eq!(outcome.whole().transactions + 45, outcome.whole().attempts, "{outcome}");
+    assert_eq!(outcome.whole.transactions + 45, outcome.whole.attempts, "{outcome}");
 }
 
 #[test]
@@ -241,12 +240,12 @@ fn a_restarted_server_is_reported_and_loses_no_count() {
     let outcome = outcome(&plan, front, |_| Behavior::Good, 60);
     assert_accounted(&outcome);
     let refused =
-        outcome.whole().failures.get(&Failure { phase: Phase::Connect, cause: Cause::Refused });
+        outcome.whole.failures.get(&Failure { phase: Phase::Connect, cause: Cause::Refused });
     assert!(refused.is_some_and(|&count| count > 0), "{outcome}");
     let away = |finding: &Finding| matches!(finding, Finding::ServerAway { .. });
-    assert!(outcome.reasons().iter().any(away), "{outcome}");
+    assert!(outcome.reasons.iter().any(away), "{outcome}");
     // the run continued afterwards
-    assert!(outcome.whole().transactions > 41, "{outcome}");
+    assert!(outcome.whole.transactions > 41, "{outcome}");
 }
 
 #[test]

@@ -31,13 +31,13 @@ fn agrees(plan: &Plan, mut side: impl FnMut() -> Server<'static>) {
         assert_exact(&outcome);
         // a stall of the machine, even for the whole run, is not a fault of the client
         let still = |why: &Finding| matches!(why, Finding::Stalled | Finding::Nothing);
-        if !outcome.reasons().is_empty() && outcome.reasons().iter().all(still) {
+        if !outcome.reasons.is_empty() && outcome.reasons.iter().all(still) {
             stalls += 1;
             assert!(stalls < 2 * TRIES, "{outcome}");
         } else {
-            assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+            assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
         }
-        count += outcome.whole().confirmed;
+        count += outcome.whole.confirmed;
         if count >= all {
             break;
         }
@@ -62,25 +62,25 @@ fn a_number_of_transactions_ends_a_run() {
         let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
         assert_exact(&outcome);
         // the first transaction runs alone
-        assert_eq!(outcome.whole().confirmed, 1 + 300, "{outcome}");
-        assert_eq!(outcome.sustain().transactions, 300, "{outcome}");
-        let seconds = outcome.sustained().as_secs_f64();
+        assert_eq!(outcome.whole.confirmed, 1 + 300, "{outcome}");
+        assert_eq!(outcome.sustain.transactions, 300, "{outcome}");
+        let seconds = outcome.sustained.as_secs_f64();
         assert!(seconds < 60.0);
         if let Some(rate) = outcome.sessions_per_s() {
             assert!((rate * seconds - 300.0).abs() < 1e-6, "{rate} in {seconds} s");
         }
-        let points: u64 = outcome.series().iter().map(|point| point.attempts).sum();
+        let points: u64 = outcome.series.iter().map(|point| point.attempts).sum();
         assert_eq!(points, 1 + 300);
 
         let short = Plan { sustain_ms: 200, transactions: Some(1_000_000), ..plan };
         let outcome = run(&short, &mut side, &|| false, &mut |_, _| {}).unwrap();
         assert_exact(&outcome);
-        assert_eq!(outcome.sustained().as_millis(), 200, "the time ends first");
+        assert_eq!(outcome.sustained.as_millis(), 200, "the time ends first");
     }
 }
 
 fn assert_exact(outcome: &Outcome) {
-    let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
+    let (whole, seen) = (&outcome.whole, outcome.seen.unwrap());
     assert_eq!(whole.attempts, whole.transactions, "{outcome}");
     assert_eq!((seen.handshakes, seen.resumed), (whole.confirmed, 0), "{outcome}");
     assert_eq!(seen.requests, whole.responses, "{outcome}");

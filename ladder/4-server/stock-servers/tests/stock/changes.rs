@@ -29,7 +29,7 @@ fn meanwhile(running: &Running, handshakes: u64, act: impl Fn() + Sync) -> Vec<O
         });
         for protocol in PROTOCOLS.into_iter().cycle() {
             outcomes.push(load(running, &plan(protocol, 600)));
-            if outcomes.iter().map(|outcome| outcome.whole().confirmed).sum::<u64>() >= handshakes {
+            if outcomes.iter().map(|outcome| outcome.whole.confirmed).sum::<u64>() >= handshakes {
                 break;
             }
         }
@@ -77,7 +77,7 @@ fn a_killed_worker_is_replaced() {
     let [worker] = running.workers().unwrap()[..] else { panic!("one worker") };
     let pid = Pid::from_raw(worker.try_into().unwrap()).unwrap();
     let outcomes = meanwhile(&running, 50, || _ = kill_process(pid, Signal::KILL));
-    assert!(outcomes[0].whole().failed() <= 4, "{}", outcomes[0]);
+    assert!(outcomes[0].whole.failed() <= 4, "{}", outcomes[0]);
     eventually("another worker serves", || {
         let now = running.workers().unwrap();
         !now.is_empty() && !now.contains(&worker)

@@ -61,8 +61,8 @@ fn nginx_logs_kept_connections_and_plain_http() {
         let plan = Plan { requests_per_connection, plain_share, ..plan(Protocol::Tls13, 200) };
         let outcome = load(&running, &plan);
         // the log has as many handshakes, requests and bytes as the client counted
-        assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
-        let (whole, plain) = (outcome.whole(), outcome.plain());
+        assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
+        let (whole, plain) = (&outcome.whole, &outcome.plain);
         assert_eq!(whole.confirmed, whole.transactions - plain.transactions, "{outcome}");
         assert_eq!(whole.responses, u64::from(requests) * whole.transactions);
         assert_eq!(plain.transactions > 0, plain_share > 0.0, "{outcome}");

@@ -134,8 +134,8 @@ fn the_result_of_a_probe_can_be_loaded() {
         let mut server = Server::new("embedded", site.target().clone())
             .with_referee(AccessLog::open(&log).unwrap());
         let outcome = run(&plan, &mut server, &|| false, &mut |_, _| {}).unwrap();
-        assert_ne!(outcome.verdict(), Verdict::Invalid, "{outcome}");
-        assert!(outcome.whole().transactions > 0, "{outcome}");
+        assert_ne!(outcome.verdict, Verdict::Invalid, "{outcome}");
+        assert!(outcome.whole.transactions > 0, "{outcome}");
         std::fs::remove_file(&log).unwrap();
     }
 }

@@ -101,9 +101,9 @@ fn endure(running: &Running, hello: &[u8], time: Duration) -> Endured {
         let resetting = [(); 2].map(|()| scope.spawn(|| reset(running, hello, &ended)));
         while start.elapsed() < time {
             let outcome = load(running, &Plan { connections: 16, ..plan(Protocol::Tls13, 500) });
-            assert_eq!(outcome.whole().failed(), 0, "{outcome}");
-            assert!(outcome.whole().confirmed > 3, "{outcome}");
-            endured.handshakes += outcome.whole().confirmed;
+            assert_eq!(outcome.whole.failed(), 0, "{outcome}");
+            assert!(outcome.whole.confirmed > 3, "{outcome}");
+            endured.handshakes += outcome.whole.confirmed;
             if start.elapsed() * 12 > time * u32::try_from(endured.curve.len()).unwrap() {
                 endured.curve.push(used(running).0 / 1024);
             }

@@ -31,8 +31,8 @@ fn resumed(product: Product, protocol: Protocol, by: Mechanism) -> Option<Outcom
 fn works(product: Product, protocols: &[Protocol], by: Mechanism) {
     for &protocol in protocols {
         let Some(outcome) = resumed(product, protocol, by) else { return };
-        assert_eq!(outcome.verdict(), Verdict::Valid, "{product} {by}\n{outcome}");
-        let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
+        assert_eq!(outcome.verdict, Verdict::Valid, "{product} {by}\n{outcome}");
+        let (whole, seen) = (&outcome.whole, outcome.seen.unwrap());
         assert_eq!(seen.resumed, whole.resumptions.accepted);
         assert_eq!(whole.resumptions.refused, 0, "{product} {by}\n{outcome}");
         let early = if by == Mechanism::EarlyData { whole.resumptions.accepted } else { 0 };

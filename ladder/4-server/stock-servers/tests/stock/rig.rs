@@ -93,14 +93,14 @@ fn server(running: &Running) -> Server<'static> {
 /// Returns the number of confirmed handshakes; checks that none failed and that the log agrees.
 #[track_caller]
 pub(crate) fn confirmed(outcome: &Outcome) -> u64 {
-    let counts = outcome.whole();
+    let counts = &outcome.whole;
     let (confirmed, verified) = (counts.confirmed, counts.signatures_verified);
     assert_eq!(counts.failed(), 0, "{outcome}");
     assert!(confirmed > 3, "{outcome}");
-    if outcome.plan().protocol != Protocol::Tls12Rsa {
+    if outcome.plan.protocol != Protocol::Tls12Rsa {
         assert!(verified >= confirmed, "{verified} of {confirmed}");
     }
-    if let Some(seen) = outcome.seen() {
+    if let Some(seen) = outcome.seen {
         let logged = (seen.handshakes, seen.requests, seen.resumed, seen.failed);
         assert_eq!(logged, (confirmed, counts.responses, 0, 0), "{outcome}");
     }

@@ -29,11 +29,11 @@ fn agrees(product: Product) {
         let outcome = load(&running, &Plan { close, ..plan(protocol, sustain_ms) });
         // asserts that the log has the client's numbers
         count += confirmed(&outcome);
-        if outcome.reasons() == [Finding::Stalled] {
+        if outcome.reasons == [Finding::Stalled] {
             stalls += 1;
             assert!(stalls < STALLS_MAX, "{outcome}");
         } else {
-            assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+            assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
         }
         if count >= all {
             break;

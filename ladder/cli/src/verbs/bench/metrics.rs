@@ -76,7 +76,7 @@ const COUNTERS: [Counter; 7] = [
 ];
 
 /// A histogram: its name, its help text, and its times.
-type Histogram = (&'static str, &'static str, fn(&StepTimes<u64>) -> &Buckets<u64>);
+type Histogram = (&'static str, &'static str, fn(&StepTimes) -> &Buckets);
 
 const TIMES: [Histogram; 3] = [
     ("connect_time", "TCP connect times", |times| &times.connect),

@@ -84,11 +84,11 @@ fn settled(
 
 /// Returns whether a run is invalid only because of the shape of its rate or its arrivals.
 fn is_unsteady(outcome: &Outcome) -> bool {
-    outcome.verdict() == Verdict::Invalid && !is_beyond_repeating(outcome)
+    outcome.verdict == Verdict::Invalid && !is_beyond_repeating(outcome)
 }
 
 fn is_beyond_repeating(outcome: &Outcome) -> bool {
-    outcome.reasons().iter().any(|reason| {
+    outcome.reasons.iter().any(|reason| {
         !matches!(reason, Finding::Drift { .. } | Finding::OfferedOffPlan { .. } | Finding::Stalled)
     })
 }

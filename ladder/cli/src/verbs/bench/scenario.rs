@@ -59,7 +59,7 @@ impl Scenario {
         if self.rounds.broken.is_some() {
             return Verdict::Invalid;
         }
-        self.outcomes().map(Outcome::verdict).max().unwrap_or(Verdict::Invalid)
+        self.outcomes().map(|outcome| outcome.verdict).max().unwrap_or(Verdict::Invalid)
     }
 
     fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
@@ -77,8 +77,8 @@ impl Scenario {
         if let Some(why) = &self.rounds.broken {
             text += &wrapped(&format!("- {why}"));
         }
-        text += &findings(self.outcomes().flat_map(named(Outcome::reasons)), "");
-        text += &findings(self.outcomes().flat_map(named(Outcome::doubts)), "doubtful: ");
+        text += &findings(self.outcomes().flat_map(named(|outcome| &outcome.reasons)), "");
+        text += &findings(self.outcomes().flat_map(named(|outcome| &outcome.doubts)), "doubtful: ");
         for of_server in &self.rounds.outcomes {
             text += &counts(of_server);
             text += &bodies(of_server);
@@ -91,7 +91,7 @@ impl Scenario {
 
 /// Findings with the name of their server.
 fn named(of: fn(&Outcome) -> &[Finding]) -> impl Fn(&Outcome) -> Vec<(&str, &Finding)> {
-    move |outcome| of(outcome).iter().map(|finding| (outcome.server(), finding)).collect()
+    move |outcome| of(outcome).iter().map(|finding| (outcome.server.as_str(), finding)).collect()
 }
 
 /// A line for each kind of finding and server, with the number of further runs that have it.
@@ -121,13 +121,13 @@ fn counts(rounds: &[Outcome]) -> String {
     let sum = |of: fn(&Outcome) -> u64| rounds.iter().map(of).sum::<u64>();
     let mut text = format!(
         "- {}: runs: {}; the client counted {} handshakes, {} sessions, {} failures",
-        first.server(),
+        &first.server,
         rounds.len(),
-        sum(|outcome| outcome.whole().confirmed),
-        sum(|outcome| outcome.whole().transactions),
-        sum(|outcome| outcome.whole().failed())
+        sum(|outcome| outcome.whole.confirmed),
+        sum(|outcome| outcome.whole.transactions),
+        sum(|outcome| outcome.whole.failed())
     );
-    let seen: Option<Vec<_>> = rounds.iter().map(Outcome::seen).collect();
+    let seen: Option<Vec<_>> = rounds.iter().map(|outcome| outcome.seen).collect();
     text += &match seen {
         Some(seen) => format!(
             "; the server's log has {} handshakes, {} of them resumed, and {} responses",
@@ -142,7 +142,7 @@ fn counts(rounds: &[Outcome]) -> String {
 
 /// The sizes of the bodies, if they vary.
 fn bodies(rounds: &[Outcome]) -> String {
-    let line = |served| wrapped(&format!("- {}: {served}", rounds[0].server()));
+    let line = |served| wrapped(&format!("- {}: {served}", rounds[0].server));
     ServedBodies::of(rounds).map_or_else(String::new, line)
 }
 

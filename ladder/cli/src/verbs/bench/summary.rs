@@ -53,15 +53,15 @@ impl ServerFigures {
         rates.sort_by(f64::total_cmp);
         Some(Self {
             scenario: scenario.to_owned(),
-            server: first.server().to_owned(),
-            verdict: rounds.iter().map(Outcome::verdict).max()?.word().to_owned(),
+            server: first.server.to_owned(),
+            verdict: rounds.iter().map(|outcome| outcome.verdict).max()?.word().to_owned(),
             sessions_per_s: rates.get(rates.len() / 2).copied(),
             runs: rounds.len(),
-            sessions: sum(|outcome| outcome.whole().transactions),
-            handshakes: sum(|outcome| outcome.whole().confirmed),
-            responses: sum(|outcome| outcome.whole().responses),
-            body_bytes: sum(|outcome| outcome.whole().body_bytes),
-            failures: sum(|outcome| outcome.whole().failed()),
+            sessions: sum(|outcome| outcome.whole.transactions),
+            handshakes: sum(|outcome| outcome.whole.confirmed),
+            responses: sum(|outcome| outcome.whole.responses),
+            body_bytes: sum(|outcome| outcome.whole.body_bytes),
+            failures: sum(|outcome| outcome.whole.failed()),
             transaction: Latency::sum(rounds.iter().filter_map(Outcome::transaction)),
             handshake: Latency::sum(rounds.iter().filter_map(Outcome::handshake)),
         })

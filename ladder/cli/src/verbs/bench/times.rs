@@ -12,7 +12,7 @@ const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 /// The lines for a server's rounds; empty for a closed loop with one TLS request on each connection.
 pub(super) fn lines(rounds: &[Outcome]) -> String {
     let Some(first) = rounds.first() else { return String::new() };
-    let plan = first.plan();
+    let plan = &first.plan;
     let is_plain_only = plan.plain_share >= 1.0;
     let is_told = plan.arrivals.is_open()
         || plan.client_timeout.is_some()
@@ -22,7 +22,7 @@ pub(super) fn lines(rounds: &[Outcome]) -> String {
         return String::new();
     }
     let mut text = String::new();
-    let mut say = |what: String| text += &wrapped(&format!("- {}: {what}", first.server()));
+    let mut say = |what: String| text += &wrapped(&format!("- {}: {what}", &first.server));
     if plan.arrivals.is_open() {
         say(offered(rounds));
         say(format!("from the intended start, p50/p90/p99: {}", of(rounds, Outcome::transaction)));
@@ -31,8 +31,8 @@ pub(super) fn lines(rounds: &[Outcome]) -> String {
         let sum = |of: fn(&Outcome) -> u64| rounds.iter().map(of).sum::<u64>();
         say(format!(
             "{} connections were given up, {} of them to begin again",
-            sum(|outcome| outcome.whole().timeouts()),
-            sum(|outcome| outcome.whole().retries)
+            sum(|outcome| outcome.whole.timeouts()),
+            sum(|outcome| outcome.whole.retries)
         ));
     }
     if !is_plain_only {
@@ -45,8 +45,7 @@ pub(super) fn lines(rounds: &[Outcome]) -> String {
 }
 
 fn offered(rounds: &[Outcome]) -> String {
-    let sum =
-        |of: fn(ArrivalCounts) -> u64| rounds.iter().map(|o| of(o.arrival_counts())).sum::<u64>();
+    let sum = |of: fn(ArrivalCounts) -> u64| rounds.iter().map(|o| of(o.arrivals)).sum::<u64>();
     format!(
         "open loop: {} arrivals, {} waited in the queue, {} began late, {} never began",
         sum(|offered| offered.arrivals),
@@ -87,13 +86,12 @@ fn phases(rounds: &[Outcome], times: fn(&Outcome) -> Option<&Times>) -> String {
 
 /// The lines for a server's rounds, if the plan resumes sessions.
 pub(super) fn resumed_lines(rounds: &[Outcome]) -> String {
-    let Some((first, resume)) =
-        rounds.first().and_then(|first| Some((first, first.plan().resume?)))
+    let Some((first, resume)) = rounds.first().and_then(|first| Some((first, first.plan.resume?)))
     else {
         return String::new();
     };
     let mut text = String::new();
-    let mut say = |what: String| text += &wrapped(&format!("- {}: {what}", first.server()));
+    let mut say = |what: String| text += &wrapped(&format!("- {}: {what}", &first.server));
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let mut achieved: Vec<f64> = rounds.iter().filter_map(Outcome::resumed_share).collect();
     achieved.sort_unstable_by(f64::total_cmp);
@@ -119,7 +117,7 @@ const KINDS: [(&str, Which); 2] = [
 
 fn sum(rounds: &[Outcome]) -> String {
     let sum = |of: fn(Resumptions) -> u64| {
-        rounds.iter().map(|outcome| of(outcome.whole().resumptions)).sum::<u64>()
+        rounds.iter().map(|outcome| of(outcome.whole.resumptions)).sum::<u64>()
     };
     let all = Resumptions {
         offered: sum(|all| all.offered),
@@ -136,8 +134,8 @@ fn of_kind(rounds: &[Outcome], which: Which) -> String {
     let mut rates: Vec<f64> = rounds
         .iter()
         .filter_map(|outcome| {
-            let count = which(outcome)?.transactions();
-            Some(float(count) / outcome.sustained().as_secs_f64())
+            let count = which(outcome)?.transactions;
+            Some(float(count) / outcome.sustained.as_secs_f64())
         })
         .collect();
     rates.sort_unstable_by(f64::total_cmp);
@@ -146,8 +144,8 @@ fn of_kind(rounds: &[Outcome], which: Which) -> String {
         |times: fn(&SessionTimes) -> &Latency| of(rounds, |outcome| which(outcome).map(times));
     format!(
         "{rate:.0} sess/s; p50/p90/p99: handshake {}, service {}",
-        quantiles(SessionTimes::handshake),
-        quantiles(SessionTimes::service)
+        quantiles(|times| &times.handshake),
+        quantiles(|times| &times.service)
     )
 }
 

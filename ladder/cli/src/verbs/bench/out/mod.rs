@@ -164,9 +164,9 @@ impl Open {
         self.log_times(&run, outcome)?;
         let times = outcome.transaction().zip(outcome.handshake());
         self.runs.push(Told {
-            began_at: outcome.began_at(),
+            began_at: outcome.began_at,
             json: outcome::run(&run, outcome),
-            points: outcome.series().to_vec(),
+            points: outcome.series.to_vec(),
             times: times.map(|(transaction, handshake)| [transaction.clone(), handshake.clone()]),
             run,
         });
@@ -177,14 +177,14 @@ impl Open {
     fn log_times(&mut self, run: &Run, outcome: &Outcome) -> io::Result<()> {
         let Run { scenario, server, number } = run;
         if outcome.transaction().is_none() {
-            let verdict = outcome.verdict();
+            let verdict = outcome.verdict;
             self.log
                 .comment(&format!("{scenario}, {server}, run {number}: {verdict}, no times"))?;
             return self.log.flush();
         }
-        let from = Duration::from_millis(outcome.plan().warm_up_ms);
-        let length = outcome.sustained();
-        let when = (outcome.began_at() + from, length);
+        let from = Duration::from_millis(outcome.plan.warm_up_ms);
+        let length = outcome.sustained;
+        let when = (outcome.began_at + from, length);
         for (name, latency) in times(outcome).into_iter().filter(|(_, times)| times.count() > 0) {
             let tag = format!("{scenario}/{server}/{number}/{name}");
             self.log.write(&tag, when, latency)?;

@@ -59,24 +59,24 @@ fn record(record: &Record) -> Value {
 /// One run.
 pub(super) fn run(run: &Run, outcome: &Outcome) -> Value {
     let texts = |findings: &[Finding]| findings.iter().map(Finding::to_string).collect::<Vec<_>>();
-    let offered = outcome.plan().arrivals.is_open().then(|| outcome.arrival_counts());
+    let offered = outcome.plan.arrivals.is_open().then(|| outcome.arrivals);
     json!({
         "server": run.server,
         "number": run.number,
-        "target": outcome.target().to_string(),
-        "began_at": outcome.began_at().to_string(),
-        "verdict": outcome.verdict().word(),
-        "reasons": texts(outcome.reasons()),
-        "doubts": texts(outcome.doubts()),
-        "plan": outcome.plan(),
-        "plan_hash": outcome.plan().hash(),
+        "target": outcome.target.to_string(),
+        "began_at": outcome.began_at.to_string(),
+        "verdict": outcome.verdict.word(),
+        "reasons": texts(&outcome.reasons),
+        "doubts": texts(&outcome.doubts),
+        "plan": &outcome.plan,
+        "plan_hash": outcome.plan.hash(),
         "sessions_per_s": outcome.sessions_per_s(),
         "server_cpu_ns_per_session": outcome.server_cpu_ns_per_session(),
         "client_cpu_ns_per_session": outcome.client_cpu_ns_per_session(),
-        "client_cpu": outcome.client_cpu().map(client_cpu),
-        "whole": counted(outcome.whole()),
-        "sustain": counted(outcome.sustain()),
-        "abandoned": outcome.abandoned(),
+        "client_cpu": outcome.client_cpu.map(client_cpu),
+        "whole": counted(&outcome.whole),
+        "sustain": counted(&outcome.sustain),
+        "abandoned": outcome.abandoned,
         "offered": offered.map(|offered| json!({
             "arrivals": offered.arrivals,
             "queued": offered.queued,
@@ -84,14 +84,14 @@ pub(super) fn run(run: &Run, outcome: &Outcome) -> Value {
             "never_began": offered.dropped,
             "began_outside": offered.outside,
         })),
-        "server_log": outcome.seen().map(|seen| json!({
+        "server_log": outcome.seen.map(|seen| json!({
             "handshakes": seen.handshakes,
             "resumed": seen.resumed,
             "failed": seen.failed,
             "responses": seen.requests,
             "body_bytes": seen.body_bytes,
         })),
-        "series": outcome.series().iter().map(point).collect::<Vec<_>>(),
+        "series": outcome.series.iter().map(point).collect::<Vec<_>>(),
         "times": times(outcome).into_iter().map(|(name, times)| (name, latency(times)))
             .collect::<Map<_, _>>(),
     })

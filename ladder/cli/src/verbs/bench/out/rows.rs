@@ -15,7 +15,7 @@ pub(super) fn counts(run: &Run, outcome: &Outcome) -> String {
             run.scenario.as_str(),
             &run.server,
             &run.number.to_string(),
-            outcome.verdict().word(),
+            outcome.verdict.word(),
             of,
             what,
             phase,
@@ -24,7 +24,7 @@ pub(super) fn counts(run: &Run, outcome: &Outcome) -> String {
         ])
     };
     let mut text = String::new();
-    for (of, counts) in [("whole", outcome.whole()), ("sustain", outcome.sustain())] {
+    for (of, counts) in [("whole", &outcome.whole), ("sustain", &outcome.sustain)] {
         for (what, number) in named(counts) {
             text += &count(of, [what, "", ""], number);
         }
@@ -36,9 +36,9 @@ pub(super) fn counts(run: &Run, outcome: &Outcome) -> String {
             text += &count(of, ["gave_up", phase.name(), ""], *number);
         }
     }
-    text += &count("whole", ["abandoned", "", ""], outcome.abandoned());
-    if outcome.plan().arrivals.is_open() {
-        let offered = outcome.arrival_counts();
+    text += &count("whole", ["abandoned", "", ""], outcome.abandoned);
+    if outcome.plan.arrivals.is_open() {
+        let offered = outcome.arrivals;
         for (what, number) in [
             ("arrivals", offered.arrivals),
             ("queued", offered.queued),
@@ -49,7 +49,7 @@ pub(super) fn counts(run: &Run, outcome: &Outcome) -> String {
             text += &count("sustain", [what, "", ""], number);
         }
     }
-    if let Some(seen) = outcome.seen() {
+    if let Some(seen) = outcome.seen {
         for (what, number) in [
             ("handshakes", seen.handshakes),
             ("resumed", seen.resumed),
@@ -94,7 +94,7 @@ pub(super) fn series(run: &Run, outcome: &Outcome) -> String {
             run.scenario.clone(),
             run.server.clone(),
             run.number.to_string(),
-            outcome.verdict().word().to_owned(),
+            outcome.verdict.word().to_owned(),
             format!("{:.3}", point.from.as_secs_f64()),
             format!("{:.3}", point.width.as_secs_f64()),
             point.stage.to_string(),
@@ -107,7 +107,7 @@ pub(super) fn series(run: &Run, outcome: &Outcome) -> String {
             time(point.p99_ns),
         ])
     };
-    outcome.series().iter().map(of).collect()
+    outcome.series.iter().map(of).collect()
 }
 
 /// Formats a row with its line feed, with quotes where needed.
