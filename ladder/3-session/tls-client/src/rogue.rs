@@ -25,7 +25,7 @@ use crate::suite::{KeyExchange, Suite};
 use crate::wire::{Content, Message};
 
 mod anything;
-#[path = "../tests/peer/certificate.rs"]
+#[path = "../tests/client/peer/certificate.rs"]
 #[allow(dead_code, reason = "shared with the tests of the whole")]
 pub(crate) mod certificate;
 mod resumed;

@@ -22,7 +22,7 @@ pub(super) fn lines(rounds: &[Outcome]) -> String {
         return String::new();
     }
     let mut text = String::new();
-    let mut say = |what: String| text += &wrapped(&format!("- {}: {what}", &first.server));
+    let mut say = |what: String| text += &wrapped(&format!("- {}: {what}", first.server));
     if plan.arrivals.is_open() {
         say(offered(rounds));
         say(format!("from the intended start, p50/p90/p99: {}", of(rounds, Outcome::transaction)));
@@ -91,7 +91,7 @@ pub(super) fn resumed_lines(rounds: &[Outcome]) -> String {
         return String::new();
     };
     let mut text = String::new();
-    let mut say = |what: String| text += &wrapped(&format!("- {}: {what}", &first.server));
+    let mut say = |what: String| text += &wrapped(&format!("- {}: {what}", first.server));
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let mut achieved: Vec<f64> = rounds.iter().filter_map(Outcome::resumed_share).collect();
     achieved.sort_unstable_by(f64::total_cmp);

@@ -1,21 +1,19 @@
 //! Sessions with a rustls server in this process: every kind, cut into any pieces, with data in
 //! both directions.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod peer;
-
 use core::num::NonZeroU32;
 use std::sync::Arc;
 
-use peer::{
-    EC_P256, ECDHE, ED25519, Pair, RSA_2048, RSA_4096, Server, TLS13, certificate, ec_p384, kinds,
-    settings,
-};
 use rustls::SignatureScheme as Scheme;
 use tollgate_tls_client::{
     Confirmation, Error, Freshness, Group, Misuse, Pin, SessionPhase, Settings, SignatureScheme,
     Suite, VerifySignature, Violation,
+};
+
+use crate::peer;
+use crate::peer::{
+    EC_P256, ECDHE, ED25519, Pair, RSA_2048, RSA_4096, Server, TLS13, certificate, ec_p384, kinds,
+    settings,
 };
 
 /// Sizes: zero, one byte, one record of 14 KiB, and more than eight records.

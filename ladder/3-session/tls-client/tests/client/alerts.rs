@@ -1,18 +1,15 @@
 //! Alerts of a rustls server are named, with the phase in which they arrived.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod peer;
-
 use std::sync::Arc;
 
-use peer::{ECDHE, Pair, RSA, RSA_2048, Server, TLS13, certificate, client};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, version};
 use tollgate_tls_client::{
     AlertDescription, AlertLevel, Error, Group, SessionPhase, Settings, Suite,
 };
+
+use crate::peer::{ECDHE, Pair, RSA, RSA_2048, Server, TLS13, certificate, client};
 
 fn alert(phase: SessionPhase, description: AlertDescription) -> Result<(), Error> {
     Err(Error::Alert { phase, level: AlertLevel::FATAL, description })

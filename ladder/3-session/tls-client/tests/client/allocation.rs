@@ -1,17 +1,15 @@
 //! Once the buffers of a connection have grown, records cause no allocation.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod peer;
-
 use core::time::Duration;
 
 use allocation_counter::measure;
 use openssl::ssl::SslContext;
-use peer::{Pair, Server, kinds, memory};
 use tollgate_tls_client::{
     Connection, Event, Group, Resume, SavedSession, Settings, VerifySignature,
 };
+
+use crate::peer;
+use crate::peer::{Pair, Server, kinds, memory};
 
 #[test]
 fn data_does_not_allocate() {

@@ -1,14 +1,12 @@
 //! Changes the bytes that a rustls server sends. The client never panics, and never establishes a
 //! session that the server does not share.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod peer;
-
-use peer::{Pair, Server, kinds};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use tollgate_tls_client::{Error, SessionPhase, Settings, VerifySignature, Violation};
+
+use crate::peer;
+use crate::peer::{Pair, Server, kinds};
 
 /// The offsets of the records in `bytes`.
 fn records(bytes: &[u8]) -> Vec<core::ops::Range<usize>> {

@@ -1,13 +1,11 @@
 //! Sessions with `gnutls-serv`, a separate process. It has every suite, including those of 2001,
 //! and the named prime fields in TLS 1.2.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod peer;
-
-use peer::gnutls_serv::Server;
-use peer::socket::page;
 use tollgate_tls_client::{Group, KeyExchange, Settings, SignatureScheme, Suite};
+
+use crate::peer;
+use crate::peer::gnutls_serv;
+use crate::peer::socket::page;
 
 /// Everything that `GnuTLS` supports in TLS 1.2 and 1.3.
 const ALL: &str = "NORMAL:-VERS-ALL:+VERS-TLS1.2:+VERS-TLS1.3:+ARCFOUR-128:+3DES-CBC:\
@@ -26,7 +24,9 @@ fn name_of_gnutls(suite: Suite) -> String {
 
 #[test]
 fn every_suite_transfers_responses() {
-    let Some(server) = Server::start("suites", ALL, &["--disable-client-cert"]) else { return };
+    let Some(server) = gnutls_serv::start("suites", ALL, &["--disable-client-cert"]) else {
+        return;
+    };
     for suite in Suite::ALL {
         for encrypt_then_mac in [true, false] {
             let settings = Settings { encrypt_then_mac, ..Settings::new(suite) };
@@ -52,7 +52,9 @@ fn every_suite_transfers_responses() {
 
 #[test]
 fn every_group_of_either_version_agrees() {
-    let Some(server) = Server::start("groups", ALL, &["--disable-client-cert"]) else { return };
+    let Some(server) = gnutls_serv::start("groups", ALL, &["--disable-client-cert"]) else {
+        return;
+    };
     let ecdhe = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
     let dhe = Suite::TLS_DHE_RSA_WITH_AES_128_GCM_SHA256;
     let curves = [Group::X25519, Group::P256, Group::P384];
@@ -69,7 +71,9 @@ fn every_group_of_either_version_agrees() {
 
 #[test]
 fn signature_schemes_select_the_certificate() {
-    let Some(server) = Server::start("schemes", ALL, &["--disable-client-cert"]) else { return };
+    let Some(server) = gnutls_serv::start("schemes", ALL, &["--disable-client-cert"]) else {
+        return;
+    };
     for (schemes, expected) in [
         (SignatureScheme::RSA.to_vec(), SignatureScheme::PssSha256),
         (SignatureScheme::CURVES.to_vec(), SignatureScheme::EcdsaSha256),

@@ -1,9 +1,15 @@
 //! Sessions over sockets, with servers in their own processes.
 
+#![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
+
+use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command};
 
+use openssl::x509::X509;
 use tollgate_tls_client::{Connection, Error, Event};
 
 /// Timeout of every wait in these tests.
@@ -14,6 +20,65 @@ pub(crate) fn connect(port: u16) -> std::io::Result<TcpStream> {
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;
     Ok(socket)
+}
+
+/// The folder of a server, with its keys and certificates.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tollgate-tls-client-{}-{number}-{name}", std::process::id());
+        let folder = Self(std::env::temp_dir().join(name));
+        std::fs::create_dir_all(&folder.0).unwrap();
+        for (kind, key) in [("rsa", super::RSA_2048), ("ec", super::EC_P256)] {
+            let (certificate, _) = super::certificate(key);
+            let pem = X509::from_der(&certificate).unwrap().to_pem().unwrap();
+            std::fs::write(folder.0.join(format!("{kind}-key.pem")), key).unwrap();
+            std::fs::write(folder.0.join(format!("{kind}-certificate.pem")), pem).unwrap();
+        }
+        folder
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server in its own process, which is killed when this is dropped.
+pub(crate) struct Process {
+    pub(crate) child: Child,
+    pub(crate) port: u16,
+    _folder: Folder,
+}
+
+impl Process {
+    /// Returns `None`, with a message, if the program is not installed; fails in CI.
+    pub(crate) fn start(command: &mut Command, folder: Folder) -> Option<Self> {
+        match command.current_dir(&folder.0).spawn() {
+            Ok(child) => Some(Self { child, port: 0, _folder: folder }),
+            Err(error) => {
+                let program = command.get_program().display();
+                assert!(std::env::var_os("CI").is_none(), "no {program}: {error}");
+                eprintln!("skipped: no {program} command ({error})");
+                None
+            }
+        }
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        connect(self.port).unwrap()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// Transfers bytes until `done`; returns the received data.

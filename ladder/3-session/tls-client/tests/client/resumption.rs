@@ -1,21 +1,19 @@
 //! Sessions that rustls, `OpenSSL` and `GnuTLS` resume or refuse to resume, with every mechanism
 //! that each of them has.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod peer;
-
 use core::time::Duration;
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use peer::socket::{drive, page};
-use peer::{ECDHE, Pair, RSA, Server, TLS13, gnutls_serv, kinds, s_server};
 use rustls::server::NoServerSessionStorage;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection};
 use tollgate_tls_client::{
     Confirmation, Connection, EarlyData, Group, Resume, SavedSession, SessionKind, Settings, Suite,
 };
+
+use crate::peer;
+use crate::peer::socket::{drive, page};
+use crate::peer::{ECDHE, Pair, RSA, Server, TLS13, gnutls_serv, kinds, s_server};
 
 fn settings(suite: Suite, groups: &[Group]) -> Settings {
     Settings { save_sessions: true, ..peer::settings(suite, groups) }
@@ -227,7 +225,7 @@ fn s_server_resumes_by_every_mechanism() {
     for (name, mut arguments, settings, expected) in cases() {
         arguments.extend(["-www", "-cipher", "DEFAULT:@SECLEVEL=0"]);
         let name = format!("openssl-resumed-{name}");
-        let Some(server) = s_server::Server::start(&name, &arguments) else { return };
+        let Some(server) = s_server::start(&name, &arguments) else { return };
         pages(&name, settings, expected, || server.connect());
     }
 }
@@ -235,7 +233,7 @@ fn s_server_resumes_by_every_mechanism() {
 #[test]
 fn s_server_without_the_extended_master_secret_resumes() {
     let arguments = ["-www", "-tls1_2"];
-    let Some(server) = s_server::Server::start("old-master-secret", &arguments) else { return };
+    let Some(server) = s_server::start("old-master-secret", &arguments) else { return };
     let settings = settings(ECDHE, &[Group::X25519]);
     pages("openssl-old", settings, SessionKind::Ticket, || server.connect());
 }
@@ -243,7 +241,7 @@ fn s_server_without_the_extended_master_secret_resumes() {
 #[test]
 fn s_server_reads_early_data() {
     let arguments = ["-tls1_3", "-early_data", "-max_early_data", "500"];
-    let Some(server) = s_server::Server::start("early", &arguments) else { return };
+    let Some(server) = s_server::start("early", &arguments) else { return };
     let mut client = peer::client(settings(TLS13, &[Group::X25519]));
     let mut saved = SavedSession::default();
     for round in 0..2 {
@@ -274,7 +272,7 @@ fn gnutls_resumes_by_every_mechanism() {
     ] {
         let arguments = [&["--disable-client-cert"], arguments].concat();
         let name = format!("gnutls-resumed-{name}");
-        let Some(server) = gnutls_serv::Server::start(&name, all, &arguments) else { return };
+        let Some(server) = gnutls_serv::start(&name, all, &arguments) else { return };
         pages(&name, settings(suite, &[Group::X25519]), expected, || server.connect());
     }
 }

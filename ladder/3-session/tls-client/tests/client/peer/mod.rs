@@ -1,7 +1,5 @@
 //! The peer of the tests: a rustls server in this process, and its certificates.
 
-#![allow(clippy::unwrap_used, dead_code, unused_imports, reason = "tests; each file uses its part")]
-
 mod certificate;
 pub(crate) mod gnutls_serv;
 pub(crate) mod memory;
