@@ -25,7 +25,7 @@ pub enum Event<'a> {
     Established,
 }
 
-/// How the server has confirmed the handshake.
+/// The confirmation of the handshake by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Confirmation {
     /// TLS 1.3, or a resumed TLS 1.2 session: a `close_notify` received after the client's was
@@ -310,7 +310,7 @@ impl Connection {
         matches!(self.awaiting, Await::Established | Await::Closed)
     }
 
-    /// How the server has confirmed the handshake; only then it should count. In TLS 1.3 this
+    /// The confirmation of the handshake by the server; only then it should count. In TLS 1.3 this
     /// is later than [`is_established`](Self::is_established).
     pub const fn confirmation(&self) -> Option<Confirmation> {
         self.confirmation

@@ -12,7 +12,7 @@ const ROOM: usize = HEADER + BODY_TLS12;
 /// Maximum length of a handshake message, in bytes: OpenSSL's limit for certificate lists.
 const MESSAGE_BYTES_MAX: usize = 100 << 10;
 
-/// What a connection received; data is a range of the input.
+/// The content of a record; data is a range of the input.
 #[derive(Debug)]
 pub(crate) enum Received {
     Closed,

@@ -20,10 +20,6 @@ pub enum SessionPhase {
 }
 
 impl SessionPhase {
-    /// Every phase, in order.
-    pub const ALL: [Self; 6] =
-        [Self::Hello, Self::KeyExchange, Self::Finished, Self::Confirm, Self::Data, Self::Close];
-
     /// One or two words, for tables and records.
     pub const fn name(self) -> &'static str {
         match self {

@@ -2,6 +2,8 @@
 
 use core::ops::Range;
 
+use aws_lc_rs::cipher::{AES_128, AES_256};
+
 use crate::error::Violation;
 use crate::suite::Cipher;
 use crate::wire::{Content, TLS12};
@@ -57,8 +59,8 @@ impl RecordKey {
         Self::new(match cipher {
             Cipher::Aes128Gcm | Cipher::Aes256Gcm => aead(Layout::Explicit),
             Cipher::ChaCha20Poly1305 => aead(Layout::Implicit),
-            Cipher::Aes128Cbc(hash) => cbc(Block::aes_128(keys.key), hash),
-            Cipher::Aes256Cbc(hash) => cbc(Block::aes_256(keys.key), hash),
+            Cipher::Aes128Cbc(hash) => cbc(Block::aes(&AES_128, keys.key), hash),
+            Cipher::Aes256Cbc(hash) => cbc(Block::aes(&AES_256, keys.key), hash),
             Cipher::TripleDesCbc(hash) => cbc(Block::triple_des(keys.key), hash),
             Cipher::Rc4(hash) => Protection::Stream(Box::new(Stream::new(keys.key, mac(hash)))),
         })

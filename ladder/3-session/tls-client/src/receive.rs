@@ -13,7 +13,7 @@ use crate::protect::HEADER;
 use crate::session::EarlyData;
 use crate::wire::{AlertDescription, AlertLevel, Content, Message};
 
-/// Why a session ends; [`Connection::stop`] adds the phase.
+/// The reason why a session ends; [`Connection::stop`] adds the phase.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Alert(AlertLevel, AlertDescription),

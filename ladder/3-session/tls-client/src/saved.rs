@@ -25,27 +25,6 @@ pub enum SessionKind {
     PskAlone,
 }
 
-impl SessionKind {
-    /// Every kind.
-    pub const ALL: [Self; 4] = [Self::SessionId, Self::Ticket, Self::Psk, Self::PskAlone];
-
-    /// In one word.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SessionId => "session-id",
-            Self::Ticket => "ticket",
-            Self::Psk => "psk",
-            Self::PskAlone => "psk-ke",
-        }
-    }
-}
-
-impl fmt::Display for SessionKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// The identifier of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {

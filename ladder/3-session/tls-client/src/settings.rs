@@ -1,4 +1,4 @@
-//! What a client offers and checks.
+//! The offers and checks of a client.
 
 use core::num::NonZeroU32;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub enum Pin {
     Spki(Vec<u8>),
 }
 
-/// What a client offers and checks.
+/// The offers and checks of a client.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The offered suite, which determines the version.

@@ -1,4 +1,4 @@
-//! Arrivals: when transactions begin.
+//! Arrivals of transactions.
 
 use core::ops::RangeInclusive;
 

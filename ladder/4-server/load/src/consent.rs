@@ -4,12 +4,13 @@
 //! networks need no consent. Any other server needs two permissions: the user names the host, and
 //! the server itself serves a consent file at the address that gets the load.
 
-use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
+
+use crate::messages::messages;
 
 /// Path of the consent file.
 pub const CONSENT_PATH: &str = "/.well-known/tollgate-consent";
@@ -60,55 +61,28 @@ impl Reach {
     }
 }
 
-/// Why a server may not be put under load.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The user has not named it.
-    Unasked,
-    /// The user named another host.
-    OtherHost {
-        /// The host of the URL.
-        host: String,
-        /// The host that the user named.
-        named: String,
-    },
-    /// The server did not serve a consent file; the reason.
-    NoFile(String),
-    /// The consent file does not allow the test; the reason.
-    BadFile(String),
-    /// Not the address of a server.
-    Nobody,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unasked => write!(
-                f,
-                "it is neither loopback nor private: load on somebody else's server is an \
-                 attack; if you may test it, give --i-may-test with its host name, and let it \
-                 serve {CONSENT_PATH}"
-            ),
-            Self::OtherHost { host, named } => {
-                write!(
-                    f,
-                    "--i-may-test names {named}, and the host is {host}: they must be the same"
-                )
-            }
-            Self::NoFile(why) => write!(
-                f,
-                "it does not consent: {CONSENT_PATH}: {why}; its owner must put the file there, \
-                 with the lines 'host: NAME' and 'until: YEAR-MONTH-DAY'"
-            ),
-            Self::BadFile(why) => write!(f, "it does not consent: {CONSENT_PATH}: {why}"),
-            Self::Nobody => f.write_str("no server has such an address: give another one"),
-        }
+messages! {
+    /// The missing permission to put a server under load.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    Refusal {
+        Unasked =>
+            "it is neither loopback nor private: load on somebody else's server is an attack; if \
+             you may test it, give --i-may-test with its host name, and let it serve {}",
+            CONSENT_PATH;
+        OtherHost { host: String, named: String } =>
+            "--i-may-test names {named}, and the host is {host}: they must be the same";
+        NoFile(why: String) =>
+            "it does not consent: {}: {why}; its owner must put the file there, with the lines \
+             'host: NAME' and 'until: YEAR-MONTH-DAY'", CONSENT_PATH;
+        BadFile(why: String) => "it does not consent: {}: {why}", CONSENT_PATH;
+        Nobody => "no server has such an address: give another one";
     }
 }
 
-/// Until when the server at `address` with the name `host` may be put under load; `None`: without
-/// limit. `named` is the host that the user allows to be tested. `fetch` requests [`CONSENT_PATH`]
-/// from the address without following redirections; it is not called without `named`.
+/// Returns the end of the permission to put the server at `address` with the name `host` under
+/// load; `None`: without limit. `named` is the host that the user allows to be tested. `fetch`
+/// requests [`CONSENT_PATH`] from the address without following redirections; it is not called
+/// without `named`.
 pub(crate) fn consent(
     address: SocketAddr,
     host: &str,

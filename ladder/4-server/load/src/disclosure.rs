@@ -1,6 +1,7 @@
-//! What records disclose beside figures: parameters, conditions, bodies.
+//! Text of records beside figures: parameters, conditions, bodies.
 
 use core::fmt;
+
 use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Subject};
 

@@ -172,21 +172,18 @@ impl Generator {
                 if self.number.is_multiple_of(CHUNK) {
                     self.number += self.others;
                 }
-                let task =
-                    Task { intended: now, is_plain, resumes, number, bytes: None, retries: 0 };
+                let task = Task { is_plain, resumes, ..Task::new(now, number) };
                 Some(Next::Begins { place, task, queued: false })
             }
             Source::Open(open) => Some(match open.next(now)? {
                 Turn::Begins { place, arrival, queued } => {
                     let is_plain = self.mix.of_arrival(arrival.number);
                     let task = Task {
-                        intended: open.time(&arrival),
                         is_plain,
                         resumes: !is_plain
                             && arrival.reuse.unwrap_or_else(|| self.mix.resumed.next()),
-                        number: arrival.number,
                         bytes: arrival.bytes,
-                        retries: 0,
+                        ..Task::new(open.time(&arrival), arrival.number)
                     };
                     Next::Begins { place, task, queued }
                 }

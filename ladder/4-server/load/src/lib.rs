@@ -85,6 +85,7 @@ mod latency;
 mod latency_log;
 mod limits;
 mod live;
+mod messages;
 mod objective;
 mod offer;
 mod open_loop;

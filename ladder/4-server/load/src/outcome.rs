@@ -32,7 +32,7 @@ pub struct Outcome {
     pub began_at: Timestamp,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why it is invalid; empty if it is not.
+    /// The findings that make it invalid; empty if it is not.
     pub reasons: Vec<Finding>,
     /// Doubts, which do not change the verdict.
     pub doubts: Vec<Finding>,

@@ -5,6 +5,8 @@ use std::io;
 
 use tollgate_tls_client::SessionPhase;
 
+use crate::messages::messages;
+
 /// A phase of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
@@ -70,38 +72,26 @@ impl fmt::Display for Phase {
     }
 }
 
-/// The cause of a failure.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
-    /// The server sent this TLS alert.
-    Alert(u8),
-    /// The stream ended too early.
-    Closed,
-    /// The server announced a close before the last request of a connection.
-    Closes,
-    /// The phase exceeded the plan's limit.
-    Deadline,
-    /// A system call failed; the system's message.
-    Io(String),
-    /// The body has more bytes than the plan says.
-    LongBody,
-    /// One of too many distinct errors.
-    Other,
-    /// The connection was refused.
-    Refused,
-    /// The server reset the connection.
-    Reset,
-    /// The response is not HTTP/1.
-    Response(&'static str),
-    /// The status is not 200.
-    Status(u16),
-    /// The server violated TLS; the TLS client's message.
-    Violation(String),
-    /// The body does not have the plan's length.
-    WrongLength {
-        /// Bytes announced, or received when the stream ended.
-        found_bytes: u64,
-    },
+messages! {
+    /// The cause of a failure.
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    Cause {
+        Alert(number: u8) => "alert {}", tollgate_tls_client::AlertDescription(*number);
+        Closed => "the server closed too early";
+        Closes =>
+            "the server closes before the last request of a connection: send fewer on each";
+        Deadline => "deadline passed";
+        Io(text: String) => "system error: {text}";
+        LongBody => "a body longer than the plan says";
+        Other => "other errors";
+        Refused => "connection refused";
+        Reset => "connection reset";
+        Response(what: &'static str) => "not an HTTP/1 response: {what}";
+        Status(status: u16) => "HTTP status {status}";
+        Violation(text: String) => "{text}";
+        WrongLength { found_bytes: u64 } =>
+            "a body of {found_bytes} bytes, not of the plan's length";
+    }
 }
 
 impl Cause {
@@ -113,32 +103,6 @@ impl Cause {
             io::ErrorKind::TimedOut => Self::Deadline,
             io::ErrorKind::UnexpectedEof => Self::Closed,
             _ => Self::Io(error.to_string()),
-        }
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Alert(number) => {
-                write!(f, "alert {}", tollgate_tls_client::AlertDescription(*number))
-            }
-            Self::Closed => f.write_str("the server closed too early"),
-            Self::Closes => f.write_str(
-                "the server closes before the last request of a connection: send fewer on each",
-            ),
-            Self::Deadline => f.write_str("deadline passed"),
-            Self::Io(text) => write!(f, "system error: {text}"),
-            Self::LongBody => f.write_str("a body longer than the plan says"),
-            Self::Other => f.write_str("other errors"),
-            Self::Refused => f.write_str("connection refused"),
-            Self::Reset => f.write_str("connection reset"),
-            Self::Response(what) => write!(f, "not an HTTP/1 response: {what}"),
-            Self::Status(status) => write!(f, "HTTP status {status}"),
-            Self::Violation(text) => f.write_str(text),
-            Self::WrongLength { found_bytes } => {
-                write!(f, "a body of {found_bytes} bytes, not of the plan's length")
-            }
         }
     }
 }

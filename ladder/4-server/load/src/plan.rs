@@ -31,7 +31,7 @@ pub struct Plan {
     pub threads: u32,
     /// Logical cores that the threads are pinned to, in turn; empty: the system chooses.
     pub cores: Vec<u32>,
-    /// When transactions begin.
+    /// Arrivals of transactions.
     pub arrivals: Arrivals,
     /// Random seed of arrivals, think times and kinds of transactions.
     pub seed: u64,
@@ -55,7 +55,7 @@ pub struct Plan {
     /// Suite and group, if different from the protocol's defaults.
     #[serde(default, skip_serializing_if = "Offer::is_empty")]
     pub offer: Offer,
-    /// What a request transfers.
+    /// The transfer of a request.
     pub exchange: Exchange,
     /// Method, header fields and body of each request.
     #[serde(default, skip_serializing_if = "RequestForm::is_default")]
@@ -76,7 +76,7 @@ pub struct Plan {
     pub key_share: Freshness,
     /// Premaster secrets of RSA key exchange.
     pub premaster: Freshness,
-    /// How connections end.
+    /// The end of connections.
     pub close: Close,
     /// Maximum number of starts per second, over all threads, in a closed loop.
     pub starts_per_s_max: Option<u32>,
@@ -87,7 +87,7 @@ pub struct Plan {
     pub limits: Limits,
 }
 
-/// What one request transfers.
+/// The transfer of one request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Exchange {
@@ -153,7 +153,8 @@ impl ClientTimeout {
     }
 }
 
-/// How a connection ends after its transaction. Its last request says `Connection: close` in both.
+/// The end of a connection after its transaction. Its last request says `Connection: close` in
+/// both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Close {

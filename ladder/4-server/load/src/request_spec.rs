@@ -25,7 +25,7 @@ pub(crate) struct RequestSpec {
     requests: f64,
     /// After this time the next request of a connection is its last one, so that a run ends.
     pub(crate) asks_until: Option<Instant>,
-    /// How sessions are resumed.
+    /// The mechanism of resumption.
     pub(crate) resumes_by: Option<Mechanism>,
     /// Tests: count unconfirmed handshakes.
     #[cfg(test)]
@@ -161,14 +161,7 @@ mod tests {
         {
             let plan = Plan { requests_per_connection, ..plan.clone() };
             let spec = RequestSpec::new(&plan, &Target::new(([127, 0, 0, 1], 1).into()).unwrap());
-            let task = |number| Task {
-                intended: Instant::now(),
-                is_plain: false,
-                resumes: false,
-                number,
-                bytes: None,
-                retries: 0,
-            };
+            let task = |number| Task::new(Instant::now(), number);
             assert_eq!([0, 1, 2, 3].map(|number| spec.requests(&task(number))), first);
             // five consecutive requests have five sizes, in whichever tasks they are
             let mut asked = Vec::new();

@@ -9,7 +9,7 @@ use crate::arrivals::Arrivals;
 use crate::counts::{Counts, Resumptions, share};
 use crate::finding::Finding;
 
-/// The share of resumed sessions, and the mechanism.
+/// The share of resumed sessions, and how the server finds them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resume {
@@ -17,7 +17,7 @@ pub struct Resume {
     /// are drawn from the plan's seed, on each thread within one of the share. If a trace has
     /// resumed sessions, the share must be that of its lines, and these lines resume.
     pub share: f64,
-    /// How the server finds the session.
+    /// The mechanism.
     pub by: Mechanism,
 }
 

@@ -231,7 +231,7 @@ pub(crate) fn probe(
     }
 }
 
-/// What the stages under load gave.
+/// The results of the stages under load.
 struct Load {
     tally: Tally,
     reports: Vec<Report>,

@@ -26,7 +26,7 @@ pub(crate) struct Opener {
     next: u8,
 }
 
-/// Why a socket was not opened.
+/// The reason why a socket was not opened.
 #[derive(Debug)]
 pub(crate) enum Unopened {
     /// A failure of the server, to be counted.

@@ -300,7 +300,7 @@ mod tests {
     use crate::plan::Plan;
 
     fn task(intended: Instant) -> Task {
-        Task { intended, is_plain: false, resumes: false, number: 0, bytes: None, retries: 0 }
+        Task::new(intended, 0)
     }
 
     #[test]

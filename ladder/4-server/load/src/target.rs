@@ -20,7 +20,7 @@ pub struct Target {
     host: Option<String>,
     /// The client certificate.
     identity: Option<Arc<Identity>>,
-    /// When the server's consent ends, if it needs one.
+    /// The end of the server's consent, if it needs one.
     until: Option<Timestamp>,
 }
 

@@ -20,6 +20,13 @@ pub(crate) struct Task {
     pub(crate) retries: u32,
 }
 
+impl Task {
+    /// A secure transaction with a full handshake and the plan's body, its first attempt.
+    pub(crate) const fn new(intended: Instant, number: u64) -> Self {
+        Self { intended, is_plain: false, resumes: false, number, bytes: None, retries: 0 }
+    }
+}
+
 /// Steps that a transaction has completed and reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {

@@ -68,14 +68,7 @@ impl Slot {
             response: Response::new(0),
             stream: None,
             used: None,
-            task: Task {
-                intended: now,
-                is_plain: false,
-                resumes: false,
-                number: 0,
-                bytes: None,
-                retries: 0,
-            },
+            task: Task::new(now, 0),
             lent: Stored::new(now),
             spare: Stored::new(now),
             progress: Progress::default(),
@@ -417,14 +410,7 @@ mod tests {
         let config = Arc::new(tls::config(plan, &target).unwrap());
         let mut slot = Slot::new(&config, false, true).unwrap();
         let poll = Poll::new().unwrap();
-        let task = Task {
-            intended: Instant::now(),
-            is_plain: true,
-            resumes: false,
-            number: 0,
-            bytes: None,
-            retries: 0,
-        };
+        let task = Task { is_plain: true, ..Task::new(Instant::now(), 0) };
         let mut opener = Opener::new(target.address(), 0, 0);
         let begun = slot.start((task, false), &spec, &mut opener, (poll.registry(), Token(0)));
         assert_eq!(begun.unwrap(), Ok(true), "on loopback it is up at once");

@@ -127,7 +127,7 @@ macro_rules! numbers {
 
 numbers!(Bytes(u64), Requests(f64), Share(f64));
 
-/// How connections arrive.
+/// Arrivals of connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arrivals {

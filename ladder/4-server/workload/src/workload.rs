@@ -33,7 +33,7 @@ pub struct Workload {
     /// The share of connections that resume a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Sourced<Share>>,
-    /// How connections arrive.
+    /// Arrivals of connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Sourced<Arrivals>>,
     /// The paper to compare a run with.

@@ -16,7 +16,7 @@ const TAG: usize = 16;
 /// Length of the explicit nonce in TLS 1.2 records with GCM.
 const EXPLICIT: usize = 8;
 
-/// How a record is laid out.
+/// The layout of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     /// TLS 1.2, GCM: part of the nonce precedes the ciphertext.

@@ -6,8 +6,7 @@
 use core::ops::Range;
 
 use aws_lc_rs::cipher::{
-    AES_128, AES_256, Algorithm, DecryptingKey, DecryptionContext, EncryptingKey,
-    EncryptionContext, UnboundCipherKey,
+    Algorithm, DecryptingKey, DecryptionContext, EncryptingKey, EncryptionContext, UnboundCipherKey,
 };
 use aws_lc_rs::iv::FixedLength;
 use aws_lc_rs::rand;
@@ -30,15 +29,7 @@ pub(super) enum Block {
 }
 
 impl Block {
-    pub(super) fn aes_128(key: &[u8]) -> Self {
-        Self::aes(&AES_128, key)
-    }
-
-    pub(super) fn aes_256(key: &[u8]) -> Self {
-        Self::aes(&AES_256, key)
-    }
-
-    fn aes(algorithm: &'static Algorithm, key: &[u8]) -> Self {
+    pub(super) fn aes(algorithm: &'static Algorithm, key: &[u8]) -> Self {
         let key = || UnboundCipherKey::new(algorithm, key).expect("cut to the cipher's size");
         Self::Aes {
             sealing: EncryptingKey::cbc(key()).expect("AES has CBC"),
@@ -185,6 +176,8 @@ impl Cbc {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
+    use aws_lc_rs::cipher::AES_128;
+
     use super::*;
     use crate::suite::MacHash;
 
@@ -193,7 +186,7 @@ mod tests {
     const IV: [u8; 16] = [9; 16];
 
     fn cbc(encrypt_then_mac: bool) -> Cbc {
-        Cbc::new(Block::aes_128(&[1; 16]), Mac::new(HASH, &[2; 20]), encrypt_then_mac)
+        Cbc::new(Block::aes(&AES_128, &[1; 16]), Mac::new(HASH, &[2; 20]), encrypt_then_mac)
     }
 
     /// A record, from the bytes that are to be encrypted.

@@ -69,7 +69,7 @@ pub enum ServerEvent {
     Stopped,
 }
 
-/// Why a line is not an access-log line.
+/// The reason why a line is not an access-log line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine(String);
 

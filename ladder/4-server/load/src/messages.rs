@@ -1,0 +1,32 @@
+//! Enumerations whose variants have a text: one row each.
+
+/// An enumeration with a row for each variant: its data, and its text with the parts to insert.
+macro_rules! messages {
+    ($(#[$doc:meta])* $name:ident {
+        $(
+            $kind:ident
+            $({ $($field:ident: $type:ty),+ })?
+            $(($one:ident: $of:ty))?
+            => $text:literal $(, $part:expr)*;
+        )*
+    }) => {
+        $(#[$doc])*
+        #[allow(missing_docs, reason = "the text of a variant names its data")]
+        pub enum $name {
+            $(
+                #[doc = concat!("`", $text, "`")]
+                $kind $({ $($field: $type),+ })? $(($of))?,
+            )*
+        }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self {
+                    $(Self::$kind $({ $($field),+ })? $(($one))? => write!(f, $text $(, $part)*),)*
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use messages;
