@@ -1,30 +1,19 @@
 //! Handshakes of a server whose `SSL_CTX` prefers the provider, like the embedded server, with a
 //! client that does not use it. The counters show which provider signed and which one decrypted.
-#![allow(non_camel_case_types, non_snake_case, clippy::upper_case_acronyms, reason = "C names")]
 
-use core::ffi::{CStr, c_char, c_int, c_long, c_void};
-use core::ptr;
+use core::ffi::{c_char, c_void};
 use core::time::Duration;
-use std::ffi::CString;
-use std::io::Read;
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
 use std::thread;
+
+use openssl::ssl::{
+    Ssl, SslConnector, SslContext, SslContextBuilder, SslFiletype, SslMethod, SslStream, SslVersion,
+};
 
 use crate::host::libcrypto::OSSL_LIB_CTX;
 use crate::host::openssl_conf::Folder;
 use crate::host::{Host, PREFER, errors, pem_path};
-use openssl::ssl::{SslConnector, SslMethod, SslVersion};
-
-#[repr(C)]
-struct SSL_CTX {
-    _opaque: [u8; 0],
-}
-
-#[repr(C)]
-struct SSL {
-    _opaque: [u8; 0],
-}
 
 #[link(name = "ssl")]
 unsafe extern "C" {
@@ -33,41 +22,16 @@ unsafe extern "C" {
         context: *mut OSSL_LIB_CTX,
         query: *const c_char,
         method: *const c_void,
-    ) -> *mut SSL_CTX;
-    fn SSL_CTX_free(context: *mut SSL_CTX);
-    fn SSL_CTX_use_certificate_chain_file(context: *mut SSL_CTX, file: *const c_char) -> c_int;
-    fn SSL_CTX_use_PrivateKey_file(
-        context: *mut SSL_CTX,
-        file: *const c_char,
-        format: c_int,
-    ) -> c_int;
-    fn SSL_CTX_set_cipher_list(context: *mut SSL_CTX, list: *const c_char) -> c_int;
-    fn SSL_CTX_ctrl(
-        context: *mut SSL_CTX,
-        command: c_int,
-        number: c_long,
-        pointer: *mut c_void,
-    ) -> c_long;
-    fn SSL_new(context: *mut SSL_CTX) -> *mut SSL;
-    fn SSL_free(ssl: *mut SSL);
-    fn SSL_set_fd(ssl: *mut SSL, fd: c_int) -> c_int;
-    fn SSL_accept(ssl: *mut SSL) -> c_int;
-    fn SSL_write(ssl: *mut SSL, bytes: *const c_void, len: c_int) -> c_int;
+    ) -> *mut c_void;
 }
 
-/// `SSL_FILETYPE_PEM` and `SSL_CTRL_SET_MIN_PROTO_VERSION` of `ssl.h`.
-const PEM: c_int = 1;
-const SET_MIN_PROTO_VERSION: c_int = 123;
-
-/// A server with `default` and the provider, and its own certificate.
+/// A server with `default` and the provider, and its own certificate. The TLS context is freed before
+/// its library context.
 struct Server {
+    context: SslContext,
     host: Host,
-    context: *mut SSL_CTX,
     folder: Folder,
 }
-
-// SAFETY: an `SSL_CTX` may be used by several threads.
-unsafe impl Sync for Server {}
 
 impl Server {
     fn new(key: &str) -> Self {
@@ -78,41 +42,26 @@ impl Server {
             false,
             &format!("req -new -x509 -key {key} -subj /CN=localhost -days 1 -out cert.pem"),
         );
-        let (cert, key) =
-            (CString::new(folder.path("cert.pem")).unwrap(), CString::new(key).unwrap());
         // SAFETY: no arguments.
         let method = unsafe { TLS_server_method() };
         // SAFETY: a context, a string, a method.
         let context = unsafe { SSL_CTX_new_ex(host.context, PREFER.as_ptr(), method) };
         assert!(!context.is_null(), "{}", errors());
-        // SAFETY: a context and a file name.
-        let used = unsafe { SSL_CTX_use_certificate_chain_file(context, cert.as_ptr()) };
-        assert_eq!(used, 1, "{}", errors());
-        // SAFETY: a context and a file name.
-        let used = unsafe { SSL_CTX_use_PrivateKey_file(context, key.as_ptr(), PEM) };
-        assert_eq!(used, 1, "{}", errors());
-        let ciphers: &CStr = c"ALL:@SECLEVEL=0";
-        // SAFETY: a context and a string.
-        let done = unsafe { SSL_CTX_set_cipher_list(context, ciphers.as_ptr()) };
-        assert_eq!(done, 1);
-        // SAFETY: a context; allows TLS 1.0 and later.
-        unsafe { SSL_CTX_ctrl(context, SET_MIN_PROTO_VERSION, 0x0301, ptr::null_mut()) };
-        Self { host, context, folder }
+        // SAFETY: a new context without another owner.
+        let mut context = unsafe { SslContextBuilder::from_ptr(context.cast()) };
+        context.set_certificate_chain_file(folder.path("cert.pem")).unwrap();
+        context.set_private_key_file(key, SslFiletype::PEM).unwrap();
+        context.set_cipher_list("ALL:@SECLEVEL=0").unwrap();
+        context.set_min_proto_version(Some(SslVersion::TLS1)).unwrap();
+        Self { context: context.build(), host, folder }
     }
 
     /// Accepts a connection: a handshake, and a greeting.
     fn serve(&self, stream: &TcpStream) {
-        // SAFETY: a context.
-        let ssl = unsafe { SSL_new(self.context) };
-        // SAFETY: a connection and an open socket that outlives it.
-        assert_eq!(unsafe { SSL_set_fd(ssl, stream.as_raw_fd()) }, 1);
-        // SAFETY: a connection.
-        let accepted = unsafe { SSL_accept(ssl) };
-        assert_eq!(accepted, 1, "{}", errors());
-        // SAFETY: a connection and five bytes.
-        assert_eq!(unsafe { SSL_write(ssl, c"hello".as_ptr().cast(), 5) }, 5);
-        // SAFETY: freed once.
-        unsafe { SSL_free(ssl) };
+        let mut stream = SslStream::new(Ssl::new(&self.context).unwrap(), stream).unwrap();
+        stream.accept().unwrap();
+        stream.write_all(b"hello").unwrap();
+        drop(stream);
         assert_eq!(errors(), "");
     }
 
@@ -143,13 +92,6 @@ impl Server {
             server.join().unwrap();
             stream.ssl().current_cipher().unwrap().name().into()
         })
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // SAFETY: freed once, before its library context.
-        unsafe { SSL_CTX_free(self.context) };
     }
 }
 

@@ -2,15 +2,15 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::{env, fs, thread};
+use std::{fs, thread};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tollgate_load::{Outcome, Protocol};
 use tollgate_stock_servers::{Product, Running, Settings};
 
 use crate::rig::{
-    PROTOCOLS, becomes, confirmed, counted, eventually, load, mapped, plan, renew, settle, start,
-    with_provider,
+    PROTOCOLS, becomes, confirmed, counted, eventually, is_long, load, mapped, plan, renew, settle,
+    start, with_provider,
 };
 
 /// Time between two calls of `act`.
@@ -40,7 +40,7 @@ fn meanwhile(running: &Running, handshakes: u64, act: impl Fn() + Sync) -> Vec<O
 
 /// Handshakes of a test; more with `TOLLGATE_TEST_LONG`.
 fn handshakes() -> u64 {
-    if env::var_os("TOLLGATE_TEST_LONG").is_some() { 10_000 } else { 50 }
+    if is_long() { 10_000 } else { 50 }
 }
 
 #[track_caller]

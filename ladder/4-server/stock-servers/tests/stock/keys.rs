@@ -1,11 +1,9 @@
 //! Keys of every size, with those that the provider refuses.
 
-use std::env;
-
 use tollgate_stock_servers::{Product, Settings};
 
 use crate::command::{connect, has_counted, with_key};
-use crate::rig::{counted, eventually, start};
+use crate::rig::{counted, eventually, is_long, start};
 
 const TLS12: &str = "-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0";
 const RSA_EXCHANGE: &str = "-tls1_2 -cipher AES128-SHA:@SECLEVEL=0";
@@ -33,8 +31,7 @@ fn rsa_key_exchange() {
 /// All products with `TOLLGATE_TEST_LONG`.
 #[test]
 fn accepted_keys() {
-    let is_long = env::var_os("TOLLGATE_TEST_LONG").is_some();
-    let products = if is_long { &Product::ALL[..] } else { &[Product::Haproxy, Product::Nginx] };
+    let products = if is_long() { &Product::ALL[..] } else { &[Product::Haproxy, Product::Nginx] };
     for key in ["rsa-1024.pem", "rsa-3072.pem", "rsa-4096.pem", "rsa-8192.pem"] {
         for &product in products {
             is_served(product, &with_key(key));

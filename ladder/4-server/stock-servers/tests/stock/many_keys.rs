@@ -1,17 +1,17 @@
 //! A server with many certificates; the client's server name selects one.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::{env, fs};
 
 use tollgate_stock_servers::Product;
 
 use crate::command::connect;
-use crate::rig::{becomes, counted, renew, settle, start, with_provider};
+use crate::rig::{becomes, counted, is_long, renew, settle, start, with_provider};
 
 /// Certificates; more with `TOLLGATE_TEST_LONG`.
 fn keys() -> u64 {
-    if env::var_os("TOLLGATE_TEST_LONG").is_some() { 1000 } else { 20 }
+    if is_long() { 1000 } else { 20 }
 }
 
 /// Writes a new key and its certificate into one file, as HAProxy reads them.

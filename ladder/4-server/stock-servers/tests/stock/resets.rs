@@ -14,7 +14,9 @@ use rustix::net::sockopt::set_socket_linger;
 use tollgate_load::{Plan, Protocol};
 use tollgate_stock_servers::{Product, Running, Settings};
 
-use crate::rig::{confirmed, counted, eventually, load, plan, start, sum_of, with_provider};
+use crate::rig::{
+    confirmed, counted, eventually, is_long, load, plan, start, sum_of, with_provider,
+};
 
 /// The longest time that a client waits before its reset, in µs: a few signatures.
 const WAIT_US_MAX: u64 = 4000;
@@ -32,9 +34,8 @@ const SLACK_KIB: u64 = 4 * 1024;
 /// Returns the duration of the measured part.
 fn time() -> Duration {
     let named = env::var("TOLLGATE_TEST_SOAK_SECONDS").ok();
-    let is_long = env::var_os("TOLLGATE_TEST_LONG").is_some();
     let seconds = named.map(|seconds| seconds.parse().unwrap());
-    Duration::from_secs(seconds.unwrap_or(if is_long { 600 } else { 1 }))
+    Duration::from_secs(seconds.unwrap_or(if is_long() { 600 } else { 1 }))
 }
 
 /// Returns the first record of a client that offers TLS 1.3.

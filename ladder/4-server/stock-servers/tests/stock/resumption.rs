@@ -1,12 +1,10 @@
 //! Each product resumes sessions by every mechanism that it supports, and its log agrees with the
 //! client's counts.
 
-use std::env;
-
 use tollgate_load::{Close, Mechanism, Outcome, Plan, Protocol, Resume, Verdict};
 use tollgate_stock_servers::{Product, Settings};
 
-use crate::rig::{certificate, load, plan, start};
+use crate::rig::{certificate, is_long, load, plan, start};
 
 /// Long enough that sessions at the start and the end hardly change the share.
 const SUSTAIN_MS: u64 = 1000;
@@ -49,7 +47,7 @@ fn the_products_resume_by_the_usual_mechanisms() {
 
 #[test]
 fn the_products_resume_by_every_mechanism_that_they_have() {
-    if env::var_os("TOLLGATE_TEST_LONG").is_none() {
+    if !is_long() {
         return eprintln!("not tested: a dozen runs of a second; set TOLLGATE_TEST_LONG");
     }
     let tls12 = [Protocol::Tls12Rsa, Protocol::Tls12X25519];

@@ -22,6 +22,11 @@ pub(crate) const BYTES: u64 = 1000;
 pub(crate) const PROTOCOLS: [Protocol; 3] =
     [Protocol::Tls12X25519, Protocol::Tls12Rsa, Protocol::Tls13];
 
+/// Returns whether the long tests run.
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("TOLLGATE_TEST_LONG").is_some()
+}
+
 /// Returns a self-signed certificate for a test key.
 pub(crate) fn certificate(key: &str) -> Certificate {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/keys");

@@ -1,12 +1,10 @@
 //! The access logs of the products agree with the client's counts: for some hundred handshakes, or
 //! for 100,000 of each product with `TOLLGATE_TEST_LONG`.
 
-use std::env;
-
 use tollgate_load::{Close, Finding, Plan, Protocol, Verdict};
 use tollgate_stock_servers::{Product, Settings};
 
-use crate::rig::{BYTES, certificate, confirmed, load, plan, start};
+use crate::rig::{BYTES, certificate, confirmed, is_long, load, plan, start};
 
 /// Stalled runs that are allowed; more mean that the machine is too busy.
 const STALLS_MAX: u32 = 8;
@@ -14,8 +12,7 @@ const STALLS_MAX: u32 = 8;
 /// Compares the counts without the provider, with every way to close, until enough handshakes are
 /// counted.
 fn agrees(product: Product) {
-    let is_long = env::var_os("TOLLGATE_TEST_LONG").is_some();
-    let (all, sustain_ms) = if is_long { (100_000, 5000) } else { (200, 200) };
+    let (all, sustain_ms) = if is_long() { (100_000, 5000) } else { (200, 200) };
     let settings = Settings { bodies: vec![BYTES], ..Settings::new(certificate("rsa-2048.pem")) };
     let Some(running) = start(product, &settings) else { return };
     let ways = [
