@@ -179,11 +179,9 @@ impl AsymCipherContext {
     pub(crate) fn encrypt(&self, output: &mut Output, message: &[u8]) -> Result<(), Reason> {
         let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
         let size = key.size();
-        if output.is_length_query() {
-            output.set_length(size);
+        if output.is_query_for(size)? {
             return Ok(());
         }
-        output.check(size)?;
         let mut em = Zeroizing::new([0; MODULUS_BYTES_MAX]);
         let em = &mut em[..size];
         let public = key.public();
@@ -212,11 +210,9 @@ impl AsymCipherContext {
         let size = key.size();
         // Independent of the message, so that the size of a buffer reveals nothing about it.
         let needed = if self.padding == Padding::Tls { PREMASTER_LEN } else { size };
-        if output.is_length_query() {
-            output.set_length(needed);
+        if output.is_query_for(needed)? {
             return Ok(());
         }
-        output.check(needed)?;
         // A shorter ciphertext is a number with leading zeros.
         let zeros = size.checked_sub(ciphertext.len()).ok_or(Reason::CiphertextLength)?;
         // For TLS an empty ciphertext must look like any other invalid one.

@@ -105,12 +105,21 @@ impl Output {
         self.buffer.is_null()
     }
 
-    /// Checks that `len` bytes fit. Called before the operation, so that it depends on no secret.
+    /// Sets the length and returns true if the caller only queries it. Otherwise checks that `len`
+    /// bytes fit; called before the operation, so that it depends on no secret.
     ///
     /// # Errors
     ///
     /// [`Reason::BufferSmall`].
-    pub(crate) fn check(&self, len: usize) -> Result<(), Reason> {
+    pub(crate) fn is_query_for(&mut self, len: usize) -> Result<bool, Reason> {
+        if self.is_length_query() {
+            self.set_length(len);
+            return Ok(true);
+        }
+        self.check(len).map(|()| false)
+    }
+
+    fn check(&self, len: usize) -> Result<(), Reason> {
         if self.capacity < len { Err(Reason::BufferSmall) } else { Ok(()) }
     }
 

@@ -134,21 +134,18 @@ impl SignatureContext {
 
     /// Signs the message.
     pub(crate) fn digest_sign_final(&mut self, output: &mut Output) -> Result<(), Reason> {
-        if output.is_length_query() {
-            output.set_length(self.key()?.size());
+        if output.is_query_for(self.key()?.size())? {
             return Ok(());
         }
-        output.check(self.key()?.size())?;
         let digest = self.finish()?;
         self.sign(output, digest.as_ref())
     }
 
     /// Signs a whole message, or the rest of one; the context is then ready for another.
     pub(crate) fn digest_sign(&mut self, output: &mut Output, rest: &[u8]) -> Result<(), Reason> {
-        if output.is_length_query() {
-            return self.digest_sign_final(output);
+        if output.is_query_for(self.key()?.size())? {
+            return Ok(());
         }
-        output.check(self.key()?.size())?;
         let digest = self.finish_with(rest)?;
         self.sign(output, digest.as_ref())
     }
@@ -190,11 +187,9 @@ impl SignatureContext {
     pub(crate) fn sign(&mut self, output: &mut Output, digest: &[u8]) -> Result<(), Reason> {
         let key = self.key()?;
         let size = key.size();
-        if output.is_length_query() {
-            output.set_length(size);
+        if output.is_query_for(size)? {
             return Ok(());
         }
-        output.check(size)?;
         let mut em = [0; MODULUS_BYTES_MAX];
         let em = &mut em[..size];
         self.encode(key, em, digest)?;
