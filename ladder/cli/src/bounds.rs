@@ -14,7 +14,6 @@ pub(crate) enum Family {
     Blocks(BlockKernel),
     /// Digits of eight numbers.
     Lanes(LaneKernel),
-    /// Limbs of one number.
     Limbs(LimbKernel),
 }
 
@@ -213,8 +212,6 @@ fn bits_and_ones(number: &[u8]) -> (u32, u32) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use tollgate_processor::{Limit, Mark, Rate};
 

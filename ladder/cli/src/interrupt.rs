@@ -19,7 +19,6 @@ static AT_ONCE: AtomicBool = AtomicBool::new(false);
 /// Wakes [`wait`].
 static WAITING: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
 
-/// Installs the handler.
 pub(crate) fn listen() -> Result<(), CliError> {
     ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::Relaxed) || AT_ONCE.load(Ordering::Relaxed) {

@@ -118,8 +118,6 @@ pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CliError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     #[test]

@@ -92,7 +92,6 @@ struct Worst {
 }
 
 impl Notes {
-    /// Adds a sentence.
     pub(crate) fn add(&mut self, sentence: impl Into<String>) {
         let sentence = sentence.into();
         if !self.sentences.contains(&sentence) {

@@ -129,8 +129,6 @@ fn compare(found: &[u8], right: &[u8]) -> Result<(), Failed> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     /// All contenders for this job, ours in batches of three.

@@ -51,7 +51,6 @@ Exit codes: 0 done; 1 measured, but the figures are not valid; 2 error, one line
 TOLLGATE_CPU_DISABLE=ifma,adx disables CPU features for Tollgate's kernels; for OpenSSL's, set
 OPENSSL_ia32cap.";
 
-/// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Load a TLS server, or two embedded ones in turn, and check every count against its log
@@ -152,8 +151,6 @@ fn one_line(error: &clap::Error, arguments: &[OsString]) -> CliError {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     /// Parses `tollgate bench` with these options.
@@ -181,16 +178,27 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_invalid_number_is_reported_with_its_option_and_the_help_of_its_verb() {
-        for (verb, flags, why) in [
-            ("bench", &["--seconds", "-1"][..], "'-1' for '--seconds <S>'"),
-            ("compare", &["a", "--drift", "-1"], "from 0 to 1"),
-            ("session", &["--bytes", "x"], "give a whole number; try 'tollgate session --help'"),
-            ("serve", &["--address", "here"], "give IP:PORT"),
-            ("key", &["gen", "--nope"], "'--nope' found; try 'tollgate key gen --help'"),
-            ("drive", &[], "'drive'; try 'tollgate --help'"),
+    fn wrong_options_are_refused_with_their_names_and_the_help_of_their_verb() {
+        for (line, why) in [
+            ("bench --seconds -1", "'-1' for '--seconds <S>'"),
+            ("compare", "<FILE>"),
+            ("compare a --drift -1", "from 0 to 1"),
+            ("compare a --drift 2", "0 to 1"),
+            ("compare a --fail-if better", "slower"),
+            ("drive", "'drive'; try 'tollgate --help'"),
+            ("key gen --nope", "'--nope' found; try 'tollgate key gen --help'"),
+            ("provider install --remove --module x.so", "cannot be used with"),
+            ("provider stats --pid 0", "0 is not in 1.."),
+            ("provider stats --pid 1 --prune", "cannot be used with"),
+            ("provider switch", "unrecognized subcommand"),
+            ("serve --address here", "give IP:PORT"),
+            ("session --bytes x", "give a whole number; try 'tollgate session --help'"),
+            ("workload from-log a.log", "--name"),
+            ("workload from-log a.log --name ../x", "a-z"),
+            ("workload from-log --name x", "<LOG>"),
         ] {
-            assert_refused(verb, &[(flags, why)]);
+            let words: Vec<&str> = line.split(' ').collect();
+            assert_refused(words[0], &[(&words[1..], why)]);
         }
     }
 }

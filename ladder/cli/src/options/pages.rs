@@ -49,7 +49,6 @@ fn flags_in(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The text of the pages `VERB.md` and `VERB-*.md`.
-#[allow(clippy::unwrap_used, reason = "a test")]
 fn pages_of(verb: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
     let mut pages = String::new();

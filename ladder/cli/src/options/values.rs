@@ -65,8 +65,6 @@ pub(crate) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     #[test]

@@ -16,7 +16,6 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
-/// Prints the script.
 pub(crate) fn run(options: &Completions) -> Result<ExitCode, CliError> {
     let mut script = Vec::new();
     generate(options.shell, &mut Options::command(), "tollgate", &mut script);

@@ -51,7 +51,6 @@ pub(crate) struct Session {
     pub(crate) seconds: f64,
 }
 
-/// Measures and prints.
 pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("session");
@@ -149,8 +148,6 @@ fn bench((key, protocol, bytes): Asked) -> Bench {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::collections::BTreeSet;
 
     use super::*;

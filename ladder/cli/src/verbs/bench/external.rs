@@ -21,7 +21,6 @@ pub(super) struct External {
 }
 
 impl External {
-    /// Reads the options.
     pub(super) fn of(options: &Options, probed: &Probed) -> Self {
         let (target, is_plain) = (probed.site.target().clone(), probed.is_plain());
         Self { target, is_plain, options: options.clone() }

@@ -12,7 +12,6 @@ use crate::options::Bench as Options;
 use crate::verbs::compare::platforms;
 use crate::verbs::workload::{disclosure, find};
 
-/// The whole text.
 pub(super) fn text(options: &Options, host: &Host, scenarios: &[Scenario]) -> String {
     let mut text = heading(options, host) + "\n";
     for scenario in scenarios {

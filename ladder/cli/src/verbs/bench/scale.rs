@@ -219,8 +219,6 @@ fn predicted(series: &Series, fit: &Fit) -> Result<Vec<Record>, CliError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use tollgate_fleet::scaling::Law;
     use tollgate_record::Estimate;
 

@@ -43,7 +43,6 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Its name.
     pub(super) fn label(&self) -> &str {
         &self.label
     }
@@ -115,9 +114,7 @@ fn findings<'a>(all: impl Iterator<Item = (&'a str, &'a Finding)>, how: &str) ->
 
 /// The counts of client and log over all rounds of a server.
 fn counts(rounds: &[Outcome]) -> String {
-    let Some(first) = rounds.first() else {
-        return String::new();
-    };
+    let Some(first) = rounds.first() else { return String::new() };
     let sum = |of: fn(&Outcome) -> u64| rounds.iter().map(of).sum::<u64>();
     let mut text = format!(
         "- {}: runs: {}; the client counted {} handshakes, {} sessions, {} failures",

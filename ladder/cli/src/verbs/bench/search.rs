@@ -117,9 +117,7 @@ fn record(
     };
     // the rate is the answer, not a parameter of the subject
     let closed = Plan { arrivals: Plan::new(plan.protocol).arrivals, ..plan.clone() };
-    let Arrivals::Open { pattern, .. } = &plan.arrivals else {
-        return Ok(None);
-    };
+    let Arrivals::Open { pattern, .. } = &plan.arrivals else { return Ok(None) };
     let objective = curve.objective.to_string().replace('=', ":");
     let subject = naming
         .subject(&closed)
@@ -230,9 +228,7 @@ fn bar(ns: Option<u64>, objective: Objective) -> String {
 
 /// Draws the curves if the options name a file.
 pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), CliError> {
-    let Mode::Search(_, Some(file)) = &options.mode else {
-        return Ok(());
-    };
+    let Mode::Search(_, Some(file)) = &options.mode else { return Ok(()) };
     let points = |found: &Found, of: fn(&Step) -> Option<u64>| {
         found.points(of).into_iter().map(|(rate, ns)| (rate, ns / 1e3)).collect::<Vec<_>>()
     };
@@ -254,8 +250,6 @@ pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), CliError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     fn curve() -> Curve {

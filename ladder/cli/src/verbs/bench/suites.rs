@@ -150,8 +150,6 @@ fn bar(rates: &[Option<f64>], most: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::verbs::compare::tests::record;
 

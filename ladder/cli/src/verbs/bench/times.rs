@@ -67,9 +67,7 @@ pub(super) fn of(rounds: &[Outcome], which: impl Fn(&Outcome) -> Option<&Latency
 }
 
 fn phases(rounds: &[Outcome], times: fn(&Outcome) -> Option<&Times>) -> String {
-    let Some(first) = rounds.first().and_then(times) else {
-        return "no figures".to_owned();
-    };
+    let Some(first) = rounds.first().and_then(times) else { return "no figures".to_owned() };
     let phase = |(number, (name, latency)): (usize, (&str, &Latency))| {
         let quantile = |q| {
             let mut all: Vec<u64> = rounds

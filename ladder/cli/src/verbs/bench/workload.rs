@@ -222,8 +222,6 @@ impl Connections {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::options::{Options as All, Verb};
 

@@ -116,8 +116,6 @@ impl fmt::Display for Answer {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use tollgate_record::Quantity;
 
     use super::*;

@@ -112,8 +112,6 @@ fn in_turn(before: &[Record], after: &[Record]) -> Option<Vec<(f64, f64)>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::verbs::compare::tests::{at, record};
 

@@ -13,7 +13,6 @@ pub(super) struct Moved {
 }
 
 impl Moved {
-    /// No drift.
     pub(super) const NOT: Self = Self { least: 1.0, most: 1.0 };
 
     /// A drift of up to `share` in either direction.

@@ -67,7 +67,6 @@ fn is_wanted(record: &Record, only: &[String]) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 pub(crate) mod tests {
     use tollgate_record::{Estimate, Kind, Machine, Unit};
 

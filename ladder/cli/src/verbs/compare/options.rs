@@ -39,20 +39,3 @@ pub(crate) enum Failing {
     /// A figure is on one side only, or was measured under other conditions.
     Incomparable,
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::options::tests::assert_refused;
-
-    #[test]
-    fn what_is_not_right_is_refused_in_one_line() {
-        assert_refused(
-            "compare",
-            &[
-                (&[][..], "<FILE>"),
-                (&["a", "--drift", "2"], "0 to 1"),
-                (&["a", "--fail-if", "better"], "slower"),
-            ],
-        );
-    }
-}

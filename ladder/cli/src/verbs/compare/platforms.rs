@@ -149,7 +149,6 @@ fn note() -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use tollgate_record::{Estimate, Timestamp};
     use tollgate_report::published;

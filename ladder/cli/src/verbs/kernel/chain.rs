@@ -226,8 +226,6 @@ fn compare(is_right: bool) -> Result<(), Failed> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     #[test]

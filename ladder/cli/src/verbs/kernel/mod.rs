@@ -32,7 +32,6 @@ struct Asked {
     name: &'static str,
 }
 
-/// Measures and prints.
 pub(crate) fn run(options: &Kernel) -> Result<ExitCode, CliError> {
     let options = match &options.what {
         Some(What::Plan(options)) => return plan::run(options),

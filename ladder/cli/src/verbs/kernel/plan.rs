@@ -30,7 +30,6 @@ const OPERATIONS: [What; 3] = [What::Sign, What::PrivateFull, What::Verify];
 const FORMS: [(Form, &str); 3] =
     [(Form::One, "one alone"), (Form::Two, "two in step"), (Form::Lanes, "lanes")];
 
-/// Measures and prints.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let known = |bits: &&u32| !keys::SIZES.contains(bits);
     if let Some(bits) = options.bits.iter().find(known) {

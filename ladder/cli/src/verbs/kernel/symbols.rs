@@ -88,8 +88,6 @@ fn long(bytes: &[u8], at: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     #[cfg(all(target_os = "linux", target_pointer_width = "64"))]

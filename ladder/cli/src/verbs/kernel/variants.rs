@@ -42,7 +42,6 @@ struct Entry {
     exact: Vec<(Quantity, Unit, usize, Kind)>,
 }
 
-/// Measures and prints.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     if let Some(bits) = options.bits.iter().find(|bits| **bits > BITS_MAX) {
         return Err(CliError::new(format!("--bits {bits}: variants go up to {BITS_MAX} bits")));
@@ -220,8 +219,6 @@ fn size(bits: u32) -> usize {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     #[test]

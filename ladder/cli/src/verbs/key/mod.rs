@@ -14,7 +14,6 @@ mod generate;
 mod show;
 mod time;
 
-/// Runs the subcommand.
 pub(crate) fn run(options: &Key) -> Result<ExitCode, CliError> {
     match &options.what {
         What::Gen(options) if options.time => time::generate(options),

@@ -12,7 +12,6 @@ pub(crate) struct Key {
     pub(crate) what: What,
 }
 
-/// The sub-verbs.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum What {
     /// Generate an RSA key, by FIPS 186-5

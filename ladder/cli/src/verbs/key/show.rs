@@ -9,7 +9,6 @@ use crate::error::CliError;
 use crate::output::{Output, write_object};
 use crate::verbs::key::options::Show;
 
-/// Prints the properties.
 pub(crate) fn run(options: &Show) -> Result<ExitCode, CliError> {
     let file = KeyFile::read(&options.file)?;
     let output = Output::with_object(options.json.as_deref())?;

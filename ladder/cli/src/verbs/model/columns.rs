@@ -6,9 +6,7 @@ use tollgate_report::grid::{Column, grid};
 /// Formats rows, the first of which is the heading. Each column is as wide as its widest cell; the
 /// columns `figures` are right-aligned, the others left-aligned. Longer lines are cut.
 pub(super) fn columns(rows: &[Vec<String>], figures: core::ops::Range<usize>) -> String {
-    let Some((headings, body)) = rows.split_first() else {
-        return String::new();
-    };
+    let Some((headings, body)) = rows.split_first() else { return String::new() };
     let column = |(place, heading): (usize, &String)| {
         let cells = rows.iter().filter_map(|row| row.get(place));
         let width = cells.map(|cell| cell.chars().count()).max().unwrap_or(0).min(WIDTH);

@@ -145,8 +145,6 @@ fn coloured(text: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use tollgate_processor::machines::File;
     use tollgate_record::Unit;

@@ -22,7 +22,6 @@ use crate::host::Host;
 use crate::options::Model as Options;
 use crate::run::Run;
 
-/// Computes and prints.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let mut run = Run::new(options.written.json.as_deref())?;
     if let Some(file) = &options.calibrate {

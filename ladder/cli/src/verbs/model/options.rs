@@ -106,8 +106,6 @@ fn kernel(text: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::options::tests::assert_refused;
 

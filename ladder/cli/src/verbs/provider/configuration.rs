@@ -183,8 +183,6 @@ pub(super) fn settings(before: &Configuration) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     #[test]

@@ -90,8 +90,6 @@ impl ProcessFile {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::os::unix::fs::symlink;
 
     use rustix::fs::{CWD, FileType, Mode, mknodat};

@@ -18,7 +18,6 @@ mod proof;
 mod replace;
 mod stats;
 
-/// Runs the subcommand.
 pub(crate) fn run(options: &Provider) -> Result<ExitCode, CliError> {
     match &options.what {
         What::Install(options) if options.remove => install::remove(options),

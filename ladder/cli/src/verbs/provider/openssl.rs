@@ -20,7 +20,6 @@ pub(super) struct Openssl {
 }
 
 impl Openssl {
-    /// Reads them from the command.
     pub(super) fn find() -> Result<Self, CliError> {
         let version = said(&["version"])?;
         let number = version.split_whitespace().nth(1).unwrap_or_default();
@@ -161,8 +160,6 @@ fn is_open(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt as _;
 

@@ -10,7 +10,6 @@ pub(crate) struct Provider {
     pub(crate) what: What,
 }
 
-/// The sub-verbs.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum What {
     /// Copy the module to OpenSSL's folder and write a configuration that uses it
@@ -64,22 +63,4 @@ pub(crate) struct Stats {
     /// Remove the files of processes that have ended
     #[arg(long, conflicts_with = "pid")]
     pub(crate) prune: bool,
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::options::tests::assert_refused;
-
-    #[test]
-    fn contradictory_flags_are_refused() {
-        assert_refused(
-            "provider",
-            &[
-                (&["install", "--remove", "--module", "x.so"], "cannot be used with"),
-                (&["stats", "--pid", "0"], "0 is not in 1.."),
-                (&["stats", "--pid", "1", "--prune"], "cannot be used with"),
-                (&["switch"], "unrecognized subcommand"),
-            ],
-        );
-    }
 }

@@ -7,7 +7,6 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// A process.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Process {
     pub(super) pid: u32,
@@ -28,7 +27,6 @@ pub(super) enum Module {
     Missing,
 }
 
-/// Reads a process.
 pub(super) fn look(pid: u32) -> io::Result<Process> {
     let folder = Path::new("/proc").join(pid.to_string());
     let program = fs::read_to_string(folder.join("comm"))?.trim().to_owned();
@@ -98,8 +96,6 @@ pub(super) fn booted() -> Option<SystemTime> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     #[test]

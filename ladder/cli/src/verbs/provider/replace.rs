@@ -43,7 +43,6 @@ impl Replaced {
         Ok(replaced)
     }
 
-    /// Removes a file.
     pub(super) fn remove(path: &Path) -> Result<Self, CliError> {
         let replaced = Self::set_aside(path)?;
         fs::remove_file(path).map_err(|error| refusal(path, &error))?;
@@ -106,8 +105,6 @@ fn refusal(path: &Path, error: &io::Error) -> CliError {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     #[test]

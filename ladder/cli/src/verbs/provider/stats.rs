@@ -18,7 +18,6 @@ use crate::error::CliError;
 use crate::output::{Output, write_object};
 use crate::verbs::provider::options::Stats;
 
-/// Prints the counters.
 pub(crate) fn run(options: &Stats) -> Result<ExitCode, CliError> {
     let configuration = Openssl::find().map(|openssl| openssl.chosen(None)).ok();
     let folder = folder(options, configuration.as_deref())?;
@@ -38,7 +37,6 @@ fn folder(options: &Stats, configuration: Option<&Path>) -> Result<PathBuf, CliE
     Ok(said.unwrap_or("/run/tollgate").into())
 }
 
-/// Prints all processes of a folder.
 fn all(options: &Stats, folder: &Path) -> Result<ExitCode, CliError> {
     let output = Output::with_object(options.json.as_deref())?;
     let files = metrics::read(folder).map_err(|error| {

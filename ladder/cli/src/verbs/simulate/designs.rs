@@ -62,7 +62,6 @@ pub(super) fn routines(arithmetic: Arithmetic, words: u32) -> Vec<Routine> {
     algorithms.into_iter().flat_map(of).collect()
 }
 
-/// Every window.
 fn windows() -> impl Iterator<Item = Window> {
     (1..=6).map(Window::Sliding).chain((1..=6).map(Window::Fixed))
 }
@@ -85,7 +84,6 @@ impl Design {
         Self { multiplier, loops, squaring: false, window, words }
     }
 
-    /// Its routines.
     pub(super) fn exponentiation(self) -> Exponentiation {
         let of = |algorithm| {
             Routine::new(algorithm, self.multiplier.arithmetic, self.loops, self.words)

@@ -12,7 +12,6 @@ pub(crate) struct Simulate {
     pub(crate) what: What,
 }
 
-/// The sub-verbs.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum What {
     /// Run a program; print its output, its cycles and a profile

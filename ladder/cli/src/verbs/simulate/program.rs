@@ -24,7 +24,6 @@ const PROFILE: [Column; 4] = [
     Column::figures("share", 8),
 ];
 
-/// Runs a program.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let of_file = |error: &dyn core::fmt::Display| {
         CliError::new(format!("{}: {error}", options.file.display()))

@@ -20,7 +20,6 @@ pub(super) struct Rv64Product {
 }
 
 impl Rv64Product {
-    /// Runs both.
     pub(super) fn measure(bits: u32) -> Result<Self, CliError> {
         let inputs = Inputs::patterned(bits / 32);
         let measure = |source| Product::new(source, bits / 64).measure(&inputs);

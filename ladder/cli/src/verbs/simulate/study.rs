@@ -18,7 +18,6 @@ use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::simulate::options::Study as Options;
 
-/// The results.
 #[derive(Default)]
 struct Study {
     sizes: Vec<Size>,

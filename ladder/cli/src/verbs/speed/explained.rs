@@ -74,8 +74,6 @@ fn assumption(calls: Calls, family: Family, bits: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use tollgate_mont::{LaneKernel, LimbKernel};
 
     use super::*;

@@ -36,7 +36,6 @@ const MULTI_SECONDS: f64 = 4.0;
 /// The share of a row's time for the kernels that explain it.
 const KERNEL_PART: f64 = 0.1;
 
-/// Measures and prints.
 pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
     let options = match &options.what {
         Some(What::Queue(options)) => return queue::run(options),

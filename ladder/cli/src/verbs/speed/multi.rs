@@ -131,8 +131,6 @@ pub(super) fn table(records: &[Record]) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::options::values::defaults;
 

@@ -167,8 +167,6 @@ fn exponent(text: &str) -> Result<Exponent, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::options::tests::assert_refused;
     use crate::options::{Options, Verb};

@@ -17,7 +17,6 @@ use crate::verbs::workload::options::Verb;
 
 pub(crate) use show::disclosure;
 
-/// Runs the sub-verb.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     match &options.verb {
         Verb::FromLog(options) => from_log::run(options),

@@ -49,20 +49,3 @@ fn name(text: &str) -> Result<String, String> {
         Err("a name is a-z 0-9 -, at most 64 of them".to_owned())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::options::tests::assert_refused;
-
-    #[test]
-    fn what_is_not_right_is_refused_in_one_line() {
-        assert_refused(
-            "workload",
-            &[
-                (&["from-log", "a.log"][..], "--name"),
-                (&["from-log", "a.log", "--name", "../x"], "a-z"),
-                (&["from-log", "--name", "x"], "<LOG>"),
-            ],
-        );
-    }
-}

@@ -206,8 +206,6 @@ fn time(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::options::tests::assert_refused;
     use crate::options::{Options, Verb};

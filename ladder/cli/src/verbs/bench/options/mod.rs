@@ -402,8 +402,6 @@ fn verify(text: &str) -> Result<Verify, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::options::tests::{assert_refused, bench};
 

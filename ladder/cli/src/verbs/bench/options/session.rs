@@ -68,8 +68,6 @@ pub(super) fn mechanism(text: &str) -> Result<Mechanism, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::options::tests::{assert_refused, bench};
 

@@ -14,7 +14,6 @@ const VERSION: u32 = 1;
 const QUANTILES: [(&str, f64); 5] =
     [("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p999_ns", 0.999), ("max_ns", 1.0)];
 
-/// The whole document.
 pub(super) fn of(
     about: &About<'_>,
     runs: &[Told],
@@ -56,7 +55,6 @@ fn record(record: &Record) -> Value {
     written.ok().and_then(|()| serde_json::from_slice(&line).ok()).unwrap_or_default()
 }
 
-/// One run.
 pub(super) fn run(run: &Run, outcome: &Outcome) -> Value {
     let texts = |findings: &[Finding]| findings.iter().map(Finding::to_string).collect::<Vec<_>>();
     let offered = outcome.plan.arrivals.is_open().then(|| outcome.arrivals);

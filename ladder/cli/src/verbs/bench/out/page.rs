@@ -11,7 +11,6 @@ use crate::verbs::bench::search::Found;
 /// Points from one nine to the next, as from 0.9 to 0.99.
 const POINTS_PER_NINE: u32 = 20;
 
-/// Renders the page.
 pub(super) fn of(
     about: &About<'_>,
     runs: &[Told],
@@ -45,9 +44,7 @@ pub(super) fn of(
 
 /// Curves by server; without times if its runs had different rates.
 fn servers(runs: &[&Told], with_times: bool) -> Vec<Server> {
-    let Some(start) = runs.iter().map(|told| told.began_at).min() else {
-        return Vec::new();
-    };
+    let Some(start) = runs.iter().map(|told| told.began_at).min() else { return Vec::new() };
     let mut names: Vec<&str> = Vec::new();
     for told in runs {
         if !names.contains(&told.run.server.as_str()) {

@@ -70,7 +70,6 @@ impl Cases {
     }
 }
 
-/// Measures and prints.
 pub(crate) fn run(options: &QueueOptions) -> Result<ExitCode, CliError> {
     let json = options.written.json.as_deref();
     Run::of_verb(json, "engine", |run, bar| collect(options, run, bar), engine_table::table)
@@ -114,17 +113,11 @@ impl Bout {
     /// All figures; `None` after Ctrl-C.
     fn measure(&self, run: &mut Run, progress: &Progress) -> Result<Option<Vec<Record>>, CliError> {
         let [closed, alone, open] = PARTS.map(|part| part * self.seconds);
-        let Some(rates) = closed::rates(&self.cases, self.cores, closed)? else {
-            return Ok(None);
-        };
+        let Some(rates) = closed::rates(&self.cases, self.cores, closed)? else { return Ok(None) };
         progress.part(PARTS[0]);
-        let Some(alone) = self.alone(run, alone)? else {
-            return Ok(None);
-        };
+        let Some(alone) = self.alone(run, alone)? else { return Ok(None) };
         progress.part(PARTS[0] + PARTS[1]);
-        let Some(open) = open::responses(&self.cases, self.cores, open)? else {
-            return Ok(None);
-        };
+        let Some(open) = open::responses(&self.cases, self.cores, open)? else { return Ok(None) };
         self.say_lost(run, open.windows);
         let figures = Figures::of_row(&run.host, self.seconds).with([("cores", self.cores)]);
         let mut records = self.of_rates(&figures, &rates)?;
@@ -241,8 +234,6 @@ pub(super) fn median(samples: &[f64]) -> Result<Estimate, CliError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     #[test]
