@@ -117,7 +117,7 @@ macro_rules! signing_key {
                 &self,
                 f: F,
             ) -> signature::Result<Signature> {
-                self.sign_prehash(&$crate::hash_function::digest(f)?)
+                self.sign_prehash(&$crate::hasher::digest(f)?)
             }
         }
 
@@ -143,7 +143,7 @@ macro_rules! signing_key {
                 R: TryCryptoRng + ?Sized,
                 F: Fn(&mut D) -> signature::Result<()>,
             {
-                self.sign_prehash_with_rng(rng, &$crate::hash_function::digest(f)?)
+                self.sign_prehash_with_rng(rng, &$crate::hasher::digest(f)?)
             }
         }
 
@@ -195,7 +195,7 @@ macro_rules! verifying_key {
                 f: F,
                 signature: &Signature,
             ) -> signature::Result<()> {
-                self.verify_prehash(&$crate::hash_function::digest(f)?, signature)
+                self.verify_prehash(&$crate::hasher::digest(f)?, signature)
             }
         }
 

@@ -1,57 +1,83 @@
-//! Hash functions by value: lengths, digests without allocation, and the `DigestInfo` prefixes of
-//! RFC 8017 §9.2.
+//! Hash functions by value: names, lengths, and the `DigestInfo` prefixes of RFC 8017 §9.2.
 
 use core::fmt;
 
 use zeroize::Zeroize;
 
-use crate::error::{Error, Rejected};
-use crate::hasher::Hasher;
+macro_rules! hash_functions {
+    ($($(#[$docs:meta])* $hash:ident = $name:literal, $len:literal, $prefix:expr;)*) => {
+        /// A hash function, for messages and for the masks of PSS and OAEP.
+        ///
+        /// Signatures with the older functions can be forged: they are verified, but
+        /// [`check_to_sign`](Self::check_to_sign) refuses to sign with them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Hash {
+            $(#[doc = concat!($name, ", ", $len, " bytes.")] $(#[$docs])* $hash,)*
+        }
 
-/// A hash function, for messages and for the masks of PSS and OAEP.
-///
-/// Signatures with the older functions can be forged: they are verified, but
-/// [`check_to_sign`](Self::check_to_sign) refuses to sign with them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Hash {
-    /// MD4, 16 bytes.
-    Md4,
-    /// MD5, 16 bytes.
-    Md5,
-    /// The digests of MD5 and SHA-1, concatenated: 36 bytes, which PKCS#1 v1.5 signs without
-    /// `DigestInfo` in TLS 1.0 and 1.1 (RFC 4346 §7.4.3).
-    Md5Sha1,
-    /// MDC-2 with DES (ISO/IEC 10118-2), 16 bytes. PKCS#1 v1.5 signs an `OCTET STRING` of it, as
-    /// OpenSSL does, and no `DigestInfo`.
+        #[expect(clippy::len_without_is_empty, reason = "no hash function gives an empty digest")]
+        impl Hash {
+            /// Every hash function of this crate, in the order of their declaration.
+            pub const ALL: [Self; 17] = [$(Self::$hash,)*];
+
+            /// Returns the length of a digest, in bytes: 16 to 64.
+            pub const fn len(self) -> usize {
+                match self {
+                    $(Self::$hash => $len,)*
+                }
+            }
+
+            /// Returns the name as in its standard, e.g. `SHA-512/256`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$hash => $name,)*
+                }
+            }
+
+            /// Returns the bytes that PKCS#1 v1.5 writes before the digest: the DER of `DigestInfo`
+            /// (RFC 8017 §9.2, note 1).
+            ///
+            /// Empty for MD5-SHA1; the header of an `OCTET STRING` for MDC-2. The parameters are
+            /// NULL for every function, SHA-3 included, as OpenSSL requires.
+            pub const fn digest_info_prefix(self) -> &'static [u8] {
+                match self {
+                    $(Self::$hash => const { &$prefix },)*
+                }
+            }
+        }
+    };
+}
+
+hash_functions! {
+    // The identifier of MD4 ends in 4, but OpenSSL 3 signs and verifies with 3.
+    Md4 = "MD4", 16, digest_info::<7, 18>(16, &RSA_MD, 3);
+    Md5 = "MD5", 16, digest_info::<7, 18>(16, &RSA_MD, 5);
+    /// The digests of MD5 and SHA-1, concatenated, which PKCS#1 v1.5 signs without `DigestInfo` in
+    /// TLS 1.0 and 1.1 (RFC 4346 §7.4.3).
+    Md5Sha1 = "MD5-SHA1", 36, [];
+    /// With DES (ISO/IEC 10118-2). PKCS#1 v1.5 signs an `OCTET STRING` of the digest, as OpenSSL
+    /// does, and no `DigestInfo`.
     /// Its DES reads tables at addresses that depend on the data: do not hash secrets with it, and
     /// so do not use it in OAEP.
-    Mdc2,
-    /// RIPEMD-160, 20 bytes.
-    Ripemd160,
-    /// SHA-1, 20 bytes.
-    Sha1,
-    /// SHA-224, 28 bytes.
-    Sha224,
-    /// SHA-256, 32 bytes.
-    Sha256,
-    /// SHA-384, 48 bytes.
-    Sha384,
-    /// SHA-512, 64 bytes.
-    Sha512,
-    /// SHA-512/224, 28 bytes.
-    Sha512_224,
-    /// SHA-512/256, 32 bytes.
-    Sha512_256,
-    /// SHA3-224, 28 bytes.
-    Sha3_224,
-    /// SHA3-256, 32 bytes.
-    Sha3_256,
-    /// SHA3-384, 48 bytes.
-    Sha3_384,
-    /// SHA3-512, 64 bytes.
-    Sha3_512,
-    /// SM3, 32 bytes.
-    Sm3,
+    Mdc2 = "MDC-2", 16, [0x04, 0x10];
+    Ripemd160 = "RIPEMD-160", 20, digest_info::<4, 15>(20, &[0x2b, 0x24, 3, 2], 1);
+    Sha1 = "SHA-1", 20, digest_info::<4, 15>(20, &[0x2b, 0x0e, 3, 2], 26);
+    Sha224 = "SHA-224", 28, digest_info::<8, 19>(28, &NIST, 4);
+    Sha256 = "SHA-256", 32, digest_info::<8, 19>(32, &NIST, 1);
+    Sha384 = "SHA-384", 48, digest_info::<8, 19>(48, &NIST, 2);
+    Sha512 = "SHA-512", 64, digest_info::<8, 19>(64, &NIST, 3);
+    Sha512_224 = "SHA-512/224", 28, digest_info::<8, 19>(28, &NIST, 5);
+    Sha512_256 = "SHA-512/256", 32, digest_info::<8, 19>(32, &NIST, 6);
+    Sha3_224 = "SHA3-224", 28, digest_info::<8, 19>(28, &NIST, 7);
+    Sha3_256 = "SHA3-256", 32, digest_info::<8, 19>(32, &NIST, 8);
+    Sha3_384 = "SHA3-384", 48, digest_info::<8, 19>(48, &NIST, 9);
+    Sha3_512 = "SHA3-512", 64, digest_info::<8, 19>(64, &NIST, 10);
+    Sm3 = "SM3", 32, digest_info::<7, 18>(32, &OSCCA, 0x78);
+}
+
+impl Hash {
+    /// The length of the longest digest, in bytes.
+    pub const LEN_MAX: usize = 64;
 }
 
 /// A digest of at most 64 bytes, stored inline; `as_ref()` returns its bytes.
@@ -59,146 +85,6 @@ pub enum Hash {
 pub struct Digest {
     bytes: [u8; Hash::LEN_MAX],
     len: usize,
-}
-
-#[expect(clippy::len_without_is_empty, reason = "no hash function gives an empty digest")]
-impl Hash {
-    /// Returns the digest of `message`.
-    pub fn digest(self, message: &[u8]) -> Digest {
-        self.digest_parts(&[message])
-    }
-
-    /// Returns the digest of the concatenation of `parts`.
-    pub fn digest_parts(self, parts: &[&[u8]]) -> Digest {
-        let mut hasher = Hasher::new(self);
-        parts.iter().for_each(|part| hasher.update(part));
-        hasher.finish()
-    }
-
-    /// Checks that it is safe to sign with this function.
-    ///
-    /// MD4, MD5 and SHA-1 have known collisions, and digests of 128 or 160 bits (MDC-2, RIPEMD-160)
-    /// are too short to prevent them: an attacker who chooses part of the message can forge a
-    /// signature.
-    ///
-    /// Encoders do not make this check. To sign for a peer that supports nothing else, encode
-    /// ([`pkcs1v15::encode`](crate::pkcs1v15::encode),
-    /// [`pss::encode_random`](crate::pss::encode_random)) and call
-    /// [`private`](crate::PrivateKey::private).
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected::HashBroken`].
-    pub fn check_to_sign(self) -> Result<(), Error> {
-        match self {
-            Self::Md4 | Self::Md5 | Self::Md5Sha1 | Self::Mdc2 | Self::Ripemd160 | Self::Sha1 => {
-                Err(Rejected::HashBroken(self).into())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Checks that `digest` has this function's length.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected::DigestLength`] with both lengths.
-    pub fn check(self, digest: &[u8]) -> Result<(), Error> {
-        if digest.len() == self.len() {
-            return Ok(());
-        }
-        Err(Rejected::DigestLength { found_bytes: digest.len(), expected_bytes: self.len() }.into())
-    }
-
-    /// Returns the length of a digest, in bytes: 16 to 64.
-    pub const fn len(self) -> usize {
-        match self {
-            Self::Md4 | Self::Md5 | Self::Mdc2 => 16,
-            Self::Md5Sha1 => 36,
-            Self::Ripemd160 | Self::Sha1 => 20,
-            Self::Sha224 | Self::Sha512_224 | Self::Sha3_224 => 28,
-            Self::Sha256 | Self::Sha512_256 | Self::Sha3_256 | Self::Sm3 => 32,
-            Self::Sha384 | Self::Sha3_384 => 48,
-            Self::Sha512 | Self::Sha3_512 => 64,
-        }
-    }
-
-    /// Returns the name as in its standard, e.g. `SHA-512/256`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Md4 => "MD4",
-            Self::Md5 => "MD5",
-            Self::Md5Sha1 => "MD5-SHA1",
-            Self::Mdc2 => "MDC-2",
-            Self::Ripemd160 => "RIPEMD-160",
-            Self::Sha1 => "SHA-1",
-            Self::Sha224 => "SHA-224",
-            Self::Sha256 => "SHA-256",
-            Self::Sha384 => "SHA-384",
-            Self::Sha512 => "SHA-512",
-            Self::Sha512_224 => "SHA-512/224",
-            Self::Sha512_256 => "SHA-512/256",
-            Self::Sha3_224 => "SHA3-224",
-            Self::Sha3_256 => "SHA3-256",
-            Self::Sha3_384 => "SHA3-384",
-            Self::Sha3_512 => "SHA3-512",
-            Self::Sm3 => "SM3",
-        }
-    }
-
-    /// Returns the bytes that PKCS#1 v1.5 writes before the digest: the DER of `DigestInfo` (RFC
-    /// 8017 §9.2, note 1).
-    ///
-    /// Empty for MD5-SHA1; the header of an `OCTET STRING` for MDC-2. The parameters are NULL for
-    /// every function, SHA-3 included, as OpenSSL requires.
-    pub const fn digest_info_prefix(self) -> &'static [u8] {
-        match self {
-            // The identifier of MD4 ends in 4, but OpenSSL 3 signs and verifies with 3.
-            Self::Md4 => const { &digest_info::<7, 18>(Self::Md4, &RSA_MD, 3) },
-            Self::Md5 => const { &digest_info::<7, 18>(Self::Md5, &RSA_MD, 5) },
-            Self::Md5Sha1 => &[],
-            Self::Mdc2 => &[0x04, 0x10],
-            Self::Ripemd160 => {
-                const { &digest_info::<4, 15>(Self::Ripemd160, &[0x2b, 0x24, 3, 2], 1) }
-            }
-            Self::Sha1 => const { &digest_info::<4, 15>(Self::Sha1, &[0x2b, 0x0e, 3, 2], 26) },
-            Self::Sha224 => const { &digest_info::<8, 19>(Self::Sha224, &NIST, 4) },
-            Self::Sha256 => const { &digest_info::<8, 19>(Self::Sha256, &NIST, 1) },
-            Self::Sha384 => const { &digest_info::<8, 19>(Self::Sha384, &NIST, 2) },
-            Self::Sha512 => const { &digest_info::<8, 19>(Self::Sha512, &NIST, 3) },
-            Self::Sha512_224 => const { &digest_info::<8, 19>(Self::Sha512_224, &NIST, 5) },
-            Self::Sha512_256 => const { &digest_info::<8, 19>(Self::Sha512_256, &NIST, 6) },
-            Self::Sha3_224 => const { &digest_info::<8, 19>(Self::Sha3_224, &NIST, 7) },
-            Self::Sha3_256 => const { &digest_info::<8, 19>(Self::Sha3_256, &NIST, 8) },
-            Self::Sha3_384 => const { &digest_info::<8, 19>(Self::Sha3_384, &NIST, 9) },
-            Self::Sha3_512 => const { &digest_info::<8, 19>(Self::Sha3_512, &NIST, 10) },
-            Self::Sm3 => const { &digest_info::<7, 18>(Self::Sm3, &OSCCA, 0x78) },
-        }
-    }
-
-    /// Every hash function of this crate, in the order of their declaration.
-    pub const ALL: [Self; 17] = [
-        Self::Md4,
-        Self::Md5,
-        Self::Md5Sha1,
-        Self::Mdc2,
-        Self::Ripemd160,
-        Self::Sha1,
-        Self::Sha224,
-        Self::Sha256,
-        Self::Sha384,
-        Self::Sha512,
-        Self::Sha512_224,
-        Self::Sha512_256,
-        Self::Sha3_224,
-        Self::Sha3_256,
-        Self::Sha3_384,
-        Self::Sha3_512,
-        Self::Sm3,
-    ];
-
-    /// The length of the longest digest, in bytes.
-    pub const LEN_MAX: usize = 64;
 }
 
 impl fmt::Display for Hash {
@@ -236,13 +122,13 @@ const OSCCA: [u8; 7] = [0x2a, 0x81, 0x1c, 0xcf, 0x55, 0x01, 0x83];
 
 /// The DER of `DigestInfo` up to the digest. The object identifier is `arcs` and a last byte.
 const fn digest_info<const ARCS: usize, const N: usize>(
-    hash: Hash,
+    digest_len: u8,
     arcs: &[u8; ARCS],
     last: u8,
 ) -> [u8; N] {
     const { assert!(N == ARCS + 11) };
-    #[expect(clippy::cast_possible_truncation, reason = "all lengths are below 128")]
-    let (oid_len, digest_len) = (ARCS as u8 + 1, hash.len() as u8);
+    #[expect(clippy::cast_possible_truncation, reason = "at most 8")]
+    let oid_len = ARCS as u8 + 1;
     let mut prefix = [0; N];
     // SEQUENCE { SEQUENCE { OBJECT IDENTIFIER, NULL }, OCTET STRING }
     let head = [0x30, oid_len + 8 + digest_len, 0x30, oid_len + 4, 0x06, oid_len];
@@ -345,30 +231,12 @@ mod tests {
         }
     }
 
-    #[test]
-    fn functions_without_collision_resistance_are_refused_for_signing() {
-        for hash in Hash::ALL {
-            let is_long = hash.len() >= 28 && hash != Hash::Md5Sha1;
-            let expected = if is_long { Ok(()) } else { Err(Rejected::HashBroken(hash).into()) };
-            assert_eq!(hash.check_to_sign(), expected, "{hash}");
-        }
-    }
-
     /// As printed in RFC 8017 §9.2, note 1.
     #[test]
     fn sha256_prefix_equals_the_rfc() {
         assert_eq!(
             hex::encode(Hash::Sha256.digest_info_prefix()),
             "3031300d060960864801650304020105000420"
-        );
-    }
-
-    #[test]
-    fn check_refuses_other_lengths() {
-        assert_eq!(Hash::Sha256.check(&[0; 32]), Ok(()));
-        assert_eq!(
-            Hash::Sha256.check(&[0; 31]),
-            Err(Rejected::DigestLength { found_bytes: 31, expected_bytes: 32 }.into())
         );
     }
 }

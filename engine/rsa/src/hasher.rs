@@ -1,7 +1,9 @@
-//! Incremental hashing by a function that is chosen at run time.
+//! Hashing by a function that is chosen at run time, and hash functions as types: those of the
+//! crates `md-5`, `sha1`, `sha2`, `sha3` and others.
 
-use digest::Digest as _;
+use digest::{FixedOutput, HashMarker, Update};
 
+use crate::error::{Error, Rejected};
 use crate::hash::{Digest, Hash};
 use crate::mdc2::Mdc2;
 
@@ -13,6 +15,80 @@ impl core::fmt::Debug for Hasher {
     /// Omits the state: it contains the last bytes of the message.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Hasher").finish_non_exhaustive()
+    }
+}
+
+/// A hash function as a type, e.g. `sha2::Sha256`: the parameter of signing and verifying keys.
+///
+/// Implemented for the functions of [`Hash`](enum@Hash), except MD5-SHA1 and MDC-2. To choose the
+/// function at run time, use the methods of [`PrivateKey`](crate::PrivateKey) and
+/// [`PublicKey`](crate::PublicKey).
+pub trait HashFunction: Default + FixedOutput + HashMarker + Update + sealed::Sealed {
+    /// The same function as a value.
+    const HASH: Hash;
+}
+
+mod sealed {
+    /// Prevents implementations outside this crate.
+    #[expect(unnameable_types, reason = "sealed")]
+    pub trait Sealed {}
+}
+
+/// Returns the digest of the bytes that `fill` writes.
+pub(crate) fn digest<D: HashFunction>(
+    fill: impl FnOnce(&mut D) -> signature::Result<()>,
+) -> signature::Result<digest::Output<D>> {
+    let mut state = D::default();
+    fill(&mut state)?;
+    Ok(state.finalize_fixed())
+}
+
+impl Hash {
+    /// Returns the digest of `message`.
+    pub fn digest(self, message: &[u8]) -> Digest {
+        self.digest_parts(&[message])
+    }
+
+    /// Returns the digest of the concatenation of `parts`.
+    pub fn digest_parts(self, parts: &[&[u8]]) -> Digest {
+        let mut hasher = Hasher::new(self);
+        parts.iter().for_each(|part| hasher.update(part));
+        hasher.finish()
+    }
+
+    /// Checks that it is safe to sign with this function.
+    ///
+    /// MD4, MD5 and SHA-1 have known collisions, and digests of 128 or 160 bits (MDC-2, RIPEMD-160)
+    /// are too short to prevent them: an attacker who chooses part of the message can forge a
+    /// signature.
+    ///
+    /// Encoders do not make this check. To sign for a peer that supports nothing else, encode
+    /// ([`pkcs1v15::encode`](crate::pkcs1v15::encode),
+    /// [`pss::encode_random`](crate::pss::encode_random)) and call
+    /// [`private`](crate::PrivateKey::private).
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::HashBroken`].
+    pub fn check_to_sign(self) -> Result<(), Error> {
+        match self {
+            Self::Md4 | Self::Md5 | Self::Md5Sha1 | Self::Mdc2 | Self::Ripemd160 | Self::Sha1 => {
+                Err(Rejected::HashBroken(self).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that `digest` has this function's length.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::DigestLength`] with both lengths.
+    pub fn check(self, digest: &[u8]) -> Result<(), Error> {
+        if digest.len() == self.len() {
+            return Ok(());
+        }
+        Err(Rejected::DigestLength { found_bytes: digest.len(), expected_bytes: self.len() }.into())
     }
 }
 
@@ -28,17 +104,18 @@ impl Md5Sha1 {
 
     fn finalize(self) -> [u8; 36] {
         let mut both = [0; 36];
-        both[..16].copy_from_slice(&self.0.finalize());
-        both[16..].copy_from_slice(&self.1.finalize());
+        both[..16].copy_from_slice(&self.0.finalize_fixed());
+        both[16..].copy_from_slice(&self.1.finalize_fixed());
         both
     }
 }
 
 macro_rules! functions {
-    ($($hash:ident = $state:ty;)*) => {
+    ({ $($hash:ident = $type:ty;)* } { $($only_value:ident = $state:ty;)* }) => {
         #[derive(Clone)]
         enum State {
-            $($hash($state),)*
+            $($hash($type),)*
+            $($only_value($state),)*
         }
 
         impl Hasher {
@@ -46,6 +123,7 @@ macro_rules! functions {
             pub fn new(hash: Hash) -> Self {
                 Self(match hash {
                     $(Hash::$hash => State::$hash(Default::default()),)*
+                    $(Hash::$only_value => State::$only_value(Default::default()),)*
                 })
             }
 
@@ -53,35 +131,72 @@ macro_rules! functions {
             pub fn update(&mut self, piece: &[u8]) {
                 match &mut self.0 {
                     $(State::$hash(state) => state.update(piece),)*
+                    $(State::$only_value(state) => state.update(piece),)*
                 }
             }
 
             /// Returns the digest of all pieces.
             pub fn finish(self) -> Digest {
                 match self.0 {
-                    $(State::$hash(state) => Digest::new(&state.finalize()),)*
+                    $(State::$hash(state) => Digest::new(&state.finalize_fixed()),)*
+                    $(State::$only_value(state) => Digest::new(&state.finalize()),)*
                 }
             }
         }
+
+        $(
+            impl sealed::Sealed for $type {}
+
+            impl HashFunction for $type {
+                const HASH: Hash = Hash::$hash;
+            }
+        )*
     };
 }
 
 functions! {
-    Md4 = md4::Md4;
-    Md5 = md5::Md5;
-    Md5Sha1 = Md5Sha1;
-    Mdc2 = Mdc2;
-    Ripemd160 = ripemd::Ripemd160;
-    Sha1 = sha1::Sha1;
-    Sha224 = sha2::Sha224;
-    Sha256 = sha2::Sha256;
-    Sha384 = sha2::Sha384;
-    Sha512 = sha2::Sha512;
-    Sha512_224 = sha2::Sha512_224;
-    Sha512_256 = sha2::Sha512_256;
-    Sha3_224 = sha3::Sha3_224;
-    Sha3_256 = sha3::Sha3_256;
-    Sha3_384 = sha3::Sha3_384;
-    Sha3_512 = sha3::Sha3_512;
-    Sm3 = sm3::Sm3;
+    {
+        Md4 = md4::Md4;
+        Md5 = md5::Md5;
+        Ripemd160 = ripemd::Ripemd160;
+        Sha1 = sha1::Sha1;
+        Sha224 = sha2::Sha224;
+        Sha256 = sha2::Sha256;
+        Sha384 = sha2::Sha384;
+        Sha512 = sha2::Sha512;
+        Sha512_224 = sha2::Sha512_224;
+        Sha512_256 = sha2::Sha512_256;
+        Sha3_224 = sha3::Sha3_224;
+        Sha3_256 = sha3::Sha3_256;
+        Sha3_384 = sha3::Sha3_384;
+        Sha3_512 = sha3::Sha3_512;
+        Sm3 = sm3::Sm3;
+    }
+    {
+        Md5Sha1 = Md5Sha1;
+        Mdc2 = Mdc2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_without_collision_resistance_are_refused_for_signing() {
+        for hash in Hash::ALL {
+            let is_long = hash.len() >= 28 && hash != Hash::Md5Sha1;
+            let expected = if is_long { Ok(()) } else { Err(Rejected::HashBroken(hash).into()) };
+            assert_eq!(hash.check_to_sign(), expected, "{hash}");
+        }
+    }
+
+    #[test]
+    fn check_refuses_other_lengths() {
+        assert_eq!(Hash::Sha256.check(&[0; 32]), Ok(()));
+        assert_eq!(
+            Hash::Sha256.check(&[0; 31]),
+            Err(Rejected::DigestLength { found_bytes: 31, expected_bytes: 32 }.into())
+        );
+    }
 }

@@ -44,7 +44,6 @@ mod faults;
 mod fresh;
 mod generate;
 mod hash;
-mod hash_function;
 mod hasher;
 pub mod implicit_rejection;
 mod key;
@@ -79,8 +78,7 @@ pub use error::{
 };
 pub use generate::{Generation, Progress};
 pub use hash::{Digest, Hash};
-pub use hash_function::HashFunction;
-pub use hasher::Hasher;
+pub use hasher::{HashFunction, Hasher};
 pub use implicit_rejection::RejectionKey;
 pub use key::{PrivateKey, PublicKey};
 pub use operations::{private_batch, public_batch};

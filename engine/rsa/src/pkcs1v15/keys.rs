@@ -8,7 +8,7 @@ use signature::hazmat::{PrehashSigner, PrehashVerifier, RandomizedPrehashSigner}
 use signature::rand_core::TryCryptoRng;
 
 use super::Signature;
-use crate::hash_function::HashFunction;
+use crate::hasher::HashFunction;
 use crate::key::{PrivateKey, PublicKey};
 use crate::pooled_key::PooledKey;
 

@@ -9,7 +9,7 @@ use signature::rand_core::TryCryptoRng;
 
 use super::{Salt, Signature, encode};
 use crate::error::{MODULUS_BYTES_MAX, Unavailable};
-use crate::hash_function::HashFunction;
+use crate::hasher::HashFunction;
 use crate::key::{PrivateKey, PublicKey};
 use crate::pooled_key::PooledKey;
 
