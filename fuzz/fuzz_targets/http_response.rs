@@ -7,7 +7,7 @@
 use std::io::{self, Read, Write};
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_load::{Cause, Head};
+use tollgate_load::{Cause, Head, RequestForm};
 
 // the crates' own files: these modules are private
 #[path = "../../ladder/4-server/probe/src/body.rs"]
@@ -31,7 +31,9 @@ fuzz_target!(|bytes: &[u8]| {
     let taken = taken(said, said.len() + 1, expected);
     assert_eq!(taken, self::taken(said, piece, expected));
 
-    let looked = |piece| body::look(&mut Wire::new(said, piece), "h", "/").map_err(one_line);
+    let form = RequestForm::default();
+    let looked =
+        |piece| body::look(&mut Wire::new(said, piece), "h", "/", &form).map_err(one_line);
     let whole = looked(said.len() + 1);
     assert_eq!(looked(piece), whole);
     if let Some(obstacle) = whole.ok().and_then(|body| body.obstacle()) {

@@ -7,6 +7,7 @@ use super::sync::{FRUITLESS_YIELDS_MAX, time_since, yield_now};
 use super::ticket::RunBatch;
 use super::unit_slot::{LastBatch, UnitSlot};
 use crate::job::Job;
+use crate::stats::record_time;
 
 impl<J: Job> Shared<J> {
     /// Waits for the expected requests: first yields the processor to the callers of the last
@@ -39,7 +40,7 @@ impl<J: Job> Shared<J> {
             state = self.sleep(&self.arrived, state, Some(left));
         }
         state.lingering -= 1;
-        state.stats.linger_ns.record_time(begin.elapsed());
+        record_time(&mut state.stats.linger_ns, begin.elapsed());
         state
     }
 

@@ -7,13 +7,14 @@ use super::unit_slot::{LastBatch, UnitHealth, UnitSlot};
 use crate::event::Event;
 use crate::job::{Job, Request};
 use crate::schedule::{Owner, Taken};
+use crate::stats::record_time;
 
 impl<J: Job> Shared<J> {
     /// Adds a filled request to the waiting ones.
     pub(crate) fn enqueue(&self, state: &mut State<J>, slot: usize, request: Box<Request<J>>) {
         let (now, depth) = (Instant::now(), state.schedule.depth());
         state.stats.submitted += 1;
-        state.stats.queue_depth.record(u64::try_from(depth).unwrap_or(u64::MAX));
+        state.stats.queue_depth.saturating_record(depth as u64);
         state.arrivals.note(now);
         state.schedule.enqueue(slot, request, now);
         if state.lingering > 0 {
@@ -104,7 +105,7 @@ impl<J: Job> Shared<J> {
 
         let mut state = self.lock();
         state.stats.fill[unit_slot.batch.slots.len()] += 1;
-        state.stats.service_ns.record_time(end - begin);
+        record_time(&mut state.stats.service_ns, end - begin);
         state.end(&mut unit_slot, health.cause(), end);
         let has_callbacks = !state.finished.is_empty();
         drop(state);

@@ -82,7 +82,7 @@ pub use job::{Class, Job, Outcome, Request};
 pub use lanes::Lanes;
 pub use private_job::{PrivateError, PrivateJob, Signing};
 pub use queue::{Caller, Queue, ShutdownReport};
-pub use stats::{Distribution, Stats};
+pub use stats::Stats;
 pub use ticket::{Answer, RunBatch, Ticket};
 pub use unit::{SelfTestFailed, Unit};
 pub use work::Work;

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::event::Cause;
 use crate::job::{Job, Outcome};
 use crate::schedule::{End, Owner, Schedule};
-use crate::stats::Stats;
+use crate::stats::{Stats, record_time};
 
 /// State shared by all handles, tickets and workers of a queue.
 pub(crate) struct Shared<J: Job> {
@@ -169,7 +169,7 @@ impl<J: Job> State<J> {
             } else {
                 self.stats.failed += 1;
             }
-            self.stats.response_ns.record_time(now - self.schedule.since(slot));
+            record_time(&mut self.stats.response_ns, now - self.schedule.since(slot));
             self.schedule.finish(slot, request, end);
             self.record_owner(slot, notifications);
         }

@@ -28,13 +28,13 @@ pub struct Stats {
     /// Calls of units by batch size: `fill[n]` calls had n requests.
     pub fill: Vec<u64>,
     /// Number of waiting requests at each arrival.
-    pub queue_depth: Distribution,
+    pub queue_depth: Histogram<u64>,
     /// Linger times of batches that lingered, in nanoseconds.
-    pub linger_ns: Distribution,
+    pub linger_ns: Histogram<u64>,
     /// Durations of unit calls, in nanoseconds.
-    pub service_ns: Distribution,
+    pub service_ns: Histogram<u64>,
     /// Times from submission to the end of a request, in nanoseconds.
-    pub response_ns: Distribution,
+    pub response_ns: Histogram<u64>,
 }
 
 impl Stats {
@@ -51,10 +51,10 @@ impl Stats {
             quarantines: 0,
             callback_panics: 0,
             fill: vec![0; width + 1],
-            queue_depth: Distribution::new(u64::try_from(capacity).unwrap_or(u64::MAX).max(2)),
-            linger_ns: Distribution::new(TIME_NS_MAX),
-            service_ns: Distribution::new(TIME_NS_MAX),
-            response_ns: Distribution::new(TIME_NS_MAX),
+            queue_depth: histogram(u64::try_from(capacity).unwrap_or(u64::MAX).max(2)),
+            linger_ns: histogram(TIME_NS_MAX),
+            service_ns: histogram(TIME_NS_MAX),
+            response_ns: histogram(TIME_NS_MAX),
         }
     }
 
@@ -73,54 +73,15 @@ impl Stats {
     }
 }
 
-/// A histogram with a fixed range and two significant digits.
-#[derive(Clone, Debug)]
-pub struct Distribution(Histogram<u64>);
-
 /// One hundred seconds.
 const TIME_NS_MAX: u64 = 100_000_000_000;
 
-impl Distribution {
-    fn new(max: u64) -> Self {
-        Self(Histogram::new_with_bounds(1, max, 2).expect("1 and above is a range"))
-    }
+/// A histogram from 1 to `max` with two significant digits. `saturating_record` counts a value
+/// above the range as the maximum.
+fn histogram(max: u64) -> Histogram<u64> {
+    Histogram::new_with_bounds(1, max, 2).expect("1 and above is a range")
+}
 
-    /// Records a value; a value above the range counts as the maximum.
-    pub(crate) fn record(&mut self, value: u64) {
-        self.0.saturating_record(value);
-    }
-
-    pub(crate) fn record_time(&mut self, time: Duration) {
-        self.record(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-    }
-
-    /// Number of values.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.0.len()
-    }
-
-    /// Returns the quantile `q` in [0, 1]; 0 if there are no values.
-    #[must_use]
-    pub fn quantile(&self, q: f64) -> u64 {
-        self.0.value_at_quantile(q)
-    }
-
-    /// Returns the mean; 0 if there are no values.
-    #[must_use]
-    pub fn mean(&self) -> f64 {
-        self.0.mean()
-    }
-
-    /// Returns the maximum; 0 if there are no values.
-    #[must_use]
-    pub fn max(&self) -> u64 {
-        self.0.max()
-    }
-
-    /// The underlying histogram, for export.
-    #[must_use]
-    pub const fn histogram(&self) -> &Histogram<u64> {
-        &self.0
-    }
+pub(crate) fn record_time(histogram: &mut Histogram<u64>, time: Duration) {
+    histogram.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
 }

@@ -6,9 +6,9 @@ mod toy;
 use std::sync::Arc;
 
 use tollgate_queue::judge::{Cases, Finding, PrivateCases, judge};
-use tollgate_queue::{Class, Job as _, Lanes, Request, SelfTestFailed, Unit};
+use tollgate_queue::{Job as _, Lanes, Unit as _};
 use tollgate_rsa::PrivateKey;
-use toy::{Doubler, Doubling, Misbehaviour, Refused};
+use toy::{Batch, Doubler, Doubling, Instead, Misbehaviour, Refused};
 
 struct Numbers;
 
@@ -33,30 +33,13 @@ impl Cases<Doubling> for Numbers {
     }
 }
 
-/// A doubler that corrupts its batch afterwards.
-struct Wrong(Doubler, fn(&mut [Box<Request<Doubling>>]));
-
-impl Unit<Doubling> for Wrong {
-    fn name(&self) -> &str {
-        "wrong"
-    }
-
-    fn width(&self, class: Class) -> usize {
-        self.0.width(class)
-    }
-
-    fn run(&mut self, batch: &mut [Box<Request<Doubling>>]) {
-        self.0.run(batch);
-        self.1(batch);
-    }
-
-    fn self_test(&mut self) -> Result<(), SelfTestFailed> {
-        self.0.self_test()
-    }
-}
-
-fn finding(after: fn(&mut [Box<Request<Doubling>>])) -> Finding {
-    judge(Box::new(Wrong(Doubler::new(4), after)), &Numbers).unwrap_err()
+/// The defect of a doubler that corrupts its batches afterwards.
+fn finding(mut after: impl FnMut(&mut Batch) + Send + 'static) -> Finding {
+    let wrong = Instead(Doubler::new(4), move |doubler: &mut Doubler, batch: &mut Batch| {
+        doubler.run(batch);
+        after(batch);
+    });
+    judge(wrong.boxed(), &Numbers).unwrap_err()
 }
 
 #[test]
@@ -115,25 +98,17 @@ fn defects_are_found() {
     });
     assert!(matches!(spreads, Finding::Wrong { fill: 4, position: 1, .. }), "{spreads}");
     // an impossible job that is done
-    let blind = finding(|batch| {
-        batch.iter_mut().for_each(|request| {
-            if request.job.misbehaviour == Misbehaviour::IsRefused {
+    let ignores = |misbehaviour| {
+        finding(move |batch| {
+            for request in batch.iter_mut().filter(|r| r.job.misbehaviour == misbehaviour) {
                 request.job.double();
                 request.done();
             }
-        });
-    });
-    assert_eq!(blind, Finding::RefusalMissed { position: 0 });
+        })
+    };
+    assert_eq!(ignores(Misbehaviour::IsRefused), Finding::RefusalMissed { position: 0 });
     // an unchecked result
-    let unchecked = finding(|batch| {
-        batch.iter_mut().for_each(|request| {
-            if request.job.misbehaviour == Misbehaviour::FaultsEverywhere {
-                request.job.double();
-                request.done();
-            }
-        });
-    });
-    assert_eq!(unchecked, Finding::FaultMissed { position: 0 });
+    assert_eq!(ignores(Misbehaviour::FaultsEverywhere), Finding::FaultMissed { position: 0 });
     assert_eq!(finding(|_| panic!("a unit that panics")), Finding::Panicked);
     let broken = Doubler { self_tests_passed: 0, ..Doubler::new(1) };
     assert_eq!(judge(broken.boxed(), &Numbers).unwrap_err(), Finding::SelfTest("doubling"));

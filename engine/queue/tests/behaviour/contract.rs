@@ -1,41 +1,21 @@
 //! Units that break their contract: no caller gets a wrong answer, and other requests are served.
 
-use tollgate_queue::{Cause, Class, Config, Error, Event, Request, SelfTestFailed, Unit};
+use tollgate_queue::{Cause, Class, Config, Error, Event, SelfTestFailed, Unit};
 
-use super::toy::{Doubler, Doubling};
+use super::toy::{Batch, Doubler, Doubling, Instead};
 use super::{Toy, doubled, listening};
-
-/// A doubler with another implementation of `run`.
-struct Instead<F>(Doubler, F);
-
-impl<F: FnMut(&mut Doubler, &mut [Box<Request<Doubling>>]) + Send> Unit<Doubling> for Instead<F> {
-    fn name(&self) -> &str {
-        "instead"
-    }
-
-    fn width(&self, class: Class) -> usize {
-        self.0.width(class)
-    }
-
-    fn run(&mut self, batch: &mut [Box<Request<Doubling>>]) {
-        (self.1)(&mut self.0, batch);
-    }
-
-    fn self_test(&mut self) -> Result<(), SelfTestFailed> {
-        Ok(())
-    }
-}
 
 /// Runs batches of four on a bad unit in front of a good one: all answers are right, and the bad
 /// unit is quarantined because of `cause`.
 fn is_found_out(
     cause: Cause,
     batches: u64,
-    run: impl FnMut(&mut Doubler, &mut [Box<Request<Doubling>>]) + Send + 'static,
+    run: impl FnMut(&mut Doubler, &mut Batch) + Send + 'static,
 ) {
     let (config, events) = listening(Config::with_capacity(16));
-    let bad: Box<dyn Unit<Doubling>> = Box::new(Instead(Doubler::new(4), run));
-    let queue = Toy::start(config, [bad, Doubler::new(4).boxed()]).unwrap();
+    let queue =
+        Toy::start(config, [Instead(Doubler::new(4), run).boxed(), Doubler::new(4).boxed()])
+            .unwrap();
     let caller = queue.caller().unwrap();
     for batch in 0..=batches {
         let tickets = [1, 2, 3, 4].map(|x| caller.submit(Doubling::of(4 * batch + x)).unwrap());
@@ -64,19 +44,21 @@ fn done_without_a_result_is_a_fault() {
 /// After a fault, a unit that writes no result cannot release the first unit's result.
 #[test]
 fn a_fault_leaves_no_result_for_others() {
-    let writes_and_faults = |doubler: &mut Doubler, batch: &mut [Box<Request<Doubling>>]| {
+    let writes_and_faults = |doubler: &mut Doubler, batch: &mut Batch| {
         doubler.run(batch);
         batch.iter_mut().for_each(|request| {
             request.job.doubled += 1;
             request.fault();
         });
     };
-    let says_done = |_: &mut Doubler, batch: &mut [Box<Request<Doubling>>]| {
+    let says_done = |_: &mut Doubler, batch: &mut Batch| {
         batch.iter_mut().for_each(|request| request.done());
     };
-    let first: Box<dyn Unit<Doubling>> = Box::new(Instead(Doubler::new(4), writes_and_faults));
-    let second = Box::new(Instead(Doubler::new(4), says_done));
-    let queue = Toy::start(Config::with_capacity(8), [first, second]).unwrap();
+    let units = [
+        Instead(Doubler::new(4), writes_and_faults).boxed(),
+        Instead(Doubler::new(4), says_done).boxed(),
+    ];
+    let queue = Toy::start(Config::with_capacity(8), units).unwrap();
     let end = queue.caller().unwrap().run(Doubling::of(1)).map(|answer| answer.doubled);
     assert_eq!(end, Err(Error::Fault));
 }
@@ -100,14 +82,15 @@ fn exchanged_requests_are_put_back() {
 #[test]
 fn a_request_that_a_unit_keeps_is_a_fault() {
     let mut kept = None;
-    let run = move |doubler: &mut Doubler, batch: &mut [Box<Request<Doubling>>]| {
+    let run = move |doubler: &mut Doubler, batch: &mut Batch| {
         doubler.run(batch);
         let old = core::mem::replace(&mut batch[0], kept.take().unwrap_or_default());
         kept = Some(old);
     };
     let (config, events) = listening(Config::with_capacity(16));
-    let bad: Box<dyn Unit<Doubling>> = Box::new(Instead(Doubler::new(2), run));
-    let queue = Toy::start(config, [bad, Doubler::new(2).boxed()]).unwrap();
+    let queue =
+        Toy::start(config, [Instead(Doubler::new(2), run).boxed(), Doubler::new(2).boxed()])
+            .unwrap();
     let caller = queue.caller().unwrap();
     let tickets = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
     let ends = tickets.map(|ticket| ticket.wait().map(|answer| answer.doubled));
@@ -131,7 +114,7 @@ fn a_unit_whose_width_panics_does_not_stop_others() {
             panic!("width")
         }
 
-        fn run(&mut self, batch: &mut [Box<Request<Doubling>>]) {
+        fn run(&mut self, batch: &mut Batch) {
             self.0.run(batch);
         }
 

@@ -11,6 +11,7 @@ mod tickets;
 mod toy;
 
 use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 
 use tollgate_queue::{Answer, Caller, Config, Error, Event, Queue};
 use toy::{Doubler, Doubling, Log, Refused};
@@ -40,6 +41,18 @@ fn listening(config: Config) -> (Config, Arc<Mutex<Vec<Event>>>) {
     let heard = Arc::clone(&events);
     let on_event = move |event: &Event| heard.lock().unwrap().push(event.clone());
     (Config { on_event: Some(Box::new(on_event)), ..config }, events)
+}
+
+/// A queue whose only unit, of width one, runs the request of a thread; the thread returns its
+/// answer, 2, after the sender is used.
+fn busy() -> (Toy, Caller<Doubling>, mpsc::Sender<()>, thread::JoinHandle<u64>) {
+    let (unit, has_entered, go_on) = gated(1);
+    let queue = queue(Config::with_capacity(8), [unit]);
+    let caller = queue.caller().unwrap();
+    let first = caller.submit(Doubling::of(1)).unwrap();
+    let leader = thread::spawn(|| doubled(first.wait()));
+    has_entered.recv().unwrap();
+    (queue, caller, go_on, leader)
 }
 
 /// A unit whose first batch blocks until the sender is used.

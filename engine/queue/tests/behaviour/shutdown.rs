@@ -3,10 +3,10 @@
 use core::time::Duration;
 use std::thread;
 
-use tollgate_queue::{Config, Error};
+use tollgate_queue::Error;
 
 use super::toy::Doubling;
-use super::{doubled, four, gated, queue};
+use super::{busy, doubled, four};
 
 #[test]
 fn a_shutdown_runs_waiting_requests_and_refuses_new_ones() {
@@ -20,12 +20,8 @@ fn a_shutdown_runs_waiting_requests_and_refuses_new_ones() {
 
 #[test]
 fn a_shutdown_past_its_deadline_cancels_waiting_requests() {
-    let (unit, has_entered, go_on) = gated(1);
-    let queue = queue(Config::with_capacity(8), [unit]);
-    let caller = queue.caller().unwrap();
-    let [first, second] = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
-    let leader = thread::spawn(|| doubled(first.wait()));
-    has_entered.recv().unwrap();
+    let (queue, caller, go_on, leader) = busy();
+    let second = caller.submit(Doubling::of(2)).unwrap();
     let sleeper = thread::spawn(|| second.wait().unwrap_err());
     let ended = queue.shut_down(Duration::from_millis(20)).unwrap();
     assert_eq!((ended.cancelled, ended.still_running), (1, true));

@@ -13,7 +13,7 @@ use std::time::Instant;
 use tollgate_queue::{Config, Ticket};
 
 use super::toy::{Doubler, Doubling};
-use super::{doubled, four, gated, queue};
+use super::{busy, doubled, four, gated, queue};
 
 #[test]
 fn a_dropped_ticket_cancels_its_request() {
@@ -47,12 +47,7 @@ fn a_dropped_ticket_cancels_its_request() {
 
 #[test]
 fn a_wait_ends_at_its_deadline_and_the_ticket_stays_valid() {
-    let (unit, has_entered, go_on) = gated(1);
-    let queue = queue(Config::with_capacity(4), [unit]);
-    let caller = queue.caller().unwrap();
-    let first = caller.submit(Doubling::of(1)).unwrap();
-    let leader = thread::spawn(|| doubled(first.wait()));
-    has_entered.recv().unwrap();
+    let (_queue, caller, go_on, leader) = busy();
     let mut second = caller.submit(Doubling::of(2)).unwrap();
     assert!(second.wait_until(Instant::now() + Duration::from_millis(5)).is_none());
     assert!(second.try_take().is_none());
@@ -107,12 +102,7 @@ fn tickets_are_futures() {
 
 #[test]
 fn a_waiting_future_is_woken_when_the_unit_becomes_idle() {
-    let (unit, has_entered, go_on) = gated(1);
-    let queue = queue(Config::with_capacity(8), [unit]);
-    let caller = queue.caller().unwrap();
-    let first = caller.submit(Doubling::of(1)).unwrap();
-    let leader = thread::spawn(|| doubled(first.wait()));
-    has_entered.recv().unwrap();
+    let (_queue, caller, go_on, leader) = busy();
     let mut futures = [2, 3].map(|x| caller.submit(Doubling::of(x)).unwrap());
     let counters = [0, 1].map(|_| Arc::new(CountingWaker(AtomicUsize::new(0), thread::current())));
     for (future, counter) in futures.iter_mut().zip(&counters) {
@@ -138,12 +128,7 @@ fn a_waker_may_hold_a_ticket() {
     }
     let (finished, done) = mpsc::channel();
     thread::spawn(move || {
-        let (unit, has_entered, go_on) = gated(1);
-        let queue = queue(Config::with_capacity(8), [unit]);
-        let caller = queue.caller().unwrap();
-        let first = caller.submit(Doubling::of(1)).unwrap();
-        let leader = thread::spawn(|| doubled(first.wait()));
-        has_entered.recv().unwrap();
+        let (queue, caller, go_on, leader) = busy();
         let mut poll = |how: usize| {
             let [held, mut polled] = [2, 3].map(|x| caller.submit(Doubling::of(x)).unwrap());
             let waker = Waker::from(Arc::new(Holds { _ticket: Mutex::new(held) }));

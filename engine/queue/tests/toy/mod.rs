@@ -81,6 +81,9 @@ impl Doubling {
     }
 }
 
+/// The requests of a call.
+pub type Batch = [Box<Request<Doubling>>];
+
 /// The numbers of each batch of a unit.
 pub type Log = Arc<Mutex<Vec<Vec<u64>>>>;
 
@@ -124,7 +127,7 @@ impl Unit<Doubling> for Doubler {
         self.width
     }
 
-    fn run(&mut self, batch: &mut [Box<Request<Doubling>>]) {
+    fn run(&mut self, batch: &mut Batch) {
         (self.before_batch)();
         assert!(batch.len() <= self.width, "a batch is no wider than its unit");
         assert!(batch.iter().all(|r| r.job.class == batch[0].job.class), "a batch has one class");
@@ -147,5 +150,32 @@ impl Unit<Doubling> for Doubler {
         let left = self.self_tests_passed.checked_sub(1);
         self.self_tests_passed = left.ok_or(SelfTestFailed { what: "doubling" })?;
         Ok(())
+    }
+}
+
+/// A doubler with another implementation of `run`.
+pub struct Instead<F>(pub Doubler, pub F);
+
+impl<F: FnMut(&mut Doubler, &mut Batch) + Send + 'static> Instead<F> {
+    pub fn boxed(self) -> Box<dyn Unit<Doubling>> {
+        Box::new(self)
+    }
+}
+
+impl<F: FnMut(&mut Doubler, &mut Batch) + Send> Unit<Doubling> for Instead<F> {
+    fn name(&self) -> &str {
+        "instead"
+    }
+
+    fn width(&self, class: Class) -> usize {
+        self.0.width(class)
+    }
+
+    fn run(&mut self, batch: &mut Batch) {
+        (self.1)(&mut self.0, batch);
+    }
+
+    fn self_test(&mut self) -> Result<(), SelfTestFailed> {
+        self.0.self_test()
     }
 }

@@ -1,20 +1,21 @@
 //! Private-key operations through a queue, checked by public-key operations and by OpenSSL.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Arc;
 
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::sign::{RsaPssSaltlen, Verifier};
-use tollgate_queue::{Config, Error, PrivateError, PrivateJob, Queue, Signing, Work};
+use tollgate_queue::{Error, PrivateError, Signing, Work};
 use tollgate_rsa::{Error as Refusal, Hash, Misuse, PrivateKey, Rejected, Salt};
 
+use crate::queue;
+
 const PEMS: [&str; 5] = [
-    include_str!("../../../vectors/keys/rsa-512.pem"),
-    include_str!("../../../vectors/keys/rsa-1024.pem"),
-    include_str!("../../../vectors/keys/rsa-2048.pem"),
-    include_str!("../../../vectors/keys/rsa-3072.pem"),
-    include_str!("../../../vectors/keys/rsa-4096.pem"),
+    include_str!("../../../../vectors/keys/rsa-512.pem"),
+    include_str!("../../../../vectors/keys/rsa-1024.pem"),
+    include_str!("../../../../vectors/keys/rsa-2048.pem"),
+    include_str!("../../../../vectors/keys/rsa-3072.pem"),
+    include_str!("../../../../vectors/keys/rsa-4096.pem"),
 ];
 
 const MESSAGE: &[u8] = b"a message";
@@ -22,10 +23,6 @@ const MESSAGE: &[u8] = b"a message";
 const PKCS1V15: Work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
 const PSS: Work =
     Work::SignPss { hash: Hash::Sha256, mgf_hash: Hash::Sha256, salt: Salt::Exactly(20) };
-
-fn queue() -> Queue<PrivateJob> {
-    Queue::of_this_processor(Config::default()).unwrap()
-}
 
 /// Verifies with OpenSSL.
 fn verifies(pem: &str, work: Work, signature: &[u8]) -> bool {

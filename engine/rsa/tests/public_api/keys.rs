@@ -1,7 +1,5 @@
 //! Every key of `vectors/keys`: valid keys load and sign, each invalid one has its own error.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -9,7 +7,7 @@ use tollgate_rsa::{
     Error, Expected, Found, Hash, PrivateKey, PublicKey, Rejected, Salt, Workspace,
 };
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/keys");
+use crate::{FOLDER, read};
 
 /// The valid private keys and their sizes in bits.
 const GOOD: [(&str, usize); 9] = [
@@ -44,10 +42,6 @@ fn bad() -> Vec<(&'static str, Rejected)> {
         ("rsa-2048-encrypted.pem", Rejected::Encrypted),
         ("rsa-2048.pub.pem", public),
     ]
-}
-
-fn read(name: &str) -> String {
-    std::fs::read_to_string(Path::new(FOLDER).join(name)).unwrap()
 }
 
 #[test]

@@ -2,18 +2,17 @@
 //! OpenSSL's results and against a readable model; single and in a batch, on every kernel of this
 //! machine.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use openssl::encrypt::{Decrypter, Encrypter};
 use openssl::hash::{MessageDigest, hash};
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::{Padding, Rsa};
 use openssl::sign::Signer;
-use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_rsa::{
     Error, Hash, Misuse, PrivateKey, PrivateRequest, Rejected, TlsVersions, Workspace,
     eme_pkcs1v15, implicit_rejection, private_batch,
 };
+
+use crate::workspaces;
 
 /// A key in both libraries.
 struct Key {
@@ -33,12 +32,12 @@ impl Key {
         let pem_of = |bits| Rsa::generate(bits).unwrap().private_key_to_pem().unwrap();
         let odd = String::from_utf8(pem_of(1025)).unwrap();
         [
-            include_str!("../../../vectors/keys/rsa-512.pem"),
-            include_str!("../../../vectors/keys/rsa-1024.pem"),
+            include_str!("../../../../vectors/keys/rsa-512.pem"),
+            include_str!("../../../../vectors/keys/rsa-1024.pem"),
             &odd,
-            include_str!("../../../vectors/keys/rsa-2047.pem"),
-            include_str!("../../../vectors/keys/rsa-2048-e3.pem"),
-            include_str!("../../../vectors/keys/rsa-4096.pem"),
+            include_str!("../../../../vectors/keys/rsa-2047.pem"),
+            include_str!("../../../../vectors/keys/rsa-2048-e3.pem"),
+            include_str!("../../../../vectors/keys/rsa-4096.pem"),
         ]
         .map(Self::new)
         .into()
@@ -50,13 +49,6 @@ impl Key {
         self.theirs.rsa().unwrap().public_encrypt(em, &mut c, Padding::NONE).unwrap();
         c
     }
-}
-
-fn workspaces() -> impl Iterator<Item = (String, Workspace)> {
-    let limbs = LimbKernel::all().into_iter();
-    limbs.zip(LaneKernel::all().into_iter().cycle()).map(|(limbs, lanes)| {
-        (format!("{limbs:?}, {lanes:?}"), Workspace::with_kernels(limbs, lanes))
-    })
 }
 
 #[test]
@@ -141,8 +133,8 @@ fn oaep_round_trips_between_the_libraries() {
 /// The cases of OpenSSL's test suite: see `vectors/decryption/README.md`.
 #[test]
 fn synthetic_messages_equal_openssls() {
-    let key = Key::new(include_str!("../../../vectors/decryption/rsa-2048.pem")).ours;
-    let cases = include_str!("../../../vectors/decryption/implicit-rejection.txt");
+    let key = Key::new(include_str!("../../../../vectors/decryption/rsa-2048.pem")).ours;
+    let cases = include_str!("../../../../vectors/decryption/implicit-rejection.txt");
     let lines: Vec<_> = cases.lines().collect();
     let (cases, []) = lines.as_chunks::<3>() else {
         panic!("three lines per case");
@@ -240,7 +232,7 @@ fn decryption_agrees_with_a_readable_model_single_and_in_a_batch() {
 
 #[test]
 fn premaster_secrets_always_have_48_bytes() {
-    let key = Key::new(include_str!("../../../vectors/keys/rsa-1024.pem"));
+    let key = Key::new(include_str!("../../../../vectors/keys/rsa-1024.pem"));
     let mut ws = Workspace::new().unwrap();
     let versions = TlsVersions { client: 0x0303, negotiated: None };
     let premaster: Vec<u8> = [3, 3].into_iter().chain(1..47).collect();
@@ -265,7 +257,7 @@ fn premaster_secrets_always_have_48_bytes() {
 
 #[test]
 fn publicly_invalid_ciphertexts_have_one_error() {
-    let key = Key::new(include_str!("../../../vectors/keys/rsa-1024.pem")).ours;
+    let key = Key::new(include_str!("../../../../vectors/keys/rsa-1024.pem")).ours;
     let mut ws = Workspace::new().unwrap();
     let hash = Hash::Sha256;
     let failed: Error = Rejected::DecryptionFailed.into();

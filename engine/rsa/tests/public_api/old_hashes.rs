@@ -1,8 +1,6 @@
 //! Hash functions with known collisions, and content without a hash function: verified, but signed
 //! only after explicit encoding.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::rsa::Padding;
@@ -11,7 +9,7 @@ use tollgate_rsa::{
     Hash, PrivateKey, PrivateRequest, Rejected, Salt, Workspace, pkcs1v15, sign_pkcs1v15_batch,
 };
 
-const PEM: &str = include_str!("../../../vectors/keys/rsa-1024.pem");
+const PEM: &str = include_str!("../../../../vectors/keys/rsa-1024.pem");
 
 #[test]
 fn old_signatures_are_verified_and_need_explicit_encoding() {

