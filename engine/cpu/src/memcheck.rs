@@ -26,37 +26,25 @@ pub fn running_on_valgrind() -> bool {
     request(RUNNING_ON_VALGRIND, 0, 0) != 0
 }
 
-/// Marks `bytes` as secret: from now on memcheck reports every conditional jump and every
-/// address that depends on them (`MAKE_MEM_UNDEFINED`). The bytes do not change.
+/// Marks bytes, limbs or digits as secret: from now on memcheck reports every conditional jump and
+/// every address that depends on them (`MAKE_MEM_UNDEFINED`). Their values do not change.
 #[inline]
-pub fn mark_secret(bytes: &[u8]) {
-    request(MAKE_MEM_UNDEFINED, bytes.as_ptr().addr() as u64, bytes.len() as u64);
+pub fn mark_secret<T>(values: &[T]) {
+    request(MAKE_MEM_UNDEFINED, values.as_ptr().addr() as u64, size_of_val(values) as u64);
 }
 
-/// [`mark_secret`] for limbs or digits.
+/// Marks bytes, limbs or digits as public (`MAKE_MEM_DEFINED`): a result before it is compared, or
+/// a value that the operation releases.
 #[inline]
-pub fn mark_secret_words(words: &[u64]) {
-    request(MAKE_MEM_UNDEFINED, words.as_ptr().addr() as u64, size_of_val(words) as u64);
-}
-
-/// Marks `bytes` as public (`MAKE_MEM_DEFINED`): a result before it is
-/// compared, or a value that the operation releases.
-#[inline]
-pub fn declassify(bytes: &[u8]) {
-    request(MAKE_MEM_DEFINED, bytes.as_ptr().addr() as u64, bytes.len() as u64);
-}
-
-/// [`declassify`] for limbs or digits.
-#[inline]
-pub fn declassify_words(words: &[u64]) {
-    request(MAKE_MEM_DEFINED, words.as_ptr().addr() as u64, size_of_val(words) as u64);
+pub fn declassify<T>(values: &[T]) {
+    request(MAKE_MEM_DEFINED, values.as_ptr().addr() as u64, size_of_val(values) as u64);
 }
 
 /// Returns `word`, marked as secret: see [`mark_secret`].
 #[inline]
 #[must_use]
 pub fn secret(word: u64) -> u64 {
-    mark_secret_words(core::slice::from_ref(&word));
+    mark_secret(core::slice::from_ref(&word));
     // SAFETY: a reference is valid to read. Volatile: reads the marked memory.
     unsafe { core::ptr::read_volatile(&raw const word) }
 }
@@ -69,7 +57,7 @@ pub fn declassified(word: u64) -> u64 {
     if !cfg!(feature = "memcheck") {
         return core::hint::black_box(word); // the compiler may not look through the decision
     }
-    declassify_words(core::slice::from_ref(&word));
+    declassify(core::slice::from_ref(&word));
     // SAFETY: a reference is valid to read. Volatile: reads the memory that was
     // declassified.
     unsafe { core::ptr::read_volatile(&raw const word) }

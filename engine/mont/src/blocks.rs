@@ -208,7 +208,7 @@ impl Blocks {
         (0..self.numbers()).for_each(|number| self.pack(rows, number, limbs));
     }
 
-    /// Whether a product of two sums of two results, below (14m)^2, is still below 7m.
+    /// Returns whether a product of two sums of two results, below (14m)^2, is still below 7m.
     pub fn takes_sums(self) -> bool {
         self.r_bits() - self.bits_max >= 8
     }

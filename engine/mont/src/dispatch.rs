@@ -310,8 +310,8 @@ impl Exponentiate for LimbKernel {
     }
 }
 
-/// Whether one product of limbs is faster as two products in lane blocks: only if a number fills
-/// all lanes (docs/experiments.md).
+/// Returns whether one product of limbs is faster as two products in lane blocks: only if a number
+/// fills all lanes (docs/experiments.md).
 fn pays_for_limbs(set: &Modulus<Row>) -> bool {
     set.shape().tile() == LANES
 }

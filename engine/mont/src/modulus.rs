@@ -184,7 +184,7 @@ impl<S: Scalar> Modulus<S> {
     pub fn mark_secret(&self) {
         let Self { m, one, rr, upper, fold, .. } = self;
         for word in [m, one, rr, upper, fold].into_iter().flatten().chain([&self.k0]) {
-            tollgate_cpu::memcheck::mark_secret_words(core::slice::from_ref(word.word()));
+            tollgate_cpu::memcheck::mark_secret(core::slice::from_ref(word.word()));
         }
         self.blocks.iter().for_each(|blocks| blocks.mark_rows_secret());
     }

@@ -94,19 +94,19 @@ impl Shape {
         self.k * self.radix_bits - slack
     }
 
-    /// Whether a sum of two results is an operand. Digits in lanes have the slack for it; limbs may
-    /// not, and results in lane blocks are larger.
+    /// Returns whether a sum of two results is an operand. Digits in lanes have the slack for it;
+    /// limbs may not, and results in lane blocks are larger.
     pub(crate) fn has_slack(self) -> bool {
         self.radix_bits == 52 && self.is_plain()
     }
 
-    /// Whether the words of a number follow one another, as in limbs and in lanes, but not in lane
-    /// blocks.
+    /// Returns whether the words of a number follow one another, as in limbs and in lanes, but not
+    /// in lane blocks.
     pub(crate) fn is_plain(self) -> bool {
         self.r_bits == self.k * self.radix_bits
     }
 
-    /// Whether a reduction folds half of the digits at once: with two tiles of 20.
+    /// Returns whether a reduction folds half of the digits at once: with two tiles of 20.
     pub(crate) fn folds_by_halves(self) -> bool {
         self.tile == 20 && self.k == 40
     }

@@ -134,7 +134,7 @@ pub(crate) fn random_below(u: &mut [u64], n: &[u64], bits: usize) -> Result<(), 
         // the number of rejected draws is independent of the accepted one
         if tollgate_cpu::memcheck::declassified(borrow) == 1 {
             bytes.zeroize();
-            tollgate_cpu::memcheck::mark_secret_words(u);
+            tollgate_cpu::memcheck::mark_secret(u);
             return Ok(());
         }
     }

@@ -6,30 +6,26 @@ mod generation;
 mod validation;
 
 use tollgate_cpu::memcheck;
-use tollgate_mont::{Digit, LaneKernel, LimbKernel};
+use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_rerun as rerun;
 
 use crate::{Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
-
-fn mark(digits: &[Digit]) {
-    digits.iter().for_each(|d| memcheck::mark_secret_words(core::slice::from_ref(&d.0)));
-}
 
 /// A key whose secrets are marked for memcheck.
 fn secret_key(pem: &str) -> PrivateKey {
     let key = PrivateKey::from_pem(pem).expect("a good key");
     key.limbs.pair.mark_secret();
     key.digits.pair.mark_secret();
-    memcheck::mark_secret_words(&key.limbs.q_inv);
-    memcheck::mark_secret_words(&key.limbs.q_n);
-    mark(&key.digits.q_inv);
-    mark(&key.digits.q_n);
+    memcheck::mark_secret(&key.limbs.q_inv);
+    memcheck::mark_secret(&key.limbs.q_n);
+    memcheck::mark_secret(&key.digits.q_inv);
+    memcheck::mark_secret(&key.digits.q_n);
     for row in key.in_blocks.iter().flat_map(|own| own.a.iter().chain(&own.b)) {
-        memcheck::mark_secret_words(&row.0);
+        memcheck::mark_secret(&row.0);
     }
     let x = &key.exponents;
     for exponent in [&x.d_p, &x.d_q, &x.inverse_p, &x.inverse_q] {
-        memcheck::mark_secret_words(exponent);
+        memcheck::mark_secret(exponent);
     }
     memcheck::mark_secret(&*key.d_hash);
     key

@@ -44,6 +44,16 @@ const FAULTS: [Fault; 9] = [
     }),
 ];
 
+fn good_key() -> PrivateKey {
+    PrivateKey::from_pem(PEM).expect("a good key")
+}
+
+fn faulty_key(inject: fn(&mut PrivateKey)) -> PrivateKey {
+    let mut key = good_key();
+    inject(&mut key);
+    key
+}
+
 /// The modulus with one bit flipped.
 fn flipped<S: Scalar>(m: &Modulus<S>) -> Modulus<S> {
     let mut limbs = vec![0; m.k() * S::BITS / 64];
@@ -62,8 +72,7 @@ fn input(key: &PrivateKey, seed: u8) -> Vec<u8> {
 fn a_fault_gives_an_error_and_no_signature() {
     for kernel in LimbKernel::all() {
         for (what, inject) in FAULTS {
-            let mut key = PrivateKey::from_pem(PEM).expect("a good key");
-            inject(&mut key);
+            let key = faulty_key(inject);
             let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
             let mut buffer = input(&key, 1);
             let outcome = key.private(&mut workspace, &mut buffer);
@@ -127,41 +136,56 @@ fn a_workspace_keeps_nothing_of_a_key() {
     }
 }
 
+/// Runs a batch in which one operation has the faulty key: it fails and releases nothing, and the
+/// others are right.
+fn check_neighbours(
+    workspace: &mut Workspace,
+    inject: fn(&mut PrivateKey),
+    expected: &[Vec<u8>],
+    faulty_at: usize,
+    what: &str,
+) {
+    let (good, faulty) = (good_key(), faulty_key(inject));
+    let mut buffers: Vec<_> = (1..).map(|i| input(&good, i)).take(expected.len()).collect();
+    let with_keys = buffers.iter_mut().enumerate();
+    let mut requests: Vec<_> = with_keys
+        .map(|(i, buffer)| {
+            PrivateRequest::new(if i == faulty_at { &faulty } else { &good }, buffer)
+        })
+        .collect();
+    private_batch(workspace, &mut requests);
+    for (i, request) in requests.iter_mut().enumerate() {
+        if i == faulty_at {
+            assert_eq!(request.outcome(), Err(Error::Fault), "{what}, operation {i}");
+            let released = request.buffer().iter().any(|&b| b != 0);
+            assert!(!released, "{what}, operation {i}: something was released");
+        } else {
+            assert_eq!(request.outcome(), Ok(()), "{what}, operation {i}");
+            assert_eq!(request.buffer(), expected[i], "{what}, operation {i}");
+        }
+    }
+}
+
+/// The results of the first `count` inputs with the good key, alone.
+fn results(workspace: &mut Workspace, count: u8) -> Vec<Vec<u8>> {
+    let good = good_key();
+    let mut results: Vec<_> = (1..=count).map(|i| input(&good, i)).collect();
+    for buffer in &mut results {
+        good.private(workspace, buffer).expect("a good key");
+    }
+    results
+}
+
 #[test]
 fn a_fault_in_one_lane_does_not_touch_the_others() {
     for kernel in LaneKernel::all() {
+        let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel);
+        let expected = results(&mut workspace, 8);
         for (what, inject) in FAULTS {
             for faulty_lane in [0, 3, 7] {
-                let good = PrivateKey::from_pem(PEM).expect("a good key");
-                let mut faulty = PrivateKey::from_pem(PEM).expect("a good key");
-                inject(&mut faulty);
-                let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel);
-                let mut expected: Vec<_> = (1..9).map(|i| input(&good, i)).collect();
-                for buffer in &mut expected {
-                    good.private(&mut workspace, buffer).expect("a good key");
-                }
-                let mut workspace = workspace.with_plans(Plans::always(Form::Lanes));
-                let mut buffers: Vec<_> = (1..9).map(|i| input(&good, i)).collect();
-                let mut requests: Vec<_> = buffers
-                    .iter_mut()
-                    .enumerate()
-                    .map(|(lane, buffer)| {
-                        PrivateRequest::new(
-                            if lane == faulty_lane { &faulty } else { &good },
-                            buffer,
-                        )
-                    })
-                    .collect();
-                private_batch(&mut workspace, &mut requests);
-                for (lane, request) in requests.iter_mut().enumerate() {
-                    if lane == faulty_lane {
-                        assert_eq!(request.outcome(), Err(Error::Fault), "{what}, lane {lane}");
-                        assert!(request.buffer().iter().all(|&b| b == 0), "{what}, lane {lane}");
-                    } else {
-                        assert_eq!(request.outcome(), Ok(()), "{what}, lane {lane}");
-                        assert_eq!(request.buffer(), expected[lane], "{what}, lane {lane}");
-                    }
-                }
+                let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel)
+                    .with_plans(Plans::always(Form::Lanes));
+                check_neighbours(&mut workspace, inject, &expected, faulty_lane, what);
             }
         }
     }
@@ -171,20 +195,9 @@ fn a_fault_in_one_lane_does_not_touch_the_others() {
 fn a_fault_does_not_touch_the_operation_in_step() {
     for kernel in LimbKernel::all() {
         for (what, inject) in FAULTS {
-            let good = PrivateKey::from_pem(PEM).expect("a good key");
-            let mut faulty = PrivateKey::from_pem(PEM).expect("a good key");
-            inject(&mut faulty);
             let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
-            let mut expected = input(&good, 1);
-            good.private(&mut workspace, &mut expected).expect("a good key");
-            let (mut a, mut b) = (input(&good, 1), input(&good, 1));
-            let mut requests =
-                [PrivateRequest::new(&faulty, &mut a), PrivateRequest::new(&good, &mut b)];
-            private_batch(&mut workspace, &mut requests);
-            assert_eq!(requests[0].outcome(), Err(Error::Fault), "{what}");
-            assert_eq!(requests[1].outcome(), Ok(()), "{what}");
-            assert!(a.iter().all(|&byte| byte == 0), "{what}: something was released");
-            assert_eq!(b, expected, "{what}");
+            let expected = results(&mut workspace, 2);
+            check_neighbours(&mut workspace, inject, &expected, 0, what);
         }
     }
 }

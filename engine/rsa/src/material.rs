@@ -153,7 +153,7 @@ pub(crate) struct Lanes {
     primes: Primes<Row>,
     exponents: Exponents<Row>,
     prime_bits: usize,
-    /// Whether secret numbers were loaded since the last wipe.
+    /// `true` if secret numbers were loaded since the last wipe.
     is_loaded: bool,
 }
 
@@ -263,7 +263,7 @@ impl Lanes {
         (&self.n, &self.e)
     }
 
-    /// Whether nothing secret is left; for tests.
+    /// Returns whether nothing secret is left; for tests.
     #[cfg(test)]
     pub(crate) fn is_wiped(&self) -> bool {
         let x = &self.exponents;

@@ -15,7 +15,7 @@ pub enum Operation {
     Public,
 }
 
-/// How one call runs operations.
+/// The way that one call runs operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// One, alone.

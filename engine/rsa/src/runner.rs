@@ -75,6 +75,7 @@ impl BlockRunner {
     /// Returns whether the last operation left no data; for tests.
     #[cfg(test)]
     pub(crate) fn is_wiped(&self) -> bool {
-        self.rows.is_wiped() && self.limbs.is_wiped()
+        let mut four = self.four.m().iter().chain(self.four.rr());
+        self.rows.is_wiped() && self.limbs.is_wiped() && four.all(|row| *row == Row::default())
     }
 }

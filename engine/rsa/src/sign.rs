@@ -17,9 +17,10 @@ impl PrivateKey {
     ///
     /// # Errors
     ///
-    /// [`Rejected::HashBroken`] for a hash function without collision resistance, such as SHA-1, [`Rejected::DigestLength`],
-    /// [`Rejected::ModulusSmall`], [`Misuse::BufferLength`](crate::Misuse::BufferLength), and those
-    /// of [`private`](Self::private).
+    /// [`Rejected::HashBroken`] for a hash function without collision resistance, such as SHA-1;
+    /// [`Rejected::DigestLength`], [`Rejected::ModulusSmall`],
+    /// [`Misuse::BufferLength`](crate::Misuse::BufferLength), and those of
+    /// [`private`](Self::private).
     pub fn sign_pkcs1v15(
         &self,
         workspace: &mut Workspace,

@@ -16,15 +16,20 @@ pub struct SigningKey {
     public_der: Vec<u8>,
 }
 
-/// The schemes of an RSA key, best first, in rustls's own order.
-const SCHEMES: [SignatureScheme; 6] = [
-    SignatureScheme::RSA_PSS_SHA512,
-    SignatureScheme::RSA_PSS_SHA384,
-    SignatureScheme::RSA_PSS_SHA256,
-    SignatureScheme::RSA_PKCS1_SHA512,
-    SignatureScheme::RSA_PKCS1_SHA384,
-    SignatureScheme::RSA_PKCS1_SHA256,
+/// The schemes of an RSA key with their hash functions and operations (RFC 8446 §4.2.3), best first,
+/// in rustls's own order.
+const SCHEMES: [(SignatureScheme, Hash, Work); 6] = [
+    (SignatureScheme::RSA_PSS_SHA512, Hash::Sha512, pss(Hash::Sha512)),
+    (SignatureScheme::RSA_PSS_SHA384, Hash::Sha384, pss(Hash::Sha384)),
+    (SignatureScheme::RSA_PSS_SHA256, Hash::Sha256, pss(Hash::Sha256)),
+    (SignatureScheme::RSA_PKCS1_SHA512, Hash::Sha512, Work::SignPkcs1v15 { hash: Hash::Sha512 }),
+    (SignatureScheme::RSA_PKCS1_SHA384, Hash::Sha384, Work::SignPkcs1v15 { hash: Hash::Sha384 }),
+    (SignatureScheme::RSA_PKCS1_SHA256, Hash::Sha256, Work::SignPkcs1v15 { hash: Hash::Sha256 }),
 ];
+
+const fn pss(hash: Hash) -> Work {
+    Work::SignPss { hash, mgf_hash: hash, salt: Salt::Digest }
+}
 
 impl SigningKey {
     /// Makes it from a loaded key. Keys below 2048 bits are refused, as by aws-lc-rs: some
@@ -89,8 +94,8 @@ impl fmt::Debug for SigningKey {
 
 impl sign::SigningKey for SigningKey {
     fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn sign::Signer>> {
-        let scheme = SCHEMES.into_iter().find(|scheme| offered.contains(scheme))?;
-        let (hash, work) = work_of(scheme)?;
+        let (scheme, hash, work) =
+            SCHEMES.into_iter().find(|(scheme, ..)| offered.contains(scheme))?;
         let (key, caller) = (Arc::clone(&self.key), self.caller.clone());
         Some(Box::new(Signer { key, caller, scheme, hash, work }))
     }
@@ -102,23 +107,6 @@ impl sign::SigningKey for SigningKey {
     fn algorithm(&self) -> SignatureAlgorithm {
         SignatureAlgorithm::RSA
     }
-}
-
-/// The hash function and the operation of a scheme (RFC 8446 §4.2.3).
-fn work_of(scheme: SignatureScheme) -> Option<(Hash, Work)> {
-    let hash = match scheme {
-        SignatureScheme::RSA_PSS_SHA256 | SignatureScheme::RSA_PKCS1_SHA256 => Hash::Sha256,
-        SignatureScheme::RSA_PSS_SHA384 | SignatureScheme::RSA_PKCS1_SHA384 => Hash::Sha384,
-        SignatureScheme::RSA_PSS_SHA512 | SignatureScheme::RSA_PKCS1_SHA512 => Hash::Sha512,
-        _ => return None,
-    };
-    let work = match scheme {
-        SignatureScheme::RSA_PKCS1_SHA256
-        | SignatureScheme::RSA_PKCS1_SHA384
-        | SignatureScheme::RSA_PKCS1_SHA512 => Work::SignPkcs1v15 { hash },
-        _ => Work::SignPss { hash, mgf_hash: hash, salt: Salt::Digest },
-    };
-    Some((hash, work))
 }
 
 /// A key and the scheme of one handshake.

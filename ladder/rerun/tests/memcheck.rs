@@ -56,12 +56,12 @@ fn an_index_by_a_secret_is_reported() {
     }
     let table: Vec<u64> = black_box((0..8).collect());
     let index = black_box(vec![5u64]);
-    memcheck::mark_secret_words(&index);
+    memcheck::mark_secret(&index);
     let mut found = 0;
     // A mask instead of the bounds check, so that only the address depends on the secret.
     assert!(errors(|| found = table[usize::try_from(index[0] & 7).unwrap()]) > 0);
-    memcheck::declassify_words(&index);
-    memcheck::declassify_words(core::slice::from_ref(&found));
+    memcheck::declassify(&index);
+    memcheck::declassify(core::slice::from_ref(&found));
     assert_eq!(found, 5);
 }
 

@@ -12,43 +12,12 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use super::Finding;
 use crate::workspace::Workspace;
 
-/// A circle that may remain. Some of its files may form a smaller one.
-struct Allowed {
-    /// The folder of the files.
-    src: &'static str,
-    files: &'static [&'static str],
-    reason: &'static str,
-}
-
-/// Remove an entry when its circle is cut.
-const ALLOWED: [Allowed; 1] = [
-    Allowed {
-        src: "engine/rsa/src/",
-        files: &[
-            "eme_pkcs1v15.rs",
-            "encryption.rs",
-            "implicit_rejection.rs",
-            "key.rs",
-            "material.rs",
-            "natural.rs",
-            "oaep.rs",
-            "premaster.rs",
-            "validate.rs",
-            "workspace.rs",
-        ],
-        reason: BEFORE,
-    },
-];
-
-const BEFORE: &str = "older than this check; nobody has looked for a cut";
-
 pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
-    let remedy = "move what both files need into a third, or list the circle in tidy/circles.rs";
+    let remedy = "move what both files need into a third";
     let roots = workspace.crates.iter().flat_map(|krate| &krate.roots);
     let mut findings: Vec<Finding> = roots
         .filter_map(|root| Tree::read(workspace, root))
         .flat_map(|tree| tree.circles())
-        .filter(|circle| !is_allowed(circle))
         .map(|circle| {
             let what = format!("a circle between files: {}", circle.join(", "));
             Finding::new(&circle[0], 1, what, remedy)
@@ -56,15 +25,6 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
         .collect();
     findings.dedup();
     findings
-}
-
-fn is_allowed(circle: &[String]) -> bool {
-    let listed = |file: &str, entry: &Allowed| {
-        file.strip_prefix(entry.src).is_some_and(|file| entry.files.contains(&file))
-    };
-    ALLOWED
-        .iter()
-        .any(|entry| !entry.reason.is_empty() && circle.iter().all(|file| listed(file, entry)))
 }
 
 /// A module path below the crate's root; empty for the root.

@@ -109,7 +109,7 @@ pub(super) fn ams(z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row], _pr
     tiled!(ams52_mb8_ifma, m.shape().tile(), (&mut streams));
 }
 
-/// Whether a table of this many entries can be read in parts, one for each square.
+/// Returns whether a table of this many entries can be read in parts, one for each square.
 pub(super) fn reads_in_parts(entries: usize, squares: usize) -> bool {
     (SPAN..=SPAN * squares).contains(&entries)
 }

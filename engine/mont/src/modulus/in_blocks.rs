@@ -100,7 +100,7 @@ impl Modulus<Row> {
 
     pub(super) fn mark_rows_secret(&self) {
         for row in self.constants().into_iter().flatten().chain([&self.k0]) {
-            tollgate_cpu::memcheck::mark_secret_words(&row.0);
+            tollgate_cpu::memcheck::mark_secret(&row.0);
         }
     }
 }

@@ -18,7 +18,7 @@ fn numbers_are_derived_in_constant_time() {
         let [p, q] = [&parts.p, &parts.q].map(|bytes| {
             let mut prime = [0; 4];
             from_bytes(&mut prime, bytes);
-            memcheck::mark_secret_words(&prime[..3]);
+            memcheck::mark_secret(&prime[..3]);
             prime[0] |= 1;
             prime
         });

@@ -23,7 +23,7 @@ struct Faulty<K>(K);
 
 thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
-    /// Which call, which lane, which bit.
+    /// The call, the lane and the bit.
     static FLIP: Cell<Option<(usize, usize, usize)>> = const { Cell::new(None) };
 }
 

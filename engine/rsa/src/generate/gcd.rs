@@ -140,8 +140,8 @@ mod tests {
     fn gcd_is_constant_time() {
         rerun::constant_time("generate::gcd::tests::gcd_is_constant_time", || {
             let [p, q] = [[0x1234_5679, 77, 1 << 60], [0x8765_4321, 99, 1 << 61]];
-            memcheck::mark_secret_words(&p);
-            memcheck::mark_secret_words(&q);
+            memcheck::mark_secret(&p);
+            memcheck::mark_secret(&q);
             core::hint::black_box(of_both_less_one(&p, &q));
         });
     }

@@ -413,7 +413,7 @@ fn primes_are_found_in_constant_time() {
         let mut test = Test::new(&mut runner, 256);
         let prime = Zeroizing::new((power_of_two(256) - 189u8).to_u64_digits());
         // the lowest and the highest bit of a candidate are public
-        memcheck::mark_secret_words(&prime[1..3]);
+        memcheck::mark_secret(&prime[1..3]);
         assert!(sieve.passes(&prime));
         let candidate = Candidate::new(prime, 256);
         assert_eq!(test.round([&candidate; LANES], &mut seeded(3)).unwrap(), [true; LANES]);

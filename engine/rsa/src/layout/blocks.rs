@@ -22,8 +22,8 @@ use crate::workspace::Workspace;
 /// The layout of a kernel on lane blocks.
 pub(crate) struct InBlocks;
 
-/// Whether two operations fit in step: the same sizes and public exponent, and blocks for four
-/// primes side by side.
+/// Returns whether two operations fit in step: the same sizes and public exponent, and blocks for
+/// four primes side by side.
 pub(crate) fn fit_in_step(a: &PrivateKey, b: &PrivateKey) -> bool {
     let size = |key: &PrivateKey| (key.public.limbs.shape(), key.limbs.pair.p().shape());
     let four_fit =

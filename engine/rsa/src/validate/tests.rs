@@ -211,12 +211,14 @@ fn swapped_primes_need_their_own_numbers() {
     assert!(private(&whole).is_ok(), "p < q is as good as p > q");
 }
 
+/// 2^bits - 1
+fn mersenne(bits: u32) -> BoxedUint {
+    BoxedUint::one_with_precision(bits + 1).shl(bits).wrapping_sub(BoxedUint::one())
+}
+
 #[test]
 fn a_prime_has_a_quarter_of_the_bits() {
     // Mersenne primes: p has 127, q has 521 bits; n has 648, of which a quarter is 162.
-    let mersenne = |bits: u32| {
-        BoxedUint::one_with_precision(bits + 1).shl(bits).wrapping_sub(BoxedUint::one())
-    };
     let e = BoxedUint::from(65_537_u64);
     let (p, q) = (mersenne(127), mersenne(521));
     assert_eq!(rejected(&key_of(&p, &q, &e)), Rejected::PrimeSmall(Prime::P));
@@ -256,11 +258,6 @@ fn each_inconsistent_number_has_its_own_error() {
             assert_eq!(rejected(&parts), expected);
         }
     }
-}
-
-/// 2^bits - 1
-fn mersenne(bits: u32) -> BoxedUint {
-    BoxedUint::one_with_precision(bits + 1).shl(bits).wrapping_sub(BoxedUint::one())
 }
 
 #[test]

@@ -83,28 +83,30 @@ fn client(
     ClientConnection::new(Arc::new(config), ServerName::try_from("host.example").unwrap()).unwrap()
 }
 
+/// Gives received bytes to a side.
+fn feed<S>(side: &mut rustls::ConnectionCommon<S>, mut bytes: &[u8]) -> Result<(), Error> {
+    while !bytes.is_empty() {
+        side.read_tls(&mut bytes).unwrap();
+        side.process_new_packets()?;
+    }
+    Ok(())
+}
+
+/// Takes the bytes that a side sends.
+fn drain<S>(side: &mut rustls::ConnectionCommon<S>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while side.wants_write() {
+        side.write_tls(&mut bytes).unwrap();
+    }
+    bytes
+}
+
 /// Passes bytes in both directions until both sides have finished.
 fn shake(mut client: ClientConnection, server: &Arc<ServerConfig>) -> Result<(), Error> {
     let mut server = ServerConnection::new(Arc::clone(server)).unwrap();
     while client.is_handshaking() || server.is_handshaking() {
-        let mut bytes = Vec::new();
-        while client.wants_write() {
-            client.write_tls(&mut bytes).unwrap();
-        }
-        let mut rest = &bytes[..];
-        while !rest.is_empty() {
-            server.read_tls(&mut rest).unwrap();
-            server.process_new_packets()?;
-        }
-        bytes.clear();
-        while server.wants_write() {
-            server.write_tls(&mut bytes).unwrap();
-        }
-        let mut rest = &bytes[..];
-        while !rest.is_empty() {
-            client.read_tls(&mut rest).unwrap();
-            client.process_new_packets()?;
-        }
+        feed(&mut server, &drain(&mut client))?;
+        feed(&mut client, &drain(&mut server))?;
     }
     Ok(())
 }
@@ -157,16 +159,8 @@ fn our_client_verifies_the_signature() {
         while !client.is_established() || server.is_handshaking() {
             let bytes = client.outgoing().to_vec();
             client.sent(bytes.len()).unwrap();
-            let mut rest = &bytes[..];
-            while !rest.is_empty() {
-                server.read_tls(&mut rest).unwrap();
-                server.process_new_packets().unwrap();
-            }
-            let mut bytes = Vec::new();
-            while server.wants_write() {
-                server.write_tls(&mut bytes).unwrap();
-            }
-            client.read_tls(&bytes, |_| ()).unwrap();
+            feed(&mut server, &bytes).unwrap();
+            client.read_tls(&drain(&mut server), |_| ()).unwrap();
         }
         assert!(client.facts().signature_verified);
         assert_eq!(queue.stats().unwrap().done, done);

@@ -11,7 +11,6 @@ use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::SigningKey as _;
 use rustls::{Error, InconsistentKeys, ServerConfig, SignatureAlgorithm, SignatureScheme};
-use tollgate_queue::{Config, Queue};
 use tollgate_rsa::PrivateKey;
 use tollgate_rustls::{SigningKey, provider};
 
@@ -138,13 +137,13 @@ fn a_key_of_another_certificate_is_refused() {
 
 #[test]
 fn an_error_of_the_queue_is_an_error_of_the_signature() {
-    let queue = Queue::of_this_processor(Config::default()).unwrap();
+    let queue = queue();
     let key = Arc::new(PrivateKey::from_pem(RSA_2048).unwrap());
     let key = SigningKey::new(&queue, key).unwrap();
     let signer = key.choose_scheme(&ALL).unwrap();
     queue.shut_down(Duration::ZERO).unwrap();
     let Err(Error::General(text)) = signer.sign(b"a message") else {
-        panic!("an queue that was shut down signed");
+        panic!("a queue that was shut down signed");
     };
     assert!(text.contains("shutting down"), "{text}");
 }
