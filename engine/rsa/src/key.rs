@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::fresh::{AT_ONCE, AT_ONCE_IN_LANES};
 use crate::implicit_rejection::{DHash, d_hash};
 use crate::material::{BlockNumbers, Class, Exponents, Numbers, Primes};
+use crate::natural::secret_bytes;
 pub(crate) use crate::natural::{bit_length, from_bytes, to_bytes};
 use crate::parts::{KeyParts, PublicParts};
 use crate::validate;
@@ -192,22 +193,17 @@ impl PrivateKey {
     /// are as long as n, p and q, without further leading zeros.
     pub fn to_parts(&self) -> KeyParts {
         let (p, q) = (self.limbs.pair.p(), self.limbs.pair.q());
-        let secret = |limbs: &[u64], bits: usize| {
-            let mut bytes = Zeroizing::new(vec![0; bits.div_ceil(8)]);
-            to_bytes(&mut bytes, limbs);
-            bytes
-        };
         let (p_bits, q_bits) = (bit_length(p.m()), bit_length(q.m()));
         let x = &self.exponents;
         KeyParts {
             n: self.public.modulus(),
             e: self.public.exponent(),
-            d: secret(&self.d, self.bits()),
-            p: secret(p.m(), p_bits),
-            q: secret(q.m(), q_bits),
-            d_p: secret(&x.d_p, p_bits),
-            d_q: secret(&x.d_q, q_bits),
-            q_inv: secret(&leave(&self.limbs.q_inv, p), p_bits),
+            d: secret_bytes(&self.d, self.bits()),
+            p: secret_bytes(p.m(), p_bits),
+            q: secret_bytes(q.m(), q_bits),
+            d_p: secret_bytes(&x.d_p, p_bits),
+            d_q: secret_bytes(&x.d_q, q_bits),
+            q_inv: secret_bytes(&leave(&self.limbs.q_inv, p), p_bits),
         }
     }
 

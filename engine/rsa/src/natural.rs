@@ -110,6 +110,13 @@ pub(crate) fn from_bytes(limbs: &mut [u64], bytes: &[u8]) {
     }
 }
 
+/// A number as the big-endian bytes of `bits` bits.
+pub(crate) fn secret_bytes(limbs: &[u64], bits: usize) -> Zeroizing<Vec<u8>> {
+    let mut bytes = Zeroizing::new(vec![0; bits.div_ceil(8)]);
+    to_bytes(&mut bytes, limbs);
+    bytes
+}
+
 /// Little-endian limbs to big-endian bytes, zero-extended or cut.
 pub(crate) fn to_bytes(bytes: &mut [u8], limbs: &[u64]) {
     let mut limbs = limbs.iter().chain(core::iter::repeat(&0));

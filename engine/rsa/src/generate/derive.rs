@@ -8,8 +8,10 @@ use tollgate_mont::{Exponentiate as _, LimbKernel, Modulus, Shape};
 use zeroize::Zeroizing;
 
 use super::gcd;
-use crate::key::{bit_length, to_bytes};
-use crate::natural::{Natural, divided, is_below, is_equal, less_one, natural, product, subtract};
+use crate::key::bit_length;
+use crate::natural::{
+    Natural, divided, is_below, is_equal, less_one, natural, product, secret_bytes, subtract,
+};
 use crate::parts::KeyParts;
 
 /// A public exponent.
@@ -64,20 +66,15 @@ pub(crate) fn key_parts(
     if memcheck::declassified(is_below(&bound, &d)) == 0 {
         return None;
     }
-    let secret = |x: &[u64], bits: usize| {
-        let mut bytes = Zeroizing::new(vec![0; bits.div_ceil(8)]);
-        to_bytes(&mut bytes, x);
-        bytes
-    };
     Some(KeyParts {
-        n: secret(&product(p, q), bits).to_vec(),
-        e: secret(&e.0, bit_length(&e.0)).to_vec(),
-        d: secret(&d, bits),
-        p: secret(p, bits / 2),
-        q: secret(q, bits / 2),
-        d_p: secret(&d_p, bits / 2),
-        d_q: secret(&d_q, bits / 2),
-        q_inv: secret(&q_inv, bits / 2),
+        n: secret_bytes(&product(p, q), bits).to_vec(),
+        e: secret_bytes(&e.0, bit_length(&e.0)).to_vec(),
+        d: secret_bytes(&d, bits),
+        p: secret_bytes(p, bits / 2),
+        q: secret_bytes(q, bits / 2),
+        d_p: secret_bytes(&d_p, bits / 2),
+        d_q: secret_bytes(&d_q, bits / 2),
+        q_inv: secret_bytes(&q_inv, bits / 2),
     })
 }
 
