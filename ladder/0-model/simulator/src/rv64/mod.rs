@@ -9,11 +9,9 @@
 //! model of this project.
 
 mod execute;
-mod measure;
 mod product;
 mod row;
 
 pub use execute::{Core, Run, Stopped};
-pub use measure::ProductRun;
-pub use product::{Product, Source};
+pub use product::{Product, ProductRun, Source};
 pub use row::{BASE, Form, Meaning, Operands, PRODUCTS, Row, decode, encode};
