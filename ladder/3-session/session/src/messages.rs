@@ -33,7 +33,7 @@ pub(crate) struct Message {
     /// The lap in which the server handles the message.
     pub(crate) lap: Lap,
     pub(crate) need: Need,
-    /// Whether the library's work in this lap is charged to this message.
+    /// True if the library's work in this lap is charged to this message.
     pub(crate) opens: bool,
 }
 

@@ -58,7 +58,7 @@ pub(crate) struct Pipe {
     /// Bytes of the front piece that were already read.
     read: usize,
     from_server: Vec<u8>,
-    /// Whether the client left without a `close_notify`.
+    /// True if the client left without a `close_notify`.
     reset: bool,
     lap: Lap,
     ticks: [u64; LAPS],
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_open_laps_and_calls_are_written_down() {
+    fn pieces_begin_laps_and_calls_are_recorded() {
         let mut pipe = Pipe::new(true);
         pipe.send(Lap::Hello, b"hello");
         pipe.send(Lap::Finish, b"");
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn time_outside_of_turns_is_nobodys() {
+    fn time_outside_of_turns_is_not_counted() {
         let mut pipe = Pipe::new(false);
         pipe.send(Lap::Data, b"data");
         pipe.count(100);

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn plans_that_cannot_be_carried_out_say_why() {
+    fn invalid_plans_are_refused_with_the_rule() {
         let good = Plan::ladder(Duration::from_secs(1));
         let refused = |change: fn(&mut Plan), rule: &str| {
             let mut plan = good.clone();

@@ -42,7 +42,7 @@ pub(crate) struct Measured {
     pub(crate) laps: [Estimate; LAPS],
     /// The operating system's cycles.
     pub(crate) system: Estimate,
-    /// Whether server and client of the replay ran on separate cores.
+    /// True if server and client of the replay ran on separate cores.
     pub(crate) cores_apart: bool,
 }
 

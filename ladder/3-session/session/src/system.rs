@@ -125,7 +125,7 @@ impl Replay {
         Ok(Self { listener, address, moves, exchanges, turns, cores: cores() })
     }
 
-    /// Whether server and client run on separate cores.
+    /// Returns whether server and client run on separate cores.
     pub(crate) const fn has_cores(&self) -> bool {
         self.cores.is_some()
     }
@@ -238,7 +238,7 @@ mod tests {
     use crate::plan::Session;
 
     #[test]
-    fn every_protocol_s_calls_can_be_replayed() {
+    fn the_calls_of_every_protocol_can_be_replayed() {
         let config = Config { allow_rsa_kx: true, ..Config::default() };
         let worker = Worker::new(&config).unwrap();
         let (key, engine) = (KeyKind::Rsa { bits: 2048 }, Engine::OpenSsl);

@@ -18,13 +18,10 @@ pub fn measured_total(server: &Record, clock_hz: &Estimate) -> Result<Record, Er
     let fits = server.quantity == word::SERVER_CPU_NS_PER_SESSION
         && server.unit == Unit::Nanos
         && server.kind == Kind::Measured;
-    let Topic::Server(service) = server.subject.topic() else {
-        return Err(refused(wanted, server));
+    let topic = match server.subject.topic() {
+        Topic::Server(service) if fits => Topic::Session(service.clone()),
+        _ => return Err(refused(wanted, server)),
     };
-    if !fits {
-        return Err(refused(wanted, server));
-    }
-    let topic = Topic::Session(service.clone());
     let cycles =
         product(&server.estimate.scaled(1.0 / NS_PER_S).map_err(Error::figure)?, clock_hz)?;
     Ok(Record {
@@ -48,11 +45,10 @@ pub fn predicted_rate(total: &Record, clock_hz: &Estimate, workers: u32) -> Resu
     let fits = total.quantity == word::CYCLES_PER_SESSION
         && total.subject.parameter(word::PART).is_none()
         && matches!(total.kind, Kind::Predicted { .. });
-    let Topic::Session(service) = total.subject.topic() else { return Err(refused(wanted, total)) };
-    if !fits {
-        return Err(refused(wanted, total));
-    }
-    let topic = Topic::Server(service.clone());
+    let topic = match total.subject.topic() {
+        Topic::Session(service) if fits => Topic::Server(service.clone()),
+        _ => return Err(refused(wanted, total)),
+    };
     let rate = total.estimate.inverted(f64::from(workers)).map_err(Error::figure)?;
     let from = vec![total.subject.to_string()];
     Ok(Record {
@@ -118,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_predicted_total_promises_a_rate() {
+    fn a_rate_follows_from_a_predicted_total() {
         let predicted = Kind::Predicted { by: word::SESSION_RUNG.to_owned(), from: vec![] };
         let subject = "session/rsa-2048/tls13?by=tollgate&bytes=0";
         let total = record(subject, word::CYCLES_PER_SESSION, Unit::Cycles, 2.0e6, predicted);

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn flights_are_read_and_what_is_no_flight_is_refused() {
+    fn flights_are_read_and_other_bytes_refused() {
         let message = [2, 0, 0, 2, 7, 7];
         let two = [&message[..], &message].concat();
         let bytes = [

@@ -11,7 +11,7 @@ use crate::decode::Reader;
 use crate::encrypting::EncryptingKey;
 use crate::error::Violation;
 pub(crate) use crate::public_key::PublicKey;
-use crate::scheme::SignatureScheme;
+use crate::registry::SignatureScheme;
 use crate::wire::Message;
 
 /// A leaf certificate and its key, prepared for repeated handshakes.

@@ -304,8 +304,8 @@ impl Connection {
         }
     }
 
-    /// Whether the client has finished the handshake: the server's Finished is verified, and
-    /// its own is queued. Remains true after a close.
+    /// Returns whether the client has finished the handshake: the server's Finished is verified,
+    /// and its own is queued. Remains true after a close.
     pub const fn is_established(&self) -> bool {
         matches!(self.awaiting, Await::Established | Await::Closed)
     }

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_too_small_are_none() {
+    fn keys_that_are_too_small_are_refused() {
         let key = PKey::from_rsa(Rsa::generate(768).unwrap()).unwrap();
         assert!(EncryptingKey::read(&key.public_key_to_der().unwrap()).is_none());
         assert!(EncryptingKey::read(b"").is_none());

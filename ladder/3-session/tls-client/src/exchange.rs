@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::error::{Unavailable, Violation};
 use crate::ffdhe::{Exponent, Field};
-use crate::group::Group;
+use crate::registry::Group;
 
 /// Bytes of a ciphertext of ML-KEM-768 (FIPS 203, table 3).
 const CIPHERTEXT: usize = 1088;

@@ -7,7 +7,7 @@ use crypto_bigint::{BoxedUint, Odd};
 use zeroize::Zeroizing;
 
 use crate::error::{Unavailable, Violation};
-use crate::group::Group;
+use crate::registry::Group;
 
 /// Maximum length of the server's prime, in bits; a longer one costs the client milliseconds for
 /// each handshake.

@@ -2,9 +2,9 @@
 //! connection.
 
 use crate::decode::put_vector;
-use crate::group::Group;
 use crate::hash::Transcript;
 use crate::protect::HEADER;
+use crate::registry::Group;
 use crate::schedule::Psk;
 use crate::settings::Settings;
 use crate::wire::{Content, Extension, Message, TLS12};

@@ -13,7 +13,7 @@ use crate::certificate::spki;
 use crate::decode::{Reader, put_vector};
 use crate::error::{Error, Misuse, Unavailable, Violation};
 use crate::public_key::PublicKey;
-use crate::scheme::SignatureScheme;
+use crate::registry::SignatureScheme;
 use crate::wire::Message;
 
 /// A certificate with its private key, for servers that request one.

@@ -117,7 +117,7 @@ pub(crate) struct Incoming<'a> {
     pub(crate) message: Message,
     /// With type and length: what the transcript hashes.
     pub(crate) whole: &'a [u8],
-    /// Whether no further handshake byte has arrived.
+    /// True if no further handshake byte has arrived.
     pub(crate) last: bool,
 }
 

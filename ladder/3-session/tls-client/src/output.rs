@@ -39,7 +39,7 @@ impl Output {
         self.sent + self.waiting().len() as u64
     }
 
-    /// Whether all bytes up to a position were sent.
+    /// Returns whether all bytes up to a position were sent.
     pub(crate) const fn is_sent(&self, mark: u64) -> bool {
         self.sent >= mark
     }

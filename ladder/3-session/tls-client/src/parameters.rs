@@ -3,7 +3,7 @@
 use crate::decode::Reader;
 use crate::error::Violation;
 use crate::ffdhe::Field;
-use crate::group::Group;
+use crate::registry::Group;
 use crate::server_hello::offered;
 use crate::settings::Settings;
 use crate::wire::Message;

@@ -11,7 +11,7 @@ use der::{Decode, Reader as _, SliceReader, Tag, Tagged};
 use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
 
 use crate::error::Violation;
-use crate::scheme::SignatureScheme;
+use crate::registry::SignatureScheme;
 use crate::suite::{KeyExchange, Suite};
 
 /// `rsaEncryption` (RFC 8017 A.1).
@@ -51,7 +51,7 @@ impl PublicKey {
         }
     }
 
-    /// Whether it fits a suite.
+    /// Returns whether it fits a suite.
     pub(crate) const fn serves(self, suite: Suite) -> bool {
         match suite.exchange() {
             KeyExchange::Rsa | KeyExchange::DheRsa | KeyExchange::EcdheRsa => {
@@ -90,8 +90,8 @@ impl PublicKey {
         })
     }
 
-    /// Whether TLS 1.3 allows a scheme for it: there each curve has its own hash function (RFC
-    /// 8446 §4.2.3).
+    /// Returns whether TLS 1.3 allows a scheme for it: there each curve has its own hash function
+    /// (RFC 8446 §4.2.3).
     pub(crate) const fn signs_tls13(self, scheme: SignatureScheme) -> bool {
         match (self, scheme) {
             (Self::P256, SignatureScheme::EcdsaSha384)

@@ -1,4 +1,6 @@
-//! Names and numbers of the registries of TLS: one row per entry.
+//! Groups and signature schemes: names and numbers of the registries of TLS, one row each.
+
+use crate::suite::{KeyExchange, Suite};
 
 /// An enumeration whose entries have a registered number and name.
 macro_rules! registry {
@@ -51,4 +53,86 @@ macro_rules! registry {
     };
 }
 
-pub(crate) use registry;
+registry! {
+    /// A group for key agreement.
+    Group {
+        /// Uncompressed points.
+        P256 = 23 "secp256r1";
+        /// Uncompressed points.
+        P384 = 24 "secp384r1";
+        X25519 = 29 "x25519";
+        /// ML-KEM-768 and X25519 together (draft-ietf-tls-ecdhe-mlkem); TLS 1.3 only.
+        X25519MlKem768 = 4588 "X25519MLKEM768";
+        Ffdhe2048 = 256 "ffdhe2048";
+        Ffdhe3072 = 257 "ffdhe3072";
+        Ffdhe4096 = 258 "ffdhe4096";
+    }
+}
+
+impl Group {
+    /// Bytes of a client's public key on the wire.
+    pub(crate) const fn public_bytes(self) -> usize {
+        match self {
+            Self::P256 => 65,
+            Self::P384 => 97,
+            Self::X25519 => 32,
+            Self::X25519MlKem768 => 1184 + 32,
+            Self::Ffdhe2048 => 256,
+            Self::Ffdhe3072 => 384,
+            Self::Ffdhe4096 => 512,
+        }
+    }
+
+    /// Returns whether it fits a suite; every group fits a suite without key agreement.
+    pub const fn serves(self, suite: Suite) -> bool {
+        match suite.exchange() {
+            KeyExchange::Tls13 => true,
+            KeyExchange::Rsa | KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa => {
+                matches!(self, Self::P256 | Self::P384 | Self::X25519)
+            }
+            KeyExchange::DheRsa => {
+                matches!(self, Self::Ffdhe2048 | Self::Ffdhe3072 | Self::Ffdhe4096)
+            }
+        }
+    }
+}
+
+registry! {
+    /// A signature scheme (RFC 8446 §4.2.3).
+    SignatureScheme {
+        PssSha256 = 0x0804 "rsa_pss_rsae_sha256";
+        PssSha384 = 0x0805 "rsa_pss_rsae_sha384";
+        PssSha512 = 0x0806 "rsa_pss_rsae_sha512";
+        /// TLS 1.2 only.
+        Pkcs1Sha256 = 0x0401 "rsa_pkcs1_sha256";
+        /// TLS 1.2 only.
+        Pkcs1Sha384 = 0x0501 "rsa_pkcs1_sha384";
+        /// TLS 1.2 only.
+        Pkcs1Sha512 = 0x0601 "rsa_pkcs1_sha512";
+        /// In TLS 1.2 with a key on any curve.
+        EcdsaSha256 = 0x0403 "ecdsa_secp256r1_sha256";
+        /// In TLS 1.2 with a key on any curve.
+        EcdsaSha384 = 0x0503 "ecdsa_secp384r1_sha384";
+        Ed25519 = 0x0807 "ed25519";
+    }
+}
+
+impl SignatureScheme {
+    /// Schemes of RSA keys.
+    pub const RSA: [Self; 6] = [
+        Self::PssSha256,
+        Self::PssSha384,
+        Self::PssSha512,
+        Self::Pkcs1Sha256,
+        Self::Pkcs1Sha384,
+        Self::Pkcs1Sha512,
+    ];
+
+    /// Schemes of elliptic-curve keys.
+    pub const CURVES: [Self; 3] = [Self::EcdsaSha256, Self::EcdsaSha384, Self::Ed25519];
+
+    /// Returns whether TLS 1.3 allows it in a handshake (RFC 8446 §4.4.3).
+    pub(crate) const fn signs_tls13(self) -> bool {
+        !matches!(self, Self::Pkcs1Sha256 | Self::Pkcs1Sha384 | Self::Pkcs1Sha512)
+    }
+}

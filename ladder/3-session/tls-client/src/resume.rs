@@ -4,10 +4,10 @@ use core::time::Duration;
 
 use crate::connection::Connection;
 use crate::error::{Error, Misuse};
-use crate::group::Group;
 use crate::hello::{Hello, Offered, bind};
 use crate::prf::Master;
 use crate::protect::HEADER;
+use crate::registry::Group;
 use crate::saved::{Name, SavedSession, SessionKind};
 use crate::schedule::Psk;
 use crate::session::EarlyData;

@@ -54,7 +54,7 @@ pub struct SavedSession {
 }
 
 impl SavedSession {
-    /// Whether it is empty.
+    /// Returns whether it is empty.
     pub const fn is_empty(&self) -> bool {
         self.of.is_none()
     }
@@ -76,7 +76,7 @@ impl SavedSession {
         told.then(|| Duration::from_secs(self.lifetime_s.into()))
     }
 
-    /// Whether it may be offered only once, like tickets of TLS 1.3 (RFC 8446 §C.4).
+    /// Returns whether it may be offered only once, like tickets of TLS 1.3 (RFC 8446 §C.4).
     pub fn is_single_use(&self) -> bool {
         self.of.is_some_and(|(suite, _)| suite.is_tls13())
     }

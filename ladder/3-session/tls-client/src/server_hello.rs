@@ -2,8 +2,7 @@
 
 use crate::decode::Reader;
 use crate::error::Violation;
-use crate::group::Group;
-use crate::scheme::SignatureScheme;
+use crate::registry::{Group, SignatureScheme};
 use crate::settings::Settings;
 use crate::wire::{Extension, Message, TLS12, TLS13};
 
@@ -86,7 +85,7 @@ pub(crate) struct Hello12<'a> {
     pub(crate) session_id: &'a [u8],
     pub(crate) extended_master_secret: bool,
     pub(crate) encrypt_then_mac: bool,
-    /// Whether the server will send a ticket (RFC 5077 §3.2).
+    /// True if the server will send a ticket (RFC 5077 §3.2).
     pub(crate) ticket: bool,
     /// The index of the protocol in the settings.
     pub(crate) alpn: Option<usize>,
@@ -147,7 +146,7 @@ pub(crate) enum Hello13<'a> {
     Retry { group: Option<Group>, cookie: &'a [u8] },
     /// The server continues.
     Goes {
-        /// Whether it accepts the offered pre-shared key.
+        /// True if it accepts the offered pre-shared key.
         psk: bool,
         /// Its key share; `None` only if a pre-shared key is used alone.
         share: Option<(Group, &'a [u8])>,
@@ -158,7 +157,7 @@ pub(crate) enum Hello13<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub(crate) session_id: &'a [u8; 32],
-    /// Whether a pre-shared key was offered.
+    /// True if a pre-shared key was offered.
     pub(crate) psk: bool,
 }
 
@@ -244,7 +243,7 @@ pub(crate) fn offered_scheme(
 pub(crate) struct Encrypted {
     /// The index of the protocol in the settings.
     pub(crate) alpn: Option<usize>,
-    /// Whether early data is accepted.
+    /// True if early data is accepted.
     pub(crate) early_data: bool,
 }
 

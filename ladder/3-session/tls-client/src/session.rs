@@ -6,13 +6,12 @@ use zeroize::Zeroizing;
 use crate::config::Config;
 use crate::error::{Error, Unavailable};
 use crate::exchange::{KeyPair, Public};
-use crate::group::Group;
 use crate::hash::Transcript;
 use crate::prf::Master;
 use crate::protect::RecordKey;
+use crate::registry::{Group, SignatureScheme};
 use crate::saved::SessionKind;
 use crate::schedule::{Handshake, MasterSecret, Psk, Traffic};
-use crate::scheme::SignatureScheme;
 use crate::settings::{Freshness, VerifySignature};
 
 /// The results of a handshake; complete when it is established.
@@ -22,22 +21,22 @@ pub struct Facts {
     pub group: Option<Group>,
     /// The scheme of the server's signature; `None` with RSA key exchange.
     pub signature: Option<SignatureScheme>,
-    /// Whether that signature was verified.
+    /// True if that signature was verified.
     pub signature_verified: bool,
-    /// Whether the extended master secret was negotiated; always false in TLS 1.3.
+    /// True if the extended master secret was negotiated; always false in TLS 1.3.
     pub extended_master_secret: bool,
     /// TLS 1.2: whether encrypt-then-MAC was negotiated (RFC 7366).
     pub encrypt_then_mac: bool,
-    /// Whether the server requested a second `ClientHello`, which costs a round trip.
+    /// True if the server requested a second `ClientHello`, which costs a round trip.
     pub hello_retry: bool,
-    /// Whether the server requested a client certificate.
+    /// True if the server requested a client certificate.
     pub client_certificate_asked: bool,
     /// The scheme of the client's signature; `None` if there was no request, or the certificate
     /// was empty.
     pub client_signature: Option<SignatureScheme>,
     /// The kind of the offered session; `None` if none was offered.
     pub offered: Option<SessionKind>,
-    /// Whether the server resumed the offered session; otherwise the handshake is full.
+    /// True if the server resumed the offered session; otherwise the handshake is full.
     pub resumed: bool,
     /// The result of early data.
     pub early_data: EarlyData,
@@ -82,7 +81,7 @@ pub(crate) struct Session {
     pub(crate) random: Random,
     pub(crate) server_random: [u8; 32],
     pub(crate) transcript: Transcript,
-    /// Whether this handshake verifies its signature.
+    /// True if this handshake verifies its signature.
     pub(crate) verify: bool,
     /// The group of the key share in the last `ClientHello` of TLS 1.3.
     pub(crate) share: Option<Group>,

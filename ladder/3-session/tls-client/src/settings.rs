@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::group::Group;
 use crate::identity::Identity;
-use crate::scheme::SignatureScheme;
+use crate::registry::{Group, SignatureScheme};
 use crate::suite::{KeyExchange, Suite};
 
 /// Which handshakes verify the signature that binds the key exchange to the certificate's key.
@@ -25,7 +24,7 @@ pub enum VerifySignature {
     Sample(NonZeroU32),
 }
 
-/// Whether a secret is made for each handshake or once for a configuration.
+/// True if a secret is made for each handshake or once for a configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Freshness {
@@ -77,7 +76,7 @@ pub struct Settings {
     /// Whether to keep sessions for [`Connection::save`](crate::Connection::save); otherwise
     /// tickets are counted and dropped.
     pub save_sessions: bool,
-    /// Whether TLS 1.3 resumes with the pre-shared key alone (`psk_ke`), without a new key
+    /// True if TLS 1.3 resumes with the pre-shared key alone (`psk_ke`), without a new key
     /// agreement and so without forward secrecy.
     pub psk_alone: bool,
     /// Whether to offer encrypt-then-MAC in TLS 1.2 with a block cipher (RFC 7366).

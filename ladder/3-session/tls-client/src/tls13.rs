@@ -6,11 +6,11 @@ use crate::certificate::leaf_tls13;
 use crate::connection::Connection;
 use crate::decode::Reader;
 use crate::error::{Found, Violation};
-use crate::group::Group;
 use crate::hash::Transcript;
 use crate::input::{Incoming, Received};
 use crate::phase::Await;
 use crate::receive::Stop;
+use crate::registry::Group;
 use crate::saved::{Name, TICKET_BYTES_MAX};
 use crate::schedule::Psk;
 use crate::server_hello::{

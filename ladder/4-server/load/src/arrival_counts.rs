@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn no_law_gives_a_false_alarm_and_a_client_that_lags_is_found() {
+    fn no_pattern_gives_a_false_alarm_and_a_slow_client_is_found() {
         for seed in 0..1000 {
             for pattern in patterns(seed) {
                 let (reasons, _) = judged(pattern.clone(), seed, 1.0, 0..0);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waited_over_the_beginning_of_the_measured_part_does_not_belong_there() {
+    fn arrivals_that_queued_into_the_measured_part_are_outside() {
         let constant = Pattern::Constant { per_s: PER_S };
         // 400 ms of the warm-up: 79 arrivals behind the one that holds the place
         let (reasons, _) = judged(constant.clone(), 1, 1.0, 600..1200);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draw_that_misses_its_rate_is_told() {
+    fn arrivals_that_differ_from_the_rate_are_a_doubt() {
         let crowds = Pattern::Gamma { per_s: PER_S, dispersion: 16.0 };
         // 1000 arrivals with a standard deviation of 126: beyond 51 with a probability of 69 %
         let told = (0..1000).filter(|&seed| {

@@ -103,7 +103,7 @@ impl Arrivals {
         Self::Open { pattern, waiting_max: 10_000 }
     }
 
-    /// Whether this is an open loop.
+    /// Returns whether this is an open loop.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         matches!(self, Self::Open { .. })

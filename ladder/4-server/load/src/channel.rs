@@ -146,7 +146,7 @@ impl Channel {
         }
     }
 
-    /// Whether the server has confirmed the handshake; always true for plain connections.
+    /// Returns whether the server has confirmed the handshake; always true for plain connections.
     pub(crate) fn is_confirmed(&self) -> bool {
         self.is_plain || self.tls().confirmation().is_some()
     }

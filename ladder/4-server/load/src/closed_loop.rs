@@ -118,7 +118,7 @@ impl Pace {
         Self { interval, next: start }
     }
 
-    /// Whether a transaction may start now; if so, counts it as started.
+    /// Returns whether a transaction may start now; if so, counts it as started.
     fn may_start(&mut self, now: Instant) -> bool {
         if self.interval.is_zero() {
             return true;

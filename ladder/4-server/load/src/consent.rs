@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_told_apart() {
+    fn addresses_are_classified() {
         let each = [
             (Reach::Loopback, &["127.0.0.1", "127.255.255.254", "::1"][..]),
             (
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_permission_sends_nothing() {
+    fn without_permission_nothing_is_sent() {
         let (found, calls) = asked(PUBLIC, None, Ok(GOOD));
         assert_eq!((found, calls), (Err(Refusal::Unasked), 0));
         let (found, calls) = asked(PUBLIC, Some("example.org"), Ok(GOOD));
@@ -245,7 +245,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_file_makes_it_panic(file in "(host: h.example\n)?(until: [0-9-]{0,12})?.{0,80}") {
+        fn arbitrary_files_do_not_panic(file in "(host: h.example\n)?(until: [0-9-]{0,12})?.{0,80}") {
             let _ = until(&file, "h.example", now());
         }
     }

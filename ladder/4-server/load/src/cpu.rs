@@ -125,7 +125,7 @@ fn of_group_v1(text: &str) -> Option<Duration> {
 fn process_cpu(process: u32) -> io::Result<Duration> {
     let gone = || io::Error::new(io::ErrorKind::NotFound, format!("process {process} is gone"));
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).map_err(|_| gone())?;
-    own(&stat).map(duration).ok_or_else(|| {
+    ticks(&stat, OWN).map(duration).ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::InvalidData,
             format!("/proc/{process}/stat has an unknown format"),
@@ -137,7 +137,7 @@ fn process_cpu(process: u32) -> io::Result<Duration> {
 /// report it.
 #[must_use]
 pub fn children_cpu() -> Option<Duration> {
-    of_children(&fs::read_to_string("/proc/self/stat").ok()?).map(duration)
+    ticks(&fs::read_to_string("/proc/self/stat").ok()?, CHILDREN).map(duration)
 }
 
 fn duration(ticks: u64) -> Duration {
@@ -145,15 +145,10 @@ fn duration(ticks: u64) -> Duration {
     Duration::from_nanos(ticks.saturating_mul(1_000_000_000 / per_second))
 }
 
-/// utime and stime, the 14th and 15th field (`proc_pid_stat(5)`).
-fn own(stat: &str) -> Option<u64> {
-    ticks(stat, 14)
-}
-
-/// cutime and cstime, the 16th and 17th field.
-fn of_children(stat: &str) -> Option<u64> {
-    ticks(stat, 16)
-}
+/// utime, which stime follows, in `proc_pid_stat(5)`.
+const OWN: usize = 14;
+/// cutime, which cstime follows.
+const CHILDREN: usize = 16;
 
 /// The sum of a field, numbered from 1, and the next. The second field is a name in parentheses
 /// that may contain blanks and parentheses.
@@ -275,9 +270,9 @@ mod tests {
     #[test]
     fn process_names_may_contain_parentheses() {
         let stat = "42 (a) b (c)) S 1 42 42 0 -1 4194560 1 2 3 4 150 50 9 8 20 0 1 0 77 0 0";
-        assert_eq!((own(stat), of_children(stat)), (Some(200), Some(17)));
+        assert_eq!((ticks(stat, OWN), ticks(stat, CHILDREN)), (Some(200), Some(17)));
         for bad in ["", "42 (a", "42 (a) S 1 2 3", "42 (a) S 1 2 3 4 5 6 7 8 9 10 x y"] {
-            assert_eq!(own(bad), None, "{bad:?}");
+            assert_eq!(ticks(bad, OWN), None, "{bad:?}");
         }
     }
 

@@ -18,9 +18,9 @@ pub struct Head<'a> {
     pub status: u16,
     /// Length of the body in bytes, if the head or the status determines it.
     pub length: Option<u64>,
-    /// Whether the body is chunked or has another transfer coding.
+    /// True if the body is chunked or has another transfer coding.
     pub is_chunked: bool,
-    /// Whether the server closes the connection after the response (RFC 9112 §9.3).
+    /// True if the server closes the connection after the response (RFC 9112 §9.3).
     pub closes: bool,
     /// The value of `Location`: any bytes except line ends.
     pub location: Option<&'a [u8]>,
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_digits_alone_and_one() {
+    fn a_length_is_digits_and_unique() {
         let of = |fields: &str| read(fields).map(|_| ());
         for good in ["Content-Length: 20", "content-length:\t20 ", "Content-Length: 020"] {
             assert_eq!(of(good), Ok(()), "{good}");
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_head_is_read_and_no_longer_one() {
+    fn the_length_of_a_head_is_limited() {
         let around = "HTTP/1.1 200 OK\r\nX: \r\n\r\n".len();
         let with = |bytes: usize| read(&format!("X: {}", "x".repeat(bytes - around)));
         assert_eq!(with(Head::BYTES_MAX), Ok(Some(Head::BYTES_MAX)));
@@ -136,7 +136,7 @@ mod tests {
 
     /// RFC 9110 §15.2: a client reads past them, though it expects none.
     #[test]
-    fn interim_responses_are_no_response() {
+    fn interim_responses_are_skipped() {
         let hints = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\nContent-Length: 7\r\n\r\n";
         let last = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n";
         let text = format!("HTTP/1.1 100 Continue\r\n\r\n{hints}{last}abc");
@@ -154,7 +154,7 @@ mod tests {
 
     /// RFC 9112 §6.3.
     #[test]
-    fn some_responses_have_no_body_whatever_they_say() {
+    fn responses_204_and_304_have_no_body() {
         for fields in ["204 No\r\n", "304 No\r\nContent-Length: 7\r\n", "304 No\r\n"] {
             let text = format!("HTTP/1.1 {fields}\r\n");
             assert_eq!(Head::read(text.as_bytes()).unwrap().unwrap().length, Some(0), "{fields}");
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn who_closes_says_so_or_is_of_version_1_0() {
+    fn a_close_is_announced_or_implied_by_version_1_0() {
         for (version, fields, closes) in [
             (1, "", false),
             (1, "Connection: keep-alive\r\n", false),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_location_is_told_as_it_came() {
+    fn the_first_location_is_kept_byte_by_byte() {
         let text = b"HTTP/1.1 301 Moved\r\nLocation: /a\xFF\r\nLocation: /b\r\n\r\n";
         let head = Head::read(text).unwrap().unwrap();
         assert_eq!((head.status, head.location), (301, Some(&b"/a\xFF"[..])));

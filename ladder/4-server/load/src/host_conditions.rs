@@ -175,7 +175,7 @@ impl Ports {
         (needed > ports).then_some((needed, ports))
     }
 
-    /// Whether ports will run out while others are in `TIME_WAIT`, for plans with a rate.
+    /// Returns whether ports will run out while others are in `TIME_WAIT`, for plans with a rate.
     pub(crate) fn forecast(self, plan: &Plan) -> Option<Finding> {
         let Arrivals::Open { pattern, .. } = &plan.arrivals else { return None };
         if plan.close != Close::Fin {
@@ -194,7 +194,7 @@ impl Ports {
         (needed > ports).then_some(Finding::PortsForecast { needed, ports })
     }
 
-    /// Whether nearly all ports are in `TIME_WAIT`.
+    /// Returns whether nearly all ports are in `TIME_WAIT`.
     pub(crate) fn scarce(self, plan: &Plan) -> Option<Finding> {
         let (waiting, ports) = (self.waiting?, self.of_plan(plan)?);
         #[allow(clippy::cast_precision_loss, reason = "ports are few")]
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_that_nearly_all_wait_are_told() {
+    fn nearly_all_ports_in_time_wait_are_a_finding() {
         let plan = Plan::new(Protocol::Tls13);
         let of = |waiting| Ports { range: Some(100), waiting: Some(waiting) }.scarce(&plan);
         assert_eq!((of(80), of(81).is_some()), (None, true));

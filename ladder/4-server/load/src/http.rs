@@ -84,12 +84,12 @@ impl Response {
         Ok(())
     }
 
-    /// Whether the server closes the connection.
+    /// Returns whether the server closes the connection.
     pub(crate) const fn closes(&self) -> bool {
         self.closes
     }
 
-    /// Whether the body is complete as announced.
+    /// Returns whether the body is complete as announced.
     pub(crate) fn is_complete(&self) -> bool {
         self.state == State::Body { announced: true } && self.body_bytes == self.expected_bytes
     }

@@ -46,7 +46,7 @@ pub struct Offer {
     /// The group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Whether the server has an elliptic-curve key: its signatures are ECDSA or Ed25519, not RSA.
+    /// True if the server has an elliptic-curve key: its signatures are ECDSA or Ed25519, not RSA.
     #[serde(default, skip_serializing_if = "is_false")]
     pub curve_key: bool,
 }
@@ -58,7 +58,7 @@ const fn is_false(flag: &bool) -> bool {
 }
 
 impl Offer {
-    /// Whether it changes nothing.
+    /// Returns whether it changes nothing.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.suite.is_none() && self.group.is_none() && !self.curve_key

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_share_the_line() {
+    fn threads_share_the_queue() {
         let pattern = Pattern::Constant { per_s: 1000.0 };
         let plan = Plan { threads: 3, ..Plan::new(Protocol::Tls13) };
         let queues = (0..3).map(|thread| OpenLoop::new(&plan, &pattern, 10, (thread, 5)).queue_max);

@@ -77,12 +77,17 @@ impl Outcome {
         self.verdict != Verdict::Invalid
     }
 
+    /// Transactions per second in the sustained part, also of an invalid run: an overloaded server
+    /// has a rate too.
+    #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
+    pub(crate) fn rate(&self) -> f64 {
+        self.sustain.transactions as f64 / self.sustained.as_secs_f64()
+    }
+
     /// Transactions per second in the sustained part; `None` if the run is invalid.
     #[must_use]
     pub fn sessions_per_s(&self) -> Option<f64> {
-        #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
-        let rate = self.sustain.transactions as f64 / self.sustained.as_secs_f64();
-        self.is_believed().then_some(rate)
+        self.is_believed().then(|| self.rate())
     }
 
     /// Transactions per second by bin; `None` if the run is invalid.

@@ -22,7 +22,7 @@ impl Quota {
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 
-    /// Whether all transactions have begun.
+    /// Returns whether all transactions have begun.
     pub(crate) fn is_spent(&self) -> bool {
         self.left.as_ref().is_some_and(|left| left.load(Ordering::Relaxed) == 0)
     }

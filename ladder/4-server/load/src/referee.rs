@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_stops_does_not_wait_for_the_log() {
+    fn a_stopped_run_does_not_wait_for_the_log() {
         let client = Counts { confirmed: 5, ..Counts::default() };
         let mut log = Slow { shown: 0, end: 3 };
         let day = Duration::from_secs(24 * 3600);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_are_awaited_and_a_surplus_is_seen() {
+    fn it_waits_for_batches_and_sees_a_surplus() {
         let client = Counts { confirmed: 5, ..Counts::default() };
         let timeout = Duration::from_secs(5);
         let mut log = Slow { shown: 0, end: 5 };
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_requests_that_were_never_made() {
+    fn missing_requests_are_not_waited_for() {
         let client = Counts { confirmed: 3, transactions: 3, ..Counts::default() };
         let mut log = Slow { shown: 3, end: 3 };
         let day = Duration::from_secs(24 * 3600);

@@ -90,13 +90,13 @@ impl RequestForm {
         Ok(Self { body, ..self })
     }
 
-    /// Whether requests are `GET` without own fields and body.
+    /// Returns whether requests are `GET` without own fields and body.
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether a request may be early data, which an attacker can replay.
+    /// Returns whether a request may be early data, which an attacker can replay.
     pub(crate) fn may_be_early(&self) -> bool {
         self.method == "GET" && self.body.is_empty()
     }
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_in_no_log() {
+    fn values_are_never_printed() {
         let form = posted();
         let json = serde_json::to_string(&form).unwrap();
         let expected = r#"{"method":"POST","header_fields":["Authorization"],"body_bytes":3}"#;

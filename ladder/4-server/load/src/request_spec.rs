@@ -53,18 +53,18 @@ impl RequestSpec {
         }
     }
 
-    /// Whether the first request is early data if the `ClientHello` offers a session.
+    /// Returns whether the first request is early data if the `ClientHello` offers a session.
     pub(crate) fn is_early(&self) -> bool {
         self.resumes_by == Some(Mechanism::EarlyData)
     }
 
-    /// Whether a session can be resumed as planned. A server may give session IDs although
+    /// Returns whether a session can be resumed as planned. A server may give session IDs although
     /// tickets were requested, which is a different load.
     pub(crate) fn takes(&self, session: &SavedSession) -> bool {
         self.resumes_by.is_some_and(|by| session.kind() == Some(by.saved_as()))
     }
 
-    /// Whether transactions have requests.
+    /// Returns whether transactions have requests.
     pub(crate) fn asks(&self) -> bool {
         self.requests > 0.0
     }

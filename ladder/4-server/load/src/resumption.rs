@@ -69,7 +69,7 @@ impl Mechanism {
         }
     }
 
-    /// Whether it belongs to TLS 1.3; otherwise to TLS 1.2.
+    /// Returns whether it belongs to TLS 1.3; otherwise to TLS 1.2.
     #[must_use]
     pub const fn is_tls13(self) -> bool {
         matches!(self, Self::Psk | Self::PskKe | Self::EarlyData)

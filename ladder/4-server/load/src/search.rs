@@ -44,7 +44,7 @@ pub struct Curve {
     /// The lowest rate above it that missed, or at which the client reached its limit; the
     /// limit of the server is between the two. `None` if there is none.
     pub above_per_s: Option<f64>,
-    /// Whether the client, not the server, ended the search: the server may do better.
+    /// True if the client, not the server, ended the search: the server may do better.
     pub client_is_limit: bool,
     /// The server's rate in a closed loop with the same connections: the starting point.
     pub capacity_per_s: f64,
@@ -89,7 +89,7 @@ pub fn search(
     }
     let closed = Plan { arrivals: Arrivals::Closed { think: Think::None }, ..plan.clone() };
     let capacity = run(&closed, server, stop, &mut |_, _| {})?;
-    let capacity_per_s = rate(&capacity);
+    let capacity_per_s = capacity.rate();
     if capacity_per_s <= 0.0 {
         return Err(Error::Nothing(capacity.reasons));
     }
@@ -130,7 +130,7 @@ fn step(
     let result = loop {
         let runs = met + missed;
         let outcome = run(&Plan { seed: plan.seed.wrapping_add(u64::from(runs)), ..plan.clone() })?;
-        rates.push(rate(&outcome));
+        rates.push(outcome.rate());
         medians.push(outcome.response.quantile_ns(0.5));
         let quantile = outcome.response.quantile_ns(objective.quantile());
         quantiles.push(quantile);
@@ -140,7 +140,10 @@ fn step(
             return Err(Error::Nothing(vec![why.clone()]));
         }
         let limit = objective.limit().as_nanos();
-        match quantile.is_some_and(|ns| u128::from(ns) <= limit) && !is_invalid(&outcome) {
+        // a run is invalid if too many arrivals were dropped or failed
+        match quantile.is_some_and(|ns| u128::from(ns) <= limit)
+            && outcome.verdict != Verdict::Invalid
+        {
             true => met += 1,
             false => missed += 1,
         }
@@ -163,18 +166,6 @@ fn step(
         runs: met + missed,
         client_busy,
     })
-}
-
-/// Transactions per second, also of an invalid run: an overloaded server has a rate too.
-fn rate(outcome: &Outcome) -> f64 {
-    #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
-    let rate = outcome.sustain.transactions as f64 / outcome.sustained.as_secs_f64();
-    rate
-}
-
-/// Whether the run is invalid, because too many arrivals were dropped or failed.
-fn is_invalid(outcome: &Outcome) -> bool {
-    outcome.verdict == Verdict::Invalid
 }
 
 /// A finding that does not depend on the rate and invalidates a step.

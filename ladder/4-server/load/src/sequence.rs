@@ -14,7 +14,7 @@ pub(crate) struct Arrival {
     pub(crate) number: u64,
     /// Bytes of the body, if different from the plan.
     pub(crate) bytes: Option<u64>,
-    /// Whether it resumes a session, if a trace has resumed sessions.
+    /// True if it resumes a session, if a trace has resumed sessions.
     pub(crate) reuse: Option<bool>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Sequence {
     /// Time of the last arrival, in seconds; with gamma-distributed gaps of the next one; with
     /// bursts without the pauses.
     at_s: f64,
-    /// Whether a trace has resumed sessions.
+    /// True if a trace has resumed sessions.
     says_reuse: bool,
 }
 
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_is_what_was_recorded_and_ends() {
+    fn a_trace_gives_the_recorded_arrivals_and_ends() {
         let trace: Vec<_> = Sequence::new(patterns().pop().unwrap(), 9).collect();
         let times: Vec<u128> = trace.iter().map(|arrival| arrival.at.as_millis()).collect();
         assert_eq!(times, [0, 500, 500, 2000]);

@@ -10,7 +10,7 @@ pub struct Steady {
     pub trend_error: f64,
     /// Standard deviation over mean.
     pub spread: f64,
-    /// Whether a bin is empty although the mean is at least twelve; by chance one run in eight
+    /// True if a bin is empty although the mean is at least twelve; by chance one run in eight
     /// thousand has such a bin.
     pub stalled: bool,
 }
@@ -58,8 +58,8 @@ impl Steady {
         })
     }
 
-    /// Whether the trend exceeds `limit` by more than two standard errors. If the trend is too
-    /// uncertain for that, [`spread`](Self::spread) is large.
+    /// Returns whether the trend exceeds `limit` by more than two standard errors. If the trend is
+    /// too uncertain for that, [`spread`](Self::spread) is large.
     pub(crate) fn drifts(&self, limit: f64) -> bool {
         self.trend.abs() - 2.0 * self.trend_error > limit
     }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_no_trend() {
+    fn noise_is_not_a_trend() {
         let noise = [90, 110, 95, 105, 104, 96, 91, 109, 97, 108];
         let steady = Steady::of(&noise).unwrap();
         assert!(!steady.drifts(0.02), "{steady:?}");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn waves_are_seldom_held_for_a_drift_and_a_warm_up_is() {
+    fn waves_seldom_count_as_drift_and_a_warm_up_does() {
         let mut rng = fastrand::Rng::with_seed(7);
         let mut drifting = |shape: fn(u32) -> f64| {
             let of = |_: &u32| Steady::of(&waves(&mut rng, shape)).unwrap().drifts(0.1);

@@ -17,7 +17,7 @@ impl Stored {
         Self { session: SavedSession::default(), at: now }
     }
 
-    /// Whether it is within its lifetime.
+    /// Returns whether it is within its lifetime.
     fn is_fresh(&self, now: Instant) -> bool {
         let age = now.saturating_duration_since(self.at);
         self.session.lifetime().is_none_or(|lifetime| age < lifetime)

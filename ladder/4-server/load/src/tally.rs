@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn events_count_by_their_own_time() {
+    fn events_count_at_their_own_time() {
         let plan = Plan::new(Protocol::Tls13);
         let schedule = Schedule::new(&plan, Instant::now());
         let ms = Duration::from_millis(1);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_dropped_has_a_time_without_end_and_who_waits_is_not_late() {
+    fn dropped_arrivals_have_an_infinite_time_and_queued_ones_are_not_late() {
         let plan = Plan::new(Protocol::Tls13);
         let schedule = Schedule::new(&plan, Instant::now());
         let at = schedule.sustain_start;

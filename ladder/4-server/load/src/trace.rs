@@ -35,7 +35,7 @@ pub struct Recorded {
     /// Bytes of the body; `None`: those of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Whether the session was resumed.
+    /// True if the session was resumed.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub reuse: bool,
 }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_told_by_number() {
+    fn errors_have_the_number_of_the_line() {
         let told = |text: &str| text.parse::<Trace>().unwrap_err().to_string();
         for line in ["x", "-1", "1e3", ".5", "1.2.3", "12345678901", "NaN"] {
             let text = told(&format!("0\n{line}"));
@@ -228,7 +228,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "[0-9a-z. #\n-]{0,80}") {
+        fn arbitrary_text_does_not_panic(text in "[0-9a-z. #\n-]{0,80}") {
             let _ = text.parse::<Trace>();
         }
     }

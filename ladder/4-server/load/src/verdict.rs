@@ -171,7 +171,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// Whether the rate should be steady: in a closed loop, or with constant arrivals.
+    /// Returns whether the rate should be steady: in a closed loop, or with constant arrivals.
     const fn has_shape(&self) -> bool {
         match &self.plan.arrivals {
             Arrivals::Closed { .. } => true,

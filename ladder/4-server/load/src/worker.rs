@@ -239,7 +239,7 @@ impl Worker {
         }
     }
 
-    /// Whether this is a probe that has tried its transaction.
+    /// Returns whether this is a probe that has tried its transaction.
     fn is_probed(&self) -> bool {
         self.probe && self.tally.whole.attempts > 0
     }

@@ -33,7 +33,7 @@ pub struct Study {
     seconds: BTreeMap<i64, u64>,
     /// Requests of each identified connection.
     connections: HashMap<u64, u64>,
-    /// Whether a connection resumed a session, by its handshake or first request.
+    /// True if a connection resumed a session, by its handshake or first request.
     resumed: HashMap<u64, bool>,
     /// Requests without connection that say whether they resumed, and those that did.
     unnamed: (u64, u64),

@@ -14,7 +14,7 @@ use super::{CONNECTIONS, Exchange, SESSIONS, SETTLE};
 
 struct Call {
     socket: TcpStream,
-    /// Whether a session is in progress; otherwise the socket was reset and can be reused.
+    /// True if a session is in progress; otherwise the socket was reset and can be reused.
     live: bool,
     exchange: usize,
     sent: usize,

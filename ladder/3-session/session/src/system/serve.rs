@@ -26,7 +26,7 @@ const COMPUTED: u32 = 10;
 struct Visit {
     socket: TcpStream,
     at: usize,
-    /// Whether the computation before the next call is done.
+    /// True if the computation before the next call is done.
     computed: bool,
     /// Bytes that were read before the recorded call that reads them.
     ahead: usize,

@@ -11,8 +11,8 @@ use crate::socket::reset_on_close;
 use crate::task::Progress;
 
 impl Slot {
-    /// Whether the socket may be closed: not before all bytes of the client are sent. After an
-    /// early response that includes its Finished, for which the server waits.
+    /// Returns whether the socket may be closed: not before all bytes of the client are sent. After
+    /// an early response that includes its Finished, for which the server waits.
     pub(super) fn is_over(&mut self, spec: &RequestSpec) -> bool {
         self.progress.complete
             && self.channel.outgoing().is_empty()

@@ -3,20 +3,16 @@
 use std::time::Instant;
 
 use tollgate_load::{
-    Arrivals, Exchange, Finding, Latency, Outcome, Pattern, Plan, Protocol, Server, Think, Verdict,
-    run,
+    Arrivals, Exchange, Finding, Latency, Outcome, Pattern, Plan, Protocol, Think, Verdict,
 };
 
 use crate::tls_server::{Behavior, STALL, Script, TlsServer};
-use crate::{plan, until};
+use crate::{load, plan, until};
 
 /// A short plan for a server with this behavior, without TLS, so that arrivals cost little.
 fn outcome(plan: &Plan, script: Script) -> Outcome {
     let server = TlsServer::start(script);
-    let mut side = Server::new("rustls", server.target())
-        .with_plain(server.plain())
-        .with_referee(server.referee());
-    run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
+    load(plan, server.side())
 }
 
 fn open(pattern: Pattern, sustain_ms: u64) -> Plan {

@@ -1,11 +1,9 @@
 //! Client timeouts and retries are counted, and no count is lost.
 
-use tollgate_load::{
-    Arrivals, ClientTimeout, Outcome, Pattern, Phase, Plan, Protocol, Server, Verdict, run,
-};
+use tollgate_load::{Arrivals, ClientTimeout, Outcome, Pattern, Phase, Plan, Protocol, Verdict};
 
 use crate::tls_server::{Behavior, Script, TlsServer};
-use crate::{plan, until};
+use crate::{load, plan, until};
 
 /// Every fourth connection is accepted and never answered.
 const MUTE: Script = |number| if number % 4 == 3 { Behavior::Silent } else { Behavior::Good };
@@ -15,10 +13,7 @@ fn outcome(plan: &Plan) -> Outcome {
         |outcome: &Outcome| outcome.sustain.transactions > 5 && outcome.whole.timeouts() > 3;
     until(plan, enough, |plan| {
         let server = TlsServer::start(MUTE);
-        let mut side = Server::new("rustls", server.target())
-            .with_plain(server.plain())
-            .with_referee(server.referee());
-        run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
+        load(plan, server.side())
     })
 }
 

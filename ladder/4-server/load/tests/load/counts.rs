@@ -10,7 +10,7 @@ use tollgate_load::{
 };
 
 use crate::tls_server::{Behavior, Counter, Script, TlsServer};
-use crate::{confirmed, plan, until};
+use crate::{confirmed, load, plan, until};
 
 /// A run against a server with this script, with enough connections for the assertions.
 fn outcome(plan: &Plan, script: Script) -> Outcome {
@@ -234,8 +234,7 @@ fn without_referee_it_is_unconfirmed() {
     let server = TlsServer::start(GOOD);
     let enough = |outcome: &Outcome| outcome.sustain.transactions > 0;
     let outcome = until(&plan(Protocol::Tls13), enough, |plan| {
-        let mut side = Server::new("rustls", server.target());
-        run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
+        load(plan, Server::new("rustls", server.target()))
     });
     assert_eq!(outcome.verdict, Verdict::Unconfirmed);
     assert!(outcome.to_string().contains("client-side only"));
@@ -246,8 +245,7 @@ fn without_referee_it_is_unconfirmed() {
 fn the_limit_on_starts_holds() {
     let server = TlsServer::start(GOOD);
     let plan = Plan { starts_per_s_max: Some(50), ..plan(Protocol::Tls13) };
-    let mut side = Server::new("rustls", server.target());
-    let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
+    let outcome = load(&plan, Server::new("rustls", server.target()));
     // a third of a second at 50 per second, the probe, and one start at each end; without the
     // limit hundreds
     assert!(outcome.whole.attempts <= 20, "{outcome}");
@@ -278,25 +276,16 @@ fn impossible_runs_are_refused_before_any_load() {
 }
 
 #[test]
-fn the_caller_can_stop_it() {
-    let server = TlsServer::start(GOOD);
-    let plan = Plan { sustain_ms: 60_000, ..plan(Protocol::Tls13) };
-    let start = Instant::now();
-    let stop = || start.elapsed() > Duration::from_millis(300);
-    let mut side = Server::new("rustls", server.target());
-    let error = run(&plan, &mut side, &stop, &mut |_, _| {}).unwrap_err();
-    assert!(matches!(error, Error::Stopped), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(60));
-}
-
-#[test]
-fn the_caller_can_stop_the_first_transaction_too() {
-    let server = TlsServer::start(|_| Behavior::Silent);
-    let plan = Plan { phase_ms_max: 60_000, ..plan(Protocol::Tls13) };
-    let start = Instant::now();
-    let stop = || start.elapsed() > Duration::from_millis(100);
-    let mut side = Server::new("rustls", server.target());
-    let error = run(&plan, &mut side, &stop, &mut |_, _| {}).unwrap_err();
-    assert!(matches!(error, Error::Stopped), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(60));
+fn the_caller_can_stop_a_run_and_the_first_transaction() {
+    let scripts: [(Script, u64); 2] = [(GOOD, 300), (|_| Behavior::Silent, 100)];
+    for (script, after_ms) in scripts {
+        let server = TlsServer::start(script);
+        let plan = Plan { sustain_ms: 60_000, phase_ms_max: 60_000, ..plan(Protocol::Tls13) };
+        let start = Instant::now();
+        let stop = || start.elapsed() > Duration::from_millis(after_ms);
+        let mut side = Server::new("rustls", server.target());
+        let error = run(&plan, &mut side, &stop, &mut |_, _| {}).unwrap_err();
+        assert!(matches!(error, Error::Stopped), "{error}");
+        assert!(start.elapsed() < Duration::from_secs(60));
+    }
 }

@@ -9,7 +9,7 @@ use tollgate_load::{
 };
 
 use crate::tls_server::{Behavior, TlsServer};
-use crate::{plan, until};
+use crate::{load, plan, until};
 
 /// A run with transactions of each planned kind.
 fn outcome(plan: &Plan) -> Outcome {
@@ -23,10 +23,7 @@ fn outcome(plan: &Plan) -> Outcome {
     };
     until(plan, enough, |plan| {
         let server = TlsServer::start(|_| Behavior::Good);
-        let mut side = Server::new("rustls", server.target())
-            .with_plain(server.plain())
-            .with_referee(server.referee());
-        run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
+        load(plan, server.side())
     })
 }
 
@@ -80,9 +77,7 @@ fn long_connections_end_with_the_run() {
         ..plan(Protocol::Tls13)
     };
     let server = TlsServer::start(|_| Behavior::Good);
-    let mut side = Server::new("rustls", server.target())
-        .with_plain(server.plain())
-        .with_referee(server.referee());
+    let mut side = server.side();
     let start = Instant::now();
     let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
     assert!(start.elapsed() < Duration::from_secs(10), "{outcome}");

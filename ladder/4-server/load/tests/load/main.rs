@@ -34,6 +34,11 @@ fn plan(protocol: Protocol) -> Plan {
     }
 }
 
+/// Runs a plan against a server.
+fn load(plan: &Plan, mut side: Server<'_>) -> Outcome {
+    run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
+}
+
 /// Maximum number of runs, each four times as long as the previous one.
 const TRIES: u32 = 4;
 
@@ -70,8 +75,7 @@ fn confirmed(
             let server = TlsServer::start(script);
             let mut referee = server.referee();
             change(&mut referee);
-            let mut side = Server::new("rustls", server.target()).with_referee(referee);
-            run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
+            load(plan, Server::new("rustls", server.target()).with_referee(referee))
         },
     )
 }

@@ -17,7 +17,7 @@ use tollgate_load::{
     Protocol, Referee, Seen, Server, Target, Verdict, run,
 };
 
-use crate::{tls_server, until};
+use crate::{load, tls_server, until};
 
 pub(crate) const BYTES: u64 = 14_336;
 
@@ -135,8 +135,7 @@ fn every_protocol_agrees_with_s_server() {
             };
             let outcome = until(&plan, enough, |plan| {
                 let referee = Files { files: Arc::clone(&server.files), before: 0 };
-                let mut side = server.server().with_referee(referee);
-                run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
+                load(plan, server.server().with_referee(referee))
             });
             assert_eq!(outcome.verdict, Verdict::Valid, "{protocol:?} {close:?} {outcome}");
             let cpu = outcome.server_cpu_ns_per_session().unwrap();

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
-use tollgate_load::{Referee, Seen, Target};
+use tollgate_load::{Referee, Seen, Server, Target};
 
 // by path, because unit tests include this file by path too
 #[path = "tls_config.rs"]
@@ -147,6 +147,11 @@ impl TlsServer {
     /// Its target for HTTP without TLS.
     pub(crate) fn plain(&self) -> Target {
         Target::new(self.plain).unwrap()
+    }
+
+    /// The server with both targets and its referee.
+    pub(crate) fn side(&self) -> Server<'static> {
+        Server::new("rustls", self.target()).with_plain(self.plain()).with_referee(self.referee())
     }
 
     pub(crate) fn referee(&self) -> Counter {

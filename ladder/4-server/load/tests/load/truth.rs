@@ -17,7 +17,7 @@ use tollgate_load::{
 
 use crate::openssl::{BYTES, Files, SServer};
 use crate::tls_server::{self, Behavior, TlsServer};
-use crate::{TRIES, plan};
+use crate::{TRIES, load, plan};
 
 /// Runs until this number of handshakes is counted, with both ways of closing in turn; both sides
 /// must agree in every run.
@@ -58,8 +58,8 @@ fn a_number_of_transactions_ends_a_run() {
             transactions: Some(300),
             ..plan(Protocol::Tls13)
         };
-        let mut side = Server::new("rustls", server.target()).with_referee(server.referee());
-        let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
+        let outcome =
+            load(&plan, Server::new("rustls", server.target()).with_referee(server.referee()));
         assert_exact(&outcome);
         // the first transaction runs alone
         assert_eq!(outcome.whole.confirmed, 1 + 300, "{outcome}");
@@ -73,7 +73,7 @@ fn a_number_of_transactions_ends_a_run() {
         assert_eq!(points, 1 + 300);
 
         let short = Plan { sustain_ms: 200, transactions: Some(1_000_000), ..plan };
-        let outcome = run(&short, &mut side, &|| false, &mut |_, _| {}).unwrap();
+        let outcome = load(&short, server.side());
         assert_exact(&outcome);
         assert_eq!(outcome.sustained.as_millis(), 200, "the time ends first");
     }

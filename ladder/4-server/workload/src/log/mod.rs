@@ -33,18 +33,18 @@ pub struct Entry {
     pub connection: Option<u64>,
     /// Status and bytes of the response, if the line has one.
     pub request: Option<(u16, Option<u64>)>,
-    /// Whether the connection resumed a session.
+    /// True if the connection resumed a session.
     pub resumed: Option<bool>,
-    /// Whether a handshake was completed; logs with one line for each request show it in the
+    /// True if a handshake was completed; logs with one line for each request show it in the
     /// first one of a connection.
     pub handshake: bool,
-    /// Whether a handshake failed.
+    /// True if a handshake failed.
     pub failed_handshake: bool,
     /// Number of the request on its connection, from 1.
     pub number: Option<u64>,
-    /// Whether the whole response was sent.
+    /// True if the whole response was sent.
     pub complete: Option<bool>,
-    /// Whether the bytes include the head of the response.
+    /// True if the bytes include the head of the response.
     pub has_head: bool,
     /// An event of the server itself.
     pub event: Option<ServerEvent>,
@@ -187,8 +187,8 @@ fn resumed(word: &str) -> Option<bool> {
     }
 }
 
-/// Whether the whole response was sent: `OK` of nginx's `$request_completion`; `+` or `-` of
-/// Apache's `%X`; `--` or `LR` of HAProxy's `%ts`.
+/// Returns whether the whole response was sent: `OK` of nginx's `$request_completion`; `+` or `-`
+/// of Apache's `%X`; `--` or `LR` of HAProxy's `%ts`.
 fn is_whole(word: &str) -> bool {
     matches!(word, "OK" | "+" | "-" | "--" | "LR")
 }
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn further_fields_hold_what_a_referee_needs() {
+    fn further_fields_are_read_from_every_format() {
         let nginx = COMBINED.replace("conn=7", "conn=7 request=1 done=OK");
         let apache =
             nginx.replace("request=1 done=OK reused=r", "keepalive=0 done=- reused=Resumed");

@@ -34,7 +34,7 @@ pub(crate) struct Server {
     pub(crate) key_pem: String,
     /// The signature schemes of its key.
     pub(crate) schemes: Vec<SignatureScheme>,
-    /// Whether it sends wrong signatures.
+    /// True if it sends wrong signatures.
     pub(crate) lies: bool,
     pub(crate) fragment_bytes: Option<usize>,
 }

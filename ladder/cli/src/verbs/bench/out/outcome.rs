@@ -57,7 +57,7 @@ fn record(record: &Record) -> Value {
 
 pub(super) fn run(run: &Run, outcome: &Outcome) -> Value {
     let texts = |findings: &[Finding]| findings.iter().map(Finding::to_string).collect::<Vec<_>>();
-    let offered = outcome.plan.arrivals.is_open().then(|| outcome.arrivals);
+    let offered = outcome.plan.arrivals.is_open().then_some(outcome.arrivals);
     json!({
         "server": run.server,
         "number": run.number,
