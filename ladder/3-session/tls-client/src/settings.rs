@@ -24,7 +24,7 @@ pub enum VerifySignature {
     Sample(NonZeroU32),
 }
 
-/// True if a secret is made for each handshake or once for a configuration.
+/// The lifetime of a secret: one handshake, or the whole configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Freshness {
