@@ -2,22 +2,22 @@
 
 use tollgate_record::{Area, Key, Nanos, Operation, Record, Subject, Topic};
 
-use crate::grid::{Column, grid};
+use crate::grid::{Column, fitting};
 use crate::lookup::Origin::Measured;
 use crate::lookup::{Lookup, cell};
 use crate::names::{self, contender, is_insecure, operation, rsa_bits};
-use crate::text::wrapped;
+use crate::table::{Row, Table};
 use tollgate_record::vocabulary::{
     CYCLES_PER_OPERATION, EXPONENT, NS_PER_OPERATION, OPERATIONS_PER_S,
 };
 
-const COLUMNS: [Column; 5] = [
+const COLUMNS: [Column; 5] = fitting([
     Column::words("other key types", 18),
     Column::words("by", 12),
     Column::figures("time", 7),
     Column::figures("cycles", 6),
     Column::figures("per s", 6),
-];
+]);
 
 /// The table of every measured operation with another key type than RSA, followed by a sentence on
 /// the effect of switching to each such key type. Empty if there is none.
@@ -29,28 +29,20 @@ pub fn table(records: &[Record]) -> String {
     if subjects.is_empty() {
         return String::new();
     }
-    let mut above = None;
-    let mut rows = Vec::new();
-    for subject in &subjects {
-        let is_first = above != Some(subject.topic());
-        above = Some(subject.topic());
-        rows.push(vec![
-            if is_first { operation(subject) } else { String::new() },
+    let row = |subject: &&Subject| {
+        let cells = vec![
             contender(subject),
             cell(lookup.nanos(Measured, subject, NS_PER_OPERATION)),
             cell(lookup.cycles(Measured, subject, CYCLES_PER_OPERATION)),
             cell(lookup.per_second(Measured, subject, OPERATIONS_PER_S)),
-        ]);
-    }
-    let mut text = grid(&COLUMNS, rows);
+        ];
+        Row::new(operation(subject), cells)
+    };
+    let rows = subjects.iter().map(row).collect();
     let mut keys: Vec<&Key> = subjects.iter().filter_map(|subject| subject.key()).collect();
     keys.dedup();
-    for key in keys {
-        if let Some(sentence) = switching(lookup, key) {
-            text += &wrapped(&sentence);
-        }
-    }
-    text
+    let notes = keys.into_iter().filter_map(|key| switching(lookup, key)).collect();
+    Table { columns: COLUMNS.into(), rows, notes }.text()
 }
 
 /// The gain of a server and the loss of its clients with a key of this type instead of the smallest
@@ -110,13 +102,6 @@ fn compared(new: Nanos, old: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::widest;
-    use crate::text::WIDTH;
-
-    #[test]
-    fn the_columns_fit() {
-        assert!(widest(&COLUMNS) <= WIDTH);
-    }
 
     #[test]
     fn comparisons_read_both_ways() {

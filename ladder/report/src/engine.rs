@@ -7,20 +7,20 @@ use tollgate_record::vocabulary::{
 };
 use tollgate_record::{Area, Nanos, Quantity, Record, Subject, Unit};
 
-use crate::grid::{Column, grid};
+use crate::grid::{Column, fitting};
 use crate::lookup::Origin::Measured;
 use crate::lookup::{Lookup, MISSING, cell};
 use crate::names::{INSECURE_NOTE, is_insecure, operation};
-use crate::text::wrapped;
+use crate::table::{Row, Table};
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 6] = fitting([
     Column::words("operation", 14),
     Column::words("what", 26),
     Column::figures("engine", 12),
     Column::figures("without", 12),
     Column::figures("ratio", 18),
     Column::figures("fill", 5),
-];
+]);
 
 /// A block for each key with measurements of the engine.
 #[must_use]
@@ -34,13 +34,8 @@ pub fn table(records: &[Record]) -> String {
     if subjects.is_empty() {
         return "the engine was not measured: run `tollgate speed queue`\n".to_owned();
     }
-    let (mut rows, mut above) = (Vec::new(), None);
-    for subject in &subjects {
-        let name = if above == Some(subject.topic()) { String::new() } else { operation(subject) };
-        above = Some(subject.topic());
-        rows.push([vec![name], line(lookup, subject)].concat());
-    }
-    let notes = "threads: throughput per core of so many threads that submit without a pause, \
+    let rows = subjects.iter().map(|subject| row(lookup, subject)).collect();
+    let note = "threads: throughput per core of so many threads that submit without a pause, \
                  each one request and its wait, or many and then a wait, beside one thread per \
                  core with batches of eight at hand; alone: time of one \
                  thread's operation, beside the call without the engine; at a load: response time \
@@ -48,17 +43,16 @@ pub fn table(records: &[Record]) -> String {
                  at that share of what the engine does when it is kept full, beside the service \
                  time of a batch of eight, both from the same moments; fill: requests of a call, \
                  in the mean";
-    let mut text = grid(&COLUMNS, rows) + &wrapped(notes);
-    if subjects.iter().any(|subject| is_insecure(subject)) {
-        text += &wrapped(INSECURE_NOTE);
-    }
-    text
+    let is_insecure = subjects.iter().any(|subject| is_insecure(subject));
+    let notes = [Some(note), is_insecure.then_some(INSECURE_NOTE)].into_iter().flatten();
+    let notes = notes.map(str::to_owned).collect();
+    Table { columns: COLUMNS.into(), rows, notes }.text()
 }
 
-fn line(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
+fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
     let threads = subject.parameter(THREADS).unwrap_or(MISSING);
     let fill = lookup.find(Measured, subject, MEAN_FILL, Unit::Ratio);
-    let fill = fill.map_or_else(|| MISSING.to_owned(), |fill| format!("{:.1}", fill.point()));
+    let fill = cell(fill.map(|fill| format!("{:.1}", fill.point())));
     let ratio = |subject: Option<Subject>, quantity| {
         let found = lookup.find(Measured, &subject?, quantity, Unit::Ratio)?;
         let (low, high) = found.interval();
@@ -92,7 +86,7 @@ fn line(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
             share,
         )
     };
-    vec![what, with, without, ratio.unwrap_or_else(|| MISSING.to_owned()), fill]
+    Row::new(operation(subject), vec![what, with, without, cell(ratio), fill])
 }
 
 /// The subject of the same operation without the engine.
@@ -112,13 +106,6 @@ fn other<'a>(lookup: Lookup<'a>, subject: &Subject, quantity: Quantity) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::widest;
-    use crate::text::WIDTH;
-
-    #[test]
-    fn the_columns_fit() {
-        assert!(widest(&COLUMNS) <= WIDTH, "{}", widest(&COLUMNS));
-    }
 
     #[test]
     fn nothing_measured_says_how_to() {

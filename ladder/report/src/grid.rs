@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
-use crate::text::cut;
+use crate::text::{WIDTH, cut};
 
 /// Blank columns between two columns of the table.
 pub(crate) const GAP: u16 = 2;
@@ -17,7 +17,7 @@ pub struct Column {
 }
 
 /// The alignment of a cell.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
     Right,
@@ -43,11 +43,16 @@ impl Column {
     }
 }
 
-/// The most columns of text that a line of a grid can take.
-#[cfg(test)]
-pub(crate) fn widest(columns: &[Column]) -> usize {
-    columns.iter().map(|column| column.width).sum::<usize>()
-        + usize::from(GAP) * (columns.len() - 1)
+/// Checks at compile time that a line of these columns fits into [`WIDTH`].
+pub(crate) const fn fitting<const N: usize>(columns: [Column; N]) -> [Column; N] {
+    let mut width = GAP as usize * (N - 1);
+    let mut place = 0;
+    while place < N {
+        width += columns[place].width;
+        place += 1;
+    }
+    assert!(width <= WIDTH, "a line of the table is too wide");
+    columns
 }
 
 /// Draws the headings, a rule and the rows; each line ends in a line feed and has no trailing

@@ -2,15 +2,15 @@
 
 use tollgate_record::{Area, Record, Subject, Unit};
 
-use crate::grid::Column;
+use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{Measured, Predicted};
 use crate::lookup::{Lookup, MISSING, cell, share};
-use crate::table::{Table, TableRow};
+use crate::table::{Row, Table};
 use tollgate_record::vocabulary::{
     BITS, BOUND_CYCLES_PER_CALL, CYCLES_PER_CALL, CYCLES_PER_LANE, K, LIMIT,
 };
 
-static COLUMNS: [Column; 8] = [
+const COLUMNS: [Column; 8] = fitting([
     Column::words("kernel", 24),
     Column::figures("bits", 5),
     Column::figures("K", 4),
@@ -19,7 +19,7 @@ static COLUMNS: [Column; 8] = [
     Column::figures("bound/call", 10),
     Column::figures("share", 6),
     Column::words("limit", 8),
-];
+]);
 
 /// The table of every measured kernel.
 #[must_use]
@@ -38,10 +38,10 @@ pub(crate) fn kernels(records: &[Record]) -> Table {
     let note = "amm: a product, ams: a square; K: words of the modulus; mb8: eight lanes in a \
                 call; bound: the fewest that its algorithm allows; share: bound / measured; limit: \
                 what binds";
-    Table { columns: &COLUMNS, rows: rows.collect(), note: note.to_owned() }
+    Table { columns: COLUMNS.into(), rows: rows.collect(), notes: vec![note.to_owned()] }
 }
 
-fn row(lookup: Lookup<'_>, subject: &Subject) -> TableRow {
+fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
     let cycles = lookup.cycles(Measured, subject, CYCLES_PER_CALL);
     let bound = lookup.cycles(Predicted, subject, BOUND_CYCLES_PER_CALL);
     let limit = lookup
@@ -55,20 +55,7 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> TableRow {
         cell(lookup.cycles(Measured, subject, CYCLES_PER_LANE)),
         cell(bound),
         share(bound, cycles),
-        limit.map_or_else(|| MISSING.to_owned(), Clone::clone),
+        cell(limit),
     ];
-    let name = subject.topic().kernel().unwrap_or(MISSING).to_owned();
-    TableRow { groups: Vec::new(), name, cells }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::grid::widest;
-    use crate::text::WIDTH;
-
-    #[test]
-    fn the_columns_fit() {
-        assert!(widest(&COLUMNS) <= WIDTH, "{}", widest(&COLUMNS));
-    }
+    Row::new(subject.topic().kernel().unwrap_or(MISSING), cells)
 }

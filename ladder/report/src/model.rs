@@ -1,18 +1,20 @@
-//! The table of modelled machines: products by the model, and the figures of the papers.
+//! Montgomery products of modelled machines, by the model and by the papers, and their table.
 
 use std::collections::BTreeSet;
 
-use tollgate_record::{Kind, Record};
+use tollgate_record::vocabulary::{ASSUMPTION, BITS, CYCLES_PER_PRODUCT, LIMIT, MARK, ORIGIN};
+use tollgate_record::{Area, Kind, Record, Subject, Topic, Unit};
 
 use crate::cite::Citation;
 use crate::figure;
-use crate::grid::{Column, grid};
-use crate::lookup::MISSING;
-use crate::modelled::{Modelled, modelled};
+use crate::grid::{Column, fitting};
+use crate::lookup::Origin::{self, Measured, Predicted, Published};
+use crate::lookup::{Lookup, MISSING, cell};
+use crate::table::{Row, Table};
 use crate::text::wrapped;
 
-const COLUMNS: [Column; 8] = [
-    Column::words("machine", 18),
+const COLUMNS: [Column; 8] = fitting([
+    Column::words("machine", 21),
     Column::figures("bits", 5),
     Column::figures("model", 7),
     Column::figures("paper", 7),
@@ -20,72 +22,75 @@ const COLUMNS: [Column; 8] = [
     Column::words("paper's", 9),
     Column::words("limit", 14),
     Column::words("source", 12),
-];
+]);
 
-const CHANGES: [Column; 4] = [
+const CHANGES: [Column; 4] = fitting([
     Column::words("what if", 26),
     Column::words("changed", 50),
     Column::figures("model", 7),
     Column::figures("error", 8),
-];
+]);
 
 /// Core cycles of one Montgomery product on every modelled machine: model, paper, error, limit;
-/// this machine is last. The assumptions of each model follow.
+/// this machine is last. The assumptions of each model follow, then the effect of changing one of
+/// its numbers.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
-    let all = modelled(records);
-    if all.is_empty() {
+    let table = products(records);
+    if table.rows.is_empty() {
         return "no machine was modelled: run `tollgate model`\n".to_owned();
     }
-    let models = || all.iter().filter(|row| row.change.is_empty());
-    let mut text = grid(&COLUMNS, models().map(cells).collect());
-    text += &wrapped(
+    let all = modelled(records);
+    let rows: Vec<Row> = all.iter().filter(|row| !row.change.is_empty()).map(changed).collect();
+    let changes = Table { columns: CHANGES.into(), rows, notes: Vec::new() };
+    let changes = match changes.rows.is_empty() {
+        true => String::new(),
+        false => format!("\n{}\n", changes.text()),
+    };
+    table.text() + &changes + &sources(all.iter().filter_map(|row| row.published))
+}
+
+/// The products without changes of the models, for a terminal or a page.
+pub(crate) fn products(records: &[Record]) -> Table {
+    let mut all = modelled(records);
+    all.retain(|row| row.change.is_empty());
+    let mut notes = vec![
         "Core cycles of one Montgomery product; error: of the model against the paper; paper's: \
          whether its authors measured or estimated; limit: what binds the model. For this machine \
-         it is a bound, for the papers' machines an estimate.",
-    );
-    let changed: Vec<Vec<String>> =
-        all.iter().filter(|row| !row.change.is_empty()).map(changed).collect();
-    if !changed.is_empty() {
-        text += &format!("\n{}\n", grid(&CHANGES, changed));
-    }
-    for row in models() {
-        let mark = row.mark().map(|mark| format!(" [{mark}]")).unwrap_or_default();
-        let assumed =
-            row.assumption().map(|what| format!("{} {}{mark}: {what}", row.name(), row.bits));
-        text.extend(assumed.map(|line| wrapped(&line)));
-    }
-    let sources: BTreeSet<String> = all.iter().filter_map(|row| source(row.published?)).collect();
-    text.extend(sources.iter().map(|source| wrapped(source)));
-    text
+         it is a bound, for the papers' machines an estimate."
+            .to_owned(),
+    ];
+    notes.extend(all.iter().filter_map(Modelled::assumption));
+    Table { columns: COLUMNS.into(), rows: all.iter().map(row).collect(), notes }
 }
 
-/// The effect of changing one number of the model.
-fn changed(row: &Modelled<'_>) -> Vec<String> {
-    let cycles = row.predicted.map(|record| format!("{:.0}", record.estimate.point()));
-    vec![
-        format!("{}, {} bits", row.name(), row.bits),
-        row.change.clone(),
-        cycles.unwrap_or_else(|| MISSING.to_owned()),
-        row.error_text(),
-    ]
-}
-
-fn cells(row: &Modelled<'_>) -> Vec<String> {
-    let cycles = |record: Option<&Record>| {
-        record.map_or_else(|| MISSING.to_owned(), |r| format!("{:.0}", r.estimate.point()))
-    };
-    let cited = row.published.and_then(Citation::of).map(|cited| cited.to_string());
-    vec![
-        row.name(),
+fn row(row: &Modelled<'_>) -> Row {
+    let cells = vec![
         row.bits.to_owned(),
         cycles(row.predicted),
         cycles(row.published),
         row.error_text(),
         row.origin().unwrap_or(MISSING).to_owned(),
         row.limit().unwrap_or(MISSING).to_owned(),
-        cited.unwrap_or_else(|| MISSING.to_owned()),
-    ]
+        cell(row.published.and_then(Citation::of)),
+    ];
+    Row::new(row.name(), cells)
+}
+
+/// The effect of changing one number of the model.
+fn changed(row: &Modelled<'_>) -> Row {
+    let name = format!("{}, {} bits", row.name(), row.bits);
+    Row::new(name, vec![row.change.clone(), cycles(row.predicted), row.error_text()])
+}
+
+fn cycles(record: Option<&Record>) -> String {
+    cell(record.map(|record| format!("{:.0}", record.estimate.point())))
+}
+
+/// The sources of published records, each once, a paragraph each.
+pub(crate) fn sources<'a>(records: impl Iterator<Item = &'a Record>) -> String {
+    let sources: BTreeSet<String> = records.filter_map(source).collect();
+    sources.iter().map(|source| wrapped(source)).collect()
 }
 
 /// The citation and where to find the figure: `[ITA00] 2000: where it can be read`.
@@ -96,7 +101,39 @@ pub(crate) fn source(record: &Record) -> Option<String> {
     Some(format!("{}: {source}", Citation::of(record)?))
 }
 
+/// The machine on which the report is made, as subjects name it.
+pub(crate) const HOST: &str = "host";
+
+/// One machine and modulus size.
+pub(crate) struct Modelled<'a> {
+    /// The machine as in the subject, `alpha-21264`.
+    pub(crate) machine: &'a str,
+    pub(crate) bits: &'a str,
+    /// The number that was changed to see its effect, `limit multiplier`; empty for the model
+    /// itself.
+    pub(crate) change: String,
+    pub(crate) predicted: Option<&'a Record>,
+    pub(crate) measured: Option<&'a Record>,
+    pub(crate) published: Option<&'a Record>,
+}
+
 impl Modelled<'_> {
+    /// The machine's name in words, as its records have it.
+    pub(crate) fn name(&self) -> &str {
+        let record = self.predicted.or(self.measured).or(self.published);
+        match self.machine {
+            HOST => "this machine",
+            other => record.map_or(other, |record| &record.machine.cpu),
+        }
+    }
+
+    /// The relative error of the model against the paper: 0.02 is 2 % too much.
+    pub(crate) fn error(&self) -> Option<f64> {
+        let (model, paper) = (self.predicted?.estimate.point(), self.published?.estimate.point());
+        let error = model / paper - 1.0;
+        (paper > 0.0 && error.is_finite()).then_some(error)
+    }
+
     /// `+2.3 %`.
     pub(crate) fn error_text(&self) -> String {
         match self.error() {
@@ -104,17 +141,70 @@ impl Modelled<'_> {
             _ => MISSING.to_owned(),
         }
     }
+
+    /// The resource that limits the model.
+    pub(crate) fn limit(&self) -> Option<&str> {
+        self.condition(LIMIT)
+    }
+
+    /// The origin of the paper's figure: `measured`, `estimated`.
+    pub(crate) fn origin(&self) -> Option<&str> {
+        self.published?.conditions.get(ORIGIN).map(String::as_str)
+    }
+
+    /// The assumptions of the model, with the quality of its weakest number: `stated`, `assumed`.
+    fn assumption(&self) -> Option<String> {
+        let mark = self.condition(MARK).map(|mark| format!(" [{mark}]")).unwrap_or_default();
+        Some(format!("{} {}{mark}: {}", self.name(), self.bits, self.condition(ASSUMPTION)?))
+    }
+
+    fn condition(&self, key: &str) -> Option<&str> {
+        self.predicted?.conditions.get(key).map(String::as_str)
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::grid::widest;
-    use crate::text::WIDTH;
+/// Every machine and size, in the order of the records, each followed by its changed models; this
+/// machine is last.
+pub(crate) fn modelled(records: &[Record]) -> Vec<Modelled<'_>> {
+    let lookup = Lookup(records);
+    let mut subjects: Vec<&Subject> = lookup.subjects(|record| {
+        record.subject.area() == Area::Model && record.quantity == CYCLES_PER_PRODUCT
+    });
+    let order: Vec<(&str, Option<&str>)> = subjects.iter().map(|s| row_of(s)).collect();
+    subjects.sort_by_key(|subject| {
+        let place = order.iter().position(|row| *row == row_of(subject));
+        (machine_of(subject) == HOST, place, subject.parameters().count())
+    });
+    let find = |origin: Origin, subject: &Subject| {
+        lookup.record(origin, subject, CYCLES_PER_PRODUCT, Unit::Cycles)
+    };
+    subjects
+        .iter()
+        .map(|subject| {
+            let changes = subject.parameters().filter(|(key, _)| *key != BITS);
+            let change: Vec<String> =
+                changes.map(|(key, value)| format!("{key} {value}")).collect();
+            let itself = subjects.iter().find(|other| row_of(other) == row_of(subject));
+            Modelled {
+                machine: machine_of(subject),
+                bits: subject.parameter(BITS).unwrap_or_default(),
+                change: change.join(", ").replace('_', " "),
+                predicted: find(Predicted, subject),
+                measured: find(Measured, subject),
+                published: itself.and_then(|itself| find(Published, itself)),
+            }
+        })
+        .collect()
+}
 
-    #[test]
-    fn the_columns_fit() {
-        assert!(widest(&COLUMNS) <= WIDTH, "{}", widest(&COLUMNS));
-        assert!(widest(&CHANGES) <= WIDTH, "{}", widest(&CHANGES));
+/// Machine and size. The model itself has no other parameter and is first.
+fn row_of(subject: &Subject) -> (&str, Option<&str>) {
+    (machine_of(subject), subject.parameter(BITS))
+}
+
+fn machine_of(subject: &Subject) -> &str {
+    match subject.topic() {
+        Topic::Model { machine, .. } => machine,
+        _ => "",
     }
 }

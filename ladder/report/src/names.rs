@@ -17,7 +17,7 @@ pub(crate) const INSECURE: char = '!';
 pub(crate) const INSECURE_NOTE: &str =
     "! insecure size, not for use; shown because the papers used it";
 
-/// Whether the subject's key is too small to be secure.
+/// Returns `true` if the subject's key is too small to be secure.
 pub(crate) fn is_insecure(subject: &Subject) -> bool {
     rsa_bits(subject).is_some_and(|bits| bits < SECURE_BITS_MIN)
 }

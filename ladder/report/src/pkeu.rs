@@ -3,10 +3,11 @@
 
 use tollgate_record::{Area, Kind, PerSecond, Record, Subject, Topic};
 
-use crate::grid::{Column, grid};
+use crate::grid::Column;
 use crate::lookup::Origin::{Measured, Published};
-use crate::lookup::{Lookup, MISSING};
+use crate::lookup::{Lookup, MISSING, cell};
 use crate::names::{INSECURE, INSECURE_NOTE, contender, is_insecure, rsa_bits, who};
+use crate::table::{Row, Table};
 use crate::text::wrapped;
 use tollgate_record::vocabulary::{
     BY, CLOCK_MHZ, CYCLES_PER_OPERATION, EXPONENT, FULL, NS_PER_OPERATION,
@@ -44,7 +45,8 @@ pub fn table(records: &[Record]) -> String {
         "Milliseconds per operation at the clock above the column. Ours are core cycles measured \
          here over that clock: a statement about cycle counts, not about a machine that exists.",
     );
-    text += &grid(&columns(&clocks), rows(lookup, &published, &sizes, &clocks));
+    let rows = rows(lookup, &published, &sizes, &clocks);
+    text += &Table { columns: columns(&clocks), rows, notes: Vec::new() }.text();
     if published.iter().any(|subject| is_insecure(subject)) {
         text += &wrapped(INSECURE_NOTE);
     }
@@ -65,9 +67,9 @@ pub fn table(records: &[Record]) -> String {
 /// Two columns of words, then one per clock.
 fn columns(clocks: &[u32]) -> Vec<Column> {
     let mut columns = vec![Column::words("bits", 11), Column::words("by", 12)];
-    columns.extend(clocks.iter().enumerate().map(|(place, clock)| Column {
-        heading: if place == 0 { format!("{clock} MHz") } else { clock.to_string() }.into(),
-        ..Column::figures("", CELL_WIDTH)
+    columns.extend(clocks.iter().enumerate().map(|(place, clock)| {
+        let unit = if place == 0 { " MHz" } else { "" };
+        Column::figures("", CELL_WIDTH).headed(format!("{clock}{unit}"))
     }));
     columns
 }
@@ -77,7 +79,7 @@ fn rows(
     published: &[&Subject],
     sizes: &[(&Topic, Option<&str>)],
     clocks: &[u32],
-) -> Vec<Vec<String>> {
+) -> Vec<Row> {
     let mut rows = Vec::new();
     for (path, exponent) in sizes {
         let belongs = |s: &Subject| s.topic() == *path && s.parameter(EXPONENT) == *exponent;
@@ -85,26 +87,21 @@ fn rows(
             let found = published.iter().find(|s| belongs(s) && clock_mhz(s) == Some(clock))?;
             lookup.nanos(Published, found, NS_PER_OPERATION).map(|time| time.get() * 1e-6)
         };
-        let name = published.iter().find(|s| belongs(s)).map_or_else(String::new, |s| size(s));
-        let by = published.iter().find(|s| belongs(s)).map_or_else(String::new, |s| contender(s));
-        rows.push(row([name, by], clocks, |clock| of_paper(clock).map(as_printed)));
+        let Some(first) = published.iter().find(|s| belongs(s)) else { continue };
+        let row = |by: String, ms: &dyn Fn(u32) -> Option<String>| {
+            let cells = clocks.iter().map(|clock| cell(ms(*clock)));
+            Row::new(size(first), [by].into_iter().chain(cells).collect())
+        };
+        rows.push(row(contender(first), &|clock| of_paper(clock).map(as_printed)));
         for ours in lookup.measured(Area::Operation).into_iter().filter(|s| belongs(s)) {
             let at_clock = |clock: u32| {
                 let cycles = lookup.cycles(Measured, ours, CYCLES_PER_OPERATION)?;
                 Some(cycles.at(PerSecond::new(f64::from(clock) * 1e6)).get() * 1e-6)
             };
-            rows.push(row([String::new(), contender(ours)], clocks, |clock| {
-                at_clock(clock).map(as_measured)
-            }));
+            rows.push(row(contender(ours), &|clock| at_clock(clock).map(as_measured)));
         }
     }
     rows
-}
-
-fn row(words: [String; 2], clocks: &[u32], ms: impl Fn(u32) -> Option<String>) -> Vec<String> {
-    let mut row = Vec::from(words);
-    row.extend(clocks.iter().map(|clock| ms(*clock).unwrap_or_else(|| MISSING.into())));
-    row
 }
 
 /// Milliseconds with the paper's two decimals.
@@ -133,16 +130,4 @@ fn size(subject: &Subject) -> String {
 
 fn clock_mhz(subject: &Subject) -> Option<u32> {
     subject.parameter(CLOCK_MHZ)?.parse().ok().filter(|clock| *clock > 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::grid::widest;
-    use crate::text::WIDTH;
-
-    #[test]
-    fn the_columns_fit() {
-        assert!(widest(&columns(&[33; CLOCKS_MAX])) <= WIDTH);
-    }
 }

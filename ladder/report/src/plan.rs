@@ -5,16 +5,17 @@ use tollgate_record::vocabulary::{
 };
 use tollgate_record::{Cycles, Record, Subject, Unit};
 
-use crate::grid::{Column, grid};
+use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{Measured, Predicted};
 use crate::lookup::{Lookup, MISSING, cell, share};
 use crate::names::{INSECURE_NOTE, is_insecure, operation};
+use crate::table::{Row, Table};
 use crate::text::wrapped;
 
 /// Characters of a bar for the cost of single operations.
 const BAR: f64 = 24.0;
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 7] = fitting([
     Column::figures("requests", 8),
     Column::words("cut", 17),
     Column::figures("cycles/op", 9),
@@ -22,7 +23,7 @@ const COLUMNS: [Column; 7] = [
     Column::words("against single operations", 25),
     Column::words("built in", 17),
     Column::figures("loses", 7),
-];
+]);
 
 /// A block for each operation with predicted plans.
 #[must_use]
@@ -42,7 +43,8 @@ pub fn table(records: &[Record]) -> String {
         };
         let (block, others) = left.split_at(left.iter().take_while(alike).count());
         text += &head(lookup, first);
-        text += &grid(&COLUMNS, block.iter().map(|subject| line(lookup, subject)).collect());
+        let rows = block.iter().map(|subject| row(lookup, subject)).collect();
+        text += &Table { columns: COLUMNS.into(), rows, notes: Vec::new() }.text();
         text += "\n";
         left = others;
     }
@@ -75,15 +77,10 @@ fn head(lookup: Lookup<'_>, subject: &Subject) -> String {
     ))
 }
 
-fn line(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
+fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
     let cycles =
         |record: Option<&Record>| record.map(|record| Cycles::new(record.estimate.point()));
-    let cut = |record: Option<&Record>| {
-        record
-            .and_then(|record| record.conditions.get(CUT))
-            .cloned()
-            .unwrap_or_else(|| MISSING.into())
-    };
+    let cut = |record: Option<&Record>| cell(record.and_then(|record| record.conditions.get(CUT)));
     let here = predicted(lookup, subject);
     let other = built_in(subject).and_then(|subject| predicted(lookup, &subject));
     let one = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
@@ -99,15 +96,15 @@ fn line(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
         }
         _ => String::new(),
     };
-    vec![
-        subject.parameter(BATCH).unwrap_or(MISSING).to_owned(),
+    let cells = vec![
         cut(here),
         cell(of_here),
         share(of_here, one),
         bar,
         if differs { cut(other) } else { String::new() },
         loses,
-    ]
+    ];
+    Row::new(subject.parameter(BATCH).unwrap_or(MISSING), cells)
 }
 
 /// A bar for the share, at most that of single operations; records may contain anything.
@@ -131,13 +128,6 @@ fn built_in(subject: &Subject) -> Option<Subject> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::widest;
-    use crate::text::WIDTH;
-
-    #[test]
-    fn the_columns_fit() {
-        assert!(widest(&COLUMNS) <= WIDTH, "{}", widest(&COLUMNS));
-    }
 
     #[test]
     fn a_bar_is_as_long_as_its_share() {

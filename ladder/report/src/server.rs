@@ -6,22 +6,23 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Area, Record, Subject, Unit};
 
 use crate::figure;
-use crate::grid::{Column, grid};
+use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{Measured, Predicted};
 use crate::lookup::{Lookup, MISSING, ratio};
 use crate::names::{self, service, who};
+use crate::table::{Row, Table};
 use crate::text::wrapped;
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 6] = fitting([
     Column::words("server", 24),
     Column::figures("sess/s", 6),
     Column::figures("95 % interval", 13),
     Column::figures("pred.", 6),
     Column::figures("CPU", 7),
     Column::figures("client", 7),
-];
+]);
 
-const TIMES: [Column; 8] = [
+const TIMES: [Column; 8] = fitting([
     Column::words("times", 24),
     Column::figures("connect", 7),
     Column::figures("handshake", 9),
@@ -30,54 +31,52 @@ const TIMES: [Column; 8] = [
     Column::figures("transaction", 11),
     Column::figures("p90", 7),
     Column::figures("p99", 7),
-];
+]);
 
 /// Every measured server: sessions per second with interval and prediction; CPU time of server and
 /// client per session; times of connect, handshake and transaction; ratios; doubts.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
-    let lookup = Lookup(records);
-    let subjects = lookup.measured(Area::Server);
-    if subjects.is_empty() {
+    let tables = tables(records);
+    if tables.is_empty() {
         return "no server was measured: run `tollgate bench`\n".to_owned();
     }
-    let mut text = grid(&COLUMNS, rows(lookup, &subjects, figures));
-    text += &wrapped(
-        "sess/s: sessions per second; pred.: as rung 3 predicts them; CPU: of the server for one \
-         session; client: CPU of the load generator for one",
-    );
-    text += "\n";
-    text += &grid(&TIMES, rows(lookup, &subjects, times));
-    text += &wrapped(
-        "medians, 90th and 99th percentiles; connect: TCP connection; handshake: from the \
-         ClientHello until the server confirmed the handshake; transaction: from the start of the \
-         connection, in an open loop from the intended start, to the last byte of the response",
-    );
+    let mut text = tables.iter().map(Table::text).collect::<Vec<_>>().join("\n");
     text.extend(ratios(records).iter().map(|line| wrapped(line)));
     text.extend(doubts(records).iter().map(|line| wrapped(line)));
     text
 }
 
-/// The rows of a table: group headings, and the cells of each server.
-fn rows(
-    lookup: Lookup<'_>,
-    subjects: &[&Subject],
-    cells: fn(Lookup<'_>, &Subject) -> Vec<String>,
-) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
-    let mut above = (None, [None, None]);
-    for subject in subjects {
-        let manner = [sizes(subject), resumed(subject)];
-        if above.0 != Some(subject.topic()) {
-            rows.push(vec![service(subject)]);
-        }
-        if above != (Some(subject.topic()), manner.clone()) {
-            rows.extend(manner.iter().flatten().map(|what| vec![what.clone()]));
-        }
-        above = (Some(subject.topic()), manner);
-        rows.push([vec![label(subject)], cells(lookup, subject)].concat());
+/// Rates and times of every measured server, for a terminal or a page; empty if there is none.
+pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
+    let lookup = Lookup(records);
+    let subjects = lookup.measured(Area::Server);
+    if subjects.is_empty() {
+        return Vec::new();
     }
-    rows
+    let table = |columns, cells: fn(Lookup<'_>, &Subject) -> Vec<String>, note: &str| {
+        let rows = subjects.iter().map(|subject| row(subject, cells(lookup, subject))).collect();
+        Table { columns, rows, notes: vec![note.to_owned()] }
+    };
+    let rates = "sess/s: sessions per second; pred.: as rung 3 predicts them; CPU: of the server \
+                 for one session; client: CPU of the load generator for one";
+    let latencies = "medians, 90th and 99th percentiles; connect: TCP connection; handshake: from \
+                     the ClientHello until the server confirmed the handshake; transaction: from \
+                     the start of the connection, in an open loop from the intended start, to the \
+                     last byte of the response";
+    vec![table(COLUMNS.into(), figures, rates), table(TIMES.into(), times, latencies)]
+}
+
+fn row(subject: &Subject, cells: Vec<String>) -> Row {
+    let manner = [sizes(subject), resumed(subject)].into_iter().flatten();
+    let by = who(subject.parameter(word::BY).unwrap_or(MISSING));
+    let name = format!("{}, {by}", names::payload(names::bytes(subject)));
+    let part = subject.parameter(word::SESSIONS).map(str::to_owned);
+    Row {
+        groups: [service(subject)].into_iter().chain(manner).collect(),
+        names: [name].into_iter().chain(part).collect(),
+        cells,
+    }
 }
 
 /// `sizes 15-511-974`; `None` if all bodies have the same size.
@@ -95,15 +94,6 @@ fn resumed(subject: &Subject) -> Option<String> {
 fn offered(subject: &Subject) -> String {
     let names = [word::SUITE, word::GROUP].into_iter().filter_map(|name| subject.parameter(name));
     names.map(|name| format!(", {name}")).collect()
-}
-
-/// `14 KB, tollgate`; the second line is `resumed`.
-fn label(subject: &Subject) -> String {
-    let by = who(subject.parameter(word::BY).unwrap_or(MISSING));
-    match subject.parameter(word::SESSIONS) {
-        Some(kind) => format!("    {kind}"),
-        None => format!("  {}, {by}", names::payload(names::bytes(subject))),
-    }
 }
 
 fn figures(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
@@ -130,7 +120,7 @@ fn times(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
 }
 
 /// A sentence for each pair of servers that were measured in turn.
-fn ratios(records: &[Record]) -> Vec<String> {
+pub(crate) fn ratios(records: &[Record]) -> Vec<String> {
     let lookup = Lookup(records);
     let with_ratio = |record: &Record| {
         record.quantity == word::SESSIONS_PER_S_RATIO
@@ -174,18 +164,4 @@ pub(crate) fn doubts(records: &[Record]) -> Vec<String> {
         more => format!("doubtful: {first} (and {} like it)", more - 1),
     };
     found.into_iter().map(text).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::grid::widest;
-    use crate::text::WIDTH;
-
-    #[test]
-    fn the_columns_fit() {
-        for columns in [&COLUMNS[..], &TIMES] {
-            assert!(widest(columns) <= WIDTH, "{}", widest(columns));
-        }
-    }
 }

@@ -1,15 +1,35 @@
-//! The table of sessions: the cost of each to a server, by part.
+//! The cost of sessions to a server by part, and its table.
 
-use tollgate_record::{Record, Unit};
+use tollgate_record::vocabulary::{
+    BY, CYCLES_PER_SESSION, MESSAGE, PART, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY,
+    PART_MAC, PART_RECORDS, PART_RSA, PART_SYSTEM,
+};
+use tollgate_record::{Protocol, Record, Subject, Topic, Unit};
 
 use crate::figure::{difference, number, percent};
-use crate::grid::{Column, grid};
-use crate::lookup::MISSING;
+use crate::grid::{Column, fitting};
+use crate::lookup::Origin::{self, Measured, Predicted, Published};
+use crate::lookup::{Lookup, MISSING};
+use crate::model::sources;
 use crate::names::{self, who};
-use crate::sessions::{PARTS, Session, sessions};
-use crate::text::wrapped;
+use crate::table::{Row, Table};
 
-const COLUMNS: [Column; 11] = [
+/// Parts in stacking order.
+pub(crate) const PARTS: [&str; 7] = [
+    PART_RSA,
+    PART_KEY_EXCHANGE,
+    PART_KEY_SCHEDULE,
+    PART_RECORDS,
+    PART_MAC,
+    PART_LIBRARY,
+    PART_SYSTEM,
+];
+
+/// Protocols in display order.
+const PROTOCOLS: [Protocol; 4] =
+    [Protocol::Tls13, Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls12Rsa];
+
+const COLUMNS: [Column; 11] = fitting([
     Column::words("session", 25),
     Column::figures("RSA", 5),
     Column::figures("exch.", 5),
@@ -21,50 +41,131 @@ const COLUMNS: [Column; 11] = [
     Column::figures("sum", 5),
     Column::figures("meas.", 5),
     Column::figures("remain", 6),
-];
+]);
+
+/// One session: the predicted or published parts, and the measured total.
+#[derive(Clone, Debug)]
+pub(crate) struct Session<'a> {
+    /// The subject without `part`.
+    pub(crate) subject: Subject,
+    /// Parts by name: first in stacking order, then others in the order of their records.
+    pub(crate) parts: Vec<(&'a str, &'a Record)>,
+    /// The record of the sum.
+    pub(crate) total: Option<&'a Record>,
+    pub(crate) measured: Option<&'a Record>,
+}
+
+impl<'a> Session<'a> {
+    /// The predicted or published total; without such a record, the sum of the parts.
+    pub(crate) fn total(&self) -> Option<f64> {
+        let sum = || self.parts.iter().map(|(_, record)| record.estimate.point()).sum();
+        let sum = (!self.parts.is_empty()).then(sum);
+        self.total.map(|record| record.estimate.point()).or(sum).filter(|sum| sum.is_finite())
+    }
+
+    /// The cycles of one part.
+    pub(crate) fn part(&self, name: &str) -> Option<f64> {
+        let (_, record) = self.parts.iter().find(|(part, _)| *part == name)?;
+        Some(record.estimate.point())
+    }
+
+    /// The implementation.
+    pub(crate) fn by(&self) -> &str {
+        self.subject.parameter(BY).unwrap_or_default()
+    }
+
+    /// Payload bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        names::bytes(&self.subject)
+    }
+
+    /// All records of the session.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &'a Record> {
+        let parts = self.parts.iter().map(|(_, record)| *record);
+        parts.chain(self.total).chain(self.measured)
+    }
+}
+
+/// All sessions of one origin: predicted ones with their measured totals (and those that were only
+/// measured), or published ones. In the order of protocols, payloads and engines.
+pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> {
+    let origin = if published { Published } else { Predicted };
+    let lookup = Lookup(records);
+    let takes = |record: &Record| {
+        let of = Origin::of(record);
+        matches!(record.subject.topic(), Topic::Session(_))
+            && record.quantity == CYCLES_PER_SESSION
+            && record.unit == Unit::Cycles
+            && record.subject.parameter(MESSAGE).is_none()
+            && (of == origin || (of == Measured && !published))
+    };
+    let all = lookup.subjects(takes);
+    let mut bare: Vec<Subject> = Vec::new();
+    for subject in &all {
+        let subject = subject.without(&[PART]);
+        if !bare.contains(&subject) {
+            bare.push(subject);
+        }
+    }
+    bare.sort_by_key(|subject| {
+        let is_rsa = names::rsa_bits(subject).is_some();
+        (rank(subject.protocol()), !is_rsa, names::bytes(subject), by_rank(subject))
+    });
+    let find = |origin, subject: &Subject| {
+        lookup.record(origin, subject, CYCLES_PER_SESSION, Unit::Cycles)
+    };
+    let session = |subject: Subject| {
+        let mut parts: Vec<(&str, &Record)> = all
+            .iter()
+            .filter(|full| full.without(&[PART]) == subject)
+            .filter_map(|full| Some((full.parameter(PART)?, find(origin, full)?)))
+            .collect();
+        parts.sort_by_key(|(part, _)| PARTS.iter().position(|p| p == part).unwrap_or(PARTS.len()));
+        let measured = find(Measured, &subject).filter(|_| !published);
+        Session { parts, total: find(origin, &subject), measured, subject }
+    };
+    bare.into_iter().map(session).collect()
+}
+
+pub(crate) fn rank(protocol: Option<&Protocol>) -> usize {
+    PROTOCOLS.iter().position(|known| Some(known) == protocol).unwrap_or(PROTOCOLS.len())
+}
+
+/// The sort key of an engine: Tollgate first.
+pub(crate) fn by_rank(subject: &Subject) -> usize {
+    let known = ["tollgate", "openssl"];
+    let by = subject.parameter(BY).unwrap_or_default();
+    known.iter().position(|known| *known == by).unwrap_or(known.len())
+}
 
 /// Every predicted session: its parts in core cycles, their sum, the measured total, and the
 /// remainder as a share of that; then the published ones.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
-    let (ours, papers) = (sessions(records, false), sessions(records, true));
-    if ours.is_empty() && papers.is_empty() {
+    let table = costs(records);
+    if table.rows.is_empty() {
         return "no session was predicted: run `tollgate session`\n".to_owned();
     }
-    let mut text = grid(&COLUMNS, rows(&ours, &papers));
-    text += &wrapped(
+    let papers = sessions(records, true);
+    table.text() + &sources(papers.iter().filter_map(|session| session.records().next()))
+}
+
+/// The same for a terminal or a page.
+pub(crate) fn costs(records: &[Record]) -> Table {
+    let (ours, papers) = (sessions(records, false), sessions(records, true));
+    let mut notes = vec![
         "Core cycles of the server for one session. exch.: key exchange; sched.: key schedule and \
          hashes of the transcript; recs.: encryption of records; MAC: where it is separate; libr.: \
          what the TLS library does beside these; system: TCP and system calls; meas.: measured; \
-         remain: measured - sum, as a share of measured",
-    );
-    for session in ours.iter().filter(|session| session.measured.is_some()) {
-        text.extend(remainder(session).map(|line| wrapped(&line)));
-    }
-    let sources = papers.iter().flat_map(|session| session.records().next());
-    let mut lines: Vec<String> = sources.filter_map(crate::model::source).collect();
-    lines.sort_unstable();
-    lines.dedup();
-    text.extend(lines.iter().map(|line| wrapped(line)));
-    text
+         remain: measured - sum, as a share of measured"
+            .to_owned(),
+    ];
+    notes.extend(ours.iter().filter_map(remainder));
+    let rows = ours.iter().chain(&papers).map(row).collect();
+    Table { columns: COLUMNS.into(), rows, notes }
 }
 
-/// A heading of protocol and key, then a row for each payload and engine.
-fn rows(ours: &[Session<'_>], papers: &[Session<'_>]) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
-    let mut above = None;
-    for session in ours.iter().chain(papers) {
-        let topic = session.subject.topic();
-        if above != Some(topic) {
-            above = Some(topic);
-            rows.push(vec![names::service(&session.subject)]);
-        }
-        rows.push(cells(session));
-    }
-    rows
-}
-
-fn cells(session: &Session<'_>) -> Vec<String> {
+fn row(session: &Session<'_>) -> Row {
     let cycles = |point: Option<f64>| {
         point.map_or_else(|| MISSING.to_owned(), |point| number(point, Unit::Cycles))
     };
@@ -73,10 +174,10 @@ fn cells(session: &Session<'_>) -> Vec<String> {
         (Some(measured), Some(total)) => percent(measured - total, measured),
         _ => MISSING.to_owned(),
     };
-    let mut cells = vec![format!("  {}, {}", names::payload(session.bytes()), who(session.by()))];
-    cells.extend(PARTS.iter().map(|part| cycles(session.part(part))));
+    let mut cells: Vec<String> = PARTS.iter().map(|part| cycles(session.part(part))).collect();
     cells.extend([cycles(session.total()), cycles(measured), share]);
-    cells
+    let name = format!("{}, {}", names::payload(session.bytes()), who(session.by()));
+    Row { groups: vec![names::service(&session.subject)], names: vec![name], cells }
 }
 
 fn remainder(session: &Session<'_>) -> Option<String> {
@@ -89,16 +190,4 @@ fn remainder(session: &Session<'_>) -> Option<String> {
         difference(measured - total, Unit::Cycles),
         percent(measured - total, measured),
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::grid::widest;
-    use crate::text::WIDTH;
-
-    #[test]
-    fn the_columns_fit() {
-        assert!(widest(&COLUMNS) <= WIDTH, "{}", widest(&COLUMNS));
-    }
 }

@@ -2,17 +2,17 @@
 
 use tollgate_record::{Area, Estimate, Kind, Quantity, Record, Subject, Topic, Unit};
 
-use crate::grid::{Column, grid};
+use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{Measured, Predicted};
 use crate::lookup::{Lookup, MISSING, cell, ratio, share};
 use crate::names::{self, INSECURE_NOTE, contender, is_insecure, operation, rsa_bits};
-use crate::text::wrapped;
+use crate::table::{Row, Table};
 use tollgate_record::vocabulary::{
     AGAINST, BATCH, BOUND_CYCLES_PER_OPERATION, BY, CYCLES_PER_OPERATION, EXPONENT, LIMIT,
     NS_PER_OPERATION, OPERATIONS_PER_S, TIMES_AS_FAST,
 };
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 9] = fitting([
     Column::words("operation", 17),
     Column::words("by", 12),
     Column::figures("time", 7),
@@ -22,7 +22,7 @@ const COLUMNS: [Column; 9] = [
     Column::words("as", 7),
     Column::figures("share", 5),
     Column::words("limit", 8),
-];
+]);
 
 /// The table of every measured RSA operation, with the ratio to the fastest library and the share
 /// that the processor's bound explains.
@@ -35,56 +35,43 @@ pub fn table(records: &[Record]) -> String {
         return "no RSA operation was measured\n".to_owned();
     }
     // Group rows by operation, in the order of the first record of each.
-    let mut order: Vec<(&Topic, Option<&str>)> = subjects.iter().map(|s| row_of(s)).collect();
-    let mut seen = Vec::new();
-    order.retain(|row| {
-        !seen.contains(row) && {
-            seen.push(*row);
-            true
-        }
-    });
-    subjects.sort_by_key(|subject| order.iter().position(|row| *row == row_of(subject)));
+    let order: Vec<(&Topic, Option<&str>)> = subjects.iter().map(|s| operation_of(s)).collect();
+    subjects.sort_by_key(|subject| order.iter().position(|of| *of == operation_of(subject)));
 
-    let mut rows = Vec::new();
-    let mut above = None;
-    for subject in &subjects {
-        let is_first = above != Some(row_of(subject));
-        above = Some(row_of(subject));
-        rows.push(line(lookup, subject, is_first));
-    }
-    let mut text = grid(&COLUMNS, rows);
+    let mut notes = Vec::new();
     if subjects.iter().any(|subject| is_insecure(subject)) {
-        text += &wrapped(INSECURE_NOTE);
+        notes.push(INSECURE_NOTE);
     }
     let explains = |quantity: Quantity| records.iter().any(|record| record.quantity == quantity);
     if subjects.iter().any(|subject| subject.parameter(BATCH).is_some()) {
-        text += &wrapped("xN: N operations in one call, all lanes full; figures are per operation");
+        notes.push("xN: N operations in one call, all lanes full; figures are per operation");
     }
     if explains(TIMES_AS_FAST) {
-        text += &wrapped(
+        notes.push(
             "times as fast: than the fastest library of the row, measured in turn, 95 % interval",
         );
     }
     if explains(BOUND_CYCLES_PER_OPERATION) {
-        text += &wrapped(
+        notes.push(
             "share: of the measured cycles that the bound of the exponentiations explains; \
              limit: what binds it",
         );
     }
-    text
+    let rows = subjects.iter().map(|subject| row(lookup, subject)).collect();
+    let notes = notes.into_iter().map(str::to_owned).collect();
+    Table { columns: COLUMNS.into(), rows, notes }.text()
 }
 
 /// The key of a group: the same operation, by any implementation.
-fn row_of(subject: &Subject) -> (&Topic, Option<&str>) {
+fn operation_of(subject: &Subject) -> (&Topic, Option<&str>) {
     (subject.topic(), subject.parameter(EXPONENT))
 }
 
-fn line(lookup: Lookup<'_>, subject: &Subject, is_first: bool) -> Vec<String> {
+fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
     let cycles = lookup.cycles(Measured, subject, CYCLES_PER_OPERATION);
     let bound = lookup.record(Predicted, subject, BOUND_CYCLES_PER_OPERATION, Unit::Cycles);
     let (times, against) = fastest_library(lookup, subject);
-    vec![
-        if is_first { operation(subject) } else { String::new() },
+    let cells = vec![
         contender(subject),
         cell(lookup.nanos(Measured, subject, NS_PER_OPERATION)),
         cell(cycles),
@@ -92,10 +79,9 @@ fn line(lookup: Lookup<'_>, subject: &Subject, is_first: bool) -> Vec<String> {
         times,
         against,
         share(lookup.cycles(Predicted, subject, BOUND_CYCLES_PER_OPERATION), cycles),
-        bound
-            .and_then(|record| record.conditions.get(LIMIT))
-            .map_or_else(|| MISSING.into(), Clone::clone),
-    ]
+        cell(bound.and_then(|record| record.conditions.get(LIMIT))),
+    ];
+    Row::new(operation(subject), cells)
 }
 
 /// The smallest of the subject's ratios and its library, that is the fastest one.
@@ -104,7 +90,7 @@ fn fastest_library(lookup: Lookup<'_>, subject: &Subject) -> (String, String) {
         record.kind == Kind::Measured
             && record.quantity == TIMES_AS_FAST
             && record.unit == Unit::Ratio
-            && row_of(&record.subject) == row_of(subject)
+            && operation_of(&record.subject) == operation_of(subject)
             && [BY, BATCH].iter().all(|key| record.subject.parameter(key) == subject.parameter(key))
     });
     let least: Option<(&Estimate, &str)> = ratios
@@ -113,17 +99,5 @@ fn fastest_library(lookup: Lookup<'_>, subject: &Subject) -> (String, String) {
     match least {
         Some((estimate, against)) => (ratio(estimate), names::who(against).to_owned()),
         None => (MISSING.to_owned(), MISSING.to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::grid::widest;
-    use crate::text::WIDTH;
-
-    #[test]
-    fn the_columns_fit() {
-        assert!(widest(&COLUMNS) <= WIDTH, "{}", widest(&COLUMNS));
     }
 }

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_plain_is_replaced() {
+    fn other_characters_are_replaced() {
         assert_eq!(plain("a\tb\nc\u{1b}[31m d µs 漢"), "a?b?c?[31m d µs ?");
         assert_eq!(plain("Großschädl, Koç\u{ad}\u{200b}\u{301}"), "Großschädl, Koç???");
         assert_eq!(cut("amm52_mb8_portable", 8), "amm52_m~");

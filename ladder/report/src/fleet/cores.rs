@@ -6,11 +6,11 @@ use tollgate_record::{Record, Subject, Unit};
 use super::find::{demand, demands, sized, sizes};
 use super::{conditions, row};
 use crate::figure::{self, percent};
-use crate::grid::Column;
+use crate::grid::{Column, fitting};
 use crate::lookup::{Lookup, MISSING, Origin};
 use crate::table::Table;
 
-pub(super) static COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 7] = fitting([
     Column::words("fleet", 38),
     Column::figures("demand", 8),
     Column::figures("cores", 6),
@@ -18,7 +18,7 @@ pub(super) static COLUMNS: [Column; 7] = [
     Column::figures("whole", 6),
     Column::figures("machines", 8),
     Column::figures("left", 9),
-];
+]);
 
 pub(super) fn table(records: &[Record]) -> Table {
     let lookup = Lookup(records);
@@ -42,7 +42,7 @@ pub(super) fn table(records: &[Record]) -> Table {
         "cores: what a link full of payload takes, or so many sessions per second{busy}; whole: \
          rounded up; left: cores of the last machine for the application"
     );
-    Table { columns: &COLUMNS, rows, note }
+    Table { columns: COLUMNS.into(), rows, notes: vec![note] }
 }
 
 fn figures(lookup: Lookup<'_>, origin: Origin, at: &Subject) -> Vec<String> {

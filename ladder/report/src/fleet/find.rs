@@ -10,7 +10,7 @@ use tollgate_record::{Area, Record, Subject, Topic, Unit};
 use crate::lookup::Lookup;
 use crate::lookup::Origin::{self, Predicted, Published};
 use crate::names;
-use crate::sessions::by_rank;
+use crate::session::by_rank;
 
 /// Fleets by subject without demand: predicted ones, with Tollgate first for each path and payload,
 /// then published ones in the order of their records.

@@ -15,8 +15,9 @@ use crate::cite::Citation;
 use crate::figure;
 use crate::lookup::Origin::Published;
 use crate::lookup::{Lookup, MISSING, Origin, latest};
+use crate::model::sources;
 use crate::names;
-use crate::table::{Table, TableRow};
+use crate::table::{Row, Table};
 use crate::text::wrapped;
 
 /// Cores for each demand, predicted and published; rate of one core and cost of a million sessions;
@@ -34,12 +35,7 @@ pub fn table(records: &[Record]) -> String {
         text += "\n";
         text.extend(sentences);
     }
-    let mut sources: Vec<String> =
-        find::sized(Lookup(records)).filter_map(crate::model::source).collect();
-    sources.sort_unstable();
-    sources.dedup();
-    text.extend(sources.iter().map(|source| wrapped(source)));
-    text
+    text + &sources(find::sized(Lookup(records)))
 }
 
 /// Every table that has a row. `records` must contain only the latest record of each figure.
@@ -54,11 +50,11 @@ pub(crate) fn sentences(records: &[Record]) -> Vec<String> {
 }
 
 /// A row of a fleet.
-fn row(subject: &Subject, cited: Option<&Record>, cells: Vec<String>) -> TableRow {
+fn row(subject: &Subject, cited: Option<&Record>, cells: Vec<String>) -> Row {
     let cited = cited.and_then(Citation::of);
     let cited = cited.map_or_else(String::new, |cited| format!("{cited} "));
     let groups = vec![format!("{cited}{}", names::service(subject))];
-    TableRow { groups, name: size_and_engine(subject), cells }
+    Row { groups, names: vec![size_and_engine(subject)], cells }
 }
 
 /// `TLS 1.3, RSA-2048, 14 KB, tollgate`.
@@ -102,18 +98,4 @@ fn once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
         }
         found
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::grid::widest;
-    use crate::text::WIDTH;
-
-    #[test]
-    fn the_columns_fit() {
-        for columns in [&cores::COLUMNS, &one_core::COLUMNS, &response::COLUMNS] {
-            assert!(widest(columns) <= WIDTH, "{}", widest(columns));
-        }
-    }
 }

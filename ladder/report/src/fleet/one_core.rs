@@ -6,12 +6,12 @@ use tollgate_record::{Record, Subject, Topic, Unit};
 use super::find::sizes;
 use super::{once, row};
 use crate::figure;
-use crate::grid::Column;
+use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{self, Predicted};
 use crate::lookup::{Lookup, MISSING};
 use crate::table::Table;
 
-pub(super) static COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 7] = fitting([
     Column::words("one core", 38),
     Column::figures("CPU", 7),
     Column::figures("95 % interval", 17),
@@ -19,7 +19,7 @@ pub(super) static COLUMNS: [Column; 7] = [
     Column::figures("Gbps", 4),
     Column::figures("cost", 10),
     Column::figures("kJ", 6),
-];
+]);
 
 pub(super) fn table(records: &[Record]) -> Table {
     let lookup = Lookup(records);
@@ -51,7 +51,7 @@ pub(super) fn table(records: &[Record]) -> Table {
         "CPU: of the server for one session, on which all here rests; sess/s, Gbps of payload: of \
          a core that does nothing else; cost: {cost}; kJ: {energy}"
     );
-    Table { columns: &COLUMNS, rows, note }
+    Table { columns: COLUMNS.into(), rows, notes: vec![note] }
 }
 
 fn figures(lookup: Lookup<'_>, origin: Origin, fleet: &Subject) -> Vec<String> {

@@ -6,11 +6,11 @@ use tollgate_record::{Record, Unit};
 use super::find::{Curve, Point, curves};
 use super::{conditions, row};
 use crate::figure::{self, percent};
-use crate::grid::Column;
+use crate::grid::{Column, fitting};
 use crate::lookup::MISSING;
-use crate::table::{Table, TableRow};
+use crate::table::{Row, Table};
 
-pub(super) static COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 7] = fitting([
     Column::words("response time", 38),
     Column::figures("load", 5),
     Column::figures("sess/s", 6),
@@ -18,7 +18,7 @@ pub(super) static COLUMNS: [Column; 7] = [
     Column::figures("mean wait", 9),
     Column::figures("mean", 7),
     Column::figures("p99", 7),
-];
+]);
 
 pub(super) fn table(records: &[Record]) -> Table {
     let curves = curves(records);
@@ -35,7 +35,7 @@ pub(super) fn table(records: &[Record]) -> Table {
         note += &format!("; squared coefficient of variation {}", varied.join(" or "));
     }
     let rows = curves.iter().flat_map(|curve| curve.points.iter().map(|at| point(curve, at)));
-    Table { columns: &COLUMNS, rows: rows.collect(), note }
+    Table { columns: COLUMNS.into(), rows: rows.collect(), notes: vec![note] }
 }
 
 /// The queueing models that the records name.
@@ -47,7 +47,7 @@ fn means<'a>(curves: &[Curve<'a>]) -> impl Iterator<Item = &'a Record> {
     curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.mean))
 }
 
-fn point(curve: &Curve<'_>, at: &Point<'_>) -> TableRow {
+fn point(curve: &Curve<'_>, at: &Point<'_>) -> Row {
     let waits = at.waits.map(|share| percent(share.estimate.point(), 1.0));
     let rate = curve.rate(at.load).map(|rate| figure::number(rate, Unit::PerSecond));
     let figures = vec![
@@ -58,6 +58,7 @@ fn point(curve: &Curve<'_>, at: &Point<'_>) -> TableRow {
         figure::of(Some(at.mean)),
         figure::of(at.p99),
     ];
-    let row = row(&curve.subject, None, figures);
-    TableRow { name: format!("{}, {} cores", row.name, curve.cores), ..row }
+    let mut row = row(&curve.subject, None, figures);
+    row.names[0] += &format!(", {} cores", curve.cores);
+    row
 }

@@ -1,7 +1,7 @@
 //! Horizontal bars as a table: a label, the bar, the figure.
 //!
-//! Each bar is an SVG of its own with lengths in percent, so it is as wide as the page allows,
-//! while letters keep their size. Nothing overlaps on a phone or on paper.
+//! Each bar is a separate SVG with lengths in percent: it is as wide as the page allows, and text
+//! keeps its size.
 
 use maud::{Markup, html};
 use tollgate_record::Unit;
@@ -27,17 +27,17 @@ pub(super) struct Bar {
     pub(super) remark: String,
 }
 
-/// A piece of a bar.
+/// A segment of a bar.
 pub(super) struct Segment {
     pub(super) value: f64,
     /// The CSS class that sets its colour.
     pub(super) class: &'static str,
-    /// What it is, in words.
+    /// Its tooltip.
     pub(super) name: String,
 }
 
 impl Bar {
-    /// A bar of one piece.
+    /// A bar of one segment.
     pub(super) fn plain(label: String, class: &'static str, value: f64, figure: String) -> Self {
         let name = label.clone();
         Self { label, segments: vec![Segment { value, class, name }], figure, ..Self::default() }
@@ -164,7 +164,7 @@ fn drawn(bar: &Bar, scale: &Scale, unit: Unit) -> Markup {
     }
 }
 
-/// Colours and their meanings, in stacking order.
+/// A legend: CSS classes and their names.
 pub(super) fn legend(entries: &[(&'static str, String)]) -> Markup {
     html! {
         ul.legend {

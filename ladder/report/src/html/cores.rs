@@ -8,7 +8,7 @@ use tollgate_record::{Record, Subject, Topic, Unit};
 
 use super::bars::{Bar, Group, bars, colour};
 use super::response;
-use super::section::{Section, folded};
+use super::section::{Section, tables};
 use super::source::joined;
 use crate::cite::Citation;
 use crate::figure::number;
@@ -17,7 +17,7 @@ use crate::fleet::{self, name};
 use crate::lookup::Origin::{self, Predicted, Published};
 use crate::lookup::{Lookup, MISSING};
 use crate::names::{self, who};
-use crate::sessions::by_rank;
+use crate::session::by_rank;
 
 /// A fleet and its whole cores by link.
 struct Fleet<'a> {
@@ -53,7 +53,10 @@ pub(super) fn section(records: &[Record]) -> Markup {
             }
             (response::chart(&curves))
         },
-        below: tables(records),
+        below: html! {
+            (tables(&fleet::tables(records)))
+            @for sentence in fleet::sentences(records) { p { (sentence) } }
+        },
         records: of_links.chain(of_curves).chain(cost_records(lookup)).collect(),
         verb: "fleet",
     }
@@ -96,17 +99,6 @@ fn panel(fleets: &[Fleet<'_>], gbps: &str) -> Markup {
 fn name_without_engine(subject: &Subject) -> String {
     let full = name(subject);
     full.rsplit_once(", ").map_or(full.clone(), |(most, _)| most.to_owned())
-}
-
-/// The tables and sentences of `tollgate fleet`.
-fn tables(records: &[Record]) -> Markup {
-    html! {
-        @for table in fleet::tables(records) {
-            (folded(&table.columns[0].heading, table.rows.len(), &table.markup()))
-            p.note { (table.note) "." }
-        }
-        @for sentence in fleet::sentences(records) { p { (sentence) } }
-    }
 }
 
 fn cost_records(lookup: Lookup<'_>) -> impl Iterator<Item = &Record> {

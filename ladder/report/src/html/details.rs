@@ -7,6 +7,18 @@ use super::section::folded;
 use super::source;
 use crate::cite::Citation;
 use crate::figure::{number, unit};
+use crate::grid::Column;
+use crate::table::{Row, Table};
+
+/// The list of records; only the page has it, so widths do not matter.
+const COLUMNS: [Column; 6] = [
+    Column::words("subject", 0),
+    Column::words("quantity", 0),
+    Column::figures("figure", 0),
+    Column::figures("95 % interval", 0),
+    Column::words("origin", 0),
+    Column::words("date", 0),
+];
 
 /// The most records in the list.
 const LISTED_MAX: usize = 2000;
@@ -43,20 +55,16 @@ pub(super) fn reproduce(records: &[Record]) -> Markup {
 
 /// Every record as a row.
 pub(super) fn all(records: &[Record]) -> Markup {
+    let table = Table {
+        columns: COLUMNS.into(),
+        rows: records.iter().take(LISTED_MAX).map(row).collect(),
+        notes: Vec::new(),
+    };
     html! {
         section id="records" {
             h2 { "All records" }
             (folded("records", records.len(), &html! {
-                table.figures {
-                    thead { tr {
-                        @for name in ["subject", "quantity"] { th scope="col" { (name) } }
-                        @for name in ["figure", "95 % interval"] {
-                            th.figure scope="col" { (name) }
-                        }
-                        @for name in ["origin", "date"] { th scope="col" { (name) } }
-                    } }
-                    tbody { @for record in records.iter().take(LISTED_MAX) { (row(record)) } }
-                }
+                (table.markup())
                 @if records.len() > LISTED_MAX {
                     p { "and " (records.len() - LISTED_MAX) " more" }
                 }
@@ -65,7 +73,7 @@ pub(super) fn all(records: &[Record]) -> Markup {
     }
 }
 
-fn row(record: &Record) -> Markup {
+fn row(record: &Record) -> Row {
     let estimate = &record.estimate;
     let (low, high) = estimate.interval();
     let text = |point| number(point, record.unit);
@@ -76,14 +84,12 @@ fn row(record: &Record) -> Markup {
             Citation::of(record).map_or_else(String::new, |cited| format!("published {cited}"))
         }
     };
-    html! {
-        tr {
-            th scope="row" { code { (record.subject.to_string()) } }
-            td data-name="quantity" { (record.quantity.as_str()) }
-            td.figure data-name="figure" { (text(estimate.point())) (unit(record.unit)) }
-            td.figure data-name="interval" { (text(low)) " to " (text(high)) }
-            td data-name="origin" { (origin) }
-            td data-name="date" { (source::date(record)) }
-        }
-    }
+    let cells = vec![
+        record.quantity.to_string(),
+        text(estimate.point()) + unit(record.unit),
+        format!("{} to {}", text(low), text(high)),
+        origin,
+        source::date(record),
+    ];
+    Row::new(record.subject.to_string(), cells)
 }

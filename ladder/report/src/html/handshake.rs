@@ -7,10 +7,10 @@ use tollgate_record::{Protocol, Record, Subject, Topic, Unit};
 use super::scale::{Scale, percent};
 use super::section::Section;
 use crate::figure::{self, number};
+use crate::flagship::Flagship;
 use crate::lookup::Origin::Predicted;
 use crate::lookup::{Lookup, MISSING};
 use crate::names;
-use crate::sessions::Flagship;
 
 /// Messages of TLS 1.2 in their order; other messages follow in the order of their records.
 const TLS12: [&str; 12] = [
@@ -60,8 +60,8 @@ pub(super) fn section(records: &[Record]) -> Markup {
         id: "handshake",
         title: "The handshake, message by message",
         see: html! {
-            "Time runs downwards. Each arrow is a message; beside the server stands what it \
-             spends because of that message, in core cycles: the upper bar and figure with \
+            "Time runs downwards. Each arrow is a message; beside the server stands its cost \
+             in core cycles: the upper bar and figure with \
              tollgate, the lower one with OpenSSL. It is Figure 1 of the Itanium paper, with \
              costs."
         },

@@ -9,10 +9,10 @@ use super::source;
 use crate::cite::Citation;
 use crate::figure::{self, number};
 use crate::lookup::MISSING;
-use crate::rungs::{Row, Rung, beyond};
+use crate::rungs::{Figure, Rung, beyond};
 
 pub(super) fn section(records: &[Record], rungs: &[Rung<'_>]) -> Markup {
-    let used = rungs.iter().flat_map(|rung| &rung.rows).flat_map(Row::records);
+    let used = rungs.iter().flat_map(|rung| &rung.rows).flat_map(Figure::records);
     html! {
         section id="rung-ladder" {
             h2 { "Six rungs, one machine" }
@@ -70,7 +70,7 @@ fn shown(rung: &Rung<'_>) -> Markup {
 }
 
 /// Predicted and measured; if nothing was measured, the published figure too.
-fn group(row: &Row<'_>) -> Group {
+fn group(row: &Figure<'_>) -> Group {
     let mut drawn = Vec::new();
     if let Some(point) = row.predicted {
         let label = if row.is_bound { "bound" } else { "predicted" };
@@ -132,7 +132,7 @@ fn table(rungs: &[Rung<'_>]) -> Markup {
     }
 }
 
-fn cells(row: &Row<'_>) -> Markup {
+fn cells(row: &Figure<'_>) -> Markup {
     let cited = row.published.and_then(Citation::of).map(|cited| cited.to_string());
     let remainder = row.remainder_text();
     html! {
@@ -155,7 +155,7 @@ fn cells(row: &Row<'_>) -> Markup {
 }
 
 /// The measured figure, with its interval in the tooltip.
-fn interval(row: &Row<'_>) -> Markup {
+fn interval(row: &Figure<'_>) -> Markup {
     html! {
         @if let Some(record) = row.measured {
             @let (low, high) = record.estimate.interval();

@@ -1,4 +1,4 @@
-//! Line charts with two axes: as wide as the page allows, while letters keep their size.
+//! Line charts with two axes: as wide as the page allows; text keeps its size.
 
 use maud::{Markup, html};
 
@@ -24,7 +24,7 @@ pub(super) struct Plot {
     pub(super) note: Markup,
 }
 
-/// Where the names of lines are placed.
+/// The place of the names of lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Names {
     /// Next to the ends of the lines, if these are far enough apart.

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use tollgate_record::Record;
 
 use super::source;
+use crate::table::Table;
 
 /// A section of the report.
 pub(super) struct Section<'a> {
@@ -58,6 +59,16 @@ pub(super) fn folded(name: &str, rows: usize, table: &Markup) -> Markup {
         details open=[(rows <= OPEN_ROWS_MAX).then_some("")] {
             summary { (name) ": " (rows) " rows" }
             (table)
+        }
+    }
+}
+
+/// Tables under the heading of their first column, each with its notes.
+pub(super) fn tables(tables: &[Table]) -> Markup {
+    html! {
+        @for table in tables {
+            (folded(&table.columns[0].heading, table.rows.len(), &table.markup()))
+            @for note in &table.notes { p.note { (note) @if !note.ends_with('.') { "." } } }
         }
     }
 }

@@ -10,11 +10,12 @@ use tollgate_record::vocabulary::{
 use tollgate_record::{Protocol, Record, Unit};
 
 use super::bars::{Bar, Group, Segment, bars, legend};
-use super::section::Section;
+use super::section::{Section, tables};
 use crate::cite::Citation;
 use crate::figure::{number, percent};
+use crate::flagship::Flagship;
 use crate::names::{self, who};
-use crate::sessions::{Flagship, PARTS, Session, sessions};
+use crate::session::{self, PARTS, Session, sessions};
 
 /// The most protocols in the picture; the table has all.
 const PROTOCOLS_MAX: usize = 3;
@@ -37,8 +38,8 @@ pub(super) fn section(records: &[Record]) -> Markup {
         title: "What one session costs the server",
         see: html! {
             "A bar is one session, handshake and transfer, in core cycles; its pieces are the \
-             parts that were measured one by one and added up. The upright mark is what a real \
-             server took, measured as a whole; the gap between the bar and the mark is the \
+             parts that were measured one by one and added up. The upright mark is the time of a \
+             real server, measured as a whole; the gap between the bar and the mark is the \
              remainder. Downwards the transfer grows; below each figure stands the share of RSA. \
              It is Figure 2 of the Itanium paper, today."
         },
@@ -52,7 +53,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
             @for protocol in &protocols { (panel(protocol, &ours, &flagship)) }
             @if !papers.is_empty() { (then_and_now(&ours, &papers, &flagship)) }
         },
-        below: html! {},
+        below: tables(&[session::costs(records)]),
         records: all.flat_map(Session::records).collect(),
         verb: "session",
     }

@@ -5,14 +5,13 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Area, Record, Subject, Unit};
 
 use super::bars::{Bar, Group, bars};
-use super::section::{folded, missing};
+use super::section::{missing, tables};
 use super::{simulation, source};
-use crate::cite::Citation;
 use crate::figure::number;
 use crate::kernel;
 use crate::lookup::Origin::{Measured, Predicted};
 use crate::lookup::{Lookup, MISSING};
-use crate::modelled::{Modelled, modelled};
+use crate::model::{self, Modelled, modelled};
 
 pub(super) fn section(records: &[Record]) -> Markup {
     html! {
@@ -38,11 +37,7 @@ fn models(records: &[Record]) -> Markup {
                  limit: kernels are measured against it."
             }
             (chart(&all))
-            table.figures {
-                caption { "Core cycles of one Montgomery product" }
-                (heads("machine", &["bits", "model", "paper", "error"], &["limit", "assumption"]))
-                tbody { @for row in &all { (model(row)) } }
-            }
+            (tables(&[model::products(records)]))
             (source::line(used.flatten()))
         }
     }
@@ -72,40 +67,6 @@ fn chart(all: &[Modelled<'_>]) -> Markup {
     }
 }
 
-fn model(row: &Modelled<'_>) -> Markup {
-    let cycles = |record: Option<&Record>| {
-        record.map_or_else(|| MISSING.to_owned(), |r| format!("{:.0}", r.estimate.point()))
-    };
-    html! {
-        tr {
-            th scope="row" { (row.name()) }
-            td.figure data-name="bits" { (row.bits) }
-            td.figure data-name="model" { (cycles(row.predicted)) }
-            td.figure data-name="paper" {
-                (cycles(row.published))
-                @if let Some(cited) = row.published.and_then(Citation::of) { " " (cited) }
-                @if let Some(origin) = row.origin() { small { (origin) } }
-            }
-            td.figure data-name="error" { (row.error_text()) }
-            td data-name="limit" { (row.limit().unwrap_or(MISSING)) }
-            td.long data-name="assumption" { (row.assumption().unwrap_or(MISSING)) }
-        }
-    }
-}
-
-/// The heading row: the name of the rows, columns of figures, columns of words.
-fn heads(row: &str, figures: &[&str], words: &[&str]) -> Markup {
-    html! {
-        thead {
-            tr {
-                th scope="col" { (row) }
-                @for name in figures { th.figure scope="col" { (name) } }
-                @for name in words { th scope="col" { (name) } }
-            }
-        }
-    }
-}
-
 fn kernels(records: &[Record]) -> Markup {
     let lookup = Lookup(records);
     let subjects = lookup.measured(Area::Kernel);
@@ -121,12 +82,7 @@ fn kernels(records: &[Record]) -> Markup {
     html! {
         h3 { "Kernels on this machine" }
         @if subjects.is_empty() { (missing("kernel")) } @else {
-            p {
-                "A call is one product (amm) or square (ams); mb8 has eight numbers in its lanes. \
-                 Share: how much of the measured cycles the bound explains."
-            }
-            @let kernels = kernel::kernels(records);
-            (folded("core cycles of Montgomery kernels", subjects.len(), &kernels.markup()))
+            (tables(&[kernel::kernels(records)]))
             (source::line(used.flatten()))
         }
     }

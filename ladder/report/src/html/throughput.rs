@@ -2,17 +2,17 @@
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Area, Quantity, Record, Subject, Topic, Unit};
+use tollgate_record::{Area, Record, Subject, Topic, Unit};
 
 use super::bars::{Bar, Group, bars, colour};
-use super::section::Section;
+use super::section::{Section, tables};
 use super::source::joined;
 use crate::cite::Citation;
-use crate::figure::{self, number, percent};
+use crate::figure::number;
+use crate::lookup::Lookup;
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
-use crate::lookup::{Lookup, MISSING, ratio};
 use crate::names::{self, service, who};
-use crate::server::doubts;
+use crate::server::{self, doubts, ratios};
 
 pub(super) fn section(records: &[Record]) -> Markup {
     let lookup = Lookup(records);
@@ -35,18 +35,17 @@ pub(super) fn section(records: &[Record]) -> Markup {
         title: "Sessions per second",
         see: html! {
             "How many full sessions a server finished in a second, all its threads together, \
-             counted by the client and confirmed by the server's own log. The mark is what rung 3 \
-             predicts: core clock over cycles of a session. The thin line is the 95 % interval. \
+             counted by the client and confirmed by the server's own log. The mark is the prediction of \
+             rung 3: core clock over cycles of a session. The thin line is the 95 % interval. \
              Hatched bars are figures of their year, with the keys of their year: RSA-1024 is \
              insecure today."
         },
-        means: means(records),
+        means: ratios(records),
         picture: html! {
             (bars("", &groups(lookup, &servers, &papers), Unit::PerSecond, "per s"))
-            (table(lookup, &servers))
             @for doubt in doubts(records) { p.warning { (doubt) } }
         },
-        below: html! {},
+        below: tables(&server::tables(records)),
         records: servers.iter().chain(&predicted).chain(&papers).copied().collect(),
         verb: "bench",
     }
@@ -117,68 +116,4 @@ fn published(record: &Record) -> Bar {
         note: joined([suite, payload(subject), names::of_paper(record)]),
         ..Bar::plain(cited, "published", point, number(point, Unit::PerSecond))
     }
-}
-
-fn time(lookup: Lookup<'_>, subject: &Subject, quantity: Quantity) -> String {
-    figure::of(lookup.record(Measured, subject, quantity, Unit::Nanos))
-}
-
-/// CPU time and latencies.
-fn table(lookup: Lookup<'_>, servers: &[&Record]) -> Markup {
-    const TIMES: [(&str, Quantity); 6] = [
-        ("CPU of the server", word::SERVER_CPU_NS_PER_SESSION),
-        ("connect p50", word::CONNECT_NS_P50),
-        ("handshake p50", word::HANDSHAKE_NS_P50),
-        ("p90", word::HANDSHAKE_NS_P90),
-        ("p99", word::HANDSHAKE_NS_P99),
-        ("transaction p99", word::TRANSACTION_NS_P99),
-    ];
-    html! {
-        @if !servers.is_empty() {
-            table.figures {
-                caption { "Time of one session" }
-                thead { tr {
-                    th scope="col" { "server" }
-                    @for (name, _) in TIMES { th.figure scope="col" { (name) } }
-                } }
-                tbody {
-                    @for record in servers {
-                        @let subject = &record.subject;
-                        tr {
-                            th scope="row" {
-                                (service(subject)) ", " (payload(subject)) ", "
-                                (who(subject.parameter(word::BY).unwrap_or(MISSING)))
-                            }
-                            @for (name, quantity) in TIMES {
-                                td.figure data-name=(name) {
-                                    (time(lookup, subject, quantity))
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The ratios of servers that were measured in turn.
-fn means(records: &[Record]) -> Vec<String> {
-    let lookup = Lookup(records);
-    let with_ratio = |record: &Record| record.quantity == word::SESSIONS_PER_S_RATIO;
-    let sentence = |subject: &Subject| {
-        let find = |quantity| lookup.find(Measured, subject, quantity, Unit::Ratio);
-        let cpu = find(word::SERVER_CPU_RATIO).map_or_else(String::new, |cpu| {
-            format!(", for {} of its CPU time", percent(cpu.point(), 1.0))
-        });
-        Some(format!(
-            "{}, {}: {} serves {} times the sessions of {}{cpu}.",
-            service(subject),
-            payload(subject),
-            who(subject.parameter(word::BY)?),
-            ratio(find(word::SESSIONS_PER_S_RATIO)?),
-            who(subject.parameter(word::AGAINST)?),
-        ))
-    };
-    lookup.subjects(with_ratio).into_iter().filter_map(sentence).collect()
 }

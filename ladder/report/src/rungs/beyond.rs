@@ -5,10 +5,11 @@ use tollgate_record::{Key, Operation, Record, Subject, Topic, Unit};
 
 use crate::context::fastest;
 use crate::figure::number;
+use crate::flagship::Flagship;
 use crate::lookup::Lookup;
 use crate::lookup::Origin::Measured;
 use crate::names::{self, contender, who};
-use crate::sessions::{Flagship, sessions};
+use crate::session::sessions;
 
 /// The key type that servers use most after RSA.
 const OTHER: Key = Key::EcdsaP256;

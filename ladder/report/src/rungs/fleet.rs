@@ -5,12 +5,12 @@ use tollgate_record::vocabulary::{
 };
 use tollgate_record::{Area, Protocol, Record, Subject, Topic, Unit};
 
-use super::{Row, Rung};
+use super::{Figure, Rung};
 use crate::figure::{number, percent};
+use crate::flagship::Flagship;
 use crate::lookup::Origin::{Predicted, Published};
 use crate::lookup::{Lookup, Origin};
 use crate::names::{self, who};
-use crate::sessions::Flagship;
 
 /// Links in Gbps, as subjects spell them.
 pub(crate) const LINKS: [&str; 3] = ["1", "10", "100"];
@@ -26,8 +26,8 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
         for by in ["tollgate", "openssl"] {
             let cores = of(by).and_then(|subject| cores(lookup, &subject, gbps));
             let row =
-                Row::new(format!("{gbps} Gbps of {payload}, {}", who(by)), Unit::Count, "cores");
-            rows.push(Row { is_shown: gbps == LINKS[1], ..row.predicted(cores) });
+                Figure::new(format!("{gbps} Gbps of {payload}, {}", who(by)), Unit::Count, "cores");
+            rows.push(Figure { is_shown: gbps == LINKS[1], ..row.predicted(cores) });
         }
     }
     for by in ["tollgate", "openssl"] {
@@ -35,7 +35,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
             continue;
         };
         let currency = cost.subject.parameter(CURRENCY).unwrap_or("?");
-        let row = Row::new(format!("10^6 sessions, {}", who(by)), Unit::Count, currency);
+        let row = Figure::new(format!("10^6 sessions, {}", who(by)), Unit::Count, currency);
         rows.push(row.predicted(Some(cost)));
     }
     let sentences = sentence(&rows, protocol, &payload).into_iter().collect();
@@ -59,7 +59,7 @@ fn cost<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
 }
 
 /// Compares Tollgate with OpenSSL on the middle link.
-fn sentence(rows: &[Row<'_>], protocol: &Protocol, payload: &str) -> Option<String> {
+fn sentence(rows: &[Figure<'_>], protocol: &Protocol, payload: &str) -> Option<String> {
     let cores = |by: &str| {
         let what = format!("{} Gbps of {payload}, {by}", LINKS[1]);
         let row = rows.iter().find(|row| row.what == what)?;
@@ -81,7 +81,7 @@ fn sentence(rows: &[Row<'_>], protocol: &Protocol, payload: &str) -> Option<Stri
 }
 
 /// The fewest published cores for the middle link.
-fn as_published(records: &[Record]) -> Option<Row<'_>> {
+fn as_published(records: &[Record]) -> Option<Figure<'_>> {
     let fewest = records
         .iter()
         .filter(|r| Origin::of(r) == Published && r.unit == Unit::Count)
@@ -90,6 +90,6 @@ fn as_published(records: &[Record]) -> Option<Row<'_>> {
         .filter(|r| r.subject.parameter(LINK_GBPS) == Some(LINKS[1]))
         .min_by(|x, y| x.estimate.point().total_cmp(&y.estimate.point()))?;
     let payload = names::payload(names::bytes(&fewest.subject));
-    let row = Row::new(format!("10 Gbps of {payload}, published"), Unit::Count, "cores");
+    let row = Figure::new(format!("10 Gbps of {payload}, published"), Unit::Count, "cores");
     Some(row.published(Some(fewest)))
 }

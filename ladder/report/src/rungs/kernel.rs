@@ -5,7 +5,7 @@ use tollgate_record::vocabulary::{
 };
 use tollgate_record::{Area, Record, Subject, Unit};
 
-use super::{Row, Rung};
+use super::{Figure, Rung};
 use crate::figure::{number, percent};
 use crate::lookup::Lookup;
 use crate::lookup::Origin::{Measured, Predicted};
@@ -22,7 +22,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
         let bits = subject.parameter(BITS).unwrap_or("?");
         let bound = lookup.record(Predicted, subject, BOUND_CYCLES_PER_CALL, Unit::Cycles);
         let call = lookup.record(Measured, subject, CYCLES_PER_CALL, Unit::Cycles);
-        let row = Row::new(format!("{name}, {bits} bits"), Unit::Cycles, "cycles").shown();
+        let row = Figure::new(format!("{name}, {bits} bits"), Unit::Cycles, "cycles").shown();
         rows.push(row.bound(bound).measured(call));
         if let (Some(bound), Some(call)) = (bound, call) {
             let (bound_cycles, cycles) = (bound.estimate.point(), call.estimate.point());

@@ -25,37 +25,37 @@ pub(crate) struct Rung<'a> {
     pub(crate) about: &'static str,
     /// The verb of `tollgate` that runs this rung alone.
     pub(crate) verb: &'static str,
-    pub(crate) rows: Vec<Row<'a>>,
+    pub(crate) rows: Vec<Figure<'a>>,
     /// Sentences that explain it by the rung below.
     pub(crate) sentences: Vec<String>,
 }
 
 impl Rung<'_> {
-    /// Whether any record belongs to this rung on this machine.
+    /// Returns `true` if a record belongs to this rung on this machine.
     pub(crate) fn is_known(&self) -> bool {
         self.rows.iter().any(|row| row.predicted.is_some() || row.measured.is_some())
     }
 }
 
 /// One figure: predicted, measured, published.
-pub(crate) struct Row<'a> {
+pub(crate) struct Figure<'a> {
     /// The subject in words.
     pub(crate) what: String,
     pub(crate) unit: Unit,
     /// The unit for the reader.
     pub(crate) unit_name: String,
     pub(crate) predicted: Option<f64>,
-    /// Whether the prediction is a lower bound.
+    /// `true` if the prediction is a lower bound.
     pub(crate) is_bound: bool,
     pub(crate) measured: Option<&'a Record>,
     pub(crate) published: Option<&'a Record>,
-    /// Whether the picture of the rung shows it.
+    /// `true` if the picture of the rung shows it.
     pub(crate) is_shown: bool,
     /// The records that the prediction comes from.
     pub(crate) sources: Vec<&'a Record>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> Figure<'a> {
     fn new(what: impl Into<String>, unit: Unit, unit_name: &str) -> Self {
         Self {
             what: what.into(),
@@ -141,7 +141,7 @@ pub(crate) fn climb(records: &[Record]) -> Vec<Rung<'_>> {
         fleet::rung(records),
     ];
     for rung in &mut rungs {
-        rung.rows.retain(Row::is_known);
+        rung.rows.retain(Figure::is_known);
     }
     rungs
 }

@@ -2,9 +2,9 @@
 
 use tollgate_record::{Record, Unit};
 
-use super::{Row, Rung};
+use super::{Figure, Rung};
 use crate::figure::{self, percent};
-use crate::modelled::{HOST, modelled};
+use crate::model::{HOST, modelled};
 use crate::simulation::Headline;
 use tollgate_record::vocabulary::LIMIT;
 
@@ -18,19 +18,19 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     let host = find(HOST);
     let mut rows = Vec::new();
     if let Some(host) = host {
-        let row = Row::new("one product of 1024 bits, here", Unit::Cycles, "cycles").shown();
+        let row = Figure::new("one product of 1024 bits, here", Unit::Cycles, "cycles").shown();
         rows.push(row.bound(host.predicted).measured(host.measured));
     }
     // One line for all machines of papers: the Itanium, or else the first one with both figures.
     let paper = find("itanium").or_else(|| all.iter().find(|row| row.error().is_some()));
     if let Some(paper) = paper.filter(|row| row.machine != HOST) {
         let what = format!("the same on {}", paper.name());
-        let row = Row::new(what, Unit::Cycles, "cycles").shown();
+        let row = Figure::new(what, Unit::Cycles, "cycles").shown();
         rows.push(row.predicted(paper.predicted).published(paper.published));
     }
     let study = Headline::of(records);
     if let Some(study) = &study {
-        let row = |what| Row::new(what, Unit::Cycles, "cycles");
+        let row = |what| Figure::new(what, Unit::Cycles, "cycles");
         rows.push(row("LEON-2, 1024-bit exponentiation").predicted(study.plain));
         let extended = row("LEON-2 that multiplies and adds");
         rows.push(extended.predicted(Some(study.extended)).published(study.published));

@@ -6,7 +6,7 @@ use tollgate_record::vocabulary::{
 };
 use tollgate_record::{Area, Key, Operation, Record, Subject, Topic, Unit};
 
-use super::{Row, Rung};
+use super::{Figure, Rung};
 use crate::figure::percent;
 use crate::lookup::Origin::{Measured, Predicted, Published};
 use crate::lookup::{Lookup, ratio};
@@ -19,12 +19,12 @@ const PAPER_KEY: Key = Key::Rsa(1024);
 pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     let lookup = Lookup(records);
     let signs = signs(lookup, &key(lookup));
-    let mut rows: Vec<Row<'_>> = signs
+    let mut rows: Vec<Figure<'_>> = signs
         .iter()
         .map(|subject| {
             let what = format!("{}, {}", names::operation(subject), contender(subject));
             let find = |origin, quantity| lookup.record(origin, subject, quantity, Unit::Cycles);
-            Row::new(what, Unit::Cycles, "cycles")
+            Figure::new(what, Unit::Cycles, "cycles")
                 .predicted(find(Predicted, CYCLES_PER_OPERATION))
                 .bound(find(Predicted, BOUND_CYCLES_PER_OPERATION))
                 .measured(find(Measured, CYCLES_PER_OPERATION))
@@ -79,7 +79,7 @@ fn signs<'a>(lookup: Lookup<'a>, key: &Key) -> Vec<&'a Subject> {
 }
 
 /// At the size of the papers: our best rate and the best published one.
-fn as_published(lookup: Lookup<'_>) -> Option<Row<'_>> {
+fn as_published(lookup: Lookup<'_>) -> Option<Figure<'_>> {
     let rate =
         |record: &&Record| record.quantity == OPERATIONS_PER_S && record.unit == Unit::PerSecond;
     let best = |origin| {
@@ -98,12 +98,12 @@ fn as_published(lookup: Lookup<'_>) -> Option<Row<'_>> {
     };
     let (ours, theirs) = (best(Measured), best(Published)?);
     let who = ours.map_or_else(String::new, |ours| format!(", {}", contender(&ours.subject)));
-    let row = Row::new(format!("RSA-1024! sign{who}"), Unit::PerSecond, "per s");
+    let row = Figure::new(format!("RSA-1024! sign{who}"), Unit::PerSecond, "per s");
     Some(row.measured(ours).published(Some(theirs)))
 }
 
 /// The share that our kernel calls explain, and the speed relative to the libraries.
-fn sentence(lookup: Lookup<'_>, subject: &Subject, rows: &[Row<'_>]) -> Option<String> {
+fn sentence(lookup: Lookup<'_>, subject: &Subject, rows: &[Figure<'_>]) -> Option<String> {
     if subject.parameter(BY) != Some("tollgate") {
         return None;
     }

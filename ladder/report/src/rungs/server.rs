@@ -5,12 +5,12 @@ use tollgate_record::vocabulary::{
 };
 use tollgate_record::{Area, Estimate, Protocol, Quantity, Record, Topic, Unit};
 
-use super::{Row, Rung};
+use super::{Figure, Rung};
 use crate::figure::percent;
+use crate::flagship::Flagship;
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
 use crate::lookup::{Lookup, ratio};
 use crate::names::{self, who};
-use crate::sessions::Flagship;
 
 pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     let lookup = Lookup(records);
@@ -25,7 +25,8 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
                 continue;
             };
             let find = |origin| lookup.record(origin, &subject, SESSIONS_PER_S, Unit::PerSecond);
-            let row = Row::new(format!("{name} {payload}, {}", who(by)), Unit::PerSecond, "per s");
+            let row =
+                Figure::new(format!("{name} {payload}, {}", who(by)), Unit::PerSecond, "per s");
             let mut row = row.predicted(find(Predicted)).measured(find(Measured));
             row.is_shown = Some(protocol) == flagship.protocols.first();
             rows.push(row);
@@ -33,7 +34,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
         let ratio_of = |quantity| ratio_record(lookup, &flagship, protocol, quantity);
         if let Some(record) = ratio_of(SESSIONS_PER_S_RATIO) {
             let (low, high) = record.estimate.interval();
-            let row = Row::new(format!("ratio [{low:.2}-{high:.2}]"), Unit::Ratio, "times");
+            let row = Figure::new(format!("ratio [{low:.2}-{high:.2}]"), Unit::Ratio, "times");
             rows.push(row.measured(Some(record)));
             if Some(protocol) == flagship.protocols.first() {
                 let cpu = ratio_of(SERVER_CPU_RATIO).map(|record| &record.estimate);
@@ -72,7 +73,7 @@ fn compared(what: &str, rate: &Estimate, cpu: Option<&Estimate>, against: &str) 
 }
 
 /// The share of the first rate that rung 3 explains.
-fn explained(rows: &[Row<'_>]) -> Option<String> {
+fn explained(rows: &[Figure<'_>]) -> Option<String> {
     let row = rows.iter().find(|row| row.remainder().is_some())?;
     let (predicted, measured) = (row.predicted?, row.measured?.estimate.point());
     Some(format!(
@@ -85,7 +86,7 @@ fn explained(rows: &[Row<'_>]) -> Option<String> {
 }
 
 /// The best published rate.
-fn as_published(records: &[Record]) -> Option<Row<'_>> {
+fn as_published(records: &[Record]) -> Option<Figure<'_>> {
     let best = records
         .iter()
         .filter(|r| Origin::of(r) == Published && r.unit == Unit::PerSecond)
@@ -94,5 +95,5 @@ fn as_published(records: &[Record]) -> Option<Row<'_>> {
         .max_by(|x, y| x.estimate.point().total_cmp(&y.estimate.point()))?;
     let key = names::suite(&best.subject);
     let what = format!("{key} {}, published", names::payload(names::bytes(&best.subject)));
-    Some(Row::new(what, Unit::PerSecond, "per s").published(Some(best)))
+    Some(Figure::new(what, Unit::PerSecond, "per s").published(Some(best)))
 }

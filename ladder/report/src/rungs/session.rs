@@ -3,10 +3,11 @@
 use tollgate_record::vocabulary::{CYCLES_PER_SESSION, PART_RSA};
 use tollgate_record::{Record, Topic, Unit};
 
-use super::{Row, Rung};
+use super::{Figure, Rung};
 use crate::figure::{number, percent};
+use crate::flagship::Flagship;
 use crate::names::{self, who};
-use crate::sessions::{Flagship, Session, sessions};
+use crate::session::{Session, sessions};
 
 pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     let flagship = Flagship::of(records);
@@ -40,21 +41,21 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     }
 }
 
-fn row<'a>(session: &Session<'a>, flagship: &Flagship) -> Row<'a> {
+fn row<'a>(session: &Session<'a>, flagship: &Flagship) -> Figure<'a> {
     let what = format!(
         "{} {}, {}",
         names::protocol_of(&session.subject),
         flagship.payload(),
         who(session.by())
     );
-    let mut row = Row::new(what, Unit::Cycles, "cycles").measured(session.measured);
+    let mut row = Figure::new(what, Unit::Cycles, "cycles").measured(session.measured);
     row.predicted = session.total();
     row.sources = session.records().filter(|r| Some(*r) != session.measured).collect();
     row
 }
 
 /// The most expensive published session.
-fn as_published(records: &[Record]) -> Option<Row<'_>> {
+fn as_published(records: &[Record]) -> Option<Figure<'_>> {
     let all = sessions(records, true);
     let dearest = all
         .iter()
@@ -66,7 +67,7 @@ fn as_published(records: &[Record]) -> Option<Row<'_>> {
         names::suite(&dearest.subject),
         names::payload(dearest.bytes())
     );
-    let row = Row::new(what, Unit::Cycles, "cycles");
+    let row = Figure::new(what, Unit::Cycles, "cycles");
     Some(row.published(dearest.total.filter(|r| r.quantity == CYCLES_PER_SESSION)))
 }
 

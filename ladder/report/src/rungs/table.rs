@@ -4,22 +4,23 @@ use std::collections::BTreeSet;
 
 use tollgate_record::{Kind, Record};
 
-use super::{Row, Rung, beyond, climb};
+use super::{Figure, Rung, beyond, climb};
 use crate::cite::Citation;
 use crate::figure;
-use crate::grid::{Column, grid};
-use crate::lookup::{MISSING, latest};
+use crate::grid::{Column, fitting};
+use crate::lookup::{cell, latest};
 use crate::names::{INSECURE, INSECURE_NOTE};
+use crate::table::{Row, Table};
 use crate::text::wrapped;
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 6] = fitting([
     Column::words("rung and figure", 35),
     Column::words("unit", 6),
     Column::figures("predicted", 9),
     Column::figures("measured", 8),
     Column::figures("remainder", 14),
     Column::figures("published", 18),
-];
+]);
 
 /// The ladder: one table of six rungs with predicted, measured and published figures, followed by
 /// sentences that explain each rung by the rung below.
@@ -29,22 +30,18 @@ const COLUMNS: [Column; 6] = [
 pub fn table(records: &[Record]) -> String {
     let records = &latest(records);
     let rungs = climb(records);
-    let mut rows = Vec::new();
-    for rung in &rungs {
-        rows.extend(lines(rung));
-    }
-    let mut text = grid(&COLUMNS, rows);
     let all = || rungs.iter().flat_map(|rung| &rung.rows);
-    if all().any(|row| row.is_bound) {
-        text += &wrapped(">: a bound, which no code can go below");
-    }
-    text += &wrapped(
-        "remainder: measured - predicted, and its share of what was measured; a ratio has its 95 % \
-         interval in brackets",
-    );
-    if all().any(|row| row.what.contains(INSECURE)) {
-        text += &wrapped(INSECURE_NOTE);
-    }
+    let notes = [
+        all().any(|figure| figure.is_bound).then_some(">: a bound, which no code can go below"),
+        Some(
+            "remainder: measured - predicted, and its share of what was measured; a ratio has its \
+             95 % interval in brackets",
+        ),
+        all().any(|figure| figure.what.contains(INSECURE)).then_some(INSECURE_NOTE),
+    ];
+    let notes = notes.into_iter().flatten().map(str::to_owned).collect();
+    let rows = rungs.iter().flat_map(rows).collect();
+    let mut text = Table { columns: COLUMNS.into(), rows, notes }.text();
     let sources: BTreeSet<String> = all().filter_map(|row| source(row.published?)).collect();
     text.extend(sources.iter().map(|source| wrapped(source)));
     text.push('\n');
@@ -62,33 +59,36 @@ pub fn table(records: &[Record]) -> String {
 pub fn rung(records: &[Record], number: u8) -> String {
     let records = &latest(records);
     let rungs = climb(records);
-    let rows = rungs.iter().find(|rung| rung.number == number).map(lines);
-    rows.map_or_else(String::new, |rows| grid(&COLUMNS, rows))
+    let Some(rung) = rungs.iter().find(|rung| rung.number == number) else {
+        return String::new();
+    };
+    Table { columns: COLUMNS.into(), rows: rows(rung), notes: Vec::new() }.text()
 }
 
-/// The rung's name, then its figures.
-fn lines(rung: &Rung<'_>) -> Vec<Vec<String>> {
-    let name = vec![format!("{} {}: {}", rung.number, rung.name, rung.about)];
-    let unknown =
-        (!rung.is_known()).then(|| vec![format!("  not measured: `tollgate {}`", rung.verb)]);
-    [name].into_iter().chain(unknown).chain(rung.rows.iter().map(cells)).collect()
+/// The figures below the rung's name.
+fn rows(rung: &Rung<'_>) -> Vec<Row> {
+    let row = |name: String, cells| Row {
+        groups: vec![format!("{} {}: {}", rung.number, rung.name, rung.about)],
+        names: vec![name],
+        cells,
+    };
+    let unknown = (!rung.is_known())
+        .then(|| row(format!("not measured: `tollgate {}`", rung.verb), Vec::new()));
+    let known = rung.rows.iter().map(|figure| row(figure.what.clone(), cells(figure)));
+    unknown.into_iter().chain(known).collect()
 }
 
-fn cells(row: &Row<'_>) -> Vec<String> {
-    let published = row.published.map_or_else(
-        || MISSING.to_owned(),
-        |record| {
-            let cited = Citation::of(record).map_or_else(String::new, |cited| format!(" {cited}"));
-            figure::of(Some(record)) + &cited
-        },
-    );
+fn cells(figure: &Figure<'_>) -> Vec<String> {
+    let published = figure.published.map(|record| {
+        let cited = Citation::of(record).map_or_else(String::new, |cited| format!(" {cited}"));
+        figure::of(Some(record)) + &cited
+    });
     vec![
-        format!("  {}", row.what),
-        row.unit_name.clone(),
-        row.predicted_text(),
-        figure::of(row.measured),
-        row.remainder_text(),
-        published,
+        figure.unit_name.clone(),
+        figure.predicted_text(),
+        figure::of(figure.measured),
+        figure.remainder_text(),
+        cell(published),
     ]
 }
 
@@ -98,16 +98,4 @@ fn source(record: &Record) -> Option<String> {
         return None;
     };
     Some(format!("{}: {}; {source}", Citation::of(record)?, record.machine.cpu))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::grid::widest;
-    use crate::text::WIDTH;
-
-    #[test]
-    fn the_columns_fit() {
-        assert!(widest(&COLUMNS) <= WIDTH, "{}", widest(&COLUMNS));
-    }
 }

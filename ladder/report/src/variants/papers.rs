@@ -7,20 +7,24 @@ use tollgate_record::{Subject, Topic};
 
 use super::calls::{UNROLL_ELSEWHERE, calls, cycles_of, unrolled};
 use super::published::product;
-use crate::grid::Column;
+use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{Measured, Published};
-use crate::lookup::{Lookup, MISSING, cell};
+use crate::lookup::{Lookup, cell};
 use crate::published::{private, subject};
 use crate::simulation;
+use crate::table::{Row, Table};
 
-pub(super) const COLUMNS: [Column; 3] =
-    [Column::words("of a paper", 74), Column::figures("theirs", 10), Column::figures("here", 10)];
+const COLUMNS: [Column; 3] = fitting([
+    Column::words("of a paper", 74),
+    Column::figures("theirs", 10),
+    Column::figures("here", 10),
+]);
 
-pub(super) const NOTE: &str = "\
+const NOTE: &str = "\
     papers: other machines, words of 32 or 64 bits, and other code: for the ratios, not the \
     cycles";
 
-pub(super) fn rows(lookup: Lookup<'_>) -> Vec<Vec<String>> {
+pub(super) fn table(lookup: Lookup<'_>) -> Table {
     let at_512 = |name: &str| {
         let found = calls(lookup).into_iter().find(|subject| {
             *subject.topic() == Topic::Variant(name.to_owned())
@@ -32,7 +36,7 @@ pub(super) fn rows(lookup: Lookup<'_>) -> Vec<Vec<String>> {
         |by: &str| lookup.per_second(Published, &subject(private(), &[(BY, by)]), OPERATIONS_PER_S);
     let theirs = rate("eti10").zip(rate("eti10-karatsuba")).map(|(a, b)| a.get() / b.get());
     let ours = at_512("amm64_karatsuba").zip(at_512("amm64_sos")).map(|(a, b)| a.get() / b.get());
-    let times = |ratio: Option<f64>| ratio.map_or_else(|| MISSING.into(), |r| format!("{r:.2}"));
+    let times = |ratio: Option<f64>| cell(ratio.map(|ratio| format!("{ratio:.2}")));
     let least = lookup
         .subjects(|record| {
             record.subject.parameter(WINDOW).is_some()
@@ -43,21 +47,20 @@ pub(super) fn rows(lookup: Lookup<'_>) -> Vec<Vec<String>> {
         .filter_map(|subject| lookup.cycles(Measured, subject, CYCLES_PER_OPERATION))
         .min_by(|a, b| a.get().total_cmp(&b.get()));
     let published = |subject: &Subject, quantity| cell(lookup.cycles(Published, subject, quantity));
-    vec![
-        vec![
-            "[ETI10] time with Karatsuba over schoolbook; RSA-1024, ours 512 bits".to_owned(),
-            times(theirs),
-            times(ours),
-        ],
-        vec![
-            "[ETI10] 512 bits, cycles: a product; ours of Montgomery, schoolbook".to_owned(),
-            published(&product(), CYCLES_PER_CALL),
-            cell(at_512("amm64_sos")),
-        ],
-        vec![
-            "[GTS07] 1024-bit exponentiation, cycles; ours the best fixed window".to_owned(),
-            published(&simulation::of_paper(), CYCLES_PER_OPERATION),
-            cell(least),
-        ],
-    ]
+    let rows = [
+        (
+            "[ETI10] time with Karatsuba over schoolbook; RSA-1024, ours 512 bits",
+            [times(theirs), times(ours)],
+        ),
+        (
+            "[ETI10] 512 bits, cycles: a product; ours of Montgomery, schoolbook",
+            [published(&product(), CYCLES_PER_CALL), cell(at_512("amm64_sos"))],
+        ),
+        (
+            "[GTS07] 1024-bit exponentiation, cycles; ours the best fixed window",
+            [published(&simulation::of_paper(), CYCLES_PER_OPERATION), cell(least)],
+        ),
+    ];
+    let rows = rows.map(|(name, cells)| Row::new(name, cells.into()));
+    Table { columns: COLUMNS.into(), rows: rows.into(), notes: vec![NOTE.to_owned()] }
 }

@@ -6,11 +6,12 @@ use tollgate_record::{Subject, Unit};
 use super::calls::{
     UNROLL_ELSEWHERE, UNROLLS, calls, cycles_of, name, parameter, plain, square_of, unrolled,
 };
-use crate::grid::Column;
+use crate::grid::{Column, fitting};
 use crate::lookup::Origin::Predicted;
-use crate::lookup::{Lookup, MISSING, cell};
+use crate::lookup::{Lookup, cell};
+use crate::table::{Row, Table};
 
-pub(super) const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 10] = fitting([
     Column::words("product", 18),
     Column::figures("bits", 5),
     Column::figures("K", 3),
@@ -21,16 +22,15 @@ pub(super) const COLUMNS: [Column; 10] = [
     Column::figures("by 8", 8),
     Column::figures("best", 8),
     Column::figures("square", 8),
-];
+]);
 
-pub(super) const NOTE: &str = "\
+const NOTE: &str = "\
     product, square: core cycles of a call; mults: multiplications of limbs in a product; by \
     2, 4, 8: products in the body of the innermost loop; best: the least of them; square: \
     unrolled by 4, its own formula, or the product where there is none (cios, fios); the \
     kernel of the engine below the variants is not one of them";
 
-pub(super) fn rows(lookup: Lookup<'_>) -> Vec<Vec<String>> {
-    let mut above = String::new();
+pub(super) fn table(lookup: Lookup<'_>) -> Table {
     let row = |subject: Subject| {
         let by = UNROLLS.map(|unroll| cycles_of(lookup, unrolled(&subject, unroll)));
         let alone = cycles_of(lookup, Some(subject.clone()));
@@ -46,17 +46,11 @@ pub(super) fn rows(lookup: Lookup<'_>) -> Vec<Vec<String>> {
         });
         let mults = unrolled(&subject, UNROLLS[0])
             .and_then(|subject| plain(lookup, Predicted, &subject, MULTIPLICATIONS, Unit::Count));
-        let first = name(&subject) != above;
-        above = name(&subject).to_owned();
-        let mut cells = vec![
-            if first { above.clone() } else { String::new() },
-            parameter(&subject, BITS),
-            parameter(&subject, K),
-            mults.unwrap_or_else(|| MISSING.to_owned()),
-        ];
+        let mut cells = vec![parameter(&subject, BITS), parameter(&subject, K), cell(mults)];
         cells.extend(by.map(cell));
         cells.extend([cell(best), cell(squares.into_iter().flatten().next())]);
-        cells
+        Row::new(name(&subject), cells)
     };
-    calls(lookup).into_iter().map(row).collect()
+    let rows = calls(lookup).into_iter().map(row).collect();
+    Table { columns: COLUMNS.into(), rows, notes: vec![NOTE.to_owned()] }
 }

@@ -4,54 +4,43 @@ use tollgate_record::vocabulary::{BITS, CYCLES_PER_OPERATION, TABLE_BYTES, WINDO
 use tollgate_record::{Subject, Topic, Unit};
 
 use super::calls::{parameter, plain};
-use crate::grid::Column;
+use crate::grid::{Column, fitting};
 use crate::lookup::Origin::Measured;
-use crate::lookup::{Lookup, MISSING, cell};
+use crate::lookup::{Lookup, cell};
+use crate::table::{Row, Table};
 
-pub(super) const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 6] = fitting([
     Column::figures("bits", 5),
     Column::figures("window", 7),
     Column::figures("fixed", 8),
     Column::figures("table bytes", 12),
     Column::figures("sliding", 8),
     Column::figures("table bytes", 12),
-];
+]);
 
-pub(super) const NOTE: &str = "\
+const NOTE: &str = "\
     fixed, sliding: core cycles of x^e mod m, e as long as m; sliding windows are for public \
     exponents only: their time tells e; a fixed one reads its whole table for each window";
 
-pub(super) fn rows(lookup: Lookup<'_>) -> Vec<Vec<String>> {
+pub(super) fn table(lookup: Lookup<'_>) -> Table {
     let fixed = lookup.subjects(|record| {
         let name = record.subject.topic().kernel();
         !name.is_some_and(|name| name.ends_with("_vartime"))
             && record.subject.parameter(WINDOW).is_some()
     });
-    let mut above = "";
-    let row = |subject: &Subject| {
+    let row = |subject: &&Subject| {
         let sliding =
             subject.topic().kernel().map(|name| Topic::Variant(format!("{name}_vartime")));
         let sliding = sliding.and_then(|sliding| subject.with_topic(sliding).ok());
-        let bits = subject.parameter(BITS).unwrap_or(MISSING).to_owned();
-        let mut cells = vec![bits, parameter(subject, WINDOW)];
-        for subject in [Some(subject.clone()), sliding] {
-            let cycles = subject
-                .as_ref()
-                .and_then(|subject| lookup.cycles(Measured, subject, CYCLES_PER_OPERATION));
-            let bytes = subject
-                .as_ref()
-                .and_then(|subject| plain(lookup, Measured, subject, TABLE_BYTES, Unit::Bytes));
-            cells.extend([cell(cycles), bytes.unwrap_or_else(|| MISSING.to_owned())]);
+        let mut cells = vec![parameter(subject, WINDOW)];
+        for subject in [Some((*subject).clone()), sliding] {
+            let subject = subject.as_ref();
+            let cycles = subject.and_then(|s| lookup.cycles(Measured, s, CYCLES_PER_OPERATION));
+            let bytes = subject.and_then(|s| plain(lookup, Measured, s, TABLE_BYTES, Unit::Bytes));
+            cells.extend([cell(cycles), cell(bytes)]);
         }
-        cells
+        Row::new(parameter(subject, BITS), cells)
     };
-    let mut rows: Vec<Vec<String>> = fixed.iter().map(|subject| row(subject)).collect();
-    for (cells, subject) in rows.iter_mut().zip(fixed) {
-        let bits = subject.parameter(BITS).unwrap_or(MISSING);
-        if bits == above {
-            cells[0].clear();
-        }
-        above = bits;
-    }
-    rows
+    let rows = fixed.iter().map(row).collect();
+    Table { columns: COLUMNS.into(), rows, notes: vec![NOTE.to_owned()] }
 }

@@ -1,4 +1,4 @@
-//! Whatever the records, tables fit and the report stays well formed.
+//! Tables of any records fit, and the report is well formed.
 
 use proptest::prelude::*;
 use tollgate_record::vocabulary as word;

@@ -20,10 +20,10 @@ use crate::{PICTURES, runs, synthetic};
 const BROWSERS: [&str; 4] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// How long it may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The most time that the browser may take.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What the browser found, as lines of a word and a value.
+/// The results of the probe: values by word.
 type Found = BTreeMap<String, Vec<String>>;
 
 fn browser() -> Option<PathBuf> {
@@ -44,8 +44,8 @@ fn opened(browser: &Path, name: &str, records: &[Record], width: u32, is_dark: b
     opened_page(browser, name, &html::report(records), (width, is_dark))
 }
 
-/// Opens a page in a frame of `width` pixels and gives back what its probe says. A frame, because a
-/// window of the browser has a least width that is wider than a phone.
+/// Opens a page in a frame of `width` pixels and returns the results of its probe. It uses a frame
+/// because a window of the browser cannot be as narrow as a phone.
 fn opened_page(browser: &Path, name: &str, page: &str, (width, is_dark): (u32, bool)) -> Found {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{name}"));
     fs::create_dir_all(&folder).unwrap();
@@ -69,10 +69,10 @@ fn opened_page(browser: &Path, name: &str, page: &str, (width, is_dark): (u32, b
         .unwrap();
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > TIMEOUT {
             child.kill().unwrap();
             child.wait().unwrap();
-            panic!("{} did not end within {PATIENCE:?}", browser.display());
+            panic!("{} did not end within {TIMEOUT:?}", browser.display());
         }
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -125,7 +125,7 @@ fn pages_of_runs_are_filled_and_nothing_overlaps() {
         let found = opened_page(&browser, name, &page, (width, is_dark));
         assert_nothing_is_cut(&found, width);
         assert!(number(&found, "bars-scenario-1") >= 2.0, "{found:?}");
-        // eight runs, what one of them lost, four times by quantile; and the curve's three
+        // eight runs, the losses of one, four times by quantile; and the curve's three
         assert!(number(&found, "curves") >= 15.0, "{found:?}");
     }
 }

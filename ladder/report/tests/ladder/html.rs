@@ -94,7 +94,9 @@ fn servers_have_bars_intervals_and_predictions() {
     assert_eq!(widths(rates, "published").len(), 6);
     assert_eq!(rates.matches("<line class=\"mark\"").count(), 7);
     assert_eq!(rates.matches("<line class=\"whisker\"").count(), 3 * 7);
-    assert!(rates.contains("tollgate serves 1.31 [1.30-1.32] times the sessions of OpenSSL"));
+    assert!(
+        rates.contains("tollgate has 1.31 [1.30-1.32] times the sessions per second of OpenSSL")
+    );
     assert!(rates.contains("doubtful: the client was busy &lt;to 90 %&gt;"));
 }
 

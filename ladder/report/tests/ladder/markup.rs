@@ -1,10 +1,10 @@
-//! A strict reader of the report's HTML: what a browser would forgive is an error here.
+//! A strict reader of the report's HTML: errors that a browser tolerates are errors here.
 
 /// Elements that have no end.
 const VOID: [&str; 1] = ["meta"];
 
-/// Whether every element ends where it should, every attribute is quoted, no text holds a bare
-/// `<` or `&`, no id stands there twice, and nothing is loaded from elsewhere.
+/// Checks that every element ends where it should, every attribute is quoted, no text has a bare
+/// `<` or `&`, every id is unique, and nothing is loaded from elsewhere.
 pub(crate) fn check(html: &str) -> Result<(), String> {
     let mut rest = html.strip_prefix("<!DOCTYPE html>").ok_or("no doctype")?;
     let mut open: Vec<String> = Vec::new();

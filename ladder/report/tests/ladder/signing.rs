@@ -1,4 +1,4 @@
-//! The picture and the Markdown of signing: what they show, and that no record breaks them.
+//! The picture and the Markdown of signing.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ fn heights(svg: &str) -> Vec<f64> {
 }
 
 #[test]
-fn the_picture_says_who_how_fast_and_where() {
+fn the_picture_names_contenders_rates_and_machine() {
     let svg = chart::speed(&records());
     let texts = texts(&svg);
     for text in [
@@ -89,7 +89,7 @@ fn the_picture_says_who_how_fast_and_where() {
 }
 
 #[test]
-fn who_is_missing_is_left_out() {
+fn missing_contenders_are_left_out() {
     let without = |by: &str| -> Vec<Record> {
         records().into_iter().filter(|r| r.subject.parameter(word::BY) != Some(by)).collect()
     };
@@ -106,7 +106,7 @@ fn who_is_missing_is_left_out() {
 }
 
 #[test]
-fn what_was_not_measured_is_no_bar() {
+fn published_figures_have_no_bar() {
     let published = Record {
         kind: Kind::Published { source: "a paper".into() },
         ..rate("operation/rsa-2048/sign?by=openssl", 1.0)
@@ -148,7 +148,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn whatever_the_records_the_picture_stays_in_its_frame(
+    fn any_records_are_drawn_within_the_frame(
         records in prop::collection::vec(any_record(), 0..20),
     ) {
         let svg = chart::speed(&records);

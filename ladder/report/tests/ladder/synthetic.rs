@@ -13,7 +13,7 @@ const CLOCK_HZ: f64 = 4.0e9;
 #[derive(Default)]
 pub(crate) struct Synthetic(pub(crate) Vec<Record>);
 
-/// Everything that a climb of the ladder would leave.
+/// The records of a whole run of the ladder.
 pub(crate) fn all() -> Vec<Record> {
     let mut records = Synthetic::default();
     records.model();
@@ -93,7 +93,7 @@ impl Synthetic {
         self.add(subject, quantity, unit, point, kind);
     }
 
-    /// The last record is under one more condition.
+    /// Adds a condition to the last record.
     fn under(&mut self, key: &str, value: &str) {
         self.0.last_mut().unwrap().conditions.insert(key.into(), value.into());
     }
@@ -101,15 +101,16 @@ impl Synthetic {
     fn model(&mut self) {
         let ita00 =
             "Intel, Itanium Processor: High Performance, white paper SEG_103, 1999-2000, table 5";
-        for (machine, model, paper, limit) in [
-            ("itanium", 1248.0, 1220.0, "memory ports"),
-            ("alpha-21264", 1792.0, 1800.0, "issue"),
-            ("ultrasparc-iii", 12_288.0, 12_300.0, "multiplier"),
-            ("powerpc-g4", 14_336.0, 14_000.0, "issue"),
+        for (machine, name, model, paper, limit) in [
+            ("itanium", "Itanium", 1248.0, 1220.0, "memory ports"),
+            ("alpha-21264", "Alpha 21264", 1792.0, 1800.0, "issue"),
+            ("ultrasparc-iii", "UltraSPARC III", 12_288.0, 12_300.0, "multiplier"),
+            ("powerpc-g4", "PowerPC G4", 14_336.0, 14_000.0, "issue"),
         ] {
             let subject = format!("model/{machine}/amm?bits=1024");
             let quantity = word::CYCLES_PER_PRODUCT;
             self.predicted(word::MODEL_RUNG, &subject, quantity, Unit::Cycles, model);
+            self.0.last_mut().unwrap().machine = Machine::unknown(name);
             self.under(word::LIMIT, limit);
             self.under(word::ASSUMPTION, "every multiply at its least latency, the rest hidden");
             self.published(ita00, &subject, quantity, Unit::Cycles, paper);
@@ -118,6 +119,7 @@ impl Synthetic {
         let changed = "model/itanium/amm?bits=1024&port_operations_per_product=3";
         let quantity = word::CYCLES_PER_PRODUCT;
         self.predicted(word::MODEL_RUNG, changed, quantity, Unit::Cycles, 992.0);
+        self.0.last_mut().unwrap().machine = Machine::unknown("Itanium");
         let subject = "model/host/amm?bits=1024";
         self.predicted(word::MODEL_RUNG, subject, quantity, Unit::Cycles, 101.0);
         self.under(word::LIMIT, "vpmadd52");

@@ -1,4 +1,4 @@
-//! Tables of made-up records: what they say, and that nothing breaks their width.
+//! Tables of made-up records: their content and their width.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ fn speed_puts_figures_ratio_and_share_side_by_side() {
     for cell in ["62.5 µs", "250k", "16.0k", "3.60 [3.56-3.64]", "AWS-LC", "82 %", "vpmadd52"] {
         assert!(ours.contains(cell), "{cell} in {ours}");
     }
-    // One operation's rows stand together whatever came between; what is missing is a dash.
+    // Rows of one operation stand together; a missing figure is a dash.
     let lines: Vec<&str> = table.lines().collect();
     let at = lines.iter().position(|line| *line == ours).unwrap();
     assert!(lines[at + 1].trim_start().starts_with("OpenSSL"), "{table}");
@@ -213,7 +213,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn whatever_the_records_lines_fit_and_are_plain(
+    fn lines_of_any_records_fit_and_are_plain(
         records in prop::collection::vec(any_record(), 0..12),
     ) {
         let tables = [

@@ -47,7 +47,7 @@ pub(super) fn chart(curve: &Curve) -> Markup {
         names: Names::Above,
         note: html! {
             "Across: arrivals per second of an open loop. Up: the time from the intended start, \
-             waiting included; what leaves the plane at the top has no end, or took longer."
+             waiting included; lines that leave the chart at the top have longer times, or no end."
         },
     };
     plot.markup()

@@ -2,29 +2,17 @@
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Area, Quantity, Record, Subject, Unit};
+use tollgate_record::{Area, Record, Subject, Unit};
 
-use crate::figure::{interval, number, of};
+use crate::figure::{interval, number};
 use crate::html::bars::{Bar, Group, bars};
+use crate::html::section::tables;
 use crate::lookup::{Lookup, Origin::Measured};
 use crate::names;
+use crate::server;
 
-/// Columns: heading, quantity, unit.
-const COLUMNS: [(&str, Quantity, Unit); 10] = [
-    ("sess/s", word::SESSIONS_PER_S, Unit::PerSecond),
-    ("server CPU", word::SERVER_CPU_NS_PER_SESSION, Unit::Nanos),
-    ("client CPU", word::CLIENT_CPU_NS_PER_SESSION, Unit::Nanos),
-    ("connect p50", word::CONNECT_NS_P50, Unit::Nanos),
-    ("handshake p50", word::HANDSHAKE_NS_P50, Unit::Nanos),
-    ("p90", word::HANDSHAKE_NS_P90, Unit::Nanos),
-    ("p99", word::HANDSHAKE_NS_P99, Unit::Nanos),
-    ("transaction p50", word::TRANSACTION_NS_P50, Unit::Nanos),
-    ("p90", word::TRANSACTION_NS_P90, Unit::Nanos),
-    ("p99", word::TRANSACTION_NS_P99, Unit::Nanos),
-];
-
-/// The table; empty without figures.
-pub(super) fn table(records: &[Record]) -> Markup {
+/// Bars and tables; empty without figures.
+pub(super) fn figures(records: &[Record]) -> Markup {
     let lookup = Lookup(records);
     let subjects = lookup.measured(Area::Server);
     let rate =
@@ -47,30 +35,8 @@ pub(super) fn table(records: &[Record]) -> Markup {
     html! {
         @if !found.is_empty() {
             (bars("Sessions per second", &[group], Unit::PerSecond, "per second"))
-            table.figures {
-                caption { "Times, and CPU time of a session" }
-                thead {
-                    tr {
-                        th scope="col" { "server" }
-                        @for (name, ..) in COLUMNS { th.figure scope="col" { (name) } }
-                    }
-                }
-                tbody { @for (subject, _) in &found { (row(lookup, subject)) } }
-            }
-            @for line in ratios(records) { p.note { (line) } }
-        }
-    }
-}
-
-fn row(lookup: Lookup<'_>, subject: &Subject) -> Markup {
-    html! {
-        tr {
-            th scope="row" { (name(subject)) }
-            @for (name, quantity, unit) in COLUMNS {
-                td.figure data-name=(name) {
-                    (of(lookup.record(Measured, subject, quantity, unit)))
-                }
-            }
+            (tables(&server::tables(records)))
+            @for line in server::ratios(records) { p.note { (line) } }
         }
     }
 }
@@ -79,20 +45,4 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> Markup {
 fn name(subject: &Subject) -> String {
     let by = names::who(subject.parameter(word::BY).unwrap_or_default());
     subject.parameter(word::SESSIONS).map_or(by.to_owned(), |kind| format!("{by}, {kind}"))
-}
-
-/// The ratios between servers, with intervals.
-fn ratios(records: &[Record]) -> Vec<String> {
-    let line = |record: &Record| {
-        let what = match record.quantity {
-            word::SESSIONS_PER_S_RATIO => "the sessions per second",
-            word::SERVER_CPU_RATIO => "the CPU time of a session",
-            _ => return None,
-        };
-        let by = names::who(record.subject.parameter(word::BY)?);
-        let against = names::who(record.subject.parameter(word::AGAINST)?);
-        let times = crate::lookup::ratio(&record.estimate);
-        Some(format!("{by} has {times} times {what} of {against}."))
-    };
-    records.iter().filter_map(line).collect()
 }

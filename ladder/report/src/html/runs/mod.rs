@@ -17,7 +17,7 @@ use crate::names;
 pub struct Runs {
     /// Machine, versions, workload and plan, a paragraph each.
     pub about: Vec<String>,
-    /// Whether all runs were completed.
+    /// `true` if all runs were completed.
     pub is_complete: bool,
     /// Notes for the reader besides the findings.
     pub notes: Vec<String>,
@@ -87,7 +87,7 @@ pub struct Curve {
 pub fn of_runs(runs: &Runs) -> String {
     let lead = html! {
         @if !runs.is_complete {
-            strong.warning { "Stopped before the end: this is what there was. " }
+            strong.warning { "Stopped before the end: these are the results until then. " }
         }
         (lead(runs))
     };
@@ -129,7 +129,7 @@ fn section(id: &str, scenario: &Scenario) -> Markup {
                     @for line in &scenario.lines { li { (finding(line)) } }
                 }
             }
-            (figures::table(&scenario.records))
+            (figures::figures(&scenario.records))
             @if let Some(curve) = &scenario.curve { (curve::chart(curve)) }
             (rate::chart(&scenario.servers))
             div.panels {
