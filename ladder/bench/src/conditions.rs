@@ -33,7 +33,7 @@ impl Conditions {
         load.into_iter().chain(governor).collect()
     }
 
-    /// What must be done before the figures can be trusted, if anything.
+    /// A warning with its remedy, if the figures cannot be trusted.
     pub fn warning(&self) -> Option<String> {
         let load = self.load_average.filter(|&load| load > BUSY)?;
         Some(format!(

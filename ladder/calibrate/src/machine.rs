@@ -8,7 +8,7 @@ pub struct Machine {
     /// The processor's name, `AMD EPYC 9B45 128-Core Processor`. Hypervisors often cut the number
     /// off: such a name gets the numbers that CPUID gives, `AMD EPYC (family 26 model 2)`.
     pub processor: Option<String>,
-    /// Whether a hypervisor reports itself.
+    /// `true` if a hypervisor reports itself.
     pub virtualised: Option<bool>,
     /// Logical cores of the machine, whether or not this process may use them all.
     pub logical_cores: Option<u32>,

@@ -174,7 +174,7 @@ impl fmt::Display for ReadError {
                 )
             }
             Problem::Malformed(error) => {
-                // serde_json counts lines from one within the line; its column is what helps.
+                // Each line is a document of its own: only the column in it is useful.
                 let text = error.to_string();
                 let column = format!(" at line {} column {}", error.line(), error.column());
                 let why = text.strip_suffix(&column).unwrap_or(&text);

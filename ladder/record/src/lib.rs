@@ -1,10 +1,10 @@
 //! Units, estimates with intervals, machine fingerprints, and JSON Lines of figures.
 //!
-//! A [`Record`] is one figure with everything needed to judge it later: what it is about
-//! ([`Subject`], [`Quantity`], [`Unit`]), how sure it is ([`Estimate`]), how it came to be
-//! ([`Kind`]), and where and when ([`Machine`], versions, commit, conditions). Records travel as
-//! JSON Lines ([`jsonl`]), one record per line, every line with the version of the schema. All
-//! rungs spell what they write with the words of the [`vocabulary`].
+//! A [`Record`] is one figure with all that is needed to judge it later: its subject ([`Subject`],
+//! [`Quantity`], [`Unit`]), its value and interval ([`Estimate`]), its origin ([`Kind`]), its place
+//! and time ([`Machine`], versions, commit, conditions), and doubts. Records are stored as JSON
+//! Lines ([`jsonl`]), one record per line, every line with the version of the schema. All rungs use
+//! the words of the [`vocabulary`].
 //!
 //! ```
 //! use tollgate_record::{Estimate, Kind, Machine, Record, Unit, jsonl};

@@ -22,7 +22,7 @@ pub struct Machine {
     pub logical_cores: Option<u32>,
     /// Release of the operating system's kernel.
     pub kernel: Option<String>,
-    /// Whether the machine is virtual.
+    /// `true` on a virtual machine.
     pub virtualised: Option<bool>,
     /// The clock of one busy core, in cycles per second.
     pub core_clock_hz: Option<Estimate>,

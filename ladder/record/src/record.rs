@@ -28,7 +28,7 @@ pub struct Record {
     pub versions: BTreeMap<String, String>,
     /// The commit of this project that made the record; none for a published figure.
     pub commit: Option<String>,
-    /// Whatever else it depends on: `governor`, `load_average_1min`, bounds and limits.
+    /// Other conditions: `governor`, `load_average_1min`, bounds and limits.
     pub conditions: BTreeMap<String, String>,
     /// Reasons to doubt the figure, each with its remedy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -72,12 +72,12 @@ pub enum Kind {
     Predicted {
         /// The rung that computed it, such as "0-model".
         by: String,
-        /// What it was computed from: subjects of records, machine files.
+        /// Its inputs: subjects of records, machine files.
         from: Vec<String>,
     },
     /// By other authors, in writing.
     Published {
-        /// Where it can be read: author, title, table.
+        /// The reference: author, title, table.
         source: String,
     },
 }

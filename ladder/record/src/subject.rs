@@ -1,4 +1,4 @@
-//! What a figure is about: the spelling of subjects and quantities.
+//! Subjects and quantities of figures, and their spelling.
 
 use core::fmt;
 use core::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::topic::{Area, Key, Protocol, Topic};
 
-/// What a figure is about: a [`Topic`] with parameters, such as `kernel/amm52_mb8_ifma?K=20` or
+/// The subject of a figure: a [`Topic`] with parameters, such as `kernel/amm52_mb8_ifma?K=20` or
 /// `operation/rsa-2048/sign?batch=8&by=tollgate`.
 ///
 /// Path: segments of ASCII lower-case letters, digits, `_`, `-` and `.`, joined by `/`. Parameters:
@@ -111,7 +111,7 @@ impl Subject {
         subject
     }
 
-    /// The subject as its spelling reads.
+    /// The subject, if its spelling is valid.
     fn checked(self) -> Result<Self, BadSubject> {
         self.to_string().parse()
     }
@@ -174,8 +174,8 @@ impl From<Subject> for String {
     }
 }
 
-/// Which figure of the subject it is, such as `cycles_per_call`: ASCII lower-case letters, digits
-/// and `_`, a letter first, at most 64 of them.
+/// The quantity of a subject, such as `cycles_per_call`: ASCII lower-case letters, digits and `_`,
+/// a letter first, at most 64 of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Quantity {
@@ -254,7 +254,7 @@ impl From<Quantity> for String {
     }
 }
 
-/// Text that is no subject or no quantity. Fixed by spelling it right.
+/// Text that is not a subject or a quantity. Correct its spelling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadSubject {
     text: String,
@@ -269,7 +269,7 @@ impl fmt::Display for BadSubject {
 
 impl core::error::Error for BadSubject {}
 
-/// Not empty, and every character is allowed.
+/// Returns `true` if the text is not empty and every character is allowed.
 fn made_of(text: &str, allowed: impl Fn(char) -> bool) -> bool {
     !text.is_empty() && text.chars().all(allowed)
 }

@@ -1,4 +1,4 @@
-//! What subjects are about, as types: each spells itself as a path, and every path is one of them.
+//! Topics of subjects as types. Each is written as a path, and every path is a topic.
 
 use core::convert::Infallible;
 use core::fmt;
@@ -148,7 +148,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// What sessions, servers and fleets serve.
+/// The service of sessions, servers and fleets.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Service {
     /// Sessions of a protocol with a key: `rsa-2048/tls13`.
@@ -197,14 +197,14 @@ words! {
         Fleet = "fleet",
         /// The queue of the engine.
         Queue = "engine",
-        /// Ways to a product or an exponentiation that are compared and not used.
+        /// Algorithms for products and exponentiations that are only compared.
         Variant = "variant",
         /// Programs on a simulated processor.
         Simulation = "simulation",
     }
 }
 
-/// What a figure is about: the path of a [`Subject`](crate::Subject).
+/// The topic of a figure: the path of a [`Subject`](crate::Subject).
 ///
 /// Every path reads as one of these, and each is written as it was read.
 ///
@@ -226,26 +226,26 @@ pub enum Topic {
     },
     /// A kernel: `kernel/amm52_mb8_ifma`.
     Kernel(String),
-    /// A way to a product or an exponentiation: `variant/amm64_cios`.
+    /// An algorithm for a product or an exponentiation: `variant/amm64_cios`.
     Variant(String),
     /// An operation: `operation/rsa-2048/sign`.
     Operation {
         /// The key.
         key: Key,
-        /// What is done with it.
+        /// The operation.
         operation: Operation,
     },
     /// An operation through the engine's queue: `engine/rsa-2048/sign`.
     Queue {
         /// The key.
         key: Key,
-        /// What is done with it.
+        /// The operation.
         operation: Operation,
     },
     /// A session: `session/rsa-2048/tls13`.
     Session(Service),
-    /// A primitive that sessions are predicted from: `session/primitive/x25519/agree`. The text is
-    /// what follows `session/primitive/`.
+    /// A primitive that sessions are predicted from: `session/primitive/x25519/agree`. The text
+    /// follows `session/primitive/`.
     Primitive(String),
     /// A server under load: `server/rsa-2048/tls13`.
     Server(Service),

@@ -103,7 +103,7 @@ quantity!(Nanos);
 quantity!(PerSecond);
 
 impl Cycles {
-    /// How long these cycles take at `clock` (cycles per second).
+    /// The time of these cycles at `clock` (cycles per second).
     #[must_use]
     pub fn at(self, clock: PerSecond) -> Nanos {
         Nanos(self.0 / clock.0 * NANOS_PER_SECOND)
@@ -111,7 +111,7 @@ impl Cycles {
 }
 
 impl Nanos {
-    /// How many cycles of `clock` (cycles per second) pass in this time.
+    /// The cycles of `clock` (cycles per second) in this time.
     #[must_use]
     pub fn cycles_at(self, clock: PerSecond) -> Cycles {
         Cycles(self.0 * clock.0 / NANOS_PER_SECOND)
@@ -180,7 +180,7 @@ fn scaled<'a>(value: f64, digits: Option<usize>, prefixes: &[&'a str]) -> (Strin
     let mut power = 0;
     loop {
         let text = significant(scaled, digits);
-        // Ask the rounded number: 999.7 with three digits is 1.00k.
+        // Compare the rounded number: 999.7 with three digits is 1.00k.
         let rounded = text.parse::<f64>().map_or(0.0, f64::abs);
         if rounded < 1000.0 || power == last || !rounded.is_finite() {
             return (text, prefixes[power]);

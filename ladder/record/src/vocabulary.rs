@@ -14,8 +14,6 @@ pub const KERNEL_RUNG: &str = "1-kernel";
 pub const OPERATION_RUNG: &str = "2-operation";
 /// Rung 3. Subjects begin with `session`.
 pub const SESSION_RUNG: &str = "3-session";
-/// Rung 4. Subjects begin with `server`.
-pub const SERVER_RUNG: &str = "4-server";
 /// Rung 5. Subjects begin with `fleet`.
 pub const FLEET_RUNG: &str = "5-fleet";
 
@@ -23,12 +21,12 @@ pub const FLEET_RUNG: &str = "5-fleet";
 pub const CYCLES_PER_PRODUCT: Quantity = Quantity::known("cycles_per_product");
 /// Share of a published operation that its Montgomery products take, by a model's count of them.
 pub const KERNEL_SHARE: Quantity = Quantity::known("kernel_share");
-/// Condition: what a figure of a model rests on, in words.
+/// Condition: the assumption behind a figure of a model, in words.
 pub const ASSUMPTION: &str = "assumption";
-/// Condition: what the numbers behind a figure of a model are worth, the least of them: `stated` in
-/// a public document, `measured`, `derived`, `assumed` or `unverified`.
+/// Condition: the quality of the weakest number behind a figure of a model: `stated` in a public
+/// document, `measured`, `derived`, `assumed` or `unverified`.
 pub const MARK: &str = "mark";
-/// Condition: how a published figure came to be: [`ESTIMATED`] or [`MEASURED`] by its authors.
+/// Condition: the origin of a published figure: [`ESTIMATED`] or [`MEASURED`] by its authors.
 pub const ORIGIN: &str = "origin";
 /// Value of [`ORIGIN`]: by theory.
 pub const ESTIMATED: &str = "estimated";
@@ -43,7 +41,8 @@ pub const NS_PER_OPERATION: Quantity = Quantity::known("ns_per_operation");
 pub const OPERATIONS_PER_S: Quantity = Quantity::known("operations_per_s");
 /// The processor's bound of one operation, predicted by rung 0.
 pub const BOUND_CYCLES_PER_OPERATION: Quantity = Quantity::known("bound_cycles_per_operation");
-/// How many operations are done in the time in which the opponent, parameter [`AGAINST`], does one.
+/// The speed relative to the implementation in the parameter [`AGAINST`]: operations in the time of
+/// one of its operations.
 pub const TIMES_AS_FAST: Quantity = Quantity::known("times_as_fast");
 
 /// Core cycles of one call of a kernel, all lanes together.
@@ -53,11 +52,11 @@ pub const CYCLES_PER_LANE: Quantity = Quantity::known("cycles_per_lane");
 /// The processor's bound of one call, predicted by rung 0.
 pub const BOUND_CYCLES_PER_CALL: Quantity = Quantity::known("bound_cycles_per_call");
 
-/// Parameter: whose code ran.
+/// Parameter: the implementation.
 pub const BY: &str = "by";
-/// Parameter: how many operations share a call; without it they are done one by one.
+/// Parameter: the number of operations in a call; without it, operations run one by one.
 pub const BATCH: &str = "batch";
-/// Parameter: whose code the figure is compared with.
+/// Parameter: the implementation that the figure is compared with.
 pub const AGAINST: &str = "against";
 /// Parameter: the exponent, as a number, or [`FULL`].
 pub const EXPONENT: &str = "exponent";
@@ -74,7 +73,7 @@ pub const BITS: &str = "bits";
 /// Parameter: words (digits or limbs) of a modulus.
 pub const K: &str = "K";
 
-/// Bytes of machine code of a call, without what it shares with others.
+/// Bytes of machine code of a call, without functions that it shares with others.
 pub const CODE_BYTES: Quantity = Quantity::known("code_bytes");
 /// Bytes of the table of powers that an exponentiation reads.
 pub const TABLE_BYTES: Quantity = Quantity::known("table_bytes");
@@ -88,16 +87,10 @@ pub const ADDITIONS: Quantity = Quantity::known("additions");
 pub const READS: Quantity = Quantity::known("reads");
 /// Words that a call writes to memory.
 pub const WRITES: Quantity = Quantity::known("writes");
-/// First segment of the subjects of variants: ways to a product or an exponentiation that are
-/// compared and not used, `variant/amm64_cios?K=16&bits=1024&unroll=4`.
-pub const VARIANT: &str = "variant";
-/// First segment of the subjects of simulated programs:
-/// `simulation/leon-2/fips?arithmetic=extended&bits=1024&issue=blocking&loops=unrolled-4&slots=1`.
-pub const SIMULATION: &str = "simulation";
 /// Segment of a path: a processor of 64 bits whose instructions are counted,
 /// `simulation/rv64/fips?arithmetic=rv64im&bits=1024&loops=full`.
 pub const RV64: &str = "rv64";
-/// Parameter: what multiplies and adds in a simulated routine: [`V8`], [`RV64IM`] or
+/// Parameter: the instructions that multiply and add in a simulated routine: [`V8`], [`RV64IM`] or
 /// [`EXTENDED`].
 pub const ARITHMETIC: &str = "arithmetic";
 /// Value of [`ARITHMETIC`]: the instructions of SPARC V8.
@@ -141,18 +134,18 @@ pub const PLAN: &str = "plan";
 pub const BUILT_IN: &str = "built-in";
 /// Condition: the calls of a batch, lanes in brackets: `[8] + 2 + 1`.
 pub const CUT: &str = "cut";
-/// Condition: how a call does its operations: one alone, two in step, in lanes.
+/// Condition: the form of a call: one operation alone, two in step, or in lanes.
 pub const FORM: &str = "form";
-/// Condition: what forms cost, in single operations.
+/// Condition: the costs of forms, in single operations.
 pub const COSTS: &str = "costs";
 
 /// Condition: numbers that a call computes side by side.
 pub const LANES: &str = "lanes";
 /// Condition: the kernel that multiplied.
 pub const KERNEL: &str = "kernel";
-/// Condition: what binds a bound.
+/// Condition: the limit that sets a bound.
 pub const LIMIT: &str = "limit";
-/// Condition: for how long a row was measured, all contenders together.
+/// Condition: the duration of the measurement of a row, all contenders together.
 pub const SECONDS_PER_ROW: &str = "seconds_per_row";
 
 /// Core cycles that a server spends on one session: `session/rsa-2048/tls13?by=tollgate&bytes=0`.
@@ -161,9 +154,6 @@ pub const CYCLES_PER_SESSION: Quantity = Quantity::known("cycles_per_session");
 /// Core cycles that a server spends because of one message of the handshake, parameter
 /// [`MESSAGE`].
 pub const CYCLES_PER_MESSAGE: Quantity = Quantity::known("cycles_per_message");
-/// Segment of a path in place of a key: what sessions are predicted from, and no session, as
-/// `session/primitive/x25519/agree`.
-pub const PRIMITIVE: &str = "primitive";
 /// Parameter: a part of a session's cost.
 pub const PART: &str = "part";
 /// Value of [`PART`]: the RSA private-key operation.
@@ -176,22 +166,22 @@ pub const PART_KEY_SCHEDULE: &str = "key-schedule";
 pub const PART_RECORDS: &str = "records";
 /// Value of [`PART`]: the MAC of records, where it is separate from their encryption.
 pub const PART_MAC: &str = "mac";
-/// Value of [`PART`]: what the TLS library does beside the primitives above.
+/// Value of [`PART`]: the rest of the TLS library, beside the primitives above.
 pub const PART_LIBRARY: &str = "library";
 /// Value of [`PART`]: the operating system: TCP and system calls.
 pub const PART_SYSTEM: &str = "system";
 /// Parameter: a message of the handshake, as `server-key-exchange`.
 pub const MESSAGE: &str = "message";
-/// Condition: how many of each primitive a prediction counts.
+/// Condition: the count of each primitive in a prediction.
 pub const COUNTS: &str = "counts";
-/// Parameter: whose client loaded a server, where several are compared: `minimal`, `rustls`, `curl`
+/// Parameter: the client that loaded a server, if several are compared: `minimal`, `rustls`, `curl`
 /// or `s_time`.
 pub const CLIENT: &str = "client";
 /// Parameter: payload of a session in bytes; of bodies of many sizes the mean, with [`SIZES`].
 pub const BYTES: &str = "bytes";
 /// Parameter: the smallest, the middle and the largest of bodies of many sizes: `15-511-974`.
 pub const SIZES: &str = "sizes";
-/// Parameter: what a session without payload does: [`HANDSHAKE`].
+/// Parameter: the content of a session without payload: [`HANDSHAKE`].
 pub const EXCHANGE: &str = "exchange";
 /// Value of [`EXCHANGE`]: a handshake and nothing else.
 pub const HANDSHAKE: &str = "handshake";
@@ -286,9 +276,9 @@ pub const PRICE_PER_SESSION_PER_S: Quantity = Quantity::known("price_per_session
 pub const JOULES_PER_MILLION: Quantity = Quantity::known("joules_per_million_sessions");
 /// Share of the CPU time that one engine saves against another, parameter [`AGAINST`].
 pub const SAVED_SHARE: Quantity = Quantity::known("saved_share");
-/// What it saves for a million sessions, in the currency that the parameter [`CURRENCY`] names.
+/// Savings for a million sessions, in the currency that the parameter [`CURRENCY`] names.
 pub const SAVED_PER_MILLION: Quantity = Quantity::known("saved_per_million_sessions");
-/// What it saves in a year of the demand, in the currency that the parameter [`CURRENCY`] names.
+/// Savings in a year of the demand, in the currency that the parameter [`CURRENCY`] names.
 pub const SAVED_PER_YEAR: Quantity = Quantity::known("saved_per_year");
 /// Cores that it saves at the demand, not rounded.
 pub const SAVED_CORES: Quantity = Quantity::known("saved_cores");
@@ -305,9 +295,9 @@ pub const RESPONSE_NS_P50: Quantity = Quantity::known("response_ns_p50");
 pub const RESPONSE_NS_P99: Quantity = Quantity::known("response_ns_p99");
 /// The load at which the mean response time is twice the service time.
 pub const LOAD_WHERE_DOUBLE: Quantity = Quantity::known("load_where_response_doubles");
-/// How many times the capacity of another engine, parameter [`AGAINST`].
+/// Capacity over that of another engine, parameter [`AGAINST`].
 pub const CAPACITY_GAIN: Quantity = Quantity::known("capacity_gain");
-/// How many times as short as another engine's is the mean response time, at one arrival rate.
+/// Mean response time of another engine over this one's, at one arrival rate.
 pub const RESPONSE_GAIN: Quantity = Quantity::known("response_gain");
 /// Sessions that wait when a burst ends.
 pub const BACKLOG_SESSIONS: Quantity = Quantity::known("backlog_sessions");

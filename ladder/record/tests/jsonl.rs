@@ -1,4 +1,4 @@
-//! Records on disk: what goes out comes back, and nothing else comes in.
+//! Records on disk: written records are read unchanged, and other lines are refused.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,7 +100,7 @@ fn write(records: &[Record]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn what_goes_out_comes_back(records in vec(record(), 0..5)) {
+    fn written_records_are_read_unchanged(records in vec(record(), 0..5)) {
         let file = write(&records);
         prop_assert_eq!(file.iter().filter(|byte| **byte == b'\n').count(), records.len());
         prop_assert_eq!(jsonl::read_all(file.as_slice()).unwrap(), records);
@@ -131,7 +131,7 @@ proptest! {
     }
 }
 
-/// A good line to spoil.
+/// A valid line.
 const GOOD: &str = concat!(
     r#"{"schema":2,"subject":"kernel/amm52_mb8_ifma?K=20","quantity":"cycles_per_call","#,
     r#""unit":"cycles","estimate":{"point":803.0,"interval":[801.5,806.0],"samples":51},"#,
@@ -169,7 +169,7 @@ fn doubts_are_a_list_in_both_schemas() {
 
 #[test]
 fn a_newer_schema_is_refused_with_its_line() {
-    // Nothing else of a newer line is looked at.
+    // The reader ignores the other fields of a newer line.
     let newer = r#"{"schema":7,"figures":[1,2]}"#;
     assert_eq!(
         refusal(&format!("{GOOD}\n\n{newer}\n{GOOD}\n")),
@@ -194,7 +194,7 @@ fn unknown_fields_are_refused_wherever_they_stand() {
 }
 
 #[test]
-fn values_that_are_none_are_refused() {
+fn invalid_values_are_refused() {
     for (place, spoiled, why) in [
         ("803.0", "NaN", "expected value"),
         ("803.0", "null", "invalid type: null"),
