@@ -17,7 +17,7 @@ pub struct Burst {
     pub usual: PerSecond,
     /// Sessions per second while it lasts.
     pub rate: PerSecond,
-    /// How long it lasts.
+    /// Its duration.
     pub length: Nanos,
 }
 

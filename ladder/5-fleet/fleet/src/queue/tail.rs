@@ -15,7 +15,7 @@
 //! 0.99 quantile of their mixture is up to 60 % too high.
 
 /// The largest relative error of a quantile of the response time from 0.9 to 0.99, at loads of 0.5
-/// to 0.85, as tested by `tests/simulation.rs`.
+/// to 0.85, as tested by `tests/fleet/simulation.rs`.
 pub const QUANTILE_ERROR_MAX: f64 = 0.2;
 
 /// The response time in units of the mean service time.

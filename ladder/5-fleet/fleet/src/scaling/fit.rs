@@ -83,7 +83,7 @@ pub struct Fit {
 pub struct FittedRate {
     /// Per second.
     pub per_s: Estimate,
-    /// Whether the number of cores is outside the measured range.
+    /// `true` if the number of cores is outside the measured range.
     pub extrapolated: bool,
 }
 

@@ -1,9 +1,10 @@
 //! The published sizing table, computed again from its rates per core.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use tollgate_fleet::published::{ETI10_BYTES, ETI10_TABLE, ETI10_USD_PER_SESSION_PER_S, records};
 use tollgate_fleet::{Demand, SessionCost, Sizing, Utilisation, size};
-use tollgate_record::{Estimate, Kind, Timestamp, jsonl};
+use tollgate_record::{Estimate, Kind, Timestamp};
+
+use crate::assert_written_with_unique_names;
 
 /// The CPU time of a session at this rate of one core in Gbps.
 fn session(gbps_per_core: f64) -> SessionCost {
@@ -56,18 +57,9 @@ fn its_cost_is_a_price_over_a_rate() {
 fn every_figure_is_published_and_can_be_written() {
     let records = records(Timestamp::UNIX_EPOCH).unwrap();
     assert_eq!(records.len(), 3 * 4 + 2 + 1);
-    let mut file = Vec::new();
-    let mut writer = jsonl::Writer::new(&mut file);
     for record in &records {
         let Kind::Published { source } = &record.kind else { panic!("{}", record.subject) };
         assert!(source.contains("SIGCOMM 2010") || source.contains("SEG_103"));
-        writer.write(record).unwrap();
     }
-    assert_eq!(jsonl::read_all(file.as_slice()).unwrap(), records);
-    // Each figure has a name of its own.
-    let mut names: Vec<String> =
-        records.iter().map(|r| format!("{} {}", r.subject, r.quantity)).collect();
-    names.sort();
-    names.dedup();
-    assert_eq!(names.len(), records.len());
+    assert_written_with_unique_names(&records);
 }

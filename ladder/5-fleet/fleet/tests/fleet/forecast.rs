@@ -1,5 +1,4 @@
 //! Predictions as records.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;
 
@@ -9,9 +8,11 @@ use tollgate_fleet::forecast::{
 };
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::{
-    Burst, Compared, Currency, Demand, Error, Power, Price, SessionCost, Utilisation, saving,
+    Burst, Compared, Demand, Error, Power, Price, SessionCost, Utilisation, saving,
 };
-use tollgate_record::{Area, Estimate, Kind, Machine, Nanos, PerSecond, Record, Unit, jsonl};
+use tollgate_record::{Area, Estimate, Kind, Machine, Nanos, PerSecond, Record, Unit};
+
+use crate::assert_written_with_unique_names;
 
 fn measured(by: &str, unit: Unit, point: f64) -> Record {
     let subject = format!("server/tls12-ecdhe-rsa-2048?by={by}&bytes=14336").parse().unwrap();
@@ -34,7 +35,7 @@ fn basis(record: &Record) -> Basis {
 }
 
 fn price() -> Price {
-    Price::per_core_hour(0.05, Currency::USD).unwrap()
+    crate::price(0.05)
 }
 
 fn figure(records: &[Record], subject: &str, quantity: &str) -> f64 {
@@ -79,8 +80,6 @@ fn everything() -> Vec<Record> {
 #[test]
 fn predictions_are_marked_and_can_be_written() {
     let records = everything();
-    let mut file = Vec::new();
-    let mut writer = jsonl::Writer::new(&mut file);
     for record in &records {
         let Kind::Predicted { by, from } = &record.kind else { panic!("{}", record.subject) };
         assert_eq!(by, "5-fleet");
@@ -88,14 +87,8 @@ fn predictions_are_marked_and_can_be_written() {
         assert_eq!(record.subject.area(), Area::Fleet);
         assert_eq!(record.commit.as_deref(), Some("new"));
         assert_eq!(record.versions["openssl"], "3.0.19");
-        writer.write(record).unwrap();
     }
-    assert_eq!(jsonl::read_all(file.as_slice()).unwrap(), records);
-    let mut names: Vec<String> =
-        records.iter().map(|r| format!("{} {}", r.subject, r.quantity)).collect();
-    names.sort();
-    names.dedup();
-    assert_eq!(names.len(), records.len(), "two figures of one name");
+    assert_written_with_unique_names(&records);
 }
 
 #[test]

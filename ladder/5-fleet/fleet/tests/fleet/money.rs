@@ -1,5 +1,4 @@
 //! Cost and saving.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use tollgate_fleet::{
     Compared, Currency, Demand, Energy, Error, Power, Price, SessionCost, Utilisation,
@@ -12,7 +11,7 @@ fn session(point: f64, low: f64, high: f64) -> SessionCost {
 }
 
 fn price() -> Price {
-    Price::per_core_hour(0.036, Currency::USD).unwrap() // 10 µUSD per core-second
+    crate::price(0.036) // 10 µUSD per core-second
 }
 
 fn close(x: f64, y: f64) -> bool {

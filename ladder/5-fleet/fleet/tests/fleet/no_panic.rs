@@ -1,5 +1,4 @@
 //! No number makes a computation panic or run forever.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};

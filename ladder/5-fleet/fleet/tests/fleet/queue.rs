@@ -1,18 +1,14 @@
 //! Response times, loads and bursts.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::{Burst, Error};
 use tollgate_record::{Estimate, Nanos, PerSecond};
 
+use crate::exact;
+
 const DISCIPLINES: [Discipline; 3] =
     [Discipline::OneQueue, Discipline::QueuePerCore, Discipline::Sharing];
-
-fn exact(mean_ns: f64, scv: f64) -> ServiceTime {
-    let of = |x| Estimate::exact(x).unwrap();
-    ServiceTime::new(of(mean_ns), of(scv)).unwrap()
-}
 
 fn station(cores: u32, discipline: Discipline) -> Station {
     Station::new(cores, discipline).unwrap()

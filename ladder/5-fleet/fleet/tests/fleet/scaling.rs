@@ -1,5 +1,4 @@
 //! Scaling laws: fits and evaluation.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
 use tollgate_fleet::scaling::{Fit, Law, Point, fit};
@@ -95,7 +94,7 @@ fn normal(random: &mut fastrand::Rng) -> f64 {
     radius * (core::f64::consts::TAU * random.f64()).cos()
 }
 
-/// How often, in 1000 sweeps with errors of 3 % and matching intervals, the interval contains the
+/// The number of 1000 sweeps, with errors of 3 % and matching intervals, whose interval contains the
 /// true rate: at one core, half of the cores, all of them, and twice as many.
 fn covered(truth: Law, cores: &[u32]) -> [u32; 4] {
     let last = *cores.last().unwrap();

@@ -1,16 +1,15 @@
 //! Tests of the approximations against an exact M/D/c and a simulated M/G/c.
 #![allow(
-    clippy::unwrap_used,
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "tests; counts far below 2^53"
 )]
 
+use crate::exact;
 use tollgate_fleet::queue::tail::QUANTILE_ERROR_MAX;
 use tollgate_fleet::queue::wait::{RESPONSE_ERROR_MAX, WAIT_ERROR_MAX};
 use tollgate_fleet::queue::{Discipline, Response, ServiceTime, Station};
-use tollgate_record::Estimate;
 
 /// Mean service time, in nanoseconds.
 const MEAN_NS: f64 = 1e6;
@@ -63,10 +62,7 @@ impl Service {
     }
 
     fn time(self) -> ServiceTime {
-        let of = |mean: f64, scv: f64| {
-            let exact = |x| Estimate::exact(x).unwrap();
-            ServiceTime::new(exact(mean * MEAN_NS), exact(scv)).unwrap()
-        };
+        let of = |mean: f64, scv: f64| exact(mean * MEAN_NS, scv);
         if let Self::FullOrResumed = self {
             let kind = |mean| of(mean / 2.6, 0.01 / 3.0);
             return ServiceTime::mixed(&[(0.2, kind(9.0)), (0.8, kind(1.0))]).unwrap();
@@ -203,8 +199,8 @@ fn the_errors_of_the_forecast_are_within_the_documented_limits() {
 
 /// Prints the whole grid; `cargo test -- --ignored --nocapture the_whole_grid`.
 #[test]
-#[allow(clippy::print_stderr, reason = "the table is what it is for")]
-#[ignore = "for whoever changes an approximation: prints its errors, and judges nothing"]
+#[allow(clippy::print_stderr, reason = "printing is its purpose")]
+#[ignore = "prints the errors of an approximation, and checks nothing"]
 fn the_whole_grid() {
     for service in Service::ALL {
         for servers in [1, 2, 4, 16, 64] {

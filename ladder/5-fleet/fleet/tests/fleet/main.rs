@@ -1,0 +1,37 @@
+//! Sizing, queueing, costs and predictions of fleets.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod eti10;
+mod forecast;
+mod money;
+mod no_panic;
+mod queue;
+mod scaling;
+mod simulation;
+
+use tollgate_fleet::queue::ServiceTime;
+use tollgate_fleet::{Currency, Price};
+use tollgate_record::{Estimate, Record, jsonl};
+
+/// A service time that is known without error.
+fn exact(mean_ns: f64, scv: f64) -> ServiceTime {
+    let of = |x| Estimate::exact(x).unwrap();
+    ServiceTime::new(of(mean_ns), of(scv)).unwrap()
+}
+
+fn price(usd_per_core_hour: f64) -> Price {
+    Price::per_core_hour(usd_per_core_hour, Currency::USD).unwrap()
+}
+
+/// All records can be written and read again, and no two have the same subject and quantity.
+fn assert_written_with_unique_names(records: &[Record]) {
+    let mut file = Vec::new();
+    let mut writer = jsonl::Writer::new(&mut file);
+    records.iter().for_each(|record| writer.write(record).unwrap());
+    assert_eq!(jsonl::read_all(file.as_slice()).unwrap(), records);
+    let mut names: Vec<String> =
+        records.iter().map(|r| format!("{} {}", r.subject, r.quantity)).collect();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), records.len(), "two figures of one name");
+}
