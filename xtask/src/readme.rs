@@ -116,7 +116,6 @@ fn between(page: &str, name: &str, part: &str) -> Result<String, Finding> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::{CRATE, PAGE, PICTURE, RECORDS, check, make};
     use crate::workspace::{Workspace, fake};

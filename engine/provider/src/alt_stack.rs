@@ -117,7 +117,6 @@ mod stack;
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use core::hint::black_box;
     use std::sync::Arc;

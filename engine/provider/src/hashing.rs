@@ -56,7 +56,6 @@ const NAMES: [(Hash, &CStr, &[&str]); 17] = [
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use openssl::hash::{MessageDigest, hash};
     use openssl::md::Md;

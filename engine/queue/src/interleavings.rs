@@ -1,6 +1,5 @@
 //! Tests of all handles, tickets and leaders with loom's locks, which explores the interleavings of
 //! threads up to a number of preemptions.
-#![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(dead_code, unreachable_pub, clippy::redundant_pub_crate, reason = "the same files again")]
 
 use core::pin::pin;

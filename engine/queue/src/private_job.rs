@@ -264,7 +264,6 @@ impl<'a> Signing<'a> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use tollgate_rsa::TlsVersions;
 

@@ -83,7 +83,6 @@ pub(crate) fn check_message(message: &[u8], em_len: usize, overhead: usize) -> R
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
 

@@ -141,7 +141,6 @@ const fn digest_info<const ARCS: usize, const N: usize>(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use der::{Decode, Reader, SliceReader, asn1::AnyRef, asn1::OctetStringRef};
     use spki::AlgorithmIdentifierRef;

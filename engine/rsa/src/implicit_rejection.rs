@@ -115,7 +115,6 @@ fn output(mac: Hmac<Sha256>) -> Zeroizing<[u8; 32]> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
     use crate::key::PrivateKey;

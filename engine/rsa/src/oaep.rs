@@ -101,7 +101,6 @@ pub fn decode_with_label_digest<'a>(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
 

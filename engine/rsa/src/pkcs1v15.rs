@@ -82,7 +82,6 @@ fn is_encoding(em: &[u8], encode: impl FnOnce(&mut [u8]) -> Result<(), Error>) -
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use proptest::prelude::*;
 

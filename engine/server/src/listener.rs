@@ -49,7 +49,6 @@ fn socket(address: SocketAddr) -> io::Result<OwnedFd> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
 

@@ -192,7 +192,6 @@ impl FromStr for Group {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
 

@@ -54,7 +54,6 @@ impl ThreadClock {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use std::sync::mpsc;
     use std::thread;

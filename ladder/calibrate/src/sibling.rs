@@ -71,7 +71,6 @@ fn blocks() {}
 #[cfg(test)]
 #[cfg(target_arch = "x86_64")]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
     use crate::clock;

@@ -164,7 +164,6 @@ impl TryFrom<Wire> for Estimate {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
 

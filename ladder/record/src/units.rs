@@ -253,7 +253,6 @@ impl fmt::Display for Unit {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
 

@@ -84,7 +84,6 @@ fn last_year(text: &str) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use tollgate_record::vocabulary::CYCLES_PER_SESSION;
     use tollgate_record::{Estimate, Machine, Unit};

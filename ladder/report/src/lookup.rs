@@ -164,7 +164,6 @@ pub(crate) fn ratio(estimate: &Estimate) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use tollgate_record::Machine;
     use tollgate_record::vocabulary::CYCLES_PER_SESSION;

@@ -231,7 +231,6 @@ fn memory(what: &str, address: &str) -> Option<Memory> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
 

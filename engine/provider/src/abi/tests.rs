@@ -1,5 +1,4 @@
 //! The constants against the headers of the installed OpenSSL.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;
 use std::path::Path;

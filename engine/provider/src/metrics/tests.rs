@@ -1,5 +1,4 @@
 //! Files of counters in a folder of their own.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::os::unix::fs::PermissionsExt as _;
 

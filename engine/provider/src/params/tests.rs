@@ -1,5 +1,4 @@
 //! Parameters as C code makes them.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use core::ffi::c_uint;
 use core::ptr;

@@ -1,5 +1,4 @@
 //! The search against simple, slow primality tests, and its rules.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use num_bigint::BigUint;
 use openssl::hash::MessageDigest;

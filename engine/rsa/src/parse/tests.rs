@@ -1,5 +1,4 @@
 //! Every format of a key, and the messages of refused files.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
 

@@ -1,5 +1,4 @@
 //! EMSA-PSS against OpenSSL, at its limits, and with all kinds of damage.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
 

@@ -1,5 +1,4 @@
 //! Valid keys, and each reason to refuse one.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use crypto_bigint::{BoxedUint, ConcatenatingMul as _, NonZero};
 

@@ -117,7 +117,6 @@ impl core::error::Error for ReadError {}
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
     use crate::log::{HandshakeLine, LostLine, Outcome, StopLine};

@@ -178,7 +178,6 @@ impl Out {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use std::sync::Mutex;
 

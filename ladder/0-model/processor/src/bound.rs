@@ -134,7 +134,6 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
     use crate::sourced::Mark;

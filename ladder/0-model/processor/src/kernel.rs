@@ -240,7 +240,6 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
     use crate::machines::File;

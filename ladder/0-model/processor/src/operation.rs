@@ -49,7 +49,6 @@ pub fn public_calls(bits: u32, ones: u32) -> Calls {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
     use crate::form::Count;

@@ -162,7 +162,6 @@ fn whole(value: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
     use crate::machines::{FILES, File};

@@ -81,7 +81,6 @@ fn whole_inverse(m: &[u64], k0: u64) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use num_bigint::BigUint;
     use tollgate_mont::Shape;

@@ -247,7 +247,6 @@ impl Kernel for VariantKernel<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use tollgate_mont::Shape;
 

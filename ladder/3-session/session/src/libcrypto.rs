@@ -22,7 +22,6 @@ fn check(result: c_int) -> Result<(), ErrorStack> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 fn each_engine(
     test: impl Fn(
         tollgate_server::in_memory::Source<'_>,

@@ -219,7 +219,6 @@ pub(crate) const PRF_SHORT: u32 = 12;
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use tollgate_server::in_memory::Worker;
     use tollgate_server::{Config, Engine, KeyKind};

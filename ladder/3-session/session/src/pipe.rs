@@ -203,7 +203,6 @@ impl Transport for Pipe {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
 

@@ -23,7 +23,6 @@ pub(crate) fn sum(terms: &[(f64, Estimate)]) -> Result<Estimate, Error> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
 

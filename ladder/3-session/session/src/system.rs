@@ -228,7 +228,6 @@ const fn whole(value: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use tollgate_server::in_memory::Worker;
     use tollgate_server::{Config, Engine, KeyKind};

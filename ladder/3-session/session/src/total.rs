@@ -80,7 +80,6 @@ fn product(a: &Estimate, b: &Estimate) -> Result<Estimate, Error> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use tollgate_record::{Machine, Quantity};
 

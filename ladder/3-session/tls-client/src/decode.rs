@@ -91,7 +91,6 @@ pub(crate) fn put_vector(out: &mut Vec<u8>, width: usize, fill: impl FnOnce(&mut
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -110,7 +110,6 @@ fn numbers(key: &[u8]) -> Result<(&[u8], &[u8]), der::Error> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use openssl::pkey::PKey;
     use openssl::rsa::{Padding, Rsa};

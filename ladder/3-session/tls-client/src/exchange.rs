@@ -140,7 +140,6 @@ fn agree_on_curve<T>(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use aws_lc_rs::kem::EncapsulationKey;
 

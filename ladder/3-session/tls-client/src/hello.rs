@@ -223,7 +223,6 @@ impl Template {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::hash::Hash;

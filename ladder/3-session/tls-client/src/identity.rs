@@ -166,7 +166,6 @@ const fn encoding(scheme: SignatureScheme) -> Option<&'static dyn RsaEncoding> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::rogue::certificate::{EC_P256, ED25519, RSA_2048, certificate, ec_p384};

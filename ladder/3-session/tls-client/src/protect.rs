@@ -118,7 +118,6 @@ pub(crate) fn header(content: Content, length: usize) -> [u8; HEADER] {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::suite::MacHash;

@@ -179,7 +179,6 @@ impl Traffic {
 
 /// RFC 8448 §3, "Simple 1-RTT Handshake".
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -178,7 +178,6 @@ fn invalid(why: &str) -> io::Error {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::fs::OpenOptions;
     use std::io::Write as _;

@@ -56,7 +56,6 @@ impl Alarm {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use core::time::Duration;
 

@@ -73,7 +73,6 @@ impl ArrivalCounts {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use core::time::Duration;
     use std::time::Instant;

@@ -100,7 +100,6 @@ impl Bisection {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::seeded::Seeded;

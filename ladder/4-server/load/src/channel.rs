@@ -157,7 +157,6 @@ impl Channel {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use tollgate_tls_client::{Settings, Suite};
 

@@ -145,7 +145,6 @@ fn until(file: &str, host: &str, now: Timestamp) -> Result<Timestamp, String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use core::cell::Cell;
 

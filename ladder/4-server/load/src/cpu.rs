@@ -255,7 +255,6 @@ pub fn pin(plan: &Plan, thread: u32) -> Result<(), Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -204,7 +204,6 @@ impl Ports {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use core::net::SocketAddr;
     use std::thread;

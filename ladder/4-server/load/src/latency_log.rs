@@ -82,7 +82,6 @@ impl<W: Write> LatencyLog<W> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use base64ct::{Base64, Encoding as _};
     use hdrhistogram::Histogram;

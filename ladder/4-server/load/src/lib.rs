@@ -121,7 +121,6 @@ mod tls_server;
 mod trace;
 mod transaction;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod unconfirmed;
 mod verdict;
 mod worker;

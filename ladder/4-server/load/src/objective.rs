@@ -84,7 +84,6 @@ impl fmt::Display for Objective {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

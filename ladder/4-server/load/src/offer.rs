@@ -149,7 +149,6 @@ impl Offer {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::plan::Plan;

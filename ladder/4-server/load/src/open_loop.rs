@@ -105,7 +105,6 @@ impl OpenLoop {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::arrivals::Arrivals;

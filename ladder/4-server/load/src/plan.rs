@@ -406,7 +406,6 @@ fn whole_where_it_is<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Err
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -71,7 +71,6 @@ pub(crate) fn settle(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -176,7 +176,6 @@ impl<'de> Deserialize<'de> for RequestForm {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -147,7 +147,6 @@ pub(crate) enum Step {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::offer::Protocol;

@@ -118,7 +118,6 @@ impl Resume {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::arrivals::Pattern;

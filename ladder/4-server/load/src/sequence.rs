@@ -103,7 +103,6 @@ impl Iterator for Sequence {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -130,7 +130,6 @@ impl Second {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::offer::Protocol;

@@ -93,7 +93,6 @@ impl fmt::Display for Sizes {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::offer::Protocol;

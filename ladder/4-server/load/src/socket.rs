@@ -131,7 +131,6 @@ pub(crate) fn reserve_descriptors(plan: &Plan) -> Result<(), Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::net::TcpListener;
 

@@ -141,7 +141,6 @@ pub(crate) struct Targets<'a> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::offer::Protocol;

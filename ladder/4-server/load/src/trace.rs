@@ -182,7 +182,6 @@ impl fmt::Display for BadTrace {
 impl core::error::Error for BadTrace {}
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use proptest::prelude::*;
 

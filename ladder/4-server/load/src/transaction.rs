@@ -390,7 +390,6 @@ fn write(channel: &mut Channel, stream: &mut TcpStream) -> io::Result<bool> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::net::TcpListener;
 

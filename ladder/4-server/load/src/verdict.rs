@@ -221,7 +221,6 @@ impl Evidence<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::offer::Protocol;

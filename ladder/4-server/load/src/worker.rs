@@ -1,7 +1,6 @@
 //! The event loop of one thread with its connections. Threads share only the stop flag.
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod running_tests;
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -437,7 +436,6 @@ impl Worker {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::offer::Protocol;

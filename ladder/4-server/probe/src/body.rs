@@ -189,7 +189,6 @@ fn invalid(why: &str) -> io::Error {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

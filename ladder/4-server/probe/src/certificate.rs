@@ -92,7 +92,6 @@ fn modulus_bits(key: &[u8]) -> Result<usize, der::Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

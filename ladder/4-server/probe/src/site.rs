@@ -152,7 +152,6 @@ fn consent_file(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;

@@ -163,7 +163,6 @@ fn unmet_offer(support: &Support, protocol: Protocol, offer: &Offer) -> Option<S
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use core::time::Duration;
 

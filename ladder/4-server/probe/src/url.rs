@@ -215,7 +215,6 @@ fn path_of(text: &str) -> Result<String, BadUrl> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

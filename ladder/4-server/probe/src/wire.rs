@@ -58,7 +58,6 @@ impl Write for Wire {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::net::TcpListener;
 

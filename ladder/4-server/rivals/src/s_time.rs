@@ -117,7 +117,6 @@ impl Drop for Configuration {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -76,7 +76,6 @@ pub(crate) fn hull(of: Estimate, more: &[f64]) -> Result<Estimate, Error> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
 

@@ -29,7 +29,6 @@ pub fn table(records: &[Record]) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use tollgate_record::vocabulary::{CODE_BYTES, CYCLES_PER_CALL, CYCLES_PER_OPERATION};
     use tollgate_record::{Estimate, Kind, Machine, Quantity, Timestamp, Unit};

@@ -90,7 +90,6 @@ pub(crate) fn agree(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::super::each_engine;
     use super::*;

@@ -98,7 +98,6 @@ impl Drop for Kdf {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::super::each_engine;
     use super::*;

@@ -85,7 +85,6 @@ fn set_client_version(ctx: &mut PkeyCtxRef<Private>, version: u32) -> Result<(),
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
 
     use openssl::hash::MessageDigest;
     use openssl::pkey::PKey;

@@ -174,7 +174,6 @@ impl Cbc {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use aws_lc_rs::cipher::AES_128;
 
