@@ -69,9 +69,9 @@ fn a_folder_has_every_run_and_its_files_agree() {
     let document = json(&folder);
     assert_eq!(document["complete"], true);
     assert_eq!(document["command"][0], "bench");
-    let [sitting] = &document["sittings"].as_array().unwrap()[..] else { panic!("{document}") };
-    let runs = sitting["runs"].as_array().unwrap();
-    assert_eq!((sitting["label"].as_str(), runs.len()), (Some("rsa-2048 tls13"), 4));
+    let [scenario] = &document["scenarios"].as_array().unwrap()[..] else { panic!("{document}") };
+    let runs = scenario["runs"].as_array().unwrap();
+    assert_eq!((scenario["label"].as_str(), runs.len()), (Some("rsa-2048 tls13"), 4));
     let (counts, series) = (rows(&folder, "counts.csv"), rows(&folder, "series.csv"));
     let log = fs::read_to_string(folder.join("latency.hlog")).unwrap();
     for run in runs {
@@ -131,9 +131,9 @@ fn an_interrupted_run_keeps_its_results_and_says_so() {
     assert_follows_the_schema(&folder.join("outcome.json"));
     let document = json(&folder);
     assert_eq!(document["complete"], false);
-    let sitting = &document["sittings"][0];
-    assert!(sitting["verdict"].is_null(), "{sitting}");
-    let run = &sitting["runs"][0];
+    let scenario = &document["scenarios"][0];
+    assert!(scenario["verdict"].is_null(), "{scenario}");
+    let run = &scenario["runs"][0];
     assert!(run["reasons"][0].as_str().unwrap().contains("stopped after"), "{run}");
     assert!(run["whole"]["transactions"].as_u64() >= Some(20), "{run}");
     assert!(rows(&folder, "series.csv").iter().all(|row| row["verdict"] == "INVALID"));
@@ -239,7 +239,7 @@ fn metrics_have_growing_counters_and_histograms() {
     let later = above(sessions(&begun));
     assert!(later.iter().all(|(series, value)| begun.get(series).is_none_or(|old| old <= value)));
     // for one server: the last bucket holds all of them, and none decreases
-    let labels = "sitting=\"rsa-2048 tls13\",server=\"openssl\"}";
+    let labels = "scenario=\"rsa-2048 tls13\",server=\"openssl\"}";
     let bucket = |le: &str| {
         later[&format!("tollgate_bench_transaction_time_seconds_bucket{{le=\"{le}\",{labels}")]
     };

@@ -127,7 +127,7 @@ impl Collector for Snapshot {
 
 impl One {
     fn labels(&self) -> [(&str, &str); 2] {
-        [("sitting", &self.scenario), ("server", &self.server)]
+        [("scenario", &self.scenario), ("server", &self.server)]
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn of(
         "versions": about.host.versions,
         "commit": about.host.commit,
         "conditions": about.host.conditions,
-        "sittings": labels.iter().map(scenario).collect::<Vec<_>>(),
+        "scenarios": labels.iter().map(scenario).collect::<Vec<_>>(),
     })
 }
 

@@ -5,7 +5,7 @@ use tollgate_load::{Counts, Outcome, Point};
 use super::Run;
 
 /// The heading of `counts.csv`.
-pub(super) const COUNTS: &str = "sitting,server,run,verdict,of,what,phase,cause,count\n";
+pub(super) const COUNTS: &str = "scenario,server,run,verdict,of,what,phase,cause,count\n";
 
 /// `counts.csv`: a row for each count of the client's whole run, of the part that counts, and of the server's
 /// log.
@@ -83,7 +83,7 @@ pub(super) fn named(counts: &Counts) -> [(&'static str, u64); 14] {
 }
 
 /// The heading of `series.csv`.
-pub(super) const SERIES: &str = "sitting,server,run,verdict,from_s,width_s,stage,begun,completed,\
+pub(super) const SERIES: &str = "scenario,server,run,verdict,from_s,width_s,stage,begun,completed,\
                                  failed,gave_up,never_began,p50_ns,p99_ns\n";
 
 /// `series.csv`: a row for each second; missing times are empty.
