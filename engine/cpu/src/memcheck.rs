@@ -29,14 +29,14 @@ pub fn running_on_valgrind() -> bool {
 /// Marks bytes, limbs or digits as secret: from now on memcheck reports every conditional jump and
 /// every address that depends on them (`MAKE_MEM_UNDEFINED`). Their values do not change.
 #[inline]
-pub fn mark_secret<T>(values: &[T]) {
+pub fn mark_secret<T: Copy>(values: &[T]) {
     request(MAKE_MEM_UNDEFINED, values.as_ptr().addr() as u64, size_of_val(values) as u64);
 }
 
 /// Marks bytes, limbs or digits as public (`MAKE_MEM_DEFINED`): a result before it is compared, or
 /// a value that the operation releases.
 #[inline]
-pub fn declassify<T>(values: &[T]) {
+pub fn declassify<T: Copy>(values: &[T]) {
     request(MAKE_MEM_DEFINED, values.as_ptr().addr() as u64, size_of_val(values) as u64);
 }
 

@@ -56,7 +56,6 @@ const NAMES: [(Hash, &CStr, &[&str]); 17] = [
 
 #[cfg(test)]
 mod tests {
-
     use openssl::hash::{MessageDigest, hash};
     use openssl::md::Md;
     use openssl::provider::Provider;
@@ -68,6 +67,9 @@ mod tests {
     fn digests_equal_openssl_s_under_each_name() {
         // MD4 and MDC2 are in the legacy provider; most builds lack MDC2.
         let _providers = ["legacy", "default"].map(|name| Provider::load(None, name));
+        for md in Hash::ALL {
+            assert!(NAMES.iter().any(|row| row.0 == md), "{md:?} has no name");
+        }
         for (md, first, others) in NAMES {
             assert_eq!(name(md), first);
             let first = first.to_str().unwrap();

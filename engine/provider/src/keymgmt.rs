@@ -193,3 +193,22 @@ unsafe extern "C" fn gettable_params(_provctx: *mut c_void) -> *const OSSL_PARAM
 unsafe extern "C" fn query_operation_name(_operation: c_int) -> *const c_char {
     c"RSA".as_ptr()
 }
+
+#[cfg(test)]
+mod tests {
+    use core::ffi::CStr;
+
+    use super::*;
+
+    #[test]
+    fn imported_types_are_the_numbers_alone() {
+        for selection in [OSSL_KEYMGMT_SELECT_PUBLIC_KEY, OSSL_KEYMGMT_SELECT_KEYPAIR] {
+            // SAFETY: the function takes any selection.
+            let first = unsafe { types(selection) };
+            // SAFETY: a static table with at least one row.
+            let first = unsafe { &*first };
+            // SAFETY: keys are static texts.
+            assert_eq!(unsafe { CStr::from_ptr(first.key) }, OSSL_PKEY_PARAM_RSA_N);
+        }
+    }
+}

@@ -54,6 +54,24 @@ fn texts_end_at_a_nul_or_at_their_size() {
 }
 
 #[test]
+fn a_choice_has_a_number_or_a_name() {
+    const CHOICES: &Choices<char> = &[('a', 1, c"one"), ('b', 2, c"two"), ('c', 3, c"")];
+    let choice = |data_type, data: &[u8]| read(data_type, data, |param| param.choice(CHOICES));
+    for (value, number, name) in [('a', 1_i32, "one"), ('b', 2, "two"), ('c', 3, "")] {
+        assert_eq!(choice(OSSL_PARAM_INTEGER, &number.to_ne_bytes()), Ok(Some(value)));
+        let named = Some(value).filter(|_| !name.is_empty());
+        assert_eq!(choice(OSSL_PARAM_UTF8_STRING, name.as_bytes()), Ok(named), "{name:?}");
+    }
+    assert_eq!(choice(OSSL_PARAM_INTEGER, &4_i32.to_ne_bytes()), Ok(None));
+    assert_eq!(choice(OSSL_PARAM_UTF8_STRING, b"three"), Ok(None));
+    for (data_type, data) in
+        [(OSSL_PARAM_UTF8_STRING, &[0xff][..]), (OSSL_PARAM_OCTET_STRING, &[1])]
+    {
+        assert_eq!(choice(data_type, data), Err(Reason::Parameter));
+    }
+}
+
+#[test]
 fn null_has_no_parameters() {
     // SAFETY: NULL stands for none.
     let params = unsafe { Params::new(ptr::null()) };
