@@ -1,5 +1,6 @@
-//! Reads any bytes as a server's response. In any pieces the load generator and the probe accept or
-//! refuse the same response, and both agree.
+//! Reads any bytes as a server's response. The load generator and the probe accept or refuse the
+//! same responses, and the sizes of the pieces in which the bytes arrive do not change either
+//! verdict.
 //!
 //! The first byte is the length of the pieces; the second is added to the expected length.
 #![no_main]

@@ -30,7 +30,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Times count from the first one and do not decrease.
+/// Checks that times start at zero and do not decrease.
 fn follows(trace: &Trace) {
     let times: Vec<u64> = trace.arrivals().iter().map(|arrival| arrival.at_ns).collect();
     assert!(times[0] == 0 && times.is_sorted(), "{times:?}");

@@ -1,7 +1,7 @@
-//! Reads any bytes as a server's log that grows while the referee reads it. The moments of reading
+//! Reads any bytes as a server's log that grows while the referee reads it. The times of the reads
 //! change neither the counts nor the error, which has one line.
 //!
-//! The first byte is the part of the log that exists at the first reading.
+//! The first byte is the length of the part of the log that exists at the first read.
 #![no_main]
 
 use std::fs::OpenOptions;

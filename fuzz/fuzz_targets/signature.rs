@@ -50,7 +50,7 @@ fuzz_target!(|bytes: &[u8]| {
     let digest = hash.digest(b"a message");
     let digest = digest.as_ref();
     let mut em = vec![0; key.size()];
-    // too long a salt leaves zeros
+    // a salt that is too long leaves zeros
     let _ = match choice >> 1 & 3 {
         0 => pkcs1v15::encode(&mut em, hash, digest),
         1 => pss::encode(
@@ -87,7 +87,7 @@ fuzz_target!(|bytes: &[u8]| {
             };
             check(&verdict, good);
         }
-        // any bytes, of any length; none is a signature by chance
+        // any bytes, of any length; the chance that they are a valid signature is negligible
         check(
             &public.verify_pkcs1v15(workspace, hash, digest, rest),
             rest == signature && verdict.is_ok(),
@@ -95,7 +95,7 @@ fuzz_target!(|bytes: &[u8]| {
     });
 });
 
-/// A verdict is success, or one error for every reason.
+/// Checks a verdict: success, or the one error that covers every reason.
 fn check(verdict: &Result<(), Error>, good: bool) {
     let expected = if good { Ok(()) } else { Err(Rejected::SignatureInvalid.into()) };
     assert_eq!(*verdict, expected);

@@ -1,10 +1,10 @@
 //! Feeds the client any bytes from a server before keys change: a session, a wait for more bytes, or a
 //! permanent error of one line. Splitting the bytes in two changes nothing.
 //!
-//! The first byte selects the suite; the second selects whether the rest is sent as it is or as
-//! messages in separate records after a valid hello, and a session to resume. `tls_established` covers
-//! data after the handshake; the client's own tests, which have the keys, cover encrypted handshake
-//! messages.
+//! The first byte selects the suite. The second selects a session to resume, and how the rest is
+//! sent: unchanged, or as messages in separate records after a valid hello. `tls_established`
+//! covers data after the handshake; the client's own tests, which have the keys, cover encrypted
+//! handshake messages.
 #![no_main]
 
 mod peer;
@@ -67,7 +67,7 @@ fn heard(
     (facts, result)
 }
 
-/// The given records; one with an unknown content type stands for another hello.
+/// Converts input bytes to records; an unknown content type stands for another hello.
 fn messages(client: &Connection, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for (content, bytes) in peer::records(bytes) {

@@ -1,5 +1,5 @@
-//! Feeds the client any records after a TLS 1.3 handshake, encrypted with the right keys: the same
-//! data and resumable sessions, or a permanent error of one line.
+//! Feeds the client any records after a TLS 1.3 handshake, encrypted with the right keys. The
+//! result is the same data and resumable sessions, or a permanent error of one line.
 //!
 //! `peer` describes how bytes stand for records.
 #![no_main]
@@ -98,7 +98,8 @@ fn established() -> (Connection, Server) {
         panic!("a suite of TLS 1.3");
     };
     let mut server = Server { key: suite.aead_alg.encrypter(key, iv), sequence: 0 };
-    // AWS-LC's keys need every sequence number in turn, also those of the handshake's tickets
+    // AWS-LC's keys need every sequence number in turn, including those of the tickets after the
+    // handshake
     (0..sequence).for_each(|_| drop(server.seal(22, b"")));
     (client, server)
 }

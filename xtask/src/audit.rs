@@ -36,7 +36,7 @@ fn line(name: &str, address: u64, what: &str) -> String {
 pub(crate) fn check(program: &Program, rows: &[Row]) -> (Vec<String>, Vec<String>) {
     let mut findings = Vec::new();
     let mut figures = Vec::new();
-    // By address: several crates may have an instance of the same name.
+    // Keyed by address, because several crates may have an instance of the same name.
     let seen: BTreeMap<u64, Seen> = program
         .functions
         .iter()
@@ -93,7 +93,8 @@ fn calls(rows: &[Row], seen: &BTreeMap<u64, Seen>, name: &str, saw: &Seen) -> Ve
     findings
 }
 
-/// Returns whether a function reads an argument, or passes it unchanged to one that does.
+/// Returns whether a function reads an argument, or passes it unchanged to a function that reads
+/// it.
 fn is_read(seen: &BTreeMap<u64, Seen>, function: u64, register: Gpr) -> bool {
     let (mut work, mut done) = (vec![function], BTreeSet::new());
     while let Some(function) = work.pop() {
@@ -107,8 +108,8 @@ fn is_read(seen: &BTreeMap<u64, Seen>, function: u64, register: Gpr) -> bool {
     false
 }
 
-/// Declared arguments must be read: if the compiler passes a secret elsewhere, it would count as
-/// public there.
+/// Declared secret arguments must be read: if the compiler passes the secret in another place, the
+/// audit would take it for public there.
 fn undeclared_use(row: &Row, name: &str, saw: &Seen, read: impl Fn(Gpr) -> bool) -> Vec<String> {
     let unread = row.secret.iter().filter(|register| !read(**register)).map(|register| {
         let register = instruction::name(*register);
@@ -145,7 +146,7 @@ fn figure(function: &Function, saw: &Seen, why: &str) -> String {
 }
 
 /// Audits a binary, or the release build: prints a line for each kernel, then the findings. Exit
-/// code 0: none; 1: some; 2: there is nothing to read.
+/// code 0: no findings; 1: findings; 2: the binary cannot be read.
 pub(crate) fn run(binary: Option<&str>) -> ExitCode {
     let (program, workspace) = match (Program::read(binary, kernels::PREFIX), Workspace::read()) {
         (Ok(program), Ok(workspace)) => (program, workspace),

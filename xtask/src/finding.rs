@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// One thing to fix, and how.
+/// A place to correct, and the correction.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     pub(crate) file: String,

@@ -14,37 +14,37 @@ pub(crate) use table::TABLE;
 /// The module of the kernels.
 pub(crate) const PREFIX: &str = "tollgate_mont::kernels::";
 
-/// The declaration of a kernel, or of a tile that it calls.
+/// The declaration of a kernel, or of a tile that a kernel calls.
 pub(crate) struct Row {
     /// Module and function, below [`PREFIX`].
     pub(crate) path: &'static str,
     /// Arguments that are passed by value and secret. All others are public: lengths and pointers.
     pub(crate) secret: &'static [Gpr],
-    /// The same for arguments on the stack, in bytes above the stack pointer on entry.
+    /// The same for arguments on the stack, by offset in bytes above the stack pointer on entry.
     pub(crate) secret_stack: &'static [i64],
     /// Arguments that point to structs of pointers and lengths, with a depth: 1 for a struct or an
     /// array of structs, 2 for an array of pointers to such. This declaration makes the fields
     /// public.
     pub(crate) structs: &'static [(Gpr, u8)],
-    /// The reason for its branches.
+    /// The public values that its branches depend on.
     pub(crate) branches: &'static str,
-    /// Parameters of its instances, as they stand between `<` and `>`, with `; ` between instances;
+    /// Parameters of its instances, as written between `<` and `>`, with `; ` between instances;
     /// empty without parameters.
     pub(crate) instances: &'static str,
     /// Its multiplications, by its parameters; `false` and `true` are 0 and 1.
     pub(crate) work: fn(&[u64]) -> Work,
 }
 
-/// Multiplications of a function: outside loops, and in each pass of its loops, which may be of
-/// several kinds. LLVM may unroll a loop or split passes off: copies of a pass count as passes.
+/// Multiplications of a function: outside loops, and in each pass of its loops. Passes may be of
+/// several kinds. LLVM may unroll a loop or move passes out of it; each copy of a pass counts as a
+/// pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
     pub(crate) once: Multiplies,
     pub(crate) passes: Vec<Multiplies>,
 }
 
-/// Instructions that multiply, and the carry chains that belong to them: a count for each of
-/// [`NAMES`].
+/// Counts of the instructions that multiply and of their carry chains, in the order of [`NAMES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Multiplies([u64; 6]);
 
@@ -168,7 +168,7 @@ fn name(row: &Row, parameters: &str) -> String {
     }
 }
 
-/// Memcheck watches the portable kernels.
+/// Returns whether a kernel is portable; memcheck checks those.
 pub(crate) fn is_portable(name: &str) -> bool {
     name.contains("portable")
 }

@@ -1,4 +1,5 @@
-//! The machine code of a binary, from objdump (binutils): functions, and the targets of calls.
+//! The machine code of a binary, as objdump (binutils) prints it: functions, and the targets of
+//! calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,8 +15,8 @@ use instruction::Instruction;
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     pub(crate) functions: Vec<Function>,
-    /// Their parts that the compiler did not inline, by address: closures, and functions of the
-    /// library (`[T; N]::map`) that are instantiated for one.
+    /// Parts of these functions that the compiler did not inline, by address: closures, and library
+    /// functions (`[T; N]::map`) instantiated for a closure.
     pub(crate) parts: BTreeMap<u64, Function>,
     names: BTreeMap<u64, String>,
     /// Addresses that the loader fills in, with their values.
@@ -61,10 +62,10 @@ impl Program {
         Ok(Self::parse(&code, &relocations, prefix))
     }
 
-    /// From what `objdump -d -C` and `objdump -R` print.
+    /// Parses the output of `objdump -d -C` and `objdump -R`.
     pub(crate) fn parse(code: &str, relocations: &str, prefix: &str) -> Self {
         let mut program = Self::default();
-        // where the lines of the function go
+        // the function that the next lines belong to
         let mut function: Option<&mut Function> = None;
         for line in code.lines() {
             if let Some((address, name)) = header(line) {
@@ -109,7 +110,7 @@ impl Program {
 }
 
 impl Function {
-    /// Of its first instruction.
+    /// The address of its first instruction.
     pub(crate) fn address(&self) -> Option<u64> {
         self.code.first().map(|first| first.address)
     }

@@ -1,4 +1,5 @@
-//! Checks that cargo does not do, and the parts of README.md that are generated from records.
+//! Project checks beyond cargo's, and the generator of the parts of README.md that come from
+//! records.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it found")]

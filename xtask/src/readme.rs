@@ -1,7 +1,7 @@
 //! `cargo xtask readme`: generates the figures and the example in README.md, and its picture.
 //!
 //! Figures and picture come from records, the example from the documentation of `tollgate-rsa`.
-//! `--check`, and `tidy` with it, compare the files with what would be generated now.
+//! `--check` and `tidy` compare the files with freshly generated ones.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,8 @@ use crate::workspace::{File, Workspace};
 const PAGE: &str = "README.md";
 const PICTURE: &str = "docs/speed.svg";
 const RECORDS: &str = "records/speed.jsonl";
-/// The page shows the first example of its documentation, without lines that rustdoc hides.
+/// The source of the page's example: the first one of its documentation, without the lines that
+/// rustdoc hides.
 const CRATE: &str = "engine/rsa/src/lib.rs";
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -158,7 +159,7 @@ mod tests {
         let touched = page.text.replace("4.44k", "9.99k");
         let touched = workspace(&touched, &picture.text, RECORD);
         assert_eq!(places(&touched), [(PAGE.to_owned(), line)]);
-        // With other records both picture and page are out of date.
+        // With other records, both the picture and the page are out of date.
         let newer = workspace(&page.text, &picture.text, &RECORD.replace("4440.0", "4450.0"));
         assert_eq!(places(&newer).len(), 2);
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: checks the promises of ARCHITECTURE.md that a machine can check.
+//! `cargo xtask tidy`: checks the rules of ARCHITECTURE.md that a program can check.
 
 use std::process::ExitCode;
 

@@ -34,7 +34,7 @@ pub(crate) struct Crate {
 #[derive(Clone, Debug)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// Neither a build nor a dev dependency.
+    /// True for a normal dependency, false for a build or dev dependency.
     pub(crate) normal: bool,
 }
 

@@ -1,4 +1,5 @@
-//! The client's peer: rustls, and the records that bytes stand for.
+//! A TLS peer for the client under test: a rustls server, and a decoder from input bytes to
+//! records.
 
 use std::sync::Arc;
 

@@ -21,7 +21,7 @@ use crate::tsc;
 /// in 10 000), short enough that interrupts are rare.
 pub const CHAIN_CYCLES: u32 = 10_000;
 
-/// Chains per reading of the clock. The shortest counts, since interrupts only lengthen them.
+/// Chains per reading of the clock. Only the shortest is used, since interrupts lengthen a chain.
 const CHAINS: u32 = 4;
 
 /// Additions per iteration of the chain's loop; its two loop instructions run in parallel.
@@ -104,7 +104,7 @@ fn chain_ticks() -> Option<u64> {
     Some(shortest.max(1))
 }
 
-/// Converts a count of ticks; counts below 2^53 (two weeks at 7 GHz) are exact.
+/// Converts ticks to a floating-point number; counts below 2^53 (two weeks at 7 GHz) are exact.
 #[allow(clippy::cast_precision_loss, reason = "spans of ticks are far below 2^53")]
 pub(crate) fn exact(ticks: u64) -> f64 {
     ticks as f64
@@ -117,7 +117,7 @@ fn chain() {
         assert!(CHAIN_CYCLES.is_multiple_of(ADDS_PER_TURN), "the chain has whole iterations");
     };
     // SAFETY: additions in a loop on three declared registers; no memory, no stack. The
-    // addend is a register: some cores fold additions of small constants at no cost in cycles.
+    // addend is a register, because some cores execute additions of small constants in zero cycles.
     unsafe {
         core::arch::asm!(
             "2:",

@@ -2,7 +2,7 @@
 //!
 //! * [`tsc`], [`clock`]: ticks of the time stamp counter, and their conversion to core cycles.
 //! * [`probe`]: instruction rates of this core, per cycle.
-//! * [`sibling`]: a gauge that shows if the core's other hardware thread is busy.
+//! * [`sibling`]: a gauge that shows whether the core's other hardware thread is busy.
 //! * [`machine`]: facts of this machine from the operating system.
 //!
 //! The crate compiles on every architecture; on others than x86-64 every measurement is `None`.

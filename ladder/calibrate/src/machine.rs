@@ -5,12 +5,12 @@ use std::fs;
 /// Facts of this machine; `None` if unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
-    /// The processor's name, `AMD EPYC 9B45 128-Core Processor`. Hypervisors often cut the number
-    /// off: such a name gets the numbers that CPUID gives, `AMD EPYC (family 26 model 2)`.
+    /// The processor's name, `AMD EPYC 9B45 128-Core Processor`. Hypervisors often remove the model
+    /// number; then the name contains the numbers from CPUID, `AMD EPYC (family 26 model 2)`.
     pub processor: Option<String>,
     /// `true` if a hypervisor reports itself.
     pub virtualised: Option<bool>,
-    /// Logical cores of the machine, whether or not this process may use them all.
+    /// Logical cores of the machine, including those that this process may not use.
     pub logical_cores: Option<u32>,
     /// Release of the operating system's kernel.
     pub kernel: Option<String>,

@@ -13,7 +13,8 @@
 
 use crate::tsc;
 
-/// Instructions of a block: on cores from 2015 on, half a window holds fewer than two blocks.
+/// Instructions of a block: on cores from 2015 or later, half of the instruction window holds fewer
+/// than two blocks.
 #[cfg(target_arch = "x86_64")]
 const BLOCK: u32 = 160;
 

@@ -1,6 +1,7 @@
 //! Ordered reads of the time stamp counter.
 //!
-//! A tick of this counter is *not* a core cycle: it runs at a fixed rate, regardless of the core.
+//! A tick of this counter is *not* a core cycle: the counter runs at a fixed rate, whatever the
+//! core's clock.
 //! Convert ticks to core cycles with [`crate::clock`].
 
 /// Reads the time stamp counter after all instructions before the call and before all after it.

@@ -103,7 +103,7 @@ pub fn alone(name: &str, test: impl FnOnce()) {
     let output = outcome.expect("this program can be started again");
     let said = String::from_utf8_lossy(&output.stdout);
     let reported = String::from_utf8_lossy(&output.stderr);
-    // A name without a test would succeed too.
+    // A run that found no test of this name would succeed too.
     let is_good = output.status.success() && said.contains("test result: ok. 1 passed");
     assert!(is_good, "{name} fails alone:\n{said}\n{reported}");
 }
@@ -111,6 +111,6 @@ pub fn alone(name: &str, test: impl FnOnce()) {
 /// Prints past the test harness's capture of standard error, so that a skipped check is visible.
 fn say(line: &str) {
     use std::io::Write as _;
-    // An error of standard error cannot be reported.
+    // A failed write to standard error cannot be reported.
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,11 +1,11 @@
 //! The number of multiplications in the machine code of the kernels.
 //!
-//! Three things must agree: what stands in each loop of a function and outside of its loops; what
-//! the row of the function declares (`kernels/table.rs`); and what a call of a whole kernel takes
-//! by `tollgate_processor::issued`, whose formula stands in the kernel's header too.
+//! Three sources must agree: the instructions in each loop of a function and outside its loops; the
+//! declaration in the function's row (`kernels/table.rs`); and the count for a call of a whole
+//! kernel in `tollgate_processor::issued`, whose formula is also in the kernel's header.
 //!
-//! This does not show how often a loop runs. The kernel's code decides that for the caller's sizes,
-//! and [`whole`] repeats it.
+//! The audit does not show how often a loop runs. The kernel's code decides that from the caller's
+//! sizes, and [`whole`] repeats the calculation.
 
 use crate::kernels::{self, Multiplies, Row, TABLE, Work};
 use crate::machine_code::instruction::{Instruction, Operand};
@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 
 mod whole;
 
-/// Functions whose multiplications are not those of their rows.
+/// Functions whose multiplications differ from those of their rows.
 pub(super) fn check(program: &Program, rows: &[Row]) -> Vec<String> {
     let mut findings = Vec::new();
     for function in &program.functions {
@@ -37,7 +37,8 @@ pub(super) fn of_whole_kernels(workspace: &Workspace) -> Vec<String> {
     findings
 }
 
-/// A loop must contain whole passes; the code outside loops, `once` and whole passes.
+/// Compares a function with its declaration: a loop must contain whole passes; the code outside
+/// loops must contain `once` and whole passes.
 fn differences(function: &Function, declared: &Work) -> Vec<String> {
     let loops = function.innermost_loops();
     let name = &function.name;
@@ -64,7 +65,7 @@ fn differences(function: &Function, declared: &Work) -> Vec<String> {
     findings
 }
 
-/// Returns whether this is a whole number of passes, possibly of several kinds.
+/// Returns whether a count is a whole number of passes, possibly of several kinds.
 fn is_passes(counted: Multiplies, passes: &[Multiplies]) -> bool {
     if counted == Multiplies::NONE {
         return true;
@@ -83,7 +84,7 @@ fn is_passes(counted: Multiplies, passes: &[Multiplies]) -> bool {
     false
 }
 
-/// Instructions of a function by kind; loads, stores and shuffles are printed and not compared.
+/// Instructions of a function by kind. Loads, stores and shuffles are printed, but not compared.
 pub(super) fn figure(function: &Function) -> String {
     let count = |is: fn(&Instruction) -> bool| function.code.iter().filter(|i| is(i)).count();
     format!(

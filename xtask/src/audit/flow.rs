@@ -1,14 +1,14 @@
-//! Follows public values through a function, and finds places that need a public value and have a
-//! secret one.
+//! Follows public values through a function, and finds the places that need a public value and get
+//! a secret one.
 //!
-//! Public are the arguments of a kernel (lengths and pointers, except those that the table of
-//! kernels names as secret), constants, values computed from these, and their copies on the stack.
-//! Fields of structs are public if the table names the argument that points to the struct (see
-//! [`super::state::Struct`]), and so are their copies in vectors. Everything else is secret: other
-//! memory, other vectors, and masks.
+//! These are public: the arguments of a kernel (lengths and pointers, except those that the table
+//! of kernels names as secret), constants, values computed from these, and their copies on the
+//! stack. Fields of structs are public if the table names the argument that points to the struct
+//! (see [`super::state::Struct`]), and so are their copies in vectors. Everything else is secret:
+//! other memory, other vectors, and masks.
 //!
-//! A part (a closure, or the library's function for one) is followed at each call, path by path,
-//! with the state of that call.
+//! A part (a closure, or a library function instantiated for one) is followed at each call, path by
+//! path, with the state of that call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,13 +31,13 @@ const VOLATILE: [Gpr; 9] = [RAX, RCX, RDX, RSI, RDI, 8, 9, 10, 11];
 /// The audit's observations in a function.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// By address and text, so that a loop reports a finding once.
+    /// Keyed by address and text, so that a finding in a loop is reported once.
     pub(crate) findings: BTreeSet<(u64, String)>,
-    /// Conditional jumps, all on public values if there is no finding.
+    /// Conditional jumps; without findings, all of them depend on public values only.
     pub(crate) branches: BTreeSet<u64>,
-    /// Instructions with an operand on the stack; pushes and pops are none.
+    /// Instructions with an operand on the stack, except pushes and pops.
     pub(crate) stack: BTreeSet<u64>,
-    /// Argument registers, and places above the return address, that are read.
+    /// Argument registers that are read, and places above the return address.
     pub(crate) reads: BTreeSet<Gpr>,
     pub(crate) reads_stack: BTreeSet<i64>,
     /// Arguments that are passed on unchanged, with the callee's address.
@@ -46,7 +46,7 @@ pub(crate) struct Seen {
     pub(crate) through: BTreeSet<Gpr>,
     /// Calls of functions of the program, with the state at the call.
     pub(crate) calls: BTreeMap<u64, Call>,
-    /// Addresses of the parts that were followed where they are called.
+    /// Addresses of the parts that were followed at their calls.
     pub(crate) parts: BTreeSet<u64>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Call {
     pub(crate) secret: BTreeSet<Gpr>,
     /// The state of the caller, which contains the callee's stack arguments.
     state: State,
-    /// Bytes from the callee's stack pointer on entry to the caller's now.
+    /// Bytes between the callee's stack pointer on entry and the caller's current one.
     pushed: i64,
 }
 
@@ -69,8 +69,8 @@ impl Call {
         self.state.slot(top.at(offset - self.pushed)).is_secret()
     }
 
-    /// Returns whether an argument points to a struct of this depth: one that the caller received,
-    /// or one on the caller's stack whose first field is public.
+    /// Returns whether an argument points to a struct of this depth: a struct that the caller
+    /// received, or one on the caller's stack whose first field is public.
     pub(crate) fn is_struct(&self, register: Gpr, depth: u8) -> bool {
         let deep = |value: Value, depth: u8| match value {
             Value::Struct(structure) => structure.depth >= depth,
@@ -94,9 +94,9 @@ enum Next {
     End,
 }
 
-/// Nested calls of parts: closures in the library's functions for them.
+/// Maximum nesting of parts: closures in the library functions instantiated for them.
 const DEPTH_MAX: usize = 4;
-/// Instructions on all paths through a part.
+/// Maximum number of instructions on all paths through a part.
 const STEPS_MAX: usize = 1000;
 
 struct Walk<'a> {
@@ -128,7 +128,8 @@ impl Walk<'_> {
         let at: BTreeMap<u64, usize> =
             code.iter().enumerate().map(|(i, c)| (c.address, i)).collect();
         let mut states: Vec<Option<State>> = vec![None; code.len()];
-        // Each path of a part is followed separately: a loop over two streams runs twice.
+        // Each path of a part is followed separately, because a loop over two streams runs exactly
+        // twice.
         let mut paths = Vec::new();
         let mut left = STEPS_MAX;
         states[0] = Some(entry.clone());
@@ -173,7 +174,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Follows a part at its call, as if it were inlined. Returns whether it returns.
+    /// Follows a part at its call, as if it were inlined. Returns false if the part never returns.
     fn run_part(&mut self, at: &Instruction, part: &Function, state: &mut State) -> bool {
         if self.depth == DEPTH_MAX {
             self.find(at, "closures nested deeper than this audit follows");
@@ -342,13 +343,13 @@ impl Walk<'_> {
         if returns { Next::On } else { Next::End }
     }
 
-    /// Returns whether a callee's row says that it reads through this argument.
+    /// Returns whether a callee's row declares this argument as a pointer to a struct.
     fn takes_struct(&self, callee: &str, register: Gpr) -> bool {
         kernels::declared(self.rows, callee)
             .is_some_and(|(row, _)| row.structs.iter().any(|(taken, _)| *taken == register))
     }
 
-    /// Records the call. Returns whether it returns.
+    /// Records the call. Returns false if the callee never returns.
     fn call_to(&mut self, at: &Instruction, state: &State, target: u64, pushed: i64) -> bool {
         let Some(callee) = self.program.callee(target).map(str::to_owned) else {
             self.find(at, "a call of a function without a name");
@@ -399,7 +400,7 @@ fn forget(state: &mut State) {
     (state.carry, state.flags) = (true, true);
 }
 
-/// Panics, after a failed check of public values.
+/// Returns whether a callee is a panic, after a failed check of public values.
 fn never_returns(callee: &str) -> bool {
     ["panic", "_fail", "unwrap_failed", "expect_failed"].iter().any(|word| callee.contains(word))
 }

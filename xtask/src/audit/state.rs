@@ -81,12 +81,13 @@ impl Value {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     registers: [Value; 16],
-    /// Vector registers: the value of each of their words. Masks are secret.
+    /// Vector registers: one value for all words of each. Masks are secret.
     vectors: [Value; MASKS],
-    /// The lowest byte if it is a constant, and the zero flag: loops that count to 2 are followed.
+    /// The lowest byte if it is a constant, and the zero flag, so that loops that count to 2 can be
+    /// followed.
     bytes: [Option<u8>; 16],
     pub(crate) zero: Option<bool>,
-    /// True if the lowest byte depends on a secret: instructions may write it alone.
+    /// True if the lowest byte depends on a secret, because instructions may write it alone.
     lowest: [bool; 16],
     /// A bit for each register that may still hold the caller's argument.
     arguments: u16,
@@ -153,7 +154,7 @@ impl State {
         self.bytes[register]
     }
 
-    /// A copied register has a lowest byte that may be public where the others are not.
+    /// Sets the lowest byte of a copied register, which may be public although the others are not.
     pub(crate) fn set_lowest(&mut self, register: Gpr, secret: bool) {
         self.lowest[register] = secret;
     }
@@ -162,7 +163,7 @@ impl State {
         self.bytes[register] = byte;
     }
 
-    /// Writes the lowest byte, or two; the others stay.
+    /// Writes the lowest byte, or the lowest two; the others keep their values.
     pub(crate) fn set_part(&mut self, register: Gpr, bytes: u32, secret: bool) {
         self.bytes[register] = None;
         let whole = secret || self.registers[register].is_secret();
@@ -170,7 +171,7 @@ impl State {
         self.lowest[register] = secret || bytes != 1 && whole;
     }
 
-    /// Joins the state of another path that leads here. Returns whether this state changed.
+    /// Joins the state of another path to the same instruction. Returns whether this state changed.
     pub(crate) fn join(&mut self, other: &Self) -> bool {
         let before = self.clone();
         for (mine, theirs) in self.registers.iter_mut().zip(other.registers) {
@@ -216,7 +217,7 @@ impl State {
         self.slots.get(&place).copied().unwrap_or(unknown)
     }
 
-    /// The struct that an operand is in: a public value beside the pointer is an index.
+    /// The struct that contains an operand; a public value added to the pointer is an index.
     pub(crate) fn structure(&self, memory: Memory) -> Option<Struct> {
         let value = |register: Option<Gpr>| register.map(|register| self.registers[register]);
         match (value(memory.base), value(memory.index)) {
@@ -226,7 +227,7 @@ impl State {
         }
     }
 
-    /// The value that an operand reads, for each of its words.
+    /// The value that an operand reads, the same for each of its words.
     pub(crate) fn load(&self, memory: Memory) -> Value {
         if let Some(structure) = self.structure(memory) {
             return structure.field();
@@ -259,8 +260,8 @@ impl State {
         self.vectors = [Value::Secret; MASKS];
     }
 
-    /// Stores a value. An unknown place is in an array of the kernel, or not on the stack; it is
-    /// not a spilled word.
+    /// Stores a value. An operand at an unknown place is in an array of the kernel, or not on the
+    /// stack; it is never a spilled word.
     pub(crate) fn store(&mut self, memory: Memory, value: Value) {
         let Some(place) = self.place(memory) else { return };
         let first = place.at(-place.offset.rem_euclid(8));

@@ -1,4 +1,4 @@
-//! Planted errors: every rule must find its error, and name the kernel, the address and the
+//! Planted errors: each rule must find its error, and name the kernel, the address and the
 //! instruction.
 
 use super::check;
@@ -144,7 +144,7 @@ fn a_secret_that_reaches_the_branch_over_a_loop_or_the_stack() {
         "je     10ff <good>",
     ];
     only(&lines, "1004", "branch");
-    // a vector overwrites the length that was put away
+    // a vector overwrites the length that was spilled
     let lines = [
         "mov    QWORD PTR [rsp-0x40],rsi",
         "vmovdqu64 ZMMWORD PTR [rsp-0x60],zmm0",
@@ -163,7 +163,7 @@ fn an_address_from_a_loaded_value() {
     only(&store, "1001", "address");
     let vector = ["vmovq  rax,xmm0", "vmovdqa64 zmm1,ZMMWORD PTR [rdx+rax*1]"];
     only(&vector, "1001", "address");
-    // an address that is only computed reads nothing
+    // lea computes an address without a read
     assert!(planted(&["mov    rax,QWORD PTR [rdi]", "lea    rcx,[rdx+rax*8]"]).is_empty());
 }
 
@@ -200,7 +200,7 @@ fn a_length_from_a_loaded_value() {
 fn a_secret_passed_as_a_length() {
     let lines = ["mov    rsi,QWORD PTR [rdi]", "call   9000 <leaf>"];
     only(&lines, "1001", "a public argument of tollgate_mont::kernels::leaf::<20, true> is secret");
-    // rcx is no argument of it
+    // rcx is not an argument of the callee
     assert!(planted(&["mov    rcx,QWORD PTR [rdi]", "call   9000 <leaf>"]).is_empty());
     // by_value takes rsi and its stack argument as secrets, but not rdi
     let lines = ["mov    rsi,QWORD PTR [rdi]", "push   rsi", "call   8000 <by_value>", "pop rax"];
@@ -215,7 +215,7 @@ fn a_secret_argument_is_secret_and_in_its_declared_place() {
     for (from, to, what) in [
         ("imul   rax,rsi", "mov    rax,QWORD PTR [rdi+rsi*8]", "by_value at 8004: an address"),
         ("[rsp+0x8]", "[rsp+0x10]", "never read there"),
-        // the compiler passes it elsewhere
+        // the compiler passes the secret in another register
         ("imul   rax,rsi", "imul   rax,rdx", "secret declared in rsi is"),
     ] {
         let found = found(&[&good, &BY_VALUE.replace(from, to), LEAF, STRUCTS]);
@@ -254,13 +254,14 @@ fn fields_of_a_struct_are_public_and_their_targets_secret() {
         let found = planted_structs(&[&lines[..], &["je     78ff <structs>"]].concat());
         assert!(found.len() == 1 && found[0].contains("a branch depends"), "{found:#?}");
     }
-    // a struct does not launder
+    // a secret stored in a struct stays secret
     for store in ["mov    QWORD PTR [rsi],r8", "vmovdqu64 ZMMWORD PTR [rsi],zmm0"] {
         let read = ["mov rbx,QWORD PTR [rdi]", "mov rbx,QWORD PTR [rsi]"];
         let found = planted_structs(&[&read[..], &["mov    r8,QWORD PTR [rdx]", store]].concat());
         assert!(found.len() == 1 && found[0].contains("into a struct"), "{found:#?}");
     }
-    // the smaller depth of two ways: an entry of the array, or of a struct that it points to
+    // two paths join with the smaller depth: an entry of the array, or of a struct that it points
+    // to
     let lines = [
         "mov    rax,QWORD PTR [rsi]",
         "mov    rax,rdi",
@@ -296,7 +297,8 @@ fn a_struct_in_another_register_and_one_that_the_caller_lacks() {
     assert!(found.iter().any(|found| found.contains("takes a struct")), "{found:#?}");
 }
 
-/// `map` of two closures, which loads through rdi and rsi: as the compiler makes it of an array.
+/// `map` of two closures, which loads through rdi and rsi, as the compiler generates it for an
+/// array.
 const PARTS: &str = "\
 0000000000006000 <<[&mut tollgate_mont::X; 2]>::map::<tollgate_mont::kernels::good::{closure#0}>>:
     6000:\tpush   rbp
@@ -341,7 +343,7 @@ fn parts_are_followed_at_their_calls() {
     // a secret in the second place comes out in the second place
     let secret = found(&lines("vmovq  QWORD PTR [rsp-0x38],xmm0"));
     assert!(secret.len() == 1 && secret[0].contains("at 1008: an address"), "{secret:#?}");
-    // a closure that nothing calls was not looked at
+    // a closure without a caller is not checked
     let lost = found(&["nop"]);
     assert!(lost.len() == 1 && lost[0].contains("no kernel with a row calls it"), "{lost:#?}");
 }

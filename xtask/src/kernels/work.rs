@@ -43,14 +43,15 @@ pub(crate) fn nothing(_: &[u64]) -> Work {
     Work::once(Multiplies::NONE)
 }
 
-/// Lane blocks of K digits, a product of `rows` rows: the quotient digit of the last is a low half.
+/// Lane blocks of K digits, a product of `rows` rows; the last quotient digit takes a low half
+/// only.
 pub(super) fn blocks(rows: u64, k: u64) -> Multiplies {
     Multiplies::halves(2 * rows * k + 1, 2 * rows * k)
 }
 
-/// Lane blocks of K digits, L to a number, C digits in the last: outside the loop the last block
-/// and a row of zeros, in a pass one other block. With one other block LLVM leaves no loop and no
-/// zeros.
+/// Lane blocks of K digits, L to a number, C digits in the last. Outside the loop: the last block
+/// and a row of zeros. In a pass: one other block. If there is only one other block, LLVM leaves no
+/// loop and no zeros.
 pub(super) fn long_blocks(k: u64, l: u64, c: u64) -> Work {
     if l == 2 {
         return Work::once(blocks(k + c, k));
@@ -59,7 +60,7 @@ pub(super) fn long_blocks(k: u64, l: u64, c: u64) -> Work {
     Work { once: Multiplies::halves(last + 1, last), passes: vec![halves(2 * k * k)] }
 }
 
-/// W by W limbs: each row ends with one adcx more, which takes the carry.
+/// W by W limbs: each row ends with one more adcx, which adds the carry.
 pub(super) fn limb_tile(w: u64) -> Multiplies {
     Multiplies::limbs(w * w, w * (w + 1), w * w)
 }
@@ -70,8 +71,8 @@ pub(super) fn limb_triangle(w: u64) -> Multiplies {
     Multiplies::limbs(above, above + w - 1, above)
 }
 
-/// The squares of W limbs, added to the doubled products: two steps of both chains for each, and
-/// one before and after for the carries.
+/// The squares of W limbs, added to the doubled products: two steps of both chains for each square,
+/// and one step before and after for the carries.
 pub(super) fn limb_diagonal(w: u64) -> Multiplies {
     Multiplies::limbs(w, 2 * w + 2, 2 * w + 2)
 }
@@ -92,7 +93,7 @@ pub(super) fn limb_steps(w: u64) -> Multiplies {
 pub(super) fn limb_steps_squared(w: u64) -> Multiplies {
     let (products, first) = (w * (w + 1) / 2, w);
     let bits = w - 1;
-    // a row takes the carries of both chains; the first one has a chain of ADC
+    // a row adds the carries of both chains; the first row has a chain of ADC
     let (adcx, adox) = (products - first + 2 * (w - 1), products - first + w - 1);
     limb_steps_reduced(Multiplies::limbs(products + bits, adcx, adox), w)
 }
@@ -104,23 +105,23 @@ fn limb_steps_reduced(product: Multiplies, w: u64) -> Multiplies {
     Multiplies::limbs(mulx + w * w + w, adcx + rows, adox + rows)
 }
 
-/// W limbs of m, or zeros: each is multiplied by the carry, 0 or 1.
+/// W limbs of m, or zeros: each limb is multiplied by the carry, 0 or 1.
 pub(super) fn limb_masking(w: u64) -> Multiplies {
     Multiplies::limbs(w, 0, 0)
 }
 
-/// W digits squared: each product of two of them once.
+/// W digits squared: each product of two different digits once.
 pub(super) fn triangle(p: &[u64]) -> Work {
     Work::once(halves(p[0] * (p[0] + 1) / 2))
 }
 
-/// Fold rows, then the last row of a reduction, with a low half for its quotient digit. At small W
+/// Fold rows, then the last row of a reduction, with a low half for its quotient digit. For small W
 /// LLVM unrolls the loop.
 pub(super) fn window(p: &[u64]) -> Work {
     Work { once: Multiplies::halves(p[0] + 1, p[0]), passes: vec![halves(p[0])] }
 }
 
-/// The last row of a reduction in `streams` streams: both ends of it, and its digits in a loop.
+/// The last row of a reduction in `streams` streams: its two ends, and its digits in a loop.
 pub(super) fn finish(streams: u64) -> Work {
     Work { once: Multiplies::halves(2 * streams, streams), passes: vec![halves(streams)] }
 }

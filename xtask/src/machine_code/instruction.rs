@@ -32,7 +32,7 @@ const GPRS: [[&str; 4]; 16] = [
     ["r14", "r14d", "r14w", "r14b"],
     ["r15", "r15d", "r15w", "r15b"],
 ];
-/// The second bytes of the first four; taken for the two lowest.
+/// The second bytes of the first four registers; treated as their two lowest bytes.
 const HIGH_BYTES: [&str; 4] = ["ah", "ch", "dh", "bh"];
 
 /// Vector registers; the numbers from here on are those of mask registers.
@@ -43,7 +43,7 @@ const UNREADABLE: &str = "(unreadable)";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
-    /// A general register and the bytes of it that are meant.
+    /// A general register, and the number of its bytes that are used.
     Gpr(Gpr, u32),
     /// A vector register by its number, whatever its length; mask registers follow at [`MASKS`].
     Vector(usize),
@@ -59,17 +59,17 @@ pub(crate) struct Memory {
     /// The index is a vector: one address for each lane.
     pub(crate) vector_index: bool,
     pub(crate) displacement: i64,
-    /// 0: only the address is computed.
+    /// The number of bytes read or written; 0 if only the address is computed.
     pub(crate) bytes: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {
     pub(crate) address: u64,
-    /// The whole, without the comment.
+    /// The whole instruction, without the comment.
     pub(crate) text: String,
     pub(crate) mnemonic: String,
-    /// `rep`, `lock` and their like.
+    /// True with a prefix such as `rep` or `lock`.
     pub(crate) repeated: bool,
     pub(crate) operands: Vec<Operand>,
     /// The target of a jump or call, or the address of an operand relative to rip.
@@ -83,8 +83,9 @@ impl fmt::Display for Instruction {
 }
 
 impl Instruction {
-    /// Reads a line as `  4d5a52:<tab>vpaddq zmm0,zmm1,zmm2   # comment`. `None`: no instruction.
-    /// One with operands that are not known here has none, and [`UNREADABLE`] for a name.
+    /// Reads a line such as `  4d5a52:<tab>vpaddq zmm0,zmm1,zmm2   # comment`. `None` if it is not
+    /// an instruction. An instruction with unknown operands gets no operands and the name
+    /// [`UNREADABLE`].
     pub(crate) fn parse(line: &str) -> Option<Self> {
         let (address, rest) = line.trim_start().split_once(':')?;
         let address = u64::from_str_radix(address, 16).ok()?;
@@ -119,7 +120,7 @@ impl Instruction {
             arguments.split(',').map(operand).collect()
         };
         let mnemonic = match (mnemonic, operands.as_deref()) {
-            // the no-operation of two bytes, which aligns loops
+            // the two-byte no-op, which aligns loops
             ("xchg", Some([Operand::Gpr(RAX, 2), Operand::Gpr(RAX, 2)])) => "nop",
             (_, None) => UNREADABLE,
             (mnemonic, Some(_)) => mnemonic,
@@ -146,7 +147,7 @@ impl Instruction {
     }
 }
 
-/// The name of all 8 bytes.
+/// The name of the whole 8-byte register.
 pub(crate) fn name(register: Gpr) -> &'static str {
     GPRS[register][0]
 }

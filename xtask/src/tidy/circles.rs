@@ -1,9 +1,9 @@
-//! No circles between the files of a crate: if a file uses another, that one does not use the
-//! first, neither directly nor through further files.
+//! No circles between the files of a crate: if file A uses file B, B does not use A, neither
+//! directly nor through other files.
 //!
-//! A file uses the files whose items its `use` lines and its `crate::` and `super::` paths name.
-//! Re-exports (`pub use`) are followed to the file that defines the item, and are no use of their
-//! own. A submodule may use the items of the modules that contain it. Tests do not count.
+//! A file uses the files that define the items in its `use` lines and its `crate::` and `super::`
+//! paths. Re-exports (`pub use`) are followed to the file that defines the item, and do not count
+//! as uses. A submodule may use the items of the modules that contain it. Tests do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,7 +104,7 @@ impl Tree {
             .collect()
     }
 
-    /// The module that defines what `path` names in `module`, if it is one of this crate.
+    /// The module that defines the item of `path`, as seen from `module`, if it is in this crate.
     fn defining(&self, module: &Module, path: &[String], depth: u32) -> Option<&Module> {
         let mut at = module.clone();
         let mut rest = path;
@@ -219,7 +219,8 @@ fn is_name(token: &str) -> bool {
     token.starts_with(|first: char| first.is_alphabetic() || first == '_')
 }
 
-/// Names and punctuation in order, without what only tests compile. Literals become empty tokens.
+/// Names and punctuation in order, without items that only tests compile. Literals become empty
+/// tokens.
 fn flatten(stream: TokenStream, tokens: &mut Vec<String>) {
     let mut trees = stream.into_iter().peekable();
     while let Some(tree) = trees.next() {

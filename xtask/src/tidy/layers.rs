@@ -1,15 +1,15 @@
-//! A crate depends only on crates of a strictly lower layer; the engine never depends on the
-//! ladder, which uses the engine only through its public API; kernels depend on next to nothing.
+//! A crate depends only on crates of a strictly lower layer. The engine never depends on the
+//! ladder; the ladder uses the engine only through its public API. Kernels may depend on a short
+//! list of crates.
 
 use super::Finding;
 use crate::workspace::{Crate, File, Workspace};
 
-/// Crates of kernels. Of crates from outside they may depend on [`KERNELS_MAY_USE`] only.
+/// Crates of kernels. They may depend on no external crates except [`KERNELS_MAY_USE`].
 const KERNEL_CRATES: [&str; 1] = ["tollgate-mont"];
 const KERNELS_MAY_USE: [&str; 1] = ["zeroize"];
-/// Crates of the ladder that tests of the engine use: test machinery, the checks of kernels, and
-/// the other side of a connection. These pairs are exempt from both rules; every other pair is a
-/// finding.
+/// Crates of the ladder that tests of the engine use: test tools, the checks of kernels, and the
+/// peer of a connection. These pairs are exempt from both rules; every other pair is a finding.
 const ENGINE_TESTS_MAY_USE: [(&str, &str); 7] = [
     ("tollgate-cpu", "tollgate-rerun"),
     ("tollgate-mont", "tollgate-judge"),
@@ -28,7 +28,7 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     crates.chain(files).collect()
 }
 
-/// Hidden public items are a way around the public API.
+/// Reports hidden public items, which would bypass the public API.
 fn check_file(file: &File) -> Vec<Finding> {
     let lines = file.text.lines().map(str::trim_start).enumerate();
     let hidden = lines
@@ -63,7 +63,7 @@ fn check_crate(workspace: &Workspace, krate: &Crate) -> Vec<Finding> {
                     "move what both need into the engine, or list the test in tidy/layers.rs",
                 ));
             }
-            // A crate without a layer is a finding of its own.
+            // A crate without a layer is reported separately.
             if let Some(their) = below.layer.filter(|their| *their >= layer)
                 && krate.name != EXEMPT
             {

@@ -26,7 +26,7 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     findings
 }
 
-/// The targets of `[text](link)` and `[text]: link` in a line, without addresses of the network.
+/// The targets of `[text](link)` and `[text]: link` in a line, except network addresses.
 fn links(line: &str) -> Vec<&str> {
     let inline = line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
     let below = line.strip_prefix('[').and_then(|rest| Some(rest.split_once("]: ")?.1));

@@ -1,4 +1,4 @@
-//! A file is named after its idea: `utils`, `helpers`, `common` and `misc` name none.
+//! A file is named after its contents; `utils`, `helpers`, `common` and `misc` are refused.
 
 use super::Finding;
 use crate::workspace::Workspace;

@@ -1,5 +1,5 @@
-//! Every dependency from outside has a reason in `deny.toml` and a crate that uses it, and every
-//! reason belongs to a dependency.
+//! Every external dependency has a reason in `deny.toml` and a crate that uses it, and every reason
+//! belongs to a dependency.
 //!
 //! The reasons are the `reason` fields of `bans.features`, a table that cargo-deny reads too.
 

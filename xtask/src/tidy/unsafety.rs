@@ -39,7 +39,8 @@ fn check_file(
     let marked = owner.is_some_and(|krate| krate.marked_unsafe == Some(true));
     let is_root = owner.is_some_and(|krate| krate.roots.contains(&file.path));
     let is_kernel = marked && file.path.contains("/src/kernels/");
-    // A `forbid` there would cover the kernels with assembly too, so it only may not use `unsafe`.
+    // A `forbid` there would also cover the kernels with assembly, so the file need only not use
+    // `unsafe`.
     let is_list_of_kernels = is_kernel && file.path.ends_with("/mod.rs");
 
     if !marked || is_list_of_kernels {

@@ -25,8 +25,8 @@ impl fmt::Display for Bound {
 }
 
 impl Bound {
-    /// The bound of several limits together: the largest, plus [`Limit::Latency`], which nothing
-    /// hides. It is named after the largest; among equals, after the first.
+    /// The bound of several limits together: the largest, plus [`Limit::Latency`], which does not
+    /// overlap with the others. It is named after the largest; among equals, after the first.
     #[must_use]
     pub fn of(limits: &[Self]) -> Option<Self> {
         let mut most: Option<Self> = None;
@@ -50,7 +50,7 @@ impl Bound {
 pub struct UnknownLimit {
     /// The limit.
     pub limit: Limit,
-    /// Its cycles at most, if the machine file gives a lower limit of the rate.
+    /// An upper limit of its cycles, if the machine file gives a lower limit of the rate.
     pub at_most: Option<Cycles>,
 }
 
@@ -67,7 +67,7 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// The share of one of `numbers` numbers that are computed together.
+    /// This bound divided by `numbers`, for numbers that are computed together.
     #[must_use]
     pub fn shared_by(mut self, numbers: u32) -> Self {
         let numbers = f64::from(numbers);

@@ -13,9 +13,9 @@ pub enum Form {
     /// two digits is two instructions, a low and a high half, each for eight numbers. Reduced by
     /// fold rows: the digits are themselves the quotient digits, except for the last.
     Madd52,
-    /// The same with one level of Karatsuba before the reduction, at the sizes whose kernels do so:
-    /// 30 and 40 digits, and shorter numbers if padding pays. Otherwise
-    /// [`Madd52`](Self::Madd52).
+    /// [`Madd52`](Self::Madd52) with one level of Karatsuba before the reduction, at the sizes
+    /// whose kernels use it: 30 and 40 digits, and shorter numbers if padding reduces the work.
+    /// Otherwise
     Karatsuba52,
     /// Eight numbers side by side in digits of 52 bits, in halves of 26: VPMULUDQ on 256-bit
     /// registers. A product of two digits is three products of halves and of their sums, each for
@@ -87,7 +87,7 @@ impl Form {
         }
     }
 
-    /// Numbers that one call computes.
+    /// The number of numbers that one call computes.
     #[must_use]
     pub const fn lanes(self) -> u32 {
         match self {
@@ -169,7 +169,8 @@ mod tests {
             assert_eq!(Form::Madd52.product(n).0, 4 * wide * wide + 1);
             assert_eq!(Form::Madd52.square(n).0, wide * (wide + 1) + 2 * wide * wide + 1);
         }
-        // crypto_mb's unrolled product of 20 digits holds 19 more: it multiplies for each quotient.
+        // crypto_mb's unrolled product of 20 digits has 19 more: a multiplication for each of 20
+        // quotients.
         assert_eq!(Form::Madd52.product(20), Count(1620 - 19));
         assert_eq!(Form::Madd52.square(20), Count(1240 - 19));
         // Two primes of 1024 bits share 400; each has its own last quotient digit.

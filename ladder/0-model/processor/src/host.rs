@@ -1,4 +1,5 @@
-//! The bound of a machine's Montgomery product, as records: of the calibrated host, or another.
+//! The bound of a machine's Montgomery product, as records, for the calibrated host or another
+//! machine.
 
 use std::collections::BTreeMap;
 

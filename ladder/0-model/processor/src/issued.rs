@@ -22,7 +22,8 @@ pub struct Issued {
 pub struct Size {
     /// K, words of a number; in lane blocks, digits of a block.
     pub k: u32,
-    /// Digits that a product multiplies by: K, or in lane blocks those of all blocks.
+    /// The number of digits that a product multiplies by: K, or in lane blocks the digits of all
+    /// blocks.
     pub rows: u32,
 }
 

@@ -105,7 +105,7 @@ impl Kernel {
             Family::Limbs => self.on_limbs(call.size.k),
             Family::Halves => {
                 let multiplies = self.issued(call.size);
-                // Each product needs an addition.
+                // Each product also takes an addition.
                 Demand::new([(Limit::PmuludqRow, multiplies), (Limit::Issue, 2.0 * multiplies)])
             }
             Family::LimbsPortable => rows_of_mul(Form::Mul.product(call.size.k).get()),
@@ -117,7 +117,7 @@ impl Kernel {
         }
     }
 
-    /// The demand of `times` calls, for one number of each.
+    /// The demand of `times` calls, divided by the numbers that each call computes.
     #[must_use]
     pub fn calls(self, call: Call, machine: &Machine, times: u32) -> Demand {
         self.demand(call, machine).over(f64::from(call.numbers)).times(times)
@@ -129,19 +129,20 @@ impl Kernel {
     }
 
     /// A tile of W digits needs W accumulators, W factors, a digit and a top word; a row takes 2W
-    /// `vpmadd52`. The digits of a reduction depend on each other, except within a block (K = 40).
+    /// `vpmadd52`. Each digit of a reduction depends on the one before, except within a block (K =
+    /// 40).
     fn on_lanes(self, call: Call, registers: Option<u32>) -> Demand {
         let (k, tile) = (f64::from(call.size.k), f64::from(call.tile));
         let multiplies = self.issued(call.size);
         let rows = multiplies / (2.0 * tile);
-        // A product loads one digit in each row; folded digits are in registers already.
+        // A product loads one digit in each row; the folded digits are already in registers.
         let loads = if self.is_square { k } else { k * k / tile };
         let chain = if call.size.k == 40 { k / 2.0 } else { k };
         with_registers(multiplies, loads, chain, rows, 2 * call.tile + 2, registers)
     }
 
     /// A block of K digits needs 2K accumulators, K digits of y, K digits of the modulus, a digit
-    /// and a sum. A digit that was folded returns two columns higher.
+    /// and a sum. A folded digit is added two columns higher.
     fn on_blocks(self, call: Call, registers: Option<u32>) -> Demand {
         let rows = f64::from(call.size.rows);
         // If two numbers share the lanes, a shuffle provides the digit.

@@ -1,4 +1,4 @@
-//! Limits, and the demand of a piece of work on each of them.
+//! Limits, and the demand of work on each limit.
 
 use core::fmt;
 
@@ -9,8 +9,8 @@ use crate::form::{Count, Form};
 /// Defines [`Limit`]: for each limit its key in a machine file, and its name in tables.
 macro_rules! limits {
     ($($(#[$doc:meta])* $limit:ident = $key:literal, $word:literal;)*) => {
-        /// A resource that can be the bottleneck. A machine file gives its rate and its uses under
-        /// the same key, which names what is counted.
+        /// A resource that can be the bottleneck. A machine file uses the same key for its rate and
+        /// its uses; the key names the unit that is counted.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
         )]
@@ -38,7 +38,7 @@ macro_rules! limits {
 }
 
 limits! {
-    /// Integer additions and comparisons, on units that do nothing else.
+    /// Integer additions and comparisons, on units that execute nothing else.
     Additions = "additions", "additions";
     /// A multiplier that is not pipelined.
     BlockingMultiplier = "blocking_multiplies", "blocking multiplier";
@@ -46,7 +46,8 @@ limits! {
     Fp64 = "fp64_operations", "fp64";
     /// Instructions of any kind that issue.
     Issue = "issue_slots", "issue";
-    /// Multiplies whose latency nothing hides: added to the largest of the other limits.
+    /// Latencies of multiplies that do not overlap with other work: added to the largest of the
+    /// other limits.
     Latency = "multiply_latencies", "latency";
     /// Loads of 64-bit words from the first-level cache.
     Loads = "loads", "loads";
@@ -82,7 +83,7 @@ impl Limit {
         Self::ALL.into_iter().find(|limit| limit.key() == name)
     }
 
-    /// The limit whose rate applies: itself, or for spilled registers the loads.
+    /// The limit whose rate applies: the loads for spilled registers, otherwise this limit.
     #[must_use]
     pub const fn rate_limit(self) -> Self {
         match self {
@@ -91,7 +92,7 @@ impl Limit {
         }
     }
 
-    /// Returns whether its rate is in cycles for each operation, one after another.
+    /// Returns whether its rate is a latency: cycles for each operation, one after another.
     #[must_use]
     pub const fn is_in_cycles(self) -> bool {
         matches!(
@@ -100,7 +101,7 @@ impl Limit {
         )
     }
 
-    /// Returns whether it multiplies. There is no bound without the rate of a multiplier.
+    /// Returns whether it is a multiplier. A bound needs the rate of at least one multiplier.
     #[must_use]
     pub const fn is_multiplier(self) -> bool {
         matches!(

@@ -102,7 +102,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Every known rate with its key and source.
+    /// Each known rate as text: its key, value and source.
     pub fn sources(&self) -> impl Iterator<Item = String> {
         let known = self.rates.iter().filter(|(_, rate)| rate.value().is_some());
         known.map(|(limit, rate)| format!("{} = {rate}", limit.key()))

@@ -62,7 +62,7 @@ mod tests {
             for rate in machine.rates.values() {
                 assert_eq!(rate.mark().is_some(), rate.source().is_some(), "{}", file.name);
             }
-            // Every number has a mark: one without would be called unverified.
+            // A number without a mark would be reported as unverified.
             let numbers =
                 ["per_cycle", "cycles_each", "at_least", "per_product", "per_row", "count"];
             for line in file.toml.lines().filter(|line| !line.starts_with('#')) {
@@ -86,11 +86,12 @@ mod tests {
             let product = File::named(name).and_then(|file| file.machine().product(bits));
             product.map_or(0.0, |product| product.bound.cycles.get())
         };
-        // 2n^2 + n multiplies twice over 2 per cycle; eight numbers share 4n^2 + 1 of VPMADD52
+        // 2n^2 + n multiplies, 2 instructions each, 2 per cycle; eight numbers share 4n^2 + 1
+        // VPMADD52
         assert_eq!(cycles("neoverse-v2", 1024), f64::from(2 * 2 * 256 + 16) / 2.0);
         assert_eq!(cycles("zen-5", 1024), 1601.0 / 8.0 / 2.0);
         assert_eq!(cycles("sapphire-rapids", 1024), 1601.0 / 8.0);
-        // three operations of floating point for each of 2 * 20^2 products, 64 per cycle
+        // three floating-point operations for each of 2 * 20^2 products, 64 per cycle
         assert_eq!(cycles("hopper", 1024), 800.0 * 3.0 / 64.0);
     }
 }

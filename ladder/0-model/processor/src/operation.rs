@@ -62,7 +62,7 @@ mod tests {
     }
 
     /// Computed by hand, in cycles per operation at two VPMADD52 per cycle, to three or four
-    /// digits, including `h * q` without reduction.
+    /// digits, including the product `h * q` without reduction.
     #[test]
     fn private_operations_have_the_bounds_computed_by_hand() {
         let machine = two_vector_multipliers();

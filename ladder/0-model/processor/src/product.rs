@@ -22,7 +22,7 @@ pub struct Product {
     pub assumption: String,
     /// The rates and uses that it is computed from, each with its source.
     pub from: Vec<String>,
-    /// The lowest of their marks.
+    /// The least reliable of their marks.
     pub mark: Mark,
     /// The limits whose rate is unknown.
     pub unknown: Vec<UnknownLimit>,

@@ -6,7 +6,7 @@
 use crate::limit::{Demand, Limit};
 use crate::machine::Machine;
 
-/// The most units with a line each; more share one line.
+/// The maximum number of units with one line each; a larger group shares one line.
 const UNITS_MAX: usize = 8;
 
 /// A unit and its operation in each cycle.
@@ -18,7 +18,7 @@ pub struct Line {
     pub cells: Vec<String>,
 }
 
-/// The units of a machine at work.
+/// The schedule of a machine's units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     /// A line for each unit.
@@ -85,7 +85,7 @@ struct Work {
     /// Cycles of each operation.
     each: f64,
     pace: f64,
-    /// Delay in cycles after the start of the product.
+    /// Delay in cycles from the start of the product.
     behind: f64,
     /// The first cycle that is drawn.
     start: f64,

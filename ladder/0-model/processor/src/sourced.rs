@@ -13,7 +13,7 @@ pub use uses::Uses;
 /// The range of numbers in a machine file; it includes every core and GPU multiprocessor.
 const RANGE: (f64, f64) = (1e-3, 1e3);
 
-/// The reliability of a number.
+/// The reliability of a number in a machine file.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

@@ -1,7 +1,8 @@
-//! Instruction-set simulator: processors with instructions that nobody has built, slot by slot.
+//! Instruction-set simulator with cycle counts, for SPARC processors with instructions that were
+//! never built.
 //!
 //! A [`Machine`] executes a [`Program`] on the integer unit of SPARC V8 and counts the cycles that
-//! LEON-2 takes with memory that never waits. A table defines the instructions, one row each
+//! LEON-2 takes with memory without wait states. A table defines the instructions, one row each
 //! ([`isa`]); an extension is a second table. The extension here multiplies into a wide accumulator
 //! ([`isa::accumulate`]). A file gives the cost of instructions ([`Timing`]). [`Assembler`] and
 //! [`elf`] create programs.

@@ -14,7 +14,7 @@ pub struct Slot {
     icc: Icc,
     rs1: u8,
     rs2: u8,
-    /// The stored register, and the second of a pair.
+    /// The stored register, and its second register if it is a pair.
     data: [u8; 2],
     /// The register that is loaded last.
     loads: u8,
@@ -64,7 +64,7 @@ impl Slot {
 }
 
 /// The state that the next instruction may have to wait for. Registers are numbered in the current
-/// window; 0 is none.
+/// window; 0 means no register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Pipeline {
     loaded: u8,

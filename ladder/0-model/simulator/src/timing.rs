@@ -118,7 +118,7 @@ impl Geometry {
 pub struct Accumulate {
     /// Slots of a product into the accumulator.
     pub slots: u32,
-    /// The instruction that waits for them.
+    /// The instruction that waits until such a product is complete.
     pub issue: Issue,
 }
 

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// A trap: an instruction was not completed.
+/// A trap: the reason why an instruction was not completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trap {
     /// No memory at the address of the instruction.

@@ -1,4 +1,4 @@
-//! The checks of the kernels' contract: random and patterned operands, each lane by itself, against
+//! Checks of the kernels' contract: random and patterned operands, each lane alone, compared with
 //! `num-bigint`. Tests call them directly; a wrong result panics.
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "checks panic, as tests do")]
@@ -56,11 +56,11 @@ pub fn operand(rng: &mut fastrand::Rng, m: &BigUint, bound: &BigUint, kind: usiz
     x % bound
 }
 
-/// Words of kernels that can be checked: their layout, bounds and dirty bits.
+/// Word types of kernels that can be checked: their layout, bounds, and random bits above a digit.
 pub trait Layout: Word {
     /// Bits of a limb or digit.
     const RADIX_BITS: usize;
-    /// The shape of a modulus of `bits` bits.
+    /// The shape for a modulus of `bits` bits.
     fn shape(bits: usize) -> Shape;
     /// Loads a modulus per lane.
     fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<Self>;
@@ -121,7 +121,7 @@ impl Layout for Row {
     }
 }
 
-/// Words of K digits with one number per lane, and dirty bits above the digits.
+/// The words of one number per lane, K digits each, with random bits above the digits.
 pub fn spread<W: Layout>(rng: &mut fastrand::Rng, k: usize, x: &[BigUint]) -> Vec<W> {
     let mut z = vec![W::default(); k];
     for (l, x) in x.iter().enumerate() {
@@ -186,12 +186,13 @@ pub fn products<K: Kernel<Word: Layout>>(
     checked
 }
 
-/// `short` rounds; a hundred times as many if `TOLLGATE_TEST_LONG` is set.
+/// Returns `short`, or a hundred times as many rounds if `TOLLGATE_TEST_LONG` is set.
 pub fn rounds(short: usize) -> usize {
     if std::env::var_os("TOLLGATE_TEST_LONG").is_some() { short * 100 } else { short }
 }
 
-/// Checks selection from tables of these numbers of entries and words, and beyond their ends.
+/// Checks selection for each number of entries and of words, with indices inside and beyond the
+/// table.
 pub fn selects_of<K: Kernel>(kernel: K, sizes: &[(usize, usize)]) {
     for &(entries, k) in sizes {
         let word = |i: usize| {
@@ -221,7 +222,7 @@ pub fn selects_of<K: Kernel>(kernel: K, sizes: &[(usize, usize)]) {
 }
 
 /// Checks x^e for e of `e_bits` bits, secret and public, with one modulus and with two; each lane
-/// has its own e.
+/// has a different e.
 pub fn exponentiation<K: Exponentiate<Word: Layout>>(kernel: K, bits: usize, e_bits: usize) {
     let mut rng = fastrand::Rng::with_seed((bits * 7919 + e_bits) as u64);
     let (lanes, shape, name) = (K::Word::LANES, K::Word::shape(bits), kernel.name());

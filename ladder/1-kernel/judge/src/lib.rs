@@ -40,7 +40,8 @@ impl fmt::Display for Refused {
 
 impl core::error::Error for Refused {}
 
-/// Sizes of moduli in bits, and rounds of twenty products: blocks of digits full and nearly empty.
+/// Sizes of moduli in bits, and rounds of twenty products. Some sizes fill a block of digits,
+/// others hardly begin one.
 const SIZES: [(usize, usize); 12] = [
     (128, 100),
     (255, 100),
@@ -69,7 +70,7 @@ pub fn judge<K: Exponentiate<Word: Layout>>(kernel: K) -> Result<usize, Refused>
     judged.map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
-        // the first line of an assertion's message says what failed
+        // the first line of an assertion's message names the failure
         let what = text.lines().next().unwrap_or_default().to_owned();
         Refused { kernel: kernel.name(), what }
     })

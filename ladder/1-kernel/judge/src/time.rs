@@ -6,7 +6,7 @@ use tollgate_mont::{Kernel, Word};
 
 use crate::contract::{Layout, lane, modulus, operand, spread};
 
-/// Calls in a run, whose result is checked once.
+/// Calls in a run; its result is checked once.
 const CALLS: u32 = 64;
 
 /// Measures products and squares of `kernel`, then of `other`, with moduli of `bits` bits, as

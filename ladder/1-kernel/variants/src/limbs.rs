@@ -67,7 +67,7 @@ pub(crate) fn add_row_shifting<const U: usize>(s: &mut [u64], x: &[u64], y: u64)
     carry
 }
 
-/// The sum of a column, in three limbs: room for 2^64 products.
+/// The sum of a column, in three limbs: space for 2^64 products.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Column([u64; 3]);
 

@@ -24,7 +24,7 @@ pub enum Method {
     SingleStep,
 }
 
-/// Number of products in the body of an innermost loop.
+/// The number of products in the body of an innermost loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unroll {
     /// Rolled.
@@ -61,7 +61,7 @@ type Half = fn(&mut [u64], [&[u64]; 2]);
 /// The routines of a variant: of a product, then of a square.
 struct Routines {
     entries: [Routine; 2],
-    /// The functions that they call, if they call any of their own.
+    /// The separate functions that these routines call, if there are any.
     halves: Option<[Half; 2]>,
 }
 
@@ -170,7 +170,7 @@ impl Variant {
         }
     }
 
-    /// Addresses of the functions of a call, all of its own code.
+    /// Addresses of the functions that run in a call; together they are all of its code.
     #[must_use]
     pub fn code(self, call: Call) -> Vec<usize> {
         let Routines { entries, halves } = self.routines();
@@ -210,7 +210,8 @@ impl VariantKernel<'_> {
             "z, x, y have {z}, {x}, {y} words; the modulus has {k}"
         );
         assert!(k.is_multiple_of(2), "an even number of limbs is needed, not {k}");
-        // the largest needs: x*y, q, and K + 2 columns; or x*y and two more numbers
+        // the largest variant needs x*y, q and K + 2 columns; another needs x*y and two more
+        // numbers
         assert!(t >= m.scratch_words() && t >= 4 * k + 2, "a product needs {} words", 4 * k + 2);
     }
 }

@@ -49,7 +49,8 @@ fn all() -> impl Iterator<Item = Tested> {
 fn products_and_squares_are_right() {
     let mut checked = 0;
     for variant in all() {
-        // 8, 12, 16 and more limbs: loops without and with a remainder; odd halves of Karatsuba
+        // 8, 12, 16 and more limbs: loops with and without a remainder; Karatsuba with halves of
+        // odd length
         for (bits, n) in
             [(128, 60), (255, 60), (512, 60), (600, 60), (768, 20), (1024, 20), (2048, 4)]
         {

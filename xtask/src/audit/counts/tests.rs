@@ -1,17 +1,18 @@
-//! Wrong counts, planted: a loop and straight code with an instruction too many or too few.
+//! Wrong counts: a loop and straight code with one instruction too many or too few.
 
 use super::check;
 use crate::kernels::work::row;
 use crate::kernels::{Multiplies, Row, Work};
 use crate::machine_code::Program;
 
-/// Two low halves and one high half once, one of each in a row; or a step of both chains.
+/// Declared: two low halves and one high half once, and one of each in a row; or a step of both
+/// chains.
 const ROWS: [Row; 1] = [row("rows", "rows", "", |_| Work {
     once: Multiplies::halves(2, 1),
     passes: vec![Multiplies::halves(1, 1), Multiplies::limbs(2, 3, 2)],
 })];
 
-/// Findings for a loop of these instructions, and others behind it.
+/// Findings for a loop of the first instructions, with the others after it.
 fn planted(looped: &[&str], behind: &[&str]) -> Vec<String> {
     let mut code = String::from("0000000000001000 <tollgate_mont::kernels::rows>:\n");
     let jump = ["jne    1000 <rows>"];

@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 struct Whole {
     kernel: &'static str,
     size: Size,
-    /// Numbers, of eight lanes each, side by side.
+    /// The number of groups of eight numbers, computed together.
     streams: u64,
     parts: Vec<Part>,
 }
@@ -69,12 +69,12 @@ fn tile(name: &str, w: u64) -> String {
     format!("tiles52_ifma::{name}::<{w}>")
 }
 
-/// A tile of w - `less` rows.
+/// The name of a tile of w - `less` rows.
 fn tile_less(name: &str, w: u64, less: u64) -> String {
     format!("tiles52_ifma::{name}::<{w}, {less}>")
 }
 
-/// A product of w - `less` rows, added to the accumulators or not.
+/// The name of a product of w - `less` rows, which is or is not added to the accumulators.
 fn product(w: u64, less: u64, onto: bool) -> String {
     format!("tiles52_ifma::mul_tile::<{w}, {less}, {onto}>")
 }
@@ -116,7 +116,7 @@ fn reduction(w: u64, blocks: u64, streams: u64, reading: bool) -> Vec<Part> {
     ]
 }
 
-/// Returns whether halves of so many digits are multiplied by Karatsuba.
+/// Returns whether halves of this many digits are multiplied by Karatsuba.
 fn by_halves(w: u64, blocks: u64) -> bool {
     blocks == 2 && w >= 15
 }
@@ -161,7 +161,7 @@ fn lanes_square(w: u64, blocks: u64, streams: u64, reading: bool) -> Whole {
     Whole { kernel: "ams52_mb8_ifma", size: Size::words(small(w * blocks)), streams, parts }
 }
 
-/// Sequences of half digits: low, high and sums, of two groups of four numbers.
+/// Sequences of half digits: the low halves, high halves and sums of two groups of four numbers.
 const SEQUENCES: u64 = 6;
 
 /// The reduction of columns of half digits: fold rows in blocks of w, one fewer in the last.
@@ -201,7 +201,7 @@ fn halves_square(w: u64, blocks: u64, s: u64) -> Whole {
     Whole { kernel: "ams52_mb8_avx2", size: Size::words(small(k)), streams: 1, parts }
 }
 
-/// Limbs in `tiles` tiles of w: the tiles are inlined, and the imul of each quotient too.
+/// Limbs in `tiles` tiles of w. The tiles are inlined, and so is the imul of each quotient digit.
 fn limbs(kernel: &'static str, w: u64, tiles: u64) -> Whole {
     let pairs = tiles * tiles;
     let passes = match kernel {
@@ -230,7 +230,7 @@ fn difference(rows: &[Row], whole: &Whole) -> Option<String> {
     let Some(issued) = Issued::of(kernel) else {
         return Some(format!("{name}: tollgate_processor::issued does not have it; add it there"));
     };
-    // The formula of limbs includes one imul for each quotient digit, which is no mulx.
+    // The formula for limbs includes one imul for each quotient digit; the table counts mulx only.
     let mut sum = if kernel.contains("64") { u64::from(size.k) } else { 0 };
     for part in parts {
         let function = format!("{}{}", kernels::PREFIX, part.function);

@@ -5,8 +5,8 @@ use crate::audit::state::{Place, State, Struct, Value};
 use crate::machine_code::instruction::{Gpr, Instruction, Memory, Operand, RAX, RDX, RSP};
 
 impl Walk<'_> {
-    /// An instruction on vectors or masks. Its result in a general register or in the flags is
-    /// secret.
+    /// Executes an instruction on vectors or masks. Its result in a general register or in the
+    /// flags is secret.
     pub(super) fn vector(&mut self, at: &Instruction, state: &mut State) {
         let compares = ["ptest", "comis", "ktest", "kortest"];
         if compares.iter().any(|name| at.mnemonic.contains(name)) {
@@ -24,7 +24,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A secret that is put into a struct would be public when it is read again.
+    /// Reports a secret that is stored in a struct: it would count as public when it is read again.
     pub(super) fn check_field(
         &mut self,
         at: &Instruction,
@@ -142,8 +142,8 @@ impl Walk<'_> {
         }
     }
 
-    /// An instruction that computes one value from its sources, and perhaps from its destination
-    /// and the flags.
+    /// Executes an instruction that computes one value from its sources, and perhaps from its
+    /// destination and the flags.
     fn arithmetic(&mut self, at: &Instruction, state: &mut State) {
         let Some((destination, sources)) = at.operands.split_first() else {
             return self.find(at, "an instruction that this audit does not know");
@@ -235,7 +235,7 @@ impl Walk<'_> {
             }
             Operand::Immediate(_) => Value::Public,
             Operand::Vector(register) => state.vector(register),
-            // constants of the program stand beside the instruction pointer
+            // constants of the program are addressed relative to the instruction pointer
             Operand::Memory(memory) if memory.base.is_none() && at.target.is_some() => {
                 let slot =
                     at.target.filter(|slot| memory.bytes == 8 && self.program.is_slot(*slot));
@@ -288,12 +288,12 @@ pub(super) fn top(bytes: u32) -> Memory {
     Memory { base: Some(RSP), bytes, ..Memory::default() }
 }
 
-/// An address of the frame that was cut or computed with is any public number.
+/// An address of the frame becomes any public number if it was truncated or used in arithmetic.
 fn plain(value: Value) -> Value {
     Value::secret_if(value.is_secret())
 }
 
-/// Returns whether an instruction copies whole words between vectors and memory, all of them.
+/// Returns whether an instruction copies whole words between vectors and memory, without a mask.
 fn is_copy(at: &Instruction) -> bool {
     let moves = ["vmovdq", "vmovup", "vmovap", "movup", "movap", "movdq"];
     let masked = at.text.contains('{');

@@ -117,7 +117,7 @@ pub struct ProductRow {
 }
 
 impl ProductRow {
-    /// The model's cycles over the paper's, less one.
+    /// The relative error of the model: its cycles divided by the paper's, minus 1.
     #[must_use]
     pub fn error(&self) -> f64 {
         self.processor.product(self.bits).bound.cycles.get() / self.cycles - 1.0

@@ -97,7 +97,7 @@ impl Private {
         self.product_cycles() / self.cycles()
     }
 
-    /// The clock for which the paper expects the first row to scale linearly, in MHz.
+    /// The clock, in MHz, up to which the paper expects the first row's rate to scale linearly.
     pub const LINEAR_MHZ: f64 = 800.0;
 
     /// The assumptions behind the figures.

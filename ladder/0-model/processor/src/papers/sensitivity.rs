@@ -17,7 +17,8 @@ enum Change {
     CyclesEach(Limit, f64),
     /// Rate per cycle.
     PerCycle(Limit, f64),
-    /// Uses per product of two digits and per row; a subject names those per row if there are any.
+    /// Uses per product of two digits and per row. The subject includes those per row unless they
+    /// are zero.
     Takes(Limit, f64, f64),
 }
 

@@ -80,7 +80,8 @@ fn the_measured_rate_needs_crt_and_its_products_are_46_percent() {
     assert_eq!((share * 100.0).round(), 46.0);
 }
 
-/// The estimated 130 operations are the products of a binary exponentiation alone.
+/// The paper estimates 130 operations: those are the products of a binary exponentiation and
+/// nothing else.
 #[test]
 fn the_estimated_rate_is_products_only() {
     let sparc = PRIVATE[1];
@@ -91,7 +92,8 @@ fn the_estimated_rate_is_products_only() {
     assert!((0.95..1.05).contains(&sparc.kernel_share()), "{}", sparc.kernel_share());
 }
 
-/// The ratio of table 1 also compares methods; the paper's "nearly 10x" is that of the kernels.
+/// The ratio in table 1 also compares exponentiation methods; the paper's "nearly 10x" compares the
+/// kernels alone.
 #[test]
 fn nearly_ten_times_is_the_kernels_ratio() {
     let [itanium, sparc] = PRIVATE;
@@ -121,7 +123,7 @@ fn of<'a>(records: &'a [Record], subject: &str, quantity: &str) -> Vec<&'a Recor
 #[test]
 fn predicted_and_published_records_have_their_sources() {
     let all = records(Timestamp::UNIX_EPOCH);
-    // and the rate that is expected at 800 MHz
+    // and the rate that the paper expects at 800 MHz
     assert_eq!(all.len(), 2 * PRODUCTS.len() + 2 * PRIVATE.len() + 1);
     for record in all.iter().chain(&sensitivity(Timestamp::UNIX_EPOCH)) {
         match &record.kind {

@@ -258,7 +258,7 @@ proptest! {
 
     #[test]
     fn a_larger_number_never_takes_fewer_cycles(machine in machine(), bits in 1..8000u32) {
-        // A routine may end between the two; a form never does.
+        // A routine may be valid for only one of the two sizes; a form is valid for both.
         for form in Form::ALL {
             let bound = |bits| machine.bound(form, form.product(form.words(bits)));
             if let (Some(small), Some(large)) = (bound(bits), bound(bits + 100)) {

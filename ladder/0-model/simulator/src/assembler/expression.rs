@@ -19,7 +19,7 @@ impl Names {
         Ok(())
     }
 
-    /// Defines a name of a number.
+    /// Defines a name for a number.
     pub(super) fn define_value(&mut self, name: &str, value: u32) -> Result<(), String> {
         if name.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(format!("{name} cannot be a name: it begins with a digit"));

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::row::{Base, Meaning, Row, Syntax};
 
-/// A row with its operands. Fields that the row does not have are zero.
+/// A row with its operands. Operands that the row does not use are zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction {
     /// The row.

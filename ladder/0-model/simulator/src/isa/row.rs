@@ -17,7 +17,7 @@ pub struct Row {
     pub icc: Icc,
     /// Its semantics.
     pub meaning: Meaning,
-    /// Its semantics in one line for the reader.
+    /// A one-line description of its semantics, for readers.
     pub says: &'static str,
 }
 

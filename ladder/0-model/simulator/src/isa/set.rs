@@ -69,7 +69,7 @@ impl InstructionSet {
         Instruction::read(row, word)
     }
 
-    /// A word at an address as text for a message: the instruction, or that it is none.
+    /// Describes the word at an address in a message: its instruction, or "not an instruction".
     pub(crate) fn describe(&self, word: u32, address: u32) -> String {
         match self.decode(word) {
             Some(instruction) => instruction.at(address).to_string(),

@@ -118,7 +118,7 @@ impl Block {
         case
     }
 
-    /// Adds the cycles of the first `done` instructions; the next one trapped.
+    /// Adds the cycles of the first `done` instructions, because the next one trapped.
     pub(super) fn spend_part(
         &mut self,
         timing: &Timing,
@@ -178,7 +178,7 @@ impl Blocks {
         Some(number as usize)
     }
 
-    /// Discards all blocks, because code may have changed; their counts remain.
+    /// Discards all blocks, because code may have changed; their counts are kept.
     pub(super) fn discard(&mut self) {
         self.index.fill(u32::MAX);
         self.by_address.clear();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Machine;
 
-/// The share of a routine: everything from its symbol to the next one.
+/// The share of a routine: the code from its symbol to the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
     /// Its name; empty before the first symbol.
@@ -16,8 +16,8 @@ pub struct Share {
 }
 
 impl Machine {
-    /// Cycles by routine, most first. Single steps and traps belong to no routine and are
-    /// `(other)`.
+    /// Cycles by routine, highest first. Single steps and traps belong to no routine and are listed
+    /// as `(other)`.
     #[must_use]
     pub fn profile(&self) -> Vec<Share> {
         let names: BTreeMap<u32, &str> =

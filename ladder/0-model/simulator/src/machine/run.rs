@@ -92,8 +92,8 @@ impl Machine {
         Ok(Ending::Exit(self.ended.unwrap_or(0)))
     }
 
-    /// Runs until the next instruction is the one at this address, which must have a symbol,
-    /// because blocks end before symbols.
+    /// Runs until the next instruction is at this address. The address must have a symbol, because
+    /// execution can stop only between blocks, and blocks end before symbols.
     ///
     /// # Errors
     ///

@@ -89,7 +89,8 @@ fn reduction_blocks(text: &mut Text, by: u32) {
     text.name("reduced");
 }
 
-/// Words of a number from `%l3` to `%g4`; t at `%l4`, stored `down` bytes lower.
+/// The loop over words of a number from `%l3` to `%g4`; t is read at `%l4` and stored `down` bytes
+/// lower.
 fn blocks(text: &mut Text, name: &str, by: u32, down: u32) {
     text.name(name);
     for t in 0..by {
@@ -102,7 +103,7 @@ fn blocks(text: &mut Text, name: &str, by: u32, down: u32) {
     text.add(format!("add %l4, {}, %l4", 4 * by));
 }
 
-/// Words from offset `%l3` on; t is stored at `to`.
+/// The loop over words from offset `%l3` on; t is stored at `to`.
 fn rolled(text: &mut Text, name: &str, number: &str, to: &str) {
     text.name(name);
     step(text, &format!("{number} + %l3"), "%i4 + %l3", &format!("{to} + %l3"));

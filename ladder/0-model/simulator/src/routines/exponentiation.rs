@@ -33,7 +33,8 @@ pub struct ExponentiationRun {
     pub result: Number,
 }
 
-/// The limit of instructions. 4096 bits, rolled, at 35 slots take 4 * 10^10 cycles.
+/// The limit of instructions. An exponentiation of 4096 bits, rolled, at 35 slots, takes 4 * 10^10
+/// cycles.
 const LIMIT: u64 = 100_000_000_000;
 
 impl Exponentiation {

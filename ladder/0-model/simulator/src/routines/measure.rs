@@ -64,7 +64,7 @@ pub struct RoutineRun {
     pub result: Number,
 }
 
-/// More than any routine takes: 128 words, 128^2 * 35 * 4.
+/// The limit of instructions, above every routine: 128 words take 128^2 * 35 * 4.
 const LIMIT: u64 = 10_000_000;
 
 impl Routine {

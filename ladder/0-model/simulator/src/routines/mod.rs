@@ -6,9 +6,9 @@
 //! after p there is space for 2n words. z may be a or b.
 //!
 //! The product by columns (FIPS) with rolled and partly unrolled loops has the structure of a
-//! published routine, whose cycles on the LEON-2 VHDL are known as closed forms and whose
+//! published routine. That routine's cycles on the LEON-2 VHDL are published as closed forms; its
 //! instructions are not. This one was written to take the same cycles, so the agreement is partly
-//! by construction; for this it contains superfluous instructions, see [`Loops::Index`].
+//! by construction. It contains superfluous instructions for this purpose: see [`Loops::Index`].
 
 mod cios;
 mod columns;
@@ -56,11 +56,11 @@ pub enum Arithmetic {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Loops {
     /// Rolled, with two moving indices. The plain product has two superfluous instructions, a
-    /// comparison and an empty delay slot, as has the routine that it was compared with.
+    /// comparison and an empty delay slot, because the published routine has them too.
     Index,
     /// Rolled, with moving pointers.
     Pointers,
-    /// Unrolled by this number; a computed jump into the first pass allows any number of words.
+    /// Unrolled by this number. A computed jump into the first pass allows any number of words.
     Unrolled(u32),
     /// Fully unrolled: code for one number of words.
     Full,
@@ -180,7 +180,7 @@ impl Routine {
     }
 }
 
-/// The final subtraction without a branch on a number: computes t - p, and selects t or t - p.
+/// The final subtraction: computes t - p, and selects t or t - p without a branch on a number.
 ///
 /// z := t - p if t >= p, else t; t is the n words at m and the word REST above them.
 fn finish(text: &mut Text) {

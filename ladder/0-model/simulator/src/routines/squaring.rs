@@ -54,7 +54,8 @@ enum Product {
     Twice,
 }
 
-/// The products of different words, at offsets from `%l3` up and from `%l4` down until they meet.
+/// The products of different words: one offset rises from `%l3`, the other falls from `%l4`, until
+/// they meet.
 fn doubled(text: &mut Text, routine: &Routine, half: &str) {
     if text.arithmetic == Arithmetic::Plain {
         clear_sum(text);
@@ -62,7 +63,7 @@ fn doubled(text: &mut Text, routine: &Routine, half: &str) {
     let done = text.label(&format!("{half}_doubled"));
     text.add("cmp %l3, %l4");
     text.add(format!("be {done}"));
-    // The words below the middle: half of those from one offset to the other.
+    // The number of words below the middle: half of those between the two offsets.
     text.all(&["sub %l4, %l3, %g4", "add %g4, 4, %g4", "srl %g4, 1, %g4", "and %g4, -4, %g4"]);
     text.add("add %l3, %g4, %g4");
     stream(text, routine, &format!("{half}_square"), [r::A, r::A], Product::Twice);
@@ -88,7 +89,7 @@ fn double_sum(text: &mut Text) {
     ]);
 }
 
-/// The square of the middle word, at offset `%o0`, if the column has one; the flags tell.
+/// The square of the middle word, at offset `%o0`, if the column has one; the flags say so.
 fn middle(text: &mut Text, half: &str) {
     let odd = text.label(&format!("{half}_odd"));
     text.add(format!("bne {odd}"));

@@ -23,7 +23,7 @@ pub struct Run {
     pub instructions: u64,
     /// Instructions that multiply.
     pub products: u64,
-    /// Instructions that read the result of a load directly before them.
+    /// Instructions that read the result of a load directly before them, and so wait for it.
     pub waits: u64,
 }
 

@@ -34,7 +34,7 @@ pub enum Meaning {
     Compute(fn(u64, u64) -> u64),
     /// `rd := f(rs1, rs2, rs3)`.
     Three(fn(u64, u64, u64) -> u64),
-    /// A load: number of bytes, and whether to extend the sign.
+    /// A load: its number of bytes, and true if it extends the sign.
     Load(u8, bool),
     /// A store: number of bytes.
     Store(u8),

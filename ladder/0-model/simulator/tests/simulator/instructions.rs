@@ -28,7 +28,7 @@ fn a_word_that_decodes_encodes_to_itself() {
     let mut met = std::collections::HashSet::new();
     let rows: Vec<&Row> = set.rows().collect();
     for _ in 0..100_000 {
-        // Any word, and words of every row whose other fields are random, and often zero.
+        // A random word; and each row's fixed bits with random other fields, which are often zero.
         let row = rows[random.usize(..rows.len())];
         let sparse = random.u32(..) & random.u32(..);
         for word in
@@ -67,7 +67,7 @@ fn the_text_of_an_instruction_assembles_to_the_same_word() {
 
 #[test]
 fn words_are_those_of_the_manual() {
-    // By GNU's assembler, as -Av8 -32; the extension's as its page says.
+    // Encoded by the GNU assembler with -Av8 -32; the extension's as docs/simulate.md gives them.
     for (text, expected) in [
         ("nop", 0x0100_0000),
         ("sethi %hi(0x12345678), %g1", 0x0304_8d15),

@@ -358,7 +358,7 @@ fn elf_files_are_loaded_and_bad_ones_refused() {
     assert_eq!(program.segments[0].zeros, 64);
     let mut machine = Machine::new(InstructionSet::sparc(), Timing::leon2(), &program).unwrap();
     assert_eq!(machine.run(10), Ok(Ending::Exit(42)));
-    // Truncated anywhere it is an error, or the same program if only symbols are missing.
+    // A file truncated at any byte is an error.
     for length in 0..file.len() {
         assert!(elf::read(&file[..length]).is_err(), "{length}");
     }

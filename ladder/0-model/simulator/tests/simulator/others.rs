@@ -66,7 +66,7 @@ fn encodings_are_those_of_binutils() {
             let bits = if i % 3 == 0 { random.u32(..) & random.u32(..) } else { random.u32(..) };
             let mut word = row.bits | bits & !row.mask;
             if row.syntax == Syntax::Branch {
-                // Any distance within the few thousand words here.
+                // Keep the distance within the few thousand words of this program.
                 word &= !0x3f_ff00;
             } else if row.syntax == Syntax::Call {
                 word &= !0x3fff_ff00;
@@ -182,7 +182,7 @@ impl Writer {
         }
     }
 
-    /// A division: its divisor is not zero, and its quotient is in range or far from its limit.
+    /// A division: the divisor is not zero, and the quotient is in range or far from the limit.
     fn division(&mut self) {
         let name = ["udiv", "udivcc", "sdiv", "sdivcc"][self.random.usize(..4)];
         let (a, b, rd) = (self.register(), self.register(), self.register());
@@ -272,7 +272,8 @@ impl Writer {
         self.some(size);
         let label = self.labels;
         self.labels += 1;
-        // Into %g1, after it has been stored; first what does not change the condition codes.
+        // Into %g1, after it has been stored. The instructions that keep the condition codes come
+        // first.
         for (i, register) in FREE.iter().enumerate() {
             self.line(&format!("st {register}, [%l7 + {}]", 256 + 4 * i));
         }
@@ -321,8 +322,8 @@ fn random_programs_end_as_under_qemu() {
         std::fs::write(&text, source(seed, 40)).unwrap();
         run(AS, &["-32", "-Av8", "-o"], &[&object, &text]);
         run(LD, &["-m", "elf32_sparc", "-o"], &[&program, &object]);
-        // One instruction at a time, as older and newer ones call it: QEMU 7.2 computes some of
-        // these programs differently if it translates whole blocks.
+        // One instruction at a time; the option's name differs between QEMU versions. QEMU 7.2
+        // computes some of these programs differently if it translates whole blocks.
         let mut qemu = Command::new(QEMU);
         qemu.envs([("QEMU_SINGLESTEP", "1"), ("QEMU_ONE_INSN_PER_TB", "1")]);
         let theirs = qemu.arg(&program).output().unwrap();

@@ -13,7 +13,7 @@ fn big(number: &Number) -> BigUint {
     BigUint::new(number.words().to_vec())
 }
 
-/// a b / R mod p.
+/// The expected result: a b / R mod p.
 fn product(a: &Number, b: &Number, p: &Number) -> BigUint {
     let r = BigUint::from(1_u32) << (32 * p.words().len());
     big(a) * big(b) * r.modinv(&big(p)).unwrap() % big(p)
@@ -70,7 +70,7 @@ fn every_routine_computes_its_product() {
 
 #[test]
 fn the_golden_product_is_that_of_other_processors() {
-    // The same program in C, with these numbers, on SPARC under two emulators and on RV64.
+    // The same program in C, with these numbers, ran on SPARC under two emulators and on RV64.
     let inputs = Inputs::patterned(32);
     for routine in routines(32).filter(|it| it.algorithm() != Algorithm::Squaring) {
         let measured = routine.measure(&Timing::leon2(), &inputs).unwrap();
@@ -114,8 +114,8 @@ fn a_routine_may_overwrite_its_operands() {
     }
 }
 
-/// Cycles of FIPS: in n^2, n and 1, of V8 and of the extension, blocking with one slot and
-/// decoupled with two; sixteenths, so that they are whole.
+/// Cycles of FIPS as coefficients of n^2, n and 1: for V8, for the extension blocking with one
+/// slot, and for the extension decoupled with two. In sixteenths, so that they are whole numbers.
 const FORMS: [(Loops, [i64; 9]); 7] = [
     (Loops::Index, [320, 39, 12, 160, 40, 13, 160, 44, 12]),
     (Loops::Pointers, [320, 45, 6, 192, 44, 7, 192, 47, 7]),
@@ -202,8 +202,8 @@ fn exponentiations_are_correct_and_take_the_counted_products() {
                         if separate {
                             continue;
                         }
-                        // A slot more for each product of words: 2 n^2 + n in a product, and one
-                        // for the place of each digit in the table.
+                        // One more slot for each product of words: 2 n^2 + n in a Montgomery
+                        // product, and one for the table position of each digit.
                         let products = window.products(exponent);
                         let digits = match window {
                             Window::Fixed(_) => u64::from(exponent.bits().div_ceil(bits)),
@@ -235,7 +235,7 @@ fn a_1024_bit_exponentiation_takes_12_4_million_cycles() {
     assert_eq!(it.table_bytes(), 2048);
     let cycles = raised.counts.cycles;
     assert!((12_276_000..=12_524_000).contains(&cycles), "{cycles}");
-    // Its products, at 10251 cycles each, are 99 % of it.
+    // Its Montgomery products, at 10251 cycles each, are 99 % of its cycles.
     let products = window.products(&exponent).total() * 10_251;
     assert!((products..products + products / 100).contains(&cycles), "{cycles}, {products}");
 }

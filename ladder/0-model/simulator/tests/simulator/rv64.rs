@@ -75,9 +75,9 @@ fn products_are_correct_and_take_the_instructions_that_spike_counted() {
         for seed in 0..4 {
             let base = multiply(Source::Base, words, seed);
             let extended = multiply(Source::Extended, words, seed);
-            // Not of the columns: three words cleared, the word above the highest, ecall. The
-            // figures of Spike include a read of its counter. The ends of its run are not known;
-            // the terms in n^2 and n are the same.
+            // Instructions outside the columns: three clear words, one stores the word above the
+            // highest, and one is ecall. Spike's figures include a read of its counter, and the
+            // exact ends of its run are unknown; the terms in n^2 and n agree.
             assert_eq!(base.instructions - 4, 20 * n * n + 8 * n - 2);
             assert_eq!(extended.instructions - 4, 12 * n * n + 8 * n - 2);
             assert_eq!(base.products, 4 * n * n + n);
@@ -92,7 +92,7 @@ fn slots_are_instructions_and_waits() {
     let run = multiply(Source::Extended, 16, 1);
     assert_eq!(run.slots(1), run.instructions + run.waits);
     assert_eq!(run.slots(4), run.slots(1) + 3 * run.products);
-    // Each pair's second load is read at once, and so is p's lowest word.
+    // The second load of each pair is read at once, and so is the lowest word of p.
     assert_eq!(run.waits, 2 * 16 * 16);
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn amm<const U: usize, const SQUARE: bool>(
 #[inline(always)]
 fn add_column<const U: usize, const SQUARE: bool>(column: &mut Column, x: &[u64], y: &[u64]) {
     if SQUARE {
-        // each product of two different limbs twice, the square of the middle limb once
+        // adds each product of two different limbs twice, and the square of the middle limb once
         let pairs = x.len() / 2;
         let (lower, upper) = x.split_at(x.len() - pairs);
         let mut half = Column::default();

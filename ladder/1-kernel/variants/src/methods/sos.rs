@@ -22,7 +22,7 @@ pub(crate) fn amm<const U: usize, const SQUARE: bool>(
 #[inline(always)]
 pub(crate) fn reduce<const U: usize>(z: &mut [u64], t: &mut [u64], m: &Numbers) {
     let k = m.k();
-    // from the limb above a row into the limb above the next row; [KAK96] adds it at once
+    // the carry from the limb above a row to the limb above the next row; [KAK96] adds it at once
     let mut carry = 0;
     for i in 0..k {
         let q = low(t[i], m.k0);
