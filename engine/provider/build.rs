@@ -2,7 +2,7 @@
 
 fn main() {
     // OPENSSL_cleanup unloads modules while other threads may still end, and their thread-local
-    // workspaces are freed by code of this module: once loaded it stays.
+    // workspaces are freed by code of this module. So the module stays loaded.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     println!("cargo:rerun-if-changed=build.rs");
 }

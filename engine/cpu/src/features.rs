@@ -63,7 +63,7 @@ impl Feature {
         false
     }
 
-    /// Returns `true` if it is present and not disabled.
+    /// Returns `true` if this feature is present and not disabled.
     fn is_usable(self) -> bool {
         !vetoed().contains(&self) && self.is_present()
     }

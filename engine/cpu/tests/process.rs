@@ -56,7 +56,7 @@ fn children_and_grandchildren_have_new_generations() {
     alone("children_and_grandchildren_have_new_generations", || {
         let own = fork_generation();
         assert_eq!((own, fork_generation()), (1, 1));
-        // A parent, a child and a grandchild; the child calls the function or not.
+        // A parent, a child and a grandchild; with and without a call in the child.
         for asks in [true, false] {
             let is_good = in_child(|| {
                 let child = if asks { fork_generation() } else { own };
@@ -114,7 +114,7 @@ fn a_child_with_its_parents_id_has_another_generation() {
     });
     if outcome == REFUSED {
         assert!(std::env::var_os("CI").is_none(), "CI has PID namespaces");
-        // Past the harness's capture: a skipped test must be seen.
+        // Written past the test harness's capture, so that the skip is visible.
         let skipped = "a child with its parent's id: NOT CHECKED, the system permits no namespaces";
         writeln!(io::stderr(), "{skipped}").unwrap();
     } else {

@@ -225,7 +225,7 @@ impl Blocks {
             for (k, row) in rows[..self.k].iter().enumerate() {
                 let (at, _) = self.place(l, k);
                 let digit = Digit(row.0[number * self.lanes + l]).bits();
-                // the top digit of a block may use its spare bit: sums, not unions
+                // the top digit of a block may use its spare bit, so digits are added
                 sum = sum.wrapping_add(u128::from(digit) << (at - base));
                 if at + 51 >= base + 64 {
                     let Some(limb) = limbs.next() else { return };
@@ -240,7 +240,7 @@ impl Blocks {
     }
 }
 
-/// Limbs of the longest number, and one.
+/// Limbs of the longest number, plus one.
 const LIMBS: usize = 65;
 
 #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
@@ -306,7 +306,7 @@ mod tests {
     fn a_spare_bit_counts() {
         let blocks = Blocks::ALL[1];
         let mut rows = [Row::default(); K_MAX];
-        // the top digit of block 0 is 2^51: as much as the lowest digit of block 1 is 1
+        // the top digit of block 0 is 2^51: as much as a 1 in the lowest digit of block 1
         rows[blocks.k - 1].0[0] = 1 << 51;
         rows[0].0[1] = 2;
         let mut limbs = vec![0; 17];

@@ -37,7 +37,7 @@ pub fn add_mod<W: Word>(z: &mut [W], x: &[W], y: &[W], m: &[W]) {
     subtract_once(z, m, above);
 }
 
-/// z := z mod m, for z < 3m, as a product of x, y with x*y <= R*m is.
+/// z := z mod m, for z < 3m, which holds for a product of x and y if x*y <= R*m.
 ///
 /// z - m and z - 2m side by side: their borrows do not wait for each other.
 #[inline(always)]
@@ -55,7 +55,7 @@ pub fn reduce<W: Word>(z: &mut [W], m: &[W]) {
     }
 }
 
-/// A position of z - x - y, for numbers x and y with a borrow each.
+/// One word of z - x - y; the subtractions of x and of y have a borrow each.
 #[inline(always)]
 fn subtract_both<W: Word>(z: W, [x, y]: [W; 2], borrows: &mut [W; 2]) -> W {
     z.sub_borrow(x, &mut borrows[0]).sub_borrow(y, &mut borrows[1])
@@ -116,7 +116,7 @@ mod tests {
         assert!(z[1] == Row([0, 1, 0, 0, 0, 0, 0, 0]));
     }
 
-    /// By the vectors of each kernel, on m, 2m, their neighbours and random numbers.
+    /// Runs with the vectors of each kernel, on m, 2m, their neighbours and random numbers.
     #[test]
     fn reduce_is_the_remainder_in_every_lane() {
         let number = |x: &[Row], lane: usize| {

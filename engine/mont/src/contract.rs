@@ -13,8 +13,8 @@ use crate::word::Word;
 /// and x < 8m; digits may be dirty. Every result is a valid operand.
 ///
 /// *Results.* K words that hold z; if x*y <= R*m then also z < 3m, so that
-/// [`carry::reduce`](crate::carry::reduce) makes it canonical. (It holds when both are < 8m of
-/// digits, and whenever one operand is < m.) In lane blocks z < 7m.
+/// [`carry::reduce`](crate::carry::reduce) makes it canonical. (x*y <= R*m holds for digits if both
+/// operands are < 8m, and always if one operand is < m.) In lane blocks z < 7m.
 ///
 /// *Time.* Constant: no branch and no address depends on x, y, m, k0 or the index; K is public.
 ///

@@ -1,4 +1,4 @@
-//! The only place that chooses a kernel, and that calls code which needs a proof of CPU features.
+//! The only place that chooses a kernel or calls code that needs a proof of CPU features.
 //!
 //! It asserts lengths and casts rows to vectors, so that kernels rely on both.
 
@@ -373,7 +373,7 @@ impl WindowKernel for BlockKernel {
         check_table(set.z, set.table);
         check_words(set.m.shape(), set.z.len(), set.next.len(), set.y.len());
         match self {
-            // only if the number stays in registers: one of more lanes or digits does not
+            // only if the number stays in registers; a number of more lanes or digits does not
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof, _)
                 if set.m.shape().tile() <= LANES / 2 && set.z.len() <= 5 && squares > 0 =>
@@ -473,7 +473,8 @@ impl Exponentiate for LaneKernel {
         }
     }
 
-    // Here and not provided: the kernels are then compiled with this crate, not with its callers.
+    // Implemented here, not as a provided method, so that the kernels are compiled with this crate,
+    // not with its callers.
     #[inline(never)]
     fn exp(
         self,

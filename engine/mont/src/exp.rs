@@ -105,8 +105,8 @@ pub trait Exponentiate: Kernel {
 }
 
 /// Bits of a window for exponents of `bits` bits. The table of 2^w entries is read once per window,
-/// so short exponents need a small one. In lanes the reads cost almost nothing, since squares
-/// perform them in passing; by the count of products 5 pays from 320 bits on.
+/// so short exponents need a small one. In lanes the reads cost almost nothing, since they are
+/// interleaved with squares. Counting products alone, w = 5 pays from 320 bits on.
 pub(crate) const fn window_bits<W: Word>(bits: usize) -> usize {
     match bits {
         0..=32 => 2,
@@ -242,7 +242,7 @@ pub(crate) fn exp<K: Exponentiate, const S: usize>(
     let top = (bits - 1) / w * w;
     for s in &mut windows {
         s.look_up(kernel, top, bits - top);
-        // so few bits reach no further
+        // so few bits use no later entry
         let within = &s.table[..s.z.len() << (bits - top)];
         kernel.select(s.z, within, s.index);
     }

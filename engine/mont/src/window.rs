@@ -1,4 +1,4 @@
-//! The windows of an exponentiation, in each of some streams.
+//! The windows of an exponentiation, in several streams side by side.
 
 use crate::contract::Kernel;
 use crate::modulus::Modulus;

@@ -17,7 +17,7 @@ pub(crate) const DIGIT: u64 = (1 << 52) - 1;
 pub struct Row(pub [u64; LANES]);
 
 impl core::fmt::Debug for Row {
-    /// Says nothing of the value: it may be secret.
+    /// Does not show the value: it may be secret.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("Row(..)")
     }
@@ -31,7 +31,7 @@ impl DefaultIsZeroes for Row {}
 pub struct Digit(pub u64);
 
 impl core::fmt::Debug for Digit {
-    /// Says nothing of the value: it may be secret.
+    /// Does not show the value: it may be secret.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("Digit(..)")
     }
@@ -160,8 +160,8 @@ pub trait Word: DefaultIsZeroes + Send + Sync + 'static {
     fn pick(mask: Self, x: Self, y: Self) -> Self {
         x.zip(y, |x, y| x ^ y).zip(mask, |d, mask| d & mask).zip(y, |d, y| d ^ y)
     }
-    /// 0 and 1 to zero and all ones; the compiler does not learn that there is nothing between,
-    /// else it could turn the mask into a branch.
+    /// Maps 0 to zero and 1 to all ones. The compiler does not learn that these are the only
+    /// values, since it could then turn the mask into a branch.
     fn mask(self) -> Self {
         core::hint::black_box(self.zip(self, |bit, _| bit.wrapping_neg()))
     }

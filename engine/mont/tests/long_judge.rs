@@ -31,9 +31,9 @@ type Multiply<'a> = Box<dyn FnMut(&mut [Limbs], &[Limbs], Option<&[Limbs]>) + 'a
 struct Subject<'a> {
     name: &'static str,
     r_bits: usize,
-    /// Operands are below 8m, or anything below R.
+    /// Operands are below 8m; if false, any number below R.
     below_8m: bool,
-    /// Results are below so many m; 0: below R.
+    /// Results are below `z_max` * m, or below R if it is 0.
     z_max: u64,
     multiply: Multiply<'a>,
 }
@@ -145,7 +145,7 @@ impl Edges {
     fn new(m: &BigUint, n: usize, below_8m: bool, r_bits: usize) -> Self {
         let one = BigUint::from(1u8);
         let most = if below_8m { m * 8u8 - 1u8 } else { (&one << r_bits) - 1u8 };
-        // as many bits as are always below 8m
+        // a number of this many bits is always below 8m
         let ones = (&one << (m.bits() + 2).min(r_bits as u64)) - 1u8;
         let edges = [BigUint::ZERO, one, m - 1u8, m.clone(), m * 2u8 - 1u8, ones, most.clone()];
         Self(edges.iter().filter(|x| **x <= most).map(|x| limbs(x, n)).collect())

@@ -50,7 +50,7 @@ fn left_behind(secrets: &[u64], f: impl FnOnce()) -> usize {
     FOUND.load(Relaxed) - before
 }
 
-/// A single test, since the memory of others would be checked too.
+/// A single test, since the memory of concurrent tests would be checked too.
 #[test]
 fn moduli_leave_nothing_behind() {
     let mut rng = fastrand::Rng::with_seed(5);

@@ -16,8 +16,8 @@ pub(crate) struct Arrivals {
     last_gap: Duration,
     /// Moving average over about eight gaps.
     mean_gap: Duration,
-    /// Expected requests of a batch: follows growth at once, and halves the distance on the way
-    /// down.
+    /// Expected requests of a batch: rises to a larger batch at once, and falls half of the way to
+    /// a smaller one.
     expected: usize,
     batches: usize,
 }
@@ -145,7 +145,8 @@ mod tests {
         assert!(bench.wait(7) < MAX / 4, "{:?} for one", bench.wait(7));
     }
 
-    /// The expectation falls when requests stay away, and grows by trying.
+    /// The expectation falls when fewer requests arrive, and grows when a batch that waits for one
+    /// more gets it.
     #[test]
     fn the_expectation_follows_the_arrivals() {
         let mut bench = Bench::new();

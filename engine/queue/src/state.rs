@@ -175,7 +175,7 @@ impl<J: Job> State<J> {
         }
     }
 
-    /// Records who must be notified that a request ended.
+    /// Records the owner to notify that a request ended.
     pub(crate) fn record_owner(&mut self, slot: usize, notifications: &mut Notifications<J>) {
         match self.schedule.owner(slot) {
             Owner::None => {}

@@ -12,7 +12,7 @@ pub(crate) struct Flip {
     pub(crate) point: &'static str,
     /// The pass of this operation through the point, from 0.
     pub(crate) pass: usize,
-    /// The operation of the call: the lane, or the one in step.
+    /// Index of the operation in the call: its lane, or its position in step.
     pub(crate) operation: usize,
     pub(crate) change: Change,
 }
@@ -41,7 +41,7 @@ pub(crate) fn points<W: Word, const SETS: usize>(
     sets: [&mut [W]; SETS],
 ) {
     for operation in 0..SETS * lanes {
-        // without lanes any lane will do: it is a block of the number
+        // without lanes, any lane may be chosen: each one is a block of the number
         at(name, operation, sets[operation / lanes], operation % W::LANES);
     }
 }

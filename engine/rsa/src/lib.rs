@@ -5,9 +5,9 @@
 //! * Keys are made by [`PrivateKey::generate`], or by [`Generation`] for more choices, and written
 //!   and read by the traits of [`pkcs1`] and [`pkcs8`], as those of the crate `rsa` are.
 //! * A [`Workspace`] is a thread's kernels and scratch memory.
-//! * Operations come single (methods of the keys) and in batches of any size and any keys
-//!   ([`private_batch`], [`sign_pkcs1v15_batch`]), cut into calls of up to eight as is cheapest on
-//!   the processor: a [`Plan`] says how.
+//! * Operations run alone (methods of the keys) or in batches of any size and any keys
+//!   ([`private_batch`], [`sign_pkcs1v15_batch`]). A [`Plan`] cuts a batch into calls of up to
+//!   eight, as is cheapest on the processor.
 //!
 //! Build programs that use it with `codegen-units = 1` in their release profile: with Cargo's
 //! default of sixteen, batches take up to 1.13 times as long (METHODOLOGY, "Profiles of Cargo").

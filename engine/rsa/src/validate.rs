@@ -150,7 +150,8 @@ fn primes(parts: &KeyParts, n: &[u64]) -> Result<(Natural, Natural), Error> {
 
 /// Reads x from `bytes` if x < `below` and x `factor` = 1 (mod `modulus`).
 ///
-/// The result has room for `len` bytes, the length of `below`, which hides its own length.
+/// The result has room for `len` bytes, the length of `below`, so that its size does not reveal the
+/// length of x.
 fn below_inverse(
     bytes: &[u8],
     len: usize,

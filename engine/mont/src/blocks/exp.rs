@@ -95,7 +95,7 @@ pub(crate) struct Set<'a> {
     pub(crate) m: &'a Modulus<Row>,
     /// The power, in Montgomery form.
     pub(crate) z: &'a mut [Row],
-    /// The next one.
+    /// Buffer for the next power.
     pub(crate) next: &'a mut [Row],
     /// The entry to multiply by.
     pub(crate) y: &'a mut [Row],
@@ -174,8 +174,8 @@ fn load_exponent(rows: &mut [Row], first: usize, lanes: usize, e: &[u64], bits: 
 }
 
 /// z := z^{2^squares} * table[index] / R^{2^squares} in each set, a call for each product.
-/// Selects do not wait for squares, so they precede them; with two alternating sets, selecting in
-/// parts is slower (docs/experiments.md).
+/// A select precedes the squares, since it does not depend on them; with two alternating sets,
+/// selecting in parts is slower (docs/experiments.md).
 pub(crate) fn windows(
     kernel: impl WindowKernel,
     sets: &mut [Set<'_>],
@@ -197,7 +197,8 @@ pub(crate) fn windows(
 impl Set<'_> {
     /// The first two entries of the table: 1 and x, in Montgomery form; x below 14m.
     ///
-    /// 14m is too much for the blocks that leave the least room (`Blocks`): one product more.
+    /// The layouts with the least spare room (see `Blocks`) cannot take 14m: they need one more
+    /// product.
     fn enter(&mut self, kernel: impl WindowKernel, blocks: Blocks, x: [&[u64]; 2]) {
         let m = self.m;
         let (a, rest) = self.table.split_at_mut(blocks.k());
@@ -216,7 +217,7 @@ impl Set<'_> {
         a.copy_from_slice(m.one());
     }
 
-    /// Entry `i` of the table, from those below it.
+    /// Computes entry `i` of the table from lower entries.
     fn fill(&mut self, kernel: impl WindowKernel, i: usize) {
         let k = self.z.len();
         let (done, entry) = self.table.split_at_mut(i * k);

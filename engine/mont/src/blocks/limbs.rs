@@ -1,4 +1,4 @@
-//! Numbers in limbs by way of lane blocks: their product, and the last reduction.
+//! Products of limb numbers in lane blocks, and the final reduction.
 
 use zeroize::Zeroize;
 
@@ -38,7 +38,7 @@ pub(crate) fn amm<K: Kernel<Word = Row>>(
     blocks.pack(a, 0, x);
     blocks.pack(b, 0, y);
     kernel.amm(product, a, b, set, t);
-    // Below R, though perhaps not below 8m: x and y may be. The other operand is below m.
+    // Perhaps not below 8m, but below R, since x and y may be. The other operand is below m.
     kernel.amm(a, product, set.exit_factor(), set, t);
     canonical(z, a, 0, blocks, m);
 }

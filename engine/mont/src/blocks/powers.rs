@@ -1,4 +1,5 @@
-//! Powers of a [`BlockKernel`]: modulo the primes of a key or two, and with public exponents.
+//! Exponentiations of a [`BlockKernel`]: modulo the primes of one or two keys, and with public
+//! exponents.
 
 use super::Blocks;
 use super::exp::{Base, Input, alone, exp, exp_rows, exp_vartime};
@@ -16,7 +17,7 @@ pub struct Power<'a> {
     pub x: &'a [u64],
     /// The exponents; secret.
     pub e: [&'a [u64]; 2],
-    /// The powers: a limb more than p and q.
+    /// The powers; one limb longer than p and q.
     pub z: [&'a mut [u64]; 2],
 }
 

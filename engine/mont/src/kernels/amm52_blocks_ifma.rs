@@ -74,7 +74,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
     let zero = _mm512_setzero_si512();
     let low_lane = low_lanes(L);
     let last = (L - 1) * K + C - 1;
-    // wider than any K needs: the front end looks at indices before it drops what has them
+    // wider than any K needs: the front end checks indices before it drops the code that has them
     let (mut l, mut h) = ([[zero; 12]; 9], [[zero; 12]; 9]);
 
     macro_rules! multiply { ($r:expr) => {{
@@ -119,8 +119,8 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
             if B + 1 < K {
                 let q = spread::<L>(l[A][B]);
                 let e = _mm512_maskz_srli_epi64::<52>(low_lane, l[A][B]);
-                // The other lanes of this column are column B of the next block, one lane down: at
-                // once, since kept until the end of the block they would be spilled.
+                // The other lanes of this column are column B of the next block, one lane down.
+                // They are added at once: kept until the end of the block, they would be spilled.
                 if A + 1 < L { h[A + 1][B] = add(h[A + 1][B], down::<L>(l[A][B])); }
                 l[A][B + 1] = add(l[A][B + 1], e);
                 if late {

@@ -52,7 +52,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
     let zero = _mm512_setzero_si512();
     // low and high halves of the columns of this block; the indices of `un10` reach this far
     let (mut l, mut h): ([V; 24], [V; 24]);
-    // of the block before: the digit whose row is due, and what its columns are in this one
+    // of the block before: the digit whose row is due, and its columns in this block
     let (mut q, mut t, mut top) = (zero, [zero; K], zero);
 
     // row $r of the product, of the $end in this block

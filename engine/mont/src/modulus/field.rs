@@ -36,7 +36,7 @@ pub(super) struct Field<'a> {
 pub(super) type Value = Zeroizing<Vec<u64>>;
 
 impl<'a> Field<'a> {
-    /// For an odd m of `bits` bits, as short as they allow.
+    /// Creates the field of an odd m of `bits` bits, in as few limbs as possible.
     pub(super) fn new(m: &'a [u64], bits: usize) -> Self {
         Self { m, bits, k0: negative_inverse(m[0]), t: Zeroizing::new(vec![0; m.len() + 1]) }
     }
@@ -81,7 +81,7 @@ impl<'a> Field<'a> {
     /// 2^e in Montgomery form: square and double, by the bits of e, which is public.
     pub(super) fn power_of_two(&mut self, e: usize) -> Value {
         let mut x = Zeroizing::new(vec![0; self.m.len()]);
-        // below m, which has this bit and the lowest
+        // below m, which has this bit and bit 0 set
         x[(self.bits - 1) / 64] = 1 << ((self.bits - 1) % 64);
         (self.bits - 1..64 * self.m.len()).for_each(|_| double(&mut x, self.m)); // R64 mod m
         for i in (0..usize::BITS - e.leading_zeros()).rev() {

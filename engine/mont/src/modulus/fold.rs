@@ -5,9 +5,9 @@ use crate::shape::Shape;
 use crate::word::Scalar;
 
 /// b1 = B^-1 mod m, K digits. Where half of the digits are folded at once ([`fold52_halves_ifma`]),
-/// behind it with W = K / 2: c = B^-(W-1) mod m, K digits; and of the lower half of c, the upper
-/// one, and the upper half of b1, each the upper half less the lower: W / 2 digits without their
-/// sign, and a word that is 1 where the difference is negative.
+/// then, with W = K / 2, c = B^-(W-1) mod m in K digits, and three differences, upper half minus
+/// lower half: of the lower half of c, of the upper half of c, and of the upper half of b1. Each
+/// difference has W / 2 digits without sign, and a word that is 1 if it is negative.
 ///
 /// [`fold52_halves_ifma`]: crate::kernels::fold52_halves_ifma
 pub(super) fn constants<S: Scalar>(field: &Field<'_>, shape: Shape) -> Vec<S> {

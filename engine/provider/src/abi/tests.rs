@@ -20,7 +20,7 @@ fn defines() -> Option<BTreeMap<String, String>> {
     Some(defines)
 }
 
-/// Names of names, and numbers in any base, down to a text or a number.
+/// Follows names that are defined as names; parses numbers in any base.
 fn resolve<'a>(defines: &'a BTreeMap<String, String>, mut value: &'a str) -> &'a str {
     while let Some(next) = defines.get(value) {
         value = next;

@@ -48,8 +48,8 @@ fn callbacks_run_after_all_handles_are_dropped() {
     assert_eq!(calls.iter().collect::<Vec<_>>(), [true; 3]);
 }
 
-/// One callback of a batch waits for another one of it: the two workers call them concurrently,
-/// even if a caller's thread leads the batch.
+/// A callback waits for another callback of its batch: two workers call them concurrently, even if
+/// a caller's thread leads the batch.
 #[test]
 fn callbacks_of_a_batch_run_on_all_workers() {
     let (unit, has_entered, go_on) = gated(4);

@@ -17,20 +17,20 @@ use super::{busy, doubled, four, gated, queue};
 
 #[test]
 fn a_dropped_ticket_cancels_its_request() {
-    // before
+    // dropped before the request runs
     let (queue, caller, log) = four();
     drop(caller.submit(Doubling::of(1)).unwrap());
     assert_eq!(caller.run(Doubling::of(2)).unwrap().doubled, 4);
     assert_eq!(*log.lock().unwrap(), [[2]], "it was never run");
     assert_eq!(queue.stats().unwrap().cancelled, 1);
 
-    // after
+    // dropped after the request has run
     let [first, second] = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
     assert_eq!(doubled(second.wait()), 4);
     drop(first);
     assert_eq!(queue.slots_in_use().unwrap(), 0);
 
-    // during
+    // dropped while the request runs
     let (unit, has_entered, go_on) = gated(4);
     let queue = self::queue(Config::with_capacity(4), [unit]);
     let caller = queue.caller().unwrap();

@@ -72,7 +72,7 @@ fn a_raw_operation_equals_the_keys_own() {
     assert_eq!(output, input);
 }
 
-/// The way that [`Work`] documents for programs that must sign with SHA-1.
+/// Signs with SHA-1 as [`Work`] describes for programs that must.
 #[test]
 fn a_raw_operation_signs_with_sha1() {
     let caller = queue().caller().unwrap();

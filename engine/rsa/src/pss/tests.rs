@@ -174,7 +174,8 @@ fn two_encodings_have_two_salts() {
 
 #[test]
 fn a_zero_message_is_refused() {
-    // DB has no 01 after unmasking, or a wrong one: with no hash function are zeros an encoding.
+    // After unmasking, DB has no 01 or has it in the wrong place: zeros are not an encoding with
+    // any hash function.
     let mut em = [0; 256];
     em[255] = 0xbc;
     for hash in Hash::ALL {

@@ -3,13 +3,13 @@
 //! A session is a full handshake, one `GET`, one response, and the end of the connection. Its cost
 //! to the server, in core cycles, is the sum of its parts, as \[ETI10\] and \[ITA00\] split it:
 //!
-//! | part | what it is | how it is had |
+//! | part | description | source |
 //! |---|---|---|
 //! | `rsa` | the private-key operation through EVP | measured alone |
 //! | `key-exchange` | ephemeral key pair and agreement through EVP | measured alone |
 //! | `key-schedule` | PRF or HKDF, hashes of the transcript | counts x measured calls |
 //! | `records` | AES-128-GCM, both ways, handshake records included | counts x measured calls |
-//! | `mac` | 0: an AEAD has none of its own | said in its record |
+//! | `mac` | 0: an AEAD has none of its own | stated in its record |
 //! | `library` | the server's calls in memory less all of the above | a difference |
 //! | `system` | the server's system calls without TLS | replayed over loopback |
 //!

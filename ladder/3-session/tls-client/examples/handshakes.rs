@@ -1,4 +1,4 @@
-//! Full handshakes one after another over blocking sockets, and what they cost this process.
+//! Full handshakes one after another over blocking sockets, and their cost to this process.
 //!
 //! ```sh
 //! cargo run --release -p tollgate-tls-client --example handshakes -- 127.0.0.1:4433 tls13 1000
@@ -7,7 +7,7 @@
 //! One thread, one connection at a time: connect, handshake, confirmation, close. TLS 1.2 is
 //! confirmed by the server's Finished; TLS 1.3 by an answer to `GET /`, or by the server's
 //! `close_notify` after ours with `close`. The CPU time is that of this process, user and system,
-//! all of the above in it.
+//! for all of these steps.
 #![allow(clippy::print_stdout, reason = "printing is its purpose")]
 
 use core::error::Error;

@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends a vector: its length in `width` bytes, big-endian, and what `fill` writes.
+/// Appends a vector: its length in `width` bytes, big-endian, and the content that `fill` writes.
 ///
 /// # Panics
 ///

@@ -17,7 +17,7 @@ const BITS_MIN: u32 = 1024;
 /// Maximum length of the public exponent of a small key, in bits: a server must not cause an
 /// exponentiation of full length.
 const EXPONENT_BITS_MAX: u32 = 32;
-/// Bytes of EME-PKCS1-v1_5 beside padding and message, and of its padding at least (RFC 8017 §7.2).
+/// Minimum bytes of EME-PKCS1-v1_5 besides the message (RFC 8017 §7.2).
 const OVERHEAD_BYTES: usize = 11;
 
 /// Encrypts to a server's key.

@@ -5,7 +5,8 @@ use core::fmt;
 use crate::phase::SessionPhase;
 use crate::wire::{AlertDescription, AlertLevel, Content, Extension, Message};
 
-/// The reason why a connection failed. Every further call returns the same error until it is reset.
+/// The reason why a connection failed. Every further call returns the same error until the
+/// connection is reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The server ended the session with an alert. The server's log says why.

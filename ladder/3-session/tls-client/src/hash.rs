@@ -74,7 +74,7 @@ impl Secret {
     }
 }
 
-/// An empty one.
+/// An empty secret.
 impl Default for Secret {
     fn default() -> Self {
         Self::new(&[])

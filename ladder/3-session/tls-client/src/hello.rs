@@ -21,7 +21,7 @@ pub(crate) struct Hello<'a> {
     /// TLS 1.3: for middleboxes (RFC 8446 §D.4). TLS 1.2: of the session to resume, or random,
     /// for the server to echo if it accepts the ticket (RFC 5077 §3.4).
     pub(crate) session_id: &'a [u8],
-    /// TLS 1.3 alone.
+    /// TLS 1.3 only.
     pub(crate) share: Option<(Group, &'a [u8])>,
     /// The cookie of a `HelloRetryRequest`; empty if there is none.
     pub(crate) cookie: &'a [u8],
@@ -117,7 +117,7 @@ impl Hello<'_> {
                 put_vector(out, 2, |out| out.extend_from_slice(self.cookie));
             });
         }
-        // last without a pre-shared key: `Template` depends on it
+        // the last extension if there is no pre-shared key: `Template` depends on this
         extension(out, Extension::KEY_SHARE, |out| {
             put_vector(out, 2, |out| {
                 if let Some((group, public)) = self.share {
@@ -130,7 +130,7 @@ impl Hello<'_> {
             if early_data {
                 extension(out, Extension::EARLY_DATA, |_| ());
             }
-            // last (RFC 8446 §4.2.11): the binder covers everything before it
+            // the last extension (RFC 8446 §4.2.11): the binder covers everything before it
             extension(out, Extension::PRE_SHARED_KEY, |out| {
                 put_vector(out, 2, |out| {
                     put_vector(out, 2, |out| out.extend_from_slice(identity));

@@ -115,7 +115,7 @@ impl Limit {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Incoming<'a> {
     pub(crate) message: Message,
-    /// With type and length: what the transcript hashes.
+    /// The message with type and length, as the transcript hashes it.
     pub(crate) whole: &'a [u8],
     /// True if no further handshake byte has arrived.
     pub(crate) last: bool,

@@ -24,8 +24,8 @@
 //!
 //! # When a handshake counts
 //! [`Connection::is_established`]: the client has finished. [`Connection::confirmation`]: the
-//! server has finished too, and how that is known. Only confirmed handshakes should count for a
-//! rate.
+//! server has finished too; the value says how the client knows. Only confirmed handshakes should
+//! count for a rate.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -193,8 +193,7 @@ mod tests {
     fn padding_is_removed_and_pure_padding_refused() {
         let [mut sealing, mut opening] = [Cipher::Aes128Gcm; 2].map(tls13);
         let mut out = vec![];
-        // inner plaintext: type 22 behind two bytes, then the zeros and what `seal` takes for a
-        // type
+        // inner plaintext: two bytes, type 22 and zeros; `seal` appends the last zero as a type
         sealing.seal(&mut out, Content(0), &[5, 6, 22, 0, 0]);
         assert_eq!(opening.open(&mut out).unwrap(), (Content::HANDSHAKE, HEADER..HEADER + 2));
         let mut out = vec![];

@@ -51,7 +51,7 @@ impl PublicKey {
         }
     }
 
-    /// Returns whether it fits a suite.
+    /// Returns whether this kind of key fits a suite.
     pub(crate) const fn serves(self, suite: Suite) -> bool {
         match suite.exchange() {
             KeyExchange::Rsa | KeyExchange::DheRsa | KeyExchange::EcdheRsa => {
@@ -90,8 +90,8 @@ impl PublicKey {
         })
     }
 
-    /// Returns whether TLS 1.3 allows a scheme for it: there each curve has its own hash function
-    /// (RFC 8446 §4.2.3).
+    /// Returns whether TLS 1.3 allows a scheme for this kind of key: there each curve has its own
+    /// hash function (RFC 8446 §4.2.3).
     pub(crate) const fn signs_tls13(self, scheme: SignatureScheme) -> bool {
         match (self, scheme) {
             (Self::P256, SignatureScheme::EcdsaSha384)

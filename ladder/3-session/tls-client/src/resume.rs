@@ -141,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// TLS 1.2: whether the server has echoed the session ID, and so resumes.
+    /// TLS 1.2: returns whether the server has echoed the session ID, and so resumes the session.
     pub(crate) fn is_repeated(&self, session_id: &[u8]) -> bool {
         match self.offered.of {
             None => false,

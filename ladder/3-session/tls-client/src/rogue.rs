@@ -83,7 +83,7 @@ impl Rogue {
         rogue
     }
 
-    /// Reads what the client sends.
+    /// Reads the bytes that the client sends.
     fn take(&mut self) -> Vec<u8> {
         let bytes = self.client.outgoing().to_vec();
         self.client.sent(bytes.len()).unwrap();

@@ -44,7 +44,7 @@ pub struct SavedSession {
     pub(crate) identity: Vec<u8>,
     /// TLS 1.2: the master secret; TLS 1.3: the pre-shared key.
     pub(crate) secret: Secret,
-    /// TLS 1.2: how the master secret was made.
+    /// TLS 1.2: true if the master secret is extended (RFC 7627).
     pub(crate) extended_master_secret: bool,
     /// Lifetime from the server, in seconds; TLS 1.2: 0 if unspecified.
     pub(crate) lifetime_s: u32,

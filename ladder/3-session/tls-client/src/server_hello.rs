@@ -92,7 +92,7 @@ pub(crate) struct Hello12<'a> {
 }
 
 impl<'a> Hello12<'a> {
-    /// `offers_ticket`: whether the client has requested or sent a ticket.
+    /// `offers_ticket` is true if the client has requested or sent a ticket.
     pub(crate) fn read(
         body: &'a [u8],
         settings: &Settings,
@@ -247,7 +247,7 @@ pub(crate) struct Encrypted {
     pub(crate) early_data: bool,
 }
 
-/// Reads `EncryptedExtensions`; `early_data`: whether early data was offered.
+/// Reads `EncryptedExtensions`; `early_data` is true if early data was offered.
 pub(crate) fn encrypted_extensions(
     body: &[u8],
     settings: &Settings,

@@ -25,7 +25,7 @@ pub struct Facts {
     pub signature_verified: bool,
     /// True if the extended master secret was negotiated; always false in TLS 1.3.
     pub extended_master_secret: bool,
-    /// TLS 1.2: whether encrypt-then-MAC was negotiated (RFC 7366).
+    /// TLS 1.2: true if encrypt-then-MAC was negotiated (RFC 7366).
     pub encrypt_then_mac: bool,
     /// True if the server requested a second `ClientHello`, which costs a round trip.
     pub hello_retry: bool,
@@ -87,7 +87,7 @@ pub(crate) struct Session {
     pub(crate) share: Option<Group>,
     /// The key pair, unless it is the configuration's.
     pub(crate) fresh: Option<KeyPair>,
-    /// TLS 1.2: whether the server's hello announced a ticket.
+    /// TLS 1.2: true if the server's hello announced a ticket.
     pub(crate) ticket_announced: bool,
     /// TLS 1.2: the result of the key agreement.
     pub(crate) agreed: Option<Agreed>,
@@ -100,7 +100,7 @@ pub(crate) struct Session {
     /// TLS 1.3: the pre-shared key of the offered session.
     pub(crate) psk: Option<Psk>,
     pub(crate) obfuscated_age: u32,
-    /// TLS 1.3: whether records are sealed with the early-data key.
+    /// TLS 1.3: true if records are sealed with the early-data key.
     pub(crate) early_key: bool,
     pub(crate) change_cipher_spec_said: bool,
     /// TLS 1.3: the secrets of the handshake.

@@ -9,7 +9,8 @@ use crate::identity::Identity;
 use crate::registry::{Group, SignatureScheme};
 use crate::suite::{KeyExchange, Suite};
 
-/// Which handshakes verify the signature that binds the key exchange to the certificate's key.
+/// Selects the handshakes that verify the signature that binds the key exchange to the
+/// certificate's key.
 ///
 /// The server's Finished is verified in all of them. TLS 1.2 with RSA key exchange has no
 /// signature.
@@ -71,17 +72,17 @@ pub struct Settings {
     pub server_name: Option<String>,
     /// The offered application protocols in order of preference; empty: no ALPN.
     pub alpn: Vec<Vec<u8>>,
-    /// Whether to request tickets, as most clients do.
+    /// Requests tickets, as most clients do.
     pub tickets: bool,
-    /// Whether to keep sessions for [`Connection::save`](crate::Connection::save); otherwise
-    /// tickets are counted and dropped.
+    /// Keeps sessions for [`Connection::save`](crate::Connection::save); otherwise tickets are
+    /// counted and dropped.
     pub save_sessions: bool,
-    /// True if TLS 1.3 resumes with the pre-shared key alone (`psk_ke`), without a new key
-    /// agreement and so without forward secrecy.
+    /// Resumes in TLS 1.3 with the pre-shared key alone (`psk_ke`), without a new key agreement and
+    /// so without forward secrecy.
     pub psk_alone: bool,
-    /// Whether to offer encrypt-then-MAC in TLS 1.2 with a block cipher (RFC 7366).
+    /// Offers encrypt-then-MAC in TLS 1.2 with a block cipher (RFC 7366).
     pub encrypt_then_mac: bool,
-    /// Which handshakes verify the signature.
+    /// The handshakes that verify the signature.
     pub verify_signature: VerifySignature,
     /// Key pairs of the key agreement.
     pub key_share: Freshness,

@@ -79,8 +79,7 @@ impl Connection {
         Ok(None)
     }
 
-    /// RFC 5746 §4.2 and RFC 5246 §7.2.2: sends a warning, but no second one before the first
-    /// is sent.
+    /// RFC 5746 §4.2 and RFC 5246 §7.2.2: queues a warning, unless an earlier one is not sent yet.
     fn refuse_renegotiation(&mut self) {
         let idle = self.output.is_sent(self.answer_mark) && self.close_mark.is_none();
         if self.awaiting == Await::Established && idle {

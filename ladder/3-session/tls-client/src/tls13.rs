@@ -1,4 +1,4 @@
-//! The handshake of TLS 1.3 (RFC 8446 §2), full or resumed, and what may come after it.
+//! The handshake of TLS 1.3 (RFC 8446 §2), full or resumed, and the messages that may follow it.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 
@@ -133,7 +133,7 @@ impl Connection {
         if self.facts.hello_retry {
             return Err(self.unexpected(Found::Handshake(Message::SERVER_HELLO)).into());
         }
-        // it must request a change, and not the share that it has
+        // the server must request a change, and not the share that it already has
         if group == self.session.share || (group.is_none() && cookie.is_empty()) {
             return Err(illegal("key_share").into());
         }

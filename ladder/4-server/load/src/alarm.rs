@@ -39,7 +39,7 @@ impl Alarm {
         if self.set_for == Some(at) {
             return Ok(());
         }
-        // 0 would disarm it
+        // 0 would disarm the timer
         let wait = at.saturating_duration_since(now).as_nanos().max(1);
         let (seconds, nanos) = (wait / 1_000_000_000, wait % 1_000_000_000);
         let value = Timespec {

@@ -64,7 +64,7 @@ impl ArrivalCounts {
             #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
             let (arrivals_mean, drawn) =
                 (pattern.per_s() * plan.sustain_ms as f64 / 1e3, arrivals as f64);
-            // of equal gaps there may be one more or one less
+            // with equal gaps, there may be one arrival more or less
             if (drawn - arrivals_mean).abs() > 1.0 + DRAWN_DOUBT * arrivals_mean {
                 doubts.push(Finding::DrawnOffRate { arrivals, arrivals_mean });
             }
@@ -110,8 +110,8 @@ mod tests {
         ]
     }
 
-    /// A client that needs `slowness` seconds for each second of arrivals, and looks after them
-    /// every 5 ms; connections are free but for the time `taken`, in milliseconds.
+    /// Judges a client that needs `slowness` seconds for each second of arrivals and checks for due
+    /// arrivals every 5 ms. Connections are free except during `taken`, in milliseconds.
     fn judged(
         pattern: Pattern,
         seed: u64,
@@ -134,7 +134,7 @@ mod tests {
             let now = Duration::from_millis(now_ms);
             let last = schedule.sustain_end - Duration::from_nanos(1);
             let due = (schedule.start + now.div_f64(slowness)).min(last);
-            // at the end everybody begins whose time has come
+            // at the end, every arrival that is due begins
             let due = if now_ms == end_ms { last } else { due };
             let now = schedule.start + now;
             if !taken.contains(&now_ms)
@@ -172,7 +172,7 @@ mod tests {
                 *found += usize::from(reasons.iter().any(told));
             }
         }
-        // where a silence lies over the end, nobody is missing
+        // if a pause covers the end, no arrival is missing
         assert!(found.iter().all(|&found| found >= 90), "{found:?}");
         let (even, more_even) = (found[0], found[2]);
         assert_eq!((even, more_even), (100, 100));
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn arrivals_that_queued_into_the_measured_part_are_outside() {
         let constant = Pattern::Constant { per_s: PER_S };
-        // 400 ms of the warm-up: 79 arrivals behind the one that holds the place
+        // for 400 ms of the warm-up, 79 arrivals wait behind the one that holds the slot
         let (reasons, _) = judged(constant.clone(), 1, 1.0, 600..1200);
         let expected = Finding::OfferedOffPlan { outside: 79, queued: 79, arrivals: 1000 };
         assert_eq!(reasons, [expected]);
@@ -193,7 +193,8 @@ mod tests {
     #[test]
     fn arrivals_that_differ_from_the_rate_are_a_doubt() {
         let crowds = Pattern::Gamma { per_s: PER_S, dispersion: 16.0 };
-        // 1000 arrivals with a standard deviation of 126: beyond 51 with a probability of 69 %
+        // 1000 arrivals with a standard deviation of 126: the deviation exceeds 51 with a
+        // probability of 69 %
         let told = (0..1000).filter(|&seed| {
             let (_, doubts) = judged(crowds.clone(), seed, 1.0, 0..0);
             doubts.iter().any(|doubt| matches!(doubt, Finding::DrawnOffRate { .. }))

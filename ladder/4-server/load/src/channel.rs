@@ -61,7 +61,7 @@ impl Channel {
         }
     }
 
-    /// Moves a resumable session into `into`; whether there was one.
+    /// Moves a resumable session into `into`; returns whether there was one.
     pub(crate) fn save(&mut self, into: &mut SavedSession) -> bool {
         !self.is_plain && self.tls_mut().save(into)
     }

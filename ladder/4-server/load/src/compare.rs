@@ -77,7 +77,7 @@ impl Comparison {
     ///
     /// # Panics
     ///
-    /// If there is no such server; so do all methods with a server.
+    /// If there is no such server; this is true of all methods that take a server.
     #[must_use]
     pub fn outcomes(&self, server: usize) -> &[Outcome] {
         &self.outcomes[server]

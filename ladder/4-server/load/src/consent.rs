@@ -18,11 +18,11 @@ pub const CONSENT_PATH: &str = "/.well-known/tollgate-consent";
 /// Maximum size of the consent file, in bytes.
 pub const CONSENT_BYTES_MAX: usize = 4096;
 
-/// The longest that a consent lasts from now on, in days: nobody agrees for ever.
+/// Maximum time from now that a consent is valid, in days.
 const DAYS_MAX: i64 = 366;
 
-/// Clouds answer there with the secrets of their machines and tasks; these are link-local or unique
-/// local addresses, and nobody's to test.
+/// Metadata services of clouds, which answer with the secrets of their machines and tasks. The
+/// addresses are link-local or unique local, but a test must never reach them.
 const METADATA: [IpAddr; 4] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),

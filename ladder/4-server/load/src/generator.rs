@@ -43,7 +43,8 @@ enum Source {
 /// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// A transaction begins in this slot; `queued` if it waited for it in an open loop.
+    /// A transaction begins in this slot; `queued` if the arrival waited for the slot in an open
+    /// loop.
     Begins { place: usize, task: Task, queued: bool },
     /// An arrival is dropped.
     Dropped { intended: Instant },
@@ -94,7 +95,7 @@ impl Mix {
         self.random.chance(self.plain_share)
     }
 
-    /// The same for any number of threads.
+    /// The result does not depend on the number of threads.
     fn of_arrival(&self, number: u64) -> bool {
         Seeded::new(self.seed ^ MIX, number).chance(self.plain_share)
     }

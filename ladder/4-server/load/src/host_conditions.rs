@@ -117,7 +117,7 @@ fn of(clock: ClockId) -> Duration {
 }
 
 impl Tcp {
-    /// Of `/proc/net/snmp` and `/proc/net/netstat`.
+    /// Parses `/proc/net/snmp` and `/proc/net/netstat`.
     fn read(snmp: &str, netstat: &str) -> Option<Self> {
         Some(Self {
             sent: counter(snmp, "Tcp:", "OutSegs")?,

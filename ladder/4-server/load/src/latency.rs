@@ -47,7 +47,7 @@ impl Latency {
         self.above += other.above;
     }
 
-    /// The sum of several; `None` if there are none.
+    /// The sum of several histograms; `None` if there are none.
     #[must_use]
     pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut all = all.into_iter();
@@ -89,7 +89,7 @@ impl Latency {
     }
 
     /// The times within the range in `HdrHistogram`'s format V2 with DEFLATE, in base64. Times
-    /// [`above`](Self::above) the range are not in it.
+    /// [`above`](Self::above) the range are not included.
     ///
     /// # Panics
     ///

@@ -5,7 +5,7 @@
 //! servers in alternating rounds and returns ratios with intervals; [`records()`] and
 //! [`Comparison::records`] turn them into records.
 //!
-//! # What is measured
+//! # Measurements
 //!
 //! * In a *closed* loop each connection begins a new transaction when the previous one has ended,
 //!   after a pause for think time or after a failure. Times are service times under that
@@ -16,7 +16,8 @@
 //!   waited, or were dropped because the queue was full. Dropped and timed-out arrivals have an
 //!   infinite time. Failures have no time; above the error budget there is no figure.
 //! * Threads of an open loop share no queue: arrivals are a function of pattern and seed, and a
-//!   thread takes those whose number modulo the threads is its own. All threads use the same start.
+//!   thread takes those whose number modulo the number of threads is its own. All threads use the
+//!   same start.
 //! * A transaction is one connection: a full or resumed handshake ([`Resume`]), one or several
 //!   `GET`
 //!   requests, and the whole bodies, which may have several [`Sizes`]; or the same without TLS. It
@@ -44,11 +45,11 @@
 //!   user
 //!   and of the server itself ([`Target::admit`]).
 //!
-//! # What the client skips
+//! # Skipped steps
 //!
 //! The client is made to cost less than the server: [`Verify`], [`Freshness`] and [`Close`] of the
-//! plan select what it skips, and every record has them. It does not validate certificates. It
-//! always verifies the server's Finished.
+//! plan select the steps that it skips, and every record states them. It does not validate
+//! certificates. It always verifies the server's Finished.
 //!
 //! ```no_run
 //! use tollgate_load::{AccessLog, Plan, ProcessCpu, Protocol, Server, Target, run};

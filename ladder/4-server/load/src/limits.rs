@@ -10,35 +10,36 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Failures over attempts: above, invalid.
+    /// Failures over attempts; a run above this is invalid.
     pub errors: f64,
     /// Arrivals that began on the wrong side of a boundary of the sustained part, over its
-    /// arrivals: above, invalid.
+    /// arrivals; a run above this is invalid.
     pub outside: f64,
-    /// Drift of the rate over the sustained part, less two standard errors: above, invalid.
+    /// Drift of the rate over the sustained part, less two standard errors; a run above this is
+    /// invalid.
     pub trend: f64,
-    /// The same: above, doubtful.
+    /// The same; a run above this is doubtful.
     pub trend_doubt: f64,
-    /// Standard deviation of the rate per bin over its mean: above, doubtful.
+    /// Standard deviation of the rate per bin over its mean; a run above this is doubtful.
     pub spread_doubt: f64,
-    /// CPU time over time of the busiest client thread: above, invalid, because the client limits
-    /// the rate.
+    /// CPU time over time of the busiest client thread; a run above this is invalid, because the
+    /// client limits the rate.
     pub client_cpu: f64,
-    /// The same: above, doubtful.
+    /// The same; a run above this is doubtful.
     pub client_cpu_doubt: f64,
-    /// Share of time that a client thread waited for a core: above, doubtful.
+    /// Share of time that a client thread waited for a core; a run above this is doubtful.
     pub client_wait_doubt: f64,
-    /// Disagreement of the clocks over the time of the run: above, invalid.
+    /// Disagreement of the clocks over the time of the run; a run above this is invalid.
     pub clock: f64,
-    /// The same: above, doubtful.
+    /// The same; a run above this is doubtful.
     pub clock_doubt: f64,
-    /// Retransmitted TCP segments over all sent: above, invalid.
+    /// Retransmitted TCP segments over all sent; a run above this is invalid.
     pub retransmits: f64,
-    /// The same: above, doubtful.
+    /// The same; a run above this is doubtful.
     pub retransmits_doubt: f64,
-    /// Connections dropped by full listen queues, over attempts: above, doubtful.
+    /// Connections dropped by full listen queues, over attempts; a run above this is doubtful.
     pub listen_drops_doubt: f64,
-    /// Sockets in `TIME_WAIT` over the ports to connect from: above, doubtful.
+    /// Sockets in `TIME_WAIT` over the ports to connect from; a run above this is doubtful.
     pub ports_doubt: f64,
 }
 

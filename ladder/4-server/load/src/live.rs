@@ -39,7 +39,7 @@ pub struct StepTimes {
 }
 
 impl StepTimes {
-    /// All of them.
+    /// The times of all steps.
     #[must_use]
     pub const fn all(&self) -> [&Buckets; 3] {
         [&self.connect, &self.handshake, &self.transaction]

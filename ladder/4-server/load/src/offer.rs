@@ -58,7 +58,7 @@ const fn is_false(flag: &bool) -> bool {
 }
 
 impl Offer {
-    /// Returns whether it changes nothing.
+    /// Returns whether the offer changes nothing.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.suite.is_none() && self.group.is_none() && !self.curve_key

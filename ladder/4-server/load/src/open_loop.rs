@@ -24,9 +24,9 @@ pub(crate) struct OpenLoop {
 /// The result of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// It begins in this slot; `queued` if it waited for it.
+    /// The arrival begins in this slot; `queued` if it waited for the slot.
     Begins { place: usize, arrival: Arrival, queued: bool },
-    /// The queue was full, or it timed out in the queue.
+    /// The queue was full, or the arrival timed out in it.
     Dropped(Arrival),
 }
 

@@ -143,8 +143,8 @@ impl Outcome {
         self.is_believed().then_some(&self.secure_times)
     }
 
-    /// Full and resumed sessions of the sustained part apart; `None` if the plan resumes none,
-    /// or the run is invalid.
+    /// Full sessions and resumed sessions of the sustained part, separately; `None` if the plan
+    /// resumes none, or the run is invalid.
     #[must_use]
     pub fn by_resumption(&self) -> Option<&ByResumption> {
         self.by_resumption.as_ref().filter(|_| self.is_believed())

@@ -44,7 +44,8 @@ pub struct Plan {
     /// The measured part, in milliseconds; at least [`Self::SUSTAIN_MS_MIN`].
     pub sustain_ms: u64,
     /// The number of transactions that ends the run, if `sustain_ms` does not end it before;
-    /// retries are not counted. Then there is no warm-up. `None`: only time ends the run.
+    /// retries are not counted. With such a number there is no warm-up. `None`: only time ends the
+    /// run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions: Option<u64>,
     /// Timeout of one phase of a connection, and of waiting for the referee's log, in
@@ -70,7 +71,7 @@ pub struct Plan {
     pub requests_per_connection: f64,
     /// The share of transactions without TLS, drawn at random.
     pub plain_share: f64,
-    /// Which handshakes verify the signature over the key exchange.
+    /// The handshakes that verify the signature over the key exchange.
     pub verify: Verify,
     /// Key shares of the key agreement.
     pub key_share: Freshness,
@@ -118,7 +119,7 @@ impl Exchange {
     }
 }
 
-/// Which handshakes verify the signature. The server's Finished is verified in all of them.
+/// The handshakes that verify the signature. All handshakes verify the server's Finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Verify {
@@ -161,11 +162,11 @@ pub enum Close {
     /// Sends `close_notify`, waits for the server's `close_notify` or end of stream, and closes
     /// the socket. `TIME_WAIT` remains on the side that closed first.
     Fin,
-    /// Resets the connection when the transaction is complete, without `close_notify`, so that
-    /// no port stays in `TIME_WAIT`; never before the server confirmed the handshake. The
-    /// socket is reused unless it has its own source address; the server cannot tell. Not with
-    /// early data: its response may precede the server's reading of Finished and writing of
-    /// tickets, which a reset would interrupt.
+    /// Resets the connection without `close_notify` when the transaction is complete and the server
+    /// has confirmed the handshake, so that no port stays in `TIME_WAIT`. The socket is reused
+    /// unless it has its own source address; the server cannot see this. Not allowed with early
+    /// data: its response may precede the server's reading of Finished and writing of tickets,
+    /// which a reset would interrupt.
     RstAfterConfirm,
 }
 

@@ -1,4 +1,4 @@
-//! Local ports for connections: how many there are, and how many are in `TIME_WAIT`.
+//! Local ports for connections: their number, and the number in `TIME_WAIT`.
 
 use core::fmt;
 use std::fs;

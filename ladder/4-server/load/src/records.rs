@@ -157,7 +157,7 @@ pub fn records(
     Ok(all)
 }
 
-/// Records of full and resumed sessions apart, if some are resumed: `sessions_per_s` and the
+/// Separate records of full and resumed sessions, if some are resumed: `sessions_per_s` and the
 /// quantiles of `handshake_ns`, with the parameter `sessions`.
 fn of_kinds(
     rounds: &[Outcome],

@@ -19,7 +19,7 @@ pub(crate) struct RequestSpec {
     seed: u64,
     host: String,
     pub(crate) close: Close,
-    /// Whether to reuse sockets after a reset; not with several source addresses.
+    /// True if sockets are reused after a reset; false with several source addresses.
     pub(crate) reuse_sockets: bool,
     /// Mean number of requests of a transaction; 0 for handshakes only.
     requests: f64,
@@ -115,9 +115,9 @@ impl RequestSpec {
 pub(crate) enum TransactionEvent {
     /// The TCP connection is up; the time since the socket was opened.
     Connected { connect: Duration },
-    /// The client has finished the handshake: the time since its `ClientHello`; whether the server
-    /// asked for a second one; whether the server's signature was verified; whether a session was
-    /// resumed, or offered and refused.
+    /// The client has finished the handshake. Contains the time since its `ClientHello`, and
+    /// whether the server asked for a second one, the server's signature was verified, and a
+    /// session was resumed, or offered and refused.
     ClientDone {
         client_finished: Duration,
         hello_retry: bool,
@@ -125,14 +125,15 @@ pub(crate) enum TransactionEvent {
         resumed: bool,
         refused: bool,
     },
-    /// The server has confirmed the handshake: the time since the `ClientHello`, and the part of it
-    /// after the client finished; whether the server resumed a session, and accepted early data.
+    /// The server has confirmed the handshake. Contains the time since the `ClientHello`, the part
+    /// of it after the client finished, and whether the server resumed a session and accepted early
+    /// data.
     Confirmed { handshake: Duration, confirm: Duration, resumed: bool, early_data: bool },
     /// A response is complete: the times from its request to its first and last byte, and the
     /// bytes of its body.
     Response { first_byte: Duration, last_byte: Duration, bytes: u64 },
     /// All responses are complete: the times since the socket was opened and since the intended
-    /// start; whether a session was resumed.
+    /// start, and whether a session was resumed.
     Complete { service: Duration, response: Duration, resumed: bool },
 }
 
@@ -162,7 +163,7 @@ mod tests {
             let spec = RequestSpec::new(&plan, &Target::new(([127, 0, 0, 1], 1).into()).unwrap());
             let task = |number| Task::new(Instant::now(), number);
             assert_eq!([0, 1, 2, 3].map(|number| spec.requests(&task(number))), first);
-            // five consecutive requests have five sizes, in whichever tasks they are
+            // five consecutive requests have five sizes, regardless of their tasks
             let mut asked = Vec::new();
             for task in (0..20).map(task) {
                 let all = spec.requests(&task).min(100);

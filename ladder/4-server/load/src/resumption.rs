@@ -195,7 +195,7 @@ mod tests {
             let text = of(share).check().unwrap_err().to_string();
             assert!(text.contains("the trace has sessions that were resumed"), "{text}");
         }
-        // in the part that counts none was to be resumed, and none was
+        // in the sustained part no session was to be resumed, and none was
         let counts = Counts { confirmed: 2, ..Counts::default() };
         let plan = of(Some(0.5));
         assert_eq!(plan.resume.and_then(|resume| resume.miss(&plan.arrivals, &counts)), None);

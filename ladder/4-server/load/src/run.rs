@@ -239,7 +239,7 @@ struct Load {
     /// Readings of the server's CPU time at both ends of the sustained part.
     server_cpu: Vec<(Instant, io::Result<Duration>)>,
     began_at: Timestamp,
-    /// When it was stopped, if it was.
+    /// The time when the run was stopped, if it was.
     broken_off: Option<Instant>,
 }
 

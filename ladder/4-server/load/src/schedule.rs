@@ -44,7 +44,7 @@ pub(crate) struct Schedule {
     bins: usize,
 }
 
-/// Number of bins, as far as bins of 100 ms to 1 s allow.
+/// Number of bins, if bins of 100 ms to 1 s allow it.
 const BINS: u64 = 20;
 const BIN_MS_MIN: u64 = 100;
 const BIN_MS_MAX: u64 = 1000;
@@ -74,7 +74,7 @@ impl Schedule {
     }
 
     /// The schedule of a run that a number of transactions ended at this time, or the planned end.
-    /// Its bins are whole numbers of the bins before.
+    /// Each of its bins is a whole number of the planned bins.
     pub(crate) fn ended(self, at: Instant) -> Self {
         let least = self.sustain_start + Duration::from_nanos(1);
         let sustain_end = at.clamp(least, self.sustain_end);

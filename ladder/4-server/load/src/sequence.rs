@@ -14,7 +14,7 @@ pub(crate) struct Arrival {
     pub(crate) number: u64,
     /// Bytes of the body, if different from the plan.
     pub(crate) bytes: Option<u64>,
-    /// True if it resumes a session, if a trace has resumed sessions.
+    /// True if the arrival resumes a session; `None` unless a trace has resumed sessions.
     pub(crate) reuse: Option<bool>,
 }
 
@@ -28,8 +28,8 @@ pub(crate) struct Sequence {
     pattern: Pattern,
     random: Seeded,
     number: u64,
-    /// Time of the last arrival, in seconds; with gamma-distributed gaps of the next one; with
-    /// bursts without the pauses.
+    /// Time of the last arrival, in seconds. With gamma-distributed gaps it is the time of the next
+    /// one; with bursts it excludes the pauses.
     at_s: f64,
     /// True if a trace has resumed sessions.
     says_reuse: bool,
@@ -221,7 +221,8 @@ mod tests {
             Sequence::new(gamma, seed).take_while(come).count()
         };
         let all: usize = (0..1000).map(of_first_second).sum();
-        // a standard deviation of 40 for each, 1265 for all; from an arrival on it would be 107,500
+        // a standard deviation of 40 for each, 1265 for all; a sequence that begins with an arrival
+        // would give 107,500
         assert!(all.abs_diff(100_000) < 5000, "{all}");
     }
 
@@ -230,7 +231,7 @@ mod tests {
         let shape = 2.5;
         let gaps = gaps(&Pattern::Pareto { per_s: PER_S, shape }, 1, 200_000);
         let (mean, _) = moments(&gaps);
-        // variance 0.8: a standard error of 0.002, if the tail is kind
+        // variance 0.8: a standard error of 0.002, without extreme values in the tail
         assert!((mean - 1.0).abs() < 0.02, "{mean}");
         // P(gap > x) = (low / x)^shape, the low end 0.6 mean gaps
         for (x, expected) in [(1.2_f64, 0.1768), (6.0, 0.003_162), (24.0, 0.000_098_8)] {

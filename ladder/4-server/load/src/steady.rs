@@ -128,7 +128,7 @@ mod tests {
         assert!(false_alarms < 60, "{false_alarms} of 1000 steady runs");
         let found = drifting(|i| 1.0 + f64::from(i) / 19.0);
         assert!(found > 950, "{found} of 1000 runs that doubled");
-        // 40 % below, and there after a quarter of the time
+        // 40 % below the final rate at first, with a time constant of a quarter of the run
         let warm_up: Vec<u64> = vec![
             600, 672, 732, 780, 820, 853, 880, 901, 919, 934, 946, 956, 964, 970, 976, 980, 984,
             987, 989, 991,

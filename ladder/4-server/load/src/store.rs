@@ -12,12 +12,12 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// An empty one.
+    /// An empty session.
     pub(crate) fn new(now: Instant) -> Self {
         Self { session: SavedSession::default(), at: now }
     }
 
-    /// Returns whether it is within its lifetime.
+    /// Returns whether the session is within its lifetime.
     fn is_fresh(&self, now: Instant) -> bool {
         let age = now.saturating_duration_since(self.at);
         self.session.lifetime().is_none_or(|lifetime| age < lifetime)
@@ -30,7 +30,7 @@ pub(crate) struct Store {
     /// The first `count` are sessions; the rest is unused memory.
     stored: Vec<Stored>,
     count: usize,
-    /// The next one to replace.
+    /// Index of the next session to replace.
     turn: usize,
 }
 
@@ -40,7 +40,7 @@ impl Store {
         Self { stored: (0..capacity).map(|_| Stored::new(now)).collect(), count: 0, turn: 0 }
     }
 
-    /// Moves a session that has not expired into `into`; whether there was one.
+    /// Moves a session that has not expired into `into`; returns whether there was one.
     pub(crate) fn lend(&mut self, into: &mut Stored, now: Instant) -> bool {
         while let Some(last) = self.count.checked_sub(1) {
             self.count = last;

@@ -331,7 +331,8 @@ mod tests {
             closed.response.quantile_ns(1.0).is_some_and(|ns| ns < 1_500_000),
             "from the start"
         );
-        // by the intended start: the first two were to start before, the last two in time
+        // by the intended start: that of the first two is before the sustained part, that of the
+        // last two in it
         let open = of(true);
         assert_eq!((open.sustain.transactions, open.response.count()), (2, 2));
         assert!(open.response.quantile_ns(0.0).is_some_and(|ns| ns > 1_500_000), "from the intent");

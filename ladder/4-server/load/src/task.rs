@@ -9,7 +9,7 @@ pub(crate) struct Task {
     pub(crate) intended: Instant,
     /// Without TLS.
     pub(crate) is_plain: bool,
-    /// Whether to offer an earlier session.
+    /// True if an earlier session is offered.
     pub(crate) resumes: bool,
     /// Its number in the run; a retry keeps it. In a closed loop each thread takes 64
     /// consecutive numbers in turn.

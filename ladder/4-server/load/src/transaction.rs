@@ -45,7 +45,7 @@ pub(crate) struct Slot {
     requests_left: u32,
     /// Body bytes of complete responses.
     bytes_before: u64,
-    /// Whether to drive it again without an event.
+    /// True if the slot must be driven again without an event.
     pub(crate) is_unread: bool,
     /// When the client timeout ends; `None` without timeout, or after the last byte.
     pub(crate) timeout_at: Option<Instant>,
@@ -96,8 +96,8 @@ impl Slot {
         self.bytes_before + self.response.body_bytes()
     }
 
-    /// Begins: opens the socket, and sends the `ClientHello` or the request if the connection
-    /// is up at once, as on loopback; returns whether it is.
+    /// Begins: opens the socket. If the connection is up at once, as on loopback, sends the
+    /// `ClientHello` or the request. Returns whether the connection is up.
     pub(crate) fn start(
         &mut self,
         (task, offers): (Task, bool),
@@ -368,7 +368,7 @@ impl Slot {
     }
 }
 
-/// Writes queued bytes; whether all of them were sent.
+/// Writes queued bytes; returns whether all of them were sent.
 fn write(channel: &mut Channel, stream: &mut TcpStream) -> io::Result<bool> {
     loop {
         let waiting = channel.outgoing();

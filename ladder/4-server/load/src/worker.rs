@@ -296,8 +296,8 @@ impl Worker {
     }
 
     /// The timeout of the wait for events: zero, or none. In the latter case the alarm ends the
-    /// wait, which is set for the next action, at the latest for the next check of timeouts. A
-    /// wait with its own timeout would make the kernel set and clear a timer each time.
+    /// wait; it is set for the next action, at the latest for the next check of timeouts. A wait
+    /// with its own timeout would make the kernel set and clear a timer each time.
     fn timeout(&mut self, now: Instant, sweep_at: Instant) -> Result<Option<Duration>, Error> {
         if !self.unread.is_empty() {
             return Ok(Some(Duration::ZERO));

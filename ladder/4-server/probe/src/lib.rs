@@ -7,10 +7,10 @@
 //! never followed.
 //!
 //! [`Site::probe`] makes some forty connections, one after the other: the load generator's own
-//! client tries each suite and group that it knows, and rustls, a complete client, reports what it
-//! gets: chain, OCSP response, tickets, whether a second connection resumes the session, and the
-//! path's status and length. [`Probe`] holds the results and names what a
-//! [`Plan`](tollgate_load::Plan) requires and the server does not support.
+//! client tries each suite and group that it knows, and rustls, a complete client, reports chain,
+//! OCSP response, tickets, whether a second connection resumes the session, and the path's status
+//! and length. [`Probe`] holds the results and names the requirements of a
+//! [`Plan`](tollgate_load::Plan) that the server does not support.
 //!
 //! ```no_run
 //! use tollgate_load::RequestForm;

@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(site.unwrap().target().server_name(), None);
     }
 
-    /// Serves one request with this answer; the consent found, and the request.
+    /// Serves one request with this answer; returns the consent found, and the request.
     fn served(answer: &'static str) -> (Result<String, String>, String) {
         let (listener, near) = listener();
         let server = thread::spawn(move || {

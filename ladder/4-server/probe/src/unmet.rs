@@ -1,4 +1,4 @@
-//! Compares a plan with what the server supports.
+//! Compares a plan with the capabilities of the server.
 
 use core::fmt;
 

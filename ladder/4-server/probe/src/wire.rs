@@ -1,5 +1,5 @@
-//! A socket to a server that may be slow on purpose: each call has a timeout, and so have all
-//! together.
+//! A socket to a server that may be slow on purpose: each call has a timeout, and all calls
+//! together have one.
 
 use core::net::SocketAddr;
 use core::time::Duration;

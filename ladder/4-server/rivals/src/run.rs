@@ -38,7 +38,7 @@ impl Client {
     /// Every client.
     pub const ALL: [Self; 4] = [Self::Minimal, Self::Rustls, Self::Curl, Self::STime];
 
-    /// As flags and records spell it.
+    /// The name in flags and records.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -181,8 +181,8 @@ fn cpu_of(server: &mut Server<'_>) -> Result<Option<Duration>, Error> {
     meter.map(|meter| meter.cpu()).transpose().map_err(Error::io("read the server's CPU time"))
 }
 
-/// Runs all threads to their end and reads the log meanwhile; their counts, and the rate of the
-/// sustained part.
+/// Runs all threads to their end and reads the log meanwhile; returns their counts, and the rate of
+/// the sustained part.
 fn load(
     plan: &Plan,
     server: &mut Server<'_>,

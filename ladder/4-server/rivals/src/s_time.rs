@@ -1,5 +1,5 @@
-//! OpenSSL's `s_time`, the source of most published figures. Its printed rate divides by its own
-//! user time; here the server's log counts, and the wall clock divides.
+//! OpenSSL's `s_time`, the source of most published figures. `s_time` divides its count by its own
+//! user time; here the count of the server's log is divided by wall-clock time.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicU64, Ordering};

@@ -9,9 +9,11 @@ checked!(
     /// Bytes of bodies by quantile, `[[0.0, 0], [0.5, 2048], [1.0, 90000]]`: from 0 to 1, both
     /// rising, at most 2^40 bytes.
     ///
-    /// Between two rows the logarithm of the bytes (and one, as bodies may be empty) rises evenly.
+    /// Between two rows the logarithm of the bytes plus one (bodies may be empty) is interpolated
+    /// linearly.
     ///
-    /// Sizes spread over powers of ten: linear interpolation would add bytes, more with fewer rows.
+    /// Sizes spread over powers of ten: linear interpolation of the bytes would give too large a
+    /// mean, more so with fewer rows.
     Quantiles(Vec<(f64, u64)>),
     |table| {
         let ends = table.first().map(|row| row.0) == Some(0.0)
@@ -62,7 +64,7 @@ mod tests {
     fn rows_are_exact_and_logarithms_interpolated() {
         let table = Quantiles::new(vec![(0.0, 0), (0.5, 99), (1.0, 9999)]).unwrap();
         assert_eq!([0.0, 0.5, 1.0, -1.0, 2.0].map(|share| table.at(share)), [0, 99, 9999, 0, 9999]);
-        // 1, 10, 100, 1000, 10000, less one
+        // 1, 10, 100, 1000, 10000, each less one
         assert_eq!([0.25, 0.75].map(|share| table.at(share)), [9, 999]);
         assert_eq!(table.midpoints(2), [9, 999]);
         let one = Quantiles::new(vec![(0.0, 7), (1.0, 7)]).unwrap();

@@ -130,7 +130,7 @@ impl Study {
         }
     }
 
-    /// The parameters missing in the log, and how to log them.
+    /// The parameters missing in the log, with instructions for logging them.
     #[must_use]
     pub fn unknown(&self) -> Vec<&'static str> {
         let workload = self.workload("log");

@@ -49,7 +49,7 @@ impl Block {
         }
     }
 
-    /// `data` is whole blocks, and `iv` one.
+    /// Encrypts `data`, which has whole blocks; `iv` is one block.
     fn encrypt(&self, iv: &[u8], data: &mut [u8]) {
         match self {
             Self::Aes { sealing, .. } => {
@@ -70,7 +70,7 @@ impl Block {
         }
     }
 
-    /// `data` is whole blocks, and `iv` one.
+    /// Decrypts `data`, which has whole blocks; `iv` is one block.
     fn decrypt(&self, iv: &[u8], data: &mut [u8]) {
         match self {
             Self::Aes { opening, .. } => {

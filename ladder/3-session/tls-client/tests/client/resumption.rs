@@ -254,7 +254,7 @@ fn s_server_reads_early_data() {
         assert!(client.save(&mut saved));
         client.close();
         drive(&mut client, &mut socket, |_, closed| closed).unwrap();
-        // it reads all data before it closes
+        // the server reads all data before it closes
         assert_eq!(client.confirmation(), Some(Confirmation::CloseNotify));
         let expected = if round > 0 { EarlyData::Accepted } else { EarlyData::None };
         assert_eq!(client.facts().early_data, expected);

@@ -12,7 +12,7 @@ use crate::task::Progress;
 
 impl Slot {
     /// Returns whether the socket may be closed: not before all bytes of the client are sent. After
-    /// an early response that includes its Finished, for which the server waits.
+    /// an early response these include the client's Finished, for which the server waits.
     pub(super) fn is_over(&mut self, spec: &RequestSpec) -> bool {
         self.progress.complete
             && self.channel.outgoing().is_empty()

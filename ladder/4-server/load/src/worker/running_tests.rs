@@ -64,8 +64,8 @@ fn accept(context: &SslContext, stream: TcpStream) -> Option<SslStream<TcpStream
     stream.accept().is_ok().then_some(stream)
 }
 
-/// Runs `plan` on this thread against a server with one connection at a time; allocations and
-/// counts of the client.
+/// Runs `plan` on this thread against a server with one connection at a time; returns allocations
+/// and counts of the client.
 fn run(plan: &Plan, serve: impl Fn(TcpStream) + Sync) -> (u64, Tally) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

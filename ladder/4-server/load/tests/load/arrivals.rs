@@ -59,7 +59,7 @@ fn a_stall_shows_in_the_times_of_an_open_loop_but_hardly_of_a_closed_one() {
     let plan = patient(open(Pattern::Poisson { per_s: 66.0 }, sustain_ms));
     let open = outcome(&plan, stall);
     assert_accounted(&open);
-    // a second of four: a quarter of all arrivals fall into it
+    // one second of four: a quarter of all arrivals fall into it
     let p99 = open.transaction().unwrap().quantile_ns(0.99).unwrap();
     assert!(u128::from(p99) > STALL.as_nanos() * 3 / 4, "{p99}: {open}");
     let p90 = open.transaction().unwrap().quantile_ns(0.9).unwrap();

@@ -59,8 +59,8 @@ fn hello() -> Vec<u8> {
     record
 }
 
-/// Connects, starts a handshake and resets the connection, repeatedly until `ended`; returns how
-/// often.
+/// Connects, starts a handshake and resets the connection, repeatedly until `ended`; returns the
+/// number of resets.
 fn reset(running: &Running, hello: &[u8], ended: &AtomicBool) -> u64 {
     let mut count = 0;
     while !ended.load(Ordering::Relaxed) {
