@@ -1,20 +1,23 @@
-//! Tells the program what it was built from: commit, compiler, and the locked version of AWS-LC.
+//! Sets variables that name the program's sources: commit, compiler, and the locked version of
+//! AWS-LC.
 //!
-//! What cannot be found out stays unset and is "unknown" in records: sources without their
-//! repository, a lock file elsewhere.
+//! A variable stays unset, and records say "unknown", if its source is missing: sources without
+//! their repository, or with the lock file in another folder.
 
 use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    // Asked when it runs: a build folder that two checkouts share keeps the script of one of them.
+    // Read at run time: two checkouts that share a build folder also share the compiled build
+    // script.
     let here = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it");
     let root = Path::new(&here).join("../..");
     let lock = root.join("Cargo.lock");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={}", lock.display());
 
-    // The log of HEAD changes with every commit and checkout; HEAD itself does not with a commit.
+    // The log of HEAD changes with every commit and checkout; the file HEAD does not change with a
+    // commit.
     if let Some(log) =
         line(Command::new("git").args(["rev-parse", "--git-path", "logs/HEAD"]).current_dir(&root))
     {

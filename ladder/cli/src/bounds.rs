@@ -7,7 +7,7 @@ use tollgate_processor::{
 
 use crate::keys::{Key, What};
 
-/// One of our kernels, whatever its number representation.
+/// A kernel of this project, in any representation of numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Family {
     /// Digits of one or two numbers in lane blocks.
@@ -68,7 +68,7 @@ impl Family {
             Self::Lanes(LaneKernel::Avx2(_)) => Form::Halves52,
             Self::Lanes(LaneKernel::Portable) => Form::Mul52,
             Self::Limbs(LimbKernel::Mulx(_)) => Form::Mulx,
-            // the model of blocks also multiplies limbs
+            // the portable blocks multiply limbs as well
             Self::Blocks(BlockKernel::Portable)
             | Self::Limbs(LimbKernel::Blocks(_) | LimbKernel::Portable) => Form::Mul,
         }
@@ -91,7 +91,7 @@ fn lane_blocks(bits: u32) -> Option<Blocks> {
     Blocks::of_pair(usize::try_from(bits).expect("at most 8192"))
 }
 
-/// The lane blocks for an operation: for both primes, or for n alone.
+/// The lane blocks for an operation: for both primes, or for n only.
 fn lane_blocks_of(what: What, bits: u32) -> Option<Blocks> {
     match what {
         What::Sign => lane_blocks(bits),
@@ -156,11 +156,11 @@ pub(crate) fn of_operation(
     Some(machine.analyse(&demand)?.bound)
 }
 
-/// With lane blocks of a suitable size two products modulo n; otherwise h * q without reduction.
+/// With lane blocks of a suitable size, two products modulo n; otherwise h * q without reduction.
 fn recombination(machine: &Machine, kernel: Family, key: &Key) -> Demand {
     if let Family::Blocks(blocks) = kernel {
         let product = Kernel::of(blocks.name());
-        // n alone, as in a verification
+        // for n only, as in a verification
         let called = product
             .and_then(|product| Some((product, call_for(What::Verify, product, key.bits())?)));
         return called

@@ -1,4 +1,4 @@
-//! Cells of tables: rates, bars, and what stands for an unknown figure.
+//! Cells of tables: rates, bars, and a dash for an unknown figure.
 
 use tollgate_record::PerSecond;
 
@@ -12,14 +12,14 @@ pub(crate) fn rate(per_s: f64) -> String {
     PerSecond::new(per_s).to_string().replace("/s", "")
 }
 
-/// A bar of `share` of so many columns, rounded.
+/// A bar of `share` of the given number of columns, rounded.
 pub(crate) fn bar(share: f64, columns: u32) -> String {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to columns")]
     let length = (share.clamp(0.0, 1.0) * f64::from(columns)).round() as usize;
     "#".repeat(length)
 }
 
-/// Converts a count, or a time in nanoseconds: all of a run are far below 2^52.
+/// Converts a count, or a time in nanoseconds; the values of a run are far below 2^52.
 #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
 pub(crate) fn float(count: u64) -> f64 {
     count as f64

@@ -14,7 +14,7 @@ pub(crate) const CONDITION_HOLDS: u8 = 3;
 #[derive(Debug)]
 pub(crate) struct CliError {
     why: String,
-    /// The reader closed standard output; nothing is printed.
+    /// True if the reader closed standard output; the error is then not printed.
     pub(crate) is_unread: bool,
 }
 

@@ -22,7 +22,7 @@ impl<'a> Figures<'a> {
         Self { host, conditions: host.conditions.clone() }
     }
 
-    /// Makes records of a row that is measured for so many seconds.
+    /// Makes records of a row that is measured for this number of seconds.
     pub(crate) fn of_row(host: &'a Host, seconds: f64) -> Self {
         Self::new(host).with([(word::SECONDS_PER_ROW, seconds)])
     }

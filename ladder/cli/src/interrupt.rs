@@ -13,7 +13,7 @@ const INTERRUPTED: u8 = 130;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Set while a system call may block for ever and nothing is lost by an immediate end.
+/// True while a system call may block for ever and an immediate end loses nothing.
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
 
 /// Wakes [`wait`].
@@ -34,13 +34,13 @@ pub(crate) fn listen() -> Result<(), CliError> {
     .map_err(CliError::about("cannot listen for Ctrl-C"))
 }
 
-/// Returns whether Ctrl-C was pressed.
+/// Returns whether Ctrl-C was pressed or SIGTERM arrived.
 pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// Runs `body`, during which the first Ctrl-C or SIGTERM ends the program at once: opening a FIFO
-/// blocks until there is a writer.
+/// Runs `body`; meanwhile the first Ctrl-C or SIGTERM ends the program at once, because opening a
+/// FIFO blocks until there is a writer.
 pub(crate) fn ends_at_once<T>(body: impl FnOnce() -> T) -> T {
     AT_ONCE.store(true, Ordering::Relaxed);
     let result = body();

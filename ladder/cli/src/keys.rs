@@ -52,9 +52,9 @@ pub(crate) enum What {
 
 /// An RSA private key in the form of each library.
 pub(crate) struct Key {
-    /// The form of `tollgate-rsa`.
+    /// The key for `tollgate-rsa`.
     pub(crate) ours: Arc<PrivateKey>,
-    /// The form of OpenSSL, from which other libraries import it.
+    /// The key for OpenSSL; other libraries import it from there.
     pub(crate) openssl: Rsa<openssl::pkey::Private>,
 }
 

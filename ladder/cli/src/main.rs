@@ -1,4 +1,4 @@
-//! `tollgate`: what a TLS connection costs, rung by rung.
+//! `tollgate`: the cost of a TLS connection, rung by rung.
 #![deny(unsafe_code)]
 
 mod bounds;
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<ExitCode, CliError> {
-    // A misspelled TOLLGATE_CPU_DISABLE must not silently leave a feature enabled.
+    // Otherwise a misspelled TOLLGATE_CPU_DISABLE would leave a feature enabled without a message.
     tollgate_cpu::features::veto()?;
     let options = Options::read()?;
     interrupt::listen()?;

@@ -10,10 +10,10 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::run::Notes;
 
-/// The most that one contender's warm-up may take: the row divided by this and by the contenders.
+/// Limits the warm-up of one contender: the row's time, divided by this and by the contenders.
 const WARM_UP_PART: u32 = 5;
 
-/// Shorter rows get shorter samples, so that there are enough of them.
+/// Shorter rows get shorter samples, so that they have enough samples.
 const LONG: Duration = Duration::from_secs(1);
 
 /// Measures all contenders, interleaved, for `seconds` in total, and notes warnings. `None` after

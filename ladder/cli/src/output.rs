@@ -49,7 +49,7 @@ pub(crate) fn write_object(path: &Path, object: &Value) -> Result<(), CliError> 
 
 /// The destinations of tables and records.
 pub(crate) struct Output {
-    /// Standard output belongs to JSON.
+    /// True if standard output carries JSON.
     tables_to_stderr: bool,
     records: Option<jsonl::Writer<Box<dyn Write>>>,
     file: String,

@@ -8,11 +8,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// Steps of the bar.
 const STEPS: u32 = 10_000;
 
-/// The bar on the terminal; other output goes through [`aside`].
+/// The bar on the terminal; other output is written in [`aside`].
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// The progress of a rung, in rows of equal time. The time left follows from the plan, not from the
-/// speed of the first rows.
+/// The progress of a rung, in rows of equal time. The remaining time follows from the plan, not
+/// from the speed of the first rows.
 pub(crate) struct Progress {
     bar: ProgressBar,
     rows: Cell<f64>,

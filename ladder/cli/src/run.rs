@@ -35,8 +35,8 @@ impl Run {
         Ok(run)
     }
 
-    /// Collects records under a progress bar, and prints their table; the whole of a verb that
-    /// measures.
+    /// Collects records under a progress bar, and prints their table. Verbs that measure consist of
+    /// this.
     pub(crate) fn of_verb(
         json: Option<&Path>,
         title: &'static str,
@@ -50,8 +50,8 @@ impl Run {
         run.end(&(heading::lines(&records) + "\n" + &table(&records)))
     }
 
-    /// Measures rows in turn, `seconds` each, and writes the records of each at once; after Ctrl-C,
-    /// when `measure` returns `None`, returns those of the completed rows.
+    /// Measures rows in turn, `seconds` each, and writes the records of each at once. `measure`
+    /// returns `None` after Ctrl-C; the result is then the records of the completed rows.
     pub(crate) fn rows<R>(
         &mut self,
         progress: &Progress,
@@ -136,7 +136,7 @@ impl Notes {
     }
 }
 
-/// The severity of a warning within its kind.
+/// The severity of a warning, comparable with others of its kind.
 fn share(warning: &Warning) -> f64 {
     match warning {
         // fewer rounds are worse

@@ -1,4 +1,4 @@
-//! The folder of records: a folder per machine, a file per run.
+//! The folder of records: one folder for each machine, one file for each run.
 
 use std::fs::{self, File};
 use std::io::{BufReader, ErrorKind};

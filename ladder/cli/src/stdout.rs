@@ -9,14 +9,14 @@ use rustix::fs::lstat;
 
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-// Sound: this is the linker's table of functions without arguments that the C library calls before
-// `main`. This one makes system calls and writes an atomic variable.
+// Sound: the linker's table holds functions without arguments that the C library calls before
+// `main`. This function makes system calls and writes an atomic variable.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEFORE_MAIN: extern "C" fn() = look;
 
 extern "C" fn look() {
-    // A `BorrowedFd` promises an open descriptor, so /proc is asked, if it is mounted.
+    // A `BorrowedFd` requires an open descriptor, so the check uses /proc, if it is mounted.
     let is_closed = lstat(c"/proc/self/fd").is_ok() && lstat(c"/proc/self/fd/1").is_err();
     WAS_CLOSED.store(is_closed, Ordering::Relaxed);
 }

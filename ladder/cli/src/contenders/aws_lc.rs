@@ -1,4 +1,4 @@
-//! AWS-LC, as far as aws-lc-rs exposes its operations.
+//! AWS-LC, limited to the operations that aws-lc-rs exposes.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ use crate::keys::{ECDSA_P256, ED25519};
 
 const BY: &str = "aws-lc";
 
-/// AWS-LC, one by one. An error is a sentence that says why the cell stays empty.
+/// AWS-LC, one operation at a time. An error is a sentence that explains the empty cell.
 pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
     if job.key.bits() < 2048 {
         return Err("AWS-LC (aws-lc-rs) takes no RSA keys below 2048 bits".to_owned());
@@ -57,7 +57,7 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
     Ok(Contender::library(BY, run))
 }
 
-/// Signatures or verifications with another key.
+/// Signatures or verifications with a key of another type.
 pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender, CliError> {
     let signs = *operation == Operation::Sign;
     let run = if *key == KeyName::EcdsaP256 { ecdsa(signs)? } else { ed25519(signs)? };

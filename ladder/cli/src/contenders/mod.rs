@@ -1,4 +1,4 @@
-//! The contenders: all get the same cases, and every result is checked.
+//! The contenders. All of them get the same cases, and every result is checked.
 
 pub(crate) mod aws_lc;
 mod full_length;
@@ -34,7 +34,7 @@ pub(crate) struct Case {
 pub(crate) struct Contender {
     /// The implementation's name in subjects.
     pub(crate) by: &'static str,
-    /// Operations in one run; `None` if they are done one by one.
+    /// Operations in one run; `None` if each run is one operation.
     pub(crate) batch: Option<u32>,
     /// Our kernel that multiplies; `None` for libraries.
     pub(crate) kernel: Option<Family>,
@@ -43,7 +43,7 @@ pub(crate) struct Contender {
 }
 
 impl Contender {
-    /// A library that does operations one by one.
+    /// A library, which performs one operation at a time.
     pub(crate) fn library(by: &'static str, run: Run) -> Self {
         Self { by, batch: None, kernel: None, run }
     }
@@ -52,7 +52,7 @@ impl Contender {
 /// One run of a contender.
 pub(crate) type Run = Box<dyn FnMut() -> Result<(), Failed>>;
 
-/// A run without a result, or with a wrong one.
+/// A run failed, or its result is wrong.
 #[derive(Debug)]
 pub(crate) struct Failed(String);
 

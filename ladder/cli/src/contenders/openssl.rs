@@ -15,12 +15,12 @@ use crate::keys::{ECDSA_P256, ED25519, Key};
 
 const BY: &str = "openssl";
 
-/// OpenSSL, one by one.
+/// OpenSSL, one operation at a time.
 pub(crate) fn contender(job: &Job) -> Result<Contender, CliError> {
     run(job).map(|run| Contender::library(BY, run)).map_err(refused)
 }
 
-/// Signatures or verifications with another key.
+/// Signatures or verifications with a key of another type.
 pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender, CliError> {
     let signs = *operation == Operation::Sign;
     let run = if *key == KeyName::EcdsaP256 { ecdsa(signs) } else { ed25519(signs) };

@@ -1,4 +1,4 @@
-//! Tollgate as a contender: one by one, and in batches.
+//! Tollgate as a contender: one operation at a time, and in batches.
 
 use std::rc::Rc;
 
@@ -15,11 +15,11 @@ use crate::keys::Key;
 
 const BY: &str = "tollgate";
 
-/// Requests that fill all lanes of a call.
+/// The number of requests that fills all lanes of a call.
 #[allow(clippy::cast_possible_truncation, reason = "there are eight")]
 const LANES: u32 = tollgate_mont::LANES as u32;
 
-/// Tollgate one by one and, if `batch` is more than one, in batches of `batch`.
+/// Tollgate one operation at a time and, if `batch` is more than one, in batches of `batch`.
 pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, CliError> {
     let single = Workspace::new()?;
     let kernel = single_kernel(&single, job);

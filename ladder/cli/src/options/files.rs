@@ -41,7 +41,7 @@ pub(super) fn check(matches: &ArgMatches) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The values of these options in a verb and its sub-verb, each with its option.
+/// The values of these options for a verb and its sub-verb, each with its option.
 fn named<'a>(matches: &'a ArgMatches, options: &[&'static str]) -> Vec<(&'static str, &'a Path)> {
     let mut found = Vec::new();
     for &option in options {
@@ -60,8 +60,8 @@ fn named<'a>(matches: &'a ArgMatches, options: &[&'static str]) -> Vec<(&'static
     found
 }
 
-/// The canonical path of a file that exists or could be made; `None` of a pipe or a device, and if
-/// the folder does not exist.
+/// The canonical path of a file that exists or could be created; `None` for a pipe or a device, or
+/// if the folder does not exist.
 fn place(path: &Path) -> Option<PathBuf> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => fs::canonicalize(path).ok(),

@@ -113,7 +113,7 @@ impl Options {
         let words = iter::once(&name).chain(arguments);
         let matches = negatives(Self::command()).try_get_matches_from(words).map_err(wrong)?;
         let options = Self::from_arg_matches(&matches).map_err(wrong)?;
-        // what the declaration cannot express
+        // checks that the declaration cannot express
         if let Verb::Bench(options) = &options.verb {
             options.request()?;
         }

@@ -45,7 +45,7 @@ const QUICK: f64 = 0.1;
 /// `--quick`: rounds of each server, the fewest that compare two.
 const QUICK_ROUNDS: u32 = 2;
 
-/// Minimum seconds of a run of a server: in a shorter one, its CPU clock is often read too late.
+/// Minimum seconds of a run of a server: for shorter runs the CPU clock is often read too late.
 const BENCH_SECONDS_MIN: f64 = 0.4;
 
 /// The records so far, and the context of the run.

@@ -1,4 +1,4 @@
-//! One module for each verb: its options, what it collects, what it prints.
+//! One module for each verb: its options, its records and its output.
 
 pub(crate) mod bench;
 pub(crate) mod compare;

@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Report) -> Result<ExitCode, CliError> {
     }
     let mut output = Output::new(options.json.as_deref())?;
     output.records(&records)?;
-    // The page is complete even if the reader of the table closes the pipe.
+    // Write the page completely even if the reader of the table closes the pipe.
     let printed = output.text(&rungs::table(&records));
     write(&options.report, &records)?;
     printed.map(|()| ExitCode::SUCCESS)

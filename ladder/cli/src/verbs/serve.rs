@@ -116,7 +116,7 @@ pub(crate) fn run(options: &Serve) -> Result<ExitCode, CliError> {
 }
 
 fn start(options: &Serve) -> Result<Running, CliError> {
-    // Users of this program set flags, not fields.
+    // Users of this program set flags, not fields: name the flag.
     let in_flags = |error: tollgate_server::Error| {
         let text = error.to_string();
         CliError::new(
@@ -173,7 +173,7 @@ fn ready(options: &Serve, running: &Running) -> String {
     text
 }
 
-/// Summarizes what a stopped server has done.
+/// Summarizes the work of a stopped server.
 fn served(report: &Report, time: Duration, logs: bool) -> String {
     let done = &report.counters;
     let mut text = format!("served for {:.1} s\n", time.as_secs_f64());

@@ -105,7 +105,7 @@ fn plan(options: &Session) -> Plan {
     Plan::product(&keys, &protocols, &[Engine::OpenSsl, Engine::Tollgate], &bytes, total)
 }
 
-/// Returns whether no list is given; the plan is then the ladder's.
+/// Returns whether no list is given; the ladder's plan then applies.
 fn is_ladder(options: &Session) -> bool {
     options.key.is_empty() && options.protocol.is_empty() && options.bytes.is_empty()
 }
@@ -130,7 +130,7 @@ fn asked(options: &Session) -> Asked {
     (keys, protocols, bytes)
 }
 
-/// The `tollgate bench` runs for the sessions of the plan, without those of the sweep of payloads.
+/// The `tollgate bench` runs for the sessions of the plan, except those that vary the payload only.
 fn real_server(options: &Session) -> Vec<Bench> {
     let (keys, protocols, bytes) = asked(options);
     let mut runs: Vec<Asked> =

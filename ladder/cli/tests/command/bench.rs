@@ -1,4 +1,4 @@
-//! `tollgate bench`: no figure without a log that agrees. These tests accept runs that are invalid
+//! `tollgate bench`: figures need a log that agrees. These tests accept runs that are invalid
 //! because this machine is unsteady; counts must agree in any case.
 
 use std::collections::BTreeSet;
@@ -27,7 +27,8 @@ pub(crate) fn numbers(line: &str) -> Vec<u64> {
     line.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
 }
 
-/// Returns handshakes and sessions as counted by the client; asserts that the log has the same.
+/// Returns the client's counts of handshakes and sessions; asserts that the log has the same
+/// counts.
 #[track_caller]
 pub(crate) fn agreed(stdout: &str, server: &str) -> (u64, u64) {
     let lines = starting(stdout, &format!("- {server}: runs: "));
@@ -41,7 +42,7 @@ pub(crate) fn agreed(stdout: &str, server: &str) -> (u64, u64) {
     (handshakes, sessions)
 }
 
-/// Returns whether the server is missing, which is a failure in continuous integration.
+/// Returns whether the server is not installed; in continuous integration that is a failure.
 pub(crate) fn is_missing(output: &Output) -> bool {
     let said = String::from_utf8_lossy(&output.stderr);
     let is_missing = said.contains("is not installed");
@@ -52,14 +53,14 @@ pub(crate) fn is_missing(output: &Output) -> bool {
     is_missing
 }
 
-/// Short runs, whose steadiness is not judged.
+/// Short runs; their steadiness is not judged.
 const SHORT: &str = "bench --seconds 0.5 --drift-max 1 --connections 4 --repeats 0";
 
 pub(crate) fn bench(flags: &[&str]) -> Output {
     line(SHORT, flags)
 }
 
-/// The same, with their records.
+/// Runs [`bench`] and also returns its records.
 pub(crate) fn bench_recorded(words: &str, more: &[&str]) -> (Output, Vec<Record>) {
     recorded(&format!("{SHORT} {words}"), more)
 }
@@ -107,7 +108,7 @@ fn a_number_of_requests_ends_a_run() {
                  --protocol tls13 --bytes 100 --rounds 1";
     let stdout = text(&line(flags, &[]));
     assert!(stdout.contains("40 requests in each run, 60 s at most"), "{stdout}");
-    // and one run before
+    // and one run before this one
     assert_eq!(agreed(&stdout, "tollgate"), (41, 41));
     let half = line("bench -n 3 --requests-per-connection 2", &[]);
     refused(&half, "a multiple of --requests-per-connection");

@@ -72,7 +72,7 @@ fn runs_in_turn_are_paired() {
     for folder in [&old, &new] {
         fs::create_dir_all(folder).unwrap();
     }
-    // A machine that slows down by half, and code that is 3 % faster in each pair.
+    // A machine that becomes half as fast, and code that is 3 % faster in each pair.
     for round in 0..6 {
         let machine = 4000.0 * 0.9_f64.powi(round);
         let (file, time) = (format!("{round}.jsonl"), i64::from(round) * 10);

@@ -17,10 +17,11 @@ const PUBLIC: &str = "203.0.113.1";
 /// Private and link-local addresses, which need no consent.
 const NEAR: [&str; 3] = ["10.1.2.3", "169.254.7.7", "[fd00::7]"];
 
-/// The metadata services of clouds, and an address without a server.
+/// Addresses without an owner who could consent: the metadata services of clouds, and an address
+/// without a server.
 const NOBODYS: [&str; 4] = ["169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "0.0.0.0"];
 
-/// Adds the addresses in the shell's arguments, and then runs the test below.
+/// Adds the addresses in the shell's arguments, and then runs the test.
 const IN_A_NAMESPACE: &str = "ip link set lo up || exit; this=$1; shift
     for ip in \"$@\"; do ip address add \"$ip\" dev lo || exit; done
     exec \"$this\" --exact --ignored --nocapture consent::beside_public_addresses";

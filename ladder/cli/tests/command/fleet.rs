@@ -39,7 +39,7 @@ fn two_engines_are_sized_and_compared() {
     assert_eq!(point(&records, &ten, "whole_cores"), 50.0);
     assert_eq!(point(&records, &ten, "cores_left"), 14.0);
     assert_eq!(point(&records, &(of("openssl", "") + "&link_gbps=10"), "machines"), 2.0);
-    // A million sessions are 400 s, at 70 % 571.4 s: 0.01111 EUR; and 2000 J.
+    // A million sessions take 400 s, at 70 % utilisation 571.4 s: 0.01111 EUR; and 2000 J.
     let cost =
         point(&records, &(of("tollgate", "") + "&currency=EUR"), "cost_per_million_sessions");
     assert!((cost - 0.07 * 400.0 / 0.7 / 3600.0).abs() < 1e-9, "{cost}");

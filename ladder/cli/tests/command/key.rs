@@ -107,7 +107,7 @@ fn a_closed_standard_output_is_an_error() {
             Command::new("sh").args(["-c", script, "sh", tollgate]).args(arguments).output();
         refused(&output.unwrap(), "standard output is closed");
     }
-    // output to /dev/null is discarded on purpose, and no error
+    // output to /dev/null is discarded on purpose; this is not an error
     let status = tollgate_to_null(&["key", "show", key]);
     assert!(status.success());
 }

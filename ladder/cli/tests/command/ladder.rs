@@ -1,5 +1,5 @@
-//! `tollgate ladder`, `report`, `model` and `session`: all rungs, including those without test
-//! files of their own.
+//! `tollgate ladder`, `report`, `model` and `session`: all rungs, including verbs without a test
+//! file.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -48,8 +48,8 @@ fn a_quick_climb_reaches_every_rung_and_writes_table_page_and_records() {
 
     let found = records(&machine_and_date);
     let all = ["fleet", "kernel", "model", "operation", "server", "session"];
-    // A machine that is busy with other tests may make every round of rung 4 invalid. Then rung 4
-    // has no figures, and rung 5 only published ones; the notes say so.
+    // On a machine that is busy with other tests, every round of rung 4 may be invalid. Then rung 4
+    // has no figures and rung 5 only published ones; the notes say so.
     if rungs(&found).len() < all.len() {
         assert!(stdout.contains("INVALID"), "{stdout}");
     }
@@ -99,7 +99,7 @@ fn models_are_printed_and_written_and_this_machine_can_be_saved() {
     };
     assert!(found.iter().any(|record| matches!(record.kind, Kind::Published { .. })));
 
-    // The saved machine file gives the same bound again.
+    // The saved machine file gives the same bound.
     let (output, again) = recorded("model --bits 1024 --machine", &[words(&kept)]);
     assert_eq!(output.status.code(), Some(0));
     assert!((host(&again) / host(&found) - 1.0).abs() < 1e-6);

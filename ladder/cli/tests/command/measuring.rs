@@ -184,7 +184,7 @@ fn a_key_from_a_file_is_measured() {
     let flags = "speed --seconds 0.1 --against aws-lc --json - --key";
     let output = line(flags, &[file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    // Records go to standard output, so the table went to standard error.
+    // Records are on standard output, so the table is on standard error.
     let records = jsonl::read_all(output.stdout.as_slice()).unwrap();
     let by = |who| {
         records.iter().any(|record| {

@@ -12,7 +12,7 @@ use crate::program::{Serve, line, recorded, refused, run, scratch, signal, text,
 
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/bench-outcome.schema.json");
 
-/// Short runs, whose steadiness is not judged.
+/// Short runs; their steadiness is not judged.
 const SHORT: &str = "bench --seconds 0.5 --drift-max 1 --connections 4 --repeats 0 \
                      --protocol tls13 --rounds 2";
 
@@ -238,7 +238,7 @@ fn metrics_have_growing_counters_and_histograms() {
     let begun = above(0.0);
     let later = above(sessions(&begun));
     assert!(later.iter().all(|(series, value)| begun.get(series).is_none_or(|old| old <= value)));
-    // for one server: the last bucket holds all of them, and none decreases
+    // the buckets of one server never decrease, and the last one holds all transactions
     let labels = "scenario=\"rsa-2048 tls13\",server=\"openssl\"}";
     let bucket = |le: &str| {
         later[&format!("tollgate_bench_transaction_time_seconds_bucket{{le=\"{le}\",{labels}")]

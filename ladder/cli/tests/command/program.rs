@@ -1,4 +1,4 @@
-//! Runs the built program, its output, and a server of it.
+//! Runs the built program, captures its output, and starts its server.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ pub(crate) fn line(words: &str, more: &[&str]) -> Output {
     tollgate().args(words.split(' ')).args(more).output().unwrap()
 }
 
-/// The same, with records to a file; returns them too.
+/// Runs a line with records to a file, and also returns the records.
 pub(crate) fn recorded(words: &str, more: &[&str]) -> (Output, Vec<Record>) {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let file = scratch(&format!("{}.jsonl", NUMBER.fetch_add(1, Ordering::Relaxed)));
@@ -49,8 +49,8 @@ pub(crate) fn refused(output: &Output, why: &str) {
     assert!(output.stdout.is_empty());
 }
 
-/// Returns standard output, which fits a terminal. Wrapped lines are joined, because line breaks
-/// depend on the length of paths and numbers. Indented rows join the previous line too.
+/// Returns standard output, after checking that it fits a terminal. Wrapped and indented lines are
+/// joined to the previous one, because line breaks depend on the length of paths and numbers.
 #[track_caller]
 pub(crate) fn text(output: &Output) -> String {
     let stdout = str::from_utf8(&output.stdout).unwrap();
@@ -76,7 +76,7 @@ pub(crate) struct Serve {
     pub(crate) stdout: BufReader<ChildStdout>,
     pub(crate) address: String,
     pub(crate) log: PathBuf,
-    /// Its output until it was ready.
+    /// Its output up to the line that says that it is ready.
     pub(crate) said: String,
 }
 
@@ -86,7 +86,7 @@ impl Serve {
         Self::at("127.0.0.1", name, flags)
     }
 
-    /// The same, on another address of this machine.
+    /// Starts it on another address of this machine.
     pub(crate) fn at(ip: &str, name: &str, flags: &[&str]) -> Self {
         let log = scratch(name);
         let mut child = tollgate()

@@ -9,7 +9,8 @@ use std::process::{Child, Command, Output, Stdio};
 
 use crate::program::{keys, refused, tollgate};
 
-/// A minimal system: a configuration and a folder of modules, separate from the real ones.
+/// A minimal OpenSSL installation: a configuration and a folder of modules, separate from the real
+/// ones.
 struct System(PathBuf);
 
 const BASE: &str = "openssl_conf = start\n[start]\nssl_conf = tls\nproviders = list\n\
@@ -43,7 +44,7 @@ impl System {
         command
     }
 
-    /// Runs `tollgate provider` with the base.
+    /// Runs `tollgate provider` in this installation.
     fn provider(&self, words: &[&str]) -> Output {
         let words = [&["provider"], words].concat();
         self.command(tollgate(), "base.cnf", &words).output().unwrap()
@@ -184,7 +185,8 @@ fn failed_installations_change_nothing() {
     assert_eq!(fs::read_to_string(&conf).unwrap(), "# mine\n");
     fs::remove_file(&conf).unwrap();
 
-    // A good installation, then a setting that is refused: the failed one changes nothing.
+    // A successful installation, then one with a setting that is refused: the second changes
+    // nothing.
     said(&system.install(&named));
     let text = fs::read_to_string(&conf).unwrap();
     let bad =

@@ -22,7 +22,7 @@ impl Strict {
     /// Starts it in a folder with `body` and `chain.pem`, which is its own certificate and the
     /// client certificate that it accepts.
     fn start(folder: &Path) -> Self {
-        // it does not print the port that it got, so choose one that was free a moment ago
+        // it does not print its port, so choose one that was free a moment ago
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let address = format!("127.0.0.1:{port}");
         let child = Command::new("openssl")

@@ -73,8 +73,8 @@ fn the_study_prints_the_cycles_of_every_routine() {
     let output = line("simulate study --products --bits 512 --svg", &[svg.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).unwrap();
-    // Three results that were compared with the VHDL: V8 rolled and unrolled by 8, extended fully
-    // unrolled.
+    // Three results that were compared with the VHDL: V8 rolled and unrolled by 8, and the
+    // extension fully unrolled.
     for part in ["5,756", "5,090", "2,032", "1.79x", "CIOS, extended", "squaring, V8"] {
         assert!(text.contains(part), "{part} in {text}");
     }

@@ -57,11 +57,11 @@ fn a_log_of_the_embedded_server_becomes_a_workload_and_is_not_overwritten() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Bodies of many sizes: from a log to a workload, to a server, and to its log again.
+/// Bodies of many sizes: from a log to a workload, to a server, and back to a log.
 #[test]
 fn sizes_from_a_log_are_requested() {
     let (log, folder) = (scratch("sizes.log"), scratch("sizes"));
-    // one connection each, all in one second, so the log has no information about arrivals
+    // one connection each, all in one second: the log says nothing about arrivals
     let line = |number: u64| {
         format!(
             "::1 - - [10/Oct/2026:13:55:36 +0000] \"GET / HTTP/1.1\" 200 {} \"-\" \"x\" \

@@ -1,4 +1,4 @@
-//! `tollgate bench --client`: several clients on one server, and what each costs it.
+//! `tollgate bench --client`: several clients on one server, and the cost of each to the server.
 
 use std::process::ExitCode;
 
@@ -28,7 +28,7 @@ const COLUMNS: [Column; 7] = [
     Column::figures("client's cost", 19),
 ];
 
-/// Ratios within which two clients cost a server the same.
+/// The range of ratios in which two clients are equally costly to a server.
 const SAME_COST: core::ops::RangeInclusive<f64> = 0.97..=1.03;
 
 /// The rounds of one client on one server.
@@ -112,7 +112,7 @@ fn rounds(
     Ok(Some(rows))
 }
 
-/// A verdict for each row, with the counts of both sides; and whether all are valid.
+/// A verdict for each row, with the counts of both sides; and true if all are valid.
 fn verdicts(label: &str, rows: &[Row], names: &[Naming]) -> (String, bool) {
     let mut text = wrapped(&format!("{label}:"));
     let mut valid = true;
@@ -145,13 +145,13 @@ fn median(row: &Row, of: fn(&Counted) -> Option<f64>) -> Option<Estimate> {
     median_estimate(&row.rounds.iter().map(of).collect::<Option<Vec<f64>>>()?)
 }
 
-/// The client to compare others with: the first complete one, else the first.
+/// The baseline client: the first complete one, else the first.
 fn yardstick(clients: &[Client]) -> Client {
     let complete = clients.iter().find(|client| **client != Client::Minimal);
     *complete.or(clients.first()).unwrap_or(&Client::Minimal)
 }
 
-/// A cost of a session, of the server or of the client.
+/// The cost of a session to the server or to the client.
 type Cost = fn(&Counted) -> Option<f64>;
 
 /// The cost of a session with a row's client, divided by the cost with the baseline client on the
@@ -164,13 +164,13 @@ fn ratio(rows: &[Row], row: &Row, yardstick: Client, cost: Cost) -> Option<Estim
     median_estimate(&ratios.collect::<Option<Vec<f64>>>()?)
 }
 
-/// The server's cost, divided by the cost with the first complete client.
+/// The server's cost with this client, divided by its cost with the first complete client.
 fn servers_cost(rows: &[Row], row: &Row) -> Option<Estimate> {
     let clients: Vec<Client> = rows.iter().map(|row| row.client).collect();
     ratio(rows, row, yardstick(&clients), Counted::server_cpu_ns_per_session)
 }
 
-/// The client's cost, divided by the load generator's, if that takes part.
+/// The client's cost, divided by the load generator's, if the load generator is one of the clients.
 fn clients_cost(rows: &[Row], row: &Row) -> Option<Estimate> {
     ratio(rows, row, Client::Minimal, Counted::client_cpu_ns_per_session)
 }
@@ -202,8 +202,8 @@ fn table(options: &Options, rows: &[Row], names: &[Naming]) -> String {
     grid(&COLUMNS, cells.collect()) + &wrapped(&note) + &difference(rows, names, yardstick)
 }
 
-/// The caveat for figures of the load generator if it is proven to cost a server less or more than
-/// a complete client.
+/// The warning about figures of the load generator, if it is proven to cost a server less or more
+/// than a complete client does.
 fn difference(rows: &[Row], names: &[Naming], yardstick: Client) -> String {
     let differing = rows.iter().filter(|row| row.client == Client::Minimal).filter_map(|row| {
         let found = servers_cost(rows, row)?;
@@ -219,7 +219,7 @@ fn difference(rows: &[Row], names: &[Naming], yardstick: Client) -> String {
     differing.collect()
 }
 
-/// Rates, costs and ratios, except of rows with an objection. The load generator's subjects are the
+/// Rates, costs and ratios, except those of invalid rows. The load generator's subjects are the
 /// usual ones, with the parameter `client`.
 fn records(
     plan: &Plan,

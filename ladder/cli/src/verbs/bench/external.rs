@@ -26,13 +26,13 @@ impl External {
         Self { target, is_plain, options: options.clone() }
     }
 
-    /// Its name in records: the engine if its log is Tollgate's and names it.
+    /// Its name in records: the engine, if the log is Tollgate's and names it.
     pub(super) fn naming(&self, probed: &Probed) -> Naming {
         let by = self.options.given.log.as_deref().and_then(engine_of);
         Naming { key: probed.key(), by: by.unwrap_or_else(|| "external".to_owned()) }
     }
 
-    /// The server for the load generator, with log and CPU clock.
+    /// The server for the load generator, with its log and CPU clock.
     pub(super) fn server(&self, naming: &Naming) -> Result<Server<'_>, CliError> {
         let mut server = Server::new(&naming.by, self.target.clone());
         if self.is_plain {
@@ -51,7 +51,7 @@ pub(super) struct Evidence {
     meter: Option<Box<dyn CpuMeter>>,
 }
 
-/// Opens what the options name.
+/// Opens the log and the CPU clock that the options name.
 pub(super) fn evidence(options: &Options) -> Result<Evidence, CliError> {
     let log = options.given.log.as_ref().map(AccessLog::open).transpose()?;
     let log = log.map(|log| match options.given.log_format {
@@ -72,7 +72,7 @@ pub(super) fn evidence(options: &Options) -> Result<Evidence, CliError> {
     Ok(Evidence { log, meter })
 }
 
-/// A parent process has almost no CPU time: its workers do the measured work.
+/// Refuses a parent process: it has almost no CPU time, because its workers do the measured work.
 fn check_workers(named: &[u32]) -> Result<(), CliError> {
     let started = named.iter().flat_map(|process| started_by(*process));
     let unnamed: Vec<u32> = started.filter(|process| !named.contains(process)).collect();
@@ -84,15 +84,15 @@ fn check_workers(named: &[u32]) -> Result<(), CliError> {
     Err(CliError::new(format!("--pid: {why}, or --cgroup")))
 }
 
-/// `None` if the kernel does not list them (`CONFIG_PROC_CHILDREN`).
+/// The child processes; empty if the kernel does not list them (`CONFIG_PROC_CHILDREN`).
 fn started_by(process: u32) -> Vec<u32> {
     let list = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
     let list = list.unwrap_or_default();
     list.split_ascii_whitespace().filter_map(|process| process.parse().ok()).collect()
 }
 
-/// The engine that a Tollgate server logged at its last start, if the word is valid in a subject;
-/// the log is only a file.
+/// The engine that a Tollgate server logged at its last start. The log is untrusted, so the word
+/// must be valid in a subject.
 fn engine_of(log: &Path) -> Option<String> {
     let lines = Reader::new(BufReader::new(File::open(log).ok()?)).map_while(Result::ok);
     let start = |line| match line {

@@ -74,8 +74,8 @@ impl fmt::Display for Condition {
 }
 
 impl Condition {
-    /// The value if the condition holds; an unknown value (a quantile of transactions that never
-    /// ended) is above every limit.
+    /// The value if the condition holds. An unknown value (a quantile that includes transactions
+    /// that never ended) is above every limit.
     pub(super) fn holds(&self, of: impl FnOnce(Metric) -> Option<f64>) -> Option<String> {
         let value = of(self.metric);
         let holds = match (value, self.is_above) {
@@ -119,7 +119,7 @@ mod tests {
         let holds = |text: &str| text.parse::<Condition>().unwrap().holds(value);
         assert_eq!(holds("rate<1000").as_deref(), Some("900 per second"));
         assert_eq!(holds("rate>1000"), None);
-        // without a single time, a quantile is unknown, and no limit is met
+        // without any times a quantile is unknown, and exceeds every limit
         assert_eq!(holds("p99>50ms").as_deref(), Some("unknown"));
         assert_eq!((holds("p99<50ms"), holds("failures>0")), (None, None));
     }

@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Every loaded server with its counters.
+/// All servers under load, with their counters.
 #[derive(Debug, Default)]
 pub(super) struct Watched(Mutex<Vec<Arc<One>>>);
 
@@ -143,7 +143,7 @@ impl Endpoint {
         let serve = move || {
             for stream in listener.incoming() {
                 match stream {
-                    // the reader is gone, or will ask again
+                    // the reader is gone, or will send another request
                     Ok(stream) => drop(answer(stream, &watched)),
                     // possibly out of file descriptors
                     Err(_) => thread::sleep(PAUSE),

@@ -80,7 +80,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     Ok(if interrupt::asked() { code } else { failed.unwrap_or(code) })
 }
 
-/// A run that measures; tables give way to a summary on standard output.
+/// A run that measures; with a summary on standard output it prints no tables there.
 fn run_of(options: &Options) -> Result<Run, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     if options.outputs.summary.as_deref() == Some(Path::new("-")) {
@@ -89,7 +89,7 @@ fn run_of(options: &Options) -> Result<Run, CliError> {
     Ok(run)
 }
 
-/// Writes the summary, and returns the exit code of a run that is invalid or meets a condition of
+/// Writes the summary, and returns the exit code: for an invalid run, or for a condition of
 /// `--fail-if`.
 fn judge(options: &Options, scenarios: &[Scenario]) -> Result<Option<ExitCode>, CliError> {
     let all: Vec<_> = scenarios.iter().flat_map(Scenario::figures).collect();
@@ -202,7 +202,7 @@ fn scenarios(
                 Ok(Some(rounds)) => rounds,
                 Ok(None) => return Ok(scenarios), // Ctrl-C: this scenario is incomplete
                 Err(error) if scenarios.is_empty() => return Err(error),
-                // report what was found before
+                // report the scenarios before the error
                 Err(error) => Rounds::broken(&error),
             };
             let scenario = Scenario::of(label, rounds, &names, &context(options, &run.host))?;
@@ -213,7 +213,7 @@ fn scenarios(
     Ok(scenarios)
 }
 
-/// Names a scenario; `scale` has one for each number of cores.
+/// Names a scenario; `scale` runs one for each number of cores.
 fn label(options: &Options, name: &str) -> String {
     match (&options.mode, options.server_cores.len()) {
         (Mode::Scale(_), cores) => format!("{name}, cores: {cores}"),

@@ -10,16 +10,16 @@ use super::{rules, suites};
 use crate::error::CliError;
 use crate::options::{Bench as Options, ServerKind};
 
-/// The warm-up, as a part of the seconds that count.
+/// The warm-up, as a share of the measured seconds.
 const WARM_UP_PART: f64 = 0.5;
 
 /// Maximum number of files of an installed server.
 const BODIES_MAX: usize = 4096;
 
-/// Requests per second that the progress bar assumes for `--requests`, until it knows better.
+/// Requests per second that the progress bar assumes for `--requests` until it has a measured rate.
 const REQUESTS_PER_S: f64 = 1000.0;
 
-/// Seconds that a run takes in addition to its load: the first transaction, and waiting for the log.
+/// Seconds of a run besides its load: the first transaction, and the wait for the log.
 const ASIDE_S: f64 = 0.6;
 
 /// Makes a plan for each protocol or suite with each group.
@@ -72,7 +72,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
             ..plan
         };
         plan.check().map_err(|error| CliError::new(format!("{}: {error}", named(&plan))))?;
-        // of all suites the server is asked for each
+        // with `all`, the server is asked for each suite
         let probed = probed.filter(|_| !suites::is_all(&options.suites));
         probed.map_or(Ok(()), |probed| probed.check(&plan))?;
         Ok(plan)
@@ -143,7 +143,7 @@ pub(super) fn transactions(options: &Options) -> Result<Option<u64>, CliError> {
     Ok(Some(requests / whole.max(1)))
 }
 
-/// A number of requests has no warm-up.
+/// The warm-up in seconds; zero for a fixed number of requests.
 fn warm_up_seconds(options: &Options) -> f64 {
     if options.requests.is_some() { 0.0 } else { WARM_UP_PART * options.seconds }
 }

@@ -47,7 +47,7 @@ pub(super) fn asked(options: &Options) -> String {
     workload.unwrap_or_default() + &url::text(options) + &wrapped(&plan::words(options))
 }
 
-/// The heading of tables with measured records; it depends on what all records of a run share.
+/// The heading of tables with measured records, which names the common conditions of a run.
 pub(super) fn machine(host: &Host) -> String {
     heading::of_machine(&host.machine, &host.versions, host.commit.as_deref())
 }
@@ -59,7 +59,7 @@ pub(super) fn published(options: &Options) -> Vec<Record> {
     paper.map_or_else(Vec::new, |paper| papers::of(paper.value.word(), Timestamp::now()))
 }
 
-/// A table of measured and published figures; empty if no figure is in both.
+/// A table of measured and published figures; empty if they have no figure in common.
 pub(super) fn paper_table(options: &Options, measured: &[Record]) -> String {
     let published = published(options);
     let table = platforms::text(measured.iter(), &published).filter(|_| !published.is_empty());

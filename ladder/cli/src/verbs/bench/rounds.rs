@@ -12,19 +12,19 @@ pub(super) struct Rounds {
     pub(super) outcomes: Vec<Vec<Outcome>>,
     /// Rounds that were repeated because their rate was not steady.
     pub(super) repeated: u32,
-    /// The reason if the rounds ended early, because one could not start.
+    /// The reason if the rounds ended early because a round could not start.
     pub(super) broken: Option<String>,
 }
 
 impl Rounds {
-    /// No rounds, and the reason.
+    /// No rounds, for the given reason.
     pub(super) fn broken(why: &CliError) -> Self {
         Self { outcomes: Vec::new(), repeated: 0, broken: Some(why.to_string()) }
     }
 }
 
-/// Runs the rounds in blocks in which every server has every turn. An invalid round is the last one:
-/// later ones could not give a figure. Returns `None` after Ctrl-C.
+/// Runs the rounds in blocks in which every server has each position once. An invalid round ends
+/// the rounds, because the rest could not give a figure. Returns `None` after Ctrl-C.
 pub(super) fn run(
     options: &Options,
     plan: &Plan,
@@ -59,8 +59,7 @@ pub(super) fn run(
 }
 
 /// Runs a block, and repeats it while it is invalid only because its rate was not steady (on a
-/// shared machine the neighbours cause that), as often as the options allow. Repetitions are
-/// reported.
+/// shared machine, because of other load). The options limit the repetitions; they are reported.
 fn settled(
     options: &Options,
     plan: &Plan,

@@ -1,7 +1,7 @@
-//! Which options of `tollgate bench` exclude each other.
+//! Options of `tollgate bench` that exclude each other.
 //!
-//! Conflicts between two options that clap can see stand with the options; everything that depends
-//! on a value stands here.
+//! Conflicts that clap can express are declared at the options; conflicts that depend on a value
+//! are here.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use super::suites;
 use crate::error::CliError;
 use crate::options::{Bench as Options, BenchCommand, EngineKind, Mode, ServerKind};
 
-/// Combinations that are refused, in the order of the checks: whether the options have it, and what
-/// to change.
+/// Refused combinations, in the order of the checks: true if the options contain it, and the next
+/// step for the user.
 type Rules = Vec<(bool, &'static str)>;
 
 impl BenchCommand {
-    /// The options with the question that they answer. Refuses options that exclude each other, and
-    /// lists that have a value twice.
+    /// The options and the kind of result. Refuses options that exclude each other, and lists that
+    /// contain a value twice.
     pub(crate) fn request(&self) -> Result<Options, CliError> {
         let options = self.unchecked();
         check(of_mode(&options))?;
@@ -28,8 +28,8 @@ impl BenchCommand {
     }
 }
 
-/// Checks that the servers can do what the options ask for, with the workload applied, before one
-/// starts.
+/// Checks, with the workload applied and before any server starts, that the servers support the
+/// options.
 pub(super) fn check_possible(options: &Options) -> Result<(), CliError> {
     check(of_servers(options))
 }
@@ -137,7 +137,7 @@ fn of_url(options: &Options) -> Rules {
     ]
 }
 
-/// Rules for what servers can do, when the workload and the URL are known.
+/// Rules about the servers' abilities, once the workload and the URL are known.
 fn of_servers(options: &Options) -> Rules {
     let (server, engine, clients) = (options.server, &options.engine, &options.clients);
     let (is_rustls, stock) = (server == ServerKind::Rustls, server.stock());
@@ -208,7 +208,7 @@ fn of_servers(options: &Options) -> Rules {
     ]
 }
 
-/// Refuses values that a list has twice: they would be measured twice, under one name.
+/// Refuses lists that contain a value twice: it would be measured twice under one name.
 fn check_once(options: &Options) -> Result<(), CliError> {
     let engine = |engine: &EngineKind| format!("{engine:?}").to_lowercase();
     let named: [(&str, Vec<String>); 5] = [

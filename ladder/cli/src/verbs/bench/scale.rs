@@ -1,4 +1,5 @@
-//! `tollgate bench scale`: the servers on more and more cores, and a law fitted to the rates.
+//! `tollgate bench scale`: the servers on increasing numbers of cores, and a law fitted to the
+//! rates.
 
 use core::fmt::Write as _;
 use std::process::ExitCode;
@@ -23,13 +24,13 @@ const BAR: u32 = 40;
 
 /// A server's rates, by its number of cores.
 struct Series {
-    /// Without the number of cores.
+    /// The subject without the number of cores.
     subject: Subject,
     points: Vec<(u32, Record)>,
 }
 
-/// Measures at each number of cores beside the client's, prints the rate of a core, and fits a law
-/// if there are enough points.
+/// Measures at each number of cores, besides the client's cores, prints the rate per core, and fits
+/// a law if there are enough points.
 pub(super) fn run(
     options: &Options,
     span: CoreSpan,
@@ -86,8 +87,8 @@ pub(super) fn run(
 
 /// The cores of this machine, in the order in which the server gets them.
 struct Cores {
-    /// First the cores that are not the client's, the last one first, as in a run without `scale`;
-    /// then the client's.
+    /// First the cores that the client does not use, the last one first, as in a run without
+    /// `scale`; then the client's.
     all: Vec<u32>,
     clients: Vec<u32>,
 }
@@ -149,7 +150,7 @@ fn series(all: &[(u32, Record)]) -> Result<Vec<Series>, CliError> {
     Ok(found)
 }
 
-/// Draws the rates of all cores and of one as bars.
+/// Draws the total rates and the rates per core as bars.
 fn drawn(series: &Series) -> String {
     let per_core = |(cores, record): &(u32, Record)| record.estimate.point() / f64::from(*cores);
     let most = series.points.iter().map(per_core).fold(0.0, f64::max);
@@ -172,7 +173,7 @@ fn fitted(series: &Series, most: u32) -> Result<Fit, tollgate_fleet::Error> {
     fit(&own.map(point).collect::<Vec<_>>())
 }
 
-/// Describes the law: Amdahl's if cores do not disturb each other, else the universal one.
+/// Describes the law: Amdahl's if cores do not slow each other down, else the universal one.
 fn of_law(fit: &Fit, last: u32) -> String {
     let law = fit.law();
     let name = if law.coherency() > 0.0 { "universal scalability law" } else { "Amdahl's law" };

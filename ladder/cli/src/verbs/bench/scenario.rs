@@ -47,7 +47,7 @@ impl Scenario {
         &self.label
     }
 
-    /// The figures of each server.
+    /// The figures of each server, over all rounds.
     pub(super) fn figures(&self) -> Vec<ServerFigures> {
         let of_server = |rounds: &Vec<Outcome>| ServerFigures::of(&self.label, rounds);
         self.rounds.outcomes.iter().filter_map(of_server).collect()
@@ -93,7 +93,8 @@ fn named(of: fn(&Outcome) -> &[Finding]) -> impl Fn(&Outcome) -> Vec<(&str, &Fin
     move |outcome| of(outcome).iter().map(|finding| (outcome.server.as_str(), finding)).collect()
 }
 
-/// A line for each kind of finding and server, with the number of further runs that have it.
+/// A line for each kind of finding and server, with the number of further runs with the same
+/// finding.
 fn findings<'a>(all: impl Iterator<Item = (&'a str, &'a Finding)>, how: &str) -> String {
     let mut kinds: Vec<(&str, &Finding, usize)> = Vec::new();
     for (server, finding) in all {

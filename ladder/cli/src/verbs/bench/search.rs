@@ -85,7 +85,7 @@ pub(super) fn search(
     (label, naming, context): (String, &Naming, &Context),
     mut progress: impl FnMut(f64),
 ) -> Result<Option<Found>, CliError> {
-    // an approximate number of rates
+    // the number of rates is an estimate
     let mut tell = |steps: usize| {
         let steps = u32::try_from(steps).unwrap_or(u32::MAX);
         progress((f64::from(steps) / STEPS).min(1.0));
@@ -103,7 +103,7 @@ pub(super) fn search(
 /// Approximate number of rates of a search.
 const STEPS: f64 = 10.0;
 
-/// The answer; none if the client was the limit.
+/// The answer; `None` if the client was the bottleneck.
 fn record(
     plan: &Plan,
     curve: &Curve,

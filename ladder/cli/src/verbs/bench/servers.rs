@@ -25,7 +25,7 @@ const ENGINES: [(EngineKind, Engine); 2] =
 const SIGNERS: [(EngineKind, Signer); 2] =
     [(EngineKind::AwsLc, Signer::AwsLc), (EngineKind::Tollgate, Signer::Engine)];
 
-/// Selects those that the options ask for.
+/// Selects the implementations that the options name.
 fn asked<T>(options: &Options, all: impl IntoIterator<Item = (EngineKind, T)>) -> Vec<T> {
     let asked = all.into_iter().filter(|(engine, _)| options.has(*engine));
     asked.map(|(_, server)| server).collect()
@@ -160,7 +160,7 @@ fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Named, Cli
     let without = Settings {
         bodies: plan::bodies(options)?,
         cores: plan::server_cores(options),
-        // the configuration is the same for tickets and for keys of tickets
+        // tickets and keys of tickets need the same configuration
         resumption: options.resume(true).map(|resume| resume.by),
         ..Settings::new(Certificate::SelfSigned(key).to_pem()?)
     };

@@ -1,4 +1,4 @@
-//! `--suites all`: sessions per second by cipher suite, of those that the servers take.
+//! `--suites all`: sessions per second for each cipher suite that the servers accept.
 
 use tollgate_load::{Offer, Plan, Server, try_transaction};
 use tollgate_record::Record;
@@ -134,7 +134,7 @@ fn of_key(key: &str, rates: &[Rate<'_>], servers: &[&str]) -> String {
     }
 }
 
-/// Draws `####==|`: `#` up to the first rate, `|` at the end of each other one.
+/// Draws `####==|`: `#` up to the first rate, `|` at the end of each other rate.
 fn bar(rates: &[Option<f64>], most: f64) -> String {
     let length = |rate: f64| cells::bar(rate / most, BAR).len();
     let lengths: Vec<usize> = rates.iter().flatten().map(|rate| length(*rate)).collect();

@@ -31,11 +31,11 @@ pub(super) struct Watch {
     seen: RefCell<Seen>,
 }
 
-/// The progress line's view of the servers under load.
+/// The servers under load, as the progress line shows them.
 struct Seen {
     label: String,
     servers: Vec<Arc<Live>>,
-    /// Transactions at moments of the last second.
+    /// Times in the last second, with the number of transactions at each.
     moments: VecDeque<(Instant, u64)>,
     line_at: Instant,
 }

@@ -16,21 +16,21 @@ use crate::verbs::workload::find;
 /// Suffixes of protocols that name a group.
 const GROUPS: [(&str, &str); 1] = [("-x25519mlkem768", "X25519MLKEM768")];
 
-/// Suites that protocols imply.
+/// Suites that are implied by protocols.
 const OF_PROTOCOLS: [&str; 3] = [
     "TLS_RSA_WITH_AES_128_GCM_SHA256",
     "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
     "TLS_AES_128_GCM_SHA256",
 ];
 
-/// The options with a workload applied, and what the plan cannot express.
+/// The options with a workload applied, and the parts of it that the plan cannot express.
 pub(super) struct Applied {
     pub(super) options: Options,
     /// One sentence each.
     pub(super) undone: Vec<String>,
 }
 
-/// Applies the workload to the options; what the workload does not specify stays.
+/// Applies the workload to the options; other options keep their values.
 pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
     let mut options = options.clone();
     let Some(name) = options.workload.clone() else {
@@ -79,7 +79,7 @@ pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
         options.clients.requests_per_connection = each;
     }
     if let Some(connections) = Connections::of(&workload) {
-        // a search finds a rate of its own
+        // a search determines the rate itself
         if options.objective().is_none() {
             if let Some(why) = connections.obstacle() {
                 return Err(refused(why));
@@ -104,7 +104,7 @@ pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
     Ok(Applied { options, undone })
 }
 
-/// The parts of the workload that a plan leaves out, and the effect on the figures.
+/// The parts of the workload that a plan omits, and the effect on the figures.
 fn undone(workload: &Workload, options: &Options) -> Vec<String> {
     let resumed = workload.resumed.as_ref().map(|resumed| 100.0 * resumed.value.get());
     let is_left_out = |share: &f64| *share > 0.0 && !options.is_minimal();
@@ -139,7 +139,7 @@ fn key_of(word: &str) -> Option<KeyKind> {
     }
 }
 
-/// Dispersions in a log that Poisson arrivals can explain.
+/// Dispersions of a log that are consistent with Poisson arrivals.
 const OF_POISSON: RangeInclusive<f64> = 0.8..=1.25;
 
 /// Connections, each with its requests in sequence.
@@ -167,14 +167,15 @@ impl Connections {
     fn new(per_s: f64, dispersion: f64, each: f64) -> Self {
         let rounded = |number: f64, to: f64| (number * to).round() / to;
         let per_s = per_s / each;
-        // a rate below the minimum of a plan is kept, and refused later
+        // a rate below the minimum of a plan is kept here; the check of the plan refuses it
         let per_s = if per_s < 1.0 { per_s } else { rounded(per_s, 1000.0) };
         Self { per_s, dispersion: rounded(dispersion / each, 100.0), each }
     }
 
-    /// The reason if no distribution of gaps produces such seconds. Groups that arrive less
-    /// than once a second cannot be expressed by gaps: with gamma-distributed gaps, a second has a
-    /// sixth less dispersion than the log when the dispersion equals the rate, and soon none.
+    /// The reason why no distribution of gaps gives these counts per second, if there is one. Gaps
+    /// cannot express groups that arrive less than once a second: with gamma-distributed gaps, if
+    /// the dispersion equals the rate, a second has a sixth less dispersion than the log, and far
+    /// less beyond that.
     fn obstacle(&self) -> Option<String> {
         let Self { per_s, dispersion, .. } = *self;
         let most = per_s.max(*OF_POISSON.end()).min(*Pattern::DISPERSIONS.end());
@@ -187,8 +188,8 @@ impl Connections {
         })
     }
 
-    /// The distribution at one per second; not less dispersed than Poisson if connections have
-    /// several requests.
+    /// The distribution, normalised to one connection per second. It is at least as dispersed as
+    /// Poisson if connections have several requests.
     fn arrivals(&self) -> Pattern {
         let per_s = 1.0;
         if OF_POISSON.contains(&self.dispersion) || self.are_spread() {
@@ -196,13 +197,13 @@ impl Connections {
         } else if self.dispersion < *Pattern::DISPERSIONS.start() {
             Pattern::Constant { per_s }
         } else {
-            // a search uses dispersions that a plan can have
+            // a search uses only dispersions that a plan supports
             let dispersion = self.dispersion.min(*Pattern::DISPERSIONS.end());
             Pattern::Gamma { per_s, dispersion }
         }
     }
 
-    /// The part that a plan cannot express.
+    /// The part of the arrivals that a plan cannot express.
     fn undone(&self) -> Option<String> {
         self.are_spread().then(|| {
             format!(
@@ -213,8 +214,8 @@ impl Connections {
         })
     }
 
-    /// Returns whether the requests of a connection were far apart in the log: its seconds differ
-    /// less than they would with all requests of a connection in one second.
+    /// Returns whether the requests of a connection were far apart in the log: the counts per
+    /// second differ less than if all requests of a connection were in one second.
     fn are_spread(&self) -> bool {
         self.each > 1.0 && self.dispersion < *OF_POISSON.start()
     }
@@ -302,7 +303,7 @@ mod tests {
         assert_eq!(clients(arrivals("10.5")).1, gamma(10.5));
         assert_eq!(clients(arrivals("0.5")).1, gamma(0.5));
         assert_eq!(clients(arrivals("0.5") + &requests("2.5")).1, poisson);
-        // each connection brings two or three requests: half of the crowds are these
+        // two or three requests on each connection explain all of the dispersion
         let found = clients(arrivals("2.5") + &requests("2.5"));
         assert_eq!(found, (Some(28.2), poisson, 2.5));
         let found = clients(arrivals("10.5") + &requests("2.5")).1;

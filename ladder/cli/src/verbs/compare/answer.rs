@@ -12,19 +12,19 @@ use super::side::Figure;
 /// The result for a figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Better than on the first side, proven.
+    /// Proven better than on the first side.
     Faster,
-    /// Worse, proven.
+    /// Proven worse.
     Slower,
-    /// Larger, proven; neither direction is better.
+    /// Proven larger; neither direction is better.
     More,
-    /// Smaller, proven; neither direction is better.
+    /// Proven smaller; neither direction is better.
     Less,
     /// Exactly the same.
     Same,
     /// The interval, widened by the machine's drift, contains 1.
     Unproven,
-    /// Code that did not change, so the machine caused the difference.
+    /// A yardstick: the code did not change, so the machine caused the difference.
     Yardstick,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn answer(figure: &Figure, change: &Change, moved: Moved) -> Answer {
     }
 }
 
-/// The interval beyond the machine's drift.
+/// The part of the interval beyond the machine's drift.
 fn beyond(ratio: &Estimate, machine: Moved) -> Option<(f64, f64)> {
     let (low, high) = ratio.interval();
     let (low, high) = (low / machine.most, high / machine.least);

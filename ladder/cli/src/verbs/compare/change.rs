@@ -3,7 +3,7 @@
 use tollgate_bench::{median_estimate, median_ratio_estimate};
 use tollgate_record::{Estimate, Record, Unit};
 
-/// The fewest values whose extremes contain the median with 95 %: 1 - 2^(1 - 6).
+/// The fewest values whose extremes contain the median with 95 % confidence: 1 - 2^(1 - 6).
 const VALUES_95: u64 = 6;
 
 /// The figure of the second side divided by that of the first.
@@ -18,9 +18,9 @@ pub(super) struct Change {
 pub(super) enum Basis {
     /// Not sampled: bytes and counts are exact.
     Exact,
-    /// The ratios of this many pairs of runs that were taken in turn.
+    /// The ratios of this many pairs of alternating runs.
     Pairs(u64),
-    /// At least this many runs on each side, not taken in turn: each side is resampled separately.
+    /// At least this many runs on each side, not alternating: each side is resampled separately.
     Runs(u64),
     /// The intervals of one run on each side, with at least this many samples.
     Intervals(u64),
@@ -80,8 +80,8 @@ fn quotient(after: f64, before: f64) -> Option<f64> {
 }
 
 /// The ratio of two figures that were estimated separately. The variances are recovered from the
-/// two intervals, in logarithms (method of Zou and Donner, Statistics in Medicine 27, 2008): exact
-/// if both logarithms are normal, and it keeps the skew of each side.
+/// two intervals, in logarithms (method of Zou and Donner, Statistics in Medicine 27, 2008). The
+/// method is exact if both logarithms are normal, and it keeps the skew of each side.
 fn of_intervals(before: &Estimate, after: &Estimate) -> Option<Estimate> {
     let logarithms = |estimate: &Estimate| {
         let (low, high) = estimate.interval();
@@ -95,8 +95,8 @@ fn of_intervals(before: &Estimate, after: &Estimate) -> Option<Estimate> {
     Estimate::new(ratio, (low, high), before.samples().min(after.samples())).ok()
 }
 
-/// The figures of two sides by pairs, if the runs were taken in turn: of each two runs in the order
-/// of time, one belongs to each side (A B B A A B).
+/// The figures of two sides by pairs, if the runs alternated: of each two successive runs, one
+/// belongs to each side (A B B A A B).
 fn in_turn(before: &[Record], after: &[Record]) -> Option<Vec<(f64, f64)>> {
     let mut runs: Vec<(bool, &Record)> = before.iter().map(|record| (false, record)).collect();
     runs.extend(after.iter().map(|record| (true, record)));
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn intervals_of_ratios_hold_the_truth_as_often_as_they_say() {
-        // Two figures with normal logarithms, of which only point and interval are known.
+        // Two figures with normal logarithms, known only by point and interval.
         let mut random = fastrand::Rng::with_seed(11);
         let mut normal = || (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
         let mut of = |truth: f64, deviation: f64| {
@@ -164,8 +164,8 @@ mod tests {
         assert_eq!(paired.basis, Basis::Pairs(8));
         assert!((paired.ratio.point() - 1.1).abs() < 1e-9, "{:?}", paired.ratio);
         assert!(paired.ratio.interval().0 > 1.09);
-        // All runs of one side after the other are not in turn, so the interval must include the
-        // drift.
+        // All runs of one side, then all of the other: they do not alternate, so the interval must
+        // include the drift.
         let late: Vec<Record> =
             after.iter().enumerate().map(|(i, r)| at(r.clone(), 100 + i as i64)).collect();
         let apart = change(&before, &late).unwrap();

@@ -28,8 +28,8 @@ pub(super) struct Drift {
 }
 
 impl Drift {
-    /// Collects the ratios of the yardsticks. Figures without a yardstick may have drifted by
-    /// `share`.
+    /// Collects the ratios of the yardsticks. Figures without a yardstick are assumed to drift by
+    /// up to `share`.
     pub(super) fn of<'a>(yardsticks: impl Iterator<Item = (&'a Figure, f64)>, share: f64) -> Self {
         let entry = |(figure, ratio)| {
             let (rung, quantity) = place(figure);
@@ -38,7 +38,7 @@ impl Drift {
         Self { yardsticks: yardsticks.map(entry).collect(), otherwise: Moved::by(share) }
     }
 
-    /// The possible drift of a figure, and whether it comes from yardsticks.
+    /// The possible drift of a figure, and true if it comes from yardsticks.
     pub(super) fn moved(&self, figure: &Figure) -> (Moved, bool) {
         let (rung, quantity) = place(figure);
         let known = self.yardsticks.iter().filter(|(r, q, _)| *r == rung && *q == quantity);
@@ -46,7 +46,7 @@ impl Drift {
         if ratios.is_empty() {
             return (self.otherwise, false);
         }
-        // No drift (1.0) always remains possible.
+        // The range always includes no drift (1.0).
         let least = ratios.iter().copied().fold(1.0, f64::min);
         (Moved { least, most: ratios.iter().copied().fold(1.0, f64::max) }, true)
     }

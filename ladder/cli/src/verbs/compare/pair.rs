@@ -20,18 +20,18 @@ pub(super) enum Pair<'a> {
     OtherMachine,
 }
 
-/// A change and whether it is a yardstick, or the pair if there is no change to judge.
+/// A change, and true for a yardstick; or the pair, if there is no change to judge.
 type Found<'a> = Result<(Change, bool), Pair<'a>>;
 
-/// Two sides, figure by figure, and the machine's drift according to yardsticks.
+/// Two sides, figure by figure, and the machine's drift as its yardsticks show it.
 pub(super) struct Pairs<'a> {
     pub(super) pairs: Vec<Pair<'a>>,
     pub(super) drift: Drift,
 }
 
 impl<'a> Pairs<'a> {
-    /// Every figure of the first side, then those that only the second one has. Without a yardstick
-    /// the machine may have drifted by the share `drift`.
+    /// Pairs every figure of the first side, then the figures that only the second side has.
+    /// Figures without a yardstick are assumed to drift by up to the share `drift`.
     pub(super) fn of(before: &'a Side, after: &'a Side, drift: f64) -> Self {
         let found: Vec<(&Figure, Found<'_>)> =
             before.figures.iter().map(|figure| (figure, found(figure, before, after))).collect();
@@ -69,7 +69,7 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// The change of a figure of the first side, and whether it is a yardstick.
+/// The change of a figure of the first side, and true for a yardstick.
 fn found<'a>(figure: &'a Figure, before: &Side, after: &Side) -> Found<'a> {
     let incomparable = |why: String| Pair::Incomparable { figure, why };
     let (first, second) = (before.runs(figure), after.runs(figure));

@@ -27,11 +27,11 @@ struct Row {
     by: String,
     cores: Option<f64>,
     per_s: f64,
-    /// A published figure; these rows follow the measured ones.
+    /// True for a published figure; these rows follow the measured ones.
     published: bool,
 }
 
-/// One table for each subject with figures of several machines, or with published figures as well.
+/// One table for each subject that has figures of several machines, or published figures.
 pub(crate) fn text<'a>(
     measured: impl Iterator<Item = &'a Record>,
     published: &'a [Record],
@@ -40,7 +40,7 @@ pub(crate) fn text<'a>(
     for record in measured.chain(published) {
         let Some((group, row)) = row(record) else { continue };
         let rows = groups.entry(group).or_default();
-        // Of several records of one machine the last one counts.
+        // The last of several records of one machine is used.
         rows.retain(|known| known.by != row.by || !same_machine(&known.machine, &row.machine));
         rows.push(row);
     }
@@ -49,7 +49,7 @@ pub(crate) fn text<'a>(
     (!tables.is_empty()).then(|| tables.join("\n") + &note())
 }
 
-/// Returns whether the rows contain a measured one and one of another machine.
+/// Returns whether the rows contain a measured one and one of a second machine.
 fn is_of_machines(rows: &[Row]) -> bool {
     let measured = rows.iter().find(|row| !row.published);
     measured.is_some_and(|one| rows.iter().any(|row| !same_machine(&row.machine, &one.machine)))
@@ -73,7 +73,7 @@ fn row(record: &Record) -> Option<(String, Row)> {
     let cores = match subject.area() {
         Area::Server if published => record.machine.logical_cores.map(f64::from),
         Area::Server => cores_of(record.conditions.get("server_cores")?),
-        // One thread, or already a rate per core.
+        // Figures of one thread, or already rates per core.
         _ => Some(1.0),
     };
     let by = subject.parameter(word::BY).unwrap_or("tollgate");
@@ -85,7 +85,7 @@ fn row(record: &Record) -> Option<(String, Row)> {
     (per_s.is_finite() && per_s > 0.0).then(|| (group(subject), row))
 }
 
-/// The number of cores in a list of them: 2 of `0,1`; unknown of `any`.
+/// The number of cores in a list: 2 for `0,1`; unknown for `any`.
 fn cores_of(list: &str) -> Option<f64> {
     let cores = list.split(',').filter(|core| core.parse::<u32>().is_ok()).count();
     u32::try_from(cores).ok().filter(|cores| *cores > 0).map(f64::from)
@@ -127,8 +127,8 @@ fn table(group: &str, rows: &[Row]) -> String {
     wrapped(group) + &grid(&COLUMNS, cells.collect())
 }
 
-/// `nginx, curl on AMD EPYC, 2 cores, vm`, or a paper's name: `Itanium [HP01]`. If it is too long,
-/// the properties that all rows of a machine share are left out.
+/// `nginx, curl on AMD EPYC, 2 cores, vm`, or a paper's name: `Itanium [HP01]`. A name that is too
+/// long omits the properties that all rows of a machine share.
 fn name(row: &Row) -> String {
     if row.published {
         let paper = row.by.split('-').next().unwrap_or_default().to_ascii_uppercase();

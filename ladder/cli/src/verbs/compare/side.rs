@@ -72,7 +72,7 @@ impl Side {
 }
 
 /// Returns whether two figures belong to one machine. The features known to the build, the kernel
-/// release and the clock may change on one machine; they are reported as differences.
+/// release and the clock may change on one machine; such changes are reported as differences.
 pub(crate) fn same_machine(one: &Machine, other: &Machine) -> bool {
     let hardware =
         |machine: &Machine| (machine.cpu.clone(), machine.logical_cores, machine.virtualised);

@@ -31,7 +31,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let known = sessions::read(options)?;
     let mut run = Run::new(options.written.json.as_deref())?;
     let predicted = collect(options, &known, &mut run)?;
-    // Show the input records, but no earlier forecast among them.
+    // Show the input records, except earlier forecasts.
     let of_server = |record: &&Record| record.subject.area() == Area::Server;
     let records = [known.iter().filter(of_server).cloned().collect(), predicted].concat();
     let heading = heading::lines(&records) + "\n";
@@ -107,7 +107,7 @@ fn compared(
             let saved = saving(&other.session, &one.session, how, demand, utilisation, price)?;
             records.extend(saving_records(&basis, &other.by, demand, price, &saved)?);
         }
-        // Share and amount for a million sessions do not depend on the demand.
+        // The saved share, and the amount for a million sessions, do not depend on the demand.
         let mut seen = Vec::new();
         records.retain(|record: &Record| {
             let name = (record.subject.clone(), record.quantity);
@@ -119,7 +119,7 @@ fn compared(
     }
     let station = station(options, host)?;
     let (ours, theirs) = (service(options, one)?, service(options, other)?);
-    // The arrival rate at which the slower engine reaches the utilisation.
+    // The arrival rate at which the slower engine has the given utilisation.
     let slower = ours.mean_ns().point().max(theirs.mean_ns().point());
     let per_core = 1e9 / slower * options.utilisation.get();
     let rate = PerSecond::new((per_core * f64::from(station.cores())).floor());

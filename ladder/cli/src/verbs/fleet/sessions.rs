@@ -20,14 +20,14 @@ pub(super) struct MeasuredSession {
 }
 
 impl MeasuredSession {
-    /// Returns whether this is OpenSSL's session with the same workload as `other`'s.
+    /// Returns whether this is OpenSSL's session with the same workload as `other`.
     pub(super) fn is_opponent_of(&self, other: &Self) -> bool {
         let same = self.record.subject.topic() == other.record.subject.topic()
             && self.session.bytes() == other.session.bytes();
         same && self.by == "openssl" && other.by != self.by
     }
 
-    /// The ratio of the CPU time to that of `other`, if it was measured in pairs.
+    /// The ratio of this CPU time to `other`'s, if both were measured in pairs.
     pub(super) fn ratio_against(&self, other: &Self, known: &[Record]) -> Option<Estimate> {
         let subject = self.record.subject.with(word::AGAINST, &other.by).ok()?;
         let is = |record: &&Record| {
@@ -69,7 +69,7 @@ fn is_cpu(record: &Record) -> bool {
         && record.subject.parameter(word::AGAINST).is_none()
 }
 
-/// The sessions with a record of their CPU time; the last record of each counts.
+/// The sessions with a record of their CPU time; the last record of each is used.
 pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<MeasuredSession>, CliError> {
     let mut wanted: Vec<&Record> = Vec::new();
     for record in known.iter().filter(|record| is_cpu(record)) {

@@ -1,5 +1,5 @@
-//! Chains of kernel calls, each on the result of the previous one, as in an exponentiation; the
-//! last result is checked.
+//! Chains of kernel calls. Each call takes the result of the previous one, as in an exponentiation;
+//! the last result is checked.
 
 use tollgate_mont::{
     BlockKernel, Blocks, Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Place, Row,

@@ -51,7 +51,7 @@ pub(crate) fn run(options: &Kernel) -> Result<ExitCode, CliError> {
     Run::of_verb(options.written.json.as_deref(), "kernel", sorted, kernel_table::table)
 }
 
-/// The records of every kernel, by size and then by kernel; after Ctrl-C those of the completed
+/// The records of every kernel, by size and then by kernel; after Ctrl-C, those of the completed
 /// sizes.
 pub(crate) fn collect(
     options: &Table,
@@ -81,7 +81,7 @@ pub(crate) fn missing(
             asked.push(call);
         }
     }
-    // Without cycles these figures could not explain anything.
+    // Without cycles these figures could not explain the operations.
     if asked.is_empty() || run.host.machine.core_clock_hz.is_none() {
         return Ok(Some(Vec::new()));
     }
@@ -135,7 +135,7 @@ fn kernels() -> Vec<Asked> {
     let lanes = LaneKernel::all().into_iter().map(Family::Lanes);
     let blocks = BlockKernel::all().into_iter().map(Family::Blocks);
     let limbs = LimbKernel::all().into_iter();
-    // On limbs, lane blocks use the same code as the other kernels.
+    // Blocks on limbs use the same code as the limb kernels.
     let limbs = limbs.filter(|kernel| !matches!(kernel, LimbKernel::Blocks(_))).map(Family::Limbs);
     lanes.chain(blocks).chain(limbs).flat_map(calls_of).collect()
 }

@@ -1,5 +1,5 @@
-//! `tollgate kernel plan`: the cost of each form of an operation, and the resulting splits of
-//! batches.
+//! `tollgate kernel plan`: the cost of each form of an operation, and the splits of batches that
+//! follow from them.
 
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ use crate::verbs::speed::rows::Row;
 /// The largest batch in the table; larger ones repeat the pattern.
 const REQUESTS_MAX: usize = 16;
 
-/// One operation of each kind with separate costs.
+/// One operation of each kind that has separate costs.
 const OPERATIONS: [What; 3] = [What::Sign, What::PrivateFull, What::Verify];
 
 /// Every form, in the order of the records.
@@ -96,7 +96,7 @@ fn costs(forms: &[(Form, &str)], contenders: &[Contender], series: &Series) -> P
     let of = |form| {
         let place = forms.iter().position(|(of, _)| *of == form)?;
         let operations = f64::from(contenders[place].batch.unwrap_or(1));
-        // the first form is one alone
+        // the first form is a single operation
         Some(operations / series.ratio(0, place).point())
     };
     Plan { two: of(Form::Two), lanes: of(Form::Lanes) }
@@ -110,8 +110,8 @@ struct Batches<'a> {
 }
 
 impl Batches<'_> {
-    /// A prediction for each number of requests, split by `plan`; `name` distinguishes a plan from
-    /// that of the measured costs.
+    /// A prediction for each number of requests, split by `plan`; `name` marks a plan that is not
+    /// based on the measured costs.
     fn records(&self, plan: Plan, name: Option<&str>) -> Result<Vec<Record>, CliError> {
         let one = &self.of_forms[0];
         let from = self.of_forms.iter().map(|record| record.subject.to_string()).collect();
@@ -133,7 +133,7 @@ impl Batches<'_> {
         Ok(records)
     }
 
-    /// A form that is missing on this machine is replaced by single operations.
+    /// If this machine lacks a form, single operations replace it.
     fn per_operation(&self, plan: Plan, requests: usize) -> Result<Estimate, CliError> {
         let Plan { two, lanes } = self.measured;
         let here = Plan { two: two.or(Some(2.0)), lanes };

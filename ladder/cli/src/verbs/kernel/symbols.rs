@@ -1,7 +1,7 @@
 //! Code sizes of this program's functions, from its own symbol table.
 //!
-//! Reads the running file as a 64-bit little-endian ELF file. If the table was stripped or the
-//! format is another one, sizes are unknown rather than zero.
+//! Reads the running file as a 64-bit little-endian ELF file. Sizes are unknown, not zero, if the
+//! table was stripped or the format differs.
 
 use std::fs;
 
@@ -47,7 +47,7 @@ fn functions(file: &[u8], base: usize) -> Option<Vec<(usize, u64)>> {
     if file.get(..6)? != [0x7f, b'E', b'L', b'F', 2, 1] {
         return None;
     }
-    // the preferred address: 0 for a position-independent program
+    // the preferred address; 0 for a position-independent program
     let wanted = table(file, 32, 54, 56)?.find(|header| word(header, 0) == Some(LOADED))?;
     let shift = base.wrapping_sub(long(wanted, 16)?);
     let symbols = table(file, 40, 58, 60)?.find(|header| word(header, 4) == Some(SYMBOL_TABLE))?;

@@ -19,7 +19,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::verbs::key::options::{Format, Gen};
 
-/// Longer searches show a progress bar.
+/// Minimum duration of a search that shows a progress bar.
 const SHORT: Duration = Duration::from_secs(2);
 
 /// Generates a key and writes it.

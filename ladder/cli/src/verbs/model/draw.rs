@@ -8,7 +8,7 @@ use tollgate_report::text::wrapped;
 use super::columns::columns;
 use crate::bounds::call;
 
-/// The most cycles of a drawing.
+/// Maximum number of cycles in a drawing.
 const CYCLES: usize = 8;
 
 /// The size in bits: a prime of RSA-1024, as in the paper.
@@ -37,7 +37,7 @@ pub(super) fn of_paper() -> String {
     format!("\n{}\n{}{}", columns(&rows, 0..0), schedule(&itanium), wrapped(note))
 }
 
-/// The schedule of a machine: of its fastest routine, or else of a kernel of this project.
+/// The schedule of a machine's fastest routine or, without routines, of a kernel of this project.
 pub(super) fn schedule(machine: &Machine) -> String {
     let cycles = |routine: &&Routine| {
         let analysis = machine.analyse(&routine.product(BITS)?)?;

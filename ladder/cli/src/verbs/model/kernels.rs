@@ -71,7 +71,7 @@ fn next_limit(analysis: &Analysis) -> String {
     next.map(|next| format!("{} {}", next.limit, figure(next.cycles.get()))).unwrap_or_default()
 }
 
-/// The unknown limits, and whether one of them could bind.
+/// The unknown limits, and if one of them could be larger than the bound.
 fn unknown(analysis: &Analysis) -> String {
     let bound = analysis.bound.cycles;
     let words = analysis.unknown.iter().map(|left| {

@@ -1,5 +1,5 @@
-//! Bounds and the measurements of `tollgate kernel`: no kernel may beat its bound, and their order
-//! should be the predicted one.
+//! Compares the bounds with the measurements of `tollgate kernel`: no kernel may be faster than its
+//! bound, and the measured order should be the predicted one.
 
 use std::io::{IsTerminal as _, stdout};
 
@@ -12,10 +12,10 @@ use super::columns::{columns, figure};
 use crate::bounds::call;
 use crate::error::CliError;
 
-/// Bounds that differ by less predict no order.
+/// If two bounds differ by less than this share, they predict no order.
 const TIE: f64 = 0.02;
 
-/// The mark of a beaten bound.
+/// The mark of a measurement that is faster than its bound.
 const BEATEN: &str = "BEATEN";
 
 /// A kernel at a size.
@@ -31,14 +31,14 @@ impl Comparison {
         self.bound.bound.cycles.get()
     }
 
-    /// Returns whether the whole interval is faster than the bound: a defect of bound or
-    /// measurement.
+    /// Returns whether the whole interval is faster than the bound, which shows an error of the
+    /// bound or of the measurement.
     fn is_beaten(&self) -> bool {
         self.measured.interval().1 < self.bound()
     }
 }
 
-/// The table of bounds and measurements, and whether their orders agree.
+/// The table of bounds and measurements, and a comparison of their orders.
 pub(super) fn table(model: &Machine, records: &[Record]) -> Result<String, CliError> {
     let rows = rows(model, records);
     if rows.is_empty() {
@@ -127,12 +127,12 @@ fn order(bits: u32, rows: &[&Comparison]) -> String {
     })
 }
 
-/// Returns whether a line is the row of a beaten bound.
+/// Returns whether a line is the row of a measurement below its bound.
 fn is_beaten(line: &str) -> bool {
     line.split_whitespace().any(|word| word == BEATEN)
 }
 
-/// Marks beaten bounds red on a terminal.
+/// Colours measurements below their bounds red on a terminal.
 fn coloured(text: String) -> String {
     if !stdout().is_terminal() || std::env::var_os("NO_COLOR").is_some() {
         return text;
@@ -182,7 +182,7 @@ mod tests {
     fn a_bound_that_is_beaten_says_so_in_a_word() {
         let text = shown(&[record("amm52_mb8_ifma", 1024, 80.0)]);
         assert!(text.lines().any(is_beaten), "{text}");
-        // Karatsuba has its own bound: this would beat the schoolbook's at 1536 bits.
+        // Karatsuba has its own bound; this figure is below the schoolbook bound at 1536 bits.
         let schoolbook = f64::from(4 * 30 * 30 + 1) / 16.0;
         let text = shown(&[record("amm52_mb8_ifma", 1536, schoolbook * 0.95)]);
         assert!(!text.lines().any(is_beaten), "{text}");

@@ -26,12 +26,12 @@ const ARCHITECTURE: [(&str, [&str; 4], &[Limit]); 3] = [
 const WIDTHS: [&str; 4] = ["64x64, any half", "64x64, any half", "64x64, low half", "four 16x16"];
 const REGISTERS: [&str; 4] = ["128", "32, 80 physical", "32 in windows", "32 of 128 bits"];
 
-/// All tables except 5, which has a table of its own, and 3, which is drawn.
+/// All tables except 5, which is a separate table, and 3, which is drawn.
 pub(super) fn tables() -> String {
     rates() + &architecture() + &decoded()
 }
 
-/// Tables 1 and 2: from a product's cycles to operations per second.
+/// Tables 1 and 2: operations per second, computed from a product's cycles.
 fn rates() -> String {
     let heads =
         ["tables 1 and 2: RSA-1024", "MHz", "paper's", "", "model's", "error", "kernel's share"];

@@ -117,7 +117,7 @@ fn findings(configuration: &Configuration) -> Vec<(&'static str, &'static str, S
     findings
 }
 
-/// Lists the running programs with a libcrypto, and whether each uses the module.
+/// Lists the running programs with a libcrypto, and their use of the module.
 fn programs(found: &[Process], closed: usize, configuration: &Path) -> String {
     let mut groups: BTreeMap<(&str, String), Vec<u32>> = BTreeMap::new();
     for process in found {
@@ -145,7 +145,7 @@ fn programs(found: &[Process], closed: usize, configuration: &Path) -> String {
     text + "programs without a file libcrypto.so.3 (static, other libraries) never use it\n"
 }
 
-/// Returns whether a process uses the module, and if not, why.
+/// Says that a process uses the module, or why it does not.
 pub(super) fn answer(process: &Process, configuration: &Path) -> String {
     let library = process.libcrypto.as_deref().unwrap_or_default();
     let old = library.ends_with(".so.1.1") || library.ends_with(".so.1.0.0");

@@ -118,10 +118,10 @@ pub(crate) fn is_yes(value: Option<&str>) -> bool {
     })
 }
 
-/// The first line of the file; other files are not changed.
+/// The first line of a file that this verb wrote; other files are not changed.
 pub(super) const MARK: &str = "# Written by `tollgate provider install`.";
 
-/// The settings of the provider, whose values are kept when the file is written again.
+/// The provider's settings; their values are kept when the file is written again.
 pub(super) const SETTINGS: [&str; 5] =
     ["engine", "linger_us_max", "async", "implicit_rejection", "metrics"];
 

@@ -25,7 +25,7 @@ struct Plan {
     configuration: PathBuf,
     /// The text of the configuration.
     text: String,
-    /// The configuration already has this text.
+    /// True if the configuration already has this text.
     is_written: bool,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct ProcessFile {
     pub(super) path: PathBuf,
     pub(super) pid: u32,
     pub(super) program: String,
-    /// By name, without `tollgate_` and `_total`.
+    /// Counters by name, without `tollgate_` and `_total`.
     pub(super) counts: BTreeMap<String, u64>,
     /// Time of writing, in seconds after boot.
     written: f64,
@@ -68,7 +68,7 @@ impl ProcessFile {
                 None if name == "written_seconds" => written = value.parse().ok(),
                 None => {}
             }
-            // The text may be printed to a terminal.
+            // Refuse control characters, because the text may be printed to a terminal.
             if line.contains(char::is_control) {
                 return None;
             }
@@ -78,7 +78,7 @@ impl ProcessFile {
         Some(Self { pid, program, counts, written: written?, modified, path })
     }
 
-    /// Returns whether the process that wrote the file is running: a process with this id exists,
+    /// Returns whether the process that wrote the file is running: a process with this ID exists,
     /// it started before the file was written, and the machine has not been restarted since.
     pub(super) fn is_of_a_living(&self) -> bool {
         let booted = processes::booted();

@@ -140,7 +140,7 @@ const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 
-/// The file, or the folder above it, that a user other than this one and root may write, or that
+/// The file or the folder above it, if a user other than this one and root can write it, or if it
 /// cannot be inspected.
 fn stranger(file: &Path) -> Option<PathBuf> {
     let Ok(file) = file.canonicalize() else { return Some(file.to_owned()) };

@@ -22,7 +22,7 @@ pub(super) struct Process {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Module {
     Loaded,
-    /// Loaded, but its file was since replaced or removed.
+    /// Loaded, but the file has since been replaced or removed.
     Outdated,
     Missing,
 }
@@ -54,7 +54,7 @@ pub(super) fn look(pid: u32) -> io::Result<Process> {
     Ok(Process { pid, program, libcrypto, module, configuration })
 }
 
-/// Returns all processes with a libcrypto, and the number that may not be inspected.
+/// Returns all processes with a libcrypto, and the number of processes that may not be inspected.
 pub(super) fn all() -> (Vec<Process>, usize) {
     let mut closed = 0;
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();

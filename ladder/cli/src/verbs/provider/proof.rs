@@ -47,7 +47,7 @@ pub(super) fn prove(configuration: &Path) -> Result<(), CliError> {
     }
 }
 
-/// Returns which results OpenSSL without the module does not accept, if any.
+/// Returns the name of a result that OpenSSL without the module does not accept, if any.
 fn compare(folder: &Folder, ours: &Path) -> Result<Option<&'static str>, CliError> {
     let stock = Path::new("/dev/null");
     let run = |configuration: &Path, words: &str| -> Result<Vec<u8>, CliError> {
@@ -85,8 +85,8 @@ fn compare(folder: &Folder, ours: &Path) -> Result<Option<&'static str>, CliErro
     Ok((found != b"tollgate provider check").then_some("what it decrypts"))
 }
 
-/// Returns why a module does not load. libcrypto ignores the error if a configuration activates the
-/// module, and reports it if a program loads the module by name.
+/// Returns the reason why a module does not load. libcrypto ignores the error if a configuration
+/// activates the module, and reports it if a program loads the module by name.
 fn why_not(read: &Configuration, section: &str) -> Result<String, CliError> {
     let folder = Folder::new()?;
     let lines = read.section(section).iter().filter(|(key, _)| key != "activate");

@@ -49,7 +49,7 @@ impl Replaced {
         Ok(replaced)
     }
 
-    /// A second name for the file that is there: until the rename it has both.
+    /// Gives the existing file a second name; until the rename it has both.
     fn set_aside(path: &Path) -> Result<Self, CliError> {
         let before = beside(path, "before");
         // Left by a run that was killed.
@@ -62,7 +62,7 @@ impl Replaced {
         Ok(Self { path: path.to_owned(), before, kept: false })
     }
 
-    /// All is well: the old file goes, or stays under the name `backup`.
+    /// Ends a successful replacement: removes the old file, or keeps it under the name `backup`.
     pub(super) fn keep(mut self, backup: Option<&Path>) -> Result<(), CliError> {
         self.kept = true;
         let Some(before) = self.before.take() else { return Ok(()) };
@@ -79,9 +79,10 @@ impl Drop for Replaced {
         if self.kept {
             return;
         }
-        // The way back of a run that has failed and says why; what cannot be put back lies beside.
+        // Restores the old file after a failed run, which reports its own error. If that fails too,
+        // the old file remains under its other name.
         let _ = match &self.before {
-            // Two names of one file stay two names: then the second goes.
+            // A rename between two names of one file changes nothing, so remove the second name.
             Some(before) => fs::rename(before, &self.path).and_then(|()| fs::remove_file(before)),
             None => fs::remove_file(&self.path),
         };

@@ -64,7 +64,7 @@ fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode
         };
         CliError::new(format!("process {pid}: {error}; {advice}"))
     })?;
-    // A process in a container or behind a chroot writes below its own root.
+    // A process in a container or a chroot writes below its own root.
     let relative = folder.strip_prefix("/").unwrap_or(folder);
     let within = Path::new("/proc").join(pid.to_string()).join("root").join(relative);
     let read = |folder: &Path| metrics::read(folder).unwrap_or_default();

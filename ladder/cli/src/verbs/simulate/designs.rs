@@ -71,7 +71,7 @@ fn windows() -> impl Iterator<Item = Window> {
 pub(super) struct Design {
     pub(super) multiplier: Multiplier,
     pub(super) loops: Loops,
-    /// Squares have a routine of their own; products use FIPS.
+    /// True if squares have a separate routine; products use FIPS.
     pub(super) squaring: bool,
     pub(super) window: Window,
     pub(super) words: u32,

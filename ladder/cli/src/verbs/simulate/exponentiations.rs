@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::progress::Progress;
 
-/// The largest relative difference of a figure that matches the paper's.
+/// The largest relative difference at which a figure counts as equal to the paper's.
 const NEAR: f64 = 0.025;
 
 /// The words of the moduli whose exponentiations are all executed (1024 bits).
@@ -105,7 +105,7 @@ pub(super) fn counted(size: &Size) -> Vec<ExponentiationCost> {
     multipliers.into_iter().filter_map(count).collect()
 }
 
-/// The tables of 1024 bits, and the combinations that match the paper's figure.
+/// The tables of 1024 bits, and the combinations whose cycles match the paper's figure.
 pub(super) fn tables(raised: &[ExponentiationCost]) -> String {
     let mut text =
         "\nExponentiation of 1024 bits, executed from its first instruction to its last: million \

@@ -1,4 +1,4 @@
-//! `tollgate simulate`: programs on processors that nobody has built.
+//! `tollgate simulate`: programs on processors with instructions that were never built.
 
 pub(crate) mod options;
 

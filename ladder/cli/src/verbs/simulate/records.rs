@@ -150,7 +150,7 @@ impl Figures<'_> {
                      that never waits"
                 }
             },
-            // Nobody has built the extension: its timing is assumed.
+            // The extension was never built, so its timing is assumed.
             mark: match (arithmetic, how) {
                 _ if !self.core.is_leon2() => "unverified",
                 (Arithmetic::Extended, _) => "assumed",

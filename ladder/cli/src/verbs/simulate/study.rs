@@ -23,7 +23,7 @@ struct Study {
     sizes: Vec<Size>,
     /// Exponentiations of 1024 bits, all executed.
     raised: Vec<ExponentiationCost>,
-    /// At other sizes.
+    /// Exponentiations of other sizes.
     others: Vec<ExponentiationCost>,
     rv64: Vec<rv64::Rv64Product>,
 }

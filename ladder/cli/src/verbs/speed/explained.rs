@@ -43,7 +43,7 @@ pub(crate) fn prediction(
     Ok(Some(Record { kind, ..measured }))
 }
 
-/// The share of a call that one exponentiation of a batch pays for: a call has a fixed number of
+/// The share of a call that one exponentiation of a batch takes. A call has a fixed number of
 /// lanes, full or not; lane blocks hold both primes of a signature at once if they fit.
 fn share_of_call(family: Family, bits: u32, batch: u32, what: What) -> f64 {
     let numbers = family.numbers(bits);

@@ -33,7 +33,7 @@ const TABLE_SECONDS: f64 = 60.0;
 /// Default seconds for each row of `--multi`.
 const MULTI_SECONDS: f64 = 4.0;
 
-/// The share of a row's time for the kernels that explain it.
+/// The share of a row's time for measuring the kernels that explain it.
 const KERNEL_PART: f64 = 0.1;
 
 pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
@@ -53,8 +53,8 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
     Run::of_verb(json, "speed", |run, progress| collect(options, &[], run, progress), table)
 }
 
-/// The records of every row that the options select, and of the kernels that explain them if
-/// `known` lacks these; after Ctrl-C those of the completed rows.
+/// The records of every row that the options select, and of the kernels that explain them unless
+/// `known` contains those; after Ctrl-C, the records of the completed rows.
 pub(crate) fn collect(
     options: &Operations,
     known: &[Record],

@@ -23,7 +23,7 @@ use crate::run::{Notes, Run};
 /// Slices of time of each contender; they take turns.
 const SLICES: u32 = 6;
 
-/// Part of a slice in which threads run without being counted.
+/// The share of a slice in which threads run, but are not counted.
 const WARM_UP: f64 = 0.2;
 
 const COLUMNS: [Column; 5] = [
@@ -34,7 +34,7 @@ const COLUMNS: [Column; 5] = [
     Column::figures("per thread", 10),
 ];
 
-/// Measures every row with `threads` threads; after Ctrl-C, returns the rows that are complete.
+/// Measures every row with `threads` threads; after Ctrl-C, returns the completed rows.
 pub(super) fn collect(
     options: &Operations,
     (threads, seconds): (u32, f64),

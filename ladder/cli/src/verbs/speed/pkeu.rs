@@ -38,7 +38,7 @@ pub(crate) fn decoded() -> impl Iterator<Item = (u32, u32, f64, f64)> {
 /// Sizes of the moduli, in the paper's order.
 pub(crate) const SIZES: [u32; 3] = [512, 1024, 2048];
 
-/// The exponent of 3 bits for its short rows; the paper does not name one.
+/// The exponent of 3 bits for the paper's rows with a short exponent; the paper gives no value.
 pub(crate) const SHORT_EXPONENT: u64 = 7;
 
 /// The paper's 48 times.
@@ -78,7 +78,7 @@ mod tests {
         }
     }
 
-    /// Assumes 1.5 products per bit of the exponent, and a cycle per product of 32-bit words.
+    /// Assumes 1.5 products per bit of the exponent, and one cycle per product of 32-bit words.
     #[test]
     fn cycles_per_exponent_bit_follow_one_formula() {
         for (rows, bits) in CYCLES.chunks(2).zip(SIZES) {
@@ -88,8 +88,8 @@ mod tests {
         }
     }
 
-    /// Each row is one cycle count divided by the clock and rounded to two decimals: a typing error
-    /// in any of the 48 cells would leave no cycle count that fits its row.
+    /// Each row is one cycle count, divided by the clock and rounded to two decimals. If any of the
+    /// 48 cells had a typing error, no cycle count would fit its row.
     #[test]
     fn each_row_is_one_count_of_cycles() {
         for (bits, exponent_bits, times) in TIMES_MS {

@@ -19,7 +19,7 @@ const SIZES: [u32; 5] = [512, 1024, 2048, 3072, 4096];
 
 /// A key and an operation.
 pub(crate) enum Row {
-    /// Another key type, for comparison; libraries only.
+    /// A key of another type, for comparison; libraries only.
     Context(KeyName, Operation),
     /// RSA.
     Rsa(Job),
@@ -100,8 +100,8 @@ impl Row {
         subject(Topic::Operation { key, operation }, by.chain(batch).chain(exponent))
     }
 
-    /// The contenders: ours one by one and in batches, and the libraries that support the row; notes
-    /// why others do not.
+    /// The contenders: ours one by one and in batches, and the libraries that support the row. Adds
+    /// a note for each library that does not support it.
     pub(crate) fn lineup(
         &self,
         options: &LineupOptions,

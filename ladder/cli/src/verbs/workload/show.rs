@@ -32,7 +32,7 @@ pub(super) fn text(workload: &Workload) -> String {
             // a body has one size or a table of sizes
             None if name == "bytes" && workload.sizes.is_some() => continue,
             None if name == "sizes" && workload.bytes.is_some() => continue,
-            // Nobody has to be beside.
+            // A comparison is optional.
             None if name == "compared with" => continue,
             None => format!("{name}: not known"),
             Some(parameter) => {

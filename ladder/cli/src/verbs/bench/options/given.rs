@@ -125,7 +125,7 @@ impl Probed {
     }
 }
 
-/// Returns whether clients request other bodies than the URL's.
+/// Returns whether clients request bodies other than the URL's.
 fn has_bytes(plan: &Plan) -> bool {
     match &plan.arrivals {
         _ if matches!(plan.exchange, Exchange::Sizes(_)) => true,

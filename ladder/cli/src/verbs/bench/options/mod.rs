@@ -65,7 +65,7 @@ pub(crate) struct Search {
     bench: Bench,
 }
 
-/// The question that a run of `tollgate bench` answers.
+/// The kind of result that a run of `tollgate bench` gives.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Mode {
     /// The figures of one load.
@@ -87,7 +87,7 @@ impl BenchCommand {
         }
     }
 
-    /// The options with the question that they answer; `request` checks them.
+    /// The options and the kind of result, before the checks of `request`.
     pub(super) fn unchecked(&self) -> Bench {
         let mode = match &self.what {
             None => Mode::Rounds,
@@ -280,7 +280,7 @@ impl Bench {
         self.client == [Client::Minimal]
     }
 
-    /// The types of keys to measure in turn; a server at a URL has its own.
+    /// The types of keys to measure in turn; a server at a URL has its own key.
     pub(crate) fn keys(&self) -> &[KeyKind] {
         if self.target.is_some() { &self.key[..1] } else { &self.key }
     }
@@ -348,7 +348,7 @@ impl ServerKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CoreSpan {
     pub(crate) first: u32,
-    /// `None`: all but the client's.
+    /// The last number; `None` for all cores but the client's.
     pub(crate) last: Option<u32>,
 }
 

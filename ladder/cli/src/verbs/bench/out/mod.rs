@@ -28,17 +28,17 @@ pub(super) struct Out {
     open: RefCell<Open>,
 }
 
-/// The open files, and what the final documents need.
+/// The open files, and the data for the final documents.
 struct Open {
     series: File,
     counts: File,
     log: LatencyLog<BufWriter<File>>,
     runs: Vec<Told>,
-    /// The first error; it does not end the run.
+    /// The first error; the run continues after it.
     wrong: Option<CliError>,
 }
 
-/// The parts of a run that the final documents need.
+/// The data of a run for the final documents.
 struct Told {
     run: Run,
     began_at: Timestamp,
@@ -121,7 +121,7 @@ impl Out {
         Ok(Self { folder: folder.to_owned(), open: RefCell::new(open) })
     }
 
-    /// Records a run that ended or was stopped.
+    /// Adds the outcome of a run that ended or was stopped.
     pub(super) fn told(&self, scenario: &str, server: &str, outcome: &Outcome) {
         let mut open = self.open.borrow_mut();
         if let Err(error) = open.told(scenario, server, outcome) {
@@ -173,7 +173,7 @@ impl Open {
         Ok(())
     }
 
-    /// Writes the times of the part that counts; an invalid run has a comment instead.
+    /// Writes the times of the measured period; an invalid run has a comment instead.
     fn log_times(&mut self, run: &Run, outcome: &Outcome) -> io::Result<()> {
         let Run { scenario, server, number } = run;
         if outcome.transaction().is_none() {

@@ -7,7 +7,7 @@ use tollgate_record::{Record, Timestamp, jsonl};
 
 use super::{About, Judged, Run, Told, rows, times};
 
-/// Version of the document; it changes if a reader of the old one would fail.
+/// Version of the document; it changes when readers of the previous version would fail.
 const VERSION: u32 = 1;
 
 /// Quantiles beside the histogram.

@@ -8,7 +8,7 @@ use super::{About, Judged, Told, unwrapped};
 use crate::cells::float;
 use crate::verbs::bench::search::Found;
 
-/// Points from one nine to the next, as from 0.9 to 0.99.
+/// Points between two successive numbers of nines, as from 0.9 to 0.99.
 const POINTS_PER_NINE: u32 = 20;
 
 pub(super) fn of(
@@ -82,7 +82,7 @@ fn seconds(told: &Told, start: Timestamp) -> Vec<Second> {
     told.points.iter().map(second).collect()
 }
 
-/// Quantiles that the number of times supports: 0.999 is the last one of a thousand.
+/// Quantiles that the number of times supports: up to 0.999 for a thousand.
 fn quantiles(times: &Latency) -> Vec<(f64, f64)> {
     let furthest = float(times.count().max(1)).log10();
     let point = |step: u32| {

@@ -7,8 +7,8 @@ use super::Run;
 /// The heading of `counts.csv`.
 pub(super) const COUNTS: &str = "scenario,server,run,verdict,of,what,phase,cause,count\n";
 
-/// `counts.csv`: a row for each count of the client's whole run, of the part that counts, and of the server's
-/// log.
+/// `counts.csv`: a row for each count of the client's whole run, of the measured period, and of the
+/// server's log.
 pub(super) fn counts(run: &Run, outcome: &Outcome) -> String {
     let count = |of: &str, [what, phase, cause]: [&str; 3], count: u64| {
         row([

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::cells::float;
 
-/// Operations per second and core, with and without the engine, and their ratios.
+/// Operations per second and core, with and without the engine, and the ratios of these rates.
 pub(super) struct Rates {
     pub(super) direct: Estimate,
     pub(super) engine: Estimate,
@@ -104,7 +104,7 @@ pub(super) fn batch(cases: &Cases, workspace: &mut Workspace) -> Result<u64, Fai
     Ok(u64::from(BATCH))
 }
 
-/// Operations per second of all threads together; each repeats `work`.
+/// Operations per second of all threads together; each thread repeats `work`.
 pub(super) fn rate<S: Send>(
     threads: &mut [S],
     slice: Duration,

@@ -25,7 +25,7 @@ use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::speed::options::Queue as QueueOptions;
 
-/// Shares of the seconds for a size: with many threads, alone, and with random arrivals.
+/// Shares of the seconds for a size: for many threads, for one thread, and for random arrivals.
 const PARTS: [f64; 3] = [0.4, 0.2, 0.4];
 
 /// Threads that submit without a pause.
@@ -126,7 +126,7 @@ impl Bout {
         Ok(Some(records))
     }
 
-    /// Notes the number of windows in which another process took part of a core.
+    /// Notes the number of windows in which another process used part of a core.
     fn say_lost(&self, run: &mut Run, windows: open::Windows) {
         let open::Windows { all, lost, left_out } = windows;
         if lost > 0 {
@@ -182,7 +182,7 @@ impl Bout {
         ])
     }
 
-    /// Measures one thread, through the engine and without it, in turn.
+    /// Measures one thread with and without the engine, in turn.
     fn alone(&self, run: &mut Run, seconds: f64) -> Result<Option<Vec<Record>>, CliError> {
         let engine = engine()?;
         let caller = engine.caller()?;
@@ -218,7 +218,7 @@ impl Bout {
     }
 }
 
-/// An engine with a worker per core and otherwise the default `Config`.
+/// An engine with one worker per core and the default `Config` otherwise.
 fn engine() -> Result<Queue<PrivateJob>, CliError> {
     let workers = std::thread::available_parallelism()?.get();
     let config = Config { workers, ..Config::default() };
@@ -243,7 +243,7 @@ mod tests {
             let bout = Bout::new(Key::built_in(512).unwrap(), seconds).unwrap();
             bout.measure(&mut run, &Progress::new("test"))
         };
-        // A busy machine needs more time before there are results.
+        // A busy machine needs more time to produce results.
         let mut seconds = 0.3;
         let records = loop {
             match measure(seconds) {

@@ -1,8 +1,8 @@
-//! Random arrivals at a share of the engine's capacity, independent of whether the engine keeps up.
+//! Random arrivals at a share of the engine's capacity. They do not wait for earlier results.
 //!
-//! A shared machine changes within seconds. The run is therefore cut into windows, each with its
-//! own capacity and service time from slices just before and after; windows in which another
-//! process took part of a core are marked as lost.
+//! A shared machine changes within seconds. The run is therefore divided into windows, each with
+//! its own capacity and service time from slices just before and after. Windows in which another
+//! process used part of a core are marked as lost.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -18,8 +18,7 @@ use super::closed::{batch, rate};
 use super::{BATCH, Cases, CliError, Failed, WORK, Workspace, engine, interrupt, median};
 use crate::cells::float;
 
-/// The arrival rate as a share of the throughput of the same threads when they keep the engine
-/// full.
+/// The arrival rate, as a share of the throughput of the same threads with a full queue.
 pub(super) const LOAD: f64 = 0.7;
 
 /// Threads that submit the arrivals and receive the callbacks.
@@ -28,10 +27,11 @@ pub(super) const THREADS: u32 = 2;
 /// Windows, each with its own quantiles; the first one is the warm-up.
 const WINDOWS: u32 = 25;
 
-/// Shares of a window: batches without the engine, the engine kept full, and random arrivals.
+/// Shares of a window: batches without the engine, the engine with a full queue, and random
+/// arrivals.
 const PARTS: [f64; 3] = [0.15, 0.25, 0.6];
 
-/// The fewest windows for figures.
+/// The minimum number of windows for figures.
 const WINDOWS_MIN: usize = 8;
 
 /// Maximum relative change of the throughput of batches between the start and the end of a window.
@@ -53,9 +53,9 @@ pub(super) struct Responses {
 #[derive(Clone, Copy)]
 pub(super) struct Windows {
     pub(super) all: usize,
-    /// Windows in which another process took part of a core.
+    /// Windows in which another process used part of a core.
     pub(super) lost: usize,
-    /// The figures exclude the lost windows.
+    /// True if the figures exclude the lost windows.
     pub(super) left_out: bool,
 }
 
@@ -63,9 +63,10 @@ struct Window {
     p50: f64,
     p99: f64,
     service_ns: f64,
-    /// The higher throughput of batches over the lower, before and after the window.
+    /// The ratio of the higher to the lower throughput of batches, before and after the window.
     change: f64,
-    /// Ticks of the gauge of the sibling thread: the maximum over all cores, before and after.
+    /// Ticks of the gauge of the sibling thread: the maximum over all cores, before and after the
+    /// window.
     gauge: Option<u64>,
 }
 
@@ -112,7 +113,7 @@ pub(super) fn responses(
     summary(windows, fill).map(Some)
 }
 
-/// The medians of the windows that are not lost; of all windows, if too few are left.
+/// The medians of the windows that are not lost, or of all windows if too few remain.
 fn summary(mut windows: Vec<Window>, fill: Estimate) -> Result<Responses, CliError> {
     let all = windows.len();
     let lowest = windows.iter().filter_map(|window| window.gauge).min().unwrap_or(0);
@@ -136,7 +137,7 @@ fn summary(mut windows: Vec<Window>, fill: Estimate) -> Result<Responses, CliErr
     })
 }
 
-/// The gauge of the sibling threads: run on as many threads as there are cores, maximum of all.
+/// The gauge of the sibling threads, read on as many threads as there are cores: the maximum.
 fn gauge_of(cores: u32) -> Option<u64> {
     thread::scope(|scope| {
         let threads: Vec<_> = (0..cores).map(|_| scope.spawn(sibling::gauge)).collect();
@@ -152,7 +153,7 @@ fn quantile(times: &[u64], of_100: usize) -> f64 {
 /// The arrivals of requests.
 #[derive(Clone, Copy)]
 enum Arrivals {
-    /// A request as soon as the queue has a free slot.
+    /// The next request arrives as soon as the queue has a free slot.
     Full,
     /// Random arrivals, `per_s` per second.
     Poisson { per_s: f64, seed: u32 },
@@ -168,8 +169,8 @@ impl Arrivals {
         let mut random = fastrand::Rng::with_seed(u64::from(seed) << 32 | u64::from(number));
         let mut due = Duration::ZERO;
         move || {
-            // a Poisson process: the gaps of each thread, and so of all, have an exponential
-            // distribution
+            // a Poisson process: exponentially distributed gaps for each thread, and so for all
+            // together
             due += Duration::from_secs_f64(-mean_gap_s * (1.0 - random.f64()).ln());
             if mean_gap_s > 0.0 { due } else { begin.elapsed() }
         }
@@ -214,7 +215,7 @@ fn answers(
     times.map_err(CliError::new)
 }
 
-/// The pause of a thread after a full queue: much shorter than the time that its slots last.
+/// The pause of a thread after a full queue, much shorter than the time in which the queue empties.
 const REST: Duration = Duration::from_micros(50);
 
 /// Submits case `i` and reports the time from `due` to its result; retries if the queue is full.
@@ -253,7 +254,7 @@ mod tests {
         assert_eq!(quantile(&[7], 50).to_bits(), 7.0_f64.to_bits());
     }
 
-    /// Windows with equal service times, except for `lost`, which another process made longer.
+    /// Windows with equal service times, except those in `lost`, which another process slowed down.
     fn summary_of(lost: &[Window]) -> Responses {
         let window = |window: &Window| Window { ..*window };
         let good = Window { p50: 1e3, p99: 2e3, service_ns: 1e3, change: 1.0, gauge: Some(100) };
