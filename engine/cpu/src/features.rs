@@ -31,7 +31,7 @@ impl Feature {
     /// Every feature, in the order of their words.
     pub const ALL: [Self; 3] = [Self::Adx, Self::Avx2, Self::Ifma];
 
-    /// Its word in `TOLLGATE_CPU_DISABLE`, in records and in tests.
+    /// The word of the feature in `TOLLGATE_CPU_DISABLE`, in records and in tests.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

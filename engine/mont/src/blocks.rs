@@ -38,13 +38,13 @@ pub struct Blocks {
 /// The most digits of a block.
 pub(crate) const K_MAX: usize = 10;
 
-// A column gains at most 4K half products per block of digits, twice that from the columns above the
-// previous block, and the sum in the same column of the next lane: eight blocks.
+// A column gains at most 4K half products per block of digits, twice that from the columns above
+// the previous block, and the sum in the same column of the next lane: eight blocks.
 const _: () = assert!(8 * 3 * 4 * K_MAX < 1 << 10, "a column would reach 2^62");
 
 impl Blocks {
-    /// The layouts, by size, those for four numbers last. The primes and moduli of RSA fill them. A
-    /// single number of 1024 bits takes seven lanes; two side by side take four each.
+    /// The layouts, ordered by size; those for four numbers are last. The primes and moduli of RSA
+    /// fill them. A single number of 1024 bits takes seven lanes; two side by side take four each.
     pub(crate) const ALL: [Self; 9] = [
         Self { bits_max: 512, k: 3, lanes: 4, last: 1 },
         Self { bits_max: 1024, k: 3, lanes: 7, last: 2 },
@@ -177,8 +177,8 @@ impl Blocks {
         z[last] = z[last].zip(carry, u64::wrapping_add);
     }
 
-    /// Writes a number below R into the lanes of `number`, zero-extended or cut; clean. Unused lanes
-    /// become zero.
+    /// Writes a number below R into the lanes of `number`, zero-extended or cut; clean. Unused
+    /// lanes become zero.
     ///
     /// # Panics
     ///

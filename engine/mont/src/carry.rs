@@ -1,7 +1,8 @@
 //! Sums, differences and last subtractions on each lane, which need no kernel.
 //!
 //! All of these take the same time for all values, and give clean digits. They are inlined, so that
-//! [`Kernel::with_target_features`](crate::Kernel::with_target_features) gives them the vectors of a kernel.
+//! [`Kernel::with_target_features`](crate::Kernel::with_target_features) gives them the vectors of
+//! a kernel.
 
 use crate::word::Word;
 

@@ -9,8 +9,8 @@ use crate::word::Word;
 /// R = radix^K, with the radix 2^64 of limbs or 2^52 of digits; for lane blocks see
 /// [`Blocks`](crate::Blocks). `z :== x` means congruent mod m.
 ///
-/// *Operands.* For limbs, any x < R. For digits and lane blocks, 64 m <= R (see [`Shape`](crate::Shape))
-/// and x < 8m; digits may be dirty. Every result is a valid operand.
+/// *Operands.* For limbs, any x < R. For digits and lane blocks, 64 m <= R (see
+/// [`Shape`](crate::Shape)) and x < 8m; digits may be dirty. Every result is a valid operand.
 ///
 /// *Results.* K words that hold z; if x*y <= R*m then also z < 3m, so that
 /// [`carry::reduce`](crate::carry::reduce) makes it canonical. (x*y <= R*m holds for digits if both
@@ -23,7 +23,8 @@ pub trait Kernel: Copy + core::fmt::Debug {
     /// The words of its numbers.
     type Word: Word;
 
-    /// The name of the product's kernel: its file, function, test, benchmark row and record subject.
+    /// The name of the product's kernel: its file, function, test, benchmark row and record
+    /// subject.
     fn name(self) -> &'static str;
 
     /// The name of the kernel that [`ams`](Self::ams) calls.

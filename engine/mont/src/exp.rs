@@ -10,8 +10,8 @@ use crate::shape::Shape;
 use crate::window::{self, Windows};
 use crate::word::Word;
 
-/// Exponentiations on a [`Kernel`]. The provided methods call its products and selects; a kernel may
-/// replace each of them by a faster one.
+/// Exponentiations on a [`Kernel`]. The provided methods call its products and selects; a kernel
+/// may replace each of them by a faster one.
 ///
 /// Kernels on lane blocks do not implement it: a [`LimbKernel`](crate::LimbKernel) uses them for
 /// exponentiations of limbs, and [`Power`](crate::Power) describes their own.
@@ -162,8 +162,8 @@ pub(crate) fn plain<K: Exponentiate, const S: usize>(
     }
 }
 
-/// Asserts that the words of a number follow one another: a modulus in lane blocks has the word type
-/// of lanes too.
+/// Asserts that the words of a number follow one another: a modulus in lane blocks has the word
+/// type of lanes too.
 fn assert_plain(shape: Shape) {
     assert!(shape.is_plain(), "the modulus lies in lane blocks; exponentiate by `LimbKernel`");
 }

@@ -108,14 +108,15 @@ impl<W: Zeroize> Modulus<W> {
     pub fn plain_one(&self) -> &[W] {
         &self.plain_one
     }
-    /// B^-1 mod m, radix 2^52 only. In lane blocks, B^-2 mod m and m follow; for some sizes in lanes,
-    /// see [`fold::constants`].
+    /// B^-1 mod m, radix 2^52 only. In lane blocks, B^-2 mod m and m follow; for some sizes in
+    /// lanes, see [`fold::constants`].
     pub(crate) fn fold(&self) -> &[W] {
         &self.fold
     }
-    /// The factor that takes a product out of lane blocks. For one or two numbers: R^2 / 2^{64K} mod
-    /// m, so that the product of two numbers in the Montgomery form of K limbs is in that form too.
-    /// For four numbers: R mod m of the blocks for two, whose Montgomery form the product gets.
+    /// The factor that takes a product out of lane blocks. For one or two numbers: R^2 / 2^{64K}
+    /// mod m, so that the product of two numbers in the Montgomery form of K limbs is in that form
+    /// too. For four numbers: R mod m of the blocks for two, whose Montgomery form the product
+    /// gets.
     pub(crate) fn exit_factor(&self) -> &[W] {
         &self.exit_factor
     }
@@ -123,8 +124,8 @@ impl<W: Zeroize> Modulus<W> {
     pub(crate) fn bits(&self) -> usize {
         self.bits
     }
-    /// The same modulus in lane blocks, in each of the numbers side by side; `None` if this is not a
-    /// modulus in limbs or no blocks have its size.
+    /// The same modulus in lane blocks, in each of the numbers side by side; `None` if this is not
+    /// a modulus in limbs or no blocks have its size.
     pub fn blocks(&self) -> Option<&Modulus<Row>> {
         self.blocks.as_deref()
     }
@@ -256,7 +257,8 @@ impl Modulus<Row> {
         Self { shape, bits: 0, m, one, rr, upper, fold, plain_one, exit_factor, k0, blocks: None }
     }
 
-    /// Changes the shape. Allocates only if it is the largest so far. All lanes must be loaded again.
+    /// Changes the shape. Allocates only if it is the largest so far. All lanes must be loaded
+    /// again.
     ///
     /// # Panics
     ///
@@ -272,8 +274,8 @@ impl Modulus<Row> {
         self.plain_one[0] = Row::splat(1);
     }
 
-    /// Overwrites all eight moduli. Call it before [`reshape`](Self::reshape), which may free memory
-    /// without wiping it.
+    /// Overwrites all eight moduli. Call it before [`reshape`](Self::reshape), which may free
+    /// memory without wiping it.
     pub fn wipe(&mut self) {
         self.rows().into_iter().for_each(|v| v.as_mut_slice().zeroize());
         self.exit_factor.as_mut_slice().zeroize();

@@ -24,7 +24,7 @@ pub(crate) const K_MAX: usize = 160;
 // An accumulator gains fewer than 4 products of 52 bits per row of product and reduction (a low and
 // a high half of each), and a carry: 4 * K * 2^52 + 2^12 < 2^63 keeps every column and its sign.
 const _: () = assert!(4 * K_MAX < 1 << 10, "an accumulator would overflow");
-// The same in halves of 26 bits: at most 2K + 1 products of 27 by 27 bits, and a carry.
+// The same bound for halves of 26 bits: at most 2K + 1 products of 27 by 27 bits, and a carry.
 const _: () = assert!(2 * K_MAX + 1 < 1 << 9, "a column of half digits would overflow");
 
 /// Bits between m and R that the eight-lane kernels need: 64 m <= R.

@@ -33,7 +33,7 @@ impl<W: Word> core::fmt::Debug for Windows<'_, W> {
 }
 
 impl<W: Word> Windows<'_, W> {
-    /// Makes the last product the power so far.
+    /// Swaps the last product with z, the power so far.
     pub(crate) fn turn(&mut self) {
         core::mem::swap(&mut self.z, &mut self.next);
     }
@@ -62,7 +62,7 @@ pub(crate) fn bits_at<W: Word>(e: &[W], at: usize, len: usize) -> W {
     all.zip(all, |x, _| x & ((1 << len) - 1))
 }
 
-/// The lowest bits of the windows of w bits below bit `top`, from the top.
+/// The positions of the lowest bits of the windows of w bits below bit `top`, in descending order.
 ///
 /// # Panics
 ///
@@ -72,8 +72,8 @@ pub(crate) fn below(top: usize, w: usize) -> impl Iterator<Item = usize> {
     (0..top).step_by(w).rev()
 }
 
-/// [`Exponentiate::table`](crate::Exponentiate::table): an even entry is a square, an odd one a product with x. Two
-/// streams alternate, so that neither waits for its own last product.
+/// [`Exponentiate::table`](crate::Exponentiate::table): an even entry is a square, an odd one a
+/// product with x. Two streams alternate, so that neither waits for its own last product.
 pub(crate) fn table<K: Kernel, const S: usize>(kernel: K, streams: &mut [Windows<'_, K::Word>; S]) {
     let k = streams[0].z.len();
     for i in 2..streams[0].table.len() / k {
@@ -88,8 +88,8 @@ pub(crate) fn table<K: Kernel, const S: usize>(kernel: K, streams: &mut [Windows
     }
 }
 
-/// [`Exponentiate::windows`](crate::Exponentiate::windows): entries first, since selects do not wait for
-/// squares, then squares and the product. Two streams alternate.
+/// [`Exponentiate::windows`](crate::Exponentiate::windows): entries first, since selects do not
+/// wait for squares, then squares and the product. Two streams alternate.
 pub(crate) fn plain<K: Kernel, const S: usize>(
     kernel: K,
     top: usize,

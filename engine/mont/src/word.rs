@@ -111,7 +111,7 @@ impl Scalar for Digit {
 pub enum Place {
     /// This lane.
     Lane(usize),
-    /// Every lane: a store for eight.
+    /// Every lane: one store writes all eight.
     All,
 }
 
@@ -131,9 +131,9 @@ impl Place {
     }
 }
 
-/// One position of one number, or of eight: what [`Kernel`](crate::Kernel)s and
-/// [`carry`](crate::carry) work on. All operations act on each lane alone and take the same time
-/// for all values.
+/// One position of one number, or of eight: the operands of [`Kernel`](crate::Kernel)s and
+/// [`carry`](crate::carry). All operations act on each lane alone and take the same time for all
+/// values.
 ///
 /// Arithmetic on values that may be secret is spelled `wrapping_`, also where nothing can wrap: the
 /// plain operators branch on overflow in test builds.

@@ -8,7 +8,7 @@ use core::panic::AssertUnwindSafe;
 use core::ptr;
 use std::panic::{catch_unwind, resume_unwind};
 
-/// Eight times what is needed to start an engine, to test its units and to run a batch.
+/// Eight times the stack that is needed to start an engine, to test its units and to run a batch.
 const STACK_BYTES: usize = 256 << 10;
 
 /// `ucontext_t` of ucontext.h: the fields that are written here, and space for those that follow on

@@ -50,8 +50,8 @@ enum Padding {
     Tls,
 }
 
-/// The paddings with their numbers and names. "oeap" is a misspelling of OpenSSL's that old programs
-/// use.
+/// The paddings with their numbers and names. "oeap" is a misspelling of OpenSSL's that old
+/// programs use.
 const PADDINGS: &Choices<Padding> = &[
     (Padding::Pkcs1, 1, c"pkcs1"),
     (Padding::Raw, 3, c"none"),
@@ -163,7 +163,7 @@ impl Context for AsymCipherContext {
         let (hash, mgf1) = self.oaep.hashes();
         answers.text(OSSL_PKEY_PARAM_DIGEST, hashing::name(hash))?;
         answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, hashing::name(mgf1))?;
-        // CMS reads it and copies it at once: the next init or label moves it.
+        // CMS copies the label at once: the next init or label moves it.
         answers.pointer(OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL, &self.oaep.label)?;
         let versions = [
             (OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, self.client_version),

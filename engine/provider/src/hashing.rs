@@ -20,8 +20,8 @@ pub(crate) fn name(hash: Hash) -> &'static CStr {
     row.expect("every hash function has a row").1
 }
 
-/// All names of `providers/implementations/include/prov/names.h`, OpenSSL's first one apart, and the
-/// object names of OpenSSL 1.
+/// All names of `providers/implementations/include/prov/names.h`, with OpenSSL's first one in a
+/// separate column, and the object names of OpenSSL 1.
 const NAMES: [(Hash, &CStr, &[&str]); 17] = [
     (Hash::Md4, c"MD4", &["1.2.840.113549.2.4", "RSA-MD4"]),
     (Hash::Md5, c"MD5", &["SSL3-MD5", "1.2.840.113549.2.5", "RSA-MD5"]),

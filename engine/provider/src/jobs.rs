@@ -89,7 +89,7 @@ impl Jobs {
     }
 }
 
-/// Its address is the key of the waker in a wait context.
+/// The address of this static is the key of the waker in a wait context.
 static KEY: AtomicU8 = AtomicU8::new(0);
 
 impl RunningJob<'_> {

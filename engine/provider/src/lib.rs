@@ -46,12 +46,12 @@
 //! Lines of the provider's section, read once when the provider is loaded. With a value that is not
 //! allowed it does not load, and the error queue says which:
 //!
-//! * `engine = lanes`: runs private operations in the vector lanes of this processor. `lanes` is the
-//!   only value.
+//! * `engine = lanes`: runs private operations in the vector lanes of this processor. `lanes` is
+//!   the only value.
 //! * `linger_us_max = 150`: the longest wait of a request for others, from 0 to 10000 µs.
-//! * `async = on`: pauses libcrypto's jobs meanwhile; or `off`.
-//! * `implicit_rejection = on`: PKCS#1 v1.5 decryption answers invalid padding with a random message;
-//!   with `off` it returns an error. A program can choose for each operation.
+//! * `async = on`: pauses libcrypto's jobs while a batch fills; or `off`.
+//! * `implicit_rejection = on`: PKCS#1 v1.5 decryption answers invalid padding with a random
+//!   message; with `off` it returns an error. A program can choose for each operation.
 //! * `metrics = /path`: a folder for counters; without one, none are written.
 //!
 //! # Keys

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Settings {
     /// `linger_us_max`: the maximum time in microseconds that a request waits for others.
     pub(crate) linger_us_max: u32,
-    /// `async`: pauses libcrypto's jobs meanwhile.
+    /// `async`: pauses libcrypto's jobs while a batch fills.
     pub(crate) pauses_jobs: bool,
     /// `implicit_rejection`: makes PKCS#1 v1.5 decryption answer invalid padding with a random
     /// message. A program can choose otherwise for an operation.

@@ -1,5 +1,5 @@
-//! Tells the owner of a paused job to start it again, and owns what the job must not: libcrypto
-//! never unwinds the stack of an abandoned job, so values on it leak.
+//! Tells the owner of a paused job to start it again, and owns the values that the job must not
+//! own: libcrypto never unwinds the stack of an abandoned job, so values on it leak.
 //!
 //! A waker belongs to a wait context of libcrypto and is dropped with it. Its eventfd is readable
 //! while a job is paused: the server's event loop starts the job again in its next turn, and the

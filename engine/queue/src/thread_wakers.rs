@@ -6,8 +6,8 @@ use std::time::Instant;
 use super::sync::Ordering::{Acquire, Relaxed, Release};
 use super::sync::{AtomicBool, Futex};
 
-/// Wake flags of all slots. A woken thread does not need the queue's lock until it has been woken:
-/// eight threads woken at once would contend for it and sleep again.
+/// Wake flags of all slots. Threads sleep and wake without the queue's lock: eight threads woken at
+/// once would contend for it and sleep again.
 pub(crate) struct ThreadWakers {
     flags: Box<[AtomicBool]>,
     /// One futex for [`Futex::SLOTS`] adjacent slots.

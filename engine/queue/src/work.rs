@@ -11,7 +11,8 @@ use zeroize::Zeroize;
 /// An operation with a private key.
 ///
 /// Signatures with MD5, SHA-1 and other hash functions without collision resistance are refused. A
-/// program that must make them, as OpenSSL does, pads the digest itself ([`pkcs1v15::encode`], [`pss::encode_random`]) and uses [`Raw`](Self::Raw).
+/// program that must make them, as OpenSSL does, pads the digest itself ([`pkcs1v15::encode`],
+/// [`pss::encode_random`]) and uses [`Raw`](Self::Raw).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Work {

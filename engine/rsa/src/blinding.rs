@@ -57,8 +57,9 @@ impl<S: DefaultIsZeroes> Pool<S> {
         Pair { blind: vec![S::default(); self.k], unblind: vec![S::default(); self.k], left: 0 }
     }
 
-    /// Locks the idle pairs, or returns `None` if another thread keeps the lock. The wait is bounded
-    /// because a forked child inherits a held lock without the thread that would release it.
+    /// Locks the idle pairs, or returns `None` if another thread keeps the lock. The wait is
+    /// bounded because a forked child inherits a held lock without the thread that would release
+    /// it.
     fn idle(&self) -> Option<MutexGuard<'_, Idle<S>>> {
         for _ in 0..LOOKS {
             match self.idle.try_lock() {

@@ -6,8 +6,8 @@
 
 use tollgate_mont::{Kernel, Modulus, Word};
 
-/// Pairs made at once. With eight, fresh pairs cost an operation a sixth of what single inversions
-/// would; more would save little.
+/// Pairs made at once. With eight, fresh pairs cost an operation a sixth of the cost with single
+/// inversions; more pairs would save little.
 pub(crate) const AT_ONCE: usize = 8;
 
 /// Pairs made at once for each lane. Eight lanes store theirs: 40 KB for a key of 4096 bits.
@@ -169,8 +169,8 @@ mod tests {
         }
     }
 
-    /// Moduli of odd sizes, without lane blocks, and with another e. Each turn removes the used pair,
-    /// so that the next operation takes another one.
+    /// Moduli of odd sizes, without lane blocks, and with another e. Each turn removes the used
+    /// pair, so that the next operation takes another one.
     #[test]
     fn every_pair_is_correct_for_keys_of_any_kind() {
         for pem in [

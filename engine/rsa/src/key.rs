@@ -86,8 +86,8 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// [`Error::Rejected`]: n is even or does not have 512 to 8192 bits; e is even, below 3 or above
-    /// 2^256.
+    /// [`Error::Rejected`]: n is even or does not have 512 to 8192 bits; e is even, below 3 or
+    /// above 2^256.
     pub fn from_components(n: &[u8], e: &[u8]) -> Result<Self, Error> {
         Self::from_parts(&PublicParts { n: n.to_vec(), e: e.to_vec() })
     }

@@ -98,7 +98,7 @@ pub(crate) struct Set<'a, L: Layout> {
     pub(crate) power: &'a mut [L::Plain],
     /// The blinding pair, in Montgomery form, operands: r^e.
     pub(crate) blind: &'a mut [WordOf<L>],
-    /// And r^-1.
+    /// The second number of the blinding pair: r^-1.
     pub(crate) unblind: &'a mut [WordOf<L>],
     pub(crate) x: &'a mut [WordOf<L>],
     pub(crate) y: &'a mut [WordOf<L>],

@@ -200,8 +200,8 @@ mod tests {
     use crate::plan::Plan;
     use crate::plans::Plans;
 
-    /// Lanes and single operations have separate blinding pairs, so the uses of the pairs tell which
-    /// form ran.
+    /// Lanes and single operations have separate blinding pairs, so the uses of the pairs tell
+    /// which form ran.
     #[test]
     fn a_batch_runs_as_its_plan_says() {
         let plan = Plan { two: None, lanes: Some(4.0) };

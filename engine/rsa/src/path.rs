@@ -143,8 +143,8 @@ fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
     Ok(good)
 }
 
-/// Steps 2 to 6 but for the comparison: from inputs and pairs to s, s^e and the squared pairs.
-/// A result that [`check`] does not find good must not leave.
+/// Steps 2 to 6 without the comparison: computes s, s^e and the squared pairs from inputs and
+/// pairs. A result that fails [`check`] must not be released.
 pub(crate) fn compute<L: Layout, const SETS: usize>(call: &mut Call<'_, L, SETS>) {
     #[cfg(test)]
     {

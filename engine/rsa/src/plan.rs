@@ -97,8 +97,8 @@ impl Plan {
 }
 
 impl Cut {
-    /// Each call with its number of requests: calls on lanes, filled evenly, then pairs, then single
-    /// operations.
+    /// Each call with its number of requests: calls on lanes, filled evenly, then pairs, then
+    /// single operations.
     pub fn calls(self) -> impl Iterator<Item = (Form, usize)> {
         let lanes = (0..self.lanes).map(move |i| {
             let more = usize::from(i < self.in_lanes % self.lanes);
@@ -110,8 +110,8 @@ impl Cut {
 }
 
 impl core::fmt::Display for Cut {
-    /// A sum of calls, lanes in brackets: `[7] + [7] + [6]`, `[8] + 2 + 1`. Three or more equal calls
-    /// are counted: `5 x 1`.
+    /// A sum of calls, lanes in brackets: `[7] + [7] + [6]`, `[8] + 2 + 1`. Three or more equal
+    /// calls are counted: `5 x 1`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut calls = self.calls().peekable();
         let mut gap = "";

@@ -16,8 +16,8 @@ pub struct SigningKey {
     public_der: Vec<u8>,
 }
 
-/// The schemes of an RSA key with their hash functions and operations (RFC 8446 §4.2.3), best first,
-/// in rustls's own order.
+/// The schemes of an RSA key with their hash functions and operations (RFC 8446 §4.2.3), best
+/// first, in rustls's own order.
 const SCHEMES: [(SignatureScheme, Hash, Work); 6] = [
     (SignatureScheme::RSA_PSS_SHA512, Hash::Sha512, pss(Hash::Sha512)),
     (SignatureScheme::RSA_PSS_SHA384, Hash::Sha384, pss(Hash::Sha384)),

@@ -33,7 +33,7 @@ pub enum Certificate {
         /// The private key, unencrypted.
         key: PathBuf,
     },
-    /// The same as texts.
+    /// The contents of these files.
     Pem {
         /// The chain.
         chain: Vec<u8>,

@@ -77,7 +77,7 @@ pub enum Rejected {
     Unreadable {
         /// The purpose of the file.
         what: &'static str,
-        /// Its path.
+        /// The path of the file.
         path: PathBuf,
         /// The cause.
         why: io::Error,
@@ -89,7 +89,7 @@ pub enum Rejected {
 pub enum Unavailable {
     /// The access log could not be opened for appending.
     AccessLog {
-        /// Its path.
+        /// The path of the log.
         path: PathBuf,
         /// The cause.
         why: io::Error,

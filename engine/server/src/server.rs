@@ -76,7 +76,7 @@ impl Running {
         self.address
     }
 
-    /// Its certificate chain in PEM, for a client that should trust a self-signed one.
+    /// Returns the certificate chain in PEM, for a client that should trust a self-signed one.
     #[must_use]
     pub fn certificate_pem(&self) -> &[u8] {
         &self.certificate_pem

@@ -34,7 +34,7 @@ pub(crate) fn one(
     leave(kernel, set, [(m, z)]);
 }
 
-/// The same modulo p and q.
+/// As [`one`], modulo p and modulo q.
 pub(crate) fn pair(
     kernel: impl WindowKernel,
     pair: &Pair<u64>,
@@ -57,7 +57,7 @@ pub(crate) fn pair(
     }
 }
 
-/// Out of Montgomery form, below m, for the numbers of a set.
+/// Takes the numbers of a set out of Montgomery form; the results are below m.
 fn leave<const N: usize>(
     kernel: impl WindowKernel,
     set: Set<'_>,
@@ -70,7 +70,7 @@ fn leave<const N: usize>(
     }
 }
 
-/// x, and its exponents modulo each of a pair.
+/// x, and its exponents modulo the two numbers of a pair.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Base<'a> {
     pub(super) x: &'a [u64],
@@ -165,7 +165,7 @@ pub(super) fn exp<'a, const S: usize>(
     sets
 }
 
-/// The words of an exponent into the lanes of its number.
+/// Writes the words of an exponent into the lanes of its number.
 fn load_exponent(rows: &mut [Row], first: usize, lanes: usize, e: &[u64], bits: usize) {
     assert!(e.is_empty() || e.len() * 64 >= bits, "the exponent has fewer than {bits} bits");
     for (j, row) in rows.iter_mut().enumerate() {

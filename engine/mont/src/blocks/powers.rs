@@ -39,8 +39,9 @@ impl BlockKernel {
         Some(exp_rows(blocks, bits, 2 * count / blocks.numbers()))
     }
 
-    /// Computes one power, or two side by side, of pairs of one shape, for exponents below 2^`bits`.
-    /// For two, `four` is loaded with both moduli (see [`Modulus::unloaded`]); wipe it afterwards.
+    /// Computes one power, or two side by side, of pairs of one shape, for exponents below
+    /// 2^`bits`. For two, `four` is loaded with both moduli (see [`Modulus::unloaded`]); wipe it
+    /// afterwards.
     ///
     /// The results stay in Montgomery form: z :== x^e * R modulo p and q, R of the primes'
     /// [`Blocks`] for two, z below 7p and 7q.

@@ -73,7 +73,7 @@ fn vector(x: Row) -> __m512i {
     vectors(&[x])[0]
 }
 
-/// Inlined, to be built in place: a copy right after narrower writes stalls.
+/// Inlined, so that the value is built in place: a copy right after narrower writes stalls.
 #[inline(always)]
 fn reduction<'a>(
     z: &'a mut [Row],
@@ -114,7 +114,8 @@ pub(super) fn reads_in_parts(entries: usize, squares: usize) -> bool {
     (SPAN..=SPAN * squares).contains(&entries)
 }
 
-/// The windows in each stream, the tables read in parts on the way: see `reads_in_parts`.
+/// Processes the windows in each stream, and reads the tables in parts meanwhile: see
+/// `reads_in_parts`.
 pub(super) fn windows<const S: usize>(
     kernel: impl Kernel<Word = Row>,
     top: usize,

@@ -253,8 +253,8 @@ pub(super) fn fold_tile<const W: usize, const LESS: usize>(t: &mut [V], b1: &[V;
     fold_rows!(W, t, W - LESS, b1, |_i| {});
 }
 
-/// The same, and reads block c of the entries, one digit per row: LESS <= 1; the last digit follows
-/// the rows if there are fewer.
+/// As [`fold_tile`], and reads block c of the entries, one digit per row: LESS <= 1; the last digit
+/// follows the rows if there are fewer.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn fold_tile_reading<const W: usize, const LESS: usize>(
@@ -320,7 +320,7 @@ fn halves<const W: usize>(t: &[V]) -> &[[V; W]; 2] {
     t.as_chunks().0.first_chunk().expect("columns of a product")
 }
 
-/// The same in each stream, K a multiple of W.
+/// z :== t / B^K (mod m) in each stream, K a multiple of W.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn reduce<const W: usize, const S: usize>(mut streams: [&mut Reduction<'_>; S]) {

@@ -61,8 +61,8 @@ impl Modulus<Row> {
         lanes
     }
 
-    /// Loads the first half of the lanes from a, the second from b, both in lane blocks of one shape.
-    /// Allocates only if the shape is the largest so far.
+    /// Loads the first half of the lanes from a, the second from b, both in lane blocks of one
+    /// shape. Allocates only if the shape is the largest so far.
     ///
     /// # Panics
     ///

@@ -64,8 +64,8 @@ impl<S: Scalar> Pair<S> {
         Self { p, q, blocks, four_way }
     }
 
-    /// A set whose numbers alternate between p and q. Not inlined: its moduli would grow the frame of
-    /// the caller, which may run on the small stack of an OpenSSL job.
+    /// A set whose numbers alternate between p and q. Not inlined: its moduli would grow the frame
+    /// of the caller, which may run on the small stack of an OpenSSL job.
     #[inline(never)]
     fn by_turns(p: &Modulus<S>, q: &Modulus<S>, blocks: Blocks) -> Box<Modulus<Row>> {
         let mut both = p.again(blocks);

@@ -25,8 +25,8 @@ unsafe extern "C" {
     ) -> *mut c_void;
 }
 
-/// A server with `default` and the provider, and its own certificate. The TLS context is freed before
-/// its library context.
+/// A server with `default` and the provider, and its own certificate. The TLS context is freed
+/// before its library context.
 struct Server {
     context: SslContext,
     host: Host,

@@ -16,7 +16,7 @@ enum Step {
     Drops(usize),
 }
 
-/// A waiting request and what it has observed.
+/// A waiting request and its observations.
 struct Observed {
     flow: (usize, u64),
     /// Requests of its flow ahead of it, by tags.

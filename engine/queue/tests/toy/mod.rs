@@ -94,7 +94,7 @@ pub struct Doubler {
     pub name: &'static str,
     pub width: usize,
     pub log: Log,
-    /// Its check always fails.
+    /// The check of its results always fails.
     pub is_broken: bool,
     /// Number of self tests that pass before all others fail.
     pub self_tests_passed: usize,

@@ -50,7 +50,7 @@ fn messages_are_one_line_that_says_what_to_do() {
         let text = error.to_string();
         assert!(text.chars().all(|c| matches!(c, ' '..='~')), "{text}");
         assert!(!text.contains("  "), "a line break of the source is one space: {text}");
-        // what is wrong, then what to do
+        // the failure, then the remedy
         assert!(text.contains(": "), "{text}");
         assert!(!text.ends_with('.'), "{text}");
     }

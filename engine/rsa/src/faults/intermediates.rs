@@ -1,6 +1,6 @@
-//! Flips a bit of every intermediate of an operation, or replaces it, for each kernel: alone, two in
-//! step and in each lane. Any fault within a step, such as an exponentiation in lane blocks, shows
-//! as another number.
+//! Flips a bit of every intermediate of an operation, or replaces it, for each kernel: alone, two
+//! in step and in each lane. Any fault within a step, such as an exponentiation in lane blocks,
+//! shows as another number.
 
 use tollgate_mont::{LANES, LaneKernel, LimbKernel};
 

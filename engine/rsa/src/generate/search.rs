@@ -165,8 +165,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Draws a random odd number with its top bit set: others of A.1.3 step 4.2 are below the bound
-    /// of step 4.4, or even and made odd by step 4.3.
+    /// Draws a random odd number with its top bit set: the other numbers of A.1.3 step 4.2 are
+    /// below the bound of step 4.4, or even and made odd by step 4.3.
     fn draw(&mut self) -> Result<Zeroizing<Vec<u64>>, Error> {
         let limbs = self.bits.div_ceil(64);
         if self.drawn.is_empty() {

@@ -108,9 +108,9 @@ pub(crate) struct Connection<S> {
     deadline: Instant,
     session: Option<Session>,
     exchange: Exchange,
-    /// Its end was counted and logged.
+    /// The end of the connection was counted and logged.
     concluded: bool,
-    /// Its worker has scheduled another turn.
+    /// The worker has scheduled another turn.
     pub(crate) is_due_again: bool,
     /// The last step waits until the socket is writable.
     wants_write: bool,

@@ -29,11 +29,11 @@ pub enum Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It failed.
+    /// The handshake failed.
     Failed,
-    /// It completed with a private-key operation.
+    /// The handshake completed with a private-key operation.
     Full,
-    /// It completed by resuming a session.
+    /// The handshake completed by resuming a session.
     Resumed,
 }
 
@@ -45,7 +45,7 @@ pub struct HandshakeLine {
     pub time_us: u64,
     /// The connection's number.
     pub connection: u64,
-    /// Its outcome.
+    /// The outcome of the handshake.
     pub outcome: Outcome,
     /// "TLSv1.2" or "TLSv1.3"; absent if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

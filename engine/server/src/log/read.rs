@@ -80,13 +80,13 @@ pub struct ReadError {
 /// A problem of a line.
 #[derive(Debug)]
 pub enum Problem {
-    /// It has no end, or is too long.
+    /// The line has no end, or is too long.
     CutShort,
     /// The file could not be read.
     Io(io::Error),
-    /// It is not JSON, or has other fields.
+    /// The line is not JSON, or has other fields.
     NotALine(serde_json::Error),
-    /// It was written in another version of the format.
+    /// The line was written in another version of the format.
     Schema(u64),
 }
 

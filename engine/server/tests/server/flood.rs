@@ -19,7 +19,7 @@ const KEY_UPDATES: usize = 100_000;
 
 #[test]
 fn endless_key_updates_do_not_starve_other_clients() {
-    // They are not requests, so the limit for idle connections still applies.
+    // Key updates are not requests, so the limit for idle connections still applies.
     let limits = Limits { idle: rig::TIMEOUT, ..Limits::default() };
     let rig = Rig::start(Config { limits, ..Config::default() });
     let socket = rig::tcp(rig.running.addr());

@@ -53,8 +53,8 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// Starts a server with a key of `vectors/keys` instead of a generated one: generating an RSA key
-    /// takes longer than most tests.
+    /// Starts a server with a key of `vectors/keys` instead of a generated one: generating an RSA
+    /// key takes longer than most tests.
     pub(crate) fn start(config: Config) -> Self {
         let folder = Folder::new();
         let certificate = match config.certificate {

@@ -26,7 +26,7 @@ struct Prepared<'w> {
     anatomy: Anatomy,
     stage: RefCell<Stage<'w>>,
     costs: RefCell<Vec<Cost>>,
-    /// Its index in the list of replays.
+    /// Index of the session in the list of replays.
     replay: usize,
 }
 

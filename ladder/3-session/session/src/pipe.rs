@@ -23,13 +23,13 @@ pub(crate) const LAPS: usize = 3;
 /// A connection's call to its transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// It read this many bytes.
+    /// The connection read this many bytes.
     Read(usize),
-    /// It tried to read, but no bytes were available.
+    /// The connection tried to read, but no bytes were available.
     Blocked,
-    /// It wrote this many bytes.
+    /// The connection wrote this many bytes.
     Write(usize),
-    /// It closed its writing side.
+    /// The connection closed its writing side.
     CloseWriting,
 }
 

@@ -39,19 +39,19 @@ pub(crate) enum Primitive {
     Generate(Group),
     /// The agreement with the client's public key.
     Agree(Group),
-    /// The PRF of TLS 1.2 for so many bytes.
+    /// The PRF of TLS 1.2 for this many bytes.
     Prf(u32),
     /// HKDF-Extract; it is one HMAC of a short text, and counted for the Finished too.
     Extract,
     /// HKDF-Expand to at most one hash.
     Expand,
-    /// SHA-256 of so many bytes.
+    /// SHA-256 of this many bytes.
     Hash(u32),
     /// A context and key for records in one direction.
     RecordKey,
-    /// A record of so many bytes encrypted.
+    /// Encryption of a record of this many bytes.
     Seal(u32),
-    /// A record of so many bytes decrypted.
+    /// Decryption of a record of this many bytes.
     Open(u32),
 }
 

@@ -83,7 +83,7 @@ impl Group {
         }
     }
 
-    /// Returns whether it fits a suite; every group fits a suite without key agreement.
+    /// Returns whether the group fits a suite; every group fits a suite without key agreement.
     pub const fn serves(self, suite: Suite) -> bool {
         match suite.exchange() {
             KeyExchange::Tls13 => true,

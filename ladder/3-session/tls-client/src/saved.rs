@@ -54,13 +54,13 @@ pub struct SavedSession {
 }
 
 impl SavedSession {
-    /// Returns whether it is empty.
+    /// Returns whether there is no session.
     pub const fn is_empty(&self) -> bool {
         self.of.is_none()
     }
 
-    /// Its kind; `None` if it is empty. In TLS 1.3 the settings determine whether the key is
-    /// used alone.
+    /// The kind of the session; `None` if there is none. In TLS 1.3 the settings determine whether
+    /// the key is used alone.
     pub fn kind(&self) -> Option<SessionKind> {
         self.of.map(|(suite, name)| match name {
             _ if suite.is_tls13() => SessionKind::Psk,
@@ -69,14 +69,15 @@ impl SavedSession {
         })
     }
 
-    /// Its lifetime; `None` if the server specified none, as with session IDs.
+    /// The lifetime of the session; `None` if the server specified none, as with session IDs.
     pub fn lifetime(&self) -> Option<Duration> {
         let tls13 = self.of.is_some_and(|(suite, _)| suite.is_tls13());
         let told = tls13 || self.lifetime_s > 0;
         told.then(|| Duration::from_secs(self.lifetime_s.into()))
     }
 
-    /// Returns whether it may be offered only once, like tickets of TLS 1.3 (RFC 8446 §C.4).
+    /// Returns whether the session may be offered only once, like tickets of TLS 1.3 (RFC 8446
+    /// §C.4).
     pub fn is_single_use(&self) -> bool {
         self.of.is_some_and(|(suite, _)| suite.is_tls13())
     }

@@ -148,7 +148,7 @@ pub(crate) enum Hello13<'a> {
     Goes {
         /// True if it accepts the offered pre-shared key.
         psk: bool,
-        /// Its key share; `None` only if a pre-shared key is used alone.
+        /// The server's key share; `None` only if a pre-shared key is used alone.
         share: Option<(Group, &'a [u8])>,
     },
 }

@@ -16,7 +16,7 @@ use crate::suite::{KeyExchange, Suite};
 /// signature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VerifySignature {
-    /// All.
+    /// All handshakes.
     #[default]
     Always,
     /// None: an attacker in between can impersonate the server with another key.
@@ -37,7 +37,7 @@ pub enum Freshness {
 }
 
 impl Freshness {
-    /// Its spelling in conditions of records.
+    /// The word for the setting in conditions of records.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Fresh => "fresh",

@@ -106,7 +106,7 @@ impl Cipher {
         }
     }
 
-    /// Returns whether it is a block cipher in CBC mode, for encrypt-then-MAC (RFC 7366).
+    /// Returns whether the cipher is a block cipher in CBC mode, for encrypt-then-MAC (RFC 7366).
     pub const fn is_cbc(self) -> bool {
         matches!(self, Self::Aes128Cbc(_) | Self::Aes256Cbc(_) | Self::TripleDesCbc(_))
     }
@@ -208,7 +208,7 @@ impl Suite {
         if self.is_tls13() { "TLSv1.3" } else { "TLSv1.2" }
     }
 
-    /// Returns whether it belongs to TLS 1.3.
+    /// Returns whether the suite belongs to TLS 1.3.
     pub const fn is_tls13(self) -> bool {
         matches!(self.exchange, KeyExchange::Tls13)
     }
@@ -217,12 +217,12 @@ impl Suite {
         if self.is_tls13() { TLS13 } else { TLS12 }
     }
 
-    /// Returns whether it is a TLS 1.2 suite with ECDHE.
+    /// Returns whether the suite is one of TLS 1.2 with ECDHE.
     pub(crate) const fn has_curve(self) -> bool {
         matches!(self.exchange, KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa)
     }
 
-    /// Returns whether it has a key agreement in a group.
+    /// Returns whether the suite has a key agreement in a group.
     pub const fn has_group(self) -> bool {
         !matches!(self.exchange, KeyExchange::Rsa)
     }

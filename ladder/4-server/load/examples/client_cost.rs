@@ -1,4 +1,5 @@
-//! The cost of a handshake to the client: CPU per full handshake, no transfer, no signature verified.
+//! The cost of a handshake to the client: CPU per full handshake, no transfer, no signature
+//! verified.
 //!
 //! Start a server with an RSA-2048 key, and then:
 //!

@@ -22,7 +22,7 @@ pub struct ArrivalCounts {
     /// Arrivals of the sustained part that began after its end, and earlier arrivals that began
     /// in it, more than 20 ms late: the load differs from the plan by these.
     pub outside: u64,
-    /// Those of them that waited in the queue.
+    /// Arrivals counted in `outside` that waited in the queue.
     pub outside_queued: u64,
 }
 

@@ -145,7 +145,7 @@ impl Pattern {
     /// Maximum shape; above it Pareto-distributed gaps are nearly equal.
     pub const SHAPE_MAX: f64 = 100.0;
 
-    /// Its spelling in conditions of records and in flags.
+    /// The name of the pattern in conditions of records and in flags.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {

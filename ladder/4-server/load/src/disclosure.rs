@@ -91,7 +91,7 @@ pub struct ServedBodies {
     pub planned: f64,
     /// Complete bodies that the client counted, and their bytes.
     pub client: (u64, u64),
-    /// The same from the server's log, if it has the bytes of every round.
+    /// The two numbers from the server's log, if it has the bytes of every round.
     pub log: Option<(u64, u64)>,
 }
 

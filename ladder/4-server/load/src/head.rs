@@ -1,6 +1,6 @@
 //! The head of an HTTP/1 response.
 
-/// The head of a response, with what is needed to read its body.
+/// The head of a response, with the properties needed to read its body.
 ///
 /// ```
 /// use tollgate_load::Head;

@@ -20,7 +20,7 @@ const WAIT_S: f64 = 60.0;
 struct Clocks {
     /// The clock of all measurements.
     monotonic: Duration,
-    /// The same without adjustments by NTP.
+    /// The monotonic clock without adjustments by NTP.
     raw: Duration,
     /// Wall-clock time, which may be set.
     real: Duration,

@@ -18,24 +18,24 @@ pub struct Limits {
     /// Drift of the rate over the sustained part, less two standard errors; a run above this is
     /// invalid.
     pub trend: f64,
-    /// The same; a run above this is doubtful.
+    /// The drift, less two standard errors; a run above this is doubtful.
     pub trend_doubt: f64,
     /// Standard deviation of the rate per bin over its mean; a run above this is doubtful.
     pub spread_doubt: f64,
     /// CPU time over time of the busiest client thread; a run above this is invalid, because the
     /// client limits the rate.
     pub client_cpu: f64,
-    /// The same; a run above this is doubtful.
+    /// CPU time over time of the busiest client thread; a run above this is doubtful.
     pub client_cpu_doubt: f64,
     /// Share of time that a client thread waited for a core; a run above this is doubtful.
     pub client_wait_doubt: f64,
     /// Disagreement of the clocks over the time of the run; a run above this is invalid.
     pub clock: f64,
-    /// The same; a run above this is doubtful.
+    /// Disagreement of the clocks over the time of the run; a run above this is doubtful.
     pub clock_doubt: f64,
     /// Retransmitted TCP segments over all sent; a run above this is invalid.
     pub retransmits: f64,
-    /// The same; a run above this is doubtful.
+    /// Retransmitted TCP segments over all sent; a run above this is doubtful.
     pub retransmits_doubt: f64,
     /// Connections dropped by full listen queues, over attempts; a run above this is doubtful.
     pub listen_drops_doubt: f64,

@@ -61,7 +61,7 @@ const BUCKETS: usize = 17;
 pub struct Buckets {
     /// By [`Self::BOUNDS_US`]; the last bucket holds times above all bounds.
     pub counts: [u64; BUCKETS],
-    /// Their sum, in nanoseconds.
+    /// Sum of the times, in nanoseconds.
     pub sum_ns: u64,
 }
 

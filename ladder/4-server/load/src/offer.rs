@@ -24,7 +24,7 @@ impl Protocol {
     /// Every protocol.
     pub const ALL: [Self; 4] = [Self::Tls12Rsa, Self::Tls12X25519, Self::Tls12P256, Self::Tls13];
 
-    /// Its spelling in plans, subjects of records and flags: `tls12-rsa`.
+    /// The name of the protocol in plans, subjects of records and flags: `tls12-rsa`.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

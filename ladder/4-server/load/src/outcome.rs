@@ -28,7 +28,7 @@ pub struct Outcome {
     pub server: String,
     /// The server's address.
     pub target: SocketAddr,
-    /// The begin of the first connection after the first transaction alone.
+    /// The start of the first connection after the single first transaction.
     pub began_at: Timestamp,
     /// The verdict.
     pub verdict: Verdict,

@@ -123,9 +123,9 @@ impl Exchange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Verify {
-    /// All.
+    /// All handshakes.
     Always,
-    /// None.
+    /// No handshake.
     Never,
     /// One in `one_in`, at random; 0 is refused.
     Sample {
@@ -171,7 +171,7 @@ pub enum Close {
 }
 
 impl Close {
-    /// Its spelling in conditions of records.
+    /// The word for the setting in conditions of records.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

@@ -42,7 +42,7 @@ impl Mechanism {
     pub const ALL: [Self; 5] =
         [Self::SessionId, Self::Ticket, Self::Psk, Self::PskKe, Self::EarlyData];
 
-    /// Its spelling in plans, subjects of records and flags: `session-id`.
+    /// The name of the mechanism in plans, subjects of records and flags: `session-id`.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl Mechanism {
         }
     }
 
-    /// Returns whether it belongs to TLS 1.3; otherwise to TLS 1.2.
+    /// Returns whether the mechanism belongs to TLS 1.3; otherwise it belongs to TLS 1.2.
     #[must_use]
     pub const fn is_tls13(self) -> bool {
         matches!(self, Self::Psk | Self::PskKe | Self::EarlyData)

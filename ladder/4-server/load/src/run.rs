@@ -35,11 +35,11 @@ pub type Witness<'a> = dyn FnMut(&Outcome) + 'a;
 
 /// A server under load.
 pub struct Server<'a> {
-    /// Its name in comparisons and messages.
+    /// The server's name in comparisons and messages.
     pub name: String,
-    /// Its address.
+    /// The server's address.
     pub target: Target,
-    /// Its address for HTTP without TLS.
+    /// The server's address for HTTP without TLS.
     pub plain: Option<Target>,
     /// The reader of its log; without one a run is at best unconfirmed.
     pub referee: Option<Box<dyn Referee + 'a>>,

@@ -75,7 +75,7 @@ fn inflation(rests: &[f64]) -> f64 {
     if all <= 0.0 {
         return 1.0;
     }
-    // residuals of a parabola show less correlation than there is, by about (3 + 6 r) / n
+    // residuals of a parabola underestimate the correlation by about (3 + 6 r) / n
     let r = ((next / all + 3.0 / n) / (1.0 - 6.0 / n).max(0.3)).clamp(0.0, 0.8);
     ((1.0 + r) / (1.0 - r)).sqrt()
 }

@@ -28,7 +28,7 @@ pub(crate) struct Tally {
     /// Times of the sustained part: secure transactions, and plain ones.
     pub(crate) secure_times: Times,
     pub(crate) plain_times: Times,
-    /// Full and resumed sessions apart, if the plan resumes sessions.
+    /// Separate times of full and resumed sessions, if the plan resumes sessions.
     pub(crate) by_resumption: Option<ByResumption>,
     /// From the intended start to the last byte, for starts in the sustained part. In a closed
     /// loop from the connection, for last bytes in the sustained part.
@@ -37,7 +37,7 @@ pub(crate) struct Tally {
     pub(crate) arrivals: ArrivalCounts,
     pub(crate) arrivals_whole: ArrivalCounts,
     pub(crate) series: Series,
-    /// Of the whole run, not of the sustained part alone.
+    /// Times of the steps in the whole run, not only in the sustained part.
     pub(crate) step_times: StepTimes,
     /// Handshakes with a second `ClientHello`, in the whole run.
     pub(crate) hello_retries: u64,

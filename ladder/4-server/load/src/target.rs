@@ -89,7 +89,7 @@ impl Target {
         self.identity.as_ref()
     }
 
-    /// Its address.
+    /// The server's address.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address

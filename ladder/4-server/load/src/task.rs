@@ -11,7 +11,7 @@ pub(crate) struct Task {
     pub(crate) is_plain: bool,
     /// True if an earlier session is offered.
     pub(crate) resumes: bool,
-    /// Its number in the run; a retry keeps it. In a closed loop each thread takes 64
+    /// The task's number in the run; a retry keeps it. In a closed loop each thread takes 64
     /// consecutive numbers in turn.
     pub(crate) number: u64,
     /// Bytes of the body, if different from the plan.

@@ -103,7 +103,7 @@ impl SessionTimes {
     }
 }
 
-/// Full and resumed sessions apart, for a plan that resumes sessions.
+/// Separate times of full and resumed sessions, for a plan that resumes sessions.
 #[derive(Clone, Debug)]
 pub struct ByResumption {
     /// Full handshakes: planned, or because the server refused or there was no session to offer.

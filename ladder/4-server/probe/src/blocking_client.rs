@@ -74,7 +74,7 @@ impl BlockingClient {
         &self.connection
     }
 
-    /// Sends what is queued, and reads once.
+    /// Sends the queued bytes, and reads once.
     fn turn(&mut self) -> Result<(), Failed> {
         self.flush()?;
         match self.socket.read(self.connection.space()) {

@@ -9,7 +9,7 @@ use std::io;
 pub enum Error {
     /// The server has not consented to load, so it is not probed either.
     Consent(tollgate_load::Error),
-    /// It answers, but completes no handshake with this client.
+    /// The server answers, but completes no handshake with this client.
     Handshake {
         /// The server's address.
         address: SocketAddr,
@@ -18,7 +18,7 @@ pub enum Error {
     },
     /// No address of the host answers.
     Unreachable {
-        /// Its host and port.
+        /// The server's host and port.
         authority: String,
         /// The error of the last address.
         error: io::Error,

@@ -44,7 +44,8 @@ impl Site {
             Probe { support: None, tls13: None, tls12: None, body: None, took: Duration::ZERO };
         if self.url().scheme() == Scheme::Https {
             let support = support::look(self)?;
-            // a complete client may lack what the server needs; that is no error of the server
+            // a complete client may lack a feature that the server needs; that is no error of the
+            // server
             let at = (self.url(), self.target().address());
             let complete = |version| complete::look(at, self.client_certificate(), version).ok();
             probe.tls13 = support.has_version(true).then(|| complete(&TLS13)).flatten();

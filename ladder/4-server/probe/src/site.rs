@@ -84,13 +84,13 @@ impl Site {
         Err(Error::Unreachable { authority: url.authority(), error })
     }
 
-    /// Its URL.
+    /// The server's URL.
     #[must_use]
     pub const fn url(&self) -> &Url {
         &self.url
     }
 
-    /// Its address, for the load.
+    /// The server's address, for the load.
     #[must_use]
     pub const fn target(&self) -> &Target {
         &self.target

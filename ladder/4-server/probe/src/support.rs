@@ -22,18 +22,18 @@ pub struct Support {
     pub groups: Vec<Group>,
     /// Curves of TLS 1.2.
     pub curves: Vec<Group>,
-    /// Its leaf certificates, one for each kind of key.
+    /// The server's leaf certificates, one for each kind of key.
     pub leaves: Vec<Certificate>,
     /// Tickets of TLS 1.2 in one handshake.
     pub tickets_tls12: u32,
-    /// It requests a client certificate, and got an empty one.
+    /// The server requests a client certificate, and got an empty one.
     pub lacks_certificate: bool,
     /// Handshakes tried.
     pub tried: u32,
 }
 
 impl Support {
-    /// Returns whether it supports a suite of this version.
+    /// Returns whether the server supports a suite of this version.
     #[must_use]
     pub fn has_version(&self, is_tls13: bool) -> bool {
         self.suites.iter().any(|suite| suite.is_tls13() == is_tls13)

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// It has a new name. Workers that dropped root privileges can enter it and read their files.
+/// A folder with a new name. Workers that dropped root privileges can enter it and read their
+/// files.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct Sourced<T> {
     /// The value.
     pub value: T,
-    /// Its source and reason; never empty.
+    /// The source of the value, with the reason; never empty.
     pub source: Source,
     /// The value of the source, if it is no longer in use and `value` is the nearest one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

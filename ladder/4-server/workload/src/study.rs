@@ -43,7 +43,7 @@ pub struct Study {
 /// Lines that are not access-log lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bad {
-    /// Their number.
+    /// The number of bad lines.
     pub count: u64,
     /// The first ones, with line numbers from 1.
     pub first: Vec<(u64, BadLine)>,

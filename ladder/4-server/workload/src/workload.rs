@@ -91,9 +91,9 @@ impl Workload {
 /// A parameter in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its value.
+    /// The value, in words.
     pub value: String,
-    /// Its source.
+    /// The source of the value.
     pub source: String,
     /// The value of the source, if `value` is only the nearest one.
     pub instead_of: Option<String>,

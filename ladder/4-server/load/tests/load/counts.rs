@@ -17,7 +17,7 @@ fn outcome(plan: &Plan, script: Script) -> Outcome {
     outcome_with(plan, script, |_| {})
 }
 
-/// The same, with a changed referee.
+/// As [`outcome`], with a changed referee.
 fn outcome_with(plan: &Plan, script: Script, change: fn(&mut Counter)) -> Outcome {
     confirmed(plan, script, change, |outcome| {
         outcome.whole.attempts >= ENOUGH && outcome.sustain.transactions > 0

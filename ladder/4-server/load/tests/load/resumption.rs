@@ -7,7 +7,8 @@ use tollgate_load::{
 use crate::tls_server::{Behavior, Counter, Script};
 use crate::{confirmed, plan};
 
-/// Enough sessions that a few at the boundaries of the sustained part are less than one point.
+/// Enough sessions that a few at the boundaries of the sustained part change the share by less than
+/// one percentage point.
 const ENOUGH: u64 = 1000;
 
 fn resuming(protocol: Protocol, share: f64, by: Mechanism) -> Plan {

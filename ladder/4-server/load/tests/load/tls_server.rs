@@ -144,7 +144,7 @@ impl TlsServer {
         Target::new(self.address).unwrap()
     }
 
-    /// Its target for HTTP without TLS.
+    /// The server's target for HTTP without TLS.
     pub(crate) fn plain(&self) -> Target {
         Target::new(self.plain).unwrap()
     }

@@ -68,9 +68,9 @@ impl Recipe {
 /// The source of its access log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Log {
-    /// It writes no log here.
+    /// The server writes no log here.
     None,
-    /// It writes the file itself.
+    /// The server writes the file itself.
     File,
     /// The output of the program.
     Stdout,
@@ -115,12 +115,12 @@ impl Product {
         self.facts()[1]
     }
 
-    /// Returns whether it supports [`Settings::asynchronous`].
+    /// Returns whether the product supports [`Settings::asynchronous`].
     pub(crate) const fn can_pause_handshakes(self) -> bool {
         matches!(self, Self::Haproxy | Self::SServer)
     }
 
-    /// Returns whether it supports the mechanism in [`Settings::resumption`].
+    /// Returns whether the product supports the mechanism in [`Settings::resumption`].
     #[must_use]
     pub const fn can_resume(self, by: Mechanism) -> bool {
         match self {
@@ -176,11 +176,11 @@ impl Product {
 
     /// Returns its working directory, in the folder of the server.
     pub(crate) fn working_folder(self) -> &'static str {
-        // It serves the files of its working directory.
+        // s_server serves the files of its working directory.
         if self == Self::SServer { "www" } else { "" }
     }
 
-    /// Returns whether it only terminates TLS.
+    /// Returns whether the product only terminates TLS.
     pub(crate) const fn needs_backend(self) -> bool {
         matches!(self, Self::Hitch | Self::Stunnel)
     }

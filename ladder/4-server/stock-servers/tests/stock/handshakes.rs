@@ -13,7 +13,8 @@ fn works_with_the_provider(product: Product, settings: &Settings) {
     let Some(running) = start(product, settings) else { return };
     let [mut signed, mut decrypted] = [0, 0];
     for protocol in PROTOCOLS {
-        // s_server serves one connection after the other, and sleeps a second when a handshake pauses
+        // s_server serves one connection after the other, and sleeps a second when a handshake
+        // pauses
         let plan = Plan { phase_ms_max: 30_000, ..plan(protocol, 200) };
         let count = if protocol == Protocol::Tls12Rsa { &mut decrypted } else { &mut signed };
         *count += confirmed(&load(&running, &plan));

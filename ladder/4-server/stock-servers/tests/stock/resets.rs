@@ -158,8 +158,8 @@ fn growth(settings: &Settings) -> Option<Growth> {
     Some(Growth { kib, abandoned, objects })
 }
 
-/// Without paused handshakes nothing leaks. With them, HAProxy and OpenSSL leak each job that is not
-/// resumed (haproxy#3453) and the provider's context that libcrypto holds for it.
+/// Without paused handshakes nothing leaks. With them, HAProxy and OpenSSL leak each job that is
+/// not resumed (haproxy#3453) and the provider's context that libcrypto holds for it.
 #[test]
 fn client_resets_leak_nothing() {
     let with = with_provider();

@@ -55,17 +55,17 @@ pub struct Entry {
 /// An event that Tollgate's server logs about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerEvent {
-    /// It dropped lines.
+    /// The server dropped lines.
     Lost {
-        /// Their number.
+        /// The number of dropped lines.
         lines: u64,
     },
-    /// It started, with this version of the format.
+    /// The server started, with this version of the format.
     Started {
         /// The version.
         schema: Option<u64>,
     },
-    /// It stopped.
+    /// The server stopped.
     Stopped,
 }
 
