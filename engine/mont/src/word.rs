@@ -47,7 +47,7 @@ pub trait Scalar: DefaultIsZeroes {
     fn from_bits(x: u64) -> Self;
     /// The position's bits.
     fn bits(self) -> u64;
-    /// The memory it lies in.
+    /// The word in which the position is stored.
     fn word(&self) -> &u64;
 
     /// Writes the number `limbs` (radix 2^64, little-endian) into `z`, zero-extended or cut to its

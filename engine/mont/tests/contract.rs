@@ -111,7 +111,7 @@ fn borrow_spare_bits(rng: &mut fastrand::Rng, blocks: Blocks, rows: &mut [Row]) 
 /// Bounds of x and y for the modulus m, R = 2^`r_bits`.
 type Bounds = fn(m: &BigUint, r: &BigUint) -> [BigUint; 2];
 
-/// Products of numbers in lane blocks of this layout; returns how many were judged.
+/// Products of numbers in lane blocks of this layout; returns the number of checked products.
 fn block_products(
     kernel: BlockKernel,
     blocks: Blocks,

@@ -89,7 +89,7 @@ impl<J: Job> UnitSlot<J> {
         for request in self.batch.requests.iter_mut().filter(|request| request.is_fault()) {
             request.job.clear_result();
         }
-        // The request itself is to blame if it failed on two units and this one passes its test.
+        // The request itself is the cause if it failed on two units and this one passes its test.
         if were_retries && self.passes() {
             return UnitHealth::Cleared;
         }

@@ -14,7 +14,7 @@ use crate::parts::{KeyParts, PublicParts};
 use crate::validate;
 use crate::{parse, validate::CheckedPublic};
 
-/// Keys of fewer bits are accepted, and [`PrivateKey::is_insecure`] tells.
+/// Keys of fewer bits are accepted; [`PrivateKey::is_insecure`] returns true for them.
 pub(crate) const SECURE_BITS: usize = 2048;
 
 /// An RSA public key of 512 to 8192 bits.

@@ -1,4 +1,4 @@
-//! Settings from the provider's section, as libcrypto hands them over.
+//! Settings from the provider's section, as libcrypto passes them.
 
 use crate::host::openssl_conf::Folder;
 use crate::host::pem_path;

@@ -92,8 +92,8 @@ impl Bisection {
         }
     }
 
-    /// The highest rate that met, the lowest that did not, and whether the client was its
-    /// limit.
+    /// The highest rate that met the objective, the lowest that did not, and whether the client
+    /// limited the latter.
     pub(crate) const fn answer(&self) -> (Option<f64>, Option<f64>, bool) {
         (self.met, self.above, self.client_limited)
     }

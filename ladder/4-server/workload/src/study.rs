@@ -35,7 +35,8 @@ pub struct Study {
     connections: HashMap<u64, u64>,
     /// True if a connection resumed a session, by its handshake or first request.
     resumed: HashMap<u64, bool>,
-    /// Requests without connection that say whether they resumed, and those that did.
+    /// Number of requests without connection that log whether they resumed, and of those that
+    /// resumed.
     unnamed: (u64, u64),
     protocols: BTreeMap<String, u64>,
 }
