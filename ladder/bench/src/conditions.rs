@@ -12,7 +12,7 @@ pub struct Conditions {
     pub governor: Option<String>,
 }
 
-/// A load average above this shows that other programs run.
+/// A higher load average shows that other programs run.
 const BUSY: f64 = 0.5;
 
 impl Conditions {

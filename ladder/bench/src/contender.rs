@@ -1,8 +1,8 @@
-//! A subject of a measurement, with the check of its result.
+//! A contender: a piece of code that is measured, with a check of its result.
 
 use core::fmt;
 
-/// A subject that runs and checks its result.
+/// A piece of code that is measured, and that checks its result.
 pub struct Contender<'a> {
     pub(crate) name: String,
     pub(crate) operations_per_run: u32,

@@ -3,16 +3,16 @@
 //!
 //! An operation is timed with inputs of two classes, fixed and random, in random order. Inputs are
 //! created before anything is timed, next to each other in memory, so that the classes differ in
+//! An operation is timed with inputs of two classes, fixed and random, in random order. Inputs are
+//! created before anything is timed, next to each other in memory, so that the classes differ in
 //! contents only. Welch's t-test compares the means of the classes. It is applied to all samples;
-//! to those below each of a hundred thresholds, since interrupts are not leaks and hide them; and
-//! to squared deviations, for leaks that change the variance only. The largest |t| counts.
-//!
-//! An input that cannot be refilled in place, such as a loaded key, also lies elsewhere in memory,
+//! to the samples below each of a hundred thresholds, because interrupts can hide a leak; and to
+//! squared deviations, for leaks that change the variance only. The largest |t| is the result.
 //! which by itself changes the time. Such inputs are laid out anew many times
+//! An input that cannot be refilled in place, such as a loaded key, also has another place in
+//! memory, which by itself changes the time. Such inputs are placed anew many times
 //! ([`Leak::next_layout`]), and the t-test uses the differences of the layouts: effects of memory
-//! change their sign between layouts, a leak does not.
-//!
-//! A leak makes t grow with the square root of the number of samples. A small t only shows that
+//! change their sign between layouts, but a leak does not.
 //! this number of samples on this machine revealed nothing.
 
 use core::fmt;
@@ -23,17 +23,17 @@ use tollgate_calibrate::tsc;
 
 use crate::welch::{Moments, Welch};
 
-/// The paper considers a leak shown from this |t| on.
+/// The |t| from which the paper considers a leak proven.
 pub const T_MAX: f64 = 4.5;
 /// Number of thresholds, as in the paper's program.
 const CROPS: usize = 100;
-/// Samples for the thresholds, which are not tested.
+/// Samples that determine the thresholds; they are not tested.
 const CALIBRATION: usize = 10_000;
-/// Samples of a class before squared deviations are tested, since they need a settled mean.
+/// Minimum samples of a class for a test of squared deviations, which needs a stable mean.
 const SETTLED: f64 = 5_000.0;
 /// Minimum samples of a class for a test.
 const FEWEST: f64 = 5_000.0;
-/// Minimum samples of a class in a layout for its difference to count.
+/// Minimum samples of a class in a layout; with fewer, its difference is not used.
 const FEWEST_OF_LAYOUT: f64 = 100.0;
 /// Minimum layouts for a test, unless there is only one.
 const FEWEST_LAYOUTS: f64 = 30.0;
@@ -69,7 +69,7 @@ struct Test {
     layout: Welch,
     /// The differences of earlier layouts.
     differences: Moments,
-    /// The variances of these differences that are explained by their samples.
+    /// The part of these differences' variances that their samples explain.
     explained: Moments,
 }
 
@@ -87,8 +87,8 @@ impl Test {
         }
     }
 
-    /// Ratio of the spread of the layouts' differences to that explained by their samples: about 1
-    /// if the layout does not matter.
+    /// Ratio of the spread of the layouts' differences to the spread that their samples explain:
+    /// about 1 if the layout does not matter.
     fn spread(&self) -> f64 {
         if self.differences.count() < 2.0 {
             return 1.0;
@@ -123,8 +123,8 @@ pub struct Leakage {
     pub layouts: usize,
     /// The largest |t| of all samples, regardless of layouts.
     pub pooled: f64,
-    /// Ratio of the spread of the layouts' differences to that explained by their samples; 1 if
-    /// there is one layout.
+    /// Ratio of the spread of the layouts' differences to the spread that their samples explain; 1
+    /// if there is one layout.
     pub spread: f64,
     /// Means of the fixed and the random class in ticks of the counter: of the samples that this
     /// test used, or of all samples for the test of squared deviations.
@@ -132,7 +132,7 @@ pub struct Leakage {
 }
 
 impl Leakage {
-    /// Returns `true` if a leak is shown.
+    /// Returns `true` if a leak is proven.
     #[must_use]
     pub fn is_shown(&self) -> bool {
         self.t >= T_MAX
@@ -176,7 +176,8 @@ impl Leak {
         }
     }
 
-    /// Thresholds: the quantiles 1 - 2^(-i/10), i = 1, 2, ..., dense where most samples are.
+    /// Thresholds: the quantiles 1 - 2^(-i/10), i = 1, 2, ..., which are dense where most samples
+    /// are.
     fn calibrate(&mut self) {
         self.calibration.sort_by(f64::total_cmp);
         let mut share = 1.0_f64;

@@ -6,8 +6,7 @@
 //! medians taken minutes apart), and [`Warning`]s that say what to do next. A wrong result fails
 //! the measurement.
 //!
-//! ```
-//! use core::time::Duration;
+//! [`leak`] uses the same clock to test if the time of an operation depends on its input.
 //! use tollgate_bench::{Contender, Plan, Wrong, interleave};
 //!
 //! let sum = |n: u64| (0..n).fold(0, |a, b| core::hint::black_box(a ^ b));

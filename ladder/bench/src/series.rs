@@ -28,7 +28,7 @@ pub enum Warning {
     Shared {
         /// The share of the samples.
         share: f64,
-        /// `true` if the figures are made of the other rounds.
+        /// `true` if the figures exclude the rounds of these samples.
         left_out: bool,
     },
     /// Too few rounds for a meaningful interval.
@@ -55,10 +55,10 @@ pub enum Warning {
 /// Maximum relative change of the clock within a sample without a warning.
 const DRIFT: f64 = 0.03;
 
-/// With fewer rounds a bootstrap interval covers clearly less than its 95 %.
+/// With fewer rounds, a bootstrap interval contains the true value clearly less often than in 95 %.
 const FEW_ROUNDS: usize = 10;
 
-/// Share of time off the core, and of outliers, from which on there is a warning.
+/// Share of time off the core, or of outliers, from which a warning is given.
 const DOUBTFUL: f64 = 0.1;
 
 impl Series {
@@ -74,8 +74,8 @@ impl Series {
         }
     }
 
-    /// Returns for each round whether the core was unshared for all these contenders, relative to
-    /// the lowest reading of the series.
+    /// Returns for each round whether the core was unshared for all these contenders, judged by the
+    /// lowest reading of the series.
     fn whole(&self, contenders: &[usize]) -> Vec<bool> {
         let readings = self.samples.iter().flatten().filter_map(|s| s.gauge);
         let lowest = readings.min_by(f64::total_cmp);
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn rounds_of_a_shared_core_are_excluded_if_enough_remain() {
-        // The sibling thread is busy in the last rounds: the gauge nearly doubles, and so does a.
+        // The sibling thread is busy in the last rounds: the gauge and the time of a nearly double.
         let rounds = |whole: usize, nanos: f64, slower: f64| {
             let one = move |i: usize| match i < whole {
                 true => Sample {
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!((few.nanos(0).point(), few.nanos(0).samples()), (19.0, 30));
         assert_eq!(few.warnings()[0], Warning::Shared { share: 0.9, left_out: false });
 
-        // a round counts for a ratio only if the core was unshared for both
+        // a ratio uses a round only if the core was unshared for both
         let behind: Vec<_> = rounds(18, 20.0, 40.0).into_iter().rev().collect();
         assert_eq!(series(vec![rounds(20, 10.0, 19.0), behind]).ratio(1, 0).samples(), 30);
     }

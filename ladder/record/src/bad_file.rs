@@ -19,7 +19,7 @@ impl BadFile {
         let before = span.and_then(|span| text.get(..span.start));
         let line = before.map(|before| before.matches('\n').count() + 1);
         let field = line.map_or_else(String::new, |line| field(text, line));
-        // Some messages have several lines.
+        // Some messages have several lines; join them.
         Self { what, line, field, why: message.lines().collect::<Vec<_>>().join("; ") }
     }
 
@@ -46,7 +46,7 @@ impl fmt::Display for BadFile {
         let place = self.line.map_or_else(String::new, |line| format!("line {line}: "));
         let colon = if self.field.is_empty() { "" } else { ": " };
         let whole = format!("{} file: {place}{}{colon}{}", self.what, self.field, self.why);
-        // A field's name comes from the file: it must not reach a terminal as a command.
+        // The file determines a field's name, which must not reach a terminal as a command.
         whole.chars().try_for_each(|c| {
             if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") }
         })

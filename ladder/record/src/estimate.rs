@@ -46,8 +46,8 @@ impl Estimate {
         Ok(Self { point, low, high, samples })
     }
 
-    /// A figure of a paper or a model: an interval of no width, one sample. The record's kind says
-    /// whether it was published, computed or counted.
+    /// A figure of a paper or a model: an interval of zero width, one sample. The record's kind
+    /// states whether it was published, computed or counted.
     ///
     /// # Errors
     ///
@@ -91,8 +91,8 @@ impl Estimate {
         Self::new(self.point * factor, (a.min(b), a.max(b)), self.samples)
     }
 
-    /// `numerator` over each value: a time per operation becomes a rate. The ends of the interval
-    /// change places.
+    /// `numerator` over each value: a time per operation becomes a rate. The two ends of the
+    /// interval are exchanged.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
 //! JSON Lines: one record per line, each with the version of the schema.
 //!
-//! In schema 1, doubts are one condition, joined by ` | `; since schema 2 they are a list.
+//! In schema 1, the doubts are one condition, joined by ` | `; since schema 2 they are a list.
 //!
 //! The reader refuses a newer schema, an unknown field and an invalid number; the error names the
 //! line and the remedy. The reader never panics and never buffers more than [`LINE_MAX_BYTES`]. It
-//! skips empty lines. A duplicate field is refused; of a duplicate key in a map (versions,
-//! conditions) the last one counts.
+//! skips empty lines. It refuses a duplicate field; for a duplicate key in a map (versions,
+//! conditions) it keeps the last value.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -174,13 +174,13 @@ impl fmt::Display for ReadError {
                 )
             }
             Problem::Malformed(error) => {
-                // Each line is a document of its own: only the column in it is useful.
+                // Each line is a separate document, so only the column of the position is useful.
                 let text = error.to_string();
                 let column = format!(" at line {} column {}", error.line(), error.column());
                 let why = text.strip_suffix(&column).unwrap_or(&text);
                 write!(f, "column {}: ", error.column())?;
-                // A field's name comes from the file: it must not break the line of the message,
-                // nor reach a terminal as a command.
+                // The file determines a field's name, which must not break the line of the message
+                // or reach a terminal as a command.
                 for c in why.chars() {
                     if c.is_control() {
                         write!(f, "{}", c.escape_default())?;

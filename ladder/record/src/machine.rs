@@ -12,7 +12,7 @@ use crate::Estimate;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// The processor's name as it gives it itself, or as a paper does.
+    /// The processor's name as the processor or a paper states it.
     pub cpu: String,
     /// The CPU features that kernels could use ("adx", "ifma").
     pub features: BTreeSet<String>,

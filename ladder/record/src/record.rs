@@ -22,7 +22,7 @@ pub struct Record {
     pub estimate: Estimate,
     /// Measured, predicted or published.
     pub kind: Kind,
-    /// The machine it was measured on, predicted for, or published about.
+    /// The machine of the measurement, the prediction or the publication.
     pub machine: Machine,
     /// Versions of everything that took part: "openssl" to "3.0.19", "rustc" to "1.95.0".
     pub versions: BTreeMap<String, String>,
@@ -38,7 +38,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A figure that depends on nothing else, taken now.
+    /// A figure without versions, commit, conditions and doubts, taken now.
     #[must_use]
     pub fn new(
         subject: Subject,
@@ -66,16 +66,16 @@ impl Record {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Kind {
-    /// By running the subject on the machine.
+    /// Measured by running the subject on the machine.
     Measured,
-    /// By arithmetic.
+    /// Computed.
     Predicted {
         /// The rung that computed it, such as "0-model".
         by: String,
         /// Its inputs: subjects of records, machine files.
         from: Vec<String>,
     },
-    /// By other authors, in writing.
+    /// Published by other authors.
     Published {
         /// The reference: author, title, table.
         source: String,

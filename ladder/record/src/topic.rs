@@ -1,4 +1,4 @@
-//! Topics of subjects as types. Each is written as a path, and every path is a topic.
+//! Topics of subjects as types. Each is written as a path, and every path can be read as a topic.
 
 use core::convert::Infallible;
 use core::fmt;
@@ -119,7 +119,7 @@ impl From<&str> for Key {
             "none" => Self::None,
             other => {
                 let bits = other.strip_prefix("rsa-").and_then(|bits| bits.parse().ok());
-                // `rsa-02048` must be written as it was read.
+                // `rsa-02048` must be written exactly as it was read, so it is not RSA.
                 let rsa = bits.map(Self::Rsa).filter(|key| key.to_string() == other);
                 rsa.unwrap_or_else(|| Self::Other(other.to_owned()))
             }
@@ -181,7 +181,8 @@ impl fmt::Display for Service {
 }
 
 words! {
-    /// The first segment of a path: the rung that a figure belongs to, or a study beside the rungs.
+    /// The first segment of a path: the rung that a figure belongs to, or a study outside the
+    /// rungs.
     Area {
         /// Rung 0: a bound of a described processor.
         Model = "model",
@@ -189,7 +190,7 @@ words! {
         Kernel = "kernel",
         /// Rung 2: an operation with a key.
         Operation = "operation",
-        /// Rung 3: a session, or a primitive that sessions are predicted from.
+        /// Rung 3: a session, or a primitive from which sessions are predicted.
         Session = "session",
         /// Rung 4: a server under load.
         Server = "server",
@@ -197,7 +198,7 @@ words! {
         Fleet = "fleet",
         /// The queue of the engine.
         Queue = "engine",
-        /// Algorithms for products and exponentiations that are only compared.
+        /// Algorithms for products and exponentiations, for comparison only.
         Variant = "variant",
         /// Programs on a simulated processor.
         Simulation = "simulation",
@@ -206,7 +207,7 @@ words! {
 
 /// The topic of a figure: the path of a [`Subject`](crate::Subject).
 ///
-/// Every path reads as one of these, and each is written as it was read.
+/// Every path can be read as one of these, and is written exactly as it was read.
 ///
 /// ```
 /// use tollgate_record::{Key, Operation, Topic};
@@ -244,7 +245,7 @@ pub enum Topic {
     },
     /// A session: `session/rsa-2048/tls13`.
     Session(Service),
-    /// A primitive that sessions are predicted from: `session/primitive/x25519/agree`. The text
+    /// A primitive from which sessions are predicted: `session/primitive/x25519/agree`. The text
     /// follows `session/primitive/`.
     Primitive(String),
     /// A server under load: `server/rsa-2048/tls13`.

@@ -37,7 +37,7 @@ const NANOS_PER_SECOND: f64 = 1e9;
 macro_rules! quantity {
     ($name:ident) => {
         impl $name {
-            /// The quantity of that many units.
+            /// The quantity of this many units.
             #[must_use]
             pub const fn new(value: f64) -> Self {
                 Self(value)
@@ -153,7 +153,7 @@ impl fmt::Display for PerSecond {
     }
 }
 
-/// Width and alignment without `f.pad`'s reading of the precision as a length to cut at.
+/// Pads to width and alignment; `f.pad` would treat the precision as a maximum length.
 trait PadWithNoPrecision {
     fn pad_with_no_precision(&mut self, text: &str) -> fmt::Result;
 }
@@ -171,8 +171,8 @@ impl PadWithNoPrecision for fmt::Formatter<'_> {
     }
 }
 
-/// `value` with `digits` significant digits (three unless told), by thousands, and the prefix of
-/// that power of a thousand: 204 600 is ("205", "k").
+/// `value` with `digits` significant digits (three by default), scaled by a power of a thousand,
+/// and that power's prefix: 204 600 is ("205", "k").
 fn scaled<'a>(value: f64, digits: Option<usize>, prefixes: &[&'a str]) -> (String, &'a str) {
     let digits = digits.unwrap_or(3).max(1);
     let last = prefixes.len() - 1;

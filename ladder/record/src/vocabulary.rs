@@ -1,12 +1,13 @@
 //! The words of records: rungs, quantities, parameters, conditions.
 //!
 //! Writers and readers of records share these constants. A measured, a predicted and a published
-//! figure of one subject have the same quantity and differ in their kind; a bound is a quantity of
-//! its own.
+//! Writers and readers of records share these constants. A measured, a predicted and a published
+//! figure of one subject have the same quantity and differ in their kind; a bound is a separate
+//! quantity.
 
 use crate::Quantity;
 
-/// Rung 0, as predictions name who made them. Subjects begin with `model`.
+/// Rung 0, as the author of a prediction. Subjects begin with `model`.
 pub const MODEL_RUNG: &str = "0-model";
 /// Rung 1. Subjects begin with `kernel`.
 pub const KERNEL_RUNG: &str = "1-kernel";
@@ -19,7 +20,7 @@ pub const FLEET_RUNG: &str = "5-fleet";
 
 /// Core cycles of one Montgomery product of one pair of numbers: `model/itanium/amm?bits=1024`.
 pub const CYCLES_PER_PRODUCT: Quantity = Quantity::known("cycles_per_product");
-/// Share of a published operation that its Montgomery products take, by a model's count of them.
+/// Share of a published operation that its Montgomery products take according to a model.
 pub const KERNEL_SHARE: Quantity = Quantity::known("kernel_share");
 /// Condition: the assumption behind a figure of a model, in words.
 pub const ASSUMPTION: &str = "assumption";
@@ -28,26 +29,26 @@ pub const ASSUMPTION: &str = "assumption";
 pub const MARK: &str = "mark";
 /// Condition: the origin of a published figure: [`ESTIMATED`] or [`MEASURED`] by its authors.
 pub const ORIGIN: &str = "origin";
-/// Value of [`ORIGIN`]: by theory.
+/// Value of [`ORIGIN`]: computed.
 pub const ESTIMATED: &str = "estimated";
-/// Value of [`ORIGIN`]: on the machine.
+/// Value of [`ORIGIN`]: measured on the machine.
 pub const MEASURED: &str = "measured";
 
-/// Core cycles of one operation. In a batch: of the batch, over its operations.
+/// Core cycles of one operation; for a batch, the cycles of the batch divided by its operations.
 pub const CYCLES_PER_OPERATION: Quantity = Quantity::known("cycles_per_operation");
-/// Nanoseconds of one operation. In a batch: of the batch, over its operations.
+/// Nanoseconds of one operation; for a batch, the time of the batch divided by its operations.
 pub const NS_PER_OPERATION: Quantity = Quantity::known("ns_per_operation");
 /// Operations per second of one thread.
 pub const OPERATIONS_PER_S: Quantity = Quantity::known("operations_per_s");
 /// The processor's bound of one operation, predicted by rung 0.
 pub const BOUND_CYCLES_PER_OPERATION: Quantity = Quantity::known("bound_cycles_per_operation");
-/// The speed relative to the implementation in the parameter [`AGAINST`]: operations in the time of
-/// one of its operations.
+/// The speed relative to the implementation in the parameter [`AGAINST`]: the number of operations
+/// in the time of one operation of that implementation.
 pub const TIMES_AS_FAST: Quantity = Quantity::known("times_as_fast");
 
 /// Core cycles of one call of a kernel, all lanes together.
 pub const CYCLES_PER_CALL: Quantity = Quantity::known("cycles_per_call");
-/// Core cycles of one call of a kernel over its lanes.
+/// Core cycles of one call of a kernel, divided by its lanes.
 pub const CYCLES_PER_LANE: Quantity = Quantity::known("cycles_per_lane");
 /// The processor's bound of one call, predicted by rung 0.
 pub const BOUND_CYCLES_PER_CALL: Quantity = Quantity::known("bound_cycles_per_call");
@@ -60,20 +61,21 @@ pub const BATCH: &str = "batch";
 pub const AGAINST: &str = "against";
 /// Parameter: the exponent, as a number, or [`FULL`].
 pub const EXPONENT: &str = "exponent";
-/// The registered name of the group in which a session agrees on keys.
+/// Parameter: the registered name of a session's key agreement group.
 pub const GROUP: &str = "group";
-/// The registered name of a session's cipher suite.
+/// Parameter: the registered name of a session's cipher suite.
 pub const SUITE: &str = "suite";
-/// Value of [`EXPONENT`]: as long as the modulus, no CRT. Value of [`SESSIONS`]: full handshakes.
+/// Value of [`EXPONENT`]: an exponent as long as the modulus, without CRT. Value of [`SESSIONS`]:
+/// full handshakes.
 pub const FULL: &str = "full";
-/// Parameter: the clock that a published time belongs to, in MHz.
+/// Parameter: the clock, in MHz, for which a time was published.
 pub const CLOCK_MHZ: &str = "clock_mhz";
 /// Parameter: the size of a modulus in bits.
 pub const BITS: &str = "bits";
 /// Parameter: words (digits or limbs) of a modulus.
 pub const K: &str = "K";
 
-/// Bytes of machine code of a call, without functions that it shares with others.
+/// Bytes of machine code of a call, without functions that it shares with other calls.
 pub const CODE_BYTES: Quantity = Quantity::known("code_bytes");
 /// Bytes of the table of powers that an exponentiation reads.
 pub const TABLE_BYTES: Quantity = Quantity::known("table_bytes");
@@ -87,7 +89,7 @@ pub const ADDITIONS: Quantity = Quantity::known("additions");
 pub const READS: Quantity = Quantity::known("reads");
 /// Words that a call writes to memory.
 pub const WRITES: Quantity = Quantity::known("writes");
-/// Segment of a path: a processor of 64 bits whose instructions are counted,
+/// Segment of a path: a 64-bit processor whose instructions are counted,
 /// `simulation/rv64/fips?arithmetic=rv64im&bits=1024&loops=full`.
 pub const RV64: &str = "rv64";
 /// Parameter: the instructions that multiply and add in a simulated routine: [`V8`], [`RV64IM`] or
@@ -97,40 +99,42 @@ pub const ARITHMETIC: &str = "arithmetic";
 pub const V8: &str = "v8";
 /// Value of [`ARITHMETIC`]: the instructions of RV64IM.
 pub const RV64IM: &str = "rv64im";
-/// Value of [`ARITHMETIC`]: also those of the extension that multiplies and adds.
+/// Value of [`ARITHMETIC`]: the base instructions and those of the multiply-add extension.
 pub const EXTENDED: &str = "extended";
-/// Parameter: who waits for a product into the accumulator, `blocking` or `decoupled`.
+/// Parameter: the instruction that waits for a product into the accumulator: the next one
+/// (`blocking`) or the next one that uses the accumulator (`decoupled`).
 pub const ISSUE: &str = "issue";
-/// Parameter: how the innermost loops of a simulated routine go: `index`, `pointers`, `unrolled-4`,
-/// `full`.
+/// Parameter: the form of the innermost loops of a simulated routine: `index`, `pointers`,
+/// `unrolled-4`, `full`.
 pub const LOOPS: &str = "loops";
 /// Parameter: slots of the core that a product of words takes.
 pub const SLOTS: &str = "slots";
-/// Parameter: the routine that makes an exponentiation's squares.
+/// Parameter: the routine for an exponentiation's squares.
 pub const SQUARE: &str = "square";
 /// Parameter: products in the body of an innermost loop.
 pub const UNROLL: &str = "unroll";
 /// Parameter: bits of an exponentiation's window.
 pub const WINDOW: &str = "window";
 
-/// First segment of the subjects of the execution unit,
-/// `engine/rsa-2048/sign?by=engine&threads=16`; and value of [`BY`]: operations went through it.
+/// First segment of the subjects of the engine, `engine/rsa-2048/sign?by=engine&threads=16`; and
+/// value of [`BY`]: operations through the engine.
 pub const ENGINE: &str = "engine";
-/// Parameter: threads that have requests.
+/// Parameter: the number of threads that submit requests.
 pub const THREADS: &str = "threads";
-/// Operations per second of all threads, over the cores.
+/// Operations per second of all threads, divided by the number of cores.
 pub const OPERATIONS_PER_S_PER_CORE: Quantity = Quantity::known("operations_per_s_per_core");
-/// Operations per second over those without the engine, parameter [`AGAINST`].
+/// Operations per second, divided by those without the engine, parameter [`AGAINST`].
 pub const OPERATIONS_PER_S_RATIO: Quantity = Quantity::known("operations_per_s_ratio");
-/// Requests of a call, in the mean.
+/// Mean number of requests in a call.
 pub const MEAN_FILL: Quantity = Quantity::known("mean_fill");
-/// The response time that 99 of 100 requests do not exceed, in service times of a full batch, which
-/// stand in the condition [`SERVICE_NS`].
+/// The response time that 99 of 100 requests do not exceed, in service times of a full batch; the
+/// condition [`SERVICE_NS`] gives the service time.
 pub const RESPONSE_SERVICES_P99: Quantity = Quantity::known("response_services_p99");
 
-/// Parameter: by which plan a batch is cut where it is not by the costs beside it: [`BUILT_IN`].
+/// Parameter: the plan that splits a batch, unless it follows from the measured costs:
+/// [`BUILT_IN`].
 pub const PLAN: &str = "plan";
-/// Value of [`PLAN`]: the one that comes with the program.
+/// Value of [`PLAN`]: the plan that is built into the program.
 pub const BUILT_IN: &str = "built-in";
 /// Condition: the calls of a batch, lanes in brackets: `[8] + 2 + 1`.
 pub const CUT: &str = "cut";
@@ -139,7 +143,7 @@ pub const FORM: &str = "form";
 /// Condition: the costs of forms, in single operations.
 pub const COSTS: &str = "costs";
 
-/// Condition: numbers that a call computes side by side.
+/// Condition: the number of operands that a call computes in parallel.
 pub const LANES: &str = "lanes";
 /// Condition: the kernel that multiplied.
 pub const KERNEL: &str = "kernel";
@@ -148,11 +152,10 @@ pub const LIMIT: &str = "limit";
 /// Condition: the duration of the measurement of a row, all contenders together.
 pub const SECONDS_PER_ROW: &str = "seconds_per_row";
 
-/// Core cycles that a server spends on one session: `session/rsa-2048/tls13?by=tollgate&bytes=0`.
-/// With the parameter [`PART`], those of one part.
+/// Core cycles of a server for one session: `session/rsa-2048/tls13?by=tollgate&bytes=0`. With the
+/// parameter [`PART`], the cycles of one part.
 pub const CYCLES_PER_SESSION: Quantity = Quantity::known("cycles_per_session");
-/// Core cycles that a server spends because of one message of the handshake, parameter
-/// [`MESSAGE`].
+/// Core cycles of a server for one message of the handshake, parameter [`MESSAGE`].
 pub const CYCLES_PER_MESSAGE: Quantity = Quantity::known("cycles_per_message");
 /// Parameter: a part of a session's cost.
 pub const PART: &str = "part";
@@ -162,24 +165,25 @@ pub const PART_RSA: &str = "rsa";
 pub const PART_KEY_EXCHANGE: &str = "key-exchange";
 /// Value of [`PART`]: PRF or HKDF, and the hashes of the transcript.
 pub const PART_KEY_SCHEDULE: &str = "key-schedule";
-/// Value of [`PART`]: encryption of records; with an AEAD, their authentication too.
+/// Value of [`PART`]: encryption of records; for an AEAD this includes their authentication.
 pub const PART_RECORDS: &str = "records";
-/// Value of [`PART`]: the MAC of records, where it is separate from their encryption.
+/// Value of [`PART`]: the MAC of records, if it is separate from their encryption.
 pub const PART_MAC: &str = "mac";
-/// Value of [`PART`]: the rest of the TLS library, beside the primitives above.
+/// Value of [`PART`]: the rest of the TLS library, without the primitives above.
 pub const PART_LIBRARY: &str = "library";
 /// Value of [`PART`]: the operating system: TCP and system calls.
 pub const PART_SYSTEM: &str = "system";
-/// Parameter: a message of the handshake, as `server-key-exchange`.
+/// Parameter: a message of the handshake, such as `server-key-exchange`.
 pub const MESSAGE: &str = "message";
 /// Condition: the count of each primitive in a prediction.
 pub const COUNTS: &str = "counts";
 /// Parameter: the client that loaded a server, if several are compared: `minimal`, `rustls`, `curl`
 /// or `s_time`.
 pub const CLIENT: &str = "client";
-/// Parameter: payload of a session in bytes; of bodies of many sizes the mean, with [`SIZES`].
+/// Parameter: payload of a session in bytes; for bodies of several sizes the mean, with [`SIZES`].
 pub const BYTES: &str = "bytes";
-/// Parameter: the smallest, the middle and the largest of bodies of many sizes: `15-511-974`.
+/// Parameter: the smallest, the median and the largest size of bodies of several sizes:
+/// `15-511-974`.
 pub const SIZES: &str = "sizes";
 /// Parameter: the content of a session without payload: [`HANDSHAKE`].
 pub const EXCHANGE: &str = "exchange";
@@ -188,11 +192,12 @@ pub const HANDSHAKE: &str = "handshake";
 
 /// Sessions per second that a server sustains.
 pub const SESSIONS_PER_S: Quantity = Quantity::known("sessions_per_s");
-/// CPU time of the server in nanoseconds, over its sessions.
+/// CPU time of the server in nanoseconds, divided by its sessions.
 pub const SERVER_CPU_NS_PER_SESSION: Quantity = Quantity::known("server_cpu_ns_per_session");
-/// CPU time of the load generator in nanoseconds, over its sessions.
+/// CPU time of the load generator in nanoseconds, divided by its sessions.
 pub const CLIENT_CPU_NS_PER_SESSION: Quantity = Quantity::known("client_cpu_ns_per_session");
-/// TCP connect, from opening the socket until the connection is up, in nanoseconds: median.
+/// Median time of TCP connect in nanoseconds: from opening the socket until the connection is
+/// established.
 pub const CONNECT_NS_P50: Quantity = Quantity::known("connect_ns_p50");
 /// As [`CONNECT_NS_P50`]: 90th percentile.
 pub const CONNECT_NS_P90: Quantity = Quantity::known("connect_ns_p90");
@@ -200,12 +205,12 @@ pub const CONNECT_NS_P90: Quantity = Quantity::known("connect_ns_p90");
 pub const CONNECT_NS_P99: Quantity = Quantity::known("connect_ns_p99");
 /// The quantiles of TCP connect times that records have.
 pub const CONNECT_NS: [Quantity; 3] = [CONNECT_NS_P50, CONNECT_NS_P90, CONNECT_NS_P99];
-/// From the `ClientHello` until the server confirmed the handshake, in nanoseconds: median.
+/// Median time in nanoseconds from the `ClientHello` until the server confirms the handshake.
 ///
-/// The server's Finished confirms a full handshake of TLS 1.2. In TLS 1.3 and in resumed handshakes
-/// of TLS 1.2 the first byte confirms it that only a server sends which has the client's Finished:
-/// of a response, or of a `close_notify`. Records up to November 2026 end at the client's last
-/// handshake message instead.
+/// A full handshake of TLS 1.2 is confirmed by the server's Finished. In TLS 1.3, and in resumed
+/// handshakes of TLS 1.2, it is confirmed by the first byte that the server sends only after it has
+/// the client's Finished: a byte of a response, or of a `close_notify`. In records up to November
+/// 2026 the time ends at the client's last handshake message instead.
 pub const HANDSHAKE_NS_P50: Quantity = Quantity::known("handshake_ns_p50");
 /// As [`HANDSHAKE_NS_P50`]: 90th percentile.
 pub const HANDSHAKE_NS_P90: Quantity = Quantity::known("handshake_ns_p90");
@@ -213,8 +218,8 @@ pub const HANDSHAKE_NS_P90: Quantity = Quantity::known("handshake_ns_p90");
 pub const HANDSHAKE_NS_P99: Quantity = Quantity::known("handshake_ns_p99");
 /// The quantiles of handshake times that records have.
 pub const HANDSHAKE_NS: [Quantity; 3] = [HANDSHAKE_NS_P50, HANDSHAKE_NS_P90, HANDSHAKE_NS_P99];
-/// The whole transaction, in nanoseconds: median. It begins when the socket is opened, in an open
-/// loop at the intended start, and ends with the last byte of the last response.
+/// Median time in nanoseconds of the whole transaction. It begins when the socket is opened, in an
+/// open loop at the intended start, and ends with the last byte of the last response.
 pub const TRANSACTION_NS_P50: Quantity = Quantity::known("transaction_ns_p50");
 /// As [`TRANSACTION_NS_P50`]: 90th percentile.
 pub const TRANSACTION_NS_P90: Quantity = Quantity::known("transaction_ns_p90");
@@ -223,56 +228,55 @@ pub const TRANSACTION_NS_P99: Quantity = Quantity::known("transaction_ns_p99");
 /// The quantiles of transaction times that records have.
 pub const TRANSACTION_NS: [Quantity; 3] =
     [TRANSACTION_NS_P50, TRANSACTION_NS_P90, TRANSACTION_NS_P99];
-/// The highest rate of arrivals, in sessions per second, at which an objective, parameter [`SLO`],
-/// is met: the interval ends at the lowest rate at which it is not.
+/// The highest rate of arrivals, in sessions per second, that meets an objective, parameter
+/// [`SLO`]. The interval ends at the lowest rate that does not meet it.
 pub const SESSIONS_PER_S_WITHIN: Quantity = Quantity::known("sessions_per_s_within");
-/// Parameter: the objective, a quantile of the time from the intended start and its limit:
+/// Parameter: the objective: a quantile of the time from the intended start, and its limit:
 /// `p99:20ms`.
 pub const SLO: &str = "slo";
-/// Parameter: of an open loop, how its clients come: `poisson`, `constant`, `pareto`, `bursts`,
-/// `trace`.
+/// Parameter: the arrivals of an open loop: `poisson`, `constant`, `pareto`, `bursts`, `trace`.
 pub const ARRIVALS: &str = "arrivals";
 /// Parameter: arrivals per second of an open loop.
 pub const OFFERED_PER_S: &str = "offered_per_s";
-/// Parameter: requests on each connection, one after the other; without it one.
+/// Parameter: the number of sequential requests on each connection; one if it is absent.
 pub const REQUESTS: &str = "requests";
-/// Parameter: the share of transactions without TLS; without it none.
+/// Parameter: the share of transactions without TLS; zero if it is absent.
 pub const PLAIN_SHARE: &str = "plain_share";
-/// Parameter: the share of secure sessions that are to be resumed; without it none.
+/// Parameter: the planned share of TLS sessions that are resumed; zero if it is absent.
 pub const RESUMED_SHARE: &str = "resumed_share";
-/// Parameter: how the server finds them: `session-id`, `ticket`, `psk`, `psk-ke`, `early-data`.
+/// Parameter: the mechanism of resumption: `session-id`, `ticket`, `psk`, `psk-ke`, `early-data`.
 pub const RESUMED_BY: &str = "resumed_by";
-/// Parameter: which of the sessions, where some are resumed: [`FULL`] or [`RESUMED`]; without it
-/// all.
+/// Parameter: the sessions of a figure, if some are resumed: [`FULL`] or [`RESUMED`]; all if it is
+/// absent.
 pub const SESSIONS: &str = "sessions";
-/// Value of [`SESSIONS`].
+/// Value of [`SESSIONS`]: resumed sessions.
 pub const RESUMED: &str = "resumed";
-/// Sessions per second over those of another engine, parameter [`AGAINST`].
+/// Sessions per second, divided by those of another engine, parameter [`AGAINST`].
 pub const SESSIONS_PER_S_RATIO: Quantity = Quantity::known("sessions_per_s_ratio");
-/// Server CPU per session over that of another engine, parameter [`AGAINST`].
+/// Server CPU time per session, divided by that of another engine, parameter [`AGAINST`].
 pub const SERVER_CPU_RATIO: Quantity = Quantity::known("server_cpu_per_session_ratio");
-/// Client CPU per session over that of another client, parameter [`AGAINST`].
+/// Client CPU time per session, divided by that of another client, parameter [`AGAINST`].
 pub const CLIENT_CPU_RATIO: Quantity = Quantity::known("client_cpu_per_session_ratio");
 
-/// Sessions per second of one core that does nothing else.
+/// Sessions per second of one dedicated core.
 pub const SESSIONS_PER_S_PER_CORE: Quantity = Quantity::known("sessions_per_s_per_core");
-/// Payload bits per second of one core that does nothing else.
+/// Payload bits per second of one dedicated core.
 pub const BITS_PER_S_PER_CORE: Quantity = Quantity::known("bits_per_s_per_core");
 /// Cores for a demand, not rounded.
 pub const CORES: Quantity = Quantity::known("cores");
 /// Cores for a demand, rounded up.
 pub const WHOLE_CORES: Quantity = Quantity::known("whole_cores");
-/// Cores of one machine that a demand leaves over.
+/// Cores of one machine that a demand leaves free.
 pub const CORES_LEFT: Quantity = Quantity::known("cores_left");
 /// Machines for a demand, rounded up.
 pub const MACHINES: Quantity = Quantity::known("machines");
 
 /// Cost of a million sessions, in the currency that the parameter [`CURRENCY`] names.
 pub const COST_PER_MILLION: Quantity = Quantity::known("cost_per_million_sessions");
-/// Price of a machine over the sessions per second that it serves, in the currency that the
-/// parameter [`CURRENCY`] names.
+/// Price of a machine, divided by its sessions per second, in the currency that the parameter
+/// [`CURRENCY`] names.
 pub const PRICE_PER_SESSION_PER_S: Quantity = Quantity::known("price_per_session_per_s");
-/// Joules of a million sessions; there is no such record where the power is unknown.
+/// Joules of a million sessions; absent if the power is unknown.
 pub const JOULES_PER_MILLION: Quantity = Quantity::known("joules_per_million_sessions");
 /// Share of the CPU time that one engine saves against another, parameter [`AGAINST`].
 pub const SAVED_SHARE: Quantity = Quantity::known("saved_share");
@@ -280,7 +284,7 @@ pub const SAVED_SHARE: Quantity = Quantity::known("saved_share");
 pub const SAVED_PER_MILLION: Quantity = Quantity::known("saved_per_million_sessions");
 /// Savings in a year of the demand, in the currency that the parameter [`CURRENCY`] names.
 pub const SAVED_PER_YEAR: Quantity = Quantity::known("saved_per_year");
-/// Cores that it saves at the demand, not rounded.
+/// Cores that an engine saves at the demand, compared with the one in [`AGAINST`]; not rounded.
 pub const SAVED_CORES: Quantity = Quantity::known("saved_cores");
 
 /// Share of the sessions that have to wait.
@@ -295,9 +299,9 @@ pub const RESPONSE_NS_P50: Quantity = Quantity::known("response_ns_p50");
 pub const RESPONSE_NS_P99: Quantity = Quantity::known("response_ns_p99");
 /// The load at which the mean response time is twice the service time.
 pub const LOAD_WHERE_DOUBLE: Quantity = Quantity::known("load_where_response_doubles");
-/// Capacity over that of another engine, parameter [`AGAINST`].
+/// Capacity, divided by that of another engine, parameter [`AGAINST`].
 pub const CAPACITY_GAIN: Quantity = Quantity::known("capacity_gain");
-/// Mean response time of another engine over this one's, at one arrival rate.
+/// Mean response time of another engine, divided by this engine's, at the same arrival rate.
 pub const RESPONSE_GAIN: Quantity = Quantity::known("response_gain");
 /// Sessions that wait when a burst ends.
 pub const BACKLOG_SESSIONS: Quantity = Quantity::known("backlog_sessions");
@@ -312,11 +316,11 @@ pub const DEMAND_PER_S: &str = "sessions_per_s";
 pub const LINK_GBPS: &str = "link_gbps";
 /// Parameter: the currency of a cost.
 pub const CURRENCY: &str = "currency";
-/// Parameter: cores behind a line.
+/// Parameter: the number of cores that serve one or more queues.
 pub const STATION_CORES: &str = "station_cores";
-/// Parameter: cores of a server, where their number is swept.
+/// Parameter: the number of cores of a server, if several numbers are measured.
 pub const SERVER_CORES: &str = "server_cores";
-/// Parameter: where sessions wait: `one_queue`, `queue_per_core` or `sharing`.
+/// Parameter: the queue discipline: `one_queue`, `queue_per_core` or `sharing`.
 pub const LINE: &str = "line";
 /// Parameter: busy share of a core's time.
 pub const LOAD: &str = "load";
@@ -326,13 +330,13 @@ pub const BURST_PER_S: &str = "burst_per_s";
 /// Parameter: length of a burst in nanoseconds.
 pub const BURST_NS: &str = "burst_ns";
 
-/// Condition: how full cores may run.
+/// Condition: the share of a core's time to use.
 pub const UTILISATION: &str = "utilisation";
 /// Condition: cores of one machine.
 pub const CORES_PER_MACHINE: &str = "cores_per_machine";
-/// Condition: price of a core and hour.
+/// Condition: price of a core for an hour.
 pub const PRICE_PER_CORE_HOUR: &str = "price_per_core_hour";
-/// Condition: `unknown`, or the power it was computed from.
+/// Condition: the power from which the energy was computed, or `unknown`.
 pub const ENERGY: &str = "energy";
 /// Condition: the formula.
 pub const MODEL: &str = "model";

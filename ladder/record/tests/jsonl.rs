@@ -13,7 +13,8 @@ fn unit() -> impl Strategy<Value = Unit> {
     prop::sample::select(vec![Cycles, Nanos, PerSecond, PerCycle, Bytes, Count, Ratio])
 }
 
-/// Any three finite numbers, put in order: subnormals, zeros of both signs and the largest too.
+/// Any three finite numbers in ascending order, including subnormals, zeros of both signs and the
+/// largest.
 fn estimate() -> impl Strategy<Value = Estimate> {
     let finite = any::<f64>().prop_filter("finite", |x| x.is_finite());
     ([finite.clone(), finite.clone(), finite], 1..=u64::MAX).prop_map(|(mut x, samples)| {
@@ -106,7 +107,7 @@ proptest! {
         prop_assert_eq!(jsonl::read_all(file.as_slice()).unwrap(), records);
     }
 
-    /// No bytes make the reader panic, and whatever it accepts it can write and read again.
+    /// No bytes make the reader panic, and a record that it accepts can be written and read again.
     #[test]
     fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..2000)) {
         if let Ok(records) = jsonl::read_all(bytes.as_slice()) {
@@ -114,7 +115,7 @@ proptest! {
         }
     }
 
-    /// The same from inside the format: one byte of a good line changed, or the line cut short.
+    /// The same test with nearly valid lines: one byte changed, or the line truncated.
     #[test]
     fn damaged_lines_are_read_or_refused(
         record in record(),

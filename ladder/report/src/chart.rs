@@ -1,4 +1,4 @@
-//! Draws records as SVG charts; together with `points` the only user of the plotting crate.
+//! Draws records as SVG charts. Only this module and `points` use the plotting crate.
 
 use std::io;
 
@@ -20,15 +20,15 @@ const LEFT_PX: i32 = 28;
 /// Height of the areas above and below the plot.
 const HEAD_PX: u32 = 118;
 const FOOT_PX: u32 = 40;
-/// Distance between two names of the legend, and the most characters that fit between them.
+/// Distance between two names of the legend, and the maximum number of characters between them.
 const LEGEND_PX: i32 = 204;
 const NAME_MAX: usize = 24;
 /// The most characters of a line of text.
 const LINE_MAX: usize = 110;
-/// The most characters of a figure, as wide as the narrowest bar.
+/// The maximum number of characters of a figure, limited by the narrowest bar.
 const FIGURE_MAX: usize = 6;
 
-/// Tollgate in blue, the libraries in grey, on an opaque background that also suits dark pages.
+/// Tollgate is blue, the libraries are grey; the opaque background also suits dark pages.
 const PAPER: RGBColor = RGBColor(255, 255, 255);
 const OURS: [RGBColor; 2] = [RGBColor(24, 90, 168), RGBColor(112, 170, 230)];
 const LIBRARIES: [RGBColor; 2] = [RGBColor(97, 104, 115), RGBColor(182, 188, 197)];
@@ -38,7 +38,7 @@ const GRID: RGBColor = RGBColor(226, 229, 233);
 
 /// The share of a group's width that its bars take together.
 const FILLED: f64 = 0.88;
-/// Limit for extreme figures: a bar ends here, but the figure on it is unchanged.
+/// Limit for extreme figures: a bar ends here, but the figure written on it is unchanged.
 const TIMES_MAX: f64 = 100.0;
 
 /// RSA sign operations per second of one core: bars of "times as fast as OpenSSL", grouped by key
@@ -190,7 +190,7 @@ fn font(size: u32, colour: &'static RGBColor) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", em(size))).color(colour)
 }
 
-/// The size that the SVG backend turns into `px`: it takes a size for the height of a line, which
+/// The size for which the SVG backend writes `px`: it takes a size as the height of a line, which
 /// it assumes to be 1.24 em.
 fn em(px: u32) -> f64 {
     f64::from(px) * 1.24

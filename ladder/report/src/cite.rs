@@ -8,13 +8,14 @@ use tollgate_record::{Kind, Record};
 
 use crate::text::cut;
 
-/// Years in which a cited paper can have been printed; the key sizes 1024 and 2048 are outside.
+/// Years in which a cited paper can have been printed; the key sizes 1024 and 2048 are not among
+/// them.
 const YEARS: RangeInclusive<u16> = 1976..=2047;
 
 /// The most characters of a key in brackets.
 const KEY_MAX: usize = 8;
 
-/// Papers by words of their titles.
+/// Papers, recognised by words of their titles.
 const PAPERS: [(&str, &str); 5] = [
     ("Encrypting the Internet", "ETI10"),
     ("IA-64 and SSL Performance", "HP01"),
@@ -23,7 +24,7 @@ const PAPERS: [(&str, &str); 5] = [
     ("Long Integer Modular Arithmetic on a SPARC V8", "GTS07"),
 ];
 
-/// A paper in short, `[ETI10] 2010`.
+/// A citation, such as `[ETI10] 2010`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Citation {
     key: String,

@@ -45,7 +45,7 @@ pub fn table(records: &[Record]) -> String {
     Table { columns: COLUMNS.into(), rows, notes }.text()
 }
 
-/// The gain of a server and the loss of its clients with a key of this type instead of the smallest
+/// The gain of a server, and the loss of its clients, if a key of this type replaces the smallest
 /// secure RSA key of the records. `None` unless all four figures are known.
 fn switching(lookup: Lookup<'_>, key: &Key) -> Option<String> {
     let rsa = lookup

@@ -7,7 +7,7 @@ use crate::lookup::{MISSING, cell};
 /// Counts below this are printed whole.
 const WHOLE_MAX: f64 = 100_000.0;
 
-/// Ratios from here on are too large for a useful percentage.
+/// Ratios from this value on are too large for a useful percentage.
 pub(crate) const ERROR_MAX: f64 = 100.0;
 
 /// The number without its unit: `275k`, `67.7 µs` (a time keeps its own), `38`.
@@ -28,7 +28,7 @@ pub(crate) fn of(record: Option<&Record>) -> String {
     record.map_or_else(|| MISSING.to_owned(), |r| number(r.estimate.point(), r.unit))
 }
 
-/// The interval of a record, `[5.04-5.19]`; a dash where it has no width.
+/// The interval of a record, `[5.04-5.19]`; a dash if it has zero width.
 pub(crate) fn interval(record: Option<&Record>) -> String {
     match record.map(|record| (record.estimate.interval(), record.unit)) {
         Some(((low, high), unit)) if low < high => {
@@ -49,7 +49,7 @@ pub(crate) const fn unit(unit: Unit) -> &'static str {
     }
 }
 
-/// A part of a whole in whole percent; a dash if the ratio says nothing.
+/// A part of a whole in whole percent; a dash if the ratio is not useful.
 pub(crate) fn percent(part: f64, whole: f64) -> String {
     let share = 100.0 * part / whole;
     if whole > 0.0 && share.is_finite() && share.abs() < 100.0 * ERROR_MAX {

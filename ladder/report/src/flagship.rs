@@ -23,8 +23,8 @@ pub(crate) struct Flagship {
 }
 
 impl Flagship {
-    /// RSA-2048 and 14 KB if sessions and servers on record have them; otherwise the first key and
-    /// payload on record.
+    /// RSA-2048 and 14 KB, if the recorded sessions and servers have them; otherwise the first
+    /// recorded key and payload.
     pub(crate) fn of(records: &[Record]) -> Self {
         let of_rungs = |record: &Record| {
             matches!(record.subject.topic(), Topic::Session(_) | Topic::Server(_))
@@ -71,7 +71,7 @@ impl Flagship {
     }
 }
 
-/// `wanted` if it is in the list or the list is empty, otherwise the first element.
+/// `wanted` if the list contains it or is empty, otherwise the first element.
 fn pick<'a, T: PartialEq + ?Sized>(there: &[&'a T], wanted: &'a T) -> &'a T {
     match there.first() {
         Some(first) if !there.contains(&wanted) => first,

@@ -1,4 +1,4 @@
-//! Columns of text; the only user of the table crate.
+//! Columns of text. Only this module uses the table crate.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ impl Column {
         Self { heading: Cow::Borrowed(heading), width, side: Side::Right }
     }
 
-    /// Replaces the heading by one that is known only at run time.
+    /// Replaces the heading by one that is determined at run time.
     #[must_use]
     pub fn headed(self, heading: String) -> Self {
         Self { heading: Cow::Owned(heading), ..self }

@@ -16,7 +16,7 @@ pub fn lines(records: &[Record]) -> String {
     let Some(first) = records.iter().find(|record| record.kind == Kind::Measured) else {
         return String::new();
     };
-    // A table of kernels names each in its rows; a table of operations names them here.
+    // A table of kernels names each kernel in its row; for a table of operations, name them here.
     let kernels: BTreeSet<&str> = records
         .iter()
         .filter(|record| record.subject.area() != Area::Kernel)

@@ -2,9 +2,9 @@
 //!
 //! Each function takes records and returns text: tables of at most [`WIDTH`] columns without colour
 //! for a terminal; [`markdown`] and a [`chart`] for a page; a whole report as one file ([`html`]).
-//! Related figures are matched by subject and [vocabulary](tollgate_record::vocabulary), and their
-//! kind tells whether they are measured, predicted or published. Where no record exists, `-` or the
-//! verb that measures it is printed. [`rungs`] shows all six rungs in one table; each rung also has
+//! Related figures are matched by subject and [vocabulary](tollgate_record::vocabulary); their kind
+//! states whether they are measured, predicted or published. For a missing record, the table prints
+//! `-` or the verb that measures it. [`rungs`] shows all six rungs in one table; each rung also has
 //! its own table: [`model`], [`kernel`], [`speed`], [`session`], [`server`], [`fleet`].
 //!
 //! The crate measures nothing and does not panic on any record, so it accepts figures from other

@@ -31,13 +31,12 @@ impl Origin {
     }
 }
 
-/// Records to look up. Of several records for one subject, quantity and origin the last one counts.
+/// Records to look up. If several have the same subject, quantity and origin, the last one is used.
 #[derive(Clone, Copy)]
 pub(crate) struct Lookup<'a>(pub(crate) &'a [Record]);
 
 impl<'a> Lookup<'a> {
-    /// Subjects of an area that have a measured figure themselves, in the order of their first
-    /// record.
+    /// Subjects of an area that have a measured figure, in the order of their first record.
     pub(crate) fn measured(self, area: Area) -> Vec<&'a Subject> {
         self.subjects(|record| {
             record.kind == Kind::Measured
@@ -46,7 +45,7 @@ impl<'a> Lookup<'a> {
         })
     }
 
-    /// Subjects of the records that satisfy `wanted`, each once, in the order of their first
+    /// The distinct subjects of the records that satisfy `wanted`, in the order of their first
     /// record.
     pub(crate) fn subjects(self, wanted: impl Fn(&Record) -> bool) -> Vec<&'a Subject> {
         let mut subjects: Vec<&Subject> = Vec::new();

@@ -93,7 +93,7 @@ pub(crate) fn sources<'a>(records: impl Iterator<Item = &'a Record>) -> String {
     sources.iter().map(|source| wrapped(source)).collect()
 }
 
-/// The citation and where to find the figure: `[ITA00] 2000: where it can be read`.
+/// The citation and the place of the figure: `[ITA00] 2000: where it can be read`.
 pub(crate) fn source(record: &Record) -> Option<String> {
     let Kind::Published { source } = &record.kind else {
         return None;
@@ -101,7 +101,7 @@ pub(crate) fn source(record: &Record) -> Option<String> {
     Some(format!("{}: {source}", Citation::of(record)?))
 }
 
-/// The machine on which the report is made, as subjects name it.
+/// The name in subjects of the machine on which the report is made.
 pub(crate) const HOST: &str = "host";
 
 /// One machine and modulus size.
@@ -109,8 +109,7 @@ pub(crate) struct Modelled<'a> {
     /// The machine as in the subject, `alpha-21264`.
     pub(crate) machine: &'a str,
     pub(crate) bits: &'a str,
-    /// The number that was changed to see its effect, `limit multiplier`; empty for the model
-    /// itself.
+    /// The changed number, such as `limit multiplier`; empty for the unchanged model.
     pub(crate) change: String,
     pub(crate) predicted: Option<&'a Record>,
     pub(crate) measured: Option<&'a Record>,
@@ -127,7 +126,7 @@ impl Modelled<'_> {
         }
     }
 
-    /// The relative error of the model against the paper: 0.02 is 2 % too much.
+    /// The relative error of the model against the paper: 0.02 means 2 % above.
     pub(crate) fn error(&self) -> Option<f64> {
         let (model, paper) = (self.predicted?.estimate.point(), self.published?.estimate.point());
         let error = model / paper - 1.0;

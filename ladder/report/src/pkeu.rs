@@ -1,5 +1,5 @@
-//! The table of a public-key execution unit: its published times, and times of our cycles at its
-//! clocks.
+//! The table of a public-key execution unit: its published times, and the measured cycles converted
+//! to its clocks.
 
 use tollgate_record::{Area, Kind, PerSecond, Record, Subject, Topic};
 

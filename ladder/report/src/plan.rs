@@ -107,7 +107,8 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
     Row::new(subject.parameter(BATCH).unwrap_or(MISSING), cells)
 }
 
-/// A bar for the share, at most that of single operations; records may contain anything.
+/// A bar for the share, limited to that of single operations, because records may contain any
+/// number.
 fn bar(share: f64) -> String {
     let length = (BAR * share.clamp(0.0, 1.0)).round();
     (0..24).map(f64::from).take_while(|at| *at < length).map(|_| '#').collect()

@@ -1,8 +1,8 @@
 //! Published measurements of operations, sessions and servers, as records.
 //!
 //! Their subjects are spelled like those of our measurements, with the paper in the parameter `by`.
-//! Size and protocol are the paper's, so tables place a figure next to ours only if both agree.
-//! Rung 0 gives the published figures of described processors, and rung 5 those of fleets.
+//! Size and protocol are the paper's, so tables put a figure next to ours only if both agree. Rung
+//! 0 contains the published figures of described processors, and rung 5 those of fleets.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{
@@ -30,9 +30,9 @@ pub const ETI10_RSA_1024: [(&str, Core, f64); 5] = [
 /// A core of \[ETI10\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Core {
-    /// The core of most of its figures, at 3 GHz.
+    /// The core of most figures in the paper, at 3 GHz.
     Of2010,
-    /// The core that the paper calls Pentium R4; its clock is not given.
+    /// The core that the paper calls Pentium R4; it does not give the clock.
     Older,
 }
 
@@ -48,7 +48,7 @@ pub const ETI10_SESSION: [(&str, f64); 4] = [
     (word::PART_LIBRARY, 0.73e6),
 ];
 
-/// The total, as printed.
+/// The printed total.
 pub const ETI10_SESSION_CYCLES: f64 = 6.38e6;
 
 /// A system of \[HP01\] with one processor.
@@ -189,12 +189,12 @@ pub(crate) fn machine(cpu: &str, clock_hz: Option<f64>) -> Machine {
     Machine { core_clock_hz: clock, ..Machine::unknown(cpu) }
 }
 
-/// The private operation with a key of RSA-1024.
+/// The private operation with an RSA-1024 key.
 pub(crate) const fn private() -> Topic {
     Topic::Operation { key: Key::Rsa(1024), operation: Operation::Private }
 }
 
-/// A subject of constants of this crate.
+/// A subject made of constants of this crate.
 pub(crate) fn subject(topic: Topic, parameters: &[(&str, &str)]) -> Subject {
     let bare = Subject::new(topic);
     let with = |subject: Subject, (key, value): &(&str, &str)| subject.with(key, value);

@@ -90,7 +90,7 @@ fn resumed(subject: &Subject) -> Option<String> {
     Some(format!("resumed {share}, {}", subject.parameter(word::RESUMED_BY)?))
 }
 
-/// `, X25519MLKEM768`: suite and group, if they are not the protocol's default.
+/// `, X25519MLKEM768`: suite and group, unless they are the protocol's default.
 fn offered(subject: &Subject) -> String {
     let names = [word::SUITE, word::GROUP].into_iter().filter_map(|name| subject.parameter(name));
     names.map(|name| format!(", {name}")).collect()

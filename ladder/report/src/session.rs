@@ -86,8 +86,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// All sessions of one origin: predicted ones with their measured totals (and those that were only
-/// measured), or published ones. In the order of protocols, payloads and engines.
+/// All sessions of one origin: predicted ones with their measured totals (and sessions with a
+/// measured total only), or published ones. In the order of protocols, payloads and engines.
 pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> {
     let origin = if published { Published } else { Predicted };
     let lookup = Lookup(records);
@@ -139,7 +139,7 @@ pub(crate) fn by_rank(subject: &Subject) -> usize {
 }
 
 /// Every predicted session: its parts in core cycles, their sum, the measured total, and the
-/// remainder as a share of that; then the published ones.
+/// remainder as a share of that total; then the published sessions.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let table = costs(records);

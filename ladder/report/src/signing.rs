@@ -11,7 +11,7 @@ use tollgate_record::vocabulary::{
     AGAINST, BATCH, BY, OPERATIONS_PER_S, SECONDS_PER_ROW, TIMES_AS_FAST,
 };
 
-/// Sizes of keys in bits; the first one is insecure, and used by the papers.
+/// Sizes of keys in bits. The first one is insecure, but the papers use it.
 pub(crate) const SIZES: [u32; 4] = [1024, 2048, 3072, 4096];
 
 /// A signer: an implementation, one by one or in batches.
@@ -26,8 +26,8 @@ pub(crate) struct Signer {
 pub(crate) struct Signing<'a>(pub(crate) &'a [Record]);
 
 impl<'a> Signing<'a> {
-    /// The signers with a rate at any of the sizes: Tollgate in batches, of the first batch size on
-    /// record; Tollgate one by one; OpenSSL; AWS-LC.
+    /// The signers with a rate for any of the sizes: Tollgate in batches, with the first recorded
+    /// batch size; Tollgate one by one; OpenSSL; AWS-LC.
     pub(crate) fn signers(self) -> Vec<Signer> {
         let measured = Lookup(self.0).measured(Area::Operation);
         let batch = measured.into_iter().find_map(|subject| {
@@ -65,7 +65,7 @@ impl<'a> Signing<'a> {
         match (signer.by, &signer.batch) {
             (_, Some(batch)) => format!("{name}, batch of {batch}"),
             ("tollgate", None) => format!("{name}, single"),
-            // Records contain only the version of AWS-LC's wrapper, under another name.
+            // Records contain only the version of AWS-LC's Rust wrapper, under another name.
             (by, None) => match self.0.iter().find_map(|record| record.versions.get(by)) {
                 Some(version) => format!("{name} {}", plain(version)),
                 None => name.to_owned(),

@@ -15,8 +15,8 @@ const GTS07: &str = "Großschädl, Tillich, Szekely, Performance Evaluation of I
                      Extensions for Long Integer Modular Arithmetic on a SPARC V8 Processor, DSD \
                      2007, abstract: about 12.5 * 10^6 cycles; width of the window not told";
 
-/// A full exponentiation of 1024 bits on the LEON-2 of \[GTS07\], in cycles; the configuration is
-/// not known.
+/// A full exponentiation of 1024 bits on the LEON-2 of \[GTS07\], in cycles; its configuration is
+/// unknown.
 pub const GTS07_EXPONENTIATION: f64 = 12.5e6;
 
 /// The subject of the main result's exponentiation, with [`word::V8`] or [`word::EXTENDED`]:
@@ -94,7 +94,7 @@ impl<'a> Headline<'a> {
         [Some(self.extended), self.plain, self.published].into_iter().flatten()
     }
 
-    /// The gain of the extension, with the caveat for the paper's figure.
+    /// The gain of the extension, with a warning about the paper's figure.
     pub(crate) fn sentence(&self) -> String {
         let cycles = |record: &Record| number(record.estimate.point(), Unit::Cycles);
         let (with, without) = (self.extended.estimate.point(), self.plain);

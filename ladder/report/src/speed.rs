@@ -24,8 +24,8 @@ const COLUMNS: [Column; 9] = fitting([
     Column::words("limit", 8),
 ]);
 
-/// The table of every measured RSA operation, with the ratio to the fastest library and the share
-/// that the processor's bound explains.
+/// The table of every measured RSA operation, with the ratio to the fastest library and the bound
+/// as a share of the measured cycles.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
@@ -84,7 +84,8 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
     Row::new(operation(subject), cells)
 }
 
-/// The smallest of the subject's ratios and its library, that is the fastest one.
+/// The smallest of the subject's ratios, which is the ratio to the fastest library, and that
+/// library.
 fn fastest_library(lookup: Lookup<'_>, subject: &Subject) -> (String, String) {
     let ratios = lookup.0.iter().filter(|record| {
         record.kind == Kind::Measured

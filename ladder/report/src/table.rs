@@ -7,7 +7,7 @@ use crate::text::wrapped;
 
 /// Columns, rows and notes.
 pub(crate) struct Table {
-    /// The first column has the names of the rows.
+    /// The first column contains the names of the rows.
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
     /// Paragraphs below: the meaning of the headings, and the assumptions of the figures.
@@ -16,9 +16,11 @@ pub(crate) struct Table {
 
 /// A row of a [`Table`].
 pub(crate) struct Row {
-    /// Headings that it shares with adjacent rows, `TLS 1.3, RSA-2048`; the outermost first.
+    /// Headings that the row shares with adjacent rows, such as `TLS 1.3, RSA-2048`; the outermost
+    /// first.
     pub(crate) groups: Vec<String>,
-    /// `14 KB, tollgate`; a second name is a part of the first, `resumed`.
+    /// Names of the row, such as `14 KB, tollgate`; a second name is a part of the first, such as
+    /// `resumed`.
     pub(crate) names: Vec<String>,
     /// One for each column after the first.
     pub(crate) cells: Vec<String>,

@@ -3,9 +3,9 @@
 /// The maximum width of any table or note, in columns.
 pub const WIDTH: usize = 100;
 
-/// `text` with every character that may be wide, invisible or a control character replaced by `?`:
-/// names of processors and versions come from outside. Latin letters, as in names of authors and
-/// units, are kept.
+/// `text` with every character that may be wide, invisible or a control character replaced by `?`,
+/// because names of processors and versions are untrusted. Latin letters, as in names of authors
+/// and units, are kept.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let is_latin = |c: char| c <= '\u{24f}' && c.is_alphabetic();
@@ -38,7 +38,7 @@ pub fn wrapped(text: &str) -> String {
         } else if gap == 1 {
             line.push(' ');
         }
-        // A word longer than a line is broken where the line ends.
+        // A word that is longer than a line is broken at the end of the line.
         while line.chars().count() + word.len() > WIDTH {
             let rest = word.split_off(WIDTH - line.chars().count());
             line.extend(word);

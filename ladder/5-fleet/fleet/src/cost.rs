@@ -71,7 +71,7 @@ impl Price {
 /// Electrical power; unknown is not 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Power {
-    /// Not measured; virtual machines seldom report it.
+    /// Not measured, because virtual machines seldom report it.
     #[default]
     Unknown,
     /// Watts of one busy core, including its share of the machine.
@@ -96,7 +96,8 @@ pub struct Cost {
     pub amount: Estimate,
     /// The price used.
     pub price: Price,
-    /// Electrical energy of the busy time, without head room: the power of idle cores is not known.
+    /// Electrical energy of the busy time, without head room, because the power of idle cores is
+    /// unknown.
     pub energy: Energy,
 }
 
@@ -154,7 +155,7 @@ pub struct Saving {
 /// The method of comparison of two engines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Compared {
-    /// Measured separately; the interval is the widest that the two allow.
+    /// Measured separately; the interval is the widest that the two intervals allow.
     Apart,
     /// Measured in pairs within one run. More accurate, because common disturbances cancel.
     Paired {
@@ -193,7 +194,7 @@ pub fn saving(
             Error::positive("the ratio of the two engines", times_as_fast.interval().0)?;
             let share =
                 propagate([(times_as_fast, Slope::Rising)], |[ratio]| Ok(1.0 - 1.0 / ratio))?;
-            // If the share is negative, its product with the time falls as the time grows.
+            // If the share is negative, its product with the time decreases as the time increases.
             let (low, high) = first.cpu_ns().interval();
             let ends = [low, high].map(|ns| [share.interval().0 * ns, share.interval().1 * ns]);
             let product = share.scaled(first.cpu_ns().point())?;

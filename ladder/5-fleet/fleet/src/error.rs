@@ -37,7 +37,8 @@ pub enum Error {
         /// The number of cores at this peak.
         peak_cores: u32,
     },
-    /// A law with three parameters needs three different numbers of cores. Measure more.
+    /// Too few different numbers of cores for a law with three parameters. Measure at three or
+    /// more.
     TooFewPoints {
         /// The different numbers of cores given.
         distinct: usize,

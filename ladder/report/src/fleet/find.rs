@@ -12,8 +12,8 @@ use crate::lookup::Origin::{self, Predicted, Published};
 use crate::names;
 use crate::session::by_rank;
 
-/// Fleets by subject without demand: predicted ones, with Tollgate first for each path and payload,
-/// then published ones in the order of their records.
+/// Fleets by subject without demand: first the predicted ones, with Tollgate first for each path
+/// and payload, then the published ones in the order of their records.
 pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
     let mut found = Vec::new();
     for origin in [Predicted, Published] {
@@ -79,7 +79,7 @@ pub(crate) fn links<'a>(
 
 /// Response time of one fleet against load.
 pub(crate) struct Curve<'a> {
-    /// The subject without line, load and cores.
+    /// The subject without queue discipline, load and cores.
     pub(crate) subject: Subject,
     pub(crate) cores: &'a str,
     /// Mean service time in nanoseconds, if the records contain it.

@@ -85,12 +85,12 @@ fn prices(records: &[Record]) -> impl Iterator<Item = String> {
     records.iter().filter(takes).filter_map(sentence)
 }
 
-/// The values of a condition in these records, each once.
+/// The distinct values of a condition in these records.
 fn conditions<'a>(records: impl Iterator<Item = &'a Record>, key: &str) -> Vec<&'a str> {
     once(records.filter_map(|record| record.conditions.get(key).map(String::as_str)))
 }
 
-/// Removes duplicates; the first occurrence stays.
+/// Removes duplicates; keeps the first occurrence.
 fn once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     all.fold(Vec::new(), |mut found, one| {
         if !found.contains(&one) {

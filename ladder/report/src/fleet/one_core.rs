@@ -72,7 +72,7 @@ fn figures(lookup: Lookup<'_>, origin: Origin, fleet: &Subject) -> Vec<String> {
     ]
 }
 
-/// The CPU time of a session on which the predictions of this fleet are based.
+/// The CPU time of a session from which the predictions of this fleet were computed.
 fn rests_on<'a>(lookup: Lookup<'a>, fleet: &Subject) -> Option<&'a Record> {
     let is_cpu = |record: &&Record| {
         record.quantity == word::SERVER_CPU_NS_PER_SESSION

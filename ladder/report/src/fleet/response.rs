@@ -1,4 +1,4 @@
-//! Response time under load: how many sessions wait, how long, and what a session takes then.
+//! Response time under load: the share of sessions that wait, their wait, and the response time.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Unit};

@@ -74,7 +74,7 @@ fn of_pair<'a>(
     })
 }
 
-/// `saves 33.3 [30.8-36.3] % of the CPU time`, or `COSTS` if it is more.
+/// `saves 33.3 [30.8-36.3] % of the CPU time`, or `COSTS` if the engine takes more.
 fn saved(estimate: &Estimate, factor: f64, unit: &str) -> String {
     let (verb, factor, more) = match estimate.point() < 0.0 {
         true => ("COSTS", -factor, " more"),

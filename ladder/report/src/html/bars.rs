@@ -92,8 +92,8 @@ fn axis(scale: &Scale, unit: Unit) -> Markup {
         svg width="100%" height="18" aria-hidden="true" {
             @for (place, (at, label)) in ticks.iter().enumerate() {
                 @let anchor = match place { 0 => "start", p if p == last => "end", _ => "middle" };
-                // If there are many ticks, only every second one has a label; a phone has no space
-                // for more.
+                // If there are many ticks, label only every second one: a phone has no space for
+                // more.
                 @if last < 4 || place % 2 == 0 {
                     text.tick x=(percent(*at)) y="13" text-anchor=(anchor) { (label) }
                 }

@@ -19,7 +19,7 @@ use crate::lookup::{Lookup, MISSING};
 use crate::names::{self, who};
 use crate::session::by_rank;
 
-/// A fleet and its whole cores by link.
+/// A fleet, and its number of whole cores for each link.
 struct Fleet<'a> {
     origin: Origin,
     subject: Subject,
@@ -137,7 +137,7 @@ fn costs(lookup: Lookup<'_>) -> BTreeMap<String, Vec<Group>> {
     found
 }
 
-/// Compares Tollgate with OpenSSL at the largest link.
+/// Compares Tollgate with OpenSSL on the largest link.
 fn means(fleets: &[Fleet<'_>]) -> Vec<String> {
     let Some(gbps) = all_links(fleets).last().copied() else {
         return Vec::new();

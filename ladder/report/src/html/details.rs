@@ -10,7 +10,8 @@ use crate::figure::{number, unit};
 use crate::grid::Column;
 use crate::table::{Row, Table};
 
-/// The list of records; only the page has it, so widths do not matter.
+/// The columns of the list of records. Only the page contains this list, so the widths do not
+/// matter.
 const COLUMNS: [Column; 6] = [
     Column::words("subject", 0),
     Column::words("quantity", 0),

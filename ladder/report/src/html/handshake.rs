@@ -98,7 +98,8 @@ fn diagrams(records: &[Record]) -> Vec<Diagram<'_>> {
     protocols.map(of).filter(|diagram| !diagram.messages.is_empty()).collect()
 }
 
-/// The messages of the flagship's session: of its payload, or of any if no record has that payload.
+/// The messages of the summary's session: with its payload, or with any payload if no record has
+/// it.
 fn messages<'a>(
     records: &'a [Record],
     flagship: &Flagship,

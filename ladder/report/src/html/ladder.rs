@@ -58,7 +58,7 @@ fn step(rung: &Rung<'_>) -> Markup {
     }
 }
 
-/// The rows that represent the rung, on one scale: those with the unit of the first.
+/// The rows that represent the rung, on one scale: all rows with the unit of the first.
 fn shown(rung: &Rung<'_>) -> Markup {
     let mut rows = rung.rows.iter().filter(|row| row.is_shown).peekable();
     let Some(first) = rows.peek().copied() else {

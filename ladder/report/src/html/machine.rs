@@ -16,7 +16,7 @@ const VALUES_MAX: usize = 4;
 pub(super) fn section(records: &[Record]) -> Markup {
     let mut machines: Vec<&Machine> = Vec::new();
     for record in records.iter().filter(|record| record.kind == Kind::Measured) {
-        // Each run measures the clock anew, so clocks may differ.
+        // Each run measures the clock, so clocks may differ.
         let is = |m: &&Machine| {
             let bare = |m: &Machine| Machine { core_clock_hz: None, ..m.clone() };
             bare(m) == bare(&record.machine)

@@ -45,9 +45,9 @@ const SECTIONS: [(&str, &str); 10] = [
     ("reproduce", "Do it again"),
 ];
 
-/// The whole report as one HTML file: the ladder of six rungs, then a picture for each, with unit
-/// and source. It loads nothing and needs no script; a section without records names the verb of
-/// `tollgate` that measures them.
+/// The whole report as one HTML file: the six rungs, then a picture for each, with unit and source.
+/// It loads nothing and needs no script. A section without records names the verb of `tollgate`
+/// that measures them.
 #[must_use]
 pub fn report(records: &[Record]) -> String {
     let all = records;

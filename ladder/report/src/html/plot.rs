@@ -37,7 +37,8 @@ pub(super) enum Names {
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) class: &'static str,
-    /// In percent, from the left and from the bottom. The part above the chart is cut.
+    /// Coordinates in percent, from the left and from the bottom. The part above the chart is cut
+    /// off.
     pub(super) strokes: Vec<Vec<(f64, f64)>>,
 }
 
@@ -88,7 +89,7 @@ impl Plot {
         html! {
             svg width="100%" height=(HEIGHT) aria-hidden="true" {
                 @for (at, label) in &self.y {
-                    // Labels at both ends stay inside the chart.
+                    // Shift labels at the two ends so that they stay inside the chart.
                     @let shift = if *at <= 0.0 { -1 } else if *at >= 100.0 { 11 } else { 4 };
                     text.tick x="100%" dx="-6" y=(percent(100.0 - at)) dy=(shift)
                         text-anchor="end"
@@ -115,7 +116,7 @@ impl Plot {
     }
 }
 
-/// Coordinates in percent; points above the chart are cut.
+/// A path with coordinates in percent; points above the chart are cut off.
 fn path(stroke: &[(f64, f64)]) -> String {
     let at = |(x, y): &(f64, f64)| format!("{x:.2},{:.2}", 100.0 - y.clamp(0.0, 400.0));
     stroke.iter().map(at).collect::<Vec<_>>().join(" ")
@@ -137,9 +138,9 @@ fn legend(lines: &[Line]) -> Markup {
 }
 
 impl Line {
-    /// Places the name at the end of the line. If lines leave the chart at the top, each name is
-    /// one line of text below the previous one: the first on the left of its line, the others on
-    /// the right, where there is space.
+    /// Places the name at the end of the line. If lines leave the chart at the top, the names are
+    /// placed below each other: the first on the left of its line, the others on the right, where
+    /// there is space.
     fn name_at(&self, place: usize) -> Markup {
         let points = || self.strokes.iter().flatten();
         let end = points().next_back();

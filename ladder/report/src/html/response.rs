@@ -10,11 +10,11 @@ use crate::fleet::find::Curve;
 use crate::fleet::models;
 use crate::names;
 
-/// The chart ends at this multiple of the shortest response time; above it the queue grows without
-/// limit.
+/// The chart ends at this multiple of the shortest response time. At higher loads the queue grows
+/// without limit.
 const TIMES: f64 = 8.0;
 
-/// The most curves, so that they can be told apart.
+/// The maximum number of curves that can be told apart.
 const CURVES_MAX: usize = 4;
 
 /// Mean response time against sessions per second; empty without a curve that has both.

@@ -10,7 +10,7 @@ const STEPS: [f64; 5] = [1.0, 2.0, 2.5, 5.0, 10.0];
 /// The most steps of an axis.
 const STEPS_MAX: f64 = 4.0;
 
-/// Larger figures are drawn as this one; records may contain anything.
+/// Larger figures are drawn as this one, because records may contain any number.
 const LARGEST: f64 = 1e290;
 
 /// A scale from zero to the last tick, which is no less than the largest figure.

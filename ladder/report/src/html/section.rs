@@ -10,7 +10,7 @@ use crate::table::Table;
 pub(super) struct Section<'a> {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
-    /// A description of the picture.
+    /// The picture with its description.
     pub(super) see: Markup,
     /// Conclusions, computed from the records.
     pub(super) means: Vec<String>,
@@ -18,7 +18,7 @@ pub(super) struct Section<'a> {
     /// Tables over the whole width.
     pub(super) below: Markup,
     pub(super) records: Vec<&'a Record>,
-    /// The verb that measures missing figures; printed if the picture is empty.
+    /// The verb that measures missing figures; named if the picture is empty.
     pub(super) verb: &'static str,
 }
 

@@ -17,7 +17,7 @@ use crate::flagship::Flagship;
 use crate::names::{self, who};
 use crate::session::{self, PARTS, Session, sessions};
 
-/// The most protocols in the picture; the table has all.
+/// The maximum number of protocols in the picture; the table has all of them.
 const PROTOCOLS_MAX: usize = 3;
 
 pub(super) fn section(records: &[Record]) -> Markup {

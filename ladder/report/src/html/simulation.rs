@@ -1,4 +1,4 @@
-//! The headline of the study of simulated processors, beside the paper's figure.
+//! The headline of the study of simulated processors, next to the paper's figure.
 
 use maud::{Markup, html};
 use tollgate_record::{Record, Unit};

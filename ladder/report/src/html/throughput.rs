@@ -56,7 +56,7 @@ fn rate<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
     lookup.record(Measured, subject, word::SESSIONS_PER_S, Unit::PerSecond)
 }
 
-/// Published rates: of servers, and of one core by `s_time`.
+/// Published rates: of servers, and of one core measured by `s_time`.
 fn papers(lookup: Lookup<'_>) -> Vec<&Record> {
     let takes = |record: &Record| {
         Origin::of(record) == Published

@@ -1,4 +1,4 @@
-//! Rung 5: cores for a link, and what a million sessions cost.
+//! Rung 5: cores for a link, and the cost of a million sessions.
 
 use tollgate_record::vocabulary::{
     COST_PER_MILLION, CURRENCY, LINK_GBPS, UTILISATION, WHOLE_CORES,

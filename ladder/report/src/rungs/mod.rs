@@ -1,4 +1,4 @@
-//! The six rungs: their representative figures, and how the rung below explains them.
+//! The six rungs: their representative figures, and their explanation by the rung below.
 
 mod beyond;
 mod fleet;
@@ -42,7 +42,7 @@ pub(crate) struct Figure<'a> {
     /// The subject in words.
     pub(crate) what: String,
     pub(crate) unit: Unit,
-    /// The unit for the reader.
+    /// The unit as printed for the reader.
     pub(crate) unit_name: String,
     pub(crate) predicted: Option<f64>,
     /// `true` if the prediction is a lower bound.
@@ -51,7 +51,7 @@ pub(crate) struct Figure<'a> {
     pub(crate) published: Option<&'a Record>,
     /// `true` if the picture of the rung shows it.
     pub(crate) is_shown: bool,
-    /// The records that the prediction comes from.
+    /// The records from which the prediction was computed.
     pub(crate) sources: Vec<&'a Record>,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Figure<'a> {
     }
 }
 
-/// All six rungs, from the bottom.
+/// All six rungs, the lowest first.
 pub(crate) fn climb(records: &[Record]) -> Vec<Rung<'_>> {
     let mut rungs = vec![
         model::rung(records),

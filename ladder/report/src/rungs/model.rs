@@ -21,7 +21,8 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
         let row = Figure::new("one product of 1024 bits, here", Unit::Cycles, "cycles").shown();
         rows.push(row.bound(host.predicted).measured(host.measured));
     }
-    // One line for all machines of papers: the Itanium, or else the first one with both figures.
+    // One line for all machines of papers: the Itanium, otherwise the first machine with both
+    // figures.
     let paper = find("itanium").or_else(|| all.iter().find(|row| row.error().is_some()));
     if let Some(paper) = paper.filter(|row| row.machine != HOST) {
         let what = format!("the same on {}", paper.name());

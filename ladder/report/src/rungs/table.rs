@@ -53,7 +53,7 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-/// The rows of one rung, for a reader who waits for the others: its figures without explanations.
+/// The rows of one rung, to print before the others are complete: its figures without explanations.
 /// Empty if no rung has the number.
 #[must_use]
 pub fn rung(records: &[Record], number: u8) -> String {

@@ -34,7 +34,7 @@ pub struct Schedule {
 ///
 /// Only its row of CIOS (part by part) and its additions of SOS and FIOS were compared with the
 /// paper, as quoted by public code. The other figures are computed from its schedules, statement by
-/// statement, at the prices that the parts of CIOS imply: see the test.
+/// statement, with the prices that the parts of CIOS imply: see the test.
 pub const KAK96_TABLE: [Schedule; 4] = [
     Schedule {
         name: "amm64_sos",

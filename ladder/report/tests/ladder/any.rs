@@ -1,4 +1,4 @@
-//! Tables of any records fit, and the report is well formed.
+//! Tables of any records fit the width, and the report is well formed.
 
 use proptest::prelude::*;
 use tollgate_record::vocabulary as word;
@@ -14,7 +14,7 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 prop_compose! {
-    /// A synthetic record with some of it made odd.
+    /// A synthetic record with some unusual fields.
     fn any_record()(
         record in prop::sample::select(synthetic::all()),
         point in prop_oneof![

@@ -1,7 +1,7 @@
-//! The report in a real browser: pictures are filled, nothing is cut, nothing overlaps, on a desk
-//! and on a phone, in light and in dark.
+//! The report in a real browser: pictures are filled, nothing is cut off, nothing overlaps, at
+//! desktop and phone widths, with light and dark colours.
 //!
-//! Without chromium in the PATH it says so; where `CI=true` it fails then.
+//! If chromium is not in the PATH, the tests print this and pass; with `CI=true` they fail.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use crate::{PICTURES, runs, synthetic};
 const BROWSERS: [&str; 4] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// The most time that the browser may take.
+/// The maximum time of the browser.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The results of the probe: values by word.
@@ -44,8 +44,8 @@ fn opened(browser: &Path, name: &str, records: &[Record], width: u32, is_dark: b
     opened_page(browser, name, &html::report(records), (width, is_dark))
 }
 
-/// Opens a page in a frame of `width` pixels and returns the results of its probe. It uses a frame
-/// because a window of the browser cannot be as narrow as a phone.
+/// Opens a page in a frame of `width` pixels and returns the results of its probe. A frame is
+/// needed because a browser window cannot be as narrow as a phone.
 fn opened_page(browser: &Path, name: &str, page: &str, (width, is_dark): (u32, bool)) -> Found {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{name}"));
     fs::create_dir_all(&folder).unwrap();
@@ -125,7 +125,8 @@ fn pages_of_runs_are_filled_and_nothing_overlaps() {
         let found = opened_page(&browser, name, &page, (width, is_dark));
         assert_nothing_is_cut(&found, width);
         assert!(number(&found, "bars-scenario-1") >= 2.0, "{found:?}");
-        // eight runs, the losses of one, four times by quantile; and the curve's three
+        // eight runs, the lost connections of one, four lines of times by quantile, and three of
+        // the search
         assert!(number(&found, "curves") >= 15.0, "{found:?}");
     }
 }

@@ -29,7 +29,7 @@ fn the_ladder_has_bars_and_remainders() {
     let page = html::report(&synthetic::all());
     let ladder = section(&page, "rung-ladder");
     assert_eq!(ladder.matches("<span class=\"number\">").count(), 6);
-    // Both shown rows of four rungs, one kernel, two of the model; the legend's are in pixels.
+    // Both shown rows of four rungs, one kernel, two models; the legend's widths are in pixels.
     assert_eq!(widths(ladder, "measured").len(), 7);
     assert!(widths(ladder, "predicted").iter().all(|width| *width > 1.0));
     assert!(widths(ladder, "remainder").len() >= 5);
@@ -74,11 +74,12 @@ fn sessions_are_stacked_by_size_and_engine() {
     let cost = section(&page, "session-cost");
     let captions = texts(cost, "<caption");
     assert_eq!(captions, ["TLS 1.3", "TLS 1.2 ECDHE", "TLS 1.2 RSA", "Then and now"]);
-    // Five sizes, two engines, three protocols; one with ECDSA; then and now: one and two.
+    // Five sizes, two engines, three protocols; one with ECDSA; the published session and two
+    // measured.
     assert_eq!(widths(cost, "part-rsa").len(), 34);
     assert_eq!(widths(cost, "part-mac").iter().filter(|width| **width > 0.0).count(), 1);
     assert_eq!(cost.matches("<line class=\"mark\"").count(), 7, "what was measured");
-    // The last piece of the published bar, on an axis of 8M; two more bars stand below it.
+    // The last segment of the published bar, on an axis of 8M; two more bars are below it.
     let library = widths(cost, "part-library");
     assert!((library[31] - 100.0 * 0.73 / 8.0).abs() < 0.02, "{library:?}");
     for text in ["handshake", "14 KB", "140 KB", "6.38M", "RSA 34 %", "measured 1.61M"] {

@@ -1,4 +1,4 @@
-//! Tables, report and pictures of made-up records, and of those that others published.
+//! Tables, report and pictures of synthetic and of published records.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "a test that did not run says so")]
 
@@ -26,14 +26,14 @@ const PICTURES: [&str; 6] = [
     "handshake",
 ];
 
-/// The line of `table` in which all `words` stand.
+/// The line of `table` that contains all `words`.
 #[track_caller]
 fn line_with<'a>(table: &'a str, words: &[&str]) -> &'a str {
     let found = table.lines().find(|line| words.iter().all(|word| line.contains(word)));
     found.unwrap_or_else(|| panic!("no line with {words:?} in\n{table}"))
 }
 
-/// The tables that any records have.
+/// The tables that can be made of any records.
 fn all_tables(records: &[Record]) -> [String; 5] {
     [
         tollgate_report::rungs::table(records),

@@ -1,10 +1,10 @@
-//! A strict reader of the report's HTML: errors that a browser tolerates are errors here.
+//! A strict reader of the report's HTML: it refuses errors that a browser tolerates.
 
-/// Elements that have no end.
+/// Elements without an end tag.
 const VOID: [&str; 1] = ["meta"];
 
-/// Checks that every element ends where it should, every attribute is quoted, no text has a bare
-/// `<` or `&`, every id is unique, and nothing is loaded from elsewhere.
+/// Checks that every element is closed at the right place, every attribute is quoted, no text
+/// contains an unescaped `<` or `&`, every id is unique, and nothing is loaded from elsewhere.
 pub(crate) fn check(html: &str) -> Result<(), String> {
     let mut rest = html.strip_prefix("<!DOCTYPE html>").ok_or("no doctype")?;
     let mut open: Vec<String> = Vec::new();
@@ -75,7 +75,7 @@ fn check_text(text: &str) -> Result<(), String> {
     if text.contains('>') { Err(format!("bare >: {text:.80}")) } else { Ok(()) }
 }
 
-/// The inside of the section of that id.
+/// The content of the section with this id.
 pub(crate) fn section<'a>(html: &'a str, id: &str) -> &'a str {
     let (_, tail) = html
         .split_once(&format!("<section id=\"{id}\">"))
@@ -83,7 +83,7 @@ pub(crate) fn section<'a>(html: &'a str, id: &str) -> &'a str {
     tail.split_once("</section>").map_or(tail, |(inside, _)| inside)
 }
 
-/// The text of all elements whose tag starts so, as `<td class="figure"`.
+/// The text of all elements whose tag begins with `tag`, such as `<td class="figure"`.
 pub(crate) fn texts<'a>(html: &'a str, tag: &str) -> Vec<&'a str> {
     let found = html.split(tag).skip(1);
     found.filter_map(|tail| tail.split_once('>')?.1.split('<').next()).collect()

@@ -1,4 +1,4 @@
-//! Published figures, and the arithmetic that ties them together.
+//! Published figures, and the relations between them.
 
 use tollgate_record::{Kind, Timestamp, jsonl};
 use tollgate_report::published::{
@@ -11,8 +11,8 @@ fn the_parts_of_a_session_are_its_total() {
     assert!((sum - ETI10_SESSION_CYCLES).abs() < 1.0, "{sum}");
 }
 
-/// The RSA part of 2.17 million cycles is 1382 a second at 3 GHz: fewer than any of the paper's
-/// rates of a core at that clock, so it is not the same thing as one of these operations.
+/// The RSA part of 2.17 million cycles is 1382 per second at 3 GHz: fewer than any of the paper's
+/// rates of a core at that clock. So this part is not the same as one of these operations.
 #[test]
 fn the_rsa_part_is_more_than_an_operation() {
     let (_, cycles) = ETI10_SESSION[0];
@@ -21,7 +21,7 @@ fn the_rsa_part_is_more_than_an_operation() {
     assert!(ETI10_RSA_1024[..3].iter().all(|(_, _, operations)| *operations > rate));
 }
 
-/// 14 KB to 2 KB is "+25 %" in words.
+/// The paper's text says "+25 %" for 14 KB against 2 KB.
 #[test]
 fn a_short_transfer_is_faster_by_what_the_paper_says() {
     let [long, short] = [HP01_TABLE[0], HP01_TABLE[1]];

@@ -1,4 +1,4 @@
-//! The page of a load generator's runs, made-up ones.
+//! The page of a load generator's runs, made of synthetic runs.
 
 use tollgate_record::{Area, Record};
 use tollgate_report::html::{Curve, Runs, Scenario, Second, Server, of_runs};
@@ -6,7 +6,7 @@ use tollgate_report::html::{Curve, Runs, Scenario, Second, Server, of_runs};
 use crate::markup::{check, section, texts, widths};
 use crate::synthetic;
 
-/// Three seconds, of which the last one loses something in a third run.
+/// Three seconds of a run; the third run loses connections in its last second.
 fn run(number: u32, rate: f64) -> Vec<Second> {
     let second = |at: u32| Second {
         from_s: f64::from(4 * number + at),
@@ -17,7 +17,7 @@ fn run(number: u32, rate: f64) -> Vec<Second> {
     (0..3).map(second).collect()
 }
 
-/// 1 ms for half of them, and twice as long for each further nine.
+/// Half of the times are 1 ms; each further nine doubles the time.
 fn times(least_ns: f64) -> Vec<(f64, f64)> {
     let point = |step: u32| {
         let nines = f64::from(step) / 10.0;

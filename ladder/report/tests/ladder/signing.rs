@@ -47,7 +47,8 @@ fn texts(svg: &str) -> Vec<&str> {
     texts.map(|rest| rest.split_once(">\n").unwrap().1.split_once("\n</text>").unwrap().0).collect()
 }
 
-/// The heights of its bars, in order: rectangles without the paper and the squares of the legend.
+/// The heights of its bars, in order: all rectangles except the background and the squares of the
+/// legend.
 fn heights(svg: &str) -> Vec<f64> {
     let attribute = |rest: &str, name: &str| -> f64 {
         let at = rest.split_once(&format!(" {name}=\"")).unwrap().1;
@@ -78,7 +79,7 @@ fn the_picture_names_contenders_rates_and_machine() {
         assert!(texts.contains(&text), "{text:?} in {texts:?}");
     }
     assert!(!svg.contains("RSA-3072"), "nobody measured it");
-    // RSA-1024: 3 times and once; RSA-2048: 4 times, twice, once, 1.25 times. Within a pixel.
+    // RSA-1024: 3 times and 1 time; RSA-2048: 4, 2, 1 and 1.25 times. Compared to within a pixel.
     let heights = heights(&svg);
     let unit = heights[1];
     let times: Vec<f64> = heights.iter().map(|height| height / unit).collect();

@@ -1,5 +1,5 @@
-//! Made-up records of all six rungs, spelled as the rungs spell theirs. No figure here was measured
-//! or printed by anyone; the machine's name says so.
+//! Synthetic records of all six rungs, spelled like real ones. No figure here was measured or
+//! published; the machine's name says so.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(crate) fn all() -> Vec<Record> {
     records.0
 }
 
-/// Those whose subject begins with one of `rungs`.
+/// The records whose subject begins with one of `rungs`.
 pub(crate) fn only(rungs: &[&str]) -> Vec<Record> {
     let of = |record: &Record| rungs.contains(&&*record.subject.area().to_string());
     all().into_iter().filter(of).collect()
@@ -46,7 +46,7 @@ fn machine() -> Machine {
 }
 
 impl Synthetic {
-    /// One figure with an interval of one percent to both sides.
+    /// Adds one figure with an interval of one percent to both sides.
     pub(crate) fn add(
         &mut self,
         subject: &str,

@@ -1,4 +1,4 @@
-//! Tables of made-up records: their content and their width.
+//! Tables of synthetic records: their content and their width.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ fn record(subject: &str, quantity: Quantity, unit: Unit, point: f64) -> Record {
     }
 }
 
-/// One operation measured: time, cycles at 4 GHz, rate.
+/// The records of one measured operation: time, cycles at 4 GHz, rate.
 fn measured(subject: &str, ns: f64) -> Vec<Record> {
     vec![
         record(subject, word::NS_PER_OPERATION, Unit::Nanos, ns),
@@ -58,7 +58,7 @@ fn speed_puts_figures_ratio_and_share_side_by_side() {
     for cell in ["62.5 µs", "250k", "16.0k", "3.60 [3.56-3.64]", "AWS-LC", "82 %", "vpmadd52"] {
         assert!(ours.contains(cell), "{cell} in {ours}");
     }
-    // Rows of one operation stand together; a missing figure is a dash.
+    // Rows of one operation are adjacent; a missing figure is a dash.
     let lines: Vec<&str> = table.lines().collect();
     let at = lines.iter().position(|line| *line == ours).unwrap();
     assert!(lines[at + 1].trim_start().starts_with("OpenSSL"), "{table}");
@@ -94,7 +94,7 @@ fn pkeu_divides_our_cycles_by_their_clocks() {
         )
     };
     let mut records = vec![published(333, 0.04), published(33, 54.71)];
-    // 999 000 cycles: 30.27 ms at 33 MHz, 3 ms at 333 MHz.
+    // 999 000 cycles are 30.27 ms at 33 MHz and 3 ms at 333 MHz.
     let ours = "operation/rsa-1024/private?by=tollgate&exponent=full";
     records.push(record(ours, word::CYCLES_PER_OPERATION, Unit::Cycles, 999_000.0));
     let table = pkeu::table(&records);
@@ -144,7 +144,7 @@ fn the_heading_says_vetoes_and_fallbacks_aloud() {
     assert_eq!(heading::lines(&[]), "");
 }
 
-/// Subjects of the spellings in use, and others.
+/// Subjects that are spelled as in use, and others.
 fn subject() -> impl Strategy<Value = String> {
     let path = prop_oneof![
         "operation/(rsa-(512|2048|99999999999)|ecdsa-p256|[a-z]{1,90})/(sign|verify|private)",

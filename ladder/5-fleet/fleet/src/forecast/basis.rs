@@ -1,4 +1,4 @@
-//! The common part of predictions: their input records and the machine.
+//! The common data of predictions: their input records and the machine.
 
 use core::fmt;
 use std::collections::BTreeMap;

@@ -6,8 +6,8 @@ use super::basis::Basis;
 use crate::{Cost, Demand, Energy, Error, Price, Saving};
 use tollgate_record::vocabulary as word;
 
-/// The cost of a million sessions, and their energy if it is known. A condition of the cost says
-/// whether it is.
+/// The cost of a million sessions, and their energy if it is known. A condition of the cost states
+/// the power, or that it is unknown.
 ///
 /// # Errors
 ///

@@ -25,7 +25,8 @@ pub(crate) fn erlang_c(servers: u32, load: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Erlang B tables are printed for round losses: the offered load at which 1 % is lost.
+    /// Erlang B tables usually list the offered load for round losses: here the load with a loss of
+    /// 1 %.
     #[test]
     fn agrees_with_the_printed_table_for_one_per_cent() {
         let table = [(1, 0.0101), (2, 0.153), (5, 1.361), (10, 4.461), (20, 12.03), (50, 37.90)];

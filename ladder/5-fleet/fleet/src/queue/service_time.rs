@@ -14,8 +14,8 @@ const Z: f64 = 1.96;
 
 /// The mean service time of a session, and its variation.
 ///
-/// The mean, not the median as in most estimates of this project, because a queue depends on the
-/// sum of the work. The CPU time of a run over its sessions is a mean.
+/// It is the mean, not the median as in most estimates of this project, because a queue depends on
+/// the sum of the work. The CPU time of a run divided by its sessions is a mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceTime {
     mean_ns: Estimate,
@@ -60,8 +60,8 @@ impl ServiceTime {
         let deviations = || samples.iter().map(|x| x.get() / mean - 1.0);
         let squares = deviations().map(|d| d * d).sum::<f64>();
         let scv = squares / (n - 1.0);
-        // Leaving out one with deviation d moves the mean by -d/(n-1) and takes d^2 n/(n-1) off the
-        // sum of squares.
+        // Leaving out a sample with deviation d moves the mean by -d/(n-1) and reduces the sum of
+        // squares by d^2 n/(n-1).
         let without = |d: f64| {
             let rest = d.mul_add(-d * n / (n - 1.0), squares) / (n - 2.0);
             rest.max(0.0) / (1.0 - d / (n - 1.0)).powi(2)
@@ -96,7 +96,7 @@ impl ServiceTime {
         let sum = |of: &dyn Fn(&Self) -> f64| -> f64 {
             kinds.iter().map(|(share, kind)| share / total * of(kind)).sum()
         };
-        // First and second moments by end: both rise in every mean and every variation.
+        // First and second moments by end: both increase with every mean and every variation.
         let low = |x: Estimate| x.interval().0;
         let high = |x: Estimate| x.interval().1;
         let second = |mean: f64, scv: f64| mean * mean * (1.0 + scv);

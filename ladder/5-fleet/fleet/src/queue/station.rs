@@ -10,7 +10,7 @@ use crate::Error;
 use crate::interval::{Slope, hull, propagate};
 use crate::session::NS_PER_S;
 
-/// More cores than any machine has; it bounds the work of Erlang's recurrence.
+/// A limit above every machine's number of cores; it bounds the work of Erlang's recurrence.
 const CORES_MAX: u32 = 1 << 16;
 
 /// The queue discipline.
@@ -52,7 +52,7 @@ pub struct Station {
 pub struct Response {
     /// Busy share of a core's time.
     pub utilisation: Estimate,
-    /// Share of the sessions that find no free core (under processor sharing: that share a core).
+    /// Share of the sessions that find no free core (with processor sharing: that share a core).
     pub waits: Estimate,
     /// Mean time that a session waits, including those that do not wait.
     pub wait_ns: Estimate,
@@ -141,7 +141,7 @@ impl Station {
         self.quantile(quantile, service, |mean| stable(load * mean))
     }
 
-    /// The same if each core is busy for a share `load`, exactly.
+    /// The same quantile if each core is busy for exactly a share `load`.
     ///
     /// # Errors
     ///
@@ -169,7 +169,8 @@ impl Station {
         if self.discipline == Discipline::Sharing {
             return Err(Error::NoQuantile);
         }
-        // Rising in the mean, but not always in the variation: a longer tail lowers the median.
+        // It increases with the mean, but not always with the variation: a longer tail lowers the
+        // median.
         let with = |scv: f64| {
             propagate([(service.mean_ns(), Slope::Rising)], |[mean]| {
                 let load = load_of(mean)?;

@@ -93,7 +93,7 @@ impl Tail {
             low = high;
             high *= 2.0;
         }
-        // Bisection: exact to the last bit after fewer steps.
+        // Bisection; it is exact to the last bit after fewer than 100 steps.
         for _ in 0..100 {
             let middle = f64::midpoint(low, high);
             if self.above(middle) > above {
@@ -110,7 +110,8 @@ impl Tail {
 /// above `t`, above 0.
 fn sum_above(one: f64, other: f64, t: f64) -> f64 {
     let (slow, fast) = (one.min(other), one.max(other));
-    // (fast e^(-slow t) - slow e^(-fast t)) / (fast - slow), so that equal rates are no hole in it.
+    // (fast e^(-slow t) - slow e^(-fast t)) / (fast - slow), in a form that also holds for equal
+    // rates.
     let x = (fast - slow) * t;
     let mean_decay = if x == 0.0 { 1.0 } else { -(-x).exp_m1() / x };
     (-slow * t).exp() * (slow * t).mul_add(mean_decay, 1.0)

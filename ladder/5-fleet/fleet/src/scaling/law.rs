@@ -5,12 +5,12 @@ use tollgate_record::PerSecond;
 use crate::Error;
 use crate::demand::Utilisation;
 
-/// More cores than any machine has.
+/// A limit above every machine's number of cores.
 const CORES_MAX: u32 = 1 << 16;
 
 /// The rate of N cores, `X(N) := lambda N / (1 + contention (N - 1) + coherency N (N - 1))`.
 ///
-/// With both at 0 it is linear; with coherency alone at 0 it is Amdahl's law.
+/// If contention and coherency are 0, it is linear; if only coherency is 0, it is Amdahl's law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
     lambda: f64,
@@ -90,7 +90,7 @@ impl Law {
     pub fn cores_for(&self, rate: PerSecond, utilisation: Utilisation) -> Result<u32, Error> {
         let wanted = Error::positive("the demand per second", rate.get())? / utilisation.get();
         let last = self.best_whole();
-        // Ignore a deficit within rounding errors.
+        // Ignore a shortfall within rounding errors.
         let enough_per_s = wanted * (1.0 - 4.0 * f64::EPSILON);
         if self.at(f64::from(last)) < enough_per_s {
             return Err(Error::BeyondPeak {
@@ -113,7 +113,8 @@ impl Law {
     /// The whole number of cores with the highest rate.
     fn best_whole(&self) -> u32 {
         let (mut low, mut high) = (1, CORES_MAX);
-        // The law rises, then falls: bisect on whether one more core raises the rate.
+        // The rates increase, then decrease: bisect on the sign of the change that one more core
+        // causes.
         while low < high {
             let middle = u32::midpoint(low, high);
             if self.at(f64::from(middle) + 1.0) > self.at(f64::from(middle)) {

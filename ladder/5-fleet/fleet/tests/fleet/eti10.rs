@@ -25,7 +25,7 @@ fn its_cores_follow_from_its_rates() {
             assert_eq!(ours, cores, "{} by {} at {gbps} Gbps", row.suite, row.by);
         }
     }
-    // Eight of twelve cores fill 10 Gbps, and four are left for the application.
+    // Eight of twelve cores fill 10 Gbps; four remain for the application.
     assert_eq!(sizing(1.34, 10.0).cores_left(12).unwrap().point(), 4.0);
 }
 
@@ -38,7 +38,7 @@ fn its_connections_are_those_of_one_core() {
     }
 }
 
-/// 9 600 transactions per second are eight cores of 1 200; they are a little more than 10 Gbps.
+/// 9 600 transactions per second are eight cores of 1 200, and slightly more than 10 Gbps.
 #[test]
 fn its_transactions_take_eight_cores() {
     assert_eq!(8.0 * ETI10_TABLE[2].connections_per_s, 9600.0);

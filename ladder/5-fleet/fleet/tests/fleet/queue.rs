@@ -45,7 +45,7 @@ fn the_load_at_which_the_response_doubles() {
     // Two exponential servers: 1 / (1 - load^2) = 2.
     let two = station(2, Discipline::OneQueue).load_where(2.0, &exact(1e6, 1.0)).unwrap().point();
     assert!((two - 0.5_f64.sqrt()).abs() < 1e-12);
-    // Sharing: half load, whatever the variation.
+    // Sharing: half load for any variation.
     let sharing =
         station(8, Discipline::Sharing).load_where(2.0, &exact(1e6, 9.0)).unwrap().point();
     assert!((sharing - 0.5).abs() < 1e-12);
@@ -74,7 +74,7 @@ fn an_overload_has_no_mean() {
             station.at_load(1.0, &exact(1e6, 1.0)),
             Err(Error::Unstable { utilisation: 1.0 })
         );
-        // 1 ms +- 5 %: 3900/s may be an overload.
+        // 1 ms +- 5 %: 3900/s may be too much.
         let mean = Estimate::new(1e6, (0.95e6, 1.05e6), 30).unwrap();
         let service = ServiceTime::new(mean, Estimate::exact(1.0).unwrap()).unwrap();
         let result = station.at_rate(PerSecond::new(3900.0), &service);
@@ -121,7 +121,7 @@ fn a_faster_engine_serves_a_burst_without_backlog() {
         length: Nanos::new(30e9),
     };
     let backlog = |mean| burst.backlog(2, Estimate::exact(mean).unwrap()).unwrap();
-    // 2000/s: 600/s too many for 30 s, and 600/s to spare afterwards.
+    // Capacity 2000/s: an excess of 600/s for 30 s, and 600/s free afterwards.
     let slow = backlog(1e6);
     assert_eq!((slow.sessions.point(), slow.drain_ns.point()), (18_000.0, 30e9));
     assert!((slow.wait_ns.point() - 9e9).abs() < 1.0);
@@ -134,7 +134,7 @@ fn a_faster_engine_serves_a_burst_without_backlog() {
     assert!(burst.backlog(0, Estimate::exact(1e6).unwrap()).is_err());
     let wide = Estimate::new(1e6, (0.9e6, 1.1e6), 9).unwrap();
     let (low, high) = burst.backlog(2, wide).unwrap().drain_ns.interval();
-    // 2222/s and 1818/s: 378/s too many and 822/s to spare, 782/s and 418/s.
+    // Capacity 2222/s: an excess of 378/s, then 822/s free. Capacity 1818/s: 782/s, then 418/s.
     assert!((low / 30e9 - 340.0 / 740.0).abs() < 1e-12, "{low}");
     assert!((high / 30e9 - 860.0 / 460.0).abs() < 1e-12, "{high}");
 }
@@ -214,7 +214,7 @@ proptest! {
         prop_assert!(holds(wide.response_ns, narrow.response_ns));
     }
 
-    /// Quantiles rise with the quantile and with the load, and a mean lies below a high one.
+    /// Quantiles rise with their order and with the load; the mean is below a high quantile.
     #[test]
     fn quantiles_rise(
         cores in 1..64_u32,

@@ -62,7 +62,7 @@ fn a_linear_law_needs_proportional_cores() {
     assert!(cores(0.0, Utilisation::FULL).is_err());
 }
 
-/// A rate above linear is not fitted: the parameter stays 0, and the residual shows it.
+/// Rates above linear are not fitted: the parameter stays 0, and the residual shows the difference.
 #[test]
 fn a_rate_above_linear_is_a_residual() {
     let per_s = |rate| Estimate::exact(rate).unwrap();
@@ -117,10 +117,11 @@ fn the_interval_holds_the_truth_in_95_of_100_sweeps() {
     for (contention, coherency) in [(0.0, 0.0), (0.02, 0.0), (0.2, 0.0), (0.01, 2e-4), (0.05, 1e-3)]
     {
         let truth = law(2000.0, contention, coherency);
-        // 950 with a standard deviation of 7; a parameter that cannot be below 0 moves it
+        // about 950 with a standard deviation of 7, shifted where a parameter is limited to 0 or
+        // more
         let of_all = covered(truth, &all);
         assert!(of_all.iter().all(|count| (915..985).contains(count)), "{truth:?}: {of_all:?}");
-        // of few numbers of cores a sweep knows less than it says, most where the truth is a line
+        // with few numbers of cores the intervals are too narrow, most of all for a linear law
         for few in [&[1, 2, 4, 8, 16, 32, 64][..], &[1, 2, 3, 4]] {
             let of_few = covered(truth, few);
             assert!(of_few.iter().all(|&count| count > 850), "{truth:?}, {few:?}: {of_few:?}");

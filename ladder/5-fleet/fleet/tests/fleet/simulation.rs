@@ -23,8 +23,8 @@ enum Service {
     Exponential,
     /// One of two exponential times with balanced means: variation 4.
     Two,
-    /// Like full and resumed handshakes: a fifth of the sessions takes nine times as long as the
-    /// others, each with a variation of 10 %.
+    /// Like full and resumed handshakes: a fifth of the sessions take nine times as long as the
+    /// others, and each kind has a variation of 10 %.
     FullOrResumed,
 }
 
@@ -122,8 +122,8 @@ fn errors(servers: u32, load: f64, service: Service, sessions: usize) -> [f64; 4
     ]
 }
 
-/// Mean wait over service time, M/D/c, exact: within one constant service time every session now in
-/// service leaves, so the number in the system afterwards is that of the waiting sessions plus the
+/// Mean wait over service time, M/D/c, exact. Every session now in service leaves within one
+/// constant service time, so afterwards the system holds the sessions that wait now and the new
 /// arrivals. [Cosmetatos75] approximates this.
 fn exact_mdc(servers: usize, load: f64) -> f64 {
     const STATES: usize = 400;
@@ -168,7 +168,7 @@ fn constant_service_is_within_two_per_cent_of_the_exact_model() {
             let station = Station::new(servers, Discipline::OneQueue).unwrap();
             let ours = station.at_load(load, &Service::Constant.time()).unwrap();
             let error = ours.wait_ns.point() / MEAN_NS - exact;
-            // Relative to the wait, or to the service time if the wait is very short.
+            // The error relative to the wait, or to the service time if the wait is very short.
             assert!(
                 error.abs() < 0.02 * exact || error.abs() < 1e-3,
                 "{servers} {load}: {error:e}"

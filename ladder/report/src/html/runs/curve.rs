@@ -1,4 +1,4 @@
-//! Times against rates: the tries of a search, and its limit.
+//! Times against rates: the steps of a search, and the limit.
 
 use maud::{Markup, html};
 use tollgate_record::Unit;
@@ -7,7 +7,7 @@ use super::{Curve, Points};
 use crate::html::plot::{Line, Names, Plot};
 use crate::html::scale::Scale;
 
-/// The chart ends at this multiple of the limit; times above it missed it.
+/// The chart ends at this multiple of the limit.
 const TIMES: f64 = 3.0;
 
 /// CSS classes of the lines, in turn.

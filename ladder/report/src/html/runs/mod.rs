@@ -30,7 +30,7 @@ pub struct Runs {
 pub struct Scenario {
     /// `rsa-2048 tls13`.
     pub name: String,
-    /// `VALID`, or the result of a search; empty if it was stopped earlier.
+    /// `VALID`, or the result of a search; empty if it was stopped before there was one.
     pub verdict: String,
     /// Findings, and the counts of both sides.
     pub lines: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Scenario {
     pub records: Vec<Record>,
     /// The servers under load.
     pub servers: Vec<Server>,
-    /// Times against rates, if it was a search.
+    /// Times against rates, for a search.
     pub curve: Option<Curve>,
 }
 
@@ -67,18 +67,18 @@ pub struct Second {
     pub width_s: f64,
     /// Transactions completed, per second.
     pub completed_per_s: f64,
-    /// Connections failed, abandoned or never begun, per second.
+    /// Connections that failed, were abandoned or never began, per second.
     pub lost_per_s: f64,
 }
 
-/// The tries of a search.
+/// The steps of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
     /// The objective: `p99=20ms`.
     pub objective: String,
     /// Its limit, in nanoseconds.
     pub limit_ns: f64,
-    /// By name, such as `p50`: arrivals per second, and nanoseconds.
+    /// Lines by name, such as `p50`; each point is arrivals per second and nanoseconds.
     pub lines: Vec<(String, Points)>,
 }
 

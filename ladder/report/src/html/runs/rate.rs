@@ -1,4 +1,4 @@
-//! Transactions per second over time, with each server's runs at their times.
+//! Transactions per second over time; each server's runs are drawn at their times.
 
 use maud::{Markup, html};
 use tollgate_record::Unit;

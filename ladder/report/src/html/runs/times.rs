@@ -18,7 +18,7 @@ const TICKS: [(f64, &str); 6] = [
     (0.99999, "99.999"),
 ];
 
-/// The horizontal position of a quantile: each further nine takes the same width.
+/// The horizontal position of a quantile; each further nine has the same width.
 fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile.clamp(0.0, 0.999_999)).log10()
 }
