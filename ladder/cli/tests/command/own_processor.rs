@@ -48,7 +48,7 @@ fn a_processor_is_added_as_the_page_says() {
     let rate = "multiplies = { per_cycle = 2, source = \"the manual\" }\n[registers]";
     fs::write(&file, machine.replace("[registers]", rate) + &routine).unwrap();
     let drawn = call(&lines[3]);
-    assert!(drawn.contains("my-processor") && drawn.contains("umulh a"), "{drawn}");
+    assert!(drawn.contains("my processor") && drawn.contains("umulh a"), "{drawn}");
 
     // The error message on the page.
     let wrong = machine.replacen(
