@@ -97,8 +97,8 @@ fn selects_are_right() {
     BlockKernel::all().into_iter().for_each(selects_in_blocks);
 }
 
-/// Uses the spare bits, as sums and results do, without changing the numbers: one less in a block
-/// is 2^51 more in the last digit of the block below.
+/// Uses the spare bits, as sums and results do, without changing the numbers: subtracting 1 from a
+/// block adds 2^51 to the last digit of the block below.
 fn borrow_spare_bits(rng: &mut fastrand::Rng, blocks: Blocks, rows: &mut [Row]) {
     for lane in 1..LANES {
         if lane % blocks.lanes() != 0 && rows[0].0[lane] != 0 && rng.bool() {

@@ -92,7 +92,7 @@
 //! If a core is free, the calling thread runs the operation itself. If there are more threads than
 //! cores, operations of several threads run in one batch. If libcrypto runs a job (`ASYNC_JOB`, as
 //! servers in the mode `SSL_MODE_ASYNC` do), the job is paused until the next turn of the server's
-//! event loop; the first job that is started again then runs all submitted operations, up to eight
+//! event loop. The first job that is started again then runs all submitted operations, up to eight
 //! in a batch. The eighth operation starts the batch at once. No threads are started for this, and
 //! servers may fork at any moment. Each thread keeps scratch memory. Panics do not cross the C
 //! boundary.

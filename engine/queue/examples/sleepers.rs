@@ -6,10 +6,10 @@
 //! ```
 //!
 //! For each core of this process one thread computes for the given time and then wakes eight
-//! others, which go to sleep again at once; the last of them wakes the first. There are no locks,
-//! and one call wakes all eight. The program prints the share of time that the cores compute: an
-//! upper bound for a queue whose callers sleep. Under `taskset -c 0` no thread is woken on another
-//! core.
+//! others. They go to sleep again at once, and the last of them wakes the computing thread. There
+//! are no locks, and one call wakes all eight. The program prints the share of time that the cores
+//! compute: an upper bound for a queue whose callers sleep. Under `taskset -c 0` no thread is woken
+//! on another core.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "a program, small counts")]
 
 use core::sync::atomic::Ordering::SeqCst;

@@ -13,8 +13,8 @@ impl<J: Job> Shared<J> {
     /// Returns `true` if a waiting thread should take an idle unit: its request is the only one, or
     /// no worker can lead.
     ///
-    /// Workers lead longer queues: they stay on their cores, while threads that lead in turn are
-    /// woken on the leader's core and may end up sharing it while another core is idle.
+    /// Workers lead longer queues, because they stay on their cores. Threads that lead in turn are
+    /// woken on the leader's core, and may share it while another core is idle.
     pub(crate) fn thread_may_lead(&self, state: &mut State<J>) -> bool {
         !state.idle.is_empty() && (state.schedule.depth() == 1 || !self.wake_worker(state))
     }
@@ -29,9 +29,9 @@ impl<J: Job> Shared<J> {
         state.workers_woken >= state.idle.len()
     }
 
-    /// If a unit is idle and requests wait, wakes a leader: a worker if several requests wait, else
-    /// a sleeping thread, else a worker, else every waiting task, since a single task may never be
-    /// polled again.
+    /// If a unit is idle and requests wait, wakes a leader. The candidates, in this order: a worker
+    /// if several requests wait, a sleeping thread, a worker, and every waiting task, since a
+    /// single task may never be polled again.
     pub(crate) fn wake_next<'a>(&'a self, mut state: Guard<'a, J>) -> Guard<'a, J> {
         if state.idle.is_empty() || state.schedule.depth() == 0 {
             return state;

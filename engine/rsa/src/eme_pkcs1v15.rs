@@ -1,7 +1,7 @@
 //! EME-PKCS1-v1_5 (RFC 8017 §7.2): encoding, and constant-time decoding.
 //!
 //! Neither time nor memory accesses may show which byte of a decrypted message is wrong, or whether
-//! any is: with this knowledge an attacker decrypts or signs with a million queries
+//! any is. With this knowledge an attacker decrypts or signs with a million queries
 //! (Bleichenbacher). So decoding computes masks from every byte and does not branch. `em` is secret
 //! throughout.
 

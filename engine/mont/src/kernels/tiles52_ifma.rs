@@ -45,7 +45,7 @@ pub(crate) struct Factors<'a> {
 }
 
 /// The factors of a modulus of one tile. Their lengths are constants, so there are no checks around
-/// the rows: if LLVM unrolls them after a check, it orders them by columns, each a chain of 2W
+/// the rows. If LLVM unrolls rows after a check, it orders them by columns, each a chain of 2W
 /// dependent multiplications.
 #[derive(Clone, Copy)]
 pub(crate) struct Short<'a, const W: usize> {

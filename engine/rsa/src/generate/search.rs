@@ -23,8 +23,8 @@ const SQRT_HALF: u64 = 0xb504_f333_f9de_6485;
 /// Candidates per random draw.
 const DRAWN: usize = 16;
 
-/// Trial division by primes up to this many times the bits of a candidate: about where one more
-/// prime costs as much as it saves in exponentiations, whose time grows faster
+/// Trial division uses primes up to this many times the bits of a candidate. There one more prime
+/// costs about as much as it saves in exponentiations, whose time grows faster
 /// (docs/experiments.md).
 const SIEVE_PER_BIT: usize = 8;
 

@@ -261,9 +261,9 @@ fn each_inconsistent_number_has_its_own_error() {
 
 #[test]
 fn numbers_are_below_their_moduli() {
-    // Each is congruent to the right one, too large, and has the same length in bytes: Mersenne
-    // primes of 607 and 1279 bits and their product of 1886 bits leave a bit of the first byte
-    // free.
+    // Each number is congruent to the right one and too large, but has the same length in bytes.
+    // Mersenne primes of 607 and 1279 bits and their product of 1886 bits leave a bit of the first
+    // byte free.
     let (p, q) = (mersenne(607), mersenne(1279));
     let good = key_of(&p, &q, &BoxedUint::from(65_537_u64));
     assert!(private(&good).is_ok());

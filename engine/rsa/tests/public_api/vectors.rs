@@ -132,8 +132,8 @@ macro_rules! files {
     };
 }
 
-/// Checks each signature of files with their numbers of cases: `verify` gives the library's
-/// verdicts on a message's digest and a signature; if the private key is known, the signature is
+/// Checks each signature of files with their numbers of cases. `verify` gives the library's
+/// verdicts on a message's digest and a signature. If the private key is known, the signature is
 /// made again from the message that `encode` writes.
 fn check_files<const N: usize>(
     files: [(&str, &'static str, usize); N],

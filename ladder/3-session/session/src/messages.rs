@@ -2,15 +2,23 @@
 //!
 //! Counts follow the protocols, RFC 5246 and RFC 8446; lengths come from a recorded session.
 //!
-//! TLS 1.2, per session: the PRF for the master secret (48 bytes), the key block (40 bytes, counted
-//! as 48) and both Finished messages (12 bytes each); a transcript hash for the extended master
-//! secret, if negotiated (RFC 7627), and for each Finished; a record key in each direction.
+//! TLS 1.2, per session:
 //!
-//! TLS 1.3, per session (RFC 8446 §7.1, without PSK): 3 HKDF-Extract (early, handshake, master) and
-//! 2 HMACs for the Finished messages, counted as extracts; 18 HKDF-Expand: 2 `derived`, 4 traffic
-//! secrets with key and IV each, 2 Finished keys, the exporter and the resumption secret; 7 hashes:
-//! of the transcript at `ServerHello`, `Certificate`, `CertificateVerify` and both Finished
-//! messages, and 2 of the empty string for `derived`; a record key in each direction, twice.
+//! * the PRF for the master secret (48 bytes), the key block (40 bytes, counted as 48) and both
+//!   Finished messages (12 bytes each);
+//! * a transcript hash for each Finished, and one for the extended master secret if it is
+//!   negotiated (RFC 7627);
+//! * a record key in each direction.
+//!
+//! TLS 1.3, per session (RFC 8446 §7.1, without PSK):
+//!
+//! * 3 HKDF-Extract (early, handshake, master), and 2 HMACs for the Finished messages, counted as
+//!   extracts;
+//! * 18 HKDF-Expand: 2 `derived`, 4 traffic secrets with key and IV each, 2 Finished keys, the
+//!   exporter and the resumption secret;
+//! * 7 hashes: of the transcript at `ServerHello`, `Certificate`, `CertificateVerify` and both
+//!   Finished messages, and 2 of the empty string for `derived`;
+//! * a record key in each direction, twice.
 
 use tollgate_load::Protocol;
 

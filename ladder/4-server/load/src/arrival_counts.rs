@@ -19,8 +19,9 @@ pub struct ArrivalCounts {
     pub queued: u64,
     /// Arrivals that never began: the queue was full, or they timed out in it, or the run ended.
     pub dropped: u64,
-    /// Arrivals of the sustained part that began after its end, and earlier arrivals that began
-    /// in it, more than 20 ms late: the load differs from the plan by these.
+    /// Arrivals that began more than 20 ms late and on the wrong side of a boundary of the
+    /// sustained part: its own arrivals that began after its end, and earlier arrivals that began
+    /// in it. The load differs from the plan by these.
     pub outside: u64,
     /// Arrivals counted in `outside` that waited in the queue.
     pub outside_queued: u64,

@@ -179,7 +179,8 @@ mod tests {
             })
             .collect();
         let mean = times.iter().sum::<f64>() / 20_000.0;
-        // a standard error of 0.007; e^-2 of them beyond two means: 2707, give or take 48
+        // the mean has a standard error of 0.007; a share e^-2 of the values exceeds two means:
+        // 2707, with a standard deviation of 48
         assert!((mean - 1.0).abs() < 0.035, "{mean}");
         let beyond = times.iter().filter(|&&time| time > 2.0).count();
         assert!(beyond.abs_diff(2707) < 240, "{beyond}");

@@ -199,7 +199,7 @@ impl Plan {
 
     /// Full handshakes with 14,336 bytes each \[HP01\]: one thread, a closed loop of 16
     /// connections, one request on each, no signature verified, key shares fresh, reset after
-    /// confirmation; 1 s of warm-up and 5 s that count.
+    /// confirmation; 1 s of warm-up and 5 s of measurement.
     #[must_use]
     pub fn new(protocol: Protocol) -> Self {
         Self {

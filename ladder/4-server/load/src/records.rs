@@ -247,8 +247,8 @@ fn median(rounds: &[Outcome], figure: impl Fn(&Outcome) -> Option<f64>) -> Optio
     median_estimate(&rounds.iter().map(figure).collect::<Option<Vec<f64>>>()?)
 }
 
-/// The mean of a run with the interval of the median of its bins, extended to the mean: a short run
-/// has uneven bins, and the mean is exact.
+/// The mean of a run, with the interval of the median of its bins. The interval is extended to the
+/// mean: a short run has uneven bins, and the mean is exact.
 fn around(mean: f64, bins: &[f64]) -> Option<Estimate> {
     let bins = median_estimate(bins)?;
     let (low, high) = bins.interval();

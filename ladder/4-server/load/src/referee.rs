@@ -46,8 +46,8 @@ pub struct Seen {
 /// Interval of reading the log.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
-/// Waits at most `timeout` until the log has the client's counts, and then for its lag, because a
-/// surplus is as wrong as a deficit. `None` if the run was stopped meanwhile.
+/// Waits at most `timeout` until the log has the client's counts, and then for its lag, so that a
+/// surplus is found too. `None` if the run was stopped meanwhile.
 pub(crate) fn settle(
     referee: &mut dyn Referee,
     client: &Counts,

@@ -190,7 +190,7 @@ mod tests {
         // standard errors: 0.003, and 0.009 of the variance
         assert!((mean - 1.0).abs() < 0.015 && (variance - 1.0).abs() < 0.045, "{mean} {variance}");
         let beyond = gaps.iter().filter(|&&gap| gap > 3.0).count();
-        // e^-3 of them: 4979, with a standard deviation of 69
+        // a share e^-3 of the gaps: 4979, with a standard deviation of 69
         assert!(beyond.abs_diff(4979) < 350, "{beyond}");
         let dispersion = dispersion(&poisson, Duration::from_millis(50), 4000);
         // a standard error of 0.022
@@ -252,7 +252,8 @@ mod tests {
         assert!((rate - PER_S).abs() < 0.015 * PER_S, "{rate}");
         let off = |arrival: &&Arrival| arrival.at.as_nanos() % 200_000_000 > 50_000_001;
         assert_eq!(arrivals.iter().find(off), None, "in a pause");
-        // in windows of 50 ms: one of four has 200, the others none; 1 + 3 * 50 of theory
+        // in windows of 50 ms, one of four has 200 arrivals and the others none: theory gives 1 + 3
+        // * 50
         let dispersion = dispersion(&bursts, Duration::from_millis(50), 4000);
         assert!((dispersion - 151.0).abs() < 10.0, "{dispersion}");
     }

@@ -68,7 +68,7 @@ impl Series {
         Self { start, end, width, seconds }
     }
 
-    /// The second of a time; `None` after the end.
+    /// The second that contains a time; `None` after the end.
     pub(crate) fn at(&mut self, now: Instant) -> Option<&mut Second> {
         if now >= self.end {
             return None;

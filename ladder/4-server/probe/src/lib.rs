@@ -6,10 +6,10 @@
 //! name that resolves to another address later changes nothing, and redirections are reported and
 //! never followed.
 //!
-//! [`Site::probe`] makes some forty connections, one after the other: the load generator's own
-//! client tries each suite and group that it knows, and rustls, a complete client, reports chain,
-//! OCSP response, tickets, whether a second connection resumes the session, and the path's status
-//! and length. [`Probe`] holds the results and names the requirements of a
+//! [`Site::probe`] makes some forty connections, one after the other. The load generator's own
+//! client tries each suite and group that it knows. rustls, a complete client, reports chain, OCSP
+//! response, tickets, whether a second connection resumes the session, and the path's status and
+//! length. [`Probe`] holds the results and names the requirements of a
 //! [`Plan`](tollgate_load::Plan) that the server does not support.
 //!
 //! ```no_run

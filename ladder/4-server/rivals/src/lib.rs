@@ -1,7 +1,7 @@
 //! Clients that load one server in turn: ours, rustls, cURL and `s_time`; its log counts.
 //!
 //! The load generator's client is made to cost less CPU time than the server. This crate tests
-//! whether it costs the *server* as much as complete clients do: [`run()`] sends the same plan
+//! whether it costs the *server* as much as complete clients do. [`run()`] sends the same plan
 //! through [`Client::Minimal`] (`tollgate_load`), [`Client::Rustls`] (blocking threads),
 //! [`Client::Curl`] (processes, as in `SSL_rate` \[HP01\]) or [`Client::STime`] (processes of
 //! `openssl s_time`), and counts sessions and CPU time in the same way for all.

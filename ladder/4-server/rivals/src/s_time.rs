@@ -76,8 +76,9 @@ impl STime {
     }
 }
 
-/// The count in `1234 connections in 3 real seconds, 14587 bytes read per connection`; `None` if
-/// the line is missing, or has too few bytes for bodies of `bytes` with heads.
+/// The number of connections in `1234 connections in 3 real seconds, 14587 bytes read per
+/// connection`; `None` if the line is missing, or has too few bytes for heads and bodies of
+/// `bytes`.
 fn connections(told: &str, bytes: u64) -> Option<u64> {
     let line = told.lines().find(|line| line.contains(" real seconds, "))?;
     let mut numbers = line.split(' ').filter_map(|word| word.parse::<u64>().ok());

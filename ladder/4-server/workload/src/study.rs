@@ -295,7 +295,8 @@ mod tests {
             }
         };
         assert_eq!(dispersion(&|second| if second < 300 { 2 } else { 20 }), 0.0);
-        // 1 and 19 in turn: 81 over ten, and one of sixty is the mean
+        // alternating 1 and 19: a variance of 81 over a mean of ten, times 60 / 59 because the mean
+        // takes a degree of freedom
         let crowds = dispersion(&|second| 1 + 18 * (second % 2));
         assert!((crowds - 8.1 * 60.0 / 59.0).abs() < 1e-9, "{crowds}");
     }

@@ -157,7 +157,7 @@ fn messages_out_of_order_are_refused_at_every_step() {
         |rogue| key_exchange(rogue, &KeyPair::generate(Group::X25519).unwrap()),
     ];
     for done in 0..=steps.len() {
-        // a message that is never next, and the step after next
+        // a message that is never expected, and the message of the step after next
         let wrong: [Step; 5] = [
             |rogue| rogue.say(Message::FINISHED, &[0; 12]),
             |rogue| rogue.say(Message(99), &[]),
