@@ -38,7 +38,7 @@ pub fn add_mod<W: Word>(z: &mut [W], x: &[W], y: &[W], m: &[W]) {
     subtract_once(z, m, above);
 }
 
-/// z := z mod m, for z < 3m, which holds for a product of x and y if x*y <= R*m.
+/// z := z mod m, for z < 3m, which holds for a product of x and y if `x*y <= R*m`.
 ///
 /// z - m and z - 2m side by side: their borrows do not wait for each other.
 #[inline(always)]

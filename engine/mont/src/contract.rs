@@ -12,9 +12,9 @@ use crate::word::Word;
 /// *Operands.* For limbs, any x < R. For digits and lane blocks, 64 m <= R (see
 /// [`Shape`](crate::Shape)) and x < 8m; digits may be dirty. Every result is a valid operand.
 ///
-/// *Results.* K words that hold z; if x*y <= R*m then also z < 3m, so that
-/// [`carry::reduce`](crate::carry::reduce) makes it canonical. (x*y <= R*m holds for digits if both
-/// operands are < 8m, and always if one operand is < m.) In lane blocks z < 7m.
+/// *Results.* K words that hold z; if `x*y <= R*m` then also z < 3m, so that
+/// [`carry::reduce`](crate::carry::reduce) makes it canonical. (`x*y <= R*m` holds for digits if
+/// both operands are < 8m, and always if one operand is < m.) In lane blocks z < 7m.
 ///
 /// *Time.* Constant: no branch and no address depends on x, y, m, k0 or the index; K is public.
 ///
