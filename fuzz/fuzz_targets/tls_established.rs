@@ -1,7 +1,7 @@
 //! Feeds the client any records after a TLS 1.3 handshake, encrypted with the right keys. The
 //! result is the same data and resumable sessions, or a permanent error of one line.
 //!
-//! `peer` describes how bytes stand for records.
+//! `peer` describes the conversion of input bytes to records.
 #![no_main]
 
 mod peer;

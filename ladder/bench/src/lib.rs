@@ -3,7 +3,7 @@
 //! Contenders to be compared run in one [`interleave`]d series: A B C, C B A, A B C, and
 //! so on. Each round is short, so that a drift of the clock, of heat or of other load affects all
 //! of them. A [`Series`] gives medians with bootstrap intervals, ratios within rounds (not of
-//! medians taken minutes apart), and [`Warning`]s that say what to do next. A wrong result fails
+//! medians taken minutes apart), and [`Warning`]s with the next step. A wrong result fails
 //! the measurement.
 //!
 //! [`leak`] uses the same clock to test if the time of an operation depends on its input.

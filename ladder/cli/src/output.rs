@@ -70,7 +70,8 @@ impl Output {
         Ok(Self { tables_to_stderr, records: to.map(jsonl::Writer::new), file })
     }
 
-    /// Prints tables beside a JSON object that `json` names: to standard error if it is `-`.
+    /// Prints tables in addition to a JSON object in the file `json`: to standard error if that is
+    /// `-`.
     pub(crate) fn with_object(json: Option<&Path>) -> Result<Self, CliError> {
         let mut output = Self::new(None)?;
         if json == Some(Path::new("-")) {

@@ -4,7 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A point with its 95 % interval and the number of samples behind it.
+/// A point with its 95 % interval and its number of samples.
 ///
 /// Always finite, `low <= point <= high`, and at least one sample. The owner of an estimate knows
 /// its unit.

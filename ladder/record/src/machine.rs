@@ -1,4 +1,4 @@
-//! The machine behind a figure.
+//! The machine of a figure.
 
 use std::collections::BTreeSet;
 

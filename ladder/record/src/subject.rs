@@ -34,7 +34,7 @@ pub struct Subject {
     parameters: BTreeMap<String, String>,
 }
 
-/// The most bytes that a subject may have.
+/// Maximum number of bytes that a subject may have.
 const LENGTH_MAX_BYTES: usize = 512;
 
 impl Subject {
@@ -184,7 +184,7 @@ pub struct Quantity {
     length: usize,
 }
 
-/// The most bytes that a quantity may have.
+/// Maximum number of bytes that a quantity may have.
 const NAME_MAX_BYTES: usize = 64;
 
 impl Quantity {

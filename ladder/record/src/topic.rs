@@ -85,7 +85,7 @@ words! {
 /// The type and the size of a key: `rsa-2048`, `ecdsa-p256`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
-    /// RSA with a modulus of so many bits.
+    /// RSA with a modulus of this many bits.
     Rsa(u32),
     /// ECDSA on P-256.
     EcdsaP256,

@@ -22,7 +22,7 @@ pub const FLEET_RUNG: &str = "5-fleet";
 pub const CYCLES_PER_PRODUCT: Quantity = Quantity::known("cycles_per_product");
 /// Share of a published operation that its Montgomery products take according to a model.
 pub const KERNEL_SHARE: Quantity = Quantity::known("kernel_share");
-/// Condition: the assumption behind a figure of a model, in words.
+/// Condition: the assumption of a model's figure, in words.
 pub const ASSUMPTION: &str = "assumption";
 /// Condition: the quality of the weakest number behind a figure of a model: `stated` in a public
 /// document, `measured`, `derived`, `assumed` or `unverified`.

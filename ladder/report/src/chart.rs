@@ -23,7 +23,7 @@ const FOOT_PX: u32 = 40;
 /// Distance between two names of the legend, and the maximum number of characters between them.
 const LEGEND_PX: i32 = 204;
 const NAME_MAX: usize = 24;
-/// The most characters of a line of text.
+/// Maximum number of characters of a line of text.
 const LINE_MAX: usize = 110;
 /// The maximum number of characters of a figure, limited by the narrowest bar.
 const FIGURE_MAX: usize = 6;

@@ -12,7 +12,7 @@ use crate::text::cut;
 /// them.
 const YEARS: RangeInclusive<u16> = 1976..=2047;
 
-/// The most characters of a key in brackets.
+/// Maximum number of characters of a key in brackets.
 const KEY_MAX: usize = 8;
 
 /// Papers, recognised by words of their titles.

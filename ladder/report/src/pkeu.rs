@@ -13,7 +13,7 @@ use tollgate_record::vocabulary::{
     BY, CLOCK_MHZ, CYCLES_PER_OPERATION, EXPONENT, FULL, NS_PER_OPERATION,
 };
 
-/// The most clocks that fit in a line.
+/// Maximum number of clocks that fit in a line.
 const CLOCKS_MAX: usize = 8;
 
 /// Milliseconds, wide enough for the slowest row of the paper.

@@ -80,7 +80,7 @@ pub fn under_memcheck(name: &str) {
     assert!(said.contains("1 passed"), "{name}: no test of this program has that name:\n{said}");
 }
 
-/// Set to the test's name in the process where it runs alone.
+/// Contains the test's name in the process in which the test runs alone.
 const ALONE: &str = "TOLLGATE_TEST_ALONE";
 
 /// Runs `test`, whose full path within the program is `name`, in a separate process, because it

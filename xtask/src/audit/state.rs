@@ -149,7 +149,7 @@ impl State {
         self.arguments &= !(1 << register);
     }
 
-    /// The lowest byte, where it is a constant.
+    /// The lowest byte, if it is a constant.
     pub(crate) fn byte(&self, register: Gpr) -> Option<u8> {
         self.bytes[register]
     }

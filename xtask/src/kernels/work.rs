@@ -19,8 +19,8 @@ pub(crate) const fn row(
     Row { path, secret: &[], secret_stack: &[], structs: &[], branches, instances, work }
 }
 
-/// A row of a function without multiplications of its own. Its first argument points to structs,
-/// whose numbers it passes to tiles.
+/// A row of a function that contains no multiplications itself. Its first argument points to
+/// structs, whose numbers it passes to tiles.
 pub(super) const fn streams(
     path: &'static str,
     branches: &'static str,

@@ -42,7 +42,7 @@ struct Source {
     path: String,
     /// `mod child;`
     children: Vec<String>,
-    /// `pub use` and `pub(crate) use`: the name here, and the path it stands for.
+    /// `pub use` and `pub(crate) use`: the exported name, and the path of the item.
     exports: Vec<(String, Vec<String>)>,
     /// Every other path.
     uses: BTreeSet<Vec<String>>,

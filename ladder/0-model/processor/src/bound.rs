@@ -9,7 +9,7 @@ use crate::limit::{Demand, Limit};
 use crate::machine::Machine;
 use crate::sourced::Rate;
 
-/// The fewest cycles, and the limit that sets them.
+/// The minimum number of cycles, and the limit that sets it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     /// Core cycles.
@@ -57,7 +57,7 @@ pub struct UnknownLimit {
 /// A piece of work on a machine: the bound, each limit alone, and the unknown limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
-    /// The fewest cycles, and the limit that binds.
+    /// The minimum number of cycles, and the limit that sets it.
     pub bound: Bound,
     /// The cycles of each limit alone.
     pub limits: Vec<Bound>,
@@ -124,8 +124,8 @@ impl Machine {
         demand.amounts().iter().map(alone).collect()
     }
 
-    /// The fewest cycles for `count` multiply instructions of `form`: the largest of its limits.
-    /// `None` if the rate of one of them is unknown.
+    /// The minimum number of cycles for `count` multiply instructions of `form`: the largest of its
+    /// limits. `None` if the rate of one of them is unknown.
     #[must_use]
     pub fn bound(&self, form: Form, count: Count) -> Option<Bound> {
         Bound::of(&self.limits(&Demand::multiplies(form, count))?)

@@ -75,8 +75,8 @@ impl Form {
         Self::Mulx,
     ];
 
-    /// The fewest words of a number of `bits` bits. Digits keep 6 bits free, so that results need
-    /// no final reduction. Kernels may round up to whole tiles.
+    /// Minimum number of words of a number of `bits` bits. Digits keep 6 bits free, so that results
+    /// need no final reduction. Kernels may round up to whole tiles.
     #[must_use]
     pub const fn words(self, bits: u32) -> u32 {
         match self {

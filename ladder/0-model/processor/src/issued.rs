@@ -36,7 +36,7 @@ impl Size {
 }
 
 impl Issued {
-    /// Every kernel with multiply instructions of its own.
+    /// Every kernel that contains multiply instructions itself.
     pub const ALL: [Self; 8] = [
         Self {
             kernel: "amm52_blocks_ifma",

@@ -94,7 +94,7 @@ impl Kernel {
         }
     }
 
-    /// The demand of one call; the machine's number of registers decides what has to be reloaded.
+    /// The demand of one call; the machine's number of registers determines the reloaded words.
     #[must_use]
     pub fn demand(self, call: Call, machine: &Machine) -> Demand {
         let vector = machine.registers.get(&RegisterFile::Vector);

@@ -1,8 +1,9 @@
 //! Analytic processor model: limits are functions, a bound is their maximum and keeps its name.
 //!
-//! A [`Machine`] says how many of a thing a core finishes per cycle, each figure with its source;
-//! "unknown" is a value. Work is a [`Demand`] for the same things. [`Machine::limits`] divides the
-//! demand by the rate for each [`Limit`]; [`Bound::of`] keeps the largest quotient and its name.
+//! A [`Machine`] gives a core's rate per cycle for each resource, each figure with its source;
+//! "unknown" is a value. Work is a [`Demand`] for the same resources. [`Machine::limits`] divides
+//! the demand by the rate for each [`Limit`]; [`Bound::of`] keeps the largest quotient and its
+//! name.
 //!
 //! Demand comes from two sources. A [`Form`] gives the least multiplications of a Montgomery
 //! product or square of a kernel of this project, a [`Kernel`] adds loads, registers and dependency

@@ -39,7 +39,7 @@ pub struct Machine {
     /// Its architectural registers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub registers: BTreeMap<RegisterFile, Registers>,
-    /// The names of the units behind a rate, for a drawing.
+    /// The names of the units that give a rate, for a drawing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub units: BTreeMap<Limit, Vec<String>>,
     /// Its routines for a Montgomery product, in addition to the kernels of this project, which

@@ -34,7 +34,7 @@ pub struct Digits {
     pub source: String,
 }
 
-/// The most bits of a digit; no multiplier is wider.
+/// Maximum number of bits of a digit; no multiplier is wider.
 const DIGIT_MAX: u32 = 128;
 
 impl Digits {

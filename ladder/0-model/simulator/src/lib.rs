@@ -8,7 +8,7 @@
 //! [`elf`] create programs.
 //!
 //! The cycle counts of the base instructions were compared with the LEON-2 VHDL. Those of the
-//! extension are parameters, because nobody has built it.
+//! extension are parameters, because it was never built.
 //!
 //! ```
 //! use tollgate_simulator::{Assembler, Ending, InstructionSet, Machine, Timing};

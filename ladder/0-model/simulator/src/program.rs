@@ -11,7 +11,7 @@ pub const MEMORY_BASE: u32 = 0x4000_0000;
 /// Memory after the program, for heap and stack.
 const HEAP_AND_STACK: u64 = 16 << 20;
 
-/// The most memory. A corrupt file may ask for more.
+/// Maximum size of memory, in bytes. A corrupt file may ask for more.
 const MEMORY_MAX: u64 = 512 << 20;
 
 /// A program, ready to load.

@@ -32,7 +32,7 @@ pub enum Error {
     /// One machine does not reach the demand with any number of cores: the scaling law falls beyond
     /// its peak. Use more machines.
     BeyondPeak {
-        /// The most per second that the law reaches.
+        /// The highest rate per second that the law reaches.
         peak_per_s: f64,
         /// The number of cores at this peak.
         peak_cores: u32,

@@ -60,7 +60,7 @@ pub(super) struct Group {
     pub(super) bars: Vec<Bar>,
 }
 
-/// A table of bars on one scale, with its axis. `unit_name` stands above the figures.
+/// A table of bars on one scale, with its axis. `unit_name` is printed above the figures.
 pub(super) fn bars(caption: &str, groups: &[Group], unit: Unit, unit_name: &str) -> Markup {
     let scale = Scale::of(groups.iter().flat_map(|group| &group.bars).map(Bar::reach));
     html! {

@@ -21,7 +21,7 @@ const COLUMNS: [Column; 6] = [
     Column::words("date", 0),
 ];
 
-/// The most records in the list.
+/// Maximum number of records in the list.
 const LISTED_MAX: usize = 2000;
 
 /// Commands that run one rung each.

@@ -51,7 +51,7 @@ const HEAD: u32 = 56;
 const CLIENT: f64 = 12.0;
 const SERVER: f64 = 60.0;
 const COST: f64 = 75.0;
-/// The most characters of a message's name.
+/// Maximum number of characters of a message's name.
 const NAME_MAX: usize = 22;
 
 pub(super) fn section(records: &[Record]) -> Markup {

@@ -10,7 +10,7 @@ use super::source::joined;
 use crate::heading;
 use crate::server::doubts;
 
-/// The most values of one condition that are listed.
+/// Maximum number of values of one condition that are listed.
 const VALUES_MAX: usize = 4;
 
 pub(super) fn section(records: &[Record]) -> Markup {

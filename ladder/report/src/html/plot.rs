@@ -8,7 +8,7 @@ use crate::text::cut;
 /// Height of the plane in pixels.
 const HEIGHT: f64 = 240.0;
 
-/// The most characters of a line's name beside its end.
+/// Maximum number of characters of a line's name beside its end.
 const NAME_MAX: usize = 12;
 
 /// A picture of lines.

@@ -7,7 +7,7 @@ use crate::figure::number;
 /// Steps that give round labels, as multiples of a power of ten.
 const STEPS: [f64; 5] = [1.0, 2.0, 2.5, 5.0, 10.0];
 
-/// The most steps of an axis.
+/// Maximum number of steps of an axis.
 const STEPS_MAX: f64 = 4.0;
 
 /// Larger figures are drawn as this one, because records may contain any number.

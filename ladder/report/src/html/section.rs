@@ -50,7 +50,7 @@ impl Section<'_> {
     }
 }
 
-/// The most rows of a table that is open at first.
+/// Maximum number of rows of a table that is open at first.
 const OPEN_ROWS_MAX: usize = 20;
 
 /// A table under its name; a table of many rows is folded.

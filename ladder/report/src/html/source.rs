@@ -8,7 +8,7 @@ use tollgate_record::{Kind, Record, Topic};
 use crate::lookup::Origin::{self, Measured, Predicted};
 use crate::model;
 
-/// The most paths of subjects that are listed.
+/// Maximum number of paths of subjects that are listed.
 const NAMED_MAX: usize = 4;
 
 /// Subjects, machines, dates and versions of the records, and the papers; empty without records.

@@ -93,7 +93,7 @@ impl Assembler {
     }
 }
 
-/// The most bytes of a program.
+/// Maximum number of bytes of a program.
 const BYTES_MAX: u32 = 64 << 20;
 
 /// The bytes of a statement, filled in after all names are known.

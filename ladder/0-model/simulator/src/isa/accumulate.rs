@@ -1,4 +1,4 @@
-//! The multiply-accumulate extension: an accumulator of 72 bits beside the registers.
+//! The multiply-accumulate extension: an accumulator of 72 bits in addition to the registers.
 //!
 //! Names and semantics are this project's own. The opcodes are those named in the table of contents
 //! of the *Leon2-CIS User's Manual* (1.0.1, November 2006), and LEON's two multiply-accumulate

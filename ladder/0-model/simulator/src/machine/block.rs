@@ -13,7 +13,7 @@ use crate::memory::Memory;
 use crate::pipeline::{Pipeline, Slot};
 use crate::timing::Timing;
 
-/// The most instructions of a block.
+/// Maximum number of instructions of a block.
 const LONGEST: usize = 64;
 
 /// Consecutive instructions.
@@ -144,7 +144,7 @@ pub(super) struct Blocks {
 
 const INDEX: usize = 1 << 14;
 
-/// The most blocks; only a program that keeps jumping to new addresses has more.
+/// Maximum number of blocks; only a program that keeps jumping to new addresses has more.
 const MOST: usize = 1 << 16;
 
 impl Default for Blocks {

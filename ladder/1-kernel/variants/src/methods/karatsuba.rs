@@ -58,7 +58,7 @@ fn difference(z: &mut [u64], x: &[u64], y: &[u64]) -> u64 {
     negative
 }
 
-/// t := t + (low + high - middle, or + middle where `negative` is 1) * H, with low and high the
+/// t := t + (low + high - middle, or + middle if `negative` is 1) * H, with low and high the
 /// halves of t; s: K limbs of scratch.
 #[inline(always)]
 fn combine(t: &mut [u64], middle: &mut [u64], s: &mut [u64], negative: u64) {

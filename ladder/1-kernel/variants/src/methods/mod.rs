@@ -16,7 +16,7 @@ use tollgate_mont::Word as _;
 
 use crate::limbs::subtract;
 
-/// z := z + above * R - m where `above` is 1, else z: below R, for z + above * R < R + m.
+/// z := z + above * R - m if `above` is 1, else z: below R, for z + above * R < R + m.
 #[inline(always)]
 pub(crate) fn settle(z: &mut [u64], m: &[u64], above: u64) {
     subtract(z, m, above.mask());

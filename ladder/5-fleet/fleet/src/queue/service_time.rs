@@ -6,7 +6,7 @@ use crate::Error;
 use crate::demand::as_f64;
 use crate::interval::hull;
 
-/// The fewest samples for an interval of the squared coefficient of variation.
+/// Minimum number of samples for an interval of the squared coefficient of variation.
 const SAMPLES_MIN: usize = 30;
 
 /// Standard errors to each side of a 95 % interval.

@@ -104,9 +104,9 @@ impl Fit {
     ///
     /// Its interval comes from those of the measured rates: the law is fitted again with each rate
     /// at either end. Errors of separately measured rates are independent, so the squares of the
-    /// shifts down are added, and likewise those of the shifts up. Intervals of 95 % give one of 95
-    /// %, or of 85 % or more if a few points are nearly linear. The interval does not cover
-    /// deviations from the law; see [`Self::worst_residual`].
+    /// shifts down are added, and likewise those of the shifts up. Inputs with 95 % intervals give
+    /// a 95 % interval, or one of at least 85 % if a few points are nearly linear. The interval
+    /// does not cover deviations from the law; see [`Self::worst_residual`].
     ///
     /// # Errors
     ///

@@ -81,7 +81,7 @@ impl Law {
         (self.coherency > 0.0).then(|| squared.max(1.0).sqrt())
     }
 
-    /// The fewest cores of one machine that reach `rate` at `utilisation`.
+    /// Minimum number of cores of one machine that reach `rate` at `utilisation`.
     ///
     /// # Errors
     ///

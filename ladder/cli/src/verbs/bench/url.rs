@@ -15,7 +15,7 @@ use crate::error::CliError;
 use crate::keys;
 use crate::options::Bench as Options;
 
-/// Examines the server at the URL, if there is one, and adds what was found to the options.
+/// Examines the server at the URL, if there is one, and adds its properties to the options.
 pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
     let Some(url) = &options.target else { return Ok(options.clone()) };
     let is_plain = url.scheme() == Scheme::Http;

@@ -3,7 +3,7 @@
 use tollgate_bench::{median_estimate, median_ratio_estimate};
 use tollgate_record::{Estimate, Record, Unit};
 
-/// The fewest values whose extremes contain the median with 95 % confidence: 1 - 2^(1 - 6).
+/// Minimum number of values whose extremes contain the median with 95 % confidence: 1 - 2^(1 - 6).
 const VALUES_95: u64 = 6;
 
 /// The figure of the second side divided by that of the first.

@@ -5,7 +5,7 @@ use tollgate_record::{Area, Quantity, Record, Unit};
 
 use super::side::Figure;
 
-/// The range of factors by which figures of one quantity may have moved without a change of code.
+/// The range of factors by which figures of one quantity may have changed without a change of code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Moved {
     pub(super) least: f64,

@@ -1,5 +1,5 @@
-//! Reads `/proc`: the libcrypto and configuration of processes, and whether they have loaded the
-//! module.
+//! Reads `/proc`: the libcrypto and the configuration of processes, and the state of the module
+//! in them.
 
 use core::time::Duration;
 use std::fs;

@@ -55,7 +55,7 @@ fn all(options: &Stats, folder: &Path) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints whether a process has the module, and its counters.
+/// Prints the state of the module in a process, and its counters.
 fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode, CliError> {
     let process = processes::look(pid).map_err(|error| {
         let advice = match error.kind() {

@@ -1,4 +1,4 @@
-//! The options of `tollgate bench` for arrivals and for what each client does.
+//! The options of `tollgate bench` for arrivals and for the behaviour of each client.
 
 use core::time::Duration;
 use std::fs;

@@ -85,7 +85,7 @@ impl Given {
     }
 }
 
-/// A server that consented to the load, and what it supports.
+/// A server that consented to the load, and its abilities.
 #[derive(Clone, Debug)]
 pub(crate) struct Probed {
     pub(crate) site: Site,
@@ -111,7 +111,7 @@ impl Probed {
         self.probe.leaf().map_or_else(|| "none".to_owned(), |leaf| leaf.key)
     }
 
-    /// Checks that the server supports a plan. An error says what to change.
+    /// Checks that the server supports a plan. An error names the option to change.
     pub(crate) fn check(&self, plan: &Plan) -> Result<(), CliError> {
         let url = self.site.url();
         if has_bytes(plan) && !url.path().starts_with("/bytes/") {

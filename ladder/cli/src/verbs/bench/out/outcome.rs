@@ -10,7 +10,7 @@ use super::{About, Judged, Run, Told, rows, times};
 /// Version of the document; it changes when readers of the previous version would fail.
 const VERSION: u32 = 1;
 
-/// Quantiles beside the histogram.
+/// Quantiles in addition to the histogram.
 const QUANTILES: [(&str, f64); 5] =
     [("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p999_ns", 0.999), ("max_ns", 1.0)];
 
