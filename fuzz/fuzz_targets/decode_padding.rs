@@ -1,5 +1,5 @@
-//! Decodes any bytes as a decrypted message or a recovered signature, and compares the result with a
-//! readable decoder.
+//! Decodes any bytes as a decrypted message or a recovered signature, and compares the result with
+//! a readable decoder.
 //!
 //! The first byte selects the operation, the second a hash function; the rest is the message.
 #![no_main]

@@ -1,5 +1,5 @@
-//! Runs any bytes as an ELF file or as instructions: the program ends, is stopped, or gives an error
-//! of one line. Blocks and single steps agree.
+//! Runs any bytes as an ELF file or as instructions: the program ends, is stopped, or gives an
+//! error of one line. Blocks and single steps agree.
 #![no_main]
 
 use std::sync::LazyLock;

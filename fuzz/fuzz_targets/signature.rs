@@ -110,7 +110,8 @@ fn decodes_pkcs1v15(em: &[u8], hash: Hash, digest: &[u8]) -> bool {
     padding >= 8 && found == digest
 }
 
-/// RFC 8017 §9.1.2 with a vector for each step: the length of the salt if the encoding is consistent.
+/// RFC 8017 §9.1.2 with a vector for each step: the length of the salt if the encoding is
+/// consistent.
 fn decode_pss(em: &[u8], bits: usize, hash: Hash, mgf_hash: Hash, digest: &[u8]) -> Option<usize> {
     let em_bits = bits - 1;
     let em_len = em_bits.div_ceil(8);

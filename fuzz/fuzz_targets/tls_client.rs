@@ -1,5 +1,5 @@
-//! Feeds the client any bytes from a server before keys change: a session, a wait for more bytes, or a
-//! permanent error of one line. Splitting the bytes in two changes nothing.
+//! Feeds the client any bytes from a server before keys change: a session, a wait for more bytes,
+//! or a permanent error of one line. Splitting the bytes in two changes nothing.
 //!
 //! The first byte selects the suite. The second selects a session to resume, and how the rest is
 //! sent: unchanged, or as messages in separate records after a valid hello. `tls_established`

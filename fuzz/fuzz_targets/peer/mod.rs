@@ -66,8 +66,8 @@ pub(crate) fn saved(suite: Suite, server: &Arc<ServerConfig>) -> SavedSession {
     saved
 }
 
-/// Records as content type and bytes. The input has a kind, a length of two bytes and a body for each:
-/// a handshake message of that kind or, from 128 on, a record of content type kind - 128.
+/// Records as content type and bytes. The input has a kind, a length of two bytes and a body for
+/// each: a handshake message of that kind or, from 128 on, a record of content type kind - 128.
 pub(crate) fn records(mut bytes: &[u8]) -> impl Iterator<Item = (u8, Vec<u8>)> {
     core::iter::from_fn(move || {
         let [kind, high, low, rest @ ..] = bytes else { return None };

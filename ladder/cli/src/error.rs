@@ -32,7 +32,8 @@ impl CliError {
         move |error| Self::new(format!("{what}: {error}"))
     }
 
-    /// Converts an error of a file or folder that cannot be read or written, and adds the next step.
+    /// Converts an error of a file or folder that cannot be read or written, and adds the next
+    /// step.
     pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Self + Copy {
         move |error| {
             let folder = folder(path);

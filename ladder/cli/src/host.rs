@@ -64,7 +64,8 @@ impl Host {
     }
 }
 
-/// Calibrates this core with `tollgate_calibrate::probe`; rates of missing instructions are unknown.
+/// Calibrates this core with `tollgate_calibrate::probe`; rates of missing instructions are
+/// unknown.
 fn calibrated(name: &str) -> processor::Machine {
     let now = Timestamp::now().to_string();
     let date = now.split('T').next().unwrap_or(&now);

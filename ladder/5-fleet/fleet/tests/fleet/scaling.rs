@@ -94,8 +94,8 @@ fn normal(random: &mut fastrand::Rng) -> f64 {
     radius * (core::f64::consts::TAU * random.f64()).cos()
 }
 
-/// The number of 1000 sweeps, with errors of 3 % and matching intervals, whose interval contains the
-/// true rate: at one core, half of the cores, all of them, and twice as many.
+/// The number of 1000 sweeps, with errors of 3 % and matching intervals, whose interval contains
+/// the true rate: at one core, half of the cores, all of them, and twice as many.
 fn covered(truth: Law, cores: &[u32]) -> [u32; 4] {
     let last = *cores.last().unwrap();
     let mut random = fastrand::Rng::with_seed(3);

@@ -1,5 +1,5 @@
-//! Lines about a server's rounds: the clients of an open loop, the phases of their time, and resumed
-//! sessions.
+//! Lines about a server's rounds: the clients of an open loop, the phases of their time, and
+//! resumed sessions.
 
 use tollgate_load::{ArrivalCounts, Latency, Outcome, Resumptions, SessionTimes, Times};
 use tollgate_report::text::wrapped;
@@ -9,7 +9,8 @@ use crate::cells::float;
 /// Quantiles of each line.
 const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 
-/// The lines for a server's rounds; empty for a closed loop with one TLS request on each connection.
+/// The lines for a server's rounds; empty for a closed loop with one TLS request on each
+/// connection.
 pub(super) fn lines(rounds: &[Outcome]) -> String {
     let Some(first) = rounds.first() else { return String::new() };
     let plan = &first.plan;

@@ -30,8 +30,8 @@ pub(crate) struct Given {
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
     pub(crate) pid: Vec<u32>,
 
-    /// Control group of the server, to measure its CPU time: a folder of /sys/fs/cgroup, or its path
-    /// below that
+    /// Control group of the server, to measure its CPU time: a folder of /sys/fs/cgroup, or its
+    /// path below that
     #[arg(long, value_name = "PATH", requires = "target", conflicts_with = "pid")]
     pub(crate) cgroup: Option<PathBuf>,
 

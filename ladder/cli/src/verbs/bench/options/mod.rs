@@ -124,8 +124,8 @@ pub(crate) struct Bench {
     #[arg(value_parser = clap::value_parser!(u64).range(1..=Plan::TRANSACTIONS_MAX))]
     pub(crate) requests: Option<u64>,
 
-    /// Rounds, in each of which every server runs once; an even number if engines are compared; with
-    /// six or more, the intervals of ratios have 95 % confidence
+    /// Rounds, in each of which every server runs once; an even number if engines are compared;
+    /// with six or more, the intervals of ratios have 95 % confidence
     #[arg(long, value_name = "N", default_value = "6", help_heading = LOAD)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
