@@ -6,7 +6,8 @@
 //! medians taken minutes apart), and [`Warning`]s with the next step. A wrong result fails
 //! the measurement.
 //!
-//! [`leak`] uses the same clock to test if the time of an operation depends on its input.
+//! ```
+//! use core::time::Duration;
 //! use tollgate_bench::{Contender, Plan, Wrong, interleave};
 //!
 //! let sum = |n: u64| (0..n).fold(0, |a, b| core::hint::black_box(a ^ b));
@@ -20,8 +21,7 @@
 //! # Ok::<(), tollgate_bench::Error>(())
 //! ```
 //!
-//! [`leak`] uses the same clock to test whether the time of an operation depends on
-//! its input.
+//! [`leak`] uses the same clock to test if the time of an operation depends on its input.
 #![forbid(unsafe_code)]
 
 mod conditions;
