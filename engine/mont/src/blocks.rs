@@ -1,16 +1,16 @@
 //! Numbers in lane blocks: a row holds one number in seven or eight lanes, two in four lanes each,
 //! or four in two lanes each. Unused lanes are zero.
 //!
-//! A number is cut into blocks of K digits of 52 bits; block l lies in lane l of K rows. Blocks are
-//! W = 52K - 1 bits apart, one bit less than their digits hold:
+//! A number is cut into blocks of K digits of 52 bits. Block l lies in lane l of K rows. Blocks
+//! begin W = 52K - 1 bits apart, one bit less than K digits hold:
 //!
 //! ```text
 //! x = sum over l, k of row[k].lane[l] * 2^{W l + 52 k}
 //! ```
 //!
-//! The spare bit takes the carries of a product, so that they cross a lane at most once. Two
-//! numbers side by side are the primes of a key, four those of two keys; one instruction works on
-//! all of them.
+//! The spare bit takes the carries of a product; they therefore cross a lane at most once. Two
+//! numbers side by side are the primes of one key; four are the primes of two keys. One instruction
+//! works on all of them.
 
 pub(crate) mod exp;
 pub(crate) mod limbs;
@@ -21,30 +21,33 @@ use zeroize::Zeroize;
 use crate::shape::Shape;
 use crate::word::{DIGIT, Digit, LANES, Row, Scalar, Word};
 
-/// The layout in blocks of numbers of one size. Public: it follows from the size.
+/// The layout in blocks of numbers of one size. It is public, not secret: it depends on the size
+/// alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Blocks {
-    /// The most bits of a modulus.
+    /// The largest size of a modulus, in bits.
     bits_max: usize,
-    /// K, the digits of a block: rows of a number.
+    /// K: the digits of a block, which are also the rows of a number.
     k: usize,
     /// Lanes of one number.
     lanes: usize,
-    /// Digits of the last block that a product multiplies by and reduces away: K, or fewer if the
-    /// modulus does not fill the block.
+    /// The digits of the last block that a product uses: K, or fewer if the modulus does not fill
+    /// the block. A product multiplies by these digits and removes as many in the reduction.
     last: usize,
 }
 
 /// The most digits of a block.
 pub(crate) const K_MAX: usize = 10;
 
-// A column gains at most 4K half products per block of digits, twice that from the columns above
-// the previous block, and the sum in the same column of the next lane: eight blocks.
+// For each block of the multiplier, a column gains at most 4K half products, and twice as many from
+// the columns above the previous block. It also takes the sum of the same column in the next lane.
+// A multiplier has at most eight blocks.
 const _: () = assert!(8 * 3 * 4 * K_MAX < 1 << 10, "a column would reach 2^62");
 
 impl Blocks {
-    /// The layouts, ordered by size; those for four numbers are last. The primes and moduli of RSA
-    /// fill them. A single number of 1024 bits takes seven lanes; two side by side take four each.
+    /// The layouts for one and two numbers, ordered by size, then those for four. The usual sizes
+    /// of primes and moduli in RSA fill them. A single number of 1024 bits takes seven lanes; two
+    /// such numbers side by side take four lanes each.
     pub(crate) const ALL: [Self; 9] = [
         Self { bits_max: 512, k: 3, lanes: 4, last: 1 },
         Self { bits_max: 1024, k: 3, lanes: 7, last: 2 },
@@ -73,7 +76,7 @@ impl Blocks {
         Self::ALL.into_iter().find(|blocks| blocks.numbers() == 4 && bits <= blocks.bits_max)
     }
 
-    /// The layouts for moduli of `bits` bits, each once.
+    /// All layouts for moduli of `bits` bits, without repetition.
     pub fn each_of(bits: usize) -> impl Iterator<Item = Self> {
         let pair = Self::of_pair(bits).filter(|pair| Self::of_bits(bits) != Some(*pair));
         [Self::of_bits(bits), pair, Self::of_four(bits)].into_iter().flatten()
@@ -98,7 +101,7 @@ impl Blocks {
     ///
     /// # Panics
     ///
-    /// If the shape is not one of lane blocks.
+    /// If no layout in lane blocks has this shape.
     pub fn of_shape(shape: Shape) -> Self {
         let found = Self::ALL.into_iter().find(|blocks| blocks.shape() == shape);
         found.expect("the shape is one of lane blocks")
@@ -124,23 +127,23 @@ impl Blocks {
         LANES / self.lanes
     }
 
-    /// The digits of a multiplier that a product uses and reduces away.
+    /// The digits of a multiplier that a product uses. The reduction removes as many digits.
     pub const fn rows(self) -> usize {
         (self.lanes - 1) * self.k + self.last
     }
 
-    /// Bits from a block to the next.
+    /// The distance between the starts of two neighbouring blocks, in bits.
     const fn block_bits(self) -> usize {
         52 * self.k - 1
     }
 
-    /// log2 R: the bits of the digits that a product reduces away.
+    /// log2 R: the number of bits that the reduction of a product removes.
     pub const fn r_bits(self) -> usize {
         let spare = if self.last == self.k { 1 } else { 0 };
         (self.lanes - 1) * self.block_bits() + 52 * self.last - spare
     }
 
-    /// Bits of a modulus, at most; also the bits of the lower half of a number of twice the size.
+    /// The largest size of a modulus, in bits. A number of twice that size is split at this bit.
     pub fn bits_max(self) -> usize {
         self.bits_max
     }
@@ -151,19 +154,19 @@ impl Blocks {
         (self.block_bits() * l + 52 * k, if inner { 51 } else { 52 })
     }
 
-    /// z := x + y in each number, for sums below R; the last digit of a block may use its spare
+    /// z := x + y in each number, for sums below R. The last digit of a block may use its spare
     /// bit.
     ///
     /// # Panics
     ///
-    /// If z has not K rows.
+    /// If z does not have K rows.
     pub fn add(self, z: &mut [Row], x: &[Row], y: &[Row]) {
         let last = self.k - 1;
         let clean = |x: Row| x.zip(x, |x, _| x & DIGIT);
         for ((z, x), y) in z.iter_mut().zip(x).zip(y) {
             *z = clean(*x).zip(clean(*y), u64::wrapping_add);
         }
-        // one carry from block to block, then one through each block
+        // carry once from each block into the next, then through the digits of each block
         let mut carry = Row::default();
         for l in (0..LANES).filter(|l| l % self.lanes != 0) {
             carry.0[l] = z[last].0[l - 1] >> 51;
@@ -177,14 +180,14 @@ impl Blocks {
         z[last] = z[last].zip(carry, u64::wrapping_add);
     }
 
-    /// Writes a number below R into the lanes of `number`, zero-extended or cut; clean. Unused
-    /// lanes become zero.
+    /// Writes a number below R into the lanes of `number`, zero-extended or cut. Its digits are
+    /// clean. Unused lanes become zero.
     ///
     /// # Panics
     ///
-    /// If there are fewer than K rows, or numbers.
+    /// If there are fewer than K rows, or `number` is not in the layout.
     pub fn pack(self, rows: &mut [Row], number: usize, limbs: &[u64]) {
-        let mut x = [0; LIMBS + 1]; // no digit reaches further: R < 2^{64 LIMBS}
+        let mut x = [0; LIMBS + 1]; // covers all digits, since R < 2^{64 LIMBS}
         let limbs = &limbs[..limbs.len().min(x.len())];
         x[..limbs.len()].copy_from_slice(limbs);
         for (k, row) in rows[..self.k].iter_mut().enumerate() {
@@ -199,7 +202,7 @@ impl Blocks {
         x[..limbs.len()].zeroize();
     }
 
-    /// Writes a number below R into the lanes of each number: see [`pack`](Self::pack).
+    /// Writes the same number below R into the lanes of every number: see [`pack`](Self::pack).
     ///
     /// # Panics
     ///
@@ -208,16 +211,18 @@ impl Blocks {
         (0..self.numbers()).for_each(|number| self.pack(rows, number, limbs));
     }
 
-    /// Returns whether a product of two sums of two results, below (14m)^2, is still below 7m.
+    /// Returns whether the product of two sums is still below 7m. Each sum has two results as
+    /// terms and is below 14m.
     pub fn takes_sums(self) -> bool {
         self.r_bits() - self.bits_max >= 8
     }
 
-    /// Reads the lanes of `number` into `limbs`, cut to their length. Digits may be dirty.
+    /// Reads the lanes of `number` into `limbs`, cut to the length of `limbs`. The digits may be
+    /// dirty.
     ///
     /// # Panics
     ///
-    /// If there are fewer than K rows, or numbers.
+    /// If there are fewer than K rows, or `number` is not in the layout.
     pub fn unpack(self, limbs: &mut [u64], rows: &[Row], number: usize) {
         let (mut sum, mut base) = (0u128, 0);
         let mut limbs = limbs.iter_mut();
@@ -225,7 +230,7 @@ impl Blocks {
             for (k, row) in rows[..self.k].iter().enumerate() {
                 let (at, _) = self.place(l, k);
                 let digit = Digit(row.0[number * self.lanes + l]).bits();
-                // the top digit of a block may use its spare bit, so digits are added
+                // the top digit of a block may use its spare bit: add the digits, do not just join
                 sum = sum.wrapping_add(u128::from(digit) << (at - base));
                 if at + 51 >= base + 64 {
                     let Some(limb) = limbs.next() else { return };
@@ -255,7 +260,7 @@ mod tests {
     #[test]
     fn moduli_leave_the_room_that_products_need() {
         for blocks in Blocks::ALL {
-            // 64m <= R, or 32m if the last block holds one digit (see the kernel)
+            // 64m <= R, or 32m <= R if the last block has one digit (see amm52_blocks_ifma)
             let slack = blocks.r_bits() - blocks.bits_max;
             assert!(slack >= if blocks.last == 1 { 5 } else { 6 }, "{blocks:?}");
             assert!(blocks.k <= K_MAX && blocks.last <= blocks.k);

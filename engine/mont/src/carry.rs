@@ -1,8 +1,8 @@
-//! Sums, differences and last subtractions on each lane, which need no kernel.
+//! Sums, differences and final subtractions of m, in each lane. They need no kernel.
 //!
-//! All of these take the same time for all values, and give clean digits. They are inlined, so that
-//! [`Kernel::with_target_features`](crate::Kernel::with_target_features) gives them the vectors of
-//! a kernel.
+//! All functions here take the same time for all values, and return clean digits. They are inlined:
+//! inside [`Kernel::with_target_features`](crate::Kernel::with_target_features) they are compiled
+//! for the vectors of that kernel.
 
 use crate::word::Word;
 
@@ -18,7 +18,7 @@ pub fn add<W: Word>(z: &mut [W], x: &[W], y: &[W]) -> W {
     carry
 }
 
-/// z := x - y + m where x < y, else x - y: the difference mod m of x, y < m.
+/// z := x - y mod m, for x, y < m. Adds m in the lanes where x < y.
 #[inline(always)]
 pub fn sub_mod<W: Word>(z: &mut [W], x: &[W], y: &[W], m: &[W]) {
     let mut borrow = W::default();
@@ -38,16 +38,16 @@ pub fn add_mod<W: Word>(z: &mut [W], x: &[W], y: &[W], m: &[W]) {
     subtract_once(z, m, above);
 }
 
-/// z := z mod m, for z < 3m, which holds for a product of x and y if `x*y <= R*m`.
+/// z := z mod m, for z < 3m. A product of x and y is below 3m if `x*y <= R*m`.
 ///
-/// z - m and z - 2m side by side: their borrows do not wait for each other.
+/// Computes z - m and z - 2m side by side, since neither borrow waits for the other.
 #[inline(always)]
 pub fn reduce<W: Word>(z: &mut [W], m: &[W]) {
     let mut borrows = [W::default(); 2];
     for (&z, &m) in z.iter().zip(m) {
         subtract_both(z, [m, m], &mut borrows);
     }
-    // z < m borrows from the first, and m <= z < 2m from the second
+    // z - m borrows if z < m; z - 2m borrows if z < 2m
     let keep = [borrows[0].mask(), borrows[0].zip(borrows[1], |a, b| a | b).mask()];
     let mut borrows = [W::default(); 2];
     for (z, &m) in z.iter_mut().zip(m) {
@@ -56,13 +56,14 @@ pub fn reduce<W: Word>(z: &mut [W], m: &[W]) {
     }
 }
 
-/// One word of z - x - y; the subtractions of x and of y have a borrow each.
+/// Returns one word of z - x - y. The subtractions of x and of y each have their own borrow.
 #[inline(always)]
 fn subtract_both<W: Word>(z: W, [x, y]: [W; 2], borrows: &mut [W; 2]) -> W {
     z.sub_borrow(x, &mut borrows[0]).sub_borrow(y, &mut borrows[1])
 }
 
-/// z := z - m where z >= m, else z; `above` is 1 where z has a bit above its words.
+/// z := z - m in the lanes where z >= m. `above` is 1 in the lanes where z has a bit above its
+/// words.
 #[inline(always)]
 pub(crate) fn subtract_once<W: Word>(z: &mut [W], m: &[W], above: W) {
     let mut borrow = W::default();
@@ -76,7 +77,7 @@ pub(crate) fn subtract_once<W: Word>(z: &mut [W], m: &[W], above: W) {
     }
 }
 
-/// All ones in each lane where x = y (clean digits, equal lengths), else zero.
+/// Returns all ones in each lane where x = y, else zero. Digits are clean and lengths equal.
 #[inline(always)]
 pub fn equal<W: Word>(x: &[W], y: &[W]) -> W {
     let difference = x
@@ -86,7 +87,7 @@ pub fn equal<W: Word>(x: &[W], y: &[W]) -> W {
     difference.is_zero()
 }
 
-/// z := x where `mask` is all ones, z where it is zero.
+/// z := x in the lanes where `mask` is all ones. Where `mask` is zero, z stays.
 #[inline(always)]
 pub fn pick<W: Word>(z: &mut [W], mask: W, x: &[W]) {
     for (z, &x) in z.iter_mut().zip(x) {
@@ -117,7 +118,7 @@ mod tests {
         assert!(z[1] == Row([0, 1, 0, 0, 0, 0, 0, 0]));
     }
 
-    /// Runs with the vectors of each kernel, on m, 2m, their neighbours and random numbers.
+    /// Runs with the target features of each kernel, on m, 2m, their neighbours and random numbers.
     #[test]
     fn reduce_is_the_remainder_in_every_lane() {
         let number = |x: &[Row], lane: usize| {
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn sums_wrap_at_m_also_beyond_the_last_word() {
-        let m = [u64::MAX, u64::MAX]; // twice m - 1 has a bit above
+        let m = [u64::MAX, u64::MAX]; // 2(m - 1) has a bit above the two words
         let x = [u64::MAX - 1, u64::MAX];
         let mut z = [0; 2];
         add_mod(&mut z, &x, &x, &m);

@@ -6,25 +6,25 @@ use crate::word::Word;
 /// A Montgomery kernel: product, square and table select on K words, in each lane.
 /// [`Exponentiate`](crate::Exponentiate) builds exponentiations on it.
 ///
-/// R = radix^K, with the radix 2^64 of limbs or 2^52 of digits; for lane blocks see
-/// [`Blocks`](crate::Blocks). `z :== x` means congruent mod m.
+/// R = radix^K. The radix is 2^64 for limbs and 2^52 for digits; for lane blocks see
+/// [`Blocks`](crate::Blocks). `z :== x` means that z and x are congruent mod m.
 ///
 /// *Operands.* For limbs, any x < R. For digits and lane blocks, 64 m <= R (see
 /// [`Shape`](crate::Shape)) and x < 8m; digits may be dirty. Every result is a valid operand.
 ///
-/// *Results.* K words that hold z; if `x*y <= R*m` then also z < 3m, so that
+/// *Results.* z has K words. If `x*y <= R*m`, then z < 3m, and
 /// [`carry::reduce`](crate::carry::reduce) makes it canonical. (`x*y <= R*m` holds for digits if
 /// both operands are < 8m, and always if one operand is < m.) In lane blocks z < 7m.
 ///
-/// *Time.* Constant: no branch and no address depends on x, y, m, k0 or the index; K is public.
+/// *Time.* Constant: no branch and no address depends on x, y, m, k0 or the index. K is public.
 ///
-/// A kernel never detects a feature, never allocates, never logs.
+/// A kernel never detects CPU features, never allocates and never logs.
 pub trait Kernel: Copy + core::fmt::Debug {
     /// The words of its numbers.
     type Word: Word;
 
-    /// The name of the product's kernel: its file, function, test, benchmark row and record
-    /// subject.
+    /// The name of the kernel that [`amm`](Self::amm) calls. Its file, function, test, benchmark
+    /// row and record subject have the same name.
     fn name(self) -> &'static str;
 
     /// The name of the kernel that [`ams`](Self::ams) calls.
@@ -34,7 +34,7 @@ pub trait Kernel: Copy + core::fmt::Debug {
     ///
     /// # Panics
     ///
-    /// If z, x or y do not have K words, or t fewer than [`Modulus::scratch_words`].
+    /// If z, x or y does not have K words, or t has fewer than [`Modulus::scratch_words`].
     fn amm(
         self,
         z: &mut [Self::Word],
@@ -48,7 +48,7 @@ pub trait Kernel: Copy + core::fmt::Debug {
     ///
     /// # Panics
     ///
-    /// If z or x do not have K words, or t fewer than [`Modulus::scratch_words`].
+    /// If z or x does not have K words, or t has fewer than [`Modulus::scratch_words`].
     fn ams(
         self,
         z: &mut [Self::Word],
@@ -57,7 +57,7 @@ pub trait Kernel: Copy + core::fmt::Debug {
         t: &mut [Self::Word],
     );
 
-    /// z := table entry `index` of its lane, entries as long as z; every entry is read.
+    /// z := the table entry `index`, in each lane. An entry is as long as z. Reads every entry.
     ///
     /// An index beyond the table gives zero.
     ///
@@ -66,8 +66,8 @@ pub trait Kernel: Copy + core::fmt::Debug {
     /// If the length of the table is not a multiple of the length of z.
     fn select(self, z: &mut [Self::Word], table: &[Self::Word], index: Self::Word);
 
-    /// Runs `f`, compiled with the target features of the kernel, and everything that is inlined
-    /// into `f`: mark closures `#[inline(always)]`. For loops that are not worth a kernel.
+    /// Runs `f`. `f` and everything inlined into it are compiled with the target features of the
+    /// kernel; mark closures `#[inline(always)]`. Use this for loops that do not deserve a kernel.
     #[inline(always)]
     fn with_target_features<R>(self, f: impl FnOnce() -> R) -> R {
         f()

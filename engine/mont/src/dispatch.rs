@@ -1,6 +1,6 @@
 //! The only place that chooses a kernel or calls code that needs a proof of CPU features.
 //!
-//! It asserts lengths and casts rows to vectors, so that kernels rely on both.
+//! It asserts lengths and casts rows to vectors. Kernels rely on both.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -25,20 +25,20 @@ use crate::word::{LANES, Row};
 /// A kernel on the limbs of one number.
 #[derive(Clone, Copy, Debug)]
 pub enum LimbKernel {
-    /// Exponentiations in lane blocks if they have the size of the modulus; the rest on limbs.
+    /// Exponentiations in lane blocks if a layout has the size of the modulus; the rest on limbs.
     Blocks(BlockKernel),
     /// `amm64_mulx`, `ams64_mulx`: MULX, ADCX, ADOX.
     Mulx(HaveAdxBmi2),
-    /// `amm64_portable`: any processor; the model.
+    /// `amm64_portable`: runs on any processor. Tests compare other kernels with it.
     Portable,
 }
 
-/// A kernel on one number in eight lanes or seven, two in four each, or four: see [`Blocks`].
+/// A kernel on one, two or four numbers in lane blocks: see [`Blocks`].
 #[derive(Clone, Copy, Debug)]
 pub enum BlockKernel {
-    /// `amm52_blocks_ifma`: AVX-512 IFMA; on limbs MULX, ADCX, ADOX.
+    /// `amm52_blocks_ifma`: AVX-512 IFMA. Work that remains on limbs uses MULX, ADCX, ADOX.
     Ifma(HaveIfma, HaveAdxBmi2),
-    /// `amm52_blocks_portable`: any processor; the model.
+    /// `amm52_blocks_portable`: runs on any processor. Tests compare other kernels with it.
     Portable,
 }
 
@@ -49,7 +49,7 @@ pub enum LaneKernel {
     Ifma(HaveIfma),
     /// `amm52_mb8_avx2`, `ams52_mb8_avx2`: AVX2.
     Avx2(HaveAvx2),
-    /// `amm52_mb8_portable`: any processor; the model.
+    /// `amm52_mb8_portable`: runs on any processor. Tests compare other kernels with it.
     Portable,
 }
 
@@ -67,7 +67,7 @@ impl LimbKernel {
         Self::all()[0]
     }
 
-    /// The kernel for products of limbs: blocks serve exponentiations only.
+    /// The kernel for products of limbs, since lane blocks are for exponentiations.
     #[must_use]
     pub fn on_limbs(self) -> Self {
         match self {
@@ -103,7 +103,7 @@ impl LaneKernel {
     }
 }
 
-/// Asserts operands of K words and enough scratch: every kernel relies on them.
+/// Asserts that operands have K words and scratch memory is enough: every kernel relies on both.
 fn check<W>(shape: Shape, z: usize, x: usize, y: usize, t: &[W]) {
     check_words(shape, z, x, y);
     assert!(t.len() >= shape.scratch_words(), "a product needs {} words", shape.scratch_words());
@@ -114,7 +114,7 @@ fn check_words(shape: Shape, z: usize, x: usize, y: usize) {
     assert!(z == k && x == k && y == k, "z, x, y have {z}, {x}, {y} words; the modulus has {k}");
 }
 
-/// Asserts that streams side by side have one shape, and returns it.
+/// Asserts that all streams have the same shape, and returns it.
 fn check_side_by_side(streams: &[Windows<'_, Row>]) -> Shape {
     let (shape, table) = (streams[0].m.shape(), streams[0].table.len());
     assert!(table.is_multiple_of(shape.k()), "a table has whole entries");
@@ -126,7 +126,8 @@ fn check_side_by_side(streams: &[Windows<'_, Row>]) -> Shape {
     shape
 }
 
-/// Asserts that z has K limbs and e has `bits` bits: exponentiations in blocks would pad both.
+/// Asserts that z has K limbs and e has `bits` bits. Exponentiations in blocks would pad either
+/// without an error.
 fn check_exp(shape: Shape, bits: usize, e: &[u64], z: &[u64]) {
     assert!(z.len() == shape.k(), "z has {} words; the modulus has {}", z.len(), shape.k());
     assert!(e.len() * 64 >= bits, "the exponent has fewer than {bits} bits");
@@ -251,7 +252,7 @@ impl Exponentiate for LimbKernel {
     fn exp_words(self, shape: Shape, bits: usize) -> usize {
         let limbs = 2 * exp::scratch_words::<u64>(shape, bits);
         match (self, Blocks::of_limbs(shape), Blocks::pair_of_limbs(shape)) {
-            // a row more, to align them at 64 bytes
+            // one row more, to align the rows to 64 bytes
             (Self::Blocks(_), Some(one), Some(pair)) => {
                 let one = blocks::exp::exp_rows(one, bits, 1);
                 let pair = blocks::exp::exp_rows(pair, bits, 2 / pair.numbers());
@@ -310,8 +311,8 @@ impl Exponentiate for LimbKernel {
     }
 }
 
-/// Returns whether one product of limbs is faster as two products in lane blocks: only if a number
-/// fills all lanes (docs/experiments.md).
+/// Returns whether two products in lane blocks are faster than one product of limbs. They are, if
+/// one number fills all lanes (docs/experiments.md).
 fn pays_for_limbs(set: &Modulus<Row>) -> bool {
     set.shape().tile() == LANES
 }
@@ -373,7 +374,7 @@ impl WindowKernel for BlockKernel {
         check_table(set.z, set.table);
         check_words(set.m.shape(), set.z.len(), set.next.len(), set.y.len());
         match self {
-            // only if the number stays in registers; a number of more lanes or digits does not
+            // only if the number stays in registers; one of more lanes or digits would not
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof, _)
                 if set.m.shape().tile() <= LANES / 2 && set.z.len() <= 5 && squares > 0 =>
@@ -473,8 +474,8 @@ impl Exponentiate for LaneKernel {
         }
     }
 
-    // Implemented here, not as a provided method, so that the kernels are compiled with this crate,
-    // not with its callers.
+    // Not a provided method of the trait: its generic code would be compiled with the calling
+    // crate. Here the kernels are compiled with this crate.
     #[inline(never)]
     fn exp(
         self,

@@ -1,15 +1,17 @@
 //! Montgomery kernels, one file each; their contract, dispatch and exponentiation.
 //!
-//! A number is a slice of [`Word`]s: [`u64`] limbs (radix 2^64, one number) or [`Row`]s of digits
-//! (radix 2^52, eight numbers side by side, or one to four in lane [`Blocks`]). Code above the
-//! kernels is generic over them: one exponentiation on limbs or eight on rows, each lane with its
-//! own modulus and exponent.
+//! A number is a slice of [`Word`]s. Words are [`u64`] limbs (radix 2^64, one number) or [`Row`]s
+//! of digits (radix 2^52; eight numbers side by side, or one to four in lane [`Blocks`]). Code
+//! above the kernels is generic over words. It computes one exponentiation on limbs, or eight on
+//! rows; each lane has its own modulus and exponent.
 //!
-//! * [`Kernel`] is the contract, in one sentence per operation; [`Exponentiate`] builds
-//!   exponentiations on it. [`Modulus`] holds the constants of m; [`Shape`] says how many words.
+//! * [`Kernel`] is the contract, in one sentence per operation. [`Exponentiate`] builds
+//!   exponentiations on it. [`Modulus`] holds the constants of m. [`Shape`] is the number of words
+//!   and their radix.
 //! * [`LimbKernel`], [`BlockKernel`] and [`LaneKernel`] are the kernels of this build. Only
 //!   `dispatch.rs` chooses among them.
-//! * [`carry`] holds what needs no kernel: sums, differences, the last subtractions.
+//! * [`carry`] holds the operations that need no kernel: sums, differences and the final
+//!   subtractions of m.
 //!
 //! ```
 //! use tollgate_mont::{Kernel, LimbKernel, Modulus, Shape};

@@ -1,7 +1,8 @@
-//! Exponentiations in lane blocks: one set of numbers or two that alternate, with a fixed window.
+//! Exponentiations in lane blocks with a fixed window, of one set of numbers or of two sets in
+//! alternation.
 //!
-//! A product in blocks ends with carries that the set has to wait for. Independent work fills the
-//! wait: the product of the other set or, for one set, a part of the window's table.
+//! The next product of a set waits for the carries at the end of the previous one. Independent work
+//! fills the wait: the product of the other set or, for a single set, reading a part of the table.
 
 use super::Blocks;
 use super::limbs::canonical;
@@ -12,7 +13,7 @@ use crate::word::Row;
 
 /// A kernel on lane blocks.
 pub(crate) trait WindowKernel: Kernel<Word = Row> {
-    /// z := z^{2^squares} * table[index] / R^{2^squares} of a set; y and next are overwritten.
+    /// z := z^{2^squares} * table[index] / R^{2^squares} in a set. Overwrites its y and next.
     fn window(self, set: &mut Set<'_>, squares: usize, index: &Row);
 }
 
@@ -20,7 +21,7 @@ pub(super) fn alone(m: &Modulus<u64>) -> &Modulus<Row> {
     m.blocks().expect("there are blocks of this size")
 }
 
-/// z := x^e mod m, below m, x < R^2 (R of the limbs).
+/// z := x^e mod m, below m, for x < R^2. R is that of the limbs.
 pub(crate) fn one(
     kernel: impl WindowKernel,
     m: &Modulus<u64>,
@@ -34,7 +35,7 @@ pub(crate) fn one(
     leave(kernel, set, [(m, z)]);
 }
 
-/// As [`one`], modulo p and modulo q.
+/// Does the same as [`one`], modulo p and modulo q.
 pub(crate) fn pair(
     kernel: impl WindowKernel,
     pair: &Pair<u64>,
@@ -57,7 +58,7 @@ pub(crate) fn pair(
     }
 }
 
-/// Takes the numbers of a set out of Montgomery form; the results are below m.
+/// Converts the numbers of a set from Montgomery form; the results are below m.
 fn leave<const N: usize>(
     kernel: impl WindowKernel,
     set: Set<'_>,
@@ -77,14 +78,14 @@ pub(super) struct Base<'a> {
     pub(super) e: [&'a [u64]; 2],
 }
 
-/// The inputs of one set: numbers 2i and 2i + 1 are pair i.
+/// The inputs of one set. Pair i consists of the numbers 2i and 2i + 1.
 pub(super) struct Input<'a> {
     pub(super) m: &'a Modulus<Row>,
     pub(super) pairs: [Base<'a>; 2],
 }
 
 impl<'a> Input<'a> {
-    /// One number; the others of the set have no exponent.
+    /// The input of a set with a single number; the other numbers have no exponent.
     pub(super) fn one(m: &'a Modulus<Row>, x: &'a [u64], e: &'a [u64]) -> Self {
         Self { m, pairs: [Base { x, e: [e, &[]] }, Base::default()] }
     }
@@ -104,8 +105,8 @@ pub(crate) struct Set<'a> {
     e: &'a mut [Row],
 }
 
-/// Bits of a window. The table of 2^w entries is read once per window, so short exponents need a
-/// small one.
+/// Bits of a window. A short exponent has few windows and does not repay the 2^w entries of a large
+/// table.
 const fn window_bits(bits: usize) -> usize {
     match bits {
         0..=32 => 2,
@@ -114,12 +115,12 @@ const fn window_bits(bits: usize) -> usize {
     }
 }
 
-/// Rows of scratch for `sets` sets.
+/// The rows of scratch memory that `sets` sets need.
 pub(crate) fn exp_rows(blocks: Blocks, bits: usize, sets: usize) -> usize {
     sets * (((3 + (1 << window_bits(bits))) * blocks.k()) + bits.div_ceil(64))
 }
 
-/// x^e in Montgomery form, below 7m, in each set; all sets have one shape.
+/// Returns the sets with z = x^e in Montgomery form, below 7m. All sets have the same shape.
 pub(super) fn exp<'a, const S: usize>(
     kernel: impl WindowKernel,
     bits: usize,
@@ -173,9 +174,9 @@ fn load_exponent(rows: &mut [Row], first: usize, lanes: usize, e: &[u64], bits: 
     }
 }
 
-/// z := z^{2^squares} * table[index] / R^{2^squares} in each set, a call for each product.
-/// A select precedes the squares, since it does not depend on them; with two alternating sets,
-/// selecting in parts is slower (docs/experiments.md).
+/// z := z^{2^squares} * table[index] / R^{2^squares} in each set, with one call for each product.
+/// The select is before the squares because it does not depend on them. Two alternating sets are
+/// slower if they select in parts (docs/experiments.md).
 pub(crate) fn windows(
     kernel: impl WindowKernel,
     sets: &mut [Set<'_>],
@@ -195,10 +196,10 @@ pub(crate) fn windows(
 }
 
 impl Set<'_> {
-    /// The first two entries of the table: 1 and x, in Montgomery form; x below 14m.
+    /// Writes the first two entries of the table: 1 and x, in Montgomery form. x is below 14m.
     ///
-    /// The layouts with the least spare room (see `Blocks`) cannot take 14m: they need one more
-    /// product.
+    /// Some layouts cannot multiply numbers up to 14m (see [`Blocks::takes_sums`]). They need one
+    /// more product.
     fn enter(&mut self, kernel: impl WindowKernel, blocks: Blocks, x: [&[u64]; 2]) {
         let m = self.m;
         let (a, rest) = self.table.split_at_mut(blocks.k());
@@ -231,8 +232,8 @@ impl Set<'_> {
     }
 }
 
-/// z := x^e mod m in each number of a step, for one public odd e and x < R. `t` has 4K rows for
-/// each.
+/// z := x^e mod m for each of the S numbers, which are computed side by side. e is public, odd and
+/// the same for all; x < R. `t` has 4K rows for each number.
 pub(crate) fn exp_vartime<const S: usize>(
     kernel: impl WindowKernel,
     m: [&Modulus<u64>; S],
@@ -269,7 +270,7 @@ pub(crate) fn exp_vartime<const S: usize>(
         }
     }
     for (i, ((plain, _, power, next), z)) in rows.into_iter().zip(z).enumerate() {
-        // the last product takes the plain x, and so leaves the Montgomery form
+        // the last product multiplies by the plain x: its result is not in Montgomery form
         kernel.amm(next, power, plain, sets[i], &mut []);
         canonical(z, next, 0, blocks, m[i]);
     }

@@ -1,4 +1,4 @@
-//! Products of limb numbers in lane blocks, and the final reduction.
+//! Products of numbers in limbs, computed in lane blocks, and the final reduction.
 
 use zeroize::Zeroize;
 
@@ -9,19 +9,19 @@ use crate::modulus::Modulus;
 use crate::word::{Row, Word, bits_at};
 
 impl Blocks {
-    /// z := x mod m, K limbs, for the x < 8m in the lanes of `number`.
+    /// z := x mod m in limbs, for the x < 8m in the lanes of `number`.
     ///
     /// # Panics
     ///
-    /// If z has not as many limbs as m, or m belongs to another layout.
+    /// If z and m differ in their number of limbs, or m belongs to another layout.
     pub fn reduce(self, z: &mut [u64], x: &[Row], number: usize, m: &Modulus<u64>) {
         assert!(z.len() == m.k() && Self::of_limbs(m.shape()) == Some(self), "m has another size");
         canonical(z, x, number, self, m);
     }
 }
 
-/// z := x * y * 2^{-64 K} mod m, K limbs each: the product of the limb kernels, below m. `set` is m
-/// in lane blocks; t has 3 rows for each of its digits.
+/// z := x * y * 2^{-64 K} mod m, each of K limbs: the same product as that of the limb kernels, but
+/// always below m. `set` is m in lane blocks. `t` has three rows for each row of `set`.
 pub(crate) fn amm<K: Kernel<Word = Row>>(
     kernel: K,
     set: &Modulus<Row>,
@@ -38,7 +38,8 @@ pub(crate) fn amm<K: Kernel<Word = Row>>(
     blocks.pack(a, 0, x);
     blocks.pack(b, 0, y);
     kernel.amm(product, a, b, set, t);
-    // Perhaps not below 8m, but below R, since x and y may be. The other operand is below m.
+    // `product` may be 8m or more, since x and y may be. But it is below R, and the other operand
+    // is below m.
     kernel.amm(a, product, set.exit_factor(), set, t);
     canonical(z, a, 0, blocks, m);
 }
@@ -48,7 +49,7 @@ pub(super) fn canonical(z: &mut [u64], x: &[Row], number: usize, blocks: Blocks,
     let mut limbs = [0; LIMBS];
     let limbs = &mut limbs[..=z.len()];
     blocks.unpack(limbs, x, number);
-    // q = floor(x / m) or one less, from the highest 32 bits of m
+    // q = floor(x / m) or one less, estimated from the highest 32 bits of m
     let at = m.bits().saturating_sub(32);
     let (top, divisor) = (bits_at(limbs, at), bits_at(m.m(), at).wrapping_add(u64::from(at > 0)));
     let q = (1..8u64).fold(0u64, |q, i| {
@@ -62,7 +63,7 @@ pub(super) fn canonical(z: &mut [u64], x: &[Row], number: usize, blocks: Blocks,
         *x = x.sub_borrow(low(carry), &mut borrow);
         carry >>= 64;
     }
-    // below 2m
+    // the remainder is below 2m
     let above = limbs[z.len()];
     z.copy_from_slice(&limbs[..z.len()]);
     carry::subtract_once(z, m.m(), above);

@@ -1,5 +1,5 @@
-//! Exponentiations of a [`BlockKernel`]: modulo the primes of one or two keys, and with public
-//! exponents.
+//! Exponentiations of a [`BlockKernel`]: with secret exponents modulo the primes of one or two
+//! keys, and with public exponents.
 
 use super::Blocks;
 use super::exp::{Base, Input, alone, exp, exp_rows, exp_vartime};
@@ -9,7 +9,7 @@ use crate::modulus::{Modulus, Pair};
 use crate::shape::Shape;
 use crate::word::Row;
 
-/// x^`e[0]` mod p and x^`e[1]` mod q, for [`BlockKernel::powers`].
+/// The input and output of [`BlockKernel::powers`]: x^`e[0]` mod p and x^`e[1]` mod q.
 pub struct Power<'a> {
     /// p and q.
     pub pair: &'a Pair<u64>,
@@ -17,20 +17,21 @@ pub struct Power<'a> {
     pub x: &'a [u64],
     /// The exponents; secret.
     pub e: [&'a [u64]; 2],
-    /// The powers; one limb longer than p and q.
+    /// The results, each one limb longer than p and q.
     pub z: [&'a mut [u64]; 2],
 }
 
 impl core::fmt::Debug for Power<'_> {
-    /// Shows no number: all may be secret.
+    /// Shows no number, since all of them may be secret.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Power").field("pair", &self.pair).finish_non_exhaustive()
     }
 }
 
 impl BlockKernel {
-    /// Rows of scratch for `count` powers, one or two, with moduli of this shape and exponents of
-    /// `bits` bits; `None` if such moduli have no blocks, or four of them do not fit side by side.
+    /// Returns the rows of scratch memory for `count` (one or two) powers, with moduli of this
+    /// shape and exponents of `bits` bits. Returns `None` if such moduli have no blocks, or if two
+    /// powers are asked for and four moduli do not fit side by side.
     pub fn powers_rows(self, limbs: Shape, bits: usize, count: usize) -> Option<usize> {
         let blocks = match count {
             1 => Blocks::pair_of_limbs(limbs)?,
@@ -39,17 +40,17 @@ impl BlockKernel {
         Some(exp_rows(blocks, bits, 2 * count / blocks.numbers()))
     }
 
-    /// Computes one power, or two side by side, of pairs of one shape, for exponents below
-    /// 2^`bits`. For two, `four` is loaded with both moduli (see [`Modulus::unloaded`]); wipe it
-    /// afterwards.
+    /// Computes one power, or two side by side, for exponents below 2^`bits`. All moduli have the
+    /// same shape. For two powers, this loads `four` with both pairs of moduli (see
+    /// [`Modulus::unloaded`]). Wipe `four` afterwards.
     ///
-    /// The results stay in Montgomery form: z :== x^e * R modulo p and q, R of the primes'
-    /// [`Blocks`] for two, z below 7p and 7q.
+    /// The results stay in Montgomery form: z :== x^e * R modulo p and q, below 7p and 7q. R is
+    /// that of the [`Blocks`] for two primes.
     ///
     /// # Panics
     ///
-    /// If the pairs have different shapes or [`powers_rows`](Self::powers_rows) knows none, an
-    /// operand has a wrong length, `bits` is 0, or t has fewer rows than that.
+    /// If the pairs have different shapes, [`powers_rows`](Self::powers_rows) returns `None`, an
+    /// operand has a wrong length, `bits` is 0, or t has fewer rows than `powers_rows` returns.
     pub fn powers(
         self,
         bits: usize,
@@ -97,7 +98,7 @@ impl<'a> Power<'a> {
         Base { x: self.x, e: self.e }
     }
 
-    /// Takes the powers from the numbers `first` and its neighbour.
+    /// Reads the results from the numbers `first` and `first + 1`.
     fn read(&mut self, m: &Modulus<Row>, rows: &[Row], first: usize) {
         let blocks = Blocks::of_shape(m.shape());
         for (number, z) in (first..).zip(&mut self.z) {
@@ -107,13 +108,13 @@ impl<'a> Power<'a> {
 }
 
 impl BlockKernel {
-    /// z := x^e mod m in each of a few numbers side by side, for one *public* odd e and x < m;
-    /// below m. Variable time in e alone.
+    /// z := x^e mod m for each of a few numbers side by side, below m. e is *public*, odd and the
+    /// same for all; x < m. The time depends on e alone.
     ///
     /// # Panics
     ///
     /// If a number has a wrong length, the moduli have different shapes or no blocks, e is even, or
-    /// t has fewer than 4K rows for each.
+    /// t has fewer than 4K rows for each number.
     pub fn powers_vartime<const S: usize>(
         self,
         m: [&Modulus<u64>; S],

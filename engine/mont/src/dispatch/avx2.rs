@@ -16,13 +16,13 @@ const _: () = assert!(size_of::<Row>() == size_of::<Digits>());
 const _: () = assert!(align_of::<Row>() >= align_of::<__m256i>());
 
 fn vectors(x: &[Row]) -> &[Digits] {
-    // SAFETY: both are 64 bytes, a row is aligned for vectors (asserted above), and any bits are a
-    // value of both.
+    // SAFETY: both types are 64 bytes, a row is aligned for vectors (asserted above), and any bits
+    // are valid in both types.
     unsafe { core::slice::from_raw_parts(x.as_ptr().cast(), x.len()) }
 }
 
 fn vectors_mut(x: &mut [Row]) -> &mut [Digits] {
-    // SAFETY: as for `vectors`; the borrow of x is passed on, so nothing else sees it.
+    // SAFETY: as in `vectors`. The result keeps the exclusive borrow of x.
     unsafe { core::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), x.len()) }
 }
 
@@ -30,7 +30,7 @@ fn factors(m: &Modulus<Row>) -> Factors<'_> {
     Factors { m: vectors(m.m()), b1: vectors(&m.fold()[..m.k()]), k0: &vectors(m.k0_in_place())[0] }
 }
 
-/// A call that needs AVX2; the caller holds a proof.
+/// A call that needs AVX2. The calling function takes a proof of it.
 macro_rules! proven {
     ($call:expr) => {
         // SAFETY: the caller's `_proof` shows that avx2 is present.
@@ -47,7 +47,7 @@ pub(super) fn amm(
     _proof: HaveAvx2,
 ) {
     let (z, x, y, t) = (vectors_mut(z), vectors(x), vectors(y), vectors_mut(t));
-    // 5 divides every tile but 6
+    // every tile width except 6 is a multiple of 5
     match m.shape().tile() {
         6 => proven!(amm52_mb8_avx2::<6, 5>(&factors(m), z, x, y, t)),
         _ => proven!(amm52_mb8_avx2::<5, 4>(&factors(m), z, x, y, t)),

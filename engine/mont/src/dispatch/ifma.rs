@@ -24,17 +24,18 @@ const _: () = assert!(size_of::<Row>() == size_of::<__m512i>());
 const _: () = assert!(align_of::<Row>() == align_of::<__m512i>());
 
 fn vectors(x: &[Row]) -> &[__m512i] {
-    // SAFETY: both are 64 bytes, aligned alike (asserted above), and any bits are a value of
-    // both.
+    // SAFETY: both types have the same size and alignment (asserted above), and any bits are valid
+    // in both types.
     unsafe { core::slice::from_raw_parts(x.as_ptr().cast(), x.len()) }
 }
 
 fn vectors_mut(x: &mut [Row]) -> &mut [__m512i] {
-    // SAFETY: as for `vectors`; the borrow of x is passed on, so nothing else sees it.
+    // SAFETY: as in `vectors`. The result keeps the exclusive borrow of x.
     unsafe { core::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), x.len()) }
 }
 
-/// A call of the kernel for the tile of a shape; the caller holds a proof.
+/// A call of the kernel that is compiled for this tile width. The calling function takes a proof
+/// of IFMA.
 macro_rules! tiled {
     ($kernel:ident, $tile:expr, $operands:tt) => {
         match $tile {
@@ -50,7 +51,7 @@ macro_rules! tiled {
     };
 }
 
-/// A call that needs IFMA; the caller holds a proof.
+/// A call that needs IFMA. The calling function takes a proof of it.
 macro_rules! proven {
     ($call:expr) => {
         // SAFETY: the caller's `_proof` shows that avx512f and avx512ifma are present.
@@ -58,7 +59,7 @@ macro_rules! proven {
     };
 }
 
-/// Runs f, compiled for vectors of 512 bits with everything inlined into it.
+/// Runs f. It and everything inlined into it are compiled for vectors of 512 bits.
 #[inline(always)]
 pub(super) fn with_target_features<R>(f: impl FnOnce() -> R, _proof: HaveIfma) -> R {
     #[target_feature(enable = "avx512f,avx512ifma")]
@@ -73,7 +74,7 @@ fn vector(x: Row) -> __m512i {
     vectors(&[x])[0]
 }
 
-/// Inlined, so that the value is built in place: a copy right after narrower writes stalls.
+/// Inlined to build the value in place. Copying it right after narrower writes would stall.
 #[inline(always)]
 fn reduction<'a>(
     z: &'a mut [Row],
@@ -109,13 +110,13 @@ pub(super) fn ams(z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row], _pr
     tiled!(ams52_mb8_ifma, m.shape().tile(), (&mut streams));
 }
 
-/// Returns whether a table of this many entries can be read in parts, one for each square.
+/// Returns whether a table of this many entries can be read in parts, one part in each square.
 pub(super) fn reads_in_parts(entries: usize, squares: usize) -> bool {
     (SPAN..=SPAN * squares).contains(&entries)
 }
 
-/// Processes the windows in each stream, and reads the tables in parts meanwhile: see
-/// `reads_in_parts`.
+/// Processes the windows of each stream. The squares also read the tables, in parts: see
+/// [`reads_in_parts`].
 pub(super) fn windows<const S: usize>(
     kernel: impl Kernel<Word = Row>,
     top: usize,
@@ -134,12 +135,12 @@ pub(super) fn windows<const S: usize>(
     }
 }
 
-/// One window of [`windows`], of numbers of several tiles.
+/// Processes one window for [`windows`], for numbers of several tiles.
 fn long_window<const S: usize>(w: usize, streams: &mut [Windows<'_, Row>; S], _proof: HaveIfma) {
     let (k, tile) = (streams[0].z.len(), streams[0].m.shape().tile());
     let entries = streams[0].table.len() / k;
     for part in 0..w {
-        // the last part overlaps the one before; reading an entry twice is harmless
+        // the last part may overlap the previous one; reading an entry twice is harmless
         let first = (part * SPAN).min(entries - SPAN);
         let mut squares = streams.each_mut().map(
             #[inline(always)]
@@ -164,18 +165,18 @@ fn long_window<const S: usize>(w: usize, streams: &mut [Windows<'_, Row>; S], _p
     streams.iter_mut().for_each(Windows::turn);
 }
 
-/// Tables of numbers of one tile.
+/// Fills the tables of numbers of one tile.
 pub(super) fn table<const S: usize>(streams: &mut [Windows<'_, Row>; S], _proof: HaveIfma) {
     tiled!(short_table, streams[0].m.shape().tile(), (streams));
 }
 
-/// [`table`] for one tile.
+/// [`table`] for numbers of W digits.
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn short_table<const W: usize, const S: usize>(streams: &mut [Windows<'_, Row>; S]) {
     table52_mb8_ifma(&mut short::<W, S>(streams));
 }
 
-/// [`windows`] of numbers of one tile, a window in one call.
+/// [`windows`] for numbers of one tile, with one call for each window.
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn short_windows<const W: usize, const S: usize>(
     top: usize,
@@ -196,7 +197,7 @@ fn short_windows<const W: usize, const S: usize>(
     }
 }
 
-/// Streams of numbers of one tile.
+/// Converts streams for kernels on numbers of one tile.
 #[inline(always)]
 fn short<'a, const W: usize, const S: usize>(
     streams: &'a mut [Windows<'_, Row>; S],
@@ -219,7 +220,7 @@ fn whole_mut<const W: usize>(x: &mut [Row]) -> &mut [__m512i; W] {
     vectors_mut(x).first_chunk_mut().expect("a number of one tile")
 }
 
-/// z := z^{2^squares} * table[index] / R^{2^squares}, for two numbers or four.
+/// z := z^{2^squares} * table[index] / R^{2^squares}, for two or four numbers.
 pub(super) fn window_blocks(
     z: &mut [Row],
     squares: usize,
@@ -258,7 +259,7 @@ pub(super) fn amm_blocks(z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, 
     }
 }
 
-/// B^-1, B^-2 and m.
+/// The constants of a modulus in lane blocks: B^-1, B^-2 and m, with the radix B.
 fn constants<const K: usize>(m: &Modulus<Row>) -> &Constants<K> {
     let constants = vectors(m.fold()).as_chunks::<K>().0;
     constants.first_chunk().expect("the modulus is one in lane blocks")
