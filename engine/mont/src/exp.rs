@@ -1,7 +1,7 @@
 //! Exponentiation: a fixed window for secret exponents, bit by bit for public ones.
 //!
-//! Each lane has its own modulus and exponent. Inputs and results are plain; in between, numbers
-//! stay in Montgomery form.
+//! Each lane has its own modulus and exponent. Inputs and results are not in Montgomery form;
+//! intermediate numbers are.
 
 use crate::carry;
 use crate::contract::Kernel;
@@ -10,14 +10,15 @@ use crate::shape::Shape;
 use crate::window::{self, Windows};
 use crate::word::Word;
 
-/// Exponentiations on a [`Kernel`]. The provided methods call its products and selects; a kernel
-/// may replace each of them by a faster one.
+/// Exponentiations on a [`Kernel`]. The provided methods call its products and selects. A kernel
+/// may replace each method by a faster one.
 ///
-/// Kernels on lane blocks do not implement it: a [`LimbKernel`](crate::LimbKernel) uses them for
-/// exponentiations of limbs, and [`Power`](crate::Power) describes their own.
+/// Kernels on lane blocks do not implement this trait. A [`LimbKernel`](crate::LimbKernel) uses
+/// them for exponentiations of limbs. Their own exponentiations take a [`Power`](crate::Power).
 pub trait Exponentiate: Kernel {
-    /// Begins exponentiations side by side: in every stream, entry i of the table := x^i in
-    /// Montgomery form for all i >= 2, where x is entry 1, an operand. (Entry 0 is R mod m.)
+    /// Fills the tables of exponentiations side by side: in every stream, entry i := x^i in
+    /// Montgomery form, for all i >= 2. The caller has written entry 0, R mod m, and entry 1, x in
+    /// Montgomery form.
     ///
     /// # Panics
     ///
@@ -27,14 +28,14 @@ pub trait Exponentiate: Kernel {
         window::table(self, streams);
     }
 
-    /// The rest of exponentiations side by side, each with its own table: in every stream, for each
-    /// window of w bits of e below bit `top` (a multiple of w), z :== z^{2^w} * `table[window]` /
-    /// R^{2^w} (mod m). Every entry is read each time.
+    /// Processes the windows of exponentiations side by side, each with its own table. For each
+    /// window of w bits of e below bit `top`, in every stream: z :== z^{2^w} * `table[window]` /
+    /// R^{2^w} (mod m). `top` is a multiple of w. Reads every entry of the table for each window.
     ///
     /// # Panics
     ///
     /// If a slice does not have its documented length, streams differ in shape or in the size
-    /// of their tables, or `top` is no multiple of w.
+    /// of their tables, or `top` is not a multiple of w.
     fn windows<const S: usize>(
         self,
         top: usize,
@@ -44,13 +45,14 @@ pub trait Exponentiate: Kernel {
         window::plain(self, top, w, streams);
     }
 
-    /// Words of scratch for exponentiations with moduli of this shape and exponents of `bits` bits.
+    /// Returns the words of scratch memory for an exponentiation with moduli of this shape and
+    /// exponents of `bits` bits.
     fn exp_words(self, shape: Shape, bits: usize) -> usize {
         2 * scratch_words::<Self::Word>(shape, bits)
     }
 
-    /// z := x^e mod m, for a secret e below 2^`bits` and x < R^2 of any number of words; neither is
-    /// in Montgomery form.
+    /// z := x^e mod m, for a secret e below 2^`bits` and x < R^2 of any number of words. x and z
+    /// are not in Montgomery form.
     ///
     /// # Panics
     ///
@@ -72,7 +74,7 @@ pub trait Exponentiate: Kernel {
     ///
     /// # Panics
     ///
-    /// As [`exp`](Self::exp).
+    /// In the same cases as [`exp`](Self::exp).
     fn exp_pair(
         self,
         pair: &Pair<Self::Word>,
@@ -85,13 +87,13 @@ pub trait Exponentiate: Kernel {
         plain(self, [pair.p(), pair.q()], bits, x, e, z, t);
     }
 
-    /// z := x^e mod m for a *public* odd e of 64-bit words, and x < R; neither is in Montgomery
-    /// form. Variable time in e alone.
+    /// z := x^e mod m for a *public* odd e of 64-bit words, and x < R. x and z are not in
+    /// Montgomery form. The time depends on e alone.
     ///
     /// # Panics
     ///
-    /// If z or x do not have K words, e is even in some lane, or t has fewer words than
-    /// [`exp_words`](Self::exp_words) of 1 bit, or m lies in lane blocks.
+    /// If z or x does not have K words, e is even in some lane, t has fewer words than
+    /// [`exp_words`](Self::exp_words) for exponents of 1 bit, or m lies in lane blocks.
     fn exp_vartime(
         self,
         m: &Modulus<Self::Word>,
@@ -104,9 +106,10 @@ pub trait Exponentiate: Kernel {
     }
 }
 
-/// Bits of a window for exponents of `bits` bits. The table of 2^w entries is read once per window,
-/// so short exponents need a small one. In lanes the reads cost almost nothing, since they are
-/// interleaved with squares. Counting products alone, w = 5 pays from 320 bits on.
+/// Bits of a window for exponents of `bits` bits. A short exponent has few windows and does not
+/// repay the 2^w entries of a large table. By the number of products, w = 5 is best above 320 bits.
+/// Each window also reads the whole table; in lanes this is almost free, since the reads are
+/// interleaved with squares.
 pub(crate) const fn window_bits<W: Word>(bits: usize) -> usize {
     match bits {
         0..=32 => 2,
@@ -116,28 +119,30 @@ pub(crate) const fn window_bits<W: Word>(bits: usize) -> usize {
     }
 }
 
-/// Words of scratch for one stream, with moduli of this shape and exponents of `bits` bits.
+/// Returns the words of scratch memory for one stream, with moduli of this shape and exponents of
+/// `bits` bits.
 pub(crate) fn scratch_words<W: Word>(shape: Shape, bits: usize) -> usize {
     (shape.k() << window_bits::<W>(bits)) + 2 * shape.k() + shape.scratch_words()
 }
 
-/// One exponentiation of [`exp`], on one number or eight.
+/// An exponentiation of one number, or of eight in lanes, for [`exp`].
 pub(crate) struct Stream<'a, W: Word> {
-    /// In: x in Montgomery form, K words. Out: x^e in Montgomery form, an operand but not reduced.
+    /// Input: x in Montgomery form, K words. Output: x^e in Montgomery form, not reduced below m.
     pub(crate) x: &'a mut [W],
     /// e, in 64-bit words, little-endian; secret.
     pub(crate) e: &'a [W],
     /// The modulus, or the eight moduli.
     pub(crate) m: &'a Modulus<W>,
-    /// [`scratch_words`] words; holds secrets afterwards.
+    /// [`scratch_words`] words; they contain secrets afterwards.
     pub(crate) scratch: &'a mut [W],
 }
 
-/// z := x^e mod m for each modulus, x < R^2: into Montgomery form, [`exp`], and out of it.
+/// z := x^e mod m for each modulus, for x < R^2. Converts x to Montgomery form, calls [`exp`], and
+/// converts the results back.
 ///
 /// # Panics
 ///
-/// As [`Exponentiate::exp`].
+/// In the same cases as [`Exponentiate::exp`].
 pub(crate) fn plain<K: Exponentiate, const S: usize>(
     kernel: K,
     m: [&Modulus<K::Word>; S],
@@ -162,16 +167,16 @@ pub(crate) fn plain<K: Exponentiate, const S: usize>(
     }
 }
 
-/// Asserts that the words of a number follow one another: a modulus in lane blocks has the word
-/// type of lanes too.
+/// Asserts that the words of a number follow one another. The word type does not ensure it: a
+/// modulus in lane blocks has the same type as eight moduli in lanes.
 fn assert_plain(shape: Shape) {
     assert!(shape.is_plain(), "the modulus lies in lane blocks; exponentiate by `LimbKernel`");
 }
 
-/// z := x in Montgomery form mod m, an operand, for x of up to 2K words: x = `x_1` R + `x_0`.
+/// z := x in Montgomery form mod m, for x = `x_1` R + `x_0` of up to 2K words.
 ///
-/// `x_1` * R^3 / R = `x_1` R in Montgomery form, and `x_0` * R^2 / R the same of `x_0`. Both
-/// products meet the contract: one operand is below R, the other below m.
+/// `x_1` * R^3 / R is `x_1` R in Montgomery form, and `x_0` * R^2 / R is `x_0` in Montgomery form.
+/// Both products meet the contract: one operand is below R, the other below m.
 fn enter<K: Kernel>(
     kernel: K,
     z: &mut [K::Word],
@@ -191,7 +196,7 @@ fn enter<K: Kernel>(
         #[inline(always)]
         || {
             if m.shape().has_slack() {
-                // below 6m: an operand
+                // the sum is below 6m, thus a valid operand
                 carry::add(z, a, b);
                 return;
             }
@@ -202,7 +207,7 @@ fn enter<K: Kernel>(
     );
 }
 
-/// z := z out of Montgomery form, below m.
+/// Converts z from Montgomery form; the result is below m.
 fn leave<K: Kernel>(kernel: K, z: &mut [K::Word], m: &Modulus<K::Word>, t: &mut [K::Word]) {
     let (a, t) = t.split_at_mut(m.k());
     kernel.amm(a, z, m.plain_one(), m, t);
@@ -219,17 +224,17 @@ fn pad<W: Word>(z: &mut [W], x: &[W]) {
     z.iter_mut().zip(x).for_each(|(z, &x)| *z = x);
 }
 
-/// x := x^e (mod m) in each stream, in step. Independent streams, such as the primes of a key, fill
-/// each other's waiting times.
+/// x := x^e (mod m) in each stream, in step. The streams are independent, such as the primes of a
+/// key: while one waits for a result, the core works on another.
 ///
-/// `bits` is public and the same for all: exponents are below 2^bits.
+/// `bits` is public and the same for all streams: exponents are below 2^bits.
 ///
-/// Time: constant for given shapes and `bits`. Fixed window; every table entry is read each time.
+/// Time: constant for given shapes and `bits`. The window is fixed, and each select reads every
+/// table entry.
 ///
 /// # Panics
 ///
-/// If a slice does not have its documented length, if e has fewer than `bits` bits, or `bits`
-/// is 0.
+/// If a slice does not have its documented length, e has fewer than `bits` bits, or `bits` is 0.
 pub(crate) fn exp<K: Exponentiate, const S: usize>(
     kernel: K,
     bits: usize,
@@ -242,7 +247,7 @@ pub(crate) fn exp<K: Exponentiate, const S: usize>(
     let top = (bits - 1) / w * w;
     for s in &mut windows {
         s.look_up(kernel, top, bits - top);
-        // so few bits use no later entry
+        // the first window has only bits - top bits: its index is within these entries
         let within = &s.table[..s.z.len() << (bits - top)];
         kernel.select(s.z, within, s.index);
     }
@@ -252,8 +257,8 @@ pub(crate) fn exp<K: Exponentiate, const S: usize>(
     }
 }
 
-/// Cuts up the scratch of a stream and writes 1 and x into its table. The caller's x then holds the
-/// selected entries.
+/// Divides the scratch memory of a stream and writes 1 and x into its table. From now on the
+/// selected entries overwrite the caller's x.
 fn start<W: Word>(s: Stream<'_, W>, w: usize, bits: usize) -> Windows<'_, W> {
     let k = s.m.k();
     assert!(s.x.len() == k, "x has {} words; the modulus has {k}", s.x.len());
@@ -270,12 +275,12 @@ fn start<W: Word>(s: Stream<'_, W>, w: usize, bits: usize) -> Windows<'_, W> {
     Windows { z, next, entry: s.x, table, e: s.e, index: W::default(), m: s.m, t }
 }
 
-/// z := x^e mod m for a *public* odd e: bit by bit from the top; the last product takes the plain
-/// x, and so leaves the Montgomery form.
+/// z := x^e mod m for a *public* odd e, bit by bit from the highest. The last product multiplies by
+/// the plain x; its result is therefore not in Montgomery form.
 ///
 /// # Panics
 ///
-/// As [`Exponentiate::exp_vartime`].
+/// In the same cases as [`Exponentiate::exp_vartime`].
 pub(crate) fn plain_vartime<K: Kernel>(
     kernel: K,
     m: &Modulus<K::Word>,
@@ -294,7 +299,7 @@ pub(crate) fn plain_vartime<K: Kernel>(
     let (base, t) = t.split_at_mut(m.k());
     let (next, t) = t.split_at_mut(m.k());
     kernel.amm(base, x, m.rr(), m, t);
-    // after top + 1 turns `from` is z
+    // the loop swaps the two buffers such that `from` is z at the end
     let (mut from, mut to) = if top.is_multiple_of(2) { (next, z) } else { (z, next) };
     let starts_with_base = top > 0 && all(top);
     from.copy_from_slice(if starts_with_base { base } else { m.one() });

@@ -16,16 +16,16 @@ mod tests;
 use field::{Field, Value};
 pub use pair::Pair;
 
-/// An odd modulus m, or eight, with the constants of its Montgomery form, K words each.
+/// One odd modulus m, or several, with the constants of the Montgomery form, K words each.
 ///
 /// Limb kernels use `Modulus<u64>`. A key keeps a `Modulus<Digit>`, which is copied into one lane
-/// of a `Modulus<Row>`. `Modulus<Row>` holds eight moduli, a lane each, or one, two or four in lane
-/// blocks. Wiped when dropped.
+/// of a `Modulus<Row>`. `Modulus<Row>` holds eight moduli, one in each lane, or one, two or four in
+/// lane blocks. A modulus is wiped when dropped.
 #[derive(Clone, ZeroizeOnDrop)]
 pub struct Modulus<W: Zeroize> {
     #[zeroize(skip)]
     shape: Shape,
-    /// Bits of m; of the last one loaded, in lanes.
+    /// The size of m in bits; in lanes, that of the modulus loaded last.
     #[zeroize(skip)]
     bits: usize,
     m: Vec<W>,
@@ -33,14 +33,14 @@ pub struct Modulus<W: Zeroize> {
     rr: Vec<W>,
     upper: Vec<W>,
     /// B^-1 mod m, B = 2^52: the multiplier of a fold row. In lane blocks B^-2 mod m and m follow.
-    /// Radix 2^52 only, else empty.
+    /// Empty in radix 2^64.
     fold: Vec<W>,
-    /// 1.
+    /// 1, not in Montgomery form.
     plain_one: Vec<W>,
     /// See [`exit_factor`](Self::exit_factor); empty outside lane blocks.
     exit_factor: Vec<W>,
     k0: W,
-    /// The same modulus in lane blocks, if they have its size. Limbs only.
+    /// The same modulus in lane blocks, if a layout has its size. `None` unless in limbs.
     #[zeroize(skip)] // wipes itself
     blocks: Option<Box<Modulus<Row>>>,
 }
@@ -56,13 +56,13 @@ impl<W: Zeroize> Zeroize for Modulus<W> {
 }
 
 impl<W: Zeroize> core::fmt::Debug for Modulus<W> {
-    /// Shows no value: it may be a secret prime.
+    /// Shows no value: the modulus may be a secret prime.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Modulus").field("shape", &self.shape).finish_non_exhaustive()
     }
 }
 
-/// The modulus is even, or 1: Montgomery form needs an odd one above 1.
+/// The modulus is even or 1. Montgomery form needs an odd modulus above 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotOdd;
 
@@ -79,11 +79,11 @@ impl<W: Zeroize> Modulus<W> {
     pub fn k(&self) -> usize {
         self.shape.k()
     }
-    /// K and the blocks a kernel walks in.
+    /// K, and the tiles in which a kernel processes the words.
     pub fn shape(&self) -> Shape {
         self.shape
     }
-    /// Words of scratch for one product.
+    /// The words of scratch memory that one product needs.
     pub fn scratch_words(&self) -> usize {
         self.shape.scratch_words()
     }
@@ -95,58 +95,58 @@ impl<W: Zeroize> Modulus<W> {
     pub fn one(&self) -> &[W] {
         &self.one
     }
-    /// R^2 mod m: a product with it enters the Montgomery domain.
+    /// R^2 mod m. A product with it converts a number to Montgomery form.
     pub fn rr(&self) -> &[W] {
         &self.rr
     }
-    /// R^2 H mod m, for numbers x = x1 H + x0 of twice the size: a product with x1 gives x1 H in
-    /// Montgomery form. H = R; in lane blocks the largest modulus of the layout is just below it.
+    /// R^2 H mod m, for numbers x = x1 H + x0 of twice the size. Its product with x1 is x1 H in
+    /// Montgomery form. H = R; in lane blocks H = 2^b, where b is the largest size of a modulus.
     pub fn upper(&self) -> &[W] {
         &self.upper
     }
-    /// 1, not in Montgomery form: a product with it leaves the Montgomery domain.
+    /// 1, not in Montgomery form. A product with it converts a number from Montgomery form.
     pub fn plain_one(&self) -> &[W] {
         &self.plain_one
     }
-    /// B^-1 mod m, radix 2^52 only. In lane blocks, B^-2 mod m and m follow; for some sizes in
-    /// lanes, see [`fold::constants`].
+    /// B^-1 mod m, in radix 2^52 only. In lane blocks, B^-2 mod m and m follow. For the constants
+    /// that follow in some sizes in lanes, see [`fold::constants`].
     pub(crate) fn fold(&self) -> &[W] {
         &self.fold
     }
-    /// The factor that takes a product out of lane blocks. For one or two numbers: R^2 / 2^{64K}
-    /// mod m, so that the product of two numbers in the Montgomery form of K limbs is in that form
-    /// too. For four numbers: R mod m of the blocks for two, whose Montgomery form the product
-    /// gets.
+    /// The last factor of a product in lane blocks; it changes the Montgomery form. For one or two
+    /// numbers: R^2 / 2^{64K} mod m. The product of two numbers in the Montgomery form of K limbs
+    /// is then in that form, too. For four numbers: the R mod m of the blocks for two numbers. The
+    /// result is then in the Montgomery form of those blocks.
     pub(crate) fn exit_factor(&self) -> &[W] {
         &self.exit_factor
     }
-    /// Bits of m; of the last one loaded, in lanes.
+    /// The size of m in bits; in lanes, that of the modulus loaded last.
     pub(crate) fn bits(&self) -> usize {
         self.bits
     }
-    /// The same modulus in lane blocks, in each of the numbers side by side; `None` if this is not
-    /// a modulus in limbs or no blocks have its size.
+    /// The same modulus in lane blocks, as each of the numbers side by side. `None` if this modulus
+    /// is not in limbs, or no layout has its size.
     pub fn blocks(&self) -> Option<&Modulus<Row>> {
         self.blocks.as_deref()
     }
 }
 
 impl<W: Zeroize + Copy> Modulus<W> {
-    /// -1/m mod the radix (the bits above it are dirty).
+    /// -1/m mod the radix. The bits above the radix are dirty.
     pub(crate) fn k0(&self) -> W {
         self.k0
     }
 
-    /// [`k0`](Self::k0) in place. A copy that is written in parts stalls the kernel, which loads it
-    /// as a whole, until the parts have left the store buffer.
+    /// [`k0`](Self::k0) in place. A copy may be written in parts. A kernel that loads the whole
+    /// would then stall until the parts have left the store buffer.
     pub(crate) fn k0_in_place(&self) -> &[W] {
         core::slice::from_ref(&self.k0)
     }
 }
 
 impl<S: Scalar> Modulus<S> {
-    /// From the little-endian limbs of m, odd and above 1. The time depends on lengths and on the
-    /// position of the highest set bit, which is public.
+    /// Creates the modulus from the little-endian limbs of m, which is odd and above 1. The time
+    /// depends on lengths and on the position of the highest set bit, which is public.
     ///
     /// # Errors
     ///
@@ -190,8 +190,8 @@ impl<S: Scalar> Modulus<S> {
         self.blocks.iter().for_each(|blocks| blocks.mark_rows_secret());
     }
 
-    /// x R mod m, for x < m in limbs: into Montgomery form without a kernel. Constant time, slow:
-    /// for constants of a key.
+    /// Returns x R mod m, for x < m in limbs: converts x to Montgomery form without a kernel. It
+    /// takes constant time but is slow; use it for constants of a key.
     ///
     /// # Panics
     ///
@@ -203,8 +203,8 @@ impl<S: Scalar> Modulus<S> {
         z
     }
 
-    /// x R / 2^`halvings` mod m in lane blocks, R of the blocks: see [`enter`](Self::enter). None
-    /// if there are no blocks of this size.
+    /// Returns x R / 2^`halvings` mod m in lane blocks, with R of the blocks: see
+    /// [`enter`](Self::enter). Returns `None` if no layout has this size.
     ///
     /// # Panics
     ///
@@ -217,21 +217,21 @@ impl<S: Scalar> Modulus<S> {
         Some(rows)
     }
 
-    /// The same modulus in a layout of lane blocks, as each of the numbers side by side.
+    /// Returns the same modulus in a layout of lane blocks, as each of the numbers side by side.
     #[inline(never)]
     fn again(&self, blocks: Blocks) -> Box<Modulus<Row>> {
         let m = self.limbs();
         Box::new(Modulus::in_blocks(blocks, &m, self.k(), &mut Field::new(&m, self.bits)))
     }
 
-    /// The limbs of m, as few as it has.
+    /// Returns m in as few limbs as possible.
     fn limbs(&self) -> Value {
         let mut m = Zeroizing::new(vec![0; self.bits.div_ceil(64)]);
         S::unpack(&mut m, &self.m);
         m
     }
 
-    /// x * 2^`doublings` / 2^`halvings` mod m, for x < m.
+    /// Returns x * 2^`doublings` / 2^`halvings` mod m, for x < m.
     fn scaled(&self, x: &[u64], doublings: usize, halvings: usize) -> Value {
         let m = self.limbs();
         let mut padded = Zeroizing::new(vec![0; m.len()]);
@@ -246,7 +246,7 @@ impl<S: Scalar> Modulus<S> {
 }
 
 impl Modulus<Row> {
-    /// Memory for eight moduli of this shape. Load every lane before a kernel uses it.
+    /// Memory for eight moduli of this shape. Load every lane before a kernel uses the modulus.
     pub fn lanes(shape: Shape) -> Self {
         let zeros = || vec![Row::default(); shape.k()];
         let (m, one, rr, upper) = (zeros(), zeros(), zeros(), zeros());
@@ -257,8 +257,7 @@ impl Modulus<Row> {
         Self { shape, bits: 0, m, one, rr, upper, fold, plain_one, exit_factor, k0, blocks: None }
     }
 
-    /// Changes the shape. Allocates only if it is the largest so far. All lanes must be loaded
-    /// again.
+    /// Changes the shape. Allocates only if the shape is the largest so far. Load all lanes again.
     ///
     /// # Panics
     ///
@@ -274,7 +273,7 @@ impl Modulus<Row> {
         self.plain_one[0] = Row::splat(1);
     }
 
-    /// Overwrites all eight moduli. Call it before [`reshape`](Self::reshape), which may free
+    /// Overwrites all eight moduli. Call this before [`reshape`](Self::reshape), which may free
     /// memory without wiping it.
     pub fn wipe(&mut self) {
         self.rows().into_iter().for_each(|v| v.as_mut_slice().zeroize());
@@ -287,12 +286,12 @@ impl Modulus<Row> {
         [m, one, rr, upper, fold, plain_one]
     }
 
-    /// Copies a modulus into a lane, or all.
+    /// Copies a modulus into one lane or into all lanes.
     ///
     /// # Panics
     ///
     /// If the shapes differ.
-    #[inline(always)] // for the vectors of `Kernel::with_target_features`
+    #[inline(always)] // to be compiled with the features of `Kernel::with_target_features`
     pub fn load(&mut self, place: Place, m: &Modulus<Digit>) {
         assert!(self.shape == m.shape, "lanes of one batch have one shape");
         let fields = [&mut self.m, &mut self.one, &mut self.rr, &mut self.upper, &mut self.fold];
@@ -306,7 +305,8 @@ impl Modulus<Row> {
     }
 }
 
-/// Position of the highest set bit, plus one. Variable time in the number of high zero limbs.
+/// The position of the highest set bit, plus one. The time depends on the number of high zero
+/// limbs.
 fn bit_length(x: &[u64]) -> usize {
     let top = x.iter().rposition(|&limb| limb != 0);
     top.map_or(0, |i| 64 * (i + 1) - x[i].leading_zeros() as usize)

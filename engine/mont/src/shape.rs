@@ -1,7 +1,7 @@
 //! The number of words of a number, and the tiles in which kernels process them.
 
-/// K words in tiles of `tile` words, in a radix. Depends only on the size of a modulus, which is
-/// public.
+/// The number K of words, the words of a tile, and the radix. A shape depends only on the size of a
+/// modulus, which is public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     k: usize,
@@ -11,7 +11,7 @@ pub struct Shape {
     scratch_words: usize,
 }
 
-/// Tile widths of the eight-lane kernels, the best first. 20 is the most that fits into 32
+/// Tile widths of the eight-lane kernels, the best first. 20 is the largest width that fits into 32
 /// registers: 21 accumulators, one digit, and the products in flight.
 pub(crate) const TILES52: [usize; 4] = [20, 15, 10, 6];
 
@@ -21,10 +21,10 @@ pub(crate) const TILES64: [usize; 2] = [8, 4];
 /// The largest K of `Shape::digits`: 8192 bits.
 pub(crate) const K_MAX: usize = 160;
 
-// An accumulator gains fewer than 4 products of 52 bits per row of product and reduction (a low and
-// a high half of each), and a carry: 4 * K * 2^52 + 2^12 < 2^63 keeps every column and its sign.
+// Each row of a product and its reduction adds at most 4 half products to an accumulator: a low and
+// a high half of 52 bits of each. With a carry, 4 * K * 2^52 + 2^12 < 2^63, so a sign fits too.
 const _: () = assert!(4 * K_MAX < 1 << 10, "an accumulator would overflow");
-// The same bound for halves of 26 bits: at most 2K + 1 products of 27 by 27 bits, and a carry.
+// The same bound for half digits of 26 bits: at most 2K + 1 products of 27 by 27 bits, and a carry.
 const _: () = assert!(2 * K_MAX + 1 < 1 << 9, "a column of half digits would overflow");
 
 /// Bits between m and R that the eight-lane kernels need: 64 m <= R.
@@ -56,12 +56,13 @@ impl Shape {
         Self { k, tile: lanes, radix_bits: 52, r_bits, scratch_words: 0 }
     }
 
-    /// The fewest words, at least `need`, in whole tiles; the widest tile that gives them.
+    /// Returns the shape with the fewest words, at least `need`, in whole tiles. Of several such
+    /// tile widths it takes the widest.
     fn fewest(need: usize, tiles: &[usize], radix_bits: usize) -> Self {
         let of = |&tile: &usize| {
             let k = need.next_multiple_of(tile);
-            // limbs: three numbers in lane blocks, and up to a row for alignment
-            // lanes: nine sequences of half digits and their sums, of four numbers each, twice
+            // limbs: three numbers in lane blocks, and up to one row for alignment
+            // lanes: 9K rows, which `amm52_mb8_avx2` needs for its half digits and their sums
             let scratch_words = if radix_bits == 64 { 4 * k + 64 } else { 9 * k };
             Self { k, tile, radix_bits, r_bits: k * radix_bits, scratch_words }
         };
@@ -73,7 +74,7 @@ impl Shape {
         self.k
     }
 
-    /// Words of a tile; divides K. In lane blocks: lanes of a number.
+    /// The words of a tile; they divide K. In lane blocks: the lanes of a number.
     pub fn tile(self) -> usize {
         self.tile
     }
@@ -88,14 +89,14 @@ impl Shape {
         self.radix_bits
     }
 
-    /// The most bits of a modulus of this shape.
+    /// The largest size of a modulus of this shape, in bits.
     pub fn modulus_bits_max(self) -> usize {
         let slack = if self.radix_bits == 52 { SLACK_BITS } else { 0 };
         self.k * self.radix_bits - slack
     }
 
-    /// Returns whether a sum of two results is an operand. Digits in lanes have the slack for it;
-    /// limbs may not, and results in lane blocks are larger.
+    /// Returns whether the sum of two results is a valid operand. This holds for digits in lanes.
+    /// Limbs may have no slack, and results in lane blocks are larger.
     pub(crate) fn has_slack(self) -> bool {
         self.radix_bits == 52 && self.is_plain()
     }
@@ -106,17 +107,17 @@ impl Shape {
         self.r_bits == self.k * self.radix_bits
     }
 
-    /// Returns whether a reduction folds half of the digits at once: with two tiles of 20.
+    /// Returns whether a reduction folds half of the digits at once: only for two tiles of 20.
     pub(crate) fn folds_by_halves(self) -> bool {
         self.tile == 20 && self.k == 40
     }
 
-    /// Words of the fold constants of numbers in lanes: see `Modulus::fold`.
+    /// The words of the fold constants for numbers in lanes: see `Modulus::fold`.
     pub(crate) fn fold_words(self) -> usize {
         if self.folds_by_halves() { 2 * self.k + 3 * (self.tile / 2 + 1) } else { self.k }
     }
 
-    /// Words of scratch for one product: the most that a kernel asks for.
+    /// The words of scratch memory for one product with any kernel of this word type.
     pub fn scratch_words(self) -> usize {
         self.scratch_words
     }

@@ -7,17 +7,17 @@ use crate::word::Word;
 /// One stream of [`Exponentiate::table`](crate::Exponentiate::table) and
 /// [`Exponentiate::windows`](crate::Exponentiate::windows).
 pub struct Windows<'a, W: Word> {
-    /// The power so far, K words: an operand, and then the result.
+    /// The power so far and, at the end, the result: K words.
     pub z: &'a mut [W],
-    /// K words for the next product, then swapped with z.
+    /// K words for the next product, which is then swapped with z.
     pub next: &'a mut [W],
     /// K words for the selected entry.
     pub entry: &'a mut [W],
-    /// Entries of K words, operands.
+    /// The table: entries of K words, each a valid operand.
     pub table: &'a mut [W],
     /// The exponent, in 64-bit words, little-endian; secret.
     pub e: &'a [W],
-    /// The entry to multiply by, of each lane: the bits of e in the window.
+    /// The table index in each lane: the bits of e in the current window.
     pub index: W,
     /// The modulus, or the eight moduli.
     pub m: &'a Modulus<W>,
@@ -26,7 +26,7 @@ pub struct Windows<'a, W: Word> {
 }
 
 impl<W: Word> core::fmt::Debug for Windows<'_, W> {
-    /// Shows no number: all may be secret.
+    /// Shows no number, since all of them may be secret.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Windows").field("m", &self.m).finish_non_exhaustive()
     }
@@ -38,9 +38,9 @@ impl<W: Word> Windows<'_, W> {
         core::mem::swap(&mut self.z, &mut self.next);
     }
 
-    /// Takes the index from bits at..at + w of e.
+    /// Sets the index to bits at..at + w of e.
     ///
-    /// Written with wide stores: the kernel stalls on a copy that is written in parts.
+    /// Writes it with wide stores: the kernel would stall when it loads a value stored in parts.
     #[inline(always)]
     pub(crate) fn look_up<K: Kernel<Word = W>>(&mut self, kernel: K, at: usize, w: usize) {
         kernel.with_target_features(
@@ -50,7 +50,7 @@ impl<W: Word> Windows<'_, W> {
     }
 }
 
-/// Bits at..at+len (len < 64) of each lane's exponent; the position is public.
+/// Returns bits at..at+len (len < 64) of the exponent in each lane. The position is public.
 #[inline(always)]
 pub(crate) fn bits_at<W: Word>(e: &[W], at: usize, len: usize) -> W {
     let (i, s) = (at / 64, at % 64);
@@ -66,14 +66,14 @@ pub(crate) fn bits_at<W: Word>(e: &[W], at: usize, len: usize) -> W {
 ///
 /// # Panics
 ///
-/// If they do not end at bit 0.
+/// If `top` is not a multiple of w.
 pub(crate) fn below(top: usize, w: usize) -> impl Iterator<Item = usize> {
     assert!(top.is_multiple_of(w), "bits below {top} are no windows of {w} bits");
     (0..top).step_by(w).rev()
 }
 
-/// [`Exponentiate::table`](crate::Exponentiate::table): an even entry is a square, an odd one a
-/// product with x. Two streams alternate, so that neither waits for its own last product.
+/// [`Exponentiate::table`](crate::Exponentiate::table): an even entry is a square, an odd entry a
+/// product with x. Two streams alternate; neither then waits for its own last product.
 pub(crate) fn table<K: Kernel, const S: usize>(kernel: K, streams: &mut [Windows<'_, K::Word>; S]) {
     let k = streams[0].z.len();
     for i in 2..streams[0].table.len() / k {
@@ -88,8 +88,8 @@ pub(crate) fn table<K: Kernel, const S: usize>(kernel: K, streams: &mut [Windows
     }
 }
 
-/// [`Exponentiate::windows`](crate::Exponentiate::windows): entries first, since selects do not
-/// wait for squares, then squares and the product. Two streams alternate.
+/// [`Exponentiate::windows`](crate::Exponentiate::windows): first the selects, since they do not
+/// wait for squares, then the squares and the product. Two streams alternate.
 pub(crate) fn plain<K: Kernel, const S: usize>(
     kernel: K,
     top: usize,

@@ -2,16 +2,16 @@
 
 use zeroize::DefaultIsZeroes;
 
-/// Numbers side by side in a [`Row`].
+/// The numbers side by side in a [`Row`].
 pub const LANES: usize = 8;
 
-/// Low 52 bits: the value of a digit. The bits above are ignored (`vpmadd52` does not read them).
+/// Mask of the low 52 bits, the value of a digit. `vpmadd52` ignores the bits above.
 pub(crate) const DIGIT: u64 = (1 << 52) - 1;
 
 /// One digit position of eight independent numbers, radix 2^52.
 ///
-/// A digit is the low 52 bits of its lane. A digit may be *dirty*: the bits above have already been
-/// carried into the next digit, or never meant anything.
+/// A digit is the low 52 bits of its lane. A digit may be *dirty*: the bits above have no meaning.
+/// They have, for example, already been carried into the next digit.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Row(pub [u64; LANES]);
@@ -25,7 +25,7 @@ impl core::fmt::Debug for Row {
 
 impl DefaultIsZeroes for Row {}
 
-/// A digit of one number, radix 2^52: one lane of a [`Row`], as it is kept with a key.
+/// A digit of one number, radix 2^52: one lane of a [`Row`]. Keys store their numbers in digits.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct Digit(pub u64);
@@ -43,15 +43,15 @@ impl DefaultIsZeroes for Digit {}
 pub trait Scalar: DefaultIsZeroes {
     /// Bits of a position.
     const BITS: usize;
-    /// From the low [`Self::BITS`] bits of `x`.
+    /// Creates a position from the low [`Self::BITS`] bits of `x`.
     fn from_bits(x: u64) -> Self;
-    /// The position's bits.
+    /// The bits of the position.
     fn bits(self) -> u64;
     /// The word in which the position is stored.
     fn word(&self) -> &u64;
 
-    /// Writes the number `limbs` (radix 2^64, little-endian) into `z`, zero-extended or cut to its
-    /// length.
+    /// Writes the number `limbs` (radix 2^64, little-endian) into `z`, zero-extended or cut to the
+    /// length of `z`.
     fn pack(z: &mut [Self], limbs: &[u64]) {
         for (j, z) in z.iter_mut().enumerate() {
             *z = Self::from_bits(bits_at(limbs, j * Self::BITS));
@@ -73,7 +73,7 @@ pub trait Scalar: DefaultIsZeroes {
     }
 }
 
-/// 64 bits of `x` from bit `at` on; zeros beyond the end.
+/// Returns 64 bits of `x` from bit `at` on, with zeros beyond the end.
 pub(crate) fn bits_at(x: &[u64], at: usize) -> u64 {
     let (i, s) = (at / 64, at % 64);
     let limb = |i: usize| x.get(i).copied().unwrap_or(0);
@@ -125,22 +125,22 @@ impl Place {
     pub fn put(self, row: &mut Row, bits: u64) {
         match self {
             Self::Lane(lane) => row.0[lane] = bits,
-            // one by one: LLVM would write eight rows at once, lane by lane, by scatters
+            // `black_box`: LLVM would otherwise combine eight rows and write lanes by scatters
             Self::All => *core::hint::black_box(row) = Row([bits; LANES]),
         }
     }
 }
 
-/// One position of one number, or of eight: the operands of [`Kernel`](crate::Kernel)s and
+/// One position of one number or of eight numbers: the operands of [`Kernel`](crate::Kernel)s and
 /// [`carry`](crate::carry). All operations act on each lane alone and take the same time for all
 /// values.
 ///
-/// Arithmetic on values that may be secret is spelled `wrapping_`, also where nothing can wrap: the
-/// plain operators branch on overflow in test builds.
+/// Arithmetic on secret values uses the `wrapping_` methods, even if the result cannot wrap: the
+/// operators branch on overflow in test builds.
 pub trait Word: DefaultIsZeroes + Send + Sync + 'static {
-    /// One position of one of its numbers.
+    /// One position of one number.
     type Scalar: Scalar;
-    /// Numbers side by side.
+    /// The numbers side by side in a word.
     const LANES: usize;
 
     /// The same 64 bits in every lane.
@@ -149,23 +149,23 @@ pub trait Word: DefaultIsZeroes + Send + Sync + 'static {
     fn lane(&self, lane: usize) -> u64;
     /// Replaces the 64 bits of a lane.
     fn set_lane(&mut self, lane: usize, x: u64);
-    /// `f` on each lane of two words.
+    /// Applies `f` to each lane of two words.
     fn zip(self, y: Self, f: impl Fn(u64, u64) -> u64) -> Self;
     /// x + y + carry (:= z + radix * carry'), carry 0 or 1 in each lane; z is clean.
     fn add_carry(self, y: Self, carry: &mut Self) -> Self;
     /// x - y - borrow (:= z - radix * borrow'), borrow 0 or 1 in each lane; z is clean.
     fn sub_borrow(self, y: Self, borrow: &mut Self) -> Self;
 
-    /// x where `mask` is all ones, y where it is zero.
+    /// Returns x in the lanes where `mask` is all ones, y where `mask` is zero.
     fn pick(mask: Self, x: Self, y: Self) -> Self {
         x.zip(y, |x, y| x ^ y).zip(mask, |d, mask| d & mask).zip(y, |d, y| d ^ y)
     }
-    /// Maps 0 to zero and 1 to all ones. The compiler does not learn that these are the only
-    /// values, since it could then turn the mask into a branch.
+    /// Maps 0 to zero and 1 to all ones. Hides from the compiler that these are the only values: it
+    /// could otherwise turn the mask into a branch.
     fn mask(self) -> Self {
         core::hint::black_box(self.zip(self, |bit, _| bit.wrapping_neg()))
     }
-    /// All ones where x = 0 (all 64 bits), else zero: see [`mask`](Self::mask).
+    /// Returns all ones in the lanes where all 64 bits are 0, else zero: see [`mask`](Self::mask).
     fn is_zero(self) -> Self {
         self.zip(self, |x, _| ((x | x.wrapping_neg()) >> 63) ^ 1).mask()
     }

@@ -14,20 +14,21 @@
 // Model     amm52_blocks_portable.
 //
 // Row r multiplies y by digit r of x and then removes digit t_r of the sum. Since
-// t_r * B^r :== t_r * b2 * B^{r+2} (mod m), it is added back two columns higher, so that the next
-// digit can be removed before that product is complete. No quotient digit is computed, except
-// for the last row: the second to last row uses b1, one column up, and the last one q = t * k0 and
-// q * m.
+// t_r * B^r :== t_r * b2 * B^{r+2} (mod m), the row adds t_r * b2 two columns higher. The next
+// digit can be removed before that product is complete. The second to last row adds t_r * b1, one
+// column higher. Only the last row computes a quotient digit, q = t * k0, and adds q * m.
 //
-// Bounds. All rows but the last two add less than 2^104 B^{rows-2} m, the second to last 2^52 *
-// 2^52 B^{rows-2} m, the last 2^52 B^{rows-1} m. With the spare bit between its top digit and R
-// (C = K) each is 2R * m: z < x*y/R + 6m < 7m. With C >= 2 each is R * m, with C = 1 only the
-// first is twice that: z < x*y/R + 4m, where x*y/R < 2m.
+// Bounds. Three sums are added: all rows except the last two add less than 2^104 B^{rows-2} m, the
+// second to last row less than 2^52 * 2^52 B^{rows-2} m, the last row less than 2^52 B^{rows-1} m.
+// If C = K, R is below the top digit's end by the spare bit: each sum is at most 2R * m, and
+// z < x*y/R + 6m < 7m. If 2 <= C < K, each sum is at most R * m. If C = 1, only the first sum is
+// twice that: z < x*y/R + 4m, where x*y/R < 2m.
 //
-// Columns. Column c of block a sums low halves in l[a][c] and high halves in h[a][c]: one chain
-// for both would be bound by latency. The next digit is another register, never a shuffle; only at
-// end of a block its columns move one lane. Columns stay below 2^62 (`blocks.rs`).
-//! `amm52_blocks_ifma`: rows of product and of reduction in turn, a lane for each block.
+// Columns. Column c of block a sums low halves in l[a][c] and high halves in h[a][c]; one chain for
+// both would be limited by latency. Inside a block the next digit is in another register and needs
+// no shuffle. Only at the end of a block, its columns move by one lane. Columns stay below 2^62
+// (`blocks.rs`).
+//! `amm52_blocks_ifma`: rows of the product and of the reduction in turn, with a lane per block.
 #![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
@@ -39,8 +40,8 @@ use super::tiles52_ifma::{V, add, block, hi, lo};
 use super::unroll::{un, un5, un8};
 use crate::word::Row;
 
-/// Digit `k` of block `a` in all lanes of its number: from registers if there are two numbers,
-/// from memory (by a broadcast load) if there is one.
+/// Returns digit `k` of block `a` in all lanes of its number. The digits of two numbers come from
+/// registers, those of one number from memory, by a broadcast load.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn digit<const K: usize, const L: usize>(x: &[V; K], rows: &[Row], k: usize, a: usize) -> V {
@@ -53,14 +54,14 @@ fn digit<const K: usize, const L: usize>(x: &[V; K], rows: &[Row], k: usize, a: 
     }
 }
 
-/// Number of product rows before the reduction row that shares their columns:
-/// measured. With more, accumulators are spilled.
+/// Number of product rows before the reduction row of the same columns. The values are the fastest
+/// measured; with more rows, LLVM spills accumulators.
 const fn ahead(k: usize, lanes: usize) -> usize {
     if lanes == 4 && k == 5 { 4 } else { 3 }
 }
 
-/// x * y / R; `rows` is x in memory, for L = 8 and 7. TAG makes an instance for each caller: LLVM
-/// inlines a function with a single caller.
+/// Returns x * y / R. `rows` is x in memory, for L = 8 and 7. TAG creates an instance for each
+/// caller, since LLVM inlines a function that has a single caller.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
@@ -74,7 +75,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
     let zero = _mm512_setzero_si512();
     let low_lane = low_lanes(L);
     let last = (L - 1) * K + C - 1;
-    // wider than any K needs: the front end checks indices before it drops the code that has them
+    // longer than any K needs: rustc checks constant indices also in branches that K excludes
     let (mut l, mut h) = ([[zero; 12]; 9], [[zero; 12]; 9]);
 
     macro_rules! multiply { ($r:expr) => {{
@@ -93,7 +94,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
             h[$a][$c] = zero;
         };
     }
-    // q * n from column c on; the interleaved product row hides the latency of its first column
+    // adds q * n from column c on; the interleaved product row hides the latency of column c
     macro_rules! fold { ($a:expr, $c:expr, $q:expr, $n:expr, $r:expr) => {
         l[$a][$c] = lo(l[$a][$c], $q, $n[0]);
         multiply!($r + ahead(K, L));
@@ -119,8 +120,8 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
             if B + 1 < K {
                 let q = spread::<L>(l[A][B]);
                 let e = _mm512_maskz_srli_epi64::<52>(low_lane, l[A][B]);
-                // The other lanes of this column are column B of the next block, one lane down.
-                // They are added at once: kept until the end of the block, they would be spilled.
+                // The higher lanes of this column belong to column B of the next block, one lane
+                // lower. Add them now: LLVM would spill them until the end of the block.
                 if A + 1 < L { h[A + 1][B] = add(h[A + 1][B], down::<L>(l[A][B])); }
                 l[A][B + 1] = add(l[A][B + 1], e);
                 if late {
@@ -130,8 +131,8 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
                     fold!(A, B + 1, q, b1, r);
                 }
             } else {
-                // The top digit has 51 bits: twice the digit, half a unit higher. The columns above
-                // it are those of the next block, times 2.
+                // The top digit of a block has 51 bits. Double it, to align it with the columns of
+                // the next block, whose unit is half of that of the columns above this digit.
                 let q = spread::<L>(add(l[A][B], l[A][B]));
                 let e = _mm512_maskz_srli_epi64::<51>(low_lane, l[A][B]);
                 let mut t = [zero; K];
@@ -164,7 +165,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
     digits::<K, L, C, 12>(&l[a], &h[a])
 }
 
-/// z := x * y / R, for one number or two; `rows` is x too.
+/// z := x * y / R, for one or two numbers. `rows` is also x.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn amm52_blocks_ifma<const K: usize, const L: usize, const C: usize>(
@@ -179,7 +180,7 @@ pub(crate) fn amm52_blocks_ifma<const K: usize, const L: usize, const C: usize>(
     *z = product::<K, L, C, 0>(block(x, 0), rows, block(y, 0), c, k0);
 }
 
-/// Two numbers: a window of an exponentiation, see `powered`.
+/// A window of an exponentiation of two numbers: see `powered`.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn window52_blocks_ifma<const K: usize, const C: usize>(

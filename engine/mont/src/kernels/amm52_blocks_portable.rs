@@ -5,8 +5,8 @@
 // Ensures   z < 2m + x*y/R, digits of z clean, z :== x*y/R (mod m), for each number of the rows.
 // Counts    2 * rows products of a digit and a number.
 // Time      constant: no branch or address depends on x, y, m or k0.
-//! `amm52_blocks_portable`: the textbook method, number by number, on limbs; the model of lane
-//! blocks.
+//! `amm52_blocks_portable`: the textbook method, number by number, on limbs. Other kernels on lane
+//! blocks are tested against it.
 #![forbid(unsafe_code)]
 
 use zeroize::Zeroize;
@@ -14,7 +14,7 @@ use zeroize::Zeroize;
 use crate::blocks::Blocks;
 use crate::word::{DIGIT, Row};
 
-/// Limbs of the longest number, and two more for the products that a row adds.
+/// Limbs of the longest number, plus two for the products that a row adds.
 const LIMBS: usize = 67;
 
 pub(crate) fn amm52_blocks_portable(
@@ -34,7 +34,8 @@ pub(crate) fn amm52_blocks_portable(
         let k0 = k0.0[first];
         for row in 0..blocks.rows() {
             let (l, k) = (row / blocks.k(), row % blocks.k());
-            // The top digit of a block has its 52 bits, though the next digit is 51 bits above it.
+            // Multiply by all 52 bits of the top digit of a block, though the next digit begins 51
+            // bits higher.
             let bits = if k + 1 == blocks.k() { 51 } else { 52 };
             add_product(&mut t, x[k].0[first + l] & DIGIT, &factor);
             let q = t[0].wrapping_mul(k0) & (DIGIT >> (52 - bits));
@@ -44,7 +45,7 @@ pub(crate) fn amm52_blocks_portable(
             }
             t[LIMBS - 1] >>= bits;
         }
-        blocks.pack(z, number, &t[..LIMBS - 2]); // below 8m
+        blocks.pack(z, number, &t[..LIMBS - 2]); // t is below 8m
     }
     (factor, modulus, t).zeroize();
 }

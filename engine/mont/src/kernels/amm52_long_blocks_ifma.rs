@@ -7,9 +7,9 @@
 //           remains, and LLVM drops that row.
 //! `amm52_long_blocks_ifma`: the rows of `amm52_blocks_ifma` in a loop over the blocks.
 //!
-//! Unrolled, 60 or 80 rows are 20 KB of code and need more accumulators than there are
-//! registers. Here one block is unrolled, and the loop carries the state of the next one: its
-//! columns, and the digit of the next row.
+//! Unrolled, 60 or 80 rows are 20 KB of code and need more accumulators than there are registers.
+//! Here only the rows of one block are unrolled. The loop passes the state of the next block from
+//! one pass to the next: its columns, and the digit of the next row.
 #![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
@@ -21,11 +21,11 @@ use super::tiles52_ifma::{V, add, block, hi, lo};
 use super::unroll::{un, un10};
 use crate::word::Row;
 
-/// Number of product rows before the first reduction row: measured.
+/// Number of product rows before the first reduction row, the fastest measured.
 const AHEAD: usize = 2;
 
-/// Digit `k` of block `a` in all lanes of its number: from memory (by a broadcast load) if there is
-/// one number, by a shuffle if there are four.
+/// Returns digit `k` of block `a` in all lanes of its number. The digits of one number come from
+/// memory, by a broadcast load; those of four numbers from a shuffle.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn digit<const K: usize, const L: usize>(x: &[V; K], rows: &[Row], k: usize, a: usize) -> V {
@@ -36,8 +36,8 @@ fn digit<const K: usize, const L: usize>(x: &[V; K], rows: &[Row], k: usize, a: 
     }
 }
 
-/// x * y / R; `rows` is x in memory, for L = 8. TAG makes an instance for each caller: LLVM inlines
-/// a function with a single caller.
+/// Returns x * y / R. `rows` is x in memory, for L = 8. TAG creates an instance for each caller,
+/// since LLVM inlines a function that has a single caller.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
@@ -50,12 +50,12 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
     const { assert!(K <= 10 && C >= 2 && C <= K && (L == 2 || L == 8), "no such blocks") };
     let low_lanes = low_lanes(L);
     let zero = _mm512_setzero_si512();
-    // low and high halves of the columns of this block; the indices of `un10` reach this far
+    // low and high halves of the columns of this block; 24 covers every index in `un10`
     let (mut l, mut h): ([V; 24], [V; 24]);
-    // of the block before: the digit whose row is due, and its columns in this block
+    // from the previous block: the digit whose row is next, and the columns of that row here
     let (mut q, mut t, mut top) = (zero, [zero; K], zero);
 
-    // row $r of the product, of the $end in this block
+    // row $r of the product; this block has $end rows
     macro_rules! multiply { ($a:ident, $r:expr, $end:expr) => {{
         let y = black_box(Pin(y)).0;
         if $r < $end {
@@ -66,7 +66,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
             });
         }
     }} }
-    // q * n from column $c on; row $r of the product hides the latency of the first column
+    // adds q * n from column $c on; row $r of the product hides the latency of column $c
     macro_rules! fold { ($c:expr, $q:expr, $n:expr, $a:ident, $r:expr, $end:expr) => {
         l[$c] = lo(l[$c], $q, $n[0]);
         multiply!($a, $r, $end);
@@ -76,7 +76,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
             h[$c + J + 1] = hi(h[$c + J + 1], $q, $n[J]);
         });
     } }
-    // The first product rows depend on nothing; then follows the state of the previous block.
+    // The first product rows need no earlier result. Then add the state of the previous block.
     macro_rules! begin { ($a:ident, $end:expr) => {
         (l, h) = ([zero; 24], [zero; 24]);
         un10!(B < AHEAD { multiply!($a, B, $end); });
@@ -137,7 +137,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
     digits::<K, L, C, 24>(&l, &h)
 }
 
-/// z := x * y / R, for one number or four; `rows` is x too.
+/// z := x * y / R, for one or four numbers. `rows` is also x.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn amm52_long_blocks_ifma<const K: usize, const L: usize, const C: usize>(
@@ -152,7 +152,7 @@ pub(crate) fn amm52_long_blocks_ifma<const K: usize, const L: usize, const C: us
     *z = product::<K, L, C, 0>(block(x, 0), &rows[..K], block(y, 0), c, k0);
 }
 
-/// Four numbers: a window of an exponentiation, see `powered`.
+/// A window of an exponentiation of four numbers: see `powered`.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn window52_long_blocks_ifma<const K: usize, const C: usize>(

@@ -26,7 +26,7 @@ pub(crate) struct Product<'a> {
     pub(crate) end: Reduction<'a>,
 }
 
-/// A separate function, since closures of a function with target features are not inlined.
+/// A separate function, since closures in a function with target features are not inlined.
 #[inline(always)]
 fn ends<'a, 'b, const S: usize>(streams: &'a mut [Product<'b>; S]) -> [&'a mut Reduction<'b>; S] {
     streams.each_mut().map(|s| &mut s.end)

@@ -6,7 +6,8 @@
 // Ensures   z < 2m, digits of z clean, z :== x*y/R (mod m).
 // Counts    4K^2 half products, and K for q.
 // Time      constant: no branch or address depends on x, y, m or k0.
-//! `amm52_mb8_portable`: textbook rows, digit by digit; the model of all eight-lane kernels.
+//! `amm52_mb8_portable`: textbook rows, digit by digit. All eight-lane kernels are tested against
+//! it.
 #![forbid(unsafe_code)]
 
 use crate::word::{DIGIT, Row, Word};
@@ -32,8 +33,8 @@ pub(crate) fn amm52_mb8_portable(
             t[j] = add(t[j], low(q, m[j]));
             t[j + 1] = add(t[j + 1], high(q, m[j]));
         }
-        // t[0] :== 0 (mod 2^52): its higher bits move to the next column, which becomes the first.
-        // A column has gained at most four halves and a carry per row: 4 * K * 2^52 + 2^12 < 2^63.
+        // t[0] :== 0 (mod 2^52). Its higher bits move to the next column, which becomes the first.
+        // Per row a column gains at most four halves and a carry: 4 * K * 2^52 + 2^12 < 2^63.
         t[1] = add(t[1], t[0].zip(t[0], |t, _| t >> 52));
         t.copy_within(1.., 0);
         t[k] = Row::default();

@@ -7,7 +7,8 @@
 // Counts    2K^2 + K mulx (K of them imul, for q), and K mulx that mask m.
 // Time      constant: no branch or address depends on x, y, m or k0.
 // Model     amm64_portable.
-//! `amm64_mulx`: product tile by tile, then reduction tile by tile; one tile goes row by row.
+//! `amm64_mulx`: product tile by tile, then reduction tile by tile. A number of one tile alternates
+//! rows of both.
 #![forbid(unsafe_code)]
 
 use tollgate_cpu::HaveAdxBmi2;
@@ -33,7 +34,7 @@ pub(crate) fn amm64_mulx<const W: usize>(
     }
 }
 
-/// K = 8: rows of product and reduction in turn.
+/// AMM for K = 8: rows of the product and of the reduction in turn.
 #[inline(never)]
 pub(crate) fn amm64_mulx_tile(
     z: &mut [u64; 8],
@@ -67,7 +68,8 @@ fn multiply<const W: usize>(
     reduce(z, t, array_mut(q), m, k0, tile);
 }
 
-/// t[0..K], w + the carry returned := (t[W..K] unless `fresh`) + w + x * b for one tile b.
+/// t[0..K], w + the returned carry := t[W..K] + w + x * b, for one tile b. If `fresh`, without
+/// t[W..K].
 #[inline(always)]
 pub(super) fn multiply_row<const W: usize>(
     t: &mut [u64],
@@ -100,7 +102,7 @@ pub(super) fn reduce<const W: usize>(
     tile: impl Tile<W>,
 ) {
     let k = z.len();
-    let mut over = 0; // out of column i + k + W, where the next block's window ends
+    let mut over = 0; // carry out of column i + k + W, the end of the next window
     let mut w = [0; W];
     for i in (0..k).step_by(W) {
         w = tile.redc(q, &t[i..], m, k0);
@@ -110,7 +112,7 @@ pub(super) fn reduce<const W: usize>(
         }
         tile.add(&mut t[i + k..], &mut w, carry, &mut over);
     }
-    // t[k..] + over * R < R + m: subtract m if there is a carry; then the result is below R
+    // t[k..] + over * R < R + m: subtract m if `over` is 1; the result is then below R
     let mut borrow = 0;
     if k == W {
         return tile.sub(z, w, over, m, &mut borrow); // the sum is still in its registers

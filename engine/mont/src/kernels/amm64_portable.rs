@@ -5,7 +5,7 @@
 // Ensures   z < R, z :== x*y/R (mod m); z < 2m if x*y <= R*m.
 // Counts    2K^2 + K products.
 // Time      constant: no branch or address depends on x, y, m or k0.
-//! `amm64_portable`: the model of the limb kernels.
+//! `amm64_portable`: other limb kernels are tested against this one.
 #![forbid(unsafe_code)]
 
 use crate::word::Word;
@@ -40,7 +40,7 @@ pub(crate) fn amm64_portable(
     subtract_if(z, &t[..k], m, t[k]);
 }
 
-/// z := t - m where `above` is 1, else t. With t + above * R < R + m: z < R.
+/// z := t - m if `above` is 1, else t. If t + above * R < R + m, then z < R.
 fn subtract_if(z: &mut [u64], t: &[u64], m: &[u64], above: u64) {
     let mask = above.mask();
     let mut borrow = 0;
@@ -49,7 +49,7 @@ fn subtract_if(z: &mut [u64], t: &[u64], m: &[u64], above: u64) {
     }
 }
 
-/// (low, high) of x * y + a + b: at most 2^128 - 1.
+/// Returns (low, high) of x * y + a + b, which is at most 2^128 - 1.
 fn product(x: u64, y: u64, a: u64, b: u64) -> (u64, u64) {
     let t = u128::from(x).wrapping_mul(u128::from(y));
     let t = t.wrapping_add(u128::from(a)).wrapping_add(u128::from(b));

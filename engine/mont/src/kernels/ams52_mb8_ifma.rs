@@ -26,7 +26,7 @@ pub(crate) struct Square<'a> {
     pub(crate) end: Reduction<'a>,
 }
 
-/// A separate function, since closures of a function with target features are not inlined.
+/// A separate function, since closures in a function with target features are not inlined.
 #[inline(always)]
 fn ends<'a, 'b, const S: usize>(streams: &'a mut [Square<'b>; S]) -> [&'a mut Reduction<'b>; S] {
     streams.each_mut().map(|s| &mut s.end)
@@ -41,7 +41,7 @@ fn halves<'a, const S: usize>(streams: &'a mut [Square<'_>; S]) -> [Halves<'a>; 
 pub(crate) fn ams52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Square<'_>; S]) {
     let k = streams[0].x.len();
     if k == W {
-        // one stream after the other: the next square begins while the previous one is reduced
+        // one stream after the other: the core begins the next square during this reduction
         for Square { x, end } in streams {
             sq_tile::<W, false>(end.t, block(x, 0));
             reduce_one::<W>(end);

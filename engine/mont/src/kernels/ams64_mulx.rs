@@ -7,8 +7,8 @@
 //           together. Of one tile of 8 limbs they are doubled first: 7 more, of the bit above them.
 // Time      constant: no branch or address depends on x, m or k0.
 // Model     amm64_portable, with y = x.
-//! `ams64_mulx`: products of different limbs tile by tile, once; then doubled, with the squares on
-//! the diagonal added; then reduction tile by tile. One tile goes row by row.
+//! `ams64_mulx`: computes products of different limbs tile by tile, once. Then doubles them, adds
+//! the squares of the limbs, and reduces tile by tile. A number of one tile alternates rows.
 #![forbid(unsafe_code)]
 
 use tollgate_cpu::HaveAdxBmi2;
@@ -34,7 +34,7 @@ pub(crate) fn ams64_mulx<const W: usize>(
     }
 }
 
-/// K = 8: rows of square and reduction in turn.
+/// AMS for K = 8: rows of the square and of the reduction in turn.
 #[inline(never)]
 pub(crate) fn ams64_mulx_tile(
     z: &mut [u64; 8],
@@ -62,7 +62,7 @@ fn square<const W: usize>(
     for i in (0..k).step_by(W) {
         tile.triangle(&mut t[2 * i..], &x[i..]);
     }
-    let mut over = 0; // out of column i + k + W, where the next row ends
+    let mut over = 0; // carry out of column i + k + W, the end of the next row
     for i in (0..k - W).step_by(W) {
         let mut w = *array(&t[2 * i + W..]);
         let carry = multiply_row(&mut t[2 * i + W..], &mut w, &x[i + W..], &x[i..], false, tile);

@@ -2,7 +2,7 @@
 //
 //   diagonal    t := 2t + sum of a_i^2 * 2^{128i} + carries, t of two tiles
 //   put         t := w + carry
-//   add         t, w := t + w + carries; the second carry is the one returned
+//   add         t, w := t + w + carries; the second carry is returned
 //   sub         z := t - c * m - borrow, c = 0 or 1
 //
 // Carries in and out are 0 or 1, so longer numbers are processed tile by tile.
@@ -13,15 +13,15 @@ use core::arch::asm;
 
 use tollgate_cpu::HaveAdxBmi2;
 
-/// Eight limbs.
+/// Chains of eight limbs.
 #[derive(Clone, Copy)]
 pub(super) struct Eight(pub(super) HaveAdxBmi2);
 
-/// Four limbs.
+/// Chains of four limbs.
 #[derive(Clone, Copy)]
 pub(super) struct Four(pub(super) HaveAdxBmi2);
 
-/// The first W limbs of each operand, W as for [`super::tiles64_mulx::Tile`].
+/// Chains on the first W limbs of each operand; W is 8 or 4, as in [`super::tiles64_mulx::Tile`].
 pub(super) trait Chains<const W: usize>: Copy {
     fn diagonal(self, t: &mut [u64], a: &[u64], carries: &mut [u64; 2]);
     fn put(self, t: &mut [u64], w: &[u64; W], carry: u64);
@@ -62,14 +62,14 @@ macro_rules! chains {
             #[inline(always)]
             fn diagonal(self, t: &mut [u64], a: &[u64], carries: &mut [u64; 2]) {
                 let (t, a) = (array_mut::<{ 2 * $w }>(t), array::<$w>(a));
-                // SAFETY: self holds the proof of BMI2 and ADX; the arrays are as long as the
-                // offsets reach; the stack is not used.
+                // SAFETY: self contains the proof of BMI2 and ADX; all offsets are inside the
+                // arrays; the stack is not used.
                 unsafe {
                     asm!(
                         "xor eax, eax", // CF = OF = 0
                         "mov rax, -1",
                         "adcx rcx, rax", // CF := the first carry
-                        "adox rdx, rax", // OF := the second
+                        "adox rdx, rax", // OF := the second carry
                         "mov ecx, 0",
                         $(diagonal!($i $x $y),)*
                         "mov eax, 0",

@@ -3,12 +3,13 @@
 //
 //   t[0..2K] -> z[0..K]   z :== t / B^K (mod m)
 //
-// Three steps: W - 1 digits at once, W digits by fold rows, the textbook row.
+// Three steps: fold W - 1 digits at once, fold W digits by rows, then do the textbook row.
 //   block  q = q_0 + ... + q_{W-2} B^{W-2} :== q * c * B^{W-1} (mod m), c = B^-(W-1) mod m
 //   rows   W fold rows against b1[0..W]; their digits times b1[W..2W] are the last block
 //   end    `finish`
-// The block's digits do not depend on each other, so its products, W by W digits each, take three
-// products of H by H instead of four, as does the last block.
+// The digits of the block do not depend on each other. So Karatsuba's method applies: each of its
+// products of W by W digits takes three products of H by H digits instead of four. The same holds
+// for the last block.
 //
 // Requires  columns of t signed, below 2^62; c < m. t has 7W + H words, of which the last 3W + H
 //           are scratch.
@@ -19,8 +20,9 @@
 // Counts    26 H^2 + 2K + 1 vpmadd52 a stream: 18 H^2 in blocks, 8 H^2 in rows.
 // Time      constant: no branch or address depends on t or the modulus.
 //
-// Differences. As in `karatsuba52_ifma`, but for b the upper half minus the lower: products of the
-// differences are then added, and their columns start from the sum so far.
+// Differences. As in `karatsuba52_ifma`, except that for b they are the upper half minus the lower
+// half. Products of the differences are then added, not subtracted, and can accumulate onto the
+// columns.
 //! `fold52_halves_ifma`: a reduction whose products use Karatsuba's method on halves.
 #![forbid(unsafe_code)]
 
@@ -34,7 +36,7 @@ use super::tiles52_ifma::{
 };
 use super::unroll::{un, un10};
 
-/// The words of a stream: columns, the digits of a block, their difference, products.
+/// Divides the words of a stream: columns, the digits of a block, their difference, products.
 #[inline(always)]
 fn parts<const H: usize, const W: usize>(t: &mut [V]) -> [&mut [V]; 4] {
     let (t, scratch) = t.split_at_mut(4 * W);
@@ -43,8 +45,8 @@ fn parts<const H: usize, const W: usize>(t: &mut [V]) -> [&mut [V]; 4] {
     [t, q, d, &mut p[..2 * W]]
 }
 
-/// Columns and the digits of a block. A separate function, like those below, since closures of a
-/// function with target features are not inlined.
+/// The columns and the digits of a block. A separate function, since closures in a function with
+/// target features are not inlined.
 #[inline(always)]
 fn columns<'a, const H: usize, const W: usize, const S: usize>(
     streams: &'a mut [&mut Reduction<'_>; S],
@@ -55,7 +57,7 @@ fn columns<'a, const H: usize, const W: usize, const S: usize>(
     })
 }
 
-/// The words from `at` on, and the output of their difference.
+/// The words from `at` on, and the place for their difference.
 #[inline(always)]
 fn operands<'a, const H: usize, const W: usize, const S: usize>(
     streams: &'a mut [&mut Reduction<'_>; S],
@@ -104,7 +106,7 @@ pub(super) fn reduce<const H: usize, const W: usize, const S: usize>(
     finish(streams);
 }
 
-/// The digits of the block times half PART of c, onto the columns.
+/// Multiplies the digits of the block by half PART of c and adds the product to the columns.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn block_onto<const H: usize, const W: usize, const S: usize, const PART: usize>(
@@ -129,8 +131,8 @@ fn block_onto<const H: usize, const W: usize, const S: usize, const PART: usize>
     }
 }
 
-/// q := t[0..W-1] in clean digits, and a zero; their carry is added to t[W-1]. Carries ripple
-/// in all streams in parallel.
+/// q := t[0..W-1] in clean digits, followed by a zero. Adds their carry to t[W-1]. The carries of
+/// all streams propagate in parallel.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn digits<const W: usize, const S: usize>(mut streams: [(&mut [V; W], &mut [V; W]); S]) {
@@ -148,8 +150,8 @@ fn digits<const W: usize, const S: usize>(mut streams: [(&mut [V; W], &mut [V; W
     }
 }
 
-/// p[0..2H] := a[0..H] * b. A quarter of the first W digits of the entries is read, a digit in
-/// every other row.
+/// p[0..2H] := a[0..H] * b. Meanwhile reads a quarter of the first W digits of the table entries,
+/// one digit in every second row.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn mul_tile_reading<const H: usize, const W: usize>(
@@ -178,8 +180,8 @@ fn mul_tile_reading<const H: usize, const W: usize>(
     un10!(J < H { p[H + J] = w[J]; });
 }
 
-/// t[0..4H] += a * b, for p = a0 b0 | a1 b1 and a0 - a1 = d - s G, b1 - b0 = e - u G, G = B^H: the
-/// third product, added to its columns. u is the word after e.
+/// t[0..4H] += a * b. Computes the third product; p holds the others, a0 b0 | a1 b1. The
+/// differences are a0 - a1 = d - s G and b1 - b0 = e - u G, G = B^H. u is the word after e.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn combine<const H: usize>(t: &mut [V], p: &[V], d: &[V; H], negative: __mmask8, e: &[V]) {

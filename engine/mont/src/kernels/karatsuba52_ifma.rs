@@ -9,12 +9,13 @@
 // Counts    square 3W(W+1), product 6W^2 vpmadd52 a stream.
 // Time      constant: no branch or address depends on x or y.
 //
-// Differences. d := (a0 - a1) mod H in clean digits, and the lanes s where it is negative:
-// a0 - a1 = d - s H. So (a0 - a1)(b0 - b1) = d e - (s e + u d) H + s u H^2, with e and u of b:
-// signs are masked sums of W digits, and need no further digit.
+// Differences. d := (a0 - a1) mod H in clean digits; s marks the lanes where a0 < a1:
+// a0 - a1 = d - s H. Likewise b0 - b1 = e - u H. So
+// (a0 - a1)(b0 - b1) = d e - (s e + u d) H + s u H^2: signs are masked sums of W digits, and no
+// further digit is needed.
 //
-// Columns. A column of a product of W <= 20 digits is below 2W * 2^52 < 2^58; a middle column is a
-// sum of two, minus a third, plus one or two clean digits.
+// Columns. A column of a product of W <= 20 digits is below 2W * 2^52 < 2^58. A middle column is
+// the sum of two such columns, minus a third, plus one or two clean digits.
 //! `karatsuba52_ifma`: three products of half the digits instead of four.
 #![forbid(unsafe_code)]
 
@@ -23,7 +24,7 @@ use core::arch::x86_64::*;
 use super::tiles52_ifma::{V, add, block, block_mut, carry, hi, lo, mul_tile, pin, sq_tile};
 use super::unroll::un;
 
-/// One operand of a product or square, and its scratch: see above.
+/// An operand of a product or square, and its scratch t: see the top of this file.
 pub(super) struct Halves<'a> {
     pub(super) x: &'a [V],
     pub(super) t: &'a mut [V],
@@ -41,7 +42,7 @@ pub(super) fn clean(x: V) -> V {
     _mm512_and_si512(x, _mm512_set1_epi64((1 << 52) - 1))
 }
 
-/// A separate function, since closures of a function with target features are not inlined.
+/// A separate function, since closures in a function with target features are not inlined.
 #[inline(always)]
 fn blocks<const W: usize, const S: usize>(x: [&[V]; S], at: usize) -> [&[V; W]; S] {
     x.map(|x| block(x, at))
@@ -62,8 +63,8 @@ fn operands<'a, const S: usize>(
     (x, streams.each_mut().map(|s| &mut s.t[at..]))
 }
 
-/// d := (x0 - x1) mod H in each stream, clean; the lanes where x0 < x1. Borrows ripple side by
-/// side.
+/// d := (x0 - x1) mod H in clean digits, in each stream. Returns the lanes where x0 < x1. The
+/// borrows of all streams propagate in parallel.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn differences<const W: usize, const S: usize>(
@@ -99,7 +100,8 @@ pub(super) fn square<const W: usize, const S: usize>(mut streams: [Halves<'_>; S
     }
 }
 
-/// t = a0^2 | a1^2 becomes a^2: the third square, each column combined as it closes.
+/// Completes t = a0^2 | a1^2 to a^2: computes the third square and combines each column when it is
+/// complete.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn square_combine<const W: usize>(t: &mut [V], d: &[V; W], negative: __mmask8) {
@@ -115,7 +117,7 @@ fn square_combine<const W: usize>(t: &mut [V], d: &[V; W], negative: __mmask8) {
                 t[W + c] = add(outer[c], sub(t[c], $z));
             } else {
                 let v = add(outer[c - W], sub(t[2 * W + c], $z));
-                // 2 s d H, s = 0 or 1
+                // add 2 s d H, s = 0 or 1
                 t[W + c] = _mm512_mask_add_epi64(v, negative, v, add(d[c - W], d[c - W]));
             }
         };
@@ -156,7 +158,8 @@ pub(super) fn product<const W: usize, const S: usize>(mut streams: [Halves<'_>; 
     }
 }
 
-/// t = a0 b0 | a1 b1 becomes a * b: the third product, each column combined as it closes.
+/// Completes t = a0 b0 | a1 b1 to a * b: computes the third product and combines each column when
+/// it is complete.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn product_combine<const W: usize>(

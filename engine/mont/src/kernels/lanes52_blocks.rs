@@ -1,4 +1,4 @@
-//! Lane operations on numbers in lane blocks, for their kernels: AVX-512.
+//! Lane operations for kernels on numbers in lane blocks, with AVX-512.
 #![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
@@ -6,12 +6,12 @@ use core::arch::x86_64::*;
 use super::tiles52_ifma::{V, add};
 use super::unroll::{un, un10};
 
-/// The constants of a modulus, or of two, for a product: b1, b2 and m.
+/// The constants of the moduli side by side, for a product: b1, b2 and m.
 pub(crate) type Constants<const K: usize> = [[V; K]; 3];
 
-/// `black_box(Pin(c)).0` in every row makes LLVM read the constants again in each row, instead
-/// of hoisting them and spilling accumulators. Aligned, so that LLVM aligns the frame: otherwise a
-/// spilled vector would cross a cache line.
+/// `black_box(Pin(c)).0` in every row makes LLVM read the constants again in each row. Otherwise it
+/// hoists them and spills accumulators. The alignment makes LLVM align the stack frame too; without
+/// it, spilled vectors cross cache lines.
 #[repr(align(64))]
 pub(super) struct Pin<T>(pub(super) T);
 
@@ -21,7 +21,7 @@ fn and(x: V, mask: i64) -> V {
     _mm512_and_si512(x, _mm512_set1_epi64(mask))
 }
 
-/// Lane 0 of each number in all its lanes.
+/// Copies lane 0 of each number to all lanes of that number.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn spread<const L: usize>(x: V) -> V {
@@ -32,7 +32,7 @@ pub(super) fn spread<const L: usize>(x: V) -> V {
     }
 }
 
-/// Lane 0 of each number.
+/// The mask of lane 0 of each number.
 pub(super) const fn low_lanes(l: usize) -> __mmask8 {
     match l {
         2 => 0x55,
@@ -41,7 +41,7 @@ pub(super) const fn low_lanes(l: usize) -> __mmask8 {
     }
 }
 
-/// Moves each block to the lane below, and zero to the top lane.
+/// Moves each block to the next lower lane of its number, and zero to the top lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn down<const L: usize>(x: V) -> V {
@@ -52,7 +52,7 @@ pub(super) fn down<const L: usize>(x: V) -> V {
     }
 }
 
-/// Moves each block to the lane above, and zero to the lowest lane.
+/// Moves each block to the next higher lane of its number, and zero to the lowest lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn up<const L: usize>(x: V) -> V {
@@ -63,7 +63,7 @@ pub(super) fn up<const L: usize>(x: V) -> V {
     }
 }
 
-/// The digits of a result whose columns begin at column C of the last block.
+/// Returns the digits of a result whose columns begin at column C of the last block.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn digits<const K: usize, const L: usize, const C: usize, const N: usize>(
@@ -80,8 +80,8 @@ pub(super) fn digits<const K: usize, const L: usize, const C: usize, const N: us
         });
         t[0] = add(t[0], _mm512_maskz_srli_epi64::<51>(low_lane, l[C - 1]));
     } else {
-        // The result starts at column C and ends at K + C - 1: no row of the last block reaches
-        // further. The columns below it belong to the top of the block below, half a unit off.
+        // The result has columns C to K + C - 1: no row of the last block reaches further. The
+        // lower columns belong to the top of the next lower block, whose unit is half as large.
         un10!(J < K { t[J] = add(l[C + J], h[C + J]); });
         un10!(J < C {
             let d = down::<L>(l[J]);
@@ -93,8 +93,8 @@ pub(super) fn digits<const K: usize, const L: usize, const C: usize, const N: us
     carried::<K, L>(&t)
 }
 
-/// The columns t as digits: one carry from each block to the next, into its spare bit, then ripples
-/// inside the blocks. Exact for all columns below 2^63.
+/// Returns the columns t as digits. Carries once from each block to the next, then digit by digit
+/// inside the blocks; the spare bit takes the last carry. Exact for all columns below 2^63.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn carried<const K: usize, const L: usize>(t: &[V; K]) -> [V; K] {

@@ -19,8 +19,8 @@ pub(crate) fn select52_blocks_ifma<const K: usize>(z: &mut [V], table: &[V], ind
     *z = selected([_mm512_setzero_si512(); K], table.as_chunks().0, *index).0;
 }
 
-/// Entry `index` of a part of a table if the part has it, else z; and the index in the next
-/// part.
+/// Returns entry `index` if this part of the table contains it, else z; and the index relative to
+/// the next part.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn selected<const K: usize>(z: [V; K], part: &[[V; K]], index: V) -> ([V; K], V) {
@@ -35,11 +35,11 @@ fn selected<const K: usize>(z: [V; K], part: &[[V; K]], index: V) -> ([V; K], V)
     (z, left)
 }
 
-/// Entries of a table that are read before a square.
+/// Number of table entries that are read before a square.
 const PART: usize = 8;
 
-/// z := z^{2^squares} * table[index] / R^{2^squares} by this product, in registers throughout,
-/// for tables of at most PART entries for each square.
+/// z := z^{2^squares} * table[index] / R^{2^squares} by the given product. z stays in registers.
+/// The table has at most PART entries for each square.
 ///
 /// The table is read in parts, one before each square, while the core still waits for the carries
 /// of the previous product. (After the square, the same code makes LLVM spill accumulators.)

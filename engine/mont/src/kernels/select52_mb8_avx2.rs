@@ -4,14 +4,14 @@
 // Counts    per entry and digit two loads; per entry two compares for each `SPAN` digits.
 // Time      constant: every entry is read; no branch or address depends on the index or the table.
 // Model     select_portable.
-//! `select52_mb8_avx2`: every entry under its mask, a few digits of all entries at a time.
+//! `select52_mb8_avx2`: masks every entry; each pass reads a few digits of all entries.
 #![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 
 use super::tiles26_avx2::Digits;
 
-/// Digits kept in registers in a pass over the entries.
+/// Digits that stay in registers during a pass over the entries.
 const SPAN: usize = 5;
 
 #[inline(never)]
@@ -27,7 +27,7 @@ pub(crate) fn select52_mb8_avx2(z: &mut [Digits], table: &[Digits], index: &Digi
     }
 }
 
-/// z := digits from `at` on.
+/// z := the digits of the selected entry from `at` on.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn read<const N: usize>(

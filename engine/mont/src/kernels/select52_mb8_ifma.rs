@@ -1,8 +1,8 @@
 // Constant-time table select, z := table[index], in each of 8 lanes.
 // Inputs table[E][K], index; output z[K]. Zero where index >= E.
 //
-// In parts: `Read` covers seven entries of a table. Parts that together cover all entries, each
-// with an index < E, set z = table[index], whatever z was, since exactly one entry matches.
+// In parts: `Read` covers seven entries of a table. If the parts cover all entries and index < E,
+// they set z = table[index], whatever z was before, since exactly one entry matches.
 //
 // Counts    per entry and digit one masked load; per entry one compare for each `SPAN` entries.
 // Time      constant: every entry is read; no branch or address depends on the index or the table.
@@ -17,7 +17,7 @@ use super::unroll::{un, un7};
 /// A digit of eight numbers.
 pub(super) type V = __m512i;
 
-/// Entries whose masks stay in the mask registers k1..k7 for all digits.
+/// Number of entries per part: their masks stay in the mask registers k1..k7 for all digits.
 pub(crate) const SPAN: usize = 7;
 
 /// A part of a select: z := entry e if index = first + e, else z.
@@ -30,8 +30,8 @@ pub(crate) struct Read<'a> {
     pub(crate) first: i64,
 }
 
-/// Masks of the selected entry among `SPAN` entries from `first` on. A compare uses the port of a
-/// multiplication: once for all digits.
+/// Returns a mask for each of the `SPAN` entries from `first` on: the lanes that select it.
+/// Computed once for all digits, since a compare takes a port that multiplications need.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn masks(index: &V, first: i64) -> [__mmask8; SPAN] {
@@ -44,7 +44,8 @@ pub(super) fn masks(index: &V, first: i64) -> [__mmask8; SPAN] {
 }
 
 impl Read<'_> {
-    /// Block c of each entry, and of z: with blocks of constant length, rows need no checks.
+    /// Returns block c of each entry and of z. Blocks have a constant length, so rows need no
+    /// bounds checks.
     #[inline(always)]
     pub(super) fn blocks<const W: usize>(&mut self, c: usize) -> (Blocks<'_, W>, &mut [V; W]) {
         let z = self.z.as_chunks_mut::<W>().0;
@@ -54,11 +55,12 @@ impl Read<'_> {
     }
 }
 
-/// Digits of each entry of a part.
+/// W digits of each entry of a part.
 pub(super) type Blocks<'a, const W: usize> = [&'a [V; W]; SPAN];
 
-/// Digit i of the entry whose mask is set, else z. Without an iterator: with several codegen units,
-/// Cargo's default, LLVM unrolled it too late and read before all rows instead of in each.
+/// Returns digit i of the entry whose mask is set, else z. Written without an iterator. With
+/// several codegen units (Cargo's default) LLVM unrolled an iterator too late, and then read all
+/// digits before the rows instead of one in each row.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn digit<const W: usize>(

@@ -3,12 +3,12 @@
 //
 // Time      constant: every entry is read; no branch or address depends on the index or the table.
 // Model     select_portable.
-//! `select64_sse2`: two limbs at a time, in registers of every x86-64 processor.
+//! `select64_sse2`: two limbs at a time, with instructions of every x86-64 processor.
 #![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 
-/// Limbs per pass over the table: four registers.
+/// Limbs per pass over the table; they take four registers.
 const BLOCK: usize = 8;
 
 #[inline(never)]
@@ -23,7 +23,7 @@ pub(crate) fn select64_sse2(z: &mut [u64], table: &[u64], index: u64) {
     }
 }
 
-/// Limbs at..at+N of each entry.
+/// Selects limbs at..at+N.
 #[inline]
 #[target_feature(enable = "sse2")]
 fn select<const N: usize>(z: &mut [u64], table: &[u64], at: usize, index: u64) {

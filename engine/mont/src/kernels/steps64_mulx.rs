@@ -4,17 +4,17 @@
 //   product     (w, over) := (x * y + q * m) / 2^512
 //   square      (w, over) := (x^2   + q * m) / 2^512
 //
-// A reduction row waits 11 cycles for the quotient digit of the previous row, and has 8
-// products. If the whole product came first, the core would have no other work: waiting rows
-// fill the scheduler. So rows alternate, since product rows depend on nothing.
+// A reduction row has 8 products, but waits 11 cycles for the quotient digit of the previous row.
+// If the whole product came first, waiting rows would fill the scheduler, and the core would have
+// no other work. Therefore product rows, which wait for nothing, alternate with reduction rows.
 //
 // Squares. Row i is a_i * (a_i + 2 * (a_(i+1), .., a_7)), from column 2i on, so it does not delay
-// the digit of row i. The doubled limbs are in memory; e_j = 2 a_j is the lowest of a row, and d_j
-// = 2 a_j + the bit above a_(j-1) follows; d_8 is 0 or 1.
+// the digit of row i. The doubled limbs are in memory. The lowest doubled limb of a row is
+// e_j = 2 a_j; the others are d_j = 2 a_j + the top bit of a_(j-1); d_8 is 0 or 1.
 //
-// No overflow: after a row of both the window is below 2x + m < 3 * 2^512, and with the next row of
-// the product below 2x * 2^64 + m < 3 * 2^576. So a tenth limb of 0 to 2 suffices: it takes the
-// carries of the product's row, then those of the reduction's, and is the ninth of the next window.
+// No overflow: after a product row and a reduction row the window is below 2x + m < 3 * 2^512. With
+// the next product row it is below 2x * 2^64 + m < 3 * 2^576. So a tenth limb of 0 to 2 suffices.
+// It takes the carries of both rows, and becomes the ninth limb of the next window.
 //
 // Registers: rcx = m, rdx = the factor of a row, rax = low halves. rbx and rbp are saved by hand:
 // asm operands may not name them.
@@ -28,15 +28,14 @@ use tollgate_cpu::HaveAdxBmi2;
 /// Eight limbs, and a ninth that is 0 or 1.
 pub(super) type Sum = ([u64; 8], u64);
 
-// One product: both halves to the window.
+// Adds both halves of one product to the window.
 macro_rules! term {
     ($factor:literal, $x:literal, $h:literal, $y:literal) => {
         concat!("mulx ", $h, ", rax, ", $factor, "\nadcx ", $x, ", rax\nadox ", $y, ", ", $h, "\n")
     };
 }
-// The window plus q * m. Its lowest limb becomes 0, which frees its register; so of the
-// lowest product only the carry is needed, which is 1 unless the limb is 0. `$top` takes the
-// carries.
+// Adds q * m to the window. The lowest limb becomes 0, which frees its register. So only the carry
+// of the lowest product is needed: 1 unless that limb is already 0. `$top` takes the carries.
 macro_rules! redc_row {
     ($k0:literal, $low:literal, $($j:literal $x:literal $y:literal),*; $first:literal
      $seventh:literal $eighth:literal $top:literal) => {
@@ -49,12 +48,12 @@ macro_rules! redc_row {
               "adox ", $y, ", ", $low, "\n",)*
             "mulx ", $low, ", rax, [rcx + 8*7]\n", "adcx ", $seventh, ", rax\n",
             "mov eax, 0\n", // keeps the flags
-            "adcx ", $low, ", rax\n", // a high half takes a carry
+            "adcx ", $low, ", rax\n", // a carry into a high half does not overflow
             "adox ", $eighth, ", ", $low, "\n", "adox ", $top, ", rax\n",
         )
     };
 }
-// Nine registers of a window from the lowest, and the free one.
+// The nine registers of a window, the lowest first, and the free register.
 macro_rules! redc_window {
     ($k0:literal: $n0:literal $n1:literal $n2:literal $n3:literal $n4:literal $n5:literal
      $n6:literal $n7:literal $n8:literal, $free:literal) => {
@@ -63,8 +62,8 @@ macro_rules! redc_window {
     };
 }
 
-// Row i of a product: the window r8..r15, rbp slides by a limb, as in `tiles64_mulx`: rbx is the
-// lowest now, and rbp the carry.
+// Row i of a product. The window r8..r15, rbp slides by a limb, as in `tiles64_mulx`. Then rbx is
+// the lowest limb, and rbp the carry.
 macro_rules! mul_row {
     ($i:literal; $($j:literal $x:literal $y:literal),*) => {
         concat!(
@@ -73,7 +72,7 @@ macro_rules! mul_row {
             "mulx r8, rax, [rsi]\n", "adcx rbx, rax\n",
             $("adox ", $y, ", ", $x, "\n",
               "mulx ", $x, ", rax, [rsi + 8*", $j, "]\n", "adcx ", $y, ", rax\n",)*
-            "mov eax, 0\n", "adcx r15, rax\n", // a high half takes a carry
+            "mov eax, 0\n", "adcx r15, rax\n", // a carry into a high half does not overflow
             "adox r15, rbp\n", "mov ebp, 0\n", "adox rbp, rax\n",
         )
     };
@@ -98,8 +97,8 @@ pub(super) fn product(
 ) -> Sum {
     let mut w = [0; 8];
     let over;
-    // SAFETY: `_proof` shows that bmi2 and adx are present; the arrays are as long as the offsets
-    // reach; rbx, rbp and the stack are as they were at the end.
+    // SAFETY: `_proof` shows that bmi2 and adx are present; all offsets are inside the arrays; rbx,
+    // rbp and the stack pointer are restored at the end.
     unsafe {
         asm!(
             "push rbx",
@@ -132,7 +131,7 @@ pub(super) fn product(
             mul_row!(6), mul_redc!(),
             mul_row!(7), mul_redc!(),
             "mov rax, rbp",
-            "mov [rsp], rax", // over k0
+            "mov [rsp], rax", // overwrites k0
             "pop rdx",
             "pop rbp",
             "pop rbx",
@@ -145,7 +144,7 @@ pub(super) fn product(
     (w, over)
 }
 
-// Memory layout of a square, from rsi on: x; k0 and e_1..e_7; d_8, a gap and d_2..d_7.
+// Memory layout of a square, from rsi on: x; then k0 and e_1..e_7; then d_8, a gap and d_2..d_7.
 macro_rules! double {
     (lowest $j:literal) => {
         concat!(
@@ -184,7 +183,7 @@ pub(super) fn square(
 ) -> Sum {
     let mut w = [0; 8];
     let over;
-    // SAFETY: as for `product`.
+    // SAFETY: as in `product`.
     unsafe {
         asm!(
             "push rbx",

@@ -1,4 +1,4 @@
-//! Arithmetic modulo m that makes the constants of a modulus, in any radix.
+//! Arithmetic modulo m, which computes the constants of a modulus in any radix.
 
 use zeroize::Zeroizing;
 
@@ -12,7 +12,7 @@ fn double(x: &mut [u64], m: &[u64]) {
     for x in &mut *x {
         (*x, out) = (*x << 1 | out, *x >> 63);
     }
-    // 2x >= m: the bit shifted out, or no borrow from x - m
+    // 2x >= m if a bit was shifted out, or if the subtraction of m does not borrow
     let mut borrow = 0;
     for (x, m) in x.iter().zip(m) {
         x.sub_borrow(*m, &mut borrow);
@@ -24,8 +24,8 @@ fn double(x: &mut [u64], m: &[u64]) {
     }
 }
 
-/// Arithmetic mod m in limbs and Montgomery form (R64 = 2^{64 len}), on the portable kernel: for
-/// the constants of a modulus, in any radix. All values are below m, and wiped.
+/// Arithmetic mod m in limbs and Montgomery form (R64 = 2^{64 len}), on the portable kernel. It
+/// computes the constants of a modulus in any radix. All values are below m and wiped when dropped.
 pub(super) struct Field<'a> {
     m: &'a [u64],
     pub(super) bits: usize,
@@ -41,7 +41,7 @@ impl<'a> Field<'a> {
         Self { m, bits, k0: negative_inverse(m[0]), t: Zeroizing::new(vec![0; m.len() + 1]) }
     }
 
-    /// R mod m, R^2 mod m and R^2 H mod m, for R and H powers of two.
+    /// Returns R mod m, R^2 mod m and R^2 H mod m, for R = 2^`r_bits` and H = 2^`h_bits`.
     pub(super) fn constants(&mut self, r_bits: usize, h_bits: usize) -> [Value; 3] {
         let r = self.power_of_two(r_bits);
         let rr = self.product(&r, &r);
@@ -50,8 +50,8 @@ impl<'a> Field<'a> {
         [r, rr, upper].map(|x| self.leave(&x))
     }
 
-    /// x * 2^-bits mod m = (x + q * m) / 2^bits with q = x * k0 mod 2^bits, for x < m: below m,
-    /// since q < 2^bits. At most 64 bits.
+    /// Returns x * 2^-bits mod m, for x < m and at most 64 bits: (x + q * m) / 2^bits with
+    /// q = x * k0 mod 2^bits. The result is below m, since q < 2^bits.
     pub(super) fn fold(&self, x: &[u64], bits: usize) -> Value {
         let q = x[0].wrapping_mul(self.k0) & (u64::MAX >> (64 - bits));
         let mut z = Zeroizing::new(vec![0; self.m.len() + 1]);
@@ -70,7 +70,7 @@ impl<'a> Field<'a> {
         z
     }
 
-    /// x * y / R64 mod m.
+    /// Returns x * y / R64 mod m.
     pub(super) fn product(&mut self, x: &[u64], y: &[u64]) -> Value {
         let mut z = Zeroizing::new(vec![0; self.m.len()]);
         amm64_portable(&mut z, x, y, self.m, self.k0, &mut self.t);
@@ -78,10 +78,10 @@ impl<'a> Field<'a> {
         z
     }
 
-    /// 2^e in Montgomery form: square and double, by the bits of e, which is public.
+    /// Returns 2^e in Montgomery form. Squares and doubles by the bits of e, which is public.
     pub(super) fn power_of_two(&mut self, e: usize) -> Value {
         let mut x = Zeroizing::new(vec![0; self.m.len()]);
-        // below m, which has this bit and bit 0 set
+        // start from the highest bit of m: it is below m, since bit 0 of m is set too
         x[(self.bits - 1) / 64] = 1 << ((self.bits - 1) % 64);
         (self.bits - 1..64 * self.m.len()).for_each(|_| double(&mut x, self.m)); // R64 mod m
         for i in (0..usize::BITS - e.leading_zeros()).rev() {
@@ -93,7 +93,7 @@ impl<'a> Field<'a> {
         x
     }
 
-    /// Out of Montgomery form.
+    /// Converts x from Montgomery form.
     fn leave(&mut self, x: &[u64]) -> Value {
         let mut one = vec![0; self.m.len()];
         one[0] = 1;
@@ -101,16 +101,17 @@ impl<'a> Field<'a> {
     }
 }
 
-/// -1/m mod 2^64, for odd m. Newton's iteration doubles the right bits: 3, 6, 12, 24, 48, 96.
+/// Returns -1/m mod 2^64, for odd m. Each step of Newton's iteration doubles the correct low bits:
+/// 5, 10, 20, 40, 80.
 fn negative_inverse(m: u64) -> u64 {
-    let mut x = m.wrapping_mul(3) ^ 2; // right in 5 bits
+    let mut x = m.wrapping_mul(3) ^ 2; // correct in 5 bits
     for _ in 0..4 {
         x = x.wrapping_mul(2u64.wrapping_sub(m.wrapping_mul(x)));
     }
     x.wrapping_neg()
 }
 
-/// The low half.
+/// Returns the low half of x.
 fn low(x: u128) -> u64 {
     #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
     {

@@ -1,13 +1,16 @@
-//! The constants that fold digits.
+//! The constants of fold rows.
 
 use super::field::Field;
 use crate::shape::Shape;
 use crate::word::Scalar;
 
-/// b1 = B^-1 mod m, K digits. Where half of the digits are folded at once ([`fold52_halves_ifma`]),
-/// then, with W = K / 2, c = B^-(W-1) mod m in K digits, and three differences, upper half minus
-/// lower half: of the lower half of c, of the upper half of c, and of the upper half of b1. Each
-/// difference has W / 2 digits without sign, and a word that is 1 if it is negative.
+/// Returns b1 = B^-1 mod m in K digits. More constants follow if [`fold52_halves_ifma`] folds half
+/// of the digits at once. With W = K / 2, they are:
+///
+/// * c = B^-(W-1) mod m in K digits;
+/// * three differences of W digits, upper half minus lower half: of the lower half of c, of the
+///   upper half of c, and of the upper half of b1. Each has W / 2 digits modulo B^(W/2), and a word
+///   that is 1 if the difference is negative.
 ///
 /// [`fold52_halves_ifma`]: crate::kernels::fold52_halves_ifma
 pub(super) fn constants<S: Scalar>(field: &Field<'_>, shape: Shape) -> Vec<S> {
@@ -28,7 +31,7 @@ pub(super) fn constants<S: Scalar>(field: &Field<'_>, shape: Shape) -> Vec<S> {
     all
 }
 
-/// z := upper half of x - lower half, and its sign.
+/// z := upper half of x - lower half of x, followed by the sign.
 fn difference<S: Scalar>(z: &mut [S], x: &[S]) {
     let (lower, upper) = x.split_at(x.len() / 2);
     let mut borrow = 0;

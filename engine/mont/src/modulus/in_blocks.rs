@@ -7,7 +7,7 @@ use crate::shape::Shape;
 use crate::word::{Digit, LANES, Row, Scalar, Word};
 
 impl Modulus<Row> {
-    /// m in lane blocks, in each of the numbers side by side; in limbs it has `k`.
+    /// Returns m in lane blocks, as each of the numbers side by side. `k` is its size in limbs.
     pub(super) fn in_blocks(blocks: Blocks, m: &[u64], k: usize, field: &mut Field<'_>) -> Self {
         let pack_into = |rows: &mut [Row], x: &[u64]| {
             (0..blocks.numbers()).for_each(|number| blocks.pack(rows, number, x));
@@ -48,7 +48,7 @@ impl Modulus<Row> {
         }
     }
 
-    /// Replaces every other number by q.
+    /// Replaces every second number by q.
     pub(super) fn take_turns(&mut self, q: &Self) {
         let lanes = self.shape.tile();
         self.take(q, |lane| lane / lanes % 2 == 1);
@@ -61,15 +61,15 @@ impl Modulus<Row> {
         lanes
     }
 
-    /// Loads the first half of the lanes from a, the second from b, both in lane blocks of one
-    /// shape. Allocates only if the shape is the largest so far.
+    /// Loads the first half of the lanes from a and the second half from b. Both are in lane blocks
+    /// of the same shape. Allocates only if the shape is the largest so far.
     ///
     /// # Panics
     ///
     /// If the shapes differ.
     pub fn load_halves(&mut self, a: &Self, b: &Self) {
         assert!(a.shape == b.shape, "moduli side by side have one shape");
-        self.wipe(); // growing may move the numbers
+        self.wipe(); // a vector that grows may free memory without wiping it
         (self.shape, self.bits, self.k0) = (a.shape, a.bits, a.k0);
         for (z, a) in self.constants_mut().into_iter().zip(a.constants()) {
             z.clear();
@@ -79,7 +79,7 @@ impl Modulus<Row> {
         self.take(b, |lane| lane >= LANES / 2);
     }
 
-    /// Replaces lanes by those of another modulus of this shape.
+    /// Replaces the given lanes by those of another modulus of the same shape.
     fn take(&mut self, other: &Self, lanes: impl Fn(usize) -> bool) {
         let mine = self.constants_mut().into_iter().flatten();
         for (z, x) in mine.zip(other.constants().into_iter().flatten()) {

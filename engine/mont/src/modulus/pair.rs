@@ -14,10 +14,10 @@ pub struct Pair<W: Zeroize> {
     p: Modulus<W>,
     /// The second.
     q: Modulus<W>,
-    /// Both in one set of lane blocks, if two fit.
+    /// Both moduli in one set of lane blocks, if two fit.
     #[zeroize(skip)] // wipes itself
     blocks: Option<Box<Modulus<Row>>>,
-    /// Both in one set of lane blocks for four, each twice: another pair replaces half of it.
+    /// Both moduli in one set of lane blocks for four, each twice. A second pair replaces one half.
     #[zeroize(skip)] // wipes itself
     four_way: Option<Box<Modulus<Row>>>,
 }
@@ -40,18 +40,18 @@ impl<W: Zeroize> Pair<W> {
     pub fn q(&self) -> &Modulus<W> {
         &self.q
     }
-    /// Both in one set of lane blocks; `None` if two do not fit.
+    /// Both moduli in one set of lane blocks; `None` if two do not fit.
     pub fn blocks(&self) -> Option<&Modulus<Row>> {
         self.blocks.as_deref()
     }
-    /// Both in one set of lane blocks for four, each twice; `None` if four do not fit.
+    /// Both moduli in one set of lane blocks for four, each twice; `None` if four do not fit.
     pub fn four_way(&self) -> Option<&Modulus<Row>> {
         self.four_way.as_deref()
     }
 }
 
 impl<S: Scalar> Pair<S> {
-    /// From two moduli.
+    /// Creates a pair from two moduli.
     ///
     /// # Panics
     ///
@@ -64,8 +64,8 @@ impl<S: Scalar> Pair<S> {
         Self { p, q, blocks, four_way }
     }
 
-    /// A set whose numbers alternate between p and q. Not inlined: its moduli would grow the frame
-    /// of the caller, which may run on the small stack of an OpenSSL job.
+    /// Returns a set whose numbers alternate between p and q. Not inlined: its moduli would enlarge
+    /// the stack frame of the caller, which may run on the small stack of an OpenSSL job.
     #[inline(never)]
     fn by_turns(p: &Modulus<S>, q: &Modulus<S>, blocks: Blocks) -> Box<Modulus<Row>> {
         let mut both = p.again(blocks);
@@ -87,7 +87,7 @@ impl Pair<Row> {
         Self { p: Modulus::lanes(shape), q: Modulus::lanes(shape), blocks: None, four_way: None }
     }
 
-    /// The first and the second moduli, to be reshaped, loaded and wiped alike.
+    /// The first and the second moduli, for operations that treat both alike.
     pub fn each_mut(&mut self) -> [&mut Modulus<Row>; 2] {
         [&mut self.p, &mut self.q]
     }

@@ -48,7 +48,7 @@ fn constants_are_what_they_say() {
 #[test]
 #[should_panic(expected = "shorter modulus")]
 fn a_modulus_without_slack_is_refused() {
-    let mut m = vec![u64::MAX; 8]; // 520 bits fill 10 digits: no room for operands below 8m
+    let mut m = vec![u64::MAX; 8]; // 520 bits fill 10 digits: operands up to 8m do not fit
     m.push(0xff);
     let _ = Modulus::<Digit>::new(&m, Shape::digits(506));
 }
