@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 /// The environment variable that disables features.
 pub const VETO_VARIABLE: &str = "TOLLGATE_CPU_DISABLE";
 
-/// An instruction set extension that kernels need.
+/// An instruction set extension, or a group of them, that kernels need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Feature {
     /// `adx`: MULX (BMI2) with ADCX and ADOX (ADX).
@@ -28,7 +28,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// Every feature, in the order of their words.
+    /// Every feature, in the alphabetical order of their words.
     pub const ALL: [Self; 3] = [Self::Adx, Self::Avx2, Self::Ifma];
 
     /// The word of the feature in `TOLLGATE_CPU_DISABLE`, in records and in tests.
@@ -41,14 +41,14 @@ impl Feature {
         }
     }
 
-    /// Returns `true` if processor and operating system support it, disabled or not.
+    /// Returns `true` if processor and operating system support this feature, even if disabled.
     #[cfg(target_arch = "x86_64")]
     fn is_present(self) -> bool {
         use std::is_x86_feature_detected as has;
         match self {
-            // Under valgrind, CPUID reports a Haswell: BMI2 without ADX. Yet valgrind (3.19
-            // tested) translates ADCX and ADOX. Without this exception memcheck could not check
-            // the MULX kernels.
+            // Under valgrind, CPUID reports a Haswell: BMI2 without ADX. But valgrind executes ADCX
+            // and ADOX (tested with 3.19). Without this exception, memcheck could not check the
+            // MULX kernels.
             Self::Adx => has!("bmi2") && (has!("adx") || crate::memcheck::running_on_valgrind()),
             Self::Avx2 => has!("avx2"),
             Self::Ifma => {
@@ -57,7 +57,7 @@ impl Feature {
         }
     }
 
-    /// Other architectures have none of them.
+    /// Other architectures have no such feature.
     #[cfg(not(target_arch = "x86_64"))]
     fn is_present(self) -> bool {
         false
@@ -86,7 +86,7 @@ impl FromStr for Feature {
     }
 }
 
-/// `TOLLGATE_CPU_DISABLE` contains an unknown word.
+/// The error that `TOLLGATE_CPU_DISABLE` contains an unknown word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownFeature {
     /// The unknown word, trimmed.
@@ -119,7 +119,7 @@ fn parse_veto(text: &str) -> Result<Vec<Feature>, UnknownFeature> {
     Ok(features)
 }
 
-/// The features that the user disabled by [`VETO_VARIABLE`], sorted; read once per
+/// The features that the user disabled by [`VETO_VARIABLE`], sorted. The variable is read once per
 /// process.
 ///
 /// # Errors
@@ -138,7 +138,7 @@ pub fn veto() -> Result<&'static [Feature], &'static UnknownFeature> {
 /// The disabled features: those of [`veto`], or all of them if the variable is invalid.
 #[must_use]
 pub fn vetoed() -> &'static [Feature] {
-    // After a typing error, run nothing that the user may have wanted to disable.
+    // After a typing error, use no feature that the user may have wanted to disable.
     veto().unwrap_or(&Feature::ALL)
 }
 

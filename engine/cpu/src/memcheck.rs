@@ -6,9 +6,9 @@
 //! `xchg rbx, rbx` marks the request. Protocol: `valgrind.h` and `memcheck.h` of valgrind 3,
 //! "magic instruction sequence" for amd64.
 //!
-//! The compiler sees only a shared reference, so it may still keep a known value in a
-//! register, or fold it into the code, after the call. Tests take secrets from a generator
-//! or pass them through [`core::hint::black_box`], and keep them on the heap.
+//! The functions take a shared reference. After a call, the compiler may therefore still use a
+//! known value from a register, or as a constant. To prevent this, tests take secrets from a
+//! generator or pass them through [`core::hint::black_box`], and keep them on the heap.
 
 /// `VG_USERREQ__RUNNING_ON_VALGRIND`.
 const RUNNING_ON_VALGRIND: u64 = 0x1001;
@@ -33,8 +33,8 @@ pub fn mark_secret<T: Copy>(values: &[T]) {
     request(MAKE_MEM_UNDEFINED, values.as_ptr().addr() as u64, size_of_val(values) as u64);
 }
 
-/// Marks bytes, limbs or digits as public (`MAKE_MEM_DEFINED`): a result before it is compared, or
-/// a value that the operation releases.
+/// Marks bytes, limbs or digits as public (`MAKE_MEM_DEFINED`). Use this for a result before a test
+/// compares it, or for a value that the operation releases.
 #[inline]
 pub fn declassify<T: Copy>(values: &[T]) {
     request(MAKE_MEM_DEFINED, values.as_ptr().addr() as u64, size_of_val(values) as u64);
@@ -49,13 +49,13 @@ pub fn secret(word: u64) -> u64 {
     unsafe { core::ptr::read_volatile(&raw const word) }
 }
 
-/// Returns `word`, marked as public: the base of a public decision, such as the outcome of a
-/// check.
+/// Returns `word`, marked as public. Use this for a value that a public decision depends on, such
+/// as the outcome of a check.
 #[inline]
 #[must_use]
 pub fn declassified(word: u64) -> u64 {
     if !cfg!(feature = "memcheck") {
-        return core::hint::black_box(word); // the compiler may not look through the decision
+        return core::hint::black_box(word); // hides from the compiler how `word` was computed
     }
     declassify(core::slice::from_ref(&word));
     // SAFETY: a reference is valid to read. Volatile: reads the memory that was
@@ -63,10 +63,11 @@ pub fn declassified(word: u64) -> u64 {
     unsafe { core::ptr::read_volatile(&raw const word) }
 }
 
-/// Number of errors that valgrind has reported in this process so far; 0 outside valgrind.
+/// Returns the number of errors that valgrind has reported in this process so far; 0 outside
+/// valgrind.
 ///
-/// A constant-time test reads it before and after the operation under test and expects the same
-/// number. Memcheck counts repeated errors of one code location.
+/// A constant-time test calls this before and after the operation under test and expects the same
+/// number. Memcheck also counts repeated errors of one code location.
 #[inline]
 #[must_use]
 pub fn count_errors() -> u64 {
@@ -80,9 +81,9 @@ pub fn count_errors() -> u64 {
 fn request(code: u64, address: u64, bytes: u64) -> u64 {
     let request: [u64; 6] = [code, address, bytes, 0, 0, 0];
     let mut answer: u64 = 0;
-    // SAFETY: outside valgrind the sequence rotates rdi by 128 bits in all and exchanges rbx with
-    // itself: nothing but the flags changes. Inside, valgrind reads the six words at rax, answers
-    // in rdx, and changes its knowledge about memory, never the memory. No stack is used.
+    // SAFETY: outside valgrind the sequence rotates rdi by 128 bits in total and exchanges rbx with
+    // itself: only the flags change. Under valgrind, valgrind reads the six words at rax and writes
+    // its answer to rdx. It changes its records about memory, never the memory. No stack is used.
     unsafe {
         core::arch::asm!(
             "rol rdi, 3",
@@ -98,7 +99,7 @@ fn request(code: u64, address: u64, bytes: u64) -> u64 {
     answer
 }
 
-/// Without the feature, and on other architectures, does nothing.
+/// Does nothing without the feature, and on other architectures.
 #[cfg(not(all(target_arch = "x86_64", feature = "memcheck")))]
 #[inline]
 fn request(_code: u64, _address: u64, _bytes: u64) -> u64 {

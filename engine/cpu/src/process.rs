@@ -8,7 +8,7 @@
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// Address of the generation: [`UNDECIDED`] at first, then permanently a page or [`NO_PAGE`].
+/// Address of the generation: at first [`UNDECIDED`]; later a page or [`NO_PAGE`], permanently.
 static ADDRESS: AtomicPtr<AtomicU64> = AtomicPtr::new((&raw const UNDECIDED).cast_mut());
 /// Zero, like a wiped page.
 static UNDECIDED: AtomicU64 = AtomicU64::new(0);
@@ -17,22 +17,22 @@ static NO_PAGE: AtomicU64 = AtomicU64::new(0);
 /// Number of generations assigned in this process and its ancestors.
 static ASSIGNED: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the fork generation of this process, from 1 to below 2^63. It is the same on each call,
-/// and in a forked child it differs from all that its ancestors had before the forks.
+/// Returns the fork generation of this process, from 1 to below 2^63. Each call in a process
+/// returns the same number. In a forked child the number differs from every number that an ancestor
+/// had before the fork.
 ///
-/// Compare it with a generation stored in memory. Processes that only share an ancestor
-/// may have the same generation, and so may copies of this crate in one process. Processes that
-/// share their memory (`vfork`, `CLONE_VM`) share it.
+/// Compare the number with a generation stored in memory. Processes that only share an ancestor may
+/// have the same generation, and so may copies of this crate in one process. Processes that share
+/// their memory (`vfork`, `CLONE_VM`) share the generation.
 ///
-/// Takes two loads. The first call maps the page, and the first call in a child increments the
-/// count; neither allocates or locks, so a child may call at any time, regardless of its parent's
-/// other threads. Without such a page (other systems, Linux before 4.14, a sandbox) this returns
-/// the process id, by a system call each time. Then a child with its parent's id cannot be
-/// detected.
+/// A call takes two loads. The first call maps the page, and the first call in a child increments
+/// the count. Neither allocates or locks: a child may call this at any time, whatever its parent's
+/// other threads do. Without such a page (other systems, Linux before 4.14, a sandbox) this returns
+/// the process id, by a system call each time. It then cannot detect a child with its parent's id.
 #[must_use]
 #[inline]
 pub fn fork_generation() -> u64 {
-    // SAFETY: one of the statics, or a page that is never unmapped.
+    // SAFETY: the address is that of a static, or of a page that is never unmapped.
     let place: &'static AtomicU64 = unsafe { &*ADDRESS.load(Ordering::Acquire) };
     // Acquire: a thread that reads a generation, and its children, also see the increment of the
     // count.
@@ -49,14 +49,15 @@ fn next(place: &'static AtomicU64) -> u64 {
         return std::process::id().into();
     }
     let next = ASSIGNED.fetch_add(1, Ordering::Relaxed) + 1;
-    // If several threads get here at once, one stores its number; the others' numbers stay unused.
+    // If several threads get here at once, one stores its number; the other numbers stay unused.
     match place.compare_exchange(0, next, Ordering::Release, Ordering::Acquire) {
         Ok(_) => next,
         Err(generation) => generation,
     }
 }
 
-/// Decides once for this process and its children; the first thread wins.
+/// Chooses the place of the generation, once for this process and its children. The choice of the
+/// first thread counts.
 fn decide() -> &'static AtomicU64 {
     let page = page::map();
     let place = ptr::from_ref(page.unwrap_or(&NO_PAGE)).cast_mut();
@@ -81,20 +82,20 @@ mod page {
     use rustix::io::Result;
     use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-    /// The kernel rounds it up to a page.
+    /// The size of the mapping. The kernel rounds it up to a page.
     const BYTES: usize = size_of::<AtomicU64>();
 
     /// Maps a page of zeros that the kernel zeroes in a child.
     pub(super) fn map() -> Option<&'static AtomicU64> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: new memory, at an address that the kernel chooses.
+        // SAFETY: this maps new memory, at an address that the kernel chooses.
         let mapped = unsafe { mmap_anonymous(ptr::null_mut(), BYTES, access, MapFlags::PRIVATE) };
         let page = mapped.ok()?.cast::<AtomicU64>();
-        // SAFETY: the page above: zeros, a value of the type, and mapped until `unmap`.
+        // SAFETY: the new page is zero, a valid value of the type, and stays mapped until `unmap`.
         let place = unsafe { &*page };
         let is_wiped = wipe_on_fork(page).is_ok();
-        // Some emulators accept all advice and do nothing; Linux refuses an address that is not
-        // page-aligned.
+        // Some emulators accept all advice and ignore it. To detect them, pass an address that is
+        // not page-aligned, which Linux refuses.
         let is_checked = wipe_on_fork(page.wrapping_byte_add(1)).is_err();
         if is_wiped && is_checked {
             return Some(place);
@@ -104,13 +105,13 @@ mod page {
     }
 
     fn wipe_on_fork(page: *mut AtomicU64) -> Result<()> {
-        // SAFETY: a child finds zero there, which is a value of the type.
+        // SAFETY: a child finds zero there, which is a valid value of the type.
         unsafe { madvise(page.cast(), BYTES, Advice::LinuxWipeOnFork) }
     }
 
     /// Unmaps a page of [`map`] that no other thread has seen and that is not used again.
     pub(super) fn unmap(place: &'static AtomicU64) {
-        // SAFETY: mapped by `map`, and this is the last reference.
+        // SAFETY: `map` mapped the page, and this is the last reference to it.
         let unmapped = unsafe { munmap(ptr::from_ref(place).cast_mut().cast(), BYTES) };
         debug_assert!(unmapped.is_ok(), "a page that is mapped");
     }

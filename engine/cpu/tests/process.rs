@@ -19,10 +19,10 @@ unsafe extern "C" {
     fn unshare(flags: c_int) -> c_int;
 }
 
-/// Runs `run` in a child and returns its result, 0 to 100. If the parent has other threads, `run`
-/// must not allocate or lock.
+/// Runs `run` in a child process and returns its result, 0 to 100. If the parent has other threads,
+/// `run` must not allocate or lock.
 fn in_child(run: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the child has this thread's data, and ends without unwinding.
+    // SAFETY: the child has a copy of this thread's data, and exits without unwinding.
     let pid = unsafe { fork() };
     assert!(pid >= 0, "{}", io::Error::last_os_error());
     if pid == 0 {
@@ -33,13 +33,13 @@ fn in_child(run: impl FnOnce() -> c_int) -> c_int {
         unsafe { _exit(status) };
     }
     let mut status = 0;
-    // SAFETY: a child of this process, and a place for its status.
+    // SAFETY: `pid` is a child of this process, and the pointer to its status is valid.
     assert_eq!(unsafe { waitpid(pid, &mut status, 0) }, pid);
     assert_eq!(status & 0x7f, 0, "a signal ended the child");
     status >> 8
 }
 
-/// Generations that concurrent threads get.
+/// Returns the generations that concurrent threads get.
 fn generations_at_once() -> [u64; 4] {
     let barrier = Barrier::new(4);
     thread::scope(|scope| {
@@ -56,7 +56,7 @@ fn children_and_grandchildren_have_new_generations() {
     alone("children_and_grandchildren_have_new_generations", || {
         let own = fork_generation();
         assert_eq!((own, fork_generation()), (1, 1));
-        // A parent, a child and a grandchild; with and without a call in the child.
+        // A parent, a child and a grandchild, with and without a call in the child.
         for asks in [true, false] {
             let is_good = in_child(|| {
                 let child = if asks { fork_generation() } else { own };
@@ -79,7 +79,7 @@ fn concurrent_first_calls_get_one_generation() {
     alone("concurrent_first_calls_get_one_generation", || {
         for _ in 0..500 {
             let is_good = in_child(|| {
-                // The first call of all, and the first after a fork.
+                // The first call at all, and the first after a fork.
                 let [own, others @ ..] = generations_at_once();
                 let is_good = in_child(|| {
                     let [child, others @ ..] = generations_at_once();
@@ -92,20 +92,20 @@ fn concurrent_first_calls_get_one_generation() {
     });
 }
 
-/// A child with its parent's id: both are the first process of a PID namespace.
+/// The child has its parent's id, since both are the first process of a PID namespace.
 #[test]
 fn a_child_with_its_parents_id_has_another_generation() {
     const NEW_USER_AND_PID: c_int = 0x1000_0000 | 0x2000_0000;
     const NEW_PID: c_int = 0x2000_0000;
     const REFUSED: c_int = 7;
     let outcome = in_child(|| {
-        // SAFETY: affects the next child only, and no memory.
+        // SAFETY: the call affects only the next child, and no memory.
         if unsafe { unshare(NEW_USER_AND_PID) } != 0 {
             return REFUSED;
         }
         in_child(|| {
             let (id, own) = (process::id(), fork_generation());
-            // SAFETY: as above.
+            // SAFETY: the call affects only the next child, and no memory.
             if unsafe { unshare(NEW_PID) } != 0 {
                 return REFUSED;
             }
@@ -114,7 +114,7 @@ fn a_child_with_its_parents_id_has_another_generation() {
     });
     if outcome == REFUSED {
         assert!(std::env::var_os("CI").is_none(), "CI has PID namespaces");
-        // Written past the test harness's capture, so that the skip is visible.
+        // The test harness does not capture this output, so the skip is visible.
         let skipped = "a child with its parent's id: NOT CHECKED, the system permits no namespaces";
         writeln!(io::stderr(), "{skipped}").unwrap();
     } else {
@@ -122,7 +122,7 @@ fn a_child_with_its_parents_id_has_another_generation() {
     }
 }
 
-/// The kernel refuses the page or the advice, or accepts the advice without effect.
+/// The kernel refuses the page or the advice, or accepts the advice and ignores it.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn without_a_wiped_page_the_process_id_is_used() {
@@ -186,9 +186,9 @@ mod filter {
         ];
         let program = Program { length: 4, first: program.as_ptr() };
         let (yes, no): (c_ulong, c_ulong) = (1, 0);
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         assert_eq!(unsafe { prctl(PR_SET_NO_NEW_PRIVS, yes, no, no, no) }, 0);
-        // SAFETY: a program of four steps, which the system copies.
+        // SAFETY: the pointer is to a program of four steps, which the system copies.
         assert_eq!(unsafe { prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &raw const program) }, 0);
     }
 }

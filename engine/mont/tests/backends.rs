@@ -1,5 +1,5 @@
-//! The kernels covered by this test run: all that the machine has, except disabled ones. A kernel
-//! that is missing for another reason fails here, so that no kernel is skipped unnoticed.
+//! Lists the kernels that this test run covers: all that the machine supports, except disabled
+//! ones. Fails if a kernel is missing for any other reason, so that none is skipped unnoticed.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
@@ -17,7 +17,7 @@ fn every_kernel_of_this_machine_is_tested() {
     names.dedup();
     println!("backends tested: {names:?}");
 
-    // The reference is Linux's list of processor flags, and the variable itself.
+    // Compare with Linux's list of processor flags, and with the variable itself.
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
     let has = |flag: &str| flags.split_whitespace().any(|f| f == flag);

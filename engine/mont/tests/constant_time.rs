@@ -1,7 +1,7 @@
-//! Memcheck runs the limb kernels, the portable and the AVX2 lanes and the exponentiation with
-//! all operands and exponents marked as secret: no branch and no address may depend on them. A
-//! planted leak shows that the check can fail. (Valgrind does not support AVX-512: the IFMA kernels
-//! are not covered here.)
+//! Runs the limb kernels, the portable and AVX2 lane kernels and the exponentiation under memcheck.
+//! All operands and exponents are marked as secret: no branch and no address may depend on them. A
+//! planted leak shows that the check can fail. The IFMA kernels are not covered here, because
+//! valgrind does not support AVX-512.
 
 use tollgate_cpu::memcheck;
 use tollgate_mont::{
@@ -20,7 +20,7 @@ fn secret<W: Word>(rng: &mut fastrand::Rng, len: usize) -> Vec<W> {
     words
 }
 
-/// Product, square, select, exponentiation and final subtractions on secrets.
+/// Runs product, square, select, exponentiation and final subtractions on secrets.
 fn operations<K: Exponentiate>(kernel: K, pair: &Pair<K::Word>, bits: usize) {
     let m = pair.p();
     let mut rng = fastrand::Rng::with_seed(9);
@@ -46,7 +46,7 @@ fn operations<K: Exponentiate>(kernel: K, pair: &Pair<K::Word>, bits: usize) {
     carry::pick(&mut z, same, &w);
 }
 
-/// An odd modulus of `bits` bits; its value is secret too, its length is not.
+/// An odd modulus of `bits` bits. Its value is secret too; its length is public.
 fn modulus(bits: usize) -> Vec<u64> {
     let mut rng = fastrand::Rng::with_seed(10);
     let mut m: Vec<u64> = (0..bits / 64).map(|_| rng.u64(..)).collect();
@@ -90,7 +90,7 @@ fn avx2_lanes_are_constant_time() {
     rerun::constant_time("avx2_lanes_are_constant_time", || {
         for kernel in LaneKernel::all() {
             if let LaneKernel::Avx2(_) = kernel {
-                // blocks of 6, 10 and 5 digits
+                // the AVX2 squares then use blocks of 6, 10 and 5 digits
                 for bits in [256, 512, 704] {
                     lanes_are_constant_time(kernel, bits);
                 }
@@ -107,7 +107,7 @@ fn a_leak_is_not_constant_time() {
     let mut rng = fastrand::Rng::with_seed(11);
     let x = secret::<u64>(&mut rng, 4);
     let before = memcheck::count_errors();
-    // a final subtraction with a branch
+    // a table access whose address depends on secrets
     let table = [1, 2];
     let picked = table[usize::from(core::hint::black_box(x[3]) > core::hint::black_box(x[2]))];
     if core::hint::black_box(picked) == 1 {

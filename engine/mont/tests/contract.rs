@@ -1,5 +1,5 @@
-//! Every kernel against slow integers: products, squares, selects, exponentiations; random and
-//! patterned; each lane by itself.
+//! Compares every kernel with `num-bigint`: products, squares, selects and exponentiations, of
+//! random and of patterned numbers, each lane by itself.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
@@ -13,18 +13,18 @@ use tollgate_mont::{
     Shape, Windows, Word,
 };
 
-/// Sizes of a modulus in bits: each block width, alone and in rows of blocks, full and nearly
-/// empty.
+/// Sizes of a modulus in bits. They cover each tile width, with one tile and with several, full and
+/// nearly empty.
 const SIZES: [usize; 17] = [
     128, // the smallest supported
     255, // nearly RSA-512's primes
     256, 306,  // 6 digits with exactly the slack
     512,  // 10 digits, 8 limbs: RSA-1024's primes
-    521,  // two blocks of 6 digits
-    600,  // three blocks of 4 limbs
+    521,  // two tiles of 6 digits
+    600,  // three tiles of 4 limbs
     774,  // 15 digits with exactly the slack
     1024, // 20 digits in one window
-    1030, // one block more than 20 digits can hold
+    1030, // too many bits for 20 digits
     1536, // 2 x 15 digits, 3 x 8 limbs
     2047, 2048, // 2 x 20 digits
     3072, 4096, // 4 x 20 digits
@@ -85,7 +85,7 @@ fn selects<K: Kernel>(kernel: K) {
     selects_of(kernel, &[(2, 3), (16, 10), (32, 20), (5, 1), (35, 4)]);
 }
 
-/// Every length of a number, tables of even and of odd size.
+/// Selects numbers of every length, from tables of even and of odd size.
 fn selects_in_blocks(kernel: BlockKernel) {
     selects_of(kernel, &[(16, 3), (32, 4), (5, 5), (4, 8), (1, 8), (35, 10)]);
 }
@@ -97,8 +97,8 @@ fn selects_are_right() {
     BlockKernel::all().into_iter().for_each(selects_in_blocks);
 }
 
-/// Uses the spare bits, as sums and results do, without changing the numbers: subtracting 1 from a
-/// block adds 2^51 to the last digit of the block below.
+/// Sets spare bits, as sums and results do, without changing the numbers: subtracts 1 from a block
+/// and adds 2^51 to the last digit of the next lower block.
 fn borrow_spare_bits(rng: &mut fastrand::Rng, blocks: Blocks, rows: &mut [Row]) {
     for lane in 1..LANES {
         if lane % blocks.lanes() != 0 && rows[0].0[lane] != 0 && rng.bool() {
@@ -108,10 +108,10 @@ fn borrow_spare_bits(rng: &mut fastrand::Rng, blocks: Blocks, rows: &mut [Row]) 
     }
 }
 
-/// Bounds of x and y for the modulus m, R = 2^`r_bits`.
+/// Returns the bounds of x and y for the modulus m and R = 2^`r_bits`.
 type Bounds = fn(m: &BigUint, r: &BigUint) -> [BigUint; 2];
 
-/// Products of numbers in lane blocks of this layout; returns the number of checked products.
+/// Checks products of numbers in lane blocks of this layout; returns the number of products.
 fn block_products(
     kernel: BlockKernel,
     blocks: Blocks,
@@ -161,7 +161,7 @@ fn block_products(
             for square in [false, true] {
                 let y = if square { &x } else { &y };
                 if square && p.iter().any(|m| bounds(m, &r)[0] != bounds(m, &r)[1]) {
-                    continue; // x^2 is out of bounds
+                    continue; // x^2 is above its bound
                 }
                 if square {
                     kernel.ams(&mut z, &xs, set, &mut t);
@@ -195,7 +195,7 @@ fn products_in_blocks_are_right() {
                     judged += block_products(kernel, blocks, bits, rounds(count), seed, bounds);
                 };
                 judge(200, 4, (|m, _| [m * 8u8, m * 8u8]) as Bounds);
-                // the first product of an exponentiation, and sums of two results if they fit
+                // the first product of an exponentiation; then sums of two results if they fit
                 judge(40, 5, |m, r| [r.clone(), m.clone()]);
                 if blocks.takes_sums() {
                     judge(40, 6, |m, _| [m * 14u8, m * 14u8]);
@@ -209,7 +209,7 @@ fn products_in_blocks_are_right() {
 
 #[test]
 fn exponentiations_are_right() {
-    // the modulus' and the exponent's sizes are independent
+    // the sizes of modulus and exponent are independent
     let sizes = [
         (128, 3),
         (256, 256),
@@ -228,7 +228,7 @@ fn exponentiations_are_right() {
     }
 }
 
-/// Primes of different sizes, in both orders; x as large as the contract allows.
+/// Checks primes of different sizes, in both orders, with x as large as the contract allows.
 fn exponentiation_of_unlike_moduli(kernel: LimbKernel, p_bits: usize, q_bits: usize) {
     let mut rng = fastrand::Rng::with_seed((p_bits * 8191 + q_bits) as u64);
     let shape = Shape::limbs(p_bits.max(q_bits));
@@ -247,7 +247,7 @@ fn exponentiation_of_unlike_moduli(kernel: LimbKernel, p_bits: usize, q_bits: us
             for (z, e, m) in [(&z_p, e[0], &p), (&z_q, e[1], &q)] {
                 assert_eq!(number(z), x.modpow(&e.into(), m), "{name}: {p_bits}, {q_bits} bits");
             }
-            let x = x % &r; // any number of limbs, not only one below the modulus
+            let x = x % &r; // below R, not only below the modulus
             kernel.exp_vartime(pair.q(), &limbs(&x, k), &[65_537], &mut z_q, &mut t);
             assert_eq!(number(&z_q), x.modpow(&65_537u32.into(), &q), "{name}: {q_bits} bits");
         }
@@ -296,8 +296,8 @@ fn x_may_have_any_number_of_words() {
     }
 }
 
-/// Lengths that a kernel must refuse even if it exponentiates in blocks and does not read all
-/// words.
+/// Exponentiates with these lengths. A kernel must check them even if it exponentiates in blocks
+/// and does not read all words.
 fn exp_with(kernel: LimbKernel, z: usize, e: usize, t: usize) {
     let shape = Shape::limbs(512);
     let m = u64::load(shape, &[modulus(&mut fastrand::Rng::with_seed(1), 512, 5)]);
@@ -349,7 +349,7 @@ fn moduli_in_lane_blocks_are_refused_by_kernels_on_lanes() {
     }
 }
 
-/// Tables and windows of two streams, with operands up to their bounds, as table entries too.
+/// Tables and windows of two streams. Operands and table entries go up to their bounds.
 #[test]
 fn tables_and_windows_take_every_operand() {
     for bits in [306, 512, 774, 1024, 1536, 2048] {

@@ -1,13 +1,14 @@
-//! Ten million products of each size on every kernel of this machine, random and patterned, if
-//! `TOLLGATE_TEST_LONG` is set, in release builds; otherwise enough to test the checker.
+//! Checks ten million products of each size on every kernel of this machine, random and patterned,
+//! if `TOLLGATE_TEST_LONG` is set in a release build. Otherwise checks only enough products to test
+//! the checker.
 //!
-//! The checker is as fast as the kernels. Products `z_i :== x_i * y_i / R` (mod m) of one modulus
-//! are checked together with coefficients `c_i` that are drawn afterwards: the sums of `c_i * x_i *
-//! y_i` and of `R * c_i * z_i` must be congruent mod m. A batch with a wrong `z_i` passes with
-//! probability of about `2^-64`, or `1/f` if the difference is nonzero only modulo a factor `f`.
-//! Sums and products use schoolbook arithmetic on limbs, in this file; the one division per batch,
-//! and every product of a failed batch, use `num-bigint`. The slow test, `contract.rs`, checks each
-//! product by itself.
+//! The checker is as fast as the kernels, since it checks many products of one modulus together.
+//! After the products `z_i :== x_i * y_i / R` (mod m), it chooses random coefficients `c_i`. The
+//! sums of `c_i * x_i * y_i` and of `R * c_i * z_i` must be congruent mod m. A batch with a wrong
+//! `z_i` passes with a probability of about `2^-64`, or `1/f` if the error is nonzero only modulo a
+//! factor `f` of m. This file computes sums and products by schoolbook arithmetic on limbs. The one
+//! division per batch, and every product of a failed batch, use `num-bigint`. The slower test
+//! `contract.rs` checks each product by itself.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
@@ -19,21 +20,21 @@ use tollgate_mont::{
     Scalar, Shape, Word,
 };
 
-/// Calls per modulus or set of moduli: products and squares in turn.
+/// Calls for each modulus or set of moduli, alternately products and squares.
 const CALLS: usize = 512;
 
 type Limbs = Vec<u64>;
 
-/// z := x * y, or x^2 without y, for numbers side by side.
+/// z := x * y, or x^2 if there is no y, for numbers side by side.
 type Multiply<'a> = Box<dyn FnMut(&mut [Limbs], &[Limbs], Option<&[Limbs]>) + 'a>;
 
 /// A kernel with its moduli.
 struct Subject<'a> {
     name: &'static str,
     r_bits: usize,
-    /// Operands are below 8m; if false, any number below R.
+    /// True if operands are below 8m; false if they are below R.
     below_8m: bool,
-    /// Results are below `z_max` * m, or below R if it is 0.
+    /// Results are below `z_max` * m, or below R if `z_max` is 0.
     z_max: u64,
     multiply: Multiply<'a>,
 }
@@ -122,13 +123,13 @@ impl Referee {
     }
 }
 
-/// An odd modulus of exactly `bits` bits: random, all ones, or with long runs of zeros.
+/// Returns an odd modulus of exactly `bits` bits: random, all ones, or with long runs of zeros.
 fn modulus(rng: &mut fastrand::Rng, bits: usize) -> BigUint {
     let kind = rng.u32(..8);
     let mut m: Limbs = (0..bits / 64)
         .map(|_| match kind {
             0 => u64::MAX, // every column carries
-            1 => 0,        // only the top bit, and 1
+            1 => 0,        // only the top bit and bit 0 are set
             2 => u64::from(rng.bool()).wrapping_neg(),
             _ => rng.u64(..),
         })
@@ -138,7 +139,7 @@ fn modulus(rng: &mut fastrand::Rng, bits: usize) -> BigUint {
     number(&m)
 }
 
-/// Operands at the bounds, for a modulus.
+/// Operands at the bounds for one modulus.
 struct Edges(Vec<Limbs>);
 
 impl Edges {
@@ -151,7 +152,7 @@ impl Edges {
         Self(edges.iter().filter(|x| **x <= most).map(|x| limbs(x, n)).collect())
     }
 
-    /// One in four is at a bound, or has words of zeros and ones.
+    /// Returns an operand. One in four is at a bound, or has words of zeros and ones.
     fn operand(&self, rng: &mut fastrand::Rng, x: &mut [u64], bits: usize) {
         let kind = rng.usize(..64);
         if let Some(edge) = self.0.get(kind) {
@@ -178,12 +179,12 @@ fn batch(
     if hearing(engine, moduli, rng, spoil, false) {
         return Ok(CALLS * moduli.len());
     }
-    // again, with a check of each product
+    // repeat the batch and check each product
     hearing(engine, moduli, &mut again, spoil, true);
     Err(format!("{}: a batch is wrong, but none of its products", engine.name))
 }
 
-/// Returns `true` if all are right; with `alone`, checks each product.
+/// Returns `true` if all products are right. With `alone`, checks each product by itself.
 fn hearing(
     engine: &mut Subject<'_>,
     moduli: &[BigUint],
@@ -298,7 +299,7 @@ fn block_engine(
     moduli: &[BigUint],
 ) -> Subject<'static> {
     let load = |m: &BigUint| Modulus::<u64>::new(&m.to_u64_digits(), Shape::limbs(bits)).unwrap();
-    // one, two or four numbers: missing ones are duplicates
+    // one, two or four moduli; duplicates stand in for missing ones
     let of = |i: usize| load(&moduli[i % moduli.len()]);
     let (pair, other) = (Pair::new(of(0), of(1)), Pair::new(of(2), of(3)));
     let mut four = Modulus::unloaded();
@@ -339,7 +340,7 @@ fn block_engine(
     }
 }
 
-/// Checks at least this many products of one kernel; returns their number.
+/// Checks at least this many products of one kernel. Returns the number of products.
 fn products(
     engine: &dyn Fn(&[BigUint]) -> Subject<'static>,
     numbers: usize,
@@ -359,7 +360,7 @@ fn products(
     judged
 }
 
-/// Checks products of one size on all kernels; a hundredth of them on the portable ones.
+/// Checks products of one size on all kernels; portable kernels get a hundredth of them.
 fn size(bits: usize) {
     let long = std::env::var_os("TOLLGATE_TEST_LONG").is_some();
     let total: usize = match (long, cfg!(debug_assertions)) {
@@ -424,7 +425,7 @@ fn products_of_4096_bits() {
     size(4096);
 }
 
-/// A wrong bit in any product of a batch is found.
+/// The checker finds a wrong bit in any product of a batch.
 #[test]
 fn a_corrupted_product_is_found() {
     let mut rng = fastrand::Rng::with_seed(33);

@@ -1,5 +1,5 @@
-//! Freed memory contains no secret: a modulus, in any radix, alone or in a
-//! pair, leaves nothing in memory while it is created and when it is dropped.
+//! Freed memory contains no secret: neither creating nor dropping a modulus leaves its value there.
+//! This covers every radix, single moduli and pairs.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -22,7 +22,7 @@ static ALLOCATOR: Watching = Watching;
 // SAFETY: memory is allocated and freed by `System`.
 unsafe impl GlobalAlloc for Watching {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: zeroed, so that all of it may be read; the caller's promises are passed on.
+        // SAFETY: the caller meets the same requirements. Zeroed memory may be read later.
         unsafe { System.alloc_zeroed(layout) }
     }
 
@@ -35,12 +35,12 @@ unsafe impl GlobalAlloc for Watching {
                 |word: &&u64| **word != 0 && SECRETS.iter().any(|s| s.load(Relaxed) == **word);
             FOUND.fetch_add(words.iter().filter(secret).count(), Relaxed);
         }
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller meets the same requirements.
         unsafe { System.dealloc(memory, layout) }
     }
 }
 
-/// Number of words of secrets that `f` leaves in freed memory.
+/// Returns the number of words of secrets that `f` leaves in freed memory.
 fn left_behind(secrets: &[u64], f: impl FnOnce()) -> usize {
     for (i, secret) in SECRETS.iter().enumerate() {
         secret.store(secrets.get(i).copied().unwrap_or(0), Relaxed);
@@ -50,7 +50,7 @@ fn left_behind(secrets: &[u64], f: impl FnOnce()) -> usize {
     FOUND.load(Relaxed) - before
 }
 
-/// A single test, since the memory of concurrent tests would be checked too.
+/// A single test, since the allocator would also check the memory of concurrent tests.
 #[test]
 fn moduli_leave_nothing_behind() {
     let mut rng = fastrand::Rng::with_seed(5);
@@ -73,7 +73,7 @@ fn moduli_leave_nothing_behind() {
             .chain(rows[..blocks].iter().map(|row| row.0[1]))
             .collect();
 
-        // unwiped memory is found
+        // memory that is not wiped is found
         let words = m[..4].to_vec();
         assert_eq!(left_behind(&secrets, || drop(words)), 2, "the test can fail");
 

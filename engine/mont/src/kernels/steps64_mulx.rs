@@ -172,7 +172,7 @@ macro_rules! sq_redc {
     ($($n:literal)*, $free:literal) => { redc_window!("[rsi + 64]": $($n)*, $free) };
 }
 
-/// t: scratch.
+/// (w, over) := (x^2 + q * m) / 2^512. t is scratch memory.
 #[inline(always)]
 pub(super) fn square(
     x: &[u64; 8],

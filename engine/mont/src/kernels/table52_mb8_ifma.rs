@@ -9,8 +9,9 @@
 // Time      constant: no branch or address depends on x, m, b1 or k0.
 // Model     `window::table` of amm52_mb8_portable.
 //
-// As window52_mb8_ifma: the tiles of ams52_mb8_ifma and amm52_mb8_ifma, all products in one call.
-//! `table52_mb8_ifma`: squares and products of one tile, from the entries before.
+// One call computes all entries, with the tiles of ams52_mb8_ifma and amm52_mb8_ifma, to avoid the
+// cost of a call for each product (see window52_mb8_ifma).
+//! `table52_mb8_ifma`: squares and products of one tile, from earlier entries.
 #![forbid(unsafe_code)]
 
 use super::tiles52_ifma::{amm_rows, mul_tile, reduce_window, sq_tile};

@@ -3,26 +3,27 @@
 //
 //   mul_tile   t[0..R+W-1] := t[0..R+W-1] + a[0..R] * b[0..W], columns of one kind
 //   sq_tile    t[0..2W-1]  := a[0..W]^2, columns of one kind
-//   fold       Q fold rows on columns of all kinds: these become the digits that are folded
+//   fold       Q fold rows on columns of all kinds: the columns become the folded digits
 //   reduce     z[0..K] :== columns / B^K (mod m), in both groups
 //
-// Kinds. There is no vpmadd52; vpmuludq multiplies 32 by 32 bits. A digit is a0 + a1*H, and a
-// product of two digits (Karatsuba's)
+// Kinds. AVX2 has no vpmadd52; vpmuludq multiplies 32 by 32 bits. A digit is a0 + a1*H. The product
+// of two digits is, by Karatsuba's method,
 //   a0*b0 + (s*u - a0*b0 - a1*b1) * H + a1*b1 * H^2,   s = a0 + a1, u = b0 + b1.
-// All of it is linear, so the subtractions wait until a column closes: a number is three sequences
-// of K parts (low, high, sum), a product of numbers three products of such sequences, kind by kind,
-// and only a digit that is folded, or is part of the result, is combined from its three columns.
-// Three vpmuludq for a product of two digits, where schoolbook has four.
+// The subtractions are linear, so they can wait until a column is complete. A number is three
+// sequences of K parts, one of each kind: low, high, sum. A product of two numbers is three
+// products of sequences of the same kind. The three columns of a position are combined only when
+// its digit is folded or is part of the result. A product of two digits takes three vpmuludq
+// instead of the four of schoolbook.
 //
-// Columns. Parts are below 2^26, their sums below 2^27, so a column gains less than 2^54 from a
-// product; it gets at most 2K + 1 of them, K <= 160: below 2^63, and carries are below 2^38
-// (asserted in `shape`). Columns are never negative, nor is s*u - a0*b0 - a1*b1.
+// Columns. Parts are below 2^26 and their sums below 2^27, so a product adds less than 2^54 to a
+// column. A column gets at most 2K + 1 products, K <= 160. It stays below 2^63, and carries stay
+// below 2^38 (asserted in `shape`). Neither a column nor s*u - a0*b0 - a1*b1 is ever negative.
 //
-// Fold. As in `tiles52_ifma`: t_i * B^i :== t_i * b1 * B^{i+1} (mod m), b1 = B^-1 mod m; K - 1 such
-// rows, then a textbook row:  z < x*y/R + 2m.
+// Fold. As in `tiles52_ifma`: t_i * B^i :== t_i * b1 * B^{i+1} (mod m), b1 = B^-1 mod m. After
+// K - 1 such rows and a textbook row,  z < x*y/R + 2m.
 //
-// Windows. W parts stay in registers beside W - 1 accumulators that move down a column in each row;
-// an addition has a third operand for that. W = 5 or 6 of 16 registers.
+// Windows. W parts and W - 1 accumulators stay in registers, W = 5 or 6. In each row every
+// accumulator moves down by one column; an addition with another destination register does it.
 //! Tiles of the eight-lane kernels: AVX2.
 #![forbid(unsafe_code)]
 
@@ -32,10 +33,10 @@ use super::unroll::{un, un8, un10};
 
 pub(super) type V = __m256i;
 
-/// A digit of eight numbers: lanes 0 to 3 and 4 to 7.
+/// A digit of eight numbers: lanes 0 to 3, then lanes 4 to 7.
 pub(crate) type Digits = [V; 2];
 
-/// Low half, high half, and their sum.
+/// The kinds of parts: low half, high half, and their sum.
 const KINDS: usize = 3;
 
 /// The constants of a modulus: m, b1 = B^-1 mod m, k0 = -1/m mod B.
@@ -46,7 +47,7 @@ pub(crate) struct Factors<'a> {
     pub(crate) k0: &'a Digits,
 }
 
-/// The state of four numbers.
+/// The state of a group of four numbers.
 pub(super) struct Group<'a> {
     /// 2K columns of each kind.
     pub(super) t: [&'a mut [V]; KINDS],
@@ -54,7 +55,7 @@ pub(super) struct Group<'a> {
     pub(super) a: [&'a mut [V]; KINDS],
 }
 
-/// Scratch of 9K digits for both groups.
+/// Divides scratch memory of 9K digits between both groups.
 #[inline(always)]
 pub(super) fn groups(scratch: &mut [Digits], k: usize) -> [Group<'_>; 2] {
     let mut rest = scratch.as_flattened_mut();
@@ -66,7 +67,7 @@ pub(super) fn groups(scratch: &mut [Digits], k: usize) -> [Group<'_>; 2] {
     [0, 1].map(|_| Group { t: [0; KINDS].map(|_| take(2 * k)), a: [0; KINDS].map(|_| take(k)) })
 }
 
-/// The first N parts.
+/// Returns the first N parts.
 fn block<const N: usize>(x: &[V]) -> &[V; N] {
     x.first_chunk().expect("a whole block")
 }
@@ -77,21 +78,21 @@ fn add(x: V, y: V) -> V {
     _mm256_add_epi64(x, y)
 }
 
-/// The product of the low 32 bits.
+/// Returns the product of the low 32 bits of x and y.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn mul(x: V, y: V) -> V {
     _mm256_mul_epu32(x, y)
 }
 
-/// c + x * y.
+/// Returns c + x * y.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn madd(c: V, x: V, y: V) -> V {
     add(c, mul(x, y))
 }
 
-/// The low half of a digit, or of a column after its carry.
+/// Returns the low half of a digit, or of a column whose carry has been taken out.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn low(x: V) -> V {
@@ -104,7 +105,7 @@ fn shifted(x: V) -> V {
     _mm256_srli_epi64::<26>(x)
 }
 
-/// The parts of a digit; bits above 52 do not count.
+/// Returns the parts of a digit. Ignores the bits above 52.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn parts(x: V) -> [V; KINDS] {
@@ -112,7 +113,7 @@ fn parts(x: V) -> [V; KINDS] {
     [a0, a1, add(a0, a1)]
 }
 
-/// a := the parts of x, in the lanes of group g.
+/// a := the parts of the digits of x, for the four numbers of group g.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 pub(super) fn split(a: &mut [&mut [V]; KINDS], x: &[Digits], g: usize) {
@@ -124,7 +125,7 @@ pub(super) fn split(a: &mut [&mut [V]; KINDS], x: &[Digits], g: usize) {
     }
 }
 
-/// The parts of W digits.
+/// Returns the parts of W digits.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn split_block<const W: usize>(x: &[Digits], g: usize) -> [[V; W]; KINDS] {
@@ -138,8 +139,8 @@ pub(super) fn split_block<const W: usize>(x: &[Digits], g: usize) -> [[V; W]; KI
     z
 }
 
-/// Rows of a product onto a window of W - 1 columns, R = `a.len()`; the columns above them are
-/// added if ACC. Two rows per iteration: one would be too short for the core's front end.
+/// Adds R = `a.len()` rows of a product to a window of W - 1 columns. If ACC, also adds the columns
+/// of t above the window. Each iteration does two rows: one is too short for the core's front end.
 macro_rules! rows {
     ($W:ident, $acc:expr, $t:ident, $w:ident, $a:expr, $b:ident) => {{
         let a = $a;
@@ -175,7 +176,7 @@ macro_rules! rows {
     }};
 }
 
-/// t[0..R+W-1] := (t if ACC) + a * b, R = `a.len()`.
+/// t[0..R+W-1] := a * b, R = `a.len()`; if ACC, adds the product to t.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 pub(super) fn mul_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V], b: &[V; W]) {
@@ -186,8 +187,8 @@ pub(super) fn mul_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V], b:
     rows!(W, ACC, t, w, a, b);
 }
 
-/// t[0..R+1] := t + the columns of a * q from Q - 1 on: column i of t is column i + Q - 1
-/// of the product.
+/// Adds the columns of a * q from column Q - 1 on to t[0..R+1]: column i + Q - 1 of the product to
+/// column i of t.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 fn fold_tile<const Q: usize>(t: &mut [V], a: &[V], q: &[V; Q]) {
@@ -207,7 +208,7 @@ fn fold_tile<const Q: usize>(t: &mut [V], a: &[V], q: &[V; Q]) {
 pub(super) fn sq_tile<const W: usize>(t: &mut [V], a: &[V; W]) {
     let t = &mut t[..2 * W];
     let mut w = [_mm256_setzero_si256(); 20];
-    // row I opens two columns and closes two: at most W are alive
+    // row I begins two columns and completes two: at most W accumulators are in use
     un10!(I < W {
         w[2 * I] = madd(w[2 * I], a[I], a[I]);
         let x = add(a[I], a[I]);
@@ -221,8 +222,8 @@ pub(super) fn sq_tile<const W: usize>(t: &mut [V], a: &[V; W]) {
     });
 }
 
-/// A column of three kinds and a carry: low half of its digit; high half, with its carry in the
-/// bits above; and the carry of the column.
+/// Combines a column of three kinds and a carry. Returns the low half of its digit, the high half
+/// (the bits above it are a carry), and the carry of the column.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn close([l, h, s]: [V; KINDS], carry: V) -> (V, V, V) {
@@ -232,7 +233,7 @@ fn close([l, h, s]: [V; KINDS], carry: V) -> (V, V, V) {
     (low(l), cross, add(h, shifted(cross)))
 }
 
-/// Q fold rows on the columns from i on, against the parts of b1.
+/// Does Q fold rows on the columns from i on, with the parts of b1.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 fn fold<const Q: usize>(group: &mut Group<'_>, i: usize) {
@@ -256,7 +257,7 @@ fn fold<const Q: usize>(group: &mut Group<'_>, i: usize) {
             carry = above;
         });
     }
-    // in both, so that it does not count as a part of s*u - a0*b0 - a1*b1
+    // added to both, so that it cancels in s*u - a0*b0 - a1*b1
     t0[Q] = add(t0[Q], carry);
     t2[Q] = add(t2[Q], carry);
     fold_tile::<Q>(&mut t0[Q..], group.a[0], &q[0]);
@@ -264,14 +265,15 @@ fn fold<const Q: usize>(group: &mut Group<'_>, i: usize) {
     fold_tile::<Q>(&mut t2[Q..], group.a[2], &q[2]);
 }
 
-/// The columns with q * m of one digit added.
+/// Returns the columns plus q * m, for one digit q.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn with_row([l, h, s]: [V; KINDS], q: [V; KINDS], m: [V; KINDS]) -> [V; KINDS] {
     [madd(l, q[0], m[0]), madd(h, q[1], m[1]), madd(s, q[2], m[2])]
 }
 
-/// The quotient digit of the last row, and the carry of its first column, whose digit is 0.
+/// Returns the quotient digit of the last row, and the carry of the first column, whose digit
+/// becomes 0.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn last_digit(column: [V; KINDS], m: V, k0: V) -> ([V; KINDS], V) {
@@ -284,8 +286,9 @@ fn last_digit(column: [V; KINDS], m: V, k0: V) -> ([V; KINDS], V) {
     (q, close(with_row(column, q, parts(m)), _mm256_setzero_si256()).2)
 }
 
-/// z := (t + q * m) / B with q = t[0] * k0 mod B, for the columns from K - 1 on; z dirty but for
-/// its last digit. Both groups in parallel: the carries of one take longer than its row.
+/// z := (t + q * m) / B with q = t[0] * k0 mod B, for the columns from K - 1 on. All digits of z
+/// except the last are dirty. Both groups are processed in parallel, since the carries of one group
+/// take longer than its row.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 fn finish(z: &mut [Digits], groups: &[Group<'_>; 2], m: &Factors<'_>) {
@@ -311,8 +314,8 @@ fn finish(z: &mut [Digits], groups: &[Group<'_>; 2], m: &Factors<'_>) {
     }
 }
 
-/// z :== columns / B^K (mod m), z < columns / B^K + 2m, in both groups tile by tile: while one
-/// waits for the digits that it folds, the other multiplies. Q = W - 1.
+/// z :== columns / B^K (mod m), z < columns / B^K + 2m, in both groups, tile by tile. While one
+/// group waits for the digits that it folds, the other multiplies. Q = W - 1.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 pub(super) fn reduce<const W: usize, const Q: usize>(

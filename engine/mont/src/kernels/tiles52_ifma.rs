@@ -4,27 +4,26 @@
 //   sq_tile    t[0..2W]  := 2 * t[0..2W] + a[0..W]^2
 //   fold_tile  R fold rows on t[0..R+W+1] against b1[0..W]: t[0..R] become the folded digits
 //   finish     z[0..K] := (t[0..K+1] + q * m) / B, the textbook row that ends a reduction
-//   reduce     z[0..K] :== t[0..2K] / B^K (mod m): tiles; in one window where K = W
+//   reduce     z[0..K] :== t[0..2K] / B^K (mod m): tile by tile, or in one window if K = W
 //   amm_rows   product row and fold row in turn, in one window
 //
-// Streams. S independent products (S sets of eight moduli) are interleaved tile by tile, not run
-// one after the other: the core begins a tile of one stream while the last tile of the other still
-// waits.
+// Streams. S independent products (S sets of eight moduli) are interleaved tile by tile. While the
+// last tile of one stream waits for results, the core begins a tile of the other stream.
 //
-// Reading. Fold rows leave load ports free, so a square may read a part of a table at the same
-// time, a digit of seven entries per row (`select52_mb8_ifma`).
+// Reading. Fold rows leave load ports free. A square may use them to read a part of a table: one
+// digit of seven entries per row (`select52_mb8_ifma`).
 //
-// Columns are sums of half products, not carried, and signed; a column is below 2^63 (see `shape`).
+// Columns are signed sums of half products, without carries. A column is below 2^63 (see `shape`).
 //
-// Fold. A textbook row adds q * m so that a digit cancels; a fold row removes the digit
-// and adds it back one column higher:   t_i * B^i :== t_i * b1 * B^{i+1} (mod m), b1 = B^-1 mod m.
-// No product for q, no column that is known to cancel, and 6 cycles from t_i to t_{i+1} instead of
-// 14. K - 1 fold rows leave K + 1 digits; a textbook row then brings K digits:
+// Fold. A textbook row adds q * m to make a digit zero. A fold row removes the digit t_i and adds
+// t_i * b1 one column higher:   t_i * B^i :== t_i * b1 * B^{i+1} (mod m), b1 = B^-1 mod m.
+// This needs no product for q and no column for a sum that is known to be zero. From t_i to t_{i+1}
+// it takes 6 cycles instead of 14. K - 1 fold rows leave K + 1 digits; a textbook row leaves K:
 //   z < x*y/R + 2m,   since the fold rows add less than B*m at column K - 1, and the last row m.
 //
-// Windows. W accumulators stay in registers; a row does lo of column j, then hi of column j - 1,
-// and moves each accumulator one down, which is free by register renaming. The row loop stays
-// rolled: its code is a few hundred bytes and stays in the op cache.
+// Windows. W accumulators stay in registers. A row adds the low half of column j, then the high
+// half of column j - 1, and moves each accumulator down by one column; register renaming makes the
+// moves free. The row loop is not unrolled: its few hundred bytes of code stay in the op cache.
 //! Tiles of the eight-lane kernels: AVX-512 IFMA.
 #![forbid(unsafe_code)]
 
@@ -39,14 +38,14 @@ use super::unroll::{un, un10};
 pub(crate) struct Factors<'a> {
     pub(crate) m: &'a [V],
     pub(crate) b1: &'a [V],
-    /// The constant of `fold52_halves_ifma`, for its sizes.
+    /// The constants of `fold52_halves_ifma`; empty for sizes that do not use it.
     pub(crate) block: &'a [V],
     pub(crate) k0: &'a V,
 }
 
-/// The factors of a modulus of one tile. Their lengths are constants, so there are no checks around
-/// the rows. If LLVM unrolls rows after a check, it orders them by columns, each a chain of 2W
-/// dependent multiplications.
+/// The factors of a modulus of one tile. Their lengths are constants, so rows need no bounds
+/// checks. If LLVM unrolls rows after a check, it orders the code by columns, and each column is a
+/// chain of 2W dependent multiplications.
 #[derive(Clone, Copy)]
 pub(crate) struct Short<'a, const W: usize> {
     pub(crate) m: &'a [V; W],
@@ -61,8 +60,8 @@ impl<'a> Factors<'a> {
     }
 }
 
-/// A reduction of one stream: z[0..K] :== t[0..2K] / B^K (mod m). Never moved: copies of data
-/// just written would stall.
+/// A reduction of one stream: z[0..K] :== t[0..2K] / B^K (mod m). Do not move this value: a copy of
+/// data just written stalls.
 pub(crate) struct Reduction<'a> {
     pub(crate) z: &'a mut [V],
     pub(crate) t: &'a mut [V],
@@ -71,14 +70,14 @@ pub(crate) struct Reduction<'a> {
     pub(crate) read: Option<Read<'a>>,
 }
 
-/// The low half of x * y, added to c.
+/// Returns c + the low half of x * y.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn lo(c: V, x: V, y: V) -> V {
     _mm512_madd52lo_epu64(c, x, y)
 }
 
-/// The high half of x * y, added to c.
+/// Returns c + the high half of x * y.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn hi(c: V, x: V, y: V) -> V {
@@ -91,31 +90,31 @@ pub(super) fn add(x: V, y: V) -> V {
     _mm512_add_epi64(x, y)
 }
 
-/// The carry of a column; an arithmetic shift, since columns of Karatsuba may be negative.
+/// Returns the carry of a column. An arithmetic shift, since Karatsuba's columns may be negative.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn carry(x: V) -> V {
     _mm512_srai_epi64::<52>(x)
 }
 
-/// Keeps the loads through `p` inside a row: LLVM would hoist all of them out of the row loop and
-/// spill 20. With 15 or fewer there are enough registers.
+/// Keeps the loads through `p` inside a row. Otherwise LLVM hoists all of them out of the row loop,
+/// and spills them if W = 20. For W <= 15 there are enough registers.
 #[inline(always)]
 pub(super) fn pin<const W: usize>(p: &[V; W]) -> &[V; W] {
     if W > 15 { core::hint::black_box(p) } else { p }
 }
 
-/// The block of W words that starts at `at`.
+/// Returns the block of W words that starts at `at`.
 pub(super) fn block<const W: usize>(x: &[V], at: usize) -> &[V; W] {
     x[at..].first_chunk().expect("a whole block")
 }
 
-/// The first block of W words.
+/// Returns the first block of W words.
 pub(super) fn block_mut<const W: usize>(x: &mut [V]) -> &mut [V; W] {
     x.first_chunk_mut().expect("a whole block")
 }
 
-/// t[0..R+W] := (t if ACC) + a[0..R] * b, R = W - LESS rows.
+/// t[0..R+W] := a[0..R] * b, in R = W - LESS rows; if ACC, adds the product to t.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn mul_tile<const W: usize, const LESS: usize, const ACC: bool>(
@@ -139,8 +138,8 @@ pub(super) fn mul_tile<const W: usize, const LESS: usize, const ACC: bool>(
     un!(J < W { t[W - LESS + J] = w[J]; });
 }
 
-/// t[0..2W] := 2 * (t if ACC) + a^2. Cross products of a longer square go into t first and are
-/// doubled here.
+/// t[0..2W] := a^2; if ACC, 2 * t + a^2. For a longer square, t first gets the cross products, each
+/// once; this function doubles them.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn sq_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V; W]) {
@@ -150,8 +149,8 @@ pub(super) fn sq_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V; W]) 
     if ACC {
         un!(J < W { w[J] = t[J]; });
     }
-    // Row I opens two columns and closes two: at most W are alive. A column is doubled when it
-    // closes, just before the half products of the diagonal.
+    // Row I begins two columns and completes two: at most W accumulators are in use. A column is
+    // doubled when complete, just before the half products of the diagonal are added.
     un!(I < W {
         let x = a[I];
         if ACC {
@@ -168,20 +167,21 @@ pub(super) fn sq_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V; W]) 
     });
 }
 
-/// One fold row: the window w[0..=W] starts at the folded column, and then one higher.
+/// One fold row. The window w[0..=W] starts at the folded column, and afterwards one column higher.
 macro_rules! fold_row {
     ($w:ident, $W:ident, $b1:expr, $top:expr) => {{
         let (q, b1) = ($w[0], pin($b1));
         let c = carry(q);
-        // the carry is added last: 4 + 1 cycles from one folded digit to the next; the shift is
-        // parallel
+        // the carry is added last: 4 + 1 cycles from one folded digit to the next, since its shift
+        // runs in parallel
         $w[0] = add(lo($w[1], q, b1[0]), c);
         un!(1 <= J < $W { $w[J] = hi(lo($w[J + 1], q, b1[J]), q, b1[J - 1]); });
         $w[$W] = hi($top, q, b1[$W - 1]);
     }};
 }
 
-/// The textbook row on the window w[0..=W] and the carries, into z; z dirty but for its last digit.
+/// The textbook row on the window w[0..=W], and the carries, into z. All digits of z except the
+/// last are dirty.
 macro_rules! last_row {
     ($w:ident, $W:ident, $z:ident, $m:expr, $k0:expr) => {{
         let m = pin($m);
@@ -198,7 +198,7 @@ macro_rules! last_row {
     }};
 }
 
-/// Fold rows on t; `$also` is interleaved with each.
+/// Fold rows on t. `$also` is interleaved with each row.
 macro_rules! fold_rows {
     ($W:ident, $t:ident, $rows:expr, $b1:ident, |$i:ident| $also:block) => {{
         let t = &mut $t[..$rows + $W + 1];
@@ -223,7 +223,7 @@ macro_rules! window_rows {
         un!(J < $W { w[J] = lower[J]; });
         w[$W] = upper[0];
         if $W <= 10 {
-            // unrolled code: no moves, and b1 stays in registers
+            // unrolled: the code needs no moves, and b1 stays in registers
             un10!(I < $W {
                 let $i = I;
                 if I + 1 < $W {
@@ -243,9 +243,9 @@ macro_rules! window_rows {
     }};
 }
 
-/// R = W - LESS fold rows against the lowest W digits of b1: t[0..R] become the folded digits
-/// (dirty), t[R..R+W+1] the columns that remain. Higher blocks of b1 are then products with
-/// t[0..R].
+/// Does R = W - LESS fold rows with the lowest W digits of b1. t[0..R] become the folded digits
+/// (dirty); t[R..R+W+1] are the remaining columns. The caller then multiplies t[0..R] by the higher
+/// blocks of b1.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn fold_tile<const W: usize, const LESS: usize>(t: &mut [V], b1: &[V; W]) {
@@ -253,8 +253,8 @@ pub(super) fn fold_tile<const W: usize, const LESS: usize>(t: &mut [V], b1: &[V;
     fold_rows!(W, t, W - LESS, b1, |_i| {});
 }
 
-/// As [`fold_tile`], and reads block c of the entries, one digit per row: LESS <= 1; the last digit
-/// follows the rows if there are fewer.
+/// Does the same as [`fold_tile`], and reads block c of the table entries, one digit per row.
+/// LESS <= 1; if LESS = 1, the last digit is read after the rows.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn fold_tile_reading<const W: usize, const LESS: usize>(
@@ -272,13 +272,13 @@ pub(super) fn fold_tile_reading<const W: usize, const LESS: usize>(
     }
 }
 
-/// z[0..K] := (t + q * m) / B with q = t[0] * k0 mod B, for t of K + 1 columns, in each stream; z
-/// dirty but for its last digit. Carries ripple in all streams in parallel: one chain of them
-/// takes longer than the row itself.
+/// z[0..K] := (t + q * m) / B with q = t[0] * k0 mod B, for t of K + 1 columns, in each stream. All
+/// digits of z except the last are dirty. The carries of all streams propagate in parallel, since
+/// one chain of carries takes longer than the row itself.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn finish<const S: usize>(streams: [&mut Reduction<'_>; S]) {
-    let n = streams[0].z.len() - 1; // digits that carry into another
+    let n = streams[0].z.len() - 1; // digits that carry into a higher digit
     let mut q = [_mm512_setzero_si512(); S];
     let mut c = q;
     let mut streams = streams.map(|s| (&mut s.z[..=n], &s.t[n..], &s.m));
@@ -286,7 +286,7 @@ pub(super) fn finish<const S: usize>(streams: [&mut Reduction<'_>; S]) {
         q[s] = lo(q[s], t[0], *m.k0);
         c[s] = carry(lo(t[0], q[s], m.m[0]));
     }
-    // slices of one length: nothing to check in the loop
+    // slices of the same length: the loop needs no bounds checks
     let mut rows =
         streams.each_mut().map(|(z, t, m)| (&mut z[..n], &t[1..][..n], &m.m[..n], &m.m[1..][..n]));
     for j in 0..n {
@@ -315,7 +315,7 @@ pub(super) fn reduce_one<const W: usize>(s: &mut Reduction<'_>) {
     }
 }
 
-/// 2W columns.
+/// Returns 2W columns as two halves.
 fn halves<const W: usize>(t: &[V]) -> &[[V; W]; 2] {
     t.as_chunks().0.first_chunk().expect("columns of a product")
 }
@@ -354,7 +354,7 @@ fn fold_block<const W: usize, const LESS: usize, const S: usize>(
     }
 }
 
-/// `reduce` for K = W: everything stays in the window until the result.
+/// `reduce` for K = W: all columns stay in the window until the result.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn reduce_window<const W: usize>(z: &mut [V; W], t: &[[V; W]; 2], m: &Short<'_, W>) {
@@ -362,8 +362,9 @@ pub(super) fn reduce_window<const W: usize>(z: &mut [V; W], t: &[[V; W]; 2], m: 
     window_rows!(W, z, t, m, |_i| {});
 }
 
-/// The same, and reads entries of a table into `out` (see [`Read`]), one digit per row. `out` is
-/// an argument, so that LLVM knows that it does not alias b1, which stays in registers.
+/// Does the same as `reduce_window`, and reads table entries into `out` (see [`Read`]), one digit
+/// per row. `out` is an argument: so LLVM knows that it does not alias b1, and keeps b1 in
+/// registers.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn reduce_window_reading<const W: usize>(
@@ -382,7 +383,7 @@ pub(super) fn reduce_window_reading<const W: usize>(
 }
 
 /// z :== x * y / B^W (mod m), z < x*y / B^W + 2m: product row and fold row in turn on one window.
-/// Faster than two tiles if the digits of y do not fit in registers beside the window.
+/// This is faster than two tiles if the registers cannot hold the window and the digits of y.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn amm_rows<const W: usize>(z: &mut [V; W], x: &[V; W], y: &[V; W], m: &Short<'_, W>) {

@@ -5,19 +5,19 @@
 //   redc        q, w   :  t + q * m = w * 2^{64W}  (the low half is 0)
 //   triangle    t[0..2W] := sum of a_i * a_j * 2^{64(i+j)}, i < j
 //
-// Rows. The window w is W registers; row i adds a_i * b, and its lowest column is then complete.
-// Each high half goes to the register that the previous product has freed, so the window slides by
-// a column and stays in its registers, from tile to tile. One row: W mulx with b in memory, W adcx,
-// W adox, and the end of both chains. Each row clears both flags, though the row before leaves them
-// clear: with separate chains, rows overlap (8.6 cycles a row of 8 on Zen 5; 11.0 with one unbroken
-// pair of chains).
+// Rows. The window w is W registers. Row i adds a_i * b; the lowest column of the window is then
+// complete. Each high half goes to the register that the previous product has freed. So the window
+// slides by a column but stays in its registers, from tile to tile. One row is W mulx with b in
+// memory, W adcx, W adox, and the end of both chains. Each row clears both flags, although the
+// previous row leaves them clear: this makes the chains independent, and rows overlap (8.6 cycles a
+// row of 8 on Zen 5; 11.0 with one unbroken pair of chains).
 //
 // No overflow: a*b + t + w <= (2^{64W} - 1)^2 + 2 * (2^{64W} - 1) = 2^{128W} - 1. So w + carry is
 // below 2^{64W}, and the next tile takes the carry, 0 or 1, with the lowest limb of its window.
 //
 // Registers: rdi = t (or k0), rsi = a (or q), rcx = b (or m), rdx = the factor of a row, rax = low
-// halves, rbx = the lowest column, the window r8..r15. rbx is saved by hand: asm operands may not
-// name it, and a row needs one register more than they may.
+// halves, rbx = the lowest column, r8..r15 = the window. The assembly saves rbx itself: asm
+// operands may not name it, and a row needs one register more than they may name.
 // Soundness: SOUNDNESS.md#inline-assembly.
 //! Tiles of the limb kernels: MULX, ADCX, ADOX.
 
@@ -27,7 +27,7 @@ use super::chains64_mulx::Chains;
 pub(super) use super::chains64_mulx::{Eight, Four};
 pub(crate) use super::chains64_mulx::{array, array_mut};
 
-/// A tile width and its operations: the first W limbs of each operand.
+/// The operations on tiles of W limbs: the first W limbs of each operand.
 pub(super) trait Tile<const W: usize>: Chains<W> {
     fn rows(self, t: &mut [u64], w: &mut [u64; W], a: &[u64], b: &[u64]);
     fn next(self, t: &mut [u64], w: &mut [u64; W], carry: &mut u64, a: &[u64], b: &[u64]);
@@ -35,14 +35,14 @@ pub(super) trait Tile<const W: usize>: Chains<W> {
     fn triangle(self, t: &mut [u64], a: &[u64]);
 }
 
-// The products of a row: rdx times b, added to the window; its lowest column ends in rbx.
+// The products of a row: adds rdx * b to the window; the lowest column ends in rbx.
 macro_rules! row {
     ($x0:literal $($j:literal $x:literal $y:literal),*; $top:literal) => {
         concat!(
             "mov rbx, ", $x0, "\n",
             "xor eax, eax\n", // CF = OF = 0
             "mulx ", $x0, ", rax, [rcx]\n", "adcx rbx, rax\n",
-            // the limb above moves down, and its register takes the next high half
+            // the next higher limb moves down, and its register takes the next high half
             $("adox ", $y, ", ", $x, "\n",
               "mulx ", $x, ", rax, [rcx + 8*", $j, "]\n", "adcx ", $y, ", rax\n",)*
             "mov rax, 0\n", // keeps the flags
@@ -59,7 +59,7 @@ macro_rules! row8 {
 macro_rules! row4 {
     () => { row!("r8" 1 "r9" "r8", 2 "r10" "r9", 3 "r11" "r10"; "r11") };
 }
-// Row i of a product: rdx = a_i; the lowest column is complete.
+// Row i of a product: rdx = a_i; completes the lowest column.
 macro_rules! mul_row {
     ($row:ident $i:literal) => {
         concat!("mov rdx, [rsi + 8*", $i, "]\n", $row!(), "mov [rdi + 8*", $i, "], rbx\n")
@@ -72,7 +72,7 @@ macro_rules! redc_row {
     };
 }
 
-// One product of a row of a triangle: columns $x (low half) and $y (high half).
+// One product of a row of a triangle: adds the low half to column $x, the high half to column $y.
 macro_rules! step {
     ($b:literal, $j:literal, $x:literal, $y:literal, $h:literal) => {
         concat!(
@@ -81,7 +81,7 @@ macro_rules! step {
         )
     };
 }
-// The last product of a row: its high half opens the new column $h, which takes both carries.
+// The last product of a row: its high half starts the new column $h, which takes both carries.
 macro_rules! last {
     ($b:literal, $j:literal, $x:literal, $h:literal) => {
         concat!(
@@ -105,7 +105,7 @@ macro_rules! last {
         )
     };
 }
-// Row i of a triangle: rdx = a_i; columns 2i+1 and 2i+2 are complete.
+// Row i of a triangle: rdx = a_i; completes columns 2i+1 and 2i+2.
 macro_rules! triangle_row {
     ($i:literal, $steps:expr, $c:literal $x:literal, $d:literal $y:literal) => {
         concat!(
@@ -127,7 +127,8 @@ macro_rules! triangle_row {
         )
     };
 }
-// The registers of column c of a triangle: c mod 9, c mod 5; the ninth (fifth) is rbx.
+// Column c of a triangle is in register c mod 9 (8 limbs) or c mod 5 (4 limbs). The last register
+// is rbx.
 macro_rules! triangle8 {
     () => {
         concat!(
@@ -184,8 +185,8 @@ macro_rules! tile {
             #[inline(always)]
             fn rows(self, t: &mut [u64], w: &mut [u64; $w], a: &[u64], b: &[u64]) {
                 let (t, a, b) = (array_mut::<$w>(t), array::<$w>(a), array::<$w>(b));
-                // SAFETY: self holds the proof of BMI2 and ADX; the arrays are as long as the
-                // offsets reach; rbx and the stack are as they were at the end.
+                // SAFETY: self contains the proof of BMI2 and ADX; all offsets are inside the
+                // arrays; rbx and the stack pointer are restored at the end.
                 unsafe {
                     asm!(
                         "push rbx",

@@ -1,8 +1,8 @@
-//! Loops unrolled by the compiler's front end.
+//! Loops that macros unroll, before LLVM.
 #![forbid(unsafe_code)]
 
-/// The block for each constant J below W <= 20, unrolled by the front end: so arrays of vectors
-/// become registers regardless of LLVM's thresholds.
+/// Repeats the block for each constant J below W <= 20. Since the macro unrolls it, arrays of
+/// vectors become registers regardless of LLVM's thresholds for unrolling.
 macro_rules! un {
     ($j:ident < $w:ident $block:block) => {
         un!(@ $j $w $block 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19)
@@ -16,24 +16,24 @@ macro_rules! un {
     })* };
 }
 
-/// The same for W <= 10: nested loops are then less work for the front end.
+/// `un` for W <= 10. In nested loops it creates less code for the compiler to discard.
 macro_rules! un10 {
     ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4 5 6 7 8 9) };
     (1 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 1 2 3 4 5 6 7 8 9) };
     (2 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 2 3 4 5 6 7 8 9) };
 }
 
-/// The same for W <= 8: nested loops are then less work for the front end.
+/// `un` for W <= 8. In nested loops it creates less code for the compiler to discard.
 macro_rules! un8 {
     ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4 5 6 7) };
 }
 
-/// The same for W <= 7.
+/// `un` for W <= 7.
 macro_rules! un7 {
     ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4 5 6) };
 }
 
-/// The same for W <= 5.
+/// `un` for W <= 5.
 macro_rules! un5 {
     ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4) };
     (1 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 1 2 3 4) };

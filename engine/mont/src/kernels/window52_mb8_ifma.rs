@@ -11,7 +11,7 @@
 // Time      constant: no branch or address depends on z, the table, the index, m, b1 or k0.
 // Model     `window::plain` of amm52_mb8_portable.
 //
-// The same tiles as ams52_mb8_ifma and amm52_mb8_ifma, with one call for the window: with ten
+// Uses the tiles of ams52_mb8_ifma and amm52_mb8_ifma, but one call for the whole window. With ten
 // digits a square takes 160 cycles, and a call for each square would add 35.
 //! `window52_mb8_ifma`: squares and a product of one tile, with interleaved reads of the table.
 #![forbid(unsafe_code)]
