@@ -1,18 +1,27 @@
 //! `cargo xtask audit`: the machine code of the kernels, its secrets and its multiplications.
 //!
-//! The audit follows each kernel of the release build from its entry, where lengths and pointers
-//! are public and the memory behind them is secret (see [`flow`]). If a row declares that an
-//! argument points to a struct, its fields (pointers, lengths, numbers of entries) are public too,
-//! and the memory behind them is secret. Then no branch, no address, no length and no division may
-//! depend on a secret; there is no gather; and every callee is a kernel, a closure that was not
-//! inlined and is followed where it is called, a function that copies memory, or a panic.
-//! [`counts`] compares the multiplications with the model.
+//! The audit follows each kernel of the release build from its entry. There, lengths and pointers
+//! are public, and the memory behind pointers is secret (see [`flow`]). The row of a kernel may
+//! declare that an argument points to a struct. The fields of the struct (pointers, lengths,
+//! numbers of entries) are then public too, and the memory behind them is secret.
 //!
-//! It does not show that the processor takes the same time for all operands of an instruction, that
-//! a pointer of the caller is not itself secret, that a struct contains no secret and ends where
-//! the kernel stops reading (its type shows that; a declared struct that is never read through is a
-//! finding, and so is a caller that passes something else), or that a callee does not overwrite a
-//! public value on the caller's stack (spills are followed, arrays are secret).
+//! The audit checks:
+//!
+//! * No branch, address, length or division depends on a secret.
+//! * There is no gather.
+//! * Every callee is a kernel, a closure, a function that copies memory, or a panic. A closure that
+//!   was not inlined is followed at its call.
+//! * The multiplications agree with the model: see [`counts`].
+//!
+//! The audit does not show:
+//!
+//! * that the processor takes the same time for all operands of an instruction;
+//! * that a pointer of the caller is not itself secret;
+//! * that a declared struct contains no secret and is as long as the kernel reads: the type of the
+//!   argument shows this. But a declared struct that is never read is a finding, and so is a caller
+//!   that passes something else;
+//! * that a callee does not overwrite a public value on the caller's stack: the audit follows
+//!   spilled registers, and takes arrays on the stack for secret.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -27,7 +36,7 @@ mod counts;
 mod flow;
 mod state;
 
-/// A finding: kernel, address, instruction.
+/// Formats a finding: kernel, address, instruction.
 fn line(name: &str, address: u64, what: &str) -> String {
     format!("{name} at {address:x}: {what}")
 }
@@ -61,7 +70,8 @@ pub(crate) fn check(program: &Program, rows: &[Row]) -> (Vec<String>, Vec<String
     (findings, figures)
 }
 
-/// Every callee must be a kernel, and must receive no secret as a public argument.
+/// Returns findings about callees: each must be a kernel and receive no secret as a public
+/// argument.
 fn calls(rows: &[Row], seen: &BTreeMap<u64, Seen>, name: &str, saw: &Seen) -> Vec<String> {
     let mut findings = Vec::new();
     for (&at, call) in &saw.calls {
@@ -108,8 +118,8 @@ fn is_read(seen: &BTreeMap<u64, Seen>, function: u64, register: Gpr) -> bool {
     false
 }
 
-/// Declared secret arguments must be read: if the compiler passes the secret in another place, the
-/// audit would take it for public there.
+/// Returns findings about secret arguments that are declared but not read. The compiler may then
+/// pass the secret in another place, where the audit would take it for public.
 fn undeclared_use(row: &Row, name: &str, saw: &Seen, read: impl Fn(Gpr) -> bool) -> Vec<String> {
     let unread = row.secret.iter().filter(|register| !read(**register)).map(|register| {
         let register = instruction::name(*register);
@@ -126,7 +136,7 @@ fn undeclared_use(row: &Row, name: &str, saw: &Seen, read: impl Fn(Gpr) -> bool)
     unread.chain(stack).chain(structs).collect()
 }
 
-/// Closures of kernels that no kernel calls.
+/// Returns a finding for each closure of a kernel that no kernel calls.
 fn unreached(program: &Program, seen: &BTreeMap<u64, Seen>) -> Vec<String> {
     let reached = |address: &u64| seen.values().any(|saw| saw.parts.contains(address));
     let own = program.parts.iter().filter(|(_, part)| part.name.starts_with(kernels::PREFIX));
@@ -145,8 +155,8 @@ fn figure(function: &Function, saw: &Seen, why: &str) -> String {
     )
 }
 
-/// Audits a binary, or the release build: prints a line for each kernel, then the findings. Exit
-/// code 0: no findings; 1: findings; 2: the binary cannot be read.
+/// Audits a binary; without an argument, the release build. Prints a line for each kernel, then the
+/// findings. Exit code 0: no findings; 1: findings; 2: the binary cannot be read.
 pub(crate) fn run(binary: Option<&str>) -> ExitCode {
     let (program, workspace) = match (Program::read(binary, kernels::PREFIX), Workspace::read()) {
         (Ok(program), Ok(workspace)) => (program, workspace),

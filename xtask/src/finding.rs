@@ -2,11 +2,11 @@
 
 use core::fmt;
 
-/// A place to correct, and the correction.
+/// A place in a file that breaks a rule, and how to correct it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     pub(crate) file: String,
-    /// One-based.
+    /// The line number, from 1.
     pub(crate) line: usize,
     pub(crate) what: String,
     pub(crate) remedy: String,

@@ -1,5 +1,5 @@
-//! The declarations that `audit` compares with the kernels' machine code: a row for each function
-//! of `tollgate_mont::kernels`.
+//! The declarations that `audit` compares with the machine code of the kernels: a row for each
+//! function of `tollgate_mont::kernels`.
 
 use core::fmt;
 
@@ -20,24 +20,24 @@ pub(crate) struct Row {
     pub(crate) path: &'static str,
     /// Arguments that are passed by value and secret. All others are public: lengths and pointers.
     pub(crate) secret: &'static [Gpr],
-    /// The same for arguments on the stack, by offset in bytes above the stack pointer on entry.
+    /// Secret arguments on the stack, as offsets in bytes above the stack pointer on entry.
     pub(crate) secret_stack: &'static [i64],
     /// Arguments that point to structs of pointers and lengths, with a depth: 1 for a struct or an
-    /// array of structs, 2 for an array of pointers to such. This declaration makes the fields
+    /// array of structs, 2 for an array of pointers to structs. The audit takes the fields for
     /// public.
     pub(crate) structs: &'static [(Gpr, u8)],
-    /// The public values that its branches depend on.
+    /// The public values that the branches of the function depend on.
     pub(crate) branches: &'static str,
-    /// Parameters of its instances, as written between `<` and `>`, with `; ` between instances;
-    /// empty without parameters.
+    /// Generic parameters of the instances, as written between `<` and `>`, with `; ` between
+    /// instances. Empty if the function has no parameters.
     pub(crate) instances: &'static str,
-    /// Its multiplications, by its parameters; `false` and `true` are 0 and 1.
+    /// The multiplications of an instance, from its parameters; `false` and `true` are 0 and 1.
     pub(crate) work: fn(&[u64]) -> Work,
 }
 
-/// Multiplications of a function: outside loops, and in each pass of its loops. Passes may be of
-/// several kinds. LLVM may unroll a loop or move passes out of it; each copy of a pass counts as a
-/// pass.
+/// Multiplications of a function: outside loops, and in each pass of a loop. There may be several
+/// kinds of passes. LLVM may unroll a loop or move passes out of it; each copy of a pass then
+/// counts as a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
     pub(crate) once: Multiplies,
@@ -53,22 +53,22 @@ const NAMES: [&str; 6] = ["vpmadd52luq", "vpmadd52huq", "mulx", "adcx", "adox", 
 impl Multiplies {
     pub(crate) const NONE: Self = Self([0; 6]);
 
-    /// Low and high halves of products of digits.
+    /// Counts of low and high halves of products of digits.
     pub(crate) const fn halves(low: u64, high: u64) -> Self {
         Self([low, high, 0, 0, 0, 0])
     }
 
-    /// Products of limbs, and both chains.
+    /// Counts of products of limbs, and of the steps of both carry chains.
     pub(crate) const fn limbs(mulx: u64, adcx: u64, adox: u64) -> Self {
         Self([0, 0, mulx, adcx, adox, 0])
     }
 
-    /// Products of half digits.
+    /// Count of products of half digits.
     pub(crate) const fn half_digits(vpmuludq: u64) -> Self {
         Self([0, 0, 0, 0, 0, vpmuludq])
     }
 
-    /// Subtracts others; `None` if there are fewer.
+    /// Subtracts other counts; `None` if a result would be negative.
     pub(crate) fn less(mut self, other: Self) -> Option<Self> {
         for (count, other) in self.0.iter_mut().zip(other.0) {
             *count = count.checked_sub(other)?;
@@ -76,13 +76,13 @@ impl Multiplies {
         Some(self)
     }
 
-    /// All multiplications.
+    /// The number of all multiplications.
     pub(crate) fn total(self) -> u64 {
         let [low, high, mulx, _, _, vpmuludq] = self.0;
         low + high + mulx + vpmuludq
     }
 
-    /// The counts of some instructions.
+    /// Counts the multiplications among these instructions.
     pub(crate) fn of<'a>(code: impl Iterator<Item = &'a Instruction>) -> Self {
         let mut counts = Self::NONE;
         for instruction in code {
@@ -96,7 +96,7 @@ impl Multiplies {
     }
 }
 
-/// `20 mulx, 21 adcx`.
+/// Writes counts such as `20 mulx, 21 adcx`.
 impl fmt::Display for Multiplies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = NAMES.into_iter().zip(self.0).filter(|(_, count)| *count > 0);
@@ -109,12 +109,12 @@ impl fmt::Display for Multiplies {
 }
 
 impl Work {
-    /// No loops.
+    /// A function without loops.
     pub(crate) fn once(once: Multiplies) -> Self {
         Self { once, passes: Vec::new() }
     }
 
-    /// Passes of one kind, and nothing outside the loop.
+    /// A function with one kind of passes and no multiplications outside the loop.
     pub(crate) fn rows(pass: Multiplies) -> Self {
         Self { once: Multiplies::NONE, passes: vec![pass] }
     }
@@ -137,7 +137,7 @@ impl Row {
         self.instances.split("; ")
     }
 
-    /// Numbers of a parameter list: `20, true` are 20 and 1.
+    /// Returns the numbers of a parameter list: 20 and 1 for `20, true`.
     pub(crate) fn numbers(parameters: &str) -> Vec<u64> {
         let number = |word: &str| match word.trim() {
             "true" => 1,
@@ -148,7 +148,7 @@ impl Row {
     }
 }
 
-/// The row that declares a function, and the function's parameters, by its demangled name.
+/// Returns the row for the function of this demangled name, and its generic parameters.
 pub(crate) fn declared<'a>(rows: &'a [Row], name: &str) -> Option<(&'a Row, &'static str)> {
     let name = name.strip_prefix(PREFIX)?;
     let (path, parameters) = match name.split_once("::<") {
@@ -160,7 +160,7 @@ pub(crate) fn declared<'a>(rows: &'a [Row], name: &str) -> Option<(&'a Row, &'st
         .find_map(|row| Some((row, row.instances().find(|instance| *instance == parameters)?)))
 }
 
-/// The full name of an instance.
+/// Returns the full name of an instance.
 fn name(row: &Row, parameters: &str) -> String {
     match parameters {
         "" => format!("{PREFIX}{}", row.path),
@@ -168,12 +168,13 @@ fn name(row: &Row, parameters: &str) -> String {
     }
 }
 
-/// Returns whether a kernel is portable; memcheck checks those.
+/// Returns whether a kernel is portable. Memcheck checks portable kernels instead of the audit.
 pub(crate) fn is_portable(name: &str) -> bool {
     name.contains("portable")
 }
 
-/// Functions without a row, and rows without a function. Portable kernels have no row.
+/// Returns a finding for each function without a row and each row without a function. Portable
+/// kernels have no row.
 pub(crate) fn unmatched(rows: &[Row], functions: &[Function]) -> Vec<String> {
     let mut found: Vec<String> = functions
         .iter()

@@ -11,15 +11,15 @@ pub(crate) mod instruction;
 
 use instruction::Instruction;
 
-/// The functions of interest, and the names of all functions.
+/// The functions that the audit follows, and the names of all functions.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     pub(crate) functions: Vec<Function>,
-    /// Parts of these functions that the compiler did not inline, by address: closures, and library
-    /// functions (`[T; N]::map`) instantiated for a closure.
+    /// Parts of these functions that the compiler did not inline, by address. A part is a closure,
+    /// or a library function (`[T; N]::map`) instantiated for a closure.
     pub(crate) parts: BTreeMap<u64, Function>,
     names: BTreeMap<u64, String>,
-    /// Addresses that the loader fills in, with their values.
+    /// Slots that the loader fills with an address, and the address.
     slots: BTreeMap<u64, Slot>,
 }
 
@@ -40,8 +40,8 @@ enum Slot {
 const BINARY: &str = "release/tollgate";
 
 impl Program {
-    /// Reads the functions whose names begin with `prefix` from a binary, or from the release
-    /// build.
+    /// Reads the functions whose names begin with `prefix` from a binary; without a binary, from
+    /// the release build.
     pub(crate) fn read(binary: Option<&str>, prefix: &str) -> Result<Self, String> {
         if let Some(binary) = binary {
             return Self::read_from(Path::new(binary), prefix);
@@ -65,7 +65,7 @@ impl Program {
     /// Parses the output of `objdump -d -C` and `objdump -R`.
     pub(crate) fn parse(code: &str, relocations: &str, prefix: &str) -> Self {
         let mut program = Self::default();
-        // the function that the next lines belong to
+        // the function to which the next lines belong
         let mut function: Option<&mut Function> = None;
         for line in code.lines() {
             if let Some((address, name)) = header(line) {
@@ -87,7 +87,7 @@ impl Program {
         program
     }
 
-    /// The name of the function that a call to this address, or through this slot, reaches.
+    /// Returns the name of the function that is called by this address, or through this slot.
     pub(crate) fn callee(&self, target: u64) -> Option<&str> {
         match self.slots.get(&target) {
             Some(Slot::Library(name)) => Some(name),
@@ -95,7 +95,7 @@ impl Program {
         }
     }
 
-    /// The address in the program that a call to this address, or through this slot, reaches.
+    /// Returns the address of the function that is called by this address, or through this slot.
     pub(crate) fn address(&self, target: u64) -> u64 {
         match self.slots.get(&target) {
             Some(Slot::Here(address)) => *address,
@@ -103,21 +103,21 @@ impl Program {
         }
     }
 
-    /// Returns whether the loader fills in an address here.
+    /// Returns whether the loader writes an address to this place.
     pub(crate) fn is_slot(&self, target: u64) -> bool {
         self.slots.contains_key(&target)
     }
 }
 
 impl Function {
-    /// The address of its first instruction.
+    /// The address of the first instruction.
     pub(crate) fn address(&self) -> Option<u64> {
         self.code.first().map(|first| first.address)
     }
 
-    /// The innermost loops, by the address of their first instruction: the addresses of all
-    /// instructions between it and a jump back to it. A backward jump whose target does not lead to
-    /// the jump again is no loop: the compiler moves code that it considers rare to the end.
+    /// Returns the innermost loops: the addresses of all instructions between the first one and a
+    /// jump back to it, by the address of the first. A backward jump is not a loop if its target
+    /// does not lead to the jump again: the compiler moves rare code to the end of a function.
     pub(crate) fn innermost_loops(&self) -> BTreeMap<u64, BTreeSet<u64>> {
         let first = self.code.first().map_or(0, |i| i.address);
         let before = self.predecessors();
@@ -134,7 +134,7 @@ impl Function {
                     work.extend(before.get(&at).into_iter().flatten());
                 }
             }
-            // A loop with an entry in its middle: the code before the entry is not part of it.
+            // The loop is entered in its middle: the code before that entry is not part of it.
             if target != first && body.contains(&first) {
                 body.retain(|at| (target..=jump.address).contains(at));
             }
@@ -148,7 +148,7 @@ impl Function {
         loops.iter().filter(|(at, body)| !inner(body, at)).map(|(a, b)| (*a, b.clone())).collect()
     }
 
-    /// Predecessors of each address.
+    /// Returns the predecessors of each address.
     fn predecessors(&self) -> BTreeMap<u64, Vec<u64>> {
         let mut before: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for (i, instruction) in self.code.iter().enumerate() {
@@ -165,8 +165,8 @@ impl Function {
     }
 }
 
-/// Returns whether a function is a part of one below `prefix`: its closure, or instantiated for its
-/// closure.
+/// Returns whether a function is a part of one below `prefix`: a closure of that function, or
+/// instantiated for such a closure.
 fn is_part(name: &str, prefix: &str) -> bool {
     name.contains("::{closure#")
         && name.contains(prefix)
@@ -186,13 +186,13 @@ fn objdump(binary: &Path, arguments: &[&str]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// `00000000004d7120 <name>:`
+/// Reads a line such as `00000000004d7120 <name>:`.
 fn header(line: &str) -> Option<(u64, &str)> {
     let (address, name) = line.strip_suffix(">:")?.split_once(" <")?;
     Some((u64::from_str_radix(address, 16).ok()?, name))
 }
 
-/// `00000000007dab08 R_X86_64_RELATIVE  *ABS*+0x00000000001b1ce0`
+/// Reads a line such as `00000000007dab08 R_X86_64_RELATIVE  *ABS*+0x00000000001b1ce0`.
 fn slot(line: &str) -> Option<(u64, Slot)> {
     let mut words = line.split_whitespace();
     let (address, kind, value) = (words.next()?, words.next()?, words.next()?);

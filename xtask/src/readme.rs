@@ -1,4 +1,4 @@
-//! `cargo xtask readme`: generates the figures and the example in README.md, and its picture.
+//! `cargo xtask readme`: generates the figures, the example and the picture of README.md.
 //!
 //! Figures and picture come from records, the example from the documentation of `tollgate-rsa`.
 //! `--check` and `tidy` compare the files with freshly generated ones.
@@ -16,8 +16,8 @@ use crate::workspace::{File, Workspace};
 const PAGE: &str = "README.md";
 const PICTURE: &str = "docs/speed.svg";
 const RECORDS: &str = "records/speed.jsonl";
-/// The source of the page's example: the first one of its documentation, without the lines that
-/// rustdoc hides.
+/// The source of the example: the first example in the documentation of this crate, without the
+/// lines that rustdoc hides.
 const CRATE: &str = "engine/rsa/src/lib.rs";
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -50,7 +50,7 @@ pub(crate) fn write() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// One finding for each generated file that is out of date.
+/// Returns a finding for each generated file that is out of date.
 pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
     let made = match make(workspace) {
         Ok(made) => made,
@@ -86,7 +86,7 @@ fn records(file: &File) -> Result<Vec<Record>, Finding> {
     })
 }
 
-/// The first example of a crate's documentation, fenced, without hidden lines.
+/// Returns the first example of a crate's documentation as a fenced block, without hidden lines.
 fn example(file: &File) -> Result<String, Finding> {
     let docs = file.text.lines().filter_map(|line| line.strip_prefix("//!"));
     let mut docs = docs.map(|line| line.strip_prefix(' ').unwrap_or(line));
@@ -103,7 +103,8 @@ fn example(file: &File) -> Result<String, Finding> {
     Ok(format!("```rust\n{}\n```\n", lines.join("\n")))
 }
 
-/// `page` with `part` between the markers of that name, an empty line on either side.
+/// Returns `page` with `part` between the markers of this name, and an empty line before and after
+/// `part`.
 fn between(page: &str, name: &str, part: &str) -> Result<String, Finding> {
     let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->\n"));
     let missing = |marker: &str| {

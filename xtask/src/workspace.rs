@@ -69,7 +69,7 @@ impl Workspace {
         self.files.iter().filter(|file| file.path.ends_with(".rs"))
     }
 
-    /// The crate whose folder holds `path`; `None` for a file outside every member.
+    /// Returns the crate whose folder contains `path`; `None` for a file outside every member.
     pub(crate) fn crate_of(&self, path: &str) -> Option<&Crate> {
         self.crates.iter().find(|krate| {
             path.strip_prefix(&krate.folder).is_some_and(|rest| rest.starts_with('/'))
@@ -84,7 +84,7 @@ impl Crate {
 }
 
 impl File {
-    /// The path that `link` in this file leads to; `None` if it leaves the workspace.
+    /// Returns the path to which `link` in this file leads; `None` if it is outside the workspace.
     pub(crate) fn beside(&self, link: &str) -> Option<String> {
         let mut path: Vec<&str> = self.path.split('/').collect();
         path.pop();
@@ -98,7 +98,7 @@ impl File {
         Some(path.join("/"))
     }
 
-    /// One-based number of the first line that starts with `prefix`; 1 if there is none.
+    /// Returns the number, from 1, of the first line that starts with `prefix`; 1 if there is none.
     pub(crate) fn line_that_starts(&self, prefix: &str) -> usize {
         self.text.lines().position(|line| line.starts_with(prefix)).map_or(1, |at| at + 1)
     }

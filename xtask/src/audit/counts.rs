@@ -1,11 +1,14 @@
 //! The number of multiplications in the machine code of the kernels.
 //!
-//! Three sources must agree: the instructions in each loop of a function and outside its loops; the
-//! declaration in the function's row (`kernels/table.rs`); and the count for a call of a whole
-//! kernel in `tollgate_processor::issued`, whose formula is also in the kernel's header.
+//! Three sources must agree:
 //!
-//! The audit does not show how often a loop runs. The kernel's code decides that from the caller's
-//! sizes, and [`whole`] repeats the calculation.
+//! * the instructions of a function, in each loop and outside its loops;
+//! * the declaration in the function's row (`kernels/table.rs`);
+//! * the count for a call of a whole kernel in `tollgate_processor::issued`. The formula of this
+//!   count is also in the kernel's header.
+//!
+//! The audit cannot see how often a loop runs. The kernel computes that from the caller's sizes,
+//! and [`whole`] repeats the calculation.
 
 use crate::kernels::{self, Multiplies, Row, TABLE, Work};
 use crate::machine_code::instruction::{Instruction, Operand};
@@ -14,7 +17,7 @@ use crate::workspace::Workspace;
 
 mod whole;
 
-/// Functions whose multiplications differ from those of their rows.
+/// Returns a finding for each function whose multiplications differ from those of its row.
 pub(super) fn check(program: &Program, rows: &[Row]) -> Vec<String> {
     let mut findings = Vec::new();
     for function in &program.functions {
@@ -30,15 +33,16 @@ pub(super) fn check(program: &Program, rows: &[Row]) -> Vec<String> {
     findings
 }
 
-/// Kernels whose tiles do not add up to the model's formula, or whose header does not state it.
+/// Returns a finding for each kernel whose tiles do not add up to the model's formula, or whose
+/// header does not state this formula.
 pub(super) fn of_whole_kernels(workspace: &Workspace) -> Vec<String> {
     let mut findings = whole::differences(TABLE);
     findings.extend(whole::headers(workspace));
     findings
 }
 
-/// Compares a function with its declaration: a loop must contain whole passes; the code outside
-/// loops must contain `once` and whole passes.
+/// Compares a function with its declaration. The multiplications of each loop must be a whole
+/// number of passes; those outside loops must be `once` plus a whole number of passes.
 fn differences(function: &Function, declared: &Work) -> Vec<String> {
     let loops = function.innermost_loops();
     let name = &function.name;
@@ -84,7 +88,8 @@ fn is_passes(counted: Multiplies, passes: &[Multiplies]) -> bool {
     false
 }
 
-/// Instructions of a function by kind. Loads, stores and shuffles are printed, but not compared.
+/// Returns the instructions of a function by kind, as text. Loads, stores and shuffles are printed,
+/// but not compared.
 pub(super) fn figure(function: &Function) -> String {
     let count = |is: fn(&Instruction) -> bool| function.code.iter().filter(|i| is(i)).count();
     format!(
@@ -96,7 +101,7 @@ pub(super) fn figure(function: &Function) -> String {
     )
 }
 
-/// Instructions that move lanes begin with these.
+/// The first letters of the instructions that move data between lanes.
 const SHUFFLES: [&str; 5] = ["valign", "vbroadcast", "vpbroadcast", "vperm", "vshuf"];
 
 fn is_memory(operands: &[Operand]) -> bool {

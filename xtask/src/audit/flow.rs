@@ -1,14 +1,18 @@
-//! Follows public values through a function, and finds the places that need a public value and get
-//! a secret one.
+//! Follows public values through a function. Finds the places that need a public value but get a
+//! secret one.
 //!
-//! These are public: the arguments of a kernel (lengths and pointers, except those that the table
-//! of kernels names as secret), constants, values computed from these, and their copies on the
-//! stack. Fields of structs are public if the table names the argument that points to the struct
-//! (see [`super::state::Struct`]), and so are their copies in vectors. Everything else is secret:
-//! other memory, other vectors, and masks.
+//! Public are:
 //!
-//! A part (a closure, or a library function instantiated for one) is followed at each call, path by
-//! path, with the state of that call.
+//! * the arguments of a kernel (lengths and pointers), except those that the table of kernels
+//!   declares secret;
+//! * constants, values computed from public values, and their copies on the stack;
+//! * fields of structs, if the table declares that an argument points to the struct (see
+//!   [`super::state::Struct`]), and their copies in vectors.
+//!
+//! All other memory, other vectors, and masks are secret.
+//!
+//! A part is a closure, or a library function instantiated for one. The audit follows a part at
+//! each call, path by path, with the state of that call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,21 +32,22 @@ pub(crate) const ARGUMENTS: [Gpr; 6] = [RDI, RSI, RDX, RCX, 8, 9];
 /// Registers that a call may change.
 const VOLATILE: [Gpr; 9] = [RAX, RCX, RDX, RSI, RDI, 8, 9, 10, 11];
 
-/// The audit's observations in a function.
+/// What the audit observed in a function.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// Keyed by address and text, so that a finding in a loop is reported once.
     pub(crate) findings: BTreeSet<(u64, String)>,
-    /// Conditional jumps; without findings, all of them depend on public values only.
+    /// Conditional jumps. If there are no findings, all of them depend on public values only.
     pub(crate) branches: BTreeSet<u64>,
     /// Instructions with an operand on the stack, except pushes and pops.
     pub(crate) stack: BTreeSet<u64>,
-    /// Argument registers that are read, and places above the return address.
+    /// Arguments that are read: registers, and places above the return address.
     pub(crate) reads: BTreeSet<Gpr>,
     pub(crate) reads_stack: BTreeSet<i64>,
-    /// Arguments that are passed on unchanged, with the callee's address.
+    /// Arguments that are passed unchanged to a callee, with the callee's address.
     pub(crate) passed: BTreeSet<(u64, Gpr)>,
-    /// Arguments that point to structs, and are read through or passed on.
+    /// Arguments that point to structs and are used: to read a field, or as an argument of a
+    /// callee.
     pub(crate) through: BTreeSet<Gpr>,
     /// Calls of functions of the program, with the state at the call.
     pub(crate) calls: BTreeMap<u64, Call>,
@@ -58,7 +63,8 @@ pub(crate) struct Call {
     pub(crate) secret: BTreeSet<Gpr>,
     /// The state of the caller, which contains the callee's stack arguments.
     state: State,
-    /// Bytes between the callee's stack pointer on entry and the caller's current one.
+    /// Bytes between the callee's stack pointer on entry and the caller's stack pointer at the
+    /// call.
     pushed: i64,
 }
 
@@ -69,8 +75,8 @@ impl Call {
         self.state.slot(top.at(offset - self.pushed)).is_secret()
     }
 
-    /// Returns whether an argument points to a struct of this depth: a struct that the caller
-    /// received, or one on the caller's stack whose first field is public.
+    /// Returns whether an argument points to a struct of this depth: either a struct that the
+    /// caller received, or one on the caller's stack whose first field is public.
     pub(crate) fn is_struct(&self, register: Gpr, depth: u8) -> bool {
         let deep = |value: Value, depth: u8| match value {
             Value::Struct(structure) => structure.depth >= depth,
@@ -86,7 +92,7 @@ impl Call {
     }
 }
 
-/// The next instruction.
+/// Where execution continues after an instruction.
 enum Next {
     On,
     Jump(u64),
@@ -94,7 +100,7 @@ enum Next {
     End,
 }
 
-/// Maximum nesting of parts: closures in the library functions instantiated for them.
+/// Maximum nesting of parts, such as a closure in a library function instantiated for it.
 const DEPTH_MAX: usize = 4;
 /// Maximum number of instructions on all paths through a part.
 const STEPS_MAX: usize = 1000;
@@ -102,7 +108,7 @@ const STEPS_MAX: usize = 1000;
 struct Walk<'a> {
     program: &'a Program,
     rows: &'a [Row],
-    /// The function, or the part of it, that is being followed: first and last address.
+    /// The first and last address of the function or part that is being followed.
     bounds: (u64, u64),
     /// Nesting of parts.
     depth: usize,
@@ -128,8 +134,7 @@ impl Walk<'_> {
         let at: BTreeMap<u64, usize> =
             code.iter().enumerate().map(|(i, c)| (c.address, i)).collect();
         let mut states: Vec<Option<State>> = vec![None; code.len()];
-        // Each path of a part is followed separately, because a loop over two streams runs exactly
-        // twice.
+        // Follow each path of a part separately: a loop over two streams then runs exactly twice.
         let mut paths = Vec::new();
         let mut left = STEPS_MAX;
         states[0] = Some(entry.clone());
@@ -174,7 +179,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Follows a part at its call, as if it were inlined. Returns false if the part never returns.
+    /// Follows a part at its call, as if the part were inlined. Returns false if it never returns.
     fn run_part(&mut self, at: &Instruction, part: &Function, state: &mut State) -> bool {
         if self.depth == DEPTH_MAX {
             self.find(at, "closures nested deeper than this audit follows");
@@ -285,7 +290,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The target of a jump or call: an address, a slot, or a value loaded from a slot.
+    /// Returns the target of a jump or call: an address, a slot, or a value loaded from a slot.
     fn target(&mut self, at: &Instruction, state: &State) -> Option<u64> {
         match at.operands[..] {
             [Operand::Gpr(register, 8)] => match self.register(state, register) {
@@ -357,7 +362,7 @@ impl Walk<'_> {
         };
         let secret = |register: &Gpr| state.register(*register).is_secret();
         if matches!(callee.as_str(), "memset" | "memcpy" | "memmove" | "bzero") {
-            // bzero takes its length in rsi; the byte of memset is data.
+            // Places that must be public: pointers and lengths. The byte of memset is data.
             let places: &[Gpr] = match callee.as_str() {
                 "memset" => &[RDI, RDX],
                 "bzero" => &[RDI, RSI],

@@ -10,19 +10,19 @@ use crate::machine_code::instruction::{Gpr, MASKS, Memory, RSP};
 pub(crate) enum Value {
     /// Computed from public arguments and constants: a length, a pointer, a counter.
     Public,
-    /// Anything else, above all values read from memory.
+    /// Any other value, such as one read from memory.
     Secret,
     /// An address in the stack frame; public.
     Frame(Place),
     /// A pointer to a struct with public fields only; public.
     Struct(Struct),
-    /// The address of a function, from this slot of the loader; public.
+    /// The address of a function, which the loader writes to this slot; public.
     Code(u64),
 }
 
-/// A declared argument that points to a struct or an array of them, or a pointer reached through
-/// it. The fields are public: lengths, and pointers to secrets. At a depth of 2 or more they are
-/// pointers to such structs.
+/// A pointer to a struct or to an array of structs: a declared argument, or a pointer read through
+/// such an argument. At depth 1 the fields are public: lengths, and pointers to secrets. At a depth
+/// of 2 or more the fields are pointers to such structs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Struct {
     pub(crate) argument: Gpr,
@@ -30,7 +30,7 @@ pub(crate) struct Struct {
 }
 
 impl Struct {
-    /// The value of its fields.
+    /// Returns the value of its fields.
     pub(crate) fn field(self) -> Value {
         match self.depth {
             0 | 1 => Value::Public,
@@ -39,8 +39,8 @@ impl Struct {
     }
 }
 
-/// A place on the stack: bytes from the stack pointer on entry, or, after the stack pointer was
-/// aligned by an unknown number of bytes, from the aligned stack pointer.
+/// A place on the stack, as an offset in bytes from the stack pointer on entry. If the function has
+/// aligned the stack pointer by an unknown number of bytes, the offset is from the aligned one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) alignments: usize,
@@ -52,7 +52,7 @@ impl Place {
         Self { offset: self.offset.wrapping_add(bytes), ..self }
     }
 
-    /// Returns whether it is the caller's: above the return address.
+    /// Returns whether this place belongs to the caller: it is above the return address.
     fn is_argument(self) -> bool {
         self.alignments == 0 && self.offset >= 8
     }
@@ -83,24 +83,25 @@ pub(crate) struct State {
     registers: [Value; 16],
     /// Vector registers: one value for all words of each. Masks are secret.
     vectors: [Value; MASKS],
-    /// The lowest byte if it is a constant, and the zero flag, so that loops that count to 2 can be
-    /// followed.
+    /// The lowest byte of each register if it is a constant, and the zero flag. The audit needs
+    /// both to follow loops that count to 2.
     bytes: [Option<u8>; 16],
     pub(crate) zero: Option<bool>,
-    /// True if the lowest byte depends on a secret, because instructions may write it alone.
+    /// True if the lowest byte depends on a secret. It is separate since instructions may write
+    /// this byte alone.
     lowest: [bool; 16],
-    /// A bit for each register that may still hold the caller's argument.
+    /// A bit for each register that may still contain the caller's argument.
     arguments: u16,
     /// True if the carry flag, or any other flag, depends on a secret.
     pub(crate) carry: bool,
     pub(crate) flags: bool,
-    /// Stored values, in words of 8 bytes. Any other place holds an argument or an unknown value.
+    /// Stored values, in words of 8 bytes. Any other place is an argument or has an unknown value.
     slots: BTreeMap<Place, Value>,
 }
 
 impl State {
-    /// The state on entry: argument registers and stack arguments are public, except those that the
-    /// row declares secret; some point to structs.
+    /// Returns the state on entry. Argument registers and stack arguments are public, except those
+    /// that the row declares secret. Some point to structs.
     pub(crate) fn on_entry(arguments: &[Gpr], row: &Row) -> Self {
         let mut state = Self {
             registers: [Value::Secret; 16],
@@ -132,12 +133,12 @@ impl State {
         self.registers[register]
     }
 
-    /// Returns whether the lowest bytes of a register depend on a secret.
+    /// Returns whether the lowest `bytes` bytes of a register depend on a secret.
     pub(crate) fn part_is_secret(&self, register: Gpr, bytes: u32) -> bool {
         if bytes == 1 { self.lowest[register] } else { self.registers[register].is_secret() }
     }
 
-    /// Returns whether it may still hold the caller's argument.
+    /// Returns whether a register may still contain the caller's argument.
     pub(crate) fn is_argument(&self, register: Gpr) -> bool {
         self.arguments >> register & 1 == 1
     }
@@ -149,12 +150,13 @@ impl State {
         self.arguments &= !(1 << register);
     }
 
-    /// The lowest byte, if it is a constant.
+    /// Returns the lowest byte of a register, if it is a constant.
     pub(crate) fn byte(&self, register: Gpr) -> Option<u8> {
         self.bytes[register]
     }
 
-    /// Sets the lowest byte of a copied register, which may be public although the others are not.
+    /// Sets whether the lowest byte of a register is secret. After a copy it may be public although
+    /// the other bytes are not.
     pub(crate) fn set_lowest(&mut self, register: Gpr, secret: bool) {
         self.lowest[register] = secret;
     }
@@ -163,7 +165,7 @@ impl State {
         self.bytes[register] = byte;
     }
 
-    /// Writes the lowest byte, or the lowest two; the others keep their values.
+    /// Writes the lowest one or two bytes of a register. The other bytes keep their values.
     pub(crate) fn set_part(&mut self, register: Gpr, bytes: u32, secret: bool) {
         self.bytes[register] = None;
         let whole = secret || self.registers[register].is_secret();
@@ -198,7 +200,7 @@ impl State {
         *self != before
     }
 
-    /// The place on the stack of an operand, if it is known.
+    /// Returns the place of an operand on the stack, if it is known.
     pub(crate) fn place(&self, memory: Memory) -> Option<Place> {
         match (memory.base.map(|base| self.registers[base]), memory.index) {
             (Some(Value::Frame(place)), None) => Some(place.at(memory.displacement)),
@@ -211,13 +213,14 @@ impl State {
         memory.base.is_some_and(|base| matches!(self.registers[base], Value::Frame(_)))
     }
 
-    /// The value of the 8 bytes at a place.
+    /// Returns the value of the 8 bytes at a place.
     pub(crate) fn slot(&self, place: Place) -> Value {
         let unknown = if place.is_argument() { Value::Public } else { Value::Secret };
         self.slots.get(&place).copied().unwrap_or(unknown)
     }
 
-    /// The struct that contains an operand; a public value added to the pointer is an index.
+    /// Returns the struct that contains an operand. A public value added to the pointer is an
+    /// index.
     pub(crate) fn structure(&self, memory: Memory) -> Option<Struct> {
         let value = |register: Option<Gpr>| register.map(|register| self.registers[register]);
         match (value(memory.base), value(memory.index)) {
@@ -227,7 +230,7 @@ impl State {
         }
     }
 
-    /// The value that an operand reads, the same for each of its words.
+    /// Returns the value that an operand reads, the same for each of its words.
     pub(crate) fn load(&self, memory: Memory) -> Value {
         if let Some(structure) = self.structure(memory) {
             return structure.field();
@@ -236,7 +239,7 @@ impl State {
             if memory.bytes == 8 {
                 return self.slot(place);
             }
-            // a narrow read may start inside of a word
+            // a narrow read may start inside a word
             let first = place.at(-place.offset.rem_euclid(8));
             let words = (place.offset - first.offset + i64::from(memory.bytes.max(1)) + 7) / 8;
             let others = (1..words).map(|word| self.slot(first.at(8 * word)));
@@ -244,7 +247,7 @@ impl State {
         })
     }
 
-    /// The value of each word of a vector or mask register.
+    /// Returns the value of each word of a vector or mask register.
     pub(crate) fn vector(&self, register: usize) -> Value {
         self.vectors.get(register).copied().unwrap_or(Value::Secret)
     }
@@ -255,13 +258,13 @@ impl State {
         }
     }
 
-    /// A call may change any vector.
+    /// Makes all vectors unknown: a call may change any of them.
     pub(crate) fn forget_vectors(&mut self) {
         self.vectors = [Value::Secret; MASKS];
     }
 
-    /// Stores a value. An operand at an unknown place is in an array of the kernel, or not on the
-    /// stack; it is never a spilled word.
+    /// Stores a value. Ignores an operand at an unknown place: it is in an array of the kernel or
+    /// outside the stack, and is never a spilled word.
     pub(crate) fn store(&mut self, memory: Memory, value: Value) {
         let Some(place) = self.place(memory) else { return };
         let first = place.at(-place.offset.rem_euclid(8));

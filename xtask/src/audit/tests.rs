@@ -1,4 +1,4 @@
-//! Planted errors: each rule must find its error, and name the kernel, the address and the
+//! Each test plants an error. The rule must find it and name the kernel, the address and the
 //! instruction.
 
 use super::check;
@@ -45,7 +45,7 @@ fn program(code: &str) -> Program {
     Program::parse(code, RELOCATIONS, "tollgate_mont::kernels::")
 }
 
-/// A kernel at this address that runs these instructions, one per byte, and returns.
+/// Returns a kernel at this address: the given instructions, one byte apart, and a return.
 fn kernel(name: &str, address: usize, lines: &[&str]) -> String {
     let mut code = format!("{address:016x} <tollgate_mont::kernels::{name}>:\n");
     for (at, line) in lines.iter().enumerate() {
@@ -54,12 +54,12 @@ fn kernel(name: &str, address: usize, lines: &[&str]) -> String {
     code + &format!("    {:x}:\tret\n", address + 0xff)
 }
 
-/// Findings for a program of these functions.
+/// Returns the findings for a program of these functions.
 fn found(functions: &[&str]) -> Vec<String> {
     check(&program(&functions.concat()), &ROWS).0
 }
 
-/// Findings for a kernel `good` that runs these instructions at 1000, 1001, ...
+/// Returns the findings for a kernel `good` with these instructions at 1000, 1001, ...
 fn planted(lines: &[&str]) -> Vec<String> {
     found(&[&kernel("good", 0x1000, lines), BY_VALUE, LEAF, STRUCTS])
 }
@@ -76,7 +76,7 @@ fn loops_on_lengths_and_constants_pass() {
     let passes = [
         "push   rbx",
         "sub    rsp,0x48",
-        "mov    QWORD PTR [rsp+0x8],rsi", // a length, put away
+        "mov    QWORD PTR [rsp+0x8],rsi", // spills a length
         "xor    eax,eax",
         "mov    r8,QWORD PTR [rdi+rax*8]", // secret from here on
         "mulx   r9,r10,QWORD PTR [rdx+rax*8]",
@@ -84,10 +84,10 @@ fn loops_on_lengths_and_constants_pass() {
         "mov    QWORD PTR [rdi+rax*8],r10",
         "vpaddq zmm0,zmm1,ZMMWORD PTR [rdx]",
         "inc    rax",
-        "cmp    rax,QWORD PTR [rsp+0x8]", // and read again
+        "cmp    rax,QWORD PTR [rsp+0x8]", // reads the length again
         "jne    1004 <good+0x4>",
         "seta   cl",
-        "test   cl,cl", // the byte alone is public
+        "test   cl,cl", // only this byte is public
         "je     1010 <good+0x10>",
         "call   QWORD PTR [rip+0x1]        # 3008 <_DYNAMIC+0x8>",
         "add    rsp,0x48",
@@ -110,7 +110,7 @@ fn a_branch_on_a_loaded_value() {
 fn a_branch_on_a_carry() {
     let lines = ["mov    rax,QWORD PTR [rdi]", "adcx   rax,rsi", "jb     10ff <good>"];
     only(&lines, "1002", "jb 10ff");
-    // dec leaves the carry of the sum
+    // dec does not change the carry of the sum
     let lines = ["add    QWORD PTR [rdi],rcx", "dec    rsi", "jae    10ff <good>"];
     only(&lines, "1002", "jae");
     assert!(
@@ -202,7 +202,7 @@ fn a_secret_passed_as_a_length() {
     only(&lines, "1001", "a public argument of tollgate_mont::kernels::leaf::<20, true> is secret");
     // rcx is not an argument of the callee
     assert!(planted(&["mov    rcx,QWORD PTR [rdi]", "call   9000 <leaf>"]).is_empty());
-    // by_value takes rsi and its stack argument as secrets, but not rdi
+    // by_value declares rsi and its stack argument as secret, but not rdi
     let lines = ["mov    rsi,QWORD PTR [rdi]", "push   rsi", "call   8000 <by_value>", "pop rax"];
     assert!(planted(&lines).is_empty());
     let lines = ["mov    rdi,QWORD PTR [rdi]", "push   rsi", "call   8000 <by_value>", "pop rax"];
@@ -223,7 +223,8 @@ fn a_secret_argument_is_secret_and_in_its_declared_place() {
     }
 }
 
-/// Findings for `structs`, where rdi points to pointers to structs and rsi to a struct.
+/// Returns the findings for a kernel `structs` with these instructions. rdi points to an array of
+/// pointers to structs, rsi to a struct.
 fn planted_structs(lines: &[&str]) -> Vec<String> {
     found(&[&kernel("good", 0x1000, &[]), &kernel("structs", 0x7800, lines), BY_VALUE, LEAF])
 }
@@ -231,11 +232,11 @@ fn planted_structs(lines: &[&str]) -> Vec<String> {
 #[test]
 fn fields_of_a_struct_are_public_and_their_targets_secret() {
     let passes = [
-        "mov    rax,QWORD PTR [rdi+rdx*8]", // a struct
+        "mov    rax,QWORD PTR [rdi+rdx*8]", // a pointer to a struct
         "mov    rcx,QWORD PTR [rax+0x8]",   // a length in it
         "add    rsi,0x40",
         "lea    r8,[rsi+rdx*1]",
-        "cmp    rcx,QWORD PTR [r8+0x18]", // another
+        "cmp    rcx,QWORD PTR [r8+0x18]", // another length
         "je     78ff <structs>",
         "mov    r9,QWORD PTR [r8]", // a pointer
         "vmovups xmm0,XMMWORD PTR [rax]",
@@ -254,14 +255,13 @@ fn fields_of_a_struct_are_public_and_their_targets_secret() {
         let found = planted_structs(&[&lines[..], &["je     78ff <structs>"]].concat());
         assert!(found.len() == 1 && found[0].contains("a branch depends"), "{found:#?}");
     }
-    // a secret stored in a struct stays secret
+    // storing a secret in a struct is a finding
     for store in ["mov    QWORD PTR [rsi],r8", "vmovdqu64 ZMMWORD PTR [rsi],zmm0"] {
         let read = ["mov rbx,QWORD PTR [rdi]", "mov rbx,QWORD PTR [rsi]"];
         let found = planted_structs(&[&read[..], &["mov    r8,QWORD PTR [rdx]", store]].concat());
         assert!(found.len() == 1 && found[0].contains("into a struct"), "{found:#?}");
     }
-    // two paths join with the smaller depth: an entry of the array, or of a struct that it points
-    // to
+    // if two paths join, the pointer gets the smaller of their depths
     let lines = [
         "mov    rax,QWORD PTR [rsi]",
         "mov    rax,rdi",
@@ -283,7 +283,7 @@ fn a_struct_in_another_register_and_one_that_the_caller_lacks() {
     assert!(found.len() == 1 && found[0].contains("declared in rsi is never read"), "{found:#?}");
     let call = "call   QWORD PTR [rip+0x1]  # 2ff8 <_DYNAMIC>";
     only(&["lea    rsi,[rsp-0x40]", call], "1001", "structs takes a struct, and this argument");
-    // on the stack of the caller: pointers to a struct there, whose first field is a length
+    // on the stack of the caller: a struct whose first field is a length, and pointers to it
     let lines = [
         "lea    rdi,[rsp-0x40]",
         "lea    rsi,[rsp-0x80]",
@@ -297,8 +297,8 @@ fn a_struct_in_another_register_and_one_that_the_caller_lacks() {
     assert!(found.iter().any(|found| found.contains("takes a struct")), "{found:#?}");
 }
 
-/// `map` of two closures, which loads through rdi and rsi, as the compiler generates it for an
-/// array.
+/// `map` with closures, as the compiler generates it for an array of two. It loads through rdi and
+/// rsi.
 const PARTS: &str = "\
 0000000000006000 <<[&mut tollgate_mont::X; 2]>::map::<tollgate_mont::kernels::good::{closure#0}>>:
     6000:\tpush   rbp
@@ -340,7 +340,7 @@ fn parts_are_followed_at_their_calls() {
         found(&[PARTS, "\n", &kernel("good", 0x1000, lines), BY_VALUE, LEAF, STRUCTS])
     };
     assert_eq!(found(&lines("mov    QWORD PTR [rsp-0x38],rcx")), Vec::<String>::new());
-    // a secret in the second place comes out in the second place
+    // a secret in the second place stays in the second place
     let secret = found(&lines("vmovq  QWORD PTR [rsp-0x38],xmm0"));
     assert!(secret.len() == 1 && secret[0].contains("at 1008: an address"), "{secret:#?}");
     // a closure without a caller is not checked

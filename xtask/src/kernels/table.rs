@@ -1,4 +1,6 @@
-//! The rows: one for each function. The kernel's file explains its number of multiplications.
+//! The rows of the functions. The file of each kernel explains its number of multiplications.
+//!
+//! A comment above a row names the type behind a declared pointer, or a secret argument.
 
 use super::work::{
     BLOCKS, SIZES, blocks, finish, halves, limb_adding, limb_diagonal, limb_masking, limb_steps,
@@ -63,7 +65,7 @@ pub(crate) const TABLE: &[Row] = &[
     streams("table52_mb8_ifma::table52_mb8_ifma", "entries, streams; even or odd", SIZES),
     // [Stream; S]
     streams("window52_mb8_ifma::window52_mb8_ifma", "squares, streams; lengths", SIZES),
-    // [Product; S]; LLVM may put the rows of mul_tile in line
+    // [Product; S]; LLVM may inline the rows of mul_tile
     row("amm52_mb8_ifma::amm52_mb8_ifma", "blocks; lengths", SIZES, rows).structs(&[(RDI, 1)]),
     // [Square; S]
     streams("ams52_mb8_ifma::ams52_mb8_ifma", "blocks; lengths", SIZES),

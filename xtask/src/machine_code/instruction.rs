@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// A general register, by its number: rax is 0, rsp is 4, r15 is 15.
+/// The number of a general register: rax is 0, rsp is 4, r15 is 15.
 pub(crate) type Gpr = usize;
 
 pub(crate) const RAX: Gpr = 0;
@@ -13,7 +13,7 @@ pub(crate) const RSI: Gpr = 6;
 pub(crate) const RDI: Gpr = 7;
 pub(crate) const R9: Gpr = 9;
 
-/// Sixteen registers of 8 bytes, by the names of their 8, 4, 2 and 1 lowest bytes.
+/// The sixteen general registers: the names of their 8, 4, 2 and 1 lowest bytes.
 const GPRS: [[&str; 4]; 16] = [
     ["rax", "eax", "ax", "al"],
     ["rcx", "ecx", "cx", "cl"],
@@ -32,31 +32,32 @@ const GPRS: [[&str; 4]; 16] = [
     ["r14", "r14d", "r14w", "r14b"],
     ["r15", "r15d", "r15w", "r15b"],
 ];
-/// The second bytes of the first four registers; treated as their two lowest bytes.
+/// The names of the second byte of the first four registers. The audit treats such a byte as the
+/// two lowest bytes.
 const HIGH_BYTES: [&str; 4] = ["ah", "ch", "dh", "bh"];
 
-/// Vector registers; the numbers from here on are those of mask registers.
+/// The number of vector registers. Numbers from here on are those of mask registers.
 pub(crate) const MASKS: usize = 32;
 
-/// The name of an instruction whose operands cannot be read; no rule knows it.
+/// The mnemonic for an instruction whose operands cannot be read. No rule knows this mnemonic.
 const UNREADABLE: &str = "(unreadable)";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
-    /// A general register, and the number of its bytes that are used.
+    /// A general register, and the number of bytes used of it.
     Gpr(Gpr, u32),
-    /// A vector register by its number, whatever its length; mask registers follow at [`MASKS`].
+    /// The number of a vector register of any length, or of a mask register from [`MASKS`] on.
     Vector(usize),
     Immediate(i64),
     Memory(Memory),
 }
 
-/// base + index * scale + displacement.
+/// A memory operand: base + index * scale + displacement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
     pub(crate) base: Option<Gpr>,
     pub(crate) index: Option<Gpr>,
-    /// The index is a vector: one address for each lane.
+    /// True if the index is a vector: each lane has its own address.
     pub(crate) vector_index: bool,
     pub(crate) displacement: i64,
     /// The number of bytes read or written; 0 if only the address is computed.
@@ -83,9 +84,9 @@ impl fmt::Display for Instruction {
 }
 
 impl Instruction {
-    /// Reads a line such as `  4d5a52:<tab>vpaddq zmm0,zmm1,zmm2   # comment`. `None` if it is not
-    /// an instruction. An instruction with unknown operands gets no operands and the name
-    /// [`UNREADABLE`].
+    /// Reads a line such as `  4d5a52:<tab>vpaddq zmm0,zmm1,zmm2   # comment`. Returns `None` if
+    /// the line is not an instruction. An instruction with unknown operands gets no operands and
+    /// the mnemonic [`UNREADABLE`].
     pub(crate) fn parse(line: &str) -> Option<Self> {
         let (address, rest) = line.trim_start().split_once(':')?;
         let address = u64::from_str_radix(address, 16).ok()?;
@@ -111,7 +112,7 @@ impl Instruction {
             let word = text.split_whitespace().next()?;
             u64::from_str_radix(word.trim_start_matches("0x"), 16).ok()
         };
-        // names in angle brackets may have square ones in them: `<[T; 1]>::map`
+        // names in angle brackets may contain square brackets: `<[T; 1]>::map`
         let to = arguments.split(" <").next().unwrap_or(arguments);
         let direct = if jumps && !to.contains('[') { leading(arguments) } else { None };
         let operands = if direct.is_some() || arguments.is_empty() {
@@ -147,7 +148,7 @@ impl Instruction {
     }
 }
 
-/// The name of the whole 8-byte register.
+/// Returns the name of the whole 8-byte register.
 pub(crate) fn name(register: Gpr) -> &'static str {
     GPRS[register][0]
 }
@@ -192,7 +193,7 @@ fn immediate(text: &str) -> Option<i64> {
         None => (false, text),
     };
     let value = match digits.strip_prefix("0x") {
-        // 64 bits, of either sign
+        // 64 bits, signed
         Some(hex) => u64::from_str_radix(hex, 16).ok()?.cast_signed(),
         None => digits.parse().ok()?,
     };

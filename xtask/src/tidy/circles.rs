@@ -1,5 +1,5 @@
-//! No circles between the files of a crate: if file A uses file B, B does not use A, neither
-//! directly nor through other files.
+//! The files of a crate use one another without circles: if file A uses file B, then B does not use
+//! A, directly or through other files.
 //!
 //! A file uses the files that define the items in its `use` lines and its `crate::` and `super::`
 //! paths. Re-exports (`pub use`) are followed to the file that defines the item, and do not count
@@ -40,16 +40,16 @@ struct Tree {
 #[derive(Default)]
 struct Source {
     path: String,
-    /// `mod child;`
+    /// The submodules, from `mod child;`.
     children: Vec<String>,
     /// `pub use` and `pub(crate) use`: the exported name, and the path of the item.
     exports: Vec<(String, Vec<String>)>,
-    /// Every other path.
+    /// All other paths.
     uses: BTreeSet<Vec<String>>,
 }
 
 impl Tree {
-    /// Reads the modules from `root`, a `lib.rs` or `main.rs`, down.
+    /// Reads `root`, a `lib.rs` or `main.rs`, and all its submodules.
     fn read(workspace: &Workspace, root: &str) -> Option<Self> {
         let mut tree = Self::default();
         let folder = root.rsplit_once('/')?.0;
@@ -69,7 +69,7 @@ impl Tree {
         Some(tree)
     }
 
-    /// The sets of files that use one another, each sorted.
+    /// Returns the sets of files that use one another, each sorted.
     fn circles(&self) -> Vec<Vec<String>> {
         let below: BTreeMap<&Module, BTreeSet<&Module>> =
             self.files.keys().map(|module| (module, self.reached_from(module))).collect();
@@ -104,7 +104,8 @@ impl Tree {
             .collect()
     }
 
-    /// The module that defines the item of `path`, as seen from `module`, if it is in this crate.
+    /// Returns the module that defines the item of `path` as named in `module`, if it is in this
+    /// crate.
     fn defining(&self, module: &Module, path: &[String], depth: u32) -> Option<&Module> {
         let mut at = module.clone();
         let mut rest = path;
@@ -219,8 +220,8 @@ fn is_name(token: &str) -> bool {
     token.starts_with(|first: char| first.is_alphabetic() || first == '_')
 }
 
-/// Names and punctuation in order, without items that only tests compile. Literals become empty
-/// tokens.
+/// Collects names and punctuation in order, without items that only tests compile. Literals become
+/// empty tokens.
 fn flatten(stream: TokenStream, tokens: &mut Vec<String>) {
     let mut trees = stream.into_iter().peekable();
     while let Some(tree) = trees.next() {

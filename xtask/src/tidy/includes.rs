@@ -29,7 +29,7 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     findings
 }
 
-/// The path in a line with `#[path = "..."]` or `include!("...")`.
+/// Returns the path in a line with `#[path = "..."]` or `include!("...")`.
 fn included(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let rest = if line.starts_with("//") {

@@ -8,8 +8,8 @@ use crate::workspace::{Crate, File, Workspace};
 /// Crates of kernels. They may depend on no external crates except [`KERNELS_MAY_USE`].
 const KERNEL_CRATES: [&str; 1] = ["tollgate-mont"];
 const KERNELS_MAY_USE: [&str; 1] = ["zeroize"];
-/// Crates of the ladder that tests of the engine use: test tools, the checks of kernels, and the
-/// peer of a connection. These pairs are exempt from both rules; every other pair is a finding.
+/// Crates of the ladder that tests of the engine may use: test tools, the checks of kernels, and
+/// the peer of a connection. These pairs are exempt from both rules.
 const ENGINE_TESTS_MAY_USE: [(&str, &str); 7] = [
     ("tollgate-cpu", "tollgate-rerun"),
     ("tollgate-mont", "tollgate-judge"),
@@ -19,7 +19,7 @@ const ENGINE_TESTS_MAY_USE: [(&str, &str); 7] = [
     ("tollgate-rsa", "tollgate-rerun"),
     ("tollgate-rustls", "tollgate-tls-client"),
 ];
-/// It checks the layers and belongs to none.
+/// The crate of these checks, which belongs to no layer.
 const EXEMPT: &str = "xtask";
 
 pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {

@@ -1,10 +1,10 @@
-//! Links work: each link of a page leads to a file and a heading, and each page of `docs` that a
-//! source file names exists.
+//! Each link of a page leads to an existing file and heading. Each page of `docs` that a source
+//! file names exists.
 
 use super::Finding;
 use crate::workspace::{File, Workspace};
 
-/// The tests of the checks name pages that do not exist.
+/// Not checked: the tests in this folder name pages that do not exist.
 const TESTS: &str = "xtask/src/tidy/";
 
 pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
@@ -26,7 +26,7 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     findings
 }
 
-/// The targets of `[text](link)` and `[text]: link` in a line, except network addresses.
+/// Returns the targets of `[text](link)` and `[text]: link` in a line, except network addresses.
 fn links(line: &str) -> Vec<&str> {
     let inline = line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
     let below = line.strip_prefix('[').and_then(|rest| Some(rest.split_once("]: ")?.1));
@@ -46,7 +46,7 @@ fn leads(workspace: &Workspace, from: &File, link: &str) -> bool {
     }
 }
 
-/// The headings of a page as links name them.
+/// Returns the headings of a page in the form that links use.
 fn headings(text: &str) -> impl Iterator<Item = String> {
     let titles = text.lines().filter(|line| line.starts_with('#'));
     titles.map(|line| {
@@ -56,7 +56,7 @@ fn headings(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Each page of the root's or the crate's `docs` that a line names.
+/// Returns each page that a line names in a folder `docs`, of the root or of the crate.
 fn named_pages(line: &str) -> Vec<&str> {
     let starts = line.match_indices("docs/").map(|(at, _)| at);
     let alone = starts.filter(|&at| !line[..at].ends_with(['/', '-', '_']));
@@ -80,7 +80,8 @@ mod tests {
     use super::check;
     use crate::workspace::{Workspace, fake};
 
-    /// The findings of a workspace with this text in a file of this path, and three more files.
+    /// Returns the findings for a workspace with this text in a file of this path, and three other
+    /// files.
     fn findings(path: &str, text: &str) -> Vec<String> {
         let files = vec![
             fake::file("README.md", "# The workspace\n## What `it` is, and is not\n"),

@@ -58,14 +58,14 @@ fn read<'a>(workspace: &'a Workspace, path: &str) -> Result<(&'a File, Table), F
     Ok((file, table))
 }
 
-/// Names of `[workspace.dependencies]` that are not crates of this workspace.
+/// Returns the names in `[workspace.dependencies]` that are not crates of this workspace.
 fn dependencies(manifest: &Table) -> Vec<String> {
     let entries = manifest.get("workspace").and_then(|table| table.get("dependencies"));
     let entries = entries.and_then(|value| value.as_table()).into_iter().flatten();
     entries.filter(|(_, entry)| entry.get("path").is_none()).map(|(name, _)| name.clone()).collect()
 }
 
-/// Crate name to reason.
+/// Returns the reason of each crate, by the crate's name.
 fn reasons(deny: &Table) -> BTreeMap<String, String> {
     let rows = deny.get("bans").and_then(|table| table.get("features"));
     let rows = rows.and_then(|value| value.as_array()).into_iter().flatten();

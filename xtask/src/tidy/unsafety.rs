@@ -1,4 +1,4 @@
-//! Only crates marked for it contain `unsafe`, and every other file forbids it.
+//! Only crates that are marked for it contain `unsafe`. All other files forbid it.
 //!
 //! Files are read as tokens, so that comments and strings may contain the word.
 
@@ -39,8 +39,8 @@ fn check_file(
     let marked = owner.is_some_and(|krate| krate.marked_unsafe == Some(true));
     let is_root = owner.is_some_and(|krate| krate.roots.contains(&file.path));
     let is_kernel = marked && file.path.contains("/src/kernels/");
-    // A `forbid` there would also cover the kernels with assembly, so the file need only not use
-    // `unsafe`.
+    // This file must not use `unsafe`, but cannot forbid it: `forbid` would also apply to the
+    // kernels with assembly.
     let is_list_of_kernels = is_kernel && file.path.ends_with("/mod.rs");
 
     if !marked || is_list_of_kernels {
@@ -60,7 +60,7 @@ fn check_file(
     }
 }
 
-/// Lines, one-based, of every identifier `word`, at any depth.
+/// Returns the line number, from 1, of every identifier `word` at any depth.
 fn lines_of(tokens: &TokenStream, word: &str) -> Vec<usize> {
     let mut lines = Vec::new();
     for token in tokens.clone() {
@@ -99,7 +99,7 @@ mod tests {
 
     const FORBID: &str = "#![forbid(unsafe_code)]\n";
 
-    /// Findings for one file of a crate `a` that is marked or not.
+    /// Returns the findings for one file of a crate `a`, which is marked or not.
     fn findings(marked: bool, path: &str, text: &str) -> Vec<String> {
         let mut krate = fake::krate("a");
         krate.marked_unsafe = Some(marked);

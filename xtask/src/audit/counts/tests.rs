@@ -1,18 +1,18 @@
-//! Wrong counts: a loop and straight code with one instruction too many or too few.
+//! Checks that wrong counts are found: one instruction too many or too few, in a loop or outside.
 
 use super::check;
 use crate::kernels::work::row;
 use crate::kernels::{Multiplies, Row, Work};
 use crate::machine_code::Program;
 
-/// Declared: two low halves and one high half once, and one of each in a row; or a step of both
-/// chains.
+/// A function with two low halves and one high half outside its loops. It has two kinds of passes:
+/// one low and one high half, or one step of both carry chains.
 const ROWS: [Row; 1] = [row("rows", "rows", "", |_| Work {
     once: Multiplies::halves(2, 1),
     passes: vec![Multiplies::halves(1, 1), Multiplies::limbs(2, 3, 2)],
 })];
 
-/// Findings for a loop of the first instructions, with the others after it.
+/// Returns the findings for a loop of the instructions `looped`, followed by `behind`.
 fn planted(looped: &[&str], behind: &[&str]) -> Vec<String> {
     let mut code = String::from("0000000000001000 <tollgate_mont::kernels::rows>:\n");
     let jump = ["jne    1000 <rows>"];
@@ -33,7 +33,7 @@ fn whole_passes_pass_unrolled_or_split_off() {
     let limbs = ["mulx", "mulx", "adcx", "adcx", "adcx", "adox", "adox"];
     assert!(planted(&limbs, &[LOW, LOW, HIGH]).is_empty());
     assert!(planted(&[&limbs[..], &[LOW, HIGH]].concat(), &[LOW, LOW, HIGH]).is_empty());
-    assert!(planted(&[], &[LOW, LOW, HIGH]).is_empty()); // a loop that multiplies nothing
+    assert!(planted(&[], &[LOW, LOW, HIGH]).is_empty()); // a loop without multiplications
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Whole kernels: the sum over the tiles that they call, compared with the model's count and with
-//! the formula in the kernel's header.
+//! Whole kernels: compares the sum over the tiles that a kernel calls with the model's count, and
+//! with the formula in the kernel's header.
 
 use tollgate_processor::{Issued, Size};
 
@@ -10,12 +10,12 @@ use crate::workspace::Workspace;
 struct Whole {
     kernel: &'static str,
     size: Size,
-    /// The number of groups of eight numbers, computed together.
+    /// The number of groups of eight numbers that one call computes.
     streams: u64,
     parts: Vec<Part>,
 }
 
-/// A function that runs: its number of calls, and the passes of each kind in all calls together.
+/// A function that a kernel calls: the number of calls, and the passes of each kind in all calls.
 struct Part {
     function: String,
     calls: u64,
@@ -26,7 +26,7 @@ fn part(function: impl Into<String>, calls: u64, passes: &[u64]) -> Part {
     Part { function: function.into(), calls, passes: passes.to_vec() }
 }
 
-/// The sizes of RSA's primes and moduli, with the kernels that `dispatch` chooses for them.
+/// Returns the kernels that `dispatch` chooses for the sizes of RSA's primes and moduli.
 fn wholes() -> Vec<Whole> {
     let mut wholes = Vec::new();
     for (w, blocks) in [(6, 1), (6, 2), (10, 1), (15, 1), (15, 2), (20, 1), (20, 2), (20, 4)] {
@@ -69,12 +69,12 @@ fn tile(name: &str, w: u64) -> String {
     format!("tiles52_ifma::{name}::<{w}>")
 }
 
-/// The name of a tile of w - `less` rows.
+/// Returns the name of a tile with w - `less` rows.
 fn tile_less(name: &str, w: u64, less: u64) -> String {
     format!("tiles52_ifma::{name}::<{w}, {less}>")
 }
 
-/// The name of a product of w - `less` rows, which is or is not added to the accumulators.
+/// Returns the name of a product of w - `less` rows. `onto`: whether it is added to the columns.
 fn product(w: u64, less: u64, onto: bool) -> String {
     format!("tiles52_ifma::mul_tile::<{w}, {less}, {onto}>")
 }
@@ -83,7 +83,8 @@ fn square(w: u64, onto: bool) -> String {
     format!("tiles52_ifma::sq_tile::<{w}, {onto}>")
 }
 
-/// The reduction of products of `blocks` tiles of w digits, with or without a table read.
+/// Returns the parts of the reduction of products of `blocks` tiles of w digits. `reading`: whether
+/// it also reads a table.
 fn reduction(w: u64, blocks: u64, streams: u64, reading: bool) -> Vec<Part> {
     let (k, s) = (w * blocks, streams);
     let (window, fold) = match reading {
@@ -116,7 +117,7 @@ fn reduction(w: u64, blocks: u64, streams: u64, reading: bool) -> Vec<Part> {
     ]
 }
 
-/// Returns whether halves of this many digits are multiplied by Karatsuba.
+/// Returns whether numbers of `blocks` tiles of w digits are multiplied by Karatsuba's method.
 fn by_halves(w: u64, blocks: u64) -> bool {
     blocks == 2 && w >= 15
 }
@@ -153,7 +154,7 @@ fn lanes_square(w: u64, blocks: u64, streams: u64, reading: bool) -> Whole {
         vec![part(square(w, blocks > 1), s * blocks, &[])]
     };
     if blocks > 1 && !by_halves(w, blocks) {
-        // each block times each block above it
+        // each block times each higher block
         let pairs = blocks * (blocks - 1) / 2;
         parts.push(part(product(w, 0, true), 0, &[s * pairs * w]));
     }
@@ -161,10 +162,12 @@ fn lanes_square(w: u64, blocks: u64, streams: u64, reading: bool) -> Whole {
     Whole { kernel: "ams52_mb8_ifma", size: Size::words(small(w * blocks)), streams, parts }
 }
 
-/// Sequences of half digits: the low halves, high halves and sums of two groups of four numbers.
+/// The sequences of half digits: low halves, high halves and sums, each for two groups of four
+/// numbers.
 const SEQUENCES: u64 = 6;
 
-/// The reduction of columns of half digits: fold rows in blocks of w, one fewer in the last.
+/// Returns the parts of the reduction of half digits: fold rows in blocks of w, with one fewer in
+/// the last block.
 fn halves_reduction(w: u64, blocks: u64) -> Vec<Part> {
     let (k, groups) = (w * blocks, 2);
     let fold = |rows: u64, calls: u64| {
@@ -189,7 +192,8 @@ fn halves_product(w: u64, blocks: u64) -> Whole {
     Whole { kernel: "amm52_mb8_avx2", size: Size::words(small(k)), streams: 1, parts }
 }
 
-/// Squares of blocks of s digits, and each digit times the blocks above it.
+/// Returns a square in half digits: squares of blocks of s digits, and each digit times the higher
+/// blocks.
 fn halves_square(w: u64, blocks: u64, s: u64) -> Whole {
     let k = w * blocks;
     let above = |block: u64| k - (block * w / s + 1) * s;
@@ -201,13 +205,14 @@ fn halves_square(w: u64, blocks: u64, s: u64) -> Whole {
     Whole { kernel: "ams52_mb8_avx2", size: Size::words(small(k)), streams: 1, parts }
 }
 
-/// Limbs in `tiles` tiles of w. The tiles are inlined, and so is the imul of each quotient digit.
+/// Returns a limb kernel for `tiles` tiles of w limbs. The tiles are inlined, and so is the imul of
+/// each quotient digit.
 fn limbs(kernel: &'static str, w: u64, tiles: u64) -> Whole {
     let pairs = tiles * tiles;
     let passes = match kernel {
-        // tiles; masks of m
+        // passes: tiles of products; masks of m
         "amm64_mulx" => vec![2 * pairs, tiles],
-        // cross products and reduction; squares of tiles, in two steps; masks of m
+        // passes: cross products and reduction; squares of tiles, in two steps; masks of m
         _ => vec![tiles * (tiles - 1) / 2 + pairs, tiles, tiles, tiles],
     };
     let function = format!("{kernel}::{kernel}::<{w}>");
@@ -219,7 +224,7 @@ fn small(k: u64) -> u32 {
     u32::try_from(k).expect("a number has few words")
 }
 
-/// Kernels whose tiles do not add up to the model's count.
+/// Returns a finding for each kernel whose tiles do not add up to the model's count.
 pub(super) fn differences(rows: &[Row]) -> Vec<String> {
     wholes().iter().filter_map(|whole| difference(rows, whole)).collect()
 }
@@ -253,7 +258,7 @@ fn difference(rows: &[Row], whole: &Whole) -> Option<String> {
     })
 }
 
-/// Kernels whose header does not state the model's formula.
+/// Returns a finding for each kernel whose header does not state the model's formula.
 pub(super) fn headers(workspace: &Workspace) -> Vec<String> {
     Issued::ALL.iter().filter_map(|issued| header(workspace, issued)).collect()
 }
@@ -276,7 +281,7 @@ fn header(workspace: &Workspace, issued: &Issued) -> Option<String> {
     })
 }
 
-/// The header's text after Counts, up to its next keyword, in one line.
+/// Returns the header's text from `Counts` to the next keyword, as one line.
 fn paragraph(text: &str) -> String {
     let mut lines = text.lines().skip_while(|line| !line.starts_with("// Counts "));
     let first = lines.next().and_then(|line| line.strip_prefix("// Counts ")).unwrap_or_default();

@@ -5,8 +5,8 @@ use crate::audit::state::{Place, State, Struct, Value};
 use crate::machine_code::instruction::{Gpr, Instruction, Memory, Operand, RAX, RDX, RSP};
 
 impl Walk<'_> {
-    /// Executes an instruction on vectors or masks. Its result in a general register or in the
-    /// flags is secret.
+    /// Executes an instruction on vectors or masks. A result in a general register or in the flags
+    /// is secret.
     pub(super) fn vector(&mut self, at: &Instruction, state: &mut State) {
         let compares = ["ptest", "comis", "ktest", "kortest"];
         if compares.iter().any(|name| at.mnemonic.contains(name)) {
@@ -24,7 +24,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Reports a secret that is stored in a struct: it would count as public when it is read again.
+    /// Reports a secret that is stored in a struct: a later read would take it for public.
     pub(super) fn check_field(
         &mut self,
         at: &Instruction,
@@ -142,8 +142,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Executes an instruction that computes one value from its sources, and perhaps from its
-    /// destination and the flags.
+    /// Executes an instruction that computes one value from its sources and, depending on the
+    /// instruction, from its destination and the flags.
     fn arithmetic(&mut self, at: &Instruction, state: &mut State) {
         let Some((destination, sources)) = at.operands.split_first() else {
             return self.find(at, "an instruction that this audit does not know");
@@ -161,7 +161,7 @@ impl Walk<'_> {
                 (state.carry, state.flags) = (secret, secret);
             }
             "adc" | "sbb" => {
-                // x - x - carry depends on the carry alone
+                // x - x - carry depends on the carry only
                 let same = at.operands.len() == 2 && at.operands[0] == at.operands[1];
                 secret = state.carry || !same && (secret || own(self, state));
                 (state.carry, state.flags) = (secret, secret);
@@ -193,7 +193,7 @@ impl Walk<'_> {
         write(state, *destination, Value::secret_if(secret));
     }
 
-    /// A pointer to a struct, moved by a public number.
+    /// Returns a pointer to a struct that was moved by a public number.
     pub(super) fn moved(
         &mut self,
         state: &State,
@@ -218,7 +218,7 @@ impl Walk<'_> {
         values.fold(false, |any, secret| any | secret)
     }
 
-    /// A register's value; an argument counts as read.
+    /// Returns the value of a register. Marks an argument as read.
     pub(super) fn register(&mut self, state: &State, register: Gpr) -> Value {
         if state.is_argument(register) {
             self.seen.reads.insert(register);
@@ -250,7 +250,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The address that `lea` computes.
+    /// Returns the address that `lea` computes.
     pub(super) fn address(&mut self, state: &State, memory: Memory) -> Value {
         if let Some(place) = state.place(memory) {
             return Value::Frame(place);
@@ -283,12 +283,13 @@ pub(super) fn move_stack(state: &mut State, bytes: i64) {
     }
 }
 
-/// The operand at the top of the stack.
+/// Returns the operand at the top of the stack.
 pub(super) fn top(bytes: u32) -> Memory {
     Memory { base: Some(RSP), bytes, ..Memory::default() }
 }
 
-/// An address of the frame becomes any public number if it was truncated or used in arithmetic.
+/// Returns the value after truncation or arithmetic. An address of the frame becomes an ordinary
+/// public number.
 fn plain(value: Value) -> Value {
     Value::secret_if(value.is_secret())
 }
