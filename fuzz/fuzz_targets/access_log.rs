@@ -1,5 +1,5 @@
-//! Reads any text as an access log: a workload that survives a round trip through its file format,
-//! or errors of one line.
+//! Reads any text as an access log. The result is a workload that survives a round trip through its
+//! file format, or errors of one line each.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

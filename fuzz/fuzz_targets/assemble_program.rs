@@ -1,5 +1,5 @@
-//! Assembles any text: a program, or an error of one line. The disassembly of a program assembles
-//! to the same words.
+//! Assembles any text. The result is a program, or an error of one line. Assembling the disassembly
+//! of a program gives the same words.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
-//! Decodes any bytes as a decrypted message or a recovered signature, and compares the result with
-//! a readable decoder.
+//! Decodes any bytes as a decrypted message or a recovered signature. Compares the result with a
+//! simple decoder in this file.
 //!
 //! The first byte selects the operation, the second a hash function; the rest is the message.
 #![no_main]
@@ -32,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// EME-PKCS1-v1_5, decoded from the front.
+/// Decodes EME-PKCS1-v1_5 from the first byte on.
 fn message(em: &[u8]) -> Option<&[u8]> {
     let rest = em.strip_prefix(&[0, 2])?;
     let ps_len = rest.iter().position(|&byte| byte == 0)?;
@@ -64,7 +64,8 @@ fn premaster_secret(em: &[u8]) {
     assert_eq!(&got[..], good.unwrap_or(&[7; premaster::PREMASTER_LEN]));
 }
 
-/// An OAEP encoding of the given bytes (00, a seed, PS 01 M) with the right hash of the label.
+/// Checks the OAEP encoding of the given bytes: a seed, then padding and message, with the right
+/// hash of the label.
 fn masked(bytes: &[u8], hash: Hash) {
     let Some((seed, padded)) = bytes.split_at_checked(hash.len()).filter(|(_, p)| !p.is_empty())
     else {
@@ -87,7 +88,7 @@ fn mgf1_xor(out: &mut [u8], hash: Hash, seed: &[u8]) {
     }
 }
 
-/// Changing bytes at random does not find a matching digest.
+/// Checks decoding as a signature. Random changes of bytes do not find a matching digest.
 fn signature(em: &[u8], hash: Hash) {
     let digest = hash.digest(b"a message");
     for bits in [8 * em.len(), (8 * em.len()).saturating_sub(7)] {

@@ -1,6 +1,5 @@
-//! Reads any bytes as a server's response. The load generator and the probe accept or refuse the
-//! same responses, and the sizes of the pieces in which the bytes arrive do not change either
-//! verdict.
+//! Reads any bytes as a server's response. The load generator and the probe accept the same
+//! responses. The sizes of the pieces in which the bytes arrive change neither result.
 //!
 //! The first byte is the length of the pieces; the second is added to the expected length.
 #![no_main]
@@ -10,7 +9,7 @@ use std::io::{self, Read, Write};
 use libfuzzer_sys::fuzz_target;
 use tollgate_load::{Cause, Head, RequestForm};
 
-// the crates' own files: these modules are private
+// these modules are private: compile the source files of their crates
 #[path = "../../ladder/4-server/probe/src/body.rs"]
 #[allow(dead_code, reason = "what it says of a body is for the probe")]
 mod body;
@@ -62,7 +61,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// The load generator's verdict on a stream.
+/// Returns the load generator's result for a stream.
 fn taken(said: &[u8], piece: usize, expected: u64) -> Result<(), Cause> {
     let mut response = http::Response::new(expected);
     let read = said.chunks(piece).try_for_each(|piece| response.read(piece));

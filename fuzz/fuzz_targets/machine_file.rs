@@ -1,5 +1,5 @@
-//! Reads any text as a machine file: a machine that survives a round trip and has finite bounds, or
-//! an error of one line.
+//! Reads any text as a machine file. The result is a machine that survives a round trip and has
+//! finite bounds, or an error of one line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Reads any bytes as a key file: a key, or an error of one line.
+//! Reads any bytes as a key file. The result is a key, or an error of one line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// Every error message is one line.
+/// Checks that an error message is one line.
 fn refused<K, E: core::fmt::Display>(key: Result<K, E>) {
     if let Err(error) = key {
         let line = error.to_string();

@@ -1,5 +1,5 @@
-//! Reads any text as a recorded trace, an objective and a plan in JSON. Each survives a round trip,
-//! or is an error of one line.
+//! Reads any text as a recorded trace, as an objective and as a plan in JSON. Each result survives
+//! a round trip, or is an error of one line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Reads any bytes as a URL, which survives a round trip, as a certificate and as a consent file,
-//! or gives errors of one line.
+//! Reads any bytes as a URL, as a certificate and as a consent file. Errors have one line. A valid
+//! URL survives a round trip.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

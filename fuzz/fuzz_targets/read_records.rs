@@ -1,4 +1,4 @@
-//! Reads any bytes as records: records that survive a round trip, or an error.
+//! Reads any bytes as records. The result is records that survive a round trip, or an error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Runs any bytes as an ELF file or as instructions: the program ends, is stopped, or gives an
-//! error of one line. Blocks and single steps agree.
+//! Runs any bytes as an ELF file or as instructions. The program ends, is stopped, or gives an
+//! error of one line. Running it in blocks and in single steps gives the same result.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -42,7 +42,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Err(failure) = &by_blocks {
         assert!(!failure.to_string().contains('\n'), "{failure}");
     }
-    // Self-modifying code without a flush executes the old instructions.
+    // If a program modifies its code without a flush, blocks still execute the old instructions.
     let unchanged = program.segments.iter().all(|segment| {
         let now = slow.memory().bytes(segment.address, segment.bytes.len());
         now == Some(segment.bytes.as_slice())

@@ -1,5 +1,6 @@
-//! Signs any encoded message with a fixed key: PKCS#1 v1.5 and PSS verify it if a readable decoder
-//! accepts it. Any bytes as a signature are refused with one error for every reason.
+//! Signs any encoded message with a fixed key. PKCS#1 v1.5 and PSS must accept the signature
+//! exactly if the simple decoder in this file accepts the encoding. Any other bytes are refused as
+//! a signature, with the same error for every reason.
 #![no_main]
 
 use std::cell::RefCell;
@@ -11,7 +12,8 @@ use tollgate_rsa::{
     verify_pkcs1v15_batch,
 };
 
-/// Keys of 512 bits and of 1025, where the encoding of PSS is a byte shorter than the modulus.
+/// Keys of 512 bits and of 1025 bits. At 1025 bits, an encoding of PSS is a byte shorter than the
+/// modulus.
 static KEYS: LazyLock<[PrivateKey; 2]> = LazyLock::new(|| {
     let pem = include_str!("../../vectors/keys/rsa-512.pem");
     let file = include_str!("../../vectors/signatures/pkcs1-pss.txt");
@@ -40,7 +42,8 @@ thread_local! {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    // key, hash functions and start; salt; the offset at which the rest overwrites the encoding
+    // the choice of key and initial encoding; hash functions; salt length; the offset at which the
+    // rest overwrites the encoding
     let [choice, hashes, salt, at, rest @ ..] = bytes else {
         return;
     };
@@ -50,7 +53,7 @@ fuzz_target!(|bytes: &[u8]| {
     let digest = hash.digest(b"a message");
     let digest = digest.as_ref();
     let mut em = vec![0; key.size()];
-    // a salt that is too long leaves zeros
+    // if the salt is too long, the encoding stays zero
     let _ = match choice >> 1 & 3 {
         0 => pkcs1v15::encode(&mut em, hash, digest),
         1 => pss::encode(
@@ -69,7 +72,7 @@ fuzz_target!(|bytes: &[u8]| {
     WORKSPACE.with_borrow_mut(|workspace| {
         let mut signature = em.clone();
         if key.private(workspace, &mut signature).is_err() {
-            return; // not below n
+            return; // the encoding is not below n
         }
         let public = key.public();
         let verdict = public.verify_pkcs1v15(workspace, hash, digest, &signature);
@@ -95,13 +98,13 @@ fuzz_target!(|bytes: &[u8]| {
     });
 });
 
-/// Checks a verdict: success, or the one error that covers every reason.
+/// Checks a result: success, or the only error for an invalid signature.
 fn check(verdict: &Result<(), Error>, good: bool) {
     let expected = if good { Ok(()) } else { Err(Rejected::SignatureInvalid.into()) };
     assert_eq!(*verdict, expected);
 }
 
-/// RFC 8017 §9.2, decoded from left to right.
+/// Decodes the encoding of RFC 8017 §9.2 from left to right.
 fn decodes_pkcs1v15(em: &[u8], hash: Hash, digest: &[u8]) -> bool {
     let Some(em) = em.strip_prefix(&[0, 1]) else { return false };
     let padding = em.iter().take_while(|&&byte| byte == 0xff).count();
@@ -110,8 +113,8 @@ fn decodes_pkcs1v15(em: &[u8], hash: Hash, digest: &[u8]) -> bool {
     padding >= 8 && found == digest
 }
 
-/// RFC 8017 §9.1.2 with a vector for each step: the length of the salt if the encoding is
-/// consistent.
+/// Decodes as in RFC 8017 §9.1.2, with a `Vec` for each step. Returns the length of the salt if the
+/// encoding is consistent.
 fn decode_pss(em: &[u8], bits: usize, hash: Hash, mgf_hash: Hash, digest: &[u8]) -> Option<usize> {
     let em_bits = bits - 1;
     let em_len = em_bits.div_ceil(8);

@@ -1,10 +1,11 @@
-//! Feeds the client any bytes from a server before keys change: a session, a wait for more bytes,
-//! or a permanent error of one line. Splitting the bytes in two changes nothing.
+//! Feeds the client any bytes as a server's unencrypted messages. The client then has a session,
+//! waits for more bytes, or returns a permanent error of one line. Splitting the bytes in two does
+//! not change the result.
 //!
 //! The first byte selects the suite. The second selects a session to resume, and how the rest is
 //! sent: unchanged, or as messages in separate records after a valid hello. `tls_established`
-//! covers data after the handshake; the client's own tests, which have the keys, cover encrypted
-//! handshake messages.
+//! covers data after the handshake. Encrypted handshake messages need keys; the client's own tests
+//! cover them.
 #![no_main]
 
 mod peer;
@@ -40,7 +41,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(hear(2), hear(1));
 });
 
-/// The client's result for the bytes in pieces.
+/// Returns the client's result for the bytes in pieces.
 fn heard(
     client: &mut Connection,
     way: u8,
@@ -67,7 +68,7 @@ fn heard(
     (facts, result)
 }
 
-/// Converts input bytes to records; an unknown content type stands for another hello.
+/// Converts input bytes to records. An unknown content type inserts another hello.
 fn messages(client: &Connection, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for (content, bytes) in peer::records(bytes) {
@@ -86,8 +87,8 @@ fn record(out: &mut Vec<u8>, content: u8, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// A hello that accepts the client's offer, and the session if there is one. In TLS 1.3 it is a
-/// HelloRetryRequest if `retry` is set.
+/// Returns a hello that accepts the client's offer and, if the client offered one, its session. In
+/// TLS 1.3 the hello is a HelloRetryRequest if `retry` is set.
 fn hello(client: &Connection, retry: bool) -> Vec<u8> {
     let (settings, offered) = (client.config().settings(), client.facts().offered.is_some());
     // after the headers of record and message, the version and the random bytes
@@ -111,7 +112,7 @@ fn hello(client: &Connection, retry: bool) -> Vec<u8> {
     };
     match (settings.suite.is_tls13(), retry) {
         (false, _) => {
-            say(23, &[]); // the extended master secret
+            say(23, &[]); // extended_master_secret
             if settings.psk_alone {
                 say(35, &[]); // announces a ticket
             }
@@ -137,7 +138,8 @@ fn hello(client: &Connection, retry: bool) -> Vec<u8> {
     out
 }
 
-/// Sessions from rustls: by session ID, by ticket, and of TLS 1.3 with either hash function.
+/// Sessions saved from a rustls server: by session ID, by ticket, and of TLS 1.3 with SHA-256 and
+/// with SHA-384.
 static SAVED: LazyLock<[(Suite, SavedSession); 4]> = LazyLock::new(|| {
     [
         (Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, false),

@@ -1,5 +1,5 @@
 //! Feeds the client any records after a TLS 1.3 handshake, encrypted with the right keys. The
-//! result is the same data and resumable sessions, or a permanent error of one line.
+//! client returns the data of the records and resumable sessions, or a permanent error of one line.
 //!
 //! `peer` describes the conversion of input bytes to records.
 #![no_main]
@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (mut client, mut server) = established();
     let (mut said, mut heard, mut closed) = (Vec::new(), Vec::new(), false);
     let result = peer::records(bytes).try_for_each(|(content, bytes)| {
-        // RFC 8446 §5.4: the type is last, before any zeros
+        // RFC 8446 §5.4: the content type is the last byte that is not zero
         let inner = [&bytes[..], &[content]].concat();
         let end = inner.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         if let [data @ .., 23] = &inner[..end] {
@@ -51,7 +51,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// The server's half of a session: its keys.
+/// The server's side of a session: its keys and sequence number.
 struct Server {
     key: Box<dyn MessageEncrypter>,
     sequence: u64,
@@ -79,7 +79,7 @@ static SERVER: LazyLock<Arc<ServerConfig>> = LazyLock::new(|| {
     Arc::new(server)
 });
 
-/// Every session resumes this one, since resumption needs no signature.
+/// The session that every input resumes, since resumption needs no signature.
 static SAVED: LazyLock<SavedSession> = LazyLock::new(|| peer::saved(SUITE, &SERVER));
 
 fn established() -> (Connection, Server) {
@@ -98,8 +98,8 @@ fn established() -> (Connection, Server) {
         panic!("a suite of TLS 1.3");
     };
     let mut server = Server { key: suite.aead_alg.encrypter(key, iv), sequence: 0 };
-    // AWS-LC's keys need every sequence number in turn, including those of the tickets after the
-    // handshake
+    // AWS-LC needs every sequence number in order. Use up those of the tickets that followed the
+    // handshake.
     (0..sequence).for_each(|_| drop(server.seal(22, b"")));
     (client, server)
 }

@@ -1,5 +1,5 @@
-//! Reads any text as a workload file: a workload that survives a round trip, or an error of one
-//! line.
+//! Reads any text as a workload file. The result is a workload that survives a round trip, or an
+//! error of one line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

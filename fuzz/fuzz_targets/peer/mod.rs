@@ -1,4 +1,4 @@
-//! A TLS peer for the client under test: a rustls server, and a decoder from input bytes to
+//! The server side of the client under test: a rustls server, and a conversion of input bytes to
 //! records.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ServerConfig, ServerConnection};
 use tollgate_tls_client::{Config, Connection, SavedSession, Settings, Suite, VerifySignature};
 
-/// The offer of the clients that the peer serves.
+/// The settings of clients of this server.
 pub(crate) fn settings(suite: Suite) -> Settings {
     Settings {
         verify_signature: VerifySignature::Never,
@@ -19,12 +19,13 @@ pub(crate) fn settings(suite: Suite) -> Settings {
     }
 }
 
-/// A server whose tickets contain sessions and can be reused, or that stores sessions itself.
+/// Returns a server. With `tickets`, its tickets contain the sessions and can be used again;
+/// otherwise the server stores sessions itself.
 pub(crate) fn server(tickets: bool) -> ServerConfig {
     let pem = include_str!("../../../vectors/keys/rsa-2048.pem");
     let key = PrivateKeyDer::from_pem_slice(pem.as_bytes()).expect("a key");
     let key = any_supported_type(&key).expect("a key of RSA");
-    // any key will do: no signature is verified
+    // the key need not belong to the certificate: the client verifies no signature
     let certificate = include_bytes!("../../seeds/probe/certificate.der");
     let certified = CertifiedKey::new(vec![CertificateDer::from(&certificate[..])], key);
     let mut server = ServerConfig::builder_with_provider(Arc::new(default_provider()))
@@ -39,7 +40,7 @@ pub(crate) fn server(tickets: bool) -> ServerConfig {
     server
 }
 
-/// Completes a handshake, including the server's tickets.
+/// Completes a handshake and delivers the server's tickets.
 pub(crate) fn shake_hands(client: &mut Connection, server: &mut ServerConnection) {
     while !client.outgoing().is_empty() {
         let mut said = client.outgoing();
@@ -55,7 +56,7 @@ pub(crate) fn shake_hands(client: &mut Connection, server: &mut ServerConnection
     assert!(client.is_established());
 }
 
-/// A session that the server resumes.
+/// Returns a session that the server resumes.
 pub(crate) fn saved(suite: Suite, server: &Arc<ServerConfig>) -> SavedSession {
     let mut server = ServerConnection::new(Arc::clone(server)).expect("a server");
     let config = Config::new(settings(suite)).expect("settings of the suite");
@@ -66,8 +67,9 @@ pub(crate) fn saved(suite: Suite, server: &Arc<ServerConfig>) -> SavedSession {
     saved
 }
 
-/// Records as content type and bytes. The input has a kind, a length of two bytes and a body for
-/// each: a handshake message of that kind or, from 128 on, a record of content type kind - 128.
+/// Converts the input to records, as content type and bytes. For each record the input has a kind,
+/// a length of two bytes, and a body. A kind below 128 is that of a handshake message. Otherwise
+/// the record has the content type kind - 128.
 pub(crate) fn records(mut bytes: &[u8]) -> impl Iterator<Item = (u8, Vec<u8>)> {
     core::iter::from_fn(move || {
         let [kind, high, low, rest @ ..] = bytes else { return None };
@@ -78,7 +80,7 @@ pub(crate) fn records(mut bytes: &[u8]) -> impl Iterator<Item = (u8, Vec<u8>)> {
     })
 }
 
-/// A handshake message.
+/// Returns a handshake message.
 pub(crate) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = u16::try_from(body.len()).expect("at most 16000");
     [&[kind, 0], &length.to_be_bytes()[..], body].concat()

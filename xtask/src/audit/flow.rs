@@ -362,7 +362,7 @@ impl Walk<'_> {
         };
         let secret = |register: &Gpr| state.register(*register).is_secret();
         if matches!(callee.as_str(), "memset" | "memcpy" | "memmove" | "bzero") {
-            // Places that must be public: pointers and lengths. The byte of memset is data.
+            // Registers that must be public: pointers and lengths. The byte of memset is data.
             let places: &[Gpr] = match callee.as_str() {
                 "memset" => &[RDI, RDX],
                 "bzero" => &[RDI, RSI],

@@ -123,8 +123,8 @@ pub(super) fn window(p: &[u64]) -> Work {
     Work { once: Multiplies::halves(p[0] + 1, p[0]), passes: vec![halves(p[0])] }
 }
 
-/// The last row of a reduction in `streams` streams. The first and the last digit are outside the
-/// loop.
+/// The last row of a reduction in `streams` streams. The quotient digit and both ends of the row
+/// are outside the loop.
 pub(super) fn finish(streams: u64) -> Work {
     Work { once: Multiplies::halves(2 * streams, streams), passes: vec![halves(streams)] }
 }
