@@ -17,18 +17,18 @@ type Drawn = Result<(), DrawingAreaErrorKind<io::Error>>;
 
 const SIZE_PX: (u32, u32) = (860, 460);
 const LEFT_PX: i32 = 28;
-/// Height of the areas above and below the plot.
+/// Height of the areas above and below the plot, in pixels.
 const HEAD_PX: u32 = 118;
 const FOOT_PX: u32 = 40;
-/// Distance between two names of the legend, and the maximum number of characters between them.
+/// Distance between two names of the legend, and the maximum number of characters of a name.
 const LEGEND_PX: i32 = 204;
 const NAME_MAX: usize = 24;
 /// Maximum number of characters of a line of text.
 const LINE_MAX: usize = 110;
-/// The maximum number of characters of a figure, limited by the narrowest bar.
+/// Maximum number of characters of a figure, which must fit on the narrowest bar.
 const FIGURE_MAX: usize = 6;
 
-/// Tollgate is blue, the libraries are grey; the opaque background also suits dark pages.
+/// Tollgate is blue and the libraries are grey. The background is opaque, for use on dark pages.
 const PAPER: RGBColor = RGBColor(255, 255, 255);
 const OURS: [RGBColor; 2] = [RGBColor(24, 90, 168), RGBColor(112, 170, 230)];
 const LIBRARIES: [RGBColor; 2] = [RGBColor(97, 104, 115), RGBColor(182, 188, 197)];
@@ -36,17 +36,17 @@ const INK: RGBColor = RGBColor(31, 35, 40);
 const PALE_INK: RGBColor = RGBColor(89, 99, 110);
 const GRID: RGBColor = RGBColor(226, 229, 233);
 
-/// The share of a group's width that its bars take together.
+/// The part of a group's width that its bars fill together.
 const FILLED: f64 = 0.88;
-/// Limit for extreme figures: a bar ends here, but the figure written on it is unchanged.
+/// Maximum length of a bar, as a ratio to the baseline. The figure on a cut bar is not changed.
 const TIMES_MAX: f64 = 100.0;
 
-/// RSA sign operations per second of one core: bars of "times as fast as OpenSSL", grouped by key
-/// size (1024 to 4096 bits), with the operations per second written on them.
+/// Draws the RSA signatures per second of one core. The length of a bar is the ratio to OpenSSL;
+/// the signatures per second are written on it. Bars are grouped by key size (1024 to 4096 bits).
 ///
-/// An SVG of 860 x 460 pixels without external references. Contenders without measurements are left
-/// out. The baseline is OpenSSL; if it was not measured, AWS-LC; else Tollgate one by one, else
-/// Tollgate in batches. Key sizes without a figure of the baseline are left out.
+/// The result is an SVG of 860 x 460 pixels without external references. Signers without
+/// measurements are left out. The baseline is the first one measured of: OpenSSL, AWS-LC, Tollgate
+/// one by one, Tollgate in batches. Key sizes without a figure of the baseline are left out.
 ///
 /// # Panics
 ///
@@ -144,7 +144,7 @@ fn bars(area: &Area<'_>, groups: &[Group], measure: &str) -> Drawn {
         .configure_mesh()
         .disable_x_mesh()
         .disable_x_axis()
-        .y_labels(10) // at most: a line at each whole number up to nine
+        .y_labels(10) // at most 10 lines, so one at each whole number up to nine
         .y_label_formatter(&|times| format!("{times}x"))
         .y_desc(format!("times as fast as {measure}"))
         .axis_desc_style(font(13, &PALE_INK))
@@ -190,8 +190,8 @@ fn font(size: u32, colour: &'static RGBColor) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", em(size))).color(colour)
 }
 
-/// The size for which the SVG backend writes `px`: it takes a size as the height of a line, which
-/// it assumes to be 1.24 em.
+/// Returns the font size for which the SVG backend writes `px`. The backend takes a size as the
+/// height of a line, and assumes that a line is 1.24 em high.
 fn em(px: u32) -> f64 {
     f64::from(px) * 1.24
 }

@@ -8,14 +8,14 @@ use tollgate_record::{Kind, Record};
 
 use crate::text::cut;
 
-/// Years in which a cited paper can have been printed; the key sizes 1024 and 2048 are not among
-/// them.
+/// The years in which a cited paper may have been printed. The range excludes the key sizes 1024
+/// and 2048, which are not years.
 const YEARS: RangeInclusive<u16> = 1976..=2047;
 
 /// Maximum number of characters of a key in brackets.
 const KEY_MAX: usize = 8;
 
-/// Papers, recognised by words of their titles.
+/// Papers: words of the title, by which a source is recognised, and the key.
 const PAPERS: [(&str, &str); 5] = [
     ("Encrypting the Internet", "ETI10"),
     ("IA-64 and SSL Performance", "HP01"),
@@ -32,10 +32,11 @@ pub(crate) struct Citation {
 }
 
 impl Citation {
-    /// The citation of a published record; `None` for other records.
+    /// Returns the citation of a published record; `None` for other records.
     ///
-    /// The key is the bracketed one in the source, the key of a known title, the parameter `by`, or
-    /// else the first word of the source. The year is the last one in the source or in the machine.
+    /// The key is the first that exists of: a key in brackets in the source, the key of a known
+    /// title, the parameter `by`, the first word of the source. The year is the last year in the
+    /// source, otherwise the last in the machine's name.
     pub(crate) fn of(record: &Record) -> Option<Self> {
         let Kind::Published { source } = &record.kind else {
             return None;
@@ -65,7 +66,7 @@ fn in_brackets(source: &str) -> Option<String> {
     is_short.then(|| key.to_owned())
 }
 
-/// Letters followed by the last two digits of a year.
+/// Returns whether this is a key: letters followed by the last two digits of a year.
 fn is_key(by: &str) -> bool {
     let letters = by.trim_end_matches(|c: char| c.is_ascii_digit());
     (2..=4).contains(&letters.len())

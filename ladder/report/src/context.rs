@@ -1,4 +1,4 @@
-//! Other key types than RSA, for comparison.
+//! Key types other than RSA, for comparison.
 
 use tollgate_record::{Area, Key, Nanos, Operation, Record, Subject, Topic};
 
@@ -19,8 +19,8 @@ const COLUMNS: [Column; 5] = fitting([
     Column::figures("per s", 6),
 ]);
 
-/// The table of every measured operation with another key type than RSA, followed by a sentence on
-/// the effect of switching to each such key type. Empty if there is none.
+/// Returns the table of every measured operation with a key type other than RSA. For each key type,
+/// a sentence on the effect of switching to it follows. Empty if no such operation was measured.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
@@ -45,8 +45,9 @@ pub fn table(records: &[Record]) -> String {
     Table { columns: COLUMNS.into(), rows, notes }.text()
 }
 
-/// The gain of a server, and the loss of its clients, if a key of this type replaces the smallest
-/// secure RSA key of the records. `None` unless all four figures are known.
+/// Returns a sentence on replacing the smallest secure RSA key of the records by a key of this
+/// type: the gain of the server, and the loss of its clients. `None` unless all four figures are
+/// known.
 fn switching(lookup: Lookup<'_>, key: &Key) -> Option<String> {
     let rsa = lookup
         .measured(Area::Operation)
@@ -75,7 +76,7 @@ fn switching(lookup: Lookup<'_>, key: &Key) -> Option<String> {
     ))
 }
 
-/// The fastest contender at this operation with this key.
+/// Returns the fastest implementation of this operation with this key.
 pub(crate) fn fastest<'a>(
     lookup: Lookup<'a>,
     key: &Key,

@@ -22,7 +22,7 @@ const COLUMNS: [Column; 6] = fitting([
     Column::figures("fill", 5),
 ]);
 
-/// A block for each key with measurements of the engine.
+/// Returns a block for each key with measurements of the engine.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
@@ -89,7 +89,7 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
     Row::new(operation(subject), vec![what, with, without, cell(ratio), fill])
 }
 
-/// The subject of the same operation without the engine.
+/// Returns the subject of the same operation without the engine.
 fn other<'a>(lookup: Lookup<'a>, subject: &Subject, quantity: Quantity) -> Option<&'a Subject> {
     lookup
         .subjects(|record| {

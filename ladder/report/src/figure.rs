@@ -1,16 +1,16 @@
-//! Formats figures with three digits, with the unit next to them or in the heading.
+//! Formats figures with three digits. The unit is next to the figure or in the heading.
 
 use tollgate_record::{Nanos, PerSecond, Record, Unit};
 
 use crate::lookup::{MISSING, cell};
 
-/// Counts below this are printed whole.
+/// Counts below this are printed with all digits.
 const WHOLE_MAX: f64 = 100_000.0;
 
-/// Ratios from this value on are too large for a useful percentage.
+/// Ratios of this value or more are not printed as a percentage.
 pub(crate) const ERROR_MAX: f64 = 100.0;
 
-/// The number without its unit: `275k`, `67.7 µs` (a time keeps its own), `38`.
+/// The number without its unit: `275k`, `38`. Only times keep their unit: `67.7 µs`.
 pub(crate) fn number(point: f64, unit: Unit) -> String {
     match unit {
         _ if point == 0.0 => "0".to_owned(),
@@ -49,7 +49,7 @@ pub(crate) const fn unit(unit: Unit) -> &'static str {
     }
 }
 
-/// A part of a whole in whole percent; a dash if the ratio is not useful.
+/// A part of a whole in whole percent; a dash if the ratio is too large or not a number.
 pub(crate) fn percent(part: f64, whole: f64) -> String {
     let share = 100.0 * part / whole;
     if whole > 0.0 && share.is_finite() && share.abs() < 100.0 * ERROR_MAX {

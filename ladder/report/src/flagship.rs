@@ -23,8 +23,8 @@ pub(crate) struct Flagship {
 }
 
 impl Flagship {
-    /// RSA-2048 and 14 KB, if the recorded sessions and servers have them; otherwise the first
-    /// recorded key and payload.
+    /// Returns RSA-2048 and 14 KB if sessions or servers with them are recorded; otherwise the
+    /// first recorded key and payload.
     pub(crate) fn of(records: &[Record]) -> Self {
         let of_rungs = |record: &Record| {
             matches!(record.subject.topic(), Topic::Session(_) | Topic::Server(_))
@@ -46,8 +46,8 @@ impl Flagship {
         Self { key, bytes, protocols }
     }
 
-    /// The subject of a session, server or fleet of the summary with this protocol and
-    /// implementation.
+    /// Returns the subject of a session, server or fleet with the summary's key and payload, and
+    /// with this protocol and implementation.
     pub(crate) fn subject(
         &self,
         topic: fn(Service) -> Topic,
@@ -71,7 +71,7 @@ impl Flagship {
     }
 }
 
-/// `wanted` if the list contains it or is empty, otherwise the first element.
+/// Returns `wanted` if the list contains it or is empty, otherwise the first element.
 fn pick<'a, T: PartialEq + ?Sized>(there: &[&'a T], wanted: &'a T) -> &'a T {
     match there.first() {
         Some(first) if !there.contains(&wanted) => first,

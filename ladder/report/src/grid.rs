@@ -55,7 +55,7 @@ pub(crate) const fn fitting<const N: usize>(columns: [Column; N]) -> [Column; N]
     columns
 }
 
-/// Draws the headings, a rule and the rows; each line ends in a line feed and has no trailing
+/// Draws the headings, a rule and the rows. Each line ends in a line feed and has no trailing
 /// spaces. Missing cells are empty; cells that are too wide are cut.
 #[must_use]
 pub fn grid(columns: &[Column], rows: Vec<Vec<String>>) -> String {
@@ -71,7 +71,7 @@ pub fn grid(columns: &[Column], rows: Vec<Vec<String>>) -> String {
         table.add_row(row.into_iter().zip(columns).map(cut));
     }
     for (place, (drawn, column)) in table.column_iter_mut().zip(columns).enumerate() {
-        // The junction of the rule takes one column of the gap.
+        // The junction in the rule takes one column of the gap.
         drawn.set_padding((if place == 0 { 0 } else { GAP - 1 }, 0));
         drawn.set_cell_alignment(match column.side {
             Side::Left => CellAlignment::Left,

@@ -16,7 +16,8 @@ pub fn lines(records: &[Record]) -> String {
     let Some(first) = records.iter().find(|record| record.kind == Kind::Measured) else {
         return String::new();
     };
-    // A table of kernels names each kernel in its row; for a table of operations, name them here.
+    // A table of kernels names each kernel in its row. For a table of operations, name kernels
+    // here.
     let kernels: BTreeSet<&str> = records
         .iter()
         .filter(|record| record.subject.area() != Area::Kernel)

@@ -31,7 +31,7 @@ pub fn table(records: &[Record]) -> String {
     }
 }
 
-/// Every measured kernel, for a terminal or a page.
+/// The same table as data, for a terminal or a page.
 pub(crate) fn kernels(records: &[Record]) -> Table {
     let lookup = Lookup(records);
     let rows = lookup.measured(Area::Kernel).into_iter().map(|subject| row(lookup, subject));

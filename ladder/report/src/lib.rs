@@ -1,14 +1,15 @@
 //! Tables of predicted, measured and published figures; reads records only.
 //!
 //! Each function takes records and returns text: tables of at most [`WIDTH`] columns without colour
-//! for a terminal; [`markdown`] and a [`chart`] for a page; a whole report as one file ([`html`]).
-//! Related figures are matched by subject and [vocabulary](tollgate_record::vocabulary); their kind
-//! states whether they are measured, predicted or published. For a missing record, the table prints
-//! `-` or the verb that measures it. [`rungs`] shows all six rungs in one table; each rung also has
-//! its own table: [`model`], [`kernel`], [`speed`], [`session`], [`server`], [`fleet`].
+//! for a terminal, [`markdown`] and a [`chart`] for a page, or a whole report as one file
+//! ([`html`]). Related figures have the same subject and a quantity of the
+//! [vocabulary](tollgate_record::vocabulary). Their kind states whether they are measured,
+//! predicted or published. For a missing record, a table prints `-` or the command that measures
+//! it. [`rungs`] shows all six rungs in one table. Each rung also has its own table: [`model`],
+//! [`kernel`], [`speed`], [`session`], [`server`], [`fleet`].
 //!
-//! The crate measures nothing and does not panic on any record, so it accepts figures from other
-//! machines and tools.
+//! The crate measures nothing. It accepts figures from other machines and tools, and does not panic
+//! on any record.
 //!
 //! ```
 //! use tollgate_report::speed;

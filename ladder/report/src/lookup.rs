@@ -12,7 +12,8 @@ use tollgate_record::vocabulary::AGAINST;
 /// The cell of a missing figure.
 pub(crate) const MISSING: &str = "-";
 
-/// The kind of a figure: predicted and measured figures of one subject share their quantity.
+/// The kind of a figure. Predicted and measured figures of a subject have the same quantity and
+/// differ only in their origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
     Measured,
@@ -36,7 +37,7 @@ impl Origin {
 pub(crate) struct Lookup<'a>(pub(crate) &'a [Record]);
 
 impl<'a> Lookup<'a> {
-    /// Subjects of an area that have a measured figure, in the order of their first record.
+    /// The subjects of an area that have a measured figure, in the order of their first record.
     pub(crate) fn measured(self, area: Area) -> Vec<&'a Subject> {
         self.subjects(|record| {
             record.kind == Kind::Measured
@@ -118,8 +119,8 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// Keeps only the last record of each subject, quantity, unit and origin, at the position of the
-/// first one.
+/// Keeps only the last record of each subject, quantity, unit and origin. It takes the position of
+/// the first such record.
 pub(crate) fn latest(records: &[Record]) -> Vec<Record> {
     let mut places: BTreeMap<(&Subject, &Quantity, Unit, Origin), usize> = BTreeMap::new();
     let mut kept: Vec<&Record> = Vec::new();

@@ -1,4 +1,5 @@
-//! Montgomery products of modelled machines, by the model and by the papers, and their table.
+//! Montgomery products of modelled machines: the figures of the model and of the papers, and their
+//! table.
 
 use std::collections::BTreeSet;
 
@@ -31,9 +32,9 @@ const CHANGES: [Column; 4] = fitting([
     Column::figures("error", 8),
 ]);
 
-/// Core cycles of one Montgomery product on every modelled machine: model, paper, error, limit;
-/// this machine is last. The assumptions of each model follow, then the effect of changing one of
-/// its numbers.
+/// Returns the core cycles of one Montgomery product on every modelled machine: model, paper,
+/// error, limit. This machine is last. Below are the assumptions of each model, and the effect of
+/// changing one number of a model.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let table = products(records);
@@ -50,7 +51,7 @@ pub fn table(records: &[Record]) -> String {
     table.text() + &changes + &sources(all.iter().filter_map(|row| row.published))
 }
 
-/// The products without changes of the models, for a terminal or a page.
+/// The products of the unchanged models, for a terminal or a page.
 pub(crate) fn products(records: &[Record]) -> Table {
     let mut all = modelled(records);
     all.retain(|row| row.change.is_empty());
@@ -77,7 +78,7 @@ fn row(row: &Modelled<'_>) -> Row {
     Row::new(row.name(), cells)
 }
 
-/// The effect of changing one number of the model.
+/// A row for the effect of changing one number of the model.
 fn changed(row: &Modelled<'_>) -> Row {
     let name = format!("{}, {} bits", row.name(), row.bits);
     Row::new(name, vec![row.change.clone(), cycles(row.predicted), row.error_text()])
@@ -87,13 +88,13 @@ fn cycles(record: Option<&Record>) -> String {
     cell(record.map(|record| format!("{:.0}", record.estimate.point())))
 }
 
-/// The sources of published records, each once, a paragraph each.
+/// The sources of published records: a paragraph for each source, without repetition.
 pub(crate) fn sources<'a>(records: impl Iterator<Item = &'a Record>) -> String {
     let sources: BTreeSet<String> = records.filter_map(source).collect();
     sources.iter().map(|source| wrapped(source)).collect()
 }
 
-/// The citation and the place of the figure: `[ITA00] 2000: where it can be read`.
+/// The citation of a figure and its place in the paper: `[ITA00] 2000: table 5`.
 pub(crate) fn source(record: &Record) -> Option<String> {
     let Kind::Published { source } = &record.kind else {
         return None;
@@ -117,7 +118,7 @@ pub(crate) struct Modelled<'a> {
 }
 
 impl Modelled<'_> {
-    /// The machine's name in words, as its records have it.
+    /// The machine's name in words, from its records.
     pub(crate) fn name(&self) -> &str {
         let record = self.predicted.or(self.measured).or(self.published);
         match self.machine {
@@ -126,7 +127,7 @@ impl Modelled<'_> {
         }
     }
 
-    /// The relative error of the model against the paper: 0.02 means 2 % above.
+    /// The relative error of the model against the paper: 0.02 means 2 % above the paper.
     pub(crate) fn error(&self) -> Option<f64> {
         let (model, paper) = (self.predicted?.estimate.point(), self.published?.estimate.point());
         let error = model / paper - 1.0;
@@ -151,7 +152,8 @@ impl Modelled<'_> {
         self.published?.conditions.get(ORIGIN).map(String::as_str)
     }
 
-    /// The assumptions of the model, with the quality of its weakest number: `stated`, `assumed`.
+    /// The assumptions of the model, with the mark of its least certain number: `stated`,
+    /// `assumed`.
     fn assumption(&self) -> Option<String> {
         let mark = self.condition(MARK).map(|mark| format!(" [{mark}]")).unwrap_or_default();
         Some(format!("{} {}{mark}: {}", self.name(), self.bits, self.condition(ASSUMPTION)?))
@@ -162,7 +164,7 @@ impl Modelled<'_> {
     }
 }
 
-/// Every machine and size, in the order of the records, each followed by its changed models; this
+/// Every machine and size, in the order of the records. The changed models of each follow it. This
 /// machine is last.
 pub(crate) fn modelled(records: &[Record]) -> Vec<Modelled<'_>> {
     let lookup = Lookup(records);
@@ -196,7 +198,7 @@ pub(crate) fn modelled(records: &[Record]) -> Vec<Modelled<'_>> {
         .collect()
 }
 
-/// Machine and size. The model itself has no other parameter and is first.
+/// Returns machine and size of a subject, which name its row.
 fn row_of(subject: &Subject) -> (&str, Option<&str>) {
     (machine_of(subject), subject.parameter(BITS))
 }

@@ -7,7 +7,7 @@ use tollgate_record::vocabulary::{
     PART_RECORDS, PART_RSA, PART_SYSTEM,
 };
 
-/// Smaller keys are insecure.
+/// The smallest secure key size.
 pub(crate) const SECURE_BITS_MIN: u32 = 2048;
 
 /// The mark of an insecure size.
@@ -58,7 +58,7 @@ pub(crate) fn operation(subject: &Subject) -> String {
 /// The parameter `by` of the baseline in \[ETI10\].
 const BEFORE: &str = "unimproved";
 
-/// The name of the implementation.
+/// The name of the implementation in the parameter `by`.
 pub(crate) fn who(by: &str) -> &str {
     match by {
         "aws-lc" => "AWS-LC",
@@ -98,7 +98,7 @@ pub(crate) fn protocol_of(subject: &Subject) -> &str {
     subject.protocol().map_or("", protocol)
 }
 
-/// `TLS 1.3, RSA-2048`; the suite of a paper; any other name unchanged.
+/// Protocol and key, `TLS 1.3, RSA-2048`, or the suite of a paper. Any other name is unchanged.
 pub(crate) fn service(subject: &Subject) -> String {
     match subject.topic().service() {
         Some(Service::Tls { key: of, protocol: by }) => format!("{}, {}", protocol(by), key(of)),
@@ -148,7 +148,7 @@ pub(crate) fn payload(bytes: u64) -> String {
 }
 
 /// The subject of a paper's figure without the paper's key: `OpenSSL 1.0` for `eti10-openssl-1.0`,
-/// empty for `eti10`; for \[HP01\], whose rows are machines, the machine.
+/// empty for `eti10`. For \[HP01\] it is the machine, since the rows of that paper are machines.
 pub(crate) fn of_paper(record: &Record) -> String {
     let by = record.subject.parameter(BY).unwrap_or_default();
     match by.split_once('-') {

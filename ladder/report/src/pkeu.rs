@@ -1,5 +1,5 @@
-//! The table of a public-key execution unit: its published times, and the measured cycles converted
-//! to its clocks.
+//! The table of a public-key execution unit: its published times, and our measured cycles as times
+//! at the same clocks.
 
 use tollgate_record::{Area, Kind, PerSecond, Record, Subject, Topic};
 
@@ -16,11 +16,11 @@ use tollgate_record::vocabulary::{
 /// Maximum number of clocks that fit in a line.
 const CLOCKS_MAX: usize = 8;
 
-/// Milliseconds, wide enough for the slowest row of the paper.
+/// Width of a cell of milliseconds, enough for the slowest row of the paper.
 const CELL_WIDTH: usize = 7;
 
-/// Published times by modulus and exponent size, with the clocks as columns. Below each are the
-/// cycles measured here, converted into milliseconds at the same clocks.
+/// Returns the published times by modulus and exponent size, with a column for each clock. Below
+/// each row are the cycles measured here, converted to milliseconds at the same clocks.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
@@ -64,7 +64,7 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-/// Two columns of words, then one per clock.
+/// Returns two columns of words, then one column for each clock.
 fn columns(clocks: &[u32]) -> Vec<Column> {
     let mut columns = vec![Column::words("bits", 11), Column::words("by", 12)];
     columns.extend(clocks.iter().enumerate().map(|(place, clock)| {

@@ -12,7 +12,7 @@ use crate::names::{INSECURE_NOTE, is_insecure, operation};
 use crate::table::{Row, Table};
 use crate::text::wrapped;
 
-/// Characters of a bar for the cost of single operations.
+/// The length of a bar for the cost of single operations, in characters.
 const BAR: f64 = 24.0;
 
 const COLUMNS: [Column; 7] = fitting([
@@ -25,7 +25,7 @@ const COLUMNS: [Column; 7] = fitting([
     Column::figures("loses", 7),
 ]);
 
-/// A block for each operation with predicted plans.
+/// Returns a block for each operation with predicted plans.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
@@ -107,8 +107,8 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
     Row::new(subject.parameter(BATCH).unwrap_or(MISSING), cells)
 }
 
-/// A bar for the share, limited to that of single operations, because records may contain any
-/// number.
+/// Returns a bar for the share. Its length is limited to that of single operations, because records
+/// may contain any number.
 fn bar(share: f64) -> String {
     let length = (BAR * share.clamp(0.0, 1.0)).round();
     (0..24).map(f64::from).take_while(|at| *at < length).map(|_| '#').collect()

@@ -32,7 +32,7 @@ pub struct Plane {
     pub title: String,
     /// The labels of the x and the y axis.
     pub axes: [String; 2],
-    /// Its series.
+    /// The series of points.
     pub series: Vec<Series>,
 }
 
@@ -122,7 +122,7 @@ fn draw_plane(area: &Area<'_>, plane: &Plane) -> Drawn {
     Ok(())
 }
 
-/// A short form of a number.
+/// Returns a short form of a number.
 fn short(value: f64) -> String {
     match value {
         _ if value >= 1e6 => format!("{:.1}M", value / 1e6),

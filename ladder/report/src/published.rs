@@ -1,8 +1,9 @@
 //! Published measurements of operations, sessions and servers, as records.
 //!
 //! Their subjects are spelled like those of our measurements, with the paper in the parameter `by`.
-//! Size and protocol are the paper's, so tables put a figure next to ours only if both agree. Rung
-//! 0 contains the published figures of described processors, and rung 5 those of fleets.
+//! Size and protocol are those of the paper: a table puts a figure next to ours only if both are
+//! equal. The crate of rung 0 contains the published figures of described processors, that of rung
+//! 5 those of fleets.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{
@@ -68,7 +69,7 @@ pub struct Hp01 {
     pub sessions_per_s: f64,
 }
 
-/// The table of \[HP01\], and its Itanium with a payload of 2 KB.
+/// The table of \[HP01\], and the figure of its Itanium with a payload of 2 KB.
 pub const HP01_TABLE: [Hp01; 7] = {
     const fn system(
         (by, cpu): (&'static str, &'static str),
@@ -104,7 +105,7 @@ pub const HP01_TABLE: [Hp01; 7] = {
     ]
 };
 
-/// All records of these tables.
+/// Returns all published figures of this module as records.
 ///
 /// # Panics
 ///
@@ -117,7 +118,8 @@ pub fn records(taken_at: Timestamp) -> Vec<Record> {
     records
 }
 
-/// The records of one paper, by its key in lower case, the prefix of their parameter `by`: `hp01`.
+/// Returns the records of one paper, by its key in lower case, such as `hp01`. Their parameter `by`
+/// begins with this key.
 #[must_use]
 pub fn of(paper: &str, taken_at: Timestamp) -> Vec<Record> {
     let is_of = |record: &Record| {

@@ -33,8 +33,9 @@ const TIMES: [Column; 8] = fitting([
     Column::figures("p99", 7),
 ]);
 
-/// Every measured server: sessions per second with interval and prediction; CPU time of server and
-/// client per session; times of connect, handshake and transaction; ratios; doubts.
+/// Returns the tables of every measured server: sessions per second with interval and prediction,
+/// CPU time of server and client per session, times of connect, handshake and transaction. Below
+/// are ratios between servers, and doubts about the measurement.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let tables = tables(records);
@@ -79,18 +80,18 @@ fn row(subject: &Subject, cells: Vec<String>) -> Row {
     }
 }
 
-/// `sizes 15-511-974`; `None` if all bodies have the same size.
+/// The sizes of bodies, `sizes 15-511-974`; `None` if all bodies have the same size.
 fn sizes(subject: &Subject) -> Option<String> {
     Some(format!("sizes {}", subject.parameter(word::SIZES)?))
 }
 
-/// `resumed 0.8, ticket`; `None` without resumption.
+/// Share and mechanism of resumption, `resumed 0.8, ticket`; `None` without resumption.
 fn resumed(subject: &Subject) -> Option<String> {
     let share = subject.parameter(word::RESUMED_SHARE)?;
     Some(format!("resumed {share}, {}", subject.parameter(word::RESUMED_BY)?))
 }
 
-/// `, X25519MLKEM768`: suite and group, unless they are the protocol's default.
+/// Suite and group unless they are the protocol's default, such as `, X25519MLKEM768`.
 fn offered(subject: &Subject) -> String {
     let names = [word::SUITE, word::GROUP].into_iter().filter_map(|name| subject.parameter(name));
     names.map(|name| format!(", {name}")).collect()
@@ -119,7 +120,7 @@ fn times(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
         .collect()
 }
 
-/// A sentence for each pair of servers that were measured in turn.
+/// Returns a sentence for each pair of servers that were measured alternately.
 pub(crate) fn ratios(records: &[Record]) -> Vec<String> {
     let lookup = Lookup(records);
     let with_ratio = |record: &Record| {
@@ -146,7 +147,8 @@ pub(crate) fn ratios(records: &[Record]) -> Vec<String> {
     lookup.subjects(with_ratio).into_iter().filter_map(sentence).collect()
 }
 
-/// The doubts that `load` recorded; texts that differ only in figures appear once.
+/// Returns the doubts that the load generator recorded. Texts that differ only in figures appear
+/// once.
 pub(crate) fn doubts(records: &[Record]) -> Vec<String> {
     let mut found: Vec<(String, &str, BTreeSet<&str>)> = Vec::new();
     for record in records {

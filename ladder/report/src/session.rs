@@ -43,14 +43,14 @@ const COLUMNS: [Column; 11] = fitting([
     Column::figures("remain", 6),
 ]);
 
-/// One session: the predicted or published parts, and the measured total.
+/// The cost of one session: the predicted or published parts, and the measured total.
 #[derive(Clone, Debug)]
 pub(crate) struct Session<'a> {
     /// The subject without `part`.
     pub(crate) subject: Subject,
-    /// Parts by name: first in stacking order, then others in the order of their records.
+    /// Parts by name: first the parts in `PARTS`, in that order, then others as recorded.
     pub(crate) parts: Vec<(&'a str, &'a Record)>,
-    /// The record of the sum.
+    /// The record of the sum of the parts.
     pub(crate) total: Option<&'a Record>,
     pub(crate) measured: Option<&'a Record>,
 }
@@ -86,8 +86,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// All sessions of one origin: predicted ones with their measured totals (and sessions with a
-/// measured total only), or published ones. In the order of protocols, payloads and engines.
+/// Returns all published sessions, or all others: predicted sessions with their measured totals,
+/// and sessions that have only a measured total. Sorted by protocol, payload and engine.
 pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> {
     let origin = if published { Published } else { Predicted };
     let lookup = Lookup(records);
@@ -138,8 +138,8 @@ pub(crate) fn by_rank(subject: &Subject) -> usize {
     known.iter().position(|known| *known == by).unwrap_or(known.len())
 }
 
-/// Every predicted session: its parts in core cycles, their sum, the measured total, and the
-/// remainder as a share of that total; then the published sessions.
+/// Returns a row for every predicted session: its parts in core cycles, their sum, the measured
+/// total, and the remainder as a share of that total. The published sessions follow.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let table = costs(records);
@@ -150,7 +150,7 @@ pub fn table(records: &[Record]) -> String {
     table.text() + &sources(papers.iter().filter_map(|session| session.records().next()))
 }
 
-/// The same for a terminal or a page.
+/// The same table as data, for a terminal or a page.
 pub(crate) fn costs(records: &[Record]) -> Table {
     let (ours, papers) = (sessions(records, false), sessions(records, true));
     let mut notes = vec![

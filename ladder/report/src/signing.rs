@@ -14,20 +14,20 @@ use tollgate_record::vocabulary::{
 /// Sizes of keys in bits. The first one is insecure, but the papers use it.
 pub(crate) const SIZES: [u32; 4] = [1024, 2048, 3072, 4096];
 
-/// A signer: an implementation, one by one or in batches.
+/// A signer: an implementation that signs one by one or in batches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Signer {
     pub(crate) by: &'static str,
     pub(crate) batch: Option<String>,
 }
 
-/// Records of signing, to look up.
+/// Records of signing, for lookup.
 #[derive(Clone, Copy)]
 pub(crate) struct Signing<'a>(pub(crate) &'a [Record]);
 
 impl<'a> Signing<'a> {
-    /// The signers with a rate for any of the sizes: Tollgate in batches, with the first recorded
-    /// batch size; Tollgate one by one; OpenSSL; AWS-LC.
+    /// Returns the signers with a rate for any of the sizes, in this order: Tollgate in batches (of
+    /// the first recorded batch size), Tollgate one by one, OpenSSL, AWS-LC.
     pub(crate) fn signers(self) -> Vec<Signer> {
         let measured = Lookup(self.0).measured(Area::Operation);
         let batch = measured.into_iter().find_map(|subject| {
@@ -53,7 +53,7 @@ impl<'a> Signing<'a> {
         (rate.point() > 0.0).then_some(PerSecond::new(rate.point()))
     }
 
-    /// The ratio to the rate of `library`, both measured in turn.
+    /// The ratio to the rate of `library`. Both were measured alternately.
     pub(crate) fn times(self, bits: u32, signer: &Signer, library: &str) -> Option<&'a Estimate> {
         let subject = subject(bits, signer)?.with(AGAINST, library).ok()?;
         self.measured(&subject, TIMES_AS_FAST, Unit::Ratio)
@@ -65,7 +65,7 @@ impl<'a> Signing<'a> {
         match (signer.by, &signer.batch) {
             (_, Some(batch)) => format!("{name}, batch of {batch}"),
             ("tollgate", None) => format!("{name}, single"),
-            // Records contain only the version of AWS-LC's Rust wrapper, under another name.
+            // For AWS-LC, records contain only the version of its Rust wrapper, under another name.
             (by, None) => match self.0.iter().find_map(|record| record.versions.get(by)) {
                 Some(version) => format!("{name} {}", plain(version)),
                 None => name.to_owned(),

@@ -15,13 +15,13 @@ const GTS07: &str = "Großschädl, Tillich, Szekely, Performance Evaluation of I
                      Extensions for Long Integer Modular Arithmetic on a SPARC V8 Processor, DSD \
                      2007, abstract: about 12.5 * 10^6 cycles; width of the window not told";
 
-/// A full exponentiation of 1024 bits on the LEON-2 of \[GTS07\], in cycles; its configuration is
-/// unknown.
+/// A full exponentiation of 1024 bits on the LEON-2 of \[GTS07\], in cycles. The paper does not
+/// give the configuration.
 pub const GTS07_EXPONENTIATION: f64 = 12.5e6;
 
-/// The subject of the main result's exponentiation, with [`word::V8`] or [`word::EXTENDED`]:
-/// LEON-2, products of words in one slot, FIPS unrolled by 4 for products and squares, sliding
-/// windows of 5 bits.
+/// Returns the subject of the main result's exponentiation, with [`word::V8`] or
+/// [`word::EXTENDED`]. The configuration is: LEON-2, products of words in one slot, FIPS unrolled
+/// by 4 for products and squares, sliding windows of 5 bits.
 ///
 /// # Panics
 ///
@@ -69,9 +69,9 @@ pub fn sentence(records: &[Record]) -> Option<String> {
 
 /// The figures of the main result.
 pub(crate) struct Headline<'a> {
-    /// With the extension.
+    /// Cycles with the extension.
     pub(crate) extended: &'a Record,
-    /// Without it.
+    /// Cycles without the extension.
     pub(crate) plain: Option<&'a Record>,
     pub(crate) published: Option<&'a Record>,
 }
@@ -94,7 +94,7 @@ impl<'a> Headline<'a> {
         [Some(self.extended), self.plain, self.published].into_iter().flatten()
     }
 
-    /// The gain of the extension, with a warning about the paper's figure.
+    /// Returns a sentence on the gain of the extension, with a warning about the paper's figure.
     pub(crate) fn sentence(&self) -> String {
         let cycles = |record: &Record| number(record.estimate.point(), Unit::Cycles);
         let (with, without) = (self.extended.estimate.point(), self.plain);

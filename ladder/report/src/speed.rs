@@ -1,4 +1,4 @@
-//! The table of RSA operations: Tollgate and the libraries, in one run.
+//! The table of RSA operations of Tollgate and the libraries, measured in the same run.
 
 use tollgate_record::{Area, Estimate, Kind, Quantity, Record, Subject, Topic, Unit};
 
@@ -24,8 +24,8 @@ const COLUMNS: [Column; 9] = fitting([
     Column::words("limit", 8),
 ]);
 
-/// The table of every measured RSA operation, with the ratio to the fastest library and the bound
-/// as a share of the measured cycles.
+/// Returns the table of every measured RSA operation. It has the ratio to the fastest library, and
+/// the bound as a share of the measured cycles.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
@@ -62,7 +62,7 @@ pub fn table(records: &[Record]) -> String {
     Table { columns: COLUMNS.into(), rows, notes }.text()
 }
 
-/// The key of a group: the same operation, by any implementation.
+/// The operation without the implementation: rows are grouped by it.
 fn operation_of(subject: &Subject) -> (&Topic, Option<&str>) {
     (subject.topic(), subject.parameter(EXPONENT))
 }
@@ -84,8 +84,7 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
     Row::new(operation(subject), cells)
 }
 
-/// The smallest of the subject's ratios, which is the ratio to the fastest library, and that
-/// library.
+/// Returns the smallest of the subject's ratios and its library, which is the fastest one.
 fn fastest_library(lookup: Lookup<'_>, subject: &Subject) -> (String, String) {
     let ratios = lookup.0.iter().filter(|record| {
         record.kind == Kind::Measured

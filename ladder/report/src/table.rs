@@ -1,4 +1,4 @@
-//! A table as data, rendered for the terminal or the page.
+//! A table as data, which is rendered for a terminal or a page.
 
 use maud::{Markup, html};
 
@@ -10,24 +10,24 @@ pub(crate) struct Table {
     /// The first column contains the names of the rows.
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
-    /// Paragraphs below: the meaning of the headings, and the assumptions of the figures.
+    /// Paragraphs below the table: the meaning of the headings, and the assumptions of the figures.
     pub(crate) notes: Vec<String>,
 }
 
 /// A row of a [`Table`].
 pub(crate) struct Row {
-    /// Headings that the row shares with adjacent rows, such as `TLS 1.3, RSA-2048`; the outermost
-    /// first.
+    /// Headings that the row shares with adjacent rows, such as `TLS 1.3, RSA-2048`. The outermost
+    /// heading is first.
     pub(crate) groups: Vec<String>,
-    /// Names of the row, such as `14 KB, tollgate`; a second name is a part of the first, such as
-    /// `resumed`.
+    /// Names of the row, such as `14 KB, tollgate`. A second name denotes a part of the first, such
+    /// as `resumed`.
     pub(crate) names: Vec<String>,
     /// One for each column after the first.
     pub(crate) cells: Vec<String>,
 }
 
 impl Row {
-    /// A row of no group.
+    /// A row without headings.
     pub(crate) fn new(name: impl Into<String>, cells: Vec<String>) -> Self {
         Self { groups: Vec::new(), names: vec![name.into()], cells }
     }

@@ -3,9 +3,9 @@
 /// The maximum width of any table or note, in columns.
 pub const WIDTH: usize = 100;
 
-/// `text` with every character that may be wide, invisible or a control character replaced by `?`,
-/// because names of processors and versions are untrusted. Latin letters, as in names of authors
-/// and units, are kept.
+/// Replaces every character that may be wide, invisible or a control character by `?`, because
+/// names of processors and versions are untrusted. Keeps Latin letters, which occur in names of
+/// authors and units.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let is_latin = |c: char| c <= '\u{24f}' && c.is_alphabetic();
@@ -13,7 +13,7 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|c| if keep(c) { c } else { '?' }).collect()
 }
 
-/// [`plain`] text of at most `width` columns; if it was cut, it ends in `~`.
+/// Returns [`plain`] text of at most `width` columns. Text that was cut ends in `~`.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     let text = plain(text);
     if text.chars().count() <= width {
@@ -23,8 +23,8 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     kept + "~"
 }
 
-/// [`plain`] text as lines of at most [`WIDTH`] columns, broken at spaces; each ends in a line
-/// feed, and all but the first are indented by two.
+/// Returns [`plain`] text as lines of at most [`WIDTH`] columns, broken at spaces. Each line ends
+/// in a line feed. All lines except the first are indented by two.
 #[must_use]
 pub fn wrapped(text: &str) -> String {
     const INDENT: &str = "  ";
@@ -38,7 +38,7 @@ pub fn wrapped(text: &str) -> String {
         } else if gap == 1 {
             line.push(' ');
         }
-        // A word that is longer than a line is broken at the end of the line.
+        // Break a word that is longer than a line at the end of the line.
         while line.chars().count() + word.len() > WIDTH {
             let rest = word.split_off(WIDTH - line.chars().count());
             line.extend(word);

@@ -1,4 +1,4 @@
-//! Cores for each demand: a saturated link, or sessions per second.
+//! The table of cores for each demand. A demand is a saturated link, or sessions per second.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};

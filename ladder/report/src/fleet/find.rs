@@ -12,8 +12,9 @@ use crate::lookup::Origin::{self, Predicted, Published};
 use crate::names;
 use crate::session::by_rank;
 
-/// Fleets by subject without demand: first the predicted ones, with Tollgate first for each path
-/// and payload, then the published ones in the order of their records.
+/// Returns the fleets, as subjects without the demand. Predicted fleets are first; among those with
+/// the same path and payload, Tollgate's is first. Published fleets follow in the order of their
+/// records.
 pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
     let mut found = Vec::new();
     for origin in [Predicted, Published] {
@@ -39,7 +40,7 @@ pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
     found
 }
 
-/// The records that give the whole cores for a demand.
+/// Returns the records of the number of whole cores for a demand.
 pub(crate) fn sized(lookup: Lookup<'_>) -> impl Iterator<Item = &Record> {
     lookup.0.iter().filter(|record| {
         record.subject.area() == Area::Fleet
@@ -48,7 +49,7 @@ pub(crate) fn sized(lookup: Lookup<'_>) -> impl Iterator<Item = &Record> {
     })
 }
 
-/// The subjects of a fleet's demands, in the order of their records.
+/// Returns the subjects of a fleet's demands, in the order of their records.
 pub(crate) fn demands<'a>(lookup: Lookup<'a>, origin: Origin, fleet: &Subject) -> Vec<&'a Subject> {
     let takes = |record: &&Record| {
         Origin::of(record) == origin
@@ -58,13 +59,13 @@ pub(crate) fn demands<'a>(lookup: Lookup<'a>, origin: Origin, fleet: &Subject) -
     super::once(sized(lookup).filter(takes).map(|record| &record.subject))
 }
 
-/// `10 Gbps`, `5000/s`.
+/// The demand of a subject, such as `10 Gbps` or `5000/s`.
 pub(crate) fn demand(subject: &Subject) -> Option<String> {
     let link = subject.parameter(LINK_GBPS).map(|gbps| format!("{gbps} Gbps"));
     link.or_else(|| Some(format!("{}/s", subject.parameter(DEMAND_PER_S)?)))
 }
 
-/// Whole cores of a fleet by link, in Gbps as the subjects spell it.
+/// Returns the whole cores of a fleet for each link. Links are in Gbps, as the subjects spell them.
 pub(crate) fn links<'a>(
     lookup: Lookup<'a>,
     origin: Origin,
@@ -77,14 +78,14 @@ pub(crate) fn links<'a>(
     demands(lookup, origin, fleet).into_iter().filter_map(link).collect()
 }
 
-/// Response time of one fleet against load.
+/// The response time of one fleet by load.
 pub(crate) struct Curve<'a> {
     /// The subject without queue discipline, load and cores.
     pub(crate) subject: Subject,
     pub(crate) cores: &'a str,
     /// Mean service time in nanoseconds, if the records contain it.
     pub(crate) service_ns: Option<f64>,
-    /// The points by load.
+    /// The points, sorted by load.
     pub(crate) points: Vec<Point<'a>>,
 }
 

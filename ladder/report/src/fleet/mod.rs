@@ -20,8 +20,9 @@ use crate::names;
 use crate::table::{Row, Table};
 use crate::text::wrapped;
 
-/// Cores for each demand, predicted and published; rate of one core and cost of a million sessions;
-/// savings; response time against load.
+/// Returns the tables of fleets: predicted and published cores for each demand, the rate of one
+/// core and the cost of a million sessions, and the response time by load. Sentences on savings
+/// follow.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let records = &latest(records);
@@ -38,18 +39,19 @@ pub fn table(records: &[Record]) -> String {
     text + &sources(find::sized(Lookup(records)))
 }
 
-/// Every table that has a row. `records` must contain only the latest record of each figure.
+/// Returns the tables that have a row. `records` must contain only the latest record of each
+/// figure.
 pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
     let all = [cores::table(records), one_core::table(records), response::table(records)];
     all.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// Sentences on savings and on prices in papers.
+/// Returns sentences on savings, and on the prices in papers.
 pub(crate) fn sentences(records: &[Record]) -> Vec<String> {
     savings::sentences(Lookup(records)).into_iter().chain(prices(records)).collect()
 }
 
-/// A row of a fleet.
+/// Returns the row of a fleet.
 fn row(subject: &Subject, cited: Option<&Record>, cells: Vec<String>) -> Row {
     let cited = cited.and_then(Citation::of);
     let cited = cited.map_or_else(String::new, |cited| format!("{cited} "));
@@ -57,18 +59,18 @@ fn row(subject: &Subject, cited: Option<&Record>, cells: Vec<String>) -> Row {
     Row { groups, names: vec![size_and_engine(subject)], cells }
 }
 
-/// `TLS 1.3, RSA-2048, 14 KB, tollgate`.
+/// The full name of a fleet, such as `TLS 1.3, RSA-2048, 14 KB, tollgate`.
 pub(crate) fn name(subject: &Subject) -> String {
     format!("{}, {}", names::service(subject), size_and_engine(subject))
 }
 
-/// `14 KB, tollgate`.
+/// Payload and engine of a fleet, such as `14 KB, tollgate`.
 fn size_and_engine(subject: &Subject) -> String {
     let by = names::who(subject.parameter(word::BY).unwrap_or(MISSING));
     format!("{}, {by}", names::payload(names::bytes(subject)))
 }
 
-/// Sentences on the prices that papers give.
+/// Returns sentences on the prices that papers give.
 fn prices(records: &[Record]) -> impl Iterator<Item = String> {
     let takes = |record: &&Record| {
         Origin::of(record) == Published && record.quantity == word::PRICE_PER_SESSION_PER_S

@@ -72,7 +72,7 @@ fn figures(lookup: Lookup<'_>, origin: Origin, fleet: &Subject) -> Vec<String> {
     ]
 }
 
-/// The CPU time of a session from which the predictions of this fleet were computed.
+/// Returns the record of CPU time per session from which this fleet was predicted.
 fn rests_on<'a>(lookup: Lookup<'a>, fleet: &Subject) -> Option<&'a Record> {
     let is_cpu = |record: &&Record| {
         record.quantity == word::SERVER_CPU_NS_PER_SESSION
@@ -84,7 +84,7 @@ fn rests_on<'a>(lookup: Lookup<'a>, fleet: &Subject) -> Option<&'a Record> {
     lookup.0.iter().filter(is_cpu).min_by_key(|record| Origin::of(record))
 }
 
-/// The cost in the currency of the last record, `0.0061 USD`.
+/// The cost in the currency of the last record, such as `0.0061 USD`.
 fn cost(lookup: Lookup<'_>, fleet: &Subject) -> Option<String> {
     let of_fleet =
         |record: &&Record| is_cost(record) && record.subject.without(&[word::CURRENCY]) == *fleet;

@@ -10,7 +10,7 @@ use crate::lookup::Origin::{self, Predicted};
 use crate::lookup::{Lookup, ratio};
 use crate::names;
 
-/// A sentence for each pair of engines.
+/// Returns a sentence for each pair of engines.
 pub(super) fn sentences(lookup: Lookup<'_>) -> Vec<String> {
     let is_compared = |record: &Record| {
         Origin::of(record) == Predicted
@@ -33,7 +33,7 @@ fn sentence(lookup: Lookup<'_>, pair: &Subject) -> Option<String> {
     Some(format!("{} against {against}: {}.", name(&fleet), parts.collect::<Vec<_>>().join("; ")))
 }
 
-/// Money saved per year, for each demand.
+/// Returns the money saved per year, for each demand.
 fn per_year(lookup: Lookup<'_>, pair: &Subject) -> Vec<String> {
     let demanded = [word::LINK_GBPS, word::DEMAND_PER_S, word::CURRENCY];
     let amount = |record: &Record| {
@@ -45,7 +45,7 @@ fn per_year(lookup: Lookup<'_>, pair: &Subject) -> Vec<String> {
     once(of_pair(lookup, pair, word::SAVED_PER_YEAR, &demanded).filter_map(amount))
 }
 
-/// The reduction of the response time.
+/// Returns the reduction of the response time.
 fn response(lookup: Lookup<'_>, pair: &Subject) -> Vec<String> {
     let placed = [word::LINE, word::STATION_CORES, word::DEMAND_PER_S];
     let gain = |record: &Record| {
@@ -60,7 +60,7 @@ fn response(lookup: Lookup<'_>, pair: &Subject) -> Vec<String> {
     once(of_pair(lookup, pair, word::RESPONSE_GAIN, &placed).filter_map(gain))
 }
 
-/// The records of a pair that have these parameters.
+/// Returns the records of a pair that have these parameters.
 fn of_pair<'a>(
     lookup: Lookup<'a>,
     pair: &Subject,

@@ -1,24 +1,24 @@
 //! Horizontal bars as a table: a label, the bar, the figure.
 //!
-//! Each bar is a separate SVG with lengths in percent: it is as wide as the page allows, and text
-//! keeps its size.
+//! Each bar is a separate SVG with lengths in percent. The bar is as wide as the page allows, and
+//! text keeps its size.
 
 use maud::{Markup, html};
 use tollgate_record::Unit;
 
 use super::scale::{Scale, percent};
 
-/// Segments narrower than this share of the axis carry no name.
+/// The smallest width of a segment with a visible name, in percent of the axis.
 const NAMED_MIN: f64 = 14.0;
 
-/// A row.
+/// A row of the table.
 #[derive(Default)]
 pub(super) struct Bar {
     pub(super) label: String,
     /// Small text below the label.
     pub(super) note: String,
     pub(super) segments: Vec<Segment>,
-    /// A mark across the bar: the measured value if the bar is a prediction.
+    /// The place of a mark across the bar: the measured value, if the bar is a prediction.
     pub(super) mark: Option<f64>,
     /// The 95 % interval.
     pub(super) interval: Option<(f64, f64)>,
@@ -32,7 +32,7 @@ pub(super) struct Segment {
     pub(super) value: f64,
     /// The CSS class that sets its colour.
     pub(super) class: &'static str,
-    /// Its tooltip.
+    /// The tooltip of the segment.
     pub(super) name: String,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Group {
     pub(super) bars: Vec<Bar>,
 }
 
-/// A table of bars on one scale, with its axis. `unit_name` is printed above the figures.
+/// Returns a table of bars on one scale, with an axis. `unit_name` is printed above the figures.
 pub(super) fn bars(caption: &str, groups: &[Group], unit: Unit, unit_name: &str) -> Markup {
     let scale = Scale::of(groups.iter().flat_map(|group| &group.bars).map(Bar::reach));
     html! {
@@ -92,8 +92,7 @@ fn axis(scale: &Scale, unit: Unit) -> Markup {
         svg width="100%" height="18" aria-hidden="true" {
             @for (place, (at, label)) in ticks.iter().enumerate() {
                 @let anchor = match place { 0 => "start", p if p == last => "end", _ => "middle" };
-                // If there are many ticks, label only every second one: a phone has no space for
-                // more.
+                // Label only every second of many ticks: a phone has no space for more labels.
                 @if last < 4 || place % 2 == 0 {
                     text.tick x=(percent(*at)) y="13" text-anchor=(anchor) { (label) }
                 }

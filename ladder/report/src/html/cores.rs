@@ -1,4 +1,4 @@
-//! Cores for a link, cost of a million sessions, response time against load.
+//! Cores for a link, cost of a million sessions, response time by load.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
     .markup()
 }
 
-/// Links of all fleets, by size.
+/// The links of all fleets, sorted by size.
 fn all_links<'a>(fleets: &[Fleet<'a>]) -> Vec<&'a str> {
     let mut links: Vec<&str> =
         fleets.iter().flat_map(|fleet| fleet.links.iter().map(|(gbps, _)| *gbps)).collect();
@@ -95,7 +95,7 @@ fn panel(fleets: &[Fleet<'_>], gbps: &str) -> Markup {
     bars(&format!("{gbps} Gbps"), &[group], Unit::Count, "cores")
 }
 
-/// `TLS 1.3, RSA-2048, 14 KB`.
+/// The name of a fleet without its engine, such as `TLS 1.3, RSA-2048, 14 KB`.
 fn name_without_engine(subject: &Subject) -> String {
     let full = name(subject);
     full.rsplit_once(", ").map_or(full.clone(), |(most, _)| most.to_owned())
@@ -109,7 +109,7 @@ fn cost_records(lookup: Lookup<'_>) -> impl Iterator<Item = &Record> {
     })
 }
 
-/// Cost of a million sessions, by currency and price of a core.
+/// The cost of a million sessions, for each currency and price of a core.
 fn costs(lookup: Lookup<'_>) -> BTreeMap<String, Vec<Group>> {
     let mut found: BTreeMap<String, Vec<Group>> = BTreeMap::new();
     let mut records: Vec<&Record> = cost_records(lookup).collect();

@@ -12,7 +12,7 @@ use crate::lookup::Origin::Predicted;
 use crate::lookup::{Lookup, MISSING};
 use crate::names;
 
-/// Messages of TLS 1.2 in their order; other messages follow in the order of their records.
+/// Messages of TLS 1.2 in their order. Other messages follow in the order of their records.
 const TLS12: [&str; 12] = [
     "client-hello",
     "server-hello",
@@ -44,7 +44,7 @@ const TLS13: [&str; 12] = [
     "response",
 ];
 
-/// Pixels of one message, and of the space above the first.
+/// Height of one message, and of the space above the first one, in pixels.
 const STEP: u32 = 44;
 const HEAD: u32 = 56;
 /// Horizontal positions of the client, the server and the costs, in percent.
@@ -98,8 +98,8 @@ fn diagrams(records: &[Record]) -> Vec<Diagram<'_>> {
     protocols.map(of).filter(|diagram| !diagram.messages.is_empty()).collect()
 }
 
-/// The messages of the summary's session: with its payload, or with any payload if no record has
-/// it.
+/// Returns the messages of the summary's session. If no record has the summary's payload, any
+/// payload counts.
 fn messages<'a>(
     records: &'a [Record],
     flagship: &Flagship,
@@ -152,7 +152,7 @@ impl<'a> Diagram<'a> {
         self.messages.iter().flat_map(Message::costs).flatten()
     }
 
-    /// The message with the highest cost.
+    /// Returns a sentence on the message with the highest cost.
     fn dearest(&self) -> Option<String> {
         let cost = |message: &Message<'_>| Some(message.ours.or(message.theirs)?.estimate.point());
         let all: Vec<(f64, &str)> =
@@ -216,7 +216,7 @@ fn arrow(message: &Message<'_>, y: u32, scale: &Scale) -> Markup {
     }
 }
 
-/// `server-key-exchange` as `server key exchange`.
+/// Turns `server-key-exchange` into `server key exchange`.
 fn words(name: &str) -> String {
     name.replace('-', " ")
 }

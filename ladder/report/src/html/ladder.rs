@@ -58,7 +58,8 @@ fn step(rung: &Rung<'_>) -> Markup {
     }
 }
 
-/// The rows that represent the rung, on one scale: all rows with the unit of the first.
+/// The bars of the rows that represent the rung. Only rows with the unit of the first are shown,
+/// since all share one scale.
 fn shown(rung: &Rung<'_>) -> Markup {
     let mut rows = rung.rows.iter().filter(|row| row.is_shown).peekable();
     let Some(first) = rows.peek().copied() else {
@@ -69,7 +70,8 @@ fn shown(rung: &Rung<'_>) -> Markup {
     bars("", &groups, first.unit, &first.unit_name)
 }
 
-/// Predicted and measured; if nothing was measured, the published figure too.
+/// The bars of one figure: predicted and measured. If it was not measured, also the published
+/// value.
 fn group(row: &Figure<'_>) -> Group {
     let mut drawn = Vec::new();
     if let Some(point) = row.predicted {

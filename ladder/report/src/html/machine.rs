@@ -16,7 +16,7 @@ const VALUES_MAX: usize = 4;
 pub(super) fn section(records: &[Record]) -> Markup {
     let mut machines: Vec<&Machine> = Vec::new();
     for record in records.iter().filter(|record| record.kind == Kind::Measured) {
-        // Each run measures the clock, so clocks may differ.
+        // Ignore the core clock: each run measures it, so it may differ on the same machine.
         let is = |m: &&Machine| {
             let bare = |m: &Machine| Machine { core_clock_hz: None, ..m.clone() };
             bare(m) == bare(&record.machine)
@@ -77,7 +77,7 @@ fn versions(records: &[Record]) -> Markup {
     }
 }
 
-/// Warnings about doubtful figures.
+/// Returns warnings about doubtful figures.
 fn warnings(records: &[Record], machines: &[&Machine]) -> Vec<String> {
     let mut found = Vec::new();
     if machines.len() > 1 {

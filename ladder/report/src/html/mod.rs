@@ -45,9 +45,9 @@ const SECTIONS: [(&str, &str); 10] = [
     ("reproduce", "Do it again"),
 ];
 
-/// The whole report as one HTML file: the six rungs, then a picture for each, with unit and source.
-/// It loads nothing and needs no script. A section without records names the verb of `tollgate`
-/// that measures them.
+/// Returns the whole report as one HTML file: the six rungs, then pictures with unit and source.
+/// The page loads nothing and needs no script. A section without records names the `tollgate`
+/// command that measures them.
 #[must_use]
 pub fn report(records: &[Record]) -> String {
     let all = records;
@@ -118,7 +118,7 @@ fn about(records: &[Record]) -> String {
     )
 }
 
-/// Definitions of the hatching, for use by the pictures.
+/// The definitions of the hatching that the pictures use.
 fn patterns() -> Markup {
     let hatch = |id: &str, class: &str| {
         html! {

@@ -1,4 +1,4 @@
-//! Line charts with two axes: as wide as the page allows; text keeps its size.
+//! Line charts with two axes. A chart is as wide as the page allows, and text keeps its size.
 
 use maud::{Markup, html};
 
@@ -11,12 +11,12 @@ const HEIGHT: f64 = 240.0;
 /// Maximum number of characters of a line's name beside its end.
 const NAME_MAX: usize = 12;
 
-/// A picture of lines.
+/// A line chart.
 pub(super) struct Plot {
     pub(super) caption: Markup,
     /// The text alternative.
     pub(super) label: String,
-    /// Ticks: positions in percent, and labels.
+    /// The ticks of both axes: positions in percent, and labels.
     pub(super) x: Vec<(f64, String)>,
     pub(super) y: Vec<(f64, String)>,
     pub(super) lines: Vec<Line>,
@@ -24,16 +24,16 @@ pub(super) struct Plot {
     pub(super) note: Markup,
 }
 
-/// The place of the names of lines.
+/// The place for the names of lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Names {
-    /// Next to the ends of the lines, if these are far enough apart.
+    /// Next to the ends of the lines. Suitable if the ends are far enough apart.
     AtEnds,
     /// Above the chart.
     Above,
 }
 
-/// A line of one or several strokes.
+/// A line, which may have gaps: it consists of strokes.
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) class: &'static str,
@@ -105,8 +105,8 @@ impl Plot {
         html! {
             svg width="100%" height="18" aria-hidden="true" {
                 @for (at, label) in &self.x {
-                    // Half a label is narrower than this share, so only labels at the ends need
-                    // another anchor.
+                    // Centre a label on its tick, unless the tick is so near an end that half of
+                    // the label would be outside the chart.
                     @let anchor = if *at <= 3.0 { "start" } else if *at >= 94.0 { "end" }
                         else { "middle" };
                     text.tick x=(percent(*at)) y="13" text-anchor=(anchor) { (label) }
@@ -116,7 +116,7 @@ impl Plot {
     }
 }
 
-/// A path with coordinates in percent; points above the chart are cut off.
+/// Returns a path with coordinates in percent. The part above the chart is cut off.
 fn path(stroke: &[(f64, f64)]) -> String {
     let at = |(x, y): &(f64, f64)| format!("{x:.2},{:.2}", 100.0 - y.clamp(0.0, 400.0));
     stroke.iter().map(at).collect::<Vec<_>>().join(" ")
@@ -138,8 +138,8 @@ fn legend(lines: &[Line]) -> Markup {
 }
 
 impl Line {
-    /// Places the name at the end of the line. If lines leave the chart at the top, the names are
-    /// placed below each other: the first on the left of its line, the others on the right, where
+    /// Places the name at the end of the line. If the line leaves the chart at the top, names are
+    /// placed below one another: the first on the left of its line, the others on the right, where
     /// there is space.
     fn name_at(&self, place: usize) -> Markup {
         let points = || self.strokes.iter().flatten();

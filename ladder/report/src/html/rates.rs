@@ -107,7 +107,7 @@ fn bar(record: &Record) -> Bar {
     }
 }
 
-/// The speed relative to each library, at the representative key size.
+/// Returns sentences on the speed relative to each library, at the representative key size.
 fn means(records: &[Record]) -> Vec<String> {
     let signing = Signing(records);
     let signers = signing.signers();

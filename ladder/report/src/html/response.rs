@@ -1,4 +1,4 @@
-//! Response time against load, as a curve.
+//! Response time by load, as a curve.
 
 use maud::{Markup, html};
 use tollgate_record::Unit;
@@ -10,14 +10,14 @@ use crate::fleet::find::Curve;
 use crate::fleet::models;
 use crate::names;
 
-/// The chart ends at this multiple of the shortest response time. At higher loads the queue grows
-/// without limit.
+/// The top of the chart, as a multiple of the shortest response time. Near full load, the response
+/// time grows without limit.
 const TIMES: f64 = 8.0;
 
-/// The maximum number of curves that can be told apart.
+/// Maximum number of curves. More curves would be hard to distinguish.
 const CURVES_MAX: usize = 4;
 
-/// Mean response time against sessions per second; empty without a curve that has both.
+/// Draws the mean response time by sessions per second; empty if no curve has both.
 pub(super) fn chart(curves: &[Curve<'_>]) -> Markup {
     // Show one protocol only, to compare its engines.
     let topic = curves.first().map(|curve| curve.subject.topic());
@@ -59,7 +59,7 @@ fn model(curves: &[Curve<'_>]) -> String {
     }
 }
 
-/// A curve: sessions per second, nanoseconds.
+/// A curve as points: sessions per second and nanoseconds.
 struct Points {
     name: String,
     class: &'static str,
@@ -67,7 +67,7 @@ struct Points {
 }
 
 impl Points {
-    /// `None` without points.
+    /// Converts a curve; `None` if it has no points.
     fn of(curve: &Curve<'_>) -> Option<Self> {
         let points: Vec<(f64, f64)> = curve
             .points

@@ -4,16 +4,17 @@ use tollgate_record::Unit;
 
 use crate::figure::number;
 
-/// Steps that give round labels, as multiples of a power of ten.
+/// The steps of an axis with round labels, as multiples of a power of ten.
 const STEPS: [f64; 5] = [1.0, 2.0, 2.5, 5.0, 10.0];
 
 /// Maximum number of steps of an axis.
 const STEPS_MAX: f64 = 4.0;
 
-/// Larger figures are drawn as this one, because records may contain any number.
+/// The largest figure that is drawn. Larger figures are drawn like this one, because records may
+/// contain any number.
 const LARGEST: f64 = 1e290;
 
-/// A scale from zero to the last tick, which is no less than the largest figure.
+/// A scale from zero to the last tick. No figure is above the last tick.
 #[derive(Clone, Debug)]
 pub(super) struct Scale {
     step: f64,
@@ -72,9 +73,9 @@ fn label(figure: f64, unit: Unit) -> String {
     format!("{digits}{tail}")
 }
 
-/// A length in SVG.
+/// Formats a length in percent for SVG.
 pub(super) fn percent(share: f64) -> String {
-    format!("{:.2}%", share + 0.0) // no -0
+    format!("{:.2}%", share + 0.0) // turns -0 into 0
 }
 
 #[cfg(test)]

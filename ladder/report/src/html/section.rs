@@ -18,7 +18,7 @@ pub(super) struct Section<'a> {
     /// Tables over the whole width.
     pub(super) below: Markup,
     pub(super) records: Vec<&'a Record>,
-    /// The verb that measures missing figures; named if the picture is empty.
+    /// The `tollgate` command that measures missing figures. An empty section names it.
     pub(super) verb: &'static str,
 }
 
@@ -50,10 +50,10 @@ impl Section<'_> {
     }
 }
 
-/// Maximum number of rows of a table that is open at first.
+/// Maximum number of rows of a table that is not folded.
 const OPEN_ROWS_MAX: usize = 20;
 
-/// A table under its name; a table of many rows is folded.
+/// Returns a table under its name. A table of many rows is folded.
 pub(super) fn folded(name: &str, rows: usize, table: &Markup) -> Markup {
     html! {
         details open=[(rows <= OPEN_ROWS_MAX).then_some("")] {
@@ -63,7 +63,7 @@ pub(super) fn folded(name: &str, rows: usize, table: &Markup) -> Markup {
     }
 }
 
-/// Tables under the heading of their first column, each with its notes.
+/// Returns tables with their notes. The heading of the first column is the name of the table.
 pub(super) fn tables(tables: &[Table]) -> Markup {
     html! {
         @for table in tables {

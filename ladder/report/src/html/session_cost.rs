@@ -1,4 +1,4 @@
-//! The cost of a session by part, against the size of the transfer.
+//! The cost of a session by part, for each size of the transfer.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
     .markup()
 }
 
-/// One protocol: a group of bars for each payload.
+/// The picture of one protocol: a group of bars for each payload.
 fn panel(protocol: &Protocol, ours: &[Session<'_>], flagship: &Flagship) -> Markup {
     let sessions: Vec<&Session<'_>> =
         ours.iter().filter(|session| session.subject.protocol() == Some(protocol)).collect();
@@ -79,7 +79,7 @@ fn panel(protocol: &Protocol, ours: &[Session<'_>], flagship: &Flagship) -> Mark
     bars(names::protocol(protocol), &groups, Unit::Cycles, "cycles")
 }
 
-/// Published sessions and the measured ones with the nearest payload, on one scale.
+/// Draws the published sessions, and our sessions with the nearest payload, on one scale.
 fn then_and_now(ours: &[Session<'_>], papers: &[Session<'_>], flagship: &Flagship) -> Markup {
     let wanted = papers.first().map_or(0, Session::bytes);
     let of_flagship = || ours.iter().filter(|session| flagship.is_of(&session.subject));
@@ -159,7 +159,7 @@ pub(super) fn class(part: &str) -> &'static str {
     }
 }
 
-/// Parts that occur, in stacking order.
+/// Legend entries for the parts that occur, in stacking order.
 fn entries<'a>(sessions: impl Iterator<Item = &'a Session<'a>>) -> Vec<(&'static str, String)> {
     let costs = |(_, record): &&(&str, &Record)| record.estimate.point() > 0.0;
     let parts: BTreeSet<&str> =
@@ -169,7 +169,7 @@ fn entries<'a>(sessions: impl Iterator<Item = &'a Session<'a>>) -> Vec<(&'static
     known.chain(others).map(|part| (class(part), names::part(part).to_owned())).collect()
 }
 
-/// The share of the RSA operation at the smallest and at the largest transfer.
+/// Returns sentences on the share of the RSA operation at the smallest and the largest transfer.
 fn means(sessions: &[Session<'_>], flagship: &Flagship) -> Vec<String> {
     let mut sentences = Vec::new();
     for by in ["tollgate", "openssl"] {

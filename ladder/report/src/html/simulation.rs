@@ -1,4 +1,4 @@
-//! The headline of the study of simulated processors, next to the paper's figure.
+//! The main result of the study of simulated processors, next to the paper's figure.
 
 use maud::{Markup, html};
 use tollgate_record::{Record, Unit};
@@ -23,7 +23,7 @@ pub(super) fn study(records: &[Record]) -> Markup {
     }
 }
 
-/// Bars without the extension, with it, and of the paper.
+/// The bars without the extension, with the extension, and of the paper.
 fn group(headline: &Headline<'_>) -> Group {
     let bar = |record: &Record, label: String, class| {
         let point = record.estimate.point();

@@ -8,10 +8,11 @@ use tollgate_record::{Kind, Record, Topic};
 use crate::lookup::Origin::{self, Measured, Predicted};
 use crate::model;
 
-/// Maximum number of paths of subjects that are listed.
+/// Maximum number of subjects' paths in the line.
 const NAMED_MAX: usize = 4;
 
-/// Subjects, machines, dates and versions of the records, and the papers; empty without records.
+/// Returns the subjects, machines, dates and versions of the records, and the papers. Empty without
+/// records.
 pub(super) fn line<'a>(records: impl IntoIterator<Item = &'a Record>) -> Markup {
     let records: Vec<&Record> = records.into_iter().collect();
     let ours: Vec<&Record> =

@@ -1,4 +1,4 @@
-//! Table 5 of \[ITA00\] with error and assumption, and the kernels.
+//! Table 5 of \[ITA00\] with the error and the assumptions of the model, and the table of kernels.
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary as word;
@@ -43,7 +43,7 @@ fn models(records: &[Record]) -> Markup {
     }
 }
 
-/// Model and paper as bars, each machine and size on its own scale.
+/// Draws model and paper as bars. Each machine and size has its own scale.
 fn chart(all: &[Modelled<'_>]) -> Markup {
     let judged = all.iter().filter(|row| row.error().is_some());
     let panel = |row: &Modelled<'_>| {

@@ -1,4 +1,4 @@
-//! Sessions per second of real servers, by protocol and engine; and published ones.
+//! Sessions per second of measured servers, by protocol and engine, and published rates.
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary as word;
@@ -18,7 +18,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
     let lookup = Lookup(records);
     let mut servers: Vec<&Record> =
         lookup.measured(Area::Server).into_iter().filter_map(|s| rate(lookup, s)).collect();
-    // Sort by payload, Tollgate first; keep the order of the protocols.
+    // Sort by protocol in the order of the records, then by payload; Tollgate is first.
     let order: Vec<&Topic> = servers.iter().map(|record| record.subject.topic()).collect();
     servers.sort_by_key(|record| {
         let is_ours = record.subject.parameter(word::BY) == Some("tollgate");
@@ -56,7 +56,7 @@ fn rate<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
     lookup.record(Measured, subject, word::SESSIONS_PER_S, Unit::PerSecond)
 }
 
-/// Published rates: of servers, and of one core measured by `s_time`.
+/// Returns the published rates: of servers, and of one core measured by `s_time`.
 fn papers(lookup: Lookup<'_>) -> Vec<&Record> {
     let takes = |record: &Record| {
         Origin::of(record) == Published

@@ -1,4 +1,4 @@
-//! The alternative to faster RSA: another key type.
+//! The alternative to faster RSA: a different key type.
 
 use tollgate_record::vocabulary::{CYCLES_PER_OPERATION, PART_RSA, SESSIONS_PER_S};
 use tollgate_record::{Key, Operation, Record, Subject, Topic, Unit};
@@ -14,7 +14,7 @@ use crate::session::sessions;
 /// The key type that servers use most after RSA.
 const OTHER: Key = Key::EcdsaP256;
 
-/// Compares with an ECDSA certificate. `None` unless both kinds of signature were measured.
+/// Compares RSA with an ECDSA certificate. `None` unless both kinds of signature were measured.
 pub(crate) fn beyond(records: &[Record]) -> Option<String> {
     let lookup = Lookup(records);
     let flagship = Flagship::of(records);
@@ -40,7 +40,7 @@ pub(crate) fn beyond(records: &[Record]) -> Option<String> {
     ))
 }
 
-/// Measured sessions per second with that key.
+/// Returns a sentence on the measured sessions per second with that key type.
 fn of_server(lookup: Lookup<'_>, flagship: &Flagship) -> Option<String> {
     let protocol = flagship.protocols.first()?;
     let best = |key: &Key| {
@@ -63,7 +63,8 @@ fn of_server(lookup: Lookup<'_>, flagship: &Flagship) -> Option<String> {
     ))
 }
 
-/// Computed: the cheaper session of the first protocol, with its signature replaced.
+/// Returns a sentence on a computed session: the cheaper session of the first protocol, with its
+/// signature replaced.
 fn of_session(records: &[Record], signer: &Subject, flagship: &Flagship) -> Option<String> {
     let signature = Lookup(records).cycles(Measured, signer, CYCLES_PER_OPERATION)?.get();
     let all = sessions(records, false);

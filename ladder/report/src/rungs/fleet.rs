@@ -12,7 +12,7 @@ use crate::lookup::Origin::{Predicted, Published};
 use crate::lookup::{Lookup, Origin};
 use crate::names::{self, who};
 
-/// Links in Gbps, as subjects spell them.
+/// Link rates in Gbps, as subjects spell them.
 pub(crate) const LINKS: [&str; 3] = ["1", "10", "100"];
 
 pub(super) fn rung(records: &[Record]) -> Rung<'_> {
@@ -80,7 +80,7 @@ fn sentence(rows: &[Figure<'_>], protocol: &Protocol, payload: &str) -> Option<S
     ))
 }
 
-/// The fewest published cores for the middle link.
+/// Returns the published figure with the fewest cores for the middle link.
 fn as_published(records: &[Record]) -> Option<Figure<'_>> {
     let fewest = records
         .iter()

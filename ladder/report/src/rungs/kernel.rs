@@ -45,8 +45,8 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     }
 }
 
-/// The product with the fewest cycles per number, at the size of RSA-2048's primes if that was
-/// measured.
+/// Returns the product with the fewest cycles per number. If products at the size of RSA-2048's
+/// primes were measured, only they count.
 fn best(lookup: Lookup<'_>) -> Option<&Subject> {
     let products: Vec<&Subject> = lookup
         .measured(Area::Kernel)

@@ -1,4 +1,5 @@
-//! The six rungs: their representative figures, and their explanation by the rung below.
+//! The six rungs: their representative figures, and sentences that explain each by the next lower
+//! rung.
 
 mod beyond;
 mod fleet;
@@ -26,18 +27,18 @@ pub(crate) struct Rung<'a> {
     /// The verb of `tollgate` that runs this rung alone.
     pub(crate) verb: &'static str,
     pub(crate) rows: Vec<Figure<'a>>,
-    /// Sentences that explain it by the rung below.
+    /// Sentences that explain the rung by the next lower rung.
     pub(crate) sentences: Vec<String>,
 }
 
 impl Rung<'_> {
-    /// Returns `true` if a record belongs to this rung on this machine.
+    /// Returns `true` if the rung has a predicted or a measured figure.
     pub(crate) fn is_known(&self) -> bool {
         self.rows.iter().any(|row| row.predicted.is_some() || row.measured.is_some())
     }
 }
 
-/// One figure: predicted, measured, published.
+/// One figure with its predicted, measured and published values.
 pub(crate) struct Figure<'a> {
     /// The subject in words.
     pub(crate) what: String,
@@ -114,7 +115,7 @@ impl<'a> Figure<'a> {
         format!("{} ({share})", figure::difference(remainder, self.unit))
     }
 
-    /// The prediction as text, with a mark for a bound.
+    /// The prediction as text. A bound is marked.
     pub(crate) fn predicted_text(&self) -> String {
         let text = self.predicted.map(|point| figure::number(point, self.unit));
         match (text, self.is_bound) {

@@ -21,8 +21,8 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
         let row = Figure::new("one product of 1024 bits, here", Unit::Cycles, "cycles").shown();
         rows.push(row.bound(host.predicted).measured(host.measured));
     }
-    // One line for all machines of papers: the Itanium, otherwise the first machine with both
-    // figures.
+    // One line stands for all machines of papers: the Itanium, otherwise the first machine with
+    // both figures.
     let paper = find("itanium").or_else(|| all.iter().find(|row| row.error().is_some()));
     if let Some(paper) = paper.filter(|row| row.machine != HOST) {
         let what = format!("the same on {}", paper.name());
@@ -67,7 +67,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     }
 }
 
-/// A percentage, with a decimal if whole percents would hide the value.
+/// A ratio in percent. Small values have one decimal.
 fn percent_of_ratio(ratio: f64) -> String {
     if ratio < 0.095 { format!("{:.1} %", 100.0 * ratio) } else { percent(ratio, 1.0) }
 }

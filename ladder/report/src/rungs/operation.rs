@@ -78,7 +78,7 @@ fn signs<'a>(lookup: Lookup<'a>, key: &Key) -> Vec<&'a Subject> {
     subjects
 }
 
-/// At the size of the papers: our best rate and the best published one.
+/// Returns our best rate and the best published rate, both with the key of the papers.
 fn as_published(lookup: Lookup<'_>) -> Option<Figure<'_>> {
     let rate =
         |record: &&Record| record.quantity == OPERATIONS_PER_S && record.unit == Unit::PerSecond;
@@ -102,7 +102,8 @@ fn as_published(lookup: Lookup<'_>) -> Option<Figure<'_>> {
     Some(row.measured(ours).published(Some(theirs)))
 }
 
-/// The share that our kernel calls explain, and the speed relative to the libraries.
+/// Returns a sentence on the share that kernel calls explain, and on the speed relative to the
+/// libraries.
 fn sentence(lookup: Lookup<'_>, subject: &Subject, rows: &[Figure<'_>]) -> Option<String> {
     if subject.parameter(BY) != Some("tollgate") {
         return None;

@@ -72,7 +72,7 @@ fn compared(what: &str, rate: &Estimate, cpu: Option<&Estimate>, against: &str) 
     format!("{what}: {} times the sessions per second of {against}{cpu}.", ratio(rate))
 }
 
-/// The share of the first rate that rung 3 explains.
+/// Returns a sentence on the share of the first rate that rung 3 explains.
 fn explained(rows: &[Figure<'_>]) -> Option<String> {
     let row = rows.iter().find(|row| row.remainder().is_some())?;
     let (predicted, measured) = (row.predicted?, row.measured?.estimate.point());

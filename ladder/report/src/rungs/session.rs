@@ -71,7 +71,7 @@ fn as_published(records: &[Record]) -> Option<Figure<'_>> {
     Some(row.published(dearest.total.filter(|r| r.quantity == CYCLES_PER_SESSION)))
 }
 
-/// The shares of the signature and of the remainder.
+/// Returns a sentence on the shares of the signature and of the remainder.
 fn sentence(session: &Session<'_>) -> Option<String> {
     let total = session.total()?;
     let rsa = session.part(PART_RSA)?;

@@ -22,10 +22,10 @@ const COLUMNS: [Column; 6] = fitting([
     Column::figures("published", 18),
 ]);
 
-/// The ladder: one table of six rungs with predicted, measured and published figures, followed by
-/// sentences that explain each rung by the rung below.
+/// Returns the ladder as one table: six rungs with predicted, measured and published figures.
+/// Sentences that explain each rung by the next lower rung follow.
 ///
-/// For a rung without records the table names the verb that measures it.
+/// For a rung without records the table names the command that measures it.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let records = &latest(records);
@@ -53,8 +53,8 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-/// The rows of one rung, to print before the others are complete: its figures without explanations.
-/// Empty if no rung has the number.
+/// Returns the figures of one rung without explanations, to print before the other rungs are
+/// complete. Empty if no rung has this number.
 #[must_use]
 pub fn rung(records: &[Record], number: u8) -> String {
     let records = &latest(records);
@@ -92,6 +92,7 @@ fn cells(figure: &Figure<'_>) -> Vec<String> {
     ]
 }
 
+/// The source of a published record, such as
 /// `[ETI10] 2010: Intel processor of 2010, 3 GHz; Encrypting the Internet, ...`.
 fn source(record: &Record) -> Option<String> {
     let Kind::Published { source } = &record.kind else {

@@ -1,4 +1,4 @@
-//! Measured calls, and the figures of each.
+//! Measured calls of variants, and the figures of each call.
 
 use tollgate_record::vocabulary::{BITS, CYCLES_PER_CALL, K, UNROLL};
 use tollgate_record::{Area, Cycles, Quantity, Subject, Topic, Unit};
@@ -8,10 +8,10 @@ use crate::lookup::{Lookup, MISSING};
 
 pub(super) const UNROLLS: [&str; 4] = ["1", "2", "4", "8"];
 
-/// The unroll factor of squares and exponentiations.
+/// The unroll factor of squares and exponentiations. Only products are measured with all factors.
 pub(super) const UNROLL_ELSEWHERE: &str = "4";
 
-/// Subjects of products, one for each name and size: by name, then by size.
+/// Returns the subjects of products, one for each name and size, sorted by name, then by size.
 pub(super) fn calls(lookup: Lookup<'_>) -> Vec<Subject> {
     let mut names: Vec<&str> = Vec::new();
     let mut found: Vec<Subject> = Vec::new();

@@ -22,7 +22,7 @@ const NOTE: &str = "\
     bytes of code: sizes of the functions in this program's table of symbols, code for every \
     size of modulus, without what the standard library copies and fills with";
 
-/// Code does not depend on the modulus size, so the first record of each name is used.
+/// Uses the first record of each name, since the code does not depend on the modulus size.
 pub(super) fn table(lookup: Lookup<'_>) -> Table {
     let mut rows: Vec<Row> = Vec::new();
     for subject in calls(lookup) {

@@ -13,7 +13,7 @@ use tollgate_record::Record;
 use crate::lookup::Lookup;
 pub use published::{ETI10_PRODUCT_512, KAK96_TABLE, Schedule, published};
 
-/// All tables of a study; tables without records are left out.
+/// Returns all tables of the study. Tables without records are left out.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
@@ -63,7 +63,7 @@ mod tests {
         let line =
             |of: &str| words(text.lines().find(|line| line.starts_with(of)).unwrap_or_default());
         assert_eq!(line("amm64_sos "), "amm64_sos 512 8 - 500 - 400 - 400 300");
-        // without a squaring formula: the product
+        // a variant without a squaring formula: the column of squares has the product
         assert_eq!(line("amm64_karatsuba"), "amm64_karatsuba 512 8 - - - 600 - 600 600");
         assert_eq!(line("amm64_mulx"), "amm64_mulx 512 8 - - - - - 230 230");
         assert!(text.lines().any(|line| words(line) == "amm64_sos - - 1234 - -"), "{text}");

@@ -1,4 +1,4 @@
-//! Published figures for the same comparisons.
+//! Published figures of papers that made the same comparisons.
 
 use tollgate_record::vocabulary::{
     BITS, BY, CYCLES_PER_CALL, CYCLES_PER_OPERATION, OPERATIONS_PER_S, WINDOW,

@@ -14,8 +14,8 @@ const KAK96: &str = "Koç, Acar, Kaliski, Analyzing and Comparing Montgomery Mul
 /// A product of 512 bits on the older core of \[ETI10\], in cycles.
 pub const ETI10_PRODUCT_512: f64 = 806.0;
 
-/// Operations on words of a Montgomery product of K words by \[KAK96\], as (a, b, c) of a K^2 + b K
-/// + c.
+/// The operations on words in a Montgomery product of K words, by \[KAK96\]. The counts are a K^2 +
+/// b K + c, as (a, b, c).
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
     /// The name in subjects.
@@ -32,9 +32,9 @@ pub struct Schedule {
 
 /// The table of \[KAK96\] for the schedules that are measured.
 ///
-/// Only its row of CIOS (part by part) and its additions of SOS and FIOS were compared with the
-/// paper, as quoted by public code. The other figures are computed from its schedules, statement by
-/// statement, with the prices that the parts of CIOS imply: see the test.
+/// Only two parts were compared with the paper, as quoted in public code: the row of CIOS, part by
+/// part, and the additions of SOS and FIOS. The other figures are computed from the schedules,
+/// statement by statement: see the test. The cost of a statement follows from the parts of CIOS.
 pub const KAK96_TABLE: [Schedule; 4] = [
     Schedule {
         name: "amm64_sos",
@@ -66,7 +66,8 @@ pub const KAK96_TABLE: [Schedule; 4] = [
     },
 ];
 
-/// Records that accompany a study of variants: counts for these numbers of words, and cycles.
+/// Returns the published records for a study of variants: counts for these numbers of words, and
+/// cycles.
 ///
 /// # Panics
 ///
@@ -111,10 +112,10 @@ fn counts(schedule: &Schedule, k: usize, taken_at: Timestamp) -> [Record; 4] {
 mod tests {
     use super::*;
 
-    /// Multiplications, additions, reads, writes.
+    /// The cost of a statement: multiplications, additions, reads, writes.
     type Price = [usize; 4];
 
-    /// Statements of \[KAK96\] and their prices.
+    /// Statements of \[KAK96\] and their costs.
     const PRODUCT: Price = [1, 1, 3, 0]; // (C, S) := t + a * b
     const PRODUCT_AND_CARRY: Price = [1, 2, 3, 0]; // (C, S) := t + a * b + C
     const REDUCTION: Price = [1, 1, 2, 0]; // (C, S) := S + m * n
@@ -136,7 +137,7 @@ mod tests {
 
     fn counted(name: &str, s: usize) -> Price {
         let row = &[PRODUCT_AND_CARRY, STORE];
-        let difference: (usize, &[Price]) = (s + 1, &[[0, 2, 2, 1]]); // the last subtraction
+        let difference: (usize, &[Price]) = (s + 1, &[[0, 2, 2, 1]]); // the final subtraction
         match name {
             "amm64_sos" => {
                 let quotients = &[STORE, LOAD, QUOTIENT, PROPAGATE]; // the carry of a row, then m

@@ -1,4 +1,4 @@
-//! Times against rates: the steps of a search, and the limit.
+//! Times by arrival rate: the steps of a search, and the limit of its objective.
 
 use maud::{Markup, html};
 use tollgate_record::Unit;
@@ -7,13 +7,13 @@ use super::{Curve, Points};
 use crate::html::plot::{Line, Names, Plot};
 use crate::html::scale::Scale;
 
-/// The chart ends at this multiple of the limit.
+/// The top of the chart, as a multiple of the limit.
 const TIMES: f64 = 3.0;
 
-/// CSS classes of the lines, in turn.
+/// CSS classes of the lines, alternating.
 const CLASSES: [&str; 2] = ["line-library", "line-ours"];
 
-/// The chart; empty without points.
+/// Draws the chart; empty without points.
 pub(super) fn chart(curve: &Curve) -> Markup {
     let points = || curve.lines.iter().flat_map(|(_, points)| points);
     let longest = points().map(|point| point.1).fold(0.0, f64::max);

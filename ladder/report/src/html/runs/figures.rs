@@ -41,7 +41,7 @@ pub(super) fn figures(records: &[Record]) -> Markup {
     }
 }
 
-/// `OpenSSL`, or `OpenSSL, resumed` if the subject covers only resumed sessions.
+/// The server's name: `OpenSSL`, or `OpenSSL, resumed` if the subject covers only resumed sessions.
 fn name(subject: &Subject) -> String {
     let by = names::who(subject.parameter(word::BY).unwrap_or_default());
     subject.parameter(word::SESSIONS).map_or(by.to_owned(), |kind| format!("{by}, {kind}"))

@@ -1,4 +1,4 @@
-//! The page of a load generator's runs: verdicts first, then the figures, then pictures.
+//! The page of a load generator's runs: first the verdicts, then the figures, then pictures.
 
 mod curve;
 mod figures;
@@ -11,34 +11,35 @@ use tollgate_record::{Key, Protocol, Record};
 use super::page;
 use crate::names;
 
-/// The content of the page. It shows findings and plans unchanged, except for the names of keys,
-/// protocols and servers.
+/// The content of the page. The page shows findings and plans unchanged, except for the names of
+/// keys, protocols and servers.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
-    /// Machine, versions, workload and plan, a paragraph each.
+    /// Machine, versions, workload and plan, each as a paragraph.
     pub about: Vec<String>,
     /// `true` if all runs were completed.
     pub is_complete: bool,
-    /// Notes for the reader besides the findings.
+    /// Notes in addition to the findings.
     pub notes: Vec<String>,
     /// The measured scenarios, in the order of measurement.
     pub scenarios: Vec<Scenario>,
 }
 
-/// One key and protocol.
+/// The runs with one key and protocol.
 #[derive(Clone, Debug, Default)]
 pub struct Scenario {
-    /// `rsa-2048 tls13`.
+    /// Key and protocol, such as `rsa-2048 tls13`.
     pub name: String,
-    /// `VALID`, or the result of a search; empty if it was stopped before there was one.
+    /// `VALID`, or the result of a search. Empty if the scenario was stopped before it had a
+    /// result.
     pub verdict: String,
-    /// Findings, and the counts of both sides.
+    /// Findings, and the counts of client and server.
     pub lines: Vec<String>,
-    /// Its figures.
+    /// The figures of the scenario.
     pub records: Vec<Record>,
     /// The servers under load.
     pub servers: Vec<Server>,
-    /// Times against rates, for a search.
+    /// Times by arrival rate, if the scenario is a search.
     pub curve: Option<Curve>,
 }
 
@@ -54,7 +55,7 @@ pub struct Server {
     pub runs: Vec<Vec<Second>>,
     /// Times of transactions by quantile, in nanoseconds; empty if no run is valid.
     pub transaction: Points,
-    /// Times of handshakes, likewise.
+    /// Times of handshakes by quantile, in nanoseconds; empty if no run is valid.
     pub handshake: Points,
 }
 
@@ -67,22 +68,22 @@ pub struct Second {
     pub width_s: f64,
     /// Transactions completed, per second.
     pub completed_per_s: f64,
-    /// Connections that failed, were abandoned or never began, per second.
+    /// Connections that failed, were given up or never began, per second.
     pub lost_per_s: f64,
 }
 
 /// The steps of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
-    /// The objective: `p99=20ms`.
+    /// The objective, such as `p99=20ms`.
     pub objective: String,
-    /// Its limit, in nanoseconds.
+    /// The limit of the objective, in nanoseconds.
     pub limit_ns: f64,
-    /// Lines by name, such as `p50`; each point is arrivals per second and nanoseconds.
+    /// Lines by name, such as `p50`. A point is (arrivals per second, nanoseconds).
     pub lines: Vec<(String, Points)>,
 }
 
-/// The page as one HTML file, which loads nothing and needs no script.
+/// Returns the page as one HTML file, which loads nothing and needs no script.
 #[must_use]
 pub fn of_runs(runs: &Runs) -> String {
     let lead = html! {
@@ -160,7 +161,7 @@ fn finding(line: &str) -> String {
     parts.collect::<Vec<_>>().join(": ")
 }
 
-/// The CSS class of a server's lines: Tollgate's, or a library's.
+/// The CSS class of a server's lines. Tollgate and libraries have different classes.
 fn class(place: usize, name: &str) -> &'static str {
     match (name.contains("tollgate"), place) {
         (true, _) => "line-ours",

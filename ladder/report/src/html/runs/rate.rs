@@ -1,4 +1,4 @@
-//! Transactions per second over time; each server's runs are drawn at their times.
+//! Transactions per second over time. Each run is drawn at the time at which it took place.
 
 use maud::{Markup, html};
 use tollgate_record::Unit;
@@ -8,7 +8,7 @@ use crate::html::plot::{Line, Names, Plot};
 use crate::html::scale::Scale;
 use crate::names;
 
-/// The chart; empty without a measured second.
+/// Draws the chart; empty without a measured second.
 pub(super) fn chart(servers: &[Server]) -> Markup {
     let seconds = || servers.iter().flat_map(|server| server.runs.iter().flatten());
     let Some(end) = seconds().map(|second| second.from_s + second.width_s).reduce(f64::max) else {

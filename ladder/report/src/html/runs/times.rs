@@ -8,7 +8,7 @@ use crate::html::plot::{Line, Names, Plot};
 use crate::html::scale::Scale;
 use crate::names;
 
-/// Quantiles with a tick, up to the last one on record.
+/// Quantiles with a tick. The axis ends at the last recorded quantile.
 const TICKS: [(f64, &str); 6] = [
     (0.5, "50"),
     (0.9, "90"),
@@ -18,12 +18,13 @@ const TICKS: [(f64, &str); 6] = [
     (0.99999, "99.999"),
 ];
 
-/// The horizontal position of a quantile; each further nine has the same width.
+/// The horizontal position of a quantile. The distances from 0.9 to 0.99 and from 0.99 to 0.999 are
+/// equal.
 fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile.clamp(0.0, 0.999_999)).log10()
 }
 
-/// The chart; empty without times.
+/// Draws the chart; empty without times.
 pub(super) fn chart(what: &str, servers: &[Server], times: fn(&Server) -> &Points) -> Markup {
     let points = || servers.iter().flat_map(times);
     let furthest = points().map(|point| nines(point.0)).fold(0.0, f64::max);
