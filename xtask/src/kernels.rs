@@ -22,9 +22,9 @@ pub(crate) struct Row {
     pub(crate) secret: &'static [Gpr],
     /// Secret arguments on the stack, as offsets in bytes above the stack pointer on entry.
     pub(crate) secret_stack: &'static [i64],
-    /// Arguments that point to structs of pointers and lengths, with a depth: 1 for a struct or an
-    /// array of structs, 2 for an array of pointers to structs. The audit takes the fields for
-    /// public.
+    /// Arguments that point to structs of pointers and lengths, with a depth. Depth 1 is a struct
+    /// or an array of structs, depth 2 an array of pointers to structs. The audit takes the fields
+    /// for public.
     pub(crate) structs: &'static [(Gpr, u8)],
     /// The public values that the branches of the function depend on.
     pub(crate) branches: &'static str,

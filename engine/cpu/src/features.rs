@@ -1,12 +1,12 @@
 //! Detected processor features, minus those that the user disabled, as proof types.
 //!
-//! A kernel takes a zero-sized proof such as [`HaveIfma`]. Only [`HaveIfma::check`] creates one,
-//! after checking the processor and the environment variable `TOLLGATE_CPU_DISABLE`: a
-//! comma-separated list of [`Feature`] words, read once per process.
+//! A kernel takes a zero-sized proof such as [`HaveIfma`]. Only [`HaveIfma::check`] creates this
+//! proof, after checking the processor and the environment variable `TOLLGATE_CPU_DISABLE`. The
+//! variable is a comma-separated list of [`Feature`] words, and is read once per process.
 //! `TOLLGATE_CPU_DISABLE=ifma,adx,avx2` runs everything on the portable kernels.
 //!
-//! An unknown word is an error: binaries call [`veto`] first and exit with its message. As long as
-//! the variable is invalid, all features count as disabled.
+//! An unknown word is an error: binaries call [`veto`] first and exit with its message. If the
+//! variable is invalid, all features count as disabled.
 
 use core::fmt;
 use core::str::FromStr;

@@ -1,10 +1,11 @@
-//! Valgrind client requests: they mark secrets as undefined, so that memcheck reports every
-//! branch and address that depends on them.
+//! Valgrind client requests. They mark secrets as undefined; memcheck then reports every branch and
+//! address that depends on a secret.
 //!
-//! Outside valgrind each call costs a few instructions and has no effect: the preamble
-//! rotates a register by 3 + 13 + 61 + 51 = 128 bits, which restores its value, and
-//! `xchg rbx, rbx` marks the request. Protocol: `valgrind.h` and `memcheck.h` of valgrind 3,
-//! "magic instruction sequence" for amd64.
+//! A request is a sequence of instructions that valgrind recognises. Its preamble rotates a
+//! register by 3 + 13 + 61 + 51 = 128 bits, which restores the value; then `xchg rbx, rbx` marks
+//! the request. Outside valgrind, a call costs only these instructions and has no effect. For the
+//! protocol, see "magic instruction sequence" for amd64 in `valgrind.h` and `memcheck.h` of
+//! valgrind 3.
 //!
 //! The functions take a shared reference. After a call, the compiler may therefore still use a
 //! known value from a register, or as a constant. To prevent this, tests take secrets from a

@@ -1,5 +1,5 @@
-//! The fork generation in forking processes. Tests run in children, so that they can observe
-//! the first call of a process repeatedly.
+//! Tests of the fork generation in forking processes. Each test runs in a child, to observe the
+//! first call in a process more than once.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 

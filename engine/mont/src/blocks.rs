@@ -40,8 +40,8 @@ pub struct Blocks {
 pub(crate) const K_MAX: usize = 10;
 
 // For each block of the multiplier, a column gains at most 4K half products, and twice as many from
-// the columns above the previous block. It also takes the sum of the same column in the next lane.
-// A multiplier has at most eight blocks.
+// the columns above the previous block. The column also takes the sum of the same column in the
+// next lane. A multiplier has at most eight blocks.
 const _: () = assert!(8 * 3 * 4 * K_MAX < 1 << 10, "a column would reach 2^62");
 
 impl Blocks {

@@ -311,8 +311,8 @@ impl Exponentiate for LimbKernel {
     }
 }
 
-/// Returns whether two products in lane blocks are faster than one product of limbs. They are, if
-/// one number fills all lanes (docs/experiments.md).
+/// Returns whether two products in lane blocks are faster than one product of limbs. This is so if
+/// a number fills all lanes (docs/experiments.md).
 fn pays_for_limbs(set: &Modulus<Row>) -> bool {
     set.shape().tile() == LANES
 }

@@ -10,8 +10,8 @@ pub(crate) const DIGIT: u64 = (1 << 52) - 1;
 
 /// One digit position of eight independent numbers, radix 2^52.
 ///
-/// A digit is the low 52 bits of its lane. A digit may be *dirty*: the bits above have no meaning.
-/// They have, for example, already been carried into the next digit.
+/// A digit is the low 52 bits of its lane. A digit may be *dirty*: the bits above have no meaning,
+/// for example because they have already been carried into the next digit.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Row(pub [u64; LANES]);
@@ -143,9 +143,9 @@ pub trait Word: DefaultIsZeroes + Send + Sync + 'static {
     /// The numbers side by side in a word.
     const LANES: usize;
 
-    /// The same 64 bits in every lane.
+    /// Returns a word with the same 64 bits in every lane.
     fn splat(x: u64) -> Self;
-    /// The 64 bits of a lane.
+    /// Returns the 64 bits of a lane.
     fn lane(&self, lane: usize) -> u64;
     /// Replaces the 64 bits of a lane.
     fn set_lane(&mut self, lane: usize, x: u64);

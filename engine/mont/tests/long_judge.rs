@@ -299,7 +299,7 @@ fn block_engine(
     moduli: &[BigUint],
 ) -> Subject<'static> {
     let load = |m: &BigUint| Modulus::<u64>::new(&m.to_u64_digits(), Shape::limbs(bits)).unwrap();
-    // one, two or four moduli; duplicates stand in for missing ones
+    // one, two or four moduli; missing ones are replaced by duplicates
     let of = |i: usize| load(&moduli[i % moduli.len()]);
     let (pair, other) = (Pair::new(of(0), of(1)), Pair::new(of(2), of(3)));
     let mut four = Modulus::unloaded();

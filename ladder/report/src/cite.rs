@@ -34,9 +34,9 @@ pub(crate) struct Citation {
 impl Citation {
     /// Returns the citation of a published record; `None` for other records.
     ///
-    /// The key is the first that exists of: a key in brackets in the source, the key of a known
-    /// title, the parameter `by`, the first word of the source. The year is the last year in the
-    /// source, otherwise the last in the machine's name.
+    /// The key is a key in brackets in the source, else the key of a known title, else the
+    /// parameter `by`, else the first word of the source. The year is the last year in the source,
+    /// else the last year in the machine's name.
     pub(crate) fn of(record: &Record) -> Option<Self> {
         let Kind::Published { source } = &record.kind else {
             return None;

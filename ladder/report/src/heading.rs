@@ -8,9 +8,9 @@ use crate::lookup::cell;
 use crate::text::wrapped;
 use tollgate_record::vocabulary::KERNEL;
 
-/// The heading of a table of measured records: processor, core clock, features, kernels, versions.
-/// It mentions disabled features and portable kernels explicitly. Empty if there are no measured
-/// records.
+/// Returns the heading of a table of measured records: processor, core clock, features, kernels,
+/// versions. The heading mentions disabled features and portable kernels explicitly. Empty if there
+/// are no measured records.
 #[must_use]
 pub fn lines(records: &[Record]) -> String {
     let Some(first) = records.iter().find(|record| record.kind == Kind::Measured) else {
@@ -26,7 +26,7 @@ pub fn lines(records: &[Record]) -> String {
     text(&first.machine, &first.versions, first.commit.as_deref(), &kernels)
 }
 
-/// The same heading for a machine without measurements.
+/// Returns the heading for a machine without measurements.
 #[must_use]
 pub fn of_machine(
     machine: &Machine,

@@ -1,8 +1,8 @@
 //! Tables of predicted, measured and published figures; reads records only.
 //!
-//! Each function takes records and returns text: tables of at most [`WIDTH`] columns without colour
-//! for a terminal, [`markdown`] and a [`chart`] for a page, or a whole report as one file
-//! ([`html`]). Related figures have the same subject and a quantity of the
+//! Each function takes records and returns text. Most return a table for a terminal, of at most
+//! [`WIDTH`] columns without colour. [`markdown`] and [`chart`] are for pages, and [`html`] returns
+//! a whole report as one file. Related figures have the same subject and a quantity of the
 //! [vocabulary](tollgate_record::vocabulary). Their kind states whether they are measured,
 //! predicted or published. For a missing record, a table prints `-` or the command that measures
 //! it. [`rungs`] shows all six rungs in one table. Each rung also has its own table: [`model`],

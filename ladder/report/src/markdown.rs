@@ -8,9 +8,9 @@ use crate::names::who;
 use crate::signing::{SIZES, Signer, Signing, key};
 use crate::text::plain;
 
-/// Returns a table of the RSA signatures per second of one core, by key size and signer. It also
-/// has the ratio of the first signer to each library, with its interval. Below the table are the
-/// machine and all versions.
+/// Returns a table of the RSA signatures per second of one core, by key size and signer. More
+/// columns give the ratio of the first signer to each library, with its interval. Below the table
+/// are the machine and all versions.
 ///
 /// Columns and rows without measurements are left out. Every line ends in a line feed.
 #[must_use]

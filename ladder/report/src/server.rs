@@ -147,8 +147,8 @@ pub(crate) fn ratios(records: &[Record]) -> Vec<String> {
     lookup.subjects(with_ratio).into_iter().filter_map(sentence).collect()
 }
 
-/// Returns the doubts that the load generator recorded. Texts that differ only in figures appear
-/// once.
+/// Returns the reasons for doubt that the load generator recorded. Texts that differ only in
+/// figures appear once.
 pub(crate) fn doubts(records: &[Record]) -> Vec<String> {
     let mut found: Vec<(String, &str, BTreeSet<&str>)> = Vec::new();
     for record in records {

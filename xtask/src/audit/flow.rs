@@ -32,10 +32,10 @@ pub(crate) const ARGUMENTS: [Gpr; 6] = [RDI, RSI, RDX, RCX, 8, 9];
 /// Registers that a call may change.
 const VOLATILE: [Gpr; 9] = [RAX, RCX, RDX, RSI, RDI, 8, 9, 10, 11];
 
-/// What the audit observed in a function.
+/// The audit's observations in a function.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Keyed by address and text, so that a finding in a loop is reported once.
+    /// Keyed by address and text: a finding in a loop is reported only once.
     pub(crate) findings: BTreeSet<(u64, String)>,
     /// Conditional jumps. If there are no findings, all of them depend on public values only.
     pub(crate) branches: BTreeSet<u64>,

@@ -1,9 +1,10 @@
 //! The files of a crate use one another without circles: if file A uses file B, then B does not use
 //! A, directly or through other files.
 //!
-//! A file uses the files that define the items in its `use` lines and its `crate::` and `super::`
-//! paths. Re-exports (`pub use`) are followed to the file that defines the item, and do not count
-//! as uses. A submodule may use the items of the modules that contain it. Tests do not count.
+//! File A uses file B if a `use` line of A, or a path with `crate::` or `super::`, names an item
+//! that B defines. A re-export (`pub use`) is followed to the file that defines the item, and is
+//! not itself a use. A submodule may use the items of the modules that contain it. Tests do not
+//! count.
 
 use std::collections::{BTreeMap, BTreeSet};
 

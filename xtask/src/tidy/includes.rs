@@ -1,5 +1,5 @@
-//! The engine and the ladder share no source files: no file of `ladder/` includes one of `engine/`
-//! by `#[path]` or `include!`, and no file of `engine/` includes one of `ladder/`.
+//! The engine and the ladder share no source files. A file of `ladder/` does not include a file of
+//! `engine/` by `#[path]` or `include!`, and vice versa.
 
 use super::Finding;
 use crate::workspace::Workspace;

@@ -1,6 +1,6 @@
 //! Only crates that are marked for it contain `unsafe`. All other files forbid it.
 //!
-//! Files are read as tokens, so that comments and strings may contain the word.
+//! The check reads files as tokens, since comments and strings may contain the word.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 

@@ -59,7 +59,7 @@ macro_rules! proven {
     };
 }
 
-/// Runs f. It and everything inlined into it are compiled for vectors of 512 bits.
+/// Runs f. The code of f, with everything inlined into it, is compiled for vectors of 512 bits.
 #[inline(always)]
 pub(super) fn with_target_features<R>(f: impl FnOnce() -> R, _proof: HaveIfma) -> R {
     #[target_feature(enable = "avx512f,avx512ifma")]

@@ -1,14 +1,14 @@
 // Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight or seven lane
-// blocks (L = 8, 7) or of two in four each (L = 4). Inputs x[K], y[K], k0, and in c b1[K] = 2^-52
-// mod m, b2[K] = 2^-104 mod m, m[K]; output z[K]. Layout and R: `blocks.rs`; C digits of the last
-// block count.
+// blocks (L = 8, 7) or of two numbers in four blocks each (L = 4). Inputs x[K], y[K], k0, and c,
+// which contains b1[K] = 2^-52 mod m, b2[K] = 2^-104 mod m and m[K]; output z[K]. For the layout
+// and R see `blocks.rs`. A product uses C digits of the last block.
 //
-// Requires  m odd; 64m <= R (C = 1: 32m); x, y < R; x*y <= R*m (C = 1: 2R*m), as x, y < 8m
-//           implies; k0 = -1/m mod 2^52; b1, b2 < m.
+// Requires  m odd; 64m <= R (C = 1: 32m); x, y < R; x*y <= R*m (C = 1: 2R*m), which is true if
+//           x, y < 8m; k0 = -1/m mod 2^52; b1, b2 < m.
 //           Digits may be dirty: only their low 52 bits count. An unused lane (L = 7) is zero in
-//           y, b1, b2 and m, and then in z: no carry reaches it, since 7m fits in seven blocks.
-// Ensures   z < 7m, z :== x*y/R (mod m). Digits of z dirty but for the last of each block, which
-//           may use its spare bit.
+//           y, b1, b2 and m. It is then zero in z, since 7m fits in seven blocks without a carry.
+// Ensures   z < 7m, z :== x*y/R (mod m). Digits of z are dirty, except the last one of each block;
+//           that digit may use its spare bit.
 // Counts    4 * rows * K + 1 vpmadd52, rows = (L - 1) * K + C; each does L blocks of 8 / L numbers.
 // Time      constant: no branch or address depends on x, y, m, b1, b2 or k0.
 // Model     amm52_blocks_portable.
@@ -131,8 +131,8 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
                     fold!(A, B + 1, q, b1, r);
                 }
             } else {
-                // The top digit of a block has 51 bits. Double it, to align it with the columns of
-                // the next block, whose unit is half of that of the columns above this digit.
+                // The top digit has 51 bits, and the next block begins directly above it. The
+                // product goes to columns of that block, in whose unit the digit counts twice.
                 let q = spread::<L>(add(l[A][B], l[A][B]));
                 let e = _mm512_maskz_srli_epi64::<51>(low_lane, l[A][B]);
                 let mut t = [zero; K];

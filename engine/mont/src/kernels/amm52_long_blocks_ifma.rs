@@ -1,6 +1,6 @@
 // Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight lane blocks
-// (L = 8) or of four in two each (L = 2), for many digits to a block. Inputs x[K], y[K], k0, and in
-// c b1[K], b2[K], m[K]; output z[K].
+// (L = 8) or of four numbers in two blocks each (L = 2), for blocks of many digits. Inputs x[K],
+// y[K], k0, and c, which contains b1[K], b2[K] and m[K]; output z[K].
 //
 // Requires, Ensures, Time, Model: those of `amm52_blocks_ifma`, and C >= 2.
 // Counts    4 * rows * K + 2K + 1 vpmadd52: one more reduction row, of zeros. For L = 2 no loop

@@ -2,10 +2,11 @@
 // Inputs x[K], y[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[4K+16]. Radix 2^52,
 // digit-major, blocks of W digits. S streams of these, side by side.
 //
-// Requires  m odd; 64m <= R = 2^{52K}; x*y <= R*m (as x, y < 8m implies); k0 = -1/m mod 2^52; b1 <
-// m.
+// Requires  m odd; 64m <= R = 2^{52K}; x*y <= R*m (true if x, y < 8m);
+//           k0 = -1/m mod 2^52; b1 < m.
 //           Digits may be dirty: their low 52 bits count.
-// Ensures   z < 3m (in fact < 2m + x*y/R), z :== x*y/R (mod m). Digits of z dirty but for the last.
+// Ensures   z < 3m (in fact < 2m + x*y/R), z :== x*y/R (mod m).
+//           All digits of z except the last are dirty.
 // Counts    4K^2 + 1 vpmadd52 a stream; by Karatsuba 3.5K^2 + 1 for K = 30, 3.125K^2 + 2K + 1 for
 //           K = 40.
 // Time      constant: no branch or address depends on x, y, m, b1 or k0.

@@ -1,7 +1,7 @@
 // Almost Montgomery multiply (AMM), z :== x * y / 2^{52K} (mod m), in each of 8 lanes.
 // Inputs x[K], y[K], m[K], k0; output z[K]; scratch t[K+1]. Radix 2^52, digit-major.
 //
-// Requires  m odd; 64m <= R = 2^{52K}; x*y <= R*m (as x, y < 8m implies); k0 = -1/m mod 2^52.
+// Requires  m odd; 64m <= R = 2^{52K}; x*y <= R*m (true if x, y < 8m); k0 = -1/m mod 2^52.
 //           Digits may be dirty: their low 52 bits count.
 // Ensures   z < 2m, digits of z clean, z :== x*y/R (mod m).
 // Counts    4K^2 half products, and K for q.

@@ -2,9 +2,10 @@
 // Inputs x[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[4K+16]. Radix 2^52,
 // digit-major, blocks of W digits. S streams of these, side by side.
 //
-// Requires  m odd; 64m <= R = 2^{52K}; x^2 <= R*m (as x < 8m implies); k0 = -1/m mod 2^52; b1 < m.
+// Requires  m odd; 64m <= R = 2^{52K}; x^2 <= R*m (true if x < 8m); k0 = -1/m mod 2^52; b1 < m.
 //           Digits may be dirty: their low 52 bits count.
-// Ensures   z < 3m (in fact < 2m + x^2/R), z :== x^2/R (mod m). Digits of z dirty but for the last.
+// Ensures   z < 3m (in fact < 2m + x^2/R), z :== x^2/R (mod m).
+//           All digits of z except the last are dirty.
 // Counts    K(K+1) + 2K^2 + 1 vpmadd52: products of different digits once, doubled column by
 //           column; all a stream. By Karatsuba
 //           3K(K+2)/4 + 2K^2 + 1 for K = 30, 3K(K+2)/4 + 1.625K^2 + 2K + 1 for K = 40.

@@ -1,4 +1,4 @@
-// Reduction of products of K = 2W digits, W = 2H, whose tiles are multiplied by halves: radix
+// Reduction of products of K = 2W digits, W = 2H, with Karatsuba's method on halves of tiles. Radix
 // B = 2^52, eight numbers in each vector, S streams side by side.
 //
 //   t[0..2K] -> z[0..K]   z :== t / B^K (mod m)

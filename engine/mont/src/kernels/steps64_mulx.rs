@@ -1,5 +1,5 @@
-// Product and square of one tile, 8 limbs, with a row of the reduction after each row of the
-// product, in MULX and two carry chains (ADCX on CF, ADOX on OF).
+// Product and square of one tile of 8 limbs. A row of the reduction follows each row of the
+// product. Uses MULX and two carry chains (ADCX on CF, ADOX on OF).
 //
 //   product     (w, over) := (x * y + q * m) / 2^512
 //   square      (w, over) := (x^2   + q * m) / 2^512
@@ -16,8 +16,8 @@
 // the next product row it is below 2x * 2^64 + m < 3 * 2^576. So a tenth limb of 0 to 2 suffices.
 // It takes the carries of both rows, and becomes the ninth limb of the next window.
 //
-// Registers: rcx = m, rdx = the factor of a row, rax = low halves. rbx and rbp are saved by hand:
-// asm operands may not name them.
+// Registers: rcx = m, rdx = the factor of a row, rax = low halves. The assembly saves rbx and rbp
+// itself, since asm operands may not name them.
 // Soundness: SOUNDNESS.md#inline-assembly.
 //! Steps of the limb kernels for one tile: a row of a product, and a row of its reduction.
 

@@ -4,7 +4,7 @@
 // Inputs x[W] = table[1], m[W], b1[W] = 2^-52 mod m, k0; output table[2..E][W]; scratch t[2W].
 //
 // Requires  m odd; 64m <= R; x < 8m.
-// Ensures   each of these entries is below 3m, its digits dirty but for the last.
+// Ensures   each of these entries is below 3m, all its digits except the last are dirty.
 // Counts    W(W+1) + 2W^2 + 1 vpmadd52 an even entry, 4W^2 + 1 an odd one.
 // Time      constant: no branch or address depends on x, m, b1 or k0.
 // Model     `window::table` of amm52_mb8_portable.

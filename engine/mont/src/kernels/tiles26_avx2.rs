@@ -257,7 +257,7 @@ fn fold<const Q: usize>(group: &mut Group<'_>, i: usize) {
             carry = above;
         });
     }
-    // added to both, so that it cancels in s*u - a0*b0 - a1*b1
+    // added to both columns, since it then cancels in s*u - a0*b0 - a1*b1
     t0[Q] = add(t0[Q], carry);
     t2[Q] = add(t2[Q], carry);
     fold_tile::<Q>(&mut t0[Q..], group.a[0], &q[0]);

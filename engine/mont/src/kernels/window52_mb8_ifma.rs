@@ -6,7 +6,7 @@
 //
 // Requires  m odd; 64m <= R; z and the entries below 8m; index < E; SPAN <= E <= SPAN * squares, so
 //           that the squares read the whole table.
-// Ensures   the result is below 3m, its digits dirty but for the last.
+// Ensures   the result is below 3m, all its digits except the last are dirty.
 // Counts    W(W+1) + 2W^2 + 1 vpmadd52 and 7W masked loads a square, 4W^2 + 1 the product.
 // Time      constant: no branch or address depends on z, the table, the index, m, b1 or k0.
 // Model     `window::plain` of amm52_mb8_portable.

@@ -89,7 +89,7 @@ impl Plot {
         html! {
             svg width="100%" height=(HEIGHT) aria-hidden="true" {
                 @for (at, label) in &self.y {
-                    // Shift labels at the two ends so that they stay inside the chart.
+                    // Shift the labels at the two ends, to keep them inside the chart.
                     @let shift = if *at <= 0.0 { -1 } else if *at >= 100.0 { 11 } else { 4 };
                     text.tick x="100%" dx="-6" y=(percent(100.0 - at)) dy=(shift)
                         text-anchor="end"

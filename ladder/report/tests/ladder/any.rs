@@ -1,4 +1,4 @@
-//! Tables of any records fit the width, and the report is well formed.
+//! For any records, tables are not wider than a terminal, and the report is well formed.
 
 use proptest::prelude::*;
 use tollgate_record::vocabulary as word;

@@ -1,7 +1,7 @@
-//! The report in a real browser: pictures are filled, nothing is cut off, nothing overlaps, at
-//! desktop and phone widths, with light and dark colours.
+//! Opens the report in a real browser, at desktop and phone widths, with light and dark colours. No
+//! picture may be empty, no text cut off, and no parts may overlap.
 //!
-//! If chromium is not in the PATH, the tests print this and pass; with `CI=true` they fail.
+//! If chromium is not in the PATH, the tests say so and pass; with `CI=true` they fail.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -16,11 +16,11 @@ use tollgate_report::html;
 
 use crate::{PICTURES, runs, synthetic};
 
-/// Names of the browser.
+/// Names of the browser's program.
 const BROWSERS: [&str; 4] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// The maximum time of the browser.
+/// Timeout of the browser.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The results of the probe: values by word.
@@ -125,8 +125,8 @@ fn pages_of_runs_are_filled_and_nothing_overlaps() {
         let found = opened_page(&browser, name, &page, (width, is_dark));
         assert_nothing_is_cut(&found, width);
         assert!(number(&found, "bars-scenario-1") >= 2.0, "{found:?}");
-        // eight runs, the lost connections of one, four lines of times by quantile, and three of
-        // the search
+        // eight runs, the lost connections of one run, four lines of times by quantile, three lines
+        // of the search
         assert!(number(&found, "curves") >= 15.0, "{found:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The HTML report of synthetic records: every picture is filled, and it stays well formed.
+//! The HTML report of synthetic records: no picture is empty, and the HTML is well formed.
 
 use tollgate_record::Record;
 use tollgate_report::html;
@@ -29,11 +29,11 @@ fn the_ladder_has_bars_and_remainders() {
     let page = html::report(&synthetic::all());
     let ladder = section(&page, "rung-ladder");
     assert_eq!(ladder.matches("<span class=\"number\">").count(), 6);
-    // Both shown rows of four rungs, one kernel, two models; the legend's widths are in pixels.
+    // Only bars count: the legend's squares have widths in pixels, not in percent.
     assert_eq!(widths(ladder, "measured").len(), 7);
     assert!(widths(ladder, "predicted").iter().all(|width| *width > 1.0));
     assert!(widths(ladder, "remainder").len() >= 5);
-    // Sessions: 1.606M cycles measured on an axis of 2M, of which 1.453M are predicted.
+    // A session takes 1.606M cycles, drawn on an axis of 2M. The prediction is 1.453M cycles.
     let sessions = widths(ladder, "predicted");
     assert!(sessions.iter().any(|width| (width - 72.63).abs() < 0.1), "{sessions:?}");
 }
@@ -62,7 +62,7 @@ fn rates_stand_in_a_block_for_each_size() {
         assert_eq!(widths(rates, class).len(), 4, "{class}");
     }
     assert_eq!(widths(rates, "published").len(), 3);
-    // RSA-2048: 14545 and 4440 on one axis.
+    // RSA-2048: 14545 and 4440 signatures per second on one axis.
     let (ours, theirs) = (widths(rates, "ours-batch")[1], widths(rates, "library")[1]);
     assert!((ours / theirs - 901.0 / 275.0).abs() < 0.01, "{ours} {theirs}");
     assert!(rates.contains("[ETI10] 2010") && rates.contains("2.14k"), "{rates}");
@@ -79,7 +79,7 @@ fn sessions_are_stacked_by_size_and_engine() {
     assert_eq!(widths(cost, "part-rsa").len(), 34);
     assert_eq!(widths(cost, "part-mac").iter().filter(|width| **width > 0.0).count(), 1);
     assert_eq!(cost.matches("<line class=\"mark\"").count(), 7, "what was measured");
-    // The last segment of the published bar, on an axis of 8M; two more bars are below it.
+    // The last segment of the published bar, on an axis of 8M. Two more bars follow.
     let library = widths(cost, "part-library");
     assert!((library[31] - 100.0 * 0.73 / 8.0).abs() < 0.02, "{library:?}");
     for text in ["handshake", "14 KB", "140 KB", "6.38M", "RSA 34 %", "measured 1.61M"] {

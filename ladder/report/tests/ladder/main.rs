@@ -26,14 +26,14 @@ const PICTURES: [&str; 6] = [
     "handshake",
 ];
 
-/// The line of `table` that contains all `words`.
+/// Returns the line of `table` that contains all `words`.
 #[track_caller]
 fn line_with<'a>(table: &'a str, words: &[&str]) -> &'a str {
     let found = table.lines().find(|line| words.iter().all(|word| line.contains(word)));
     found.unwrap_or_else(|| panic!("no line with {words:?} in\n{table}"))
 }
 
-/// The tables that can be made of any records.
+/// Returns the tables that exist for any records.
 fn all_tables(records: &[Record]) -> [String; 5] {
     [
         tollgate_report::rungs::table(records),

@@ -3,8 +3,8 @@
 /// Elements without an end tag.
 const VOID: [&str; 1] = ["meta"];
 
-/// Checks that every element is closed at the right place, every attribute is quoted, no text
-/// contains an unescaped `<` or `&`, every id is unique, and nothing is loaded from elsewhere.
+/// Checks that every element is closed at the right place, every attribute is quoted, and every id
+/// is unique. Text must not contain an unescaped `<` or `&`. The page must not load anything.
 pub(crate) fn check(html: &str) -> Result<(), String> {
     let mut rest = html.strip_prefix("<!DOCTYPE html>").ok_or("no doctype")?;
     let mut open: Vec<String> = Vec::new();
@@ -49,7 +49,7 @@ pub(crate) fn check(html: &str) -> Result<(), String> {
     if open.is_empty() { Ok(()) } else { Err(format!("never ends: {open:?}")) }
 }
 
-/// `key="value"` pairs.
+/// Reads `key="value"` pairs.
 fn pairs(mut text: &str) -> Result<Vec<(&str, &str)>, String> {
     let mut found = Vec::new();
     while !text.trim().is_empty() {

@@ -1,10 +1,10 @@
-//! The table of six rungs and the tables of single verbs, made of synthetic records.
+//! The table of six rungs and the tables of single commands, from synthetic records.
 
 use tollgate_report::{WIDTH, fleet, model, rungs, server, session};
 
 use crate::{all_tables, line_with, synthetic};
 
-/// The table with its wrapped lines joined.
+/// Joins the wrapped lines of a table.
 fn unwrapped(table: &str) -> String {
     table.replace("\n  ", " ")
 }
@@ -68,7 +68,7 @@ fn sentences_explain_each_rung_by_the_one_below() {
 #[test]
 fn without_servers_the_session_with_ecdsa_is_arithmetic() {
     let text = unwrapped(&rungs::table(&synthetic::only(&["operation", "session"])));
-    // 1.453M cycles without the 860k of RSA, and with the 47.5k of ECDSA.
+    // 1.453M cycles, minus 860k of RSA, plus 47.5k of ECDSA.
     let sentence = "the predicted TLS 1.3 session of 14 KB would fall from 1.45M to 640k cycles.";
     assert!(text.contains(sentence), "{text}");
 }

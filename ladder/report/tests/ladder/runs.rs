@@ -1,4 +1,4 @@
-//! The page of a load generator's runs, made of synthetic runs.
+//! The page of a load generator's runs, from synthetic runs.
 
 use tollgate_record::{Area, Record};
 use tollgate_report::html::{Curve, Runs, Scenario, Second, Server, of_runs};
@@ -6,7 +6,7 @@ use tollgate_report::html::{Curve, Runs, Scenario, Second, Server, of_runs};
 use crate::markup::{check, section, texts, widths};
 use crate::synthetic;
 
-/// Three seconds of a run; the third run loses connections in its last second.
+/// Returns three seconds of a run. Run number 3 loses connections in its last second.
 fn run(number: u32, rate: f64) -> Vec<Second> {
     let second = |at: u32| Second {
         from_s: f64::from(4 * number + at),
@@ -17,7 +17,7 @@ fn run(number: u32, rate: f64) -> Vec<Second> {
     (0..3).map(second).collect()
 }
 
-/// Half of the times are 1 ms; each further nine doubles the time.
+/// Returns times by quantile: `least_ns` at quantile 0, and twice as long at 0.9, 0.99, 0.999.
 fn times(least_ns: f64) -> Vec<(f64, f64)> {
     let point = |step: u32| {
         let nines = f64::from(step) / 10.0;
@@ -35,7 +35,7 @@ fn server(name: &str, first: u32, rate: f64) -> Server {
     }
 }
 
-/// Rounds, and a search.
+/// Returns a scenario of rounds and a search.
 pub(crate) fn all() -> Runs {
     let is_server = |record: &Record| record.subject.area() == Area::Server;
     let rounds = Scenario {

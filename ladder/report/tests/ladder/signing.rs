@@ -41,14 +41,14 @@ fn records() -> Vec<Record> {
     ]
 }
 
-/// The texts of an SVG, in order.
+/// Returns the texts of an SVG, in order.
 fn texts(svg: &str) -> Vec<&str> {
     let texts = svg.split("<text ").skip(1);
     texts.map(|rest| rest.split_once(">\n").unwrap().1.split_once("\n</text>").unwrap().0).collect()
 }
 
-/// The heights of its bars, in order: all rectangles except the background and the squares of the
-/// legend.
+/// Returns the heights of the bars of an SVG, in order. Bars are all rectangles except the
+/// background and the squares of the legend.
 fn heights(svg: &str) -> Vec<f64> {
     let attribute = |rest: &str, name: &str| -> f64 {
         let at = rest.split_once(&format!(" {name}=\"")).unwrap().1;
@@ -79,7 +79,7 @@ fn the_picture_names_contenders_rates_and_machine() {
         assert!(texts.contains(&text), "{text:?} in {texts:?}");
     }
     assert!(!svg.contains("RSA-3072"), "nobody measured it");
-    // RSA-1024: 3 times and 1 time; RSA-2048: 4, 2, 1 and 1.25 times. Compared to within a pixel.
+    // Ratios for RSA-1024: 3 and 1; for RSA-2048: 4, 2, 1 and 1.25. Heights may differ by a pixel.
     let heights = heights(&svg);
     let unit = heights[1];
     let times: Vec<f64> = heights.iter().map(|height| height / unit).collect();

@@ -1,5 +1,5 @@
 //! Synthetic records of all six rungs, spelled like real ones. No figure here was measured or
-//! published; the machine's name says so.
+//! published. The name of the machine says that it is synthetic.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use tollgate_report::simulation;
 
 const CLOCK_HZ: f64 = 4.0e9;
 
-/// Records to which figures are added.
+/// A list of records, to which tests add figures.
 #[derive(Default)]
 pub(crate) struct Synthetic(pub(crate) Vec<Record>);
 
@@ -46,7 +46,7 @@ fn machine() -> Machine {
 }
 
 impl Synthetic {
-    /// Adds one figure with an interval of one percent to both sides.
+    /// Adds a figure with an interval of plus and minus one percent.
     pub(crate) fn add(
         &mut self,
         subject: &str,
@@ -209,10 +209,10 @@ impl Synthetic {
         let exchange = if protocol == "tls12-rsa" { 0.0 } else { 145e3 };
         let parts = [
             (word::PART_RSA, rsa),
-            (word::PART_KEY_EXCHANGE, exchange), // 0 where RSA carries the secret
+            (word::PART_KEY_EXCHANGE, exchange), // 0 with RSA key transport
             (word::PART_KEY_SCHEDULE, 42e3),
             (word::PART_RECORDS, 4e3 + 0.6 * bytes),
-            (word::PART_MAC, 0.0), // an AEAD has none of its own
+            (word::PART_MAC, 0.0), // an AEAD has no separate MAC
             (word::PART_LIBRARY, 160e3),
             (word::PART_SYSTEM, 220e3 + 0.9 * bytes),
         ];

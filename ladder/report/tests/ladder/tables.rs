@@ -102,7 +102,7 @@ fn pkeu_divides_our_cycles_by_their_clocks() {
         line.split_whitespace().rev().take(2).map(str::to_owned).collect()
     };
     let paper = line_with(&table, &["1024!/1024", "[FSL05]"]);
-    assert_eq!(figures(paper), ["0.04", "54.71"], "{table}"); // the slower clock stands first
+    assert_eq!(figures(paper), ["0.04", "54.71"], "{table}"); // the slower clock is first
     assert_eq!(figures(line_with(&table, &["tollgate"])), ["3.00", "30.27"], "{table}");
     assert!(table.contains("[FSL05]: [FSL05], table 1"), "{table}");
 }
@@ -144,7 +144,7 @@ fn the_heading_says_vetoes_and_fallbacks_aloud() {
     assert_eq!(heading::lines(&[]), "");
 }
 
-/// Subjects that are spelled as in use, and others.
+/// Subjects in the usual spelling, and unusual ones.
 fn subject() -> impl Strategy<Value = String> {
     let path = prop_oneof![
         "operation/(rsa-(512|2048|99999999999)|ecdsa-p256|[a-z]{1,90})/(sign|verify|private)",
