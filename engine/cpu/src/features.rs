@@ -22,8 +22,8 @@ pub enum Feature {
     Adx,
     /// `avx2`: VPMULUDQ on 256-bit registers.
     Avx2,
-    /// `ifma`: VPMADD52 on 512-bit registers, with the AVX-512 subsets that its kernels use (F, DQ,
-    /// VL, IFMA).
+    /// `ifma`: VPMADD52 on 512-bit registers, and the AVX-512 subsets that the IFMA kernels use (F,
+    /// DQ, VL, IFMA).
     Ifma,
 }
 

@@ -46,7 +46,7 @@ pub fn declassify<T: Copy>(values: &[T]) {
 #[must_use]
 pub fn secret(word: u64) -> u64 {
     mark_secret(core::slice::from_ref(&word));
-    // SAFETY: a reference is valid to read. Volatile: reads the marked memory.
+    // SAFETY: a reference is valid to read. The volatile read takes the marked value from memory.
     unsafe { core::ptr::read_volatile(&raw const word) }
 }
 
@@ -59,8 +59,7 @@ pub fn declassified(word: u64) -> u64 {
         return core::hint::black_box(word); // hides from the compiler how `word` was computed
     }
     declassify(core::slice::from_ref(&word));
-    // SAFETY: a reference is valid to read. Volatile: reads the memory that was
-    // declassified.
+    // SAFETY: a reference is valid to read. The volatile read takes the public value from memory.
     unsafe { core::ptr::read_volatile(&raw const word) }
 }
 

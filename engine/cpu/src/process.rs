@@ -2,8 +2,8 @@
 //!
 //! On Linux the generation is stored in a page that the kernel zeroes in a child
 //! (`MADV_WIPEONFORK`). A process that finds zero there stores the next number. A child continues
-//! its parent's count, so no state inherited from an ancestor has the child's number. A process id
-//! does not guarantee this: a child in a new PID namespace can have its parent's id.
+//! its parent's count, so its number differs from every number in the state that it inherits. A
+//! process id does not guarantee this: a child in a new PID namespace can have its parent's id.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 static ADDRESS: AtomicPtr<AtomicU64> = AtomicPtr::new((&raw const UNDECIDED).cast_mut());
 /// Zero, like a wiped page.
 static UNDECIDED: AtomicU64 = AtomicU64::new(0);
-/// Always zero: the process id is used instead.
+/// Always zero: the generation is then the process id.
 static NO_PAGE: AtomicU64 = AtomicU64::new(0);
 /// Number of generations assigned in this process and its ancestors.
 static ASSIGNED: AtomicU64 = AtomicU64::new(0);

@@ -107,7 +107,7 @@ pub(crate) const HOST: &str = "host";
 
 /// One machine and modulus size.
 pub(crate) struct Modelled<'a> {
-    /// The machine as in the subject, `alpha-21264`.
+    /// The machine's name in the subject, such as `alpha-21264`.
     pub(crate) machine: &'a str,
     pub(crate) bits: &'a str,
     /// The changed number, such as `limit multiplier`; empty for the unchanged model.

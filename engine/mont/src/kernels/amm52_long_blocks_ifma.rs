@@ -88,7 +88,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
         h[K] = add(h[K], top);
         fold!(1, q, b2, $a, AHEAD, $end);
     } }
-    // removes digit $b, and adds it back $up columns higher
+    // removes digit $b and adds its product with $n, $up columns higher
     macro_rules! reduce {
         ($a:ident, $b:expr, $up:expr, $n:ident, $end:expr) => {
             let q = spread::<L>(l[$b]);

@@ -129,7 +129,7 @@ macro_rules! chains {
                 unsafe {
                     asm!(
                         "add {b}, -1", // CF := b
-                        // a mask would need an AND, which clears the borrow; MULX keeps it
+                        // a mask would need AND, which clears the borrow; MULX changes no flags
                         $(concat!("mulx rax, {l}, [{m} + 8*", $d, "]\n", "sbb ", $r, ", {l}\n",
                                   "mov [{z} + 8*", $d, "], ", $r),)*
                         "mov {b:e}, 0",

@@ -13,7 +13,7 @@
 //
 // Requires  columns of t signed, below 2^62; c < m. t has 7W + H words, of which the last 3W + H
 //           are scratch.
-// Ensures   z < x*y/R + 2m, as by rows alone: the block has W - 1 digits, so q < B^{W-1} and it
+// Ensures   z < x*y/R + 2m, as with rows only: the block has W - 1 digits, so q < B^{W-1} and it
 //           adds less than B^{K-2} * m; fold rows less than (B^K - B^W) * m; the last row at most
 //           (B^K - B^{K-1}) * m.
 //           A column gains less than 2^61: of each block three sums and a carry, and 4W halves.

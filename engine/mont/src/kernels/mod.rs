@@ -1,4 +1,5 @@
-//! The kernels, one file each, and their tiles. Each file begins with its contract and model.
+//! The kernels, one file each, and their tiles. Each file begins with the contract of its kernel.
+//! `Model` is the portable kernel that computes the same; tests compare both.
 
 pub(crate) mod amm52_blocks_portable;
 pub(crate) mod amm52_mb8_portable;

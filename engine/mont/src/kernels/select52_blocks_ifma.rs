@@ -42,7 +42,7 @@ const PART: usize = 8;
 /// The table has at most PART entries for each square.
 ///
 /// The table is read in parts, one before each square, while the core still waits for the carries
-/// of the previous product. (After the square, the same code makes LLVM spill accumulators.)
+/// of the previous product. If the code reads after the square, LLVM spills accumulators.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn powered<const K: usize>(

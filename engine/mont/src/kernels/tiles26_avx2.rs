@@ -23,7 +23,7 @@
 // K - 1 such rows and a textbook row,  z < x*y/R + 2m.
 //
 // Windows. W parts and W - 1 accumulators stay in registers, W = 5 or 6. In each row every
-// accumulator moves down by one column; an addition with another destination register does it.
+// accumulator moves down by one column: the addition writes to the next register.
 //! Tiles of the eight-lane kernels: AVX2.
 #![forbid(unsafe_code)]
 

@@ -24,7 +24,7 @@ pub(crate) struct Rung<'a> {
     pub(crate) name: &'static str,
     /// A one-line description of its figures.
     pub(crate) about: &'static str,
-    /// The verb of `tollgate` that runs this rung alone.
+    /// The `tollgate` command that runs only this rung.
     pub(crate) verb: &'static str,
     pub(crate) rows: Vec<Figure<'a>>,
     /// Sentences that explain the rung by the next lower rung.
@@ -89,7 +89,7 @@ impl<'a> Figure<'a> {
         self
     }
 
-    /// Adds a bound, unless there is a prediction already.
+    /// Adds a bound, unless the figure already has a prediction.
     fn bound(self, record: Option<&'a Record>) -> Self {
         if self.predicted.is_some() || record.is_none() {
             return self;

@@ -74,8 +74,8 @@ fn sessions_are_stacked_by_size_and_engine() {
     let cost = section(&page, "session-cost");
     let captions = texts(cost, "<caption");
     assert_eq!(captions, ["TLS 1.3", "TLS 1.2 ECDHE", "TLS 1.2 RSA", "Then and now"]);
-    // Five sizes, two engines, three protocols; one with ECDSA; the published session and two
-    // measured.
+    // Five sizes, two engines and three protocols are 30 bars. Four more: one with ECDSA, the
+    // published session, and two measured sessions.
     assert_eq!(widths(cost, "part-rsa").len(), 34);
     assert_eq!(widths(cost, "part-mac").iter().filter(|width| **width > 0.0).count(), 1);
     assert_eq!(cost.matches("<line class=\"mark\"").count(), 7, "what was measured");
