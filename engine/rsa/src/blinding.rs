@@ -43,8 +43,9 @@ struct Idle<S: Zeroize> {
 }
 
 impl<S: DefaultIsZeroes> Pool<S> {
-    /// Creates a pool sized for `pairs` concurrent operations, each of which makes `at_once` fresh
-    /// pairs when it finds none. More concurrent operations allocate their pairs.
+    /// Creates a pool sized for `pairs` concurrent operations. An operation that finds no pair
+    /// makes `at_once` fresh ones. If more operations run concurrently, the pool allocates memory
+    /// for their pairs.
     pub(crate) fn new(k: usize, pairs: usize, at_once: usize) -> Self {
         let enough = pairs * at_once;
         let idle = Idle { pairs: Vec::with_capacity(enough), process: fork_generation() };
@@ -79,7 +80,7 @@ impl<S: DefaultIsZeroes> Pool<S> {
             return self.blank();
         };
         if idle.process != process {
-            // After a fork, parent and child hold the same pairs: the child replaces its copies.
+            // After a fork, parent and child have the same pairs. The child replaces its copies.
             idle.process = process;
             idle.pairs.iter_mut().for_each(|pair| pair.left = 0);
         }
@@ -95,8 +96,8 @@ impl<S: DefaultIsZeroes> Pool<S> {
         }
     }
 
-    /// Stores a new pair, written by `fill`: replaces a used pair, or adds one until there are
-    /// enough.
+    /// Stores a new pair, which `fill` writes. It replaces a used pair, or is added while there are
+    /// fewer pairs than `enough`.
     pub(crate) fn store_spare(&self, fill: impl FnOnce(&mut Pair<S>)) {
         let Some(mut idle) = self.idle() else { return };
         let spent = idle.pairs.iter().position(|pair| pair.left == 0);
@@ -111,7 +112,7 @@ impl<S: DefaultIsZeroes> Pool<S> {
     }
 }
 
-/// u := a random number below n, of as many limbs as n, which has `bits` bits.
+/// Writes a random number below n to u. u has as many limbs as n; n has `bits` bits.
 ///
 /// # Errors
 ///
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!((pair.blind[0], pair.left), (5, USES));
     }
 
-    /// As in a process that was forked while another thread held the lock.
+    /// The pool of a process that was forked while another thread had the lock.
     #[test]
     fn no_caller_waits_for_the_lock() {
         let pool = Pool::<u64>::new(2, 1, 2);

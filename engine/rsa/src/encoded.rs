@@ -14,7 +14,7 @@ macro_rules! signature {
             /// Length of the longest signature in bytes.
             pub const MAX_LEN: usize = $crate::MODULUS_BYTES_MAX;
 
-            /// The signature that `write` writes to a buffer of the key's size.
+            /// Returns the signature that `write` writes to a buffer of the key's size.
             fn write(
                 key: &$crate::PrivateKey,
                 write: impl FnOnce(&mut [u8]) -> Result<(), $crate::Error>,
@@ -107,7 +107,8 @@ macro_rules! key_traits {
 }
 
 /// Implements the traits of a `SigningKey` that follow from `PrehashSigner` and
-/// `RandomizedPrehashSigner`; and PKCS#8 as that of its private key, without a padding.
+/// `RandomizedPrehashSigner`. Also implements PKCS#8, which contains the private key but no
+/// padding.
 macro_rules! signing_key {
     ($($field:ident)?) => {
         $crate::encoded::key_traits!(SigningKey, $crate::PrivateKey $(, $field)?);
@@ -183,8 +184,8 @@ macro_rules! signing_key {
     };
 }
 
-/// Implements the traits of a `VerifyingKey` that follow from `PrehashVerifier`; and
-/// SPKI as that of its public key, without a padding.
+/// Implements the traits of a `VerifyingKey` that follow from `PrehashVerifier`. Also implements
+/// SPKI, which contains the public key but no padding.
 macro_rules! verifying_key {
     ($($field:ident)?) => {
         $crate::encoded::key_traits!(VerifyingKey, $crate::PublicKey $(, $field)?);

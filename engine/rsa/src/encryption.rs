@@ -160,7 +160,7 @@ impl PrivateKey {
         }
     }
 
-    /// The private-key operation; `em` has the length of n.
+    /// Runs the private-key operation; `em` has the length of n.
     fn decrypt(
         &self,
         workspace: &mut Workspace,
@@ -174,7 +174,7 @@ impl PrivateKey {
                 result => return result,
             }
         }
-        em.zeroize(); // it may contain an earlier message
+        em.zeroize(); // the buffer may contain an earlier message
         Err(Rejected::DecryptionFailed.into())
     }
 }

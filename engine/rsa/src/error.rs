@@ -15,16 +15,16 @@ mod tests;
 pub enum Error {
     /// The check after the private operation failed; nothing was released. Test the machine.
     Fault,
-    /// The caller broke the documented contract. Fixed by reading code.
+    /// The caller violated the documented contract. Correct the calling code.
     Misuse(Misuse),
-    /// The key, message or signature is not acceptable. Fixed by other input.
+    /// The key, message or signature is not acceptable. Use other input.
     Rejected(Rejected),
     /// Something outside this crate did not answer. Retry, or repair the system.
     Unavailable(Unavailable),
 }
 
-/// An enumeration whose values are rows: a name, data, and a text. More documentation is given
-/// where the text does not say everything.
+/// Declares an enumeration by rows: a variant, its data and its text. Variants have more
+/// documentation if the text does not say everything.
 macro_rules! texts {
     ($(#[$doc:meta])* $name:ident {
         $(
@@ -81,7 +81,7 @@ texts! {
         D = "d is not below n or e*d is not 1 modulo p-1 and q-1; {DAMAGED}";
         DP = "d_p is not below p or e*d_p is not 1 modulo p-1; {DAMAGED}";
         DQ = "d_q is not below q or e*d_q is not 1 modulo q-1; {DAMAGED}";
-        /// With the bytes found at the field.
+        /// The bytes at the field are in `what`.
         Der { field: &'static str, what: String } = "malformed DER at {field}: {what}; {RESTORE}";
         // One text for every reason: an attacker must not learn how far a forgery came.
         DecryptionFailed =
@@ -120,11 +120,11 @@ texts! {
         NotAKey =
             "neither PEM (no -----BEGIN line) nor DER (no SEQUENCE): \
              give a key file in PKCS#1, PKCS#8 or SubjectPublicKeyInfo";
-        /// With the algorithm's name and object identifier.
+        /// The file has this algorithm name and object identifier.
         NotRsa { algorithm: String } =
             "not an RSA key but one for {algorithm}: give a key of algorithm rsaEncryption";
         PemBase64 { label: String } = "wrong base64 in the PEM block {label}; {RESTORE}";
-        /// With the label of the last block.
+        /// The last block of the file has this label.
         PemLabel { label: String, expected: Expected } =
             "found the PEM block {label} where {expected}";
         PemTruncated { label: String } =

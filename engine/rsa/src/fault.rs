@@ -12,7 +12,7 @@ pub(crate) struct Flip {
     pub(crate) point: &'static str,
     /// The pass of this operation through the point, from 0.
     pub(crate) pass: usize,
-    /// Index of the operation in the call: its lane, or its position in step.
+    /// Index of the operation in the call: its lane, or its place among two operations in step.
     pub(crate) operation: usize,
     pub(crate) change: Change,
 }
@@ -28,20 +28,20 @@ pub(crate) enum Change {
 
 thread_local! {
     static FLIP: Cell<Option<Flip>> = const { Cell::new(None) };
-    /// The passes of each operation through each point.
+    /// Counts how often each operation passes each point.
     static PASSES: RefCell<BTreeMap<(&'static str, usize), usize>> =
         const { RefCell::new(BTreeMap::new()) };
 }
 
-/// A point that every operation of a call passes: a number in each set of registers, or `lanes`
-/// numbers, a lane each.
+/// A point that every operation of a call passes. `sets` has a number for each set of registers.
+/// With lanes, each of the `lanes` lanes of a number belongs to one operation.
 pub(crate) fn points<W: Word, const SETS: usize>(
     name: &'static str,
     lanes: usize,
     sets: [&mut [W]; SETS],
 ) {
     for operation in 0..SETS * lanes {
-        // without lanes, any lane may be chosen: each one is a block of the number
+        // a number without lanes consists of blocks: any of them may be chosen
         at(name, operation, sets[operation / lanes], operation % W::LANES);
     }
 }
@@ -77,7 +77,8 @@ pub(crate) fn with<T>(flip: Flip, f: impl FnOnce() -> T) -> (T, bool) {
     (result, FLIP.take().is_none())
 }
 
-/// The points that the first operation of `f` passes, by name, with the number of passes.
+/// Returns the points that the first operation of `f` passes, by name, and how often it passes
+/// each.
 pub(crate) fn passed(f: impl FnOnce()) -> BTreeMap<&'static str, usize> {
     PASSES.with_borrow_mut(BTreeMap::clear);
     f();

@@ -86,7 +86,7 @@ fn a_fault_gives_an_error_and_no_signature() {
 #[test]
 fn a_broken_pair_gives_an_error_once() {
     fn spoil<S: DefaultIsZeroes>(pool: &Pool<S>, count: usize, blind: bool, flip: impl Fn(&mut S)) {
-        // the pairs that the next operation takes
+        // the pairs for the next operation
         let mut pairs: Vec<_> = (0..count).map(|_| pool.take()).collect();
         for pair in pairs.iter_mut().filter(|pair| pair.left > 0) {
             flip(if blind { &mut pair.blind[1] } else { &mut pair.unblind[1] });
@@ -166,7 +166,7 @@ fn check_neighbours(
     }
 }
 
-/// The results of the first `count` inputs with the good key, alone.
+/// Returns the results of the first `count` inputs with the good key, each computed alone.
 fn results(workspace: &mut Workspace, count: u8) -> Vec<Vec<u8>> {
     let good = good_key();
     let mut results: Vec<_> = (1..=count).map(|i| input(&good, i)).collect();

@@ -6,14 +6,15 @@
 
 use tollgate_mont::{Kernel, Modulus, Word};
 
-/// Pairs made at once. With eight, fresh pairs cost an operation a sixth of the cost with single
-/// inversions; more pairs would save little.
+/// The number of pairs made at once. With eight, an operation's share of the fresh pairs costs a
+/// sixth of what it costs with one inversion for each pair. More pairs would save little.
 pub(crate) const AT_ONCE: usize = 8;
 
-/// Pairs made at once for each lane. Eight lanes store theirs: 40 KB for a key of 4096 bits.
+/// The number of pairs made at once for each lane. The pairs of eight lanes take 40 KB for a key of
+/// 4096 bits.
 pub(crate) const AT_ONCE_IN_LANES: usize = 4;
 
-/// Pairs in the making, K(n) words for each number.
+/// Pairs in the making. Each number has K(n) words.
 pub(crate) struct Fresh<'a, W> {
     k: usize,
     /// r^e, in Montgomery form.
@@ -30,7 +31,7 @@ impl<'a, W: Word> Fresh<'a, W> {
         if count == 0 { 0 } else { (3 * count + 1) * k }
     }
 
-    /// Takes memory of [`words`](Self::words).
+    /// Takes memory of the size that [`words`](Self::words) returns.
     pub(crate) fn new(k: usize, count: usize, memory: &'a mut [W]) -> Self {
         let (blinds, rest) = memory.split_at_mut(count * k);
         let (units, products) = rest.split_at_mut(count * k);
@@ -64,7 +65,8 @@ impl<'a, W: Word> Fresh<'a, W> {
         &mut self.products[last..][..self.k]
     }
 
-    /// Replaces each r by r^-1, after [`product`](Self::product) was inverted; the first one last.
+    /// Replaces each r by r^-1, from the last to the first. [`product`](Self::product) must have
+    /// been inverted before.
     pub(crate) fn invert<K: Kernel<Word = W>>(&mut self, kernel: K, n: &Modulus<W>, t: &mut [W]) {
         let (k, count) = (self.k, self.count());
         let (products, room) = self.products.split_at_mut(count * k);
@@ -79,14 +81,14 @@ impl<'a, W: Word> Fresh<'a, W> {
         self.units[..k].copy_from_slice(&products[..k]);
     }
 
-    /// Copies the first pair. The caller uses it at once: it depends on the whole inversion, so its
-    /// operation checks the inversion.
+    /// Copies the first pair. The caller uses this pair at once. The pair depends on the whole
+    /// inversion; the check of its operation therefore checks the inversion.
     pub(crate) fn first(&self, blind: &mut [W], unblind: &mut [W]) {
         blind.copy_from_slice(&self.blinds[..self.k]);
         unblind.copy_from_slice(&self.units[..self.k]);
     }
 
-    /// The other pairs, to be stored once the first one has passed its check.
+    /// Returns the other pairs. They are stored once the first one has passed its check.
     pub(crate) fn spares(&self) -> impl Iterator<Item = (&[W], &[W])> {
         self.blinds.chunks_exact(self.k).zip(self.units.chunks_exact(self.k)).skip(1)
     }
@@ -113,8 +115,8 @@ mod tests {
         seen
     }
 
-    /// One inversion makes this many pairs; all differ and are correct. Once they are spent, others
-    /// replace them.
+    /// One inversion makes this many pairs, which differ and are correct. When they are spent,
+    /// others replace them.
     #[test]
     fn every_pair_of_an_inversion_is_used_until_spent() {
         let pem = include_str!("../../../vectors/keys/rsa-1024.pem");
@@ -147,7 +149,7 @@ mod tests {
                 }
                 _ => pairs(&key.limb_pairs, |limb| *limb),
             };
-            // without blocks, two run one by one and use the same pair
+            // without lane blocks the two operations run one by one, and use the same pair
             let uses = if form == Form::Two && !in_blocks { together } else { 1 };
             let lanes = together / uses;
             run(1);
@@ -170,7 +172,7 @@ mod tests {
     }
 
     /// Moduli of odd sizes, without lane blocks, and with another e. Each turn removes the used
-    /// pair, so that the next operation takes another one.
+    /// pair; the next operation then takes another one.
     #[test]
     fn every_pair_is_correct_for_keys_of_any_kind() {
         for pem in [

@@ -35,7 +35,8 @@ mod tests;
 
 use miller_rabin::{Candidate, Test};
 
-/// Rounds for an untrusted prime; a composite passes one round with probability 1/4 at most.
+/// Rounds for an untrusted prime. A composite number passes a round with a probability of at most
+/// 1/4.
 const CHECK_ROUNDS: usize = 64;
 
 /// The source of random bytes: the system, or a seeded generator in tests.

@@ -49,16 +49,15 @@ macro_rules! hash_functions {
 }
 
 hash_functions! {
-    // The identifier of MD4 ends in 4, but OpenSSL 3 signs and verifies with 3.
+    // The object identifier of MD4 ends in 4. OpenSSL 3 signs and verifies with one that ends in 3.
     Md4 = "MD4", 16, digest_info::<7, 18>(16, &RSA_MD, 3);
     Md5 = "MD5", 16, digest_info::<7, 18>(16, &RSA_MD, 5);
-    /// The digests of MD5 and SHA-1, concatenated, which PKCS#1 v1.5 signs without `DigestInfo` in
+    /// The digests of MD5 and SHA-1, concatenated. PKCS#1 v1.5 signs them without `DigestInfo` in
     /// TLS 1.0 and 1.1 (RFC 4346 §7.4.3).
     Md5Sha1 = "MD5-SHA1", 36, [];
-    /// With DES (ISO/IEC 10118-2). PKCS#1 v1.5 signs an `OCTET STRING` of the digest, as OpenSSL
-    /// does, and no `DigestInfo`.
-    /// Its DES reads tables at addresses that depend on the data: do not hash secrets with it, and
-    /// so do not use it in OAEP.
+    /// MDC-2 with DES (ISO/IEC 10118-2). PKCS#1 v1.5 signs an `OCTET STRING` of the digest without
+    /// `DigestInfo`, as OpenSSL does. DES reads tables at addresses that depend on the data.
+    /// Therefore do not hash secrets with MDC-2, and do not use it in OAEP.
     Mdc2 = "MDC-2", 16, [0x04, 0x10];
     Ripemd160 = "RIPEMD-160", 20, digest_info::<4, 15>(20, &[0x2b, 0x24, 3, 2], 1);
     Sha1 = "SHA-1", 20, digest_info::<4, 15>(20, &[0x2b, 0x0e, 3, 2], 26);
@@ -117,10 +116,11 @@ impl fmt::Debug for Digest {
 const RSA_MD: [u8; 7] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 2];
 /// 2.16.840.1.101.3.4.2, the hash functions of NIST.
 const NIST: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 3, 4, 2];
-/// 1.2.156.10197.1.504, as OpenSSL 3 names SM3, without the last of its bytes.
+/// The identifier that OpenSSL 3 has for SM3, 1.2.156.10197.1.504, without its last byte.
 const OSCCA: [u8; 7] = [0x2a, 0x81, 0x1c, 0xcf, 0x55, 0x01, 0x83];
 
-/// The DER of `DigestInfo` up to the digest. The object identifier is `arcs` and a last byte.
+/// Returns the DER of `DigestInfo` up to the digest. The object identifier consists of `arcs` and
+/// `last`.
 const fn digest_info<const ARCS: usize, const N: usize>(
     digest_len: u8,
     arcs: &[u8; ARCS],
@@ -197,9 +197,9 @@ mod tests {
     /// The object identifiers of RFC 8017 appendix B.1, of NIST's register for SHA-3, and of
     /// OpenSSL's `objects.txt` for the others.
     const OIDS: [(Hash, &str); 15] = [
-        (Hash::Md4, "1.2.840.113549.2.3"), // of OpenSSL 3; MD4's own ends in 4
+        (Hash::Md4, "1.2.840.113549.2.3"), // of OpenSSL 3; the registered one ends in 4
         (Hash::Ripemd160, "1.3.36.3.2.1"),
-        (Hash::Sm3, "1.2.156.10197.1.504"), // of OpenSSL 3; SM3's own ends in 401
+        (Hash::Sm3, "1.2.156.10197.1.504"), // of OpenSSL 3; the registered one ends in 401
         (Hash::Md5, "1.2.840.113549.2.5"),
         (Hash::Sha1, "1.3.14.3.2.26"),
         (Hash::Sha224, "2.16.840.1.101.3.4.2.4"),

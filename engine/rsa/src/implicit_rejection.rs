@@ -15,7 +15,7 @@ use crate::hash::Hash;
 use crate::mask::{Mask, public_index};
 use crate::natural::to_bytes;
 
-/// The key's secret from which synthetic messages are derived: SHA-256 of d, padded to n's length.
+/// SHA-256 of d, padded to the length of n: the secret from which synthetic messages are derived.
 pub(crate) type DHash = Zeroizing<[u8; 32]>;
 
 /// Derivation key of a ciphertext's synthetic message. Secret; wiped on drop.
@@ -49,11 +49,11 @@ pub(crate) fn d_hash(d: &[u64], size: usize) -> DHash {
     hash
 }
 
-/// Returns the message in `em` if the padding is valid, else the synthetic one, without revealing
-/// which. Zeroes the bytes before it.
+/// Returns the message in `em` if the padding is valid, otherwise the synthetic message. Does not
+/// reveal which of them it is. Zeroes the bytes before the message.
 ///
-/// The length of the message is public; the rest is constant time. The message is at the end of
-/// `em`. It is secret; the caller must wipe it.
+/// The length of the message is public; everything else is constant time. The message is at the end
+/// of `em`. It is secret; the caller must wipe it.
 ///
 /// # Errors
 ///
@@ -78,7 +78,8 @@ pub fn decode<'a>(em: &'a mut [u8], key: &RejectionKey) -> Result<&'a [u8], Erro
     Ok(&em[public_index(start)..])
 }
 
-/// Start of the synthetic message: the last of 128 candidate lengths that is possible.
+/// Returns the start of the synthetic message. Its length is the last of 128 candidates that is
+/// possible.
 fn synthetic_start(kdk: &Hmac<Sha256>, size: usize) -> u32 {
     const BYTES: usize = 2 * 128;
     let size = u32::try_from(size).expect("a modulus has at most 1024 bytes");

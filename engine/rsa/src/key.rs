@@ -38,7 +38,7 @@ pub struct PrivateKey {
     pub(crate) limbs: Primes<u64>,
     pub(crate) digits: Primes<Digit>,
     pub(crate) exponents: Exponents<u64>,
-    /// d, little-endian, for [`to_parts`](Self::to_parts): operations use CRT.
+    /// d, little-endian. Only [`to_parts`](Self::to_parts) needs it: operations use CRT.
     d: Zeroizing<Vec<u64>>,
     pub(crate) prime_bits: usize,
     pub(crate) limb_pairs: Pool<u64>,
@@ -189,8 +189,8 @@ impl PrivateKey {
         })
     }
 
-    /// Returns the numbers, from which [`from_parts`](Self::from_parts) makes this key again. They
-    /// are as long as n, p and q, without further leading zeros.
+    /// Returns the numbers, from which [`from_parts`](Self::from_parts) makes this key again. Each
+    /// has the length of n, p or q, with no more leading zeros than these have.
     pub fn to_parts(&self) -> KeyParts {
         let (p, q) = (self.limbs.pair.p(), self.limbs.pair.q());
         let (p_bits, q_bits) = (bit_length(p.m()), bit_length(q.m()));
@@ -249,7 +249,7 @@ impl PrivateKey {
     }
 }
 
-/// x out of Montgomery form mod m.
+/// Converts x from Montgomery form mod m.
 fn leave(x: &[u64], m: &Modulus<u64>) -> Zeroizing<Vec<u64>> {
     let mut z = Zeroizing::new(vec![0; m.k()]);
     let mut scratch = Zeroizing::new(vec![0; m.scratch_words()]);

@@ -3,7 +3,7 @@
 use tollgate_mont::{Digit, Row, Scalar, Word};
 use zeroize::Zeroize;
 
-/// A lane of a number, clean.
+/// Writes a lane of a number to `digits`, which become clean.
 pub(crate) fn store_digits(digits: &mut [Digit], rows: &[Row], lane: usize) {
     for (digit, row) in digits.iter_mut().zip(rows) {
         *digit = Digit::from_bits(row.lane(lane));
@@ -13,7 +13,7 @@ pub(crate) fn store_digits(digits: &mut [Digit], rows: &[Row], lane: usize) {
 /// Bytes of two digits.
 const TWO: usize = 2 * Digit::BITS / 8;
 
-/// A big-endian number into a lane, zero-extended, or cut to the rows.
+/// Writes a big-endian number to a lane, zero-extended or cut to the rows.
 pub(crate) fn load_bytes(rows: &mut [Row], lane: usize, bytes: &[u8]) {
     let mut rows = rows.iter_mut();
     let mut put = |two: &[u8; TWO]| {
@@ -34,7 +34,7 @@ pub(crate) fn load_bytes(rows: &mut [Row], lane: usize, bytes: &[u8]) {
     rows.for_each(|row| row.set_lane(lane, 0));
 }
 
-/// A lane into big-endian bytes, cut to their length; digits must be clean.
+/// Writes a lane to big-endian bytes, cut to their length. Its digits must be clean.
 pub(crate) fn store_bytes(bytes: &mut [u8], rows: &[Row], lane: usize) {
     let mut rows = rows.iter().map(|row| row.lane(lane));
     let mut two = || {
@@ -57,7 +57,7 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(14);
         for size in [1usize, 6, 7, 8, 13, 64, 127, 128, 129, 256, 1024] {
             let bytes: Vec<u8> = (0..size).map(|_| rng.u8(..)).collect();
-            let k = (8 * size + 6).div_ceil(Digit::BITS) + 2; // and digits beyond it
+            let k = (8 * size + 6).div_ceil(Digit::BITS) + 2; // and the digits after the number
             let (mut rows, mut limbs) = (vec![Row([7; LANES]); k], vec![0; size.div_ceil(8)]);
             load_bytes(&mut rows, 5, &bytes);
             crate::key::from_bytes(&mut limbs, &bytes);
@@ -71,7 +71,7 @@ mod tests {
             let mut back = vec![0; size];
             store_bytes(&mut back, &rows, 5);
             assert_eq!(back, bytes);
-            // fewer rows than the bytes need, and then more bytes than rows
+            // fewer rows than the bytes need, then more rows than they need
             let few = k.saturating_sub(4);
             let mut cut = rows[..few].to_vec();
             load_bytes(&mut cut, 5, &bytes);

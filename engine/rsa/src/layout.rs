@@ -31,7 +31,7 @@ pub(crate) trait Layout: Sized {
     type Plain: Plain;
     /// The numbers of a set's keys.
     type Own<'a>;
-    /// Memory that the sets of a call share, beside the scratch.
+    /// Memory that the sets of a call share, besides the scratch.
     type Shared<'a>;
 
     /// Returns a plain number as an operand of the kernel, converted into `room` if necessary.
@@ -44,10 +44,11 @@ pub(crate) trait Layout: Sized {
     /// s := y mod n, below n, for a product y.
     fn reduce(kernel: Self::Kernel, set: &mut Set<'_, Self>);
 
-    /// power := c^e or s^e mod n in each set, below n. Variable time in e alone.
+    /// power := c^e or s^e mod n in each set, below n. The time varies with e only.
     fn raise<const SETS: usize>(call: &mut Call<'_, Self, SETS>, base: Base);
 
-    /// x := x^d or x^-1 mod n by CRT in each set, an operand; x is a product before.
+    /// x := x^d or x^-1 mod n by CRT in each set. Before, x is a product; afterwards it is an
+    /// operand.
     fn crt<const SETS: usize>(call: &mut Call<'_, Self, SETS>, exponent: Exponent);
 }
 
@@ -59,8 +60,8 @@ pub(crate) trait Backend<const SETS: usize, const N: usize>: Layout {
     /// The pool of the key's pairs in this layout.
     fn pool(key: &PrivateKey) -> &Pool<Self::Stored>;
 
-    /// Cuts up the workspace's memory for operations with these keys and loads the keys into lanes.
-    /// With `fresh`, the call has room for [`make_pairs`](crate::path::make_pairs).
+    /// Divides the workspace's memory for operations with these keys, and loads the keys into
+    /// lanes. With `fresh`, the call has memory for [`make_pairs`](crate::path::make_pairs).
     fn begin<'a>(
         workspace: &'a mut Workspace,
         keys: &[&'a PrivateKey; N],
@@ -68,7 +69,7 @@ pub(crate) trait Backend<const SETS: usize, const N: usize>: Layout {
     ) -> Call<'a, Self, SETS>;
 }
 
-/// The base of a public exponentiation.
+/// The base of a public exponentiation: the input or the result.
 #[derive(Clone, Copy)]
 pub(crate) enum Base {
     /// c.
@@ -96,7 +97,7 @@ pub(crate) struct Set<'a, L: Layout> {
     pub(crate) s: &'a mut [L::Plain],
     /// A power of the input or of the result: below n, clean.
     pub(crate) power: &'a mut [L::Plain],
-    /// The blinding pair, in Montgomery form, operands: r^e.
+    /// The first number of the blinding pair, r^e: an operand in Montgomery form.
     pub(crate) blind: &'a mut [WordOf<L>],
     /// The second number of the blinding pair: r^-1.
     pub(crate) unblind: &'a mut [WordOf<L>],
@@ -152,7 +153,7 @@ pub(crate) trait Stored<W>: DefaultIsZeroes {
     fn store(stored: &mut [Self], words: &[W], lane: usize);
 }
 
-/// Words that hold one number are stored as they are.
+/// Words that are one number each are stored as they are.
 impl<W: Word> Stored<W> for W {
     fn load(words: &mut [W], _one: usize, stored: &[Self]) {
         words.copy_from_slice(stored);
@@ -163,7 +164,7 @@ impl<W: Word> Stored<W> for W {
     }
 }
 
-/// A lane is stored alone, as its digits.
+/// A lane is stored as its digits.
 impl Stored<Row> for Digit {
     fn load(rows: &mut [Row], lane: usize, digits: &[Self]) {
         load_digits(rows, Place::Lane(lane), digits);

@@ -53,8 +53,8 @@ impl Mask {
         memcheck::declassified(self.0.into()) != 0
     }
 
-    /// Hides from the compiler that this is a comparison with two possible values, which it would
-    /// turn into a branch.
+    /// Hides from the compiler that the result of a comparison has only two values. The compiler
+    /// would turn it into a branch.
     fn of_top_bit(x: u32) -> Self {
         Self(black_box((black_box(x) >> 31).wrapping_neg()))
     }

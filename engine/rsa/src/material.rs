@@ -52,22 +52,23 @@ impl<W: Zeroize> Exponents<W> {
     }
 }
 
-/// The sizes of a key: keys of one class can share lanes, and their operations take the same time.
-/// Public.
+/// The sizes of a key, which are public. Keys of one class can share lanes, and their operations
+/// take the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
     pub(crate) n: Shape,
     pub(crate) prime: Shape,
 }
 
-/// Everything an operation needs of a key (`W = u64`) or of eight (`W = Row`), borrowed.
+/// The numbers of one key (`W = u64`) or of eight keys (`W = Row`) that an operation needs,
+/// borrowed.
 #[derive(Clone, Copy)]
 pub(crate) struct Numbers<'a, W: Zeroize> {
     pub(crate) n: &'a Modulus<W>,
     pub(crate) e: &'a [W],
     pub(crate) primes: &'a Primes<W>,
     pub(crate) exponents: &'a Exponents<W>,
-    /// Bits of the longer prime, the most of all lanes. Public.
+    /// Bits of the longest prime in all lanes. Public.
     pub(crate) prime_bits: usize,
 }
 
@@ -82,7 +83,7 @@ impl<S: Scalar> Primes<S> {
 }
 
 impl Exponents<u64> {
-    /// Converts a checked key: exponents modulo p and q as long as the longer prime.
+    /// Converts a checked key. The exponents modulo p and q get the length of the longer prime.
     pub(crate) fn new(key: &Checked) -> Self {
         let len = key.p.len().max(key.q.len());
         let extend = |x: &[u64]| {
@@ -113,7 +114,7 @@ pub(crate) struct BlockNumbers {
     pub(crate) a: Vec<Row>,
     /// 0 mod p and 1 mod q, likewise.
     pub(crate) b: Vec<Row>,
-    #[zeroize(skip)] // wipes itself
+    #[zeroize(skip)] // wipes itself when it is dropped
     pub(crate) pairs: Pool<Row>,
 }
 
@@ -153,7 +154,7 @@ pub(crate) struct Lanes {
     primes: Primes<Row>,
     exponents: Exponents<Row>,
     prime_bits: usize,
-    /// `true` if secret numbers were loaded since the last wipe.
+    /// `true` if secret numbers were loaded after the last wipe.
     is_loaded: bool,
 }
 
@@ -183,8 +184,8 @@ impl Lanes {
         self.class.n = n;
     }
 
-    /// Makes room for a class. Allocates only if it is the largest so far. All lanes must be loaded
-    /// again.
+    /// Makes room for a class of keys. Allocates only if the class is the largest so far. All lanes
+    /// must then be loaded again.
     pub(crate) fn reshape(&mut self, class: Class) {
         self.reshape_public(class.n);
         (self.class, self.prime_bits) = (class, 0);
@@ -203,8 +204,9 @@ impl Lanes {
         }
     }
 
-    /// Overwrites the secret numbers of all eight keys, if any were loaded. After each call: a key
-    /// that is dropped must be gone, and [`reshape`](Self::reshape) may give back memory.
+    /// Overwrites the secret numbers of all eight keys, if any were loaded. It must follow each
+    /// call, because the secrets of a dropped key must be gone, and [`reshape`](Self::reshape) may
+    /// free memory.
     pub(crate) fn wipe(&mut self) {
         if !self.is_loaded {
             return;
@@ -231,7 +233,7 @@ impl Lanes {
         load_words(&mut self.e, place, e);
     }
 
-    /// Copies the secret numbers of a key that every operation needs into a lane, or all.
+    /// Copies the secret numbers that every operation with a key needs into a lane, or into all.
     #[inline(always)]
     pub(crate) fn load_secret(
         &mut self,

@@ -1,4 +1,4 @@
-//! MDC-2 with DES (ISO/IEC 10118-2), which OpenSSL signs with and no crate implements.
+//! MDC-2 with DES (ISO/IEC 10118-2). OpenSSL signs with it, and no crate implements it.
 
 use des::Des;
 use des::cipher::{Array, BlockCipherEncrypt as _, KeyInit as _};
@@ -47,7 +47,7 @@ impl Mdc2 {
     /// Encrypts the block under both chaining values, adds the block to the results, and exchanges
     /// their right halves.
     fn compress(&mut self) {
-        // The second and third bit of each key differ, so the keys do.
+        // The second and third bit of the two keys differ; the keys are therefore different.
         for (key, bits) in self.chain.iter_mut().zip([0x40, 0x20]) {
             key[0] = key[0] & 0x9f | bits;
             let mut block = Array::from(self.pending);

@@ -54,11 +54,11 @@ pub(crate) fn is_equal(x: &[u64], y: &[u64]) -> u64 {
     differ.is_zero()
 }
 
-/// Quotient and remainder of x = `high` 2^{64 |`low`|} + `low` by m, for `high` < m. The quotient
-/// has the length of `low`, the remainder one limb more than m.
+/// Divides x = `high` 2^{64 |`low`|} + `low` by m, for `high` < m. The quotient has the length of
+/// `low`; the remainder has one limb more than m.
 ///
-/// Bit by bit: faster divisions estimate quotients, and their time reveals the quality of
-/// estimates.
+/// It works bit by bit. Faster divisions estimate quotients, and their time reveals how good the
+/// estimates were.
 pub(crate) fn divided(high: &[u64], low: &[u64], m: &[u64]) -> (Natural, Natural) {
     let mut quotient = Zeroizing::new(vec![0; low.len()]);
     let mut z = Zeroizing::new(vec![0; m.len() + 1]); // 2z + 1 < 2m fits
@@ -89,7 +89,7 @@ pub(crate) fn subtract(z: &mut [u64], y: &[u64], mask: u64) -> u64 {
     borrow.mask()
 }
 
-/// Position of the highest set bit, plus one; the length of a prime is public.
+/// Returns the position of the highest set bit plus one. The length of a prime is public.
 pub(crate) fn bit_length(x: &[u64]) -> usize {
     let top = x.iter().rposition(|&limb| limb != 0);
     top.map_or(0, |i| 64 * (i + 1) - x[i].leading_zeros() as usize)

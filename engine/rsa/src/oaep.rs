@@ -57,8 +57,8 @@ pub fn decode<'a>(
     decode_with_label_digest(em, &hash.digest(label), mgf_hash)
 }
 
-/// Like [`decode`], with the digest of the label; that of the empty label
-/// is `hash.digest(b"")`.
+/// Like [`decode`], with the digest of the label. The digest of an empty label is
+/// `hash.digest(b"")`.
 ///
 /// # Errors
 ///
@@ -109,7 +109,7 @@ mod tests {
         let failed = || Err(Rejected::DecryptionFailed.into());
         let (hash, mgf) = (Hash::Sha256, Hash::Sha1);
         for len in [0, 1, 62] {
-            let message = vec![0x01; len]; // looks like separators
+            let message = vec![0x01; len]; // bytes that look like separators
             let mut em = [0; 128];
             encode(&mut em, hash, mgf, b"label", &message).unwrap();
             assert_eq!(decode(&mut em.clone(), hash, mgf, b"label").unwrap(), message);
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    /// Encoded messages with one defect each below the masks.
+    /// Encoded messages, each with one defect. They are changed before the masks are added.
     #[test]
     fn each_defect_below_the_masks_is_refused() {
         let hash = Hash::Sha1;

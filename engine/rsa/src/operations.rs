@@ -12,15 +12,16 @@ use crate::request::{PrivateRequest, PublicRequest};
 use crate::workspace::Workspace;
 
 impl PrivateKey {
-    /// The private operation, in place: c becomes c^d mod n (RFC 8017, RSASP1 and RSADP), both
-    /// big-endian, of [`size`](Self::size) bytes. By CRT, blinded, and checked with e.
+    /// Runs the private operation in place: c becomes c^d mod n (RFC 8017, RSASP1 and RSADP). Both
+    /// numbers are big-endian, of [`size`](Self::size) bytes. The operation uses CRT; it is
+    /// blinded, and checked with e.
     ///
     /// On an error the buffer is zeroed, unless the input was refused.
     ///
     /// # Errors
     ///
-    /// [`Misuse::BufferLength`]; [`Rejected::MessageRange`](crate::Rejected::MessageRange) if
-    /// c >= n; [`Error::Fault`] if the check failed; `Unavailable` without random bytes.
+    /// [`Misuse::BufferLength`]; [`Rejected::MessageRange`](crate::Rejected::MessageRange) if c >=
+    /// n; [`Error::Fault`] if the check failed; `Unavailable` without random bytes.
     pub fn private(&self, workspace: &mut Workspace, buffer: &mut [u8]) -> Result<(), Error> {
         check_input(&self.public, buffer)?;
         let mut request = PrivateRequest::new(self, buffer);
@@ -39,14 +40,15 @@ impl PublicKey {
         Misuse::check_length(buffer.len(), self.size())
     }
 
-    /// The public operation, in place: x becomes x^e mod n (RFC 8017, RSAVP1 and RSAEP), both
-    /// big-endian, of [`size`](Self::size) bytes. Variable time in e alone. The workspace is not
-    /// wiped afterwards: it holds x and the result until the next private operation, or its end.
+    /// Runs the public operation in place: x becomes x^e mod n (RFC 8017, RSAVP1 and RSAEP). Both
+    /// numbers are big-endian, of [`size`](Self::size) bytes. The time varies with e only. The
+    /// workspace is not wiped afterwards: it contains x and the result until the next private
+    /// operation, or until it is dropped.
     ///
     /// # Errors
     ///
-    /// [`Misuse::BufferLength`]; [`Rejected::MessageRange`](crate::Rejected::MessageRange) if
-    /// x >= n.
+    /// [`Misuse::BufferLength`]; [`Rejected::MessageRange`](crate::Rejected::MessageRange) if x >=
+    /// n.
     pub fn public(&self, workspace: &mut Workspace, buffer: &mut [u8]) -> Result<(), Error> {
         check_input(self, buffer)?;
         let runner = &mut workspace.limbs;
@@ -58,11 +60,11 @@ impl PublicKey {
     }
 }
 
-/// Private operations by CRT, blinded and checked, of any keys, in any number.
+/// Runs any number of private operations with any keys, by CRT, blinded and checked.
 ///
-/// Requests with keys of one size share calls, as planned by the workspace's [`Plan`](crate::Plan)
-/// for that size. A request that fails does not affect others; its buffer is zeroed unless its
-/// input was refused. Requests that already have an outcome are skipped.
+/// Requests with keys of one size share calls; the workspace's [`Plan`](crate::Plan) for that size
+/// determines the calls. A request that fails does not affect others; its buffer is zeroed unless
+/// its input was refused. Requests that already have an outcome are skipped.
 pub fn private_batch(workspace: &mut Workspace, requests: &mut [PrivateRequest<'_>]) {
     for r in &mut *requests {
         refuse(&mut r.outcome, &r.key.public, r.buffer);
@@ -90,7 +92,7 @@ pub fn private_batch(workspace: &mut Workspace, requests: &mut [PrivateRequest<'
     workspace.wipe();
 }
 
-/// Public operations of any keys, in any number: see [`private_batch`].
+/// Runs any number of public operations with any keys: see [`private_batch`].
 pub fn public_batch(workspace: &mut Workspace, requests: &mut [PublicRequest<'_>]) {
     for r in &mut *requests {
         refuse(&mut r.outcome, r.key, r.buffer);
@@ -118,7 +120,7 @@ pub fn public_batch(workspace: &mut Workspace, requests: &mut [PublicRequest<'_>
     }
 }
 
-/// Two requests of one class, in step if their keys allow it.
+/// Runs two requests of one class, in step if their keys allow it.
 fn two(workspace: &mut Workspace, requests: &mut [PrivateRequest<'_>], at: [usize; 2]) {
     let [a, b] = at.map(|i| requests[i].key);
     if workspace.blocks.is_some() && fit_in_step(a, b) {
@@ -128,7 +130,7 @@ fn two(workspace: &mut Workspace, requests: &mut [PrivateRequest<'_>], at: [usiz
     }
 }
 
-/// One request, in lane blocks if its key and the workspace have them.
+/// Runs one request, in lane blocks if its key and the workspace have them.
 fn one(workspace: &mut Workspace, requests: &mut [PrivateRequest<'_>], i: usize) {
     if workspace.blocks.is_some() && requests[i].key.in_blocks.is_some() {
         path::run::<InBlocks, 1, 1>(workspace, requests, [i], 1);

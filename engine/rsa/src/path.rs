@@ -91,7 +91,7 @@ fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
 ) -> Result<[bool; N], Error> {
     let keys = at.map(|i| requests[i].key);
     let mut pairs = keys.map(|key| B::pool(key).take());
-    // In lanes one fresh pair costs as much as eight, and two in step share an inversion.
+    // In lanes one fresh pair costs as much as eight. Two operations in step share an inversion.
     let spent = pairs.iter().any(|pair| pair.left == 0);
     let mut call = B::begin(workspace, &keys, spent);
     if spent {
@@ -117,7 +117,7 @@ fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
     compute(&mut call);
     read_inputs(&mut call);
     let good = check(&call);
-    // Spare pairs are stored first: the pool hands out the pair that was returned last.
+    // Store the spare pairs first: the pool hands out the pair that was returned last.
     for (operation, key) in keys.iter().enumerate().filter(|(operation, _)| good[*operation]) {
         let (set, lane) = call.place(operation);
         for (blind, unblind) in set.fresh.spares() {
@@ -143,7 +143,7 @@ fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
     Ok(good)
 }
 
-/// Steps 2 to 6 without the comparison: computes s, s^e and the squared pairs from inputs and
+/// Steps 2 to 6 without the comparison. Computes s, s^e and the squared pairs from inputs and
 /// pairs. A result that fails [`check`] must not be released.
 pub(crate) fn compute<L: Layout, const SETS: usize>(call: &mut Call<'_, L, SETS>) {
     #[cfg(test)]

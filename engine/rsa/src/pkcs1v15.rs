@@ -28,8 +28,8 @@ pub fn encode(em: &mut [u8], hash: Hash, digest: &[u8]) -> Result<(), Error> {
     frame(em, hash.digest_info_prefix(), digest)
 }
 
-/// Like [`encode`], over a caller-built T, such as the `DigestInfo` of a hash function that
-/// [`Hash`](enum@Hash) does not have: `em := 00 01 FF..FF 00 T`.
+/// Like [`encode`], over a T that the caller has built: `em := 00 01 FF..FF 00 T`. T may be the
+/// `DigestInfo` of a hash function that [`Hash`](enum@Hash) does not have.
 ///
 /// # Errors
 ///
@@ -61,13 +61,13 @@ fn frame(em: &mut [u8], prefix: &[u8], content: &[u8]) -> Result<(), Error> {
 
 /// Returns `true` if `em` is the encoding of `digest` (RFC 8017 §8.2.2, steps 3 and 4).
 ///
-/// Returns `false` if there is no encoding: for a digest of wrong length, an `em` that is too
-/// short, or one longer than the largest modulus. Variable time: signature and message are public.
+/// Returns `false` if there is no encoding: the digest has a wrong length, or `em` is too short or
+/// longer than the largest modulus. The time varies with signature and message, which are public.
 pub fn matches(em: &[u8], hash: Hash, digest: &[u8]) -> bool {
     is_encoding(em, |expected| encode(expected, hash, digest))
 }
 
-/// Like [`matches()`], over a caller-built T: see [`encode_raw`].
+/// Like [`matches()`], over a T that the caller has built: see [`encode_raw`].
 pub fn matches_raw(em: &[u8], t: &[u8]) -> bool {
     is_encoding(em, |expected| encode_raw(expected, t))
 }
@@ -96,7 +96,7 @@ mod tests {
         0001ffffffffffffffffffff003031300d060960864801650304020105000420ba7816bf8f01cfea\
         414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
-    /// The same with `-sha3-512` and `vectors/keys/rsa-1024.pem`.
+    /// Made in the same way, with `-sha3-512` and `vectors/keys/rsa-1024.pem`.
     const SHA3_512_ABC_1024: &str = "\
         0001ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff\
         ffffffff003051300d060960864801650304020a05000440b751850b1a57168a5693cd924b6b096e\
@@ -140,7 +140,7 @@ mod tests {
         encode_raw(&mut raw, &t).unwrap();
         assert_eq!(em, raw);
         assert!(matches_raw(&em, &t) && !matches_raw(&em, &t[1..]));
-        // TLS 1.0: no prefix before the two digests
+        // TLS 1.0 has no prefix before the two digests
         let both = Hash::Md5Sha1.digest(b"abc");
         encode(&mut em, Hash::Md5Sha1, both.as_ref()).unwrap();
         assert!(matches_raw(&em, both.as_ref()));

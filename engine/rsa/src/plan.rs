@@ -20,9 +20,9 @@ pub enum Operation {
 pub enum Form {
     /// One, alone.
     One,
-    /// Two in step: private operations by CRT in lane blocks, of keys of one size and exponent.
+    /// Two operations in step, in lane blocks: private, by CRT, with keys of one size and exponent.
     Two,
-    /// Up to eight, each in its lane.
+    /// Up to eight operations, each in its lane.
     Lanes,
 }
 
@@ -40,7 +40,7 @@ pub enum Form {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// The cost of two in step, both together: at least 1.
+    /// The cost of both operations of a call in step together: at least 1.
     pub two: Option<f64>,
     /// The cost of a call on lanes.
     pub lanes: Option<f64>,
@@ -65,8 +65,8 @@ impl Plan {
 
     /// Returns the cheapest calls for this many requests.
     ///
-    /// If lanes are best for eight requests, they are for every eight. So lanes run all requests,
-    /// all that fill whole calls, or none.
+    /// If lanes are best for eight requests, they are best for every eight. Lanes therefore run all
+    /// requests, none, or as many as fill whole calls.
     pub fn cut(&self, requests: usize) -> Cut {
         let (mut best, mut least) = (self.without_lanes(requests), f64::INFINITY);
         for lanes in [0, requests / LANES, requests.div_ceil(LANES)] {
@@ -85,7 +85,7 @@ impl Plan {
         Cut { twos, ones: requests - 2 * twos, ..Cut::default() }
     }
 
-    /// The cost of a cut, in single operations; NaN if the cut uses a form that has no cost.
+    /// The cost of a cut, in single operations; NaN if a form of the cut has no cost.
     #[allow(clippy::cast_precision_loss, reason = "batches have far fewer than 2^52 requests")]
     pub fn cost(&self, cut: Cut) -> f64 {
         let of = |calls: usize, cost: Option<f64>| match calls {
@@ -97,8 +97,8 @@ impl Plan {
 }
 
 impl Cut {
-    /// Each call with its number of requests: calls on lanes, filled evenly, then pairs, then
-    /// single operations.
+    /// Returns each call with its number of requests. Calls on lanes come first and are evenly
+    /// filled; then pairs; then single operations.
     pub fn calls(self) -> impl Iterator<Item = (Form, usize)> {
         let lanes = (0..self.lanes).map(move |i| {
             let more = usize::from(i < self.in_lanes % self.lanes);
@@ -110,8 +110,8 @@ impl Cut {
 }
 
 impl core::fmt::Display for Cut {
-    /// A sum of calls, lanes in brackets: `[7] + [7] + [6]`, `[8] + 2 + 1`. Three or more equal
-    /// calls are counted: `5 x 1`.
+    /// Prints a sum of calls, with lanes in brackets: `[7] + [7] + [6]`, `[8] + 2 + 1`. Three or
+    /// more equal calls are printed as a product: `5 x 1`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut calls = self.calls().peekable();
         let mut gap = "";
@@ -139,7 +139,7 @@ impl core::fmt::Display for Cut {
 mod tests {
     use super::*;
 
-    /// The least cost of n requests by trying every first call.
+    /// Computes the least cost of n requests by trying every first call.
     fn brute_force(plan: Plan, n: usize) -> f64 {
         let mut least = vec![0.0];
         for n in 1..=n {

@@ -1,7 +1,7 @@
-//! The plan of each operation and size: built in, or made of costs that the caller has measured.
+//! The plan of each operation and size: built in, or from costs that the caller has measured.
 //!
-//! Nothing is timed here. The built-in costs were measured once, on one processor; callers can
-//! replace them by costs of their own.
+//! Nothing is timed here. The built-in costs were measured once, on one processor. Callers can
+//! replace them by their own.
 
 use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
 
@@ -37,7 +37,7 @@ const fn row(operation: Operation, bits: usize, two: Option<f64>, lanes: f64) ->
 
 use Operation::{Private, Public};
 
-/// Lanes of IFMA against lane blocks of IFMA, on a Zen 5 core, by `records/plan.jsonl`.
+/// IFMA: lanes compared with lane blocks, on a Zen 5 core, from `records/plan.jsonl`.
 const IFMA_AGAINST_BLOCKS: [Row; 8] = [
     row(Private, 1024, Some(1.21), 2.64),
     row(Private, 2048, Some(1.92), 5.15),
@@ -49,11 +49,11 @@ const IFMA_AGAINST_BLOCKS: [Row; 8] = [
     row(Public, 4096, None, 5.98),
 ];
 
-/// Lanes of IFMA against limbs (MULX), on a Zen 5 core (docs/experiments.md): for keys above
+/// IFMA lanes compared with limbs (MULX), on a Zen 5 core (docs/experiments.md). For keys above
 /// 4096 bits, and if lane blocks are vetoed.
 const IFMA_AGAINST_LIMBS: [Row; 2] = [row(Private, 8192, None, 1.3), row(Public, 8192, None, 1.3)];
 
-/// Lanes of AVX2 against limbs (MULX), on a Zen 5 core with IFMA vetoed (docs/experiments.md).
+/// AVX2 lanes compared with limbs (MULX), on a Zen 5 core with IFMA vetoed (docs/experiments.md).
 const AVX2_AGAINST_LIMBS: [Row; 3] =
     [row(Private, 1024, None, 6.3), row(Private, 8192, None, 5.1), row(Public, 8192, None, 5.1)];
 
@@ -65,7 +65,7 @@ impl Plans {
                 &[&IFMA_AGAINST_BLOCKS, &IFMA_AGAINST_LIMBS]
             }
             (LaneKernel::Ifma(_), _) => &[&IFMA_AGAINST_LIMBS],
-            // Lane blocks of IFMA are faster than lanes of AVX2, and the portable kernel multiplies
+            // Lane blocks of IFMA are faster than lanes of AVX2. The portable kernel multiplies
             // eight numbers one after the other.
             (LaneKernel::Avx2(_), LimbKernel::Blocks(BlockKernel::Ifma(..)))
             | (LaneKernel::Portable, _) => &[],
@@ -80,7 +80,8 @@ impl Plans {
         Self([Private, Public].map(row).to_vec())
     }
 
-    /// Replaces the plan for keys of up to `bits` bits, down to the next smaller size that has one.
+    /// Replaces the plan for keys of up to `bits` bits. It applies down to the next smaller size
+    /// that has a plan.
     #[must_use]
     pub fn with(mut self, operation: Operation, bits: usize, plan: Plan) -> Self {
         self.0.retain(|row| (row.operation, row.bits) != (operation, bits));
@@ -89,8 +90,8 @@ impl Plans {
         self
     }
 
-    /// Returns the plan for keys of this size: that of the smallest size not below it, else of the
-    /// largest size; single operations if there is none.
+    /// Returns the plan for keys of this size: the plan of the smallest size that is not below it,
+    /// otherwise of the largest size. Without any plan, operations run one by one.
     pub fn plan(&self, operation: Operation, bits: usize) -> Plan {
         let mut rows = self.0.iter().filter(|row| row.operation == operation);
         let largest = rows.clone().next_back();

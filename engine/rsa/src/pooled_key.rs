@@ -35,10 +35,10 @@ impl<K> Clone for PooledKey<K> {
     }
 }
 
-/// The idle workspaces of a key, as many as operations of it ran concurrently.
+/// The idle workspaces of a key. There are as many as operations of the key ran concurrently.
 ///
-/// No thread blocks on the lock: a thread that does not get it makes a new workspace. So a process
-/// that was forked while another thread held the lock does not hang.
+/// No thread blocks on the lock: a thread that does not get it makes a new workspace. A process
+/// that was forked while another thread had the lock therefore does not hang.
 #[derive(Default)]
 struct Workspaces {
     #[expect(clippy::vec_box, reason = "a workspace is too large to move at each operation")]
@@ -46,7 +46,7 @@ struct Workspaces {
 }
 
 impl Workspaces {
-    /// Lends `run` a workspace. It is wiped and kept afterwards; after a panic it is dropped.
+    /// Lends a workspace to `run`. Wipes and keeps it afterwards; drops it after a panic.
     fn with<T>(&self, run: impl FnOnce(&mut Workspace) -> Result<T, Error>) -> Result<T, Error> {
         let idle = self.lock().and_then(|mut idle| idle.pop());
         let mut workspace = match idle {
@@ -64,7 +64,7 @@ impl Workspaces {
     fn lock(&self) -> Option<MutexGuard<'_, Vec<Box<Workspace>>>> {
         match self.idle.try_lock() {
             Ok(idle) => Some(idle),
-            // Only whole workspaces are pushed and popped, so a panic left no partial one.
+            // Workspaces are pushed and popped as a whole. A panic therefore leaves no partial one.
             Err(TryLockError::Poisoned(idle)) => Some(idle.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(count(&workspaces), 2);
     }
 
-    /// The situation in a process that was forked while another thread held the lock.
+    /// A process that was forked while another thread had the lock.
     #[test]
     fn a_held_lock_does_not_block() {
         let workspaces = Workspaces::default();

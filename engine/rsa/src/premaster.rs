@@ -25,8 +25,8 @@ pub struct TlsVersions {
     pub negotiated: Option<u16>,
 }
 
-/// Random bytes to replace an invalid premaster secret. Generated before the secret is checked, so
-/// that the timing reveals nothing.
+/// Returns random bytes to replace an invalid premaster secret. They are generated before the
+/// secret is checked, so that the time reveals nothing.
 ///
 /// # Errors
 ///

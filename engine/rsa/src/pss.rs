@@ -1,7 +1,7 @@
 //! EMSA-PSS (RFC 8017 §9.1) with MGF1 (appendix B.2.1), the randomised padding of signatures.
 //!
-//! An encoded message is right-aligned in a buffer of the modulus' length k. It is one
-//! byte shorter if modBits = 1 (mod 8): then the first byte of the buffer is zero.
+//! An encoded message is right-aligned in a buffer of the modulus' length k. If modBits = 1 (mod
+//! 8), the message is one byte shorter, and the first byte of the buffer is zero.
 
 use crate::error::{Error, MODULUS_BYTES_MAX, Misuse, Rejected, Unavailable};
 use crate::hash::Hash;
@@ -194,7 +194,11 @@ fn is_consistent(
     mgf1::xor(db, mgf_hash, h);
     // 9. Set the leftmost 8emLen - emBits bits of DB to zero.
     db[0] &= top_mask(mod_bits);
-    // 10. DB = PS || 01 || salt, where PS is all zeros and, unless it is free, of the right length.
+    // 10. DB = PS
+    //
+    // 01
+    //
+    // salt. PS is all zeros; its length must be right, unless any length is accepted.
     let Some(ps_len) = db.iter().position(|&byte| byte != 0) else {
         return false;
     };

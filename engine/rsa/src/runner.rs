@@ -5,8 +5,8 @@ use tollgate_mont::Word as _;
 use tollgate_mont::{BlockKernel, Kernel, LimbKernel, Modulus, Row};
 use zeroize::Zeroize;
 
-/// A kernel and its scratch memory, which grows to the largest key seen. Wiped after each private
-/// operation and when dropped.
+/// A kernel and its scratch memory, which grows to the largest key so far. The memory is wiped
+/// after each private operation and when it is dropped.
 pub(crate) struct Runner<K: Kernel> {
     pub(crate) kernel: K,
     memory: Vec<K::Word>,
@@ -19,7 +19,7 @@ impl<K: Kernel> Runner<K> {
         Self { kernel, memory: Vec::new(), used: 0 }
     }
 
-    /// Returns that many words, which may hold old values.
+    /// Returns memory of `words` words, which may contain old values.
     pub(crate) fn memory(&mut self, words: usize) -> &mut [K::Word] {
         if self.memory.len() < words {
             self.wipe();
@@ -52,7 +52,7 @@ impl<K: Kernel> Drop for Runner<K> {
     }
 }
 
-/// A kernel on lane blocks and its memory, wiped as that of a [`Runner`] is.
+/// A kernel on lane blocks with its memory, which is wiped like that of a [`Runner`].
 pub(crate) struct BlockRunner {
     pub(crate) rows: Runner<BlockKernel>,
     pub(crate) limbs: Runner<LimbKernel>,

@@ -34,7 +34,7 @@ impl PrivateKey {
         self.private(workspace, signature)
     }
 
-    /// Like [`sign_pkcs1v15`](Self::sign_pkcs1v15), over a caller-built T instead of a
+    /// Like [`sign_pkcs1v15`](Self::sign_pkcs1v15), over a T that the caller has built instead of a
     /// `DigestInfo`: see [`pkcs1v15::encode_raw`].
     ///
     /// # Errors
@@ -98,8 +98,8 @@ impl PublicKey {
         }
     }
 
-    /// Like [`verify_pkcs1v15`](Self::verify_pkcs1v15), over a caller-built T instead of a
-    /// `DigestInfo`: see [`pkcs1v15::encode_raw`].
+    /// Like [`verify_pkcs1v15`](Self::verify_pkcs1v15), over a T that the caller has built instead
+    /// of a `DigestInfo`: see [`pkcs1v15::encode_raw`].
     ///
     /// # Errors
     ///
@@ -216,7 +216,7 @@ pub fn verify_pkcs1v15_batch(workspace: &mut Workspace, requests: &mut [VerifyRe
                 request.outcome = Some(Err(Rejected::SignatureInvalid.into()));
             }
         }
-        // unused lanes get the last key and are not run
+        // unused lanes get the last key; their results are not used
         let mut keys = chunk.iter().map(|request| request.key);
         let mut key = chunk[0].key;
         let mut public = em.each_mut().map(|em| {

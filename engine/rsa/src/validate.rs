@@ -1,7 +1,8 @@
 //! Validation of keys: sizes, oddness, consistency.
 //!
-//! Primality is not tested: it costs more than many signatures, and a key with consistent numbers
-//! was made by its owner. A wrong prime fails the check of the first operation.
+//! Primality is not tested. The test costs more than many signatures, and only the owner of a key
+//! can make its numbers consistent. With a composite "prime", the check of the first operation
+//! fails.
 //!
 //! The result and the lengths of the numbers are public. Times of arithmetic on secrets depend on
 //! byte lengths only.
@@ -108,7 +109,7 @@ fn check_public(n: &[u8], e: &[u8]) -> Result<usize, Error> {
     } else if bit_len(e) < 2 {
         Rejected::ExponentSmall
     } else if bit_len(e) > EXPONENT_BITS_MAX {
-        // 2^256 itself is even, so e is below it, and so below every n.
+        // 2^256 itself is even. e is therefore below it, and below every n.
         Rejected::ExponentLarge { bits: bit_len(e) }
     } else {
         return Ok(bits);
@@ -128,7 +129,7 @@ fn primes(parts: &KeyParts, n: &[u64]) -> Result<(Natural, Natural), Error> {
         }
     }
     let n_len = 8 * n.len();
-    // A factor longer than the product is refused without multiplication, whatever its length.
+    // A factor that is longer than the product is refused before the multiplication.
     if p.len() > n_len || q.len() > n_len {
         return Err(Rejected::Product.into());
     }

@@ -9,11 +9,11 @@ use crate::runner::{BlockRunner, Runner};
 
 /// Kernels and scratch memory for operations, one per thread.
 ///
-/// Its memory grows to the largest key seen; after that no operation allocates. It is wiped after
-/// each private operation and when dropped, also after a panic.
+/// Its memory grows to the largest key so far; after that no operation allocates. The memory is
+/// wiped after each private operation and when it is dropped, also after a panic.
 pub struct Workspace {
     pub(crate) limbs: Runner<LimbKernel>,
-    /// For keys that have lane blocks, if `limbs` uses them.
+    /// For keys that have lane blocks, if single operations use these.
     pub(crate) blocks: Option<BlockRunner>,
     pub(crate) lanes: Runner<LaneKernel>,
     pub(crate) keys: Lanes,
@@ -103,7 +103,8 @@ mod tests {
     use crate::plan::{Form, Operation, Plan};
     use crate::request::{PrivateRequest, PublicRequest};
 
-    /// Public operations alone and in lanes, and then one private operation, alone or in a batch.
+    /// Runs public operations alone and in lanes, and then one private operation, alone or in a
+    /// batch.
     #[test]
     fn a_private_operation_wipes_data_of_public_ones() {
         let pem = include_str!("../../../vectors/keys/rsa-1024.pem");

@@ -25,7 +25,7 @@ fn keys() -> (PrivateKey, RsaPrivateKey) {
     (PrivateKey::from_pem(PEM).unwrap(), RsaPrivateKey::from_pkcs8_pem(PEM).unwrap())
 }
 
-/// Counts up from a start: the same "random" bytes for two signers.
+/// A random number generator that counts up from a start, to give two signers the same bytes.
 struct Counter(u8);
 
 impl TryRng for Counter {
@@ -218,7 +218,7 @@ fn the_salt_comes_from_the_rng() {
     pss::verify(&em, 1024, hash, hash, Salt::Exactly(5), digest.as_ref()).unwrap();
 }
 
-/// Fails always.
+/// A random number generator that always fails.
 struct Broken;
 
 impl TryRng for Broken {
@@ -277,7 +277,7 @@ fn signing_keys_are_read_and_written() {
     read_and_written!(pss);
 }
 
-/// Each decrypts the other's ciphertexts.
+/// Each crate decrypts the ciphertexts of the other.
 #[test]
 fn ciphertexts_work_in_both_directions() {
     let (ours, theirs) = keys();

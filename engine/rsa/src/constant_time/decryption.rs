@@ -16,7 +16,7 @@ use crate::{
 const VERSIONS: TlsVersions = TlsVersions { client: 0x0303, negotiated: Some(0x0302) };
 const PEM: &str = include_str!("../../../../vectors/keys/rsa-512.pem");
 
-/// A padded premaster secret, and one with invalid padding, of 64 bytes.
+/// A padded premaster secret, and the same with invalid padding. Each has 64 bytes.
 fn messages() -> [Vec<u8>; 2] {
     let mut good = vec![0; 64];
     eme_pkcs1v15::encode(&mut good, &[3; PREMASTER_LEN]).expect("it fits");
@@ -80,7 +80,7 @@ fn oaep_is_decoded_in_constant_time() {
     });
 }
 
-/// From the ciphertext, which is public, to the message.
+/// Checks whole decryptions. Only the ciphertext is public.
 #[test]
 fn whole_decryptions_are_constant_time() {
     rerun::constant_time("constant_time::decryption::whole_decryptions_are_constant_time", || {

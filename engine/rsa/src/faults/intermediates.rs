@@ -1,6 +1,6 @@
-//! Flips a bit of every intermediate of an operation, or replaces it, for each kernel: alone, two
-//! in step and in each lane. Any fault within a step, such as an exponentiation in lane blocks,
-//! shows as another number.
+//! Flips a bit of each intermediate number of an operation, or replaces the number. Does so for
+//! each kernel: with one operation, with two in step, and in each lane. A fault inside of a step,
+//! such as an exponentiation in lane blocks, has the same effect as a replaced result.
 
 use tollgate_mont::{LANES, LaneKernel, LimbKernel};
 
@@ -8,8 +8,8 @@ use super::{PEM, input};
 use crate::fault::{self, Change, Flip};
 use crate::{Error, Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
 
-/// The points of a call on limbs or in lanes, and how often the first operation of a key passes
-/// them: CRT also makes its blinding pair.
+/// The points of a call on limbs or in lanes, with the number of times that the first operation of
+/// a key passes them. That operation also makes its blinding pair by CRT.
 const POINTS: [(&str, usize); 14] = [
     ("blind", 1),
     ("blinded", 1),
@@ -44,7 +44,7 @@ const POINTS_OF_BLOCKS: [(&str, usize); 13] = [
     ("unpacked", 2),
 ];
 
-/// Outcome and buffer of each of `count` operations of a key.
+/// Returns outcome and buffer of each of `count` operations of a key.
 fn run(
     workspace: &mut Workspace,
     key: &PrivateKey,
@@ -57,8 +57,8 @@ fn run(
     outcomes.into_iter().zip(buffers).collect()
 }
 
-/// Flips a bit, and then replaces the number, at each pass of each point in each operation. Most
-/// flips are found; the others hit bits that are not used, and change nothing.
+/// Flips a bit, and then replaces the number, at each pass of each point in each operation. The
+/// check finds most of the flips. The others change nothing, because the bit is not used.
 fn fail_everywhere(
     what: &str,
     workspace: &mut Workspace,
@@ -118,7 +118,7 @@ fn two_in_step() {
     for kernel in LimbKernel::all() {
         let workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
         if workspace.blocks.is_none() {
-            continue; // only blocks run two in step
+            continue; // only lane blocks run two operations in step
         }
         let mut workspace = workspace.with_plans(Plans::always(Form::Two));
         let name = format!("{kernel:?}, two in step");

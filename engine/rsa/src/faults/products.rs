@@ -1,5 +1,5 @@
-//! Flips a bit in the result of a kernel call of an operation: products, squares and selects,
-//! including those of exponentiations and tables.
+//! Flips a bit in the result of a kernel call: a product, a square or a select, also within
+//! exponentiations and tables.
 
 use core::cell::Cell;
 
@@ -17,7 +17,7 @@ use crate::runner::Runner;
 
 const PEM: &str = include_str!("../../../../vectors/keys/rsa-512.pem");
 
-/// A kernel with one faulty call. Exponentiations are the provided ones, which call this kernel.
+/// A kernel with one faulty call. It uses the provided exponentiations, which call this kernel.
 #[derive(Clone, Copy, Debug)]
 struct Faulty<K>(K);
 
@@ -73,8 +73,8 @@ impl<K: Kernel> Kernel for Faulty<K> {
 
 impl<K: Kernel> Exponentiate for Faulty<K> {}
 
-/// Runs operations on the input `c` with pair 0 or 1 of two, made from `u` and a neighbour of `u`.
-/// Returns s, and all ones in each lane that passes the check.
+/// Runs operations on the input `c` with one of two blinding pairs, which are made from `u` and a
+/// neighbour of `u`. Returns s, and all ones in each lane that passes the check.
 fn operate<K: Exponentiate<Word: Plain>>(
     kernel: K,
     numbers: Numbers<'_, K::Word>,
@@ -149,7 +149,7 @@ fn flip_calls<K: Exponentiate<Word: Plain>>(
             assert!(same, "{kernel:?}: {flip:?}, lane {lane}: a wrong result is good");
         }
     }
-    // the others hit table entries that no window selected
+    // the other flips change table entries that no window selected
     let flips = calls.div_ceil(step);
     assert!(10 * found > 7 * flips, "{kernel:?}: {found} of {flips} flips were found");
 }

@@ -28,7 +28,7 @@ impl Exponent {
         self.inverse(&less_one(p)).is_some()
     }
 
-    /// 1/e mod m, if it exists.
+    /// Returns 1/e mod m, if it exists.
     fn inverse(&self, m: &[u64]) -> Option<Natural> {
         let e = &*self.0;
         let (_, rest) = divided(&[], m, e);
@@ -46,7 +46,7 @@ impl Exponent {
     }
 }
 
-/// Computes all numbers; `None` unless d is above 2^{bits / 2}.
+/// Computes all numbers of the key; returns `None` if d is not above 2^{bits / 2}.
 pub(crate) fn key_parts(
     kernel: LimbKernel,
     p: &[u64],
@@ -78,7 +78,7 @@ pub(crate) fn key_parts(
     })
 }
 
-/// 1/x mod p = x^{p - 2}.
+/// Computes 1/x mod p as x^{p - 2}.
 fn inverse_modulo_prime(kernel: LimbKernel, x: &[u64], p: &[u64], bits: usize) -> Natural {
     let shape = Shape::limbs(bits);
     let modulus = Modulus::<u64>::new(p, shape).expect("a prime above 2 is odd");

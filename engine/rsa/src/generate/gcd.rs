@@ -17,11 +17,12 @@ pub(super) fn of_both_less_one(p: &[u64], q: &[u64]) -> Natural {
     gcd
 }
 
-/// gcd(m, n) for odd m, and the x < m with x n = gcd (mod m); both numbers have the same length.
+/// Returns gcd(m, n) for odd m, and the x < m with x n = gcd (mod m). Both numbers have the same
+/// length.
 ///
-/// Binary algorithm on v and u, at first m and n: if u is odd, subtract the lesser from the
-/// greater; then halve u. Each step removes a bit of the two, until u is zero. Invariant: v = x n
-/// and u = y n (mod m).
+/// This is a binary algorithm on v and u, which are m and n at the start. If u is odd, it subtracts
+/// the lesser of the two from the greater. Then it halves u. Each step removes a bit of v or u,
+/// until u is zero. Invariant: v = x n and u = y n (mod m).
 pub(super) fn of_odd(m: &[u64], n: &[u64]) -> (Natural, Natural) {
     let [mut v, mut u] = [m, n].map(|x| Zeroizing::new(x.to_vec()));
     let [mut x, mut y] = [(); 2].map(|()| Zeroizing::new(vec![0; m.len()]));
@@ -65,7 +66,7 @@ fn halve(x: &mut [u64], mut above: u64) {
     }
 }
 
-/// x := 2^n x, which must fit: in steps of 2^j, each masked by a bit of n.
+/// Multiplies x by 2^n; the result must fit. Works in steps of 2^j, each masked by a bit of n.
 fn shift_up(x: &mut [u64], n: u64) {
     for j in 0..=(64 * x.len() - 1).ilog2() {
         let (limbs, bits) = ((1 << j) / 64, (1 << j) % 64);
@@ -96,7 +97,7 @@ mod tests {
         a
     }
 
-    /// Numbers with many common factors, two and others, and with none.
+    /// Tests numbers with common factors, some with the factor 2, and numbers without.
     #[test]
     fn it_equals_euclids() {
         let mut rng = fastrand::Rng::with_seed(21);

@@ -12,8 +12,8 @@ use crate::material::load_words;
 use crate::natural::less_one;
 use crate::runner::Runner;
 
-/// Squarings after the first power, in every call. w - 1 has at most this many factors 2 for all
-/// but one w in 2^16.
+/// Squarings after the first power, the same number in every call. w - 1 has at most this many
+/// factors 2, except for one w in 2^16.
 pub(super) const SQUARINGS: u64 = 16;
 
 /// Words by which a base is longer than a candidate. It is reduced modulo w, so each residue has
@@ -21,8 +21,9 @@ pub(super) const SQUARINGS: u64 = 16;
 /// probabilities below 2^-250; 0 would fail a prime, and 1 and w - 1 prove nothing.
 const BASE_MORE_WORDS: usize = 2;
 
-/// Rounds for an error probability of at most 2^-100 for a prime of `bits` bits, and 2^-112, -128,
-/// -144 from 1024, 1536, 2048 bits on: at least as many as table B.1 of FIPS 186-5 requires.
+/// Returns the number of rounds for a prime of `bits` bits. The probability of an error is at most
+/// 2^-100; from 1024, 1536 and 2048 bits on it is at most 2^-112, 2^-128 and 2^-144. These are at
+/// least as many rounds as table B.1 of FIPS 186-5 requires.
 pub(super) const fn rounds(bits: usize) -> usize {
     match bits {
         1024.. => 5,
@@ -35,7 +36,7 @@ pub(super) const fn rounds(bits: usize) -> usize {
 pub(super) struct Candidate {
     pub(super) w: Zeroizing<Vec<u64>>,
     modulus: Modulus<Digit>,
-    /// a and m with w - 1 = 2^a m, m odd.
+    /// The factors 2 of w - 1 = 2^a m, with m odd.
     a: u64,
     m: Zeroizing<Vec<u64>>,
 }

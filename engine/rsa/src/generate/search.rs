@@ -23,9 +23,8 @@ const SQRT_HALF: u64 = 0xb504_f333_f9de_6485;
 /// Candidates per random draw.
 const DRAWN: usize = 16;
 
-/// Trial division uses primes up to this many times the bits of a candidate. There one more prime
-/// costs about as much as it saves in exponentiations, whose time grows faster
-/// (docs/experiments.md).
+/// Trial division uses primes up to this many times the bits of a candidate. At this limit, one
+/// more prime costs about as much as it saves in exponentiations (docs/experiments.md).
 const SIEVE_PER_BIT: usize = 8;
 
 /// The numbers of a new key.
@@ -44,7 +43,7 @@ pub(super) fn key_parts(
         let [p, q] = primes(&mut source, &mut test, &exponent, watch)?;
         if let Some(parts) = derive::key_parts(kernel, &p.w, &q.w, &exponent, bits) {
             return Ok(parts);
-        } // else d is at most 2^{bits / 2}: draw both primes again
+        } // d is at most 2^{bits / 2}: draw both primes again
     }
 }
 
@@ -84,7 +83,8 @@ fn primes(
     }
 }
 
-/// Runs the remaining rounds, four bases at once for each prime; returns which of the two pass.
+/// Runs the remaining rounds with four bases at once for each prime. Returns which of the two
+/// primes pass.
 fn confirm(
     test: &mut Test<'_>,
     pair: [&Candidate; 2],
@@ -122,11 +122,11 @@ struct Source<'a> {
     drawn: Zeroizing<Vec<u8>>,
     /// Number of candidates so far.
     seen: usize,
-    /// Maximum number of candidates: twenty per bit of the modulus, of which more than ten are in
-    /// range; A.1.3 allows five for p and ten for q. Those out of range count too, so that a broken
-    /// source ends the search.
+    /// Maximum number of candidates: twenty per bit of the modulus. More than ten of them are in
+    /// range; A.1.3 allows five for p and ten for q. Candidates out of range count too, so that a
+    /// broken source ends the search.
     limit: usize,
-    /// Expected number of candidates after the sieve until two are prime.
+    /// Expected number of tested candidates until two primes are found.
     expected: usize,
 }
 
@@ -142,7 +142,7 @@ impl<'a> Source<'a> {
             reason = "an estimate"
         )]
         let expected = {
-            // one odd number in ln(x) / 2 is prime
+            // of odd numbers near x, one in ln(x) / 2 is prime
             let odd = 2.0 * (bits as f64 * core::f64::consts::LN_2 / 2.0);
             (odd * sieve.part_that_passes()) as usize
         };
@@ -165,8 +165,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Draws a random odd number with its top bit set: the other numbers of A.1.3 step 4.2 are
-    /// below the bound of step 4.4, or even and made odd by step 4.3.
+    /// Draws a random odd number with its top bit set. A.1.3 also draws other numbers: step 4.4
+    /// rejects those without the top bit, and step 4.3 makes even ones odd.
     fn draw(&mut self) -> Result<Zeroizing<Vec<u64>>, Error> {
         let limbs = self.bits.div_ceil(64);
         if self.drawn.is_empty() {

@@ -10,8 +10,8 @@ pub(super) struct Sieve {
     products: Vec<Product>,
 }
 
-/// An odd prime p. A word x is a multiple of p if x / p mod 2^64 is at most the largest quotient:
-/// the multiples take each of these values once, so no other word does.
+/// An odd prime p. A word x is a multiple of p if x / p mod 2^64 is at most the largest quotient.
+/// The multiples take each of these values once; no other word has one of them.
 struct Divisor {
     inverse: u64,
     largest_quotient: u64,
@@ -45,8 +45,8 @@ impl Sieve {
         sieve
     }
 
-    /// Returns `true` if no prime below the limit divides x, which must be larger than them. The
-    /// time depends on the product with the least prime that divides x, and on the length of x.
+    /// Returns `true` if no prime below the limit divides x, which must be larger than all of them.
+    /// The time depends on the length of x and on the smallest prime that divides it.
     pub(super) fn passes(&self, x: &[u64]) -> bool {
         self.products.iter().all(|product| {
             let r = remainder(x, product);
@@ -65,10 +65,10 @@ impl Sieve {
     }
 }
 
-/// Returns a word with the same common divisors with m as x: -x / 2^{64 len} mod m, at most m.
+/// Returns the word -x / 2^{64 len} mod m, which has the same common divisors with m as x.
 ///
-/// With q m = `x_i` - c (mod 2^64), the high word of q m is the carry into the next step. Two
-/// multiplications per word; a division would take ten times as long.
+/// With q m = `x_i` - c (mod 2^64), the high word of q m is the carry into the next step. This
+/// takes two multiplications per word; a division would take ten times as long.
 fn remainder(x: &[u64], product: &Product) -> u64 {
     let mut c = 0;
     for &limb in x {
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(odd_primes(3000), slow);
     }
 
-    /// Small limits, a last product of one prime, and the limits in use.
+    /// Tests small limits, the limits in use, and a limit whose last product is a single prime.
     #[test]
     fn numbers_that_pass_have_no_small_factor() {
         let mut rng = fastrand::Rng::with_seed(8);
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// For each prime, a multiple that no smaller prime divides.
+    /// Tests each prime with a multiple that no smaller prime divides.
     #[test]
     fn each_prime_is_divided_by() {
         let (sieve, primes) = (Sieve::new(4096), odd_primes(4096));

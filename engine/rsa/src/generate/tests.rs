@@ -1,4 +1,4 @@
-//! The search against simple, slow primality tests, and its rules.
+//! Compares the search with simple, slow primality tests, and checks its rules.
 
 use num_bigint::BigUint;
 use openssl::hash::MessageDigest;
@@ -63,7 +63,7 @@ fn seeded(seed: u64) -> impl FnMut(&mut [u8]) -> Result<(), Error> {
     }
 }
 
-/// Tests eight numbers in lanes, and with the same bases by the slow test, and compares.
+/// Tests eight numbers in lanes and, with the same bases, by the slow test; both must agree.
 fn agree(kernel: LaneKernel, numbers: [&BigUint; LANES], seed: u64) -> [bool; LANES] {
     let bits = numbers.iter().map(|w| bits_of(w)).max().unwrap();
     let candidates = numbers.map(|w| {
@@ -101,7 +101,7 @@ fn small_odd_numbers_agree_with_the_slow_test() {
     }
 }
 
-/// Pseudoprimes, and primes with more factors 2 in p - 1 than the fixed squarings.
+/// Pseudoprimes, and primes p for which p - 1 has more factors 2 than the test has squarings.
 #[test]
 fn pseudoprimes_agree_with_the_slow_test() {
     let parse = |text: &str| text.parse::<BigUint>().unwrap();
@@ -118,10 +118,10 @@ fn pseudoprimes_agree_with_the_slow_test() {
         parse("3825123056546413051"),       // to the bases up to 23
         parse("3317044064679887385961981"), // to the bases up to 41
         chernick.iter().product(),          // a Carmichael number
-        // p (2p - 1), p = 3 (mod 4): one base in four is a liar, the maximum
+        // p (2p - 1) with p = 3 (mod 4): one base in four passes, the maximum
         quarter.iter().product(),
         mersenne(127) * mersenne(127),
-        mersenne(67), // the smallest with p prime that is composite and not small
+        mersenne(67), // the smallest composite one whose exponent is prime
     ];
     let prime = [
         proth(3, 189),
@@ -308,7 +308,7 @@ fn invalid_parameters_are_refused() {
     }
 }
 
-/// Distinguishes candidates from bases by the length of the draw.
+/// Draws of candidates and of bases differ in their length.
 #[test]
 fn the_first_two_primes_are_taken_in_order() {
     let mut ws = Workspace::new().unwrap();
@@ -343,7 +343,8 @@ fn a_broken_source_ends_the_search() {
         Generation::insecure(512).run_with(&mut ws, random).map(|_| ()).unwrap_err()
     };
     let ended = Error::from(Unavailable::Primes { tried: 20 * 512 });
-    // never in range; never through the sieve, since 3 divides it; one prime only
+    // candidates that are never in range; that never pass the sieve, since 3 divides them; that
+    // give only one prime
     for byte in [0, 0xff] {
         let mut source = |bytes: &mut [u8]| {
             bytes.fill(byte);
@@ -355,7 +356,7 @@ fn a_broken_source_ends_the_search() {
     let mut bases = seeded(1);
     assert_eq!(
         run(&mut |bytes| {
-            // a base has as many bytes as a candidate here; a prime passes with every base but 0
+            // a base has as many bytes as a candidate here; a prime passes with every base except 0
             bases(bytes)?;
             bytes.as_chunks_mut::<32>().0.iter_mut().for_each(|w| w.copy_from_slice(&prime));
             Ok(())

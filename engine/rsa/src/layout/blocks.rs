@@ -22,8 +22,8 @@ use crate::workspace::Workspace;
 /// The layout of a kernel on lane blocks.
 pub(crate) struct InBlocks;
 
-/// Returns whether two operations fit in step: the same sizes and public exponent, and blocks for
-/// four primes side by side.
+/// Returns whether two operations can run in step. Their keys must have the same sizes and public
+/// exponent, and lane blocks for four primes side by side.
 pub(crate) fn fit_in_step(a: &PrivateKey, b: &PrivateKey) -> bool {
     let size = |key: &PrivateKey| (key.public.limbs.shape(), key.limbs.pair.p().shape());
     let four_fit =
@@ -48,9 +48,9 @@ pub(crate) struct Own<'a> {
     key: &'a PrivateKey,
     numbers: &'a BlockNumbers,
     layout: Blocks,
-    /// x, a limb more than n has.
+    /// x, with one limb more than n.
     long: &'a mut [u64],
-    /// `m_1` and `m_2`, a limb more than p has.
+    /// `m_1` and `m_2`, with one limb more than p.
     halves: [&'a mut [u64]; 2],
 }
 
@@ -84,7 +84,7 @@ impl Layout for InBlocks {
         call.kernel.powers_vartime(n, x, &key.public.e, z, call.t);
     }
 
-    /// x is below 8n, then below 14n.
+    /// x is below 8n before the call, and below 14n afterwards.
     fn crt<const SETS: usize>(call: &mut Call<'_, Self, SETS>, exponent: Exponent) {
         let kernel = call.kernel;
         for set in &mut call.sets {

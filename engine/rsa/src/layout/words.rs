@@ -1,5 +1,5 @@
-//! Limbs of one number, or rows of eight. The same code serves both: a kernel works on each lane
-//! alone.
+//! Numbers as limbs, or as rows with eight numbers in lanes. The same code serves both, because a
+//! kernel treats each lane separately.
 
 use core::marker::PhantomData;
 
@@ -98,9 +98,9 @@ impl<K: Exponentiate<Word: Plain>> Layout for Words<K> {
     }
 }
 
-/// x := x^d or x^-1 mod n, below n, for x < R; dirty digits will do.
+/// x := x^d or x^-1 mod n, below n, for x < R. The digits of x may be dirty.
 ///
-/// x < n < R(p)^2 holds for any two primes that fit one shape, and q * h + `m_2` < n.
+/// x < n < R(p)^2 holds for any two primes that fit one shape; q * h + `m_2` is below n.
 fn crt<K: Exponentiate<Word: Plain>>(
     kernel: K,
     set: &mut Set<'_, Words<K>>,
@@ -236,7 +236,7 @@ impl Backend<1, LANES> for Words<LaneKernel> {
     }
 }
 
-/// The lane of each key; a key that all lanes share is loaded once, into all.
+/// Returns each key with its lane. A key that all lanes share is loaded once, into all lanes.
 pub(crate) fn places<'k, K>(keys: &[&'k K; LANES]) -> impl Iterator<Item = (Place, &'k K)> {
     let same = keys.iter().all(|key| core::ptr::eq(*key, keys[0]));
     let place = move |lane| if same { Place::All } else { Place::Lane(lane) };

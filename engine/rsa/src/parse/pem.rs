@@ -56,7 +56,7 @@ impl<'a> Block<'a> {
         };
         let label = &text[..label_len];
         let text = &text[label_len + DASHES.len()..];
-        // The next dashes must be those of the END line, with the same label.
+        // The next dashes must belong to an END line with the same label.
         let matching = |body_len: usize| {
             let rest = text[body_len..].strip_prefix(END)?.strip_prefix(label)?;
             Some(Self { label, body: &text[..body_len], rest: rest.strip_prefix(DASHES)? })

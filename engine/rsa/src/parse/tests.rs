@@ -56,7 +56,7 @@ fn field_of<T: core::fmt::Debug>(result: Result<T, Error>) -> &'static str {
     }
 }
 
-/// The numbers end as `openssl rsa -text` shows; n is the same in every format.
+/// All formats of a key have the same n, and the last bytes are those of `openssl rsa -text`.
 #[test]
 fn every_format_gives_the_same_numbers() {
     let key = private(PKCS8).unwrap();
@@ -122,7 +122,7 @@ fn other_files_are_named() {
     for file in [PKCS8, PKCS1, &der(PKCS8), &der(PKCS1), &pem("PUBLIC KEY", &der(PKCS8))] {
         assert_eq!(rejected(public(file)), unexpected(Found::PrivateKey, PublicKey));
     }
-    // SEC 1: INTEGER 1, OCTET STRING; openssl ecparam -genkey writes it after its curve
+    // SEC 1: INTEGER 1, OCTET STRING. `openssl ecparam -genkey` writes this block after the curve.
     let sec1 = tlv(0x30, &[tlv(2, &[1]), tlv(4, &[7; 32])].concat());
     let after_curve = [pem("EC PARAMETERS", b"a curve"), pem("EC PRIVATE KEY", &sec1)].concat();
     for file in [&sec1, &after_curve] {
@@ -195,7 +195,7 @@ fn damaged_pem_and_damaged_der_have_different_errors() {
             "{from} -> {to}"
         );
     }
-    // Missing lines in the middle: base64 is valid, the DER is not.
+    // A file without a line in its middle: its base64 is valid, its DER is not.
     let lines: Vec<_> = text.lines().enumerate().filter(|(i, _)| *i != 5).collect();
     let file: String = lines.iter().map(|(_, line)| format!("{line}\n")).collect();
     assert_eq!(field_of(private(file.as_bytes())), "the outer SEQUENCE");
@@ -206,14 +206,15 @@ fn damaged_der_names_the_field() {
     let one = tlv(2, &[1]);
     for (bad, expected) in PRIVATE_FIELDS.into_iter().enumerate() {
         for damage in [vec![], vec![0, 1], vec![0x80]] {
-            // no digits; a leading zero that DER forbids; a negative number
+            // a number without digits; with a leading zero, which DER forbids; negative
             let mut fields = vec![one.clone(); 9];
             fields[0] = tlv(2, &[0]);
             fields[bad] = tlv(2, &damage);
             let file = tlv(0x30, &fields.concat());
             assert_eq!(field_of(private(&file)), expected, "{damage:?}");
         }
-        // and a structure that ends before the field (two numbers are a public key)
+        // also a structure that ends before the field, except for two numbers, which are a public
+        // key
         if bad > 2 {
             let fields = [tlv(2, &[0]), vec![one.clone(); bad - 1].concat()].concat();
             assert_eq!(field_of(private(&tlv(0x30, &fields))), expected);
@@ -224,7 +225,7 @@ fn damaged_der_names_the_field() {
         fields[bad] = tlv(2, &[]);
         assert_eq!(field_of(public(&tlv(0x30, &fields.concat()))), expected);
     }
-    // a tenth field that is not a list of primes; the multi-prime version without primes
+    // a tenth field that is not a list of primes; the version of several primes without a list
     let ten = tlv(0x30, &[tlv(2, &[0]), vec![one.clone(); 9].concat()].concat());
     assert_eq!(field_of(private(&ten)), "the end of the RSA key");
     let multi = tlv(0x30, &vec![one; 9].concat());
@@ -239,7 +240,7 @@ fn data_after_the_structure_is_refused() {
         assert_eq!(field_of(private(&longer)), "the outer SEQUENCE");
     }
     assert_eq!(field_of(public(&[der(SPKI).as_slice(), &[0]].concat())), "the outer SEQUENCE");
-    // inside the OCTET STRING of PKCS#8 and the BIT STRING of SPKI
+    // errors inside of the OCTET STRING of PKCS#8 and of the BIT STRING of SPKI
     let rsa = hex::decode("06092a864886f70d0101010500").unwrap();
     let inner = [der(PKCS1).as_slice(), &[0]].concat();
     let pkcs8 = [tlv(2, &[0]), tlv(0x30, &rsa), tlv(4, &inner)].concat();

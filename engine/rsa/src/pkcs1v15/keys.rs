@@ -14,9 +14,9 @@ use crate::pooled_key::PooledKey;
 
 /// A private key that signs by RSASSA-PKCS1-v1_5 with the hash function `D`.
 ///
-/// Clones share the key and a pool of workspaces, which holds as many as operations ran
-/// concurrently. Traits with an `rng` do not use it: the padding is
-/// deterministic, and blinding uses the system's random numbers.
+/// Clones share the key and a pool of workspaces. The pool grows to the number of concurrent
+/// operations. Traits with an `rng` do not use it: the padding is deterministic, and blinding uses
+/// the system's random numbers.
 pub struct SigningKey<D> {
     inner: PooledKey<PrivateKey>,
     hash: PhantomData<fn() -> D>,

@@ -15,9 +15,9 @@ use crate::pooled_key::PooledKey;
 
 /// A private key that signs by RSASSA-PSS; `D` is the hash function of the message and of MGF1.
 ///
-/// Clones share the key and a pool of workspaces, which holds as many as operations ran
-/// concurrently. Salts come from the system, or from the `rng` of the
-/// traits that have one; blinding always uses the system's random numbers.
+/// Clones share the key and a pool of workspaces. The pool grows to the number of concurrent
+/// operations. Salts come from the system, or from the `rng` of the traits that have one. Blinding
+/// always uses the system's random numbers.
 pub struct SigningKey<D> {
     inner: PooledKey<PrivateKey>,
     salt_len: usize,
@@ -65,7 +65,7 @@ impl<D: HashFunction> VerifyingKey<D> {
         Self { inner: PooledKey::new(key.into()), salt_len: None, hash: PhantomData }
     }
 
-    /// The length of the salt in bytes; `None` if any is accepted.
+    /// The length of the salt in bytes; `None` if any length is accepted.
     pub fn salt_len(&self) -> Option<usize> {
         self.salt_len
     }
@@ -90,7 +90,7 @@ impl<D: HashFunction> RandomizedPrehashSigner<Signature> for SigningKey<D> {
         let mut buffer = [0; MODULUS_BYTES_MAX];
         let bits = self.inner.key().bits();
         let len = Salt::Exactly(self.salt_len).len_to_sign(bits, D::HASH)?;
-        let salt = &mut buffer[..len]; // shorter than the modulus
+        let salt = &mut buffer[..len]; // the buffer is shorter than the modulus
         rng.try_fill_bytes(salt).map_err(|_| crate::Error::from(Unavailable::CallerRandom))?;
         Ok(self.inner.with(|key, workspace| {
             Signature::write(key, |em| {

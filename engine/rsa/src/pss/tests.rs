@@ -154,8 +154,8 @@ fn broken_contracts_are_refused() {
     let mut em = [0; 1025];
     let too_large = Err(Rejected::Size { bits: 8200 }.into());
     assert_eq!(verify(&em, 8200, hash, mgf, Salt::Auto, digest.as_ref()), too_large);
-    // The longest salt for 8200 bits, 991 bytes, would fit the buffer; that for 9000 bits would
-    // not.
+    // The longest salt for 8200 bits has 991 bytes, which would fit the buffer. The one for 9000
+    // bits would not.
     assert_eq!(
         encode_random(&mut em, 9000, hash, mgf, Salt::Max, digest.as_ref()),
         Err(Rejected::Size { bits: 9000 }.into())
@@ -174,8 +174,8 @@ fn two_encodings_have_two_salts() {
 
 #[test]
 fn a_zero_message_is_refused() {
-    // After unmasking, DB has no 01 or has it in the wrong place: zeros are not an encoding with
-    // any hash function.
+    // After unmasking, DB has no byte 01, or has it in the wrong place. DB of zeros is no encoding,
+    // with any hash function.
     let mut em = [0; 256];
     em[255] = 0xbc;
     for hash in Hash::ALL {
@@ -187,7 +187,7 @@ fn a_zero_message_is_refused() {
     }
 }
 
-/// Bits that a random choice rarely hits: those above emBits, and the trailer.
+/// Flips bits that a random choice rarely hits: those above emBits, and the trailer.
 #[test]
 fn every_changed_bit_at_the_ends_is_refused() {
     let (hash, mgf_hash) = (Hash::Sha256, Hash::Sha1);
@@ -238,7 +238,7 @@ proptest! {
         hash in prop::sample::select(&Hash::ALL[..]),
         mgf_hash in prop::sample::select(&Hash::ALL[..]),
         message: Vec<u8>,
-        // 66 bytes hold the longest digest; every residue modulo 8 occurs
+        // 66 bytes are enough for the longest digest; every residue modulo 8 occurs
         mod_bits in 8 * 66 + 1..=crate::MODULUS_BITS_MAX,
         salt_len: prop::sample::Index,
         at: prop::sample::Index,

@@ -262,8 +262,8 @@ fn each_inconsistent_number_has_its_own_error() {
 #[test]
 fn numbers_are_below_their_moduli() {
     // Each number is congruent to the right one and too large, but has the same length in bytes.
-    // Mersenne primes of 607 and 1279 bits and their product of 1886 bits leave a bit of the first
-    // byte free.
+    // The Mersenne primes of 607 and 1279 bits have a product of 1886 bits, which leaves bits of
+    // its first byte free.
     let (p, q) = (mersenne(607), mersenne(1279));
     let good = key_of(&p, &q, &BoxedUint::from(65_537_u64));
     assert!(private(&good).is_ok());
@@ -297,7 +297,7 @@ fn d_modulo_the_least_common_multiple_is_accepted() {
     let mut parts = parts();
     let one = BoxedUint::one();
     let (p_1, q_1) = (uint(&parts.p).wrapping_sub(&one), uint(&parts.q).wrapping_sub(&one));
-    // p-1 and q-1 are even, so half of their product is a common multiple.
+    // p-1 and q-1 are even. Half of their product is therefore a common multiple.
     let half = NonZero::new(p_1.concatenating_mul(&q_1).shr(1)).unwrap();
     let smaller = secret(&uint(&parts.d).rem(&half));
     let larger = secret(&uint(&smaller).wrapping_add(half.as_ref()));

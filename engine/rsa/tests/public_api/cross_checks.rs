@@ -1,6 +1,6 @@
 //! Signatures compared with OpenSSL and AWS-LC: random keys of odd and even sizes and with primes
-//! of unequal length, random messages, hash functions and salts. `TOLLGATE_TEST_LONG` runs fifty
-//! times as many.
+//! of unequal length, random messages, hash functions and salts. `TOLLGATE_TEST_LONG` makes the
+//! tests run fifty times as many.
 
 use crate::made::{key_from, key_of};
 use aws_lc_rs::rand::SystemRandom;
@@ -47,7 +47,8 @@ impl Keys {
     }
 }
 
-/// Hash functions by the names of all three. AWS-LC signs only with SHA-2 from 256 bits on.
+/// Hash functions by their names in the three libraries. AWS-LC signs only with SHA-2 of 256 bits
+/// or more.
 type Names = (Hash, fn() -> MessageDigest, Option<[&'static dyn aws::RsaEncoding; 2]>);
 
 const HASHES: [Names; 9] = [
@@ -74,14 +75,14 @@ fn is_refusal(verdict: &Result<(), Error>) -> bool {
     *verdict == Err(Rejected::SignatureInvalid.into())
 }
 
-/// Each library signs a message for each other; a changed signature is refused.
+/// Each library signs a message that the others verify; they refuse a changed signature.
 fn pkcs1v15(keys: &Keys, workspace: &mut Workspace, rng: &mut fastrand::Rng) {
     let &(hash, theirs, aws_lc) = rng.choice(&HASHES).unwrap();
     let message: Vec<u8> = (0..rng.usize(..300)).map(|_| rng.u8(..)).collect();
     let place = format!("{}, {hash}, {} bytes", keys.what, message.len());
     let digest = hash.digest(&message);
     let mut ours = vec![0; keys.ours.size()];
-    // a hash function that is only verified: pad it, then sign raw
+    // the crate does not sign with this hash function: encode, then run the private operation
     if hash.check_to_sign().is_ok() {
         keys.ours.sign_pkcs1v15(workspace, hash, digest.as_ref(), &mut ours).unwrap();
     } else {

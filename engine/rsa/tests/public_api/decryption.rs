@@ -204,7 +204,7 @@ fn decryption_agrees_with_a_readable_model_single_and_in_a_batch() {
     for (name, mut ws) in workspaces() {
         for key in Key::all().iter().filter(|key| key.ours.bits() <= 2048) {
             let messages = encoded(&mut rng, key.ours.size());
-            // a first byte 01 is not below every n
+            // some n are below a message whose first byte is 01
             let messages = messages.into_iter().filter(|em| em[0] == 0 || key.ours.bits() % 8 == 0);
             let cases: Vec<_> = messages
                 .map(|em| (key.encrypt_raw(&em), em))

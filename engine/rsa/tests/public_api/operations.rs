@@ -101,7 +101,7 @@ fn private_and_public_operations_agree_with_openssl() {
     }
 }
 
-/// Batches too small for lanes: two operations run as a pair if sizes and exponents agree.
+/// Batches that are too small for lanes. Two operations run as a pair if sizes and exponents agree.
 #[test]
 fn few_requests_agree_with_openssl() {
     let mut rng = fastrand::Rng::with_seed(9);
@@ -130,7 +130,7 @@ fn few_requests_agree_with_openssl() {
 #[test]
 fn primes_of_any_sizes_in_any_order_and_long_exponents_agree_with_openssl() {
     let mut rng = fastrand::Rng::with_seed(8);
-    // of the first to the third layout of lane blocks, and of a layout that only one prime fills
+    // primes of the first three layouts of lane blocks, and of a layout that only one prime fills
     for (p_bits, q_bits) in
         [(256, 257), (300, 513), (513, 300), (519, 521), (400, 1030), (1030, 560)]
     {
