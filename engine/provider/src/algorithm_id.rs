@@ -52,8 +52,8 @@ pub(crate) fn pss(hash: Hash, mgf_hash: Hash, salt_len: usize) -> Option<Vec<u8>
     Some(sequence(&[&rsassa_pss, &sequence(&params)]))
 }
 
-/// The identifier in a `DigestInfo`, with NULL parameters: the prefix without the outer header of
-/// two bytes and the digest's header of two bytes.
+/// Returns the identifier of a `DigestInfo`, with NULL parameters. It is the prefix without its
+/// first two bytes, the outer header, and its last two, the header of the digest.
 fn hash_id(hash: Hash) -> Option<Vec<u8>> {
     let prefix = hash.digest_info_prefix();
     (prefix.len() > 4).then(|| prefix[2..prefix.len() - 2].to_vec())

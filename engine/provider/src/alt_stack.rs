@@ -46,8 +46,8 @@ pub(crate) fn on_alt_stack<T>(run: impl FnOnce() -> T) -> T {
     thread_local! {
         static STACK: RefCell<Option<Box<MaybeUninit<AltStack>>>> = const { RefCell::new(None) };
     }
-    // Taken out and put back: a nested call needs another stack, and while the thread ends there is
-    // no thread-local value.
+    // The stack is taken out and put back, because a nested call needs another one. While the
+    // thread ends there is no thread-local value.
     let taken = STACK.try_with(|cell| cell.take()).ok().flatten();
     let mut stack = taken.unwrap_or_else(Box::new_uninit);
     let (mut run, mut result) = (Some(run), None);
@@ -82,8 +82,8 @@ fn enter(alt: &mut MaybeUninit<AltStack>, mut task: Task<'_>) -> bool {
     if unsafe { getcontext(inside) } != 0 {
         return false;
     }
-    // Through raw pointers: the context is not initialized in full.
-    // SAFETY: a field of a context that is not shared.
+    // Raw pointers, because the context is not initialized in full. SAFETY: a field of a context
+    // that is not shared.
     unsafe { (*inside).link = outside };
     // SAFETY: as above.
     unsafe { (*inside).stack = stack.cast() };

@@ -163,7 +163,7 @@ impl Context for AsymCipherContext {
         let (hash, mgf1) = self.oaep.hashes();
         answers.text(OSSL_PKEY_PARAM_DIGEST, hashing::name(hash))?;
         answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, hashing::name(mgf1))?;
-        // CMS copies the label at once: the next init or label moves it.
+        // CMS copies the label at once, before the next init or label replaces it.
         answers.pointer(OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL, &self.oaep.label)?;
         let versions = [
             (OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, self.client_version),

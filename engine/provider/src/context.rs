@@ -27,7 +27,7 @@ pub(crate) trait Context: AsRef<Provider> + Clone {
     /// Returns the descriptions of parameters that can be set, up to a NULL key.
     fn settable() -> *const OSSL_PARAM;
 
-    /// Starts an operation. `private` says whether it needs the private half. Without a key, the
+    /// Starts an operation, which needs the private half if `private` is true. Without a key, the
     /// context keeps its last one.
     fn init(
         &mut self,
@@ -53,7 +53,7 @@ pub(crate) unsafe fn context<'a, C: Context>(ctx: *mut c_void) -> Option<&'a mut
     unsafe { handle::exclusive(ctx) }
 }
 
-/// Returns the key of an init call; `None` for NULL, which means the last one.
+/// Returns the key of an init call, or `None` for NULL: the call then means the last key.
 ///
 /// # Safety
 ///

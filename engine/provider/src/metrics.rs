@@ -46,7 +46,7 @@ pub(crate) struct Metrics {
     provider: OnceLock<Weak<dyn Send + Sync>>,
     /// The program's name, read at load: later there may be another root folder.
     program: String,
-    /// The process that has a thread, or that cannot start one.
+    /// The process that has a thread, or that cannot start a thread.
     active: AtomicU64,
     /// The process that cannot start a thread.
     threadless: AtomicU64,
@@ -133,7 +133,7 @@ impl Metrics {
             }
             if quiet == QUIET_PAUSES {
                 self.active.store(NOBODY, Ordering::SeqCst);
-                // A count before this store has not started another thread.
+                // Counts before this store did not start another thread, so look once more.
                 if self.counters.sum() == written || !swap_if_other(&self.active, process) {
                     return;
                 }

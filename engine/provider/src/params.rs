@@ -22,8 +22,8 @@ pub(crate) struct Params<'a>(&'a [OSSL_PARAM]);
 #[derive(Clone, Copy)]
 pub(crate) struct Param<'a>(&'a OSSL_PARAM);
 
-/// Values that parameters name, each with its number and its name; an empty name stands for none. A
-/// value may have several rows; the first one is written.
+/// Values that a parameter may have, each with its number and its name. An empty name means that
+/// there is none. A value may have several rows; the first one is written.
 pub(crate) type Choices<T> = [(T, i64, &'static CStr)];
 
 /// Parameters that a caller requests.

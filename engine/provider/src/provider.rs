@@ -113,8 +113,8 @@ impl Provider {
             let workspace = Box::new(Workspace::with_kernels(self.limbs, self.lanes));
             Scratch { workspace, job: Box::default() }
         };
-        // Taken out and put back: a panic drops it, and while the thread ends there is none. Boxed,
-        // because it is large and stacks may be small.
+        // The memory is taken out and put back: a panic drops it, and while the thread ends there
+        // is no thread-local value. It is boxed, because it is large and stacks may be small.
         let taken = SCRATCH.try_with(|cell| cell.take()).ok().flatten();
         let mut scratch = taken.unwrap_or_else(fresh);
         let result = run(&mut scratch);

@@ -324,7 +324,7 @@ impl SignatureContext {
         }
     }
 
-    /// The byte that names the hash function in X9.31, if there is one.
+    /// Returns the byte that names the hash function in X9.31; `None` if no hash function is set.
     fn x931_id(&self) -> Result<Option<u8>, Reason> {
         self.md.map(x931::hash_id).transpose()
     }

@@ -24,9 +24,9 @@ pub(crate) enum Padding {
 /// The length of a PSS salt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SaltLength {
-    /// To sign, the maximum; to verify, any.
+    /// The longest salt to sign; any salt to verify.
     Auto,
-    /// To sign, the maximum up to the digest's length; to verify, any.
+    /// To sign, the longest salt up to the digest's length; to verify, any salt.
     AutoDigestMax,
     /// The digest's length.
     Digest,
@@ -120,7 +120,7 @@ pub(crate) fn decode(em: &[u8]) -> Option<&[u8]> {
     rest[ps_len..].strip_prefix(&[0x00])
 }
 
-/// The digest in the content of an EMSA-PKCS1-v1_5 encoding, if `md` made it.
+/// Returns the digest in the content of an EMSA-PKCS1-v1_5 encoding, if the content is for `md`.
 pub(crate) fn digest_in(content: &[u8], md: Hash) -> Option<&[u8]> {
     let digest = content.strip_prefix(md.digest_info_prefix());
     let wrapped = || content.strip_prefix(MDC2_DIGEST_INFO).filter(|_| md == Hash::Mdc2);
@@ -128,7 +128,7 @@ pub(crate) fn digest_in(content: &[u8], md: Hash) -> Option<&[u8]> {
     digest.filter(has_length).or_else(|| wrapped().filter(has_length))
 }
 
-/// `DigestInfo` of MDC-2 up to the digest: OpenSSL verifies it, but signs an `OCTET STRING`.
+/// The `DigestInfo` of MDC-2 up to the digest. OpenSSL verifies it, but signs an `OCTET STRING`.
 pub(crate) const MDC2_DIGEST_INFO: &[u8] =
     &[0x30, 0x1c, 0x30, 0x08, 0x06, 0x04, 0x55, 0x08, 0x03, 0x65, 0x05, 0x00, 0x04, 0x10];
 

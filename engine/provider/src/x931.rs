@@ -50,14 +50,14 @@ pub(crate) fn encode(em: &mut [u8], digest: &[u8], id: Option<u8>) -> Result<(),
     Ok(())
 }
 
-/// The smaller of a signature and the modulus less the signature.
+/// Returns the smaller of the signature and the modulus minus the signature.
 pub(crate) fn smaller(signature: &[u8], modulus: &[u8]) -> Vec<u8> {
     let other = difference(modulus, signature);
     if signature > &*other { other } else { signature.to_vec() }
 }
 
-/// The digest in `em`, the `e`-th power of a signature; `None` if the encoding is not valid or
-/// another hash function made the digest.
+/// Returns the digest in `em`, which is the `e`-th power of a signature. Returns `None` if the
+/// encoding is not valid, or is for another hash function.
 pub(crate) fn decode(em: &[u8], modulus: &[u8], id: Option<u8>) -> Option<Vec<u8>> {
     let ends_in_c = em.last().is_some_and(|last| last & 0x0f == 0x0c);
     let em = if ends_in_c { em.to_vec() } else { difference(modulus, em) };
@@ -77,7 +77,7 @@ pub(crate) fn decode(em: &[u8], modulus: &[u8], id: Option<u8>) -> Option<Vec<u8
     }
 }
 
-/// `larger - smaller`, big-endian and of the same length.
+/// Returns `larger - smaller`, big-endian and of the same length.
 fn difference(larger: &[u8], smaller: &[u8]) -> Vec<u8> {
     let mut borrow = false;
     let mut bytes: Vec<u8> = larger

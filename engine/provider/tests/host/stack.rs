@@ -11,7 +11,7 @@ const PAINT: u8 = 0xa5;
 /// Returns the bytes that `run` uses at most, called near the top of a stack of this size.
 pub(crate) fn depth(stack_bytes: usize, run: impl FnOnce()) -> usize {
     let here = 0_u8;
-    // Keeps the compiler from assuming that nothing else writes below.
+    // Keeps the compiler from assuming that nothing writes below this address.
     let top = black_box(ptr::from_ref(&here).cast_mut());
     let span = OWN_BYTES..stack_bytes - TOP_BYTES;
     for depth in span.clone() {

@@ -40,7 +40,7 @@ fn paused_jobs_share_batches() {
             assert_eq!(signature, expected);
         }
     }
-    // The first job to resume leads all of them, unless the last one has done so.
+    // The first job to resume runs the operations of all jobs, unless the last one has done so.
     let paused = host.counter("async-operations");
     assert!((7 * rounds..=8 * rounds).contains(&paused), "{paused} of {rounds} rounds");
     let (batches, operations) = (host.counter("batches"), host.counter("batched-operations"));

@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::libcrypto::{self, Kdf, Padding};
 use crate::primitive::{Group, Primitive, PrivateOperation};
 
-/// Bytes that a server signs in TLS 1.3: padding, text and transcript hash, RFC 8446 §4.4.3. TLS
-/// 1.2 signs about as many.
+/// Bytes that a server signs in TLS 1.3: padding, text and transcript hash (RFC 8446 §4.4.3). In
+/// TLS 1.2 it signs about as many.
 const SIGNED_BYTES: usize = 130;
 /// Bytes of an HKDF label with its context, RFC 8446 §7.1.
 const LABEL_BYTES: usize = 54;

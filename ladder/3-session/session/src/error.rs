@@ -8,7 +8,7 @@ use openssl::error::ErrorStack;
 /// An error that prevents a figure; its text is one line with advice.
 #[derive(Debug)]
 pub enum Error {
-    /// The plan breaks this rule.
+    /// The plan violates this rule.
     Plan(&'static str),
     /// The server does not start in memory.
     Server(tollgate_server::Error),

@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::pipe::{LAPS, Lap, Pipe, Recording};
 use crate::plan::Session;
 
-/// Connections in flight: the load generator's default. Together they use as much memory as a
-/// server under load, more than the inner caches hold.
+/// Connections in flight, as many as the load generator has by default. Together they use as much
+/// memory as a server under load: more than the inner caches have.
 const CONNECTIONS: usize = 16;
 
 /// A server in memory and its clients, ready for sessions of one kind.
@@ -80,8 +80,8 @@ impl<'w> Stage<'w> {
         });
         let (first, last) = all.ok_or(Error::NoCycles)?;
         let core = elapsed.core.ok_or(Error::NoCycles)?;
-        // Preemption affects both counters alike, so the ratio stays right. Sessions that were
-        // interrupted are outliers.
+        // Preemption affects both counters alike: the ratio remains right. Interrupted sessions are
+        // outliers.
         let cycles_per_tick = core.cycles / number(last.saturating_sub(first)).max(1.0);
         let cost = |(ticks, _): ([u64; LAPS], Recording)| Cost {
             laps: ticks.map(|ticks| number(ticks) * cycles_per_tick),
@@ -95,8 +95,8 @@ impl<'w> Stage<'w> {
         Ok(Recorded { recording, facts: *self.clients[0].facts() })
     }
 
-    /// Runs all sessions round-robin: a turn of a server, a turn of its client, then the next pair,
-    /// until all are idle.
+    /// Runs all sessions in turns until all are idle. A turn of a server is followed by a turn of
+    /// its client, and then by the next pair.
     fn run(&mut self, count: usize, record: bool) -> Result<Vec<([u64; LAPS], Recording)>, Error> {
         let visits = (0..count).map(|place| self.begin(place, record));
         let mut visits: Vec<Option<Visit<'_>>> =
@@ -198,7 +198,7 @@ impl Response {
     }
 }
 
-/// Gives the server a turn, or several if it asks for more.
+/// Gives the server a turn. Gives it more turns if it asks for them.
 fn turn(server: &mut in_memory::Connection<'_, Pipe>, expected: Turn) -> Result<(), &'static str> {
     loop {
         server.transport().start();

@@ -20,7 +20,7 @@ use crate::primitive::Primitive;
 use crate::records::{Measured, Scribe};
 use crate::system::Replay;
 
-/// A session of the plan, prepared, with its measurements so far.
+/// A session of the plan with its measurements so far.
 struct Prepared<'w> {
     session: Session,
     anatomy: Anatomy,
@@ -30,7 +30,7 @@ struct Prepared<'w> {
     replay: usize,
 }
 
-/// The system calls of a session; they do not depend on the engine.
+/// The system calls of a session, which do not depend on the engine.
 struct Replayed {
     replay: Replay,
     subject: Subject,
@@ -75,7 +75,7 @@ pub fn measure(
     for one in &prepared {
         contenders.push(Contender::new(one.session.to_string(), 1, || {
             let mut stage = one.stage.borrow_mut();
-            // The first sessions find the caches as another contender left them.
+            // The first sessions find the caches in the state in which another contender left them.
             stage.play().map_err(keep)?;
             one.costs.borrow_mut().extend(stage.play().map_err(keep)?);
             Ok(())
@@ -117,7 +117,7 @@ pub fn measure(
     Ok(records)
 }
 
-/// Core cycles per operation, without time that other processes took.
+/// Core cycles per operation, without the time of other processes.
 fn on_core(samples: &[Sample]) -> Option<Estimate> {
     let cycles =
         |sample: &Sample| Some(sample.cycles? * (sample.cpu_nanos / sample.nanos).min(1.0));
@@ -174,7 +174,7 @@ fn prepare<'w>(
     Ok(Prepared { session, anatomy, stage: RefCell::new(stage), costs: RefCell::default(), replay })
 }
 
-/// Every primitive that a session needs, once, by the subject of its figure.
+/// Returns each primitive that a session needs once, by the subject of its figure.
 fn primitives(prepared: &[Prepared<'_>]) -> Result<BTreeMap<Subject, (Primitive, Session)>, Error> {
     let mut primitives = BTreeMap::new();
     for one in prepared {

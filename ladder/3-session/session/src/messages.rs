@@ -112,7 +112,7 @@ impl Flights {
             return None;
         };
         let [client_finished] = self.finish.encrypted[..] else { return None };
-        // Each record carries one message.
+        // Each record has one message.
         let sealed = |body: usize| {
             let bytes = body.checked_sub(ADDED_TLS13)?;
             Some(Need::default().and_hashed(bytes).and_sealed(bytes))
@@ -263,8 +263,8 @@ mod tests {
             close(count(&need, |p| p == Primitive::Expand), if tls13 { 18.0 } else { 0.0 });
             close(count(&need, |p| matches!(p, Primitive::Prf(_))), if tls13 { 0.0 } else { 4.0 });
             close(count(&need, |p| p == Primitive::RecordKey), if tls13 { 4.0 } else { 2.0 });
-            // One finished hash counts as one small hash. Additional bytes move shares from the
-            // small to the large size.
+            // A finished hash counts as one small hash. Additional bytes move a share of it to the
+            // large size.
             let taken = count(&need, |p| matches!(p, Primitive::Hash(_)));
             let extended = recorded.facts.extended_master_secret;
             assert_eq!(extended, !tls13, "client and server both have it");

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::primitive::{HASH_BYTES, Primitive, RECORD_BYTES};
 
-/// The number of each primitive that a message or a session needs. A size between two measured ones
-/// counts as shares of both.
+/// The number of each primitive that a message or a session needs. A size between two measured
+/// sizes counts as a share of each of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Need(BTreeMap<Primitive, f64>);
 
@@ -74,7 +74,7 @@ mod tests {
         let cost = |need: &Need, of: fn(Primitive) -> f64| -> f64 {
             need.counts().map(|(primitive, count)| count * of(primitive)).sum()
         };
-        // A record costs 100 and 2 for each byte; a hash 30 and 3 for each byte.
+        // A record costs 100, plus 2 for each byte. A hash costs 30, plus 3 for each byte.
         let of = |primitive| match primitive {
             Primitive::Seal(bytes) => 100.0 + 2.0 * f64::from(bytes),
             Primitive::Hash(bytes) => 30.0 + 3.0 * f64::from(bytes),

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use tollgate_calibrate::tsc;
 use tollgate_server::in_memory::Transport;
 
-/// The stages of a session. A new one begins when the server reads the bytes that open it.
+/// The stages of a session. A stage begins when the server reads its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lap {
     /// From accepting the connection: the `ClientHello` and the server's first flight.

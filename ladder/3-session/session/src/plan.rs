@@ -29,16 +29,16 @@ pub struct Session {
 }
 
 impl Session {
-    /// `session/rsa-2048/tls13?by=tollgate&bytes=14336`.
+    /// Returns the subject, such as `session/rsa-2048/tls13?by=tollgate&bytes=14336`.
     ///
     /// # Errors
     ///
-    /// Never for a session that [`Plan::check`] lets pass.
+    /// Never for a session that [`Plan::check`] accepts.
     pub fn subject(&self) -> Result<Subject, BadSubject> {
         self.of(Topic::Session(self.service()))
     }
 
-    /// The subject of the cost of its system calls, which do not depend on the engine.
+    /// The subject of the cost of the session's system calls, which do not depend on the engine.
     pub(crate) fn system_subject(&self) -> Result<Subject, BadSubject> {
         Subject::new(primitive("system", self.service()))?.with(word::BYTES, self.bytes)
     }
@@ -77,7 +77,7 @@ impl fmt::Display for Session {
 pub struct Plan {
     /// The sessions, each once.
     pub sessions: Vec<Session>,
-    /// The time for all of them together; preparation takes some seconds more.
+    /// The time for all of them together; preparation takes some more seconds.
     pub total: Duration,
 }
 

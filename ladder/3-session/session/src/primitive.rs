@@ -7,9 +7,9 @@ use tollgate_record::{BadSubject, Subject, Topic};
 
 use crate::plan::Session;
 
-/// Bytes of the small and the large sample from which a cost per byte is derived.
+/// Bytes of the small and the large hash input, from which the cost per byte is computed.
 pub(crate) const HASH_BYTES: [u32; 2] = [64, 1088];
-/// The same for records; the large one is a full record.
+/// The same for records. The large one is a full record.
 pub(crate) const RECORD_BYTES: [u32; 2] = [64, 16_384];
 
 /// An operation with the private key.
@@ -41,7 +41,7 @@ pub(crate) enum Primitive {
     Agree(Group),
     /// The PRF of TLS 1.2 for this many bytes.
     Prf(u32),
-    /// HKDF-Extract; it is one HMAC of a short text, and counted for the Finished too.
+    /// HKDF-Extract, which is one HMAC of a short text. A Finished counts as one, too.
     Extract,
     /// HKDF-Expand to at most one hash.
     Expand,

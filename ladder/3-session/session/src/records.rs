@@ -14,7 +14,7 @@ use crate::plan::Session;
 use crate::primitive::Primitive;
 use crate::sum::sum;
 
-/// The parts that are sums of primitives, and the condition that describes each.
+/// The parts that are sums of primitives, each with the condition that describes it.
 const COUNTED: [(&str, &str); 5] = [
     (word::PART_RSA, "the private-key operation through EVP, as libssl calls it"),
     (
@@ -106,8 +106,8 @@ impl<'a> Scribe<'a> {
             }
             records.push(record);
         }
-        // The library's share is the rest of the time in memory, so that all parts add up to memory
-        // plus system. The interval of the sum is therefore theirs as well.
+        // The library's part is the rest of the time in memory: all parts together are the time in
+        // memory plus the system. The interval of the total is therefore that of these two.
         let (low, high) = sum(&[(1.0, memory), (1.0, system)])?.interval();
         let interval = (low.min(total), high.max(total));
         let samples = memory.samples().min(system.samples());
@@ -175,7 +175,7 @@ impl<'a> Scribe<'a> {
         Ok(records)
     }
 
-    /// Each primitive of a need: its count and the cost of one.
+    /// Returns the count of each primitive of a need, and the cost of one.
     fn costs(&self, need: &Need, session: &Session) -> Result<Vec<(f64, Estimate)>, Error> {
         let cost = |(primitive, count): (Primitive, f64)| {
             let subject = primitive.subject(session).map_err(Error::figure)?;

@@ -4,8 +4,8 @@ use tollgate_record::Estimate;
 
 use crate::error::Error;
 
-/// The sum of estimates, each multiplied by its count. Errors are taken as independent, so the
-/// distances to the ends of the intervals add in quadrature.
+/// Returns the sum of estimates, each multiplied by its count. The errors are assumed to be
+/// independent: the distances to the ends of the intervals add in quadrature.
 pub(crate) fn sum(terms: &[(f64, Estimate)]) -> Result<Estimate, Error> {
     let (mut point, mut below, mut above, mut samples) = (0.0, 0.0, 0.0, u64::MAX);
     for (count, estimate) in terms {
@@ -39,7 +39,7 @@ mod tests {
             Estimate::new(6.0, (1.0, 11.0), 5).unwrap()
         );
         assert_eq!(sum(&[]).unwrap(), Estimate::exact(0.0).unwrap());
-        // Subtraction swaps the distances below and above.
+        // A subtraction swaps the distances to the lower and the upper end.
         let skewed = Estimate::new(1.0, (0.0, 1.0), 3).unwrap();
         assert_eq!(sum(&[(-1.0, skewed)]).unwrap().interval(), (-1.0, 0.0));
     }

@@ -27,16 +27,16 @@ use crate::pipe::{Call, Lap, Recording, Step};
 const CONNECTIONS: usize = 16;
 /// Sessions of one replay; far more than the connections in flight.
 const SESSIONS: u32 = 96;
-/// Warm-up sessions before them, until caches are as warm as under load.
+/// Warm-up sessions before the measured ones, until the caches are as warm as under load.
 const SETTLE: u32 = 24;
-/// The server's default.
+/// The length of the listen queue, as in the server.
 const BACKLOG: i32 = 4096;
 /// Timeout of a replay.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Windows of the core clock's measurement, before and after a replay.
+/// The number of short measurements of the core clock before and after a replay.
 const CLOCK_WINDOWS: usize = 9;
-/// Turns of [`spin`] for a session: about as long as its system calls take, and longer than the
-/// peer needs for a session.
+/// Turns of [`spin`] for a session. They take about as long as its system calls, and longer than
+/// the peer needs for a session.
 const TURNS: f64 = 60_000.0;
 /// Turns of [`spin`] in a timing sample.
 const TIMED_TURNS: u64 = 20_000;
@@ -96,8 +96,8 @@ impl Replay {
         Self::of(&recording.steps, exchanges, TURNS / ticks.max(1.0))
     }
 
-    /// A replay of the handshake alone of a recorded session of TLS 1.2. The server computes for as
-    /// long as it did in memory, so its client waits as under load.
+    /// A replay of the handshake of a recorded TLS 1.2 session, without its data. The server
+    /// computes for as long as it did in memory; the client therefore waits as it does under load.
     pub(crate) fn of_handshake(recorded: &Recorded) -> Result<Self, Error> {
         let recording = &recorded.recording;
         let [hello, finish, _] = exchanges(recording);
@@ -204,12 +204,13 @@ fn turns_per_tick() -> f64 {
         spin(turns);
         Some(tsc::ticks()?.saturating_sub(before))
     };
-    // The fastest sample: other processes can only slow one down.
+    // Takes the fastest sample, because other processes can only make a sample slower.
     let ticks = (0..9).filter_map(|_| timed(TIMED_TURNS)).min();
     ticks.map_or(0.0, |ticks| number(TIMED_TURNS) / number(ticks.max(1)))
 }
 
-/// Computes for `turns` turns, each dependent on the previous one, and touches one word of memory.
+/// Computes for `turns` turns, each of which depends on the one before, and writes one word of
+/// memory.
 fn spin(turns: u64) {
     let mut value = 1_u64;
     for _ in 0..turns {
@@ -248,7 +249,7 @@ mod tests {
                 let writes = |step: &&Step| matches!(step.call, Call::Write(_));
                 let writes = recorded.recording.steps.iter().filter(writes).count();
                 let tls13 = protocol == tollgate_load::Protocol::Tls13;
-                // Flight, Finished of TLS 1.2, records of the response, alert.
+                // A flight, the Finished of TLS 1.2, the records of the response, and the alert.
                 let records = if bytes == 0 { 1 } else { 65 };
                 assert_eq!(writes, if tls13 { 1 } else { 2 } + records + 1, "{session}");
                 let replay = Replay::new(&recorded, tls13).unwrap();

@@ -33,8 +33,8 @@ pub fn measured_total(server: &Record, clock_hz: &Estimate) -> Result<Record, Er
     })
 }
 
-/// The sessions per second that follow from a predicted total for a server with `workers` workers,
-/// each on a dedicated core.
+/// Returns the sessions per second that follow from a predicted total, for a server with `workers`
+/// workers, each on a dedicated core.
 ///
 /// # Errors
 ///

@@ -19,8 +19,9 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// Parses whole records. In TLS 1.2 every record after a `ChangeCipherSpec` is encrypted, or
-    /// every record if `keyed` says that it was sent earlier; in TLS 1.3 the content type tells.
+    /// Parses whole records. In TLS 1.2, every record after a `ChangeCipherSpec` is encrypted. If
+    /// `keyed` is set, the `ChangeCipherSpec` came earlier, and all records are encrypted. In TLS
+    /// 1.3 the content type tells whether a record is encrypted.
     pub(crate) fn read(mut bytes: &[u8], tls13: bool, mut keyed: bool) -> Option<Self> {
         let mut flight = Self::default();
         let mut messages = Vec::new();

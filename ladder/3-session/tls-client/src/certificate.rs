@@ -20,9 +20,9 @@ pub(crate) struct Leaf {
     der: Box<[u8]>,
     spki: Box<[u8]>,
     key: PublicKey,
-    /// `None` for a key that is not RSA, or of an unsupported size.
+    /// The key for encryption; `None` for a key that is not RSA, or that has an unsupported size.
     encrypting: Option<EncryptingKey>,
-    /// One per scheme, in the order of [`SignatureScheme::ALL`].
+    /// The key for verification with each scheme, in the order of [`SignatureScheme::ALL`].
     verifying: [OnceLock<ParsedPublicKey>; SignatureScheme::ALL.len()],
     reused: OnceLock<Premaster>,
 }
@@ -53,7 +53,7 @@ impl Leaf {
         &self.spki
     }
 
-    /// Verifies a signature over `message`, which is hashed here.
+    /// Verifies a signature over `message`. The function hashes the message.
     pub(crate) fn verify(
         &self,
         scheme: SignatureScheme,
@@ -80,7 +80,7 @@ impl Leaf {
         key.encrypt(premaster, out).ok_or(unfit)
     }
 
-    /// The reused premaster secret of this key: the first one passed in.
+    /// Returns the reused premaster secret for this key, which is the first one that was passed in.
     pub(crate) fn reused(&self, premaster: &[u8; 48]) -> Result<&Premaster, Violation> {
         match self.reused.get() {
             Some(premaster) => Ok(premaster),
@@ -101,8 +101,8 @@ pub(crate) struct Premaster {
     pub(crate) ciphertext: Vec<u8>,
 }
 
-/// The `SubjectPublicKeyInfo` of a certificate (RFC 5280 §4.1): the seventh field of its signed
-/// part, or the sixth in a certificate of version 1.
+/// Returns the `SubjectPublicKeyInfo` of a certificate (RFC 5280 §4.1). It is the seventh field of
+/// the signed part, or the sixth in a certificate of version 1.
 pub(crate) fn spki(certificate: &[u8]) -> Result<&[u8], der::Error> {
     let certificate = AnyRef::from_der(certificate)?;
     certificate.tag().assert_eq(Tag::Sequence)?;

@@ -12,7 +12,8 @@ use crate::schedule::Early;
 use crate::settings::{Freshness, Pin, Settings};
 use crate::suite::KeyExchange;
 
-/// Maximum bytes of application protocols with their lengths: a `ClientHello` must fit a record.
+/// Maximum length of all application protocols with their length bytes: a `ClientHello` must fit a
+/// record.
 const ALPN_BYTES_MAX: usize = 8192;
 
 /// Checked settings, and data that connections share.
@@ -21,7 +22,7 @@ pub struct Config {
     pub(crate) settings: Settings,
     pub(crate) template: Template,
     pub(crate) early: Early,
-    /// One for each group if key shares are reused; otherwise empty.
+    /// A key pair for each group if key shares are reused; otherwise empty.
     pairs: Vec<KeyPair>,
     /// The first leaf that a connection received, usually the only one.
     leaf: OnceLock<Arc<Leaf>>,
@@ -143,7 +144,7 @@ mod tests {
         assert_eq!(misuse(|s| s.alpn = vec![vec![]]), Misuse::Alpn.into());
         assert_eq!(misuse(|s| s.alpn = vec![vec![1; 256]]), Misuse::Alpn.into());
         assert_eq!(misuse(|s| s.alpn = vec![vec![1; 255]; 255]), Misuse::Alpn.into());
-        // the lengths count too: with these the ClientHello would not fit a record
+        // the length bytes count, too: with them the ClientHello would not fit a record
         assert_eq!(misuse(|s| s.alpn = vec![vec![1]; 8192]), Misuse::Alpn.into());
         assert_eq!(misuse(|s| s.pin = Some(Pin::Leaf(vec![48, 0]))), Misuse::Pin.into());
         assert_eq!(misuse(|s| s.pin = Some(Pin::Spki(vec![]))), Misuse::Pin.into());

@@ -28,17 +28,18 @@ pub enum Event<'a> {
 /// The confirmation of the handshake by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Confirmation {
-    /// TLS 1.3, or a resumed TLS 1.2 session: a `close_notify` received after the client's was
-    /// sent. One that was sent before looks the same; only the server's log can tell.
+    /// TLS 1.3, or a resumed TLS 1.2 session: a `close_notify` of the server that arrived after the
+    /// client's was sent. A `close_notify` that the server sent earlier looks the same; only the
+    /// server's log shows the difference.
     CloseNotify,
     /// TLS 1.3: application data after accepted early data. The server has resumed the session,
-    /// because it has read the early data; it may answer before it reads the client's Finished.
+    /// because it has read the early data. It may answer before it reads the client's Finished.
     EarlyResponse,
-    /// TLS 1.2: the server's Finished, which in a full handshake follows the client's.
+    /// TLS 1.2: the server's Finished. In a full handshake it follows the client's Finished.
     Finished,
-    /// TLS 1.3, or a resumed TLS 1.2 session: application data received after the client's was
-    /// sent. A ticket proves nothing, because a server may send it, like unsolicited data,
-    /// before it reads the client's Finished (RFC 8446 §4.6.1).
+    /// TLS 1.3, or a resumed TLS 1.2 session: application data that arrived after the client's was
+    /// sent. A ticket is no confirmation: a server may send it before it reads the client's
+    /// Finished (RFC 8446 §4.6.1).
     Response,
 }
 
@@ -63,7 +64,7 @@ pub struct Connection {
     /// The offered session; empty if there is none.
     pub(crate) offered: SavedSession,
     pub(crate) kept: Kept,
-    /// The server's leaf certificate, of this session or the one before.
+    /// The server's leaf certificate, of this session or of an earlier one.
     pub(crate) leaf: Option<Arc<Leaf>>,
     /// Memory for a message, or for signed bytes.
     pub(crate) draft: Vec<u8>,
@@ -76,7 +77,7 @@ pub struct Connection {
     pub(crate) answer_mark: u64,
 }
 
-/// Prints the state, neither keys nor data.
+/// Prints the state without keys and data.
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection")
@@ -120,7 +121,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Starts a new session, reusing the memory.
+    /// Starts a new session in the same memory.
     ///
     /// # Errors
     ///
@@ -217,8 +218,8 @@ impl Connection {
         }
     }
 
-    /// Processes any number of bytes from the server and passes all events to `on_event`. It
-    /// needs one copy more than [`space`](Self::space).
+    /// Processes any number of bytes from the server, and passes all events to `on_event`. Unlike
+    /// [`space`](Self::space), it copies the bytes once more.
     ///
     /// # Errors
     ///
@@ -267,7 +268,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Changes to the next sealing key of TLS 1.3, and requests the same from the server;
+    /// Changes to the next sealing key of TLS 1.3, and asks the server to change its key, too.
     /// [`Facts::key_updates`] counts the server's updates.
     ///
     /// # Errors
@@ -304,14 +305,14 @@ impl Connection {
         }
     }
 
-    /// Returns whether the client has finished the handshake: the server's Finished is verified,
-    /// and its own is queued. Remains true after a close.
+    /// Returns whether the client has finished the handshake: it has verified the server's
+    /// Finished, and has queued its own. Remains true after a close.
     pub const fn is_established(&self) -> bool {
         matches!(self.awaiting, Await::Established | Await::Closed)
     }
 
-    /// The confirmation of the handshake by the server; only then it should count. In TLS 1.3 this
-    /// is later than [`is_established`](Self::is_established).
+    /// The confirmation of the handshake by the server. A handshake should count only when it is
+    /// confirmed. In TLS 1.3 this is later than [`is_established`](Self::is_established).
     pub const fn confirmation(&self) -> Option<Confirmation> {
         self.confirmation
     }

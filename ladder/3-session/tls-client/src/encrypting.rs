@@ -1,7 +1,7 @@
 //! RSA encryption of premaster secrets, with keys that the library supports and with smaller ones.
 //!
-//! aws-lc-rs requires at least 2,048 bits; servers of 2001 had 1,024. Such keys are for comparisons
-//! with papers only, and need only a public-key operation here.
+//! aws-lc-rs requires at least 2,048 bits; servers of 2001 had 1,024. Smaller keys are for
+//! comparisons with papers only. The client needs only a public-key operation with them.
 
 use aws_lc_rs::rand;
 use aws_lc_rs::rsa::{Pkcs1PublicEncryptingKey, PublicEncryptingKey};

@@ -23,7 +23,7 @@ pub enum Error {
         /// The phase.
         phase: SessionPhase,
     },
-    /// The caller broke the documented contract. Fixed by reading code.
+    /// The caller violated the documented contract. Correct the calling code.
     Misuse(Misuse),
     /// The system did not provide a resource. Retry, or repair the system.
     Unavailable(Unavailable),
@@ -48,7 +48,7 @@ impl Error {
     }
 }
 
-/// An enumeration of errors: one row each, with its data and its text.
+/// Declares an enumeration of errors. Each row is an error with its data and its text.
 macro_rules! errors {
     ($(#[$doc:meta])* $name:ident {
         $($(#[$note:meta])* $kind:ident $({ $($field:ident: $type:ty),+ })? = $text:literal;)*

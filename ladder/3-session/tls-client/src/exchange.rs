@@ -123,7 +123,7 @@ fn hybrid() -> Result<(Private, Public), Unspecified> {
     Ok((Private::Hybrid(kem, x25519), Public::Bytes(public)))
 }
 
-/// The secret is an X coordinate, or a u coordinate.
+/// Agrees on a curve. The secret is an X coordinate, or a u coordinate.
 fn agree_on_curve<T>(
     group: Group,
     private: &PrivateKey,

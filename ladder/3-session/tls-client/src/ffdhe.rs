@@ -149,7 +149,8 @@ fn unhex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// RFC 7919 §A.3. The shorter primes begin with the same digits: all are made from those of e.
+/// RFC 7919 §A.3. The shorter primes begin with the same digits: all primes of the RFC are made
+/// from the digits of e.
 const FFDHE_4096: &str = "\
     FFFFFFFFFFFFFFFFADF85458A2BB4A9AAFDC5620273D3CF1D8B9C583CE2D3695A9E13641146433FB\
     CC939DCE249B3EF97D2FE363630C75D8F681B202AEC4617AD3DF1ED5D5FD65612433F51F5F066ED0\
@@ -201,7 +202,7 @@ mod tests {
                 assert_eq!(Field::name(&p, &[2]), None, "{byte}");
                 p[byte] ^= 2;
             }
-            // the same prime as an unnamed one: long exponents, same results
+            // the same prime without its name: exponents are long, and the results are the same
             let chosen = Field::chosen(&p, &[0, 2]).unwrap();
             let [ours, theirs] = [chosen.exponent().unwrap(), field.exponent().unwrap()];
             let shared = chosen.agree(&ours, &field.public(&theirs)).unwrap();

@@ -119,7 +119,7 @@ impl Transcript {
         self.context.clone().finish()
     }
 
-    /// Length of that hash.
+    /// The length of the hash, in bytes.
     pub(crate) fn hash_bytes(&self) -> usize {
         self.context.algorithm().output_len()
     }

@@ -18,8 +18,8 @@ const SESSION_ID: usize = RANDOM + 32 + 1;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hello<'a> {
     pub(crate) random: &'a [u8; 32],
-    /// TLS 1.3: for middleboxes (RFC 8446 §D.4). TLS 1.2: of the session to resume, or random,
-    /// for the server to echo if it accepts the ticket (RFC 5077 §3.4).
+    /// TLS 1.3: for middleboxes (RFC 8446 §D.4). TLS 1.2: the ID of the session to resume. With a
+    /// ticket it is random: the server echoes it if it accepts the ticket (RFC 5077 §3.4).
     pub(crate) session_id: &'a [u8],
     /// TLS 1.3 only.
     pub(crate) share: Option<(Group, &'a [u8])>,
@@ -28,19 +28,19 @@ pub(crate) struct Hello<'a> {
     pub(crate) offered: Offered<'a>,
 }
 
-/// The offered session, in addition to a session ID.
+/// The offer of a session to resume, in addition to a session ID.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Offered<'a> {
-    /// Nothing.
+    /// No offer.
     None,
-    /// TLS 1.2.
+    /// TLS 1.2: a ticket.
     Ticket(&'a [u8]),
-    /// TLS 1.3; the hello then ends with a binder of zeros.
+    /// TLS 1.3: a pre-shared key. The hello ends with a binder of zeros.
     Psk { identity: &'a [u8], obfuscated_age: u32, early_data: bool },
 }
 
 impl Hello<'_> {
-    /// Appends the message in a record, as the first one of a connection.
+    /// Appends the message in a record, which is the first one of a connection.
     pub(crate) fn write_record(&self, out: &mut Vec<u8>, settings: &Settings) {
         out.extend([Content::HANDSHAKE.0, 3, 1]); // RFC 8446 §5.1: 0x0301 at first
         put_vector(out, 2, |out| self.write(out, settings));
@@ -117,7 +117,7 @@ impl Hello<'_> {
                 put_vector(out, 2, |out| out.extend_from_slice(self.cookie));
             });
         }
-        // the last extension if there is no pre-shared key: `Template` depends on this
+        // the last extension without a pre-shared key; `Template` depends on this place
         extension(out, Extension::KEY_SHARE, |out| {
             put_vector(out, 2, |out| {
                 if let Some((group, public)) = self.share {

@@ -70,7 +70,7 @@ impl Identity {
         fits.then_some(identity)
     }
 
-    /// Its first scheme in the server's list; `None` is not an error of the server.
+    /// Returns its first scheme in the server's list. `None` is not an error of the server.
     pub(crate) fn choose(
         &self,
         mut theirs: Reader<'_>,

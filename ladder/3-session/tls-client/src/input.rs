@@ -126,7 +126,7 @@ impl<'a> Incoming<'a> {
         &self.whole[4..]
     }
 
-    /// Checks that the message ends where keys change (RFC 8446 §5.1).
+    /// Checks that no message follows, because the keys change here (RFC 8446 §5.1).
     pub(crate) const fn ends_flight(&self) -> Result<(), Violation> {
         if self.last { Ok(()) } else { Err(Violation::Interleaved) }
     }

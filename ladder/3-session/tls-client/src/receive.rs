@@ -13,7 +13,7 @@ use crate::protect::HEADER;
 use crate::session::EarlyData;
 use crate::wire::{AlertDescription, AlertLevel, Content, Message};
 
-/// The reason why a session ends; [`Connection::stop`] adds the phase.
+/// The reason for the end of a session; [`Connection::stop`] adds the phase.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Alert(AlertLevel, AlertDescription),
@@ -47,8 +47,8 @@ impl Connection {
             }
         };
         if let Some(alert) = alert.filter(|_| self.close_mark.is_none()) {
-            // TLS 1.3, from the ServerHello to the client's Finished, unless the server
-            // may be reading early data
+            // TLS 1.3: there are secrets from the ServerHello to the client's Finished. They are
+            // not used while the server may be reading early data.
             let secrets = self.session.handshake.take().filter(|_| !self.session.early_key);
             if let Some(secrets) = secrets {
                 self.output.seal_with(secrets.client.record_key(self.config.settings.suite));
@@ -118,7 +118,7 @@ impl Connection {
             Content::ALERT => return self.alert(fragment),
             _ => (),
         }
-        // RFC 8446 §5.1: nothing may stand between the pieces of a message
+        // RFC 8446 §5.1: no other record may be between the pieces of a message
         if !self.joined.is_empty() {
             return Err(Violation::Interleaved.into());
         }
@@ -154,7 +154,7 @@ impl Connection {
             return Err(self.unexpected(found));
         }
         if self.config.settings.suite.is_tls13() {
-            // RFC 8446 §5: dropped between the ClientHello and the server's Finished
+            // RFC 8446 §5: it is dropped between the ClientHello and the server's Finished
             return if self.is_established() { Err(self.unexpected(found)) } else { Ok(()) };
         }
         if self.awaiting != Await::ChangeCipherSpec {
@@ -178,7 +178,7 @@ impl Connection {
             self.awaiting = Await::Closed;
             return Ok(Some(Received::Closed));
         }
-        // RFC 8446 §6: in TLS 1.3 all others but user_canceled are fatal, whatever their level
+        // RFC 8446 §6: in TLS 1.3 every alert except user_canceled is fatal, whatever its level
         let harmless = match self.config.settings.suite.is_tls13() {
             true => description == AlertDescription::USER_CANCELED,
             false => level == AlertLevel::WARNING && description != AlertDescription::CLOSE_NOTIFY,
@@ -211,7 +211,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Stores that the server requests a certificate, and the scheme for the signature.
+    /// Stores the scheme for the client's signature, because the server requests a certificate.
     pub(crate) fn certificate_asked(&mut self, schemes: Reader<'_>) -> Result<(), Violation> {
         self.facts.client_certificate_asked = true;
         if let Some(identity) = &self.config.settings.identity {

@@ -26,16 +26,16 @@ pub struct Resume<'a> {
 }
 
 impl Connection {
-    /// Starts a new session that offers to resume a saved one. If the server refuses, the
-    /// handshake is full; see [`Facts::resumed`](crate::Facts::resumed).
+    /// Starts a new session that offers to resume a saved one. If the server refuses, the handshake
+    /// is full; see [`Facts::resumed`](crate::Facts::resumed).
     ///
     /// A resumed session has no certificate and no signature: the original handshake authenticated
     /// the server.
     ///
     /// # Errors
     ///
-    /// [`Misuse::SessionUnfit`], [`Misuse::EarlyData`], or as [`reset`](Self::reset); the
-    /// connection is then as it was.
+    /// [`Misuse::SessionUnfit`], [`Misuse::EarlyData`], or as [`reset`](Self::reset). On an error
+    /// the connection is unchanged.
     pub fn resume(&mut self, resume: &Resume<'_>) -> Result<(), Error> {
         let Resume { session, age, early_data } = *resume;
         let suite = self.config.settings.suite;
@@ -126,14 +126,15 @@ impl Connection {
         self.facts.early_data = EarlyData::Refused;
     }
 
-    /// TLS 1.3: for middleboxes, once, before encrypted records or a second hello (RFC 8446 §D.4).
+    /// TLS 1.3: sent once for middleboxes, before encrypted records or a second hello (RFC 8446
+    /// §D.4).
     pub(crate) fn say_change_cipher_spec(&mut self) {
         if !core::mem::replace(&mut self.session.change_cipher_spec_said, true) {
             self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
         }
     }
 
-    /// The server will not read early data, or has not read it.
+    /// Notes that the server has not read early data, and will not read it.
     pub(crate) fn early_data_refused(&mut self) {
         if core::mem::take(&mut self.session.early_key) {
             self.output.unseal();
@@ -141,7 +142,7 @@ impl Connection {
         }
     }
 
-    /// TLS 1.2: returns whether the server has echoed the session ID, and so resumes the session.
+    /// TLS 1.2: returns whether the server has echoed the session ID. It then resumes the session.
     pub(crate) fn is_repeated(&self, session_id: &[u8]) -> bool {
         match self.offered.of {
             None => false,

@@ -1,5 +1,5 @@
-//! A server that holds the right keys and violates the protocol. Neither an honest server nor a
-//! wire without the keys can produce these messages.
+//! A server that has the right keys and violates the protocol. A correct server cannot produce
+//! these messages; an attacker without the keys cannot either.
 
 use core::time::Duration;
 use std::sync::Arc;

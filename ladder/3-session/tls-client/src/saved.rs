@@ -6,18 +6,18 @@ use core::time::Duration;
 use crate::hash::Secret;
 use crate::suite::Suite;
 
-/// Maximum length of a ticket, in bytes: a `ClientHello` with it must fit a record.
+/// Maximum length of a ticket, in bytes: a `ClientHello` with the ticket must fit a record.
 pub(crate) const TICKET_BYTES_MAX: usize = 4096;
 
-/// Maximum number of kept sessions of a connection.
+/// Maximum number of sessions that a connection keeps until they are saved.
 const KEPT_MAX: usize = 4;
 
-/// The kind of a session: how its server finds it.
+/// The kind of a session: the way in which the server finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SessionKind {
-    /// TLS 1.2: by its session ID, in the server's memory (RFC 5246 §7.3).
+    /// TLS 1.2: by the session ID, in the server's memory (RFC 5246 §7.3).
     SessionId,
-    /// TLS 1.2: by a ticket that contains it (RFC 5077).
+    /// TLS 1.2: by a ticket that contains the session (RFC 5077).
     Ticket,
     /// TLS 1.3: by the pre-shared key of a ticket, with a new key agreement (`psk_dhe_ke`).
     Psk,
@@ -29,7 +29,7 @@ pub enum SessionKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     SessionId,
-    /// Of TLS 1.2 or 1.3, as the suite says.
+    /// A ticket of TLS 1.2 or 1.3. The suite determines the version.
     Ticket,
 }
 
@@ -120,7 +120,8 @@ impl fmt::Debug for SavedSession {
 /// The sessions of a connection that were not saved yet.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// The first `count` are complete, the next one is being filled in; the rest is unused memory.
+    /// The first `count` sessions are complete. The next one is being filled in. The others are
+    /// unused memory.
     sessions: Vec<SavedSession>,
     count: usize,
 }

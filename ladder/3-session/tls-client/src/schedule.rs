@@ -13,7 +13,7 @@ fn extract(salt: &hmac::Key, input: &[u8]) -> Secret {
     Secret::new(hmac::sign(salt, input).as_ref())
 }
 
-/// HKDF-Expand-Label (RFC 8446 §7.1) of at most one hash: then HKDF-Expand is one HMAC.
+/// HKDF-Expand-Label (RFC 8446 §7.1) of at most one hash. HKDF-Expand is then one HMAC.
 fn expand_label(secret: &hmac::Key, label: &[u8], context: &[u8], bytes: usize) -> Secret {
     let length = u8::try_from(bytes).expect("at most 48");
     let prefixed = u8::try_from(6 + label.len()).expect("labels are short");

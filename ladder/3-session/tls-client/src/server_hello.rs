@@ -12,7 +12,8 @@ const RETRY: [u8; 32] = [
     0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C,
 ];
 
-/// Maximum length of a cookie: with it the extensions fit their two-byte length.
+/// Maximum length of a cookie. With a longer one, the extensions would not fit their two-byte
+/// length.
 const COOKIE_BYTES_MAX: usize = 32 << 10;
 
 /// The fields before the extensions.
@@ -56,7 +57,7 @@ const fn illegal(field: &'static str) -> Violation {
     Violation::IllegalParameter { message: Message::SERVER_HELLO, field }
 }
 
-/// Runs `read` on each extension, none of which may come twice.
+/// Runs `read` on each extension. No extension may occur twice.
 fn each<'a>(
     mut extensions: Reader<'a>,
     mut read: impl FnMut(Extension, Reader<'a>) -> Result<(), Violation>,
@@ -212,7 +213,7 @@ impl<'a> Hello13<'a> {
             return Ok(Self::Retry { group, cookie });
         }
         let share = group.zip(public);
-        // a key is used alone exactly if that was offered
+        // a pre-shared key is used alone if and only if that was offered
         let alone = psk && settings.psk_alone;
         if share.is_some() == alone {
             return Err(illegal("key_share"));

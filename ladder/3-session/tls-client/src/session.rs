@@ -61,7 +61,7 @@ pub enum EarlyData {
     Accepted,
 }
 
-/// Random bytes of one handshake; one call is cheaper than four.
+/// The random bytes of one handshake. A single call for all of them is cheaper than four.
 pub(crate) struct Random {
     pub(crate) client: [u8; 32],
     pub(crate) session_id: [u8; 32],
@@ -112,7 +112,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// With fresh random bytes and, where one is needed at once, a key pair.
+    /// Creates a session with fresh random bytes. Makes a key pair if the hello needs one.
     pub(crate) fn new(config: &Config) -> Result<Self, Error> {
         let mut bytes = Zeroizing::new([0; 32 + 32 + 46 + 4]);
         aws_lc_rs::rand::fill(&mut *bytes).map_err(|_| Unavailable::Random)?;
@@ -128,7 +128,7 @@ impl Session {
             random,
             server_random: [0; 32],
             transcript: match settings.identity {
-                // a TLS 1.2 signature may use another hash function than the suite
+                // a TLS 1.2 signature may use another hash function than the suite does
                 Some(_) if !settings.suite.is_tls13() => Transcript::kept(settings.suite.hash()),
                 _ => Transcript::new(settings.suite.hash()),
             },

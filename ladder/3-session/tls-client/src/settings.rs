@@ -32,7 +32,8 @@ pub enum Freshness {
     /// A new secret for each handshake, as the protocol intends.
     #[default]
     Fresh,
-    /// One secret: cheaper for the client, and visible to the server. State it with every result.
+    /// One secret for all handshakes. It is cheaper for the client, and the server can notice it.
+    /// State it with every result.
     Reuse,
 }
 
@@ -97,10 +98,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Default settings of a suite: X25519 (and P-256 for ECDSA certificates), or ffdhe2048 for
-    /// DHE; the signature schemes of RSA, or of elliptic curves if the suite requires it;
-    /// `http/1.1`; tickets requested and not kept; a new key agreement on resumption;
-    /// encrypt-then-MAC; signatures verified; fresh secrets; any certificate.
+    /// Returns the default settings for a suite. Groups: X25519 (and P-256 for ECDSA certificates),
+    /// or ffdhe2048 for DHE. Signature schemes: those of RSA, or of elliptic curves if the suite
+    /// requires them. Application protocol: `http/1.1`. Tickets are requested and not kept. A
+    /// resumption makes a new key agreement. Encrypt-then-MAC is offered. Signatures are verified,
+    /// secrets are fresh, and any certificate is accepted.
     pub fn new(suite: Suite) -> Self {
         Self {
             suite,

@@ -5,8 +5,8 @@ use core::fmt;
 use crate::hash::Hash;
 use crate::wire::{TLS12, TLS13};
 
-/// A cipher suite with its protocol version. A client offers exactly one, so that a measurement is
-/// of one suite.
+/// A cipher suite with its protocol version. A client offers exactly one suite, so that a
+/// measurement is about this suite alone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Suite {
     number: u16,

@@ -106,7 +106,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The abbreviated handshake: the keys are known, and the server sends Finished first.
+    /// The abbreviated handshake. The keys are known, and the server is the first to send Finished.
     fn resume_tls12(&mut self) -> Result<(), Violation> {
         // RFC 7627 §5.3
         if self.facts.extended_master_secret != self.offered.extended_master_secret {
@@ -148,7 +148,7 @@ impl Connection {
     fn agree(&mut self, parameters: Parameters<'_>) -> Result<(), Stop> {
         let suite = self.config.settings.suite;
         let key = |premaster: &[u8]| {
-            // RFC 5246 §8.1.2: without leading zeros, for prime fields only
+            // RFC 5246 §8.1.2: without leading zeros, but only for prime fields
             let in_field = suite.exchange() == KeyExchange::DheRsa;
             suite.hash().hmac_key(if in_field { trimmed(premaster) } else { premaster })
         };
@@ -170,7 +170,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Queues certificate if requested, `ClientKeyExchange`, `ChangeCipherSpec` and Finished.
+    /// Queues the certificate if it is requested, `ClientKeyExchange`, `ChangeCipherSpec` and
+    /// Finished.
     fn answer_flight(&mut self) -> Result<(), Stop> {
         self.say_certificate();
         let suite = self.config.settings.suite;
@@ -291,7 +292,7 @@ impl Connection {
         let expected = master.verify_data(Side::Server, transcript.as_ref());
         verify_slices_are_equal(incoming.body(), &expected).map_err(|_| Violation::BadFinished)?;
         match self.session.client_key.take() {
-            // resumed: the client's Finished is last, and not confirmed yet
+            // a resumed session: the client's Finished comes last, and is not confirmed yet
             Some(key) => {
                 self.session.transcript.add(incoming.whole);
                 self.say_finished_tls12(&master, key);

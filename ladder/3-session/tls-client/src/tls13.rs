@@ -133,7 +133,7 @@ impl Connection {
         if self.facts.hello_retry {
             return Err(self.unexpected(Found::Handshake(Message::SERVER_HELLO)).into());
         }
-        // the server must request a change, and not the share that it already has
+        // the server must request a change: not the share that it already has
         if group == self.session.share || (group.is_none() && cookie.is_empty()) {
             return Err(illegal("key_share").into());
         }

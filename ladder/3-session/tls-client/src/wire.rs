@@ -69,7 +69,7 @@ numbers! {
 }
 
 numbers! {
-    /// A hello extension (RFC 8446 §4.2 and the registry it founds).
+    /// A hello extension (RFC 8446 §4.2 and the registry that the RFC defines).
     Extension(u16) {
         SERVER_NAME = 0 "server_name";
         SUPPORTED_GROUPS = 10 "supported_groups";

@@ -22,7 +22,7 @@ struct Call {
 }
 
 /// Runs [`SETTLE`] and then [`SESSIONS`] sessions, one after another on each connection, unless
-/// `over` is set earlier. Returns the thread's CPU time per session of the latter.
+/// `over` is set earlier. Returns the thread's CPU time per session, without the warm-up.
 ///
 /// Sockets are reset and reused, as in the load generator.
 pub(super) fn visit(
@@ -113,7 +113,7 @@ impl Call {
         Ok(())
     }
 
-    /// Sends as much as possible at once and returns the events to wait for.
+    /// Sends as much as possible at once. Returns the events to wait for.
     fn interest(&mut self, exchange: Exchange, bytes: &[u8]) -> io::Result<Interest> {
         let sent = self.send(exchange, bytes)?;
         Ok(if sent { Interest::READABLE } else { Interest::READABLE | Interest::WRITABLE })

@@ -15,7 +15,7 @@ use super::{CLOCK_WINDOWS, Move, PATIENCE, SESSIONS, SETTLE, spin};
 use crate::pipe::Call;
 
 const LISTENER: Token = Token(usize::MAX);
-/// The value of the server's worker.
+/// The maximum number of events of one poll, as in the server's worker.
 const EVENTS_MAX: usize = 1024;
 const ACCEPTS_MAX: usize = 64;
 const RECORD_BYTES_MAX: usize = 16 * 1024;
@@ -40,8 +40,8 @@ enum Next {
     WaitForRoom,
 }
 
-/// Serves [`SETTLE`] and then [`SESSIONS`] sessions. Returns the core cycles per session of the
-/// latter, without the computation of `turns` turns, if cycles can be measured.
+/// Serves [`SETTLE`] and then [`SESSIONS`] sessions. Returns the core cycles per session, without
+/// the warm-up and without the computation of `turns` turns; `None` if cycles cannot be measured.
 pub(super) fn serve(
     listener: std::net::TcpListener,
     moves: &[Move],
@@ -151,7 +151,7 @@ impl Visit {
                         self.step();
                         return Ok(Next::Wait);
                     }
-                    // The client was faster than in memory, or has left; the next call shows which.
+                    // The client was faster than in memory, or has left. The next call tells which.
                     Ok(count) => self.ahead += count,
                     Err(_) => return Ok(Next::Close),
                 },
@@ -162,8 +162,9 @@ impl Visit {
                             Err(why) if why.kind() == ErrorKind::WouldBlock => {
                                 return Ok(Next::WaitForRoom);
                             }
-                            // The client had the whole response before the close_notify, so the
-                            // server's connection ended too. The peer reports every other loss.
+                            // The client had the whole response before the close_notify. The
+                            // server's connection ended at this point, too. The peer reports every
+                            // other loss.
                             Err(_) => return Ok(Next::Close),
                         }
                     }
@@ -191,7 +192,8 @@ impl Visit {
     }
 }
 
-/// The core's clock: the fastest window, since other processes can only slow one down.
+/// The core's clock. Takes the fastest measurement, because other processes can only make it
+/// slower.
 fn core_hz() -> Option<f64> {
     clock::core_hz(CLOCK_WINDOWS)?.last().copied()
 }

@@ -245,7 +245,7 @@ fn a_short_key_is_named_if_it_is_used() {
             assert_eq!(rogue.refused(), unfit);
         }
     }
-    // RSA-1024, as in 2001, is accepted for encryption; shorter keys are not
+    // RSA-1024, which servers of 2001 had, is accepted for encryption; shorter keys are refused
     let short = include_str!("../../../../../vectors/keys/rsa-512.pem");
     let mut rogue = Rogue::quiet(RSA);
     hello(&mut rogue, RSA, &[]);

@@ -202,7 +202,7 @@ fn a_cookie_is_returned_and_a_second_retry_refused() {
     let body = retry(&rogue, &[version(), cookie].concat());
     rogue.say(Message::SERVER_HELLO, &body);
     rogue.say(Message::SERVER_HELLO, &body);
-    // in one flight, a second retry precedes a change of keys as well
+    // in one flight: a second retry, which precedes a change of keys, too
     assert!(matches!(rogue.refused(), (SessionPhase::Hello, Violation::UnexpectedMessage { .. })));
 
     let mut rogue = Rogue::quiet(TLS13);

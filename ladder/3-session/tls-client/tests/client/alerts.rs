@@ -67,8 +67,8 @@ fn demanding(suite: Suite) -> ServerConnection {
     ServerConnection::new(Arc::new(config)).unwrap()
 }
 
-/// In TLS 1.3 the client finishes before the server refuses it, so client-done does not imply
-/// server-confirmed.
+/// In TLS 1.3 the client has finished before the server refuses it. A finished client therefore
+/// does not mean that the server has confirmed the handshake.
 #[test]
 fn a_refused_client_gets_an_alert_in_phase_finished_or_confirm() {
     let settings = Settings::new(ECDHE);
