@@ -1,10 +1,10 @@
 //! The access log of a server as a referee: of Tollgate's embedded server, nginx, Apache or
 //! HAProxy.
 //!
-//! Lines are parsed by `tollgate_workload`, not by the server's own code: a referee that shared
-//! code with the server would share its mistakes. Logs of other servers have one line for each
-//! request; the first request of a TLS connection stands for its handshake, so a handshake without
-//! request is missing. docs/bench-url.md lists the fields that they need.
+//! `tollgate_workload` parses the lines, not the server's own code. A referee that shared code with
+//! the server would share its mistakes. Logs of other servers have one line for each request. The
+//! first request of a TLS connection counts as its handshake; a handshake without request is
+//! therefore missing. docs/bench-url.md lists the fields that these logs need.
 
 use core::time::Duration;
 use std::fs::File;
@@ -30,7 +30,7 @@ const NOTHING: Seen =
 pub struct AccessLog {
     path: PathBuf,
     file: File,
-    /// `None`: the format of each line is detected.
+    /// The format of all lines; `None` to detect the format of each line.
     format: Option<LogFormat>,
     /// Bytes of the file read so far.
     position: u64,

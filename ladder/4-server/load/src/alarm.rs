@@ -33,8 +33,8 @@ impl Alarm {
         Ok(Self { timer, set_for: None })
     }
 
-    /// Arms the timer for this time. It need not be read; arming it again for the same time is
-    /// free.
+    /// Arms the timer for this time. It need not be read. To arm it again for the same time costs
+    /// nothing.
     pub(crate) fn set(&mut self, at: Instant, now: Instant) -> Result<(), Error> {
         if self.set_for == Some(at) {
             return Ok(());

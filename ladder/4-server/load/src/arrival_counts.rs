@@ -5,7 +5,7 @@ use crate::counts::share;
 use crate::finding::Finding;
 use crate::plan::Plan;
 
-/// Arrivals of an open loop: they began or were dropped. Those that began are
+/// Arrivals of an open loop. Each arrival began or was dropped. Those that began are
 /// [`Counts::attempts`](crate::Counts::attempts) without
 /// [`Counts::retries`](crate::Counts::retries).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,20 +17,23 @@ pub struct ArrivalCounts {
     pub late: u64,
     /// Arrivals that waited in the queue for a connection before they began.
     pub queued: u64,
-    /// Arrivals that never began: the queue was full, or they timed out in it, or the run ended.
+    /// Arrivals that never began: the queue was full, they timed out in the queue, or the run
+    /// ended.
     pub dropped: u64,
-    /// Arrivals that began more than 20 ms late and on the wrong side of a boundary of the
-    /// sustained part: its own arrivals that began after its end, and earlier arrivals that began
-    /// in it. The load differs from the plan by these.
+    /// Arrivals that began more than 20 ms late, and thereby crossed a boundary of the sustained
+    /// part: arrivals of the sustained part that began after its end, and earlier ones that began
+    /// in it. The load differs from the plan by these arrivals.
     pub outside: u64,
     /// Arrivals counted in `outside` that waited in the queue.
     pub outside_queued: u64,
 }
 
-/// A larger share of late starts is doubtful: the times include the generator's own delay.
+/// A run with a larger share of late starts is doubtful: the times include the generator's own
+/// delay.
 const LATE_DOUBT: f64 = 0.01;
 
-/// A run is doubtful if the drawn arrivals differ from the rate by a larger share.
+/// A run is doubtful if the number of drawn arrivals differs from the planned number by a larger
+/// share.
 const DRAWN_DOUBT: f64 = 0.05;
 
 impl ArrivalCounts {
@@ -44,8 +47,8 @@ impl ArrivalCounts {
         self.outside_queued += outside_queued;
     }
 
-    /// Compares the arrivals with the plan. Arrivals are a function of pattern and seed, so
-    /// their exact number is known; the number that began is compared with it, not with the
+    /// Compares the arrivals with the plan. Arrivals are a function of pattern and seed; their
+    /// exact number is therefore known. The number that began is compared with it, not with the
     /// mean rate.
     pub(crate) fn judge(&self, plan: &Plan, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
         let Self { arrivals, late, dropped, outside, outside_queued: queued, .. } = *self;
@@ -111,8 +114,8 @@ mod tests {
         ]
     }
 
-    /// Judges a client that needs `slowness` seconds for each second of arrivals and checks for due
-    /// arrivals every 5 ms. Connections are free except during `taken`, in milliseconds.
+    /// Judges a client that checks for due arrivals every 5 ms, and needs `slowness` seconds for
+    /// each second of arrivals. Connections are free except during `taken`, in milliseconds.
     fn judged(
         pattern: Pattern,
         seed: u64,

@@ -66,10 +66,10 @@ pub enum Pattern {
     Gamma {
         /// Arrivals per second.
         per_s: f64,
-        /// The variance of the gaps over the square of their mean, within
-        /// [`Pattern::DISPERSIONS`]; over long intervals also the variance of the number of
-        /// arrivals over its mean (W. L. Smith, *Renewal theory and its ramifications*, J.
-        /// R. Stat. Soc. B 20, 1958): 1 for Poisson, more for bursts.
+        /// The variance of the gaps over the square of their mean, within [`Pattern::DISPERSIONS`]:
+        /// 1 for Poisson, more for bursts. Over long intervals it is also the variance of the
+        /// number of arrivals over its mean (W. L. Smith, *Renewal theory and its ramifications*,
+        /// J. R. Stat. Soc. B 20, 1958).
         dispersion: f64,
     },
     /// Pareto-distributed gaps, heavy-tailed: long pauses between bursts.
@@ -82,7 +82,7 @@ pub enum Pattern {
     },
     /// On and off: Poisson arrivals for a while, then none for a while.
     Bursts {
-        /// Mean arrivals per second, over both.
+        /// Mean arrivals per second, over bursts and pauses.
         per_s: f64,
         /// Duration of arrivals, in milliseconds.
         on_ms: u32,
@@ -139,8 +139,8 @@ impl Arrivals {
 impl Pattern {
     /// Maximum rate.
     pub const PER_S_MAX: f64 = 1e7;
-    /// Range of the dispersion of gamma-distributed gaps: below it all gaps are equal, above it
-    /// thousands arrive at once.
+    /// Range of the dispersion of gamma-distributed gaps. Below the range all gaps are equal; above
+    /// it thousands of arrivals come at once.
     pub const DISPERSIONS: RangeInclusive<f64> = 0.01..=1000.0;
     /// Maximum shape; above it Pareto-distributed gaps are nearly equal.
     pub const SHAPE_MAX: f64 = 100.0;

@@ -13,8 +13,9 @@ pub enum StepResult {
     ClientLimited,
 }
 
-/// Tries increasing shares of a known capacity first, while they meet the objective, because a
-/// curve needs points below its bend. Then it bisects the rest on a logarithmic scale.
+/// Chooses the rates. First come increasing shares of a known capacity, while they meet the
+/// objective: a curve needs points below its bend. Then the rest of the range is bisected on a
+/// logarithmic scale.
 #[derive(Clone, Debug)]
 pub(crate) struct Bisection {
     ramp: Vec<f64>,
@@ -40,7 +41,7 @@ const STEPS_MAX: u32 = 24;
 const RATE_MIN: f64 = 0.5;
 
 impl Bisection {
-    /// For a server with about this capacity in a closed loop.
+    /// Creates a search for a server with about this capacity in a closed loop.
     pub(crate) fn new(capacity_per_s: f64) -> Self {
         let ramp = RAMP.iter().rev().map(|share| share * capacity_per_s).collect();
         Self { ramp, met: None, above: None, undecided: None, client_limited: false, steps: 0 }
@@ -77,7 +78,7 @@ impl Bisection {
         match judged {
             StepResult::Met => {
                 self.met = Some(self.met.map_or(rate, |met| met.max(rate)));
-                // rates below it are decided
+                // all rates below this one are decided
                 self.undecided = self.undecided.filter(|&(_, high)| high > rate);
             }
             StepResult::Missed | StepResult::ClientLimited => {

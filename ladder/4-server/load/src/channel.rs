@@ -25,7 +25,7 @@ struct Plain {
 }
 
 impl Channel {
-    /// For secure transactions, plain ones, or both.
+    /// Creates a channel for secure transactions, for plain ones, or for both.
     pub(crate) fn new(
         config: &Arc<Config>,
         is_secure: bool,

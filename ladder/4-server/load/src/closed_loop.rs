@@ -26,7 +26,7 @@ pub(crate) struct ClosedLoop {
     backoff: Vec<Duration>,
 }
 
-/// Random stream of the first thread's think times.
+/// The random stream of think times for the first thread; other threads have the following streams.
 const THINK: u64 = 1 << 32;
 
 impl ClosedLoop {
@@ -125,7 +125,7 @@ impl Pace {
         }
         let may = now >= self.next;
         if may {
-            // being late by less than an interval does not lower the rate
+            // a delay of less than an interval does not lower the rate
             self.next = (self.next + self.interval).max(now);
         }
         may

@@ -92,8 +92,8 @@ impl Comparison {
 
     /// Ratio of sessions per second of two servers: the median over the rounds with its 95 %
     /// bootstrap interval; `None` if a run of either is invalid. With fewer than six rounds the
-    /// interval has less than 95 %: n ratios contain the median with probability 1 - 2^(1 - n).
-    /// Records note it.
+    /// confidence is below 95 %: the range of n ratios contains the median with probability 1 -
+    /// 2^(1 - n). Records state this.
     #[must_use]
     pub fn sessions_ratio(&self, above: usize, below: usize) -> Option<Estimate> {
         self.ratio(above, below, Outcome::sessions_per_s)

@@ -21,8 +21,8 @@ pub const CONSENT_BYTES_MAX: usize = 4096;
 /// Maximum time from now that a consent is valid, in days.
 const DAYS_MAX: i64 = 366;
 
-/// Metadata services of clouds, which answer with the secrets of their machines and tasks. The
-/// addresses are link-local or unique local, but a test must never reach them.
+/// Metadata services of clouds. They answer with the secrets of machines and tasks. Their addresses
+/// are link-local or unique local, but a test must never reach them.
 const METADATA: [IpAddr; 4] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),

@@ -83,7 +83,7 @@ impl Counts {
     }
 
     /// Connections that have ended: complete, failed before that, or timed out. In a whole run,
-    /// together with those in flight when it was stopped, as many as attempts.
+    /// these and the connections in flight at a stop are as many as the attempts.
     #[must_use]
     pub fn ended(&self) -> u64 {
         self.transactions + self.failed() - self.failed_in(Phase::Close) + self.timeouts()

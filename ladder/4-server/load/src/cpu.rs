@@ -170,8 +170,8 @@ pub fn thread_cpu() -> Duration {
     )
 }
 
-/// Time that the calling thread was runnable without a core: the second field of its `schedstat`;
-/// `None` if the kernel does not count it.
+/// Time for which the calling thread was runnable without a core: the second field of its
+/// `schedstat`. `None` if the kernel does not count it.
 pub(crate) fn thread_wait() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
@@ -182,7 +182,7 @@ pub(crate) fn thread_wait() -> Option<Duration> {
 pub(crate) struct Usage {
     pub(crate) wall: Duration,
     pub(crate) cpu: Duration,
-    /// Time it was runnable without a core.
+    /// Time for which it was runnable without a core.
     pub(crate) wait: Option<Duration>,
 }
 
@@ -214,7 +214,7 @@ pub struct ClientCpu {
     pub cores: f64,
     /// Share of time on a core of the busiest thread.
     pub busiest_share: f64,
-    /// Share of time that the longest-waiting thread was runnable without a core; `None` if the
+    /// The largest share of time for which a thread was runnable without a core; `None` if the
     /// kernel does not count it.
     pub longest_wait_share: Option<f64>,
 }

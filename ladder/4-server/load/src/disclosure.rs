@@ -11,7 +11,7 @@ use crate::outcome::Outcome;
 use crate::plan::{Exchange, Plan};
 use crate::resumption::Resume;
 
-/// Adds parameters for everything that differs from a closed loop with one secure request on each
+/// Adds a parameter for each difference from a closed loop with one secure request on each
 /// connection.
 pub(crate) fn subject(plan: &Plan, mut subject: Subject) -> Result<Subject, BadSubject> {
     if let Arrivals::Open { pattern, .. } = &plan.arrivals {
@@ -91,7 +91,7 @@ pub struct ServedBodies {
     pub planned: f64,
     /// Complete bodies that the client counted, and their bytes.
     pub client: (u64, u64),
-    /// The two numbers from the server's log, if it has the bytes of every round.
+    /// The same two numbers from the server's log, if the log has the bytes of every round.
     pub log: Option<(u64, u64)>,
 }
 

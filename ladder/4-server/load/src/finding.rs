@@ -6,8 +6,8 @@ use crate::messages::messages;
 use crate::phase::Failure;
 
 messages! {
-    /// An objection to a run; its text says what to do. Shares are in [0, 1]; the one of `Drift` is
-    /// the change from the first bin to the last, relative to the mean.
+    /// An objection to a run; its text says what to do. Shares are in [0, 1]. The share of `Drift`
+    /// is the change from the first bin to the last, relative to the mean.
     #[derive(Clone, Debug, PartialEq)]
     Finding {
         BrokenOff { after: Duration } =>

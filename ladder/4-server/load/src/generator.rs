@@ -23,14 +23,14 @@ pub(crate) enum Part {
 #[derive(Debug)]
 pub(crate) struct Generator {
     source: Source,
-    /// The numbers of the thread's connections in the plan; a probe has one.
+    /// The numbers of the thread's connections in the plan; a probe has one connection.
     own: Vec<u32>,
     connections: u32,
     is_probe: bool,
     mix: Mix,
     /// In a closed loop: the number of the next transaction.
     number: u64,
-    /// In a closed loop: how many numbers belong to other threads after each [`CHUNK`].
+    /// In a closed loop: the count of numbers of other threads that follow each [`CHUNK`].
     others: u64,
 }
 
@@ -61,8 +61,8 @@ struct Mix {
     resumed: Draw,
 }
 
-/// Draws at random, but keeps the number drawn within one of the share: a run is short, and may
-/// miss its share by one percentage point at most.
+/// Draws at random. The number drawn differs from the expected number by less than one, because a
+/// run is short, and may miss its share by one percentage point at most.
 #[derive(Debug)]
 struct Draw {
     share: f64,
@@ -80,14 +80,14 @@ impl Draw {
     }
 }
 
-/// Consecutive numbers of one thread in a closed loop. With every other number, a thread would get
-/// only one kind of connection if kinds alternate.
+/// Consecutive numbers of one thread in a closed loop. If a thread had every other number, and the
+/// kinds of connections alternated, the thread would get only one kind.
 const CHUNK: u64 = 64;
 
-/// Random streams of closed loops, by thread; also distinguishes the seeds of the arrivals of an
-/// open loop.
+/// Random streams of closed loops, by thread. Also makes the streams for the kinds of arrivals in
+/// an open loop differ from others.
 const MIX: u64 = 2 << 32;
-/// Random streams of resumptions, by thread: a thread resumes its own sessions.
+/// Random streams of resumption, by thread, because a thread resumes its own sessions.
 const RESUMED: u64 = 3 << 32;
 
 impl Mix {
@@ -217,7 +217,7 @@ impl Generator {
         }
     }
 
-    /// After the run: the intended start of an arrival before `end` that never began.
+    /// After the run: returns the intended start of an arrival before `end` that never began.
     pub(crate) fn rest(&mut self, end: Instant) -> Option<Instant> {
         match &mut self.source {
             Source::Closed(_) => None,

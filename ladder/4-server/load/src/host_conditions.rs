@@ -44,8 +44,8 @@ pub(crate) struct Reading {
 /// Conditions of the host during a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HostConditions {
-    /// Disagreement of the clocks about the duration of the run, as a share of it: the time was
-    /// set, the machine was suspended, or NTP adjusts the clock.
+    /// Largest disagreement of the clocks about the duration of the run, as a share of the
+    /// duration. Causes: the time was set, the machine was suspended, or NTP adjusts the clock.
     pub clock_drift: f64,
     /// TCP segments that this machine sent; `None` if the system does not report it.
     pub segments: Option<u64>,
@@ -175,7 +175,8 @@ impl Ports {
         (needed > ports).then_some((needed, ports))
     }
 
-    /// Returns whether ports will run out while others are in `TIME_WAIT`, for plans with a rate.
+    /// Returns a finding if ports will run out while others are in `TIME_WAIT`, for plans with a
+    /// rate.
     pub(crate) fn forecast(self, plan: &Plan) -> Option<Finding> {
         let Arrivals::Open { pattern, .. } = &plan.arrivals else { return None };
         if plan.close != Close::Fin {
@@ -194,7 +195,7 @@ impl Ports {
         (needed > ports).then_some(Finding::PortsForecast { needed, ports })
     }
 
-    /// Returns whether nearly all ports are in `TIME_WAIT`.
+    /// Returns a finding if nearly all ports are in `TIME_WAIT`.
     pub(crate) fn scarce(self, plan: &Plan) -> Option<Finding> {
         let (waiting, ports) = (self.waiting?, self.of_plan(plan)?);
         #[allow(clippy::cast_precision_loss, reason = "ports are few")]

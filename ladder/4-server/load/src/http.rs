@@ -17,7 +17,7 @@ pub(crate) struct Response {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Head,
-    /// `announced`: the head has the length; otherwise the body ends with the stream.
+    /// With `announced` the head has the length; otherwise the body ends with the stream.
     Body {
         announced: bool,
     },

@@ -5,8 +5,9 @@ use serde_json::Value;
 
 /// Limits above which a run is invalid or doubtful. All are shares in [0, 1].
 ///
-/// The limit of drift for invalid runs is loose, for shared machines and short runs; the one for
-/// doubts is strict. A drift counts with the near end of its interval ([`Steady`](crate::Steady)).
+/// The limit of drift above which a run is invalid is loose, for shared machines and short runs.
+/// The limit for doubts is strict. A drift counts by the near end of its interval
+/// ([`Steady`](crate::Steady)).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {

@@ -66,7 +66,7 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    /// Upper bounds of all buckets but the last, in microseconds.
+    /// Upper bounds of all buckets except the last, in microseconds.
     pub const BOUNDS_US: [u64; BUCKETS - 1] = [
         100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000,
         1_000_000, 2_000_000, 5_000_000, 10_000_000,

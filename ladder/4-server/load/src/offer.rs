@@ -5,8 +5,8 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Subject};
 use tollgate_tls_client::{Group, KeyExchange, Settings, SignatureScheme, Suite};
 
-/// Protocol version and key exchange; unless an [`Offer`] says otherwise, the suite is AES-128-GCM
-/// with SHA-256 in each.
+/// Protocol version and key exchange. The suite is AES-128-GCM with SHA-256, unless an [`Offer`]
+/// names another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {

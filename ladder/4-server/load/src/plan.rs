@@ -35,7 +35,7 @@ pub struct Plan {
     pub arrivals: Arrivals,
     /// Random seed of arrivals, think times and kinds of transactions.
     pub seed: u64,
-    /// Timeout of clients; `None`: only `phase_ms_max`.
+    /// Timeout of clients. With `None` only `phase_ms_max` ends a connection.
     #[serde(rename = "patience")]
     pub client_timeout: Option<ClientTimeout>,
     /// Warm-up, in milliseconds. The connections of a closed loop start one by one over its
@@ -61,7 +61,7 @@ pub struct Plan {
     /// Method, header fields and body of each request.
     #[serde(default, skip_serializing_if = "RequestForm::is_default")]
     pub request: RequestForm,
-    /// Resumption of sessions; `None`: all handshakes are full.
+    /// Resumption of sessions; with `None` all handshakes are full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<Resume>,
     /// Sequential requests on a connection, from 1 to [`Self::REQUESTS_MAX`]. With a fraction,
@@ -134,8 +134,8 @@ pub enum Verify {
     },
 }
 
-/// Clients with a timeout: it begins with the connection, in an open loop with the arrival, and
-/// includes waiting in the queue. Then the client resets the connection.
+/// Clients with a timeout. It begins with the connection, or in an open loop with the arrival; it
+/// then includes the wait in the queue. After the timeout the client resets the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientTimeout {
@@ -163,10 +163,10 @@ pub enum Close {
     /// the socket. `TIME_WAIT` remains on the side that closed first.
     Fin,
     /// Resets the connection without `close_notify` when the transaction is complete and the server
-    /// has confirmed the handshake, so that no port stays in `TIME_WAIT`. The socket is reused
-    /// unless it has its own source address; the server cannot see this. Not allowed with early
-    /// data: its response may precede the server's reading of Finished and writing of tickets,
-    /// which a reset would interrupt.
+    /// has confirmed the handshake. No port stays in `TIME_WAIT`. The socket is reused unless it
+    /// has its own source address; the server cannot see this. Not allowed with early data: the
+    /// response may come before the server has read Finished and written tickets, and the reset
+    /// would interrupt this.
     RstAfterConfirm,
 }
 

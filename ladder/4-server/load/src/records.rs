@@ -18,7 +18,8 @@ use crate::plan::{Exchange, Plan, Verify};
 use crate::times::{ByResumption, SessionTimes};
 use crate::verdict::Verdict;
 
-/// Minimum number of rounds whose range contains the median with 95 %: 1 - 2^(1 - 6).
+/// Minimum number of rounds whose range contains the median with a probability of 95 %: 1 - 2^(1 -
+/// 6).
 const ROUNDS_95: usize = 6;
 
 /// Maximum number of doubts in a record.

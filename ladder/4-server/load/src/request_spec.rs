@@ -23,7 +23,7 @@ pub(crate) struct RequestSpec {
     pub(crate) reuse_sockets: bool,
     /// Mean number of requests of a transaction; 0 for handshakes only.
     requests: f64,
-    /// After this time the next request of a connection is its last one, so that a run ends.
+    /// After this time, the next request of a connection is its last one. The run can then end.
     pub(crate) asks_until: Option<Instant>,
     /// The mechanism of resumption.
     pub(crate) resumes_by: Option<Mechanism>,
@@ -143,7 +143,8 @@ pub(crate) enum Step {
     /// The transaction succeeded, and the socket is closed.
     Closed,
     Going,
-    /// There may be more to read without a further event: drive it again after the others.
+    /// There may be more bytes to read, although no event will announce them: drive it again after
+    /// the others.
     More,
 }
 

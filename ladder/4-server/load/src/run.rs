@@ -164,7 +164,7 @@ pub fn run(
     if broken_off.is_some() { Err(Error::Stopped) } else { Ok(outcome) }
 }
 
-/// Checks that the server has what plain transactions need.
+/// Checks that the server has an address for plain transactions, if the plan has some.
 fn check_plain(plan: &Plan, server: &Server<'_>) -> Result<(), Error> {
     let ip = |target: &Target| target.address().is_ipv4();
     match &server.plain {
@@ -286,7 +286,7 @@ fn load(
         }
         let marks = [times.sustain_start, times.sustain_end];
         loop {
-            // checked before the clock is read, so that they finished before `now`
+            // checked before the clock is read: the threads had finished before `now`
             let finished = threads.iter().all(thread::ScopedJoinHandle::is_finished);
             let now = Instant::now();
             if let Some(meter) = &mut server.cpu
@@ -323,7 +323,7 @@ fn load(
         let ended = times.ended(last.filter(|_| quota.is_spent()).unwrap_or(times.sustain_end));
         tally.end_bins(&times, &ended);
         if let Some((at, _)) = server_cpu.get_mut(1).filter(|_| quota.is_spent()) {
-            *at = (*at).min(ended.sustain_end); // between them it had nothing to do
+            *at = (*at).min(ended.sustain_end); // between the two ends it had nothing to do
         }
         ended
     };
@@ -386,7 +386,7 @@ fn collect(
     }
     .judge();
     if let Some(at) = broken_off {
-        // a stopped run has no other finding
+        // a stopped run has only this finding
         let after = at - schedule.start;
         let reasons = vec![Finding::BrokenOff { after }];
         judgement = Judgement { verdict: Verdict::Invalid, reasons, doubts: Vec::new() };

@@ -73,8 +73,8 @@ impl Schedule {
         Self { sustain_start: end, sustain_end: end, ..Self::new(plan, start) }
     }
 
-    /// The schedule of a run that a number of transactions ended at this time, or the planned end.
-    /// Each of its bins is a whole number of the planned bins.
+    /// The schedule of a run that ended when a number of transactions was reached, or at the
+    /// planned end. Each of its bins is a whole number of the planned bins.
     pub(crate) fn ended(self, at: Instant) -> Self {
         let least = self.sustain_start + Duration::from_nanos(1);
         let sustain_end = at.clamp(least, self.sustain_end);

@@ -65,9 +65,9 @@ const LONGER_MAX: u64 = 8;
 /// Finds the highest rate of an open loop at which the server meets the objective. Times count from
 /// the intended start; dropped and timed-out arrivals miss it.
 ///
-/// A closed loop determines the starting point. Each rate is run for the plan's duration at least
-/// twice, and again while the runs contradict each other. The referee, if there is one, checks
-/// every run.
+/// A closed loop determines the starting point. Each rate is run at least twice, for the plan's
+/// duration each time, and again while the runs contradict each other. The referee, if there is
+/// one, checks every run.
 ///
 /// Calls `progress` with the number of rates tried.
 ///
@@ -168,7 +168,7 @@ fn step(
     })
 }
 
-/// A finding that does not depend on the rate and invalidates a step.
+/// Returns a finding that makes a step useless, whatever its rate.
 fn beyond_use(outcome: &Outcome) -> Option<&Finding> {
     outcome.reasons.iter().find(|finding| {
         !matches!(

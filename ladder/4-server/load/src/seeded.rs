@@ -47,7 +47,7 @@ impl Seeded {
     /// Gamma with this mean; `shape` is above 0. By G. Marsaglia and W. W. Tsang, *A simple method
     /// for generating gamma variables*, ACM Trans. Math. Softw. 26 (2000).
     pub(crate) fn gamma(&mut self, mean: f64, shape: f64) -> f64 {
-        // below one: the value of shape + 1 times a power of a uniform number
+        // for a shape below one: the value for shape + 1, times a power of a uniform number
         let (least, factor) = match shape {
             shape if shape < 1.0 => (shape + 1.0, self.unit().powf(1.0 / shape)),
             shape => (shape, 1.0),

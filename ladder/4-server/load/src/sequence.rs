@@ -20,9 +20,9 @@ pub(crate) struct Arrival {
 
 /// All arrivals of a run, in order: a function of pattern and seed only.
 ///
-/// Every thread generates the whole sequence and takes each arrival whose number modulo the threads
-/// is its own. So threads share nothing, and the load is the same with any number of threads. A
-/// step takes some tens of nanoseconds, more with gamma-distributed gaps.
+/// Every thread generates the whole sequence, and takes each arrival whose number modulo the number
+/// of threads is its own. The threads therefore share nothing, and the load is the same with any
+/// number of threads. A step takes some tens of nanoseconds, more with gamma-distributed gaps.
 #[derive(Clone, Debug)]
 pub(crate) struct Sequence {
     pattern: Pattern,
@@ -206,7 +206,8 @@ mod tests {
             let error = |of_one: f64| 5.0 * (of_one / 400_000.0).sqrt();
             assert!((mean - 1.0).abs() < error(asked), "{mean}");
             assert!((variance / asked - 1.0).abs() < error(2.0 + 6.0 * asked), "{variance}");
-            // in a window of m mean gaps D + (1 - D^2) / 6m; counts have a relative error of 2.2 %
+            // in a window of m mean gaps, theory gives D + (1 - D^2) / 6m; the counts have a
+            // relative error of 2.2 %
             let found = dispersion(&gamma, Duration::from_secs(1), 4000);
             let expected = asked + (1.0 - asked * asked) / 6000.0;
             assert!((found / expected - 1.0).abs() < 0.11, "{found} of {expected}");
@@ -233,7 +234,7 @@ mod tests {
         let (mean, _) = moments(&gaps);
         // variance 0.8: a standard error of 0.002, without extreme values in the tail
         assert!((mean - 1.0).abs() < 0.02, "{mean}");
-        // P(gap > x) = (low / x)^shape, the low end 0.6 mean gaps
+        // P(gap > x) = (low / x)^shape; the low end is 0.6 mean gaps
         for (x, expected) in [(1.2_f64, 0.1768), (6.0, 0.003_162), (24.0, 0.000_098_8)] {
             #[allow(clippy::cast_precision_loss, reason = "counts of a test")]
             let share = gaps.iter().filter(|&&gap| gap > x).count() as f64 / gaps.len() as f64;

@@ -28,12 +28,12 @@ pub(crate) struct Second {
     pub(crate) failed: u64,
     pub(crate) timed_out: u64,
     pub(crate) dropped: u64,
-    /// Times of transactions, with two digits: a tenth of the memory of three. `None` until the
-    /// first transaction of the second.
+    /// Times of transactions with two digits, which take a tenth of the memory of three. `None`
+    /// until the first transaction of the second.
     times: Option<Histogram<u32>>,
 }
 
-/// A second of a run, or more where the run is longer than ten minutes.
+/// A second of a run; more than a second if the run is longer than ten minutes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Begin, since the first connection.
@@ -52,9 +52,9 @@ pub struct Point {
     pub timed_out: u64,
     /// Arrivals that never began.
     pub dropped: u64,
-    /// The median time of the transactions completed in it, with two digits.
+    /// The median time of the transactions that were completed in it, with two digits.
     pub p50_ns: Option<u64>,
-    /// The 99th percentile of the same.
+    /// The 99th percentile of these times.
     pub p99_ns: Option<u64>,
 }
 

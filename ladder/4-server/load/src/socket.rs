@@ -81,13 +81,13 @@ fn in_progress(error: &io::Error) -> bool {
 }
 
 /// Resets the connection, as closing does after [`reset_on_close`], but keeps the socket for
-/// another connection: the same packets with one system call instead of five.
+/// another connection. The packets are the same, with one system call instead of five.
 pub(crate) fn reset(stream: &TcpStream) -> io::Result<()> {
     Ok(rustix::net::connect_unspec(stream)?)
 }
 
-/// Makes closing the socket a reset. Fails on a socket that has ended already, which needs no
-/// reset.
+/// Makes closing the socket a reset. Fails on a socket that has already ended; such a socket needs
+/// no reset.
 pub(crate) fn reset_on_close(stream: &TcpStream) {
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }

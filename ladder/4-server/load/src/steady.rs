@@ -5,13 +5,13 @@
 pub struct Steady {
     /// Rise of the regression line from the first bin to the last, relative to the mean.
     pub trend: f64,
-    /// Standard error of the trend, widened if neighbouring bins correlate: other load on the
+    /// Standard error of the trend. It is wider if neighbouring bins correlate: other load on the
     /// machine comes in waves, and a wave is not a trend.
     pub trend_error: f64,
     /// Standard deviation over mean.
     pub spread: f64,
-    /// True if a bin is empty although the mean is at least twelve; by chance one run in eight
-    /// thousand has such a bin.
+    /// True if a bin is empty although the mean is at least twelve. By chance, this happens in one
+    /// run in eight thousand.
     pub stalled: bool,
 }
 
@@ -22,7 +22,7 @@ const STALL_MEAN: f64 = 12.0;
 const BINS_MIN: usize = 6;
 
 impl Steady {
-    /// For counts in bins of equal width; `None` if there are too few bins, or all are zero.
+    /// Judges counts in bins of equal width; `None` if there are too few bins, or all are zero.
     pub(crate) fn of(bins: &[u64]) -> Option<Self> {
         if bins.len() < BINS_MIN {
             return None;
@@ -40,8 +40,8 @@ impl Steady {
         let sxx: f64 = xs().zip(&counts).map(|(x, _)| x * x).sum();
         let slope = xs().zip(&counts).map(|(x, y)| x * (y - mean)).sum::<f64>() / sxx;
         let square = |value: f64| value * value;
-        // A warm-up is a curve, so the residuals of a parabola are the noise. With centred
-        // x the parabola does not change the slope.
+        // A warm-up is a curve: the noise is what remains beside a parabola. With centred x the
+        // parabola does not change the slope.
         let bends = || xs().map(|x| square(x) - sxx / n);
         let sbb: f64 = bends().zip(&counts).map(|(b, _)| b * b).sum();
         let bend = bends().zip(&counts).map(|(b, y)| b * (y - mean)).sum::<f64>() / sbb;
@@ -65,9 +65,9 @@ impl Steady {
     }
 }
 
-/// Factor of the standard error of a slope for autocorrelated residuals, AR(1):
-/// `sqrt((1 + r) / (1 - r))`. r is limited to 0 to 0.8: alternating bins do not sharpen an
-/// estimate, and few bins can show more by chance.
+/// Factor for the standard error of a slope if the residuals are autocorrelated, AR(1): `sqrt((1 +
+/// r) / (1 - r))`. r is limited to 0 to 0.8: alternating bins do not make an estimate more precise,
+/// and few bins can have a larger r by chance.
 fn inflation(rests: &[f64]) -> f64 {
     let all: f64 = rests.iter().map(|rest| rest * rest).sum();
     let next: f64 = rests.iter().zip(&rests[1..]).map(|(a, b)| a * b).sum();

@@ -30,10 +30,11 @@ pub(crate) struct Tally {
     pub(crate) plain_times: Times,
     /// Separate times of full and resumed sessions, if the plan resumes sessions.
     pub(crate) by_resumption: Option<ByResumption>,
-    /// From the intended start to the last byte, for starts in the sustained part. In a closed
-    /// loop from the connection, for last bytes in the sustained part.
+    /// Times of transactions. In an open loop from the intended start to the last byte, for starts
+    /// in the sustained part. In a closed loop from the connection on, for last bytes in the
+    /// sustained part.
     pub(crate) response: Latency,
-    /// Arrivals of an open loop: in the sustained part, and all.
+    /// Arrivals of an open loop: those of the sustained part, and all.
     pub(crate) arrivals: ArrivalCounts,
     pub(crate) arrivals_whole: ArrivalCounts,
     pub(crate) series: Series,
@@ -49,7 +50,7 @@ pub(crate) struct Tally {
 /// An arrival that begins later than this after its time is late; far above the timer's resolution.
 const LATE: Duration = Duration::from_millis(1);
 
-/// A delay above this is not caused by one turn of the event loop or of the scheduler.
+/// One turn of the event loop or of the scheduler does not cause a longer delay than this.
 const BEHIND: Duration = Duration::from_millis(20);
 
 impl Tally {
@@ -81,7 +82,8 @@ impl Tally {
         self.bins = bins.map(|bins| bins.iter().sum()).collect();
     }
 
-    /// Counts an event by its own time: a turn of the loop may extend over the end of a stage.
+    /// Counts an event by its own time, because a turn of the loop may extend over the end of a
+    /// stage.
     fn count(
         &mut self,
         (schedule, at): (&Schedule, Instant),
@@ -331,8 +333,8 @@ mod tests {
             closed.response.quantile_ns(1.0).is_some_and(|ns| ns < 1_500_000),
             "from the start"
         );
-        // by the intended start: that of the first two is before the sustained part, that of the
-        // last two in it
+        // by the intended start: the first two are before the sustained part, the last two are in
+        // it
         let open = of(true);
         assert_eq!((open.sustain.transactions, open.response.count()), (2, 2));
         assert!(open.response.quantile_ns(0.0).is_some_and(|ns| ns > 1_500_000), "from the intent");

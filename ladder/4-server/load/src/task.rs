@@ -11,8 +11,8 @@ pub(crate) struct Task {
     pub(crate) is_plain: bool,
     /// True if an earlier session is offered.
     pub(crate) resumes: bool,
-    /// The task's number in the run; a retry keeps it. In a closed loop each thread takes 64
-    /// consecutive numbers in turn.
+    /// The task's number in the run; a retry keeps it. In a closed loop, threads take 64
+    /// consecutive numbers each, in turn.
     pub(crate) number: u64,
     /// Bytes of the body, if different from the plan.
     pub(crate) bytes: Option<u64>,
@@ -36,8 +36,7 @@ pub(crate) struct Progress {
     pub(crate) complete: bool,
     /// The server has resumed the session that was offered.
     pub(crate) resumed: bool,
-    /// The first request is written as early data if it fits, and the server has not accepted
-    /// it yet.
+    /// The first request is written as early data if it fits. The server has not accepted it yet.
     pub(crate) composed: bool,
     /// The server's `close_notify` was received.
     pub(crate) closed: bool,

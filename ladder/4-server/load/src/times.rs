@@ -14,8 +14,8 @@ pub struct Times {
     /// From the `ClientHello` until the client has verified the server's Finished and written its
     /// own last message. Empty for plain transactions.
     pub client_finished: Latency,
-    /// The part of `handshake` after the client finished: zero where the server's Finished is the
-    /// last message (a full handshake of TLS 1.2).
+    /// The part of `handshake` after the client has finished. It is zero if the server's Finished
+    /// is the last message, as in a full handshake of TLS 1.2.
     pub confirm: Latency,
     /// The handshake: from the `ClientHello` until the server confirmed it. In a full handshake of
     /// TLS 1.2 the server's Finished confirms it. In TLS 1.3, and in a resumed handshake of TLS
@@ -106,7 +106,8 @@ impl SessionTimes {
 /// Separate times of full and resumed sessions, for a plan that resumes sessions.
 #[derive(Clone, Debug)]
 pub struct ByResumption {
-    /// Full handshakes: planned, or because the server refused or there was no session to offer.
+    /// Full handshakes. Some were planned; others were made because the server refused, or because
+    /// there was no session to offer.
     pub full: SessionTimes,
     /// Resumed.
     pub resumed: SessionTimes,

@@ -158,8 +158,8 @@ fn recorded(line: &str) -> Result<Recorded, &'static str> {
     Ok(Recorded { at_ns, bytes, reuse: reuse.unwrap_or(false) })
 }
 
-/// Seconds in decimal notation as nanoseconds, exact to nine digits: times of clocks have too many
-/// for a float.
+/// Converts seconds in decimal notation to nanoseconds, exact to nine digits. Clock times have too
+/// many digits for a float.
 fn nanos(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

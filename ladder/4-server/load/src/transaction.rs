@@ -23,8 +23,8 @@ use crate::socket::{Opener, Unopened, reset, reset_on_close};
 use crate::store::Stored;
 use crate::task::{Marks, Progress, Task};
 
-/// Maximum number of reads of a connection in one turn, some 128 KiB in all. More would delay the
-/// other connections, timeouts and arrivals.
+/// Maximum number of reads of a connection in one turn, some 128 KiB in all. More reads would delay
+/// the other connections, timeouts and arrivals.
 const READS_MAX: u32 = 8;
 
 /// A slot for one transaction after the other, which reuses its memory.
@@ -209,7 +209,7 @@ impl Slot {
             let count = match stream.read(space) {
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                // a failed write is reported last: the server's data may have the reason
+                // a failed write is reported last: data of the server may have the reason
                 Err(error) => {
                     unsent?;
                     if error.kind() == ErrorKind::WouldBlock {
@@ -346,7 +346,7 @@ impl Slot {
             return Phase::Close;
         }
         match self.channel.phase() {
-            // closed by a side before the transaction is complete
+            // one side has closed before the transaction is complete
             SessionPhase::Close if self.progress.confirmed => Phase::Data,
             SessionPhase::Close => Phase::Confirm,
             phase => phase.into(),

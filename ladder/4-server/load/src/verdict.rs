@@ -143,7 +143,7 @@ impl Evidence<'_> {
             Some(Err(why)) => return reasons.push(Finding::RefereeLost { why: why.clone() }),
             Some(Ok(seen)) => seen,
         };
-        // the server may have served connections that timed out in the client
+        // these connections timed out in the client, but the server may have served them
         let (left, left_plain) = (self.whole.timeouts(), self.plain.timeouts());
         let is_off = |server: u64, client: u64, more: u64| {
             server < client || server > client.saturating_add(more)

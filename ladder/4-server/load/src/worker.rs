@@ -56,7 +56,7 @@ pub(crate) struct Worker {
     /// Slots with unread data that get no further event.
     unread: VecDeque<usize>,
     generator: Generator,
-    /// Client timeouts; slots may have completed before.
+    /// Client timeouts. Slots may have completed before their timeout.
     timeouts: BinaryHeap<Due>,
     /// Sessions to resume; `None` if the plan resumes none.
     store: Option<Store>,
@@ -177,7 +177,7 @@ impl Worker {
         let mut sweep_at = self.schedule.start + SWEEP;
         loop {
             let now = Instant::now();
-            // the first turn enters the stage of the time, so that CPU time is read
+            // the first turn enters the stage that the clock says, so that CPU time is read
             let is_spent = stage.is_some() && self.quota.is_spent();
             let planned = self.schedule.stage(now);
             let entered = if is_spent { Stage::RampDown } else { planned };
@@ -295,8 +295,8 @@ impl Worker {
         Ok(())
     }
 
-    /// The timeout of the wait for events: zero, or none. In the latter case the alarm ends the
-    /// wait; it is set for the next action, at the latest for the next check of timeouts. A wait
+    /// The timeout of the wait for events: zero, or none. Without timeout the alarm ends the wait.
+    /// The alarm is set for the next action, at the latest for the next check of timeouts. A wait
     /// with its own timeout would make the kernel set and clear a timer each time.
     fn timeout(&mut self, now: Instant, sweep_at: Instant) -> Result<Option<Duration>, Error> {
         if !self.unread.is_empty() {
@@ -414,7 +414,8 @@ impl Worker {
         }
     }
 
-    /// The most frequent failure, if nothing has succeeded for a while and every slot has failed.
+    /// Returns the most frequent failure, if nothing has succeeded for a while and every slot has
+    /// failed.
     fn server_gone(&self, now: Instant) -> Option<Failure> {
         let tried = self.failures > 2 * self.slots.len() as u64;
         let silent = now.saturating_duration_since(self.succeeded_at) > GONE_AFTER;

@@ -61,7 +61,7 @@ impl BlockingClient {
         let mut client = Self { connection, socket, data: Vec::new(), is_closed: false };
         while !client.connection.is_established() {
             if let Err(failed) = client.turn() {
-                // The alert for the server.
+                // Send the alert to the server.
                 let _ = client.socket.write_all(client.connection.outgoing());
                 return Err(failed);
             }
@@ -69,7 +69,7 @@ impl BlockingClient {
         Ok(client)
     }
 
-    /// The TLS connection, for its facts.
+    /// Returns the TLS connection, to query what was negotiated.
     pub(crate) const fn connection(&self) -> &Connection {
         &self.connection
     }

@@ -16,12 +16,13 @@ pub struct Body {
     pub location: Option<String>,
     /// Bytes of the first body; `None` if it is chunked: the load generator does not read chunks.
     pub bytes: Option<u64>,
-    /// Bytes of the second body; `None` if the connection closed before it.
+    /// Bytes of the second body. `None` without a second response that has the same status and a
+    /// known length.
     pub again: Option<u64>,
 }
 
 impl Body {
-    /// Returns whether the connection stayed open for a second request.
+    /// Returns whether a second request on the connection got such a response.
     #[must_use]
     pub const fn keeps_alive(&self) -> bool {
         self.again.is_some()
@@ -102,8 +103,9 @@ pub(crate) fn look(
     Ok(Body { status, location, bytes, again })
 }
 
-/// Sends the request that the load generator sends. With `keep` the body is kept; it may have at
-/// most that many bytes. Bytes after the body stay in `received`: they belong to the next response.
+/// Sends the request that the load generator sends. If `keep` is set, keeps the body; a body that
+/// is longer than `keep` bytes is an error. Bytes after the body stay in `received`, because they
+/// belong to the next response.
 fn ask(
     stream: &mut (impl Read + Write),
     received: &mut Vec<u8>,
@@ -163,7 +165,7 @@ impl Answer {
     /// A response without its body.
     fn new(head: &Head<'_>) -> Self {
         let location = head.location.map(String::from_utf8_lossy);
-        // printed on terminals
+        // Terminals print this text: keep visible ASCII only.
         let location = location.map(|to| to.chars().filter(char::is_ascii_graphic).collect());
         let is_framed = head.length.is_some() && !head.is_chunked;
         Self { status: head.status, location, bytes: None, kept: Vec::new(), is_framed }

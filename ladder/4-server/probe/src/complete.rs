@@ -153,8 +153,8 @@ fn close(connection: &mut ClientConnection, wire: &mut Wire) {
     }
 }
 
-/// Accepts every chain and every signature: the probe reports what the server shows and trusts none
-/// of it.
+/// Accepts every chain and every signature. The probe reports the certificates of the server, and
+/// trusts none of them.
 #[derive(Debug)]
 struct AcceptAny {
     ocsp_bytes: Arc<AtomicUsize>,

@@ -11,8 +11,8 @@ use crate::socket::reset_on_close;
 use crate::task::Progress;
 
 impl Slot {
-    /// Returns whether the socket may be closed: not before all bytes of the client are sent. After
-    /// an early response these include the client's Finished, for which the server waits.
+    /// Returns whether the socket may be closed. All bytes of the client must be sent before. After
+    /// an early response they include the client's Finished, for which the server waits.
     pub(super) fn is_over(&mut self, spec: &RequestSpec) -> bool {
         self.progress.complete
             && self.channel.outgoing().is_empty()
@@ -44,7 +44,7 @@ impl Slot {
             self.response.is_complete()
         };
         if is_whole && !confirmed {
-            // a body before the request, or a close_notify before the client's
+            // the server sent a body before the request, or closed before the client did
             return Err(self.failure(Cause::Closed));
         }
         if !is_whole {

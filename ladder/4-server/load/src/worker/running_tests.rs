@@ -19,7 +19,8 @@ use crate::plan::{Close, Exchange};
 use crate::resumption::{Mechanism, Resume};
 use crate::target::Target;
 
-/// Maximum allocations of a run that do not grow with it: histograms, queue, certificate, buffers.
+/// Maximum number of allocations that do not grow with the run: histograms, queue, certificate,
+/// buffers.
 const ONCE_MAX: u64 = 100;
 
 /// Allocations of each key agreement: the server's public value in the library, and the secret.

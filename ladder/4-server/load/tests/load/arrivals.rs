@@ -71,7 +71,7 @@ fn a_stall_shows_in_the_times_of_an_open_loop_but_hardly_of_a_closed_one() {
         connections: 1,
         ..plan
     });
-    // only one slow transaction in more than a hundred
+    // only one slow transaction in more than a hundred transactions
     let enough = |outcome: &Outcome| {
         let count = outcome.transaction().map_or(0, Latency::count);
         (110..).contains(&count)
@@ -111,7 +111,7 @@ fn a_trace_is_replayed_with_its_own_bodies() {
     let outcome = outcome(&plan, |_| Behavior::Good);
     assert_accounted(&outcome);
     assert_eq!(outcome.arrivals.arrivals, 40, "the last one is at the end of the run");
-    // the probe and one line use the plan's size, the others their own
+    // the probe and one line have the plan's size; the other lines have their own
     let bodies: u64 = 1000 + 1000 + (1..40).map(|number| 100 + number).sum::<u64>();
     assert_eq!(outcome.whole.response_bytes, bodies, "{outcome}");
 }

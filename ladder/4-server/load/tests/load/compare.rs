@@ -60,7 +60,7 @@ fn context() -> Context {
     }
 }
 
-/// A comparison with all CPU times read in time, and the order of its servers.
+/// Returns a comparison whose CPU times were all read in time, and the order of its servers.
 fn compared(surplus: u64, rounds: usize) -> (Comparison, String) {
     let is_late = |finding: &Finding| {
         matches!(finding, Finding::ServerCpuLate | Finding::Nothing | Finding::Stalled)

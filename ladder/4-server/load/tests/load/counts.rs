@@ -24,7 +24,7 @@ fn outcome_with(plan: &Plan, script: Script, change: fn(&mut Counter)) -> Outcom
     })
 }
 
-/// More connections than those up to the last faulty one.
+/// More connections than the number of the last faulty one.
 const ENOUGH: u64 = 60;
 
 const GOOD: Script = |_| Behavior::Good;
@@ -246,8 +246,8 @@ fn the_limit_on_starts_holds() {
     let server = TlsServer::start(GOOD);
     let plan = Plan { starts_per_s_max: Some(50), ..plan(Protocol::Tls13) };
     let outcome = load(&plan, Server::new("rustls", server.target()));
-    // a third of a second at 50 per second, the probe, and one start at each end; without the
-    // limit hundreds
+    // a third of a second at 50 per second, the probe, and one start at each end; hundreds without
+    // the limit
     assert!(outcome.whole.attempts <= 20, "{outcome}");
 }
 

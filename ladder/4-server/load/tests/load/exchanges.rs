@@ -43,12 +43,12 @@ fn requests_share_a_connection_and_its_handshake() {
             let outcome = outcome(&plan);
             assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
             let (whole, seen) = (&outcome.whole, outcome.seen.unwrap());
-            // with 2.5, every other connection has two requests; so have the first connection and
-            // the probe
+            // with 2.5, every other connection has two requests; the first connection and the probe
+            // have two, too
             #[allow(clippy::cast_precision_loss, reason = "counts of a test")]
             let all = [whole.transactions, whole.responses].map(|count| count as f64);
             let expected = requests.floor() + ((all[0] - 1.0) * requests).floor();
-            // a thread that ends in the middle of its numbers may be off by half a request
+            // a thread that ends in the middle of its numbers may differ by half a request
             let off = f64::from(threads) - 1.0;
             assert!((all[1] - expected).abs() <= off, "{outcome}");
             assert_eq!(seen.requests, whole.responses);

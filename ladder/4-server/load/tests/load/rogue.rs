@@ -18,7 +18,7 @@ use tollgate_load::{
 use crate::tls_server::{Behavior, Script, TlsServer};
 use crate::{plan, until};
 
-/// The fault of a connection. A proxy injects it in front of a good server.
+/// The fault of a connection. A proxy in front of a good server injects it.
 #[derive(Clone, Copy, Debug)]
 enum Wrong {
     /// No fault: bytes are forwarded, one by one with `bytewise`.

@@ -34,8 +34,8 @@ fn the_limit_is_slightly_below_the_capacity_of_a_single_server_queue() {
     let plan = open(Pattern::Poisson { per_s: 1.0 });
     let curve = search(&plan, objective(), &mut side, &|| false, &mut |_| {}).unwrap();
     let most = 1.0 / SERVICE.as_secs_f64();
-    // M/D/1 with this service time meets the objective up to 0.9 of its capacity; a sleep takes
-    // longer than requested, by a time that depends on the machine
+    // M/D/1 with this service time meets the objective up to 0.9 of its capacity. A sleep takes
+    // longer than requested; the excess depends on the machine.
     let (met, above) = (curve.met_per_s.unwrap(), curve.above_per_s.unwrap());
     assert!(met > 0.3 * curve.capacity_per_s && met < most, "{curve:?}");
     assert!(above > met && above < 1.3 * most, "{curve:?}");
