@@ -1,8 +1,8 @@
 //! Sets variables that name the program's sources: commit, compiler, and the locked version of
 //! AWS-LC.
 //!
-//! A variable stays unset, and records say "unknown", if its source is missing: sources without
-//! their repository, or with the lock file in another folder.
+//! A variable stays unset if its source is missing: the sources have no repository, or the lock
+//! file is in another folder. Records then say "unknown".
 
 use std::path::Path;
 use std::process::Command;

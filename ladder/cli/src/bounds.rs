@@ -68,7 +68,7 @@ impl Family {
             Self::Lanes(LaneKernel::Avx2(_)) => Form::Halves52,
             Self::Lanes(LaneKernel::Portable) => Form::Mul52,
             Self::Limbs(LimbKernel::Mulx(_)) => Form::Mulx,
-            // the portable blocks multiply limbs as well
+            // the portable kernel of lane blocks multiplies limbs, too
             Self::Blocks(BlockKernel::Portable)
             | Self::Limbs(LimbKernel::Blocks(_) | LimbKernel::Portable) => Form::Mul,
         }
@@ -91,7 +91,7 @@ fn lane_blocks(bits: u32) -> Option<Blocks> {
     Blocks::of_pair(usize::try_from(bits).expect("at most 8192"))
 }
 
-/// The lane blocks for an operation: for both primes, or for n only.
+/// The lane blocks for an operation: for both primes, or for n alone.
 fn lane_blocks_of(what: What, bits: u32) -> Option<Blocks> {
     match what {
         What::Sign => lane_blocks(bits),
@@ -136,8 +136,8 @@ pub(crate) fn of_call(machine: &Machine, name: &str, bits: u32) -> Option<Bound>
     Some(Bound { cycles: bound.cycles * f64::from(call.numbers), ..bound })
 }
 
-/// The bound of one operation: its squares and products and, with CRT, the recombination. `None` if
-/// the machine's rates are unknown.
+/// The bound of one operation: of its squares and products and, with CRT, of the recombination.
+/// `None` if the machine's rates are unknown.
 pub(crate) fn of_operation(
     machine: &Machine,
     kernel: Family,
@@ -156,11 +156,12 @@ pub(crate) fn of_operation(
     Some(machine.analyse(&demand)?.bound)
 }
 
-/// With lane blocks of a suitable size, two products modulo n; otherwise h * q without reduction.
+/// The recombination: two products modulo n if lane blocks of n's size exist, otherwise h * q
+/// without reduction.
 fn recombination(machine: &Machine, kernel: Family, key: &Key) -> Demand {
     if let Family::Blocks(blocks) = kernel {
         let product = Kernel::of(blocks.name());
-        // for n only, as in a verification
+        // for n alone, as in a verification
         let called = product
             .and_then(|product| Some((product, call_for(What::Verify, product, key.bits())?)));
         return called

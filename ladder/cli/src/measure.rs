@@ -10,10 +10,11 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::run::Notes;
 
-/// Limits the warm-up of one contender: the row's time, divided by this and by the contenders.
+/// Limits the warm-up of one contender to the row's time, divided by this number and by the number
+/// of contenders.
 const WARM_UP_PART: u32 = 5;
 
-/// Shorter rows get shorter samples, so that they have enough samples.
+/// A row that is shorter than this gets shorter samples, so that there are enough of them.
 const LONG: Duration = Duration::from_secs(1);
 
 /// Measures all contenders, interleaved, for `seconds` in total, and notes warnings. `None` after

@@ -70,8 +70,8 @@ impl Output {
         Ok(Self { tables_to_stderr, records: to.map(jsonl::Writer::new), file })
     }
 
-    /// Prints tables in addition to a JSON object in the file `json`: to standard error if that is
-    /// `-`.
+    /// Prints tables in addition to a JSON object in the file `json`. If `json` is `-`, the tables
+    /// go to standard error.
     pub(crate) fn with_object(json: Option<&Path>) -> Result<Self, CliError> {
         let mut output = Self::new(None)?;
         if json == Some(Path::new("-")) {

@@ -11,7 +11,7 @@ const STEPS: u32 = 10_000;
 /// The bar on the terminal; other output is written in [`aside`].
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// The progress of a rung, in rows of equal time. The remaining time follows from the plan, not
+/// The progress of a rung, in rows of equal time. The remaining time is computed from the plan, not
 /// from the speed of the first rows.
 pub(crate) struct Progress {
     bar: ProgressBar,

@@ -1,6 +1,7 @@
 //! Detects a standard output that was closed before the program started.
 //!
-//! Rust's runtime opens `/dev/null` in its place, so writes would succeed and their text be lost.
+//! Rust's runtime opens `/dev/null` in its place. Writes would then succeed, and their text would
+//! be lost.
 #![allow(unsafe_code, reason = "a function that runs before Rust's runtime")]
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -9,14 +10,14 @@ use rustix::fs::lstat;
 
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-// Sound: the linker's table holds functions without arguments that the C library calls before
-// `main`. This function makes system calls and writes an atomic variable.
+// This is safe: the C library calls the functions of this linker table, which have no arguments,
+// before `main`. This function makes system calls and writes an atomic variable.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEFORE_MAIN: extern "C" fn() = look;
 
 extern "C" fn look() {
-    // A `BorrowedFd` requires an open descriptor, so the check uses /proc, if it is mounted.
+    // Looks in /proc, if it is mounted, because a `BorrowedFd` requires an open descriptor.
     let is_closed = lstat(c"/proc/self/fd").is_ok() && lstat(c"/proc/self/fd/1").is_err();
     WAS_CLOSED.store(is_closed, Ordering::Relaxed);
 }

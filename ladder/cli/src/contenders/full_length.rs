@@ -1,8 +1,8 @@
-//! The private operation without CRT: one exponentiation modulo n with all bits of d, the operation
-//! of published accelerator figures.
+//! The private operation without CRT: one exponentiation modulo n with all bits of d. Published
+//! figures of accelerators are of this operation.
 //!
-//! A bare exponentiation on `mont`, neither blinded nor checked. Use it only for measurements,
-//! never with keys that matter.
+//! It is a bare exponentiation on `mont`, neither blinded nor checked. Use it only for
+//! measurements, never with keys that matter.
 
 use tollgate_mont::{
     Digit, Exponentiate, LaneKernel, LimbKernel, Modulus, Place, Row, Scalar, Shape, Word,

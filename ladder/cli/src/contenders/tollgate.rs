@@ -61,7 +61,7 @@ pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, CliErr
 pub(crate) fn operation(what: What) -> Operation {
     match what {
         What::Sign => Operation::Private,
-        // without CRT, a private operation is an exponentiation modulo n as well
+        // without CRT, a private operation is an exponentiation modulo n, too
         What::PrivateFull | What::Public(_) | What::Verify => Operation::Public,
     }
 }

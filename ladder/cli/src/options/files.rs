@@ -60,8 +60,8 @@ fn named<'a>(matches: &'a ArgMatches, options: &[&'static str]) -> Vec<(&'static
     found
 }
 
-/// The canonical path of a file that exists or could be created; `None` for a pipe or a device, or
-/// if the folder does not exist.
+/// Returns the canonical path of a file that exists or could be created. Returns `None` for a pipe
+/// or a device, or if the folder does not exist.
 fn place(path: &Path) -> Option<PathBuf> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => fs::canonicalize(path).ok(),

@@ -42,10 +42,10 @@ type Step = fn(&mut LadderRun, &Progress) -> Result<Vec<Record>, CliError>;
 /// `--quick`: part of the time.
 const QUICK: f64 = 0.1;
 
-/// `--quick`: rounds of each server, the fewest that compare two.
+/// `--quick`: rounds of each server. Two is the smallest number that compares two servers.
 const QUICK_ROUNDS: u32 = 2;
 
-/// Minimum seconds of a run of a server: for shorter runs the CPU clock is often read too late.
+/// Minimum seconds of a run of a server. In shorter runs the CPU clock is often read too late.
 const BENCH_SECONDS_MIN: f64 = 0.4;
 
 /// The records so far, and the context of the run.

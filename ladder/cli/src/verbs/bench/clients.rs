@@ -145,7 +145,7 @@ fn median(row: &Row, of: fn(&Counted) -> Option<f64>) -> Option<Estimate> {
     median_estimate(&row.rounds.iter().map(of).collect::<Option<Vec<f64>>>()?)
 }
 
-/// The baseline client: the first complete one, else the first.
+/// The baseline: the first complete client, otherwise the first client.
 fn yardstick(clients: &[Client]) -> Client {
     let complete = clients.iter().find(|client| **client != Client::Minimal);
     *complete.or(clients.first()).unwrap_or(&Client::Minimal)
@@ -155,7 +155,7 @@ fn yardstick(clients: &[Client]) -> Client {
 type Cost = fn(&Counted) -> Option<f64>;
 
 /// The cost of a session with a row's client, divided by the cost with the baseline client on the
-/// same server, by round; empty for the baseline.
+/// same server, over the rounds. `None` for the baseline.
 fn ratio(rows: &[Row], row: &Row, yardstick: Client, cost: Cost) -> Option<Estimate> {
     let is_other = |o: &&Row| o.client == yardstick && o.server == row.server;
     let other = rows.iter().find(is_other).filter(|_| row.client != yardstick)?;
@@ -202,8 +202,8 @@ fn table(options: &Options, rows: &[Row], names: &[Naming]) -> String {
     grid(&COLUMNS, cells.collect()) + &wrapped(&note) + &difference(rows, names, yardstick)
 }
 
-/// The warning about figures of the load generator, if it is proven to cost a server less or more
-/// than a complete client does.
+/// Returns a warning if the load generator is proven to cost a server less or more than a complete
+/// client does.
 fn difference(rows: &[Row], names: &[Naming], yardstick: Client) -> String {
     let differing = rows.iter().filter(|row| row.client == Client::Minimal).filter_map(|row| {
         let found = servers_cost(rows, row)?;

@@ -163,7 +163,7 @@ fn answer(mut stream: TcpStream, watched: &Watched) -> io::Result<()> {
     while !request[..length].windows(4).any(|end| end == b"\r\n\r\n") {
         match stream.read(&mut request[length..])? {
             0 => return Ok(()),                         // closed, or too long
-            _ if Instant::now() > end => return Ok(()), // it holds others up
+            _ if Instant::now() > end => return Ok(()), // the client blocks others
             more => length += more,
         }
     }

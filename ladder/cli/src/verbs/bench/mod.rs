@@ -89,8 +89,8 @@ fn run_of(options: &Options) -> Result<Run, CliError> {
     Ok(run)
 }
 
-/// Writes the summary, and returns the exit code: for an invalid run, or for a condition of
-/// `--fail-if`.
+/// Writes the summary. Returns the exit code of an invalid run, or of a condition of `--fail-if`
+/// that holds.
 fn judge(options: &Options, scenarios: &[Scenario]) -> Result<Option<ExitCode>, CliError> {
     let all: Vec<_> = scenarios.iter().flat_map(Scenario::figures).collect();
     let verdict = scenarios.iter().map(Scenario::verdict).max().unwrap_or(Verdict::Invalid);
@@ -114,8 +114,8 @@ fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Re
     watch.end(&About { host: &run.host, heading: &heading, notes: &notes }, judged)
 }
 
-/// Collects the records of every key type and protocol; an invalid one has a note instead. After
-/// Ctrl-C, returns those that are complete.
+/// Collects the records of every key type and protocol. An invalid combination has a note instead.
+/// After Ctrl-C, returns the complete ones.
 pub(crate) fn collect(
     options: &Options,
     run: &mut Run,
@@ -128,7 +128,7 @@ pub(crate) fn collect(
 }
 
 /// Finds the highest rate that meets the objective, for each key type, protocol and server, and
-/// prints and draws the curves. After Ctrl-C, those that are complete.
+/// prints and draws the curves. After Ctrl-C, shows the complete ones.
 fn find_rate(
     options: &Options,
     objective: Objective,

@@ -107,7 +107,7 @@ fn offers(options: &Options) -> Vec<(Protocol, Offer)> {
     offers
 }
 
-/// Names a plan: version, key exchange, and a suite or group that the protocol does not imply.
+/// Names a plan: version, key exchange, and the suite or group if the protocol does not imply them.
 pub(super) fn named(plan: &Plan) -> String {
     let Offer { suite, group, .. } = &plan.offer;
     let names = [suite, group].into_iter().flatten().map(String::as_str);

@@ -58,8 +58,8 @@ pub(super) fn run(
     Ok(Some(rounds))
 }
 
-/// Runs a block, and repeats it while it is invalid only because its rate was not steady (on a
-/// shared machine, because of other load). The options limit the repetitions; they are reported.
+/// Runs a block. Repeats it while it is invalid only because its rate was not steady (other load on
+/// a shared machine is a cause). The options limit the number of repetitions, which is reported.
 fn settled(
     options: &Options,
     plan: &Plan,

@@ -12,8 +12,8 @@ use super::suites;
 use crate::error::CliError;
 use crate::options::{Bench as Options, BenchCommand, EngineKind, Mode, ServerKind};
 
-/// Refused combinations, in the order of the checks: true if the options contain it, and the next
-/// step for the user.
+/// Refused combinations, in the order of the checks. Each is true if the options contain the
+/// combination, and has the next step for the user.
 type Rules = Vec<(bool, &'static str)>;
 
 impl BenchCommand {

@@ -87,8 +87,8 @@ pub(super) fn run(
 
 /// The cores of this machine, in the order in which the server gets them.
 struct Cores {
-    /// First the cores that the client does not use, the last one first, as in a run without
-    /// `scale`; then the client's.
+    /// The cores that the client does not use, then the client's. They begin with the last core, as
+    /// in a run without `scale`.
     all: Vec<u32>,
     clients: Vec<u32>,
 }
@@ -173,7 +173,8 @@ fn fitted(series: &Series, most: u32) -> Result<Fit, tollgate_fleet::Error> {
     fit(&own.map(point).collect::<Vec<_>>())
 }
 
-/// Describes the law: Amdahl's if cores do not slow each other down, else the universal one.
+/// Describes the law: Amdahl's law if cores do not slow each other down, otherwise the universal
+/// scalability law.
 fn of_law(fit: &Fit, last: u32) -> String {
     let law = fit.law();
     let name = if law.coherency() > 0.0 { "universal scalability law" } else { "Amdahl's law" };

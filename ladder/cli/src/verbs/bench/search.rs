@@ -115,7 +115,7 @@ fn record(
     else {
         return Ok(None);
     };
-    // the rate is the answer, not a parameter of the subject
+    // the rate is the result, so it is no parameter of the subject
     let closed = Plan { arrivals: Plan::new(plan.protocol).arrivals, ..plan.clone() };
     let Arrivals::Open { pattern, .. } = &plan.arrivals else { return Ok(None) };
     let objective = curve.objective.to_string().replace('=', ":");

@@ -160,7 +160,7 @@ fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Named, Cli
     let without = Settings {
         bodies: plan::bodies(options)?,
         cores: plan::server_cores(options),
-        // tickets and keys of tickets need the same configuration
+        // a server needs the same configuration for tickets and for pre-shared keys of tickets
         resumption: options.resume(true).map(|resume| resume.by),
         ..Settings::new(Certificate::SelfSigned(key).to_pem()?)
     };

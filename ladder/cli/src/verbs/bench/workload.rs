@@ -139,7 +139,7 @@ fn key_of(word: &str) -> Option<KeyKind> {
     }
 }
 
-/// Dispersions of a log that are consistent with Poisson arrivals.
+/// A log with a dispersion in this range is consistent with Poisson arrivals.
 const OF_POISSON: RangeInclusive<f64> = 0.8..=1.25;
 
 /// Connections, each with its requests in sequence.
@@ -163,19 +163,19 @@ impl Connections {
     }
 
     /// Divides rate and dispersion of the requests by the requests per connection, because each
-    /// connection adds a group of requests. Rounded to the precision of a log.
+    /// connection adds a group of requests. The results are rounded to the precision of a log.
     fn new(per_s: f64, dispersion: f64, each: f64) -> Self {
         let rounded = |number: f64, to: f64| (number * to).round() / to;
         let per_s = per_s / each;
-        // a rate below the minimum of a plan is kept here; the check of the plan refuses it
+        // a rate below a plan's minimum is kept here: the check of the plan refuses it
         let per_s = if per_s < 1.0 { per_s } else { rounded(per_s, 1000.0) };
         Self { per_s, dispersion: rounded(dispersion / each, 100.0), each }
     }
 
-    /// The reason why no distribution of gaps gives these counts per second, if there is one. Gaps
-    /// cannot express groups that arrive less than once a second: with gamma-distributed gaps, if
-    /// the dispersion equals the rate, a second has a sixth less dispersion than the log, and far
-    /// less beyond that.
+    /// Returns the reason if no distribution of gaps gives these counts per second. Gaps cannot
+    /// express groups of requests that arrive less than once a second. With gamma-distributed gaps
+    /// whose dispersion equals the rate, a second has a sixth less dispersion than the log; with a
+    /// larger dispersion it has far less.
     fn obstacle(&self) -> Option<String> {
         let Self { per_s, dispersion, .. } = *self;
         let most = per_s.max(*OF_POISSON.end()).min(*Pattern::DISPERSIONS.end());
@@ -188,8 +188,8 @@ impl Connections {
         })
     }
 
-    /// The distribution, normalised to one connection per second. It is at least as dispersed as
-    /// Poisson if connections have several requests.
+    /// The distribution of connections, normalised to one per second. If connections have several
+    /// requests, it is at least as dispersed as Poisson.
     fn arrivals(&self) -> Pattern {
         let per_s = 1.0;
         if OF_POISSON.contains(&self.dispersion) || self.are_spread() {
@@ -215,7 +215,7 @@ impl Connections {
     }
 
     /// Returns whether the requests of a connection were far apart in the log: the counts per
-    /// second differ less than if all requests of a connection were in one second.
+    /// second vary less than they would if all requests of a connection were in one second.
     fn are_spread(&self) -> bool {
         self.each > 1.0 && self.dispersion < *OF_POISSON.start()
     }
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(clients(arrivals("10.5")).1, gamma(10.5));
         assert_eq!(clients(arrivals("0.5")).1, gamma(0.5));
         assert_eq!(clients(arrivals("0.5") + &requests("2.5")).1, poisson);
-        // two or three requests on each connection explain all of the dispersion
+        // two or three requests on each connection explain the whole dispersion
         let found = clients(arrivals("2.5") + &requests("2.5"));
         assert_eq!(found, (Some(28.2), poisson, 2.5));
         let found = clients(arrivals("10.5") + &requests("2.5")).1;

@@ -24,7 +24,7 @@ pub(super) enum Answer {
     Same,
     /// The interval, widened by the machine's drift, contains 1.
     Unproven,
-    /// A yardstick: the code did not change, so the machine caused the difference.
+    /// A yardstick: its code did not change. The machine caused the difference.
     Yardstick,
 }
 
@@ -56,8 +56,8 @@ impl Better {
     }
 }
 
-/// Returns whether a figure compares two contenders within one run, which excludes the machine's
-/// drift between runs.
+/// Returns whether a figure compares two contenders within one run. The machine's drift between
+/// runs does not affect such a figure.
 pub(super) fn is_ratio(figure: &Figure) -> bool {
     figure.unit == Unit::Ratio
 }

@@ -43,8 +43,8 @@ impl Basis {
     }
 }
 
-/// The change from the runs of the first side to those of the second; `None` if a figure is 0 or
-/// less, since no ratio exists then.
+/// Returns the change from the runs of the first side to those of the second. Returns `None` if a
+/// figure is 0 or less, because there is no ratio.
 pub(super) fn change(before: &[Record], after: &[Record]) -> Option<Change> {
     let (first, second) = (before.last()?, after.last()?);
     if [first, second].iter().all(|record| is_exact(record)) {
@@ -79,9 +79,9 @@ fn quotient(after: f64, before: f64) -> Option<f64> {
     (after > 0.0 && before > 0.0 && ratio.is_finite()).then_some(ratio)
 }
 
-/// The ratio of two figures that were estimated separately. The variances are recovered from the
-/// two intervals, in logarithms (method of Zou and Donner, Statistics in Medicine 27, 2008). The
-/// method is exact if both logarithms are normal, and it keeps the skew of each side.
+/// The ratio of two figures that were estimated separately. The two intervals give the variances of
+/// the logarithms (method of Zou and Donner, Statistics in Medicine 27, 2008). The method is exact
+/// if both logarithms are normal, and it keeps the skew of each side.
 fn of_intervals(before: &Estimate, after: &Estimate) -> Option<Estimate> {
     let logarithms = |estimate: &Estimate| {
         let (low, high) = estimate.interval();
@@ -95,7 +95,7 @@ fn of_intervals(before: &Estimate, after: &Estimate) -> Option<Estimate> {
     Estimate::new(ratio, (low, high), before.samples().min(after.samples())).ok()
 }
 
-/// The figures of two sides by pairs, if the runs alternated: of each two successive runs, one
+/// The figures of two sides in pairs, if the runs alternated: of any two successive runs, one
 /// belongs to each side (A B B A A B).
 fn in_turn(before: &[Record], after: &[Record]) -> Option<Vec<(f64, f64)>> {
     let mut runs: Vec<(bool, &Record)> = before.iter().map(|record| (false, record)).collect();

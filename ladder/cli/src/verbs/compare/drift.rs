@@ -46,7 +46,7 @@ impl Drift {
         if ratios.is_empty() {
             return (self.otherwise, false);
         }
-        // The range always includes no drift (1.0).
+        // The range always includes 1.0, which is no drift.
         let least = ratios.iter().copied().fold(1.0, f64::min);
         (Moved { least, most: ratios.iter().copied().fold(1.0, f64::max) }, true)
     }

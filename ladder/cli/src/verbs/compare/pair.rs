@@ -20,7 +20,7 @@ pub(super) enum Pair<'a> {
     OtherMachine,
 }
 
-/// A change, and true for a yardstick; or the pair, if there is no change to judge.
+/// A change, and true for a yardstick. The pair itself if no change can be judged.
 type Found<'a> = Result<(Change, bool), Pair<'a>>;
 
 /// Two sides, figure by figure, and the machine's drift as its yardsticks show it.

@@ -91,8 +91,8 @@ fn cores_of(list: &str) -> Option<f64> {
     u32::try_from(cores).ok().filter(|cores| *cores > 0).map(f64::from)
 }
 
-/// The key of a table: the subject without the implementation and the client. RSA key exchange is
-/// the same in SSL 3 and in TLS 1.2: the server decrypts a premaster secret.
+/// The key of a table: the subject without implementation and client. RSA key exchange in SSL 3 and
+/// in TLS 1.2 have the same key: in both, the server decrypts a premaster secret.
 fn group(subject: &Subject) -> String {
     let topic = match subject.topic() {
         Topic::Server(Service::Tls { key, protocol: Protocol::Ssl3Rsa }) => {

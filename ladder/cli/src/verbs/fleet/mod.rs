@@ -107,7 +107,7 @@ fn compared(
             let saved = saving(&other.session, &one.session, how, demand, utilisation, price)?;
             records.extend(saving_records(&basis, &other.by, demand, price, &saved)?);
         }
-        // The saved share, and the amount for a million sessions, do not depend on the demand.
+        // The saved share, and the amount for a million sessions, are the same for every demand.
         let mut seen = Vec::new();
         records.retain(|record: &Record| {
             let name = (record.subject.clone(), record.quantity);

@@ -209,8 +209,8 @@ impl<K: Kernel> Chain<K> {
     }
 }
 
-/// Runs the chain and checks the result. A kernel is deterministic: its first result must be
-/// congruent to the model's, and all later ones must equal the first.
+/// Runs the chain and checks the result. A kernel is deterministic. Therefore its first result must
+/// be congruent to the model's, and all later results must equal the first.
 fn run<K: Kernel + 'static>(mut chain: Chain<K>, mut model: Chain<K>) -> Run
 where
     K::Word: PartialEq,

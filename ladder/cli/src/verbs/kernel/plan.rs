@@ -110,8 +110,8 @@ struct Batches<'a> {
 }
 
 impl Batches<'_> {
-    /// A prediction for each number of requests, split by `plan`; `name` marks a plan that is not
-    /// based on the measured costs.
+    /// Returns a prediction for each number of requests, split by `plan`. `name` marks a plan that
+    /// is not made from the measured costs.
     fn records(&self, plan: Plan, name: Option<&str>) -> Result<Vec<Record>, CliError> {
         let one = &self.of_forms[0];
         let from = self.of_forms.iter().map(|record| record.subject.to_string()).collect();

@@ -28,8 +28,8 @@ impl Symbols {
     }
 }
 
-/// The address to which the file's beginning is mapped: `start-end rights offset device inode
-/// path`.
+/// The address to which the beginning of the file is mapped. A line has the form `start-end rights
+/// offset device inode path`.
 fn loaded_at(maps: &str, path: &str) -> Option<usize> {
     let first = |line: &&str| {
         line.ends_with(path) && line.split_ascii_whitespace().nth(2).is_some_and(is_zero)
@@ -61,8 +61,8 @@ fn functions(file: &[u8], base: usize) -> Option<Vec<(usize, u64)>> {
     Some(symbols.filter_map(function).filter(|(_, bytes)| *bytes > 0).collect())
 }
 
-/// The entries of a header table: the file header contains its offset, the size of an entry and the
-/// number of entries at these positions.
+/// The entries of a header table. The file header has the table's offset, the size of an entry and
+/// the number of entries at these positions.
 fn table(
     file: &[u8],
     place: usize,

@@ -64,14 +64,14 @@ pub(super) fn report(
     Ok(text)
 }
 
-/// The largest of the limits that do not bind.
+/// The largest of the limits that do not determine the bound.
 fn next_limit(analysis: &Analysis) -> String {
     let others = analysis.limits.iter().filter(|alone| alone.limit != analysis.bound.limit);
     let next = others.max_by(|x, y| x.cycles.get().total_cmp(&y.cycles.get()));
     next.map(|next| format!("{} {}", next.limit, figure(next.cycles.get()))).unwrap_or_default()
 }
 
-/// The unknown limits, and if one of them could be larger than the bound.
+/// The unknown limits, if one of them could be larger than the bound.
 fn unknown(analysis: &Analysis) -> String {
     let bound = analysis.bound.cycles;
     let words = analysis.unknown.iter().map(|left| {

@@ -182,7 +182,8 @@ mod tests {
     fn a_bound_that_is_beaten_says_so_in_a_word() {
         let text = shown(&[record("amm52_mb8_ifma", 1024, 80.0)]);
         assert!(text.lines().any(is_beaten), "{text}");
-        // Karatsuba has its own bound; this figure is below the schoolbook bound at 1536 bits.
+        // Karatsuba has its own bound. This figure is below the bound of schoolbook multiplication
+        // at 1536 bits.
         let schoolbook = f64::from(4 * 30 * 30 + 1) / 16.0;
         let text = shown(&[record("amm52_mb8_ifma", 1536, schoolbook * 0.95)]);
         assert!(!text.lines().any(is_beaten), "{text}");

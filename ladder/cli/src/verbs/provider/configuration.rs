@@ -1,7 +1,7 @@
-//! Parses the parts of an OpenSSL configuration file (config(5)) that concern providers, and writes
-//! one that uses ours: it includes the existing one and adds a few lines.
+//! Parses the parts of an OpenSSL configuration file (config(5)) that concern providers. Writes a
+//! configuration that uses Tollgate's: it includes the existing one and adds a few lines.
 //!
-//! Does not expand variables: names of sections and providers contain none.
+//! Does not expand variables, because names of sections and providers contain none.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -76,7 +76,7 @@ pub(super) fn started(pid: u32) -> Option<f64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // PID (NAME) STATE ...: the name may contain any characters; the start is the 22nd field.
     let ticks: f64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
-    // In hundredths of a second, whatever the resolution of the kernel's clock.
+    // The unit is a hundredth of a second, whatever the resolution of the kernel's clock.
     Some(ticks / 100.0)
 }
 

@@ -36,7 +36,7 @@ impl Replaced {
             fs::rename(&new, path)
         };
         write().map_err(|error| {
-            // Half a file, if any.
+            // Remove an incomplete file, if there is one.
             let _ = fs::remove_file(&new);
             refusal(path, &error)
         })?;

@@ -47,7 +47,7 @@ impl Method {
     }
 }
 
-/// Executes exponentiations and calls `done` after each. After Ctrl-C returns the completed ones.
+/// Executes exponentiations, and calls `done` after each. After Ctrl-C, returns the completed ones.
 pub(super) fn execute(
     core: &Timing,
     designs: &[Design],
