@@ -25,8 +25,9 @@ impl fmt::Display for Bound {
 }
 
 impl Bound {
-    /// The bound of several limits together: the largest, plus [`Limit::Latency`], which does not
-    /// overlap with the others. It is named after the largest; among equals, after the first.
+    /// The bound of several limits together: the largest limit, plus [`Limit::Latency`], which does
+    /// not overlap with the others. The bound has the name of the largest limit; of equal limits,
+    /// the first one.
     #[must_use]
     pub fn of(limits: &[Self]) -> Option<Self> {
         let mut most: Option<Self> = None;
@@ -50,7 +51,8 @@ impl Bound {
 pub struct UnknownLimit {
     /// The limit.
     pub limit: Limit,
-    /// An upper limit of its cycles, if the machine file gives a lower limit of the rate.
+    /// The largest number of cycles that it may take, if the machine file gives a lower limit of
+    /// the rate.
     pub at_most: Option<Cycles>,
 }
 
@@ -61,7 +63,7 @@ pub struct Analysis {
     pub bound: Bound,
     /// The cycles of each limit alone.
     pub limits: Vec<Bound>,
-    /// The limits whose rate is unknown. The bound is valid without them, but one of them may be
+    /// The limits whose rate is unknown. The bound is valid without them. One of them may still be
     /// the larger limit.
     pub unknown: Vec<UnknownLimit>,
 }

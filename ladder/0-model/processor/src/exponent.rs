@@ -58,7 +58,7 @@ impl Mul<u32> for Calls {
 pub fn secret_with_window(bits: u32, window: u32) -> Calls {
     assert!(bits > 0, "an exponent has at least one bit");
     assert!((1..=16).contains(&window), "a window has 1 to 16 bits");
-    let half_table = (1 << (window - 1)) - 1; // the powers 2 to 2^window - 1: as many even as odd
+    let half_table = (1 << (window - 1)) - 1; // half of the powers 2 to 2^window - 1 are even
     Calls {
         squares: bits.saturating_sub(window) + half_table,
         products: bits.div_ceil(window) - 1 + half_table,
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn one_bit_at_a_time_is_square_and_multiply() {
-        // Bits 2 to 1 of three: two squares, two products, no table.
+        // Three bits, with a window of one bit: two squares, two products, no table.
         let calls = secret_with_window(3, 1);
         assert_eq!(calls, Calls { squares: 2, products: 2 });
         let expected = Form::Mulx.square(4) * 2 + Form::Mulx.product(4) * 2;

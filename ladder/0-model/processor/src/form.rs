@@ -6,20 +6,22 @@ use core::ops::{Add, Mul};
 /// A family of kernels: the representation of numbers, and the instruction that multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// One number in digits of 52 bits spread over eight lanes, VPMADD52 on 512-bit registers: an
-    /// instruction does eight half products of the same number; at best all are useful.
+    /// One number in digits of 52 bits that are spread over eight lanes, with VPMADD52 on 512-bit
+    /// registers. An instruction computes eight half products of this number; at best all of them
+    /// are used.
     Blocks52,
-    /// Eight numbers side by side in digits of 52 bits, VPMADD52 on 512-bit registers. A product of
-    /// two digits is two instructions, a low and a high half, each for eight numbers. Reduced by
-    /// fold rows: the digits are themselves the quotient digits, except for the last.
+    /// Eight numbers side by side in digits of 52 bits, with VPMADD52 on 512-bit registers. A
+    /// product of two digits takes two instructions, for the low and the high half, each for eight
+    /// numbers. Fold rows reduce: the digits themselves are the quotient digits, except the last
+    /// one.
     Madd52,
     /// [`Madd52`](Self::Madd52) with one level of Karatsuba before the reduction, at the sizes
-    /// whose kernels use it: 30 and 40 digits, and shorter numbers if padding reduces the work.
-    /// Otherwise
+    /// whose kernels use it: 30 and 40 digits, and shorter numbers if padding reduces the work. At
+    /// other sizes it is [`Madd52`](Self::Madd52).
     Karatsuba52,
-    /// Eight numbers side by side in digits of 52 bits, in halves of 26: VPMULUDQ on 256-bit
-    /// registers. A product of two digits is three products of halves and of their sums, each for
-    /// four numbers. Reduced by fold rows.
+    /// Eight numbers side by side in digits of 52 bits, in halves of 26, with VPMULUDQ on 256-bit
+    /// registers. A product of two digits takes three products, of the halves and of their sums,
+    /// each for four numbers. Fold rows reduce.
     Halves52,
     /// One number in limbs of 64 bits, MUL, ADD and ADC.
     Mul,

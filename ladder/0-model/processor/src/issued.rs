@@ -46,7 +46,7 @@ impl Issued {
         },
         Self {
             kernel: "amm52_long_blocks_ifma",
-            // One more row, of zeros, with more than two blocks.
+            // With more than two blocks there is one more row, of zeros.
             formula: "4 * rows * K + 2K + 1 vpmadd52",
             by_halves: None,
             count: |size| {
@@ -113,7 +113,7 @@ fn lanes(k: u32) -> Form {
     if matches!(k, 30 | 40) { Form::Karatsuba52 } else { Form::Madd52 }
 }
 
-/// One more mulx for each limb of m: it selects m or 0 without changing the flags.
+/// Each limb of m takes one more mulx, which selects m or 0 without a change of the flags.
 fn with_masks(form: Count, k: u32) -> Count {
     form + Count(u64::from(k))
 }

@@ -1,8 +1,8 @@
 //! The demand of a call of each kernel of this project.
 //!
-//! Multiplications are those that the kernels declare and `cargo xtask audit` checks ([`Issued`]).
-//! Of loads, registers and dependency chains only the minimum counts, so that the result remains a
-//! lower bound.
+//! The multiplications are those that the kernels declare and `cargo xtask audit` checks
+//! ([`Issued`]). Of loads, registers and dependency chains only the minimum counts; the result is
+//! therefore a lower bound.
 
 use crate::bound::{Analysis, Bound};
 use crate::form::Form;
@@ -128,7 +128,7 @@ impl Kernel {
         Issued::of(self.name).map_or(0.0, |issued| issued.count(size).get())
     }
 
-    /// A tile of W digits needs W accumulators, W factors, a digit and a top word; a row takes 2W
+    /// A tile of W digits needs W accumulators, W factors, a digit and a top word. A row takes 2W
     /// `vpmadd52`. Each digit of a reduction depends on the one before, except within a block (K =
     /// 40).
     fn on_lanes(self, call: Call, registers: Option<u32>) -> Demand {
@@ -173,7 +173,7 @@ fn rows_of_mul(multiplies: f64) -> Demand {
 }
 
 /// VPMADD52 with its dependency chain and loads. If `live` words do not fit the registers, each row
-/// loads the excess again.
+/// loads the surplus words again.
 fn with_registers(
     multiplies: f64,
     loads: f64,

@@ -1,7 +1,7 @@
 //! The operation of each unit in each cycle: the steady state of a product, for a drawing.
 //!
-//! Every unit works at the pace of the slowest, and operations on a result start after its latency.
-//! Nothing here is measured: the schedule shows what the limits allow.
+//! Every unit works at the pace of the slowest one. An operation on a result starts after the
+//! latency of the result. Nothing here is measured: the schedule shows what the limits allow.
 
 use crate::limit::{Demand, Limit};
 use crate::machine::Machine;

@@ -2,8 +2,8 @@
 
 use crate::trap::Trap;
 
-/// A byte stored at this address goes to the console: the data register of LEON-2's first serial
-/// port. Of a word or half word the lowest byte counts.
+/// The data register of LEON-2's first serial port. A byte stored at this address goes to the
+/// console; of a word or half word, the lowest byte.
 pub const CONSOLE: u32 = 0x8000_0070;
 
 /// The status register of the console; it always reads as ready.

@@ -43,10 +43,10 @@ pub struct Slots {
     pub store_double: u32,
     pub atomic: u32,
     pub branch: u32,
-    /// Without the bubble after its delay slot.
+    /// Slots of a jump, without the bubble after its delay slot.
     pub jump: u32,
     pub divide: u32,
-    /// From an instruction that traps to the first of its handler.
+    /// Slots from an instruction that traps to the first instruction of its handler.
     pub trap: u32,
 }
 

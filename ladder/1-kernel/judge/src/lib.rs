@@ -40,8 +40,8 @@ impl fmt::Display for Refused {
 
 impl core::error::Error for Refused {}
 
-/// Sizes of moduli in bits, and rounds of twenty products. Some sizes fill a block of digits,
-/// others hardly begin one.
+/// Sizes of moduli in bits, and rounds of twenty products. Some sizes fill a block of digits;
+/// others use little of their last block.
 const SIZES: [(usize, usize); 12] = [
     (128, 100),
     (255, 100),

@@ -19,8 +19,8 @@ pub(crate) fn low(x: u64, y: u64) -> u64 {
     x.wrapping_mul(y)
 }
 
-/// (low, high) of t + x * y + carry: at most 2^128 - 1. The carry is added last, since the
-/// next product waits for it.
+/// Returns (low, high) of t + x * y + carry, which is at most 2^128 - 1. The carry is added last,
+/// because the next product waits for it.
 #[inline(always)]
 pub(crate) fn mac(t: u64, x: u64, y: u64, carry: u64) -> (u64, u64) {
     let product = wide(x, y);
@@ -48,8 +48,8 @@ pub(crate) fn add_row<const U: usize>(t: &mut [u64], x: &[u64], y: u64) -> u64 {
     carry
 }
 
-/// t := (t + x * y) / 2^64, one limb down: `s` holds t from its second limb on, and the limb that
-/// is shifted out in its first. Returns the carry into the limb above.
+/// t := (t + x * y) / 2^64, one limb down. `s` has t from its second limb on; the limb that is
+/// shifted out is the first. Returns the carry into the limb above.
 #[inline(always)]
 pub(crate) fn add_row_shifting<const U: usize>(s: &mut [u64], x: &[u64], y: u64) -> u64 {
     let mut carry = 0;

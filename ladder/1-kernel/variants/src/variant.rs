@@ -91,8 +91,8 @@ impl Method {
         }
     }
 
-    /// The name of the square: that of the product if there is no formula for squares, because
-    /// rows of product and of reduction alternate.
+    /// Returns the name of the square. It is that of the product if there is no formula for
+    /// squares. There is none if rows of product and of reduction alternate.
     #[must_use]
     pub const fn square_name(self) -> &'static str {
         match self {

@@ -114,8 +114,8 @@ impl Private {
     }
 }
 
-/// The published rates. For an estimate also the model's rate; for a measurement the share of the
-/// products, because a measured operation consists of more than products.
+/// The published rates. For an estimate also the model's rate. For a measurement also the share of
+/// the products, because a measured operation consists of more than products.
 pub(super) fn records(taken_at: Timestamp) -> Vec<Record> {
     let mut records = Vec::new();
     for row in PRIVATE {

@@ -17,15 +17,15 @@ enum Change {
     CyclesEach(Limit, f64),
     /// Rate per cycle.
     PerCycle(Limit, f64),
-    /// Uses per product of two digits and per row. The subject includes those per row unless they
-    /// are zero.
+    /// Uses per product of two digits and per row. The subject includes the uses per row unless
+    /// they are zero.
     Takes(Limit, f64, f64),
 }
 
 use Change::{Alone, CyclesEach, PerCycle, Takes};
 use Processor::{Alpha21264, Itanium, PowerPcG4, UltraSparc3};
 
-/// Rows with other possible assumptions.
+/// Rows of the table with other possible assumptions.
 const CHANGES: [(Processor, u32, Change, &str); 16] = [
     (Itanium, 512, Alone(Limit::Multiplier), "nothing but multiplies"),
     (Itanium, 1024, Takes(Limit::Ports, 2.0, 0.0), "operands stay in registers"),

@@ -58,8 +58,8 @@ impl Rate {
         Ok(Self(Paced::Unknown(Some((positive(value)?, Source::new(mark, source)?)))))
     }
 
-    /// This rate with another value in the same unit. An unknown rate becomes cycles each if it
-    /// `is_latency`, and otherwise operations per cycle.
+    /// This rate with another value in the same unit. An unknown rate gets the unit cycles each if
+    /// `is_latency` is set, otherwise operations per cycle.
     ///
     /// # Errors
     ///

@@ -80,8 +80,8 @@ fn the_measured_rate_needs_crt_and_its_products_are_46_percent() {
     assert_eq!((share * 100.0).round(), 46.0);
 }
 
-/// The paper estimates 130 operations: those are the products of a binary exponentiation and
-/// nothing else.
+/// The paper estimates 130 operations. The products of a binary exponentiation alone give this
+/// number.
 #[test]
 fn the_estimated_rate_is_products_only() {
     let sparc = PRIVATE[1];
@@ -92,8 +92,8 @@ fn the_estimated_rate_is_products_only() {
     assert!((0.95..1.05).contains(&sparc.kernel_share()), "{}", sparc.kernel_share());
 }
 
-/// The ratio in table 1 also compares exponentiation methods; the paper's "nearly 10x" compares the
-/// kernels alone.
+/// The ratio in table 1 also compares methods of exponentiation. The paper's "nearly 10x" compares
+/// the kernels alone.
 #[test]
 fn nearly_ten_times_is_the_kernels_ratio() {
     let [itanium, sparc] = PRIVATE;

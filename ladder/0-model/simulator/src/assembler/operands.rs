@@ -3,7 +3,7 @@
 use super::expression::{Names, word};
 use crate::isa::{Instruction, Row, Syntax};
 
-/// Reads the operands as an instruction of the first of these rows that they match.
+/// Reads the operands of an instruction. They determine its row: the first one that they match.
 pub(super) fn read(
     rows: &[&'static Row],
     name: &str,
@@ -60,7 +60,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// An empty error means that the number of operands, or a fixed operand, does not match the
+    /// Returns an empty error if the number of operands, or a fixed operand, does not match the
     /// row.
     fn read(&self, row: &'static Row, given: &[&str]) -> Result<Instruction, String> {
         let mut i = Instruction::new(row);

@@ -66,7 +66,8 @@ impl Block {
             let Some(instruction) = decode(address) else { break };
             let op = Op::of(&instruction);
             if op.jumps() {
-                // A jump whose delay slot holds another jump, or nothing, is executed step by step.
+                // Jumps whose delay slot contains another jump, or nothing, are executed step by
+                // step.
                 let delay = decode(address.wrapping_add(4)).filter(|i| !Op::of(i).jumps());
                 if let Some(delay) = delay {
                     block.push(op, Slot::of(&instruction));
@@ -144,7 +145,7 @@ pub(super) struct Blocks {
 
 const INDEX: usize = 1 << 14;
 
-/// Maximum number of blocks; only a program that keeps jumping to new addresses has more.
+/// Maximum number of blocks. A program has more only if it keeps jumping to new addresses.
 const MOST: usize = 1 << 16;
 
 impl Default for Blocks {

@@ -302,7 +302,7 @@ impl State {
             let quotient = dividend / u64::from(b);
             (u32::try_from(quotient).unwrap_or(u32::MAX), quotient >> 32 != 0)
         } else {
-            // The least dividend over -1 is 2^63, which overflows too.
+            // The least dividend divided by -1 is 2^63, which overflows, too.
             let quotient = dividend.cast_signed().saturating_div(i64::from(b.cast_signed()));
             let fits = i32::try_from(quotient);
             let kept = fits.unwrap_or(if quotient < 0 { i32::MIN } else { i32::MAX });

@@ -26,7 +26,8 @@ pub(super) struct State {
     pub(super) supervisor: bool,
     pub(super) was_supervisor: bool,
     pub(super) traps: bool,
-    /// Interrupt level and enable bits of floating point and coprocessor: stored, but not used.
+    /// Interrupt level, and the enable bits of floating point and coprocessor. They are stored, but
+    /// not used.
     rest_of_psr: u32,
     pub(super) accumulator: Accumulator,
     pub(super) memory: Memory,

@@ -1,9 +1,9 @@
 //! The columns of a fully unrolled product, for any machine.
 //!
 //! Column i of the lower n adds `a_j b_(i-j) + m_j p_(i-j)` for all j < i, then `a_i b_0`, then
-//! `m_i p_0`, where `m_i` makes the lowest word zero. Column i of the upper n - 1 adds
-//! `a_j b_(i-j) + m_j p_(i-j)` for i - n < j < n; its lowest word is a word of the result and
-//! overwrites an m that no later column needs.
+//! `m_i p_0`; `m_i` makes the lowest word zero. Column i of the upper n - 1 adds `a_j b_(i-j) + m_j
+//! p_(i-j)` for i - n < j < n. Its lowest word is a word of the result; it overwrites an m that no
+//! later column needs.
 
 /// The code of a machine for the parts of a column. The accumulator starts at zero.
 pub(crate) trait Columns {
@@ -16,7 +16,8 @@ pub(crate) trait Columns {
     /// Stores the lowest word as this word of the result, and drops it.
     fn result_word(&mut self, word: u32);
 
-    /// Stores the last two words: this word of the result, its highest, and the word above it.
+    /// Stores the last two words of the result: `word`, which is its highest word, and the word
+    /// above it.
     fn last_words(&mut self, word: u32);
 
     /// Writes all columns of a product of `words` words.

@@ -1,7 +1,7 @@
 //! A whole exponentiation: conversion, table, windows, conversion.
 //!
-//! Windows skip zeros, as in the papers, so the time depends on the exponent. Do not use it for a
-//! private exponent.
+//! Windows skip zeros, as in the papers. The time therefore depends on the exponent. Do not use it
+//! for a private exponent.
 
 use super::measure::{Counts, modulus, read, words};
 use super::power::{self, END, TABLE};
@@ -33,8 +33,8 @@ pub struct ExponentiationRun {
     pub result: Number,
 }
 
-/// The limit of instructions. An exponentiation of 4096 bits, rolled, at 35 slots, takes 4 * 10^10
-/// cycles.
+/// The limit of instructions. An exponentiation of 4096 bits with rolled loops, at 35 slots a
+/// product, takes 4 * 10^10 cycles.
 const LIMIT: u64 = 100_000_000_000;
 
 impl Exponentiation {

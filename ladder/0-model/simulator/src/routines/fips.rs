@@ -134,7 +134,7 @@ fn unrolled(text: &mut Text, half: Half, by: u32) {
         Half::Upper => text.add("sub %l2, %l0, %o0"),
     }
     text.add(format!("and %o0, {}, %o0       ! words to be skipped, in bytes", 4 * by - 1));
-    // A pair takes 24 or 56 bytes of code: 6 or 14 for each byte to skip.
+    // A pair takes 24 or 56 bytes of code: 6 or 14 for each byte of the offset to skip.
     match text.arithmetic {
         Arithmetic::Extended => {
             text.all(&["sll %o0, 2, %o1", "sll %o0, 1, %o2", "add %o1, %o2, %o1"]);

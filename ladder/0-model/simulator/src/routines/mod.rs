@@ -1,14 +1,15 @@
 //! Generated assembly routines for long integers.
 //!
-//! A routine is a Montgomery product z := a b / R mod p or a square, R = 2^(32n). The result is
-//! below p, and no branch depends on a number. The calling convention is the usual one: `%o0` to
+//! A routine is a Montgomery product z := a b / R mod p or a square, with R = 2^(32n). The result
+//! is below p, and no branch depends on a number. The calling convention is the usual one: `%o0` to
 //! `%o3` are the addresses of z, a, b and p. The two words before p are n and n0' = -1/p mod 2^32;
 //! after p there is space for 2n words. z may be a or b.
 //!
 //! The product by columns (FIPS) with rolled and partly unrolled loops has the structure of a
-//! published routine. That routine's cycles on the LEON-2 VHDL are published as closed forms; its
-//! instructions are not. This one was written to take the same cycles, so the agreement is partly
-//! by construction. It contains superfluous instructions for this purpose: see [`Loops::Index`].
+//! published routine. The published cycles of that routine on the LEON-2 VHDL are closed forms; its
+//! instructions are not published. This routine was written to take the same cycles: the agreement
+//! is partly by construction. It has superfluous instructions for this purpose, see
+//! [`Loops::Index`].
 
 mod cios;
 mod columns;

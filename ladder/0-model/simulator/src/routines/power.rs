@@ -3,9 +3,10 @@
 //! `multiply` and `square` take the addresses of z, a, b and p. `%l1` is the address of the power
 //! so far: 0 at the start, an entry of the table, or `power`.
 
-/// The table. `%i0` is p, `%i1` n in bytes, `%l3` the table, `%l5` the exponent. A fixed window has
-/// all powers, each the previous one times the first; a sliding window has the odd ones, each the
-/// previous one times the square, which is at `power` until the table is complete.
+/// Computes the table. `%i0` is p, `%i1` n in bytes, `%l3` the table, `%l5` the exponent. A fixed
+/// window has all powers: each is the previous one times the first. A sliding window has the odd
+/// ones: each is the previous one times the square, which is at `power` until the table is
+/// complete.
 pub(super) const TABLE: &str = "
 _start: set     p, %i0
         set     size, %i1

@@ -48,14 +48,14 @@ pub(super) fn write(text: &mut Text, routine: &Routine) {
 /// The number of times that a product is added.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Product {
-    /// Once.
+    /// The product is added once.
     Once,
-    /// Twice; on plain V8, once to the sum that is doubled later.
+    /// The product is added twice. On plain V8 it is added once to a sum that is doubled later.
     Twice,
 }
 
-/// The products of different words: one offset rises from `%l3`, the other falls from `%l4`, until
-/// they meet.
+/// Adds the products of different words. One offset rises from `%l3`, the other falls from `%l4`,
+/// until they meet.
 fn doubled(text: &mut Text, routine: &Routine, half: &str) {
     if text.arithmetic == Arithmetic::Plain {
         clear_sum(text);
@@ -89,7 +89,8 @@ fn double_sum(text: &mut Text) {
     ]);
 }
 
-/// The square of the middle word, at offset `%o0`, if the column has one; the flags say so.
+/// Adds the square of the middle word, at offset `%o0`, if the column has one. The flags tell
+/// whether it has.
 fn middle(text: &mut Text, half: &str) {
     let odd = text.label(&format!("{half}_odd"));
     text.add(format!("bne {odd}"));
@@ -127,7 +128,7 @@ fn stream(text: &mut Text, routine: &Routine, name: &str, of: [&str; 2], product
     };
     text.add("sub %l3, %g4, %g5");
     text.add(format!("and %g5, {}, %g5", 4 * by - 1));
-    // A product takes 12 or 28 bytes of code: 3 or 7 for each byte to skip.
+    // A product takes 12 or 28 bytes of code: 3 or 7 for each byte of the offset to skip.
     match text.arithmetic {
         Arithmetic::Extended => text.all(&["sll %g5, 1, %o1", "add %o1, %g5, %o1"]),
         Arithmetic::Plain => text.all(&["sll %g5, 3, %o1", "sub %o1, %g5, %o1"]),
@@ -140,7 +141,8 @@ fn stream(text: &mut Text, routine: &Routine, name: &str, of: [&str; 2], product
     text.add("sub %l3, %g5, %l3");
     text.add(format!("add %l4, {down}, %l4"));
     text.add("add %l4, %g5, %l4");
-    // Each product is added after the loads of the next, so it does not wait. The first adds 0.
+    // Each product is added after the loads of the next one, and therefore does not wait. The first
+    // adds 0.
     text.all(&["clr %o0", "clr %o2", "jmp %o4"]);
     text.add(format!("add %g4, {up}, %g4"));
     text.name(name);

@@ -5,8 +5,8 @@ use core::fmt::Write;
 
 use super::Arithmetic;
 
-/// The registers of a routine. `%i0` to `%i5`, `%l0` and `%l1` are the same in every routine: z, a,
-/// b, p, m (n words after p), s (n words after m), n in bytes, n0'.
+/// The registers of a routine. `%i0` to `%i5`, `%l0` and `%l1` have the same content in every
+/// routine: z, a, b, p, m (n words after p), s (n words after m), n in bytes, n0'.
 pub(super) mod register {
     pub(in super::super) const A: &str = "%i1";
     pub(in super::super) const B: &str = "%i2";

@@ -23,14 +23,15 @@ pub struct Run {
     pub instructions: u64,
     /// Instructions that multiply.
     pub products: u64,
-    /// Instructions that read the result of a load directly before them, and so wait for it.
+    /// Instructions that read the result of the load before them. Such an instruction waits for the
+    /// load.
     pub waits: u64,
 }
 
 impl Run {
-    /// The slots by a simple model of an in-order core: one slot for each instruction, `multiply`
-    /// slots for a product, and one more if the next instruction reads a loaded word. It was not
-    /// compared with a processor.
+    /// The slots by a simple model of an in-order core. An instruction takes one slot, and a
+    /// product `multiply` slots. An instruction that reads the word that was just loaded takes one
+    /// more. The model was not compared with a processor.
     #[must_use]
     pub const fn slots(&self, multiply: u64) -> u64 {
         self.instructions + self.products * (multiply - 1) + self.waits

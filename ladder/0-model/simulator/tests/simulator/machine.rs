@@ -27,7 +27,7 @@ fn failure(source: &str) -> Failure {
 
 #[test]
 fn windows_are_stored_and_loaded_at_any_depth_of_calls() {
-    // The sum of 1 to 100, each call in a window of its own, of which there are 8.
+    // The sum of 1 to 100. Each call has its own window; there are 8 windows.
     let source = "
 _start: mov 100, %o0
         call sum

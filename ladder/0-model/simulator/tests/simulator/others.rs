@@ -272,8 +272,8 @@ impl Writer {
         self.some(size);
         let label = self.labels;
         self.labels += 1;
-        // Into %g1, after it has been stored. The instructions that keep the condition codes come
-        // first.
+        // Moves them to %g1, after %g1 has been stored. The instructions that keep the condition
+        // codes come first.
         for (i, register) in FREE.iter().enumerate() {
             self.line(&format!("st {register}, [%l7 + {}]", 256 + 4 * i));
         }
@@ -295,8 +295,8 @@ fn source(seed: u64, programs: usize) -> String {
     let mut writer =
         Writer { random: fastrand::Rng::with_seed(seed), text: String::new(), labels: 0, depth: 0 };
     writer.text += "        .text\n        .global _start\n_start:\n";
-    // QEMU starts in the window that its %wim marks invalid, and would lose it at the first
-    // restore.
+    // QEMU starts in the window that its %wim marks invalid. The first restore would lose this
+    // window.
     writer.line("save %sp, -96, %sp");
     writer.line("sethi %hi(buffer), %g5");
     writer.line("or %g5, %lo(buffer), %g5");

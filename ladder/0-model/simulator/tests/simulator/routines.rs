@@ -114,8 +114,9 @@ fn a_routine_may_overwrite_its_operands() {
     }
 }
 
-/// Cycles of FIPS as coefficients of n^2, n and 1: for V8, for the extension blocking with one
-/// slot, and for the extension decoupled with two. In sixteenths, so that they are whole numbers.
+/// Cycles of FIPS as coefficients of n^2, n and 1: for V8, for the blocking extension with one
+/// slot, and for the decoupled extension with two. They are in sixteenths, so that they are whole
+/// numbers.
 const FORMS: [(Loops, [i64; 9]); 7] = [
     (Loops::Index, [320, 39, 12, 160, 40, 13, 160, 44, 12]),
     (Loops::Pointers, [320, 45, 6, 192, 44, 7, 192, 47, 7]),
@@ -202,8 +203,8 @@ fn exponentiations_are_correct_and_take_the_counted_products() {
                         if separate {
                             continue;
                         }
-                        // One more slot for each product of words: 2 n^2 + n in a Montgomery
-                        // product, and one for the table position of each digit.
+                        // Each product of words takes one more slot. A Montgomery product has 2 n^2
+                        // + n of them, and the table position of each digit takes one.
                         let products = window.products(exponent);
                         let digits = match window {
                             Window::Fixed(_) => u64::from(exponent.bits().div_ceil(bits)),

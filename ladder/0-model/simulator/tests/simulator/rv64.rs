@@ -75,9 +75,9 @@ fn products_are_correct_and_take_the_instructions_that_spike_counted() {
         for seed in 0..4 {
             let base = multiply(Source::Base, words, seed);
             let extended = multiply(Source::Extended, words, seed);
-            // Instructions outside the columns: three clear words, one stores the word above the
-            // highest, and one is ecall. Spike's figures include a read of its counter, and the
-            // exact ends of its run are unknown; the terms in n^2 and n agree.
+            // Some instructions are outside of the columns: three clear words, one stores the word
+            // above the highest, and one is ecall. Spike's figures include a read of its counter,
+            // and the exact ends of its run are unknown. The terms in n^2 and n agree.
             assert_eq!(base.instructions - 4, 20 * n * n + 8 * n - 2);
             assert_eq!(extended.instructions - 4, 12 * n * n + 8 * n - 2);
             assert_eq!(base.products, 4 * n * n + n);

@@ -38,7 +38,7 @@ pub(crate) fn amm<const U: usize, const SQUARE: bool>(
     sos::reduce::<U>(z, t, m);
 }
 
-/// One copy for the three calls.
+/// A separate function, so that the three calls share its code.
 #[inline(never)]
 pub(crate) fn half<const U: usize, const SQUARE: bool>(t: &mut [u64], of: [&[u64]; 2]) {
     schoolbook::product::<U, SQUARE>(t, of);

@@ -1,9 +1,9 @@
-//! Reduction in a single step: t = x*y, q = t * (-1/m) mod R, then z = (t + q*m) / R, in products
-//! of whole numbers: no limb waits for a quotient digit.
+//! Reduction in a single step: t = x*y, q = t * (-1/m) mod R, then z = (t + q*m) / R. These are
+//! products of whole numbers: no limb waits for a quotient digit.
 //!
 //! Only the high half of q*m is needed. Its low half is -t mod R, which is known. Two columns of
-//! the low half are computed too: the carry from the columns below is the difference to the known
-//! ones. It is less than K * 2^64, so two columns determine it.
+//! the low half are computed, too. The carry from the columns below is their difference from the
+//! known columns. The carry is less than K * 2^64; two columns therefore determine it.
 //!
 //! Counts, the rows of both halves summed: K^2 + K(K+1)/2 + (K-1)(K+2)/2 + K products.
 
