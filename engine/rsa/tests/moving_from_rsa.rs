@@ -195,7 +195,7 @@ fn salts_have_the_requested_length() {
             theirs.verify(MESSAGE, &signature).unwrap();
         }
     }
-    // 128 bytes less a digest of 32 and 2: a salt of 95 does not fit
+    // the modulus has 128 bytes; a digest of 32 bytes, 2 bytes and a salt of 95 bytes do not fit
     let key = pss::SigningKey::<Sha256>::new_with_salt_len(keys().0, 95);
     for error in [key.try_sign(MESSAGE), key.try_sign_with_rng(&mut Counter(7), MESSAGE)] {
         let error = error.unwrap_err();

@@ -2,7 +2,7 @@
 
 use tollgate_record::Estimate;
 
-/// Resamples of a bootstrap: each end of a 95 % interval is then based on 25 values.
+/// Resamples of a bootstrap. Beyond each end of a 95 % interval there are then 25 values.
 const RESAMPLES: usize = 1000;
 
 /// The median; the mean of the middle two for an even number of values. 0 if there are none.

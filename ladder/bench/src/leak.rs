@@ -3,16 +3,16 @@
 //!
 //! An operation is timed with inputs of two classes, fixed and random, in random order. Inputs are
 //! created before anything is timed, next to each other in memory, so that the classes differ in
-//! An operation is timed with inputs of two classes, fixed and random, in random order. Inputs are
-//! created before anything is timed, next to each other in memory, so that the classes differ in
 //! contents only. Welch's t-test compares the means of the classes. It is applied to all samples;
 //! to the samples below each of a hundred thresholds, because interrupts can hide a leak; and to
 //! squared deviations, for leaks that change the variance only. The largest |t| is the result.
-//! which by itself changes the time. Such inputs are laid out anew many times
+//!
 //! An input that cannot be refilled in place, such as a loaded key, also has another place in
 //! memory, which by itself changes the time. Such inputs are placed anew many times
 //! ([`Leak::next_layout`]), and the t-test uses the differences of the layouts: effects of memory
 //! change their sign between layouts, but a leak does not.
+//!
+//! A leak makes t grow with the square root of the number of samples. A small t only shows that
 //! this number of samples on this machine revealed nothing.
 
 use core::fmt;
@@ -69,7 +69,7 @@ struct Test {
     layout: Welch,
     /// The differences of earlier layouts.
     differences: Moments,
-    /// The part of these differences' variances that their samples explain.
+    /// The variances of these differences that would follow from their samples alone.
     explained: Moments,
 }
 
@@ -87,8 +87,8 @@ impl Test {
         }
     }
 
-    /// Ratio of the spread of the layouts' differences to the spread that their samples explain:
-    /// about 1 if the layout does not matter.
+    /// The spread of the layouts' differences, divided by the spread that their samples explain. It
+    /// is about 1 if the layout does not matter.
     fn spread(&self) -> f64 {
         if self.differences.count() < 2.0 {
             return 1.0;
@@ -96,7 +96,7 @@ impl Test {
         (self.differences.variance() / self.explained.mean()).sqrt()
     }
 
-    /// t of the layouts' differences, or of the samples if there is one layout; 0 if there are too
+    /// t of the layouts' differences; t of the samples if there is one layout; 0 if there are too
     /// few.
     fn t(&self, layouts: usize) -> f64 {
         if layouts > 0 {
@@ -118,16 +118,16 @@ pub struct Leakage {
     pub kept: Option<f64>,
     /// Number of samples of both classes, without those for calibration.
     pub samples: u64,
-    /// Number of memory layouts of the inputs; if there are several, the test is one of their
+    /// Number of memory layouts of the inputs. If there are several, the test uses their
     /// differences.
     pub layouts: usize,
     /// The largest |t| of all samples, regardless of layouts.
     pub pooled: f64,
-    /// Ratio of the spread of the layouts' differences to the spread that their samples explain; 1
+    /// The spread of the layouts' differences, divided by the spread that their samples explain; 1
     /// if there is one layout.
     pub spread: f64,
-    /// Means of the fixed and the random class in ticks of the counter: of the samples that this
-    /// test used, or of all samples for the test of squared deviations.
+    /// Means of the fixed and the random class, in ticks of the counter. They are of the samples
+    /// that this test used, or of all samples for the test of squared deviations.
     pub means: [f64; 2],
 }
 
@@ -176,8 +176,8 @@ impl Leak {
         }
     }
 
-    /// Thresholds: the quantiles 1 - 2^(-i/10), i = 1, 2, ..., which are dense where most samples
-    /// are.
+    /// Chooses the thresholds: the quantiles 1 - 2^(-i/10), i = 1, 2, .... They are dense where
+    /// most samples are.
     fn calibrate(&mut self) {
         self.calibration.sort_by(f64::total_cmp);
         let mut share = 1.0_f64;
@@ -233,7 +233,8 @@ impl Leak {
     }
 
     /// Times `run` with inputs that `fill` writes, fixed or random. `inputs` are refilled and used
-    /// in turn, so that both classes use the same places. `None` if there is no readable counter.
+    /// in turn, so that both classes use the same places in memory. Returns `None` if there is no
+    /// readable counter.
     ///
     /// # Panics
     ///
@@ -322,7 +323,7 @@ mod tests {
     fn half_a_tick_is_found_despite_interrupts() {
         let leakage = synthetic(6, 0.5, 0.0);
         assert!(leakage.is_shown(), "{leakage}");
-        // the test of all samples does not find it, since interrupts vary more
+        // the test of all samples does not find it, because interrupts vary more
         assert!(leakage.kept.unwrap() < 1.0, "{leakage}");
     }
 

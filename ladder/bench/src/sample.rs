@@ -19,7 +19,7 @@ pub struct Sample {
     /// Relative change of the core clock during the sample.
     pub drift: f64,
     /// The gauge of the core's sibling thread, in ticks: the higher of the readings before and
-    /// after the sample; `None` if there is no gauge.
+    /// after the sample. `None` if there is no gauge.
     pub gauge: Option<f64>,
 }
 

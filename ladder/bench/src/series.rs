@@ -74,8 +74,8 @@ impl Series {
         }
     }
 
-    /// Returns for each round whether the core was unshared for all these contenders, judged by the
-    /// lowest reading of the series.
+    /// Returns for each round whether the core was unshared for all these contenders. The lowest
+    /// reading of the series is the reference.
     fn whole(&self, contenders: &[usize]) -> Vec<bool> {
         let readings = self.samples.iter().flatten().filter_map(|s| s.gauge);
         let lowest = readings.min_by(f64::total_cmp);
@@ -96,8 +96,8 @@ impl Series {
         shared.iter().sum::<f64>() / shared.iter().map(|_| 1.0).sum::<f64>().max(1.0)
     }
 
-    /// The rounds used for figures of these contenders: those in which the core was unshared,
-    /// if there are enough; else all.
+    /// The rounds used for figures of these contenders. These are the rounds in which the core was
+    /// unshared, if there are enough of them; otherwise all rounds.
     fn used(&self, contenders: &[usize]) -> impl Iterator<Item = usize> + use<> {
         let whole = self.whole(contenders);
         let all = whole.iter().filter(|&&whole| whole).count() < FEW_ROUNDS;
@@ -153,8 +153,8 @@ impl Series {
         median_estimate(&values).expect("a series has a round, and times are finite")
     }
 
-    /// The cost of an operation of `above` relative to `below`: the median of the rounds'
-    /// ratios, in core cycles if they are known, else in time.
+    /// The cost of an operation of `above` relative to `below`: the median of the rounds' ratios,
+    /// in core cycles if they are known, otherwise in time.
     ///
     /// # Panics
     ///
@@ -205,7 +205,7 @@ impl Series {
     }
 }
 
-/// The share of values further from the median than a tenth of it.
+/// The share of values that differ from the median by more than a tenth of it.
 fn outliers(values: Vec<f64>) -> f64 {
     let middle = median(&values);
     let count = |far: bool| if far { 1.0 } else { 0.0 };
@@ -286,7 +286,8 @@ mod tests {
 
     #[test]
     fn rounds_of_a_shared_core_are_excluded_if_enough_remain() {
-        // The sibling thread is busy in the last rounds: the gauge and the time of a nearly double.
+        // The sibling thread is busy in the last rounds: the gauge and the time of `a` nearly
+        // double.
         let rounds = |whole: usize, nanos: f64, slower: f64| {
             let one = move |i: usize| match i < whole {
                 true => Sample {

@@ -17,11 +17,12 @@ use std::time::Instant;
 
 use crate::tsc;
 
-/// Core cycles of one chain: long enough to make the fences around it negligible (about 40 cycles
-/// in 10 000), short enough that interrupts are rare.
+/// Core cycles of one chain. It is long enough to make the fences around it negligible (about 40
+/// cycles in 10 000), and short enough that interrupts are rare.
 pub const CHAIN_CYCLES: u32 = 10_000;
 
-/// Chains per reading of the clock. Only the shortest is used, since interrupts lengthen a chain.
+/// Chains per reading of the clock. Only the shortest is used, because interrupts make a chain
+/// longer.
 const CHAINS: u32 = 4;
 
 /// Additions per iteration of the chain's loop; its two loop instructions run in parallel.
@@ -74,9 +75,9 @@ fn core_time(before: u64, ticks: u64, behind: u64) -> CoreTime {
     }
 }
 
-/// Measures the clock of this core with one busy thread, in cycles per second: one value for each
-/// of `windows` windows of 20 chains (about 50 µs), sorted. `None` if cycles cannot be measured; 0
-/// windows count as 1.
+/// Measures the clock of this core with one busy thread, in cycles per second. Returns a value for
+/// each of `windows` windows of 20 chains (about 50 µs), sorted. Returns `None` if cycles cannot be
+/// measured. 0 windows count as 1.
 #[must_use]
 pub fn core_hz(windows: usize) -> Option<Vec<f64>> {
     chain_ticks()?; // also raises the clock
@@ -156,8 +157,8 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn the_chain_measures_itself() {
-        // The shortest of many, since other load only lengthens a window. Real cores give
-        // about 10 040; the bounds allow for a changing clock, not for a wrong count.
+        // Takes the shortest of many, because other load only makes a window longer. Real cores
+        // give about 10 040. The bounds allow for a changing clock, but not for a wrong count.
         let cycles = (0..200).map(|_| time(chain).1.core.unwrap().cycles);
         let shortest = cycles.min_by(f64::total_cmp).unwrap();
         if tollgate_cpu::memcheck::running_on_valgrind() {

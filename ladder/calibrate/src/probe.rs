@@ -9,8 +9,8 @@ use core::time::Duration;
 use crate::clock;
 use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
 
-/// Measured rates of this core, each the best that two batches of windows reached. `None` if the
-/// instruction is missing or disabled, or if cycles cannot be measured.
+/// Measured rates of this core. Each is the best rate that two batches of windows reached. `None`
+/// if the instruction is missing or disabled, or if cycles cannot be measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
     /// VPMADD52 on 512-bit registers per cycle: 12 low and 12 high halves in turn, on 24
@@ -32,15 +32,16 @@ pub struct Rates {
     pub mulx_latency_cycles: Option<f64>,
     /// Latency in cycles from VPMADD52 on 512-bit registers to one that adds to its result.
     pub vpmadd52_latency_cycles: Option<f64>,
-    /// The same row as with MULX, for a core without ADX: MUL from memory and two ADD/ADC pairs.
+    /// The same row as with MULX, for a core without ADX. It consists of MUL from memory and two
+    /// ADD/ADC pairs.
     pub mul_adc_per_cycle: Option<f64>,
     /// The core clock under this load in cycles per second.
     pub core_clock_hz: Option<f64>,
 }
 
 impl Rates {
-    /// Runs all probes in turn for at least 0.4 s, and up to 2 s if a best rate is not reached
-    /// twice.
+    /// Runs all probes in turn for at least 0.4 s. Continues for up to 2 s if a best rate is not
+    /// reached twice.
     #[must_use]
     pub fn measure() -> Self {
         let mut best = PROBES.map(|_| Best::default());
@@ -103,7 +104,8 @@ const PROBES: [fn() -> Option<f64>; 9] = [
 ];
 
 /// Windows per batch, and the rank of the window that is used, counted from the slowest. With other
-/// load on the core most windows are too slow; a changing clock makes the highest rates too high.
+/// load on the core, most windows are too slow. With a changing clock, the highest rates are too
+/// high.
 const WINDOWS: usize = 31;
 const FAST: usize = 9 * WINDOWS / 10;
 
@@ -112,13 +114,13 @@ const ROW: usize = 8;
 
 /// Rounds of all probes, and the pause between two rounds. Other load on the same core (another
 /// hyperthread, another virtual machine) slows down mixed multiplications and additions by a
-/// quarter, for 0.1 s to 1 s, and MULX alone not at all. For this reason the batches of one probe
-/// are far apart, and more rounds follow until each rate is settled.
+/// quarter, for 0.1 s to 1 s, and MULX alone not at all. Therefore the batches of one probe are far
+/// apart, and more rounds follow until each rate is settled.
 const ROUNDS_MIN: usize = 6;
 const ROUNDS_MAX: usize = 24;
 const PAUSE: Duration = Duration::from_millis(60);
 
-/// The two best rates so far. The second best is the result: other load only lowers a rate, but a
+/// The two best rates so far. The result is the second best: other load only lowers a rate, but a
 /// changing clock can make one batch look too fast.
 #[derive(Clone, Copy, Debug, Default)]
 struct Best {

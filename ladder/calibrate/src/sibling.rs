@@ -1,20 +1,20 @@
 //! Detects whether the sibling thread of this core is busy, by the number of instructions that the
 //! core holds in flight.
 //!
-//! A core with two hardware threads splits its window of instructions in halves while both run. On
-//! a shared machine the other thread may belong to another tenant, and no load average shows it.
-//! Code that needs a large window (long independent chains of multiplications) then takes up to 50
-//! % longer, so its figures depend on the other load.
+//! While both hardware threads of a core run, each has half of the core's instruction window. On a
+//! shared machine the other thread may belong to another tenant, and no load average shows it. Code
+//! that needs a large window (long independent chains of multiplications) then takes up to 50 %
+//! longer; its figures depend on the other load.
 //!
-//! The gauge runs blocks of 160 instructions. Each begins with a chain of 16 multiplications that
-//! takes 48 to 64 cycles and does not depend on the block before, and ends with no-ops. A whole
-//! window also holds the chains of the next blocks and overlaps them; half a window holds little
-//! more than one.
+//! The gauge runs blocks of 160 instructions. Each block begins with a chain of 16 multiplications,
+//! which takes 48 to 64 cycles and does not depend on the block before. It ends with no-ops. A
+//! whole window also contains the chains of the next blocks, and overlaps them. Half a window
+//! contains little more than one block.
 
 use crate::tsc;
 
-/// Instructions of a block: on cores from 2015 or later, half of the instruction window holds fewer
-/// than two blocks.
+/// Instructions of a block. On cores from 2015 or later, half of the instruction window has room
+/// for fewer than two blocks.
 #[cfg(target_arch = "x86_64")]
 const BLOCK: u32 = 160;
 
@@ -22,8 +22,8 @@ const BLOCK: u32 = 160;
 #[cfg(target_arch = "x86_64")]
 const BLOCKS: u32 = 100;
 
-/// Ratio to the lowest reading from which on the core counts as shared. A Zen 5 core takes
-/// 24 cycles for a block if it is not shared, and 41 if it is; the clock changes by less.
+/// From this ratio to the lowest reading on, the core counts as shared. A Zen 5 core takes 24
+/// cycles for a block if it is not shared, and 41 if it is; the clock changes by less.
 pub const SHARED_FROM: f64 = 1.3;
 
 /// Ticks of the time stamp counter for a fixed number of blocks. Only readings of one process
@@ -81,9 +81,9 @@ mod tests {
         if tollgate_cpu::memcheck::running_on_valgrind() {
             return; // cycles cannot be measured there
         }
-        // The shortest of many. No core retires more than 12 instructions a cycle; if blocks do
-        // not overlap at all, a block takes its chain (16 multiplications of at most 6 cycles) and
-        // the other instructions, at least two a cycle.
+        // Takes the shortest of many. No core retires more than 12 instructions a cycle. If blocks
+        // do not overlap at all, a block takes its chain (16 multiplications of at most 6 cycles)
+        // and the other instructions, at least two a cycle.
         let cycles = (0..200).map(|_| clock::time(blocks).1.core.unwrap().cycles);
         let block = cycles.min_by(f64::total_cmp).unwrap() / f64::from(BLOCKS);
         assert!((160.0 / 12.0..16.0 * 6.0 + 80.0).contains(&block), "{block} cycles for a block");

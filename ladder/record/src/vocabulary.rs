@@ -1,7 +1,6 @@
 //! The words of records: rungs, quantities, parameters, conditions.
 //!
 //! Writers and readers of records share these constants. A measured, a predicted and a published
-//! Writers and readers of records share these constants. A measured, a predicted and a published
 //! figure of one subject have the same quantity and differ in their kind; a bound is a separate
 //! quantity.
 

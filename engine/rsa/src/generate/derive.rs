@@ -39,7 +39,7 @@ impl Exponent {
         let mut x = self.0.clone();
         subtract(&mut x, &inverse, u64::MAX);
         let mut multiple = product(&x, m);
-        multiple[0] |= 1; // x m + 1: m is even
+        multiple[0] |= 1; // adds 1: x m is even
         let (low, high) = multiple.split_at(m.len());
         let (quotient, _zero) = divided(high, low, e);
         Some(quotient)

@@ -1,8 +1,8 @@
 //! Numbers in lane blocks: one operation, or two in step.
 //!
 //! In blocks, products take the results of products unreduced; only the result of the operation and
-//! its power are reduced below n. Two operations in step exponentiate four
-//! numbers side by side, in one chain of products.
+//! its power are reduced below n. Two operations in step exponentiate four numbers side by side, in
+//! one chain of products.
 //!
 //! Recombination: with a = 1 mod p and 0 mod q, and b the other way round, m = `m_1` * a + `m_2` *
 //! b mod n. a and b also take `m_1` and `m_2` out of the Montgomery form of p and q.

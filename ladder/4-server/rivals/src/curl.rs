@@ -10,8 +10,8 @@ use tollgate_load::Protocol;
 use crate::counted::Tally;
 use crate::error::Error;
 
-/// Transfers of a process in sequence, each on its own connection: starting a process costs more
-/// than a transfer.
+/// Transfers of a process in sequence, each on its own connection. There are several, because
+/// starting a process costs more than a transfer.
 pub const TRANSFERS: usize = 20;
 
 /// Timeout of a transfer, in seconds.

@@ -6,13 +6,16 @@
 //! [`Client::Curl`] (processes, as in `SSL_rate` \[HP01\]) or [`Client::STime`] (processes of
 //! `openssl s_time`), and counts sessions and CPU time in the same way for all.
 //!
-//! * Every session is a full handshake and one `GET`, as the plan says. The log must agree with
-//!   the client's counts and hold no resumed session; otherwise there is no figure.
+//! * Every session is a full handshake and one `GET`, as the plan says. The log must agree with the
+//!   client's counts, and must have no resumed session; otherwise there is no figure.
+//!
 //! * The server's CPU time is read before the first connection and after the last, and divided by
 //!   the sessions of its log: both include the beginning and the end of the run.
+//!
 //! * The `ClientHello` of rustls equals that of [`Client::Minimal`] in everything a server acts on
 //!   (one suite, one group, ALPN, request for tickets). It closes as the plan says. It verifies
 //!   every signature but no chain.
+//!
 //! * cURL verifies neither (`--insecure`); a process makes [`TRANSFERS`] transfers, each on its own
 //!   connection and without a session. `s_time` verifies signatures but no chain; its processes
 //!   last for the whole run, and the client's CPU time includes starting them.

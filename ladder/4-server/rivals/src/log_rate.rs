@@ -37,7 +37,8 @@ mod tests {
 
     #[test]
     fn batches_do_not_distort_the_rate() {
-        // 100 per second, written every half second, read every tenth
+        // 100 responses per second, which the server writes every half second, and the test reads
+        // every tenth
         let start = Instant::now();
         let at = |tenths: u32| start + tenths * Duration::from_millis(100);
         let mut log_rate = LogRate::default();

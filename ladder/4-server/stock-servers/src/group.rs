@@ -12,8 +12,8 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// Kills the group and removes the folder when its standard input closes, which happens however the
-/// process at the other end terminates.
+/// Kills the group and removes the folder when its standard input closes. It closes however the
+/// process at the other end ends.
 const WATCHDOG: &str = r#"read -r _; kill -KILL "-$1"; rm -rf -- "$2""#;
 
 /// The longest wait for a killed group to end.
@@ -67,7 +67,8 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // First, so that it cannot kill a group that reuses the id. It may have ended.
+        // The watchdog is killed first, so that it cannot kill a group that reuses the id. It may
+        // have ended already.
         let _ = self.watchdog.kill();
         let _ = self.watchdog.wait();
         let group = self.leader.id();

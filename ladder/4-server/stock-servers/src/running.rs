@@ -105,7 +105,8 @@ impl Running {
         loop {
             let connected = log.as_ref().is_none_or(|log| log.exists())
                 && TcpStream::connect(self.address).is_ok();
-            // Checked afterwards: if the server has ended, the connection was to another process.
+            // This is checked after the connection: if the server has ended, the connection was to
+            // another process.
             if self.group.has_ended() || Instant::now() > end {
                 let said = self.folder.end_of(OUTPUT);
                 let said = if said.is_empty() { "nothing".to_owned() } else { said };

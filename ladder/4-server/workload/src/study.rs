@@ -227,7 +227,7 @@ impl Study {
             let of_minute = of_minute as f64;
             deviations += squares - sum * sum / of_minute;
         }
-        // each minute's mean takes one degree of freedom
+        // the mean of each minute takes one degree of freedom
         let means = (span - 1) / MINUTE_S + 1;
         #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
         let (seconds, free) = (span as f64, (span - means) as f64);
@@ -275,7 +275,8 @@ mod tests {
             panic!("a log has open arrivals")
         };
         assert_eq!((per_s, peak_per_s), (10.0, 110));
-        // one second is 100 above the mean, ten are 10 below it, in the first of two minutes
+        // in the first of two minutes, one second is 100 above the mean, and ten seconds are 10
+        // below it
         let variance = (100.0_f64.powi(2) + 10.0 * 100.0) / 98.0;
         assert!((dispersion - variance / 10.0).abs() < 1e-9, "{dispersion}");
         assert_eq!((study.bad().count, study.bad().first[0].0), (1, 1001));
@@ -295,8 +296,8 @@ mod tests {
             }
         };
         assert_eq!(dispersion(&|second| if second < 300 { 2 } else { 20 }), 0.0);
-        // alternating 1 and 19: a variance of 81 over a mean of ten, times 60 / 59 because the mean
-        // takes a degree of freedom
+        // alternating 1 and 19: a variance of 81 over a mean of ten, times 60 / 59, because the
+        // mean takes a degree of freedom
         let crowds = dispersion(&|second| 1 + 18 * (second % 2));
         assert!((crowds - 8.1 * 60.0 / 59.0).abs() < 1e-9, "{crowds}");
     }
@@ -308,7 +309,7 @@ mod tests {
         let mut study = Study::default();
         let mut sum = 0.0;
         for _ in 0..20_000 {
-            // of twelve uniform numbers the sum has a variance of one
+            // the sum of twelve uniform numbers has a variance of one
             let normal = (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
             let bytes = (8.0 + 1.5 * normal).exp().round();
             sum += bytes;

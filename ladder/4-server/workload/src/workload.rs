@@ -95,7 +95,7 @@ pub struct Parameter {
     pub value: String,
     /// The source of the value.
     pub source: String,
-    /// The value of the source, if `value` is only the nearest one.
+    /// The value of the source, if it is no longer in use and `value` is the nearest one.
     pub instead_of: Option<String>,
 }
 

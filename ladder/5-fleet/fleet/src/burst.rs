@@ -1,9 +1,8 @@
 //! The backlog of a burst, by the fluid approximation.
 //!
-//! More sessions arrive than the cores serve for some time, and fewer afterwards. Arrivals and
-//! service are treated as constant flows, which is accurate if the backlog is large compared with
-//! the queue
-//! before the burst. [`crate::queue`] computes queues without bursts.
+//! For some time more sessions arrive than the cores serve, and fewer afterwards. Arrivals and
+//! service are treated as constant flows. This is accurate if the backlog is large compared with
+//! the queue before the burst. [`crate::queue`] computes queues without bursts.
 
 use tollgate_record::{Estimate, Nanos, PerSecond};
 

@@ -37,7 +37,7 @@ impl fmt::Display for Currency {
     }
 }
 
-/// The price of a rented core, used or not.
+/// The price of a rented core, which is paid whether the core is used or not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Price {
     per_core_hour: f64,
@@ -96,8 +96,8 @@ pub struct Cost {
     pub amount: Estimate,
     /// The price used.
     pub price: Price,
-    /// Electrical energy of the busy time, without head room, because the power of idle cores is
-    /// unknown.
+    /// Electrical energy of the busy time. Head room is not included, because the power of idle
+    /// cores is unknown.
     pub energy: Energy,
 }
 
@@ -194,7 +194,8 @@ pub fn saving(
             Error::positive("the ratio of the two engines", times_as_fast.interval().0)?;
             let share =
                 propagate([(times_as_fast, Slope::Rising)], |[ratio]| Ok(1.0 - 1.0 / ratio))?;
-            // If the share is negative, its product with the time decreases as the time increases.
+            // If the share is negative, the product of share and time decreases as the time
+            // increases.
             let (low, high) = first.cpu_ns().interval();
             let ends = [low, high].map(|ns| [share.interval().0 * ns, share.interval().1 * ns]);
             let product = share.scaled(first.cpu_ns().point())?;

@@ -1,13 +1,13 @@
 //! Interval arithmetic: the ends of the inputs give the ends of the result.
 //!
-//! Every formula of this crate is monotonic in each input, so it has its least and greatest value
-//! over a box of intervals at two corners of the box.
+//! Every formula of this crate is monotonic in each input. Over a box of intervals, it therefore
+//! has its least and its greatest value at two corners of the box.
 //!
 //! Meaning of the result: if two inputs have 95 % intervals, both contain their true values in at
-//! least 90 % of cases, whether they are correlated or not, and so does the result. If the errors
-//! are independent, the corners are wider than the usual root of summed squares; the result is then
-//! a 95 % interval that is too wide. The interval covers the errors of the inputs, not those of the
-//! formula.
+//! least 90 % of cases, whether they are correlated or not. The result then contains its true
+//! value, too. If the errors are independent, the corners are wider than the usual root of summed
+//! squares, and the result is a 95 % interval that is too wide. The interval covers the errors of
+//! the inputs, not those of the formula.
 
 use tollgate_record::{BadEstimate, Estimate};
 

@@ -25,7 +25,7 @@ pub struct Eti10 {
     pub suite: &'static str,
     /// The subject's parameter `by`: the author of the code.
     pub by: &'static str,
-    /// `openssl s_time` connections per second; they fit the rate below if they are of one core.
+    /// Connections per second of `openssl s_time`. They fit the rate below if they are of one core.
     pub connections_per_s: f64,
     /// The rate of one core in Gbps.
     pub gbps_per_core: f64,
@@ -58,10 +58,10 @@ pub const ETI10_TABLE: [Eti10; 3] = [
     },
 ];
 
-/// Costs that \[ETI10\] quotes as USD "per SSL transaction" for appliances and for its blade of 3
-/// 999 USD. Both are consistent with a price divided by transactions *per second*, as the record's
-/// quantity says: 0.28 is 3 999 over 12 cores (8 for TLS and 4 for the application) of 1 200 per
-/// second each.
+/// Costs that \[ETI10\] quotes as USD "per SSL transaction", for appliances and for its blade of 3
+/// 999 USD. Both fit a price divided by transactions *per second*, which is the quantity of the
+/// record: 0.28 is 3 999 over 12 cores (8 for TLS and 4 for the application) of 1 200 per second
+/// each.
 pub const ETI10_USD_PER_SESSION_PER_S: [(&str, f64); 2] = [("appliance", 4.0), ("eti10", 0.28)];
 
 /// The table of \[ETI10\], its costs, and the capacity gain of \[ITA00\].

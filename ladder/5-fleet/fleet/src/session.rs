@@ -17,8 +17,8 @@ pub struct SessionCost {
 }
 
 impl SessionCost {
-    /// `cpu_ns` nanoseconds of one core, user and system together, for a session with `bytes` of
-    /// payload.
+    /// Creates the cost of a session with `bytes` of payload: `cpu_ns` nanoseconds of one core,
+    /// user and system together.
     ///
     /// # Errors
     ///
@@ -53,8 +53,8 @@ impl SessionCost {
         Self::new(cpu_ns, bytes)
     }
 
-    /// The mean session if a share `resumed_share` (0 to 1) is resumed at the cost `resumed`. Both
-    /// must have the same payload.
+    /// Returns the mean session if a share `resumed_share` (0 to 1) of the sessions is resumed at
+    /// the cost `resumed`. Both must have the same payload.
     ///
     /// # Errors
     ///

@@ -15,8 +15,8 @@ const TURNS: u32 = 2_000;
 /// Rows or groups of scalar instructions per window.
 const ROWS: u32 = 2_000;
 
-/// Accumulators of the vector probe: latency 4 at 2 per cycle needs 8; 12 of each kind leave some
-/// reserve, and 24 with two operands fit into 32 registers.
+/// Accumulators of the vector probe, of each kind. A latency of 4 at 2 per cycle needs 8; 12 leave
+/// some reserve. Two times 12 with two operands fit into 32 registers.
 const ACCUMULATORS: usize = 12;
 
 pub(super) fn vpmadd52_zmm(_proof: HaveIfma) -> Option<f64> {

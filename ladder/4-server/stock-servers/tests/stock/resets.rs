@@ -22,7 +22,7 @@ use crate::rig::{
 const WAIT_US_MAX: u64 = 4000;
 
 /// Memory that OpenSSL and HAProxy leak with each job that is never resumed: the used part of its
-/// stack and its connection. At most a whole stack.
+/// stack, at most a whole stack, and its connection.
 const LOST_KIB_PER_JOB: u64 = 32;
 
 /// Objects of handshakes that are running when the counter is read.

@@ -132,8 +132,8 @@ pub(crate) fn becomes<T: PartialEq + Debug>(expected: &T, ask: impl Fn() -> T) {
     assert_eq!(ask(), *expected);
 }
 
-/// Makes the server write all counts. HAProxy's workers may not start threads, so operations write
-/// there, and the last counts are written when the worker ends.
+/// Makes the server write all counts. HAProxy's workers may not start threads. There, operations
+/// write, and the last counts are written when the worker ends.
 #[track_caller]
 pub(crate) fn settle(running: &Running) {
     if running.product() == Product::Haproxy {

@@ -3,8 +3,8 @@
 /// Erlang B: the share of arrivals that find all `servers` busy, without a queue, at `offered`
 /// erlangs (arrival rate times mean service time, at least 0).
 ///
-/// By the recurrence `B(0) := 1`, `B(k) := a B(k-1) / (k + a B(k-1))`, which adds positive
-/// numbers only and so is accurate for any number of servers. \[Cooper81\] section 3.3.
+/// Computed by the recurrence `B(0) := 1`, `B(k) := a B(k-1) / (k + a B(k-1))`. It adds positive
+/// numbers only; it is therefore accurate for any number of servers. \[Cooper81\] section 3.3.
 pub(crate) fn erlang_b(servers: u32, offered: f64) -> f64 {
     (1..=servers).fold(1.0, |blocked, k| {
         let busy = offered * blocked;
@@ -25,8 +25,8 @@ pub(crate) fn erlang_c(servers: u32, load: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Erlang B tables usually list the offered load for round losses: here the load with a loss of
-    /// 1 %.
+    /// Erlang B tables usually list the offered load for round losses. This test has the load for a
+    /// loss of 1 %.
     #[test]
     fn agrees_with_the_printed_table_for_one_per_cent() {
         let table = [(1, 0.0101), (2, 0.153), (5, 1.361), (10, 4.461), (20, 12.03), (50, 37.90)];

@@ -20,7 +20,8 @@ const Z: f64 = 1.96;
 pub struct ServiceTime {
     mean_ns: Estimate,
     scv: Estimate,
-    /// The kinds of a mixture: share, mean over the mean of all, and variation.
+    /// The kinds of a mixture. Each has its share, its mean over the mean of all, and its
+    /// variation.
     kinds: Vec<(f64, f64, f64)>,
 }
 
@@ -56,12 +57,12 @@ impl ServiceTime {
         }
         let mean = samples.iter().map(|x| x.get()).sum::<f64>() / n;
         Error::positive("mean service time in ns", mean)?;
-        // In units of the mean, so that squares stay in range.
+        // Deviations are in units of the mean, so that squares stay in range.
         let deviations = || samples.iter().map(|x| x.get() / mean - 1.0);
         let squares = deviations().map(|d| d * d).sum::<f64>();
         let scv = squares / (n - 1.0);
-        // Leaving out a sample with deviation d moves the mean by -d/(n-1) and reduces the sum of
-        // squares by d^2 n/(n-1).
+        // Without a sample with deviation d, the mean moves by -d/(n-1), and the sum of squares is
+        // smaller by d^2 n/(n-1).
         let without = |d: f64| {
             let rest = d.mul_add(-d * n / (n - 1.0), squares) / (n - 2.0);
             rest.max(0.0) / (1.0 - d / (n - 1.0)).powi(2)
@@ -96,7 +97,8 @@ impl ServiceTime {
         let sum = |of: &dyn Fn(&Self) -> f64| -> f64 {
             kinds.iter().map(|(share, kind)| share / total * of(kind)).sum()
         };
-        // First and second moments by end: both increase with every mean and every variation.
+        // First and second moments at the ends of the intervals: both increase with every mean and
+        // every variation.
         let low = |x: Estimate| x.interval().0;
         let high = |x: Estimate| x.interval().1;
         let second = |mean: f64, scv: f64| mean * mean * (1.0 + scv);
@@ -123,8 +125,8 @@ impl ServiceTime {
         Ok(Self { kinds: parts.collect(), ..mixed })
     }
 
-    /// Each kind: share, mean over the mean of all, and variation. A single kind has the variation
-    /// `scv`, an end of its interval.
+    /// Returns the kinds. Each has its share, its mean over the mean of all, and its variation. A
+    /// single kind has the variation `scv`, which is an end of its interval.
     pub(super) fn kinds(&self, scv: f64) -> Vec<(f64, f64, f64)> {
         if self.kinds.is_empty() { vec![(1.0, 1.0, scv)] } else { self.kinds.clone() }
     }

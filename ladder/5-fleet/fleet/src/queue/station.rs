@@ -184,8 +184,8 @@ impl Station {
         hull(with(service.scv().point())?, &[at_low.0, at_low.1, at_high.0, at_high.1])
     }
 
-    /// The utilisation at which the mean response time is `times` (above 1) the mean service time:
-    /// 2 for the load at which it doubles.
+    /// The utilisation at which the mean response time is `times` (above 1) the mean service time.
+    /// With 2 it is the load at which the response time doubles.
     ///
     /// # Errors
     ///

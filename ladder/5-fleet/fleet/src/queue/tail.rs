@@ -14,8 +14,8 @@
 //! different as full and resumed handshakes: treated as one kind with the same two moments, the
 //! 0.99 quantile of their mixture is up to 60 % too high.
 
-/// The largest relative error of a quantile of the response time from 0.9 to 0.99, at loads of 0.5
-/// to 0.85, as tested by `tests/fleet/simulation.rs`.
+/// The largest relative error of a quantile of the response time, for quantiles from 0.9 to 0.99
+/// and loads of 0.5 to 0.85. `tests/fleet/simulation.rs` tests it.
 pub const QUANTILE_ERROR_MAX: f64 = 0.2;
 
 /// The response time in units of the mean service time.
@@ -23,7 +23,7 @@ pub const QUANTILE_ERROR_MAX: f64 = 0.2;
 pub(crate) struct Tail {
     /// Probability of waiting.
     waits: f64,
-    /// Rate of the wait of the sessions that wait; infinite if none does.
+    /// Rate of the exponential wait of those sessions that wait; infinite if none waits.
     wait_rate: f64,
     /// Each kind of session: share, mean over the mean of all, and shape.
     kinds: Vec<(f64, f64, Shape)>,
@@ -32,7 +32,8 @@ pub(crate) struct Tail {
 /// The distribution of a service time of mean 1.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
-    /// A constant plus an exponential time of that rate (infinite: none).
+    /// A constant plus an exponential time of this rate. With an infinite rate it is the constant
+    /// alone.
     Floor { floor: f64, rate: f64 },
     /// One of two exponential times, each with probability and rate.
     Two([(f64, f64); 2]),
@@ -52,7 +53,7 @@ impl Shape {
 }
 
 impl Tail {
-    /// `wait` is the mean over all sessions, including those that do not wait, over the mean
+    /// `wait` is the mean wait of all sessions, including those that do not wait, over the mean
     /// service time. Each kind is its share, its mean over the mean of all, and its squared
     /// coefficient of variation.
     pub(crate) fn new(waits: f64, wait: f64, kinds: &[(f64, f64, f64)]) -> Self {
@@ -107,7 +108,7 @@ impl Tail {
 }
 
 /// The probability that the sum of two exponential times of these rates (one may be infinite) is
-/// above `t`, above 0.
+/// above `t`. `t` is above 0.
 fn sum_above(one: f64, other: f64, t: f64) -> f64 {
     let (slow, fast) = (one.min(other), one.max(other));
     // (fast e^(-slow t) - slow e^(-fast t)) / (fast - slow), in a form that also holds for equal
@@ -123,7 +124,8 @@ mod tests {
 
     #[test]
     fn sums_of_exponential_times() {
-        // Rates 1 and 2 at t = 1: 2/e - 1/e^2. Equal rates: (1 + t) e^-t. One infinite: the other.
+        // Rates 1 and 2 at t = 1: 2/e - 1/e^2. Equal rates: (1 + t) e^-t. If one rate is infinite,
+        // the other one alone counts.
         let e = core::f64::consts::E;
         assert!((sum_above(1.0, 2.0, 1.0) - (2.0 / e - 1.0 / (e * e))).abs() < 1e-15);
         assert!((sum_above(1.0, 1.0, 3.0) - 4.0 * (-3.0_f64).exp()).abs() < 1e-15);

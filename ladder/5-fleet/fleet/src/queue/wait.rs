@@ -61,7 +61,8 @@ pub(crate) fn mgc(servers: u32, load: f64, scv: f64) -> f64 {
 /// The interpolation, which for one server is Pollaczek and Khinchine's formula again.
 fn interpolated(servers: u32, load: f64, scv: f64) -> f64 {
     let ratio = deterministic_over_exponential(servers, load);
-    // Positive for every scv, since the ratio is at least 1/2: 2s + (1 - s) / ratio >= 2 for s > 1.
+    // The divisor is positive for every scv. For s > 1 this follows from ratio >= 1/2: 2s + (1 - s)
+    // / ratio >= 2s + 2 (1 - s) = 2.
     mmc(servers, load) * (1.0 + scv) / (2.0_f64.mul_add(scv, (1.0 - scv) / ratio))
 }
 

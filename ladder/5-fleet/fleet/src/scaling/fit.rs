@@ -142,7 +142,7 @@ type Coefficients = [f64; 3];
 
 /// The best law for `rates` at the cores of `points`.
 fn best(points: &[Point], rates: &[f64]) -> Result<Law, Error> {
-    // Rates and columns in units of their largest value, so that many cores do not make the
+    // Rates and columns are in units of their largest value. Otherwise many cores would make the
     // equations ill-conditioned.
     let unit = rates.iter().copied().fold(0.0, f64::max);
     let rows = points.iter().zip(rates).map(|(point, rate)| {
@@ -178,8 +178,9 @@ fn squares(rows: &[Coefficients], x: Coefficients) -> f64 {
     rows.iter().map(|row| (row[0] * x[0] + row[1] * x[1] + row[2] * x[2] - 1.0).powi(2)).sum()
 }
 
-/// The least squares solution with the parameters that are not free at 0; `None` if the rows do not
-/// determine it. By the modified Gram-Schmidt process, with at most three columns.
+/// Returns the least squares solution in which the parameters that are not free are 0. Returns
+/// `None` if the rows do not determine it. Uses the modified Gram-Schmidt process, with at most
+/// three columns.
 fn solve(rows: &[Coefficients], free: [bool; 3]) -> Option<Coefficients> {
     let columns: Vec<usize> = (0..3).filter(|&j| free[j]).collect();
     let column = |j: usize| rows.iter().map(|row| row[j]).collect::<Vec<f64>>();

@@ -103,7 +103,8 @@ fn invalid_stations_and_quantiles_are_refused() {
 /// [ITA00]: at the same arrival rate the response time gains more than the capacity.
 #[test]
 fn a_faster_engine_gains_more_response_time_than_capacity() {
-    // 900/s of 1 ms and of 1/1.4 ms: 10 ms against (1/1.4) / (1 - 0.9/1.4) = 2 ms.
+    // 900/s with service times of 1 ms and of 1/1.4 ms: responses of 10 ms and of (1/1.4) / (1 -
+    // 0.9/1.4) = 2 ms.
     let (slow, fast) = (exact(1e6, 1.0), exact(1e6 / 1.4, 1.0));
     let rate = PerSecond::new(900.0);
     let gain = station(1, Discipline::OneQueue).gain(rate, &slow, &fast).unwrap();
@@ -162,8 +163,8 @@ proptest! {
         prop_assert!(at(low, steady) >= 1e6);
     }
 
-    /// With more cores at the same load, one queue has a shorter wait, never a longer one than a
-    /// queue per core.
+    /// With more cores at the same load, the wait in one queue becomes shorter. It is never longer
+    /// than with a queue per core.
     #[test]
     fn sharing_a_queue_helps(cores in 1..200_u32, load in 0.0..0.99_f64, scv in 0.0..20.0_f64) {
         let service = exact(1e6, scv);
