@@ -1,8 +1,9 @@
 //! Decides how long a batch lingers, without threads and clocks.
 //!
-//! A batch waits for as many requests as the batches before it had, and every sixteenth batch for
-//! one more, but no longer than `linger_us_max`. It does not wait if those batches had one request
-//! each, or if the last two requests arrived further apart than `linger_us_max`.
+//! A batch waits until it has as many requests as recent batches had; every sixteenth batch waits
+//! for one request more. No batch waits longer than `linger_us_max`. A batch does not wait if
+//! recent batches had one request each, or if the last two requests arrived further apart than
+//! `linger_us_max`.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -16,13 +17,13 @@ pub(crate) struct Arrivals {
     last_gap: Duration,
     /// Moving average over about eight gaps.
     mean_gap: Duration,
-    /// Expected requests of a batch: rises to a larger batch at once, and falls half of the way to
-    /// a smaller one.
+    /// Expected number of requests in a batch. After a larger batch, it rises to that size at
+    /// once; after a smaller batch, it falls half of the way to that size.
     expected: usize,
     batches: usize,
 }
 
-/// Batches between two that wait for one more request.
+/// One batch in this many waits for one more request.
 const TRY_MORE: usize = 16;
 
 impl Arrivals {
@@ -53,7 +54,8 @@ impl Arrivals {
         if is_alone { 1 } else { room.min(self.expected + more) }
     }
 
-    /// Maximum time to wait for the missing requests: twice the time they take to arrive.
+    /// Maximum time to wait for the missing requests: twice the time in which they arrive at the
+    /// mean rate.
     pub(crate) fn linger(&self, missing: usize) -> Duration {
         let missing = u32::try_from(missing).unwrap_or(u32::MAX);
         self.max.min(self.mean_gap.saturating_mul(2).saturating_mul(missing))

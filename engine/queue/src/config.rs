@@ -12,13 +12,14 @@ pub struct Config {
     /// Maximum number of slots that one caller may hold. Default: half of `capacity`.
     pub slots_per_caller_max: usize,
     /// Maximum time that a batch may wait for further requests, in microseconds. Default 0: never.
-    /// A batch waits for as many requests as the batches before it had; it does not wait if they
-    /// had one each, or if requests arrive further apart than this.
+    /// A batch waits until it has as many requests as recent batches had. It does not wait if
+    /// recent batches had one request each, or if requests arrive further apart than this time.
     pub linger_us_max: u32,
     /// Number of worker threads. They run callbacks and futures, and lead batches while more than
     /// one request waits. If more threads wait than there are units, one worker per unit raises
     /// throughput by a fifth at RSA-2048 (docs/experiments.md) and costs a single
-    /// caller nothing. Default 0, since a library starts no threads unasked; started on first use.
+    /// caller nothing. The workers start on first use. Default 0, because a library starts no
+    /// threads unasked.
     pub workers: usize,
     /// Listener for events.
     pub on_event: Option<Listener>,

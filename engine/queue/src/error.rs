@@ -13,7 +13,8 @@ pub enum Error<R> {
     },
     /// The configuration is invalid.
     Config(&'static str),
-    /// The check of the result failed, on a second unit too if there is one. Nothing was released.
+    /// The check of the result failed. If there is a second unit, the check failed there too. No
+    /// result was released.
     Fault,
     /// This process is a forked child of the process that started the queue.
     Forked,

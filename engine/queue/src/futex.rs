@@ -31,8 +31,7 @@ impl Futex {
             != Err(Errno::TIMEDOUT)
     }
 
-    /// Counts a wake-up and wakes the threads that sleep on these slots, of which there is at least
-    /// one.
+    /// Counts a wake-up and wakes the threads that sleep on these slots. `slots` is not empty.
     pub(crate) fn wake(&self, slots: &[usize]) {
         self.count.fetch_add(1, Release);
         // This fails only where futexes are forbidden, and there Rust's own locks fail too.
@@ -61,7 +60,8 @@ mod tests {
     use std::thread;
 
     use super::*;
-    // Tested here with the real futex; loom's tests compile `thread_wakers.rs` with another one.
+    // These tests use the real futex; loom's tests compile `thread_wakers.rs` with the portable
+    // one.
     use crate::thread_wakers::ThreadWakers;
 
     fn after(time: Duration) -> Option<Instant> {

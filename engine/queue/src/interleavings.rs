@@ -1,4 +1,4 @@
-//! Tests of all handles, tickets and leaders with loom's locks, which explores the interleavings of
+//! Tests all handles, tickets and leaders with loom's locks. Loom explores the interleavings of
 //! threads up to a number of preemptions.
 #![allow(dead_code, unreachable_pub, clippy::redundant_pub_crate, reason = "the same files again")]
 
@@ -168,7 +168,7 @@ fn two_polling_loops_with_two_tickets_each() {
                 let end = [RunBatch::IfFull, RunBatch::IfDue, RunBatch::Always]
                     .into_iter()
                     .find_map(|run_batch| ticket.try_take_or_run(run_batch));
-                // None: the other loop runs it.
+                // `None`: the other loop runs the request.
                 let answer = end.unwrap_or_else(|| ticket.wait()).unwrap();
                 assert_eq!(answer.doubled, 2 * x);
             }

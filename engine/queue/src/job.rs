@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// The input and output of a request. Jobs live in the slots of the queue, which are created once,
-/// and reused after [`wipe`](Self::wipe).
+/// The input and output of a request. The queue creates one job for each slot and reuses it after
+/// [`wipe`](Self::wipe).
 pub trait Job: Default + Send + 'static {
     /// The error of a job that cannot be done.
     type Refusal: core::error::Error + Clone + Send + 'static;

@@ -1,5 +1,6 @@
-//! Tests a unit: results at every batch size, refusals and faults that affect one request only,
-//! exactly one answer per request between threads, and the duration of its calls.
+//! Tests a unit. Results must be right at every tried batch size. A refusal or a fault must affect
+//! its own request only. With several threads, each request must get exactly one answer. The
+//! duration of the calls is measured.
 
 use core::fmt;
 use core::panic::AssertUnwindSafe;
@@ -121,7 +122,7 @@ impl fmt::Display for Finding {
 /// Calls per batch size; the shortest counts.
 const ROUNDS: usize = 5;
 
-/// Every batch size up to this one is tried; above, powers of two.
+/// Every batch size up to this one is tried; of larger sizes, the powers of two and the width.
 const EVERY_FILL_TO: usize = 16;
 
 /// Threads of the test in a queue, and requests of each.

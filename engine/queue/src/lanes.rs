@@ -121,7 +121,7 @@ impl Lanes {
         })
     }
 
-    /// Runs those requests of a group, at most [`WIDTH`], that could be padded.
+    /// Runs the requests whose padding succeeded. A group has at most [`WIDTH`] requests.
     fn run_encoded(&mut self, group: &mut [Box<Request<PrivateJob>>]) {
         let mut outcomes = [const { None }; WIDTH];
         let mut encoded = group.iter_mut().filter(|request| !request.has_outcome());

@@ -23,7 +23,8 @@ impl<J: Job> Shared<J> {
     }
 
     /// Waits for the request of a slot and takes it; leads batches while it waits and a unit is
-    /// idle. Returns `None` at the deadline; a batch begun before may overrun it.
+    /// idle. Returns `None` at the deadline; if this thread leads a batch at that time, it returns
+    /// after the batch.
     pub(crate) fn wait(&self, slot: usize, deadline: Option<Instant>) -> Option<Taken<J>> {
         let mut state = self.lock();
         // The waker of an earlier poll is foreign code: it is dropped outside the lock.

@@ -24,7 +24,7 @@ impl<J: Job> Shared<J> {
                 state.quarantined.push((unit_slot, cause));
                 if state.healthy() == 1 {
                     // This was the last unit; it still counts as busy. Jobs that fail everywhere
-                    // must not take all units away, so readmit those that pass their self tests.
+                    // must not take all units away, so readmit units that pass their self tests.
                     drop(state);
                     self.readmit();
                     state = self.lock();

@@ -263,13 +263,14 @@ impl<J: Job> Caller<J> {
         Ok(())
     }
 
-    /// Runs `count` requests: `fill` writes number i, `take` gets its result, in any order. Keeps
-    /// up to 64 requests in the queue, as slots allow; this thread leads batches.
+    /// Runs `count` requests: `fill` writes job i, and `take` gets the result of job i. Results
+    /// come in any order. Keeps up to 64 requests in the queue, as far as slots are free; this
+    /// thread leads batches.
     ///
     /// # Errors
     ///
-    /// As [`submit`](Self::submit); requests not taken yet are then cancelled. A full queue is an
-    /// error only if none of these requests is in it.
+    /// As [`submit`](Self::submit). After an error, requests whose result was not taken are
+    /// cancelled. A full queue is an error only if none of these requests is in it.
     pub fn run_many(
         &self,
         count: usize,

@@ -5,11 +5,12 @@
 //! the least tag leads the next batch, in order of arrival among equals; the next waiting requests
 //! of its class join the batch.
 //!
-//! So the tags of one flow differ, and a new request's tag is at least the last leader's tag. Let k
-//! be the difference. At most k requests of the same flow are ahead of the request: they wait, or
-//! they joined a batch early. Every other flow has at most k + 1 requests with a tag up to this
-//! one, whenever they arrive. Each batch is led by the least tag. So a request waits for at most
-//! (f - 1)(k + 1) + k batches that begin after its arrival, where f is the number of active flows.
+//! So no two requests of a flow have the same tag, and a new request's tag is the last leader's
+//! tag plus some k, which is at least 0. At most k requests of the same flow are ahead of the new
+//! request: they wait, or they joined a batch early. Every other flow has at most k + 1 requests
+//! with a tag up to the new request's tag, whenever they arrive. The request with the least tag
+//! leads each batch. So a request waits for at most (f - 1)(k + 1) + k batches that begin after its
+//! arrival, where f is the number of active flows.
 
 use core::hash::{BuildHasher as _, BuildHasherDefault};
 use core::task::Waker;
@@ -68,7 +69,8 @@ struct Slot<J: Job> {
     caller: usize,
 }
 
-/// A caller's use of slots. Its index is reused when it is dropped and its slots are free.
+/// A caller's use of slots. Its index is reused after the caller is dropped and all its slots are
+/// free.
 #[derive(Default)]
 struct Caller {
     slots: usize,

@@ -14,7 +14,8 @@ pub trait Unit<J: Job>: Send {
     /// Display name, such as `lanes 0`.
     fn name(&self) -> &str;
 
-    /// Maximum batch size for this class, such that each job costs no more than alone; at least 1.
+    /// Maximum batch size for this class, at least 1. In a batch of this size, a job must cost no
+    /// more than alone.
     fn width(&self, class: Class) -> usize;
 
     /// Runs the jobs, all of one class and at most [`width`](Self::width) of them, and sets the

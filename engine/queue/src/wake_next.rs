@@ -19,8 +19,8 @@ impl<J: Job> Shared<J> {
         !state.idle.is_empty() && (state.schedule.depth() == 1 || !self.wake_worker(state))
     }
 
-    /// Wakes a worker if an idle unit lacks one. Returns `true` if each idle unit has a woken
-    /// worker.
+    /// Wakes an idle worker if there are more idle units than woken workers. Returns `true` if each
+    /// idle unit has a woken worker.
     pub(crate) fn wake_worker(&self, state: &mut State<J>) -> bool {
         if state.workers_woken < state.workers_idle.min(state.idle.len()) {
             state.workers_woken += 1;

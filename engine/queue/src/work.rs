@@ -35,8 +35,7 @@ pub enum Work {
     DecryptPkcs1v15,
     /// RSAES-OAEP of a ciphertext (RFC 8017 §7.1.2).
     DecryptOaep {
-        /// The digest of the label, `hash.digest(label)`; it also defines the hash function's
-        /// length.
+        /// The digest of the label: `hash.digest(label)`. Its length is OAEP's hash length.
         label_digest: Digest,
         /// The hash function of MGF1.
         mgf_hash: Hash,
@@ -88,7 +87,7 @@ impl Work {
     }
 
     /// Returns the range of the result in `em`, the output for `input`. Constant time except for
-    /// its length.
+    /// the result's length.
     pub(crate) fn decode(
         self,
         key: &PrivateKey,

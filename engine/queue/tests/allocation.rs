@@ -53,7 +53,7 @@ fn requests_do_not_allocate() {
         caller.sign_many(&mut many).unwrap();
         assert!(many.iter().all(|one| one.outcome().is_ok()));
     };
-    // as many blinding pairs as concurrent operations
+    // The first runs allocate a blinding pair for each concurrent operation.
     (0..3).for_each(|_| run());
     let allocations = allocation_counter::measure(|| (0..50).for_each(|_| run()));
     assert_eq!(allocations.count_total, 0);

@@ -33,7 +33,7 @@ impl Cases<Doubling> for Numbers {
     }
 }
 
-/// The defect of a doubler that corrupts its batches afterwards.
+/// The finding on a unit that doubles a batch and then calls `after` on it.
 fn finding(mut after: impl FnMut(&mut Batch) + Send + 'static) -> Finding {
     let wrong = Instead(Doubler::new(4), move |doubler: &mut Doubler, batch: &mut Batch| {
         doubler.run(batch);
@@ -97,7 +97,7 @@ fn defects_are_found() {
         }
     });
     assert!(matches!(spreads, Finding::Wrong { fill: 4, position: 1, .. }), "{spreads}");
-    // an impossible job that is done
+    // an impossible job that is reported as done
     let ignores = |misbehaviour| {
         finding(move |batch| {
             for request in batch.iter_mut().filter(|r| r.job.misbehaviour == misbehaviour) {

@@ -33,7 +33,7 @@ fn is_found_out(
 #[test]
 fn done_without_a_result_is_a_fault() {
     is_found_out(Cause::Check, 1, |_, batch| batch.iter_mut().for_each(|request| request.done()));
-    // one of them
+    // only the third request of the batch
     is_found_out(Cause::Check, 1, |doubler, batch| {
         doubler.run(batch);
         tollgate_queue::Job::clear_result(&mut batch[2].job);

@@ -24,7 +24,8 @@ struct Peer {
 }
 
 impl Peer {
-    /// Keys of two sizes, which share no batch, and two of one size, which do.
+    /// Three keys. Keys of different sizes share no batch; the last two keys have one size and
+    /// share batches.
     fn all() -> [Self; 3] {
         [
             include_str!("../../../../vectors/keys/rsa-1024.pem"),
