@@ -44,8 +44,9 @@ pub struct Config {
     pub suites: Vec<Suite>,
     /// Groups in order of preference, at least one.
     pub groups: Vec<Group>,
-    /// Offers suites with RSA key exchange, which lack forward secrecy. Clients of TLS 1.2 without
-    /// `signature_algorithms` are then restricted to these; without them the handshake fails.
+    /// Offers suites with RSA key exchange, which lack forward secrecy. A TLS 1.2 client without
+    /// `signature_algorithms` is then restricted to these suites; if they are not offered, its
+    /// handshake fails.
     pub allow_rsa_kx: bool,
     /// Accepts an RSA key of 1024 bits: insecure, for comparisons with papers only.
     pub allow_rsa_1024: bool,

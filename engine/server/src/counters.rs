@@ -8,8 +8,8 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::failure::{End, Failure};
 use crate::thread_clock::ThreadClock;
 
-/// The counts of a server since its start. Exact if no connection is being served; otherwise the
-/// numbers are read one after the other.
+/// The counts of a server since its start. Exact if no connection is being served. Otherwise the
+/// numbers may differ slightly in age, because they are read one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Connections accepted.

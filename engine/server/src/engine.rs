@@ -153,8 +153,8 @@ fn negotiation(
     };
     context.set_min_proto_version(Some(least)).map_err(doing())?;
     context.set_max_proto_version(Some(most)).map_err(doing())?;
-    // 112 bits of security, which AES128-SHA and RSA-2048 have, whatever the system's configuration
-    // says; 80 bits for RSA-1024.
+    // Replaces the system's configuration. Level 2 requires 112 bits of security, which AES128-SHA
+    // and RSA-2048 have; level 1 requires 80 bits, which RSA-1024 has.
     context.set_security_level(if config.allow_rsa_1024 && key == KeyKind::OF_2001 {
         1
     } else {
@@ -170,8 +170,9 @@ fn negotiation(
         tls12.iter().copied().filter(|suite| suite.is_rsa_key_exchange()).collect();
     if !rsa_kx.is_empty() {
         let suites = CString::new(names(&rsa_kx)).expect("names have no NUL");
-        // RFC 5246 7.4.1.4.1: such a client verifies SHA-1 only, which the security level refuses
-        // to sign. OpenSSL would refuse RSA key exchange too, where nothing is signed.
+        // RFC 5246 §7.4.1.4.1: a client without this extension verifies SHA-1 only, and the
+        // security level forbids signatures with SHA-1. OpenSSL would then refuse RSA key exchange
+        // too, although it needs no signature.
         context.set_client_hello_callback(move |ssl, _| {
             if ffi::lacks_signature_algorithms(ssl) {
                 ffi::negotiate_without_signature(ssl, &suites)?;

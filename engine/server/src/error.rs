@@ -1,4 +1,4 @@
-//! Errors that say who must act; each is one line: what is wrong, where, and what to do.
+//! Errors, grouped by who must act. Each message is one line: what is wrong, where, and what to do.
 
 use core::fmt;
 use core::net::SocketAddr;

@@ -64,13 +64,13 @@ words! {
         File = "file",
         /// The client sent no request within the limit.
         Idle = "idle",
-        /// The client closed with `close_notify`, or the server after its last response.
+        /// The client closed with `close_notify`, or the server closed after its last response.
         Orderly = "orderly",
         /// The client closed without `close_notify`, or reset the connection.
         Reset = "reset",
         /// The server stopped before the connection was done.
         Stopped = "stopped",
-        /// A request took longer than the limit to arrive, or a response to be taken.
+        /// The client took longer than the limit to send a request or to accept a response.
         Timeout = "timeout",
         /// A rule of TLS was broken.
         Violation = "violation",
@@ -130,8 +130,8 @@ impl Broken {
     }
 
     fn of_stack(stack: &ErrorStack) -> Self {
-        // libcrypto's errors precede libssl's, which decides: a point that is not on its curve is
-        // the client's fault, a failed signature the server's.
+        // Errors of libcrypto precede the error of libssl. The error of libssl decides: for a point
+        // that is not on its curve it blames the client, for a failed signature the server.
         let verdict = stack.errors().iter().find(|error| error.library_code() == LIB_SSL);
         let Some(verdict) = verdict else {
             return Self::by(Failure::Internal);

@@ -1,4 +1,5 @@
-//! The server's connections without sockets, event loop and thread, to measure their cost.
+//! The server's connections without sockets, event loop and thread, to measure the cost of the
+//! connections alone.
 //!
 //! A [`Worker`] is created from the same [`Config`] as a server and has the same TLS context,
 //! connections and access log. The owner of a [`Connection`] transfers its bytes and calls

@@ -1,15 +1,16 @@
-//! Embedded TLS server on OpenSSL and the provider: thread per core, non-blocking.
+//! Embedded TLS server. It uses OpenSSL with the Tollgate provider, one thread per core, and
+//! non-blocking sockets.
 //!
-//! The ladder's fourth rung measures it. It therefore reports which engine signed, the parameters
-//! of each handshake, the result of each request, and the CPU time of each worker.
+//! The fourth rung of the benchmark ladder measures this server. The server therefore reports which
+//! engine signed, the parameters of each handshake, the result of each request, and the CPU time of
+//! each worker.
 //!
 //! * [`Server::start`] takes a [`Config`]; [`Running::stop`] drains, flushes the log and reports.
 //! * HTTP/1.1 with keep-alive and pipelining: `/bytes/N` (byte i is i modulo [`BODY_PERIOD`], N up
 //!   to [`BODY_BYTES_MAX`]), files below a root, `/metrics`; GET and HEAD. Every client can
 //!   read the metrics: counts and the kind of key, but no data of clients.
-//! * TLS 1.2 and 1.3; RSA key exchange only with [`Config::allow_rsa_kx`]; resumption only on
-//!   request;
-//!   no early data, renegotiation or compression.
+//! * TLS 1.2 and 1.3. RSA key exchange only with [`Config::allow_rsa_kx`], resumption only with
+//!   [`Config::resumption`]. No early data, renegotiation or compression.
 //! * [`in_memory`] has the same connections without sockets, to measure their cost.
 //! * [`log`] is the access log, one line per handshake and per request, and its reader.
 //! * Every wait and every queue is bounded by [`Limits`].

@@ -72,7 +72,7 @@ mod tests {
         });
         let clock = clock.recv().unwrap();
         assert!(clock.elapsed().unwrap() >= Duration::from_millis(5));
-        // The thread soon waits: its clock stops while this thread's runs.
+        // Once the other thread waits, its clock stops; this thread's clock continues.
         let own = ThreadClock::of_this_thread().unwrap();
         loop {
             let (theirs, ours) = (clock.elapsed().unwrap(), own.elapsed().unwrap());

@@ -11,7 +11,8 @@ pub struct UnknownName {
 }
 
 impl UnknownName {
-    /// Finds the value with this name. Each value has N names; the error lists the last of each.
+    /// Finds the value with this name. Each value has N names; the error lists each value's last
+    /// name.
     pub(crate) fn find<T: Copy, const N: usize>(
         what: &'static str,
         name: &str,

@@ -59,7 +59,8 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Starts a worker's thread. It sends its state to `ready` when it is prepared, or has failed.
+    /// Starts a worker's thread. The thread reports to `ready` that the worker is prepared, or why
+    /// the preparation failed.
     pub(crate) fn spawn(
         &mut self,
         index: usize,
@@ -117,8 +118,8 @@ impl Workers {
         }
     }
 
-    /// Joins the workers. Returns the number of connections that were cut off, and of threads that
-    /// panicked or did not end before `deadline`.
+    /// Joins the workers. Returns the number of connections that were cut off, and the number of
+    /// threads that panicked or did not end before `deadline`.
     pub(crate) fn join(&mut self, deadline: Instant) -> (u64, usize) {
         let (mut cut, mut lost) = (0, 0);
         for thread in self.threads.drain(..) {

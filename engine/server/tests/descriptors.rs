@@ -1,5 +1,6 @@
-//! Without free file descriptors, clients wait, the server reports it once, and service continues
-//! later. This file has only one test because the limit applies to the process.
+//! If no file descriptors are free, new clients wait, and the server sends one notice. When
+//! descriptors are free again, it serves these clients. This file has only one test because the
+//! limit applies to the process.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "server/rig.rs"]

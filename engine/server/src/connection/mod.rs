@@ -46,7 +46,8 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Publishes the engine's counts. Called before the handshake is counted that they belong to.
+    /// Publishes the engine's counts. Call it before counting the handshake, so that a reader never
+    /// sees a handshake without its operation.
     fn count_operations(&self) {
         let operations = self.acceptor.operations();
         self.tally.signatures.set(operations.signatures);

@@ -16,7 +16,8 @@ pub(crate) const RECORD_BYTES_MAX: usize = 16 * 1024;
 
 const PERIOD: usize = 251;
 
-/// Contains a record's length of the body, starting at any position.
+/// The start of the body, one period longer than a record: a record that begins anywhere in the
+/// body equals a slice of this array.
 static PATTERN: [u8; RECORD_BYTES_MAX + PERIOD] = pattern();
 
 #[allow(clippy::cast_possible_truncation, reason = "a remainder of 251 is a byte")]

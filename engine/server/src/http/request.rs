@@ -117,7 +117,8 @@ fn is(field: &Header<'_>, name: &str) -> bool {
     field.name.eq_ignore_ascii_case(name)
 }
 
-/// RFC 9112 §6.3. Refuses a body whose end is ambiguous: it could hide another request.
+/// Returns the length of the body, RFC 9112 §6.3. Refuses a body whose end is ambiguous: it could
+/// hide another request.
 fn body_bytes(fields: &[Header<'_>]) -> Result<u64, Status> {
     if fields.iter().any(|field| is(field, "transfer-encoding")) {
         let also_length = fields.iter().any(|field| is(field, "content-length"));

@@ -41,7 +41,7 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandshakeLine {
-    /// When it ended, in microseconds since 1970.
+    /// When the handshake ended, in microseconds since 1970.
     pub time_us: u64,
     /// The connection's number.
     pub connection: u64,
@@ -62,7 +62,7 @@ pub struct HandshakeLine {
     /// The alert that the client sent, if that is the reason: RFC 8446 §6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alert: Option<u8>,
-    /// From accepting the connection to the end, in microseconds.
+    /// From accepting the connection to the end of the handshake, in microseconds.
     pub took_us: u64,
 }
 

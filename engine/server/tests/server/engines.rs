@@ -63,7 +63,7 @@ fn each_server_s_engine_signs_its_handshakes() {
         assert_eq!((theirs.handshakes_full, mine.handshakes_full), (6, 6));
         assert_eq!((theirs.signer.provider.as_str(), theirs.signer.operations), ("default", None));
         assert_eq!(mine.signer.provider, "tollgate");
-        // Exactly one each: the other server performed the other six.
+        // Six operations for six handshakes: the operations of the other server are not counted.
         let expected = SignerOperations { signatures: 4, decryptions: 2 };
         assert_eq!(mine.signer.operations, Some(expected), "{kind}");
 

@@ -97,8 +97,8 @@ fn rsa_key_exchange_only_when_allowed() {
     assert!(log.requests().iter().all(|line| line.group.is_none()));
 }
 
-/// RFC 5246 7.4.1.4.1: without `signature_algorithms`, a client verifies only SHA-1, and the server
-/// does not sign with it. RSA key exchange needs no signature.
+/// RFC 5246 §7.4.1.4.1: a client without `signature_algorithms` verifies only SHA-1. The server
+/// makes no signatures with SHA-1, but RSA key exchange needs no signature.
 #[test]
 fn clients_without_signature_algorithms_get_rsa_key_exchange_only() {
     const ECDHE_RSA_AES128_GCM: [u8; 2] = [0xc0, 0x2f];

@@ -112,7 +112,7 @@ fn keys_and_certificates() {
     assert_says(with(&chain, &ed25519), &["neither RSA nor ECDSA P-256"]);
 }
 
-/// Root can read every file, so there is nothing to test.
+/// Root can read every file. As root, the test checks the message for the access log instead.
 #[test]
 fn a_file_without_permission() {
     let folder = Folder::new();
@@ -121,7 +121,7 @@ fn a_file_without_permission() {
     let chain = certify(&folder, &key);
     fs::set_permissions(&key, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(&key).is_ok() {
-        // Check the message by path instead: the same kind of error gives the same line.
+        // Even root cannot append to this file.
         let log = Path::new("/proc/version").to_owned();
         let config = Config { access_log: Some(log), ..Config::default() };
         assert_says(config, &["cannot append to the access log /proc/version"]);

@@ -37,7 +37,7 @@ fn a_running_download_is_completed() {
     assert!(lengths.contains(&(LONG as u64, true)) && lengths.contains(&(1, true)), "{lengths:?}");
 }
 
-/// A client in the middle of its handshake, which then sends no request.
+/// The client is in the middle of its handshake when the server stops, and sends no request.
 #[test]
 fn a_running_handshake_is_completed_without_delay() {
     let rig = Rig::start(Config::default());
@@ -185,7 +185,7 @@ fn a_slow_log_counts_lost_lines_and_blocks_no_worker() {
     rig::eventually("a notice is sent", || !said.lock().unwrap().is_empty());
     assert_eq!(*said.lock().unwrap(), [Notice::LogLost], "one notice");
 
-    // Read again: the kept lines arrive, and a line gives the number of lost ones.
+    // Read the pipe again: the kept lines arrive, and one line gives the number of lost lines.
     let reading = thread::spawn(move || {
         let mut lines = Vec::new();
         for line in Reader::new(BufReader::new(reader)) {
