@@ -11,9 +11,9 @@
 //!   arrived meanwhile.
 //! * Each key is a caller of the queue: keys get equal shares of it, and the requests of one key
 //!   run in order.
-//! * A thread holds one slot of the queue while it signs. If there are more threads than
-//!   `slots_per_caller_max` (default 128) or `capacity` (default 256), signatures are refused when
-//!   all slots are in use, and their handshakes fail: raise both above the number of threads.
+//! * A thread holds one slot of the queue while it signs. If all slots are in use, a signature is
+//!   refused and its handshake fails. So set `slots_per_caller_max` (default 128) and `capacity`
+//!   (default 256) to at least the number of threads.
 //! * An RSA key that the engine does not support is refused. It is not passed to aws-lc-rs, so that
 //!   no key is slow without notice.
 //!

@@ -32,8 +32,8 @@ const fn pss(hash: Hash) -> Work {
 }
 
 impl SigningKey {
-    /// Makes it from a loaded key. Keys below 2048 bits are refused, as by aws-lc-rs: some
-    /// are too short for PSS with SHA-512.
+    /// Makes a signing key from a loaded key. Refuses keys of fewer than 2048 bits, as aws-lc-rs
+    /// does: some of them are too short for PSS with SHA-512.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl SigningKey {
     ///
     /// # Errors
     ///
-    /// `General`: not an RSA key, an invalid one, or as [`new`](Self::new).
+    /// `General`: the key is not an RSA key, is invalid, or is refused by [`new`](Self::new).
     pub fn from_der(queue: &Queue<PrivateJob>, der: &PrivateKeyDer<'_>) -> Result<Self, Error> {
         let key = read(der)?.ok_or_else(|| {
             Error::General(
