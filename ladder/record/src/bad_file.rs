@@ -3,7 +3,8 @@
 use core::fmt;
 use core::ops::Range;
 
-/// An invalid TOML file: a machine, a timing, a workload. Its author must correct it.
+/// The error of an invalid TOML file, which describes a machine, a timing or a workload. The author
+/// of the file must correct it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadFile {
     what: &'static str,
@@ -13,7 +14,8 @@ pub struct BadFile {
 }
 
 impl BadFile {
-    /// A parser's error at a byte span of `text`, the content of a `what` file.
+    /// A parser's error. `text` is the content of the file, `what` the kind of file, and `span` the
+    /// byte range of the error.
     #[must_use]
     pub fn at(what: &'static str, text: &str, span: Option<Range<usize>>, message: &str) -> Self {
         let before = span.and_then(|span| text.get(..span.start));
@@ -46,7 +48,8 @@ impl fmt::Display for BadFile {
         let place = self.line.map_or_else(String::new, |line| format!("line {line}: "));
         let colon = if self.field.is_empty() { "" } else { ": " };
         let whole = format!("{} file: {place}{}{colon}{}", self.what, self.field, self.why);
-        // The file determines a field's name, which must not reach a terminal as a command.
+        // A field's name comes from the file. Escape its control characters, which a terminal would
+        // obey.
         whole.chars().try_for_each(|c| {
             if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") }
         })

@@ -138,7 +138,7 @@ impl fmt::Display for BadEstimate {
 
 impl core::error::Error for BadEstimate {}
 
-/// The spelling on disk.
+/// The form on disk.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wire {

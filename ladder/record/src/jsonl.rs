@@ -179,8 +179,8 @@ impl fmt::Display for ReadError {
                 let column = format!(" at line {} column {}", error.line(), error.column());
                 let why = text.strip_suffix(&column).unwrap_or(&text);
                 write!(f, "column {}: ", error.column())?;
-                // The file determines a field's name, which must not break the line of the message
-                // or reach a terminal as a command.
+                // A field's name comes from the file. Escape its control characters: they would
+                // break the line of the message, and a terminal would obey them.
                 for c in why.chars() {
                     if c.is_control() {
                         write!(f, "{}", c.escape_default())?;
@@ -218,7 +218,7 @@ struct Written<'a> {
     record: &'a Record,
 }
 
-/// A line to read. It is not a [`Record`] with a schema, because `flatten` accepts unknown fields.
+/// A line to read. It repeats the fields of [`Record`], because `flatten` accepts unknown fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {

@@ -3,8 +3,8 @@
 //! A [`Record`] is one figure with all that is needed to judge it later: its subject ([`Subject`],
 //! [`Quantity`], [`Unit`]), its value and interval ([`Estimate`]), its origin ([`Kind`]), its place
 //! and time ([`Machine`], versions, commit, conditions), and doubts. Records are stored as JSON
-//! Lines ([`jsonl`]), one record per line, every line with the version of the schema. All rungs use
-//! the words of the [`vocabulary`].
+//! Lines ([`jsonl`]), one record per line, every line with the version of the schema. All rungs of
+//! the benchmark ladder use the words of the [`vocabulary`].
 //!
 //! ```
 //! use tollgate_record::{Estimate, Kind, Machine, Record, Unit, jsonl};

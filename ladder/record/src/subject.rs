@@ -174,12 +174,12 @@ impl From<Subject> for String {
     }
 }
 
-/// The quantity of a subject, such as `cycles_per_call`: ASCII lower-case letters, digits and `_`,
-/// a letter first, at most 64 of them.
+/// The quantity of a subject, such as `cycles_per_call`: at most 64 ASCII lower-case letters,
+/// digits and `_`, beginning with a letter.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Quantity {
-    /// Zero after the name.
+    /// The name, followed by zeros.
     bytes: [u8; NAME_MAX_BYTES],
     length: usize,
 }

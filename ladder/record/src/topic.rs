@@ -119,7 +119,8 @@ impl From<&str> for Key {
             "none" => Self::None,
             other => {
                 let bits = other.strip_prefix("rsa-").and_then(|bits| bits.parse().ok());
-                // `rsa-02048` must be written exactly as it was read, so it is not RSA.
+                // `rsa-02048` is kept as `Other`, because `Rsa(2048)` would not be written as it
+                // was read.
                 let rsa = bits.map(Self::Rsa).filter(|key| key.to_string() == other);
                 rsa.unwrap_or_else(|| Self::Other(other.to_owned()))
             }

@@ -125,7 +125,7 @@ impl Nanos {
 }
 
 impl PerSecond {
-    /// The time that one operation takes of one worker at this rate.
+    /// The time that one worker needs for an operation at this rate.
     #[must_use]
     pub fn nanos_each(self) -> Nanos {
         Nanos(NANOS_PER_SECOND / self.0)

@@ -100,8 +100,8 @@ pub const V8: &str = "v8";
 pub const RV64IM: &str = "rv64im";
 /// Value of [`ARITHMETIC`]: the base instructions and those of the multiply-add extension.
 pub const EXTENDED: &str = "extended";
-/// Parameter: the instruction that waits for a product into the accumulator: the next one
-/// (`blocking`) or the next one that uses the accumulator (`decoupled`).
+/// Parameter: the instruction that waits until a product is in the accumulator: the next
+/// instruction (`blocking`), or the next instruction that uses the accumulator (`decoupled`).
 pub const ISSUE: &str = "issue";
 /// Parameter: the form of the innermost loops of a simulated routine: `index`, `pointers`,
 /// `unrolled-4`, `full`.
@@ -137,9 +137,10 @@ pub const PLAN: &str = "plan";
 pub const BUILT_IN: &str = "built-in";
 /// Condition: the calls of a batch, lanes in brackets: `[8] + 2 + 1`.
 pub const CUT: &str = "cut";
-/// Condition: the form of a call: one operation alone, two in step, or in lanes.
+/// Condition: the form of a call: one operation alone, a pair of operations, or one operation in
+/// each lane.
 pub const FORM: &str = "form";
-/// Condition: the costs of forms, in single operations.
+/// Condition: the cost of each form, as a multiple of the cost of a single operation.
 pub const COSTS: &str = "costs";
 
 /// Condition: the number of operands that a call computes in parallel.
@@ -179,7 +180,8 @@ pub const COUNTS: &str = "counts";
 /// Parameter: the client that loaded a server, if several are compared: `minimal`, `rustls`, `curl`
 /// or `s_time`.
 pub const CLIENT: &str = "client";
-/// Parameter: payload of a session in bytes; for bodies of several sizes the mean, with [`SIZES`].
+/// Parameter: payload of a session in bytes. If bodies have several sizes, it is their mean, and
+/// the subject also has the parameter [`SIZES`].
 pub const BYTES: &str = "bytes";
 /// Parameter: the smallest, the median and the largest size of bodies of several sizes:
 /// `15-511-974`.
@@ -217,8 +219,8 @@ pub const HANDSHAKE_NS_P90: Quantity = Quantity::known("handshake_ns_p90");
 pub const HANDSHAKE_NS_P99: Quantity = Quantity::known("handshake_ns_p99");
 /// The quantiles of handshake times that records have.
 pub const HANDSHAKE_NS: [Quantity; 3] = [HANDSHAKE_NS_P50, HANDSHAKE_NS_P90, HANDSHAKE_NS_P99];
-/// Median time in nanoseconds of the whole transaction. It begins when the socket is opened, in an
-/// open loop at the intended start, and ends with the last byte of the last response.
+/// Median time in nanoseconds of the whole transaction. It begins when the socket is opened; in an
+/// open loop, it begins at the intended start. It ends with the last byte of the last response.
 pub const TRANSACTION_NS_P50: Quantity = Quantity::known("transaction_ns_p50");
 /// As [`TRANSACTION_NS_P50`]: 90th percentile.
 pub const TRANSACTION_NS_P90: Quantity = Quantity::known("transaction_ns_p90");

@@ -232,7 +232,7 @@ fn long_lines_are_bounded_both_ways() {
     assert!(message.starts_with("line 1: longer than 65536 bytes"), "{message}");
 
     let mut record = jsonl::read_all(GOOD.as_bytes()).unwrap().remove(0);
-    // The longest that fits, and one byte more.
+    // The longest record that fits, then a record that is one byte longer.
     let room = jsonl::LINE_MAX_BYTES - GOOD.len() + "AMD EPYC".len();
     record.machine.cpu = "x".repeat(room);
     let file = write(&[record.clone()]);
