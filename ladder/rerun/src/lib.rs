@@ -1,7 +1,7 @@
 //! For tests: runs one test of this test program again, alone or under valgrind's memcheck.
 //!
-//! A constant-time test is one function with two roles: outside valgrind it runs itself
-//! again under valgrind; there it marks secrets, runs the operation and counts errors.
+//! A constant-time test is one function with two roles. Outside valgrind, it starts itself again
+//! under valgrind. Under valgrind, it marks secrets, runs the operation and counts errors.
 //!
 //! ```no_run
 //! # fn operation(_: &[u8]) {}
@@ -43,16 +43,16 @@ pub fn constant_time(name: &str, operation: impl FnOnce()) {
     assert!(found == 0, "a branch or an address depends on a secret: see valgrind's report above");
 }
 
-/// Runs test `name` (its full path within the program, such as `tests::constant_time`) of this test
-/// program under memcheck, with this process's environment, and passes if it passes there.
+/// Runs test `name` of this test program under memcheck, with this process's environment. `name` is
+/// the full path within the program, such as `tests::constant_time`. Returns if the test passes.
 ///
-/// Without valgrind it prints on standard error that nothing was checked; with `CI=true` in the
-/// environment it fails instead, so that the check cannot be skipped unnoticed.
+/// If valgrind is not installed, prints on standard error that nothing was checked. With `CI=true`
+/// in the environment it panics instead, so that the check cannot be skipped unnoticed.
 ///
 /// # Panics
 ///
-/// The test fails under memcheck (valgrind's and the test's output is in the message), no test has
-/// this name, or valgrind cannot be started.
+/// The test fails under memcheck, no test has this name, or valgrind cannot be started. The message
+/// contains the output of valgrind and of the test.
 #[track_caller]
 pub fn under_memcheck(name: &str) {
     let program = env::current_exe().expect("a running program has a path");

@@ -78,8 +78,8 @@ fn arithmetic_on_a_secret_is_not_reported() {
     assert_eq!(difference, [0]);
 }
 
-/// Valgrind does not report ADX in CPUID but translates its instructions; otherwise it could not
-/// check the MULX kernels.
+/// Valgrind does not report ADX in CPUID, but it translates ADX instructions. So memcheck can check
+/// the MULX kernels.
 #[test]
 fn mulx_kernels_can_be_checked() {
     if !memcheck::running_on_valgrind() {
