@@ -1,5 +1,6 @@
-//! `tollgate bench`: figures need a log that agrees. These tests accept runs that are invalid
-//! because this machine is unsteady; counts must agree in any case.
+//! `tollgate bench`: a run has figures only if the server's log agrees with the client's counts.
+//! These tests also accept runs that are invalid because this machine is unsteady; the counts must
+//! agree in any case.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -108,7 +109,7 @@ fn a_number_of_requests_ends_a_run() {
                  --protocol tls13 --bytes 100 --rounds 1";
     let stdout = text(&line(flags, &[]));
     assert!(stdout.contains("40 requests in each run, 60 s at most"), "{stdout}");
-    // and one run before this one
+    // the 40 requests of the run, and the request of the probe before them
     assert_eq!(agreed(&stdout, "tollgate"), (41, 41));
     let half = line("bench -n 3 --requests-per-connection 2", &[]);
     refused(&half, "a multiple of --requests-per-connection");
@@ -260,7 +261,8 @@ fn each_handshake_that_the_client_counts_is_in_the_log_of_another_process() {
     let (handshakes, sessions) = agreed(&stdout, "tollgate");
     let log = serve.stopped();
     let lines = |what: &str| log.lines().filter(|line| line.contains(what)).count() as u64;
-    // the log is counted after the probe, which requested the path twice
+    // this test counts the whole log, `bench` only the lines after its probe; the probe requests
+    // the path twice
     assert!(lines("\"outcome\":\"full\"") > handshakes, "{stdout}");
     assert_eq!(lines("\"complete\":true"), sessions + 2, "{stdout}");
 }
@@ -282,7 +284,7 @@ fn a_stock_server_by_its_url_is_confirmed_by_its_own_log() {
     let output = bench(&[&[secure.as_str()], &log[..]].concat());
     let stdout = text(&output);
     agreed(&stdout, "external");
-    // reports the server's properties, and uses the best protocol
+    // `bench` reports the server's properties, and chooses the best protocol
     assert!(stdout.contains("- certificate: rsa-2048, "), "{stdout}");
     assert!(stdout.contains("- path: status 200, 100 bytes"), "{stdout}");
     assert!(stdout.contains("rsa-2048 tls13: "), "{stdout}");

@@ -34,12 +34,14 @@ fn two_engines_are_sized_and_compared() {
     let stdout = text(&output);
     assert_eq!(output.status.code(), Some(0), "{stdout}");
     let of = |by: &str, more: &str| format!("fleet/rsa-2048/tls13?{more}by={by}&bytes=14336");
-    // 10^10 bits over 14 336 bytes are 87 193.08 sessions per second: 400 us each, at 70 %.
+    // 10 Gbps carry 87 193.08 sessions per second of 14 336 bytes. Each session takes 400 us of a
+    // core, which may be busy for 70 % of its time.
     let ten = of("tollgate", "") + "&link_gbps=10";
     assert_eq!(point(&records, &ten, "whole_cores"), 50.0);
     assert_eq!(point(&records, &ten, "cores_left"), 14.0);
     assert_eq!(point(&records, &(of("openssl", "") + "&link_gbps=10"), "machines"), 2.0);
-    // A million sessions take 400 s, at 70 % utilisation 571.4 s: 0.01111 EUR; and 2000 J.
+    // A million sessions take 400 s of CPU time and 2000 J. At 70 % utilisation they take 571.4 s
+    // of a core, which cost 0.01111 EUR.
     let cost =
         point(&records, &(of("tollgate", "") + "&currency=EUR"), "cost_per_million_sessions");
     assert!((cost - 0.07 * 400.0 / 0.7 / 3600.0).abs() < 1e-9, "{cost}");

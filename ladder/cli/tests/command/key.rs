@@ -83,7 +83,7 @@ fn a_fifo_without_a_writer_ends_with_the_first_signal() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // time to open the file; an earlier signal ends the program too
+    // Gives the program time to open the file. An earlier signal also ends the program.
     sleep(Duration::from_millis(500));
     signal("TERM", child.id());
     let end = Instant::now() + Duration::from_secs(20);

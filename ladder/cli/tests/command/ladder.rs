@@ -1,5 +1,5 @@
-//! `tollgate ladder`, `report`, `model` and `session`: all rungs, including verbs without a test
-//! file.
+//! `tollgate ladder`, `report`, `model` and `session`: all rungs, including the verbs that have no
+//! test file of their own.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -265,7 +265,8 @@ fn variants_write_every_figure_and_print_the_tables() {
     };
     let is_measured = |kind: &Kind| *kind == Kind::Measured;
     let is_published = |kind: &Kind| matches!(kind, Kind::Published { .. });
-    // seven methods in four forms, five squares; the engine's kernel, and its square if it has one
+    // seven methods in four forms each, five squares, the engine's kernel, and the kernel's square
+    // if it has one
     assert!([34, 35].contains(&count("cycles_per_call", is_measured)));
     assert_eq!(count("cycles_per_operation", is_measured), 2 * 7);
     assert_eq!(count("table_bytes", is_measured), 2 * 7);

@@ -44,13 +44,13 @@ fn a_processor_is_added_as_the_page_says() {
     assert!(sizes.contains("8192") && sizes.contains("a second unit of vpmadd52_zmm"), "{sizes}");
     assert!(call(&lines[2]).contains("-50.0 %"));
 
-    // A routine, and the throughput that it needs.
+    // Add the page's routine, and the throughput of the instruction that the routine needs.
     let rate = "multiplies = { per_cycle = 2, source = \"the manual\" }\n[registers]";
     fs::write(&file, machine.replace("[registers]", rate) + &routine).unwrap();
     let drawn = call(&lines[3]);
     assert!(drawn.contains("my processor") && drawn.contains("umulh a"), "{drawn}");
 
-    // The error message on the page.
+    // Provoke the error message that the page shows.
     let wrong = machine.replacen(
         "mark = \"stated\", source = \"the manual, table 12\"",
         "mark = \"stated\"",

@@ -76,17 +76,17 @@ pub(crate) struct Serve {
     pub(crate) stdout: BufReader<ChildStdout>,
     pub(crate) address: String,
     pub(crate) log: PathBuf,
-    /// Its output up to the line that says that it is ready.
+    /// The server's output, up to the line that says that it is ready.
     pub(crate) said: String,
 }
 
 impl Serve {
-    /// Starts it on loopback, with these additional flags and a log of this name.
+    /// Starts the server on loopback, with these additional flags and a log of this name.
     pub(crate) fn start(name: &str, flags: &[&str]) -> Self {
         Self::at("127.0.0.1", name, flags)
     }
 
-    /// Starts it on another address of this machine.
+    /// Starts the server on another address of this machine.
     pub(crate) fn at(ip: &str, name: &str, flags: &[&str]) -> Self {
         let log = scratch(name);
         let mut child = tollgate()
@@ -107,7 +107,7 @@ impl Serve {
         Self { child, stdout, address, log, said }
     }
 
-    /// Stops it and returns its log.
+    /// Stops the server and returns its log.
     pub(crate) fn stopped(mut self) -> String {
         signal("TERM", self.child.id());
         self.child.wait().unwrap();

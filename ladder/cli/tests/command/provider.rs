@@ -1,6 +1,6 @@
 //! `tollgate provider` with the installed OpenSSL, and separate folders instead of the system's.
 //!
-//! The module is the one that cargo builds for this package: it depends on the provider's crate.
+//! Cargo builds the module for these tests, because this package depends on the provider's crate.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

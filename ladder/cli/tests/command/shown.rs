@@ -19,10 +19,10 @@ struct Strict {
 }
 
 impl Strict {
-    /// Starts it in a folder with `body` and `chain.pem`, which is its own certificate and the
-    /// client certificate that it accepts.
+    /// Starts the server in a folder with `body`, `key.pem` and `chain.pem`. The certificate in
+    /// `chain.pem` is both the server's own and the client certificate that the server accepts.
     fn start(folder: &Path) -> Self {
-        // it does not print its port, so choose one that was free a moment ago
+        // the server does not print its port, so choose one that was free a moment ago
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let address = format!("127.0.0.1:{port}");
         let child = Command::new("openssl")

@@ -61,7 +61,7 @@ fn a_log_of_the_embedded_server_becomes_a_workload_and_is_not_overwritten() {
 #[test]
 fn sizes_from_a_log_are_requested() {
     let (log, folder) = (scratch("sizes.log"), scratch("sizes"));
-    // one connection each, all in one second: the log says nothing about arrivals
+    // each request has its own connection, all in one second: the log says nothing about arrivals
     let line = |number: u64| {
         format!(
             "::1 - - [10/Oct/2026:13:55:36 +0000] \"GET / HTTP/1.1\" 200 {} \"-\" \"x\" \
@@ -72,7 +72,7 @@ fn sizes_from_a_log_are_requested() {
     fs::write(&log, (1..=100).map(line).collect::<String>()).unwrap();
     let folder = folder.to_str().unwrap();
     let made = ["workload", "from-log", log.to_str().unwrap(), "--name", "x", "--folder", folder];
-    // of 1, 4, 9, ... 10000: 100 * 101 * 201 / 6 / 100
+    // the mean of 1, 4, 9, ... 10000 is 100 * 101 * 201 / 6 / 100
     let told = said(&made);
     assert!(told.contains("3384 in the mean"), "{told}");
     let workload = format!("{folder}/x.toml");

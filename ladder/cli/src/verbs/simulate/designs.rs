@@ -19,12 +19,12 @@ impl Multiplier {
         Self { arithmetic, slots, issue }
     }
 
-    /// The timing of a core with it.
+    /// The timing of `core` with this multiplier.
     pub(super) fn timing(self, core: &Timing) -> Timing {
         core.clone().with_products(self.slots, self.issue)
     }
 
-    /// Its name in tables.
+    /// The multiplier's name in tables.
     pub(super) fn name(self) -> String {
         let slots = self.slots;
         match (self.arithmetic, self.issue) {
@@ -93,7 +93,7 @@ impl Design {
         Exponentiation { multiply: of(Algorithm::Fips), square, window: self.window }
     }
 
-    /// Its name without the window.
+    /// The design's name in tables, without the window.
     pub(super) fn row(self) -> String {
         let squaring = if self.squaring { ", squaring" } else { "" };
         format!("{}, {}{squaring}", self.multiplier.name(), self.loops)

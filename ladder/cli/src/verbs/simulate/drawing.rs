@@ -8,7 +8,8 @@ use super::exponentiations::{ExponentiationCost, WORDS};
 use super::products::Size;
 use crate::cells::float;
 
-/// Draws cycles against code, against the table and against the multiplier.
+/// Draws cycles against the size of the code, against the size of the table, and against the
+/// multiplier.
 pub(super) fn drawing(size: &Size, raised: &[ExponentiationCost]) -> String {
     let of_multiplier = |multiplier: Multiplier| Series {
         name: multiplier.name(),

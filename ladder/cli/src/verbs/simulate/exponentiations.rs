@@ -29,7 +29,7 @@ pub(super) struct ExponentiationCost {
     pub(super) how: Method,
 }
 
-/// The source of its cycles.
+/// The way in which the cycles of an exponentiation were obtained.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
     /// The whole exponentiation was executed.

@@ -1,4 +1,5 @@
-//! `tollgate simulate`: programs on processors with instructions that were never built.
+//! `tollgate simulate`: runs programs on simulated processors, whose instructions need not exist in
+//! hardware.
 
 pub(crate) mod options;
 

@@ -108,7 +108,7 @@ impl Study {
         Ok(study)
     }
 
-    /// The size of the picture: 1024 bits, or else the first one.
+    /// The size that the picture shows: 1024 bits, or the first size if 1024 bits is not studied.
     fn first(&self) -> Option<&Size> {
         self.sizes.iter().find(|size| size.words == WORDS).or(self.sizes.first())
     }
