@@ -7,7 +7,7 @@ use tollgate_report::{WIDTH, html};
 
 use crate::{all_tables, markup, synthetic};
 
-/// Values that a parameter or a number in words may have.
+/// Values of parameters, and of conditions that contain numbers.
 fn value() -> impl Strategy<Value = String> {
     let odd = ["0", "-1", "1e308", "NaN", "inf", "99999999999999999999", "0.999999", "10", "full"];
     prop_oneof![prop::sample::select(odd.map(str::to_owned).to_vec()), "[A-Za-z0-9_.+:-]{1,60}"]
