@@ -28,7 +28,7 @@ fn no_descriptors_give_one_line() {
     };
     // detected before anything is opened
     told(&attempt(200));
-    // and when other threads have taken the descriptors
+    // detected later, after other threads have taken the descriptors
     let taken: Vec<File> = core::iter::from_fn(|| File::open("/dev/null").ok()).collect();
     assert!(!taken.is_empty());
     told(&attempt(8));

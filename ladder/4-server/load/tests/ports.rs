@@ -57,7 +57,7 @@ fn with_twenty_ports() {
     // detected before anything is sent
     let error = attempt(&plan);
     assert!(matches!(error, Error::PortsShort { needed: 30, ports: 20 }), "{error}");
-    // and when other sockets have taken the ports
+    // detected later, after other sockets have taken the ports
     let connect = || TcpStream::connect(server.address).ok();
     let taken: Vec<TcpStream> = core::iter::from_fn(connect).collect();
     assert!((1..=20).contains(&taken.len()));

@@ -32,7 +32,7 @@ fn counted(signer: Signer) -> (u64, Option<u64>) {
     let running = Running::start(&config).unwrap();
     let mut handshakes = 0;
     for (protocol, exchange) in [
-        (Protocol::Tls12X25519, Exchange::bytes(70_000)), // more than a piece
+        (Protocol::Tls12X25519, Exchange::bytes(70_000)), // longer than one piece
         (Protocol::Tls13, Exchange::HandshakeOnly),
     ] {
         let outcome = outcome(&running, protocol, exchange);

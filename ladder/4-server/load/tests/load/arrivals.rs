@@ -59,19 +59,19 @@ fn a_stall_shows_in_the_times_of_an_open_loop_but_hardly_of_a_closed_one() {
     let plan = patient(open(Pattern::Poisson { per_s: 66.0 }, sustain_ms));
     let open = outcome(&plan, stall);
     assert_accounted(&open);
-    // one second of four: a quarter of all arrivals fall into it
+    // the stall lasts for one of four seconds, so a quarter of all arrivals fall into it
     let p99 = open.transaction().unwrap().quantile_ns(0.99).unwrap();
     assert!(u128::from(p99) > STALL.as_nanos() * 3 / 4, "{p99}: {open}");
     let p90 = open.transaction().unwrap().quantile_ns(0.9).unwrap();
     assert!(u128::from(p90) > STALL.as_nanos() / 4, "{p90}: {open}");
 
-    // one connection at about the same rate: it waits while the server is stalled
+    // a closed loop of one connection, at about the same rate, waits while the server is stalled
     let plan = patient(Plan {
         arrivals: Arrivals::Closed { think: Think::Constant { ms: 14.0 } },
         connections: 1,
         ..plan
     });
-    // only one slow transaction in more than a hundred transactions
+    // so it has only one slow transaction in more than a hundred
     let enough = |outcome: &Outcome| {
         let count = outcome.transaction().map_or(0, Latency::count);
         (110..).contains(&count)

@@ -127,7 +127,7 @@ fn servers_alternate_and_equal_ones_compare_as_equal() {
     assert!(rate.conditions["client_verified"].starts_with("0 of "));
     assert!(rate.conditions["limits"].contains("\"trend\":1.0"), "limits that are not the default");
     assert!(rate.doubts[0].contains("of 4 rounds"), "{:?}", rate.doubts);
-    // half a core over the rate, in nanoseconds
+    // half a second of CPU time per second, divided by the sessions per second
     let cpu = found(subject, "server_cpu_ns_per_session").estimate.point();
     assert!((0.5..2.0).contains(&(cpu * rate.estimate.point() / 0.5e9)), "{cpu} ns");
     for quantity in ["client_cpu_ns_per_session", "handshake_ns_p50", "transaction_ns_p99"] {

@@ -246,8 +246,8 @@ fn the_limit_on_starts_holds() {
     let server = TlsServer::start(GOOD);
     let plan = Plan { starts_per_s_max: Some(50), ..plan(Protocol::Tls13) };
     let outcome = load(&plan, Server::new("rustls", server.target()));
-    // a third of a second at 50 per second, the probe, and one start at each end; hundreds without
-    // the limit
+    // A third of a second at 50 starts per second, plus the probe and one start at each end.
+    // Without the limit there would be hundreds.
     assert!(outcome.whole.attempts <= 20, "{outcome}");
 }
 

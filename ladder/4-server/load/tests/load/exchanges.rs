@@ -67,7 +67,7 @@ fn requests_share_a_connection_and_its_handshake() {
     }
 }
 
-/// So many requests would take minutes.
+/// A connection with this many requests would take minutes, but the run ends it.
 #[test]
 fn long_connections_end_with_the_run() {
     let plan = Plan {

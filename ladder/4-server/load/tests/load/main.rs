@@ -1,7 +1,7 @@
 //! The load generator against scripted servers, and against OpenSSL's.
 //!
-//! Other tests load the machine too: a run that is too short for its assertions is repeated with a
-//! longer duration.
+//! Other tests load the machine too. So if a run has too few sessions for its assertions, it is
+//! repeated with a longer duration.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
 

@@ -255,7 +255,7 @@ fn a_server_that_does_not_accept_is_reported_in_one_line_before_any_load() {
     socket.listen(0).unwrap();
     let listener = TcpListener::from(socket);
     let address = listener.local_addr().unwrap();
-    // these connections fill its queue: the system answers no further SYN
+    // these connections fill the listener's queue: the system answers no further SYN
     let waiting = [(); 4].map(|()| {
         let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), None).unwrap();
         let _in_progress = socket.connect(&address.into());

@@ -138,7 +138,7 @@ impl GnuTls {
         let (key, certificate) = tls_server::tls_config::identity();
         fs::write(folder.join("key.pem"), key).unwrap();
         fs::write(folder.join("certificate.pem"), certificate).unwrap();
-        // it does not print the port that it got, so choose one that was free a moment ago
+        // the server does not print its port, so choose one that was free a moment ago
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let spawned = Command::new("gnutls-serv")
             .args(["--http", "--x509keyfile=key.pem", "--x509certfile=certificate.pem"])

@@ -85,7 +85,7 @@ fn a_killed_worker_is_replaced() {
     confirmed(&load(&running, &plan(Protocol::Tls13, 200)));
 }
 
-/// As in an upgrade of a package: another file replaces the one that is loaded.
+/// A new file replaces the module that is loaded, as in an upgrade of a package.
 #[test]
 fn the_module_is_replaced_under_running_servers() {
     for product in [Product::Nginx, Product::Haproxy] {

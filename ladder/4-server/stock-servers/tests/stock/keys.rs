@@ -1,4 +1,4 @@
-//! Keys of every size, with those that the provider refuses.
+//! Keys of every size, including keys that the provider refuses.
 
 use tollgate_stock_servers::{Product, Settings};
 

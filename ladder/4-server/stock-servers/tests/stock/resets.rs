@@ -1,6 +1,7 @@
 //! Clients that reset their connections during handshakes, beside clients that do not.
 //!
-//! Takes a second, ten minutes with `TOLLGATE_TEST_LONG`, or `TOLLGATE_TEST_SOAK_SECONDS`.
+//! The measured part takes one second, or ten minutes with `TOLLGATE_TEST_LONG`.
+//! `TOLLGATE_TEST_SOAK_SECONDS` sets another duration.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;

@@ -132,8 +132,8 @@ pub(crate) fn becomes<T: PartialEq + Debug>(expected: &T, ask: impl Fn() -> T) {
     assert_eq!(ask(), *expected);
 }
 
-/// Makes the server write all counts. HAProxy's workers may not start threads. There, operations
-/// write, and the last counts are written when the worker ends.
+/// Makes the server write all counts. HAProxy's workers may not start a thread that writes: their
+/// operations write the counts, and a worker writes its last counts when it ends.
 #[track_caller]
 pub(crate) fn settle(running: &Running) {
     if running.product() == Product::Haproxy {
@@ -157,8 +157,8 @@ pub(crate) fn renew(running: &Running) {
     });
 }
 
-/// Returns the sum of a counter over all processes of the server, with those that have ended. Each
-/// process writes within a second of its last count, if it may start a thread.
+/// Returns the sum of a counter over all processes of the server, including ended ones. A process
+/// that may start a thread writes within a second of its last count.
 pub(crate) fn counted(running: &Running, counter: &str) -> u64 {
     sum_of(running, &format!("{counter}_total"))
 }

@@ -6,7 +6,7 @@ use tollgate_stock_servers::{Product, Settings};
 
 use crate::rig::{BYTES, certificate, confirmed, is_long, load, plan, start};
 
-/// Stalled runs that are allowed; more mean that the machine is too busy.
+/// The number of stalled runs at which the test fails, because the machine is too busy.
 const STALLS_MAX: u32 = 8;
 
 /// Compares the counts without the provider, with every way to close, until enough handshakes are
