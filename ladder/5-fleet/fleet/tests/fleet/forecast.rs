@@ -103,7 +103,7 @@ fn the_figures_are_those_of_the_formulas() {
     close(of("&link_gbps=10", "cores"), rate * 300e-6 / 0.7);
     close(of("&link_gbps=10", "whole_cores"), 38.0);
     close(of("&link_gbps=10", "cores_left"), 26.0);
-    close(of("&link_gbps=100", "machines"), 6.0); // 374 cores of 64
+    close(of("&link_gbps=100", "machines"), 6.0); // 374 cores, 64 in each machine
     close(of("&currency=USD", "cost_per_million_sessions"), 300.0 / 0.7 / 3600.0 * 0.05);
     let of = |more: &str, quantity: &str| {
         let subject = "fleet/tls12-ecdhe-rsa-2048?against=openssl&by=tollgate&bytes=14336";

@@ -20,7 +20,8 @@ fn mean_response(station: Station, load: f64, service: &ServiceTime) -> f64 {
 
 #[test]
 fn one_core_has_the_textbook_response_time() {
-    // M/M/1 at 900/s of 1 ms: 10 ms. M/D/1: 5.5 ms.
+    // With 900 arrivals per second and service times of 1 ms, the mean response time is 10 ms in
+    // M/M/1 and 5.5 ms in M/D/1.
     for discipline in DISCIPLINES {
         let at =
             |scv| station(1, discipline).at_rate(PerSecond::new(900.0), &exact(1e6, scv)).unwrap();
@@ -36,16 +37,17 @@ fn one_core_has_the_textbook_response_time() {
 
 #[test]
 fn the_load_at_which_the_response_doubles() {
-    // M/G/1: load (1 + scv) / (2 (1 - load)) = 1 at load = 2 / (3 + scv).
+    // M/G/1: the mean wait in service times, load (1 + scv) / (2 (1 - load)), is 1 at
+    // load = 2 / (3 + scv).
     for scv in [0.0, 0.25, 1.0, 4.0] {
         let load =
             station(1, Discipline::OneQueue).load_where(2.0, &exact(1e6, scv)).unwrap().point();
         assert!((load - 2.0 / (3.0 + scv)).abs() < 1e-12, "{scv}: {load}");
     }
-    // Two exponential servers: 1 / (1 - load^2) = 2.
+    // M/M/2: the mean response in service times, 1 / (1 - load^2), is 2 at load = sqrt(1/2).
     let two = station(2, Discipline::OneQueue).load_where(2.0, &exact(1e6, 1.0)).unwrap().point();
     assert!((two - 0.5_f64.sqrt()).abs() < 1e-12);
-    // Sharing: half load for any variation.
+    // Sharing: the load is 1/2 for any variation.
     let sharing =
         station(8, Discipline::Sharing).load_where(2.0, &exact(1e6, 9.0)).unwrap().point();
     assert!((sharing - 0.5).abs() < 1e-12);
@@ -74,7 +76,7 @@ fn an_overload_has_no_mean() {
             station.at_load(1.0, &exact(1e6, 1.0)),
             Err(Error::Unstable { utilisation: 1.0 })
         );
-        // 1 ms +- 5 %: 3900/s may be too much.
+        // If service times are 1 ms +- 5 %, a rate of 3900/s may be too high.
         let mean = Estimate::new(1e6, (0.95e6, 1.05e6), 30).unwrap();
         let service = ServiceTime::new(mean, Estimate::exact(1.0).unwrap()).unwrap();
         let result = station.at_rate(PerSecond::new(3900.0), &service);
@@ -103,8 +105,8 @@ fn invalid_stations_and_quantiles_are_refused() {
 /// [ITA00]: at the same arrival rate the response time gains more than the capacity.
 #[test]
 fn a_faster_engine_gains_more_response_time_than_capacity() {
-    // 900/s with service times of 1 ms and of 1/1.4 ms: responses of 10 ms and of (1/1.4) / (1 -
-    // 0.9/1.4) = 2 ms.
+    // At 900 arrivals per second, a service time of 1 ms gives a response time of 10 ms. A service
+    // time of 1/1.4 ms gives (1/1.4) / (1 - 0.9/1.4) = 2 ms.
     let (slow, fast) = (exact(1e6, 1.0), exact(1e6 / 1.4, 1.0));
     let rate = PerSecond::new(900.0);
     let gain = station(1, Discipline::OneQueue).gain(rate, &slow, &fast).unwrap();

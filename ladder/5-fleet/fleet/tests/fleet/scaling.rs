@@ -9,7 +9,8 @@ fn law(per_core: f64, contention: f64, coherency: f64) -> Law {
     Law::new(PerSecond::new(per_core), contention, coherency).unwrap()
 }
 
-/// The law's rates at `cores`, each with a factor of error and a relative interval of `width`.
+/// The law's rates at `cores`, each multiplied by an error from `off`, with an interval of plus and
+/// minus `width` times the rate.
 fn points(law: Law, cores: &[u32], width: f64, mut off: impl FnMut() -> f64) -> Vec<Point> {
     let at = |&cores: &u32| {
         let rate = law.rate(cores).get() * off();
@@ -62,7 +63,8 @@ fn a_linear_law_needs_proportional_cores() {
     assert!(cores(0.0, Utilisation::FULL).is_err());
 }
 
-/// Rates above linear are not fitted: the parameter stays 0, and the residual shows the difference.
+/// The law cannot describe rates above linear scaling: the parameter stays 0, and the residual
+/// shows the difference.
 #[test]
 fn a_rate_above_linear_is_a_residual() {
     let per_s = |rate| Estimate::exact(rate).unwrap();
