@@ -173,6 +173,20 @@ pub const PART_MAC: &str = "mac";
 pub const PART_LIBRARY: &str = "library";
 /// Value of [`PART`]: the operating system: TCP and system calls.
 pub const PART_SYSTEM: &str = "system";
+/// Value of [`PART`]: the server's own code; only a profile of a running server has it.
+pub const PART_SERVER: &str = "server";
+/// Value of [`PART`]: functions that no rule of a profile knows.
+pub const PART_UNKNOWN: &str = "unknown";
+/// Value of [`PART`]: the time in which the server's cores wait; not a part of the cost.
+pub const PART_IDLE: &str = "idle";
+/// Parameter: a detail of a part, from a profile: `part=system&detail=kernel-tcp`.
+pub const DETAIL: &str = "detail";
+/// Condition: the event that `perf` sampled, `cycles` or `cpu-clock`.
+pub const SAMPLED_EVENT: &str = "sampled_event";
+/// Condition: the number of samples of a profile.
+pub const SAMPLES: &str = "samples";
+/// Condition: the CPU time of all samples, divided by the CPU time that the system accounted.
+pub const SAMPLED_SHARE: &str = "sampled_share";
 /// Parameter: a message of the handshake, such as `server-key-exchange`.
 pub const MESSAGE: &str = "message";
 /// Condition: the count of each primitive in a prediction.

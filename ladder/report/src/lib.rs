@@ -45,6 +45,7 @@ mod names;
 pub mod pkeu;
 pub mod plan;
 pub mod points;
+pub mod profile;
 pub mod published;
 pub mod rungs;
 pub mod server;

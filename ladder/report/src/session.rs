@@ -1,8 +1,8 @@
 //! The cost of sessions to a server by part, and its table.
 
 use tollgate_record::vocabulary::{
-    BY, CYCLES_PER_SESSION, MESSAGE, PART, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY,
-    PART_MAC, PART_RECORDS, PART_RSA, PART_SYSTEM,
+    BY, CYCLES_PER_SESSION, DETAIL, MESSAGE, PART, PART_IDLE, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE,
+    PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SYSTEM,
 };
 use tollgate_record::{Protocol, Record, Subject, Topic, Unit};
 
@@ -43,7 +43,7 @@ const COLUMNS: [Column; 11] = fitting([
     Column::figures("remain", 6),
 ]);
 
-/// The cost of one session: the predicted or published parts, and the measured total.
+/// The cost of one session: the predicted, published or profiled parts, and the measured total.
 #[derive(Clone, Debug)]
 pub(crate) struct Session<'a> {
     /// The subject without `part`.
@@ -97,6 +97,8 @@ pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> 
             && record.quantity == CYCLES_PER_SESSION
             && record.unit == Unit::Cycles
             && record.subject.parameter(MESSAGE).is_none()
+            && record.subject.parameter(DETAIL).is_none()
+            && record.subject.parameter(PART) != Some(PART_IDLE)
             && (of == origin || (of == Measured && !published))
     };
     let all = lookup.subjects(takes);
@@ -118,7 +120,10 @@ pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> 
         let mut parts: Vec<(&str, &Record)> = all
             .iter()
             .filter(|full| full.without(&[PART]) == subject)
-            .filter_map(|full| Some((full.parameter(PART)?, find(origin, full)?)))
+            .filter_map(|full| {
+                let profiled = || find(Measured, full).filter(|_| !published);
+                Some((full.parameter(PART)?, find(origin, full).or_else(profiled)?))
+            })
             .collect();
         parts.sort_by_key(|(part, _)| PARTS.iter().position(|p| p == part).unwrap_or(PARTS.len()));
         let measured = find(Measured, &subject).filter(|_| !published);

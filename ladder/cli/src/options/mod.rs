@@ -15,7 +15,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use crate::verbs::bench::options::{
-    Bench, BenchCommand, CoreSpan, EngineKind, Mode, ServerKind,
+    Bench, BenchCommand, CoreSpan, EngineKind, Mode, Sampling, ServerKind,
 };
 pub(crate) use crate::verbs::compare::options::{Compare, Failing};
 pub(crate) use crate::verbs::completions::Completions;

@@ -12,6 +12,7 @@ mod ladder;
 mod measuring;
 mod outputs;
 mod own_processor;
+mod profile;
 mod program;
 mod provider;
 mod serve;

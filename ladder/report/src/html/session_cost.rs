@@ -60,6 +60,20 @@ pub(super) fn section(records: &[Record]) -> Markup {
     .markup()
 }
 
+/// The sessions of a profile: bars with the parts of each server, and their legend.
+pub(super) fn profiled(records: &[Record]) -> Markup {
+    let all = sessions(records, false);
+    let ours: Vec<Session<'_>> =
+        all.into_iter().filter(|session| !session.parts.is_empty()).collect();
+    let flagship = Flagship::of(records);
+    let protocols: BTreeSet<&Protocol> =
+        ours.iter().filter_map(|session| session.subject.protocol()).collect();
+    html! {
+        (legend(&entries(ours.iter())))
+        @for protocol in protocols { (panel(protocol, &ours, &flagship)) }
+    }
+}
+
 /// The picture of one protocol: a group of bars for each payload.
 fn panel(protocol: &Protocol, ours: &[Session<'_>], flagship: &Flagship) -> Markup {
     let sessions: Vec<&Session<'_>> =

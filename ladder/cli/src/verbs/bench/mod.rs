@@ -8,6 +8,7 @@ pub(crate) mod fail_if;
 mod metrics;
 mod out;
 mod plan;
+mod profile;
 mod report;
 mod rounds;
 pub(crate) mod rules;
@@ -37,6 +38,7 @@ use crate::progress::Progress;
 use crate::run::Run;
 
 use out::{About, Judged};
+use profile::Profiler;
 use rounds::Rounds;
 use scenario::Scenario;
 use watch::Watch;
@@ -58,14 +60,20 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     if let Some(objective) = options.objective() {
         return find_rate(options, objective, &mut run, (progress, &watch));
     }
-    let scenarios = scenarios(options, &mut run, (&progress, &watch))?;
+    let mut scenarios = scenarios(options, &mut run, (&progress, &watch))?;
     drop(progress);
+    if let Mode::Profile(sampling) = &options.mode {
+        profile::predict(options, sampling, &mut run, &mut scenarios)?;
+    }
     if scenarios.iter().any(|scenario| !scenario.records.is_empty()) {
         run.output.records(&report::published(options))?;
     }
     let mut text = report::text(options, &run.host, &scenarios);
     if !options.suites.is_empty() {
         text += &format!("\n{}", suites::table(&scenarios));
+    }
+    if matches!(options.mode, Mode::Profile(_)) {
+        text += &profile::text(&scenarios);
     }
     if options.target.is_some() || options.outputs.histogram {
         for scenario in &scenarios {
@@ -178,6 +186,7 @@ fn scenarios(
     let plans = plan::plans(options)?;
     let mut scenarios = Vec::new();
     let keys = options.keys();
+    let profiler = Profiler::of(options)?;
     progress.plan(keys.len() * plans.len(), plan::seconds(options));
     for key in keys {
         let rig = servers::Rig::start(options, *key)?;
@@ -196,6 +205,9 @@ fn scenarios(
             progress.row(scenarios.len(), &label);
             let loaded = rig.servers().and_then(|mut servers| {
                 watch.look(&label, &names, &mut servers);
+                if let Some(profiler) = &profiler {
+                    profiler.look(&mut servers, rig.threads(options)?);
+                }
                 rounds::run(options, plan, &mut servers, |part| watch.part(progress, part))
             });
             let rounds = match loaded {
@@ -205,7 +217,10 @@ fn scenarios(
                 // report the scenarios before the error
                 Err(error) => Rounds::broken(&error),
             };
-            let scenario = Scenario::of(label, rounds, &names, &context(options, &run.host))?;
+            let mut scenario = Scenario::of(label, rounds, &names, &context(options, &run.host))?;
+            if let Some(profiler) = &profiler {
+                profiler.end(options, &mut scenario, plan, &names)?;
+            }
             run.output.records(&scenario.records)?;
             scenarios.push(scenario);
         }

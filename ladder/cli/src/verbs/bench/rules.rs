@@ -45,6 +45,7 @@ fn check(rules: Rules) -> Result<(), CliError> {
 fn of_mode(options: &Options) -> Rules {
     let Options { mode, clients, outputs, suites, .. } = options;
     let (is_search, is_rounds) = (options.objective().is_some(), matches!(mode, Mode::Rounds));
+    let is_profile = matches!(mode, Mode::Profile(_));
     let chooses_servers = options.target.is_some() || !options.server_cores.is_empty();
     let has_trace = matches!(clients.arrivals, Some(Pattern::Trace(_)));
     let has_other_client = !options.is_minimal();
@@ -55,8 +56,14 @@ fn of_mode(options: &Options) -> Rules {
         || outputs.summary.is_some()
         || !outputs.fail_if.is_empty();
     let has_rate = clients.rate.is_some();
+    let has_evidence = options.given.log.is_some() && !options.given.pid.is_empty();
     let is_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
     vec![
+        (
+            is_profile && options.target.is_some() && !has_evidence,
+            "profile: with a URL give --pid, so that perf finds the server, and --log, so that the \
+             server confirms the sessions",
+        ),
         (
             matches!(mode, Mode::Scale(_)) && chooses_servers,
             "scale: it starts the servers and chooses their cores: leave out URL and --server-cores",
@@ -71,7 +78,7 @@ fn of_mode(options: &Options) -> Rules {
         ),
         (
             has_other_client && needs_minimal,
-            "--client: only minimal can be used with search, scale, --handshake-only, --out, \
+            "--client: only minimal can be used with profile, search, scale, --handshake-only, --out, \
              --metrics, --summary and --fail-if",
         ),
         (
@@ -79,12 +86,12 @@ fn of_mode(options: &Options) -> Rules {
             "--suites all: with --client and search, name the suites that the servers take",
         ),
         (
-            !is_rounds && outputs.summary.is_some(),
+            !is_rounds && !is_profile && outputs.summary.is_some(),
             "--summary: search and scale have none: give --json or --out",
         ),
         (
             options.requests.is_some() && (!is_rounds || has_other_client),
-            "--requests: search, scale and other clients run for a time: give --seconds",
+            "--requests: profile, search, scale and other clients run for a time: give --seconds",
         ),
         (
             is_search && !outputs.fail_if.is_empty(),

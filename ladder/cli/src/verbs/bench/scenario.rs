@@ -20,6 +20,8 @@ pub(super) struct Scenario {
     rounds: Rounds,
     /// Empty if it is invalid.
     pub(super) records: Vec<Record>,
+    /// Lines below the table.
+    pub(super) notes: Vec<String>,
 }
 
 impl Scenario {
@@ -30,7 +32,7 @@ impl Scenario {
         names: &[Naming],
         context: &Context,
     ) -> Result<Self, CliError> {
-        let mut scenario = Self { label, rounds, records: Vec::new() };
+        let mut scenario = Self { label, rounds, records: Vec::new(), notes: Vec::new() };
         if scenario.verdict() != Verdict::Invalid {
             let mut context = context.clone();
             let repeated = scenario.rounds.repeated.to_string();
@@ -45,6 +47,11 @@ impl Scenario {
 
     pub(super) fn label(&self) -> &str {
         &self.label
+    }
+
+    /// The rounds of each server.
+    pub(super) fn rounds(&self) -> &[Vec<Outcome>] {
+        &self.rounds.outcomes
     }
 
     /// The figures of each server, over all rounds.

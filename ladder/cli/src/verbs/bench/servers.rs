@@ -5,6 +5,7 @@ use core::time::Duration;
 use std::path::PathBuf;
 
 use tollgate_load::{AccessLog, Naming, Server, Target};
+use tollgate_profile::Threads;
 use tollgate_rustls_server::{Running as Blocking, Signer};
 use tollgate_server::{
     Certificate, Config, Engine, KeyKind, Resumption, Running, Server as Embedded, Suite,
@@ -78,9 +79,24 @@ impl Rig {
     pub(super) fn servers(&self) -> Result<Vec<Server<'_>>, CliError> {
         self.servers.iter().map(|(naming, server)| server.target(naming)).collect()
     }
+
+    /// The threads of each server, for a profile.
+    pub(super) fn threads(&self, options: &Options) -> Result<Vec<Threads>, CliError> {
+        self.servers.iter().map(|(_, server)| server.threads(options)).collect()
+    }
 }
 
 impl Ready {
+    /// Servers in this process share the names of their threads; only those under load run.
+    fn threads(&self, options: &Options) -> Result<Threads, CliError> {
+        Ok(match self {
+            Self::Embedded(..) => Threads::named("worker-")?,
+            Self::External(_) => Threads::OfProcesses(options.given.pid.clone()),
+            Self::Rustls(_) => Threads::named("rustls-")?,
+            Self::Stock(running) => Threads::OfProcesses(running.workers()?),
+        })
+    }
+
     fn target(&self, naming: &Naming) -> Result<Server<'_>, CliError> {
         let at = |address| Ok::<_, CliError>(Server::new(&naming.by, Target::new(address)?));
         Ok(match self {

@@ -7,9 +7,9 @@ use tollgate_record::{Area, Record, Subject, Unit};
 use crate::figure::{interval, number};
 use crate::html::bars::{Bar, Group, bars};
 use crate::html::section::tables;
+use crate::html::session_cost;
 use crate::lookup::{Lookup, Origin::Measured};
-use crate::names;
-use crate::server;
+use crate::{names, profile, server};
 
 /// Bars and tables; empty without figures.
 pub(super) fn figures(records: &[Record]) -> Markup {
@@ -37,6 +37,12 @@ pub(super) fn figures(records: &[Record]) -> Markup {
             (bars("Sessions per second", &[group], Unit::PerSecond, "per second"))
             (tables(&server::tables(records)))
             @for line in server::ratios(records) { p.note { (line) } }
+        }
+        @let profiled = profile::tables(records);
+        @if !profiled.is_empty() {
+            h3 { "One session by part" }
+            (session_cost::profiled(records))
+            (tables(&profiled))
         }
     }
 }

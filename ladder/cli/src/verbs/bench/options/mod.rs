@@ -35,10 +35,34 @@ pub(crate) struct BenchCommand {
 /// Questions that need many loads.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum What {
+    /// Sample the servers with perf, and show their CPU time by part beside the prediction
+    Profile(Box<Profile>),
     /// Measure the servers on more and more cores, and fit a scaling law
     Scale(Box<Scale>),
     /// Find the highest rate at which a quantile of the response times stays within a limit
     Search(Box<Search>),
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Profile {
+    #[command(flatten)]
+    sampling: Sampling,
+
+    #[command(flatten)]
+    bench: Bench,
+}
+
+/// The options of a profile.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Profile")]
+pub(crate) struct Sampling {
+    /// Draw a flame graph of each server as SVG in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) flame_graphs: Option<PathBuf>,
+
+    /// Seconds to measure the parts alone, for the predictions beside the profile; 0 for none
+    #[arg(long, value_name = "S", default_value = "15", value_parser = prediction_seconds)]
+    pub(crate) predict_seconds: f64,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -71,6 +95,8 @@ pub(crate) enum Mode {
     /// The figures of one load.
     #[default]
     Rounds,
+    /// The CPU time by part.
+    Profile(Sampling),
     /// The rates by number of cores.
     Scale(CoreSpan),
     /// The highest rate that meets an objective, with the file of its curve.
@@ -82,6 +108,7 @@ impl BenchCommand {
     pub(crate) fn options(&self) -> &Bench {
         match &self.what {
             None => &self.rounds,
+            Some(What::Profile(profile)) => &profile.bench,
             Some(What::Scale(scale)) => &scale.bench,
             Some(What::Search(search)) => &search.bench,
         }
@@ -91,6 +118,7 @@ impl BenchCommand {
     pub(super) fn unchecked(&self) -> Bench {
         let mode = match &self.what {
             None => Mode::Rounds,
+            Some(What::Profile(profile)) => Mode::Profile(profile.sampling.clone()),
             Some(What::Scale(scale)) => Mode::Scale(scale.span),
             Some(What::Search(search)) => Mode::Search(search.slo, search.svg.clone()),
         };
@@ -271,7 +299,7 @@ impl Bench {
     pub(crate) const fn objective(&self) -> Option<Objective> {
         match self.mode {
             Mode::Search(objective, _) => Some(objective),
-            Mode::Rounds | Mode::Scale(_) => None,
+            Mode::Rounds | Mode::Profile(_) | Mode::Scale(_) => None,
         }
     }
 
@@ -357,6 +385,11 @@ fn run_seconds(text: &str) -> Result<f64, String> {
     let least = Duration::from_millis(Plan::SUSTAIN_MS_MIN).as_secs_f64();
     let enough = seconds(text).ok().filter(|seconds| *seconds >= least);
     enough.ok_or_else(|| format!("give {least} to 3600 seconds"))
+}
+
+/// Seconds for predictions, or 0 for none.
+fn prediction_seconds(text: &str) -> Result<f64, String> {
+    if text == "0" { Ok(0.0) } else { seconds(text) }
 }
 
 pub(crate) fn rsa(text: &str) -> Result<KeyKind, String> {

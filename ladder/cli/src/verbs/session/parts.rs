@@ -1,23 +1,20 @@
-//! `tollgate session`: the cost of a TLS session to a server, predicted by part and measured.
+//! The parts of a session's cost, measured without a server.
 
 use core::time::Duration;
-use std::process::ExitCode;
 
 use clap::Args;
 use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Record};
-use tollgate_report::{heading, session as session_table};
 use tollgate_server::{Engine, KeyKind};
 use tollgate_session::{Plan, SHORT_BYTES, measure, predicted_rate};
 
 use crate::error::CliError;
 use crate::interrupt;
-use crate::options::Bench;
 use crate::options::values::{Written, defaults, seconds};
+use crate::options::{Bench, ServerKind};
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::bench;
 use crate::verbs::bench::options::{protocol, rsa};
 
 #[derive(Args, Clone, Debug)]
@@ -51,22 +48,6 @@ pub(crate) struct Session {
     pub(crate) seconds: f64,
 }
 
-pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
-    let mut run = Run::measuring(options.written.json.as_deref())?;
-    let progress = Progress::new("session");
-    let mut records = collect(options, &mut run, &progress)?;
-    drop(progress);
-    if !options.parts_only && !interrupt::asked() {
-        let progress = Progress::new("server");
-        for bench in real_server(options) {
-            let found = bench::collect(&bench, &mut run, &progress)?;
-            records.extend(found);
-        }
-    }
-    let heading = heading::lines(&records) + "\n";
-    run.end(&(heading + &session_table::table(&records)))
-}
-
 /// The records of the parts, their sums, and the predicted rates; none after Ctrl-C.
 pub(crate) fn collect(
     options: &Session,
@@ -96,7 +77,26 @@ pub(crate) fn collect(
     Ok(records)
 }
 
-fn plan(options: &Session) -> Plan {
+/// The request for the parts of the sessions of a benchmark; `None` if rung 3 does not predict them.
+pub(crate) fn request(bench: &Bench, seconds: f64) -> Option<Session> {
+    let is_known = bench.target.is_none()
+        && bench.server != ServerKind::Rustls
+        && bench.suites.is_empty()
+        && bench.group.is_empty()
+        && bench.sizes.is_none()
+        && bench.resumed_share <= 0.0
+        && !bench.key.contains(&KeyKind::OF_2001);
+    is_known.then(|| Session {
+        bytes: vec![if bench.handshake_only { 0 } else { bench.bytes }],
+        key: bench.key.clone(),
+        protocol: bench.protocols().to_vec(),
+        parts_only: true,
+        seconds,
+        ..defaults()
+    })
+}
+
+pub(super) fn plan(options: &Session) -> Plan {
     let total = Duration::from_secs_f64(options.seconds);
     if is_ladder(options) {
         return Plan::ladder(total);
@@ -106,15 +106,15 @@ fn plan(options: &Session) -> Plan {
 }
 
 /// Returns whether no list is given; the ladder's plan then applies.
-fn is_ladder(options: &Session) -> bool {
+pub(super) fn is_ladder(options: &Session) -> bool {
     options.key.is_empty() && options.protocol.is_empty() && options.bytes.is_empty()
 }
 
 /// Keys, protocols and payloads; the plan is their product.
-type Asked = (Vec<KeyKind>, Vec<Protocol>, Vec<u64>);
+pub(super) type Asked = (Vec<KeyKind>, Vec<Protocol>, Vec<u64>);
 
 /// The requested lists, with defaults for missing ones.
-fn asked(options: &Session) -> Asked {
+pub(super) fn asked(options: &Session) -> Asked {
     let keys = match &*options.key {
         [] => vec![KeyKind::Rsa { bits: 2048 }, KeyKind::Rsa { bits: 3072 }],
         keys => keys.to_vec(),
@@ -128,60 +128,4 @@ fn asked(options: &Session) -> Asked {
         bytes => bytes.to_vec(),
     };
     (keys, protocols, bytes)
-}
-
-/// The `tollgate bench` runs for the sessions of the plan, except those that vary the payload only.
-fn real_server(options: &Session) -> Vec<Bench> {
-    let (keys, protocols, bytes) = asked(options);
-    let mut runs: Vec<Asked> =
-        bytes.iter().map(|bytes| (keys.clone(), protocols.clone(), vec![*bytes])).collect();
-    if is_ladder(options) {
-        runs.push((keys[..1].to_vec(), vec![Protocol::Tls12Rsa], bytes));
-    }
-    runs.into_iter().map(bench).collect()
-}
-
-/// The run of `tollgate bench` for one payload.
-fn bench((key, protocol, bytes): Asked) -> Bench {
-    Bench { key, protocol, bytes: bytes[0], rounds: 4, seconds: 1.0, ..defaults() }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::options::{Options as Line, Verb};
-
-    /// Key, protocol and bytes of each planned session and of each measured one.
-    fn planned_and_measured(flags: &[&str]) -> [BTreeSet<(String, String, u64)>; 2] {
-        let Verb::Session(options) = Line::of(&[&["session"], flags].concat()).unwrap().verb else {
-            unreachable!("session was asked for")
-        };
-        let planned = plan(&options).sessions.into_iter().map(|session| {
-            (session.key.to_string(), session.protocol.word().to_owned(), session.bytes)
-        });
-        let each = |run: Bench| {
-            let of_key = |key: &KeyKind| {
-                let word = |protocol: &Protocol| protocol.word().to_owned();
-                let key = key.to_string();
-                run.protocol.iter().map(|one| (key.clone(), word(one), run.bytes)).collect()
-            };
-            run.key.iter().flat_map(|key| -> Vec<_> { of_key(key) }).collect::<Vec<_>>()
-        };
-        let measured = real_server(&options).into_iter().flat_map(each);
-        [planned.collect(), measured.collect()]
-    }
-
-    #[test]
-    fn every_session_but_the_sweep_has_a_real_server() {
-        let [planned, measured] = planned_and_measured(&[]);
-        let sweep: Vec<_> = planned.difference(&measured).collect();
-        assert!(sweep.iter().all(|(key, protocol, _)| key == "rsa-2048" && protocol == "tls13"));
-        assert_eq!((planned.len(), measured.len(), sweep.len()), (11, 5, 6));
-        assert!(measured.is_subset(&planned));
-        let [planned, measured] =
-            planned_and_measured(&["--bytes", "0,1024", "--key-type", "rsa-4096"]);
-        assert_eq!((planned.len(), &planned), (4, &measured));
-    }
 }

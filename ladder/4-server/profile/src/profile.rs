@@ -1,0 +1,210 @@
+//! Samples of a period, counted by part.
+
+use core::fmt;
+use core::ops::Range;
+use std::collections::BTreeMap;
+use std::io;
+
+use inferno::flamegraph;
+
+use crate::error::Error;
+use crate::parts::part_of;
+use crate::script::{Frame, Samples};
+
+/// The CPU time of a period by part, in units of the event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    samples: u64,
+    lost: u64,
+    total: u64,
+    user: u64,
+    parts: BTreeMap<&'static str, u64>,
+    unknown: BTreeMap<String, u64>,
+    /// Stacks from the outermost function, joined with `;`.
+    stacks: BTreeMap<String, u64>,
+}
+
+/// A function that no rule knows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unknown {
+    /// The function and its file.
+    pub place: String,
+    /// Its share of the CPU time, in [0, 1].
+    pub share: f64,
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:.1} %", self.place, 100.0 * self.share)
+    }
+}
+
+impl Profile {
+    /// Counts the samples whose time, in nanoseconds of `CLOCK_MONOTONIC`, is in the period.
+    #[must_use]
+    pub fn of(samples: &Samples, period_ns: Range<u64>) -> Self {
+        let mut profile = Self { lost: samples.lost, ..Self::default() };
+        for sample in samples.samples.iter().filter(|sample| period_ns.contains(&sample.at_ns)) {
+            let weight = sample.period;
+            profile.samples += 1;
+            profile.total += weight;
+            let is_user = sample.frames.first().is_none_or(|frame| !frame.is_kernel);
+            profile.user += if is_user { weight } else { 0 };
+            let part = part_of(&sample.frames);
+            match part {
+                Some(part) => *profile.parts.entry(&part.word).or_default() += weight,
+                None => *profile.unknown.entry(place(sample.frames.first())).or_default() += weight,
+            }
+            let part = part.map_or("unknown", |part| part.word.as_str());
+            *profile.stacks.entry(stack(part, &sample.frames)).or_default() += weight;
+        }
+        profile
+    }
+
+    /// Adds the samples of another period.
+    pub fn add(&mut self, other: &Self) {
+        self.samples += other.samples;
+        self.lost += other.lost;
+        self.total += other.total;
+        self.user += other.user;
+        let maps = [(&mut self.unknown, &other.unknown), (&mut self.stacks, &other.stacks)];
+        for (own, others) in maps {
+            others.iter().for_each(|(key, n)| *own.entry(key.clone()).or_default() += n);
+        }
+        other.parts.iter().for_each(|(word, n)| *self.parts.entry(word).or_default() += n);
+    }
+
+    /// The number of samples.
+    #[must_use]
+    pub const fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// Samples that the kernel dropped, as a share of all.
+    #[must_use]
+    pub fn lost_share(&self) -> f64 {
+        share(self.lost, self.lost + self.samples)
+    }
+
+    /// The CPU time of all samples, in units of the event: nanoseconds or cycles.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The share of user code, in [0, 1].
+    #[must_use]
+    pub fn user_share(&self) -> f64 {
+        share(self.user, self.total)
+    }
+
+    /// The share of a part, in [0, 1].
+    #[must_use]
+    pub fn share(&self, word: &str) -> f64 {
+        share(self.parts.get(word).copied().unwrap_or_default(), self.total)
+    }
+
+    /// The share of the functions that no rule knows, in [0, 1].
+    #[must_use]
+    pub fn unknown_share(&self) -> f64 {
+        share(self.unknown.values().sum(), self.total)
+    }
+
+    /// The functions that no rule knows, the largest share first.
+    #[must_use]
+    pub fn unknown(&self) -> Vec<Unknown> {
+        let of = |(place, n): (&String, &u64)| Unknown {
+            place: place.clone(),
+            share: share(*n, self.total),
+        };
+        let mut all: Vec<Unknown> = self.unknown.iter().map(of).collect();
+        all.sort_by(|a, b| b.share.total_cmp(&a.share));
+        all
+    }
+
+    /// Draws the stacks as an SVG: a column for each stack, as wide as its CPU time, with the parts
+    /// at the bottom.
+    ///
+    /// # Errors
+    ///
+    /// There is no sample.
+    pub fn flame_graph(&self, title: &str) -> Result<Vec<u8>, Error> {
+        let mut options = flamegraph::Options::default();
+        title.clone_into(&mut options.title);
+        "of the CPU time".clone_into(&mut options.count_name);
+        let lines: Vec<String> =
+            self.stacks.iter().map(|(stack, n)| format!("{stack} {n}")).collect();
+        let mut svg = Vec::new();
+        flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut svg)
+            .map_err(|error| Error::io("draw a flame graph")(io::Error::other(error)))?;
+        Ok(svg)
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "units of a period: below 2^52")]
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// A stack as `inferno` reads it.
+fn stack(part: &str, frames: &[Frame]) -> String {
+    let name = |frame: &Frame| {
+        let symbol = frame.operation.as_ref().unwrap_or(&frame.symbol).replace([';', '\n'], ":");
+        match (frame.is_kernel, frame.symbol.starts_with(|c: char| c.is_ascii_digit())) {
+            (true, _) => format!("{symbol}_[k]"),
+            (false, true) => format!("{}+{symbol}", frame.file),
+            (false, false) => symbol,
+        }
+    };
+    let names = frames.iter().rev().map(name);
+    [part.to_owned()].into_iter().chain(names).collect::<Vec<_>>().join(";")
+}
+
+/// The function and its file.
+fn place(frame: Option<&Frame>) -> String {
+    frame.map_or_else(
+        || "no stack".to_owned(),
+        |frame| format!("{} of {}", frame.symbol, frame.file),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+1 1.000000000: 10 cpu-clock:
+\t1 RSA_sign (/usr/lib/libcrypto.so.3)
+\t2 main (/usr/sbin/nginx)
+1 1.100000000: 10 cpu-clock:
+\tffffffff815a07be tcp_sendmsg ([kernel.kallsyms])
+\t2 main (/usr/sbin/nginx)
+1 1.200000000: 20 cpu-clock:
+\t1 x (/opt/strange.so)
+1 2.000000000: 99 cpu-clock:
+\t2 main (/usr/sbin/nginx)
+";
+
+    #[test]
+    fn parts_of_a_period_add_up() {
+        let samples = Samples::of_script(TEXT).unwrap();
+        let mut profile = Profile::of(&samples, 1_000_000_000..2_000_000_000);
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
+        profile.add(&profile.clone());
+        assert_eq!((profile.samples(), profile.total()), (6, 80));
+        assert!(near(profile.share("rsa"), 0.25) && near(profile.share("kernel-tcp"), 0.25));
+        assert!(near(profile.unknown_share(), 0.5) && near(profile.user_share(), 0.75));
+        assert_eq!(profile.unknown()[0].to_string(), "x of strange.so 50.0 %");
+    }
+
+    #[test]
+    fn a_flame_graph_has_the_functions() {
+        let samples = Samples::of_script(TEXT).unwrap();
+        let profile = Profile::of(&samples, 0..u64::MAX);
+        let svg = String::from_utf8(profile.flame_graph("nginx").unwrap()).unwrap();
+        for name in ["RSA_sign", "tcp_sendmsg", "nginx"] {
+            assert!(svg.contains(name), "{name}");
+        }
+        assert!(Profile::default().flame_graph("nothing").is_err());
+    }
+}

@@ -1,0 +1,382 @@
+//! `tollgate bench profile`: the CPU time of servers under load, by part.
+//!
+//! `perf` samples a server in each of its runs. The load generator reads the server's CPU time at
+//! both ends of the period that counts, and so gives the period of the samples.
+
+use core::cell::RefCell;
+use std::fs;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use rustix::time::{ClockId, clock_gettime};
+use tollgate_bench::{median, median_estimate};
+use tollgate_load::{Naming, Outcome, Plan, Server};
+use tollgate_profile::{Event, Part, Profile, Recording, Threads, parts as all_parts};
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Record, Timestamp};
+use tollgate_report::profile as table;
+use tollgate_report::text::wrapped;
+use tollgate_session::measured_total;
+
+use super::plan::{client_cores, server_cores};
+use super::scenario::Scenario;
+use crate::cells::float;
+use crate::error::CliError;
+use crate::folder::Folder;
+use crate::interrupt;
+use crate::options::{Bench as Options, Mode, Sampling};
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::verbs::session::parts;
+
+/// Samples per second of the first run; later runs have other rates. With one rate for all runs,
+/// samples can fall on the same part of every session, if sessions are equally long: RSA was then
+/// measured 10 % too high.
+const SAMPLES_PER_S: u32 = 900;
+
+/// The largest difference of rates.
+const SAMPLES_SPREAD: u32 = 200;
+
+/// The highest share of lost samples.
+const LOST_MAX: f64 = 0.01;
+
+/// The lowest share of the server's CPU time that the samples must stand for. `perf` loses a part
+/// of it if threads run for less than a period at a time, as the blocking ones of rustls do.
+const SAMPLED_MIN: f64 = 0.7;
+
+/// The highest one. The system accounts CPU time in steps of 10 ms.
+const SAMPLED_MAX: f64 = 1.15;
+
+/// The share of functions that no rule knows above which they are listed.
+const UNKNOWN_SHOWN: f64 = 0.002;
+
+/// Samples the servers in all of their runs.
+pub(super) struct Profiler {
+    event: Event,
+    folder: Folder,
+    flame_graphs: Option<PathBuf>,
+    client_cores: Vec<u32>,
+    runs: Rc<RefCell<Runs>>,
+}
+
+/// The recordings since the last scenario.
+#[derive(Default)]
+struct Runs {
+    count: u32,
+    recording: Option<Recording>,
+    /// Times at which the load generator read the CPU time, in nanoseconds of the clock of `perf`.
+    marks: Vec<u64>,
+    taken: Vec<Taken>,
+    /// The first error; the run continues after it.
+    wrong: Option<CliError>,
+}
+
+/// The profile of a run.
+struct Taken {
+    server: String,
+    began_at: Timestamp,
+    profile: Profile,
+}
+
+impl Profiler {
+    /// Chooses the event; `None` if the options ask for no profile.
+    pub(super) fn of(options: &Options) -> Result<Option<Self>, CliError> {
+        let Mode::Profile(sampling) = &options.mode else { return Ok(None) };
+        if let Some(folder) = &sampling.flame_graphs {
+            let wrong = |error| CliError::about("--flame-graphs")(CliError::at(folder)(error));
+            fs::create_dir_all(folder).map_err(wrong)?;
+        }
+        Ok(Some(Self {
+            event: Event::available()?,
+            folder: Folder::new()?,
+            flame_graphs: sampling.flame_graphs.clone(),
+            client_cores: client_cores(options),
+            runs: Rc::default(),
+        }))
+    }
+
+    /// Samples these servers from now on: the load generator reads the CPU time of a server before
+    /// its run and at both ends of the period that counts.
+    pub(super) fn look<'a>(&'a self, servers: &mut [Server<'a>], threads: Vec<Threads>) {
+        self.runs.borrow_mut().taken.clear();
+        for (server, threads) in servers.iter_mut().zip(threads) {
+            let runs = Rc::clone(&self.runs);
+            if let Some(mut meter) = server.cpu.take() {
+                server.cpu = Some(Box::new(move || {
+                    let cpu = meter.cpu();
+                    self.mark(&threads);
+                    cpu
+                }));
+            }
+            let mut watched = server.witness.take();
+            server.witness = Some(Box::new(move |outcome: &Outcome| {
+                if let Some(watched) = &mut watched {
+                    watched(outcome);
+                }
+                runs.borrow_mut().end(outcome);
+            }));
+        }
+    }
+
+    /// Starts `perf` at the first reading of a run, and notes the times of the others.
+    fn mark(&self, threads: &Threads) {
+        let mut runs = self.runs.borrow_mut();
+        if runs.recording.is_some() && runs.marks.len() < 2 {
+            runs.marks.push(now_ns());
+            return;
+        }
+        runs.count += 1;
+        let per_s = SAMPLES_PER_S + runs.count * 61 % SAMPLES_SPREAD;
+        let file = self.folder.path("perf.data");
+        runs.marks.clear();
+        runs.recording = None; // that of a run that ended with an error
+        match Recording::start((self.event, per_s), threads, &self.client_cores, &file) {
+            Ok(recording) => runs.recording = Some(recording),
+            Err(error) => _ = runs.wrong.get_or_insert(error.into()),
+        }
+    }
+
+    /// Adds the records of a scenario that is not invalid, and draws its flame graphs.
+    pub(super) fn end(
+        &self,
+        options: &Options,
+        scenario: &mut Scenario,
+        plan: &Plan,
+        names: &[Naming],
+    ) -> Result<(), CliError> {
+        let mut runs = self.runs.borrow_mut();
+        if let Some(wrong) = runs.wrong.take() {
+            return Err(CliError::about("bench profile")(wrong));
+        }
+        if scenario.records.is_empty() {
+            return Ok(());
+        }
+        let (mut found, mut notes) = (Vec::new(), Vec::new());
+        for (rounds, naming) in scenario.rounds().iter().zip(names) {
+            let rounds: Option<Vec<_>> =
+                rounds.iter().map(|outcome| Some((outcome, runs.profile(outcome)?))).collect();
+            let none = || CliError::new("bench profile: a run has no samples: run again");
+            let rounds = rounds.ok_or_else(none)?;
+            let label = format!("{}, {}", scenario.label(), naming.by);
+            check(&rounds, self.event, &scenario.records).map_err(CliError::about(&label))?;
+            let subject = naming.subject(plan)?;
+            let is_cpu = |record: &&Record| {
+                record.subject == subject && record.quantity == word::SERVER_CPU_NS_PER_SESSION
+            };
+            let cpu = scenario.records.iter().find(is_cpu).ok_or_else(none)?;
+            let of_server = Sampled { cpu, rounds: &rounds, event: self.event };
+            found.extend(of_server.records(idle_cores(options))?);
+            let mut all = Profile::default();
+            rounds.iter().for_each(|(_, profile)| all.add(profile));
+            notes.extend(unknown(&label, &all));
+            self.draw(&label, &all)?;
+        }
+        scenario.records.extend(found);
+        scenario.notes = notes;
+        Ok(())
+    }
+
+    fn draw(&self, label: &str, profile: &Profile) -> Result<(), CliError> {
+        let Some(folder) = &self.flame_graphs else { return Ok(()) };
+        let name: String =
+            label.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let path = folder.join(name.replace("--", "-") + ".svg");
+        fs::write(&path, profile.flame_graph(label)?).map_err(CliError::at(&path))
+    }
+}
+
+impl Runs {
+    /// The profile of a run.
+    fn profile(&self, of: &Outcome) -> Option<&Profile> {
+        let is_own = |taken: &&Taken| taken.server == of.server && taken.began_at == of.began_at;
+        Some(&self.taken.iter().find(is_own)?.profile)
+    }
+
+    /// Stops `perf`, and keeps the samples of the period that counts.
+    fn end(&mut self, outcome: &Outcome) {
+        let Some(recording) = self.recording.take() else { return };
+        match (recording.stop(), &*self.marks) {
+            (Ok(samples), &[from, to]) => self.taken.push(Taken {
+                server: outcome.server.clone(),
+                began_at: outcome.began_at,
+                profile: Profile::of(&samples, from..to),
+            }),
+            (Ok(_), _) => {} // the run was stopped
+            (Err(error), _) => _ = self.wrong.get_or_insert(error.into()),
+        }
+    }
+}
+
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    let [seconds, ns] = [now.tv_sec, now.tv_nsec].map(|part| u64::try_from(part).unwrap_or(0));
+    1_000_000_000 * seconds + ns
+}
+
+/// A run with its profile.
+type Round<'a> = (&'a Outcome, &'a Profile);
+
+/// Refuses profiles that do not stand for the server's CPU time.
+fn check(rounds: &[Round<'_>], event: Event, records: &[Record]) -> Result<(), CliError> {
+    let lost = rounds.iter().map(|(_, profile)| profile.lost_share()).fold(0.0, f64::max);
+    if lost > LOST_MAX {
+        let why = format!("perf lost {:.1} % of its samples: stop other programs", 100.0 * lost);
+        return Err(CliError::new(why));
+    }
+    let sampled = sampled_share(rounds, event, records);
+    if !(SAMPLED_MIN..SAMPLED_MAX).contains(&sampled) {
+        return Err(CliError::new(format!(
+            "the samples stand for {:.0} % of the server's CPU time: --pid must name all of its \
+             processes, and --seconds give each run enough time",
+            100.0 * sampled
+        )));
+    }
+    Ok(())
+}
+
+/// The CPU time of the samples, divided by that of the server: the median of the rounds.
+fn sampled_share(rounds: &[Round<'_>], event: Event, records: &[Record]) -> f64 {
+    let clock = records.first().and_then(|record| record.machine.core_clock_hz);
+    let per_s = match (event, clock) {
+        (Event::Cycles, Some(clock)) => clock.point(),
+        _ => 1e9,
+    };
+    let share = |(outcome, profile): &Round<'_>| {
+        let cpu_s = outcome.server_cores? * outcome.sustained.as_secs_f64();
+        Some(float(profile.total()) / per_s / cpu_s)
+    };
+    median(&rounds.iter().filter_map(share).collect::<Vec<_>>())
+}
+
+/// The cores that the server may use; `None` if it is not known.
+fn idle_cores(options: &Options) -> Option<f64> {
+    let cores = server_cores(options).len();
+    let is_known = options.target.is_none() && cores > 0;
+    is_known.then(|| float(u64::try_from(cores).unwrap_or(u64::MAX)))
+}
+
+/// The sampled rounds of a server, with the record of its CPU time.
+struct Sampled<'a> {
+    cpu: &'a Record,
+    rounds: &'a [Round<'a>],
+    event: Event,
+}
+
+impl Sampled<'_> {
+    /// The cycles of each part and of its details for one session.
+    fn records(&self, cores: Option<f64>) -> Result<Vec<Record>, CliError> {
+        let mut words: Vec<&str> = Vec::new();
+        for part in all_parts() {
+            if !words.contains(&part.of.as_str()) {
+                words.push(&part.of);
+            }
+        }
+        let mut all = Vec::new();
+        for of in words {
+            let own = || all_parts().iter().filter(|part| part.of == of);
+            let whole = |profile: &Profile| own().map(|part| profile.share(&part.word)).sum();
+            all.extend(self.record(of, None, whole)?);
+            for Part { word, .. } in own() {
+                all.extend(self.record(of, Some(word), |profile| profile.share(word))?);
+            }
+        }
+        all.extend(self.record(word::PART_UNKNOWN, None, Profile::unknown_share)?);
+        if let Some(cores) = cores {
+            // the CPU time of a session is cores / rate of it, and waiting is the rest
+            let idle = |outcome: &Outcome| {
+                let busy = outcome.server_cores?;
+                Some(outcome.server_cpu_ns_per_session()? * (cores - busy).max(0.0) / busy)
+            };
+            all.extend(self.figure(word::PART_IDLE, None, |(outcome, _)| idle(outcome))?);
+        }
+        Ok(all)
+    }
+
+    fn record(
+        &self,
+        part: &str,
+        detail: Option<&str>,
+        share: impl Fn(&Profile) -> f64,
+    ) -> Result<Option<Record>, CliError> {
+        self.figure(part, detail, |(outcome, profile)| {
+            Some(outcome.server_cpu_ns_per_session()? * share(profile))
+        })
+    }
+
+    /// The median of the rounds; none if the part takes no time.
+    fn figure(
+        &self,
+        part: &str,
+        detail: Option<&str>,
+        ns: impl Fn(&Round<'_>) -> Option<f64>,
+    ) -> Result<Option<Record>, CliError> {
+        let ns: Option<Vec<f64>> = self.rounds.iter().map(ns).collect();
+        let Some(estimate) = ns.and_then(|ns| median_estimate(&ns)) else { return Ok(None) };
+        let Some(clock) = self.cpu.machine.core_clock_hz.filter(|_| estimate.point() > 0.0) else {
+            return Ok(None);
+        };
+        let mut conditions = self.cpu.conditions.clone();
+        let samples: u64 = self.rounds.iter().map(|(_, profile)| profile.samples()).sum();
+        let sampled = sampled_share(self.rounds, self.event, core::slice::from_ref(self.cpu));
+        conditions.insert(word::SAMPLED_EVENT.to_owned(), self.event.name().to_owned());
+        conditions.insert(word::SAMPLES.to_owned(), samples.to_string());
+        conditions.insert(word::SAMPLED_SHARE.to_owned(), format!("{sampled:.2}"));
+        let record = measured_total(&Record { estimate, ..self.cpu.clone() }, &clock)?;
+        // the doubt about the clock can widen the interval of a small part below zero
+        let (low, high) = record.estimate.interval();
+        let of = &record.estimate;
+        let estimate = Estimate::new(of.point(), (low.max(0.0), high), of.samples())?;
+        let mut subject = record.subject.clone().with(word::PART, part)?;
+        if let Some(detail) = detail {
+            subject = subject.with(word::DETAIL, detail)?;
+        }
+        Ok(Some(Record { subject, conditions, estimate, ..record }))
+    }
+}
+
+/// A line with the functions that no rule knows, if they take time.
+fn unknown(label: &str, profile: &Profile) -> Option<String> {
+    let all = profile.unknown();
+    let shown: Vec<String> = all
+        .iter()
+        .filter(|unknown| unknown.share >= UNKNOWN_SHOWN)
+        .map(ToString::to_string)
+        .collect();
+    let share = 100.0 * profile.unknown_share();
+    let list = shown.join(", ");
+    (!shown.is_empty()).then(|| format!("{label}: no rule knows {share:.1} %: {list}"))
+}
+
+/// Measures the parts alone, and adds the predictions to the scenarios that they belong to.
+pub(super) fn predict(
+    options: &Options,
+    sampling: &Sampling,
+    run: &mut Run,
+    scenarios: &mut [Scenario],
+) -> Result<(), CliError> {
+    let is_asked = sampling.predict_seconds > 0.0 && !scenarios.is_empty() && !interrupt::asked();
+    let request = parts::request(options, sampling.predict_seconds).filter(|_| is_asked);
+    let Some(request) = request else { return Ok(()) };
+    let progress = Progress::new("session");
+    let predicted = parts::collect(&request, run, &progress)?;
+    for scenario in scenarios {
+        let service = |record: &Record| record.subject.topic().service().cloned();
+        let own = scenario.records.first().and_then(service);
+        let fits = |record: &&Record| own.is_some() && service(record) == own;
+        let found: Vec<Record> = predicted.iter().filter(fits).cloned().collect();
+        scenario.records.extend(found);
+    }
+    Ok(())
+}
+
+/// The tables of all scenarios.
+pub(super) fn text(scenarios: &[Scenario]) -> String {
+    let records: Vec<Record> =
+        scenarios.iter().flat_map(|scenario| scenario.records.iter().cloned()).collect();
+    if records.is_empty() {
+        return String::new();
+    }
+    let notes = scenarios.iter().flat_map(|scenario| &scenario.notes);
+    format!("\n{}", table::table(&records)) + &notes.map(|note| wrapped(note)).collect::<String>()
+}

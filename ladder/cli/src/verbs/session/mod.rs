@@ -1,0 +1,94 @@
+//! `tollgate session`: the cost of a TLS session to a server, predicted by part and measured.
+
+pub(crate) mod parts;
+
+use std::process::ExitCode;
+
+use tollgate_load::Protocol;
+use tollgate_report::{heading, session as session_table};
+
+use crate::error::CliError;
+use crate::interrupt;
+use crate::options::Bench;
+use crate::options::values::defaults;
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::verbs::bench;
+
+use parts::{Asked, asked, is_ladder};
+pub(crate) use parts::{Session, collect};
+
+pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
+    let mut run = Run::measuring(options.written.json.as_deref())?;
+    let progress = Progress::new("session");
+    let mut records = collect(options, &mut run, &progress)?;
+    drop(progress);
+    if !options.parts_only && !interrupt::asked() {
+        let progress = Progress::new("server");
+        for bench in real_server(options) {
+            let found = bench::collect(&bench, &mut run, &progress)?;
+            records.extend(found);
+        }
+    }
+    let heading = heading::lines(&records) + "\n";
+    run.end(&(heading + &session_table::table(&records)))
+}
+
+/// The `tollgate bench` runs for the sessions of the plan, except those that vary the payload only.
+fn real_server(options: &Session) -> Vec<Bench> {
+    let (keys, protocols, bytes) = asked(options);
+    let mut runs: Vec<Asked> =
+        bytes.iter().map(|bytes| (keys.clone(), protocols.clone(), vec![*bytes])).collect();
+    if is_ladder(options) {
+        runs.push((keys[..1].to_vec(), vec![Protocol::Tls12Rsa], bytes));
+    }
+    runs.into_iter().map(bench).collect()
+}
+
+/// The run of `tollgate bench` for one payload.
+fn bench((key, protocol, bytes): Asked) -> Bench {
+    Bench { key, protocol, bytes: bytes[0], rounds: 4, seconds: 1.0, ..defaults() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use tollgate_server::KeyKind;
+
+    use super::parts::plan;
+    use super::*;
+    use crate::options::{Options as Line, Verb};
+
+    /// Key, protocol and bytes of each planned session and of each measured one.
+    fn planned_and_measured(flags: &[&str]) -> [BTreeSet<(String, String, u64)>; 2] {
+        let Verb::Session(options) = Line::of(&[&["session"], flags].concat()).unwrap().verb else {
+            unreachable!("session was asked for")
+        };
+        let planned = plan(&options).sessions.into_iter().map(|session| {
+            (session.key.to_string(), session.protocol.word().to_owned(), session.bytes)
+        });
+        let each = |run: Bench| {
+            let of_key = |key: &KeyKind| {
+                let word = |protocol: &Protocol| protocol.word().to_owned();
+                let key = key.to_string();
+                run.protocol.iter().map(|one| (key.clone(), word(one), run.bytes)).collect()
+            };
+            run.key.iter().flat_map(|key| -> Vec<_> { of_key(key) }).collect::<Vec<_>>()
+        };
+        let measured = real_server(&options).into_iter().flat_map(each);
+        [planned.collect(), measured.collect()]
+    }
+
+    #[test]
+    fn every_session_but_the_sweep_has_a_real_server() {
+        let [planned, measured] = planned_and_measured(&[]);
+        let sweep: Vec<_> = planned.difference(&measured).collect();
+        assert!(sweep.iter().all(|(key, protocol, _)| key == "rsa-2048" && protocol == "tls13"));
+        assert_eq!((planned.len(), measured.len(), sweep.len()), (11, 5, 6));
+        assert!(measured.is_subset(&planned));
+        let [planned, measured] =
+            planned_and_measured(&["--bytes", "0,1024", "--key-type", "rsa-4096"]);
+        assert_eq!((planned.len(), &planned), (4, &measured));
+    }
+}

@@ -1,0 +1,71 @@
+//! `tollgate bench profile`, with `perf` on a real nginx.
+
+use std::fs;
+use std::process::Command;
+
+use tollgate_record::Record;
+use tollgate_record::vocabulary as word;
+
+use crate::program::{line, recorded, refused, scratch, text, tollgate};
+
+const SHORT: &str = "bench profile --protocol tls13 --rounds 2 --seconds 0.5 --drift-max 1 \
+                     --repeats 0 --predict-seconds 0";
+
+/// Returns whether `perf` can sample here. Without it a test says so, and fails in CI.
+fn can_sample() -> bool {
+    let here = Command::new("perf").arg("--version").output().is_ok();
+    let why = "skipped: perf is not installed; on Debian run: apt-get install linux-perf";
+    assert!(here || std::env::var_os("CI").is_none(), "{why}");
+    if !here {
+        println!("{why}");
+    }
+    here
+}
+
+fn cycles(records: &[Record], part: Option<&str>) -> f64 {
+    let is_of = |record: &&Record| {
+        record.quantity == word::CYCLES_PER_SESSION
+            && record.subject.parameter(word::PART) == part
+            && record.subject.parameter(word::DETAIL).is_none()
+    };
+    records.iter().find(is_of).map_or(0.0, |record| record.estimate.point())
+}
+
+#[test]
+fn the_parts_of_a_server_add_up_to_its_cpu_time() {
+    if !can_sample() {
+        return;
+    }
+    for (server, engine) in [("nginx", "openssl"), ("nginx", "tollgate"), ("openssl", "tollgate")] {
+        let folder = scratch("flames");
+        let flames = folder.to_str().unwrap();
+        let more = ["--server", server, "--engine", engine, "--flame-graphs", flames];
+        let (output, records) = recorded(SHORT, &more);
+        if output.status.code() == Some(1) {
+            continue; // the machine is too busy for a result, and says so
+        }
+        let said = format!("{server} {engine}: {}", text(&output));
+        assert!(output.status.success(), "{said}");
+        let total = cycles(&records, None);
+        let words = [word::PART_RSA, word::PART_KEY_EXCHANGE, word::PART_KEY_SCHEDULE];
+        let more = [word::PART_RECORDS, word::PART_LIBRARY, word::PART_SYSTEM, word::PART_SERVER];
+        let known: f64 = words.iter().chain(&more).map(|part| cycles(&records, Some(part))).sum();
+        assert!(total > 0.0 && (0.9..1.1).contains(&(known / total)), "{known} {total} {said}");
+        // whatever the machine, an RSA-2048 signature is no small part of a full handshake
+        let rsa = cycles(&records, Some(word::PART_RSA)) / total;
+        assert!((0.1..0.9).contains(&rsa), "{rsa} {said}");
+        let name =
+            if server == "openssl" { engine.to_owned() } else { format!("{server}-{engine}") };
+        let svg = folder.join(format!("rsa-2048-tls13-{name}.svg"));
+        assert!(fs::read_to_string(svg).unwrap().contains("rsa"), "{said}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
+fn what_a_profile_needs_is_said_before_a_server_starts() {
+    refused(&line(&format!("{SHORT} --requests 100"), &[]), "--requests");
+    refused(&line(&format!("{SHORT} https://127.0.0.1:1/bytes/1"), &[]), "--pid");
+    let output = tollgate().args(SHORT.split_whitespace()).env("PATH", "/nonexistent").output();
+    refused(&output.unwrap(), "apt-get install linux-perf");
+}

@@ -1,0 +1,241 @@
+//! The table of a profile: the cost of a session by part, as a running server has it.
+
+use tollgate_record::vocabulary::{
+    BY, CYCLES_PER_SESSION, DETAIL, PART, PART_IDLE, PART_SERVER, PART_SYSTEM, PART_UNKNOWN,
+};
+use tollgate_record::{Record, Subject, Topic, Unit};
+
+use crate::figure::{difference, interval, number, percent};
+use crate::grid::Column;
+use crate::lookup::Origin::{self, Measured, Predicted};
+use crate::lookup::{Lookup, MISSING};
+use crate::names::{self, service, who};
+use crate::session::PARTS;
+use crate::table::{Row, Table};
+
+/// The maximum number of servers in a line.
+const SERVERS_MAX: usize = 2;
+
+/// Returns a table for each service and payload: parts with their details, for two servers side by
+/// side, each with the prediction of rung 3 for the same engine.
+#[must_use]
+pub fn table(records: &[Record]) -> String {
+    let tables = tables(records);
+    if tables.is_empty() {
+        return "no server was profiled: run `tollgate bench profile`\n".to_owned();
+    }
+    tables.iter().map(Table::text).collect::<Vec<_>>().join("\n")
+}
+
+/// The same tables as data, for a terminal or a page.
+pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
+    let lookup = Lookup(records);
+    let is_profiled = |record: &Record| {
+        Origin::of(record) == Measured
+            && matches!(record.subject.topic(), Topic::Session(_))
+            && record.quantity == CYCLES_PER_SESSION
+            && record.subject.parameter(PART).is_some()
+    };
+    let profiled = lookup.subjects(is_profiled);
+    let mut services: Vec<Subject> = Vec::new();
+    for subject in &profiled {
+        let service = subject.without(&[PART, DETAIL, BY]);
+        if !services.contains(&service) {
+            services.push(service);
+        }
+    }
+    services.iter().flat_map(|service| of_service(lookup, service, &profiled)).collect()
+}
+
+/// The tables of a service, each of at most [`SERVERS_MAX`] servers.
+fn of_service(lookup: Lookup<'_>, service: &Subject, profiled: &[&Subject]) -> Vec<Table> {
+    let own = || profiled.iter().filter(|full| full.without(&[PART, DETAIL, BY]) == *service);
+    let mut servers: Vec<Subject> = Vec::new();
+    for full in own() {
+        let server = full.without(&[PART, DETAIL]);
+        if !servers.contains(&server) {
+            servers.push(server);
+        }
+    }
+    let mut parts: Vec<(&str, Option<&str>)> = Vec::new();
+    for full in own() {
+        let part = (full.parameter(PART).unwrap_or_default(), full.parameter(DETAIL));
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    parts.sort_by_key(|(part, _)| rank(part));
+    // the only detail of a part says nothing more
+    let all = parts.clone();
+    let details = |part: &str| all.iter().filter(|row| row.0 == part && row.1.is_some()).count();
+    parts.retain(|(part, detail)| detail.is_none() || details(part) > 1);
+    let table = |servers: &[Subject]| of_servers(lookup, service, servers, &parts);
+    servers.chunks(SERVERS_MAX).map(table).collect()
+}
+
+/// The order of parts: those of rung 3, the server, unknown functions, waiting.
+fn rank(part: &str) -> usize {
+    let last = [PART_SERVER, PART_UNKNOWN, PART_IDLE];
+    PARTS.iter().chain(&last).position(|known| *known == part).unwrap_or(PARTS.len())
+}
+
+fn of_servers(
+    lookup: Lookup<'_>,
+    service_of: &Subject,
+    servers: &[Subject],
+    parts: &[(&str, Option<&str>)],
+) -> Table {
+    let named = |server: &Subject| who(server.parameter(BY).unwrap_or_default()).to_owned();
+    let title = vec![service(service_of), names::payload(names::bytes(service_of))];
+    let mut columns = vec![Column::words("part", 20)];
+    for server in servers {
+        columns.push(Column::figures("", 15).headed(named(server)));
+        columns.push(Column::figures("95 % interval", 13));
+        columns.push(Column::figures("pred.", 6));
+    }
+    let grouped = |names, cells| Row { groups: title.clone(), names, cells };
+    let cells = |part: &str, detail: Option<&str>| -> Vec<String> {
+        servers.iter().flat_map(|server| figures(lookup, server, part, detail)).collect()
+    };
+    let row = |(part, detail): &(&str, Option<&str>)| {
+        let names = [Some(names::part(part).to_owned()), detail.map(|word| word.replace('-', " "))];
+        grouped(names.into_iter().flatten().collect(), cells(part, *detail))
+    };
+    let (idle, costs): (Vec<_>, Vec<_>) = parts.iter().partition(|(part, _)| *part == PART_IDLE);
+    let mut rows: Vec<Row> = costs.into_iter().map(row).collect();
+    for (name, of) in
+        [("user", is_user as fn(&str) -> bool), ("kernel", is_kernel), ("sum", |_| true)]
+    {
+        let sums = |server: &Subject| {
+            let sum = |origin| number_of(sum(lookup, server, origin, of));
+            [sum(Measured), String::new(), sum(Predicted)]
+        };
+        rows.push(grouped(vec![name.to_owned()], servers.iter().flat_map(sums).collect()));
+    }
+    rows.extend(idle.into_iter().map(row));
+    let mut notes = vec![
+        "Core cycles for one session, from samples of the running server; pred.: as rung 3 predicts \
+         the part for the embedded server; idle: the server's cores wait"
+            .to_owned(),
+    ];
+    notes.extend(servers.iter().filter_map(|server| remainder(lookup, server, &named(server))));
+    Table { columns, rows, notes }
+}
+
+fn is_kernel(part: &str) -> bool {
+    part == PART_SYSTEM
+}
+
+fn is_user(part: &str) -> bool {
+    !is_kernel(part)
+}
+
+/// The figure, its interval and its prediction.
+fn figures(lookup: Lookup<'_>, server: &Subject, part: &str, detail: Option<&str>) -> [String; 3] {
+    let full = part_of(server, part, detail);
+    let find = |origin, subject: &Option<Subject>| {
+        lookup.record(origin, subject.as_ref()?, CYCLES_PER_SESSION, Unit::Cycles)
+    };
+    let measured = find(Measured, &full);
+    let engine = engine(server).filter(|_| detail.is_none());
+    let predicted = find(Predicted, &engine.and_then(|engine| part_of(&engine, part, None)));
+    let point = |record: Option<&Record>| number_of(record.map(|r| r.estimate.point()));
+    [point(measured), interval(measured), point(predicted)]
+}
+
+fn number_of(point: Option<f64>) -> String {
+    point.map_or_else(|| MISSING.to_owned(), |point| number(point, Unit::Cycles))
+}
+
+fn part_of(server: &Subject, part: &str, detail: Option<&str>) -> Option<Subject> {
+    let subject = server.clone().with(PART, part).ok()?;
+    match detail {
+        None => Some(subject),
+        Some(detail) => subject.with(DETAIL, detail).ok(),
+    }
+}
+
+/// The same session of the embedded server, which rung 3 predicts: `by=openssl` for
+/// `by=nginx-openssl`.
+fn engine(server: &Subject) -> Option<Subject> {
+    let by = server.parameter(BY)?.rsplit('-').next()?;
+    server.without(&[BY]).with(BY, by).ok()
+}
+
+/// The sum of the parts that `of` selects, without waiting.
+fn sum(lookup: Lookup<'_>, server: &Subject, origin: Origin, of: fn(&str) -> bool) -> Option<f64> {
+    let server = if origin == Measured { server.clone() } else { engine(server)? };
+    let parts = lookup.subjects(|record| {
+        let part = record.subject.parameter(PART);
+        Origin::of(record) == origin
+            && record.quantity == CYCLES_PER_SESSION
+            && part.is_some_and(|part| part != PART_IDLE && of(part))
+            && record.subject.parameter(DETAIL).is_none()
+            && record.subject.without(&[PART]) == server
+    });
+    let cycles = parts.iter().filter_map(|full| {
+        Some(lookup.find(origin, full, CYCLES_PER_SESSION, Unit::Cycles)?.point())
+    });
+    let all: Vec<f64> = cycles.collect();
+    (!all.is_empty()).then(|| all.iter().sum())
+}
+
+/// Compares the prediction with the measured cost without the server's own code, which rung 3 does
+/// not predict.
+fn remainder(lookup: Lookup<'_>, server: &Subject, name: &str) -> Option<String> {
+    let comparable = |part: &str| part != PART_SERVER;
+    let measured = sum(lookup, server, Measured, comparable)?;
+    let predicted = sum(lookup, server, Predicted, |_| true)?;
+    let rest = measured - predicted;
+    Some(format!(
+        "{name}: measured without the server's own code {}, predicted {}: remainder {} ({}).",
+        number(measured, Unit::Cycles),
+        number(predicted, Unit::Cycles),
+        difference(rest, Unit::Cycles),
+        percent(rest, measured),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_record::{Estimate, Kind, Machine};
+
+    use super::*;
+
+    fn record(subject: &str, kind: Kind, point: f64) -> Record {
+        let estimate = Estimate::new(point, (0.9 * point, 1.1 * point), 6).unwrap();
+        let figure = (CYCLES_PER_SESSION, Unit::Cycles, estimate);
+        Record::new(subject.parse().unwrap(), figure, kind, Machine::unknown("Some Processor 9000"))
+    }
+
+    #[test]
+    fn parts_stand_beside_their_predictions() {
+        let of = |by: &str, rest: &str| format!("session/rsa-2048/tls13?by={by}&bytes=14336{rest}");
+        let predicted = || Kind::Predicted { by: "3-session".into(), from: vec![] };
+        let mut records = vec![record(&of("openssl", "&part=rsa"), predicted(), 900e3)];
+        records.push(record(&of("openssl", "&part=system"), predicted(), 300e3));
+        let measured = |by, rest: &str, point| record(&of(by, rest), Kind::Measured, point);
+        for (by, rsa) in [("nginx-openssl", 1000e3), ("nginx-tollgate", 400e3)] {
+            records.push(measured(by, "&part=rsa", rsa));
+            records.push(measured(by, "&detail=rsa&part=rsa", rsa));
+            records.push(measured(by, "&part=system", 300e3));
+            records.push(measured(by, "&detail=kernel-tcp&part=system", 200e3));
+            records.push(measured(by, "&detail=kernel-files&part=system", 100e3));
+            records.push(measured(by, "&part=server", 50e3));
+            records.push(measured(by, "&part=idle", 10e3));
+        }
+        let text = table(&records);
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for row in [
+            "RSA 1.00M [900k-1.10M] 900k 400k [360k-440k] - system 300k",
+            "kernel tcp 200k [180k-220k] - 200k",
+            "user 1.05M 900k 450k - kernel 300k 300k 300k - sum 1.35M 1.20M 750k - idle",
+            "own code 1.30M, predicted 1.20M: remainder +100k (8 %).",
+        ] {
+            assert!(words.contains(row), "{row}\n{text}");
+        }
+        assert_eq!(text.matches("\n  RSA").count(), 1, "the only detail is left out: {text}");
+        assert!(table(&[]).contains("bench profile"));
+    }
+}
