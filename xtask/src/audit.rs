@@ -96,7 +96,7 @@ fn calls(rows: &[Row], seen: &BTreeMap<u64, Seen>, name: &str, saw: &Seen) -> Ve
         }
         let is_struct = |&(r, depth): &(Gpr, u8)| call.is_struct(r, depth);
         if !row.structs.iter().all(is_struct) {
-            let what = format!("{callee} takes a struct, and this argument is not known to be one");
+            let what = format!("{callee} expects a pointer to a struct; this argument may not be one");
             findings.push(line(name, at, &what));
         }
     }
@@ -126,7 +126,7 @@ fn undeclared_use(row: &Row, name: &str, saw: &Seen, read: impl Fn(Gpr) -> bool)
         format!("{name}: the secret declared in {register} is never read there")
     });
     let stack = row.secret_stack.iter().filter(|at| !saw.reads_stack.contains(at)).map(|at| {
-        format!("{name}: the secret declared {at} bytes up the stack is never read there")
+        format!("{name}: the stack argument at offset {at}, declared secret, is never read")
     });
     let structs = row.structs.iter().filter(|(register, _)| !saw.through.contains(register));
     let structs = structs.map(|(register, _)| {

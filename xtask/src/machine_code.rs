@@ -51,7 +51,7 @@ impl Program {
         let binary = PathBuf::from(metadata.target_directory).join(BINARY);
         if !binary.is_file() {
             let at = binary.display();
-            return Err(format!("{at} is not there; run: cargo build --release -p tollgate-cli"));
+            return Err(format!("{at} does not exist; run: cargo build --release -p tollgate-cli"));
         }
         Self::read_from(&binary, prefix)
     }

@@ -182,18 +182,18 @@ impl fmt::Display for Misuse {
                 write!(f, "the limit `{name}` is longer than a day: give a shorter one")
             }
             Self::NoGroup => f.write_str("no group for Diffie-Hellman: give at least one"),
-            Self::NoProtocol => f.write_str("no version of TLS to speak: give at least one"),
+            Self::NoProtocol => f.write_str("no TLS version is configured: give at least one"),
             Self::NoSuite { key } => write!(
                 f,
-                "none of the suites fits the {key} key and a version of TLS that is spoken: \
-                 give others, or none for the defaults"
+                "none of the suites fits the {key} key and a configured TLS version: give other \
+                 suites, or none for the defaults"
             ),
             Self::Pin { cores, workers } => {
-                write!(f, "{cores} cores to pin {workers} workers to: give one core per worker")
+                write!(f, "{cores} cores are given for {workers} workers: give one core per worker")
             }
             Self::RequestBytes(bytes) => write!(
                 f,
-                "requests of at most {bytes} bytes: the bound must be between 256 bytes and 1 MiB"
+                "the request limit is {bytes} bytes: give a limit between 256 bytes and 1 MiB"
             ),
             Self::RsaKeyExchange(suite) => write!(
                 f,
@@ -216,11 +216,11 @@ impl fmt::Display for Rejected {
             }
             Self::Engine { engine, key, instead } => write!(
                 f,
-                "engine {engine} does not take this {key} key (provider {instead} would sign): \
+                "engine {engine} does not support this {key} key (provider {instead} would sign): \
                  give an RSA key of two primes and 1024 to 8192 bits, or choose engine openssl"
             ),
             Self::KeyMismatch => f.write_str(
-                "the private key is not the certificate's: give the pair that belongs together",
+                "the private key does not match the certificate: give a matching pair",
             ),
             Self::Key(why) => write!(
                 f,
@@ -282,7 +282,7 @@ fn listening(address: SocketAddr, why: &io::Error) -> String {
 fn remedy_for_path(why: &io::Error) -> &'static str {
     match why.kind() {
         io::ErrorKind::NotFound => ": check the path",
-        io::ErrorKind::PermissionDenied => ": run as a user who may, or change its mode",
+        io::ErrorKind::PermissionDenied => ": run as a user with permission, or change the file's mode",
         io::ErrorKind::IsADirectory => ": give a file",
         _ => remedy_for_system(why),
     }

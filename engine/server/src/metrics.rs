@@ -27,7 +27,7 @@ pub(crate) fn text(counters: Counters, engine: &'static str, key: String) -> Str
     ]);
     registry.register(
         "server",
-        "The engine asked for, the provider that signs, the kind of key",
+        "The configured engine, the provider that signs, the kind of key",
         info,
     );
     registry.register_collector(Box::new(Snapshot(counters)));
@@ -62,7 +62,7 @@ impl Collector for Snapshot {
             ends,
         )?;
         let pauses = counters.descriptor_pauses;
-        family.counter("descriptor_pauses", "Pauses for want of file descriptors", pauses)?;
+        family.counter("descriptor_pauses", "Pauses in accepting without free file descriptors", pauses)?;
         family.counter("loop_turns", "Turns of all event loops", counters.loop_turns)?;
         family.seconds("worker_cpu", "CPU time of a worker", &counters.worker_cpu)?;
         let process = &[counters.process_cpu];

@@ -47,25 +47,26 @@ impl fmt::Display for Notice {
                  closes: raise `connections_max` or add workers"
             ),
             Self::Descriptors => f.write_str(
-                "no file descriptors left: new connections wait; raise the limit (`ulimit -n`)",
+                "no file descriptors are left, so new connections wait: raise the limit (`ulimit -n`)",
             ),
             Self::LogFailed { why } => write!(
                 f,
-                "access-log lines could not be written ({why}): make room; they are counted as lost"
+                "access-log lines could not be written ({why}) and are counted as lost: free disk \
+                 space"
             ),
             Self::LogLost => f.write_str(
-                "the access log cannot keep up and lost lines, which are counted: \
-                 write it to a faster place; a run refereed by this log is invalid",
+                "the access log is too slow, and lines were lost: write it to a faster disk; \
+                 measurements that rely on this log are invalid",
             ),
             Self::SilentFallback { full_handshakes, private_operations } => write!(
                 f,
                 "{full_handshakes} full handshakes but {private_operations} private-key operations \
-                 of the engine asked for: another provider signed; do not trust this run"
+                 of the configured engine: another provider signed; do not trust this run"
             ),
             Self::WorkerLost { worker } => write!(
                 f,
-                "worker {worker} panicked and serves no more: please report it, and start the \
-                 server again"
+                "worker {worker} panicked and has stopped: report this defect, and restart the \
+                 server"
             ),
         }
     }

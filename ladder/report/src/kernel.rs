@@ -36,8 +36,8 @@ pub(crate) fn kernels(records: &[Record]) -> Table {
     let lookup = Lookup(records);
     let rows = lookup.measured(Area::Kernel).into_iter().map(|subject| row(lookup, subject));
     let note = "amm: a product, ams: a square; K: words of the modulus; mb8: eight lanes in a \
-                call; bound: the fewest that its algorithm allows; share: bound / measured; limit: \
-                what binds";
+                call; bound: the fewest cycles that its algorithm allows; share: bound / measured; \
+                limit: the resource that determines the bound";
     Table { columns: COLUMNS.into(), rows: rows.collect(), notes: vec![note.to_owned()] }
 }
 

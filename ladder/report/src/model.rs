@@ -57,8 +57,8 @@ pub(crate) fn products(records: &[Record]) -> Table {
     all.retain(|row| row.change.is_empty());
     let mut notes = vec![
         "Core cycles of one Montgomery product; error: of the model against the paper; paper's: \
-         whether its authors measured or estimated; limit: what binds the model. For this machine \
-         it is a bound, for the papers' machines an estimate."
+         whether its authors measured or estimated; limit: the resource that determines the \
+         figure. For this machine the figure is a bound, for the papers' machines an estimate."
             .to_owned(),
     ];
     notes.extend(all.iter().filter_map(Modelled::assumption));

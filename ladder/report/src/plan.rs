@@ -50,10 +50,10 @@ pub fn table(records: &[Record]) -> String {
     }
     text += &wrapped(
         "cut: calls of a batch, by the costs measured here: [n] n requests in lanes, 2 two in \
-         step, 1 one alone; share: of what so many single operations cost; built in: the cut that \
-         the program makes, where it is another; loses: what that costs more, by the costs \
-         measured here. A call on lanes costs the same however many are used. Larger batches are \
-         full calls on lanes and what a batch of the rest would be, the lanes filled evenly.",
+         step, 1 one alone; share: cycles/op divided by the cost of a single operation; built in: the \
+         program's cut, if it differs; loses: the extra cost of that cut, by the costs measured \
+         here. A call on lanes costs the same for any number of used lanes. In larger batches, \
+         lanes run all requests, none, or as many as fill whole calls.",
     );
     if planned.iter().any(|subject| is_insecure(subject)) {
         text += &wrapped(INSECURE_NOTE);

@@ -161,7 +161,7 @@ pub(crate) fn costs(records: &[Record]) -> Table {
     let mut notes = vec![
         "Core cycles of the server for one session. exch.: key exchange; sched.: key schedule and \
          hashes of the transcript; recs.: encryption of records; MAC: where it is separate; libr.: \
-         what the TLS library does beside these; system: TCP and system calls; meas.: measured; \
+         all other work of the TLS library; system: TCP and system calls; meas.: measured; \
          remain: measured - sum, as a share of measured"
             .to_owned(),
     ];

@@ -106,7 +106,7 @@ impl<'a> Headline<'a> {
         let paper = paper.map(|(record, cited)| {
             format!(
                 "; {cited} has about {} and does not say in which configuration, so this one \
-                 reaches the figure and is not known to be the paper's",
+                 reaches the figure, but may not be the paper's configuration",
                 cycles(record)
             )
         });

@@ -53,8 +53,8 @@ pub fn table(records: &[Record]) -> String {
     }
     if explains(BOUND_CYCLES_PER_OPERATION) {
         notes.push(
-            "share: of the measured cycles that the bound of the exponentiations explains; \
-             limit: what binds it",
+            "share: the part of the measured cycles that the bound of the exponentiations \
+             explains; limit: the resource that determines the bound",
         );
     }
     let rows = subjects.iter().map(|subject| row(lookup, subject)).collect();

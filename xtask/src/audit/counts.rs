@@ -27,7 +27,7 @@ pub(super) fn check(program: &Program, rows: &[Row]) -> Vec<String> {
     for part in program.parts.values().filter(|part| !kernels::is_portable(&part.name)) {
         let counted = Multiplies::of(part.code.iter());
         if counted != Multiplies::NONE {
-            findings.push(format!("{}: {counted}; no row counts them", part.name));
+            findings.push(format!("{}: {counted}; no row declares them", part.name));
         }
     }
     findings

@@ -39,8 +39,8 @@ pub(super) fn table(records: &[Record]) -> Table {
         shares => format!(", each busy to {} at most", shares.join(" or ")),
     };
     let note = format!(
-        "cores: what a link full of payload takes, or so many sessions per second{busy}; whole: \
-         rounded up; left: cores of the last machine for the application"
+        "cores: needed for a link full of payload, or for this number of sessions per \
+         second{busy}; whole: rounded up; left: cores of the last machine for the application"
     );
     Table { columns: COLUMNS.into(), rows, notes: vec![note] }
 }

@@ -48,8 +48,8 @@ pub(super) fn table(records: &[Record]) -> Table {
         false => "unknown without watts",
     };
     let note = format!(
-        "CPU: of the server for one session, on which all here rests; sess/s, Gbps of payload: of \
-         a core that does nothing else; cost: {cost}; kJ: {energy}"
+        "CPU: of the server for one session, from which all figures are computed; sess/s, Gbps of \
+         payload: of a core that does nothing else; cost: {cost}; kJ: {energy}"
     );
     Table { columns: COLUMNS.into(), rows, notes: vec![note] }
 }

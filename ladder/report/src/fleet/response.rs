@@ -22,8 +22,8 @@ const COLUMNS: [Column; 7] = fitting([
 
 pub(super) fn table(records: &[Record]) -> Table {
     let curves = curves(records);
-    let mut note = "load: busy share of the cores; wait: the sessions that find no core free, and \
-                    for how long all wait in the mean; mean, p99: from arrival to the last byte, \
+    let mut note = "load: busy share of the cores; wait: the share of sessions that find no core \
+                    free, and the mean wait of all sessions; mean, p99: from arrival to the last byte, \
                     network and client not counted; random arrivals"
         .to_owned();
     for model in models(&curves) {

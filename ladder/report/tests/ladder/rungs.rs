@@ -46,7 +46,7 @@ fn sentences_explain_each_rung_by_the_one_below() {
          cycles for an exponentiation of 1024 bits (one slot for a product of words, loops \
          unrolled by 4, sliding windows of 5 bits), 1.80 times fewer than the 22.3M without; \
          [GTS07] 2007 has about 12.5M and does not say in which configuration, so this one reaches \
-         the figure and is not known to be the paper's.",
+         the figure, but may not be the paper's configuration.",
         "1 One call of amm52_mb8_ifma takes 905 cycles of which its bound explains 90 %; what \
          limits it: vpmadd52.",
         "2 RSA-2048 sign by tollgate x8: 275k cycles; its kernel calls explain 94 % of it; 3.28 \

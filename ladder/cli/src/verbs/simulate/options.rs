@@ -66,8 +66,8 @@ pub(crate) struct Study {
     #[arg(long)]
     pub(crate) products: bool,
 
-    /// Run one exponentiation with and without the extension, beside the paper's figure, as in the
-    /// ladder's report; takes a second
+    /// Run only the exponentiation of the ladder's report, with and without the extension, and print
+    /// the paper's figure; takes a second
     #[arg(long, conflicts_with_all = ["bits", "products", "svg", "timing"])]
     pub(crate) headline: bool,
 
