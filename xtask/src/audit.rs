@@ -96,7 +96,8 @@ fn calls(rows: &[Row], seen: &BTreeMap<u64, Seen>, name: &str, saw: &Seen) -> Ve
         }
         let is_struct = |&(r, depth): &(Gpr, u8)| call.is_struct(r, depth);
         if !row.structs.iter().all(is_struct) {
-            let what = format!("{callee} expects a pointer to a struct; this argument may not be one");
+            let what =
+                format!("{callee} expects a pointer to a struct; this argument may not be one");
             findings.push(line(name, at, &what));
         }
     }

@@ -21,7 +21,7 @@ const LOOKS: u32 = 64;
 
 /// A blinding pair in Montgomery form: limbs, digits or rows of lane blocks, not reduced below n.
 #[derive(Zeroize, ZeroizeOnDrop)]
-pub(crate) struct Pair<S: Zeroize> {
+pub(crate) struct BlindingPair<S: Zeroize> {
     pub(crate) blind: Vec<S>,
     pub(crate) unblind: Vec<S>,
     /// Remaining uses; at 0 the pair must be replaced.
@@ -37,7 +37,7 @@ pub(crate) struct Pool<S: Zeroize> {
 }
 
 struct Idle<S: Zeroize> {
-    pairs: Vec<Pair<S>>,
+    pairs: Vec<BlindingPair<S>>,
     /// The fork generation of the process that made the pairs.
     process: u64,
 }
@@ -54,8 +54,12 @@ impl<S: DefaultIsZeroes> Pool<S> {
         pool
     }
 
-    fn blank(&self) -> Pair<S> {
-        Pair { blind: vec![S::default(); self.k], unblind: vec![S::default(); self.k], left: 0 }
+    fn blank(&self) -> BlindingPair<S> {
+        BlindingPair {
+            blind: vec![S::default(); self.k],
+            unblind: vec![S::default(); self.k],
+            left: 0,
+        }
     }
 
     /// Locks the idle pairs, or returns `None` if another thread keeps the lock. The wait is
@@ -74,7 +78,7 @@ impl<S: DefaultIsZeroes> Pool<S> {
     }
 
     /// Takes a pair for one operation. If `left` is 0, the caller must make fresh ones.
-    pub(crate) fn take(&self) -> Pair<S> {
+    pub(crate) fn take(&self) -> BlindingPair<S> {
         let process = fork_generation();
         let Some(mut idle) = self.idle() else {
             return self.blank();
@@ -90,7 +94,7 @@ impl<S: DefaultIsZeroes> Pool<S> {
     }
 
     /// Returns a pair to the pool.
-    pub(crate) fn give(&self, pair: Pair<S>) {
+    pub(crate) fn give(&self, pair: BlindingPair<S>) {
         if let Some(mut idle) = self.idle() {
             idle.pairs.push(pair);
         }
@@ -98,7 +102,7 @@ impl<S: DefaultIsZeroes> Pool<S> {
 
     /// Stores a new pair, which `fill` writes. It replaces a used pair, or is added while there are
     /// fewer pairs than `enough`.
-    pub(crate) fn store_spare(&self, fill: impl FnOnce(&mut Pair<S>)) {
+    pub(crate) fn store_spare(&self, fill: impl FnOnce(&mut BlindingPair<S>)) {
         let Some(mut idle) = self.idle() else { return };
         let spent = idle.pairs.iter().position(|pair| pair.left == 0);
         let mut pair = match spent {

@@ -219,9 +219,9 @@ impl fmt::Display for Rejected {
                 "engine {engine} does not support this {key} key (provider {instead} would sign): \
                  give an RSA key of two primes and 1024 to 8192 bits, or choose engine openssl"
             ),
-            Self::KeyMismatch => f.write_str(
-                "the private key does not match the certificate: give a matching pair",
-            ),
+            Self::KeyMismatch => {
+                f.write_str("the private key does not match the certificate: give a matching pair")
+            }
             Self::Key(why) => write!(
                 f,
                 "no usable private key: {why}: give an unencrypted PEM key, RSA or ECDSA P-256"
@@ -282,7 +282,9 @@ fn listening(address: SocketAddr, why: &io::Error) -> String {
 fn remedy_for_path(why: &io::Error) -> &'static str {
     match why.kind() {
         io::ErrorKind::NotFound => ": check the path",
-        io::ErrorKind::PermissionDenied => ": run as a user with permission, or change the file's mode",
+        io::ErrorKind::PermissionDenied => {
+            ": run as a user with permission, or change the file's mode"
+        }
         io::ErrorKind::IsADirectory => ": give a file",
         _ => remedy_for_system(why),
     }

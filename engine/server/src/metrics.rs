@@ -62,7 +62,11 @@ impl Collector for Snapshot {
             ends,
         )?;
         let pauses = counters.descriptor_pauses;
-        family.counter("descriptor_pauses", "Pauses in accepting without free file descriptors", pauses)?;
+        family.counter(
+            "descriptor_pauses",
+            "Pauses in accepting without free file descriptors",
+            pauses,
+        )?;
         family.counter("loop_turns", "Turns of all event loops", counters.loop_turns)?;
         family.seconds("worker_cpu", "CPU time of a worker", &counters.worker_cpu)?;
         let process = &[counters.process_cpu];

@@ -9,7 +9,7 @@ use crate::series::Series;
 
 /// Duration of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct SamplePlan {
     /// Warm-up of each contender before the first round, for code, data and clock.
     pub warm_up: Duration,
     /// Duration of all rounds; the last round is completed.
@@ -21,7 +21,7 @@ pub struct Plan {
     pub min_rounds: usize,
 }
 
-impl Plan {
+impl SamplePlan {
     /// For published figures: samples of 4 ms, at least eleven rounds.
     pub const fn thorough(total: Duration) -> Self {
         let (warm_up, sample) = (Duration::from_millis(50), Duration::from_millis(4));
@@ -82,7 +82,7 @@ impl core::error::Error for Error {}
 /// [`Error`].
 pub fn interleave(
     contenders: &mut [Contender<'_>],
-    plan: &Plan,
+    plan: &SamplePlan,
     stop: &dyn Fn() -> bool,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Series, Error> {
@@ -92,7 +92,7 @@ pub fn interleave(
 fn run(
     sampler: &mut impl Sampler,
     contenders: &mut [Contender<'_>],
-    plan: &Plan,
+    plan: &SamplePlan,
     stop: &dyn Fn() -> bool,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Series, Error> {
@@ -133,7 +133,7 @@ fn wrong(contender: &Contender<'_>, wrong: Wrong) -> Error {
 fn calibrate(
     sampler: &mut impl Sampler,
     contender: &mut Contender<'_>,
-    plan: &Plan,
+    plan: &SamplePlan,
     ask: &impl Fn() -> Result<(), Error>,
 ) -> Result<u32, Error> {
     let start = sampler.now();
@@ -187,9 +187,9 @@ mod tests {
         }
     }
 
-    fn plan(rounds: usize) -> Plan {
+    fn plan(rounds: usize) -> SamplePlan {
         let ms = Duration::from_millis;
-        Plan { warm_up: ms(1), total: ms(0), sample: ms(1), min_rounds: rounds }
+        SamplePlan { warm_up: ms(1), total: ms(0), sample: ms(1), min_rounds: rounds }
     }
 
     #[test]

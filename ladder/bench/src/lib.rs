@@ -8,14 +8,14 @@
 //!
 //! ```
 //! use core::time::Duration;
-//! use tollgate_bench::{Contender, Plan, Wrong, interleave};
+//! use tollgate_bench::{Contender, SamplePlan, Wrong, interleave};
 //!
 //! let sum = |n: u64| (0..n).fold(0, |a, b| core::hint::black_box(a ^ b));
 //! let contender = |name: &str, n: u64, right: u64| {
 //!     Contender::new(name, 1, move || (sum(n) == right).then_some(()).ok_or(Wrong::new("sum")))
 //! };
 //! let mut contenders = [contender("1000", 1000, sum(1000)), contender("2000", 2000, sum(2000))];
-//! let plan = Plan { total: Duration::from_millis(20), ..Plan::quick() };
+//! let plan = SamplePlan { total: Duration::from_millis(20), ..SamplePlan::quick() };
 //! let series = interleave(&mut contenders, &plan, &|| false, &mut |_| {})?;
 //! println!("{:.0} ns, {:.2} times", series.nanos(0).point(), series.ratio(1, 0).point());
 //! # Ok::<(), tollgate_bench::Error>(())
@@ -37,7 +37,7 @@ mod welch;
 pub use conditions::Conditions;
 pub use contender::{Contender, Wrong};
 pub use estimate::{median, median_estimate, median_ratio_estimate};
-pub use interleave::{Error, Plan, interleave};
+pub use interleave::{Error, SamplePlan, interleave};
 pub use leak::{Leak, LeakPlan, Leakage, T_MAX, leak};
 pub use machine::this_machine;
 pub use sample::Sample;

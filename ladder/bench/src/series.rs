@@ -226,7 +226,7 @@ impl fmt::Display for Warning {
             Self::Shared { share, left_out: true } => write!(
                 f,
                 "a neighbour ran on the core's sibling thread in {:.0} % of the samples: these are \
-                 left out; other figures of that time (servers, load) have it in them",
+                 left out; other figures of that time (servers, load) include its effect",
                 100.0 * share
             ),
             Self::Shared { share, left_out: false } => write!(

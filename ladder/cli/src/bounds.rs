@@ -5,7 +5,7 @@ use tollgate_processor::{
     Analysis, Bound, Call, Calls, Demand, Form, Kernel, Machine, Size, operation,
 };
 
-use crate::keys::{Key, What};
+use crate::keys::{Key, KeyOperation};
 
 /// A kernel of this project, in any representation of numbers.
 #[derive(Clone, Copy, Debug)]
@@ -92,27 +92,27 @@ fn lane_blocks(bits: u32) -> Option<Blocks> {
 }
 
 /// The lane blocks for an operation: for both primes, or for n alone.
-fn lane_blocks_of(what: What, bits: u32) -> Option<Blocks> {
+fn lane_blocks_of(what: KeyOperation, bits: u32) -> Option<Blocks> {
     match what {
-        What::Sign => lane_blocks(bits),
+        KeyOperation::Sign => lane_blocks(bits),
         _ => Blocks::of_bits(usize::try_from(bits).expect("at most 8192")),
     }
 }
 
 /// Returns whether a measurement of `kernel` covers the products of this operation. If two moduli
 /// fit in lane blocks, the call for two is measured, not the call for one.
-pub(crate) fn is_measured(kernel: Family, bits: u32, what: What) -> bool {
+pub(crate) fn is_measured(kernel: Family, bits: u32, what: KeyOperation) -> bool {
     !matches!(kernel, Family::Blocks(_)) || lane_blocks_of(what, bits) == lane_blocks(bits)
 }
 
 /// The call of a kernel on moduli of `bits` bits, with two moduli in lane blocks; `None` if it does
 /// not support them.
 pub(crate) fn call(kernel: Kernel, bits: u32) -> Option<Call> {
-    call_for(What::Sign, kernel, bits)
+    call_for(KeyOperation::Sign, kernel, bits)
 }
 
 /// The call of a kernel for an operation.
-fn call_for(what: What, kernel: Kernel, bits: u32) -> Option<Call> {
+fn call_for(what: KeyOperation, kernel: Kernel, bits: u32) -> Option<Call> {
     let size = usize::try_from(bits).ok()?;
     let small = |count: usize| u32::try_from(count).expect("at most 160");
     if kernel.name.contains("blocks") {
@@ -142,7 +142,7 @@ pub(crate) fn of_operation(
     machine: &Machine,
     kernel: Family,
     key: &Key,
-    what: What,
+    what: KeyOperation,
 ) -> Option<Bound> {
     let (calls, bits) = calls_of_operation(kernel, key, what);
     let square = Kernel::of(kernel.square_name())?;
@@ -150,7 +150,7 @@ pub(crate) fn of_operation(
     let squares = square.calls(call_for(what, square, bits)?, machine, calls.squares);
     let products = product.calls(call_for(what, product, bits)?, machine, calls.products);
     let mut demand = squares.and(products);
-    if what == What::Sign {
+    if what == KeyOperation::Sign {
         demand = demand.and(recombination(machine, kernel, key));
     }
     Some(machine.analyse(&demand)?.bound)
@@ -162,8 +162,9 @@ fn recombination(machine: &Machine, kernel: Family, key: &Key) -> Demand {
     if let Family::Blocks(blocks) = kernel {
         let product = Kernel::of(blocks.name());
         // for n alone, as in a verification
-        let called = product
-            .and_then(|product| Some((product, call_for(What::Verify, product, key.bits())?)));
+        let called = product.and_then(|product| {
+            Some((product, call_for(KeyOperation::Verify, product, key.bits())?))
+        });
         return called
             .map_or_else(Demand::default, |(product, call)| product.calls(call, machine, 2));
     }
@@ -173,11 +174,11 @@ fn recombination(machine: &Machine, kernel: Family, key: &Key) -> Demand {
 }
 
 /// The calls of one operation, and the size in bits of their modulus.
-pub(crate) fn calls_of_operation(kernel: Family, key: &Key, what: What) -> (Calls, u32) {
+pub(crate) fn calls_of_operation(kernel: Family, key: &Key, what: KeyOperation) -> (Calls, u32) {
     let (form, modulus) = (kernel.form(), modulus_bits(key, what));
     let calls = match public_exponent(key, what) {
         Some((bits, ones)) => operation::public_calls(bits, ones),
-        None if what == What::Sign => {
+        None if what == KeyOperation::Sign => {
             operation::private_calls(form, kernel.words(modulus), modulus)
         }
         None => operation::private_full_calls(form, kernel.words(modulus), modulus),
@@ -186,19 +187,19 @@ pub(crate) fn calls_of_operation(kernel: Family, key: &Key, what: What) -> (Call
 }
 
 /// Size in bits of the modulus of an operation's products.
-pub(crate) fn modulus_bits(key: &Key, what: What) -> u32 {
+pub(crate) fn modulus_bits(key: &Key, what: KeyOperation) -> u32 {
     match what {
-        What::Sign => key.prime_bits(),
-        What::PrivateFull | What::Public(_) | What::Verify => key.bits(),
+        KeyOperation::Sign => key.prime_bits(),
+        KeyOperation::PrivateFull | KeyOperation::Public(_) | KeyOperation::Verify => key.bits(),
     }
 }
 
 /// Length in bits and number of set bits of the operation's public exponent, if it has one.
-fn public_exponent(key: &Key, what: What) -> Option<(u32, u32)> {
+fn public_exponent(key: &Key, what: KeyOperation) -> Option<(u32, u32)> {
     match what {
-        What::Sign | What::PrivateFull => None,
-        What::Public(e) => Some((u64::BITS - e.leading_zeros(), e.count_ones())),
-        What::Verify => Some(bits_and_ones(&key.ours.public().exponent())),
+        KeyOperation::Sign | KeyOperation::PrivateFull => None,
+        KeyOperation::Public(e) => Some((u64::BITS - e.leading_zeros(), e.count_ones())),
+        KeyOperation::Verify => Some(bits_and_ones(&key.ours.public().exponent())),
     }
 }
 
@@ -222,14 +223,14 @@ mod tests {
         let machine = Machine::with_rates("a row each cycle", [(Limit::MulRow, rate)]);
         let kernel = Family::Limbs(LimbKernel::Portable);
         let key = Key::built_in(2048).unwrap();
-        let (calls, bits) = calls_of_operation(kernel, &key, What::Sign);
+        let (calls, bits) = calls_of_operation(kernel, &key, KeyOperation::Sign);
         let product = of_call(&machine, kernel.name(), bits).unwrap();
         assert_eq!((bits, product.cycles.get()), (1024, 528.0)); // 2 * 16^2 + 16
-        let bound = of_operation(&machine, kernel, &key, What::Sign).unwrap();
+        let bound = of_operation(&machine, kernel, &key, KeyOperation::Sign).unwrap();
         let products = f64::from(calls.squares + calls.products) * 528.0 + 256.0; // h * q
         assert_eq!((bound.cycles.get(), bound.limit), (products, Limit::MulRow));
-        let (calls, _) = calls_of_operation(kernel, &key, What::Verify);
-        let bound = of_operation(&machine, kernel, &key, What::Verify).unwrap();
+        let (calls, _) = calls_of_operation(kernel, &key, KeyOperation::Verify);
+        let bound = of_operation(&machine, kernel, &key, KeyOperation::Verify).unwrap();
         let products = f64::from(calls.squares + calls.products) * 2080.0; // 2 * 32^2 + 32
         assert_eq!(bound.cycles.get(), products);
     }

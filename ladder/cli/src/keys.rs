@@ -39,14 +39,14 @@ const FILE_START_BYTES: usize = 1 << 16;
 
 /// An operation with an RSA key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum KeyOperation {
     /// The private operation without CRT, raw.
     PrivateFull,
     /// The public operation with this exponent, raw.
     Public(u64),
     /// PKCS#1 v1.5 with SHA-256, of a digest.
     Sign,
-    /// Verification of the signatures of [`What::Sign`].
+    /// Verification of the signatures of [`KeyOperation::Sign`].
     Verify,
 }
 

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use tollgate_bench::{Contender as Runner, Error, Plan, Series, Wrong, interleave};
+use tollgate_bench::{Contender as Runner, Error, SamplePlan, Series, Wrong, interleave};
 use tollgate_record::Estimate;
 
 use crate::contenders::Contender;
@@ -56,12 +56,12 @@ pub(crate) fn cycles(series: &Series, contender: usize) -> Result<Estimate, CliE
     series.cycles(contender).ok_or_else(none)
 }
 
-fn plan(row: Duration, contenders: usize) -> Plan {
+fn plan(row: Duration, contenders: usize) -> SamplePlan {
     let contenders = u32::try_from(contenders.max(1)).expect("few contenders");
-    let thorough = Plan::thorough(row);
+    let thorough = SamplePlan::thorough(row);
     let warm_up = thorough.warm_up.min(row / (WARM_UP_PART * contenders));
-    let sample = if row < LONG { Plan::quick().sample } else { thorough.sample };
-    Plan { warm_up, total: row.saturating_sub(warm_up * contenders), sample, ..thorough }
+    let sample = if row < LONG { SamplePlan::quick().sample } else { thorough.sample };
+    SamplePlan { warm_up, total: row.saturating_sub(warm_up * contenders), sample, ..thorough }
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ pub mod chart;
 mod cite;
 pub mod context;
 pub mod engine;
+pub mod eti10;
 mod figure;
 mod flagship;
 pub mod fleet;

@@ -1,7 +1,7 @@
 //! The table of a profile: the cost of a session by part, as a running server has it.
 
 use tollgate_record::vocabulary::{
-    BY, CYCLES_PER_SESSION, DETAIL, PART, PART_IDLE, PART_SERVER, PART_SYSTEM, PART_UNKNOWN,
+    BY, CYCLES_PER_SESSION, DETAIL, PART, PART_IDLE, PART_SERVER, PART_SYSTEM, PART_UNKNOWN, SUITE,
 };
 use tollgate_record::{Record, Subject, Topic, Unit};
 
@@ -12,6 +12,7 @@ use crate::lookup::{Lookup, MISSING};
 use crate::names::{self, service, who};
 use crate::session::PARTS;
 use crate::table::{Row, Table};
+use crate::text::wrapped;
 
 /// The maximum number of servers in a line.
 const SERVERS_MAX: usize = 2;
@@ -24,11 +25,12 @@ pub fn table(records: &[Record]) -> String {
     if tables.is_empty() {
         return "no server was profiled: run `tollgate bench profile`\n".to_owned();
     }
-    tables.iter().map(Table::text).collect::<Vec<_>>().join("\n")
+    let text = |(title, table): &(String, Table)| wrapped(title) + &table.text();
+    tables.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// The same tables as data, for a terminal or a page.
-pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
+/// The same tables as data, for a terminal or a page, each with its title.
+pub(crate) fn tables(records: &[Record]) -> Vec<(String, Table)> {
     let lookup = Lookup(records);
     let is_profiled = |record: &Record| {
         Origin::of(record) == Measured
@@ -48,7 +50,11 @@ pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
 }
 
 /// The tables of a service, each of at most [`SERVERS_MAX`] servers.
-fn of_service(lookup: Lookup<'_>, service: &Subject, profiled: &[&Subject]) -> Vec<Table> {
+fn of_service(
+    lookup: Lookup<'_>,
+    service: &Subject,
+    profiled: &[&Subject],
+) -> Vec<(String, Table)> {
     let own = || profiled.iter().filter(|full| full.without(&[PART, DETAIL, BY]) == *service);
     let mut servers: Vec<Subject> = Vec::new();
     for full in own() {
@@ -84,22 +90,33 @@ fn of_servers(
     service_of: &Subject,
     servers: &[Subject],
     parts: &[(&str, Option<&str>)],
-) -> Table {
+) -> (String, Table) {
     let named = |server: &Subject| who(server.parameter(BY).unwrap_or_default()).to_owned();
-    let title = vec![service(service_of), names::payload(names::bytes(service_of))];
+    let suite = service_of.parameter(SUITE).map_or_else(String::new, |suite| format!(", {suite}"));
+    let bytes = names::payload(names::bytes(service_of));
+    let title = format!("{}, {bytes}{suite}", service(service_of));
+    let has_prediction =
+        servers.iter().any(|server| sum(lookup, server, Predicted, |_| true).is_some());
     let mut columns = vec![Column::words("part", 20)];
     for server in servers {
         columns.push(Column::figures("", 15).headed(named(server)));
         columns.push(Column::figures("95 % interval", 13));
-        columns.push(Column::figures("pred.", 6));
+        if has_prediction {
+            columns.push(Column::figures("pred.", 6));
+        }
     }
-    let grouped = |names, cells| Row { groups: title.clone(), names, cells };
-    let cells = |part: &str, detail: Option<&str>| -> Vec<String> {
-        servers.iter().flat_map(|server| figures(lookup, server, part, detail)).collect()
+    let row_of = |names, cells: Vec<[String; 3]>| {
+        let cells = cells
+            .into_iter()
+            .flat_map(|cells| cells.into_iter().take(if has_prediction { 3 } else { 2 }));
+        Row { groups: Vec::new(), names, cells: cells.collect() }
+    };
+    let cells = |part: &str, detail: Option<&str>| {
+        servers.iter().map(|server| figures(lookup, server, part, detail)).collect()
     };
     let row = |(part, detail): &(&str, Option<&str>)| {
         let names = [Some(names::part(part).to_owned()), detail.map(|word| word.replace('-', " "))];
-        grouped(names.into_iter().flatten().collect(), cells(part, *detail))
+        row_of(names.into_iter().flatten().collect(), cells(part, *detail))
     };
     let (idle, costs): (Vec<_>, Vec<_>) = parts.iter().partition(|(part, _)| *part == PART_IDLE);
     let mut rows: Vec<Row> = costs.into_iter().map(row).collect();
@@ -110,16 +127,19 @@ fn of_servers(
             let sum = |origin| number_of(sum(lookup, server, origin, of));
             [sum(Measured), String::new(), sum(Predicted)]
         };
-        rows.push(grouped(vec![name.to_owned()], servers.iter().flat_map(sums).collect()));
+        rows.push(row_of(vec![name.to_owned()], servers.iter().map(sums).collect()));
     }
     rows.extend(idle.into_iter().map(row));
     let mut notes = vec![
-        "Core cycles for one session, from samples of the running server; pred.: as rung 3 predicts \
-         the part for the embedded server; idle: the server's cores wait"
+        "Core cycles for one session, from samples of the running server; idle: the server's cores \
+         wait"
             .to_owned(),
     ];
+    if has_prediction {
+        notes[0] += "; pred.: as rung 3 predicts the part for the embedded server";
+    }
     notes.extend(servers.iter().filter_map(|server| remainder(lookup, server, &named(server))));
-    Table { columns, rows, notes }
+    (title, Table { columns, rows, notes })
 }
 
 fn is_kernel(part: &str) -> bool {
@@ -235,7 +255,7 @@ mod tests {
         ] {
             assert!(words.contains(row), "{row}\n{text}");
         }
-        assert_eq!(text.matches("\n  RSA").count(), 1, "the only detail is left out: {text}");
+        assert_eq!(text.matches("\nRSA").count(), 1, "the only detail is left out: {text}");
         assert!(table(&[]).contains("bench profile"));
     }
 }

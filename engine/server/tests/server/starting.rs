@@ -42,7 +42,10 @@ fn an_address_of_another_machine() {
 fn contradictory_settings_are_refused() {
     let default = Config::default;
     assert_says(Config { workers: 0, ..default() }, &["0 workers", "from 1 to 1024"]);
-    assert_says(Config { pin: Some(vec![0, 1]), ..default() }, &["2 cores are given for 1 workers"]);
+    assert_says(
+        Config { pin: Some(vec![0, 1]), ..default() },
+        &["2 cores are given for 1 workers"],
+    );
     assert_says(Config { protocols: vec![], ..default() }, &["no version of TLS"]);
     assert_says(Config { groups: vec![], ..default() }, &["no group"]);
     let suites = vec![Suite::RsaAes128Sha];

@@ -1,7 +1,7 @@
 //! Measures two kernels in turn.
 
 use num_bigint::BigUint;
-use tollgate_bench::{Contender, Error, Plan, Series, Wrong, interleave};
+use tollgate_bench::{Contender, Error, SamplePlan, Series, Wrong, interleave};
 use tollgate_mont::{Kernel, Word};
 
 use crate::contract::{Layout, lane, modulus, operand, spread};
@@ -15,7 +15,7 @@ const CALLS: u32 = 64;
 /// # Errors
 ///
 /// [`Error::Wrong`] if a result is wrong.
-pub fn time<K, L>(kernel: K, other: L, bits: usize, plan: &Plan) -> Result<Series, Error>
+pub fn time<K, L>(kernel: K, other: L, bits: usize, plan: &SamplePlan) -> Result<Series, Error>
 where
     K: Kernel<Word: Layout> + 'static,
     L: Kernel<Word: Layout> + 'static,

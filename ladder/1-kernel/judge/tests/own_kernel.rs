@@ -5,7 +5,7 @@
 
 use core::time::Duration;
 
-use tollgate_bench::Plan;
+use tollgate_bench::SamplePlan;
 use tollgate_judge::{judge, time};
 use tollgate_mont::{Exponentiate, Kernel, LaneKernel, LimbKernel, Modulus};
 
@@ -144,7 +144,7 @@ fn each_defect_is_refused() {
 
 #[test]
 fn it_is_timed_beside_the_engines_kernel() {
-    let plan = Plan { total: Duration::from_millis(20), ..Plan::quick() };
+    let plan = SamplePlan { total: Duration::from_millis(20), ..SamplePlan::quick() };
     let series = time(Mine(Defect::None), LimbKernel::Portable, 1024, &plan).unwrap();
     for contender in 0..4 {
         assert!(series.nanos(contender).point() > 0.0);
@@ -157,6 +157,6 @@ fn it_is_timed_beside_the_engines_kernel() {
 #[test]
 fn kernels_of_lanes_pass() {
     assert!(judge(LaneKernel::best()).unwrap() > 10_000);
-    let plan = Plan { total: Duration::from_millis(20), ..Plan::quick() };
+    let plan = SamplePlan { total: Duration::from_millis(20), ..SamplePlan::quick() };
     time(LaneKernel::best(), LaneKernel::Portable, 512, &plan).unwrap();
 }

@@ -17,7 +17,7 @@ use tollgate_load::{
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Record};
 use tollgate_server::{Certificate, Config, Engine, KeyKind};
-use tollgate_session::{Context, Plan, SHORT_BYTES, Session, measure, measured_total};
+use tollgate_session::{Context, SHORT_BYTES, Session, SessionPlan, measure, measured_total};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut numbers = std::env::args().skip(1).map(|text| text.parse::<u32>());
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for engine in [Engine::OpenSsl, Engine::Tollgate] {
             let session = Session { key, protocol, engine, bytes: SHORT_BYTES };
             let total = Duration::from_secs(seconds.into());
-            let plan = Plan { sessions: vec![session], total };
+            let plan = SessionPlan { sessions: vec![session], total };
             let before = load(session, rounds, &context)?;
             let predicted = measure(&plan, &context, &|| false, &mut |_| {})?;
             let behind = load(session, rounds, &context)?;

@@ -26,7 +26,7 @@
 //! ```no_run
 //! use core::time::Duration;
 //! use std::collections::BTreeMap;
-//! use tollgate_session::{Context, Plan, measure};
+//! use tollgate_session::{Context, SessionPlan, measure};
 //!
 //! let context = Context {
 //!     machine: tollgate_bench::this_machine(),
@@ -34,7 +34,7 @@
 //!     commit: None,
 //!     conditions: BTreeMap::new(),
 //! };
-//! let plan = Plan::ladder(Duration::from_secs(25));
+//! let plan = SessionPlan::ladder(Duration::from_secs(25));
 //! for record in measure(&plan, &context, &|| false, &mut |_| {})? {
 //!     println!("{} {:.0}", record.subject, record.estimate.point());
 //! }
@@ -71,6 +71,6 @@ mod wire;
 pub use bare_client::bare_client;
 pub use error::Error;
 pub use measure::measure;
-pub use plan::{LONG_BYTES, Plan, SHORT_BYTES, Session};
+pub use plan::{LONG_BYTES, SHORT_BYTES, Session, SessionPlan};
 pub use tollgate_load::Context;
 pub use total::{measured_total, predicted_rate};

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::in_memory::{Cost, Stage};
 use crate::messages::Anatomy;
 use crate::pipe::Lap;
-use crate::plan::{Plan, Session};
+use crate::plan::{Session, SessionPlan};
 use crate::primitive::Primitive;
 use crate::records::{Measured, Scribe};
 use crate::system::Replay;
@@ -46,7 +46,7 @@ struct Replayed {
 ///
 /// [`Error`], one line with advice.
 pub fn measure(
-    plan: &Plan,
+    plan: &SessionPlan,
     context: &Context,
     stop: &dyn Fn() -> bool,
     progress: &mut dyn FnMut(f64),
@@ -87,7 +87,7 @@ pub fn measure(
             Ok(())
         }));
     }
-    let schedule = tollgate_bench::Plan {
+    let schedule = tollgate_bench::SamplePlan {
         warm_up: Duration::from_millis(10),
         total: plan.total,
         sample: Duration::from_millis(4),
@@ -127,7 +127,7 @@ fn on_core(samples: &[Sample]) -> Option<Estimate> {
 type Workers = Vec<(KeyKind, Engine, Worker)>;
 
 /// One server in memory for each key and engine.
-fn workers(plan: &Plan) -> Result<Workers, Error> {
+fn workers(plan: &SessionPlan) -> Result<Workers, Error> {
     let mut workers = Workers::new();
     for &Session { key, engine, .. } in &plan.sessions {
         if workers.iter().any(|(k, e, _)| (*k, *e) == (key, engine)) {

@@ -33,7 +33,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Never for a session that [`Plan::check`] accepts.
+    /// Never for a session that [`SessionPlan::check`] accepts.
     pub fn subject(&self) -> Result<Subject, BadSubject> {
         self.of(Topic::Session(self.service()))
     }
@@ -74,14 +74,14 @@ impl fmt::Display for Session {
 
 /// The sessions to measure, and the time for them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct SessionPlan {
     /// The sessions, each once.
     pub sessions: Vec<Session>,
     /// The time for all of them together; preparation takes some more seconds.
     pub total: Duration,
 }
 
-impl Plan {
+impl SessionPlan {
     /// Every combination, in the order of the arguments.
     #[must_use]
     pub fn product(
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn subjects_are_spelled_as_the_vocabulary_says() {
-        let plan = Plan::ladder(Duration::from_secs(1));
+        let plan = SessionPlan::ladder(Duration::from_secs(1));
         let subject = plan.sessions[1].subject().expect("well spelled").to_string();
         assert_eq!(subject, "session/rsa-2048/tls12-x25519?by=tollgate&bytes=14336");
         assert_eq!(plan.sessions.len(), 8 + 2 + 12);
@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn invalid_plans_are_refused_with_the_rule() {
-        let good = Plan::ladder(Duration::from_secs(1));
-        let refused = |change: fn(&mut Plan), rule: &str| {
+        let good = SessionPlan::ladder(Duration::from_secs(1));
+        let refused = |change: fn(&mut SessionPlan), rule: &str| {
             let mut plan = good.clone();
             change(&mut plan);
             let text = plan.check().expect_err("refused").to_string();

@@ -10,7 +10,7 @@ use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Machine, Quantity, Record, Unit, jsonl};
 use tollgate_server::{Engine, KeyKind};
-use tollgate_session::{Context, Error, Plan, Session, measure};
+use tollgate_session::{Context, Error, Session, SessionPlan, measure};
 
 const KEY: KeyKind = KeyKind::Rsa { bits: 2048 };
 const ENGINES: [Engine; 2] = [Engine::OpenSsl, Engine::Tollgate];
@@ -96,8 +96,8 @@ fn check(session: Session, figures: &Figures) {
 #[test]
 fn every_session_has_all_parts_and_they_add_up() {
     let second = Duration::from_secs(1);
-    let mut plan = Plan::product(&[KEY], &Protocol::ALL, &ENGINES, &[14_336], second);
-    let long = Plan::product(&[KEY], &[Protocol::Tls13], &ENGINES, &[0, 143_360], second);
+    let mut plan = SessionPlan::product(&[KEY], &Protocol::ALL, &ENGINES, &[14_336], second);
+    let long = SessionPlan::product(&[KEY], &[Protocol::Tls13], &ENGINES, &[0, 143_360], second);
     plan.sessions.extend(long.sessions);
     let last = Cell::new(0.0);
     let records = measure(&plan, &context(), &|| false, &mut |done| last.set(done)).unwrap();
@@ -122,9 +122,10 @@ fn every_session_has_all_parts_and_they_add_up() {
 
 #[test]
 fn the_caller_can_stop() {
-    let plan = Plan::product(&[KEY], &[Protocol::Tls13], &ENGINES, &[0], Duration::from_secs(60));
+    let plan =
+        SessionPlan::product(&[KEY], &[Protocol::Tls13], &ENGINES, &[0], Duration::from_secs(60));
     let stopped = measure(&plan, &context(), &|| true, &mut |_| {});
     assert!(matches!(stopped, Err(Error::Measurement(tollgate_bench::Error::Stopped))));
-    let nothing = Plan { sessions: Vec::new(), ..plan };
+    let nothing = SessionPlan { sessions: Vec::new(), ..plan };
     assert!(matches!(measure(&nothing, &context(), &|| false, &mut |_| {}), Err(Error::Plan(_))));
 }

@@ -23,6 +23,8 @@ pub struct Settings {
     /// The session resumption of Apache, HAProxy and nginx. `None` for no more than the default of
     /// the program.
     pub resumption: Option<Mechanism>,
+    /// A variable of the server's environment, such as `OPENSSL_ia32cap`, and its value.
+    pub environment: Option<(String, String)>,
 }
 
 impl Settings {
@@ -39,6 +41,7 @@ impl Settings {
             cores: Vec::new(),
             asynchronous: false,
             resumption: None,
+            environment: None,
         }
     }
 

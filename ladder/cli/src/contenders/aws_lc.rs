@@ -12,7 +12,7 @@ use aws_lc_rs::signature::{
 use openssl::pkey::PKey;
 use tollgate_record::{Key as KeyName, Operation};
 
-use super::{Contender, Failed, Job, Run, VERIFY_EVERY, What, compare, digest};
+use super::{Contender, Failed, Job, KeyOperation, Run, VERIFY_EVERY, compare, digest};
 use crate::error::CliError;
 use crate::keys::{ECDSA_P256, ED25519};
 
@@ -34,10 +34,10 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
     let mut turns = (0..cases.len()).cycle();
     let mut turn = move || turns.next().expect("there are cases");
     let run: Run = match job.what {
-        What::PrivateFull | What::Public(_) => {
+        KeyOperation::PrivateFull | KeyOperation::Public(_) => {
             return Err("AWS-LC (aws-lc-rs) offers no raw RSA operation".to_owned());
         }
-        What::Sign => {
+        KeyOperation::Sign => {
             let mut signature = vec![0; pair.public_modulus_len()];
             Box::new(move || {
                 let now = turn();
@@ -45,7 +45,7 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
                 compare(&signature, &cases[now].output)
             })
         }
-        What::Verify => {
+        KeyOperation::Verify => {
             let key = ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, pair.public_key())
                 .map_err(|error| refused(&error))?;
             Box::new(move || {

@@ -12,7 +12,7 @@ use tollgate_rsa::Hash;
 
 use crate::bounds::Family;
 use crate::error::CliError;
-use crate::keys::{Key, What};
+use crate::keys::{Key, KeyOperation};
 
 /// Interval, in ECDSA signatures, between verifications; rare enough not to affect the timing.
 const VERIFY_EVERY: u32 = 4096;
@@ -20,7 +20,7 @@ const VERIFY_EVERY: u32 = 4096;
 /// A key and an operation, with inputs and expected outputs.
 pub(crate) struct Job {
     pub(crate) key: Rc<Key>,
-    pub(crate) what: What,
+    pub(crate) what: KeyOperation,
     pub(crate) cases: Rc<[Case]>,
 }
 
@@ -71,12 +71,12 @@ impl fmt::Display for Failed {
 impl Job {
     /// Creates cases for batches of up to `batch`, at least 8; OpenSSL computes the expected
     /// outputs.
-    pub(crate) fn new(key: Rc<Key>, what: What, batch: u32) -> Result<Self, CliError> {
+    pub(crate) fn new(key: Rc<Key>, what: KeyOperation, batch: u32) -> Result<Self, CliError> {
         let size = key.ours.size();
         let cases = (0..batch.max(8)).map(|number| {
             let input = match what {
-                What::Sign | What::Verify => digest(number),
-                What::PrivateFull | What::Public(_) => representative(number, size),
+                KeyOperation::Sign | KeyOperation::Verify => digest(number),
+                KeyOperation::PrivateFull | KeyOperation::Public(_) => representative(number, size),
             };
             let output = openssl::reference(&key, what, &input)?;
             Ok(Case { input, output })
@@ -139,14 +139,14 @@ mod tests {
         all
     }
 
-    const JOBS: [(u32, What, usize); 7] = [
-        (512, What::Sign, 3), // two of ours, and OpenSSL
-        (512, What::Verify, 3),
-        (1024, What::PrivateFull, 3),
-        (1024, What::Public(7), 3),
-        (2048, What::Sign, 4), // and AWS-LC
-        (2048, What::Verify, 4),
-        (2048, What::Public(u64::MAX), 3),
+    const JOBS: [(u32, KeyOperation, usize); 7] = [
+        (512, KeyOperation::Sign, 3), // two of ours, and OpenSSL
+        (512, KeyOperation::Verify, 3),
+        (1024, KeyOperation::PrivateFull, 3),
+        (1024, KeyOperation::Public(7), 3),
+        (2048, KeyOperation::Sign, 4), // and AWS-LC
+        (2048, KeyOperation::Verify, 4),
+        (2048, KeyOperation::Public(u64::MAX), 3),
     ];
 
     #[test]

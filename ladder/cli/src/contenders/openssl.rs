@@ -9,7 +9,7 @@ use openssl::rsa::{Padding, Rsa, RsaPrivateKeyBuilder};
 use openssl::sign::{Signer, Verifier};
 use tollgate_record::{Key as KeyName, Operation};
 
-use super::{Contender, Failed, Job, Run, Turns, VERIFY_EVERY, What, compare, digest};
+use super::{Contender, Failed, Job, KeyOperation, Run, Turns, VERIFY_EVERY, compare, digest};
 use crate::error::CliError;
 use crate::keys::{ECDSA_P256, ED25519, Key};
 
@@ -28,16 +28,20 @@ pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender,
 }
 
 /// The expected output for an input.
-pub(crate) fn reference(key: &Key, what: What, input: &[u8]) -> Result<Vec<u8>, ErrorStack> {
+pub(crate) fn reference(
+    key: &Key,
+    what: KeyOperation,
+    input: &[u8],
+) -> Result<Vec<u8>, ErrorStack> {
     let mut output = vec![0; key.ours.size()];
     match what {
-        What::PrivateFull => {
+        KeyOperation::PrivateFull => {
             key.openssl.private_encrypt(input, &mut output, Padding::NONE)?;
         }
-        What::Public(e) => {
+        KeyOperation::Public(e) => {
             with_exponent(&key.openssl, e)?.public_encrypt(input, &mut output, Padding::NONE)?;
         }
-        What::Sign | What::Verify => {
+        KeyOperation::Sign | KeyOperation::Verify => {
             signer(&key.openssl)?.sign(input, Some(&mut output))?;
         }
     }
@@ -62,7 +66,7 @@ fn run(job: &Job) -> Result<Run, ErrorStack> {
     let (key, mut turns) = (&job.key.openssl, Turns::new(job));
     let mut buffer = vec![0; job.key.ours.size()];
     Ok(match job.what {
-        What::PrivateFull => {
+        KeyOperation::PrivateFull => {
             let key = without_factors(key)?;
             Box::new(move || {
                 let case = turns.next();
@@ -70,7 +74,7 @@ fn run(job: &Job) -> Result<Run, ErrorStack> {
                 compare(&buffer, &case.output)
             })
         }
-        What::Public(e) => {
+        KeyOperation::Public(e) => {
             let key = with_exponent(key, e)?;
             Box::new(move || {
                 let case = turns.next();
@@ -78,7 +82,7 @@ fn run(job: &Job) -> Result<Run, ErrorStack> {
                 compare(&buffer, &case.output)
             })
         }
-        What::Sign => {
+        KeyOperation::Sign => {
             let mut signer = signer(key)?;
             Box::new(move || {
                 let case = turns.next();
@@ -86,7 +90,7 @@ fn run(job: &Job) -> Result<Run, ErrorStack> {
                 compare(&buffer, &case.output)
             })
         }
-        What::Verify => {
+        KeyOperation::Verify => {
             let key = PKey::from_rsa(key.clone())?;
             let mut verifier = PkeyCtx::new(&key)?;
             verifier.verify_init()?;

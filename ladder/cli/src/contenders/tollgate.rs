@@ -8,7 +8,7 @@ use tollgate_rsa::{
 };
 
 use super::full_length::FullLength;
-use super::{Case, Contender, Failed, Job, Run, Turns, What, compare};
+use super::{Case, Contender, Failed, Job, KeyOperation, Run, Turns, compare};
 use crate::bounds::Family;
 use crate::error::CliError;
 use crate::keys::Key;
@@ -46,7 +46,7 @@ pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, CliErr
         Form::Lanes => Family::Lanes(workspace.lane_kernel()),
         Form::One | Form::Two => single_kernel(&workspace, job),
     };
-    let in_step = job.what == What::Sign && workspace.goes_in_step(&job.key.ours);
+    let in_step = job.what == KeyOperation::Sign && workspace.goes_in_step(&job.key.ours);
     let (batch, run) = match form {
         Form::Two if !in_step => return Ok(None),
         Form::One => (None, one_by_one(job, workspace)),
@@ -58,19 +58,23 @@ pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, CliErr
 }
 
 /// The operation for the planner.
-pub(crate) fn operation(what: What) -> Operation {
+pub(crate) fn operation(what: KeyOperation) -> Operation {
     match what {
-        What::Sign => Operation::Private,
+        KeyOperation::Sign => Operation::Private,
         // without CRT, a private operation is an exponentiation modulo n, too
-        What::PrivateFull | What::Public(_) | What::Verify => Operation::Public,
+        KeyOperation::PrivateFull | KeyOperation::Public(_) | KeyOperation::Verify => {
+            Operation::Public
+        }
     }
 }
 
 /// The kernel of a single operation: on the primes with CRT, on the modulus otherwise.
 fn single_kernel(workspace: &Workspace, job: &Job) -> Family {
     let bits = match job.what {
-        What::Sign => job.key.prime_bits(),
-        What::PrivateFull | What::Public(_) | What::Verify => job.key.bits(),
+        KeyOperation::Sign => job.key.prime_bits(),
+        KeyOperation::PrivateFull | KeyOperation::Public(_) | KeyOperation::Verify => {
+            job.key.bits()
+        }
     };
     Family::single(workspace.limb_kernel(), bits)
 }
@@ -85,7 +89,7 @@ fn one_by_one(job: &Job, mut workspace: Workspace) -> Result<Run, Error> {
     let (key, mut turns) = (Rc::clone(&job.key), Turns::new(job));
     let mut buffer = vec![0; key.ours.size()];
     Ok(match job.what {
-        What::PrivateFull => {
+        KeyOperation::PrivateFull => {
             let mut full = FullLength::on_limbs(workspace.limb_kernel(), &key.ours);
             Box::new(move || {
                 let case = turns.next();
@@ -94,7 +98,7 @@ fn one_by_one(job: &Job, mut workspace: Workspace) -> Result<Run, Error> {
                 compare(&buffer, &case.output)
             })
         }
-        What::Public(e) => {
+        KeyOperation::Public(e) => {
             let key = with_exponent(&key.ours, e)?;
             Box::new(move || {
                 let case = turns.next();
@@ -103,12 +107,12 @@ fn one_by_one(job: &Job, mut workspace: Workspace) -> Result<Run, Error> {
                 compare(&buffer, &case.output)
             })
         }
-        What::Sign => Box::new(move || {
+        KeyOperation::Sign => Box::new(move || {
             let case = turns.next();
             key.ours.sign_pkcs1v15(&mut workspace, Hash::Sha256, &case.input, &mut buffer)?;
             compare(&buffer, &case.output)
         }),
-        What::Verify => Box::new(move || {
+        KeyOperation::Verify => Box::new(move || {
             let case = turns.next();
             let public = key.ours.public();
             Ok(public.verify_pkcs1v15(&mut workspace, Hash::Sha256, &case.input, &case.output)?)
@@ -120,7 +124,7 @@ fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run
     let (key, cases) = (Rc::clone(&job.key), Rc::clone(&job.cases));
     let mut buffers = vec![vec![0; key.ours.size()]; count];
     Ok(match job.what {
-        What::PrivateFull => {
+        KeyOperation::PrivateFull => {
             let mut alone = FullLength::on_limbs(workspace.limb_kernel(), &key.ours);
             let mut in_lanes = FullLength::in_lanes(workspace.lane_kernel(), &key.ours);
             let cut = workspace.plans().plan(operation(job.what), key.ours.bits()).cut(count);
@@ -139,7 +143,7 @@ fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run
                 compare_all(&buffers, &cases)
             })
         }
-        What::Public(e) => {
+        KeyOperation::Public(e) => {
             let key = with_exponent(&key.ours, e)?;
             Box::new(move || {
                 fill(&mut buffers, &cases);
@@ -150,14 +154,14 @@ fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run
                 compare_all(&buffers, &cases)
             })
         }
-        What::Sign => Box::new(move || {
+        KeyOperation::Sign => Box::new(move || {
             let digests: Vec<&[u8]> = cases[..count].iter().map(|case| &*case.input).collect();
             let mut requests = private_requests(&key, &mut buffers);
             sign_pkcs1v15_batch(&mut workspace, Hash::Sha256, &digests, &mut requests);
             requests.iter().try_for_each(PrivateRequest::outcome)?;
             compare_all(&buffers, &cases)
         }),
-        What::Verify => Box::new(move || {
+        KeyOperation::Verify => Box::new(move || {
             let public = key.ours.public();
             let requests = cases[..count]
                 .iter()

@@ -63,6 +63,28 @@ fn the_parts_of_a_server_add_up_to_its_cpu_time() {
 }
 
 #[test]
+fn the_steps_of_a_paper_have_rows_and_parts() {
+    if !can_sample() {
+        return;
+    }
+    let (output, records) = recorded("bench eti10 --rounds 1 --seconds 0.5", &[]);
+    if output.status.code() == Some(1) {
+        return; // the machine is too busy for a result, and says so
+    }
+    let said = text(&output);
+    assert!(output.status.success(), "{said}");
+    let rows = said.lines().filter(|line| line.starts_with("AES128-") && !line.contains(':'));
+    assert_eq!(rows.count(), 5, "{said}");
+    // the first step does AES without the instructions for it
+    let aes = |by: &str| {
+        let own = |record: &&Record| record.subject.parameter(word::BY) == Some(by);
+        let own: Vec<Record> = records.iter().filter(own).cloned().collect();
+        cycles(&own, Some(word::PART_RECORDS))
+    };
+    assert!(aes("nginx-noaes") > 2.0 * aes("nginx-openssl"), "{said}");
+}
+
+#[test]
 fn what_a_profile_needs_is_said_before_a_server_starts() {
     refused(&line(&format!("{SHORT} --requests 100"), &[]), "--requests");
     refused(&line(&format!("{SHORT} https://127.0.0.1:1/bytes/1"), &[]), "--pid");

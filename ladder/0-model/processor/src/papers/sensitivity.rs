@@ -73,7 +73,7 @@ pub fn sensitivity(taken_at: Timestamp) -> Vec<Record> {
 impl Change {
     fn product(self, processor: Processor, bits: u32) -> Product {
         let mut machine = processor.machine();
-        let changed = "changed to see how much it carries";
+        let changed = "changed to compute its effect on the figure";
         match self {
             Alone(_) => {}
             CyclesEach(limit, cycles) => {

@@ -119,3 +119,13 @@ fn a_bad_module_is_an_error() {
     let text = Product::Haproxy.start(&settings).unwrap_err().to_string();
     assert!(text.contains(&format!("haproxy has not loaded {}", module.display())), "{text}");
 }
+
+#[test]
+fn a_variable_of_the_environment_reaches_the_server() {
+    let environment = Some(("OPENSSL_ia32cap".to_owned(), "~0x0".to_owned()));
+    let settings = Settings { environment, ..settings() };
+    let Some(running) = start(Product::SServer, &settings) else { return };
+    let all = fs::read(format!("/proc/{}/environ", running.master())).unwrap();
+    let is_given = |variable: &[u8]| variable == b"OPENSSL_ia32cap=~0x0";
+    assert!(all.split(|&byte| byte == 0).any(is_given), "{running:?}");
+}

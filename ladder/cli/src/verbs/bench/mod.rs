@@ -3,6 +3,7 @@
 pub(crate) mod options;
 
 mod clients;
+mod eti10;
 mod external;
 pub(crate) mod fail_if;
 mod metrics;
@@ -37,6 +38,7 @@ use crate::options::{Bench as Options, BenchCommand, Mode, ServerKind};
 use crate::progress::Progress;
 use crate::run::Run;
 
+use options::SubVerb;
 use out::{About, Judged};
 use profile::Profiler;
 use rounds::Rounds;
@@ -45,6 +47,9 @@ use watch::Watch;
 
 /// Measures and prints: verdicts first, then the figures unless they are invalid.
 pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
+    if let Some(SubVerb::Eti10(options)) = &command.verb {
+        return eti10::run(options);
+    }
     let workload::Applied { options, undone } = &workload::applied(&command.request()?)?;
     let options = &url::applied(options)?;
     if !options.is_minimal() {

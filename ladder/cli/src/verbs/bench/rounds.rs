@@ -82,7 +82,7 @@ fn settled(
 }
 
 /// Returns whether a run is invalid only because of the shape of its rate or its arrivals.
-fn is_unsteady(outcome: &Outcome) -> bool {
+pub(super) fn is_unsteady(outcome: &Outcome) -> bool {
     outcome.verdict == Verdict::Invalid && !is_beyond_repeating(outcome)
 }
 

@@ -93,7 +93,7 @@ impl Ready {
             Self::Embedded(..) => Threads::named("worker-")?,
             Self::External(_) => Threads::OfProcesses(options.given.pid.clone()),
             Self::Rustls(_) => Threads::named("rustls-")?,
-            Self::Stock(running) => Threads::OfProcesses(running.workers()?),
+            Self::Stock(running) => threads_of_stock(running)?,
         })
     }
 
@@ -107,18 +107,27 @@ impl Ready {
             Self::Rustls(running) => {
                 at(running.addr())?.with_referee(running.referee()).with_cpu(|| Ok(running.cpu()))
             }
-            Self::Stock(running) => {
-                let mut server = at(running.address())?.with_cpu(|| running.cpu());
-                if let Some(address) = running.plain_address() {
-                    server = server.with_plain(Target::new(address)?);
-                }
-                if let Some(path) = running.access_log() {
-                    server = server.with_referee(AccessLog::open(path)?);
-                }
-                server
-            }
+            Self::Stock(running) => of_stock(&naming.by, running)?,
         })
     }
+}
+
+/// An installed server for the load generator, with its log and CPU clock.
+pub(super) fn of_stock<'a>(by: &str, running: &'a Stock) -> Result<Server<'a>, CliError> {
+    let target = Target::new(running.address())?;
+    let mut server = Server::new(by, target).with_cpu(|| running.cpu());
+    if let Some(address) = running.plain_address() {
+        server = server.with_plain(Target::new(address)?);
+    }
+    if let Some(path) = running.access_log() {
+        server = server.with_referee(AccessLog::open(path)?);
+    }
+    Ok(server)
+}
+
+/// The threads of an installed server, for a profile.
+pub(super) fn threads_of_stock(running: &Stock) -> Result<Threads, CliError> {
+    Ok(Threads::OfProcesses(running.workers()?))
 }
 
 /// Servers with the names of their implementations.

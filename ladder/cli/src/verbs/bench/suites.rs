@@ -130,7 +130,11 @@ fn of_key(key: &str, rates: &[Rate<'_>], servers: &[&str]) -> String {
     let text = grid(&columns, suites.iter().map(row).collect());
     match servers.len() {
         ..2 => text,
-        _ => text + &wrapped("#: the first server; = up to |: the additional rate of the fastest other server"),
+        _ => {
+            text + &wrapped(
+                "#: the first server; = up to |: the additional rate of the fastest other server",
+            )
+        }
     }
 }
 

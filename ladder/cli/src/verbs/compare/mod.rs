@@ -23,7 +23,7 @@ use crate::output::Output;
 pub(crate) use side::same_machine;
 
 use answer::Answer;
-use pair::{Pair, Pairs};
+use pair::{ComparedPair, Pairs};
 use side::Side;
 
 /// Compares and prints; the exit code is 3 if a condition of `--fail-if` holds.
@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
             Failing::Incomparable => pairs.incomparable() > 0,
         });
         // Records of two machines appear only in the table of platforms.
-        if pairs.pairs.iter().any(|pair| !matches!(pair, Pair::OtherMachine)) {
+        if pairs.pairs.iter().any(|pair| !matches!(pair, ComparedPair::OtherMachine)) {
             blocks.push(table::text(first, other, &pairs, options.drift));
         }
     }

@@ -11,7 +11,7 @@ use super::drift::{Drift, is_yardstick};
 use super::side::{Figure, Side, same_machine};
 
 /// The result for a figure of either side.
-pub(super) enum Pair<'a> {
+pub(super) enum ComparedPair<'a> {
     /// Both sides have it.
     Changed { figure: &'a Figure, change: Change, answer: Answer },
     /// The figure is not comparable, for this reason.
@@ -21,11 +21,11 @@ pub(super) enum Pair<'a> {
 }
 
 /// A change, and true for a yardstick. The pair itself if no change can be judged.
-type Found<'a> = Result<(Change, bool), Pair<'a>>;
+type Found<'a> = Result<(Change, bool), ComparedPair<'a>>;
 
 /// Two sides, figure by figure, and the machine's drift as its yardsticks show it.
 pub(super) struct Pairs<'a> {
-    pub(super) pairs: Vec<Pair<'a>>,
+    pub(super) pairs: Vec<ComparedPair<'a>>,
     pub(super) drift: Drift,
 }
 
@@ -41,43 +41,45 @@ impl<'a> Pairs<'a> {
         });
         let drift = Drift::of(yardsticks, drift);
         let judged = |(figure, found): (&'a Figure, Found<'a>)| match found {
-            Ok((change, true)) => Pair::Changed { figure, change, answer: Answer::Yardstick },
+            Ok((change, true)) => {
+                ComparedPair::Changed { figure, change, answer: Answer::Yardstick }
+            }
             Ok((change, false)) => {
                 let answer = answer(figure, &change, drift.moved(figure).0);
-                Pair::Changed { figure, change, answer }
+                ComparedPair::Changed { figure, change, answer }
             }
             Err(pair) => pair,
         };
-        let mut pairs: Vec<Pair<'_>> = found.into_iter().map(judged).collect();
+        let mut pairs: Vec<ComparedPair<'_>> = found.into_iter().map(judged).collect();
         let only = after.figures.iter().filter(|figure| before.runs(figure).is_empty());
         pairs.extend(only.map(|figure| {
             let why = "only the second side has it".to_owned();
-            Pair::Incomparable { figure, why }
+            ComparedPair::Incomparable { figure, why }
         }));
         Self { pairs, drift }
     }
 
     /// The number of figures with these answers.
     pub(super) fn count(&self, wanted: impl Fn(&Answer) -> bool) -> usize {
-        let is = |pair: &&Pair<'_>| matches!(pair, Pair::Changed { answer, .. } if wanted(answer));
+        let is = |pair: &&ComparedPair<'_>| matches!(pair, ComparedPair::Changed { answer, .. } if wanted(answer));
         self.pairs.iter().filter(is).count()
     }
 
     /// The number of figures that are not comparable.
     pub(super) fn incomparable(&self) -> usize {
-        self.pairs.iter().filter(|pair| matches!(pair, Pair::Incomparable { .. })).count()
+        self.pairs.iter().filter(|pair| matches!(pair, ComparedPair::Incomparable { .. })).count()
     }
 }
 
 /// The change of a figure of the first side, and true for a yardstick.
 fn found<'a>(figure: &'a Figure, before: &Side, after: &Side) -> Found<'a> {
-    let incomparable = |why: String| Pair::Incomparable { figure, why };
+    let incomparable = |why: String| ComparedPair::Incomparable { figure, why };
     let (first, second) = (before.runs(figure), after.runs(figure));
     let (Some(one), Some(other)) = (first.last(), second.last()) else {
         return Err(incomparable("only the first side has it".to_owned()));
     };
     if !same_machine(&one.machine, &other.machine) {
-        return Err(Pair::OtherMachine);
+        return Err(ComparedPair::OtherMachine);
     }
     if let Some(why) = first.iter().chain(second).find_map(|record| obstacle(one, record)) {
         return Err(incomparable(why));
@@ -93,8 +95,8 @@ const SUFFIX: &str = "_change";
 /// A record for each figure of both sides, with subject, machine, versions and commit of the second
 /// side; the conditions contain the answer and the other side.
 pub(super) fn records(before: &Side, after: &Side, pairs: &Pairs<'_>) -> Vec<Record> {
-    let record = |pair: &Pair<'_>| {
-        let Pair::Changed { figure, change, answer } = pair else { return None };
+    let record = |pair: &ComparedPair<'_>| {
+        let ComparedPair::Changed { figure, change, answer } = pair else { return None };
         let (one, other) = (before.runs(figure).last()?, after.runs(figure).last()?);
         let basis = match change.basis {
             Basis::Exact => "exact".to_owned(),

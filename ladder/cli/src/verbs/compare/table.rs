@@ -5,7 +5,7 @@ use tollgate_report::text::wrapped;
 
 use super::answer::is_ratio;
 use super::change::Basis;
-use super::pair::{Pair, Pairs};
+use super::pair::{ComparedPair, Pairs};
 use super::side::{Figure, Side};
 use crate::cells::{self, rate};
 
@@ -25,7 +25,7 @@ pub(super) fn text(before: &Side, after: &Side, pairs: &Pairs<'_>, drift: f64) -
         text += &format!("{}\n", "-".repeat(100));
         let mut above = String::new();
         for pair in &pairs.pairs {
-            if let Pair::Changed { figure, change, answer } = pair {
+            if let ComparedPair::Changed { figure, change, answer } = pair {
                 let subject = figure.subject.to_string();
                 if subject != above {
                     text += &wrapped(&subject);
@@ -49,7 +49,7 @@ pub(super) fn text(before: &Side, after: &Side, pairs: &Pairs<'_>, drift: f64) -
 
 fn changes<'a>(pairs: &'a Pairs<'_>) -> impl Iterator<Item = (&'a Figure, f64)> {
     pairs.pairs.iter().filter_map(|pair| match pair {
-        Pair::Changed { figure, change, .. } => Some((*figure, change.ratio.point())),
+        ComparedPair::Changed { figure, change, .. } => Some((*figure, change.ratio.point())),
         _ => None,
     })
 }
@@ -120,7 +120,7 @@ fn sums(pairs: &Pairs<'_>) -> String {
 fn incomparable(pairs: &Pairs<'_>) -> Vec<String> {
     let mut reasons: Vec<(&str, &Figure, usize)> = Vec::new();
     for pair in &pairs.pairs {
-        let Pair::Incomparable { figure, why } = pair else { continue };
+        let ComparedPair::Incomparable { figure, why } = pair else { continue };
         match reasons.iter_mut().find(|(known, ..)| known == why) {
             Some((.., count)) => *count += 1,
             None => reasons.push((why, figure, 1)),
@@ -138,7 +138,7 @@ fn machine(pairs: &Pairs<'_>, drift: f64) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     let mut untold = false;
     for pair in &pairs.pairs {
-        let Pair::Changed { figure, change, answer } = pair else { continue };
+        let ComparedPair::Changed { figure, change, answer } = pair else { continue };
         if is_ratio(figure) || change.basis.knows_the_machine() || answer.word() == "yardstick" {
             continue;
         }
@@ -176,7 +176,7 @@ fn machine(pairs: &Pairs<'_>, drift: f64) -> Vec<String> {
 fn bases(pairs: &Pairs<'_>) -> Vec<String> {
     let mut bases: Vec<Basis> = Vec::new();
     for pair in &pairs.pairs {
-        if let Pair::Changed { change, .. } = pair
+        if let ComparedPair::Changed { change, .. } = pair
             && !bases.contains(&change.basis)
         {
             bases.push(change.basis);

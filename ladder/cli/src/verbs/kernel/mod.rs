@@ -22,7 +22,7 @@ use crate::measure::{cycles, measure};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::kernel::chain::{CALLS, Call};
-use crate::verbs::kernel::options::{Kernel, Table, What};
+use crate::verbs::kernel::options::{Kernel, SubVerb, Table};
 
 /// A kernel and the call to measure.
 #[derive(Clone, Copy)]
@@ -33,9 +33,9 @@ struct Asked {
 }
 
 pub(crate) fn run(options: &Kernel) -> Result<ExitCode, CliError> {
-    let options = match &options.what {
-        Some(What::Plan(options)) => return plan::run(options),
-        Some(What::Variants(options)) => return variants::run(options),
+    let options = match &options.verb {
+        Some(SubVerb::Plan(options)) => return plan::run(options),
+        Some(SubVerb::Variants(options)) => return variants::run(options),
         None => &options.table,
     };
     let sorted = |run: &mut Run, progress: &Progress| {

@@ -11,14 +11,14 @@ pub(crate) struct Kernel {
     pub(crate) table: Table,
 
     #[command(subcommand)]
-    pub(crate) what: Option<What>,
+    pub(crate) verb: Option<SubVerb>,
 }
 
 /// Other tables of the kernels.
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum What {
+pub(crate) enum SubVerb {
     /// Measure how batches of 1 to 16 requests are best split into calls, beside the built-in plan
-    Plan(Plan),
+    Plan(PlanOptions),
     /// Compare textbook algorithms for products and exponentiations (a study)
     Variants(Variants),
 }
@@ -40,7 +40,7 @@ pub(crate) struct Table {
 }
 
 #[derive(Args, Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct PlanOptions {
     /// Sizes of keys in bits, separated by commas: 512, 1024, 2048, 3072, 4096, 8192
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1024,2048,3072,4096")]
     #[arg(value_parser = bits)]

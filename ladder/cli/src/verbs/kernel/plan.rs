@@ -13,18 +13,19 @@ use tollgate_rsa::{Form, Plan, Workspace};
 use crate::contenders::{Contender, Job, tollgate};
 use crate::error::CliError;
 use crate::figures::Figures;
-use crate::keys::{self, Key, What};
+use crate::keys::{self, Key, KeyOperation};
 use crate::measure::{cycles, measure};
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::kernel::options::Plan as Options;
+use crate::verbs::kernel::options::PlanOptions as Options;
 use crate::verbs::speed::rows::Row;
 
 /// The largest batch in the table; larger ones repeat the pattern.
 const REQUESTS_MAX: usize = 16;
 
 /// One operation of each kind that has separate costs.
-const OPERATIONS: [What; 3] = [What::Sign, What::PrivateFull, What::Verify];
+const OPERATIONS: [KeyOperation; 3] =
+    [KeyOperation::Sign, KeyOperation::PrivateFull, KeyOperation::Verify];
 
 /// Every form, in the order of the records.
 const FORMS: [(Form, &str); 3] =

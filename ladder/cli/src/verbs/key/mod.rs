@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::error::CliError;
 use crate::options::Key;
-use crate::verbs::key::options::What;
+use crate::verbs::key::options::SubVerb;
 
 mod check;
 mod file;
@@ -15,11 +15,11 @@ mod show;
 mod time;
 
 pub(crate) fn run(options: &Key) -> Result<ExitCode, CliError> {
-    match &options.what {
-        What::Gen(options) if options.time => time::generate(options),
-        What::Gen(options) => generate::run(options),
-        What::Show(options) => show::run(options),
-        What::Check(options) if options.time => time::load(options),
-        What::Check(options) => check::run(options),
+    match &options.verb {
+        SubVerb::Gen(options) if options.time => time::generate(options),
+        SubVerb::Gen(options) => generate::run(options),
+        SubVerb::Show(options) => show::run(options),
+        SubVerb::Check(options) if options.time => time::load(options),
+        SubVerb::Check(options) => check::run(options),
     }
 }

@@ -9,11 +9,11 @@ use crate::options::values::seconds;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Key {
     #[command(subcommand)]
-    pub(crate) what: What,
+    pub(crate) verb: SubVerb,
 }
 
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum What {
+pub(crate) enum SubVerb {
     /// Generate an RSA key, by FIPS 186-5
     Gen(Gen),
     /// Print the properties of a key file, but no secret numbers

@@ -79,7 +79,8 @@ fn findings(configuration: &Configuration) -> Vec<(&'static str, &'static str, S
     findings.push(if has(QUERY) {
         ("good", "query", query.to_owned())
     } else if has("?provider=tollgate") {
-        let lost = "programs that query a provider themselves, such as stunnel, do not use it";
+        let lost =
+            "programs that query a provider themselves, such as stunnel, do not use Tollgate";
         ("weak", "query", format!("{query}: {lost}; write {QUERY}"))
     } else if has("?tollgate.rsa=yes") {
         (
@@ -88,7 +89,7 @@ fn findings(configuration: &Configuration) -> Vec<(&'static str, &'static str, S
             format!("{query}: refused keys do not fall back to OpenSSL; write {QUERY}"),
         )
     } else if query.contains("tollgate") {
-        ("weak", "query", format!("{query}: write {QUERY}: with this query only RSA works"))
+        ("weak", "query", format!("{query}: with this query only RSA works; write {QUERY}"))
     } else {
         ("weak", "query", format!("none: set default_properties = {QUERY}"))
     });

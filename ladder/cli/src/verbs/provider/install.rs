@@ -18,7 +18,7 @@ use crate::output::Output;
 use crate::verbs::provider::options::Install;
 
 /// The actions of an installation.
-struct Plan {
+struct Installation {
     /// The source of the module and its bytes; `None` if it is already installed.
     copy: Option<(PathBuf, Vec<u8>)>,
     module: PathBuf,
@@ -32,7 +32,7 @@ struct Plan {
 /// Installs the provider, or prints the actions. After an error the previous state is restored.
 pub(crate) fn run(options: &Install) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
-    let plan = Plan::new(&openssl, options)?;
+    let plan = Installation::new(&openssl, options)?;
     let output = Output::new(None)?;
     if options.dry_run {
         output.text(&plan.in_words())?;
@@ -44,7 +44,7 @@ pub(crate) fn run(options: &Install) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-impl Plan {
+impl Installation {
     fn new(openssl: &Openssl, options: &Install) -> Result<Self, CliError> {
         let configuration = chosen(openssl, options)?;
         let before = read_ours(&configuration)?;

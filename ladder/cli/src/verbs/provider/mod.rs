@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::error::CliError;
 use crate::options::Provider;
-use crate::verbs::provider::options::What;
+use crate::verbs::provider::options::SubVerb;
 
 mod check;
 mod configuration;
@@ -19,10 +19,10 @@ mod replace;
 mod stats;
 
 pub(crate) fn run(options: &Provider) -> Result<ExitCode, CliError> {
-    match &options.what {
-        What::Install(options) if options.remove => install::remove(options),
-        What::Install(options) => install::run(options),
-        What::Check(options) => check::run(options),
-        What::Stats(options) => stats::run(options),
+    match &options.verb {
+        SubVerb::Install(options) if options.remove => install::remove(options),
+        SubVerb::Install(options) => install::run(options),
+        SubVerb::Check(options) => check::run(options),
+        SubVerb::Stats(options) => stats::run(options),
     }
 }

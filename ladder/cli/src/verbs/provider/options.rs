@@ -7,11 +7,11 @@ use clap::{Args, Subcommand};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Provider {
     #[command(subcommand)]
-    pub(crate) what: What,
+    pub(crate) verb: SubVerb,
 }
 
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum What {
+pub(crate) enum SubVerb {
     /// Copy the module to OpenSSL's folder and write a configuration that uses it
     Install(Install),
     /// Check that OpenSSL signs with it, and list the running programs that use it

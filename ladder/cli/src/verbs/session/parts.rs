@@ -7,7 +7,7 @@ use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Record};
 use tollgate_server::{Engine, KeyKind};
-use tollgate_session::{Plan, SHORT_BYTES, measure, predicted_rate};
+use tollgate_session::{SHORT_BYTES, SessionPlan, measure, predicted_rate};
 
 use crate::error::CliError;
 use crate::interrupt;
@@ -96,13 +96,13 @@ pub(crate) fn request(bench: &Bench, seconds: f64) -> Option<Session> {
     })
 }
 
-pub(super) fn plan(options: &Session) -> Plan {
+pub(super) fn plan(options: &Session) -> SessionPlan {
     let total = Duration::from_secs_f64(options.seconds);
     if is_ladder(options) {
-        return Plan::ladder(total);
+        return SessionPlan::ladder(total);
     }
     let (keys, protocols, bytes) = asked(options);
-    Plan::product(&keys, &protocols, &[Engine::OpenSsl, Engine::Tollgate], &bytes, total)
+    SessionPlan::product(&keys, &protocols, &[Engine::OpenSsl, Engine::Tollgate], &bytes, total)
 }
 
 /// Returns whether no list is given; the ladder's plan then applies.

@@ -23,13 +23,13 @@ use crate::error::CliError;
 use crate::options::Simulate as Options;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::simulate::options::What;
+use crate::verbs::simulate::options::SubVerb;
 
 /// Runs a program, or the study.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
-    match &options.what {
-        What::Run(options) => program::run(options),
-        What::Study(options) => study::run(options),
+    match &options.verb {
+        SubVerb::Run(options) => program::run(options),
+        SubVerb::Study(options) => study::run(options),
     }
 }
 

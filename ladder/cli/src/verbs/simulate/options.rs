@@ -9,11 +9,11 @@ use crate::options::values::Written;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Simulate {
     #[command(subcommand)]
-    pub(crate) what: What,
+    pub(crate) verb: SubVerb,
 }
 
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum What {
+pub(crate) enum SubVerb {
     /// Run a program; print its output, its cycles and a profile
     Run(RunProgram),
     /// Count the cycles that a multiply-accumulate instruction saves

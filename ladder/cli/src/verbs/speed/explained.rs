@@ -8,7 +8,7 @@ use crate::bounds::{self, Family};
 use crate::contenders::{Contender, Job};
 use crate::error::CliError;
 use crate::figures::Figures;
-use crate::keys::What;
+use crate::keys::KeyOperation;
 use crate::verbs::kernel;
 
 /// Predicts the cycles of one of our operations from the kernel figures in `known`. `None` if a
@@ -45,10 +45,10 @@ pub(crate) fn prediction(
 
 /// The share of a call that one exponentiation of a batch takes. A call has a fixed number of
 /// lanes, full or not; lane blocks hold both primes of a signature at once if they fit.
-fn share_of_call(family: Family, bits: u32, batch: u32, what: What) -> f64 {
+fn share_of_call(family: Family, bits: u32, batch: u32, what: KeyOperation) -> f64 {
     let numbers = family.numbers(bits);
     match family {
-        Family::Blocks(_) if what == What::Sign => 1.0 / f64::from(numbers),
+        Family::Blocks(_) if what == KeyOperation::Sign => 1.0 / f64::from(numbers),
         Family::Blocks(_) | Family::Limbs(_) => 1.0,
         Family::Lanes(_) => f64::from(batch.div_ceil(numbers)) / f64::from(batch),
     }
@@ -81,9 +81,13 @@ mod tests {
     #[test]
     fn lanes_are_shared_and_limbs_are_not() {
         let lanes = Family::Lanes(LaneKernel::Portable);
-        let shares = [8, 16, 4, 9].map(|batch| share_of_call(lanes, 1024, batch, What::Sign));
+        let shares =
+            [8, 16, 4, 9].map(|batch| share_of_call(lanes, 1024, batch, KeyOperation::Sign));
         assert_eq!(shares, [0.125, 0.125, 0.25, 2.0 / 9.0]);
-        assert_eq!(share_of_call(Family::Limbs(LimbKernel::Portable), 1024, 8, What::Sign), 1.0);
+        assert_eq!(
+            share_of_call(Family::Limbs(LimbKernel::Portable), 1024, 8, KeyOperation::Sign),
+            1.0
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::options::{Against, Speed, Table};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::kernel;
-use crate::verbs::speed::options::{Operations, What};
+use crate::verbs::speed::options::{Operations, SubVerb};
 use crate::verbs::speed::rows::{Row, rows};
 
 /// Default seconds for the whole table.
@@ -37,9 +37,9 @@ const MULTI_SECONDS: f64 = 4.0;
 const KERNEL_PART: f64 = 0.1;
 
 pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
-    let options = match &options.what {
-        Some(What::Queue(options)) => return queue::run(options),
-        Some(What::Pkeu(options)) => &options.operations(),
+    let options = match &options.verb {
+        Some(SubVerb::Queue(options)) => return queue::run(options),
+        Some(SubVerb::Pkeu(options)) => &options.operations(),
         None => &options.operations,
     };
     let json = options.written.json.as_deref();

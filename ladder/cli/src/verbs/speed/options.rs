@@ -14,12 +14,12 @@ pub(crate) struct Speed {
     pub(crate) operations: Operations,
 
     #[command(subcommand)]
-    pub(crate) what: Option<What>,
+    pub(crate) verb: Option<SubVerb>,
 }
 
 /// Other tables of operations.
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum What {
+pub(crate) enum SubVerb {
     /// Compare with a public-key execution unit of 2005: cycles measured here, at its clock rates
     Pkeu(Pkeu),
     /// Measure the engine's queue: with many threads, with one, and with random arrivals
@@ -173,8 +173,8 @@ mod tests {
 
     fn speed(flags: &[&str]) -> Operations {
         match Options::of(&[&["speed"], flags].concat()).unwrap().verb {
-            Verb::Speed(Speed { operations, what: None }) => operations,
-            Verb::Speed(Speed { what: Some(What::Pkeu(pkeu)), .. }) => pkeu.operations(),
+            Verb::Speed(Speed { operations, verb: None }) => operations,
+            Verb::Speed(Speed { verb: Some(SubVerb::Pkeu(pkeu)), .. }) => pkeu.operations(),
             other => unreachable!("speed was asked for: {other:?}"),
         }
     }

@@ -8,7 +8,7 @@ use tollgate_record::{Key as KeyName, Operation, Subject, Topic};
 use crate::contenders::{Contender, Job, aws_lc, openssl, tollgate};
 use crate::error::CliError;
 use crate::figures::subject;
-use crate::keys::{Key, What};
+use crate::keys::{Key, KeyOperation};
 use crate::options::{Against, Exponent, Table};
 use crate::run::Notes;
 use crate::verbs::speed::options::{LineupOptions, Operations};
@@ -41,10 +41,12 @@ pub(crate) fn rows(options: &Operations) -> Result<Vec<Row>, CliError> {
         (bits, _) => bits,
     };
     let operations = match (options.table, options.exponent) {
-        (Some(Table::Pkeu), _) => &[What::PrivateFull, What::Public(pkeu::SHORT_EXPONENT)][..],
-        (None, None) => &[What::Sign, What::Verify],
-        (None, Some(Exponent::Full)) => &[What::PrivateFull],
-        (None, Some(Exponent::Public(e))) => &[What::Public(e)],
+        (Some(Table::Pkeu), _) => {
+            &[KeyOperation::PrivateFull, KeyOperation::Public(pkeu::SHORT_EXPONENT)][..]
+        }
+        (None, None) => &[KeyOperation::Sign, KeyOperation::Verify],
+        (None, Some(Exponent::Full)) => &[KeyOperation::PrivateFull],
+        (None, Some(Exponent::Public(e))) => &[KeyOperation::Public(e)],
     };
     let keys = match &options.key {
         Some(file) => vec![Key::from_file(file)?],
@@ -56,7 +58,7 @@ pub(crate) fn rows(options: &Operations) -> Result<Vec<Row>, CliError> {
             rows.push(Row::Rsa(Job::new(Rc::clone(&key), *what, options.lineup.batch)?));
         }
     }
-    let signs = operations.contains(&What::Sign);
+    let signs = operations.contains(&KeyOperation::Sign);
     if signs && !options.lineup.against.contains(&Against::None) {
         rows.extend(CONTEXT.map(|(key, operation)| Row::Context(key, operation)));
     }
@@ -70,10 +72,10 @@ impl Row {
             Self::Context(key, operation) => (key.clone(), operation.clone()),
             Self::Rsa(job) => {
                 let operation = match job.what {
-                    What::PrivateFull => Operation::Private,
-                    What::Public(_) => Operation::Public,
-                    What::Sign => Operation::Sign,
-                    What::Verify => Operation::Verify,
+                    KeyOperation::PrivateFull => Operation::Private,
+                    KeyOperation::Public(_) => Operation::Public,
+                    KeyOperation::Sign => Operation::Sign,
+                    KeyOperation::Verify => Operation::Verify,
                 };
                 (KeyName::Rsa(job.key.bits()), operation)
             }
@@ -90,8 +92,8 @@ impl Row {
     pub(crate) fn subject(&self, contender: &Contender) -> Result<Subject, CliError> {
         let (key, operation) = self.what();
         let exponent = match self {
-            Self::Rsa(Job { what: What::PrivateFull, .. }) => Some(word::FULL.to_owned()),
-            Self::Rsa(Job { what: What::Public(e), .. }) => Some(e.to_string()),
+            Self::Rsa(Job { what: KeyOperation::PrivateFull, .. }) => Some(word::FULL.to_owned()),
+            Self::Rsa(Job { what: KeyOperation::Public(e), .. }) => Some(e.to_string()),
             Self::Context(..) | Self::Rsa(_) => None,
         };
         let by = [(word::BY, contender.by.to_owned())].into_iter();

@@ -42,7 +42,10 @@ pub(super) fn figures(records: &[Record]) -> Markup {
         @if !profiled.is_empty() {
             h3 { "One session by part" }
             (session_cost::profiled(records))
-            (tables(&profiled))
+            @for (title, table) in profiled {
+                p.note { (title) }
+                (tables(&[table]))
+            }
         }
     }
 }

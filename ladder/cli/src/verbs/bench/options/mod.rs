@@ -29,18 +29,47 @@ pub(crate) struct BenchCommand {
     rounds: Bench,
 
     #[command(subcommand)]
-    pub(crate) what: Option<What>,
+    pub(crate) verb: Option<SubVerb>,
 }
 
 /// Questions that need many loads.
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum What {
+pub(crate) enum SubVerb {
+    /// Measure the improvements of [ETI10] with nginx: AES instructions, GCM, and Tollgate's RSA
+    Eti10(Eti10),
     /// Sample the servers with perf, and show their CPU time by part beside the prediction
     Profile(Box<Profile>),
     /// Measure the servers on more and more cores, and fit a scaling law
     Scale(Box<Scale>),
     /// Find the highest rate at which a quantile of the response times stays within a limit
     Search(Box<Search>),
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Eti10 {
+    /// Rounds, in each of which every step runs once
+    #[arg(long, value_name = "N", default_value = "6")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+
+    /// Seconds of each run that count; a warm-up of half as long comes first
+    #[arg(short = 'z', long, value_name = "S", default_value = "2", value_parser = run_seconds)]
+    pub(crate) seconds: f64,
+
+    /// Provider module [default: the one built with this program]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) module: Option<PathBuf>,
+
+    /// Do not sample the servers with perf
+    #[arg(long)]
+    pub(crate) no_profile: bool,
+
+    /// Draw a flame graph of each step as SVG in this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "no_profile")]
+    pub(crate) flame_graphs: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -106,21 +135,22 @@ pub(crate) enum Mode {
 impl BenchCommand {
     /// The options of the load.
     pub(crate) fn options(&self) -> &Bench {
-        match &self.what {
-            None => &self.rounds,
-            Some(What::Profile(profile)) => &profile.bench,
-            Some(What::Scale(scale)) => &scale.bench,
-            Some(What::Search(search)) => &search.bench,
+        match &self.verb {
+            // `eti10` makes its own load
+            None | Some(SubVerb::Eti10(_)) => &self.rounds,
+            Some(SubVerb::Profile(profile)) => &profile.bench,
+            Some(SubVerb::Scale(scale)) => &scale.bench,
+            Some(SubVerb::Search(search)) => &search.bench,
         }
     }
 
     /// The options and the kind of result, before the checks of `request`.
     pub(super) fn unchecked(&self) -> Bench {
-        let mode = match &self.what {
-            None => Mode::Rounds,
-            Some(What::Profile(profile)) => Mode::Profile(profile.sampling.clone()),
-            Some(What::Scale(scale)) => Mode::Scale(scale.span),
-            Some(What::Search(search)) => Mode::Search(search.slo, search.svg.clone()),
+        let mode = match &self.verb {
+            None | Some(SubVerb::Eti10(_)) => Mode::Rounds,
+            Some(SubVerb::Profile(profile)) => Mode::Profile(profile.sampling.clone()),
+            Some(SubVerb::Scale(scale)) => Mode::Scale(scale.span),
+            Some(SubVerb::Search(search)) => Mode::Search(search.slo, search.svg.clone()),
         };
         Bench { mode, ..self.options().clone() }
     }

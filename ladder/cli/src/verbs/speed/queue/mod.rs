@@ -19,7 +19,7 @@ use crate::contenders::{Contender, Failed, Job, tollgate};
 use crate::error::CliError;
 use crate::figures::{Figures, subject};
 use crate::interrupt;
-use crate::keys::{Key, What};
+use crate::keys::{Key, KeyOperation};
 use crate::measure::measure;
 use crate::progress::Progress;
 use crate::run::Run;
@@ -103,7 +103,7 @@ struct Bout {
 impl Bout {
     fn new(key: Key, seconds: f64) -> Result<Self, CliError> {
         let bits = key.bits();
-        let job = Job::new(Rc::new(key), What::Sign, BATCH)?;
+        let job = Job::new(Rc::new(key), KeyOperation::Sign, BATCH)?;
         let cases = Arc::new(Cases::of(&job));
         let cores = std::thread::available_parallelism()?;
         let cores = u32::try_from(cores.get())?;

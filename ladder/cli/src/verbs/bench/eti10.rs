@@ -1,0 +1,259 @@
+//! `tollgate bench eti10`: the improvements of \[ETI10\], measured with today's nginx and OpenSSL.
+//!
+//! The paper measured a session of 140 KB with RSA-1024 and AES128-SHA, and then the same session
+//! with faster RSA, AES instructions and GCM. Here nginx does these sessions, one step after the
+//! other in each round.
+
+use std::process::ExitCode;
+
+use tollgate_bench::median_estimate;
+use tollgate_load::{Naming, Outcome, Plan, Server, Verdict, run as load};
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Record, Unit};
+use tollgate_report::eti10::{self as table, Step as Row};
+use tollgate_server::{Certificate, KeyKind};
+use tollgate_stock_servers::{Product, Running, Settings, module};
+
+use super::options::Eti10 as Options;
+use super::profile::Profiler;
+use super::rounds::{Rounds, is_unsteady};
+use super::scenario::Scenario;
+use super::{context, plan, report};
+use crate::error::CliError;
+use crate::interrupt;
+use crate::options::values::defaults;
+use crate::options::{Bench, EngineKind, Mode, Sampling, ServerKind};
+use crate::progress::Progress;
+use crate::run::Run;
+
+/// Bytes of a response: 140 KB, as the paper counts them.
+const BYTES: u64 = 140_000;
+
+/// Without the instructions AES-NI and PCLMULQDQ: `OPENSSL_ia32cap(3)`.
+const MASK: (&str, &str) = ("OPENSSL_ia32cap", "~0x200000200000000");
+
+/// The suites of the paper, with RSA key exchange.
+const CBC: &str = "TLS_RSA_WITH_AES_128_CBC_SHA";
+const GCM: &str = "TLS_RSA_WITH_AES_128_GCM_SHA256";
+
+/// A way to serve the session.
+struct Step {
+    /// The server's name in records.
+    by: &'static str,
+    suite: &'static str,
+    is_masked: bool,
+    has_engine: bool,
+    /// The words of the table.
+    words: &'static str,
+    /// The paper's ratio of the baseline's cycles to those of this step.
+    published: Option<f64>,
+}
+
+/// The baseline first.
+const STEPS: [Step; 5] = [
+    Step {
+        by: "nginx-noaes",
+        suite: CBC,
+        is_masked: true,
+        has_engine: false,
+        words: "AES128-SHA, no AES instructions",
+        published: Some(1.0),
+    },
+    Step {
+        by: "nginx-openssl",
+        suite: CBC,
+        is_masked: false,
+        has_engine: false,
+        words: "AES128-SHA",
+        published: None,
+    },
+    Step {
+        by: "nginx-tollgate",
+        suite: CBC,
+        is_masked: false,
+        has_engine: true,
+        words: "AES128-SHA, Tollgate's RSA",
+        published: Some(1.67),
+    },
+    Step {
+        by: "nginx-openssl",
+        suite: GCM,
+        is_masked: false,
+        has_engine: false,
+        words: "AES128-GCM",
+        published: None,
+    },
+    Step {
+        by: "nginx-tollgate",
+        suite: GCM,
+        is_masked: false,
+        has_engine: true,
+        words: "AES128-GCM, Tollgate's RSA",
+        published: Some(2.43),
+    },
+];
+
+/// Measures the steps in turn, and prints their table and the parts of each.
+pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
+    let bench = request(options);
+    let mut run = Run::measuring(options.written.json.as_deref())?;
+    let plans = plan::plans(&bench)?;
+    let profiler = Profiler::of(&bench)?;
+    let progress = Progress::new("bench");
+    progress.plan(1, plan::seconds(&bench) * f64::from(u32::try_from(STEPS.len())?));
+    progress.row(0, "sessions of 140 KB");
+    let servers = start(&bench)?;
+    let mut rounds: Vec<Vec<Outcome>> = STEPS.iter().map(|_| Vec::new()).collect();
+    {
+        let mut targets = STEPS
+            .iter()
+            .zip(&servers)
+            .map(|(step, server)| super::servers::of_stock(step.by, server))
+            .collect::<Result<Vec<_>, _>>()?;
+        if let Some(profiler) = &profiler {
+            let threads = servers.iter().map(super::servers::threads_of_stock);
+            profiler.look(&mut targets, threads.collect::<Result<_, _>>()?);
+        }
+        measure(&bench, &plans, &mut targets, &mut rounds, &progress)?;
+    }
+    drop(progress);
+    if interrupt::asked() {
+        return run.end("");
+    }
+    let context = context(&bench, &run.host);
+    let (mut scenarios, mut rows) = (Vec::new(), Vec::new());
+    for (step, outcomes) in STEPS.iter().zip(&rounds) {
+        let naming = [Naming { key: KeyKind::OF_2001.to_string(), by: step.by.to_owned() }];
+        let label = format!("{}, {}", step.words, step.by);
+        let of = Rounds { outcomes: vec![outcomes.clone()], repeated: 0, broken: None };
+        let mut scenario = Scenario::of(label, of, &naming, &context)?;
+        if let Some(profiler) = &profiler {
+            profiler.end(&bench, &mut scenario, plan_of(&plans, step)?, &naming)?;
+        }
+        rows.extend(row(step, &rounds[0], outcomes, &scenario.records)?);
+        run.output.records(&scenario.records)?;
+        scenarios.push(scenario);
+    }
+    let mut text = report::machine(&run.host) + "\n";
+    text.extend(scenarios.iter().map(Scenario::verdict_text));
+    let is_valid = scenarios.iter().all(|scenario| scenario.verdict() != Verdict::Invalid);
+    if is_valid {
+        text += &format!("\n{}", table::table(&rows));
+    }
+    let code = run.end(&text)?;
+    Ok(if is_valid { code } else { ExitCode::FAILURE })
+}
+
+/// The load of all steps.
+fn request(options: &Options) -> Bench {
+    let sampling = Sampling { flame_graphs: options.flame_graphs.clone(), predict_seconds: 0.0 };
+    Bench {
+        mode: if options.no_profile { Mode::Rounds } else { Mode::Profile(sampling) },
+        key: vec![KeyKind::OF_2001],
+        suites: vec![CBC.to_owned(), GCM.to_owned()],
+        bytes: BYTES,
+        server: ServerKind::Nginx,
+        engine: vec![EngineKind::Openssl], // any number of rounds is allowed for one server
+        rounds: options.rounds,
+        seconds: options.seconds,
+        module: options.module.clone(),
+        ..defaults()
+    }
+}
+
+/// Starts a server for each step; those of one key, so that all sessions have the same size.
+fn start(bench: &Bench) -> Result<Vec<Running>, CliError> {
+    let certificate = Certificate::SelfSigned(KeyKind::OF_2001).to_pem()?;
+    let module = match &bench.module {
+        Some(module) => module.clone(),
+        None => module().map_err(|error| CliError::new(format!("{error}: --module FILE")))?,
+    };
+    let start = |step: &Step| {
+        let settings = Settings {
+            module: step.has_engine.then(|| module.clone()),
+            bodies: vec![BYTES],
+            cores: plan::server_cores(bench),
+            environment: step.is_masked.then(|| (MASK.0.to_owned(), MASK.1.to_owned())),
+            ..Settings::new(certificate.clone())
+        };
+        Ok(Product::Nginx.start(&settings)?)
+    };
+    STEPS.iter().map(start).collect()
+}
+
+fn plan_of<'a>(plans: &'a [Plan], step: &Step) -> Result<&'a Plan, CliError> {
+    let is_of = |plan: &&Plan| plan.offer.suite.as_deref() == Some(step.suite);
+    plans.iter().find(is_of).ok_or_else(|| CliError::new("a step has no plan"))
+}
+
+/// Runs every step once in each round; each round begins with another step.
+fn measure(
+    bench: &Bench,
+    plans: &[Plan],
+    targets: &mut [Server<'_>],
+    rounds: &mut [Vec<Outcome>],
+    progress: &Progress,
+) -> Result<(), CliError> {
+    let all = f64::from(bench.rounds) * f64::from(u32::try_from(STEPS.len())?);
+    let mut done = 0.0;
+    for round in 0..bench.rounds as usize {
+        for turn in 0..STEPS.len() {
+            let at = (round + turn) % STEPS.len();
+            let plan = plan_of(plans, &STEPS[at])?;
+            let part = &mut |_, part: f64| progress.part((done + part) / all);
+            let mut once = || load(plan, &mut targets[at], &interrupt::asked, part);
+            let mut outcome = once();
+            for _ in 0..bench.repeats {
+                if !outcome.as_ref().is_ok_and(is_unsteady) || interrupt::asked() {
+                    break;
+                }
+                outcome = once();
+            }
+            if interrupt::asked() {
+                return Ok(());
+            }
+            rounds[at].push(outcome?);
+            done += 1.0;
+        }
+    }
+    Ok(())
+}
+
+/// The cycles of a step and their ratio to the baseline's; none if the core clock is unknown.
+fn row(
+    step: &Step,
+    baseline: &[Outcome],
+    outcomes: &[Outcome],
+    records: &[Record],
+) -> Result<Option<Row>, CliError> {
+    let ns = |outcomes: &[Outcome]| -> Option<Vec<f64>> {
+        outcomes.iter().map(Outcome::server_cpu_ns_per_session).collect()
+    };
+    let Some((before, after)) = ns(baseline).zip(ns(outcomes)) else { return Ok(None) };
+    let is_total = |record: &&Record| {
+        record.quantity == word::CYCLES_PER_SESSION
+            && record.unit == Unit::Cycles
+            && record.subject.parameter(word::PART).is_none()
+    };
+    let Some(total) = records.iter().find(is_total) else { return Ok(None) };
+    let rates: Option<Vec<f64>> = outcomes.iter().map(Outcome::sessions_per_s).collect();
+    let ratios: Vec<f64> =
+        before.iter().zip(&after).map(|(before, after)| before / after).collect();
+    let times = median_estimate(&ratios);
+    let (Some(rate), Some(times)) = (rates.and_then(|all| median_estimate(&all)), times) else {
+        return Ok(None);
+    };
+    let part = |record: &Record| {
+        let part = record.subject.parameter(word::PART).filter(|part| *part != word::PART_IDLE)?;
+        let is_whole = record.subject.parameter(word::DETAIL).is_none();
+        is_whole.then(|| (part.to_owned(), record.estimate.point()))
+    };
+    Ok(Some(Row {
+        words: step.words,
+        cycles: total.estimate,
+        per_s: rate,
+        times,
+        published: step.published,
+        parts: records.iter().filter_map(part).collect(),
+    }))
+}
