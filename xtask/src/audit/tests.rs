@@ -214,7 +214,7 @@ fn a_secret_argument_is_secret_and_in_its_declared_place() {
     let good = kernel("good", 0x1000, &[]);
     for (from, to, what) in [
         ("imul   rax,rsi", "mov    rax,QWORD PTR [rdi+rsi*8]", "by_value at 8004: an address"),
-        ("[rsp+0x8]", "[rsp+0x10]", "never read there"),
+        ("[rsp+0x8]", "[rsp+0x10]", "declared secret, is never read"),
         // the compiler passes the secret in another register
         ("imul   rax,rsi", "imul   rax,rdx", "secret declared in rsi is"),
     ] {
@@ -282,7 +282,7 @@ fn a_struct_in_another_register_and_one_that_the_caller_lacks() {
     let found = planted_structs(&["mov    rax,QWORD PTR [rdi]"]);
     assert!(found.len() == 1 && found[0].contains("declared in rsi is never read"), "{found:#?}");
     let call = "call   QWORD PTR [rip+0x1]  # 2ff8 <_DYNAMIC>";
-    only(&["lea    rsi,[rsp-0x40]", call], "1001", "structs takes a struct, and this argument");
+    only(&["lea    rsi,[rsp-0x40]", call], "1001", "structs expects a pointer to a struct");
     // on the stack of the caller: a struct whose first field is a length, and pointers to it
     let lines = [
         "lea    rdi,[rsp-0x40]",
@@ -294,7 +294,7 @@ fn a_struct_in_another_register_and_one_that_the_caller_lacks() {
     assert_eq!(planted(&lines), Vec::<String>::new());
     let lines = lines.map(|line| line.replace("-0x80],rdx", "-0x78],rdx"));
     let found = planted(&lines.each_ref().map(String::as_str));
-    assert!(found.iter().any(|found| found.contains("takes a struct")), "{found:#?}");
+    assert!(found.iter().any(|found| found.contains("a pointer to a struct")), "{found:#?}");
 }
 
 /// `map` with closures, as the compiler generates it for an array of two. It loads through rdi and

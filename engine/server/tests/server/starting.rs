@@ -46,7 +46,7 @@ fn contradictory_settings_are_refused() {
         Config { pin: Some(vec![0, 1]), ..default() },
         &["2 cores are given for 1 workers"],
     );
-    assert_says(Config { protocols: vec![], ..default() }, &["no version of TLS"]);
+    assert_says(Config { protocols: vec![], ..default() }, &["no TLS version"]);
     assert_says(Config { groups: vec![], ..default() }, &["no group"]);
     let suites = vec![Suite::RsaAes128Sha];
     assert_says(Config { suites, ..default() }, &["TLS_RSA_WITH_AES_128_CBC_SHA", "allow_rsa_kx"]);
@@ -104,7 +104,7 @@ fn keys_and_certificates() {
     assert_says(with(&chain, &chain), &["no usable private key"]);
     assert_says(with(&key, &key), &["no usable certificate"]);
     let other = keys().join("rsa-3072.pem");
-    assert_says(with(&chain, &other), &["the private key is not the certificate's"]);
+    assert_says(with(&chain, &other), &["the private key does not match the certificate"]);
     let encrypted = keys().join("rsa-2048-encrypted.pem");
     assert_says(with(&chain, &encrypted), &["it is encrypted", "unencrypted PEM"]);
     assert_says(with(&chain, &folder.0), &["cannot read the private key"]);
@@ -130,7 +130,7 @@ fn a_file_without_permission() {
         assert_says(config, &["cannot append to the access log /proc/version"]);
         return;
     }
-    assert_says(with(&chain, &key), &["run as a user who may"]);
+    assert_says(with(&chain, &key), &["run as a user with permission"]);
 }
 
 #[test]
@@ -147,13 +147,13 @@ fn a_key_that_the_engine_refuses_is_an_error() {
     let certificate = Certificate::SelfSigned(KeyKind::EcdsaP256);
     let config = Config { certificate, engine: Engine::Tollgate, ..Config::default() };
     let words =
-        ["engine tollgate does not take this ecdsa-p256 key", "provider default would sign"];
+        ["engine tollgate does not support this ecdsa-p256 key", "provider default would sign"];
     assert_says(config, &words);
 
     let folder = Folder::new();
     let key = keys().join("rsa-2048-3primes.pem");
     let chain = certify(&folder, &key);
     let config = Config { engine: Engine::Tollgate, ..with(&chain, &key) };
-    assert_says(config, &["engine tollgate does not take this rsa-2048 key", "two primes"]);
+    assert_says(config, &["engine tollgate does not support this rsa-2048 key", "two primes"]);
     Server::start(with(&chain, &key)).unwrap();
 }
