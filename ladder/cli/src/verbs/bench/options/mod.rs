@@ -35,7 +35,7 @@ pub(crate) struct BenchCommand {
 /// Questions that need many loads.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SubVerb {
-    /// Measure the improvements of [ETI10] with nginx: AES instructions, GCM, and Tollgate's RSA
+    /// Measure the gains of Intel's study of 2010 (ETI10) with nginx: AES instructions, GCM, RSA
     Eti10(Eti10),
     /// Sample the servers with perf, and show their CPU time by part beside the prediction
     Profile(Box<Profile>),
