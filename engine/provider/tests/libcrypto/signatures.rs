@@ -34,8 +34,8 @@ fn the_linked_provider_signs_on_request() {
     assert_eq!(errors(), "");
     let (demanded, signature) = host.counted("signatures", || sign(DEMAND));
     assert_eq!((demanded, signature), (1, expected));
-    // OpenSSL 4.0 also looks for a hash function that matches the query, and leaves its error in
-    // the queue.
+    // OpenSSL 4.0 also searches for a hash function that matches the query. The search fails and
+    // leaves an error in the queue.
     errors();
 }
 

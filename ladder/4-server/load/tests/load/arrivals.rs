@@ -71,7 +71,7 @@ fn a_stall_shows_in_the_times_of_an_open_loop_but_hardly_of_a_closed_one() {
         connections: 1,
         ..plan
     });
-    // so it has only one slow transaction in more than a hundred
+    // A closed loop waits during the stall, so only one transaction in more than a hundred is slow.
     let enough = |outcome: &Outcome| {
         let count = outcome.transaction().map_or(0, Latency::count);
         (110..).contains(&count)

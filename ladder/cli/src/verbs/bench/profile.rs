@@ -29,9 +29,9 @@ use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::session::parts;
 
-/// Samples per second of the first run; later runs have other rates. With one rate for all runs,
-/// samples can fall on the same part of every session, if sessions are equally long: RSA was then
-/// measured 10 % too high.
+/// The lowest rate of samples, per second of CPU time. Each run has another rate. If all runs have
+/// the same rate and all sessions are equally long, samples can fall on the same part of every
+/// session. With one rate, RSA was measured 10 % too high.
 const SAMPLES_PER_S: u32 = 900;
 
 /// The largest difference of rates.
