@@ -28,7 +28,7 @@ impl Family {
         }
     }
 
-    /// The name of its product function.
+    /// The name of the kernel's product function.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Blocks(kernel) => kernel.name(),
@@ -37,7 +37,8 @@ impl Family {
         }
     }
 
-    /// The name of its square function, which may be that of the product.
+    /// The name of the kernel's square function. Some kernels use their product function for
+    /// squares, too.
     pub(crate) fn square_name(self) -> &'static str {
         match self {
             Self::Blocks(kernel) => kernel.square_name(),
@@ -46,12 +47,12 @@ impl Family {
         }
     }
 
-    /// Returns whether it supports a modulus of `bits` bits.
+    /// Returns whether the kernel supports a modulus of `bits` bits.
     pub(crate) fn does(self, bits: u32) -> bool {
         !matches!(self, Self::Blocks(_)) || lane_blocks(bits).is_some()
     }
 
-    /// The numbers that one call multiplies.
+    /// The number of independent products that one call computes.
     pub(crate) fn numbers(self, bits: u32) -> u32 {
         match self {
             Self::Blocks(_) => lane_blocks(bits)
@@ -60,7 +61,7 @@ impl Family {
         }
     }
 
-    /// The model of its products.
+    /// The model of the kernel's products.
     pub(crate) fn form(self) -> Form {
         match self {
             Self::Blocks(BlockKernel::Ifma(..)) => Form::Blocks52,
@@ -91,7 +92,7 @@ fn lane_blocks(bits: u32) -> Option<Blocks> {
     Blocks::of_pair(usize::try_from(bits).expect("at most 8192"))
 }
 
-/// The lane blocks for an operation: for both primes, or for n alone.
+/// The lane blocks for an operation: for both primes if it is a signature, otherwise for n alone.
 fn lane_blocks_of(what: KeyOperation, bits: u32) -> Option<Blocks> {
     match what {
         KeyOperation::Sign => lane_blocks(bits),
@@ -105,8 +106,8 @@ pub(crate) fn is_measured(kernel: Family, bits: u32, what: KeyOperation) -> bool
     !matches!(kernel, Family::Blocks(_)) || lane_blocks_of(what, bits) == lane_blocks(bits)
 }
 
-/// The call of a kernel on moduli of `bits` bits, with two moduli in lane blocks; `None` if it does
-/// not support them.
+/// The call of a kernel on moduli of `bits` bits. A call on lane blocks takes two moduli. `None` if
+/// the kernel does not support this size.
 pub(crate) fn call(kernel: Kernel, bits: u32) -> Option<Call> {
     call_for(KeyOperation::Sign, kernel, bits)
 }
@@ -136,7 +137,7 @@ pub(crate) fn of_call(machine: &Machine, name: &str, bits: u32) -> Option<Bound>
     Some(Bound { cycles: bound.cycles * f64::from(call.numbers), ..bound })
 }
 
-/// The bound of one operation: of its squares and products and, with CRT, of the recombination.
+/// The bound of one operation. It covers squares and products and, with CRT, the recombination.
 /// `None` if the machine's rates are unknown.
 pub(crate) fn of_operation(
     machine: &Machine,

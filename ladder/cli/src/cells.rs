@@ -12,14 +12,15 @@ pub(crate) fn rate(per_s: f64) -> String {
     PerSecond::new(per_s).to_string().replace("/s", "")
 }
 
-/// A bar of `share` of the given number of columns, rounded.
+/// A bar that is `share * columns` columns long, rounded.
 pub(crate) fn bar(share: f64, columns: u32) -> String {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to columns")]
     let length = (share.clamp(0.0, 1.0) * f64::from(columns)).round() as usize;
     "#".repeat(length)
 }
 
-/// Converts a count, or a time in nanoseconds; the values of a run are far below 2^52.
+/// Converts a count or a time in nanoseconds. The conversion is exact, because the values of a run
+/// are far below 2^52.
 #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
 pub(crate) fn float(count: u64) -> f64 {
     count as f64

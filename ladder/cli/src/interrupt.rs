@@ -48,7 +48,7 @@ pub(crate) fn ends_at_once<T>(body: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Sleeps until Ctrl-C was pressed.
+/// Sleeps until Ctrl-C is pressed.
 pub(crate) fn wait() {
     let guard = WAITING.0.lock().unwrap_or_else(PoisonError::into_inner);
     drop(WAITING.1.wait_while(guard, |()| !asked()));

@@ -35,8 +35,8 @@ impl Run {
         Ok(run)
     }
 
-    /// Collects records under a progress bar, and prints their table. Verbs that measure consist of
-    /// this.
+    /// Collects records under a progress bar, and prints their table. Most verbs that measure
+    /// consist of this call.
     pub(crate) fn of_verb(
         json: Option<&Path>,
         title: &'static str,

@@ -57,7 +57,7 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
     Ok(Contender::library(BY, run))
 }
 
-/// Signatures or verifications with a key of another type.
+/// Signatures or verifications with a key of a type other than RSA.
 pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender, CliError> {
     let signs = *operation == Operation::Sign;
     let run = if *key == KeyName::EcdsaP256 { ecdsa(signs)? } else { ed25519(signs)? };
@@ -99,7 +99,8 @@ fn ecdsa(signs: bool) -> Result<Run, CliError> {
     Ok(Box::new(move || {
         let signature = pair.sign_digest(&message)?;
         count = count.wrapping_add(1);
-        // Each signature is different, so there is no expected value to compare with.
+        // Each signature is different, so there is no expected value. Verify a few signatures
+        // instead.
         if count % VERIFY_EVERY == 1 {
             public.verify_digest_sig(&message, signature.as_ref())?;
         }

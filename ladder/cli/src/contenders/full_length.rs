@@ -1,5 +1,5 @@
 //! The private operation without CRT: one exponentiation modulo n with all bits of d. Published
-//! figures of accelerators are of this operation.
+//! figures of accelerators refer to this operation.
 //!
 //! It is a bare exponentiation on `mont`, neither blinded nor checked. Use it only for
 //! measurements, never with keys that matter.
@@ -10,7 +10,8 @@ use tollgate_mont::{
 use tollgate_rsa::PrivateKey;
 use zeroize::Zeroizing;
 
-/// The n and d of a key with a kernel: one number on limbs, or up to eight in lanes.
+/// The numbers n and d of a key, and a kernel. A kernel on limbs processes one number at a time. A
+/// kernel in lanes processes up to eight numbers.
 pub(crate) struct FullLength<K: Exponentiate> {
     kernel: K,
     n: Modulus<K::Word>,
@@ -30,7 +31,7 @@ impl FullLength<LimbKernel> {
 }
 
 impl FullLength<LaneKernel> {
-    /// Up to eight at a time.
+    /// Up to eight operations at a time.
     pub(crate) fn in_lanes(kernel: LaneKernel, key: &PrivateKey) -> Self {
         let shape = Shape::digits(key.bits());
         let mut n = Modulus::<Row>::lanes(shape);

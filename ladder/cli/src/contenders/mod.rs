@@ -14,7 +14,8 @@ use crate::bounds::Family;
 use crate::error::CliError;
 use crate::keys::{Key, KeyOperation};
 
-/// Interval, in ECDSA signatures, between verifications; rare enough not to affect the timing.
+/// The interval between verified ECDSA signatures, in signatures. Verifications are so rare that
+/// they do not affect the timing.
 const VERIFY_EVERY: u32 = 4096;
 
 /// A key and an operation, with inputs and expected outputs.
@@ -34,7 +35,7 @@ pub(crate) struct Case {
 pub(crate) struct Contender {
     /// The implementation's name in subjects.
     pub(crate) by: &'static str,
-    /// Operations in one run; `None` if each run is one operation.
+    /// The number of operations in one run; `None` if each run is one operation.
     pub(crate) batch: Option<u32>,
     /// Our kernel that multiplies; `None` for libraries.
     pub(crate) kernel: Option<Family>,

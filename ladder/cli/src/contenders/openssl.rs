@@ -20,7 +20,7 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, CliError> {
     run(job).map(|run| Contender::library(BY, run)).map_err(refused)
 }
 
-/// Signatures or verifications with a key of another type.
+/// Signatures or verifications with a key of a type other than RSA.
 pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender, CliError> {
     let signs = *operation == Operation::Sign;
     let run = if *key == KeyName::EcdsaP256 { ecdsa(signs) } else { ed25519(signs) };
@@ -143,7 +143,8 @@ fn ecdsa(signs: bool) -> Result<Run, ErrorStack> {
     Ok(Box::new(move || {
         let length = signer.sign(&message, Some(&mut signature))?;
         count = count.wrapping_add(1);
-        // Each signature is different, so there is no expected value to compare with.
+        // Each signature is different, so there is no expected value. Verify a few signatures
+        // instead.
         if count % VERIFY_EVERY == 1 {
             valid(verifier.verify(&message, &signature[..length])?)?;
         }

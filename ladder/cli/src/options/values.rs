@@ -14,11 +14,11 @@ pub(crate) struct Written {
     pub(crate) json: Option<PathBuf>,
 }
 
-/// Options with the values that their declaration gives them, for requests from other verbs.
+/// Options with their declared default values, for a verb that runs another verb.
 ///
 /// # Panics
 ///
-/// The declaration has a required option; tests call this for each type that is used.
+/// If the declaration has a required option. Tests call this function for each type that is used.
 pub(crate) fn defaults<T: Args>() -> T {
     let mut matches = T::augment_args(Command::new("defaults")).get_matches_from(["defaults"]);
     T::from_arg_matches_mut(&mut matches).expect("every option has a default")
@@ -53,7 +53,7 @@ pub(crate) fn listens(text: &str) -> Result<SocketAddr, String> {
     port.or_else(|_| text.parse()).map_err(|_| "give IP:PORT, or a port of 127.0.0.1".to_owned())
 }
 
-/// One of these words, each with its help and its value.
+/// Returns a parser for one of these words. Each word has a help text and a value.
 pub(crate) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
     values: [(&'static str, &'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {

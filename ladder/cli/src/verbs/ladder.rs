@@ -39,10 +39,10 @@ const RUNGS: [(&str, &[Step]); 6] = [
 /// Collects the records of one request to a verb.
 type Step = fn(&mut LadderRun, &Progress) -> Result<Vec<Record>, CliError>;
 
-/// `--quick`: part of the time.
+/// The time that `--quick` measures, as a share of the usual time.
 const QUICK: f64 = 0.1;
 
-/// `--quick`: rounds of each server. Two is the smallest number that compares two servers.
+/// The rounds of each server with `--quick`. Two is the smallest number that compares two servers.
 const QUICK_ROUNDS: u32 = 2;
 
 /// Minimum seconds of a run of a server. In shorter runs the CPU clock is often read too late.

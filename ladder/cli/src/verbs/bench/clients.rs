@@ -28,7 +28,7 @@ const COLUMNS: [Column; 7] = [
     Column::figures("client's cost", 19),
 ];
 
-/// The range of ratios in which two clients are equally costly to a server.
+/// Two clients cost a server the same if the ratio of their costs is in this range.
 const SAME_COST: core::ops::RangeInclusive<f64> = 0.97..=1.03;
 
 /// The rounds of one client on one server.
@@ -112,7 +112,7 @@ fn rounds(
     Ok(Some(rows))
 }
 
-/// A verdict for each row, with the counts of both sides; and true if all are valid.
+/// Returns a verdict for each row, with the counts of both sides, and whether all rows are valid.
 fn verdicts(label: &str, rows: &[Row], names: &[Naming]) -> (String, bool) {
     let mut text = wrapped(&format!("{label}:"));
     let mut valid = true;
@@ -155,7 +155,7 @@ fn yardstick(clients: &[Client]) -> Client {
 type Cost = fn(&Counted) -> Option<f64>;
 
 /// The cost of a session with a row's client, divided by the cost with the baseline client on the
-/// same server, over the rounds. `None` for the baseline.
+/// same server: the median of the rounds. `None` for the baseline.
 fn ratio(rows: &[Row], row: &Row, yardstick: Client, cost: Cost) -> Option<Estimate> {
     let is_other = |o: &&Row| o.client == yardstick && o.server == row.server;
     let other = rows.iter().find(is_other).filter(|_| row.client != yardstick)?;

@@ -74,8 +74,8 @@ impl fmt::Display for Condition {
 }
 
 impl Condition {
-    /// The value if the condition holds. An unknown value (a quantile that includes transactions
-    /// that never ended) is above every limit.
+    /// The value if the condition holds. An unknown value is above every limit. A quantile is
+    /// unknown if it includes transactions that never ended.
     pub(super) fn holds(&self, of: impl FnOnce(Metric) -> Option<f64>) -> Option<String> {
         let value = of(self.metric);
         let holds = match (value, self.is_above) {

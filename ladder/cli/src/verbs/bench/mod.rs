@@ -128,7 +128,7 @@ fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Re
 }
 
 /// Collects the records of every key type and protocol. An invalid combination has a note instead.
-/// After Ctrl-C, returns the complete ones.
+/// After Ctrl-C, returns the records of the completed combinations.
 pub(crate) fn collect(
     options: &Options,
     run: &mut Run,
@@ -141,7 +141,7 @@ pub(crate) fn collect(
 }
 
 /// Finds the highest rate that meets the objective, for each key type, protocol and server, and
-/// prints and draws the curves. After Ctrl-C, shows the complete ones.
+/// prints and draws the curves. After Ctrl-C, shows the completed curves.
 fn find_rate(
     options: &Options,
     objective: Objective,

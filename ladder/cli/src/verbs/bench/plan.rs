@@ -72,7 +72,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
             ..plan
         };
         plan.check().map_err(|error| CliError::new(format!("{}: {error}", named(&plan))))?;
-        // with `all`, the server is asked for each suite
+        // with `all`, `suites::ask_all` tries each suite on the server
         let probed = probed.filter(|_| !suites::is_all(&options.suites));
         probed.map_or(Ok(()), |probed| probed.check(&plan))?;
         Ok(plan)
@@ -80,7 +80,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
     offers(options).into_iter().map(of_offer).collect()
 }
 
-/// Protocols, or suites instead of them, each with each group.
+/// Returns each protocol, or each suite if suites are given, in combination with each group.
 fn offers(options: &Options) -> Vec<(Protocol, Offer)> {
     let suite = |name: &String| {
         // the suite determines version and key exchange

@@ -58,8 +58,9 @@ pub(super) fn run(
     Ok(Some(rounds))
 }
 
-/// Runs a block. Repeats it while it is invalid only because its rate was not steady (other load on
-/// a shared machine is a cause). The options limit the number of repetitions, which is reported.
+/// Runs a block. Repeats it while it is invalid only because its rate was not steady (for example,
+/// because of other load on a shared machine). The options limit the number of repetitions. The
+/// result contains that number.
 fn settled(
     options: &Options,
     plan: &Plan,

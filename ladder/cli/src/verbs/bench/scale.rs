@@ -87,8 +87,8 @@ pub(super) fn run(
 
 /// The cores of this machine, in the order in which the server gets them.
 struct Cores {
-    /// The cores that the client does not use, then the client's. They begin with the last core, as
-    /// in a run without `scale`.
+    /// The cores that the client does not use, then the cores of the client. The list begins with
+    /// the last core that the client does not use, as in a run without `scale`.
     all: Vec<u32>,
     clients: Vec<u32>,
 }
@@ -166,7 +166,7 @@ fn drawn(series: &Series) -> String {
     text
 }
 
-/// Fits the points at which the server did not share its cores, up to `most`.
+/// Fits the points at which the server did not share its cores, up to `most` cores.
 fn fitted(series: &Series, most: u32) -> Result<Fit, tollgate_fleet::Error> {
     let own = series.points.iter().filter(|(cores, _)| *cores <= most);
     let point = |(cores, record): &(u32, Record)| Point { cores: *cores, per_s: record.estimate };

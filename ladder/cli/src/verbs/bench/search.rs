@@ -31,7 +31,8 @@ impl Found {
         answer(&self.curve)
     }
 
-    /// Arrivals per second and a time in nanoseconds, for each rate with both.
+    /// Points of a curve: arrivals per second, and a time in nanoseconds. Steps without a time are
+    /// left out.
     pub(super) fn points(&self, of: fn(&Step) -> Option<u64>) -> Vec<(f64, f64)> {
         let point = |step: &Step| Some((step.offered_per_s, float(of(step)?)));
         let points = self.curve.steps.iter().filter_map(point);
@@ -202,7 +203,8 @@ fn milliseconds(ns: u64) -> String {
     format!("{:.2} ms", float(ns) / 1e6)
 }
 
-/// A bar from a hundredth of the limit to ten times the limit, with the limit at two thirds.
+/// A bar on a logarithmic scale from a hundredth of the limit to ten times the limit. The limit is
+/// at two thirds of the width.
 fn bar(ns: Option<u64>, objective: Objective) -> String {
     let limit = 2 * BAR / 3;
     #[allow(

@@ -87,7 +87,8 @@ impl Rig {
 }
 
 impl Ready {
-    /// Servers in this process share the names of their threads; only those under load run.
+    /// Servers in this process share the names of their threads. A profile can still tell them
+    /// apart: only the threads of the server under load run.
     fn threads(&self, options: &Options) -> Result<Threads, CliError> {
         Ok(match self {
             Self::Embedded(..) => Threads::named("worker-")?,

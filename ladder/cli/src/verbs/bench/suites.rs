@@ -89,7 +89,7 @@ impl<'a> Rate<'a> {
     }
 }
 
-/// The fastest suite first, for each key.
+/// Returns the table of suites for each key, the fastest suite first.
 pub(super) fn table(scenarios: &[Scenario]) -> String {
     let rates: Vec<Rate<'_>> =
         scenarios.iter().flat_map(|scenario| &scenario.records).filter_map(Rate::of).collect();

@@ -143,7 +143,8 @@ pub(super) fn exit_code(conditions: &[Condition], all: &[ServerFigures]) -> Opti
     code
 }
 
-/// Draws the response times of a scenario in rows of equal ratio, with a bar for each server.
+/// Draws a histogram of a scenario's response times, with a bar for each server in each row. The
+/// limits of successive rows have a constant ratio.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

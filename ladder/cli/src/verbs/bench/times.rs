@@ -61,7 +61,7 @@ pub(super) fn of(rounds: &[Outcome], which: impl Fn(&Outcome) -> Option<&Latency
     let quantile = |q| {
         let mut all: Vec<Option<u64>> =
             rounds.iter().map(|outcome| which(outcome)?.quantile_ns(q)).collect();
-        all.sort_unstable_by_key(|ns| ns.unwrap_or(u64::MAX)); // a time without end is the longest
+        all.sort_unstable_by_key(|ns| ns.unwrap_or(u64::MAX)); // `None` counts as the longest time
         all.get(all.len() / 2).copied().flatten().map_or_else(|| "-".to_owned(), short)
     };
     QUANTILES.map(quantile).join("/")

@@ -167,15 +167,16 @@ impl Connections {
     fn new(per_s: f64, dispersion: f64, each: f64) -> Self {
         let rounded = |number: f64, to: f64| (number * to).round() / to;
         let per_s = per_s / each;
-        // a rate below a plan's minimum is kept here: the check of the plan refuses it
+        // do not round a rate below a plan's minimum: the check of the plan must refuse it
         let per_s = if per_s < 1.0 { per_s } else { rounded(per_s, 1000.0) };
         Self { per_s, dispersion: rounded(dispersion / each, 100.0), each }
     }
 
     /// Returns the reason if no distribution of gaps gives these counts per second. Gaps cannot
-    /// express groups of requests that arrive less than once a second. With gamma-distributed gaps
-    /// whose dispersion equals the rate, a second has a sixth less dispersion than the log; with a
-    /// larger dispersion it has far less.
+    /// express groups of requests that arrive less than once a second. If the gaps are
+    /// gamma-distributed and their dispersion equals the rate, the dispersion of the counts is a
+    /// sixth less than in the log. If the dispersion of the gaps is larger than the rate, the
+    /// counts vary far less than in the log.
     fn obstacle(&self) -> Option<String> {
         let Self { per_s, dispersion, .. } = *self;
         let most = per_s.max(*OF_POISSON.end()).min(*Pattern::DISPERSIONS.end());
@@ -189,7 +190,7 @@ impl Connections {
     }
 
     /// The distribution of connections, normalised to one per second. If connections have several
-    /// requests, it is at least as dispersed as Poisson.
+    /// requests, the distribution is at least as dispersed as Poisson.
     fn arrivals(&self) -> Pattern {
         let per_s = 1.0;
         if OF_POISSON.contains(&self.dispersion) || self.are_spread() {
@@ -214,8 +215,8 @@ impl Connections {
         })
     }
 
-    /// Returns whether the requests of a connection were far apart in the log: the counts per
-    /// second vary less than they would if all requests of a connection were in one second.
+    /// Returns whether the requests of a connection were far apart in the log. If so, the counts
+    /// per second vary less than they would if all requests of a connection were in one second.
     fn are_spread(&self) -> bool {
         self.each > 1.0 && self.dispersion < *OF_POISSON.start()
     }

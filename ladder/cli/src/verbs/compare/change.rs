@@ -95,8 +95,8 @@ fn of_intervals(before: &Estimate, after: &Estimate) -> Option<Estimate> {
     Estimate::new(ratio, (low, high), before.samples().min(after.samples())).ok()
 }
 
-/// The figures of two sides in pairs, if the runs alternated: of any two successive runs, one
-/// belongs to each side (A B B A A B).
+/// The figures of two sides in pairs of successive runs (A B, B A, A B). `None` unless each pair
+/// has one run of each side.
 fn in_turn(before: &[Record], after: &[Record]) -> Option<Vec<(f64, f64)>> {
     let mut runs: Vec<(bool, &Record)> = before.iter().map(|record| (false, record)).collect();
     runs.extend(after.iter().map(|record| (true, record)));

@@ -20,10 +20,11 @@ pub(super) enum ComparedPair<'a> {
     OtherMachine,
 }
 
-/// A change, and true for a yardstick. The pair itself if no change can be judged.
+/// A change, and true for a yardstick. An error contains the result for a figure whose change
+/// cannot be judged.
 type Found<'a> = Result<(Change, bool), ComparedPair<'a>>;
 
-/// Two sides, figure by figure, and the machine's drift as its yardsticks show it.
+/// Two sides, figure by figure, and the machine's drift according to the yardsticks.
 pub(super) struct Pairs<'a> {
     pub(super) pairs: Vec<ComparedPair<'a>>,
     pub(super) drift: Drift,

@@ -49,7 +49,7 @@ pub(crate) fn text<'a>(
     (!tables.is_empty()).then(|| tables.join("\n") + &note())
 }
 
-/// Returns whether the rows contain a measured one and one of a second machine.
+/// Returns whether the rows contain a measured row and a row of a second machine.
 fn is_of_machines(rows: &[Row]) -> bool {
     let measured = rows.iter().find(|row| !row.published);
     measured.is_some_and(|one| rows.iter().any(|row| !same_machine(&row.machine, &one.machine)))

@@ -73,7 +73,7 @@ fn of_last(runs: &[Record]) -> String {
     }
 }
 
-/// `1.016`; factors far from 1 also get three digits.
+/// Formats a factor, such as `1.016`. Larger factors have fewer decimals.
 fn factor(ratio: f64) -> String {
     match ratio {
         _ if !(0.001..1000.0).contains(&ratio) => format!("{ratio:.0e}"),
@@ -116,7 +116,7 @@ fn sums(pairs: &Pairs<'_>) -> String {
     format!("figures on both sides: {all} ({}){chance}", counted.join(", "))
 }
 
-/// Each reason once, with the number of figures and the first of them.
+/// Each reason once, with the number of its figures and the first figure.
 fn incomparable(pairs: &Pairs<'_>) -> Vec<String> {
     let mut reasons: Vec<(&str, &Figure, usize)> = Vec::new();
     for pair in &pairs.pairs {
@@ -133,7 +133,7 @@ fn incomparable(pairs: &Pairs<'_>) -> Vec<String> {
     reasons.into_iter().map(line).collect()
 }
 
-/// The drift according to yardsticks, for each rung and quantity that has some.
+/// The drift according to yardsticks, for each rung and quantity that has yardsticks.
 fn machine(pairs: &Pairs<'_>, drift: f64) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     let mut untold = false;

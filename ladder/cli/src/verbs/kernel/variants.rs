@@ -105,8 +105,8 @@ fn measured(
     Ok(Some(records))
 }
 
-/// The product of every variant at each unroll factor, the squares of those with a formula, and the
-/// engine's kernel on limbs.
+/// The product of every variant at each unroll factor, the square of every variant with a formula
+/// for squares, and the engine's kernel on limbs.
 fn products_of(bits: u32, symbols: Option<&Symbols>) -> Result<Vec<Entry>, CliError> {
     let k = Shape::limbs(size(bits)).k();
     let mut entries = Vec::new();

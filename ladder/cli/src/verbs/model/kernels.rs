@@ -22,7 +22,8 @@ fn calls(name: &str, sizes: &[u32]) -> impl Iterator<Item = (Kernel, u32, Call)>
     Kernel::ALL.into_iter().filter(named).flat_map(at_sizes)
 }
 
-/// Bound against size, with its limits and rates.
+/// The table of bounds by size, with limits. For a single kernel, the rates that would lower the
+/// bound follow.
 pub(super) fn report(
     selected: &SelectedMachine,
     name: &str,

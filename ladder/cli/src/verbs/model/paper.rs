@@ -110,7 +110,8 @@ fn architecture() -> String {
     format!("\n{}{}", columns(&rows, 0..0), wrapped(note))
 }
 
-/// \[FSL05\]: each row of its table is one count of cycles over the clock.
+/// \[FSL05\]: each row of its table is one count of cycles, divided by the clock rate of each
+/// column.
 fn decoded() -> String {
     let heads = ["[FSL05] 2005: modulus/exponent", "cycles, decoded", "at 33 MHz", "printed"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];

@@ -160,7 +160,8 @@ pub(crate) fn remove(options: &Install) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the absolute path of the configuration to write: servers change their folder.
+/// Returns the path of the configuration to write. The path is absolute, because servers change
+/// their working directory.
 fn chosen(openssl: &Openssl, options: &Install) -> Result<PathBuf, CliError> {
     let chosen = options.openssl_conf.clone().unwrap_or_else(|| openssl.configuration());
     std::path::absolute(&chosen).map_err(CliError::about(chosen.display()))

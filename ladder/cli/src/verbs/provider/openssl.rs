@@ -140,8 +140,8 @@ const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 
-/// The file or the folder above it, if a user other than this one and root can write it, or if it
-/// cannot be inspected.
+/// Returns the file, or the first folder above it, that a user other than the current user and root
+/// can write, or that cannot be inspected. `None` if there is none.
 fn stranger(file: &Path) -> Option<PathBuf> {
     let Ok(file) = file.canonicalize() else { return Some(file.to_owned()) };
     file.ancestors().find(|path| is_open(path)).map(Path::to_owned)

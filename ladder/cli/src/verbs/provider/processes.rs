@@ -11,7 +11,8 @@ use std::time::SystemTime;
 pub(super) struct Process {
     pub(super) pid: u32,
     pub(super) program: String,
-    /// The file of its libcrypto, such as `/usr/lib/x86_64-linux-gnu/libcrypto.so.3`, if any.
+    /// The file of the process's libcrypto, such as `/usr/lib/x86_64-linux-gnu/libcrypto.so.3`, if
+    /// any.
     pub(super) libcrypto: Option<String>,
     pub(super) module: Module,
     /// `OPENSSL_CONF` at the start of the process; some programs overwrite it.

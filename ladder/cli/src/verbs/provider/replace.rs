@@ -49,7 +49,8 @@ impl Replaced {
         Ok(replaced)
     }
 
-    /// Gives the existing file a second name; until the rename it has both.
+    /// Gives the existing file a second name. The file keeps both names until it is replaced or
+    /// removed.
     fn set_aside(path: &Path) -> Result<Self, CliError> {
         let before = beside(path, "before");
         // Left by a run that was killed.

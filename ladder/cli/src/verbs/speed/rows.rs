@@ -19,13 +19,13 @@ const SIZES: [u32; 5] = [512, 1024, 2048, 3072, 4096];
 
 /// A key and an operation.
 pub(crate) enum Row {
-    /// A key of another type, for comparison; libraries only.
+    /// A key of a type other than RSA, for comparison. Only libraries are measured.
     Context(KeyName, Operation),
     /// RSA.
     Rsa(Job),
 }
 
-/// Other keys and their operations, in the order of the table.
+/// Keys other than RSA and their operations, in the order of the table.
 const CONTEXT: [(KeyName, Operation); 4] = [
     (KeyName::EcdsaP256, Operation::Sign),
     (KeyName::EcdsaP256, Operation::Verify),

@@ -14,7 +14,8 @@ use crate::interrupt;
 use crate::output::Output;
 use crate::verbs::workload::options::FromLog as Options;
 
-/// Reads the logs, writes the workload, and prints its parameters and those that the logs lack.
+/// Reads the logs, writes the workload, and prints its parameters and the parameters that the logs
+/// lack.
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let mut study = Study::default();
     for log in &options.logs {

@@ -95,7 +95,7 @@ pub(crate) struct Probed {
 }
 
 impl Probed {
-    /// Returns whether it speaks HTTP without TLS.
+    /// Returns whether the server speaks HTTP without TLS.
     pub(crate) fn is_plain(&self) -> bool {
         self.site.url().scheme() == Scheme::Http
     }

@@ -42,7 +42,8 @@ pub(super) fn of(
     })
 }
 
-/// Curves by server; without times if its runs had different rates.
+/// The runs and times of each server. Times are left out unless `with_times` is true, because runs
+/// at different rates have no common times.
 fn servers(runs: &[&Told], with_times: bool) -> Vec<Server> {
     let Some(start) = runs.iter().map(|told| told.began_at).min() else { return Vec::new() };
     let mut names: Vec<&str> = Vec::new();
@@ -82,7 +83,7 @@ fn seconds(told: &Told, start: Timestamp) -> Vec<Second> {
     told.points.iter().map(second).collect()
 }
 
-/// Quantiles that the number of times supports: up to 0.999 for a thousand.
+/// The quantiles that the number of times supports: up to 0.999 for a thousand times.
 fn quantiles(times: &Latency) -> Vec<(f64, f64)> {
     let furthest = float(times.count().max(1)).log10();
     let point = |step: u32| {

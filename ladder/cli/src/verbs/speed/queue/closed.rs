@@ -25,7 +25,7 @@ pub(super) struct Rates {
     pub(super) many_ratio: Estimate,
 }
 
-/// Rounds, each of one slice without the engine and two with it.
+/// Rounds. Each has one slice without the engine and two slices with it.
 const ROUNDS: u32 = 12;
 
 /// Requests that one thread submits before it waits.

@@ -63,10 +63,10 @@ struct Window {
     p50: f64,
     p99: f64,
     service_ns: f64,
-    /// The ratio of the higher to the lower throughput of batches, before and after the window.
+    /// The throughputs of batches before and after the window: the higher divided by the lower.
     change: f64,
-    /// Ticks of the gauge of the sibling thread: the maximum over all cores, before and after the
-    /// window.
+    /// Ticks of the gauge of the sibling thread: the maximum of all cores, measured before and
+    /// after the window.
     gauge: Option<u64>,
 }
 
@@ -137,7 +137,7 @@ fn summary(mut windows: Vec<Window>, fill: Estimate) -> Result<Responses, CliErr
     })
 }
 
-/// The gauge of the sibling threads, read on as many threads as there are cores: the maximum.
+/// Reads the gauge of the sibling thread on `cores` threads at once, and returns the maximum.
 fn gauge_of(cores: u32) -> Option<u64> {
     thread::scope(|scope| {
         let threads: Vec<_> = (0..cores).map(|_| scope.spawn(sibling::gauge)).collect();
@@ -160,7 +160,7 @@ enum Arrivals {
 }
 
 impl Arrivals {
-    /// The arrivals of one thread: each call returns the time at which the next one is due.
+    /// The arrivals of one thread. Each call returns the time at which the next arrival is due.
     fn of_thread(self, number: u32, begin: Instant) -> impl FnMut() -> Duration {
         let (mean_gap_s, seed) = match self {
             Self::Full => (0.0, 0),
@@ -169,8 +169,8 @@ impl Arrivals {
         let mut random = fastrand::Rng::with_seed(u64::from(seed) << 32 | u64::from(number));
         let mut due = Duration::ZERO;
         move || {
-            // a Poisson process: exponentially distributed gaps for each thread, and so for all
-            // together
+            // exponentially distributed gaps make the arrivals of each thread a Poisson process;
+            // the arrivals of all threads together are then a Poisson process, too
             due += Duration::from_secs_f64(-mean_gap_s * (1.0 - random.f64()).ln());
             if mean_gap_s > 0.0 { due } else { begin.elapsed() }
         }
