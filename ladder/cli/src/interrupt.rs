@@ -39,8 +39,8 @@ pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// Runs `body`; meanwhile the first Ctrl-C or SIGTERM ends the program at once, because opening a
-/// FIFO blocks until there is a writer.
+/// Runs `body`. Meanwhile, the first Ctrl-C or SIGTERM ends the program at once. This is for calls
+/// that may block for ever, such as opening a FIFO without a writer.
 pub(crate) fn ends_at_once<T>(body: impl FnOnce() -> T) -> T {
     AT_ONCE.store(true, Ordering::Relaxed);
     let result = body();

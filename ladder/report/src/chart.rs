@@ -36,17 +36,19 @@ const INK: RGBColor = RGBColor(31, 35, 40);
 const PALE_INK: RGBColor = RGBColor(89, 99, 110);
 const GRID: RGBColor = RGBColor(226, 229, 233);
 
-/// The part of a group's width that its bars fill together.
+/// The share of a group's width that its bars fill together.
 const FILLED: f64 = 0.88;
 /// Maximum length of a bar, as a ratio to the baseline. The figure on a cut bar is not changed.
 const TIMES_MAX: f64 = 100.0;
 
-/// Draws the RSA signatures per second of one core. The length of a bar is the ratio to OpenSSL;
-/// the signatures per second are written on it. Bars are grouped by key size (1024 to 4096 bits).
+/// Draws the RSA signatures per second of one core. The length of a bar is the ratio to the
+/// baseline. The signatures per second are written on the bar. Bars are grouped by key size (1024
+/// to 4096 bits).
 ///
 /// The result is an SVG of 860 x 460 pixels without external references. Signers without
-/// measurements are left out. The baseline is the first one measured of: OpenSSL, AWS-LC, Tollgate
-/// one by one, Tollgate in batches. Key sizes without a figure of the baseline are left out.
+/// measurements are left out. The baseline is the first measured signer of this list: OpenSSL,
+/// AWS-LC, Tollgate one by one, Tollgate in batches. Key sizes without a figure of the baseline are
+/// left out.
 ///
 /// # Panics
 ///

@@ -19,8 +19,9 @@ const COLUMNS: [Column; 5] = fitting([
     Column::figures("per s", 6),
 ]);
 
-/// Returns the table of every measured operation with a key type other than RSA. For each key type,
-/// a sentence on the effect of switching to it follows. Empty if no such operation was measured.
+/// Returns the table of every measured operation with a key type other than RSA. Sentences below
+/// the table state the effect of switching to each of these key types. Empty if no such operation
+/// was measured.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);

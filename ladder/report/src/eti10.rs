@@ -11,7 +11,7 @@ use crate::grid::{Column, fitting};
 use crate::lookup::{MISSING, ratio};
 use crate::table::{Row, Table};
 
-/// The paper's clocks of a session before its improvements.
+/// Clocks of a session in the paper, before the improvements.
 const PUBLISHED_CYCLES: f64 = 6.38e6;
 
 /// The rows of the second table: parts of a session, and the paper's clocks.
@@ -25,7 +25,7 @@ const PARTS: [(&str, &[&str], Option<f64>); 7] = [
     ("system", &[PART_SYSTEM], None),
 ];
 
-/// The paper's clocks of everything but RSA, AES and HMAC.
+/// Clocks in the paper for everything but RSA, AES and HMAC.
 const PUBLISHED_OTHER: f64 = 0.73e6;
 
 const COLUMNS: [Column; 6] = fitting([
@@ -48,10 +48,10 @@ pub struct Step {
     pub per_s: Estimate,
     /// The cycles of the first step, divided by those of this step.
     pub times: Estimate,
-    /// The same ratio in the paper, if it has this step.
+    /// The same ratio in the paper, if the paper has this step.
     pub published: Option<f64>,
-    /// Core cycles of each part for one session, by the words of the vocabulary; empty without a
-    /// profile.
+    /// Core cycles of each part of one session. The parts have the names of the vocabulary. Empty
+    /// without a profile.
     pub parts: Vec<(String, f64)>,
 }
 

@@ -9,8 +9,8 @@ use crate::signing::{SIZES, Signer, Signing, key};
 use crate::text::plain;
 
 /// Returns a table of the RSA signatures per second of one core, by key size and signer. More
-/// columns give the ratio of the first signer to each library, with its interval. Below the table
-/// are the machine and all versions.
+/// columns give the ratio of the first signer to each library, with its interval. The machine and
+/// all versions follow below the table.
 ///
 /// Columns and rows without measurements are left out. Every line ends in a line feed.
 #[must_use]
@@ -56,7 +56,7 @@ fn line(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// Indents lines as in terminal output.
+/// Indents each line, so that it is shown as terminal output.
 fn indented(lines: &str) -> String {
     lines.lines().map(|line| format!("    {line}\n")).collect()
 }

@@ -33,8 +33,8 @@ const CHANGES: [Column; 4] = fitting([
 ]);
 
 /// Returns the core cycles of one Montgomery product on every modelled machine: model, paper,
-/// error, limit. This machine is last. Below are the assumptions of each model, and the effect of
-/// changing one number of a model.
+/// error, limit. This machine is last. Below the table, the text states the assumptions of each
+/// model, and the effect of changing one number of a model.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let table = products(records);
@@ -164,8 +164,8 @@ impl Modelled<'_> {
     }
 }
 
-/// Every machine and size, in the order of the records. The changed models of each follow it. This
-/// machine is last.
+/// Every machine and size, in the order of the records. After each unchanged model, its changed
+/// models follow. This machine is last.
 pub(crate) fn modelled(records: &[Record]) -> Vec<Modelled<'_>> {
     let lookup = Lookup(records);
     let mut subjects: Vec<&Subject> = lookup.subjects(|record| {

@@ -148,7 +148,8 @@ pub(crate) fn payload(bytes: u64) -> String {
 }
 
 /// The subject of a paper's figure without the paper's key: `OpenSSL 1.0` for `eti10-openssl-1.0`,
-/// empty for `eti10`. For \[HP01\] it is the machine, since the rows of that paper are machines.
+/// empty for `eti10`. For \[HP01\], returns the machine's name, since the rows of that paper are
+/// machines.
 pub(crate) fn of_paper(record: &Record) -> String {
     let by = record.subject.parameter(BY).unwrap_or_default();
     match by.split_once('-') {

@@ -19,8 +19,9 @@ const CLOCKS_MAX: usize = 8;
 /// Width of a cell of milliseconds, enough for the slowest row of the paper.
 const CELL_WIDTH: usize = 7;
 
-/// Returns the published times by modulus and exponent size, with a column for each clock. Below
-/// each row are the cycles measured here, converted to milliseconds at the same clocks.
+/// Returns the published times by modulus and exponent size, with a column for each clock. The row
+/// below each published row shows the cycles measured here, converted to milliseconds at the same
+/// clocks.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);

@@ -1,4 +1,4 @@
-//! The table of a profile: the cost of a session by part, as a running server has it.
+//! The table of a profile: the cost of a session by part, measured in a running server.
 
 use tollgate_record::vocabulary::{
     BY, CYCLES_PER_SESSION, DETAIL, PART, PART_IDLE, PART_SERVER, PART_SYSTEM, PART_UNKNOWN, SUITE,
@@ -17,8 +17,9 @@ use crate::text::wrapped;
 /// The maximum number of servers in a line.
 const SERVERS_MAX: usize = 2;
 
-/// Returns a table for each service and payload: parts with their details, for two servers side by
-/// side, each with the prediction of rung 3 for the same engine.
+/// Returns tables for each service and payload. A row is a part or a detail of a part. The columns
+/// show up to two servers side by side, and for each server the prediction of rung 3 for the same
+/// engine.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let tables = tables(records);
@@ -71,7 +72,7 @@ fn of_service(
         }
     }
     parts.sort_by_key(|(part, _)| rank(part));
-    // the only detail of a part says nothing more
+    // leave out a detail that is the only one of its part: it repeats the figure of the part
     let all = parts.clone();
     let details = |part: &str| all.iter().filter(|row| row.0 == part && row.1.is_some()).count();
     parts.retain(|(part, detail)| detail.is_none() || details(part) > 1);
@@ -200,8 +201,8 @@ fn sum(lookup: Lookup<'_>, server: &Subject, origin: Origin, of: fn(&str) -> boo
     (!all.is_empty()).then(|| all.iter().sum())
 }
 
-/// Compares the prediction with the measured cost without the server's own code, which rung 3 does
-/// not predict.
+/// Compares the prediction with the measured cost. Leaves out the server's own code, which rung 3
+/// does not predict.
 fn remainder(lookup: Lookup<'_>, server: &Subject, name: &str) -> Option<String> {
     let comparable = |part: &str| part != PART_SERVER;
     let measured = sum(lookup, server, Measured, comparable)?;

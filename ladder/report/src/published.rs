@@ -2,8 +2,8 @@
 //!
 //! Their subjects are spelled like those of our measurements, with the paper in the parameter `by`.
 //! Size and protocol are those of the paper: a table puts a figure next to ours only if both are
-//! equal. The crate of rung 0 contains the published figures of described processors, that of rung
-//! 5 those of fleets.
+//! equal. The crate of rung 0 contains the published figures of described processors. The crate of
+//! rung 5 contains the published figures of fleets.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{
@@ -33,7 +33,7 @@ pub const ETI10_RSA_1024: [(&str, Core, f64); 5] = [
 pub enum Core {
     /// The core of most figures in the paper, at 3 GHz.
     Of2010,
-    /// The core that the paper calls Pentium R4; it does not give the clock.
+    /// The core that the paper calls Pentium R4. The paper does not give its clock.
     Older,
 }
 

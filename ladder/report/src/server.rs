@@ -34,8 +34,8 @@ const TIMES: [Column; 8] = fitting([
 ]);
 
 /// Returns the tables of every measured server: sessions per second with interval and prediction,
-/// CPU time of server and client per session, times of connect, handshake and transaction. Below
-/// are ratios between servers, and doubts about the measurement.
+/// CPU time of server and client per session, times of connect, handshake and transaction.
+/// Sentences on ratios between servers, and on doubts about the measurement, follow.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let tables = tables(records);

@@ -53,7 +53,7 @@ impl<'a> Signing<'a> {
         (rate.point() > 0.0).then_some(PerSecond::new(rate.point()))
     }
 
-    /// The ratio to the rate of `library`. Both were measured alternately.
+    /// The ratio to the rate of `library`. The signer and the library were measured in turn.
     pub(crate) fn times(self, bits: u32, signer: &Signer, library: &str) -> Option<&'a Estimate> {
         let subject = subject(bits, signer)?.with(AGAINST, library).ok()?;
         self.measured(&subject, TIMES_AS_FAST, Unit::Ratio)

@@ -121,7 +121,8 @@ impl Options {
     }
 }
 
-/// Lets options take negative numbers as values, so that the error names the value.
+/// Lets options take negative numbers as values, so that the error for a negative number names the
+/// value.
 fn negatives(command: Command) -> Command {
     let command = command.mut_args(|arg| {
         let takes = arg.get_action().takes_values();

@@ -58,8 +58,8 @@ fn step(rung: &Rung<'_>) -> Markup {
     }
 }
 
-/// The bars of the rows that represent the rung. Only rows with the unit of the first are shown,
-/// since all share one scale.
+/// The bars of the rows that represent the rung. Only rows with the unit of the first row are
+/// shown, since all rows share one scale.
 fn shown(rung: &Rung<'_>) -> Markup {
     let mut rows = rung.rows.iter().filter(|row| row.is_shown).peekable();
     let Some(first) = rows.peek().copied() else {
@@ -70,8 +70,8 @@ fn shown(rung: &Rung<'_>) -> Markup {
     bars("", &groups, first.unit, &first.unit_name)
 }
 
-/// The bars of one figure: predicted and measured. If it was not measured, also the published
-/// value.
+/// The bars of one figure: predicted and measured. A figure that was not measured also has a bar
+/// for its published value.
 fn group(row: &Figure<'_>) -> Group {
     let mut drawn = Vec::new();
     if let Some(point) = row.predicted {

@@ -17,7 +17,8 @@ const TIMES: f64 = 8.0;
 /// Maximum number of curves. More curves would be hard to distinguish.
 const CURVES_MAX: usize = 4;
 
-/// Draws the mean response time by sessions per second; empty if no curve has both.
+/// Draws the mean response time by sessions per second. Empty if no curve has a point with both
+/// figures.
 pub(super) fn chart(curves: &[Curve<'_>]) -> Markup {
     // Show one protocol only, to compare its engines.
     let topic = curves.first().map(|curve| curve.subject.topic());

@@ -46,7 +46,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
 }
 
 /// Returns the product with the fewest cycles per number. If products at the size of RSA-2048's
-/// primes were measured, only they count.
+/// primes were measured, other sizes are ignored.
 fn best(lookup: Lookup<'_>) -> Option<&Subject> {
     let products: Vec<&Subject> = lookup
         .measured(Area::Kernel)

@@ -1,4 +1,4 @@
-//! Operations on words: a paper's counts and ours.
+//! Operations on words: the counts of a paper, and the counts of this project.
 
 use tollgate_record::vocabulary::{ADDITIONS, BY, K, MULTIPLICATIONS, READS, WRITES};
 use tollgate_record::{Subject, Unit};
@@ -23,7 +23,7 @@ const NOTE: &str = "\
     additions, reads, writes: of words, by [KAK96]; not all of them were compared with the \
     paper (see METHODOLOGY)";
 
-/// Counts of \[KAK96\] and ours, at one size.
+/// The counts of \[KAK96\] and of this project, at one size.
 pub(super) fn table(lookup: Lookup<'_>) -> Table {
     let of_paper = lookup.subjects(|record| record.subject.parameter(BY) == Some("kak96"));
     let has_16 = of_paper.iter().any(|subject| subject.parameter(K) == Some("16"));

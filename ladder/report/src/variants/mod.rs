@@ -63,7 +63,7 @@ mod tests {
         let line =
             |of: &str| words(text.lines().find(|line| line.starts_with(of)).unwrap_or_default());
         assert_eq!(line("amm64_sos "), "amm64_sos 512 8 - 500 - 400 - 400 300");
-        // a variant without a squaring formula: the column of squares has the product
+        // a variant without a squaring formula has the product in the column of squares
         assert_eq!(line("amm64_karatsuba"), "amm64_karatsuba 512 8 - - - 600 - 600 600");
         assert_eq!(line("amm64_mulx"), "amm64_mulx 512 8 - - - - - 230 230");
         assert!(text.lines().any(|line| words(line) == "amm64_sos - - 1234 - -"), "{text}");

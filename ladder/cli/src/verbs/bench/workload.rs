@@ -23,7 +23,7 @@ const OF_PROTOCOLS: [&str; 3] = [
     "TLS_AES_128_GCM_SHA256",
 ];
 
-/// The options with a workload applied, and the parts of it that the plan cannot express.
+/// The options with a workload applied, and the parts of the workload that the plan cannot express.
 pub(super) struct Applied {
     pub(super) options: Options,
     /// One sentence each.

@@ -13,7 +13,8 @@ use crate::error::CliError;
 pub(super) struct Openssl {
     /// `OpenSSL 3.0.19 27 Jan 2026 (Library: ...)`.
     pub(super) version: String,
-    /// The folder of modules: `OPENSSL_MODULES`, else the one that libcrypto was built with.
+    /// The folder of modules: `OPENSSL_MODULES`, else the folder that was set when libcrypto was
+    /// built.
     pub(super) modules: PathBuf,
     /// The folder of `openssl.cnf`.
     folder: PathBuf,
@@ -71,7 +72,8 @@ impl Openssl {
         system.canonicalize().unwrap_or(system)
     }
 
-    /// Returns the configuration to check: the named one, `OPENSSL_CONF`, or that of `install`.
+    /// Returns the configuration to check: the named file, else `OPENSSL_CONF`, else the file that
+    /// `install` writes.
     pub(super) fn chosen(&self, named: Option<&Path>) -> PathBuf {
         let named = named.map(Path::to_owned).or_else(named_configuration);
         named.unwrap_or_else(|| self.configuration())

@@ -27,7 +27,8 @@ pub(crate) fn run(options: &Stats) -> Result<ExitCode, CliError> {
     }
 }
 
-/// Returns the folder of the metrics: that of the options, of the configuration, or the default.
+/// Returns the folder of the metrics: the folder in the options, else the folder in the
+/// configuration, else the default.
 fn folder(options: &Stats, configuration: Option<&Path>) -> Result<PathBuf, CliError> {
     if let Some(folder) = &options.metrics {
         return Ok(folder.clone());

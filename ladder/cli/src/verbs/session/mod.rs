@@ -34,7 +34,8 @@ pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
     run.end(&(heading + &session_table::table(&records)))
 }
 
-/// The `tollgate bench` runs for the sessions of the plan, except those that vary the payload only.
+/// The `tollgate bench` runs for the sessions of the plan. The sessions that the default plan adds
+/// to vary the payload have no run.
 fn real_server(options: &Session) -> Vec<Bench> {
     let (keys, protocols, bytes) = asked(options);
     let mut runs: Vec<Asked> =

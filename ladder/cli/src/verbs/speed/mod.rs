@@ -53,8 +53,9 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
     Run::of_verb(json, "speed", |run, progress| collect(options, &[], run, progress), table)
 }
 
-/// The records of every row that the options select, and of the kernels that explain them unless
-/// `known` contains those; after Ctrl-C, the records of the completed rows.
+/// The records of every row that the options select, and of the kernels that explain these rows.
+/// Kernels in `known` are not measured again. After Ctrl-C, returns the records of the completed
+/// rows.
 pub(crate) fn collect(
     options: &Operations,
     known: &[Record],

@@ -86,7 +86,7 @@ pub(super) fn named(counts: &Counts) -> [(&'static str, u64); 14] {
 pub(super) const SERIES: &str = "scenario,server,run,verdict,from_s,width_s,stage,begun,completed,\
                                  failed,gave_up,never_began,p50_ns,p99_ns\n";
 
-/// `series.csv`: a row for each second; missing times are empty.
+/// `series.csv`: a row for each second. The cells of missing times are empty.
 pub(super) fn series(run: &Run, outcome: &Outcome) -> String {
     let time = |ns: Option<u64>| ns.map_or_else(String::new, |ns| ns.to_string());
     let of = |point: &Point| {
