@@ -43,8 +43,9 @@ pub fn table(records: &[Record]) -> String {
         }
     }
     let mut text = wrapped(
-        "Milliseconds per operation at the clock above the column. Ours are core cycles measured \
-         here over that clock: a statement about cycle counts, not about a machine that exists.",
+        "Milliseconds per operation at the clock above the column. Our times are core cycles \
+         measured here, divided by that clock: a statement about cycle counts, not about an \
+         existing machine.",
     );
     let rows = rows(lookup, &published, &sizes, &clocks);
     text += &Table { columns: columns(&clocks), rows, notes: Vec::new() }.text();

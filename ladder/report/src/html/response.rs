@@ -37,8 +37,8 @@ pub(super) fn chart(curves: &[Curve<'_>]) -> Markup {
         *label += "/s";
     }
     let plot = Plot {
-        caption: html! { "Mean response time against load, " (names::service(&curves[0].subject)) },
-        label: "mean response time over sessions per second".to_owned(),
+        caption: html! { "Mean response time by load, " (names::service(&curves[0].subject)) },
+        label: "mean response time by sessions per second".to_owned(),
         x: across,
         y: y.ticks(Unit::Nanos),
         lines: all.into_iter().map(|line| line.drawn(&x, &y)).collect(),

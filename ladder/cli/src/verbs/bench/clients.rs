@@ -196,8 +196,8 @@ fn table(options: &Options, rows: &[Row], names: &[Naming]) -> String {
     });
     let note = format!(
         "sess/s: sessions per second; CPU: of the server for one session; server's cost: this CPU \
-         over that with {yardstick}; client: CPU of the client, and of its processes; client's \
-         cost: this CPU over that of minimal; ratios by round, with 95 % intervals"
+         time divided by that with {yardstick}; client: CPU of the client, and of its processes; \
+         client's cost: this CPU time divided by that of minimal; ratios by round, with 95 % intervals"
     );
     grid(&COLUMNS, cells.collect()) + &wrapped(&note) + &difference(rows, names, yardstick)
 }

@@ -17,8 +17,8 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) fail_if: Vec<Failing>,
 
-    /// Files of records, or folders with a file for each run; each of the others is compared with
-    /// the first
+    /// Files of records, or folders with a file for each run; every later one is compared with the
+    /// first
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 

@@ -20,8 +20,7 @@ use crate::verbs::bench::options::{protocol, rsa};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Session {
     /// Sizes of the response in bytes, separated by commas [default: 14336; without --bytes,
-    /// --key-type and --protocol also six sizes from 0 to 143360, for the parts of RSA-2048 with
-    /// TLS 1.3]
+    /// --key-type and --protocol also six sizes from 0 to 143360, only for RSA-2048 with TLS 1.3]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) bytes: Vec<u64>,
 
@@ -77,7 +76,7 @@ pub(crate) fn collect(
     Ok(records)
 }
 
-/// The request for the parts of the sessions of a benchmark; `None` if rung 3 does not predict them.
+/// The request for the parts of a benchmark's sessions; `None` if rung 3 does not predict them.
 pub(crate) fn request(bench: &Bench, seconds: f64) -> Option<Session> {
     let is_known = bench.target.is_none()
         && bench.server != ServerKind::Rustls

@@ -66,7 +66,7 @@ pub(crate) struct Operations {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) multi: Option<u32>,
 
-    /// Seconds for each row, a key and an operation [default: a minute for the whole table]
+    /// Seconds for each row (one key and one operation) [default: a minute for the whole table]
     #[arg(short = 'z', long, value_name = "S", value_parser = seconds)]
     pub(crate) seconds: Option<f64>,
 
@@ -83,7 +83,7 @@ pub(crate) struct Pkeu {
     #[command(flatten)]
     pub(crate) written: Written,
 
-    /// Seconds for each row, a key and an operation [default: a minute for the whole table]
+    /// Seconds for each row (one key and one operation) [default: a minute for the whole table]
     #[arg(short = 'z', long, value_name = "S", value_parser = seconds)]
     pub(crate) seconds: Option<f64>,
 }

@@ -39,8 +39,8 @@ pub(super) fn chart(curve: &Curve) -> Markup {
     }
     let classes = CLASSES.into_iter().cycle();
     let plot = Plot {
-        caption: html! { "Times against load" },
-        label: "times over arrivals per second".to_owned(),
+        caption: html! { "Times by load" },
+        label: "times by arrivals per second".to_owned(),
         x: across,
         y: y.ticks(Unit::Nanos),
         lines: curve.lines.iter().zip(classes).map(line).chain([limit]).collect(),

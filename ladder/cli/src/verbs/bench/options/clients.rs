@@ -17,7 +17,7 @@ pub(crate) struct Clients {
     pub(crate) rate: Option<f64>,
 
     /// Distribution of the arrivals: poisson, constant, gamma:DISPERSION, pareto:SHAPE,
-    /// bursts:ON/OFF with times as in 50ms, or trace:FILE [default: poisson]
+    /// bursts:ON/OFF (two times, such as 50ms), or trace:FILE [default: poisson]
     // normalised to one per second: --rate scales it
     #[arg(long, value_name = "KIND", value_parser = pattern)]
     pub(crate) arrivals: Option<Pattern>,

@@ -96,7 +96,7 @@ pub(crate) struct Sampling {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Scale {
-    /// First and last number of cores; n is all but the client's
+    /// First and last number of cores; n is the number of cores that the client does not use
     #[arg(long, value_name = "A..B", default_value = "1..n", value_parser = core_span)]
     span: CoreSpan,
 
@@ -176,8 +176,8 @@ pub(crate) struct Bench {
     #[arg(default_value_if("requests", ArgPredicate::IsPresent, "600"), help_heading = LOAD)]
     pub(crate) seconds: f64,
 
-    /// Requests after which each run ends, or earlier after --seconds (600 by default if --requests
-    /// is given); all of them count, and there is no warm-up
+    /// Requests after which each run ends; it also ends after --seconds (600 by default if
+    /// --requests is given); all requests count, and there is no warm-up
     #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=Plan::TRANSACTIONS_MAX))]
     pub(crate) requests: Option<u64>,
@@ -246,7 +246,7 @@ pub(crate) struct Bench {
     pub(crate) resume_by: Option<Mechanism>,
 
     /// End of a connection after its last response: a TCP reset, which leaves no port in TIME-WAIT,
-    /// or a TLS close alert and FIN, answered by the server's [default: rst; with early data fin]
+    /// or a TLS close alert and FIN, which the server answers [default: rst; with early data fin]
     #[arg(long, value_name = "HOW", value_parser = one_of(session::CLOSE), help_heading = SESSION)]
     pub(crate) close: Option<Close>,
 
@@ -266,6 +266,7 @@ pub(crate) struct Bench {
 
     /// Clients, separated by commas, each in turn on the same servers: minimal, the load generator;
     /// rustls, one blocking thread for each connection; curl and `s_time`, one process for each
+    /// connection
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "minimal")]
     #[arg(value_parser = client, help_heading = SERVERS)]
     pub(crate) client: Vec<Client>,

@@ -31,7 +31,7 @@ pub(crate) struct Outputs {
     pub(crate) out: Option<PathBuf>,
 
     /// Serve counters and times to Prometheus at http://IP:PORT/metrics during the run; a port
-    /// alone is one of 127.0.0.1
+    /// alone means 127.0.0.1
     #[arg(long, value_name = "IP:PORT", value_parser = listens)]
     pub(crate) metrics: Option<SocketAddr>,
 }
