@@ -5,8 +5,7 @@
 #![allow(unsafe_code, reason = "declarations of libcrypto")]
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::ptr;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +28,8 @@ struct Dispatch {
 }
 
 unsafe extern "C" {
+    fn OSSL_LIB_CTX_new() -> *mut c_void;
+    fn OSSL_LIB_CTX_free(context: *mut c_void);
     fn OSSL_PROVIDER_load(context: *mut c_void, name: *const c_char) -> *mut c_void;
     fn OSSL_PROVIDER_query_operation(
         provider: *const c_void,
@@ -70,9 +71,17 @@ impl Operations {
     pub(crate) fn of_libcrypto() -> Self {
         let mut found: BTreeMap<u64, Vec<(&'static str, String)>> = BTreeMap::new();
         openssl_sys::init();
-        // SAFETY: the name is a C string; null stands for the default context.
-        let provider = unsafe { OSSL_PROVIDER_load(ptr::null_mut(), c"default".as_ptr()) };
+        // A context of its own: loading a provider changes a context for good.
+        // SAFETY: the function has no requirements.
+        let context = unsafe { OSSL_LIB_CTX_new() };
+        if context.is_null() {
+            return Self::default();
+        }
+        // SAFETY: the context is valid, and the name is a C string.
+        let provider = unsafe { OSSL_PROVIDER_load(context, c"default".as_ptr()) };
         if provider.is_null() {
+            // SAFETY: the context was created above, and nothing uses it.
+            unsafe { OSSL_LIB_CTX_free(context) };
             return Self::default();
         }
         for (operation, word) in OPERATIONS {
@@ -88,6 +97,8 @@ impl Operations {
         }
         // SAFETY: the provider was loaded above, and nothing of it is used afterwards.
         unsafe { OSSL_PROVIDER_unload(provider) };
+        // SAFETY: the context was created above, and nothing uses it any more.
+        unsafe { OSSL_LIB_CTX_free(context) };
         Self::of_addresses(found).unwrap_or_default()
     }
 
@@ -140,15 +151,15 @@ fn entries(first: *const Algorithm) -> Vec<(String, u64)> {
     all
 }
 
-/// `kdf TLS13-KDF`; without the algorithm if several share the function, and `None` if several
+/// `kdf TLS13-KDF`, or `signature CMAC|HMAC` if algorithms share the function; `None` if several
 /// operations do.
 fn name(entries: &[(&'static str, String)]) -> Option<String> {
-    let (operation, algorithm) = entries.first()?;
+    let (operation, _) = entries.first()?;
     if entries.iter().any(|(other, _)| other != operation) {
         return None;
     }
-    let is_shared = entries.iter().any(|(_, other)| other != algorithm);
-    Some(if is_shared { (*operation).to_owned() } else { format!("{operation} {algorithm}") })
+    let algorithms: BTreeSet<&str> = entries.iter().map(|(_, name)| name.as_str()).collect();
+    Some(format!("{operation} {}", algorithms.into_iter().collect::<Vec<_>>().join("|")))
 }
 
 /// A line of `/proc/self/maps`: `7f..-7f.. r-xp 000c9000 fe:01 1234   /usr/lib/libcrypto.so.3`.
@@ -192,10 +203,10 @@ mod tests {
     }
 
     #[test]
-    fn shared_functions_have_less_of_a_name() {
+    fn shared_functions_have_all_names() {
         let entry = |operation, algorithm: &str| (operation, algorithm.to_owned());
         let both = [entry("cipher", "AES-128-GCM"), entry("cipher", "AES-256-GCM")];
-        assert_eq!(name(&both).as_deref(), Some("cipher"));
+        assert_eq!(name(&both).as_deref(), Some("cipher AES-128-GCM|AES-256-GCM"));
         assert_eq!(name(&[entry("cipher", "a"), entry("digest", "a")]), None);
     }
 }

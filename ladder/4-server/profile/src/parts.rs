@@ -156,7 +156,9 @@ mod tests {
         assert_eq!(word(&[operation("keyexch X25519")]), Some("elliptic-curves"));
         assert_eq!(word(&[operation("cipher")]), Some("ciphers"));
         assert_eq!(word(&[operation("mac Poly1305")]), Some("ciphers"));
-        assert_eq!(word(&[operation("signature ECDSA")]), Some("elliptic-curves"));
+        assert_eq!(word(&[operation("signature ECDSA")]), Some("ec-signature"));
+        assert_eq!(word(&[operation("signature CMAC|HMAC|SIPHASH")]), Some("mac"));
+        assert_eq!(word(&[operation("cipher"), operation("rand CTR-DRBG")]), Some("random"));
     }
 
     #[test]

@@ -106,17 +106,15 @@ impl Recording {
         cores: &[u32],
         file: &Path,
     ) -> Result<Self, Error> {
-        let mut command = match cores {
-            [] => Command::new("perf"),
-            cores => {
-                let mut command = Command::new("taskset");
-                let list = cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-                command.args(["--cpu-list", &list, "perf"]);
-                command
-            }
-        };
+        // If this process is killed, perf ends too.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "INT"]);
+        if !cores.is_empty() {
+            let list = cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+            command.args(["taskset", "--cpu-list", &list]);
+        }
         command
-            .args(["record", "--quiet", "--event", event.name()])
+            .args(["perf", "record", "--quiet", "--no-buildid-cache", "--event", event.name()])
             .args(["--freq", &per_s.to_string(), "--clockid", "CLOCK_MONOTONIC"])
             .args(["--call-graph", &format!("dwarf,{STACK_BYTES}")])
             .args(threads.arguments())
@@ -188,7 +186,7 @@ fn of_words(said: &str) -> Error {
     if said.contains("perf_event_paranoid") || said.contains("Permission denied") {
         return Error::NotPermitted;
     }
-    if said.contains("failed to execute perf") {
+    if said.contains("failed to execute") {
         return Error::Missing;
     }
     let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no word");

@@ -150,9 +150,9 @@ fn share(part: u64, whole: u64) -> f64 {
 fn stack(part: &str, frames: &[Frame]) -> String {
     let name = |frame: &Frame| {
         let symbol = frame.operation.as_ref().unwrap_or(&frame.symbol).replace([';', '\n'], ":");
-        match (frame.is_kernel, frame.symbol.starts_with(|c: char| c.is_ascii_digit())) {
+        match (frame.is_kernel, symbol.starts_with('+')) {
             (true, _) => format!("{symbol}_[k]"),
-            (false, true) => format!("{}+{symbol}", frame.file),
+            (false, true) => frame.file.clone() + &symbol,
             (false, false) => symbol,
         }
     };

@@ -28,7 +28,7 @@ pub(crate) struct Sample {
 /// A function on the stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
-    /// The symbol, if the file has one; else the start of the function, or the address.
+    /// The symbol, if the file has one; else the start of the function or the address, `+27e7d0`.
     pub(crate) symbol: String,
     /// The entry function of an algorithm of libcrypto, such as `kdf TLS13-KDF`.
     pub(crate) operation: Option<String>,
@@ -54,6 +54,9 @@ impl Samples {
             } else if line.starts_with('\t') {
                 let sample = all.samples.last_mut().ok_or_else(wrong)?;
                 sample.frames.push(names.frame(line).ok_or_else(wrong)?);
+            } else if line.contains(":u: ") || line.trim_end().ends_with(":u:") {
+                // Without permission for the kernel, perf samples only user code.
+                return Err(Error::NotPermitted);
             } else {
                 all.samples.push(Sample::of_heading(line).ok_or_else(wrong)?);
             }
@@ -87,9 +90,13 @@ impl Names {
         let (address, rest) = line.trim().split_once(' ')?;
         let address = u64::from_str_radix(address, 16).ok()?;
         let (symbol, path) = rest.strip_suffix(')')?.rsplit_once(" (")?;
-        let is_kernel = path.starts_with('[') && !USER_MAPS.contains(&path);
+        // The unwinder ends a user's stack with the highest address.
+        let is_high = address >> 63 == 1 && address != u64::MAX;
+        let is_kernel = path.starts_with('[') && !USER_MAPS.contains(&path)
+            || path.starts_with("bpf_prog_")
+            || path == "[unknown]" && is_high;
         let file = path.rsplit('/').next().unwrap_or(path).to_owned();
-        if symbol != "[unknown]" || !path.starts_with('/') {
+        if !path.starts_with('/') {
             let symbol = symbol.to_owned();
             return Some(Frame { symbol, operation: None, file, is_kernel });
         }
@@ -100,7 +107,10 @@ impl Names {
             let operations = self.operations.get_or_insert_with(Operations::of_libcrypto);
             operations.at(Path::new(path), start).map(str::to_owned)
         });
-        let symbol = format!("{:x}", start.unwrap_or(address));
+        let symbol = match symbol {
+            "[unknown]" => format!("+{:x}", start.unwrap_or(address)),
+            known => known.to_owned(),
+        };
         Some(Frame { symbol, operation, file, is_kernel })
     }
 }
@@ -136,6 +146,12 @@ mod tests {
             ("[unknown]", "[unknown]", false),
         ];
         assert_eq!(stack, expected);
+    }
+
+    #[test]
+    fn samples_of_user_code_alone_are_refused() {
+        let error = Samples::of_script("12 5.000000007:  1 cpu-clock:u: \n").unwrap_err();
+        assert!(matches!(error, Error::NotPermitted));
     }
 
     #[test]

@@ -29,8 +29,9 @@ use crate::run::Run;
 /// Bytes of a response: 140 KB, as the paper counts them.
 const BYTES: u64 = 140_000;
 
-/// Without the instructions AES-NI and PCLMULQDQ: `OPENSSL_ia32cap(3)`.
-const MASK: (&str, &str) = ("OPENSSL_ia32cap", "~0x200000200000000");
+/// Without the instructions AES-NI and PCLMULQDQ: `OPENSSL_ia32cap(3)`. The other words keep all
+/// their bits; a word that is left out would lose them.
+const MASK: (&str, &str) = ("OPENSSL_ia32cap", "~0x200000200000000:~0x0:~0x0:~0x0:~0x0");
 
 /// The suites of the paper, with RSA key exchange.
 const CBC: &str = "TLS_RSA_WITH_AES_128_CBC_SHA";
@@ -93,6 +94,14 @@ const STEPS: [Step; 5] = [
     },
 ];
 
+/// The rounds of a step.
+#[derive(Default)]
+struct Measured {
+    outcomes: Vec<Outcome>,
+    /// Runs that were repeated because their rate was not steady.
+    repeated: u32,
+}
+
 /// Measures the steps in turn, and prints their table and the parts of each.
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let bench = request(options);
@@ -103,7 +112,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     progress.plan(1, plan::seconds(&bench) * f64::from(u32::try_from(STEPS.len())?));
     progress.row(0, "sessions of 140 KB");
     let servers = start(&bench)?;
-    let mut rounds: Vec<Vec<Outcome>> = STEPS.iter().map(|_| Vec::new()).collect();
+    let mut rounds: Vec<Measured> = STEPS.iter().map(|_| Measured::default()).collect();
     {
         let mut targets = STEPS
             .iter()
@@ -122,15 +131,15 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     }
     let context = context(&bench, &run.host);
     let (mut scenarios, mut rows) = (Vec::new(), Vec::new());
-    for (step, outcomes) in STEPS.iter().zip(&rounds) {
+    for (step, Measured { outcomes, repeated }) in STEPS.iter().zip(&rounds) {
         let naming = [Naming { key: KeyKind::OF_2001.to_string(), by: step.by.to_owned() }];
         let label = format!("{}, {}", step.words, step.by);
-        let of = Rounds { outcomes: vec![outcomes.clone()], repeated: 0, broken: None };
+        let of = Rounds { outcomes: vec![outcomes.clone()], repeated: *repeated, broken: None };
         let mut scenario = Scenario::of(label, of, &naming, &context)?;
         if let Some(profiler) = &profiler {
             profiler.end(&bench, &mut scenario, plan_of(&plans, step)?, &naming)?;
         }
-        rows.extend(row(step, &rounds[0], outcomes, &scenario.records)?);
+        rows.extend(row(step, &rounds[0].outcomes, outcomes, &scenario.records)?);
         run.output.records(&scenario.records)?;
         scenarios.push(scenario);
     }
@@ -191,7 +200,7 @@ fn measure(
     bench: &Bench,
     plans: &[Plan],
     targets: &mut [Server<'_>],
-    rounds: &mut [Vec<Outcome>],
+    rounds: &mut [Measured],
     progress: &Progress,
 ) -> Result<(), CliError> {
     let all = f64::from(bench.rounds) * f64::from(u32::try_from(STEPS.len())?);
@@ -208,11 +217,12 @@ fn measure(
                     break;
                 }
                 outcome = once();
+                rounds[at].repeated += 1;
             }
             if interrupt::asked() {
                 return Ok(());
             }
-            rounds[at].push(outcome?);
+            rounds[at].outcomes.push(outcome?);
             done += 1.0;
         }
     }

@@ -98,7 +98,11 @@ impl Profiler {
     /// Samples these servers from now on: the load generator reads the CPU time of a server before
     /// its run and at both ends of the period that counts.
     pub(super) fn look<'a>(&'a self, servers: &mut [Server<'a>], threads: Vec<Threads>) {
-        self.runs.borrow_mut().taken.clear();
+        {
+            let mut runs = self.runs.borrow_mut();
+            runs.taken.clear();
+            runs.recording = None; // of a run that ended with an error
+        }
         for (server, threads) in servers.iter_mut().zip(threads) {
             let runs = Rc::clone(&self.runs);
             if let Some(mut meter) = server.cpu.take() {
@@ -150,6 +154,10 @@ impl Profiler {
         }
         if scenario.records.is_empty() {
             return Ok(());
+        }
+        if scenario.records.iter().all(|record| record.machine.core_clock_hz.is_none()) {
+            let why = "the core clock of this machine is unknown: samples give no cycles";
+            return Err(CliError::about("bench profile")(why));
         }
         let (mut found, mut notes) = (Vec::new(), Vec::new());
         for (rounds, naming) in scenario.rounds().iter().zip(names) {

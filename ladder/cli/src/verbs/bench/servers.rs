@@ -128,7 +128,11 @@ pub(super) fn of_stock<'a>(by: &str, running: &'a Stock) -> Result<Server<'a>, C
 
 /// The threads of an installed server, for a profile.
 pub(super) fn threads_of_stock(running: &Stock) -> Result<Threads, CliError> {
-    Ok(Threads::OfProcesses(running.workers()?))
+    let mut processes = running.workers()?;
+    processes.push(running.master()); // perf also samples the workers that it starts later
+    processes.sort_unstable();
+    processes.dedup();
+    Ok(Threads::OfProcesses(processes))
 }
 
 /// Servers with the names of their implementations.
