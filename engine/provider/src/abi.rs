@@ -25,7 +25,7 @@ pub struct OSSL_CORE_HANDLE {
 #[derive(Clone, Copy, Debug)]
 pub struct OSSL_DISPATCH {
     pub function_id: c_int,
-    /// `void (*)(void)`: cast to the type of the number before a call.
+    /// A `void (*)(void)`. The caller casts it to the type that belongs to the number.
     pub function: *const (),
 }
 
@@ -125,7 +125,8 @@ type Export = unsafe extern "C" fn(*mut c_void, c_int, Option<OSSL_CALLBACK>, *m
 type Duplicate = unsafe extern "C" fn(*const c_void, c_int) -> *mut c_void;
 
 type Init = unsafe extern "C" fn(*mut c_void, *mut c_void, *const OSSL_PARAM) -> c_int;
-/// Out, its length, its size; in, its length.
+/// The arguments after the context: the output, its length and the size of its buffer; the input
+/// and its length.
 type Transform = unsafe extern "C" fn(
     *mut c_void,
     *mut c_uchar,

@@ -11,8 +11,8 @@ use std::panic::{catch_unwind, resume_unwind};
 /// Eight times the stack that is needed to start an engine, to test its units and to run a batch.
 const STACK_BYTES: usize = 256 << 10;
 
-/// `ucontext_t` of ucontext.h: the fields that are written here, and space for those that follow on
-/// any processor.
+/// `ucontext_t` of ucontext.h: the fields that are written here, and enough space for the
+/// other fields on any processor.
 #[repr(C, align(64))]
 struct Context {
     flags: c_ulong,
@@ -99,7 +99,7 @@ fn enter(alt: &mut MaybeUninit<AltStack>, mut task: Task<'_>) -> bool {
     };
     // SAFETY: a context with a stack and a successor, and a function of two ints.
     unsafe { makecontext(inside, begin, 2, high, low) };
-    // SAFETY: a new context; its stack is left when the task returns.
+    // SAFETY: a new context. When the task returns, execution continues here, on the old stack.
     unsafe { swapcontext(outside, inside) == 0 }
 }
 

@@ -208,7 +208,7 @@ impl AsymCipherContext {
         let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
         key.private()?;
         let size = key.size();
-        // Independent of the message, so that the size of a buffer reveals nothing about it.
+        // This length does not depend on the message, so the size of a buffer reveals nothing.
         let needed = if self.padding == Padding::Tls { PREMASTER_LEN } else { size };
         if output.is_query_for(needed)? {
             return Ok(());

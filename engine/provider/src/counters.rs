@@ -45,11 +45,12 @@ events! {
         "Failed writes of the counters to their file.";
 }
 
-/// The numbers of one provider since it was loaded, or since this process was forked from the one
-/// that loaded it.
+/// The counts of one provider in this process: since it was loaded or, in a forked child, since the
+/// fork.
 pub(crate) struct Counters {
     numbers: [Number; Event::ALL.len()],
-    /// The fork generation whose counts these are; with [`SWITCHING`], one that is taking over.
+    /// The fork generation that the counts belong to. With the bit [`SWITCHING`], a thread of that
+    /// generation is setting the parent's counts aside.
     process: AtomicU64,
 }
 
@@ -61,7 +62,7 @@ const SWITCHING: u64 = 1 << 63;
 #[repr(align(64))]
 struct Number {
     counted: AtomicU64,
-    /// The part of it that the parent counted.
+    /// The part of `counted` that the parent counted.
     inherited: AtomicU64,
 }
 
@@ -112,7 +113,7 @@ impl Counters {
                 thread::yield_now();
                 continue;
             }
-            // Any other value is a parent's, which has no thread in this process.
+            // Any other value belongs to a parent, whose threads do not exist in this process.
             let (order, or) = (Ordering::Acquire, Ordering::Relaxed);
             if self.process.compare_exchange(found, current | SWITCHING, order, or).is_ok() {
                 for Number { counted, inherited } in &self.numbers {
@@ -135,7 +136,7 @@ mod tests {
         counters.count(Event::Signature);
         counters.count(Event::Signature);
         assert_eq!((counters.read(Event::Signature), counters.sum()), (2, 2));
-        // As in a child that was forked normally, or while a thread of its parent was switching.
+        // The second value is that of a child forked while a thread of its parent was switching.
         let current = process::fork_generation();
         for parent in [current + 1, (current + 1) | SWITCHING] {
             counters.process.store(parent, Ordering::Relaxed);

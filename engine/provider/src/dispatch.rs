@@ -2,17 +2,18 @@
 //!
 //! `SIGNATURE` and `ASYM_CIPHER` have the property `tollgate.operations=yes`, so the query
 //! `?tollgate.operations=yes` prefers them. `KEYMGMT` does not: the query also decides which
-//! provider creates keys (`EVP_PKEY_keygen`, `EVP_PKEY_fromdata`), and there libcrypto does not
-//! fall back to another provider if this one refuses. Without the property, the default provider
-//! creates and holds keys, and libcrypto exports them to this one when an operation starts, where a
-//! refusal falls back. If no provider is preferred, the one that was loaded first is used: load
-//! `default` first.
+//! provider creates keys (`EVP_PKEY_keygen`, `EVP_PKEY_fromdata`), and libcrypto does not fall back
+//! to another provider if the preferred provider refuses to create a key. Without the property, the
+//! default provider creates and holds keys. libcrypto exports a key to this provider when an
+//! operation starts; if this provider then refuses the key, the default provider serves it. If no
+//! provider is preferred, libcrypto uses the one that was loaded first: load `default` first.
 //!
-//! Both also have `provider=tollgate`. The query of a program that names `provider` itself, such as
-//! stunnel's `provider!=fips`, replaces that clause of the configuration, but not the one above.
+//! `SIGNATURE` and `ASYM_CIPHER` also have `provider=tollgate`. If a program's own query names
+//! `provider`, such as stunnel's `provider!=fips`, it replaces a clause `?provider=tollgate` of the
+//! configuration. It does not replace `?tollgate.operations=yes`.
 //!
-//! All three have `tollgate.rsa=yes`: this query, without `?`, selects this provider for keys and
-//! operations, or fails.
+//! `KEYMGMT`, `SIGNATURE` and `ASYM_CIPHER` have `tollgate.rsa=yes`: this query, without `?`,
+//! selects this provider for keys and operations, or fails.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
@@ -43,7 +44,7 @@ static FUNCTIONS: Table<[OSSL_DISPATCH; 7]> = dispatch! {
 };
 
 const NAMES: &CStr = c"RSA:rsaEncryption:1.2.840.113549.1.1.1";
-/// The properties of keys: used only on request.
+/// The properties of keys. The query `?tollgate.operations=yes` does not match them.
 const OF_KEYS: &CStr = c"tollgate.rsa=yes";
 /// The properties of operations: `?tollgate.operations=yes` prefers them.
 const OF_OPERATIONS: &CStr = c"provider=tollgate,tollgate.operations=yes,tollgate.rsa=yes";

@@ -1,7 +1,7 @@
 //! The entry points of key generation: provider-keymgmt(7).
 //!
-//! Used by programs that query `tollgate.rsa=yes`, or load no other provider of keys before this
-//! one: see [`crate::dispatch`].
+//! Programs use them if they query `tollgate.rsa=yes`, or if they load no other provider of keys
+//! before this one: see [`crate::dispatch`].
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
@@ -73,7 +73,7 @@ impl KeyRequest {
         Ok(())
     }
 
-    /// Generates the key. Calls `tell` with potential and iteration (`BN_GENCB_call(3)`); it
+    /// Generates the key. Calls `tell` with potential and iteration (`BN_GENCB_call(3)`); `tell`
     /// returns whether to continue.
     fn run(&self, tell: &mut dyn FnMut(c_int, c_int) -> bool) -> Result<KeySlot, Reason> {
         if self.primes != 2 {
@@ -105,7 +105,7 @@ struct ProgressReport {
 }
 
 impl ProgressReport {
-    /// Reports potential 0 for eight tested candidates, and 3 for a prime that was found.
+    /// Reports potential 0 for every eight tested candidates, and 3 for each prime found.
     fn tell(&mut self, progress: Progress, tell: &mut dyn FnMut(c_int, c_int) -> bool) {
         let number = |x: usize| c_int::try_from(x).unwrap_or(c_int::MAX);
         let tested = (0, number(progress.tested / 8 - 1));

@@ -106,7 +106,7 @@ impl Output {
     }
 
     /// Sets the length and returns true if the caller only queries it. Otherwise checks that `len`
-    /// bytes fit; called before the operation, so that it depends on no secret.
+    /// bytes fit. Call this before the operation, so that the check depends on no secret.
     ///
     /// # Errors
     ///
@@ -158,8 +158,8 @@ impl Output {
     }
 }
 
-/// Checks with memcheck that output bytes are no longer marked as secret. `tollgate-rsa` checks the
-/// decoding.
+/// Checks with memcheck that output bytes are no longer marked as secret. The tests of
+/// `tollgate-rsa` check the decoding of paddings.
 #[cfg(test)]
 mod constant_time {
     use tollgate_rerun as rerun;

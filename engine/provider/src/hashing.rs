@@ -5,7 +5,7 @@ use core::ffi::CStr;
 
 use tollgate_rsa::Hash;
 
-/// Returns the hash function of this name: any name of OpenSSL's providers, in either case.
+/// Returns the hash function of this name: any name of OpenSSL's providers, in upper or lower case.
 pub(crate) fn from_name(name: &str) -> Option<Hash> {
     let is_name = |known: &[u8]| known.eq_ignore_ascii_case(name.as_bytes());
     let row = NAMES.iter().find(|(_, first, others)| {

@@ -43,7 +43,8 @@ impl Key {
         let number = |key| params.find(key).and_then(|param| param.number());
         let e = number(OSSL_PKEY_PARAM_RSA_E).ok_or(Reason::KeyIncomplete)?.to_vec();
         let n = number(OSSL_PKEY_PARAM_RSA_N).ok_or(Reason::KeyIncomplete)?.to_vec();
-        // Checked before anything costly: OpenSSL tries again at each operation of a refused key.
+        // Checked before anything costly, because OpenSSL tries again to import a refused key at
+        // each operation.
         if bits(&n) < BITS_MIN {
             return Err(Reason::KeySize);
         }
@@ -171,8 +172,9 @@ fn bits(big_endian: &[u8]) -> usize {
     8 * (big_endian.len() - zeros) - first
 }
 
-/// Returns the security strength of a modulus in bits: SP 800-56B, appendix D, rounded to a
-/// multiple of 8 as OpenSSL does, and OpenSSL's table where it differs from the formula.
+/// Returns the security strength of a modulus in bits. The formula is that of SP 800-56B, appendix
+/// D; the result is rounded to a multiple of 8, as in OpenSSL. For common lengths, the strength is
+/// that of OpenSSL's table.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

@@ -43,37 +43,39 @@
 //!
 //! # Settings
 //!
-//! Lines of the provider's section, read once when the provider is loaded. With a value that is not
-//! allowed it does not load, and the error queue says which:
+//! The settings are lines of the provider's section. The provider reads them once, when it is
+//! loaded. If a value is not allowed, the provider does not load, and the error queue names the
+//! setting and the value. The settings are:
 //!
 //! * `engine = lanes`: runs private operations in the vector lanes of this processor. `lanes` is
 //!   the only value.
 //! * `linger_us_max = 150`: the longest wait of a request for others, from 0 to 10000 µs.
-//! * `async = on`: pauses libcrypto's jobs while a batch fills; or `off`.
+//! * `async = on` or `off`: whether libcrypto's jobs are paused while a batch fills.
 //! * `implicit_rejection = on`: PKCS#1 v1.5 decryption answers invalid padding with a random
 //!   message; with `off` it returns an error. A program can choose for each operation.
 //! * `metrics = /path`: a folder for counters; without one, none are written.
 //!
 //! # Keys
 //!
-//! RSA with two primes, 1024 to 8192 bits, and all CRT numbers; public keys too. The import of
-//! other keys is refused, and libcrypto then uses the key's own provider.
+//! The provider accepts RSA keys of 1024 to 8192 bits: public keys, and private keys with two
+//! primes and all CRT numbers. It refuses to import other keys, and libcrypto then uses the key's
+//! own provider.
 //!
-//! OpenSSL's `default` provider reads, makes and holds keys. It must be loaded, and first. It
+//! OpenSSL's `default` provider reads, makes and holds keys. Load it before this provider. It
 //! exports a key to this provider when an operation starts. The query `?tollgate.operations=yes`
 //! prefers this provider for operations but not for keys: libcrypto could not fall back to another
 //! provider if this one refused to build a key, for example one with three primes.
 //! `?provider=tollgate` means the same, but a program that queries `provider` itself, as stunnel
-//! does, overrides it. To use this provider for keys too, query `tollgate.rsa=yes`; there is no
-//! fallback then:
+//! does, overrides it. To use this provider for keys too, query `tollgate.rsa=yes`. There is no
+//! fallback then. This command generates a key on the engine's lanes (FIPS 186-5, A.1.3):
 //!
 //! ```text
 //! openssl genrsa -propquery tollgate.rsa=yes 4096
 //! ```
 //!
-//! generates a key on the engine's lanes (FIPS 186-5, A.1.3). It has two primes and an even number
-//! of bits, at least 1024; e is odd, from 3 to 2^256. If the program's callback asks to stop, the
-//! key is generated, dropped, and an error returned.
+//! A generated key has two primes and an even number of bits, at least 1024; e is odd, from 3 to
+//! 2^256. If the program's callback asks to stop, the provider completes the key, drops it and
+//! returns an error.
 //!
 //! # Operations
 //!
@@ -86,8 +88,8 @@
 //! Other operations of OpenSSL's own provider are refused without a fallback (query
 //! `-provider=tollgate` for these): MD2; BLAKE2, SHAKE and Whirlpool in OAEP; raw signatures and
 //! digests shorter than the modulus. The default length of a PSS salt is that of the host's
-//! release, which differs between 3.0 and 3.1. Decryption rejects implicitly with every release,
-//! 3.0 and 3.1 too.
+//! release; it differs between 3.0 and 3.1. Decryption rejects implicitly with every release,
+//! including 3.0 and 3.1.
 //!
 //! If a core is free, the calling thread runs the operation itself. If there are more threads than
 //! cores, operations of several threads run in one batch. If libcrypto runs a job (`ASYNC_JOB`, as
@@ -108,10 +110,10 @@
 //! * `tollgate-keys` (imported or generated) and `tollgate-refused-keys`, which OpenSSL's own
 //!   provider then serves.
 //! * `tollgate-async-operations`: operations that a job was paused for;
-//!   `tollgate-abandoned-operations`: those whose job never continued.
-//! * `tollgate-batched-operations` in `tollgate-batches` of two operations or more, counted when
-//!   the batch starts.
-//! * `tollgate-unwritten-metrics`.
+//!   `tollgate-abandoned-operations`: operations whose job never continued.
+//! * `tollgate-batches`: batches of two operations or more, counted when they start;
+//!   `tollgate-batched-operations`: the operations in these batches.
+//! * `tollgate-unwritten-metrics`: failed writes of the file that the next paragraph describes.
 //!
 //! With `metrics = /path`, each process writes the same numbers to a file in that folder, in
 //! Prometheus's text format: `tollgate-PID-CONTEXT.prom`. It is written after the first count, once

@@ -29,11 +29,11 @@ use crate::counters::{Counters, Event};
 mod file;
 mod text;
 
-/// From the first count to the first write: short, because tests and users wait for it.
+/// The time from the first count to the first write. Tests and users wait for it, so it is short.
 const FIRST: Duration = Duration::from_millis(50);
 /// Time between writes.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Pauses in which nothing changed, after which the thread ends.
+/// The number of pauses without a change after which the thread ends.
 const QUIET_PAUSES: u32 = 10;
 
 /// Writes the counters of one provider.
@@ -42,9 +42,9 @@ pub(crate) struct Metrics {
     folder: PathBuf,
     /// The number of the provider in this program, in the order of loading.
     context: u32,
-    /// Each object that libcrypto holds has a strong reference to it.
+    /// The provider. Each object that libcrypto holds has a strong reference to it.
     provider: OnceLock<Weak<dyn Send + Sync>>,
-    /// The program's name, read at load: later there may be another root folder.
+    /// The program's name, read at load: the program may change its root folder later.
     program: String,
     /// The process that has a thread, or that cannot start a thread.
     active: AtomicU64,
@@ -85,8 +85,8 @@ impl Metrics {
         let _ = self.provider.set(provider);
     }
 
-    /// Returns the number of keys and contexts that libcrypto holds, with those of the parent that
-    /// the process was forked from. One reference is libcrypto's own to the provider.
+    /// Returns the number of keys and contexts that libcrypto holds, including those inherited from
+    /// a parent process. libcrypto's own reference to the provider does not count.
     fn objects(&self) -> usize {
         self.provider.get().map_or(0, |provider| provider.strong_count()).saturating_sub(1)
     }
@@ -133,7 +133,7 @@ impl Metrics {
             }
             if quiet == QUIET_PAUSES {
                 self.active.store(NOBODY, Ordering::SeqCst);
-                // Counts before this store did not start another thread, so look once more.
+                // A count before this store starts no other thread, so look once more.
                 if self.counters.sum() == written || !swap_if_other(&self.active, process) {
                     return;
                 }

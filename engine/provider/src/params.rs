@@ -23,7 +23,7 @@ pub(crate) struct Params<'a>(&'a [OSSL_PARAM]);
 pub(crate) struct Param<'a>(&'a OSSL_PARAM);
 
 /// Values that a parameter may have, each with its number and its name. An empty name means that
-/// there is none. A value may have several rows; the first one is written.
+/// the value has no name. A value may have several rows; the first row is written.
 pub(crate) type Choices<T> = [(T, i64, &'static CStr)];
 
 /// Parameters that a caller requests.
@@ -64,8 +64,8 @@ impl<'a> Param<'a> {
         unsafe { slice::from_raw_parts(param.data.cast(), param.data_size) }
     }
 
-    /// Returns a signed or unsigned number of at most 64 bits. An empty number is 0: libcrypto
-    /// converts the text "0" to one.
+    /// Returns a signed or unsigned number of at most 64 bits. An empty number is 0:
+    /// libcrypto converts the text "0" to an empty number.
     pub(crate) fn integer(self) -> Option<i64> {
         let signed = match self.0.data_type {
             OSSL_PARAM_INTEGER => true,
@@ -99,11 +99,11 @@ impl<'a> Param<'a> {
         str::from_utf8(text).ok()
     }
 
-    /// Returns the value with this number or name; `None` if there is none.
+    /// Returns the value with this number or name; `None` if no value has it.
     ///
     /// # Errors
     ///
-    /// [`Reason::Parameter`] if it is neither a number nor a text.
+    /// [`Reason::Parameter`] if the parameter is neither a number nor a text.
     pub(crate) fn choice<T: Copy>(self, choices: &Choices<T>) -> Result<Option<T>, Reason> {
         let (number, text) = (self.integer(), self.text());
         if (number, text) == (None, None) {

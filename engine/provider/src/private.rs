@@ -26,8 +26,8 @@ pub(crate) struct Operation<'a> {
 /// Receives the result, which may be secret.
 type ResultSink<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Reason>;
 
-/// Pauses of a job for one operation, at most. An event loop without other work starts the job
-/// again within microseconds, and a pause returns at once where pauses are blocked.
+/// The maximum number of pauses of a job for one operation. An event loop without other work starts
+/// the job again within microseconds, and a pause returns at once where pauses are blocked.
 const PAUSES_MAX: usize = 16;
 
 impl Provider {
@@ -36,7 +36,7 @@ impl Provider {
     ///
     /// # Errors
     ///
-    /// [`Reason::KeyMissing`], [`Reason::KeyNotPrivate`], and those of the operation.
+    /// [`Reason::KeyMissing`], [`Reason::KeyNotPrivate`], and the reasons of the operation.
     pub(crate) fn private(
         &self,
         key: &mut Option<Arc<Key>>,

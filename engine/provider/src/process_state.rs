@@ -72,7 +72,8 @@ impl ProcessStates {
         }
     }
 
-    /// Cancels requests that wait in the engine, if this process has one. Running ones complete.
+    /// Cancels requests that wait in the engine, if this process has an engine. Running requests
+    /// complete.
     pub(crate) fn close(&self) {
         if let Some(Some(running)) = self.current().engine.get() {
             // An error means that the process was forked meanwhile, or that requests were running.
@@ -130,8 +131,8 @@ pub(crate) struct EnginePlan {
     pub(crate) counters: Arc<Counters>,
 }
 
-/// Operations that wait or run at a time. Further operations run on their own threads, so a server
-/// slows down when it has accepted more than it can serve.
+/// The maximum number of operations that wait or run in the engine at a time. Further operations
+/// run on their own threads, so a server slows down when it has accepted more than it can serve.
 const CAPACITY: usize = 256;
 
 impl EnginePlan {
@@ -154,7 +155,7 @@ impl EnginePlan {
     }
 }
 
-/// Counts the batches of its lanes.
+/// A unit that counts the batches of its lanes.
 struct CountedLanes {
     lanes: Lanes,
     counters: Arc<Counters>,

@@ -1,5 +1,5 @@
-//! The provider in one library context: settings, kernels, health, and the frame of its entry
-//! points.
+//! The provider in one library context: settings, kernels, health, and the common part of its
+//! entry points.
 #![forbid(unsafe_code)]
 
 use core::cell::RefCell;
@@ -103,8 +103,8 @@ impl Provider {
         self.with_scratch(|scratch| run(&mut scratch.workspace))
     }
 
-    /// Calls `run` with this thread's scratch memory. Neither it nor the blinding takes a lock, so
-    /// a child can go on that was forked during another thread's operation.
+    /// Calls `run` with this thread's scratch memory. Neither this function nor the blinding
+    /// takes a lock, so a child that was forked during another thread's operation can continue.
     pub(crate) fn with_scratch<T>(&self, run: impl FnOnce(&mut Scratch) -> T) -> T {
         thread_local! {
             static SCRATCH: RefCell<Option<Scratch>> = const { RefCell::new(None) };
@@ -133,8 +133,8 @@ impl Provider {
         self.states.current()
     }
 
-    /// Ends the provider's threads when libcrypto tears it down. Keys may outlive this, and
-    /// contexts of abandoned jobs may keep the value for ever.
+    /// Ends the provider's threads when libcrypto tears it down. Keys may outlive this
+    /// call, and contexts of abandoned jobs may keep the `Provider` for ever.
     pub(crate) fn close(&self) {
         self.states.close();
         if let Some(metrics) = &self.metrics {

@@ -24,7 +24,7 @@ pub(crate) enum Padding {
 /// The length of a PSS salt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SaltLength {
-    /// The longest salt to sign; any salt to verify.
+    /// To sign, the longest salt; to verify, any salt.
     Auto,
     /// To sign, the longest salt up to the digest's length; to verify, any salt.
     AutoDigestMax,
@@ -62,7 +62,8 @@ impl SaltLength {
         }
     }
 
-    /// Reads a length: a rule by number or name, or the number of bytes, as a text too.
+    /// Reads a length: the number or name of a rule, or a number of bytes. A text may contain a
+    /// number too.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ impl<T, const N: usize> Table<[T; N]> {
         self.0.as_ptr()
     }
 
-    /// Returns this row, which the others follow.
+    /// Returns a pointer to this row. The later rows follow it in memory.
     pub(crate) const fn row(&'static self, index: usize) -> *const T {
         assert!(index < N, "the row is in the table");
         self.0.as_ptr().wrapping_add(index)

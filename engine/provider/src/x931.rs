@@ -2,7 +2,7 @@
 //!
 //! `em := 6B BB..BB BA content CC`, or `6A content CC` if the content leaves no room for padding.
 //! The content is a digest and the byte that names its hash function. A signature is the smaller of
-//! `s` and `n - s`; a verifier takes the one whose message ends in the nibble C.
+//! `s` and `n - s`. A verifier takes the one whose `e`-th power ends in the nibble C.
 //!
 //! Variable time: signatures and digests are public.
 #![forbid(unsafe_code)]
@@ -15,7 +15,7 @@ use crate::reason::Reason;
 ///
 /// # Errors
 ///
-/// [`Reason::DigestUnsupported`] if X9.31 has none.
+/// [`Reason::DigestUnsupported`] if X9.31 has no byte for the hash function.
 pub(crate) fn hash_id(hash: Hash) -> Result<u8, Reason> {
     match hash {
         Hash::Sha1 => Ok(0x33),

@@ -1,9 +1,9 @@
-//! The constants against the headers of the installed OpenSSL.
+//! Compares the constants with the headers of the installed OpenSSL.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// `#define NAME VALUE` of the headers, VALUE unchanged; continued lines joined.
+/// Returns the name and the first word of the value of each `#define` in the headers.
 fn defines() -> Option<BTreeMap<String, String>> {
     let folder = Path::new("/usr/include/openssl");
     let mut defines = BTreeMap::new();
@@ -20,7 +20,7 @@ fn defines() -> Option<BTreeMap<String, String>> {
     Some(defines)
 }
 
-/// Follows names that are defined as names; parses numbers in any base.
+/// Follows definitions until the value is not a defined name.
 fn resolve<'a>(defines: &'a BTreeMap<String, String>, mut value: &'a str) -> &'a str {
     while let Some(next) = defines.get(value) {
         value = next;
@@ -44,7 +44,7 @@ fn constants_equal_the_headers() {
         eprintln!("constants NOT CHECKED: no OpenSSL headers in /usr/include/openssl");
         return;
     };
-    // Keys that the headers put together, or do not have yet.
+    // The headers define some keys by concatenation, and older headers lack others.
     let composed = ["RSA_FACTOR", "RSA_EXPONENT", "RSA_COEFFICIENT"];
     let later = ["OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION"];
     let mut checked = 0;

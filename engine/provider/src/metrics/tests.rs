@@ -1,4 +1,4 @@
-//! Files of counters in a folder of their own.
+//! Tests of the files of counters. Each test has its own folder.
 
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -146,8 +146,8 @@ fn messages_to_several_recipients_are_decrypted() {
     }
 }
 
-/// The salt lengths that a verifier accepts reveal that of the signature. The last option leaves
-/// the salt length unset.
+/// The salt lengths that a verifier accepts reveal the signature's salt length. The last option
+/// leaves the salt length unset.
 #[test]
 fn dgst_with_all_salt_lengths() {
     let folder = folder("rsa-2048.pem");
@@ -259,7 +259,7 @@ fn pkeyutl_of_all_paddings_of_encryption() {
 }
 
 /// An invalid padding gives a text that depends on the key and the ciphertext. Since 3.2 the
-/// default provider gives the same one.
+/// default provider gives the same text.
 #[test]
 fn pkeyutl_rejects_implicitly() {
     let folder = folder("rsa-2048.pem");

@@ -1,4 +1,5 @@
-//! Functions of libcrypto that the crate `openssl` does not provide, or not with a property query.
+//! Functions of libcrypto that the crate `openssl` does not provide, or provides without a property
+//! query.
 #![allow(non_camel_case_types, non_snake_case, clippy::upper_case_acronyms, reason = "C names")]
 #![allow(missing_docs, clippy::missing_safety_doc, reason = "documented by OpenSSL")]
 

@@ -3,12 +3,13 @@
 use core::hint::black_box;
 use core::ptr;
 
-/// Bytes above the caller's frame that may be in use, and bytes that the measurement itself uses.
+/// `TOP_BYTES` may be in use above this frame. The measurement itself uses `OWN_BYTES`.
 const TOP_BYTES: usize = 3 << 10;
 const OWN_BYTES: usize = 256;
 const PAINT: u8 = 0xa5;
 
-/// Returns the bytes that `run` uses at most, called near the top of a stack of this size.
+/// Returns the largest number of bytes of stack that `run` uses. Call this near the top of a stack
+/// of `stack_bytes`.
 pub(crate) fn depth(stack_bytes: usize, run: impl FnOnce()) -> usize {
     let here = 0_u8;
     // Keeps the compiler from assuming that nothing writes below this address.

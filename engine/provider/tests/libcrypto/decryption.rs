@@ -65,7 +65,7 @@ fn raw_operations_equal_openssl_s() {
         let ours = decrypt(&host, &key, DEMAND, &params, &number);
         assert_eq!(ours, decrypt(&host, &key, DEFAULT, &params, &number), "{} bytes", number.len());
     }
-    // OpenSSL 3.0 decrypts 0 to an empty message, later releases do not.
+    // OpenSSL 3.0 decrypts 0 to an empty message; later releases do not.
     let error = decrypt(&host, &key, DEMAND, &params, &[]).unwrap_err();
     assert!(error.contains("is empty"), "{error}");
     let error = decrypt(&host, &key, DEMAND, &params, &[0xff; 256]).unwrap_err();

@@ -146,7 +146,7 @@ fn controls(stanza: &Stanza, context: *mut EVP_PKEY_CTX) -> Option<Outcome> {
         }
         let (name, value) = value.split_once(':').unwrap();
         if name == "rsa_pkcs1_implicit_rejection" {
-            // OpenSSL 3.0 and 3.1 do not know this name of a parameter that this provider supports.
+            // OpenSSL 3.0 and 3.1 do not know this name, so the parameter is set by its key.
             let mut number = value.parse().unwrap();
             let params = [libcrypto::uint(c"implicit-rejection", &mut number), libcrypto::END];
             // SAFETY: a context, and parameters that outlive the call.

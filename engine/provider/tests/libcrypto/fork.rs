@@ -1,5 +1,5 @@
-//! Processes that fork: a server with workers, one whose threads are signing, and an engine without
-//! libcrypto.
+//! Processes that fork: a server with workers, a process whose threads are signing, and an engine
+//! without libcrypto.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::time::Duration;

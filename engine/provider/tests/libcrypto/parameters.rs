@@ -53,8 +53,9 @@ fn operations_have_openssl_s_parameters() {
     }
 }
 
-/// Except the numbers of further primes, which a key of two primes does not have, and OpenSSL 4.0's
-/// security category against quantum computers, which RSA does not have.
+/// Two kinds of parameters are exempt: the numbers of further primes, which a key of two primes
+/// does not have, and OpenSSL 4.0's security category against quantum computers, which RSA does not
+/// have.
 #[test]
 fn keys_describe_themselves_like_openssl_s() {
     let host = Host::module();

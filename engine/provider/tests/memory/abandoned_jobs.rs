@@ -1,4 +1,4 @@
-//! Jobs that are paused and never resumed, as when a client resets in the middle of a handshake:
+//! Jobs that are paused and never resumed, as when a client breaks off a handshake:
 //! libcrypto leaks their stacks, and the provider leaks nothing.
 
 use tollgate_rerun::alone;

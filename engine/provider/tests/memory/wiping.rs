@@ -70,8 +70,8 @@ fn keys_alone() {
 /// Some whole blocks of every function, and a partial one.
 const MESSAGE: [u8; 500] = [0x5a; 500];
 
-/// Returns how many bytes of a value `change` changes, and how many of these are not zero after its
-/// drop. So padding bytes between fields, whose content is arbitrary, do not count.
+/// Returns how many bytes of a value `change` changes, and how many of those bytes are not zero
+/// after the value is dropped. Padding between fields does not count: `change` does not change it.
 fn changed_and_left<T>(value: T, change: impl FnOnce(&mut T)) -> (usize, usize) {
     let mut place = MaybeUninit::<T>::zeroed();
     let bytes = |place: &MaybeUninit<T>| -> Vec<u8> {
