@@ -2,10 +2,11 @@
 
 use tollgate_record::Estimate;
 
-/// Resamples of a bootstrap. Beyond each end of a 95 % interval there are then 25 values.
+/// The number of resamples of a bootstrap. With 1000 of them, 25 values lie beyond each end of a
+/// 95 % interval.
 const RESAMPLES: usize = 1000;
 
-/// The median; the mean of the middle two for an even number of values. 0 if there are none.
+/// The median; the mean of the middle two for an even number of values. 0 for no values.
 pub fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     median_in_place(&mut values)
@@ -25,7 +26,7 @@ fn median_in_place(values: &mut [f64]) -> f64 {
 }
 
 /// The median with its 95 % bootstrap interval. The generator's seed is fixed, so the same values
-/// give the same interval. `None` if there are no values, or one is not finite.
+/// give the same interval. `None` if there are no values, or a value is not finite.
 pub fn median_estimate(values: &[f64]) -> Option<Estimate> {
     if values.is_empty() || values.iter().any(|v| !v.is_finite()) {
         return None;
@@ -45,8 +46,8 @@ pub fn median_estimate(values: &[f64]) -> Option<Estimate> {
     Estimate::new(point, (low.min(point), high.max(point)), samples).ok()
 }
 
-/// The median of `above` divided by that of `below`, for separate samples, with its 95 %
-/// bootstrap interval: each side is resampled separately. For paired values, use
+/// The median of `above` divided by the median of `below`, for separate samples, with its 95 %
+/// bootstrap interval. Each side is resampled separately. For paired values, use
 /// [`median_estimate`] of the ratios, which gives a narrower interval. `None` if a side is empty or
 /// has a value that is not finite and positive.
 ///

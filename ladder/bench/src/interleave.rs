@@ -129,7 +129,7 @@ fn wrong(contender: &Contender<'_>, wrong: Wrong) -> Error {
     Error::Wrong { name: contender.name.clone(), wrong }
 }
 
-/// Determines the runs of a sample, and warms up the contender.
+/// Determines the number of runs in a sample, and warms up the contender.
 fn calibrate(
     sampler: &mut impl Sampler,
     contender: &mut Contender<'_>,

@@ -7,10 +7,10 @@
 //! to the samples below each of a hundred thresholds, because interrupts can hide a leak; and to
 //! squared deviations, for leaks that change the variance only. The largest |t| is the result.
 //!
-//! An input that cannot be refilled in place, such as a loaded key, also has another place in
-//! memory, which by itself changes the time. Such inputs are placed anew many times
-//! ([`Leak::next_layout`]), and the t-test uses the differences of the layouts: effects of memory
-//! change their sign between layouts, but a leak does not.
+//! Some inputs, such as loaded keys, cannot be refilled in place. The classes then differ in the
+//! places of their inputs too, and these alone change the time. Such inputs are placed anew many
+//! times ([`Leak::next_layout`]). The t-test then uses the difference of the means in each layout:
+//! effects of memory change their sign between layouts, but a leak does not.
 //!
 //! A leak makes t grow with the square root of the number of samples. A small t only shows that
 //! this number of samples on this machine revealed nothing.
@@ -33,9 +33,9 @@ const CALIBRATION: usize = 10_000;
 const SETTLED: f64 = 5_000.0;
 /// Minimum samples of a class for a test.
 const FEWEST: f64 = 5_000.0;
-/// Minimum samples of a class in a layout; with fewer, its difference is not used.
+/// Minimum samples of a class in a layout; with fewer, the layout's difference is not used.
 const FEWEST_OF_LAYOUT: f64 = 100.0;
-/// Minimum layouts for a test, unless there is only one.
+/// Minimum layouts for a test, unless there is only one layout.
 const FEWEST_LAYOUTS: f64 = 30.0;
 
 /// Duration of a test.
@@ -69,7 +69,7 @@ struct Test {
     layout: Welch,
     /// The differences of earlier layouts.
     differences: Moments,
-    /// The variances of these differences that would follow from their samples alone.
+    /// The variances that these differences would have if only the samples within a layout varied.
     explained: Moments,
 }
 
@@ -96,8 +96,8 @@ impl Test {
         (self.differences.variance() / self.explained.mean()).sqrt()
     }
 
-    /// t of the layouts' differences; t of the samples if there is one layout; 0 if there are too
-    /// few.
+    /// t of the layouts' differences, or t of the samples if there is one layout. 0 if there are
+    /// too few layouts or samples.
     fn t(&self, layouts: usize) -> f64 {
         if layouts > 0 {
             if self.differences.count() < FEWEST_LAYOUTS { 0.0 } else { self.differences.t() }
@@ -118,16 +118,16 @@ pub struct Leakage {
     pub kept: Option<f64>,
     /// Number of samples of both classes, without those for calibration.
     pub samples: u64,
-    /// Number of memory layouts of the inputs. If there are several, the test uses their
-    /// differences.
+    /// Number of memory layouts of the inputs. If there are several, the test uses the differences
+    /// of the means in each layout.
     pub layouts: usize,
-    /// The largest |t| of all samples, regardless of layouts.
+    /// The largest |t| if layouts are ignored.
     pub pooled: f64,
     /// The spread of the layouts' differences, divided by the spread that their samples explain; 1
     /// if there is one layout.
     pub spread: f64,
-    /// Means of the fixed and the random class, in ticks of the counter. They are of the samples
-    /// that this test used, or of all samples for the test of squared deviations.
+    /// Means of the fixed and the random class, in ticks of the counter. They are means of the
+    /// samples that this test used; for the test of squared deviations, of all samples.
     pub means: [f64; 2],
 }
 
@@ -195,7 +195,7 @@ impl Leak {
         self.cropped = vec![Test::default(); CROPS];
     }
 
-    /// Starts a new layout: the following samples are of inputs at other places.
+    /// Starts a new layout: the inputs of the following samples are at other places in memory.
     pub fn next_layout(&mut self) {
         let tests = self.cropped.iter_mut().chain([&mut self.all, &mut self.squares]);
         tests.for_each(Test::next_layout);

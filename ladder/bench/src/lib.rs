@@ -1,4 +1,4 @@
-//! Calibrate, warm up, sample, pair and interleave, estimate.
+//! Measures code: calibrates, warms up, takes samples in turn, and estimates medians.
 //!
 //! Contenders to be compared run in one [`interleave`]d series: A B C, C B A, A B C, and
 //! so on. Each round is short, so that a drift of the clock, of heat or of other load affects all
@@ -21,7 +21,7 @@
 //! # Ok::<(), tollgate_bench::Error>(())
 //! ```
 //!
-//! [`leak`] uses the same clock to test if the time of an operation depends on its input.
+//! [`leak`] uses the same clock to test whether the time of an operation depends on its input.
 #![forbid(unsafe_code)]
 
 mod conditions;

@@ -40,7 +40,7 @@ pub enum Warning {
     Interrupted {
         /// The contender.
         name: String,
-        /// The share of the wall time without CPU.
+        /// The share of the wall time during which the thread was off the core.
         share: f64,
     },
     /// Many samples are far from the median.
@@ -55,7 +55,7 @@ pub enum Warning {
 /// Maximum relative change of the clock within a sample without a warning.
 const DRIFT: f64 = 0.03;
 
-/// With fewer rounds, a bootstrap interval contains the true value clearly less often than in 95 %.
+/// With fewer rounds, clearly less than 95 % of bootstrap intervals contain the true value.
 const FEW_ROUNDS: usize = 10;
 
 /// Share of time off the core, or of outliers, from which a warning is given.

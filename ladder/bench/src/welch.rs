@@ -34,8 +34,8 @@ impl Moments {
         self.count
     }
 
-    /// Student's t: the mean over its standard error. 0 if there are fewer than two samples, or
-    /// all are zero.
+    /// Student's t: the mean divided by its standard error. 0 if there are fewer than two samples,
+    /// or if all samples are zero.
     pub(crate) fn t(&self) -> f64 {
         if self.count < 2.0 || self.mean == 0.0 { 0.0 } else { self.mean / self.of_mean().sqrt() }
     }
@@ -81,8 +81,8 @@ impl Welch {
         first.of_mean() + second.of_mean()
     }
 
-    /// t: the difference of the means over its standard error. 0 if a class has fewer than two
-    /// samples, or if nothing varies and nothing differs.
+    /// t: the difference of the means divided by its standard error. 0 if a class has fewer than
+    /// two samples, or if the means are equal.
     #[must_use]
     pub fn t(&self) -> f64 {
         let difference = self.difference();
