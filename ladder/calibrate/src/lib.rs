@@ -5,7 +5,7 @@
 //! * [`sibling`]: a gauge that shows whether the core's other hardware thread is busy.
 //! * [`machine`]: facts of this machine from the operating system.
 //!
-//! The crate compiles on every architecture; on others than x86-64 every measurement is `None`.
+//! The crate compiles on every architecture; except on x86-64, every measurement is `None`.
 
 pub mod clock;
 pub mod machine;

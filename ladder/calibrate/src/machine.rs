@@ -5,8 +5,9 @@ use std::fs;
 /// Facts of this machine; `None` if unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
-    /// The processor's name, `AMD EPYC 9B45 128-Core Processor`. Hypervisors often remove the model
-    /// number; then the name contains the numbers from CPUID, `AMD EPYC (family 26 model 2)`.
+    /// The processor's name, such as `AMD EPYC 9B45 128-Core Processor`. Hypervisors often remove
+    /// the model number. The name then contains the numbers from CPUID, as in
+    /// `AMD EPYC (family 26 model 2)`.
     pub processor: Option<String>,
     /// `true` if a hypervisor reports itself.
     pub virtualised: Option<bool>,
@@ -17,7 +18,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads the facts from `/proc`; on other systems than Linux only the cores are known.
+    /// Reads the facts from `/proc`. Except on Linux, only the number of cores is known.
     #[must_use]
     pub fn this() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -30,10 +30,10 @@ pub struct Rates {
     pub loads_zmm_per_cycle: Option<f64>,
     /// Latency in cycles from MULX to a MULX of its low half.
     pub mulx_latency_cycles: Option<f64>,
-    /// Latency in cycles from VPMADD52 on 512-bit registers to one that adds to its result.
+    /// Latency in cycles from VPMADD52 on 512-bit registers to a VPMADD52 that adds to its result.
     pub vpmadd52_latency_cycles: Option<f64>,
-    /// The same row as with MULX, for a core without ADX. It consists of MUL from memory and two
-    /// ADD/ADC pairs.
+    /// Products of the same row as `mulx_adcx_adox_per_cycle`, for a core without ADX. Each product
+    /// takes a MUL from memory and two ADD/ADC pairs.
     pub mul_adc_per_cycle: Option<f64>,
     /// The core clock under this load in cycles per second.
     pub core_clock_hz: Option<f64>,
@@ -90,7 +90,7 @@ impl Rates {
     }
 }
 
-/// Each returns the rate of one batch of windows.
+/// Each function returns the rate of one batch of windows.
 const PROBES: [fn() -> Option<f64>; 9] = [
     || HaveIfma::check().and_then(vpmadd52_zmm),
     || HaveAvx2::check().and_then(vpmuludq_vpaddq_ymm),
@@ -136,13 +136,13 @@ impl Best {
         self.first = Some(self.first.map_or(rate, |first| first.max(rate)));
     }
 
-    /// Returns `true` if both are within 1 %, or the probe cannot run.
+    /// Returns `true` if the two rates are within 1 %, or if the probe cannot run.
     fn is_settled(&self) -> bool {
         self.first.is_none_or(|first| self.second.is_some_and(|second| second > 0.99 * first))
     }
 }
 
-/// Instructions per cycle of `window`, which executes `count`, in a fast window of a batch.
+/// Instructions per cycle in a fast window of a batch. `window` executes `count` instructions.
 fn rate(count: u32, mut window: impl FnMut()) -> Option<f64> {
     window(); // warms up code and vector units
     let mut rates = (0..WINDOWS)

@@ -22,12 +22,13 @@ const BLOCK: u32 = 160;
 #[cfg(target_arch = "x86_64")]
 const BLOCKS: u32 = 100;
 
-/// From this ratio to the lowest reading on, the core counts as shared. A Zen 5 core takes 24
-/// cycles for a block if it is not shared, and 41 if it is; the clock changes by less.
+/// The core counts as shared if a reading is at least this many times the lowest reading. A Zen 5
+/// core takes 24 cycles for a block if it is not shared, and 41 cycles if it is shared. Changes of
+/// the clock are smaller.
 pub const SHARED_FROM: f64 = 1.3;
 
 /// Ticks of the time stamp counter for a fixed number of blocks. Only readings of one process
-/// are comparable: see [`SHARED_FROM`]. `None` if there is no such counter.
+/// are comparable: see [`SHARED_FROM`]. `None` if there is no time stamp counter.
 #[must_use]
 pub fn gauge() -> Option<u64> {
     // the first pass loads the code

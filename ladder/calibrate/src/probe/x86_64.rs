@@ -15,8 +15,9 @@ const TURNS: u32 = 2_000;
 /// Rows or groups of scalar instructions per window.
 const ROWS: u32 = 2_000;
 
-/// Accumulators of the vector probe, of each kind. A latency of 4 at 2 per cycle needs 8; 12 leave
-/// some reserve. Two times 12 with two operands fit into 32 registers.
+/// Accumulators of the vector probe, of each kind. A latency of 4 cycles at 2 instructions per
+/// cycle needs 8 accumulators; 12 leave some reserve. 24 accumulators and two operands fit into 32
+/// registers.
 const ACCUMULATORS: usize = 12;
 
 pub(super) fn vpmadd52_zmm(_proof: HaveIfma) -> Option<f64> {
@@ -155,7 +156,8 @@ pub(super) fn vpmuludq_vpaddq_ymm(_proof: HaveAvx2) -> Option<f64> {
     })
 }
 
-/// An accumulator is also a factor; the compiler would hoist constant products out of the loop.
+/// Each product has an accumulator as a factor: the compiler would hoist constant products out of
+/// the loop.
 #[target_feature(enable = "avx2")]
 fn vpmuludq_turns(x: i64) {
     let x = _mm256_set1_epi64x(x);
