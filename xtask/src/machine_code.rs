@@ -115,9 +115,9 @@ impl Function {
         self.code.first().map(|first| first.address)
     }
 
-    /// Returns the innermost loops: the addresses of all instructions between the first one and a
-    /// jump back to it, by the address of the first. A backward jump is not a loop if its target
-    /// does not lead to the jump again: the compiler moves rare code to the end of a function.
+    /// Returns the innermost loops. A key is the target of a backward jump; the value is the
+    /// addresses of all instructions of the loop. A backward jump is not a loop if its target does
+    /// not lead to the jump again: the compiler moves rare code to the end of a function.
     pub(crate) fn innermost_loops(&self) -> BTreeMap<u64, BTreeSet<u64>> {
         let first = self.code.first().map_or(0, |i| i.address);
         let before = self.predecessors();
@@ -165,8 +165,8 @@ impl Function {
     }
 }
 
-/// Returns whether a function is a part of one below `prefix`: a closure of that function, or
-/// instantiated for such a closure.
+/// Returns whether a function is a part of a function whose name begins with `prefix`. A part is a
+/// closure of that function, or a library function instantiated for such a closure.
 fn is_part(name: &str, prefix: &str) -> bool {
     name.contains("::{closure#")
         && name.contains(prefix)

@@ -1,7 +1,7 @@
 //! Follows public values through a function. Finds the places that need a public value but get a
 //! secret one.
 //!
-//! Public are:
+//! The following values are public:
 //!
 //! * the arguments of a kernel (lengths and pointers), except those that the table of kernels
 //!   declares secret;

@@ -40,7 +40,7 @@ impl Struct {
 }
 
 /// A place on the stack, as an offset in bytes from the stack pointer on entry. If the function has
-/// aligned the stack pointer by an unknown number of bytes, the offset is from the aligned one.
+/// aligned the stack pointer by an unknown number of bytes, the offset is from the aligned pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) alignments: usize,
@@ -81,7 +81,7 @@ impl Value {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     registers: [Value; 16],
-    /// Vector registers: one value for all words of each. Masks are secret.
+    /// One value for each vector register, which holds for all its words. Masks are secret.
     vectors: [Value; MASKS],
     /// The lowest byte of each register if it is a constant, and the zero flag. The audit needs
     /// both to follow loops that count to 2.
@@ -101,7 +101,7 @@ pub(crate) struct State {
 
 impl State {
     /// Returns the state on entry. Argument registers and stack arguments are public, except those
-    /// that the row declares secret. Some point to structs.
+    /// that the row declares secret. Some arguments point to structs.
     pub(crate) fn on_entry(arguments: &[Gpr], row: &Row) -> Self {
         let mut state = Self {
             registers: [Value::Secret; 16],

@@ -44,7 +44,7 @@ const UNREADABLE: &str = "(unreadable)";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
-    /// A general register, and the number of bytes used of it.
+    /// A general register, and the number of its bytes that the instruction uses.
     Gpr(Gpr, u32),
     /// The number of a vector register of any length, or of a mask register from [`MASKS`] on.
     Vector(usize),
@@ -70,7 +70,7 @@ pub(crate) struct Instruction {
     /// The whole instruction, without the comment.
     pub(crate) text: String,
     pub(crate) mnemonic: String,
-    /// True with a prefix such as `rep` or `lock`.
+    /// True if the instruction has a prefix such as `rep` or `lock`.
     pub(crate) repeated: bool,
     pub(crate) operands: Vec<Operand>,
     /// The target of a jump or call, or the address of an operand relative to rip.

@@ -180,7 +180,7 @@ impl Source {
 }
 
 /// Reads one tree of a `use` line below `head` and returns the tokens after it. `a::{b, c as d}`
-/// gives `b`: `a::b` and `d`: `a::c`.
+/// gives the path `a::b` for the name `b`, and `a::c` for the name `d`.
 fn use_tree<'a>(
     head: &[String],
     tokens: &'a [&'a str],

@@ -4,7 +4,7 @@
 use super::Finding;
 use crate::workspace::{File, Workspace};
 
-/// Not checked: the tests in this folder name pages that do not exist.
+/// This folder is not checked, because its tests name pages that do not exist.
 const TESTS: &str = "xtask/src/tidy/";
 
 pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
@@ -56,7 +56,7 @@ fn headings(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Returns each page that a line names in a folder `docs`, of the root or of the crate.
+/// Returns each page that a line names in the root's or the crate's folder `docs`.
 fn named_pages(line: &str) -> Vec<&str> {
     let starts = line.match_indices("docs/").map(|(at, _)| at);
     let alone = starts.filter(|&at| !line[..at].ends_with(['/', '-', '_']));
