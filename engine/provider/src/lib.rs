@@ -50,7 +50,7 @@
 //! * `engine = lanes`: runs private operations in the vector lanes of this processor. `lanes` is
 //!   the only value.
 //! * `linger_us_max = 150`: the longest wait of a request for others, from 0 to 10000 µs.
-//! * `async = on` or `off`: whether libcrypto's jobs are paused while a batch fills.
+//! * `async = on`: pauses libcrypto's jobs while a batch fills; with `off`, jobs are not paused.
 //! * `implicit_rejection = on`: PKCS#1 v1.5 decryption answers invalid padding with a random
 //!   message; with `off` it returns an error. A program can choose for each operation.
 //! * `metrics = /path`: a folder for counters; without one, none are written.

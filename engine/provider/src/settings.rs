@@ -1,9 +1,9 @@
 //! The settings in the provider's section of the configuration (config(5)), read once at load.
 //!
 //! libcrypto returns the value of a key but does not list keys, so unknown keys are not detected
-//! here; `tollgate provider check` reads the file and reports them. If several
-//! lines have the same key, libcrypto uses the last one. If a value is the name of a section,
-//! libcrypto takes it for that section.
+//! here; `tollgate provider check` reads the file and reports them. If several lines have the
+//! same key, libcrypto uses the last line. If a value is the name of a section, libcrypto takes the
+//! value for that section.
 #![forbid(unsafe_code)]
 
 use core::ffi::CStr;

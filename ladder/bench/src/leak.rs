@@ -8,9 +8,9 @@
 //! squared deviations, for leaks that change the variance only. The largest |t| is the result.
 //!
 //! Some inputs, such as loaded keys, cannot be refilled in place. The classes then differ in the
-//! places of their inputs too, and these alone change the time. Such inputs are placed anew many
-//! times ([`Leak::next_layout`]). The t-test then uses the difference of the means in each layout:
-//! effects of memory change their sign between layouts, but a leak does not.
+//! places of their inputs too, and the places alone change the time. Such inputs are placed anew
+//! many times ([`Leak::next_layout`]). The t-test then uses the difference of the means in each
+//! layout: effects of memory change their sign between layouts, but a leak does not.
 //!
 //! A leak makes t grow with the square root of the number of samples. A small t only shows that
 //! this number of samples on this machine revealed nothing.
@@ -121,7 +121,7 @@ pub struct Leakage {
     /// Number of memory layouts of the inputs. If there are several, the test uses the differences
     /// of the means in each layout.
     pub layouts: usize,
-    /// The largest |t| if layouts are ignored.
+    /// The largest |t| of tests that ignore the layouts.
     pub pooled: f64,
     /// The spread of the layouts' differences, divided by the spread that their samples explain; 1
     /// if there is one layout.

@@ -156,8 +156,8 @@ pub(super) fn vpmuludq_vpaddq_ymm(_proof: HaveAvx2) -> Option<f64> {
     })
 }
 
-/// Each product has an accumulator as a factor: the compiler would hoist constant products out of
-/// the loop.
+/// Each product has an accumulator as a factor. Otherwise the compiler would hoist the product out
+/// of the loop.
 #[target_feature(enable = "avx2")]
 fn vpmuludq_turns(x: i64) {
     let x = _mm256_set1_epi64x(x);
