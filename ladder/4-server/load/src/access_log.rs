@@ -1,10 +1,10 @@
-//! The access log of a server as a referee: of Tollgate's embedded server, nginx, Apache or
-//! HAProxy.
+//! Reads the access log of a server as a referee. The server is Tollgate's embedded server, nginx,
+//! Apache or HAProxy.
 //!
 //! `tollgate_workload` parses the lines, not the server's own code. A referee that shared code with
-//! the server would share its mistakes. Logs of other servers have one line for each request. The
-//! first request of a TLS connection counts as its handshake; a handshake without request is
-//! therefore missing. docs/bench-url.md lists the fields that these logs need.
+//! the server would share its mistakes. nginx, Apache and HAProxy log one line for each request. In
+//! their logs, the first request of a TLS connection counts as its handshake; a handshake without a
+//! request is therefore missing. docs/bench-url.md lists the fields that these logs need.
 
 use core::time::Duration;
 use std::fs::File;
@@ -51,7 +51,7 @@ impl AccessLog {
         Ok(Self { path, file, format: None, position: 0, rest: Vec::new(), seen: NOTHING })
     }
 
-    /// Treats any line of another format as an error.
+    /// Sets the format of all lines. A line of another format is an error.
     #[must_use]
     pub fn written_as(self, format: LogFormat) -> Self {
         Self { format: Some(format), ..self }
@@ -164,7 +164,8 @@ impl Referee for AccessLog {
     }
 
     fn lag(&self) -> Duration {
-        // the embedded server writes within 50 ms; others at once if configured as documented
+        // the embedded server writes within 50 ms; other servers write at once if configured as
+        // documented
         Duration::from_millis(200)
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Alarm {
 }
 
 impl Alarm {
-    /// Not the token of any slot.
+    /// The token of the timer; no slot has it.
     pub(crate) const TOKEN: Token = Token(usize::MAX);
 
     pub(crate) fn new(registry: &Registry) -> Result<Self, Error> {
@@ -33,8 +33,8 @@ impl Alarm {
         Ok(Self { timer, set_for: None })
     }
 
-    /// Arms the timer for this time. It need not be read. To arm it again for the same time costs
-    /// nothing.
+    /// Arms the timer for `at`. The caller need not read the timer after it fires. If the timer is
+    /// already armed for this time, the call does nothing.
     pub(crate) fn set(&mut self, at: Instant, now: Instant) -> Result<(), Error> {
         if self.set_for == Some(at) {
             return Ok(());

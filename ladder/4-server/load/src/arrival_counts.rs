@@ -5,15 +5,14 @@ use crate::counts::share;
 use crate::finding::Finding;
 use crate::plan::Plan;
 
-/// Arrivals of an open loop. Each arrival began or was dropped. Those that began are
-/// [`Counts::attempts`](crate::Counts::attempts) without
-/// [`Counts::retries`](crate::Counts::retries).
+/// Arrivals of an open loop. Each arrival began or was dropped. The number that began is
+/// [`Counts::attempts`](crate::Counts::attempts) minus [`Counts::retries`](crate::Counts::retries).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrivalCounts {
     /// Arrivals.
     pub arrivals: u64,
-    /// Arrivals that began more than a millisecond late although a connection was free: the
-    /// delay of the generator itself.
+    /// Arrivals that began more than a millisecond late although a connection was free. The
+    /// generator itself caused this delay.
     pub late: u64,
     /// Arrivals that waited in the queue for a connection before they began.
     pub queued: u64,
@@ -21,8 +20,8 @@ pub struct ArrivalCounts {
     /// ended.
     pub dropped: u64,
     /// Arrivals that began more than 20 ms late, and thereby crossed a boundary of the sustained
-    /// part: arrivals of the sustained part that began after its end, and earlier ones that began
-    /// in it. The load differs from the plan by these arrivals.
+    /// part. Some were due in the sustained part but began after it; others were due before it but
+    /// began in it. The load differs from the plan by these arrivals.
     pub outside: u64,
     /// Arrivals counted in `outside` that waited in the queue.
     pub outside_queued: u64,
@@ -47,9 +46,8 @@ impl ArrivalCounts {
         self.outside_queued += outside_queued;
     }
 
-    /// Compares the arrivals with the plan. Arrivals are a function of pattern and seed; their
-    /// exact number is therefore known. The number that began is compared with it, not with the
-    /// mean rate.
+    /// Compares the arrivals with the plan. Pattern and seed determine the exact number of
+    /// arrivals. The number that began is compared with this number, not with the mean rate.
     pub(crate) fn judge(&self, plan: &Plan, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
         let Self { arrivals, late, dropped, outside, outside_queued: queued, .. } = *self;
         if share(dropped, arrivals) > plan.limits.errors {
@@ -115,7 +113,8 @@ mod tests {
     }
 
     /// Judges a client that checks for due arrivals every 5 ms, and needs `slowness` seconds for
-    /// each second of arrivals. Connections are free except during `taken`, in milliseconds.
+    /// each second of arrivals. Connections are free except during `taken`, which is in
+    /// milliseconds.
     fn judged(
         pattern: Pattern,
         seed: u64,
@@ -197,15 +196,15 @@ mod tests {
     #[test]
     fn arrivals_that_differ_from_the_rate_are_a_doubt() {
         let crowds = Pattern::Gamma { per_s: PER_S, dispersion: 16.0 };
-        // 1000 arrivals with a standard deviation of 126: the deviation exceeds 51 with a
-        // probability of 69 %
+        // The mean is 1000 arrivals, with a standard deviation of 126. The number differs from the
+        // mean by more than 51 with a probability of 69 %.
         let told = (0..1000).filter(|&seed| {
             let (_, doubts) = judged(crowds.clone(), seed, 1.0, 0..0);
             doubts.iter().any(|doubt| matches!(doubt, Finding::DrawnOffRate { .. }))
         });
         let told = told.count();
         assert!(told.abs_diff(690) < 75, "{told}"); // five standard deviations
-        // a standard deviation of 10, or none
+        // the standard deviation is 0 for constant arrivals, and 10 for the others
         for seed in 0..100 {
             for pattern in [
                 Pattern::Constant { per_s: PER_S },

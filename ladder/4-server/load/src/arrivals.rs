@@ -57,7 +57,7 @@ pub enum Pattern {
         /// Arrivals per second.
         per_s: f64,
     },
-    /// Independent of each other: exponential gaps.
+    /// Independent arrivals: the gaps are exponentially distributed.
     Poisson {
         /// Arrivals per second.
         per_s: f64,
@@ -66,21 +66,21 @@ pub enum Pattern {
     Gamma {
         /// Arrivals per second.
         per_s: f64,
-        /// The variance of the gaps over the square of their mean, within [`Pattern::DISPERSIONS`]:
-        /// 1 for Poisson, more for bursts. Over long intervals it is also the variance of the
-        /// number of arrivals over its mean (W. L. Smith, *Renewal theory and its ramifications*,
-        /// J. R. Stat. Soc. B 20, 1958).
+        /// The variance of the gaps divided by the square of their mean, within
+        /// [`Pattern::DISPERSIONS`]. It is 1 for Poisson arrivals, and more for bursts. Over long
+        /// intervals it is also the variance of the number of arrivals divided by its mean (W. L.
+        /// Smith, *Renewal theory and its ramifications*, J. R. Stat. Soc. B 20, 1958).
         dispersion: f64,
     },
     /// Pareto-distributed gaps, heavy-tailed: long pauses between bursts.
     Pareto {
         /// Arrivals per second.
         per_s: f64,
-        /// The tail: P(gap > x) is proportional to x^-shape. Above 1,
-        /// at most [`Pattern::SHAPE_MAX`]; up to 2 the variance is infinite.
+        /// The shape of the tail: P(gap > x) is proportional to x^-shape. The shape is above 1 and
+        /// at most [`Pattern::SHAPE_MAX`]. If it is 2 or less, the variance is infinite.
         shape: f64,
     },
-    /// On and off: Poisson arrivals for a while, then none for a while.
+    /// Alternates between a time of Poisson arrivals and a pause.
     Bursts {
         /// Mean arrivals per second, over bursts and pauses.
         per_s: f64,

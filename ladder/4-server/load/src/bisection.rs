@@ -13,9 +13,9 @@ pub enum StepResult {
     ClientLimited,
 }
 
-/// Chooses the rates. First come increasing shares of a known capacity, while they meet the
-/// objective: a curve needs points below its bend. Then the rest of the range is bisected on a
-/// logarithmic scale.
+/// Chooses the rates. It first tries increasing shares of a known capacity, as long as they meet
+/// the objective, because a curve needs points below its bend. Then it bisects the rest of the
+/// range on a logarithmic scale.
 #[derive(Clone, Debug)]
 pub(crate) struct Bisection {
     ramp: Vec<f64>,
@@ -93,8 +93,8 @@ impl Bisection {
         }
     }
 
-    /// The highest rate that met the objective, the lowest that did not, and whether the client
-    /// limited the latter.
+    /// Returns the highest rate that met the objective, the lowest rate that did not, and whether
+    /// the client reached its limit at the lowest rate that did not.
     pub(crate) const fn answer(&self) -> (Option<f64>, Option<f64>, bool) {
         (self.met, self.above, self.client_limited)
     }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::seeded::Seeded;
 
-    /// Runs a search; its state, and the number of rates tried.
+    /// Runs a search. Returns its state, and the number of rates tried.
     fn found(capacity: f64, mut judge: impl FnMut(f64) -> StepResult) -> (Bisection, u32) {
         let mut bisection = Bisection::new(capacity);
         let mut tried = 0;
@@ -162,7 +162,7 @@ mod tests {
     fn a_miss_below_an_undecided_rate_decides_it() {
         let mut first = true;
         let judge = |rate: f64| match rate {
-            // undecided once, then missed below it
+            // the first rate near 600 is undecided; rates below it are missed
             _ if (550.0..650.0).contains(&rate) && core::mem::take(&mut first) => {
                 StepResult::Undecided
             }

@@ -9,7 +9,7 @@ use crate::arrivals::Think;
 use crate::plan::Plan;
 use crate::seeded::Seeded;
 
-/// Pause after a failure, doubled from the first to the last value.
+/// The first and the longest pause after a failure. Each further failure doubles the pause.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(250));
 
 /// The slots of a thread, each with one transaction after the other.
@@ -179,8 +179,8 @@ mod tests {
             })
             .collect();
         let mean = times.iter().sum::<f64>() / 20_000.0;
-        // the mean has a standard error of 0.007; a share e^-2 of the values exceeds two means:
-        // 2707, with a standard deviation of 48
+        // The mean has a standard error of 0.007. A share of e^-2 of the values exceeds two means:
+        // 2707 values, with a standard deviation of 48.
         assert!((mean - 1.0).abs() < 0.035, "{mean}");
         let beyond = times.iter().filter(|&&time| time > 2.0).count();
         assert!(beyond.abs_diff(2707) < 240, "{beyond}");
@@ -207,9 +207,9 @@ mod tests {
         let start = Instant::now();
         let mut pace = Pace::new(&plan, start);
         let at = |ms| start + Duration::from_millis(ms);
-        // 100 per second and thread: one in 10 ms
+        // 100 starts per second and thread: one every 10 ms
         assert!(pace.may_start(at(0)) && !pace.may_start(at(9)) && pace.may_start(at(10)));
-        // after two idle seconds one start, and one more that became due
+        // after two idle seconds, one transaction starts, and one more that became due
         let after = (0..100).filter(|i| pace.may_start(at(2000 + i / 10))).count();
         assert!(after <= 2, "{after} starts in 10 ms");
     }

@@ -23,8 +23,9 @@ pub struct Comparison {
 /// Calls `progress` with the stage and the completed share of all rounds, in [0, 1].
 ///
 /// # Errors
-/// [`Error::Plan`] without servers or rounds; otherwise as [`run`]. An invalid run does not end the
-/// comparison; it is part of the result.
+/// The errors of [`run`], and [`Error::Plan`] if there are no servers or rounds, or if several
+/// servers have an odd number of rounds. An invalid run does not end the comparison; it is part of
+/// the result.
 pub fn compare(
     plan: &Plan,
     servers: &mut [Server<'_>],
@@ -77,7 +78,7 @@ impl Comparison {
     ///
     /// # Panics
     ///
-    /// If there is no such server; this is true of all methods that take a server.
+    /// If there is no such server. All methods with a parameter for a server do this.
     #[must_use]
     pub fn outcomes(&self, server: usize) -> &[Outcome] {
         &self.outcomes[server]
@@ -90,16 +91,17 @@ impl Comparison {
         verdicts.max().unwrap_or(Verdict::Invalid)
     }
 
-    /// Ratio of sessions per second of two servers: the median over the rounds with its 95 %
-    /// bootstrap interval; `None` if a run of either is invalid. With fewer than six rounds the
-    /// confidence is below 95 %: the range of n ratios contains the median with probability 1 -
-    /// 2^(1 - n). Records state this.
+    /// The ratio of the sessions per second of two servers: the median over the rounds with its 95
+    /// % bootstrap interval; `None` if a run of either server is invalid. With fewer than six
+    /// rounds the confidence is below 95 %: the range of n ratios contains the median with
+    /// probability 1 - 2^(1 - n). Records state the confidence.
     #[must_use]
     pub fn sessions_ratio(&self, above: usize, below: usize) -> Option<Estimate> {
         self.ratio(above, below, Outcome::sessions_per_s)
     }
 
-    /// Ratio of CPU time per session of two servers; `None` also if it was not measured.
+    /// The ratio of the CPU time per session of two servers; `None` if a run of either server is
+    /// invalid, or if the CPU time was not measured.
     #[must_use]
     pub fn server_cpu_ratio(&self, above: usize, below: usize) -> Option<Estimate> {
         self.ratio(above, below, Outcome::server_cpu_ns_per_session)

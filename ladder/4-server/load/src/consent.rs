@@ -18,7 +18,7 @@ pub const CONSENT_PATH: &str = "/.well-known/tollgate-consent";
 /// Maximum size of the consent file, in bytes.
 pub const CONSENT_BYTES_MAX: usize = 4096;
 
-/// Maximum time from now that a consent is valid, in days.
+/// A consent may end at most this many days from now.
 const DAYS_MAX: i64 = 366;
 
 /// Metadata services of clouds. They answer with the secrets of machines and tasks. Their addresses
@@ -39,8 +39,8 @@ pub enum Reach {
     Private,
     /// A public address.
     Public,
-    /// Not the address of a server: unspecified, multicast, broadcast, IPv4-mapped IPv6 (a
-    /// dual-stack socket is not a loopback socket), cloud metadata services.
+    /// An address that no target may have: unspecified, multicast, broadcast, IPv4-mapped IPv6 (a
+    /// dual-stack socket is not a loopback socket), and cloud metadata services.
     Nobody,
 }
 
@@ -79,10 +79,10 @@ messages! {
     }
 }
 
-/// Returns the end of the permission to put the server at `address` with the name `host` under
-/// load; `None`: without limit. `named` is the host that the user allows to be tested. `fetch`
-/// requests [`CONSENT_PATH`] from the address without following redirections; it is not called
-/// without `named`.
+/// Returns the end of the permission to load the server at `address` with the name `host`. `None`
+/// means that the permission has no end. `named` is the host that the user allows to be tested.
+/// `fetch` requests [`CONSENT_PATH`] from the address without following redirections. It is not
+/// called if `named` is `None`.
 pub(crate) fn consent(
     address: SocketAddr,
     host: &str,

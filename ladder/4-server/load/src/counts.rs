@@ -9,7 +9,7 @@ use crate::phase::{Cause, Failure, Phase};
 const KINDS_MAX: usize = 64;
 
 /// Events in a window of time. Every attempt ends as a transaction, a failure or a timeout, or is
-/// still in flight; a failure to close follows its transaction.
+/// still in flight. If closing fails, the attempt counts as a transaction and also as a failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Connections begun.
@@ -18,11 +18,12 @@ pub struct Counts {
     pub retries: u64,
     /// Handshakes that the client finished: the server's Finished is verified and its own sent.
     pub client_done: u64,
-    /// Handshakes that verified the server's signature, by the plan's policy.
+    /// Handshakes in which the client verified the server's signature, as the plan's policy
+    /// requires.
     pub signatures_verified: u64,
     /// Handshakes that the server confirmed: by its Finished in a full handshake of TLS 1.2;
-    /// otherwise by application data or `close_notify` after the client's Finished. Only these
-    /// count for a rate.
+    /// otherwise by application data or `close_notify` after the client's Finished. Only confirmed
+    /// handshakes count for a rate.
     pub confirmed: u64,
     /// Counts of resumption.
     pub resumptions: Resumptions,
@@ -82,8 +83,9 @@ impl Counts {
         self.timed_out.values().sum()
     }
 
-    /// Connections that have ended: complete, failed before that, or timed out. In a whole run,
-    /// these and the connections in flight at a stop are as many as the attempts.
+    /// Connections that have ended: completed, failed before completion, or timed out. In a whole
+    /// run, their number plus the number of connections in flight at a stop equals the number of
+    /// attempts.
     #[must_use]
     pub fn ended(&self) -> u64 {
         self.transactions + self.failed() - self.failed_in(Phase::Close) + self.timeouts()
@@ -95,7 +97,7 @@ impl Counts {
         self.failures.iter().filter(|(failure, _)| failure.phase == phase).map(|(_, n)| n).sum()
     }
 
-    /// Failures by TLS alert of the server, by the alert's number.
+    /// Failures caused by a TLS alert of the server, by the alert's number.
     #[must_use]
     pub fn alerts(&self) -> BTreeMap<u8, u64> {
         let mut alerts = BTreeMap::new();
@@ -155,7 +157,7 @@ impl Resumptions {
     }
 }
 
-/// `part` over `whole`; 0 if both are 0.
+/// `part` divided by `whole`; 0 if both are 0.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
     let share = part as f64 / whole.max(1) as f64;

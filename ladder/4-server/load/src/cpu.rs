@@ -58,7 +58,7 @@ impl CpuMeter for ProcessCpu {
     }
 }
 
-/// The CPU time of a control group: of all processes in it, also those that start or end meanwhile.
+/// The CPU time of all processes in a control group, also of those that start or end meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CgroupCpu {
     file: PathBuf,
@@ -111,13 +111,13 @@ impl CpuMeter for CgroupCpu {
     }
 }
 
-/// `usage_usec` of `cpu.stat`. A group whose controller is off has the file without the line.
+/// Parses `usage_usec` of `cpu.stat`. If a group's controller is off, the file lacks this line.
 fn of_group_v2(text: &str) -> Option<Duration> {
     let usage = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
     usage.trim().parse().ok().map(Duration::from_micros)
 }
 
-/// Nanoseconds.
+/// Parses `cpuacct.usage`, which counts nanoseconds.
 fn of_group_v1(text: &str) -> Option<Duration> {
     text.trim().parse().ok().map(Duration::from_nanos)
 }
@@ -145,13 +145,13 @@ fn duration(ticks: u64) -> Duration {
     Duration::from_nanos(ticks.saturating_mul(1_000_000_000 / per_second))
 }
 
-/// utime, which stime follows, in `proc_pid_stat(5)`.
+/// The field utime in `proc_pid_stat(5)`; the next field is stime.
 const OWN: usize = 14;
-/// cutime, which cstime follows.
+/// The field cutime; the next field is cstime.
 const CHILDREN: usize = 16;
 
-/// The sum of a field, numbered from 1, and the next. The second field is a name in parentheses
-/// that may contain blanks and parentheses.
+/// The sum of a field and the next one. Fields are numbered from 1. The second field is a name in
+/// parentheses that may contain blanks and parentheses.
 fn ticks(stat: &str, field: usize) -> Option<u64> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_ascii_whitespace().skip(field - 3);
@@ -177,7 +177,7 @@ pub(crate) fn thread_wait() -> Option<Duration> {
     text.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
-/// Time and CPU time of a thread between two readings.
+/// Elapsed time and CPU time of a thread between two readings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub(crate) wall: Duration,
@@ -212,7 +212,7 @@ impl UsageReading {
 pub struct ClientCpu {
     /// CPU seconds per second, over all threads.
     pub cores: f64,
-    /// Share of time on a core of the busiest thread.
+    /// The busiest thread's share of time on a core.
     pub busiest_share: f64,
     /// The largest share of time for which a thread was runnable without a core; `None` if the
     /// kernel does not count it.

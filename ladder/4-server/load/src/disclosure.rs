@@ -1,4 +1,4 @@
-//! Text of records beside figures: parameters, conditions, bodies.
+//! The text that records contain beside figures: parameters, conditions, bodies.
 
 use core::fmt;
 
@@ -11,8 +11,8 @@ use crate::outcome::Outcome;
 use crate::plan::{Exchange, Plan};
 use crate::resumption::Resume;
 
-/// Adds a parameter for each difference from a closed loop with one secure request on each
-/// connection.
+/// Adds a parameter for each difference between the plan and a closed loop with one secure request
+/// on each connection.
 pub(crate) fn subject(plan: &Plan, mut subject: Subject) -> Result<Subject, BadSubject> {
     if let Arrivals::Open { pattern, .. } = &plan.arrivals {
         subject = subject.with(word::ARRIVALS, pattern.word())?;

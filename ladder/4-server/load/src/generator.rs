@@ -30,7 +30,7 @@ pub(crate) struct Generator {
     mix: Mix,
     /// In a closed loop: the number of the next transaction.
     number: u64,
-    /// In a closed loop: the count of numbers of other threads that follow each [`CHUNK`].
+    /// In a closed loop: how many numbers of other threads follow each [`CHUNK`] of this thread.
     others: u64,
 }
 
@@ -43,8 +43,8 @@ enum Source {
 /// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// A transaction begins in this slot; `queued` if the arrival waited for the slot in an open
-    /// loop.
+    /// A transaction begins in this slot. `queued` is true if it is an arrival of an open loop that
+    /// waited for the slot.
     Begins { place: usize, task: Task, queued: bool },
     /// An arrival is dropped.
     Dropped { intended: Instant },
@@ -61,7 +61,7 @@ struct Mix {
     resumed: Draw,
 }
 
-/// Draws at random. The number drawn differs from the expected number by less than one, because a
+/// Draws at random, but limits the difference between drawn and expected number to less than one. A
 /// run is short, and may miss its share by one percentage point at most.
 #[derive(Debug)]
 struct Draw {
@@ -80,14 +80,17 @@ impl Draw {
     }
 }
 
-/// Consecutive numbers of one thread in a closed loop. If a thread had every other number, and the
-/// kinds of connections alternated, the thread would get only one kind.
+/// In a closed loop each thread takes this many consecutive numbers at a time. If two threads took
+/// every other number, and the kinds of connections alternated, each thread would get only one
+/// kind.
 const CHUNK: u64 = 64;
 
-/// Random streams of closed loops, by thread. Also makes the streams for the kinds of arrivals in
-/// an open loop differ from others.
+/// The random stream of the first thread of a closed loop; other threads have the following
+/// streams. In an open loop this constant changes the seed, so that the streams that draw plain
+/// arrivals differ from all others.
 const MIX: u64 = 2 << 32;
-/// Random streams of resumption, by thread, because a thread resumes its own sessions.
+/// The random stream of resumption for the first thread; other threads have the following streams.
+/// The streams are separate because a thread resumes its own sessions.
 const RESUMED: u64 = 3 << 32;
 
 impl Mix {
@@ -95,7 +98,7 @@ impl Mix {
         self.random.chance(self.plain_share)
     }
 
-    /// The result does not depend on the number of threads.
+    /// Returns whether an arrival is plain. The result does not depend on the number of threads.
     fn of_arrival(&self, number: u64) -> bool {
         Seeded::new(self.seed ^ MIX, number).chance(self.plain_share)
     }

@@ -87,7 +87,7 @@ impl<'a> Head<'a> {
                 head.length = Some(length);
             }
         }
-        // RFC 9112 §6.3: they end with their head, whatever it says
+        // RFC 9112 §6.3: these responses have no body, regardless of their fields
         if matches!(head.status, 204 | 304) {
             (head.length, head.is_chunked) = (Some(0), false);
         }
@@ -95,7 +95,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// RFC 9110 §8.6: digits alone.
+/// Parses a length. RFC 9110 §8.6 allows only digits.
 fn length(value: &[u8]) -> Option<u64> {
     let digits = value.trim_ascii();
     let all = digits.iter().all(u8::is_ascii_digit);
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(with(Head::BYTES_MAX + 1), Err("a head of more than 16 KiB"));
     }
 
-    /// RFC 9110 §15.2: a client reads past them, though it expects none.
+    /// RFC 9110 §15.2: a client skips interim responses even if it expects none.
     #[test]
     fn interim_responses_are_skipped() {
         let hints = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\nContent-Length: 7\r\n\r\n";

@@ -83,7 +83,7 @@ impl Reading {
 }
 
 impl Clocks {
-    /// The reading with the shortest gap between the clocks, of five.
+    /// Takes five readings, and returns the one with the shortest gap between the clocks.
     fn now() -> Self {
         let mut best: Option<(Duration, Self)> = None;
         for _ in 0..5 {
@@ -98,7 +98,7 @@ impl Clocks {
         best.map(|(_, clocks)| clocks).expect("the loop has turns")
     }
 
-    /// The larger disagreement, relative to the time.
+    /// The larger disagreement with the monotonic clock, as a share of the elapsed time.
     fn drift(&self, later: &Self) -> f64 {
         let took = |of: fn(&Self) -> Duration| of(later).as_secs_f64() - of(self).as_secs_f64();
         let time = took(|clocks| clocks.monotonic);
@@ -127,7 +127,7 @@ impl Tcp {
     }
 }
 
-/// Names are in one line, their values in the next.
+/// Reads a counter. Names are in one line, and their values are in the next line.
 fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(group));
     let (names, values) = (lines.next()?, lines.next()?);
@@ -175,8 +175,8 @@ impl Ports {
         (needed > ports).then_some((needed, ports))
     }
 
-    /// Returns a finding if ports will run out while others are in `TIME_WAIT`, for plans with a
-    /// rate.
+    /// For plans with a rate: returns a finding if so many ports will be in `TIME_WAIT` that there
+    /// are too few for new connections.
     pub(crate) fn forecast(self, plan: &Plan) -> Option<Finding> {
         let Arrivals::Open { pattern, .. } = &plan.arrivals else { return None };
         if plan.close != Close::Fin {
@@ -281,7 +281,7 @@ mod tests {
         let before = Reading::now();
         let clients = [(); 4].map(|()| {
             let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), None).unwrap();
-            let _ = socket.connect(&address); // on its way
+            let _ = socket.connect(&address); // not yet connected
             socket
         });
         let end = Instant::now() + Duration::from_secs(20);
@@ -308,7 +308,8 @@ mod tests {
         assert_eq!(ports.short(&Plan { source_addresses: 2, ..more }), None);
         assert_eq!(Ports::default().short(&plan), None, "unknown is not zero");
 
-        // 5 s of sustain and 1 s of warm-up, 10 per second, 100 in flight, 10 that wait
+        // sustained part of 5 s, warm-up of 1 s, 10 arrivals per second: 60 ports, and 30 or 31 for
+        // connections
         let arrivals = Arrivals::open(Pattern::Poisson { per_s: 10.0 });
         let open = Plan { arrivals, connections: 30, close: Close::Fin, ..plan.clone() };
         assert_eq!(ports.forecast(&open), None, "60 + 30 + 10 are 100");

@@ -17,7 +17,7 @@ pub(crate) struct Response {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Head,
-    /// With `announced` the head has the length; otherwise the body ends with the stream.
+    /// If `announced`, the head has the length; otherwise the body ends with the stream.
     Body {
         announced: bool,
     },
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(Response::new(20).end(), Err(Cause::Closed));
     }
 
-    /// The result for a stream of these pieces, and its end.
+    /// Reads these pieces and the end of the stream. Returns whether the response was complete.
     fn verdict<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<bool, Cause> {
         let mut response = Response::new(20);
         pieces.into_iter().try_for_each(|piece| response.read(piece))?;

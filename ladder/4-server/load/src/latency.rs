@@ -6,10 +6,11 @@ use base64ct::{Base64, Encoding as _};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 
-/// A histogram of times from 1 µs to 100 s with three significant digits; about 160 kB.
+/// A histogram of times from 1 µs to 100 s with three significant digits. It takes about 160 kB.
 ///
 /// The range is constant, so histograms of threads add up exactly. A value below the range counts
-/// as its lowest step; values above it are counted separately. No value is dropped.
+/// as the lowest value in the range. Values above the range are counted separately. No value is
+/// dropped.
 #[derive(Clone, Debug)]
 pub struct Latency {
     times: Histogram<u64>,
@@ -62,8 +63,8 @@ impl Latency {
         self.times.len() + self.above
     }
 
-    /// Number of times above the range, including infinite ones: arrivals of an open loop that
-    /// were dropped or timed out.
+    /// Number of times above the range, including infinite ones. Arrivals of an open loop that were
+    /// dropped or timed out have an infinite time.
     #[must_use]
     pub const fn above(&self) -> u64 {
         self.above

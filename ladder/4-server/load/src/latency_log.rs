@@ -7,9 +7,10 @@ use tollgate_record::Timestamp;
 
 use crate::latency::Latency;
 
-/// A log of histograms in the format 1.3 of `HdrHistogram`'s own tools: one line for each, with
-/// tag, begin, length, maximum in milliseconds, and the histogram ([`Latency::to_base64`]), whose
-/// values are nanoseconds. A comment before the line counts times above the range.
+/// A log of histograms in the format 1.3 of `HdrHistogram`'s own tools. Each histogram has one
+/// line: tag, begin, length, maximum in milliseconds, and the encoded histogram
+/// ([`Latency::to_base64`]). The values of the histogram are nanoseconds. A comment before the line
+/// gives the number of times above the range.
 #[derive(Debug)]
 pub struct LatencyLog<W> {
     to: W,
@@ -45,7 +46,7 @@ impl<W: Write> LatencyLog<W> {
         writeln!(self.to, "#{}", text.replace(['\n', '\r'], " "))
     }
 
-    /// Writes the times of an interval; characters that a tag cannot have become `_`.
+    /// Writes the times of an interval. Characters that a tag cannot have become `_`.
     ///
     /// # Errors
     ///

@@ -10,40 +10,41 @@
 //! * In a *closed* loop each connection begins a new transaction when the previous one has ended,
 //!   after a pause for think time or after a failure. Times are service times under that
 //!   concurrency: a connection that waits for the server sends nothing meanwhile, and no formula
-//!   corrects that afterwards. In an *open* loop transactions arrive by the clock ([`Pattern`]),
-//!   and their times count from the intended start: an arrival without a free connection waits in a
-//!   queue, and the wait is part of its time. [`ArrivalCounts`] counts arrivals that began late,
-//!   waited, or were dropped because the queue was full. Dropped and timed-out arrivals have an
-//!   infinite time. Failures have no time; above the error budget there is no figure.
-//! * Threads of an open loop share no queue: arrivals are a function of pattern and seed, and a
-//!   thread takes those whose number modulo the number of threads is its own. All threads use the
-//!   same start.
+//!   corrects for this afterwards. In an *open* loop transactions arrive by the clock
+//!   ([`Pattern`]), and their times count from the intended start. An arrival without a free
+//!   connection waits in a queue, and its time includes the wait. [`ArrivalCounts`] counts arrivals
+//!   that began late, waited, or were dropped because the queue was full. Dropped and timed-out
+//!   arrivals have an infinite time. Failures have no time; a run above the error budget has no
+//!   figures.
+//! * Threads of an open loop share no queue. Pattern and seed determine all arrivals, and a thread
+//!   takes each arrival whose number modulo the number of threads is the thread's own number. All
+//!   threads use the same start.
 //! * A transaction is one connection: a full or resumed handshake ([`Resume`]), one or several
-//!   `GET`
-//!   requests, and the whole bodies, which may have several [`Sizes`]; or the same without TLS. It
-//!   counts when it is complete *and* the server has confirmed the handshake. Handshakes that only
-//!   the client has finished are counted separately ([`Counts::client_done`]).
+//!   `GET` requests, and the whole bodies, which may have several [`Sizes`]. A plain transaction
+//!   has no TLS. A transaction counts when it is complete *and* the server has confirmed the
+//!   handshake. Handshakes that only the client has finished are counted separately
+//!   ([`Counts::client_done`]).
 //! * [`Times`] has the times of each step, from one clock: TCP connect; the handshake, from the
 //!   `ClientHello` until the server confirmed it; each response; the whole transaction.
 //! * With a [`ClientTimeout`], clients reset slow connections, and may retry. These timeouts are
 //!   counted separately from failures. Every connection ends as a transaction, a failure or a
 //!   timeout; if the counts do not add up, the run is invalid.
-//! * Only the sustained [`Stage`] gives figures: from transactions completed in it, and in an open
-//!   loop response times of arrivals in it. [`Point`] has counts and times by second.
+//! * Only the sustained [`Stage`] gives figures. They come from transactions completed in it.
+//!   Response times of an open loop come from arrivals in it. [`Point`] has counts and times by
+//!   second.
 //! * [`Live`] has the current counts of running loads; a [`Witness`] gets the outcome of each run.
 //!   [`try_transaction`] tests whether a server accepts a plan's offer.
 //! * [`search()`] finds the highest rate that meets an [`Objective`].
 //! * The [`Referee`] reads the server's own log ([`AccessLog`]). From the first connection to the
-//!   last, the log must have as many handshakes, requests and resumed sessions as the client
-//!   counted; otherwise the run is invalid and shows both numbers. A run is also invalid if its
-//!   share of resumed sessions misses the plan by more than one percentage point. Without referee a
-//!   run is at best unconfirmed.
-//! * CPU time is what the system accounts. On loopback the system delivers a packet within the call
-//!   that sends it, so part of the server's receiving is charged to the client, and vice versa.
+//!   last, the log must have the same numbers of handshakes, requests and resumed sessions as the
+//!   client counted; otherwise the run is invalid and shows both numbers. A run is also invalid if
+//!   its share of resumed sessions misses the plan by more than one percentage point. Without
+//!   referee a run is at best unconfirmed.
+//! * The system accounts CPU time. On loopback it delivers a packet within the call that sends the
+//!   packet, so part of the server's receiving is charged to the client, and vice versa.
 //! * An invalid run has no figures. Doubts are reported with the figures.
-//! * Load goes to this machine and to private networks; other servers need the consent of their
-//!   user
-//!   and of the server itself ([`Target::admit`]).
+//! * Load goes to this machine and to private networks. For any other server, the user must name
+//!   the host, and the server itself must consent ([`Target::admit`]).
 //!
 //! # Skipped steps
 //!

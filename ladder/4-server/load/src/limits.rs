@@ -5,42 +5,43 @@ use serde_json::Value;
 
 /// Limits above which a run is invalid or doubtful. All are shares in [0, 1].
 ///
-/// The limit of drift above which a run is invalid is loose, for shared machines and short runs.
-/// The limit for doubts is strict. A drift counts by the near end of its interval
-/// ([`Steady`](crate::Steady)).
+/// `trend` limits the drift above which a run is invalid. It is loose, for shared machines and
+/// short runs. `trend_doubt`, the limit for doubts, is strict. Both limits are compared with the
+/// near end of the drift's interval ([`Steady`](crate::Steady)).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Failures over attempts; a run above this is invalid.
+    /// Failures divided by attempts; a run above this is invalid.
     pub errors: f64,
-    /// Arrivals that began on the wrong side of a boundary of the sustained part, over its
-    /// arrivals; a run above this is invalid.
+    /// Arrivals that began on the wrong side of a boundary of the sustained part, divided by all
+    /// arrivals of the sustained part; a run above this is invalid.
     pub outside: f64,
-    /// Drift of the rate over the sustained part, less two standard errors; a run above this is
+    /// Drift of the rate during the sustained part, minus two standard errors; a run above this is
     /// invalid.
     pub trend: f64,
-    /// The drift, less two standard errors; a run above this is doubtful.
+    /// The same drift, minus two standard errors; a run above this is doubtful.
     pub trend_doubt: f64,
-    /// Standard deviation of the rate per bin over its mean; a run above this is doubtful.
+    /// Standard deviation of the rate per bin divided by its mean; a run above this is doubtful.
     pub spread_doubt: f64,
-    /// CPU time over time of the busiest client thread; a run above this is invalid, because the
-    /// client limits the rate.
+    /// CPU time of the busiest client thread divided by elapsed time. A run above this is invalid,
+    /// because the client limits the rate.
     pub client_cpu: f64,
-    /// CPU time over time of the busiest client thread; a run above this is doubtful.
+    /// CPU time of the busiest client thread divided by elapsed time; a run above this is doubtful.
     pub client_cpu_doubt: f64,
     /// Share of time that a client thread waited for a core; a run above this is doubtful.
     pub client_wait_doubt: f64,
-    /// Disagreement of the clocks over the time of the run; a run above this is invalid.
+    /// Disagreement of the clocks divided by the time of the run; a run above this is invalid.
     pub clock: f64,
-    /// Disagreement of the clocks over the time of the run; a run above this is doubtful.
+    /// Disagreement of the clocks divided by the time of the run; a run above this is doubtful.
     pub clock_doubt: f64,
-    /// Retransmitted TCP segments over all sent; a run above this is invalid.
+    /// Retransmitted TCP segments divided by all sent segments; a run above this is invalid.
     pub retransmits: f64,
-    /// Retransmitted TCP segments over all sent; a run above this is doubtful.
+    /// Retransmitted TCP segments divided by all sent segments; a run above this is doubtful.
     pub retransmits_doubt: f64,
-    /// Connections dropped by full listen queues, over attempts; a run above this is doubtful.
+    /// Connections dropped by full listen queues, divided by attempts; a run above this is
+    /// doubtful.
     pub listen_drops_doubt: f64,
-    /// Sockets in `TIME_WAIT` over the ports to connect from; a run above this is doubtful.
+    /// Sockets in `TIME_WAIT` divided by the ports to connect from; a run above this is doubtful.
     pub ports_doubt: f64,
 }
 
@@ -66,8 +67,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Judges only counts, not the steadiness of the rate or the client's load: for busy
-    /// machines, and for questions that counts answer.
+    /// Limits that judge only counts, not the steadiness of the rate or the client's load. Use them
+    /// on busy machines, and for questions that counts answer.
     #[must_use]
     pub const fn of_counts() -> Self {
         Self {

@@ -42,7 +42,8 @@ impl Objective {
         format!("p{}", self.percent)
     }
 
-    /// The number of arrivals of which ten lie beyond the quantile; fewer are not significant.
+    /// The number of arrivals of which ten lie beyond the quantile. The quantile of fewer arrivals
+    /// is not significant.
     pub(crate) fn arrivals_min(&self) -> f64 {
         10.0 / (1.0 - self.quantile())
     }

@@ -136,7 +136,7 @@ impl Offer {
         }
     }
 
-    /// A subject with the names.
+    /// Adds the names to the subject of a record.
     pub(crate) fn subject(&self, mut subject: Subject) -> Result<Subject, BadSubject> {
         if let Some(suite) = &self.suite {
             subject = subject.with(word::SUITE, suite)?;

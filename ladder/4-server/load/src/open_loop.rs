@@ -38,7 +38,7 @@ impl OpenLoop {
         waiting_max: u32,
         (thread, places): (u32, usize),
     ) -> Self {
-        // the first threads get the remainder
+        // the first threads get the remainder of the division
         let more = u32::from(thread < waiting_max % plan.threads);
         Self {
             arrivals: Sequence::new(pattern.clone(), plan.seed)
@@ -62,7 +62,7 @@ impl OpenLoop {
         self.start + arrival.at
     }
 
-    /// The next arrival to begin or drop, if one is due; queued ones first.
+    /// The next arrival to begin or drop, if one is due. Queued arrivals come first.
     pub(crate) fn next(&mut self, now: Instant) -> Option<Turn> {
         loop {
             if let Some(&arrival) = self.queue.front() {
@@ -97,7 +97,8 @@ impl OpenLoop {
         self.free.push(place);
     }
 
-    /// After the run: the queued arrivals and those before `end` that never began, one by one.
+    /// After the run: each call returns one arrival that never began. Queued arrivals come first,
+    /// then later arrivals before `end`.
     pub(crate) fn rest(&mut self, end: Instant) -> Option<Arrival> {
         let start = self.start;
         self.queue.pop_front().or_else(|| self.arrivals.next_if(|arrival| start + arrival.at < end))

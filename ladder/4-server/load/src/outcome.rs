@@ -28,11 +28,11 @@ pub struct Outcome {
     pub server: String,
     /// The server's address.
     pub target: SocketAddr,
-    /// The start of the first connection after the single first transaction.
+    /// The start of the first connection under load. The single first transaction came before it.
     pub began_at: Timestamp,
     /// The verdict.
     pub verdict: Verdict,
-    /// The findings that make it invalid; empty if it is not.
+    /// The findings that make the run invalid; empty if the run is not invalid.
     pub reasons: Vec<Finding>,
     /// Doubts, which do not change the verdict.
     pub doubts: Vec<Finding>,
@@ -42,7 +42,8 @@ pub struct Outcome {
     pub sustain: Counts,
     /// The part of `whole` without TLS.
     pub plain: Counts,
-    /// Length of the sustained part: the plan's, or less if a number of transactions ended it.
+    /// Length of the sustained part. It is shorter than planned if a number of transactions ended
+    /// it.
     pub sustained: Duration,
     /// Arrivals of an open loop in the sustained part; zeros for a closed loop.
     pub arrivals: ArrivalCounts,
@@ -129,7 +130,7 @@ impl Outcome {
     /// Times of whole transactions, to the last byte of the last response; `None` if the run is
     /// invalid.
     ///
-    /// In an open loop they begin at the intended start and include waiting in the queue; dropped
+    /// In an open loop times begin at the intended start and include waiting in the queue; dropped
     /// and timed-out arrivals count as infinite. In a closed loop they are service times, from
     /// opening the socket.
     #[must_use]

@@ -1,4 +1,4 @@
-//! The plan of a run, as data: equal plans are equal load.
+//! The plan of a run, as data: equal plans give equal load.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -17,15 +17,15 @@ use crate::sizes::Sizes;
 
 /// Arrivals, transactions and duration of a run.
 ///
-/// Its JSON and its [`hash`](Self::hash) identify the load; a later format has another `version`
-/// and so another hash.
+/// Its JSON and its [`hash`](Self::hash) identify the load. A later format has another `version`
+/// and therefore another hash.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// The version of the format: [`Self::VERSION`].
     pub version: u32,
-    /// Connections in flight, over all threads, from 1 to [`Self::CONNECTIONS_MAX`]; in an open
-    /// loop the maximum.
+    /// Connections in flight, over all threads, from 1 to [`Self::CONNECTIONS_MAX`]. In an open
+    /// loop this is the maximum number in flight.
     pub connections: u32,
     /// Threads, from 1 to the number of connections.
     pub threads: u32,
@@ -81,8 +81,9 @@ pub struct Plan {
     pub close: Close,
     /// Maximum number of starts per second, over all threads, in a closed loop.
     pub starts_per_s_max: Option<u32>,
-    /// Number of loopback source addresses, used in turn from 127.0.0.2, at most
-    /// [`Self::SOURCE_ADDRESSES_MAX`], for an IPv4 target; 0: the system chooses one.
+    /// Number of loopback source addresses for an IPv4 target, at most
+    /// [`Self::SOURCE_ADDRESSES_MAX`]. They are used in turn, from 127.0.0.2. With 0 the system
+    /// chooses the address.
     pub source_addresses: u8,
     /// Limits above which a run is invalid or doubtful.
     pub limits: Limits,
@@ -134,8 +135,8 @@ pub enum Verify {
     },
 }
 
-/// Clients with a timeout. It begins with the connection, or in an open loop with the arrival; it
-/// then includes the wait in the queue. After the timeout the client resets the connection.
+/// The timeout of clients. It begins with the connection. In an open loop it begins with the
+/// arrival and includes the wait in the queue. After the timeout the client resets the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientTimeout {
@@ -154,8 +155,8 @@ impl ClientTimeout {
     }
 }
 
-/// The end of a connection after its transaction. Its last request says `Connection: close` in
-/// both.
+/// The end of a connection after its transaction. In both variants the last request has
+/// `Connection: close`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Close {
@@ -188,7 +189,7 @@ impl Plan {
     pub const CONNECTIONS_MAX: u32 = 100_000;
     /// Maximum number of requests on a connection.
     pub const REQUESTS_MAX: f64 = 1_000_000.0;
-    /// Maximum number of transactions of a run that a number ends.
+    /// Maximum of `transactions`.
     pub const TRANSACTIONS_MAX: u64 = 1_000_000_000;
     /// Minimum length of the sustained part; bins have 100 ms.
     pub const SUSTAIN_MS_MIN: u64 = 200;

@@ -18,8 +18,8 @@ use crate::plan::{Exchange, Plan, Verify};
 use crate::times::{ByResumption, SessionTimes};
 use crate::verdict::Verdict;
 
-/// Minimum number of rounds whose range contains the median with a probability of 95 %: 1 - 2^(1 -
-/// 6).
+/// Minimum number of rounds whose range contains the median with a probability of at least 95 %.
+/// For six rounds the probability is 1 - 2^(1 - 6).
 const ROUNDS_95: usize = 6;
 
 /// Maximum number of doubts in a record.
@@ -43,7 +43,7 @@ pub struct Context {
     pub versions: BTreeMap<String, String>,
     /// The commit of this project.
     pub commit: Option<String>,
-    /// Conditions in addition to the plan's.
+    /// Conditions in addition to those of the plan.
     pub conditions: BTreeMap<String, String>,
 }
 
@@ -73,10 +73,10 @@ impl Context {
 }
 
 impl Naming {
-    /// `server/rsa-2048/tls13?by=tollgate&bytes=14336`. A plan without transfer has
-    /// `exchange=handshake` instead of the bytes; a plan with several sizes has their mean, and
-    /// the smallest, the median and the largest as `sizes`. An open loop, several requests on a
-    /// connection and a share of plain transactions are further parameters.
+    /// The subject of a plan's records: `server/rsa-2048/tls13?by=tollgate&bytes=14336`. A plan
+    /// without transfer has `exchange=handshake` instead of `bytes`. A plan with several sizes has
+    /// their mean as `bytes`; `sizes` has the smallest, the median and the largest. An open loop,
+    /// several requests on a connection and a share of plain transactions add further parameters.
     ///
     /// # Errors
     ///
@@ -100,11 +100,11 @@ impl Naming {
 
 /// The records of a server's rounds; empty if one of them is invalid.
 ///
-/// `sessions_per_s`, `server_cpu_ns_per_session`, `client_cpu_ns_per_session`, and the quantiles
-/// `_p50`, `_p90` and `_p99` of `connect_ns`, `handshake_ns` and `transaction_ns`
-/// ([`Outcome::connect`], [`Outcome::handshake`], [`Outcome::transaction`]). Of several rounds: the
-/// median with its bootstrap interval. Of one round: the rate's interval comes from its bins, and
-/// the other figures have none.
+/// The quantities are `sessions_per_s`, `server_cpu_ns_per_session`, `client_cpu_ns_per_session`,
+/// and the quantiles `_p50`, `_p90` and `_p99` of `connect_ns`, `handshake_ns` and `transaction_ns`
+/// ([`Outcome::connect`], [`Outcome::handshake`], [`Outcome::transaction`]). With several rounds, a
+/// figure is the median with its bootstrap interval. With one round, the interval of the rate comes
+/// from its bins, and the other figures have no interval.
 ///
 /// # Errors
 ///
@@ -192,9 +192,9 @@ fn of_kinds(
 }
 
 impl Comparison {
-    /// The records of all servers, and for each after the first the ratios to the first, as
-    /// `sessions_per_s_ratio` and `server_cpu_per_session_ratio` with the parameter `against`.
-    /// `names` has one entry per server.
+    /// The records of all servers, and ratios. For each server after the first,
+    /// `sessions_per_s_ratio` and `server_cpu_per_session_ratio` are its ratios to the first
+    /// server, which the parameter `against` names. `names` has one entry per server.
     ///
     /// # Errors
     ///
@@ -229,8 +229,8 @@ impl Comparison {
     }
 }
 
-/// The quantiles of each round's times that records have, as medians over the rounds; `None` if a
-/// round has none.
+/// The quantiles that records have, from the times of each round, as medians over the rounds. A
+/// quantile is `None` if a round does not have it.
 fn quantiles(
     names: [Quantity; 3],
     rounds: Option<Vec<Latency>>,
@@ -249,14 +249,14 @@ fn median(rounds: &[Outcome], figure: impl Fn(&Outcome) -> Option<f64>) -> Optio
 }
 
 /// The mean of a run, with the interval of the median of its bins. The interval is extended to the
-/// mean: a short run has uneven bins, and the mean is exact.
+/// mean, because the mean is exact, and a short run has uneven bins.
 fn around(mean: f64, bins: &[f64]) -> Option<Estimate> {
     let bins = median_estimate(bins)?;
     let (low, high) = bins.interval();
     Estimate::new(mean, (low.min(mean), high.max(mean)), bins.samples()).ok()
 }
 
-/// The doubts of all rounds, each once; limited, because a record is one line.
+/// The doubts of all rounds, each once. Their number is limited, because a record is one line.
 fn doubts(rounds: &[Outcome]) -> Vec<String> {
     let mut doubts = Vec::new();
     if (2..ROUNDS_95).contains(&rounds.len()) {

@@ -22,7 +22,7 @@ pub trait Referee {
     /// The log cannot be read, or has an invalid line.
     fn seen(&mut self) -> io::Result<Seen>;
 
-    /// Maximum delay of the log after an event; a server writes in batches.
+    /// Maximum delay between an event and its line in the log: a server writes in batches.
     fn lag(&self) -> Duration {
         Duration::from_millis(300)
     }
@@ -46,8 +46,8 @@ pub struct Seen {
 /// Interval of reading the log.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
-/// Waits at most `timeout` until the log has the client's counts, and then for its lag, so that a
-/// surplus is found too. `None` if the run was stopped meanwhile.
+/// Waits at most `timeout` until the log has the client's counts. Then it waits for the lag of the
+/// log, to find a surplus too. Returns `None` if the run was stopped meanwhile.
 pub(crate) fn settle(
     referee: &mut dyn Referee,
     client: &Counts,

@@ -7,10 +7,12 @@ use serde::de::Error as _;
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Method, header fields and body of each request of a plan; by default `GET` with neither.
+/// Method, header fields and body of each request of a plan. The default is `GET` without own
+/// fields and body.
 ///
-/// Values of header fields and bodies may be secret. `Debug` and the JSON have only the names and
-/// the length, so that a plan with own fields or a body cannot be read back from its JSON.
+/// Values of header fields and bodies may be secret. `Debug` and the JSON therefore have only the
+/// names of the fields and the length of the body. A plan with own fields or a body cannot be read
+/// back from its JSON.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RequestForm {
     method: String,
@@ -38,7 +40,7 @@ impl RequestForm {
     ///
     /// # Errors
     ///
-    /// It is no token of RFC 9110, is longer than 32 bytes, or its responses have no body.
+    /// The method is no token of RFC 9110, is longer than 32 bytes, or its responses have no body.
     pub fn with_method(self, method: &str) -> Result<Self, &'static str> {
         if !is_token(method) || method.len() > 32 {
             return Err("give a method, such as POST");
@@ -82,7 +84,7 @@ impl RequestForm {
     ///
     /// # Errors
     ///
-    /// It is longer than [`Self::BODY_BYTES_MAX`].
+    /// The body is longer than [`Self::BODY_BYTES_MAX`].
     pub fn with_body(self, body: Vec<u8>) -> Result<Self, &'static str> {
         if body.len() > Self::BODY_BYTES_MAX {
             return Err("a body has at most 1 MiB");
@@ -119,7 +121,7 @@ impl RequestForm {
         for (name, value) in fields {
             write!(to, "{name}: {value}\r\n").expect(failed);
         }
-        // RFC 9110 §8.6: also without body if the method gives it a meaning
+        // RFC 9110 §8.6: some methods give a body a meaning, and need the field even without a body
         if !body.is_empty() || ["POST", "PUT", "PATCH"].contains(&method.as_str()) {
             write!(to, "Content-Length: {}\r\n", body.len()).expect(failed);
         }

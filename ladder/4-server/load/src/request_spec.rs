@@ -59,7 +59,7 @@ impl RequestSpec {
     }
 
     /// Returns whether a session can be resumed as planned. A server may give session IDs although
-    /// tickets were requested, which is a different load.
+    /// tickets were requested; resuming by session ID is a different load.
     pub(crate) fn takes(&self, session: &SavedSession) -> bool {
         self.resumes_by.is_some_and(|by| session.kind() == Some(by.saved_as()))
     }
@@ -76,7 +76,8 @@ impl RequestSpec {
         u32::try_from(with.saturating_sub(before)).unwrap_or(u32::MAX)
     }
 
-    /// Number of requests of all tasks with smaller numbers: the mean, rounded down.
+    /// Number of requests of all tasks with smaller numbers, computed from the mean and rounded
+    /// down.
     fn requests_before(&self, number: u64) -> u64 {
         #[allow(
             clippy::cast_possible_truncation,
@@ -88,8 +89,8 @@ impl RequestSpec {
         before
     }
 
-    /// Writes a task's next request, after which `left` follow; returns the expected length of
-    /// the body: the task's own, or the plan's.
+    /// Writes a task's next request; `left` more requests follow it. Returns the expected length of
+    /// the response's body: the task's own length, or else the plan's length.
     pub(crate) fn ask(&self, request: &mut Vec<u8>, task: &Task, left: u32) -> u64 {
         request.clear();
         let is_last = left == 0;
@@ -113,11 +114,11 @@ impl RequestSpec {
 /// An event of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TransactionEvent {
-    /// The TCP connection is up; the time since the socket was opened.
+    /// The TCP connection is up. Contains the time since the socket was opened.
     Connected { connect: Duration },
-    /// The client has finished the handshake. Contains the time since its `ClientHello`, and
-    /// whether the server asked for a second one, the server's signature was verified, and a
-    /// session was resumed, or offered and refused.
+    /// The client has finished the handshake. Contains the time since its `ClientHello`. Also
+    /// states whether the server asked for a second `ClientHello`, whether the client verified the
+    /// server's signature, and whether an offered session was resumed or refused.
     ClientDone {
         client_finished: Duration,
         hello_retry: bool,
@@ -129,11 +130,11 @@ pub(crate) enum TransactionEvent {
     /// of it after the client finished, and whether the server resumed a session and accepted early
     /// data.
     Confirmed { handshake: Duration, confirm: Duration, resumed: bool, early_data: bool },
-    /// A response is complete: the times from its request to its first and last byte, and the
-    /// bytes of its body.
+    /// A response is complete. Contains the times from its request to its first and last byte, and
+    /// the length of its body in bytes.
     Response { first_byte: Duration, last_byte: Duration, bytes: u64 },
-    /// All responses are complete: the times since the socket was opened and since the intended
-    /// start, and whether a session was resumed.
+    /// All responses are complete. Contains the times since the socket was opened and since the
+    /// intended start, and whether a session was resumed.
     Complete { service: Duration, response: Duration, resumed: bool },
 }
 
@@ -143,8 +144,8 @@ pub(crate) enum Step {
     /// The transaction succeeded, and the socket is closed.
     Closed,
     Going,
-    /// There may be more bytes to read, although no event will announce them: drive it again after
-    /// the others.
+    /// There may be more bytes to read, although no event will announce them. The caller must drive
+    /// this transaction again after the others.
     More,
 }
 

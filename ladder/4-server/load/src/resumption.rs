@@ -13,9 +13,10 @@ use crate::finding::Finding;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resume {
-    /// The share of secure transactions that offer an earlier session: above 0, at most 1. They
-    /// are drawn from the plan's seed, on each thread within one of the share. If a trace has
-    /// resumed sessions, the share must be that of its lines, and these lines resume.
+    /// The share of secure transactions that offer an earlier session: above 0, at most 1. Each
+    /// thread draws them from the plan's seed; their number differs from the expected number by
+    /// less than one. If a trace has resumed sessions, the share must equal the share of its
+    /// resumed lines, and exactly these lines resume a session.
     pub share: f64,
     /// The mechanism.
     pub by: Mechanism,
@@ -102,7 +103,7 @@ impl Resume {
     pub(crate) fn miss(self, arrivals: &Arrivals, sustain: &Counts) -> Option<Finding> {
         let achieved = self.achieved(sustain)?;
         let Resumptions { offered, refused, starved, .. } = sustain.resumptions;
-        // the share of this part of a trace may differ from that of the whole
+        // the share in this part of a trace may differ from the share in the whole trace
         let planned = match arrivals.reused_share() {
             Some(_) => share(offered + starved, sustain.confirmed).min(1.0),
             None => self.share,

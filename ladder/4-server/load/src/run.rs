@@ -105,8 +105,7 @@ impl fmt::Debug for Server<'_> {
 /// Interval of calling `progress` and `stop`.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A reading of the server's CPU time may be late by this fraction (1 in `LATE`) of the sustained
-/// part.
+/// A reading of the server's CPU time may be late by at most the sustained part divided by `LATE`.
 const LATE: u32 = 10;
 
 /// Runs a plan against a server.
@@ -177,8 +176,8 @@ fn check_plain(plan: &Plan, server: &Server<'_>) -> Result<(), Error> {
     }
 }
 
-/// Tries one transaction of the plan with TLS, alone: `None` if it succeeds, else the failure. It
-/// is not part of a run, and no log is read.
+/// Tries one transaction of the plan with TLS, alone. Returns `None` if it succeeds, otherwise the
+/// failure. The transaction is not part of a run, and no log is read.
 ///
 /// # Errors
 ///
@@ -323,7 +322,7 @@ fn load(
         let ended = times.ended(last.filter(|_| quota.is_spent()).unwrap_or(times.sustain_end));
         tally.end_bins(&times, &ended);
         if let Some((at, _)) = server_cpu.get_mut(1).filter(|_| quota.is_spent()) {
-            *at = (*at).min(ended.sustain_end); // between the two ends it had nothing to do
+            *at = (*at).min(ended.sustain_end); // the server had nothing to do after that
         }
         ended
     };

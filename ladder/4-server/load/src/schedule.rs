@@ -74,7 +74,7 @@ impl Schedule {
     }
 
     /// The schedule of a run that ended when a number of transactions was reached, or at the
-    /// planned end. Each of its bins is a whole number of the planned bins.
+    /// planned end. Each of its bins consists of a whole number of planned bins.
     pub(crate) fn ended(self, at: Instant) -> Self {
         let least = self.sustain_start + Duration::from_nanos(1);
         let sustain_end = at.clamp(least, self.sustain_end);

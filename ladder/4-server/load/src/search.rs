@@ -22,13 +22,13 @@ pub struct Step {
     /// The median time from the intended start, median of the runs; `None` if most arrivals
     /// never got a response.
     pub p50_ns: Option<u64>,
-    /// The objective's quantile of the same.
+    /// The objective's quantile of these times, median of the runs.
     pub quantile_ns: Option<u64>,
     /// The result.
     pub result: StepResult,
     /// Number of runs.
     pub runs: u32,
-    /// CPU time over time of the busiest client thread, the highest of the runs.
+    /// CPU time of the busiest client thread divided by elapsed time, the highest of the runs.
     pub client_busy: f64,
 }
 
@@ -41,8 +41,9 @@ pub struct Curve {
     pub steps: Vec<Step>,
     /// The highest rate that met the objective; `None` if none did.
     pub met_per_s: Option<f64>,
-    /// The lowest rate above it that missed, or at which the client reached its limit; the
-    /// limit of the server is between the two. `None` if there is none.
+    /// The lowest rate above `met_per_s` that missed the objective, or at which the client reached
+    /// its limit; `None` if there is none. Unless the client was the limit, the limit of the server
+    /// is between the two rates.
     pub above_per_s: Option<f64>,
     /// True if the client, not the server, ended the search: the server may do better.
     pub client_is_limit: bool,
@@ -63,11 +64,11 @@ const RUNS_MAX: u32 = 5;
 const LONGER_MAX: u64 = 8;
 
 /// Finds the highest rate of an open loop at which the server meets the objective. Times count from
-/// the intended start; dropped and timed-out arrivals miss it.
+/// the intended start; dropped and timed-out arrivals miss the objective.
 ///
-/// A closed loop determines the starting point. Each rate is run at least twice, for the plan's
-/// duration each time, and again while the runs contradict each other. The referee, if there is
-/// one, checks every run.
+/// A closed loop determines the starting point. Each rate is run at least twice, for at least the
+/// plan's duration each time, and again while the runs contradict each other. The referee, if there
+/// is one, checks every run.
 ///
 /// Calls `progress` with the number of rates tried.
 ///
@@ -117,7 +118,7 @@ fn step_ms(plan: &Plan, objective: Objective, per_s: f64) -> u64 {
     needed.clamp(plan.sustain_ms, plan.sustain_ms.saturating_mul(LONGER_MAX).min(Plan::MS_MAX))
 }
 
-/// Runs one rate until a result leads; each run has other arrivals.
+/// Runs one rate until a result leads. Each run has a different seed, and so different arrivals.
 fn step(
     plan: &Plan,
     offered_per_s: f64,

@@ -64,7 +64,8 @@ impl Seeded {
         }
     }
 
-    /// Normal, with a mean of 0 and a variance of 1: one of the two of Box and Muller.
+    /// Normal, with a mean of 0 and a variance of 1: one of the two values that the Box-Muller
+    /// method gives.
     fn normal(&mut self) -> f64 {
         (-2.0 * self.unit().ln()).sqrt() * (core::f64::consts::TAU * self.unit()).cos()
     }

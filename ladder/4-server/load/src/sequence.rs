@@ -29,7 +29,7 @@ pub(crate) struct Sequence {
     random: Seeded,
     number: u64,
     /// Time of the last arrival, in seconds. With gamma-distributed gaps it is the time of the next
-    /// one; with bursts it excludes the pauses.
+    /// arrival; with bursts it excludes the pauses.
     at_s: f64,
     /// True if a trace has resumed sessions.
     says_reuse: bool,
@@ -97,7 +97,7 @@ impl Iterator for Sequence {
                 return Some(Arrival { at, number, bytes: recorded.bytes, reuse });
             }
         };
-        let at = Duration::try_from_secs_f64(at_s).ok()?; // after any run
+        let at = Duration::try_from_secs_f64(at_s).ok()?; // a time after any run
         Some(Arrival { at, number, bytes: None, reuse: None })
     }
 }
@@ -120,7 +120,7 @@ mod tests {
         ]
     }
 
-    /// Gaps of the first `count` arrivals, in mean gaps.
+    /// Gaps of the first `count` arrivals, as multiples of the mean gap.
     fn gaps(pattern: &Pattern, seed: u64, count: usize) -> Vec<f64> {
         let times: Vec<f64> = Sequence::new(pattern.clone(), seed)
             .take(count + 1)
@@ -136,7 +136,7 @@ mod tests {
         (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n)
     }
 
-    /// Variance over mean of the arrivals per window.
+    /// Variance of the arrivals per window divided by their mean.
     fn dispersion(pattern: &Pattern, window: Duration, windows: usize) -> f64 {
         let mut counts = vec![0.0; windows];
         for arrival in Sequence::new(pattern.clone(), 3) {
@@ -187,10 +187,10 @@ mod tests {
         let poisson = Pattern::Poisson { per_s: PER_S };
         let gaps = gaps(&poisson, 1, 100_000);
         let (mean, variance) = moments(&gaps);
-        // standard errors: 0.003, and 0.009 of the variance
+        // the standard error of the mean is 0.003, that of the variance is 0.009
         assert!((mean - 1.0).abs() < 0.015 && (variance - 1.0).abs() < 0.045, "{mean} {variance}");
         let beyond = gaps.iter().filter(|&&gap| gap > 3.0).count();
-        // a share e^-3 of the gaps: 4979, with a standard deviation of 69
+        // a share of e^-3 of the gaps exceeds 3: 4979, with a standard deviation of 69
         assert!(beyond.abs_diff(4979) < 350, "{beyond}");
         let dispersion = dispersion(&poisson, Duration::from_millis(50), 4000);
         // a standard error of 0.022
@@ -202,7 +202,7 @@ mod tests {
         for asked in [0.05, 0.5, 1.0, 3.0, 30.0] {
             let gamma = Pattern::Gamma { per_s: PER_S, dispersion: asked };
             let (mean, variance) = moments(&gaps(&gamma, 1, 400_000));
-            // five standard errors; the fourth moment over the squared variance is 3 + 6 D
+            // five standard errors; the fourth moment divided by the squared variance is 3 + 6 D
             let error = |of_one: f64| 5.0 * (of_one / 400_000.0).sqrt();
             assert!((mean - 1.0).abs() < error(asked), "{mean}");
             assert!((variance / asked - 1.0).abs() < error(2.0 + 6.0 * asked), "{variance}");
@@ -222,8 +222,8 @@ mod tests {
             Sequence::new(gamma, seed).take_while(come).count()
         };
         let all: usize = (0..1000).map(of_first_second).sum();
-        // a standard deviation of 40 for each, 1265 for all; a sequence that begins with an arrival
-        // would give 107,500
+        // One second has a standard deviation of 40, and 1000 seconds have 1265. If each sequence
+        // began with an arrival, the sum would be 107,500.
         assert!(all.abs_diff(100_000) < 5000, "{all}");
     }
 
@@ -253,8 +253,8 @@ mod tests {
         assert!((rate - PER_S).abs() < 0.015 * PER_S, "{rate}");
         let off = |arrival: &&Arrival| arrival.at.as_nanos() % 200_000_000 > 50_000_001;
         assert_eq!(arrivals.iter().find(off), None, "in a pause");
-        // in windows of 50 ms, one of four has 200 arrivals and the others none: theory gives 1 + 3
-        // * 50
+        // Of four windows of 50 ms, one has 200 arrivals and the others have none: theory gives 1 +
+        // 3 * 50.
         let dispersion = dispersion(&bursts, Duration::from_millis(50), 4000);
         assert!((dispersion - 151.0).abs() < 10.0, "{dispersion}");
     }

@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use crate::latency::Latency;
 use crate::schedule::{Schedule, Stage};
 
-/// Maximum number of points; longer runs have wider ones.
+/// Maximum number of points. The points of longer runs are wider.
 const POINTS_MAX: u64 = 600;
 
 /// Counts and times by second, from the first connection to the end of the sustained part.
@@ -28,8 +28,8 @@ pub(crate) struct Second {
     pub(crate) failed: u64,
     pub(crate) timed_out: u64,
     pub(crate) dropped: u64,
-    /// Times of transactions with two digits, which take a tenth of the memory of three. `None`
-    /// until the first transaction of the second.
+    /// Times of transactions with two significant digits; three would take ten times the memory.
+    /// `None` until the first transaction of the second.
     times: Option<Histogram<u32>>,
 }
 
@@ -94,7 +94,7 @@ impl Series {
         }
     }
 
-    /// All points, or those before a stopped run ended.
+    /// All points; for a stopped run, the points before its end.
     pub(crate) fn points(&self, schedule: &Schedule, until: Option<Instant>) -> Vec<Point> {
         let end = until.unwrap_or(self.end).min(self.end);
         let point = |(number, second): (u32, &Second)| {

@@ -9,9 +9,9 @@ use crate::seeded::Seeded;
 
 /// Sizes of bodies, all requested equally often.
 ///
-/// Requests are numbered through a run. Among as many consecutive requests as there are sizes, each
-/// size occurs once, in an order drawn from the plan's seed. Every server and round therefore gets
-/// the same load, and a short run has the planned mean.
+/// Requests are numbered through a run and divided into groups; a group has one request for each
+/// size. The order of the sizes in a group is drawn from the plan's seed. Every server and round
+/// therefore gets the same load, and a short run has the planned mean.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Sizes(Vec<u64>);

@@ -81,7 +81,7 @@ fn in_progress(error: &io::Error) -> bool {
 }
 
 /// Resets the connection, as closing does after [`reset_on_close`], but keeps the socket for
-/// another connection. The packets are the same, with one system call instead of five.
+/// another connection. The packets are the same, but this takes one system call instead of five.
 pub(crate) fn reset(stream: &TcpStream) -> io::Result<()> {
     Ok(rustix::net::connect_unspec(stream)?)
 }

@@ -8,14 +8,14 @@ pub struct Steady {
     /// Standard error of the trend. It is wider if neighbouring bins correlate: other load on the
     /// machine comes in waves, and a wave is not a trend.
     pub trend_error: f64,
-    /// Standard deviation over mean.
+    /// Standard deviation divided by mean.
     pub spread: f64,
     /// True if a bin is empty although the mean is at least twelve. By chance, this happens in one
     /// run in eight thousand.
     pub stalled: bool,
 }
 
-/// An empty bin is a stall if at least this many are expected.
+/// An empty bin is a stall if at least this number of transactions is expected in it.
 const STALL_MEAN: f64 = 12.0;
 
 /// Minimum number of bins.
@@ -40,8 +40,8 @@ impl Steady {
         let sxx: f64 = xs().zip(&counts).map(|(x, _)| x * x).sum();
         let slope = xs().zip(&counts).map(|(x, y)| x * (y - mean)).sum::<f64>() / sxx;
         let square = |value: f64| value * value;
-        // A warm-up is a curve: the noise is what remains beside a parabola. With centred x the
-        // parabola does not change the slope.
+        // A warm-up is a curve, so the residuals of a fitted parabola are the noise. With centred x
+        // the quadratic term does not change the slope.
         let bends = || xs().map(|x| square(x) - sxx / n);
         let sbb: f64 = bends().zip(&counts).map(|(b, _)| b * b).sum();
         let bend = bends().zip(&counts).map(|(b, y)| b * (y - mean)).sum::<f64>() / sbb;
@@ -103,8 +103,8 @@ mod tests {
         assert!((0.07..0.09).contains(&steady.spread), "{steady:?}");
     }
 
-    /// 1000 per bin, with noise whose standard deviation is 60 and whose neighbours correlate by
-    /// 0.8, as a shared machine makes it; and a shape on top.
+    /// Counts of about 1000 per bin, times `shape`, with noise as on a shared machine: its standard
+    /// deviation is 60, and the correlation of neighbouring bins is 0.8.
     fn waves(rng: &mut fastrand::Rng, shape: impl Fn(u32) -> f64) -> Vec<u64> {
         let mut uniform = || 2.0 * 3f64.sqrt() * (rng.f64() - 0.5);
         let mut wave = uniform();
@@ -128,7 +128,7 @@ mod tests {
         assert!(false_alarms < 60, "{false_alarms} of 1000 steady runs");
         let found = drifting(|i| 1.0 + f64::from(i) / 19.0);
         assert!(found > 950, "{found} of 1000 runs that doubled");
-        // 40 % below the final rate at first, with a time constant of a quarter of the run
+        // the first rate is 40 % below the final rate; the time constant is a quarter of the run
         let warm_up: Vec<u64> = vec![
             600, 672, 732, 780, 820, 853, 880, 901, 919, 934, 946, 956, 964, 970, 976, 980, 984,
             987, 989, 991,

@@ -30,11 +30,12 @@ pub(crate) struct Tally {
     pub(crate) plain_times: Times,
     /// Separate times of full and resumed sessions, if the plan resumes sessions.
     pub(crate) by_resumption: Option<ByResumption>,
-    /// Times of transactions. In an open loop from the intended start to the last byte, for starts
-    /// in the sustained part. In a closed loop from the connection on, for last bytes in the
+    /// Times of transactions. An open loop measures from the intended start to the last byte, and
+    /// counts transactions whose intended start is in the sustained part. A closed loop measures
+    /// from opening the socket to the last byte, and counts transactions whose last byte is in the
     /// sustained part.
     pub(crate) response: Latency,
-    /// Arrivals of an open loop: those of the sustained part, and all.
+    /// Arrivals of an open loop: in the sustained part, and in the whole run.
     pub(crate) arrivals: ArrivalCounts,
     pub(crate) arrivals_whole: ArrivalCounts,
     pub(crate) series: Series,
@@ -47,7 +48,8 @@ pub(crate) struct Tally {
     is_open: bool,
 }
 
-/// An arrival that begins later than this after its time is late; far above the timer's resolution.
+/// An arrival is late if it begins later than this after its time. This is far above the timer's
+/// resolution.
 const LATE: Duration = Duration::from_millis(1);
 
 /// One turn of the event loop or of the scheduler does not cause a longer delay than this.
@@ -74,7 +76,8 @@ impl Tally {
         }
     }
 
-    /// Adds up the bins of `planned` to those of a run that ended as `schedule` says.
+    /// Combines the bins of `planned` into the bins of `schedule`, which describes how the run
+    /// ended.
     pub(crate) fn end_bins(&mut self, planned: &Schedule, schedule: &Schedule) {
         let each = schedule.bin_width().as_nanos() / planned.bin_width().as_nanos();
         let each = usize::try_from(each).unwrap_or(1).max(1);
@@ -114,7 +117,8 @@ impl Tally {
         self.second(at, |second| second.attempts += 1);
     }
 
-    /// Counts a connection that should resume a session: it offers one, or there is none.
+    /// Counts a connection that should resume a session. `found` is true if there was a session to
+    /// offer.
     pub(crate) fn offers(&mut self, schedule: &Schedule, task: Task, found: bool, at: Instant) {
         self.count((schedule, at), task.is_plain, |counts| {
             counts.resumptions.offered += u64::from(found);
@@ -165,7 +169,7 @@ impl Tally {
         if is_plain { &mut self.plain_times } else { &mut self.secure_times }
     }
 
-    /// An event of a transaction.
+    /// Counts an event of a transaction.
     pub(crate) fn event(
         &mut self,
         schedule: &Schedule,

@@ -120,7 +120,7 @@ impl Target {
     ///
     /// [`Error::ConsentEnds`].
     pub fn lasts(&self, plan: &Plan) -> Result<(), Error> {
-        // the first transaction alone, and the end of transactions in flight
+        // one phase for the first transaction alone, and one for the end of transactions in flight
         let around = plan.phase_ms_max.saturating_mul(2);
         let run = plan.warm_up_ms.saturating_add(plan.sustain_ms).saturating_add(around);
         let run = Duration::from_millis(run);

@@ -7,7 +7,7 @@ use std::time::Instant;
 pub(crate) struct Task {
     /// The intended start; in an open loop it may begin later.
     pub(crate) intended: Instant,
-    /// Without TLS.
+    /// True for a transaction without TLS.
     pub(crate) is_plain: bool,
     /// True if an earlier session is offered.
     pub(crate) resumes: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// A secure transaction with a full handshake and the plan's body, its first attempt.
+    /// The first attempt of a secure transaction with a full handshake and the plan's body.
     pub(crate) const fn new(intended: Instant, number: u64) -> Self {
         Self { intended, is_plain: false, resumes: false, number, bytes: None, retries: 0 }
     }

@@ -6,7 +6,7 @@ use crate::latency::Latency;
 use crate::request_spec::TransactionEvent;
 
 /// Times of transactions of one kind, secure or plain, in the sustained part. All are differences
-/// of one monotonic clock.
+/// between readings of one monotonic clock.
 #[derive(Clone, Debug)]
 pub struct Times {
     /// TCP connect: from opening the socket until the connection is up.

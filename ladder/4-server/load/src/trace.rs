@@ -65,7 +65,7 @@ impl Trace {
         Duration::from_nanos(self.0.last().map_or(0, |last| last.at_ns))
     }
 
-    /// The share of lines with `reuse`; `None` if there are none.
+    /// The share of lines with `reuse`; `None` if no line has it.
     #[must_use]
     pub fn reused_share(&self) -> Option<f64> {
         let reused = self.0.iter().filter(|arrival| arrival.reuse).count();

@@ -36,7 +36,7 @@ pub(crate) struct Slot {
     /// A socket to reuse after a reset, still registered.
     used: Option<TcpStream>,
     task: Task,
-    /// The session that is or was offered, and memory for new ones.
+    /// The session that the slot offers or has offered, and memory for new sessions.
     lent: Stored,
     spare: Stored,
     progress: Progress,
@@ -55,7 +55,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// For secure transactions, plain ones, or both.
+    /// Creates a slot for secure transactions, for plain ones, or for both.
     pub(crate) fn new(
         config: &Arc<Config>,
         is_secure: bool,
@@ -179,7 +179,7 @@ impl Slot {
                 }
             }
             Ok(Step::Closed) => {}
-            // the client's alert, if the socket accepts it at once
+            // sends the client's alert, if the socket accepts it at once
             Err(_) => drop(write(&mut self.channel, &mut stream)),
         }
         let phase = self.current_phase();
@@ -209,7 +209,7 @@ impl Slot {
             let count = match stream.read(space) {
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                // a failed write is reported last: data of the server may have the reason
+                // a failed write is reported last, because data of the server may have the reason
                 Err(error) => {
                     unsent?;
                     if error.kind() == ErrorKind::WouldBlock {

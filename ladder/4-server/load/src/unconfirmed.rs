@@ -1,5 +1,5 @@
-//! A test client that counts unconfirmed handshakes: the referee detects it, and accepts the normal
-//! client.
+//! Tests that the referee detects a client that counts unconfirmed handshakes, and accepts the
+//! normal client.
 
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
@@ -18,7 +18,8 @@ use crate::tls_server::{Behavior, TlsServer};
 use crate::verdict::{Evidence, Judgement, Verdict};
 use crate::worker::{Report, Worker};
 
-/// A run of such a client or a normal one, and its judgement.
+/// Runs the client, which counts unconfirmed handshakes or not. Returns its report and the
+/// judgement.
 fn judged(counts_unconfirmed: bool) -> (Report, Judgement) {
     // a client without certificate finishes the handshake; then the server rejects it
     let server = TlsServer::start(|number| match number % 8 {
@@ -63,7 +64,7 @@ fn judged(counts_unconfirmed: bool) -> (Report, Judgement) {
     (report, judgement)
 }
 
-/// The numbers of handshakes of client and server, if a finding says that they differ.
+/// The handshakes that client and server counted, if a finding says that the numbers differ.
 fn disputed(judgement: &Judgement) -> Option<(u64, u64)> {
     judgement.reasons.iter().find_map(|finding| match finding {
         crate::Finding::RefereeHandshakes { client, server } => Some((*client, *server)),

@@ -50,9 +50,9 @@ pub(crate) struct Evidence<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) whole: &'a Counts,
     pub(crate) sustain: &'a Counts,
-    /// The plain part of the whole.
+    /// The plain part of `whole`.
     pub(crate) plain: &'a Counts,
-    /// Arrivals of the sustained part, of an open loop.
+    /// Arrivals of an open loop in the sustained part.
     pub(crate) arrivals: ArrivalCounts,
     /// Connections in flight when the run was stopped.
     pub(crate) abandoned: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Evidence<'a> {
     pub(crate) seen: Option<&'a Result<Seen, String>>,
 }
 
-/// The verdict with the findings that make a run invalid, and those that make it doubtful.
+/// The verdict, the findings that make a run invalid, and the findings that make it doubtful.
 pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     pub(crate) reasons: Vec<Finding>,

@@ -1,4 +1,5 @@
-//! The event loop of one thread with its connections. Threads share only the stop flag.
+//! The event loop of one thread with its connections. Threads share only the stop flag, the live
+//! counters and the quota of transactions.
 
 #[cfg(test)]
 mod running_tests;
@@ -35,7 +36,7 @@ use crate::transaction::Slot;
 /// Interval of checking phase timeouts.
 const SWEEP: Duration = Duration::from_millis(20);
 
-/// Stored sessions for each connection of a thread; servers give several at once.
+/// Stored sessions for each connection of a thread, because servers give several at once.
 const STORED_PER_PLACE: usize = 4;
 
 /// After this time without success, despite attempts, the server is considered gone.
@@ -68,7 +69,7 @@ pub(crate) struct Worker {
     quota: Arc<Quota>,
     /// When the last connection ended.
     ended_at: Instant,
-    /// Failures since the last success, and its time.
+    /// Failures since the last success, and the time of this success.
     failures: u64,
     succeeded_at: Instant,
 }

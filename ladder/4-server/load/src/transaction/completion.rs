@@ -11,8 +11,9 @@ use crate::socket::reset_on_close;
 use crate::task::Progress;
 
 impl Slot {
-    /// Returns whether the socket may be closed. All bytes of the client must be sent before. After
-    /// an early response they include the client's Finished, for which the server waits.
+    /// Returns whether the socket may be closed. All bytes of the client must be sent before. If
+    /// the response came early, the client's Finished is among these bytes, and the server waits
+    /// for it.
     pub(super) fn is_over(&mut self, spec: &RequestSpec) -> bool {
         self.progress.complete
             && self.channel.outgoing().is_empty()
