@@ -17,7 +17,7 @@ pub(crate) struct BlockingClient {
     is_closed: bool,
 }
 
-/// The reason of a failed handshake.
+/// The reason why a handshake failed.
 #[derive(Debug)]
 pub(crate) enum Failed {
     /// The server refused, or broke the protocol.

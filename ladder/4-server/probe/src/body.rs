@@ -16,13 +16,14 @@ pub struct Body {
     pub location: Option<String>,
     /// Bytes of the first body; `None` if it is chunked: the load generator does not read chunks.
     pub bytes: Option<u64>,
-    /// Bytes of the second body. `None` without a second response that has the same status and a
+    /// Bytes of the second body; `None` if there is no second response with the same status and a
     /// known length.
     pub again: Option<u64>,
 }
 
 impl Body {
-    /// Returns whether a second request on the connection got such a response.
+    /// Returns whether a second request on the connection got a response with the same status and a
+    /// known length.
     #[must_use]
     pub const fn keeps_alive(&self) -> bool {
         self.again.is_some()

@@ -59,7 +59,7 @@ fn read(der: &[u8]) -> Result<Certificate, der::Error> {
     Ok(Certificate { key, until, bytes: der.len() })
 }
 
-/// A time in either form, since 1970.
+/// Reads a time in either form of RFC 5280, since 1970.
 fn time(times: &mut SliceReader<'_>) -> Result<Duration, der::Error> {
     match Tag::peek(times)? {
         Tag::UtcTime => Ok(UtcTime::decode(times)?.to_unix_duration()),
@@ -82,7 +82,7 @@ fn key(spki: &[u8]) -> Result<String, der::Error> {
     })
 }
 
-/// RFC 8017 A.1.1.
+/// The length of the modulus of an RSA key (RFC 8017 A.1.1).
 fn modulus_bits(key: &[u8]) -> Result<usize, der::Error> {
     let key = AnyRef::from_der(key)?;
     key.tag().assert_eq(Tag::Sequence)?;

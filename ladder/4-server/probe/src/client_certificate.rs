@@ -25,8 +25,8 @@ impl ClientCertificate {
     ///
     /// # Errors
     ///
-    /// [`Error::ClientCertificate`] for another kind of key, a key of another certificate, or bytes
-    /// that are neither.
+    /// [`Error::ClientCertificate`] if the key has another kind or belongs to another certificate,
+    /// or if the bytes are malformed.
     pub fn new(chain: Vec<Vec<u8>>, key_pkcs8: &[u8]) -> Result<Self, Error> {
         let leaf = chain
             .first()
@@ -42,7 +42,7 @@ impl ClientCertificate {
         })
     }
 
-    /// The kind of its key, as subjects of records spell those of servers: `rsa-2048`.
+    /// The kind of its key, spelled as in subjects of records: `rsa-2048`.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key

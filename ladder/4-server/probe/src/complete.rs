@@ -37,7 +37,7 @@ pub struct Complete {
     pub resumes: bool,
 }
 
-/// Makes one session with this version and tries to resume it with another.
+/// Makes one session with this version, and tries to resume it on another connection.
 pub(crate) fn look(
     (url, address): (&Url, SocketAddr),
     certificate: Option<&ClientCertificate>,

@@ -4,7 +4,7 @@ use core::fmt;
 use core::net::SocketAddr;
 use std::io;
 
-/// The reason of a failed probe; its text is one line with a remedy.
+/// The reason why a probe failed. Its text is one line with a remedy.
 #[derive(Debug)]
 pub enum Error {
     /// The server has not consented to load, so it is not probed either.

@@ -23,8 +23,8 @@ pub struct Probe {
     pub support: Option<Support>,
     /// A complete client's TLS 1.3 session, if it succeeded.
     pub tls13: Option<Complete>,
-    /// A complete client's TLS 1.2 session, if it succeeded; complete clients no longer offer some
-    /// suites.
+    /// A complete client's TLS 1.2 session, if it succeeded. It may fail because complete clients
+    /// no longer offer some suites.
     pub tls12: Option<Complete>,
     /// The responses of the path, if it was requested.
     pub body: Option<Body>,
@@ -33,7 +33,7 @@ pub struct Probe {
 }
 
 impl Site {
-    /// Probes the server, and its path with requests of this form, if any.
+    /// Probes the server. If there is a `form`, also requests the path with it.
     ///
     /// # Errors
     ///

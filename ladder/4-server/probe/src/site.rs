@@ -21,7 +21,7 @@ pub type Resolve<'a> = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + 'a;
 ///
 /// # Errors
 ///
-/// The resolver has no address for it.
+/// The resolver has no address for the host.
 pub fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok((host, port).to_socket_addrs()?.collect())
 }
@@ -36,9 +36,10 @@ pub struct Site {
 
 impl Site {
     /// Finds the server of a URL: the first of its addresses on which a server listens. `may_test`
-    /// is the host that the user allows to be tested; servers outside this machine and private
-    /// networks need it, and must consent themselves. If one address of a name is refused, nothing
-    /// is sent to any of them. A server that requests a client certificate gets `certificate`.
+    /// is the host that the user allows to be tested. A server outside this machine and private
+    /// networks must be this host, and must itself consent. If one address of a name is refused,
+    /// nothing is sent to any address of the name. A server that requests a client certificate gets
+    /// `certificate`.
     ///
     /// # Errors
     ///
@@ -53,7 +54,8 @@ impl Site {
             Some(ip) => vec![SocketAddr::new(ip, url.port())],
             None => addresses(url, resolve)?,
         };
-        // Without fetching consent: a host without permission is refused before any packet is sent.
+        // This check fetches no consent. A host without permission is refused before any packet is
+        // sent.
         let silent = |_: SocketAddr| Err(String::new());
         for &address in &addresses {
             match Target::admit(address, &url.host(), may_test, &silent) {

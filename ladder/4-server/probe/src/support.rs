@@ -114,7 +114,7 @@ impl Support {
         for group in Group::ALL {
             for suite in [tls13, tls12].into_iter().flatten().filter(|suite| group.serves(*suite)) {
                 let mut settings = with_every_group(suite);
-                // with ECDSA the others name the certificate's curve
+                // with ECDSA the other groups name the certificate's curve
                 match suite.exchange() {
                     KeyExchange::EcdheEcdsa => {
                         settings.groups.retain(|other| *other != group);
@@ -132,7 +132,8 @@ impl Support {
         }
     }
 
-    /// With TLS 1.3 a server can show one key for each kind of signature.
+    /// Finds RSA and elliptic-curve keys: with TLS 1.3 a server can show one for each kind of
+    /// signature.
     fn look_at_keys(&mut self, site: &Site) {
         let Some(suite) = self.suites.iter().copied().find(|suite| suite.is_tls13()) else {
             return;

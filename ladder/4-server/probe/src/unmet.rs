@@ -16,7 +16,7 @@ const FIRST_FLIGHT_BYTES: usize = 14_600;
 const BEST_FIRST: [Protocol; 4] =
     [Protocol::Tls13, Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls12Rsa];
 
-/// A requirement of a plan that the server does not meet, with what to change.
+/// A requirement of a plan that the server does not meet, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmet(String);
 
@@ -29,8 +29,8 @@ impl fmt::Display for Unmet {
 impl core::error::Error for Unmet {}
 
 impl Probe {
-    /// The best protocol that the server supports, with suite and group if it lacks the default
-    /// ones.
+    /// The best protocol that the server supports. The offer names suite and group if the server
+    /// lacks the default ones.
     #[must_use]
     pub fn choice(&self) -> Option<(Protocol, Offer)> {
         let support = self.support.as_ref()?;
@@ -50,13 +50,14 @@ impl Probe {
         all.into_iter().find(|(protocol, offer)| unmet_offer(support, *protocol, offer).is_none())
     }
 
-    /// Returns whether the server has no RSA key, which plans must state.
+    /// Returns whether all keys of the server are elliptic-curve keys. A plan must state this.
     #[must_use]
     pub fn has_only_curve_keys(&self) -> bool {
         self.support.as_ref().is_some_and(|o| o.has_curve_key() && !o.has_rsa_key())
     }
 
-    /// Returns a requirement of the plan that the server does not meet; its runs would fail.
+    /// Returns a requirement of the plan that the server does not meet. Runs of this plan would
+    /// fail.
     #[must_use]
     pub fn unmet(&self, plan: &Plan) -> Option<Unmet> {
         if let Some(body) = &self.body

@@ -1,5 +1,5 @@
-//! A socket to a server that may be slow on purpose: each call has a timeout, and all calls
-//! together have one.
+//! A socket to a server that may be slow on purpose. Each call has a timeout, and all calls
+//! together have another timeout.
 
 use core::net::SocketAddr;
 use core::time::Duration;
