@@ -13,7 +13,7 @@ pub struct Counted {
     pub failed: u64,
     /// The server's log.
     pub seen: Seen,
-    /// Objections to the run; with any there is no figure.
+    /// Objections to the run. If there are any, the run has no figures.
     pub objections: Vec<String>,
     pub(crate) per_s: Option<f64>,
     pub(crate) server_cpu: Option<Duration>,
@@ -27,13 +27,13 @@ impl Counted {
         self.per_s.filter(|_| self.objections.is_empty())
     }
 
-    /// CPU time of the server over the sessions of its log, in nanoseconds.
+    /// CPU time of the server divided by the sessions of its log, in nanoseconds.
     #[must_use]
     pub fn server_cpu_ns_per_session(&self) -> Option<f64> {
         self.over_sessions(self.server_cpu)
     }
 
-    /// CPU time of the client, and of its processes, over the sessions, in nanoseconds.
+    /// CPU time of the client and its processes divided by the sessions, in nanoseconds.
     #[must_use]
     pub fn client_cpu_ns_per_session(&self) -> Option<f64> {
         self.over_sessions(self.client_cpu)

@@ -10,7 +10,7 @@ use tollgate_load::Protocol;
 use crate::counted::Tally;
 use crate::error::Error;
 
-/// Transfers of a process in sequence, each on its own connection. There are several, because
+/// Transfers of a process in sequence, each on its own connection. A process makes several, because
 /// starting a process costs more than a transfer.
 pub const TRANSFERS: usize = 20;
 
@@ -104,7 +104,7 @@ pub(crate) fn work(arguments: &[String], bytes: u64, until: Instant, stop: &Atom
     tally
 }
 
-/// One transfer: status, bytes of the body, new connections.
+/// Judges one transfer by its status, the bytes of its body and its number of new connections.
 fn judge(line: &str, bytes: u64, said: &str) -> Result<(), String> {
     let whole = format!("200 {bytes} 1");
     if line == whole {

@@ -1,4 +1,4 @@
-//! Clients that load one server in turn: ours, rustls, cURL and `s_time`; its log counts.
+//! Clients that load one server in turn: Tollgate's own, rustls, cURL and `s_time`.
 //!
 //! The load generator's client is made to cost less CPU time than the server. This crate tests
 //! whether it costs the *server* as much as complete clients do. [`run()`] sends the same plan
@@ -10,15 +10,16 @@
 //!   client's counts, and must have no resumed session; otherwise there is no figure.
 //!
 //! * The server's CPU time is read before the first connection and after the last, and divided by
-//!   the sessions of its log: both include the beginning and the end of the run.
+//!   the sessions of its log. Both numbers include the beginning and the end of the run.
 //!
 //! * The `ClientHello` of rustls equals that of [`Client::Minimal`] in everything a server acts on
-//!   (one suite, one group, ALPN, request for tickets). It closes as the plan says. It verifies
-//!   every signature but no chain.
+//!   (one suite, one group, ALPN, request for tickets). rustls closes connections as the plan says.
+//!   It verifies every signature but no chain.
 //!
-//! * cURL verifies neither (`--insecure`); a process makes [`TRANSFERS`] transfers, each on its own
-//!   connection and without a session. `s_time` verifies signatures but no chain; its processes
-//!   last for the whole run, and the client's CPU time includes starting them.
+//! * cURL verifies neither chain nor host name (`--insecure`). A process makes [`TRANSFERS`]
+//!   transfers, each on its own connection and without a session. `s_time` verifies signatures but
+//!   no chain. Its processes last for the whole run, and the client's CPU time includes starting
+//!   them.
 #![forbid(unsafe_code)]
 
 mod counted;

@@ -18,7 +18,7 @@ impl LogRate {
     }
 
     /// Responses per second from the first to the last change in the span; `None` if there are
-    /// fewer than two.
+    /// fewer than two changes.
     pub(crate) fn per_s(&self, from: Instant, to: Instant) -> Option<f64> {
         let mut inside = self.changes.iter().filter(|(at, _)| (from..=to).contains(at));
         let first = inside.next()?;
@@ -37,8 +37,8 @@ mod tests {
 
     #[test]
     fn batches_do_not_distort_the_rate() {
-        // 100 responses per second, which the server writes every half second, and the test reads
-        // every tenth
+        // the server answers 100 requests per second and writes its log twice per second; the test
+        // reads the log ten times per second
         let start = Instant::now();
         let at = |tenths: u32| start + tenths * Duration::from_millis(100);
         let mut log_rate = LogRate::default();

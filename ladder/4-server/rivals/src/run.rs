@@ -24,13 +24,13 @@ type Work = dyn Fn(Instant, &AtomicBool) -> Tally + Sync;
 /// A client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
-    /// cURL processes, as many at a time as the plan has connections.
+    /// cURL processes: for each connection of the plan, one at a time.
     Curl,
     /// The load generator of this project.
     Minimal,
     /// rustls on aws-lc-rs, a blocking thread for each connection of the plan.
     Rustls,
-    /// `openssl s_time` processes, as many as the plan has connections.
+    /// `openssl s_time` processes: one for each connection of the plan.
     STime,
 }
 
@@ -226,7 +226,8 @@ fn load(
     Ok((tally, log_rate.per_s(sustain, until)))
 }
 
-/// Waits until the log holds the client's sessions, and then for its lag, to find further ones.
+/// Waits until the log has the client's sessions. Then waits for the log's lag, to find further
+/// sessions.
 fn drain(server: &mut Server<'_>, transactions: u64) -> Result<Seen, Error> {
     let end = Instant::now() + Duration::from_secs(5);
     while seen(server)?.requests < transactions && Instant::now() < end {

@@ -23,8 +23,8 @@ pub(crate) struct STime {
 }
 
 impl STime {
-    /// Processes for the duration of the plan, rounded up to whole seconds, which `s_time`
-    /// needs.
+    /// Prepares processes for the duration of the plan. The duration is rounded up, because
+    /// `s_time` needs whole seconds.
     ///
     /// # Errors
     ///
@@ -86,8 +86,8 @@ fn connections(told: &str, bytes: u64) -> Option<u64> {
     (connections == 0 || each > bytes).then_some(connections)
 }
 
-/// A temporary configuration file with the group, for which `s_time` has no flag. Dropping removes
-/// it.
+/// A temporary configuration file that sets the group, for which `s_time` has no flag. Dropping the
+/// value removes the file.
 #[derive(Debug)]
 struct Configuration {
     path: PathBuf,
