@@ -1,4 +1,4 @@
-//! Configuration of a server, and of rustls in it.
+//! Configuration of a server and of its rustls.
 
 use core::fmt;
 use std::io;

@@ -55,7 +55,7 @@ impl CountReferee {
 
 impl Referee for CountReferee {
     fn mark(&mut self) -> io::Result<()> {
-        // counts in progress now belong to no run
+        // events that are not counted yet belong to no run
         std::thread::sleep(self.lag());
         self.before = self.counts.seen();
         Ok(())

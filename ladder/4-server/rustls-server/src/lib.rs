@@ -1,4 +1,4 @@
-//! Blocking TLS server on rustls: threads that sign by aws-lc-rs or through the engine.
+//! Blocking TLS server on rustls: its threads sign with aws-lc-rs or through the engine.
 //!
 //! The server of `tollgate bench --server rustls`. Each thread accepts a connection, completes the
 //! handshake, answers `GET /bytes/N`, and accepts the next one. rustls signs synchronously, so a
@@ -6,7 +6,8 @@
 //!
 //! * Two servers that differ in [`Signer`] differ in nothing else: certificate, key, suites, groups
 //!   and threads are the same.
-//! * No resumption, no tickets, no client certificates, HTTP/1.1 with keep-alive.
+//! * The server speaks HTTP/1.1 with keep-alive. It has no resumption, no tickets and no client
+//!   certificates.
 //! * [`Running::referee`] reads the server's counters; [`Running::cpu`] is its threads' CPU time.
 //!
 //! ```

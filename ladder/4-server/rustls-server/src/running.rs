@@ -97,7 +97,7 @@ impl Running {
         self.shared.cpu_ns.iter().map(load).sum()
     }
 
-    /// The engine, if it signs.
+    /// The engine, if the server signs with it.
     #[must_use]
     pub const fn engine(&self) -> Option<&Queue<PrivateJob>> {
         self.engine.as_ref()
@@ -117,7 +117,8 @@ impl Drop for Running {
     }
 }
 
-/// Pins the calling thread, and threads that it spawns, to these logical cores; if empty, to none.
+/// Pins the calling thread, and threads that it spawns, to these logical cores. If there are none,
+/// any core may run them.
 fn pin(cores: &[usize]) -> io::Result<()> {
     if cores.is_empty() {
         return Ok(());
