@@ -12,8 +12,8 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// Kills the group and removes the folder when its standard input closes. It closes however the
-/// process at the other end ends.
+/// Kills the group and removes the folder when its standard input closes. The kernel closes it when
+/// the process at the other end ends for any reason.
 const WATCHDOG: &str = r#"read -r _; kill -KILL "-$1"; rm -rf -- "$2""#;
 
 /// The longest wait for a killed group to end.

@@ -9,7 +9,7 @@
 //! Only its `OPENSSL_CONF` determines whether it signs with the provider.
 //!
 //! nginx, HAProxy and Apache write logs in the format of `docs/bench-url.md`, which
-//! [`tollgate_load::AccessLog`] reads. A handshake without a request is in none of them.
+//! [`tollgate_load::AccessLog`] reads. None of these logs has handshakes without a request.
 #![forbid(unsafe_code)]
 
 mod backend;

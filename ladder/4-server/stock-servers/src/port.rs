@@ -4,10 +4,10 @@ use core::net::{Ipv4Addr, SocketAddr};
 use std::io;
 use std::net::TcpListener;
 
-/// Below the ephemeral ports, so that no outgoing connection takes the port meanwhile.
+/// The range is below the ephemeral ports, so that no outgoing connection takes the port meanwhile.
 const RANGE: core::ops::Range<u16> = 10_240..32_768;
 
-/// Ports that are tried, at most.
+/// Maximum number of ports to try.
 const TRIES: u32 = 100;
 
 /// Returns a loopback address with a free port. If another process takes the port before it is

@@ -14,8 +14,9 @@ const WITHOUT: &str = "openssl_conf = start\n\
      [tls]\nsystem_default = keys\n[keys]\nCipherString = DEFAULT:@SECLEVEL=0\n\
      [start]\nssl_conf = tls\n";
 
-/// Returns the path of the module that was built with this program. It is in cargo's folder `deps`,
-/// which is the program's folder or below it, or installed beside the program.
+/// Returns the path of the module that was built with this program. Cargo puts the module into its
+/// folder `deps`, which is beside the program or contains it. An installed module is beside the
+/// program.
 ///
 /// # Errors
 ///

@@ -25,10 +25,10 @@ use crate::{port, provider};
 /// The longest time until a server listens.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The longest time from then until the provider is loaded.
+/// The longest time until the provider is loaded, after the server listens.
 const LOADING_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Ports that are tried if another process takes them, at most.
+/// Maximum number of ports to try if another process takes a port.
 const TRIES: u32 = 3;
 
 /// The file for a server's output.

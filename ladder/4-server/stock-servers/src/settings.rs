@@ -20,8 +20,8 @@ pub struct Settings {
     /// Pauses handshakes while the provider works. Supported by HAProxy and `openssl s_server`;
     /// other products do not start.
     pub asynchronous: bool,
-    /// The session resumption of Apache, HAProxy and nginx. `None` for no more than the default of
-    /// the program.
+    /// The mechanism of session resumption, for Apache, HAProxy and nginx. With `None` nothing
+    /// beyond the default of the program is enabled.
     pub resumption: Option<Mechanism>,
     /// A variable of the server's environment, such as `OPENSSL_ia32cap`, and its value.
     pub environment: Option<(String, String)>,

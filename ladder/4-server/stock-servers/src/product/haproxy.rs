@@ -29,7 +29,7 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
     let threads = place.settings.workers();
     let longest = bodies.iter().copied().max().unwrap_or(0);
     let buffer = BUFFER_BYTES.max(longest + HEAD_BYTES);
-    // As in Debian's package. Other users than root can then start no threads.
+    // As in Debian's package. With these lines, a user other than root can start no threads.
     let user = if place.is_root { "user nobody\n  group nogroup" } else { "" };
     // the default: tickets, and a cache of 20,000 sessions
     let early = if *resumption == Some(Mechanism::EarlyData) { "allow-0rtt" } else { "" };

@@ -199,7 +199,7 @@ impl Product {
     }
 }
 
-/// Returns the first word of digits and points with digits between the points.
+/// Returns the first word that consists of groups of digits with points between them.
 fn first_version(text: &str) -> Option<String> {
     let numbers = text.split(|c: char| !c.is_ascii_digit() && c != '.');
     let is_version = |word: &&str| word.contains('.') && !word.split('.').any(str::is_empty);
