@@ -6,14 +6,14 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::sourced::checked;
 
 checked!(
-    /// Bytes of bodies by quantile, `[[0.0, 0], [0.5, 2048], [1.0, 90000]]`: from 0 to 1, both
-    /// rising, at most 2^40 bytes.
+    /// Bytes of bodies by quantile: `[[0.0, 0], [0.5, 2048], [1.0, 90000]]`. The quantiles rise
+    /// from 0 to 1. The bytes never fall, and are at most 2^40.
     ///
-    /// Between two rows the logarithm of the bytes plus one (bodies may be empty) is interpolated
-    /// linearly.
+    /// Between two rows the logarithm of (bytes + 1) is interpolated linearly. One is added because
+    /// bodies may be empty.
     ///
-    /// Sizes spread over powers of ten: linear interpolation of the bytes would give too large a
-    /// mean, more so with fewer rows.
+    /// Sizes spread over powers of ten. Linear interpolation of the bytes would give too large a
+    /// mean, and fewer rows would increase the error.
     Quantiles(Vec<(f64, u64)>),
     |table| {
         let ends = table.first().map(|row| row.0) == Some(0.0)

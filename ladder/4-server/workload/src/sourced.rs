@@ -14,7 +14,8 @@ pub struct Sourced<T> {
     pub value: T,
     /// The source of the value, with the reason; never empty.
     pub source: Source,
-    /// The value of the source, if it is no longer in use and `value` is the nearest one.
+    /// The value that the source gives, if it is no longer in use. `value` is then the nearest one
+    /// in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
 }
@@ -60,8 +61,8 @@ checked!(
     "a key is rsa-1024, rsa-2048, rsa-3072, rsa-4096 or ecdsa-p256"
 );
 checked!(
-    /// Protocol version and key exchange, as plans spell them: `tls12-rsa`, or with a group
-    /// that a later plan may have, `tls13-x25519mlkem768`.
+    /// Protocol version and key exchange, as plans spell them: `tls12-rsa`. A group that only a
+    /// later plan may have is also possible: `tls13-x25519mlkem768`.
     Protocol(String),
     |word| {
         let mut letters = word.chars();
@@ -131,17 +132,17 @@ numbers!(Bytes(u64), Requests(f64), Share(f64));
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arrivals {
-    /// A fixed number is in flight; each one that ends is replaced.
+    /// A fixed number of connections is in flight. Each connection that ends is replaced.
     Closed,
-    /// At a rate independent of the server, as in a log.
+    /// Arrivals at a rate independent of the server, as in a log.
     Open {
         /// Mean requests per second.
         #[serde(deserialize_with = "counted")]
         per_s: f64,
         /// Requests in the busiest second.
         peak_per_s: u64,
-        /// Variance over mean of the requests per second, within a minute: 1 for Poisson
-        /// arrivals, more for bursts.
+        /// Variance of the requests per second divided by their mean, within a minute: 1 for
+        /// Poisson arrivals, more for bursts.
         #[serde(deserialize_with = "counted")]
         dispersion: f64,
     },

@@ -35,8 +35,8 @@ pub struct Study {
     connections: HashMap<u64, u64>,
     /// True if a connection resumed a session, by its handshake or first request.
     resumed: HashMap<u64, bool>,
-    /// Number of requests without connection that log whether they resumed, and of those that
-    /// resumed.
+    /// Requests whose lines lack the connection but say whether it resumed a session: their number,
+    /// and the number of resumed ones.
     unnamed: (u64, u64),
     protocols: BTreeMap<String, u64>,
 }
@@ -256,8 +256,8 @@ mod tests {
     #[test]
     fn a_generated_log_gives_its_parameters() {
         let mut study = Study::default();
-        // Two requests on each connection, every fourth of which is resumed; 10 per second but for
-        // one second of 110 and nine without any.
+        // There are two requests on each connection, and every fourth connection is resumed. There
+        // are 10 requests per second, except for one second with 110 and ten seconds with none.
         for request in 0..1000_u32 {
             let second = if request < 110 { 0 } else { request / 10 };
             study.line(&line(second, u64::from(request), request / 2, (request / 2) % 4 == 0));
@@ -296,8 +296,8 @@ mod tests {
             }
         };
         assert_eq!(dispersion(&|second| if second < 300 { 2 } else { 20 }), 0.0);
-        // alternating 1 and 19: a variance of 81 over a mean of ten, times 60 / 59, because the
-        // mean takes a degree of freedom
+        // 1 and 19 alternate: the variance of 81 is divided by the mean of 10. The factor 60 / 59
+        // is there because the mean takes a degree of freedom.
         let crowds = dispersion(&|second| 1 + 18 * (second % 2));
         assert!((crowds - 8.1 * 60.0 / 59.0).abs() < 1e-9, "{crowds}");
     }

@@ -95,7 +95,8 @@ pub struct Parameter {
     pub value: String,
     /// The source of the value.
     pub source: String,
-    /// The value of the source, if it is no longer in use and `value` is the nearest one.
+    /// The value that the source gives, if it is no longer in use. `value` is then the nearest one
+    /// in use.
     pub instead_of: Option<String>,
 }
 

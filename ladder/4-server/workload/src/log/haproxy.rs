@@ -1,4 +1,4 @@
-//! HAProxy's HTTP log (`option httplog`). Its bytes are those of the whole response, head and body.
+//! HAProxy's HTTP log (`option httplog`). Its byte counts include head and body of the response.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;

@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(Entry::read("  "), Ok(None));
     }
 
-    /// With `option abortonclose`, for a client that closed before the response.
+    /// With `option abortonclose`, HAProxy logs this line if the client closed before the response.
     #[test]
     fn a_client_that_closed_early_has_no_response() {
         let line =
