@@ -162,7 +162,7 @@ mod tests {
     fn a_miss_below_an_undecided_rate_decides_it() {
         let mut first = true;
         let judge = |rate: f64| match rate {
-            // the first rate near 600 is undecided; rates below it are missed
+            // the first rate near 600 is undecided; later rates from 540 are missed
             _ if (550.0..650.0).contains(&rate) && core::mem::take(&mut first) => {
                 StepResult::Undecided
             }

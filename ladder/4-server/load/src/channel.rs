@@ -139,8 +139,8 @@ impl Channel {
         self.tls_mut().send(data)
     }
 
-    /// Queues `close_notify`. Plain connections need none: their last request has `Connection:
-    /// close`.
+    /// Queues `close_notify`. Plain connections need none: their last request has
+    /// `Connection: close`.
     pub(crate) fn close(&mut self) {
         if !self.is_plain {
             self.tls_mut().close();

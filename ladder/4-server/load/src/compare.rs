@@ -78,7 +78,7 @@ impl Comparison {
     ///
     /// # Panics
     ///
-    /// If there is no such server. All methods with a parameter for a server do this.
+    /// If there is no such server. All methods that take a server panic then.
     #[must_use]
     pub fn outcomes(&self, server: usize) -> &[Outcome] {
         &self.outcomes[server]
@@ -91,8 +91,8 @@ impl Comparison {
         verdicts.max().unwrap_or(Verdict::Invalid)
     }
 
-    /// The ratio of the sessions per second of two servers: the median over the rounds with its 95
-    /// % bootstrap interval; `None` if a run of either server is invalid. With fewer than six
+    /// The ratio of the sessions per second of two servers: the median over the rounds with its
+    /// 95 % bootstrap interval; `None` if a run of either server is invalid. With fewer than six
     /// rounds the confidence is below 95 %: the range of n ratios contains the median with
     /// probability 1 - 2^(1 - n). Records state the confidence.
     #[must_use]

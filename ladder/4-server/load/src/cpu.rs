@@ -145,9 +145,9 @@ fn duration(ticks: u64) -> Duration {
     Duration::from_nanos(ticks.saturating_mul(1_000_000_000 / per_second))
 }
 
-/// The field utime in `proc_pid_stat(5)`; the next field is stime.
+/// The number of the field utime in `proc_pid_stat(5)`; the next field is stime.
 const OWN: usize = 14;
-/// The field cutime; the next field is cstime.
+/// The number of the field cutime; the next field is cstime.
 const CHILDREN: usize = 16;
 
 /// The sum of a field and the next one. Fields are numbered from 1. The second field is a name in

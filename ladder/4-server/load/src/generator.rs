@@ -30,7 +30,7 @@ pub(crate) struct Generator {
     mix: Mix,
     /// In a closed loop: the number of the next transaction.
     number: u64,
-    /// In a closed loop: how many numbers of other threads follow each [`CHUNK`] of this thread.
+    /// In a closed loop: the count of other threads' numbers after each [`CHUNK`] of this thread.
     others: u64,
 }
 
@@ -81,8 +81,7 @@ impl Draw {
 }
 
 /// In a closed loop each thread takes this many consecutive numbers at a time. If two threads took
-/// every other number, and the kinds of connections alternated, each thread would get only one
-/// kind.
+/// alternate numbers, and the kinds of connections alternated, each thread would get only one kind.
 const CHUNK: u64 = 64;
 
 /// The random stream of the first thread of a closed loop; other threads have the following

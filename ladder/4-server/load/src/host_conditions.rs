@@ -308,8 +308,8 @@ mod tests {
         assert_eq!(ports.short(&Plan { source_addresses: 2, ..more }), None);
         assert_eq!(Ports::default().short(&plan), None, "unknown is not zero");
 
-        // sustained part of 5 s, warm-up of 1 s, 10 arrivals per second: 60 ports, and 30 or 31 for
-        // connections
+        // 10 arrivals per second in 6 s, 30 connections in flight, and 10 sockets that are already
+        // in TIME_WAIT
         let arrivals = Arrivals::open(Pattern::Poisson { per_s: 10.0 });
         let open = Plan { arrivals, connections: 30, close: Close::Fin, ..plan.clone() };
         assert_eq!(ports.forecast(&open), None, "60 + 30 + 10 are 100");

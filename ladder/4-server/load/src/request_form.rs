@@ -121,7 +121,8 @@ impl RequestForm {
         for (name, value) in fields {
             write!(to, "{name}: {value}\r\n").expect(failed);
         }
-        // RFC 9110 §8.6: some methods give a body a meaning, and need the field even without a body
+        // RFC 9110 §8.6: these methods give a body a meaning, so they need `Content-Length` even
+        // without a body
         if !body.is_empty() || ["POST", "PUT", "PATCH"].contains(&method.as_str()) {
             write!(to, "Content-Length: {}\r\n", body.len()).expect(failed);
         }

@@ -253,8 +253,8 @@ mod tests {
         assert!((rate - PER_S).abs() < 0.015 * PER_S, "{rate}");
         let off = |arrival: &&Arrival| arrival.at.as_nanos() % 200_000_000 > 50_000_001;
         assert_eq!(arrivals.iter().find(off), None, "in a pause");
-        // Of four windows of 50 ms, one has 200 arrivals and the others have none: theory gives 1 +
-        // 3 * 50.
+        // Of four windows of 50 ms, one has 200 arrivals and the others have none: theory gives
+        // 1 + 3 * 50.
         let dispersion = dispersion(&bursts, Duration::from_millis(50), 4000);
         assert!((dispersion - 151.0).abs() < 10.0, "{dispersion}");
     }
