@@ -13,10 +13,11 @@ use zeroize::{DefaultIsZeroes, Zeroize, ZeroizeOnDrop};
 
 use crate::error::{Error, MODULUS_BYTES_MAX, Unavailable};
 
-/// Operations that use a pair, or its squares, before it is replaced.
+/// The number of operations that use a pair, or its squares, before the pair is replaced.
 pub(crate) const USES: u32 = 64;
 
-/// Attempts to lock the pool before the caller makes its own pair: a few microseconds in all.
+/// The number of attempts to lock the pool before the caller makes its own pair. Together they take
+/// a few microseconds.
 const LOOKS: u32 = 64;
 
 /// A blinding pair in Montgomery form: limbs, digits or rows of lane blocks, not reduced below n.
@@ -100,8 +101,8 @@ impl<S: DefaultIsZeroes> Pool<S> {
         }
     }
 
-    /// Stores a new pair, which `fill` writes. It replaces a used pair, or is added while there are
-    /// fewer pairs than `enough`.
+    /// Stores a new pair, which `fill` writes. The new pair replaces a spent one. If no pair is
+    /// spent, it is added, unless the pool already has `enough` pairs.
     pub(crate) fn store_spare(&self, fill: impl FnOnce(&mut BlindingPair<S>)) {
         let Some(mut idle) = self.idle() else { return };
         let spent = idle.pairs.iter().position(|pair| pair.left == 0);
@@ -183,7 +184,7 @@ mod tests {
         for number in 1..=4 {
             pool.store_spare(|pair| pair.blind[0] = number);
         }
-        pool.give(used); // spent: taken last, and replaced by a fresh one
+        pool.give(used); // a spent pair: it is taken last and replaced by a fresh one
         let mut seen: Vec<_> = (0..4).map(|_| pool.take()).map(|p| (p.blind[0], p.left)).collect();
         assert_eq!(seen.pop(), Some((0, 0)));
         seen.sort_unstable();
@@ -195,7 +196,7 @@ mod tests {
         assert_eq!((pair.blind[0], pair.left), (5, USES));
     }
 
-    /// The pool of a process that was forked while another thread had the lock.
+    /// Tests the pool of a process that was forked while another thread had the lock.
     #[test]
     fn no_caller_waits_for_the_lock() {
         let pool = Pool::<u64>::new(2, 1, 2);

@@ -1,5 +1,6 @@
-//! Memcheck runs private-key operations with the message and every secret number of the key marked:
-//! no branch and no address may depend on them. (`tollgate-mont` tests that the check can fail.)
+//! Memcheck runs private-key operations with the message and every secret number of the key marked
+//! as secret. No branch and no address may depend on a marked value. (`tollgate-mont` tests that
+//! the check can fail.)
 
 mod decryption;
 mod generation;

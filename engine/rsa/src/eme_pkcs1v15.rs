@@ -1,9 +1,9 @@
 //! EME-PKCS1-v1_5 (RFC 8017 §7.2): encoding, and constant-time decoding.
 //!
 //! Neither time nor memory accesses may show which byte of a decrypted message is wrong, or whether
-//! any is. With this knowledge an attacker decrypts or signs with a million queries
-//! (Bleichenbacher). So decoding computes masks from every byte and does not branch. `em` is secret
-//! throughout.
+//! any is. With this knowledge, an attacker can decrypt or sign in a million queries
+//! (Bleichenbacher's attack). So decoding computes masks from every byte and does not branch. `em`
+//! is secret throughout.
 
 use crate::error::{Error, Rejected, Unavailable};
 use crate::mask::{Mask, public_index};
@@ -36,7 +36,7 @@ pub fn encode(em: &mut [u8], message: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the message in `em`, or an error: explicit rejection.
+/// Returns the message in `em`, or an error if the padding is invalid (explicit rejection).
 ///
 /// A program that lets a peer detect this error, in any way, is a decryption oracle
 /// (Bleichenbacher). Use it only for protocols that define how to handle it; otherwise use
@@ -67,7 +67,7 @@ pub(crate) fn message_start(em: &[u8]) -> (Mask, u32) {
         separator = here.select(i, separator);
         found |= here;
     }
-    good &= !Mask::less(separator, 2 + 8); // 0 if there is none
+    good &= !Mask::less(separator, 2 + 8); // without a separator it is 0
     (good, separator.wrapping_add(1)) // a checked sum would branch
 }
 

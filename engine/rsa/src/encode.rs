@@ -5,9 +5,9 @@
 //! same purpose. To read a file of unknown format, prefer [`PrivateKey::from_bytes`]: it detects
 //! the format, and its errors tell the user what to do, while the traits' errors only name a kind.
 //!
-//! A written key reads back as the same key. The documents wipe themselves, and the texts are
-//! [`Zeroizing`](zeroize::Zeroizing). DER numbers have no leading zeros, so the file's length
-//! reveals the number of leading zero bytes of a private exponent; the format requires this.
+//! A written key reads back as the same key. DER documents wipe themselves when dropped, and PEM
+//! texts are [`Zeroizing`](zeroize::Zeroizing). DER numbers have no leading zeros, so the file's
+//! length reveals the number of leading zero bytes of a private exponent; the format requires this.
 
 use der::asn1::{BitStringRef, OctetStringRef, UintRef};
 use der::{Document, SecretDocument};

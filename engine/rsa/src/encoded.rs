@@ -1,5 +1,5 @@
-//! The common part of the signing and verifying keys of both paddings: signature values with a type
-//! for each padding, formats, and the traits that follow from signing and verifying a digest.
+//! The common part of the signing and verifying keys of both paddings: the `Signature` type of each
+//! padding, the encodings of keys, and the traits that follow from signing and verifying a digest.
 
 /// Declares a `Signature` type.
 macro_rules! signature {

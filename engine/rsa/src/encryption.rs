@@ -17,8 +17,8 @@ use crate::workspace::Workspace;
 use crate::{eme_pkcs1v15, oaep};
 
 impl PublicKey {
-    /// RSAES-PKCS1-v1_5 (RFC 8017 §7.2.1) into `ciphertext` of [`size`](Self::size) bytes. For old
-    /// peers; otherwise use [`encrypt_oaep`](Self::encrypt_oaep).
+    /// Encrypts by RSAES-PKCS1-v1_5 (RFC 8017 §7.2.1) into `ciphertext` of [`size`](Self::size)
+    /// bytes. Use it only for old peers; otherwise use [`encrypt_oaep`](Self::encrypt_oaep).
     ///
     /// # Errors
     ///
@@ -35,7 +35,7 @@ impl PublicKey {
         self.encrypt_raw(workspace, ciphertext)
     }
 
-    /// RSAES-OAEP (RFC 8017 §7.1.1) into `ciphertext` of [`size`](Self::size) bytes.
+    /// Encrypts by RSAES-OAEP (RFC 8017 §7.1.1) into `ciphertext` of [`size`](Self::size) bytes.
     ///
     /// # Errors
     ///
@@ -54,8 +54,8 @@ impl PublicKey {
         self.encrypt_raw(workspace, ciphertext)
     }
 
-    /// RSAEP (RFC 8017 §5.1.1) of a padded message, in place. Like [`public`](Self::public), and
-    /// also wipes the workspace.
+    /// Applies RSAEP (RFC 8017 §5.1.1) to a padded message, in place. This is
+    /// [`public`](Self::public), followed by a wipe of the workspace.
     ///
     /// # Errors
     ///
@@ -81,18 +81,18 @@ impl PrivateKey {
         }
     }
 
-    /// RSAES-PKCS1-v1_5 (RFC 8017 §7.2.2) with implicit rejection: returns the message, or, if the
-    /// padding is invalid, a synthetic message that depends on the ciphertext and the key only.
-    /// This is the only safe way to decrypt this padding for untrusted peers, provided that the
-    /// caller treats both alike, whatever the message's length.
+    /// Decrypts by RSAES-PKCS1-v1_5 (RFC 8017 §7.2.2) with implicit rejection. Returns the
+    /// message if the padding is valid, otherwise a synthetic message, which depends on the
+    /// ciphertext and the key only. This is the only safe way to decrypt this padding for untrusted
+    /// peers. The caller must treat real and synthetic messages alike, whatever their length.
     ///
     /// `buffer` has [`size`](Self::size) bytes. The message is at its end. It is secret; the caller
     /// must wipe it.
     ///
     /// # Errors
     ///
-    /// [`Rejected::DecryptionFailed`] if the ciphertext is not a number below n with the length of
-    /// n, which is public; then the buffer is zeroed.
+    /// [`Rejected::DecryptionFailed`] if the ciphertext does not have the length of n or is not
+    /// below n. Both facts are public. The buffer is then zeroed.
     /// [`Misuse::BufferLength`](crate::Misuse::BufferLength); [`Error::Fault`] and `Unavailable` as
     /// [`private`](Self::private).
     pub fn decrypt_pkcs1v15<'a>(
@@ -107,7 +107,7 @@ impl PrivateKey {
         implicit_rejection::decode(buffer, &key?)
     }
 
-    /// RSAES-OAEP (RFC 8017 §7.1.2).
+    /// Decrypts by RSAES-OAEP (RFC 8017 §7.1.2).
     ///
     /// `buffer` has [`size`](Self::size) bytes. The message is at its end. It is secret; the caller
     /// must wipe it.

@@ -10,7 +10,7 @@ use tollgate_mont::{Scalar, Word};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flip {
     pub(crate) point: &'static str,
-    /// The pass of this operation through the point, from 0.
+    /// The index of the operation's pass through the point, counted from 0.
     pub(crate) pass: usize,
     /// Index of the operation in the call: its lane, or its place among two operations in step.
     pub(crate) operation: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Flip {
 /// A change of a number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
-    /// Flips this bit, modulo the length.
+    /// Flips the bit with this index, which is taken modulo the number's length.
     Bit(usize),
     /// Replaces the number by random bits from this seed.
     Number(u64),

@@ -6,8 +6,8 @@
 
 use tollgate_mont::{Kernel, Modulus, Word};
 
-/// The number of pairs made at once. With eight, an operation's share of the fresh pairs costs a
-/// sixth of what it costs with one inversion for each pair. More pairs would save little.
+/// The number of pairs made at once. An operation's share of the cost of fresh pairs is then a
+/// sixth of its share with one inversion for each pair. More pairs at once would save little.
 pub(crate) const AT_ONCE: usize = 8;
 
 /// The number of pairs made at once for each lane. The pairs of eight lanes take 40 KB for a key of
@@ -171,8 +171,8 @@ mod tests {
         }
     }
 
-    /// Moduli of odd sizes, without lane blocks, and with another e. Each turn removes the used
-    /// pair; the next operation then takes another one.
+    /// Tests an odd size of the modulus, another public exponent, and a modulus without lane
+    /// blocks. Each turn removes the used pair; the next operation then takes another one.
     #[test]
     fn every_pair_is_correct_for_keys_of_any_kind() {
         for pem in [

@@ -5,12 +5,12 @@
 //! * [`search`]: draws candidates until two primes are found.
 //! * [`derive`]: computes the numbers of the key.
 //!
-//! The time reveals how many candidates were discarded, and at which small prime each of them. They
-//! are independent of the two primes, since A.1.3 draws each candidate anew. For the two primes,
-//! nothing branches or indexes on their bits: they are divided by all small primes, raised to
-//! powers and squared as often as any other candidate. There is one accepted exception: more than
-//! [`miller_rabin::SQUARINGS`] squarings reveal that a prime less one is divisible by a high power
-//! of two, which holds for one key in 32,768.
+//! The time reveals how many candidates were discarded, and which small prime divided each of them.
+//! Discarded candidates are independent of the two primes, since A.1.3 draws each candidate anew.
+//! No branch and no address depends on the bits of the two primes: they are divided by all small
+//! primes, raised to powers and squared as often as any other candidate. There is one accepted
+//! exception. If a test takes more than [`miller_rabin::SQUARINGS`] squarings, the time reveals
+//! that a prime minus one is divisible by a high power of two. This happens for one key in 32,768.
 
 use core::ops::RangeInclusive;
 
@@ -81,13 +81,13 @@ impl core::fmt::Debug for Generation<'_> {
 }
 
 impl<'a> Generation<'a> {
-    /// A key of this many bits, 2048 to 8192 and even, with e = 65537.
+    /// Describes a key of `bits` bits with e = 65537. `bits` must be even and from 2048 to 8192.
     pub fn new(bits: usize) -> Self {
         Self { bits, e: vec![1, 0, 1], insecure: false, watch: None }
     }
 
-    /// An insecure key for tests and comparison with old publications: at least 512 bits, and e at
-    /// least 3.
+    /// Describes an insecure key, for tests and for comparison with old publications. The key must
+    /// have at least 512 bits, and e must be at least 3.
     pub fn insecure(bits: usize) -> Self {
         Self { insecure: true, ..Self::new(bits) }
     }
@@ -158,9 +158,9 @@ impl PrivateKey {
 }
 
 impl PrivateKey {
-    /// Tests that p and q are prime, by 64 rounds of Miller-Rabin each. This is for keys from
-    /// untrusted sources, whose primes may not be random. Not part of loading, since it takes as
-    /// long as dozens of signatures.
+    /// Tests that p and q are prime, by 64 rounds of Miller-Rabin each. Use it for keys from
+    /// untrusted sources, whose primes may not be random. Loading a key does not include this test,
+    /// which takes as long as dozens of signatures.
     ///
     /// # Errors
     ///

@@ -37,8 +37,9 @@ macro_rules! hash_functions {
             /// Returns the bytes that PKCS#1 v1.5 writes before the digest: the DER of `DigestInfo`
             /// (RFC 8017 §9.2, note 1).
             ///
-            /// Empty for MD5-SHA1; the header of an `OCTET STRING` for MDC-2. The parameters are
-            /// NULL for every function, SHA-3 included, as OpenSSL requires.
+            /// The prefix of MD5-SHA1 is empty. The prefix of MDC-2 is the header of an `OCTET
+            /// STRING`. All other prefixes contain NULL parameters, also for SHA-3, as OpenSSL
+            /// requires.
             pub const fn digest_info_prefix(self) -> &'static [u8] {
                 match self {
                     $(Self::$hash => const { &$prefix },)*
@@ -230,7 +231,7 @@ mod tests {
         }
     }
 
-    /// As printed in RFC 8017 §9.2, note 1.
+    /// Compares a prefix with the one in RFC 8017 §9.2, note 1.
     #[test]
     fn sha256_prefix_equals_the_rfc() {
         assert_eq!(

@@ -38,7 +38,7 @@ impl RejectionKey {
     }
 }
 
-/// SHA-256 of d, little-endian, as a big-endian number of `size` bytes.
+/// Returns SHA-256 of d as a big-endian number of `size` bytes. The limbs in `d` are little-endian.
 pub(crate) fn d_hash(d: &[u64], size: usize) -> DHash {
     let mut bytes = Zeroizing::new(vec![0; size]);
     to_bytes(&mut bytes, d);
@@ -50,7 +50,7 @@ pub(crate) fn d_hash(d: &[u64], size: usize) -> DHash {
 }
 
 /// Returns the message in `em` if the padding is valid, otherwise the synthetic message. Does not
-/// reveal which of them it is. Zeroes the bytes before the message.
+/// reveal which message it returns. Zeroes the bytes before the message.
 ///
 /// The length of the message is public; everything else is constant time. The message is at the end
 /// of `em`. It is secret; the caller must wipe it.
@@ -83,7 +83,7 @@ pub fn decode<'a>(em: &'a mut [u8], key: &RejectionKey) -> Result<&'a [u8], Erro
 fn synthetic_start(kdk: &Hmac<Sha256>, size: usize) -> u32 {
     const BYTES: usize = 2 * 128;
     let size = u32::try_from(size).expect("a modulus has at most 1024 bytes");
-    let longest = size - 10; // 00 02, eight bytes of padding; the 00 behind them is counted in
+    let longest = size - 10; // the longest message, and the 00 before it
     let mask = u32::MAX >> longest.leading_zeros();
     let mut len = 0;
     for (counter, _) in (0_u16..).zip(0..BYTES / 32) {

@@ -189,8 +189,8 @@ impl PrivateKey {
         })
     }
 
-    /// Returns the numbers, from which [`from_parts`](Self::from_parts) makes this key again. Each
-    /// has the length of n, p or q, with no more leading zeros than these have.
+    /// Returns the key's numbers. [`from_parts`](Self::from_parts) makes the same key from them. e
+    /// has no leading zeros. Each other number has the length in bytes of n, p or q.
     pub fn to_parts(&self) -> KeyParts {
         let (p, q) = (self.limbs.pair.p(), self.limbs.pair.q());
         let (p_bits, q_bits) = (bit_length(p.m()), bit_length(q.m()));

@@ -57,7 +57,7 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(14);
         for size in [1usize, 6, 7, 8, 13, 64, 127, 128, 129, 256, 1024] {
             let bytes: Vec<u8> = (0..size).map(|_| rng.u8(..)).collect();
-            let k = (8 * size + 6).div_ceil(Digit::BITS) + 2; // and the digits after the number
+            let k = (8 * size + 6).div_ceil(Digit::BITS) + 2; // two digits beyond the number
             let (mut rows, mut limbs) = (vec![Row([7; LANES]); k], vec![0; size.div_ceil(8)]);
             load_bytes(&mut rows, 5, &bytes);
             crate::key::from_bytes(&mut limbs, &bytes);

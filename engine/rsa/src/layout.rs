@@ -120,7 +120,7 @@ pub(crate) trait Plain: Word {
     /// Reads a big-endian number into a lane, zero-extended or cut.
     fn read(words: &mut [Self], lane: usize, bytes: &[u8]);
 
-    /// Writes a lane as a big-endian number, cut to its length; words are clean.
+    /// Writes a lane as a big-endian number, cut to the length of `bytes`. The words must be clean.
     fn write(bytes: &mut [u8], words: &[Self], lane: usize);
 }
 

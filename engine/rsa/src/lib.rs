@@ -2,18 +2,19 @@
 //!
 //! * [`PrivateKey`] and [`PublicKey`] are read from PEM or DER, checked, and made ready for
 //!   kernels.
-//! * Keys are made by [`PrivateKey::generate`], or by [`Generation`] for more choices, and written
-//!   and read by the traits of [`pkcs1`] and [`pkcs8`], as those of the crate `rsa` are.
-//! * A [`Workspace`] is a thread's kernels and scratch memory.
+//! * [`PrivateKey::generate`] makes keys; [`Generation`] has more options. The traits of [`pkcs1`]
+//!   and [`pkcs8`] write and read keys, as in the crate `rsa`.
+//! * A [`Workspace`] holds the kernels and the scratch memory of one thread.
 //! * Operations run alone (methods of the keys) or in batches of any size and any keys
 //!   ([`private_batch`], [`sign_pkcs1v15_batch`]). A [`Plan`] cuts a batch into calls of up to
-//!   eight, as is cheapest on the processor.
+//!   eight operations, in the cheapest way on the processor.
 //!
-//! Build programs that use it with `codegen-units = 1` in their release profile: with Cargo's
-//! default of sixteen, batches take up to 1.13 times as long (METHODOLOGY, "Profiles of Cargo").
+//! Build programs that use this crate with `codegen-units = 1` in their release profile. With
+//! Cargo's default of sixteen, batches take up to 1.13 times as long
+//! (METHODOLOGY, "Profiles of Cargo").
 //!
-//! Every private operation is blinded, and checked with the public exponent before its result
-//! leaves. No branch and no address depends on a secret; see `SECURITY.md` for what that covers.
+//! Every private operation is blinded. Its result is checked with the public exponent before it is
+//! released. No branch and no address depends on a secret; see `SECURITY.md` for what that covers.
 //!
 //! ```
 //! use tollgate_rsa::{Hash, PrivateKey, Workspace};

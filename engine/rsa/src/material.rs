@@ -204,9 +204,9 @@ impl Lanes {
         }
     }
 
-    /// Overwrites the secret numbers of all eight keys, if any were loaded. It must follow each
-    /// call, because the secrets of a dropped key must be gone, and [`reshape`](Self::reshape) may
-    /// free memory.
+    /// Overwrites the secret numbers of all eight keys, if any were loaded. Every call must end
+    /// with this, because the secrets of a dropped key must not remain. [`reshape`](Self::reshape)
+    /// may also free memory that contains them.
     pub(crate) fn wipe(&mut self) {
         if !self.is_loaded {
             return;
@@ -226,7 +226,7 @@ impl Lanes {
         self.is_loaded = false;
     }
 
-    /// Copies a public key into a lane, or all.
+    /// Copies a public key into a lane, or into all.
     #[inline(always)] // like the others: for `Kernel::with_target_features`
     pub(crate) fn load_public(&mut self, place: Place, n: &Modulus<Digit>, e: &[u64]) {
         self.n.load(place, n);
@@ -297,7 +297,7 @@ impl Drop for Lanes {
     }
 }
 
-/// A number, as long as the rows.
+/// Copies a number into its place in the rows.
 #[inline(always)]
 pub(crate) fn load_digits(rows: &mut [Row], place: Place, digits: &[Digit]) {
     for (row, digit) in rows.iter_mut().zip(digits) {
@@ -305,7 +305,7 @@ pub(crate) fn load_digits(rows: &mut [Row], place: Place, digits: &[Digit]) {
     }
 }
 
-/// 64-bit words, zero-extended.
+/// Copies 64-bit words into their place in the rows, zero-extended.
 #[inline(always)]
 pub(crate) fn load_words(rows: &mut [Row], place: Place, words: &[u64]) {
     for (j, row) in rows.iter_mut().enumerate() {

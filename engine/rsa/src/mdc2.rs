@@ -44,8 +44,8 @@ impl Mdc2 {
         digest
     }
 
-    /// Encrypts the block under both chaining values, adds the block to the results, and exchanges
-    /// their right halves.
+    /// Encrypts the block under both chaining values, XORs the block into the results, and
+    /// exchanges the right halves of the results.
     fn compress(&mut self) {
         // The second and third bit of the two keys differ; the keys are therefore different.
         for (key, bits) in self.chain.iter_mut().zip([0x40, 0x20]) {

@@ -1,6 +1,6 @@
 //! EME-OAEP (RFC 8017 §7.1) with MGF1. Decoding computes masks from every byte and reveals only
-//! whether the padding is valid, as the standard requires (Manger's attack needs only the failed
-//! check).
+//! whether the padding is valid, as the standard requires (to know which check failed is enough for
+//! Manger's attack).
 //!
 //! An encoded message has the length of the modulus in bytes.
 
@@ -37,7 +37,7 @@ pub fn encode(
     let start = db.len() - message.len();
     db[start - 1] = 0x01;
     db[start..].copy_from_slice(message);
-    // 2e. to 2h. The seed masks DB, and masked DB the seed.
+    // 2e. to 2h. The seed masks DB, and then maskedDB masks the seed.
     mgf1::xor(db, mgf_hash, seed);
     mgf1::xor(seed, mgf_hash, db);
     Ok(())

@@ -21,7 +21,7 @@ impl PrivateKey {
     /// # Errors
     ///
     /// [`Misuse::BufferLength`]; [`Rejected::MessageRange`](crate::Rejected::MessageRange) if c >=
-    /// n; [`Error::Fault`] if the check failed; `Unavailable` without random bytes.
+    /// n; [`Error::Fault`] if the check failed; `Unavailable` if there are no random bytes.
     pub fn private(&self, workspace: &mut Workspace, buffer: &mut [u8]) -> Result<(), Error> {
         check_input(&self.public, buffer)?;
         let mut request = PrivateRequest::new(self, buffer);
@@ -146,8 +146,8 @@ fn refuse(outcome: &mut Option<Result<(), Error>>, key: &PublicKey, buffer: &[u8
     }
 }
 
-/// Finds the next `count` similar requests, starting at `next`, and advances `next` past them. The
-/// remaining lanes repeat the first request.
+/// Finds the next `count` similar requests, starting at `next`, and advances `next` past them. If
+/// `count` is less than the number of lanes, the remaining lanes repeat the first request.
 fn gather<R>(
     requests: &[R],
     next: &mut usize,

@@ -5,9 +5,8 @@
 //!
 //! The parser is lenient where real files differ: it skips text around PEM blocks and other blocks
 //! before the key (a certificate chain, `EC PARAMETERS`), and accepts lines of any width. It also
-//! accepts an `rsaEncryption` identifier without parameters, which RFC 8017 A.1 requires to be NULL
-//! and OpenSSL accepts absent. Otherwise it is strict: it refuses data after the DER, and non-DER
-//! numbers.
+//! accepts an `rsaEncryption` identifier without parameters, as OpenSSL does, although RFC 8017 A.1
+//! requires NULL. Otherwise it is strict: it refuses data after the DER, and non-DER numbers.
 
 mod der;
 mod pem;

@@ -1,8 +1,9 @@
 //! The private operation: the only place that orders its steps, for every layout and batch size.
 //!
-//! A call runs one operation, two in step, or up to eight in lanes. A [`Layout`] owns how numbers
-//! lie in words, the exponentiations and the recombination; a [`Backend`] also owns the memory and
-//! the stored blinding pairs. The steps (RFC 8017 §5.1.2, with blinding before and a check after):
+//! A call runs one operation, two in step, or up to eight in lanes. A [`Layout`] defines how words
+//! represent numbers, the exponentiations and the recombination. A [`Backend`] also manages the
+//! memory and the stored blinding pairs. The steps (RFC 8017 §5.1.2, with blinding before and a
+//! check after):
 //!
 //! 0. [`check_input`]: the input c must be below n. A refused request does not reach [`run`].
 //! 1. Take a blinding pair (r^e, r^-1) for each operation from [`crate::blinding`]; if one of them

@@ -18,7 +18,7 @@ pub enum Operation {
 /// The way that one call runs operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// One, alone.
+    /// A single operation.
     One,
     /// Two operations in step, in lane blocks: private, by CRT, with keys of one size and exponent.
     Two,

@@ -49,8 +49,8 @@ const IFMA_AGAINST_BLOCKS: [Row; 8] = [
     row(Public, 4096, None, 5.98),
 ];
 
-/// IFMA lanes compared with limbs (MULX), on a Zen 5 core (docs/experiments.md). For keys above
-/// 4096 bits, and if lane blocks are vetoed.
+/// IFMA lanes compared with limbs (MULX), on a Zen 5 core (docs/experiments.md). Used for keys
+/// above 4096 bits, and for all keys if lane blocks are vetoed.
 const IFMA_AGAINST_LIMBS: [Row; 2] = [row(Private, 8192, None, 1.3), row(Public, 8192, None, 1.3)];
 
 /// AVX2 lanes compared with limbs (MULX), on a Zen 5 core with IFMA vetoed (docs/experiments.md).

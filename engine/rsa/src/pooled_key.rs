@@ -35,7 +35,8 @@ impl<K> Clone for PooledKey<K> {
     }
 }
 
-/// The idle workspaces of a key. There are as many as operations of the key ran concurrently.
+/// The idle workspaces of a key. Their number grows to the largest number of operations that ran
+/// concurrently.
 ///
 /// No thread blocks on the lock: a thread that does not get it makes a new workspace. A process
 /// that was forked while another thread had the lock therefore does not hang.
@@ -91,7 +92,7 @@ mod tests {
         assert_eq!(count(&workspaces), 2);
     }
 
-    /// A process that was forked while another thread had the lock.
+    /// Tests a process that was forked while another thread had the lock.
     #[test]
     fn a_held_lock_does_not_block() {
         let workspaces = Workspaces::default();

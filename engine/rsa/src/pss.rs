@@ -194,11 +194,8 @@ fn is_consistent(
     mgf1::xor(db, mgf_hash, h);
     // 9. Set the leftmost 8emLen - emBits bits of DB to zero.
     db[0] &= top_mask(mod_bits);
-    // 10. DB = PS
-    //
-    // 01
-    //
-    // salt. PS is all zeros; its length must be right, unless any length is accepted.
+    // 10. DB = PS || 01 || salt. PS is all zeros; its length must be right,
+    // unless any length is accepted.
     let Some(ps_len) = db.iter().position(|&byte| byte != 0) else {
         return false;
     };

@@ -35,7 +35,7 @@ macro_rules! request {
                 Self { key, buffer, outcome: None }
             }
 
-            /// The outcome, which is that of the single operation.
+            /// Returns the outcome. It is the same as that of a single operation.
             ///
             /// # Errors
             ///

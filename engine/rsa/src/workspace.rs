@@ -13,14 +13,14 @@ use crate::runner::{BlockRunner, Runner};
 /// wiped after each private operation and when it is dropped, also after a panic.
 pub struct Workspace {
     pub(crate) limbs: Runner<LimbKernel>,
-    /// For keys that have lane blocks, if single operations use these.
+    /// Runs operations in lane blocks; `None` if the limb kernel does not use them.
     pub(crate) blocks: Option<BlockRunner>,
     pub(crate) lanes: Runner<LaneKernel>,
     pub(crate) keys: Lanes,
     pub(crate) plans: Plans,
 }
 
-/// Limbs of the longest number, on the stack.
+/// The number of limbs of the longest number, for arrays on the stack.
 pub(crate) const LIMBS_MAX: usize = MODULUS_BITS_MAX / 64;
 
 impl core::fmt::Debug for Workspace {

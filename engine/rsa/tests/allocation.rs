@@ -45,8 +45,8 @@ fn operations_do_not_allocate() {
         key.decrypt_pkcs1v15(&mut workspace, &[0; 128], &mut buffer).unwrap(); // bad padding
     };
     run();
-    // enough rounds to make fresh blinding pairs: a single operation needs eight times 64 rounds, a
-    // batch four times 64
+    // Enough rounds to make fresh blinding pairs. Each inversion gives pairs for eight times 64
+    // single operations, or for four times 64 batches.
     let allocations = allocation_counter::measure(|| (0..300).for_each(|_| run()));
     assert_eq!(allocations.count_total, 0);
 }

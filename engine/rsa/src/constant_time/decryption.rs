@@ -1,5 +1,5 @@
-//! Memcheck runs the decoding of decrypted messages with every byte marked, and whole decryptions,
-//! on every kernel of limbs and in lanes.
+//! Memcheck runs the decoding of decrypted messages with every byte marked as secret. It also runs
+//! whole decryptions, on every limb kernel and in lanes.
 
 use tollgate_cpu::memcheck;
 use tollgate_mont::{LaneKernel, LimbKernel};

@@ -1,5 +1,5 @@
 //! Memcheck runs the derivation of a key from its primes and the test of a new key. The primes are
-//! marked except for their highest limb, which gives their length, and their lowest bit.
+//! marked as secret, except for their highest limb, which gives their length, and their lowest bit.
 
 use tollgate_cpu::memcheck;
 use tollgate_mont::{LaneKernel, LimbKernel};

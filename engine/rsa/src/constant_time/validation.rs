@@ -1,5 +1,6 @@
-//! Memcheck runs the validation of a private key with every secret number marked, except for its
-//! first byte, which gives its length, and its last, which gives its parity.
+//! Memcheck runs the validation of a private key with every secret number marked as secret. Two
+//! bytes of each number are not marked: the first byte, which gives its length, and the last byte,
+//! which gives its parity.
 
 use tollgate_cpu::memcheck;
 use tollgate_rerun as rerun;

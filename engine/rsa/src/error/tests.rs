@@ -1,6 +1,6 @@
 use super::*;
 
-/// Every message is one line of printable characters with a place for a file's name in front.
+/// Every message is one line of printable characters.
 #[test]
 fn messages_are_one_line_that_says_what_to_do() {
     let label = || String::from("PRIVATE KEY");

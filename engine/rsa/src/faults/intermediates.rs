@@ -44,7 +44,7 @@ const POINTS_OF_BLOCKS: [(&str, usize); 13] = [
     ("unpacked", 2),
 ];
 
-/// Returns outcome and buffer of each of `count` operations of a key.
+/// Returns the outcome and the buffer of each of `count` operations of a key.
 fn run(
     workspace: &mut Workspace,
     key: &PrivateKey,

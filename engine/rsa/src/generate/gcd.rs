@@ -97,7 +97,8 @@ mod tests {
         a
     }
 
-    /// Tests numbers with common factors, some with the factor 2, and numbers without.
+    /// Tests numbers with common factors, some with the factor 2, and numbers without common
+    /// factors.
     #[test]
     fn it_equals_euclids() {
         let mut rng = fastrand::Rng::with_seed(21);

@@ -12,18 +12,19 @@ use crate::material::load_words;
 use crate::natural::less_one;
 use crate::runner::Runner;
 
-/// Squarings after the first power, the same number in every call. w - 1 has at most this many
-/// factors 2, except for one w in 2^16.
+/// The number of squarings after the first power; it is the same in every call. 2 divides w - 1 at
+/// most this many times, except for one w in 2^16.
 pub(super) const SQUARINGS: u64 = 16;
 
-/// Words by which a base is longer than a candidate. It is reduced modulo w, so each residue has
-/// the same probability up to 2^-104. The bases 0, 1 and w - 1, which B.3.1 rejects, have
-/// probabilities below 2^-250; 0 would fail a prime, and 1 and w - 1 prove nothing.
+/// The number of words by which a base is longer than a candidate. The base is reduced modulo w, so
+/// each residue has the same probability up to 2^-104. B.3.1 rejects the bases 0, 1 and w - 1.
+/// Their probabilities are below 2^-250. With the base 0 a prime would fail; the bases 1 and w - 1
+/// prove nothing.
 const BASE_MORE_WORDS: usize = 2;
 
-/// Returns the number of rounds for a prime of `bits` bits. The probability of an error is at most
-/// 2^-100; from 1024, 1536 and 2048 bits on it is at most 2^-112, 2^-128 and 2^-144. These are at
-/// least as many rounds as table B.1 of FIPS 186-5 requires.
+/// Returns the number of rounds for a prime of `bits` bits: at least the number that table B.1 of
+/// FIPS 186-5 requires. The probability of an error is at most 2^-100. For primes of at least 1024,
+/// 1536 and 2048 bits, it is at most 2^-112, 2^-128 and 2^-144, respectively.
 pub(super) const fn rounds(bits: usize) -> usize {
     match bits {
         1024.. => 5,
@@ -36,7 +37,7 @@ pub(super) const fn rounds(bits: usize) -> usize {
 pub(super) struct Candidate {
     pub(super) w: Zeroizing<Vec<u64>>,
     modulus: Modulus<Digit>,
-    /// The factors 2 of w - 1 = 2^a m, with m odd.
+    /// The exponent of 2 in w - 1 = 2^a m, with m odd.
     a: u64,
     m: Zeroizing<Vec<u64>>,
 }
@@ -50,8 +51,8 @@ impl Candidate {
     }
 }
 
-/// a and m with w - 1 = 2^a m, m odd, for odd w above 1. In steps of 2^j: if that many low bits
-/// are zero, shifts them out. The time depends on the length only.
+/// Returns a and m with w - 1 = 2^a m and m odd, for odd w above 1. Each step shifts out the lowest
+/// 2^j bits if all of them are zero. The time depends on the length only.
 pub(super) fn halvings(w: &[u64]) -> (u64, Zeroizing<Vec<u64>>) {
     let (mut m, mut a) = (less_one(w), 0u64);
     for j in (0..=(64 * m.len() - 1).ilog2()).rev() {
@@ -121,7 +122,7 @@ impl<'a> Test<'a> {
         let squarings = memcheck::declassified(squarings);
         let mut good = Row::default();
         for i in 0..squarings {
-            // y :== base^{2^i m}: 1 at the start, or -1 while i < a
+            // y :== base^{2^i m}. The candidate passes if y is 1 for i = 0, or -1 for an i < a.
             z.copy_from_slice(y);
             kernel.with_target_features(
                 #[inline(always)]

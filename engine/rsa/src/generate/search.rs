@@ -1,7 +1,7 @@
 //! The search for two primes (FIPS 186-5, A.1.3) in the same lanes.
 //!
-//! Candidates are drawn independently, one by one. The first prime is p, the next one that is far
-//! enough from it is q. So both have the distribution of A.1.3.
+//! Candidates are drawn independently, one by one. The first prime is p. The next prime that is far
+//! enough from p is q. So p and q have the distribution of A.1.3.
 
 use tollgate_cpu::memcheck;
 use tollgate_mont::{LANES, LaneKernel, LimbKernel};
@@ -16,15 +16,16 @@ use crate::natural::{is_below, subtract};
 use crate::parts::KeyParts;
 use crate::runner::Runner;
 
-/// The first 64 bits of the square root of 1/2, rounded up: a number that begins above it is above
-/// sqrt(2) 2^{bits - 1}.
+/// The first 64 bits of the square root of 1/2, rounded up. If the first 64 bits of a candidate are
+/// larger, the candidate is above sqrt(2) 2^{bits - 1}.
 const SQRT_HALF: u64 = 0xb504_f333_f9de_6485;
 
 /// Candidates per random draw.
 const DRAWN: usize = 16;
 
-/// Trial division uses primes up to this many times the bits of a candidate. At this limit, one
-/// more prime costs about as much as it saves in exponentiations (docs/experiments.md).
+/// Trial division uses the primes up to this factor times the number of bits of a candidate. At
+/// this limit, one more prime costs about as much as it saves in exponentiations
+/// (docs/experiments.md).
 const SIEVE_PER_BIT: usize = 8;
 
 /// The numbers of a new key.
@@ -122,9 +123,9 @@ struct Source<'a> {
     drawn: Zeroizing<Vec<u8>>,
     /// Number of candidates so far.
     seen: usize,
-    /// Maximum number of candidates: twenty per bit of the modulus. More than ten of them are in
-    /// range; A.1.3 allows five for p and ten for q. Candidates out of range count too, so that a
-    /// broken source ends the search.
+    /// Maximum number of candidates: twenty per bit of the modulus. On average, more than ten of
+    /// these twenty are in range. A.1.3 allows five per bit for p and ten per bit for q. Candidates
+    /// out of range count too, so that a broken source ends the search.
     limit: usize,
     /// Expected number of tested candidates until two primes are found.
     expected: usize,
@@ -142,7 +143,7 @@ impl<'a> Source<'a> {
             reason = "an estimate"
         )]
         let expected = {
-            // of odd numbers near x, one in ln(x) / 2 is prime
+            // one odd number in ln(x) / 2 near x is prime
             let odd = 2.0 * (bits as f64 * core::f64::consts::LN_2 / 2.0);
             (odd * sieve.part_that_passes()) as usize
         };

@@ -11,7 +11,8 @@ pub(super) struct Sieve {
 }
 
 /// An odd prime p. A word x is a multiple of p if x / p mod 2^64 is at most the largest quotient.
-/// The multiples take each of these values once; no other word has one of them.
+/// The multiples of p take each value up to the largest quotient once, so no other word has such a
+/// value.
 struct Divisor {
     inverse: u64,
     largest_quotient: u64,

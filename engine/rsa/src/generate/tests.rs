@@ -172,7 +172,7 @@ fn rounds_reach_the_documented_error() {
     {
         let rounds = f64::from(u32::try_from(rounds(bits)).unwrap());
         let error = error_bits(f64::from(u32::try_from(bits).unwrap()), rounds);
-        // candidates are from the upper 0.586 of the range: costs less than one bit
+        // candidates are from the upper 0.586 of the range, which costs less than one bit
         assert!(error + 1.0 < -promised, "{bits}: 2^{error}");
     }
     // table B.1 itself: 5, 4 and 4 rounds for 2^-112, 2^-128, 2^-144
@@ -255,7 +255,8 @@ fn large_and_many_keys_are_valid() {
     }
 }
 
-/// Untrusted primes, and a composite in place of one that is consistent with all other numbers.
+/// Tests the check of untrusted primes. The composite replaces a prime and is consistent with all
+/// other numbers of the key.
 #[test]
 fn primes_of_keys_are_checked() {
     let mut ws = Workspace::new().unwrap();
@@ -343,8 +344,7 @@ fn a_broken_source_ends_the_search() {
         Generation::insecure(512).run_with(&mut ws, random).map(|_| ()).unwrap_err()
     };
     let ended = Error::from(Unavailable::Primes { tried: 20 * 512 });
-    // candidates that are never in range; that never pass the sieve, since 3 divides them; that
-    // give only one prime
+    // the candidates are never in range, then never pass the sieve, since 3 divides them
     for byte in [0, 0xff] {
         let mut source = |bytes: &mut [u8]| {
             bytes.fill(byte);
@@ -352,6 +352,7 @@ fn a_broken_source_ends_the_search() {
         };
         assert_eq!(run(&mut source), ended);
     }
+    // every candidate is the same prime
     let prime = (power_of_two(256) - 189u8).to_bytes_be();
     let mut bases = seeded(1);
     assert_eq!(

@@ -1,11 +1,11 @@
 //! Numbers in lane blocks: one operation, or two in step.
 //!
-//! In blocks, products take the results of products unreduced; only the result of the operation and
-//! its power are reduced below n. Two operations in step exponentiate four numbers side by side, in
-//! one chain of products.
+//! In blocks, a product accepts the unreduced results of other products. Only the result of the
+//! operation and its power are reduced below n. Two operations in step exponentiate four numbers
+//! side by side, in one chain of products.
 //!
-//! Recombination: with a = 1 mod p and 0 mod q, and b the other way round, m = `m_1` * a + `m_2` *
-//! b mod n. a and b also take `m_1` and `m_2` out of the Montgomery form of p and q.
+//! Recombination: with a = 1 mod p and 0 mod q, and b = 0 mod p and 1 mod q,
+//! m = `m_1` * a + `m_2` * b mod n. a and b also take `m_1` and `m_2` out of the Montgomery form of p and q.
 
 use tollgate_mont::{BlockKernel, Blocks, Kernel as _, Modulus, Power, Row};
 
@@ -36,7 +36,7 @@ pub(crate) fn fit_in_step(a: &PrivateKey, b: &PrivateKey) -> bool {
 }
 
 impl Workspace {
-    /// Returns whether private operations with this key can run two in step: see
+    /// Returns whether two private operations with this key can run in step: see
     /// [`Form::Two`](crate::Form::Two).
     pub fn goes_in_step(&self, key: &PrivateKey) -> bool {
         self.blocks.is_some() && fit_in_step(key, key)
@@ -137,7 +137,7 @@ impl Layout for InBlocks {
     }
 }
 
-/// For several operations, keys must [`fit_in_step`].
+/// If there are several operations, their keys must [`fit_in_step`].
 impl<const S: usize> Backend<S, S> for InBlocks {
     type Stored = Row;
 

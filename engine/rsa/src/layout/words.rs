@@ -20,10 +20,10 @@ use crate::workspace::Workspace;
 /// The layout of a kernel on limbs or lanes.
 pub(crate) struct Words<K>(PhantomData<K>);
 
-/// Slices of K(n) words in a [`Set`].
+/// The number of slices of K(n) words in a [`Set`].
 const REGISTERS: usize = 8;
 
-/// Slices of K(p) words that recombination needs.
+/// The number of slices of K(p) words that recombination needs.
 const PRIME_REGISTERS: usize = 4;
 
 impl<K: Exponentiate<Word: Plain>> Words<K> {
@@ -122,7 +122,8 @@ fn crt<K: Exponentiate<Word: Plain>>(
     fault::points("m_1", K::Word::LANES, [&mut *m_1]);
     #[cfg(test)]
     fault::points("m_2", K::Word::LANES, [&mut *m_2]);
-    // iii. Let h = (m_1 - m_2) * q_inv mod p; m_2 may exceed p, its product with R mod p does not.
+    // iii. Let h = (m_1 - m_2) * q_inv mod p; m_2 may exceed p, but its product with R mod p does
+    // not.
     kernel.amm(a, m_2, p.one(), p, prime_t);
     #[cfg(test)]
     fault::points("m_2 mod p", K::Word::LANES, [&mut *a]);
@@ -138,7 +139,7 @@ fn crt<K: Exponentiate<Word: Plain>>(
     kernel.amm(a, b, &primes.q_inv, p, prime_t); // h, below 3p
     #[cfg(test)]
     fault::points("h", K::Word::LANES, [&mut *a]);
-    // iv. Let m = m_2 + q * h: below n, so the product mod n is the product and nothing wraps.
+    // iv. Let m = m_2 + q * h. m is below n, so q * h mod n is q * h, and the sum does not wrap.
     let n = set.n;
     kernel.with_target_features(
         #[inline(always)]

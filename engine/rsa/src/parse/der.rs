@@ -88,7 +88,7 @@ pub(crate) fn public_pkcs1(der: &[u8]) -> Result<PublicParts, Error> {
     })
 }
 
-/// Requires `rsaEncryption` with NULL parameters, or none.
+/// Requires `rsaEncryption` with NULL parameters, or without parameters.
 fn check_algorithm(algorithm: &AlgorithmIdentifierRef<'_>) -> Result<(), Error> {
     if algorithm.oid != pkcs1::ALGORITHM_OID {
         return Err(Rejected::NotRsa { algorithm: algorithm_name(algorithm.oid) }.into());
@@ -162,7 +162,7 @@ fn first_bad(der: &[u8], fields: &[&'static str]) -> &'static str {
     bad.copied().unwrap_or("the end of the RSA key")
 }
 
-/// Converts an error of the DER reader. Its text has tags, lengths and positions, no contents.
+/// Converts an error of the DER reader. The text has tags, lengths and positions, but no contents.
 fn malformed(field: &'static str) -> impl Fn(der::Error) -> Error {
     move |error| Rejected::Der { field, what: error.to_string() }.into()
 }

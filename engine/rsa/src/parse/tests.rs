@@ -206,15 +206,16 @@ fn damaged_der_names_the_field() {
     let one = tlv(2, &[1]);
     for (bad, expected) in PRIVATE_FIELDS.into_iter().enumerate() {
         for damage in [vec![], vec![0, 1], vec![0x80]] {
-            // a number without digits; with a leading zero, which DER forbids; negative
+            // a number without digits; a number with a leading zero, which DER forbids; a negative
+            // number
             let mut fields = vec![one.clone(); 9];
             fields[0] = tlv(2, &[0]);
             fields[bad] = tlv(2, &damage);
             let file = tlv(0x30, &fields.concat());
             assert_eq!(field_of(private(&file)), expected, "{damage:?}");
         }
-        // also a structure that ends before the field, except for two numbers, which are a public
-        // key
+        // Also test a structure that ends before the field. With two numbers it would be a public
+        // key.
         if bad > 2 {
             let fields = [tlv(2, &[0]), vec![one.clone(); bad - 1].concat()].concat();
             assert_eq!(field_of(private(&tlv(0x30, &fields))), expected);

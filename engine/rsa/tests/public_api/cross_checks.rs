@@ -1,6 +1,6 @@
-//! Signatures compared with OpenSSL and AWS-LC: random keys of odd and even sizes and with primes
-//! of unequal length, random messages, hash functions and salts. `TOLLGATE_TEST_LONG` makes the
-//! tests run fifty times as many.
+//! Compares signatures with OpenSSL and AWS-LC. Messages, hash functions and salts are random. So
+//! are the keys; some have odd sizes or primes of unequal length. With `TOLLGATE_TEST_LONG` the
+//! test runs fifty rounds instead of one.
 
 use crate::made::{key_from, key_of};
 use aws_lc_rs::rand::SystemRandom;
@@ -16,7 +16,7 @@ use tollgate_rsa::{Error, Hash, KeyParts, PrivateKey, Rejected, Salt, Workspace}
 struct Keys {
     ours: PrivateKey,
     openssl: PKey<Private>,
-    /// Only from 2048 bits on, which AWS-LC requires.
+    /// `None` below 2048 bits, the minimum of AWS-LC.
     aws_lc: Option<aws::RsaKeyPair>,
     what: String,
 }
@@ -109,7 +109,7 @@ fn pkcs1v15(keys: &Keys, workspace: &mut Workspace, rng: &mut fastrand::Rng) {
     assert!(!verifier.verify_oneshot(&ours, &message).unwrap_or(false), "{place}, bit {bit}");
 }
 
-/// The same with PSS and any hash function for MGF1.
+/// Does the same with PSS and any hash function for MGF1.
 fn pss(keys: &Keys, workspace: &mut Workspace, rng: &mut fastrand::Rng) {
     let &(hash, theirs, aws_lc) = rng.choice(&HASHES).unwrap();
     let &(mgf_hash, their_mgf, _) = rng.choice(&HASHES).unwrap();

@@ -1,6 +1,6 @@
-//! Encryption and decryption against OpenSSL, in both directions; implicit rejection against
-//! OpenSSL's results and against a readable model; single and in a batch, on every kernel of this
-//! machine.
+//! Compares encryption and decryption with OpenSSL, in both directions. Compares implicit rejection
+//! with OpenSSL's results and with a readable model. Operations run single and in batches, on every
+//! kernel of this machine.
 
 use openssl::encrypt::{Decrypter, Encrypter};
 use openssl::hash::{MessageDigest, hash};
@@ -101,7 +101,7 @@ fn oaep_round_trips_between_the_libraries() {
                 decrypter.set_rsa_oaep_md(md).unwrap();
                 decrypter.set_rsa_mgf1_md(mgf_md).unwrap();
                 if !label.is_empty() {
-                    decrypter.set_rsa_oaep_label(label).unwrap(); // refuses an empty one
+                    decrypter.set_rsa_oaep_label(label).unwrap(); // refuses an empty label
                 }
                 let mut back = vec![0; size];
                 let n = decrypter.decrypt(&ciphertext, &mut back).unwrap();
@@ -112,7 +112,7 @@ fn oaep_round_trips_between_the_libraries() {
                 encrypter.set_rsa_oaep_md(md).unwrap();
                 encrypter.set_rsa_mgf1_md(mgf_md).unwrap();
                 if !label.is_empty() {
-                    encrypter.set_rsa_oaep_label(label).unwrap(); // refuses an empty one
+                    encrypter.set_rsa_oaep_label(label).unwrap(); // refuses an empty label
                 }
                 encrypter.encrypt(&message, &mut ciphertext).unwrap();
                 let mut decrypt = |label: &[u8]| {

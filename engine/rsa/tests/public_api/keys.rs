@@ -53,7 +53,7 @@ fn valid_keys_load_sign_and_verify() {
         assert_eq!(key.is_insecure(), bits < 2048, "{name}");
         assert_eq!((key.public().bits(), key.public().size()), (bits, key.size()), "{name}");
 
-        let hash = Hash::Sha256; // with 30 bytes of salt, fills 512 bits
+        let hash = Hash::Sha256; // a digest and 30 bytes of salt fill 512 bits
         let digest = hash.digest(name.as_bytes());
         let mut signature = vec![0; key.size()];
         key.sign_pkcs1v15(&mut ws, hash, digest.as_ref(), &mut signature).unwrap();

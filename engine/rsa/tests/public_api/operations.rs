@@ -143,7 +143,8 @@ fn primes_of_any_sizes_in_any_order_and_long_exponents_agree_with_openssl() {
     }
 }
 
-/// On every kernel, one and three at a time, with fresh and with squared blinding pairs.
+/// Compares operations with OpenSSL on every kernel, one and three at a time, with fresh and with
+/// squared blinding pairs.
 fn agrees_with_openssl(key: &PrivateKey, parts: &KeyParts, rng: &mut fastrand::Rng) {
     let mut ctx = BigNumContext::new().unwrap();
     let [d, n, one] = [&*parts.d, &parts.n, &[1][..]].map(|x| BigNum::from_slice(x).unwrap());

@@ -52,7 +52,7 @@ fn public(key: &Block) -> PublicKey {
     PublicKey::from_components(&bytes(key, "n"), &bytes(key, "e")).unwrap()
 }
 
-/// The key of the file, or with primes computed from n, e and d.
+/// Returns the private key of a block. If the block has no primes, computes them from n, e and d.
 fn private(key: &Block) -> PrivateKey {
     let secret = |field| Zeroizing::new(bytes(key, field));
     let parts = if key.contains_key("p") {
@@ -102,7 +102,7 @@ fn parts(n: &BigNumRef, e: &BigNumRef, d: &BigNumRef) -> KeyParts {
     KeyParts { d: Zeroizing::new(d.to_vec()), ..key_from(&p, &(n / &p), e).unwrap() }
 }
 
-/// The encoded message to the power d, single and in lanes.
+/// Checks that the encoded message to the power d is the expected signature, single and in lanes.
 fn check_signature(key: &PrivateKey, em: &[u8], expected: &[u8], place: &str) {
     let mut workspace = Workspace::new().unwrap().with_plans(Plans::always(Form::Lanes));
     let (mut alone, mut in_lanes) = (em.to_vec(), em.to_vec());
@@ -132,9 +132,9 @@ macro_rules! files {
     };
 }
 
-/// Checks each signature of files with their numbers of cases. `verify` gives the library's
-/// verdicts on a message's digest and a signature. If the private key is known, the signature is
-/// made again from the message that `encode` writes.
+/// Checks each signature of each file. A file comes with its name and its number of cases. `verify`
+/// gives the library's verdicts on a message's digest and a signature. If the private key is known,
+/// the signature is made again from the message that `encode` writes.
 fn check_files<const N: usize>(
     files: [(&str, &'static str, usize); N],
     mut verify: impl FnMut(&PublicKey, Hash, &Block, &[u8], &[u8]) -> Vec<Result<(), Error>>,

@@ -1,5 +1,6 @@
-//! Decryptions of the ciphertexts that the Marvin workshop (H. Kario, ESORICS 2023) and tlsfuzzer
-//! send: each class of invalid ones against valid ones, decoders alone and whole operations.
+//! Times decryptions of the ciphertexts that the Marvin workshop (H. Kario, ESORICS 2023) and
+//! tlsfuzzer send. Compares each class of invalid ciphertexts with valid ones, for the decoders
+//! alone and for whole operations.
 //!
 //! With OAEP, the validity of a ciphertext is public, but not the reason.
 

@@ -14,8 +14,8 @@ const PRIMES: usize = 64;
 
 /// The numbers of one key that is loaded repeatedly, and of others.
 ///
-/// Their moduli are close to each other: blinding factors are drawn until they are below the
-/// public modulus, so the time depends on it, which is not a leak.
+/// Their moduli are close to each other. Blinding factors are drawn until one is below the modulus,
+/// so the time depends on the modulus. This is not a leak, since the modulus is public.
 pub(crate) struct Numbers {
     fixed: KeyParts,
     others: Vec<KeyParts>,
@@ -24,7 +24,7 @@ pub(crate) struct Numbers {
 /// Loaded keys: copies of the fixed one, and others.
 pub(crate) struct Keys {
     pub(crate) classes: [Vec<PrivateKey>; 2],
-    /// Allocations between them.
+    /// Allocations between the loaded keys.
     _gaps: Vec<Vec<u8>>,
 }
 

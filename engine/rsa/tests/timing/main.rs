@@ -71,7 +71,8 @@ struct Power<W> {
     e: Vec<W>,
 }
 
-/// The input that is fixed or random; the other is random in both classes.
+/// The input that is fixed in one class and random in the other. The other input is random in both
+/// classes.
 #[derive(Clone, Copy, Debug)]
 enum Secret {
     Exponent,
