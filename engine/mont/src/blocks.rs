@@ -1,5 +1,5 @@
-//! Numbers in lane blocks: a row holds one number in seven or eight lanes, two in four lanes each,
-//! or four in two lanes each. Unused lanes are zero.
+//! Numbers in lane blocks: a row holds one number in seven or eight lanes, two numbers in four
+//! lanes each, or four numbers in two lanes each. Unused lanes are zero.
 //!
 //! A number is cut into blocks of K digits of 52 bits. Block l lies in lane l of K rows. Blocks
 //! begin W = 52K - 1 bits apart, one bit less than K digits hold:
@@ -8,9 +8,9 @@
 //! x = sum over l, k of row[k].lane[l] * 2^{W l + 52 k}
 //! ```
 //!
-//! The spare bit takes the carries of a product; they therefore cross a lane at most once. Two
-//! numbers side by side are the primes of one key; four are the primes of two keys. One instruction
-//! works on all of them.
+//! The spare bit takes the carries of a product, so a carry moves to the next lane at most once.
+//! Two numbers side by side are the primes of one key. Four numbers are the primes of two keys. One
+//! instruction works on all numbers of a row.
 
 pub(crate) mod exp;
 pub(crate) mod limbs;
@@ -36,18 +36,18 @@ pub struct Blocks {
     last: usize,
 }
 
-/// The most digits of a block.
+/// The largest number of digits in a block.
 pub(crate) const K_MAX: usize = 10;
 
-// For each block of the multiplier, a column gains at most 4K half products, and twice as many from
-// the columns above the previous block. The column also takes the sum of the same column in the
-// next lane. A multiplier has at most eight blocks.
+// For each block of the multiplier, a column gains at most 4K half products of its own, and at most
+// 8K from the columns above the previous block. The column also takes the sum of the same column in
+// the next lane. A multiplier has at most eight blocks.
 const _: () = assert!(8 * 3 * 4 * K_MAX < 1 << 10, "a column would reach 2^62");
 
 impl Blocks {
     /// The layouts for one and two numbers, ordered by size, then those for four. The usual sizes
-    /// of primes and moduli in RSA fill them. A single number of 1024 bits takes seven lanes; two
-    /// such numbers side by side take four lanes each.
+    /// of primes and moduli in RSA fill their layouts. A single number of 1024 bits takes seven
+    /// lanes; two such numbers side by side take four lanes each.
     pub(crate) const ALL: [Self; 9] = [
         Self { bits_max: 512, k: 3, lanes: 4, last: 1 },
         Self { bits_max: 1024, k: 3, lanes: 7, last: 2 },
@@ -230,7 +230,8 @@ impl Blocks {
             for (k, row) in rows[..self.k].iter().enumerate() {
                 let (at, _) = self.place(l, k);
                 let digit = Digit(row.0[number * self.lanes + l]).bits();
-                // the top digit of a block may use its spare bit: add the digits, do not just join
+                // the top digit of a block may use its spare bit: so add the digits, do not
+                // join them
                 sum = sum.wrapping_add(u128::from(digit) << (at - base));
                 if at + 51 >= base + 64 {
                     let Some(limb) = limbs.next() else { return };

@@ -67,7 +67,8 @@ pub trait Kernel: Copy + core::fmt::Debug {
     fn select(self, z: &mut [Self::Word], table: &[Self::Word], index: Self::Word);
 
     /// Runs `f`. `f` and everything inlined into it are compiled with the target features of the
-    /// kernel; mark closures `#[inline(always)]`. Use this for loops that do not deserve a kernel.
+    /// kernel; mark closures `#[inline(always)]`. Use this for loops that have no kernel of their
+    /// own.
     #[inline(always)]
     fn with_target_features<R>(self, f: impl FnOnce() -> R) -> R {
         f()

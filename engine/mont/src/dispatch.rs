@@ -25,7 +25,8 @@ use crate::word::{LANES, Row};
 /// A kernel on the limbs of one number.
 #[derive(Clone, Copy, Debug)]
 pub enum LimbKernel {
-    /// Exponentiations in lane blocks if a layout has the size of the modulus; the rest on limbs.
+    /// Exponentiates in lane blocks if a layout has the size of the modulus. All other work is on
+    /// limbs.
     Blocks(BlockKernel),
     /// `amm64_mulx`, `ams64_mulx`: MULX, ADCX, ADOX.
     Mulx(HaveAdxBmi2),
@@ -67,7 +68,8 @@ impl LimbKernel {
         Self::all()[0]
     }
 
-    /// The kernel for products of limbs, since lane blocks are for exponentiations.
+    /// Returns the kernel for products of limbs. It does not use lane blocks, which are for
+    /// exponentiations.
     #[must_use]
     pub fn on_limbs(self) -> Self {
         match self {
@@ -374,7 +376,7 @@ impl WindowKernel for BlockKernel {
         check_table(set.z, set.table);
         check_words(set.m.shape(), set.z.len(), set.next.len(), set.y.len());
         match self {
-            // only if the number stays in registers; one of more lanes or digits would not
+            // only if the number stays in registers: a number of more lanes or digits would not
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof, _)
                 if set.m.shape().tile() <= LANES / 2 && set.z.len() <= 5 && squares > 0 =>

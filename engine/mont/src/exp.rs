@@ -70,7 +70,7 @@ pub trait Exponentiate: Kernel {
         plain(self, [m], bits, x, [e], [z], t);
     }
 
-    /// [`exp`](Self::exp) of one x modulo p and q, side by side.
+    /// Computes [`exp`](Self::exp) of one x modulo p and modulo q, side by side.
     ///
     /// # Panics
     ///
@@ -106,9 +106,9 @@ pub trait Exponentiate: Kernel {
     }
 }
 
-/// Bits of a window for exponents of `bits` bits. A short exponent has few windows and does not
-/// repay the 2^w entries of a large table. By the number of products, w = 5 is best above 320 bits.
-/// Each window also reads the whole table; in lanes this is almost free, since the reads are
+/// Bits of a window for exponents of `bits` bits. A short exponent has few windows: a large table
+/// of 2^w entries would cost more than it saves. By the number of products, w = 5 is best above 320
+/// bits. Each window also reads the whole table; in lanes this is almost free, since the reads are
 /// interleaved with squares.
 pub(crate) const fn window_bits<W: Word>(bits: usize) -> usize {
     match bits {

@@ -40,7 +40,8 @@ pub struct Modulus<W: Zeroize> {
     /// See [`exit_factor`](Self::exit_factor); empty outside lane blocks.
     exit_factor: Vec<W>,
     k0: W,
-    /// The same modulus in lane blocks, if a layout has its size. `None` unless in limbs.
+    /// The same modulus in lane blocks, if a layout has its size. `None` unless this modulus is in
+    /// limbs.
     #[zeroize(skip)] // wipes itself
     blocks: Option<Box<Modulus<Row>>>,
 }

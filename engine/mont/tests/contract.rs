@@ -195,7 +195,8 @@ fn products_in_blocks_are_right() {
                     judged += block_products(kernel, blocks, bits, rounds(count), seed, bounds);
                 };
                 judge(200, 4, (|m, _| [m * 8u8, m * 8u8]) as Bounds);
-                // the first product of an exponentiation; then sums of two results if they fit
+                // the operands of the first product of an exponentiation; then, if they fit, sums
+                // of two results
                 judge(40, 5, |m, r| [r.clone(), m.clone()]);
                 if blocks.takes_sums() {
                     judge(40, 6, |m, _| [m * 14u8, m * 14u8]);

@@ -105,8 +105,8 @@ pub(crate) struct Set<'a> {
     e: &'a mut [Row],
 }
 
-/// Bits of a window. A short exponent has few windows and does not repay the 2^w entries of a large
-/// table.
+/// Bits of a window. A short exponent has few windows: a large table of 2^w entries would cost more
+/// than it saves.
 const fn window_bits(bits: usize) -> usize {
     match bits {
         0..=32 => 2,

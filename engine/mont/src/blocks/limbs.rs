@@ -38,8 +38,8 @@ pub(crate) fn amm<K: Kernel<Word = Row>>(
     blocks.pack(a, 0, x);
     blocks.pack(b, 0, y);
     kernel.amm(product, a, b, set, t);
-    // `product` may be 8m or more, since x and y may be. But it is below R, and the other operand
-    // is below m.
+    // `product` may be 8m or more, since x and y may be that large. But `product` is below R, and
+    // the other operand is below m.
     kernel.amm(a, product, set.exit_factor(), set, t);
     canonical(z, a, 0, blocks, m);
 }

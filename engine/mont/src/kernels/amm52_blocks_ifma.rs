@@ -22,7 +22,7 @@
 // second to last row less than 2^52 * 2^52 B^{rows-2} m, the last row less than 2^52 B^{rows-1} m.
 // If C = K, R is below the top digit's end by the spare bit: each sum is at most 2R * m, and
 // z < x*y/R + 6m < 7m. If 2 <= C < K, each sum is at most R * m. If C = 1, only the first sum is
-// twice that: z < x*y/R + 4m, where x*y/R < 2m.
+// larger, at most 2R * m. Then z < x*y/R + 4m, where x*y/R < 2m.
 //
 // Columns. Column c of block a sums low halves in l[a][c] and high halves in h[a][c]; one chain for
 // both would be limited by latency. Inside a block the next digit is in another register and needs
@@ -132,7 +132,8 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
                 }
             } else {
                 // The top digit has 51 bits, and the next block begins directly above it. The
-                // product goes to columns of that block, in whose unit the digit counts twice.
+                // product goes to columns of that block. In that block's unit the digit counts
+                // twice.
                 let q = spread::<L>(add(l[A][B], l[A][B]));
                 let e = _mm512_maskz_srli_epi64::<51>(low_lane, l[A][B]);
                 let mut t = [zero; K];
@@ -165,7 +166,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
     digits::<K, L, C, 12>(&l[a], &h[a])
 }
 
-/// z := x * y / R, for one or two numbers. `rows` is also x.
+/// z := x * y / R, for one or two numbers. `rows` is x in memory.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn amm52_blocks_ifma<const K: usize, const L: usize, const C: usize>(

@@ -52,7 +52,8 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
     let zero = _mm512_setzero_si512();
     // low and high halves of the columns of this block; 24 covers every index in `un10`
     let (mut l, mut h): ([V; 24], [V; 24]);
-    // from the previous block: the digit whose row is next, and the columns of that row here
+    // from the previous block: the digit whose row is next, and the columns of that row in this
+    // block
     let (mut q, mut t, mut top) = (zero, [zero; K], zero);
 
     // row $r of the product; this block has $end rows
@@ -137,7 +138,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
     digits::<K, L, C, 24>(&l, &h)
 }
 
-/// z := x * y / R, for one or four numbers. `rows` is also x.
+/// z := x * y / R, for one or four numbers. `rows` is x in memory.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn amm52_long_blocks_ifma<const K: usize, const L: usize, const C: usize>(

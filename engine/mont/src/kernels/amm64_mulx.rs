@@ -68,8 +68,8 @@ fn multiply<const W: usize>(
     reduce(z, t, array_mut(q), m, k0, tile);
 }
 
-/// t[0..K], w + the returned carry := t[W..K] + w + x * b, for one tile b. If `fresh`, without
-/// t[W..K].
+/// t[0..K], w + the returned carry := t[W..K] + w + x * b, for one tile b. If `fresh`, t[W..K] is
+/// not added.
 #[inline(always)]
 pub(super) fn multiply_row<const W: usize>(
     t: &mut [u64],
@@ -91,7 +91,7 @@ pub(super) fn multiply_row<const W: usize>(
     carry
 }
 
-/// z :== t / R (mod m), z < R, for t of 2K limbs, t < R^2; q: scratch.
+/// z :== t / R (mod m), z < R, for t of 2K limbs, t < R^2. q is scratch memory.
 #[inline(always)]
 pub(super) fn reduce<const W: usize>(
     z: &mut [u64],

@@ -7,7 +7,7 @@
 // Ensures   z < 3m (in fact < 2m + x^2/R), z :== x^2/R (mod m).
 //           All digits of z except the last are dirty.
 // Counts    K(K+1) + 2K^2 + 1 vpmadd52: products of different digits once, doubled column by
-//           column; all a stream. By Karatsuba
+//           column. All counts are for one stream. By Karatsuba
 //           3K(K+2)/4 + 2K^2 + 1 for K = 30, 3K(K+2)/4 + 1.625K^2 + 2K + 1 for K = 40.
 //           Interleaved table reads: 7K masked loads.
 // Time      constant: no branch or address depends on x, m, b1 or k0.

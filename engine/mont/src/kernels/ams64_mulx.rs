@@ -4,7 +4,8 @@
 // Requires  m odd; x < R = 2^{64K}; k0 = -1/m mod 2^64; W divides K.
 // Ensures   z < R, z :== x^2/R (mod m); z < 2m if x^2 <= R*m.
 // Counts    K(K+1)/2 + K^2 + K mulx, and K that mask m: products of different limbs once, doubled
-//           together. Of one tile of 8 limbs they are doubled first: 7 more, of the bit above them.
+//           together. For one tile of 8 limbs, the limbs are doubled first: 7 more mulx, for the
+//           bit above the doubled limbs.
 // Time      constant: no branch or address depends on x, m or k0.
 // Model     amm64_portable, with y = x.
 //! `ams64_mulx`: computes products of different limbs tile by tile, once. Then doubles them, adds

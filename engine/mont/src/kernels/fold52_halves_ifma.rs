@@ -16,13 +16,13 @@
 // Ensures   z < x*y/R + 2m, as with rows only: the block has W - 1 digits, so q < B^{W-1} and it
 //           adds less than B^{K-2} * m; fold rows less than (B^K - B^W) * m; the last row at most
 //           (B^K - B^{K-1}) * m.
-//           A column gains less than 2^61: of each block three sums and a carry, and 4W halves.
+//           A column gains less than 2^61: three sums and a carry from each block, and 4W halves.
 // Counts    26 H^2 + 2K + 1 vpmadd52 a stream: 18 H^2 in blocks, 8 H^2 in rows.
 // Time      constant: no branch or address depends on t or the modulus.
 //
-// Differences. As in `karatsuba52_ifma`, except that for b they are the upper half minus the lower
-// half. Products of the differences are then added, not subtracted, and can accumulate onto the
-// columns.
+// Differences. As in `karatsuba52_ifma`, except that a difference of b is the upper half minus the
+// lower half. Products of the differences are then added, not subtracted, and can accumulate onto
+// the columns.
 //! `fold52_halves_ifma`: a reduction whose products use Karatsuba's method on halves.
 #![forbid(unsafe_code)]
 

@@ -19,8 +19,8 @@ pub(crate) fn select52_blocks_ifma<const K: usize>(z: &mut [V], table: &[V], ind
     *z = selected([_mm512_setzero_si512(); K], table.as_chunks().0, *index).0;
 }
 
-/// Returns entry `index` if this part of the table contains it, else z; and the index relative to
-/// the next part.
+/// Returns entry `index` if this part of the table contains it, else z. Also returns the index
+/// relative to the next part.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn selected<const K: usize>(z: [V; K], part: &[[V; K]], index: V) -> ([V; K], V) {

@@ -13,7 +13,7 @@
 // sequences of K parts, one of each kind: low, high, sum. A product of two numbers is three
 // products of sequences of the same kind. The three columns of a position are combined only when
 // its digit is folded or is part of the result. A product of two digits takes three vpmuludq
-// instead of the four of schoolbook.
+// instead of four.
 //
 // Columns. Parts are below 2^26 and their sums below 2^27, so a product adds less than 2^54 to a
 // column. A column gets at most 2K + 1 products, K <= 160. It stays below 2^63, and carries stay

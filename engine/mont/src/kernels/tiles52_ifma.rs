@@ -167,7 +167,8 @@ pub(super) fn sq_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V; W]) 
     });
 }
 
-/// One fold row. The window w[0..=W] starts at the folded column, and afterwards one column higher.
+/// One fold row. The window w[0..=W] starts at the folded column. After the row it starts one
+/// column higher.
 macro_rules! fold_row {
     ($w:ident, $W:ident, $b1:expr, $top:expr) => {{
         let (q, b1) = ($w[0], pin($b1));
@@ -180,8 +181,8 @@ macro_rules! fold_row {
     }};
 }
 
-/// The textbook row on the window w[0..=W], and the carries, into z. All digits of z except the
-/// last are dirty.
+/// Does the textbook row on the window w[0..=W], propagates the carries, and writes the result to
+/// z. All digits of z except the last are dirty.
 macro_rules! last_row {
     ($w:ident, $W:ident, $z:ident, $m:expr, $k0:expr) => {{
         let m = pin($m);

@@ -17,7 +17,7 @@
 //
 // Registers: rdi = t (or k0), rsi = a (or q), rcx = b (or m), rdx = the factor of a row, rax = low
 // halves, rbx = the lowest column, r8..r15 = the window. The assembly saves rbx itself: asm
-// operands may not name it, and a row needs one register more than they may name.
+// operands may not name rbx, but a row needs all registers that they may name and rbx.
 // Soundness: SOUNDNESS.md#inline-assembly.
 //! Tiles of the limb kernels: MULX, ADCX, ADOX.
 

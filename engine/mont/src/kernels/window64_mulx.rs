@@ -8,8 +8,8 @@
 // Time      constant: no branch or address depends on z, y, m or k0.
 // Model     `window::plain` of amm64_portable.
 //
-// At this size a product takes 155 cycles if each is a separate call; 12 of them are length checks
-// and saved registers.
+// At this size a product takes 155 cycles if each product is a separate call. Length checks and
+// saved registers take 12 of these cycles.
 //! `window64_mulx`: squares and a product of one tile, in place.
 #![forbid(unsafe_code)]
 

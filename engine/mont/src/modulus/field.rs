@@ -50,7 +50,7 @@ impl<'a> Field<'a> {
         [r, rr, upper].map(|x| self.leave(&x))
     }
 
-    /// Returns x * 2^-bits mod m, for x < m and at most 64 bits: (x + q * m) / 2^bits with
+    /// Returns x * 2^-bits mod m, for x < m and `bits` <= 64. Computes (x + q * m) / 2^bits with
     /// q = x * k0 mod 2^bits. The result is below m, since q < 2^bits.
     pub(super) fn fold(&self, x: &[u64], bits: usize) -> Value {
         let q = x[0].wrapping_mul(self.k0) & (u64::MAX >> (64 - bits));

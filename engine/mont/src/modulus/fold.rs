@@ -8,9 +8,9 @@ use crate::word::Scalar;
 /// of the digits at once. With W = K / 2, they are:
 ///
 /// * c = B^-(W-1) mod m in K digits;
-/// * three differences of W digits, upper half minus lower half: of the lower half of c, of the
-///   upper half of c, and of the upper half of b1. Each has W / 2 digits modulo B^(W/2), and a word
-///   that is 1 if the difference is negative.
+/// * three differences. Each is the upper half minus the lower half of a number of W digits. The
+///   three numbers are the lower half of c, the upper half of c, and the upper half of b1. A
+///   difference has W / 2 digits modulo B^(W/2), followed by a word that is 1 if it is negative.
 ///
 /// [`fold52_halves_ifma`]: crate::kernels::fold52_halves_ifma
 pub(super) fn constants<S: Scalar>(field: &Field<'_>, shape: Shape) -> Vec<S> {

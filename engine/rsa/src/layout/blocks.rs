@@ -5,7 +5,8 @@
 //! side by side, in one chain of products.
 //!
 //! Recombination: with a = 1 mod p and 0 mod q, and b = 0 mod p and 1 mod q,
-//! m = `m_1` * a + `m_2` * b mod n. a and b also take `m_1` and `m_2` out of the Montgomery form of p and q.
+//! m = `m_1` * a + `m_2` * b mod n. a and b also take `m_1` and `m_2` out of the Montgomery form of
+//! p and q.
 
 use tollgate_mont::{BlockKernel, Blocks, Kernel as _, Modulus, Power, Row};
 
