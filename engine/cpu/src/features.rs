@@ -86,7 +86,7 @@ impl FromStr for Feature {
     }
 }
 
-/// The error that `TOLLGATE_CPU_DISABLE` contains an unknown word.
+/// The error for an unknown word in `TOLLGATE_CPU_DISABLE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownFeature {
     /// The unknown word, trimmed.

@@ -6,7 +6,7 @@
 //! * [`memcheck`]: marks secret and public values for valgrind. Without the feature `memcheck`,
 //!   which only tests enable, these functions compile to nothing.
 //!
-//! The crate compiles on every architecture. Every check returns `None` unless on x86-64.
+//! The crate compiles on every architecture. Except on x86-64, every check returns `None`.
 //!
 //! ```
 //! use tollgate_cpu::HaveIfma;

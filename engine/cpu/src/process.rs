@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 static ADDRESS: AtomicPtr<AtomicU64> = AtomicPtr::new((&raw const UNDECIDED).cast_mut());
 /// Zero, like a wiped page.
 static UNDECIDED: AtomicU64 = AtomicU64::new(0);
-/// Always zero: the generation is then the process id.
+/// Always zero. While [`ADDRESS`] points here, the generation is the process id.
 static NO_PAGE: AtomicU64 = AtomicU64::new(0);
 /// Number of generations assigned in this process and its ancestors.
 static ASSIGNED: AtomicU64 = AtomicU64::new(0);
@@ -26,9 +26,10 @@ static ASSIGNED: AtomicU64 = AtomicU64::new(0);
 /// their memory (`vfork`, `CLONE_VM`) share the generation.
 ///
 /// A call takes two loads. The first call maps the page, and the first call in a child increments
-/// the count. Neither allocates or locks: a child may call this at any time, whatever its parent's
-/// other threads do. Without such a page (other systems, Linux before 4.14, a sandbox) this returns
-/// the process id, by a system call each time. It then cannot detect a child with its parent's id.
+/// the count. Neither call allocates or locks: a child may call this at any time, whatever its
+/// parent's other threads do. Without such a page (other systems, Linux before 4.14, a sandbox)
+/// this returns the process id, by a system call each time. It then cannot detect a child with its
+/// parent's id.
 #[must_use]
 #[inline]
 pub fn fork_generation() -> u64 {
