@@ -1,4 +1,4 @@
-//! Sessions by part and the real server under load, measured within the same minute.
+//! Measures sessions by part, and the real server under load within the same minute.
 //!
 //! ```sh
 //! cargo run --release -p tollgate-session --example by_part -- [SECONDS] [ROUNDS]

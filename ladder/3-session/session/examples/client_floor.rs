@@ -1,5 +1,6 @@
-//! The minimum cost of a TLS 1.2 handshake to a client: the bytes without TLS. Compare it with the
-//! column `client` of `tollgate bench --handshake-only`.
+//! Measures the minimum cost of a TLS 1.2 handshake to a client: the cost of the handshake's bytes
+//! over TCP, without TLS. Compare the result with the column `client` of `tollgate bench
+//! --handshake-only`.
 //!
 //! ```sh
 //! cargo run --release -p tollgate-session --example client_floor -- [REPLAYS]

@@ -1,4 +1,4 @@
-//! The minimum cost of a client: a handshake's bytes over loopback, without TLS.
+//! The minimum cost of a handshake to a client: its bytes over loopback, without TLS.
 
 use tollgate_bench::median_estimate;
 use tollgate_load::{Context, Protocol};
@@ -17,14 +17,14 @@ const NOTE: &str = "the bytes of a handshake of TLS 1.2 over loopback, sockets a
                     handshake takes it; softirqs of both sides that run in the client's calls \
                     included";
 
-/// Measures the CPU time that TCP alone takes a client in a handshake of TLS 1.2: the median over
-/// `replays` replays, in nanoseconds per handshake. The load generator's
+/// Measures the CPU time that a client spends on TCP alone in a TLS 1.2 handshake. Returns the
+/// median of `replays` replays, in nanoseconds per handshake. The load generator's
 /// `client_cpu_ns_per_session` includes TLS as well.
 ///
 /// # Errors
 ///
-/// [`Error::Plan`] for TLS 1.3, because a recording does not show where its handshake ends;
-/// otherwise [`Error`], one line with advice.
+/// [`Error::Plan`] for TLS 1.3, because a recording does not show where its handshake ends. Any
+/// other [`Error`] prints as one line with advice.
 pub fn bare_client(
     protocol: Protocol,
     key: KeyKind,

@@ -13,13 +13,13 @@ use crate::libcrypto::{self, Kdf, Padding};
 use crate::primitive::{Group, Primitive, PrivateOperation};
 
 /// Bytes that a server signs in TLS 1.3: padding, text and transcript hash (RFC 8446 §4.4.3). In
-/// TLS 1.2 it signs about as many.
+/// TLS 1.2 the number of signed bytes is similar.
 const SIGNED_BYTES: usize = 130;
-/// Bytes of an HKDF label with its context, RFC 8446 §7.1.
+/// Bytes of an HKDF label and its context, RFC 8446 §7.1.
 const LABEL_BYTES: usize = 54;
-/// Bytes of label and seed of the TLS 1.2 PRF with a session hash.
+/// Bytes of the label and the seed of the TLS 1.2 PRF, if the seed is a session hash.
 const SEED_BYTES: usize = 54;
-/// Bytes of additional data of a record.
+/// Bytes of a record's additional data.
 const ADDED_BYTES: usize = 13;
 const TAG_BYTES: usize = 16;
 /// A fixed key: the benchmark encrypts no secrets.
@@ -66,13 +66,13 @@ fn build<'w>(
             checked(name, sign()?, sign)
         }
         Primitive::Rsa(PrivateOperation::SignPss) => {
-            // Each signature has a new salt, so without verification only its length can be
-            // checked.
+            // Each signature has a new salt. Without verification, only the length can be checked.
             let sign = move || libcrypto::sign(source, key, Padding::Pss, &[1; SIGNED_BYTES]);
             checked(name, key.size(), move || Ok(sign()?.len()))
         }
         Primitive::Generate(group) => {
-            // Encoding is part of generating: libssl writes the public key into a message.
+            // Generation includes the encoding, because libssl writes the public key into a
+            // message.
             let length = libcrypto::encoded_public(&*group.generate(source)?)?.len();
             checked(name, length, move || {
                 Ok(libcrypto::encoded_public(&*group.generate(source)?)?.len())
@@ -170,7 +170,7 @@ fn derive<'w>(
     Ok(checked(name, derive()?, derive))
 }
 
-/// A contender whose every result must equal the expected one.
+/// Returns a contender that checks each result against the expected one.
 fn checked<'w, T: PartialEq + 'w>(
     name: String,
     expected: T,

@@ -5,7 +5,7 @@ use std::io;
 
 use openssl::error::ErrorStack;
 
-/// An error that prevents a figure; its text is one line with advice.
+/// An error that prevents a figure. Its text is one line with advice.
 #[derive(Debug)]
 pub enum Error {
     /// The plan violates this rule.

@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::pipe::{LAPS, Lap, Pipe, Recording};
 use crate::plan::Session;
 
-/// Connections in flight, as many as the load generator has by default. Together they use as much
-/// memory as a server under load: more than the inner caches have.
+/// Connections in flight: the load generator's default. Together, these connections use as much
+/// memory as those of a server under load, which is more than the inner caches have.
 const CONNECTIONS: usize = 16;
 
 /// A server in memory and its clients, ready for sessions of one kind.
@@ -52,7 +52,7 @@ impl<'w> Stage<'w> {
             Protocol::Tls12X25519 => (Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Group::X25519),
             Protocol::Tls13 => (Suite::TLS_AES_128_GCM_SHA256, Group::X25519),
         };
-        // Like the load generator's client, it skips checks that cost the server nothing.
+        // This client skips checks that cost the server nothing, like the load generator's client.
         let settings = Settings {
             groups: vec![group],
             verify_signature: VerifySignature::Never,
@@ -80,8 +80,8 @@ impl<'w> Stage<'w> {
         });
         let (first, last) = all.ok_or(Error::NoCycles)?;
         let core = elapsed.core.ok_or(Error::NoCycles)?;
-        // Preemption affects both counters alike: the ratio remains right. Interrupted sessions are
-        // outliers.
+        // Preemption adds equally to both counters, so the ratio remains right. Interrupted
+        // sessions are outliers.
         let cycles_per_tick = core.cycles / number(last.saturating_sub(first)).max(1.0);
         let cost = |(ticks, _): ([u64; LAPS], Recording)| Cost {
             laps: ticks.map(|ticks| number(ticks) * cycles_per_tick),
@@ -95,8 +95,8 @@ impl<'w> Stage<'w> {
         Ok(Recorded { recording, facts: *self.clients[0].facts() })
     }
 
-    /// Runs all sessions in turns until all are idle. A turn of a server is followed by a turn of
-    /// its client, and then by the next pair.
+    /// Runs all sessions in turns until all are idle. In each round, every server takes a turn,
+    /// directly followed by its client.
     fn run(&mut self, count: usize, record: bool) -> Result<Vec<([u64; LAPS], Recording)>, Error> {
         let visits = (0..count).map(|place| self.begin(place, record));
         let mut visits: Vec<Option<Visit<'_>>> =
@@ -127,7 +127,7 @@ impl<'w> Stage<'w> {
     }
 
     /// Passes the server's bytes to the client and the client's answer to the server. Returns
-    /// whether there were any.
+    /// whether the client had an answer.
     fn answer(&mut self, place: usize, visit: &mut Visit<'_>) -> Result<bool, Error> {
         let client = &mut self.clients[place];
         let Visit { server, response } = visit;
@@ -213,7 +213,7 @@ fn turn(server: &mut in_memory::Connection<'_, Pipe>, expected: Turn) -> Result<
     }
 }
 
-/// A count of ticks as a number; spans of ticks are far below 2^53.
+/// Converts a count of ticks to a floating-point number.
 #[allow(clippy::cast_precision_loss, reason = "spans of ticks are far below 2^53")]
 pub(crate) const fn number(ticks: u64) -> f64 {
     ticks as f64

@@ -1,4 +1,4 @@
-//! What one TLS session costs a server, by part: predicted from measured primitives.
+//! Predicts the cost of one TLS session to a server, by part, from measured primitives.
 //!
 //! A session is a full handshake, one `GET`, one response, and the end of the connection. Its cost
 //! to the server, in core cycles, is the sum of its parts, as \[ETI10\] and \[ITA00\] split it:

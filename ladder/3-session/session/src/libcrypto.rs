@@ -1,4 +1,4 @@
-//! The calls of libcrypto that libssl makes for a session, where the `openssl` crate lacks them.
+//! Functions of libcrypto that libssl calls for a session and that the `openssl` crate lacks.
 //!
 //! All `unsafe` code of this crate is in this module; safe functions wrap each call. Declarations
 //! follow the headers of OpenSSL 3.0.

@@ -75,7 +75,8 @@ pub fn measure(
     for one in &prepared {
         contenders.push(Contender::new(one.session.to_string(), 1, || {
             let mut stage = one.stage.borrow_mut();
-            // The first sessions find the caches in the state in which another contender left them.
+            // These sessions only warm the caches, which another contender has filled with its own
+            // data.
             stage.play().map_err(keep)?;
             one.costs.borrow_mut().extend(stage.play().map_err(keep)?);
             Ok(())
@@ -174,7 +175,7 @@ fn prepare<'w>(
     Ok(Prepared { session, anatomy, stage: RefCell::new(stage), costs: RefCell::default(), replay })
 }
 
-/// Returns each primitive that a session needs once, by the subject of its figure.
+/// Returns each primitive that the sessions need, without duplicates, by the subject of its figure.
 fn primitives(prepared: &[Prepared<'_>]) -> Result<BTreeMap<Subject, (Primitive, Session)>, Error> {
     let mut primitives = BTreeMap::new();
     for one in prepared {

@@ -1,4 +1,5 @@
-//! Counts the primitives that each message of a handshake, and the data after it, need.
+//! Counts the primitives that each message of a handshake needs, and those that the data after the
+//! handshake needs.
 //!
 //! Counts follow the protocols, RFC 5246 and RFC 8446; lengths come from a recorded session.
 //!
@@ -263,15 +264,15 @@ mod tests {
             close(count(&need, |p| p == Primitive::Expand), if tls13 { 18.0 } else { 0.0 });
             close(count(&need, |p| matches!(p, Primitive::Prf(_))), if tls13 { 0.0 } else { 4.0 });
             close(count(&need, |p| p == Primitive::RecordKey), if tls13 { 4.0 } else { 2.0 });
-            // A finished hash counts as one small hash. Additional bytes move a share of it to the
-            // large size.
+            // The counts of both sizes add up to the number of hashes, because a hashed byte only
+            // moves a share of the count from the small size to the large size.
             let taken = count(&need, |p| matches!(p, Primitive::Hash(_)));
             let extended = recorded.facts.extended_master_secret;
             assert_eq!(extended, !tls13, "client and server both have it");
             close(taken, if tls13 { 7.0 } else { 3.0 });
             let hashed = count(&need, |p| p == Primitive::Hash(HASH_BYTES[1])) * 1024.0;
             assert!((1000.0..4000.0).contains(&hashed), "{hashed} bytes of messages");
-            // Three records carry 40 000 bytes and the head, one the alert.
+            // Three records carry the head and 40 000 bytes. One more record carries the alert.
             let handshake = if tls13 { 4.0 } else { 1.0 };
             close(count(&need, |p| matches!(p, Primitive::Seal(_))), handshake + 3.0 + 1.0);
             close(count(&need, |p| matches!(p, Primitive::Open(_))), 2.0);

@@ -6,10 +6,11 @@ use std::io::{self, ErrorKind, Read, Write};
 use tollgate_calibrate::tsc;
 use tollgate_server::in_memory::Transport;
 
-/// The stages of a session. A stage begins when the server reads its first bytes.
+/// The laps of a session. A lap begins when the server reads the lap's first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lap {
-    /// From accepting the connection: the `ClientHello` and the server's first flight.
+    /// Starts when the server accepts the connection: the `ClientHello` and the server's first
+    /// flight.
     Hello,
     /// The client's last flight of the handshake and the answer to it.
     Finish,
@@ -84,25 +85,25 @@ impl Pipe {
         }
     }
 
-    /// Starts counting time as the server's.
+    /// Starts the clock of the server's time.
     pub(crate) fn start(&mut self) {
         self.since = tsc::ticks();
     }
 
-    /// Stops counting time as the server's.
+    /// Stops the clock of the server's time.
     pub(crate) fn stop(&mut self) {
         if let (Some(since), Some(now)) = (self.since.take(), tsc::ticks()) {
             self.count(now.saturating_sub(since));
         }
     }
 
-    /// Adds ticks that were measured elsewhere.
+    /// Adds ticks of the server's time that were measured elsewhere.
     pub(crate) fn count(&mut self, ticks: u64) {
         self.ticks[self.lap as usize] += ticks;
         self.pending += ticks;
     }
 
-    /// The server's ticks, by lap.
+    /// Ticks of the server's time, by lap.
     pub(crate) const fn ticks(&self) -> [u64; LAPS] {
         self.ticks
     }

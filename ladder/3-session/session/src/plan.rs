@@ -77,7 +77,7 @@ impl fmt::Display for Session {
 pub struct SessionPlan {
     /// The sessions, each once.
     pub sessions: Vec<Session>,
-    /// The time for all of them together; preparation takes some more seconds.
+    /// The time for all sessions together. Preparation takes some seconds more.
     pub total: Duration,
 }
 
@@ -103,9 +103,11 @@ impl SessionPlan {
         Self { sessions, total }
     }
 
-    /// The plan of the ladder: RSA-2048 and RSA-3072 under TLS 1.2 and 1.3 with the short
-    /// transaction; for RSA-2048 also TLS 1.2 with RSA key exchange, and TLS 1.3 with payloads from
-    /// 0 to [`LONG_BYTES`]; both engines.
+    /// The plan of the ladder, with both engines:
+    ///
+    /// * RSA-2048 and RSA-3072 under TLS 1.2 and TLS 1.3, with the short transaction;
+    /// * RSA-2048 under TLS 1.2 with RSA key exchange, with the short transaction;
+    /// * RSA-2048 under TLS 1.3, with payloads from 0 to [`LONG_BYTES`].
     #[must_use]
     pub fn ladder(total: Duration) -> Self {
         let [smaller, larger] = [2048, 3072].map(|bits| KeyKind::Rsa { bits });
@@ -123,7 +125,7 @@ impl SessionPlan {
     ///
     /// # Errors
     ///
-    /// [`Error::Plan`] with the rule that it breaks.
+    /// [`Error::Plan`] with the rule that the plan violates.
     pub fn check(&self) -> Result<(), Error> {
         let twice = |i: usize| self.sessions[..i].contains(&self.sessions[i]);
         let rsa = |session: &Session| {
@@ -146,7 +148,7 @@ impl SessionPlan {
     }
 }
 
-/// The longest response: about as much as a loopback socket accepts at once.
+/// The longest response. A loopback socket accepts about this many bytes at once.
 const BYTES_MAX: u64 = 1 << 20;
 const _: () = assert!(BYTES_MAX <= BODY_BYTES_MAX, "the server has such bodies");
 

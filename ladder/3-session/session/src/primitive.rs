@@ -1,4 +1,4 @@
-//! The calls of libcrypto that sessions consist of and that can be measured alone.
+//! Calls of libcrypto that a session needs and that can be measured alone.
 
 use core::fmt;
 
@@ -9,7 +9,7 @@ use crate::plan::Session;
 
 /// Bytes of the small and the large hash input, from which the cost per byte is computed.
 pub(crate) const HASH_BYTES: [u32; 2] = [64, 1088];
-/// The same for records. The large one is a full record.
+/// Bytes of the small and the large record. The large one is a full record.
 pub(crate) const RECORD_BYTES: [u32; 2] = [64, 16_384];
 
 /// An operation with the private key.
@@ -41,9 +41,9 @@ pub(crate) enum Primitive {
     Agree(Group),
     /// The PRF of TLS 1.2 for this many bytes.
     Prf(u32),
-    /// HKDF-Extract, which is one HMAC of a short text. A Finished counts as one, too.
+    /// HKDF-Extract: one HMAC of a short text. The HMAC of a Finished also counts as one `Extract`.
     Extract,
-    /// HKDF-Expand to at most one hash.
+    /// HKDF-Expand with an output of at most one hash.
     Expand,
     /// SHA-256 of this many bytes.
     Hash(u32),
@@ -66,7 +66,8 @@ impl Primitive {
         }
     }
 
-    /// The subject of its figure; it names the key or the engine only if the cost depends on it.
+    /// The subject of the primitive's figure. It names the key or the engine only if that affects
+    /// the cost.
     pub(crate) fn subject(self, session: &Session) -> Result<Subject, BadSubject> {
         let name = match self {
             Self::Rsa(operation) => format!("{}/{operation}", session.key),

@@ -14,7 +14,7 @@ use crate::plan::Session;
 use crate::primitive::Primitive;
 use crate::sum::sum;
 
-/// The parts that are sums of primitives, each with the condition that describes it.
+/// The parts that are sums of primitives, each with its description.
 const COUNTED: [(&str, &str); 5] = [
     (word::PART_RSA, "the private-key operation through EVP, as libssl calls it"),
     (
@@ -61,7 +61,7 @@ impl Measured {
     }
 }
 
-/// Writes the records of one run.
+/// Creates the records of one run.
 pub(crate) struct Scribe<'a> {
     context: &'a Context,
     /// Cycles of each primitive.
@@ -106,8 +106,9 @@ impl<'a> Scribe<'a> {
             }
             records.push(record);
         }
-        // The library's part is the rest of the time in memory: all parts together are the time in
-        // memory plus the system. The interval of the total is therefore that of these two.
+        // The library's part is the time in memory less the other parts in memory. The parts
+        // therefore add up to the time in memory plus the system. The interval of the total is the
+        // interval of this sum.
         let (low, high) = sum(&[(1.0, memory), (1.0, system)])?.interval();
         let interval = (low.min(total), high.max(total));
         let samples = memory.samples().min(system.samples());

@@ -1,10 +1,10 @@
 //! The operating system's cost of a session: the server's system calls, without TLS.
 //!
-//! The replay repeats the recorded calls of a session over loopback sockets: the same event loop,
-//! sizes and order. In place of TLS the serving thread computes a little, so that clients wait for
-//! the server as they do under load, and the server does not wait for clients. The time of this
-//! computation is measured before and after each replay and subtracted. Only the serving thread's
-//! CPU time counts; the peer runs on a second core if there is one.
+//! The replay repeats the recorded calls of a session over loopback sockets, with the same event
+//! loop, sizes and order. In place of TLS, the serving thread computes a little. Clients therefore
+//! wait for the server as they do under load, and the server does not wait for clients. The time of
+//! this computation is measured before and after each replay and subtracted. Only the serving
+//! thread's CPU time counts. The peer runs on a second core if there is one.
 
 mod peer;
 mod serve;
@@ -35,13 +35,13 @@ const BACKLOG: i32 = 4096;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The number of short measurements of the core clock before and after a replay.
 const CLOCK_WINDOWS: usize = 9;
-/// Turns of [`spin`] for a session. They take about as long as its system calls, and longer than
-/// the peer needs for a session.
+/// Turns of [`spin`] for a session. They take about as long as the session's system calls, and
+/// longer than the peer needs for a session.
 const TURNS: f64 = 60_000.0;
 /// Turns of [`spin`] in a timing sample.
 const TIMED_TURNS: u64 = 20_000;
 
-/// A call of the server, and the computation before it.
+/// A call of the server, and the turns of [`spin`] before it.
 #[derive(Clone, Copy, Debug)]
 struct Move {
     spin: u64,
@@ -69,9 +69,9 @@ pub(crate) struct Replay {
 /// The cost of a session of a replay.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Played {
-    /// Core cycles of the serving thread, without its computation.
+    /// Core cycles of the serving thread, without those of [`spin`].
     pub(crate) server_cycles: f64,
-    /// CPU time of its peer.
+    /// CPU time of the client's thread.
     pub(crate) client: Duration,
 }
 
@@ -97,7 +97,7 @@ impl Replay {
     }
 
     /// A replay of the handshake of a recorded TLS 1.2 session, without its data. The server
-    /// computes for as long as it did in memory; the client therefore waits as it does under load.
+    /// computes for as long as it did in memory, so the client waits as it does under load.
     pub(crate) fn of_handshake(recorded: &Recorded) -> Result<Self, Error> {
         let recording = &recorded.recording;
         let [hello, finish, _] = exchanges(recording);
@@ -249,7 +249,8 @@ mod tests {
                 let writes = |step: &&Step| matches!(step.call, Call::Write(_));
                 let writes = recorded.recording.steps.iter().filter(writes).count();
                 let tls13 = protocol == tollgate_load::Protocol::Tls13;
-                // A flight, the Finished of TLS 1.2, the records of the response, and the alert.
+                // TLS 1.2 has one more write, for the server's Finished. Both versions have a
+                // flight, the records of the response, and the alert.
                 let records = if bytes == 0 { 1 } else { 65 };
                 assert_eq!(writes, if tls13 { 1 } else { 2 } + records + 1, "{session}");
                 let replay = Replay::new(&recorded, tls13).unwrap();

@@ -1,4 +1,4 @@
-//! The measured figures of the real server that predictions are compared with.
+//! Measured figures of the real server, for comparison with predictions.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Record, Timestamp, Topic, Unit};

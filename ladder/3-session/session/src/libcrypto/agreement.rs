@@ -1,4 +1,4 @@
-//! Key agreement: an ephemeral key pair, its public half on the wire, the shared secret.
+//! Key agreement: the ephemeral key pair, the encoded public key, the shared secret.
 
 use core::ffi::{CStr, c_char, c_int, c_uchar};
 use core::ptr;
@@ -25,7 +25,7 @@ unsafe extern "C" {
     ) -> usize;
 }
 
-/// A new key pair of a group, as `ssl_generate_pkey_group` makes it.
+/// Returns a new key pair of a group, generated as `ssl_generate_pkey_group` does.
 pub(crate) fn generate(
     source: Source<'_>,
     algorithm: &CStr,
@@ -47,7 +47,7 @@ pub(crate) fn generate(
     ctx.keygen()
 }
 
-/// The public half, encoded as in a message.
+/// The public key, encoded as in a message.
 pub(crate) fn encoded_public(key: &PKeyRef<Private>) -> Result<Vec<u8>, ErrorStack> {
     let mut bytes = ptr::null_mut();
     // SAFETY: a valid key; `bytes` is writable.
@@ -78,7 +78,7 @@ pub(crate) fn agree(
     let public: PKey<Public> = unsafe { PKey::from_ptr(public) };
     // SAFETY: two valid keys.
     check(unsafe { sys::EVP_PKEY_copy_parameters(public.as_ptr(), own.as_ptr()) })?;
-    // SAFETY: `peer` has its readable bytes.
+    // SAFETY: `peer` is readable for its whole length.
     check(unsafe { EVP_PKEY_set1_encoded_public_key(public.as_ptr(), peer.as_ptr(), peer.len()) })?;
     let mut ctx = source.key_context(own)?;
     ctx.derive_init()?;

@@ -72,8 +72,8 @@ impl Kdf {
             return Err(ErrorStack::get());
         }
         let kdf = Self { ctx, secret };
-        // SAFETY: a valid context; parameters that end with an empty one, whose bytes the callers
-        // of this function keep until it returns; OpenSSL copies them.
+        // SAFETY: a valid context. The parameters end with an empty one. The callers of this
+        // function keep the parameters' bytes until it returns, and OpenSSL copies the bytes.
         check(unsafe { EVP_KDF_CTX_set_params(kdf.ctx, params.as_ptr()) })?;
         Ok(kdf)
     }
@@ -81,8 +81,8 @@ impl Kdf {
     /// Derives `out` from a secret.
     pub(crate) fn derive(&mut self, secret: &[u8], out: &mut [u8]) -> Result<(), ErrorStack> {
         let params = [octets(self.secret, secret), end()];
-        // SAFETY: a valid context; `out` has its writable bytes; parameters that end with an empty
-        // one, whose bytes are only read.
+        // SAFETY: a valid context. `out` is writable for its whole length. The parameters end with
+        // an empty one, and OpenSSL only reads their bytes.
         let done =
             unsafe { sys::EVP_KDF_derive(self.ctx, out.as_mut_ptr(), out.len(), params.as_ptr()) };
         check(done)
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn hkdf_is_that_of_rfc_5869() {
-        // Appendix A.1; the expansion cut to one hash.
+        // Appendix A.1, with the output of the expansion cut to the length of one hash.
         let salt: Vec<u8> = (0..=0x0c).collect();
         let info: Vec<u8> = (0xf0..=0xf9).collect();
         each_engine(|source, _| {

@@ -13,8 +13,8 @@ use tollgate_server::in_memory::Source;
 use super::check;
 use super::params::{end, unsigned};
 
-/// `RSA_PKCS1_WITH_TLS_PADDING` of `openssl/rsa.h`: always returns 48 bytes, random ones after an
-/// error.
+/// `RSA_PKCS1_WITH_TLS_PADDING` of `openssl/rsa.h`. Decryption always returns 48 bytes; after an
+/// error these bytes are random.
 const TLS_PADDING: i32 = 7;
 /// Maximum length of a plaintext in bytes: RSA of 16384 bits.
 const RSA_BYTES_MAX: usize = 2048;
@@ -45,7 +45,7 @@ pub(crate) fn sign(
     Ok(signature)
 }
 
-/// The client's part: encrypts `premaster` to the key, PKCS#1 v1.5.
+/// Encrypts `premaster` to the key with PKCS#1 v1.5, as the client does.
 pub(crate) fn encrypt(
     source: Source<'_>,
     key: &PKeyRef<Private>,
@@ -76,10 +76,10 @@ pub(crate) fn decrypt(
     Ok(premaster)
 }
 
-/// Sets the client's version, with which a premaster secret of TLS begins.
+/// Sets the client's version. A premaster secret of TLS begins with this version.
 fn set_client_version(ctx: &mut PkeyCtxRef<Private>, version: u32) -> Result<(), ErrorStack> {
     let params = [unsigned(c"tls-client-version", &version), end()];
-    // SAFETY: a valid context; parameters that end with an empty one and live long enough.
+    // SAFETY: a valid context. The parameters end with an empty one and live long enough.
     check(unsafe { sys::EVP_PKEY_CTX_set_params(ctx.as_ptr(), params.as_ptr()) })
 }
 

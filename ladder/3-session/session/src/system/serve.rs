@@ -151,7 +151,8 @@ impl Visit {
                         self.step();
                         return Ok(Next::Wait);
                     }
-                    // The client was faster than in memory, or has left. The next call tells which.
+                    // The client was faster than in memory, or it has left. The next call shows
+                    // which.
                     Ok(count) => self.ahead += count,
                     Err(_) => return Ok(Next::Close),
                 },
@@ -162,16 +163,16 @@ impl Visit {
                             Err(why) if why.kind() == ErrorKind::WouldBlock => {
                                 return Ok(Next::WaitForRoom);
                             }
-                            // The client had the whole response before the close_notify. The
-                            // server's connection ended at this point, too. The peer reports every
-                            // other loss.
+                            // The client had the whole response and left before the close_notify.
+                            // The real server's connection also ends at this point. The peer
+                            // reports every other loss.
                             Err(_) => return Ok(Next::Close),
                         }
                     }
                     self.written = 0;
                 }
                 Call::CloseWriting => {
-                    // The peer may have left with the whole response.
+                    // The peer may have left after the whole response.
                     let _ = self.socket.shutdown(Shutdown::Write);
                 }
             }
