@@ -1,13 +1,15 @@
-//! Full handshakes one after another over blocking sockets, and their cost to this process.
+//! Performs full handshakes one after another over blocking sockets, and measures their cost to
+//! this process.
 //!
 //! ```sh
 //! cargo run --release -p tollgate-tls-client --example handshakes -- 127.0.0.1:4433 tls13 1000
 //! ```
 //!
-//! One thread, one connection at a time: connect, handshake, confirmation, close. TLS 1.2 is
-//! confirmed by the server's Finished; TLS 1.3 by an answer to `GET /`, or by the server's
-//! `close_notify` after ours with `close`. The CPU time is that of this process, user and system,
-//! for all of these steps.
+//! One thread handles one connection at a time: connect, handshake, confirmation, close. In TLS
+//! 1.2, the server's Finished confirms the handshake. In TLS 1.3, an answer to `GET /` confirms it.
+//! With the option `close`, the client sends a `close_notify` instead of the request, and the
+//! server's `close_notify` confirms the handshake. The CPU time is the user and system time of this
+//! process for all of these steps.
 #![allow(clippy::print_stdout, reason = "printing is its purpose")]
 
 use core::error::Error;

@@ -1,4 +1,4 @@
-//! The server's leaf certificate. Only its key is used; chain, names and dates are not checked.
+//! The server's leaf certificate. Only its key is used. Chain, names and dates are not checked.
 
 use std::sync::OnceLock;
 
@@ -20,7 +20,7 @@ pub(crate) struct Leaf {
     der: Box<[u8]>,
     spki: Box<[u8]>,
     key: PublicKey,
-    /// The key for encryption; `None` for a key that is not RSA, or that has an unsupported size.
+    /// The key for encryption; `None` if the key is not RSA or has an unsupported size.
     encrypting: Option<EncryptingKey>,
     /// The key for verification with each scheme, in the order of [`SignatureScheme::ALL`].
     verifying: [OnceLock<ParsedPublicKey>; SignatureScheme::ALL.len()],
@@ -53,7 +53,7 @@ impl Leaf {
         &self.spki
     }
 
-    /// Verifies a signature over `message`. The function hashes the message.
+    /// Verifies a signature over `message`, which this function hashes.
     pub(crate) fn verify(
         &self,
         scheme: SignatureScheme,
@@ -80,7 +80,7 @@ impl Leaf {
         key.encrypt(premaster, out).ok_or(unfit)
     }
 
-    /// Returns the reused premaster secret for this key, which is the first one that was passed in.
+    /// Returns the reused premaster secret for this key: the `premaster` of the first call.
     pub(crate) fn reused(&self, premaster: &[u8; 48]) -> Result<&Premaster, Violation> {
         match self.reused.get() {
             Some(premaster) => Ok(premaster),
@@ -135,7 +135,7 @@ pub(crate) fn leaf_tls13(body: &[u8]) -> Result<&[u8], Violation> {
     r.vector(1, "certificate_request_context")?.end("certificate_request_context")?;
     let mut list = r.vector(3, "certificate_list")?;
     r.end("trailing bytes")?;
-    // the possible extensions (status_request, SCT) were not offered; some servers send them anyway
+    // the client does not offer status_request or SCT, but some servers send them anyway
     leaf(&mut list, |entry| entry.vector(2, "extensions").map(drop))
 }
 

@@ -12,8 +12,8 @@ use crate::schedule::Early;
 use crate::settings::{Freshness, Pin, Settings};
 use crate::suite::KeyExchange;
 
-/// Maximum length of all application protocols with their length bytes: a `ClientHello` must fit a
-/// record.
+/// Maximum length of all application protocols, including their length bytes. The `ClientHello`
+/// must fit into one record.
 const ALPN_BYTES_MAX: usize = 8192;
 
 /// Checked settings, and data that connections share.
@@ -33,7 +33,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`Misuse`] if the settings are invalid; `Unavailable` without a key pair.
+    /// [`Misuse`] if the settings are invalid; `Unavailable` if no key pair can be generated.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         check(&settings)?;
         let pairs = match settings.key_share {
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(misuse(|s| s.alpn = vec![vec![]]), Misuse::Alpn.into());
         assert_eq!(misuse(|s| s.alpn = vec![vec![1; 256]]), Misuse::Alpn.into());
         assert_eq!(misuse(|s| s.alpn = vec![vec![1; 255]; 255]), Misuse::Alpn.into());
-        // the length bytes count, too: with them the ClientHello would not fit a record
+        // the length bytes count, too; the ClientHello would not fit into a record
         assert_eq!(misuse(|s| s.alpn = vec![vec![1]; 8192]), Misuse::Alpn.into());
         assert_eq!(misuse(|s| s.pin = Some(Pin::Leaf(vec![48, 0]))), Misuse::Pin.into());
         assert_eq!(misuse(|s| s.pin = Some(Pin::Spki(vec![]))), Misuse::Pin.into());

@@ -29,24 +29,24 @@ pub enum Event<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Confirmation {
     /// TLS 1.3, or a resumed TLS 1.2 session: a `close_notify` of the server that arrived after the
-    /// client's was sent. A `close_notify` that the server sent earlier looks the same; only the
-    /// server's log shows the difference.
+    /// client's `close_notify` was sent. A `close_notify` that the server sent earlier looks the
+    /// same; only the server's log shows the difference.
     CloseNotify,
     /// TLS 1.3: application data after accepted early data. The server has resumed the session,
     /// because it has read the early data. It may answer before it reads the client's Finished.
     EarlyResponse,
     /// TLS 1.2: the server's Finished. In a full handshake it follows the client's Finished.
     Finished,
-    /// TLS 1.3, or a resumed TLS 1.2 session: application data that arrived after the client's was
-    /// sent. A ticket is no confirmation: a server may send it before it reads the client's
-    /// Finished (RFC 8446 §4.6.1).
+    /// TLS 1.3, or a resumed TLS 1.2 session: application data that arrived after the client had
+    /// sent application data. A ticket is no confirmation, because a server may send it before it
+    /// reads the client's Finished (RFC 8446 §4.6.1).
     Response,
 }
 
-/// A TLS client connection; reusable for one session after the other.
+/// A TLS client connection, reusable for one session after another.
 ///
-/// The owner moves bytes: from [`outgoing`](Self::outgoing) to the server, and from the server into
-/// [`space`](Self::space); then it calls [`poll`](Self::poll) until there is no event.
+/// The owner moves bytes from [`outgoing`](Self::outgoing) to the server, and from the server into
+/// [`space`](Self::space). Then the owner calls [`poll`](Self::poll) until it returns no event.
 ///
 /// A connection owns a buffer of 18 KiB, which [`reset`](Self::reset) keeps.
 pub struct Connection {
@@ -58,7 +58,7 @@ pub struct Connection {
     pub(crate) awaiting: Await,
     pub(crate) session: Session,
     pub(crate) facts: Facts,
-    /// The index in the settings of the application protocol.
+    /// The chosen application protocol, as an index into the list in the settings.
     pub(crate) alpn: Option<usize>,
     pub(crate) confirmation: Option<Confirmation>,
     /// The offered session; empty if there is none.
@@ -95,7 +95,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`Unavailable`](crate::Unavailable) without random bytes or a key pair.
+    /// [`Unavailable`](crate::Unavailable) if no random bytes or no key pair can be generated.
     pub fn new(config: &Arc<Config>) -> Result<Self, Error> {
         let mut connection = Self {
             config: Arc::clone(config),
@@ -180,7 +180,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Space for bytes from the server. Empty only while a complete record waits for
+    /// Space for bytes from the server. The space is empty only while a complete record waits for
     /// [`poll`](Self::poll).
     pub fn space(&mut self) -> &mut [u8] {
         self.input.space()
@@ -203,8 +203,9 @@ impl Connection {
     /// [`outgoing`](Self::outgoing).
     ///
     /// # Errors
-    /// [`Error::Alert`] and [`Error::Violation`], also at every later call; after a violation,
-    /// `outgoing` has an alert for the server. [`Error::Unavailable`] without a key pair.
+    /// [`Error::Alert`] and [`Error::Violation`], also at every later call. After a violation,
+    /// `outgoing` has an alert for the server. [`Error::Unavailable`] if no key pair can be
+    /// generated.
     pub fn poll(&mut self) -> Result<Option<Event<'_>>, Error> {
         if let Some(error) = self.error {
             return Err(error);
@@ -218,8 +219,8 @@ impl Connection {
         }
     }
 
-    /// Processes any number of bytes from the server, and passes all events to `on_event`. Unlike
-    /// [`space`](Self::space), it copies the bytes once more.
+    /// Processes any number of bytes from the server, and passes all events to `on_event`. This
+    /// function copies the bytes once more than [`space`](Self::space) does.
     ///
     /// # Errors
     ///
@@ -246,7 +247,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`Error::EndOfStream`] if it ended without `close_notify`, or an earlier error.
+    /// [`Error::EndOfStream`] if the stream ended without `close_notify`, or an earlier error.
     pub fn end_of_stream(&mut self) -> Result<(), Error> {
         if self.error.is_none() && self.awaiting != Await::Closed {
             self.error = Some(Error::EndOfStream { phase: self.phase() });
@@ -296,7 +297,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Queues a `close_notify`, once. Later data of the server is still received.
+    /// Queues a `close_notify`, once. The connection still receives later data of the server.
     pub fn close(&mut self) {
         if self.error.is_none() && self.close_mark.is_none() {
             let alert = [AlertLevel::WARNING.0, AlertDescription::CLOSE_NOTIFY.0];
@@ -311,8 +312,9 @@ impl Connection {
         matches!(self.awaiting, Await::Established | Await::Closed)
     }
 
-    /// The confirmation of the handshake by the server. A handshake should count only when it is
-    /// confirmed. In TLS 1.3 this is later than [`is_established`](Self::is_established).
+    /// The confirmation of the handshake by the server. Count a handshake only when it is
+    /// confirmed. In TLS 1.3, the confirmation is later than
+    /// [`is_established`](Self::is_established).
     pub const fn confirmation(&self) -> Option<Confirmation> {
         self.confirmation
     }
@@ -348,7 +350,7 @@ impl Connection {
         self.alpn.map(|i| &self.config.settings.alpn[i][..])
     }
 
-    /// The server's leaf certificate, in DER, if received.
+    /// The server's leaf certificate in DER, if the server has sent one.
     pub fn leaf(&self) -> Option<&[u8]> {
         let leaf = self.leaf.as_ref().filter(|_| self.facts.leaf_bytes > 0);
         leaf.map(|leaf| leaf.der())

@@ -79,7 +79,8 @@ impl<'a> Reader<'a> {
 ///
 /// # Panics
 ///
-/// If the content does not fit `width` bytes of length; every caller writes bounded content.
+/// If the length of the content does not fit into `width` bytes. Every caller writes bounded
+/// content.
 pub(crate) fn put_vector(out: &mut Vec<u8>, width: usize, fill: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.resize(start + width, 0);

@@ -1,7 +1,7 @@
-//! RSA encryption of premaster secrets, with keys that the library supports and with smaller ones.
+//! RSA encryption of premaster secrets. It supports the library's key sizes, and smaller keys.
 //!
-//! aws-lc-rs requires at least 2,048 bits; servers of 2001 had 1,024. Smaller keys are for
-//! comparisons with papers only. The client needs only a public-key operation with them.
+//! aws-lc-rs requires at least 2,048 bits, but servers of 2001 had keys of 1,024 bits. Use smaller
+//! keys only for comparisons with papers. The client needs only their public-key operation.
 
 use aws_lc_rs::rand;
 use aws_lc_rs::rsa::{Pkcs1PublicEncryptingKey, PublicEncryptingKey};
@@ -14,20 +14,20 @@ use zeroize::Zeroizing;
 
 /// Minimum size of the modulus, in bits.
 const BITS_MIN: u32 = 1024;
-/// Maximum length of the public exponent of a small key, in bits: a server must not cause an
-/// exponentiation of full length.
+/// Maximum length of the public exponent of a small key, in bits. A server must not cause an
+/// exponentiation with an exponent of full length.
 const EXPONENT_BITS_MAX: u32 = 32;
-/// Minimum bytes of EME-PKCS1-v1_5 besides the message (RFC 8017 §7.2).
+/// Minimum number of bytes that EME-PKCS1-v1_5 adds to the message (RFC 8017 §7.2).
 const OVERHEAD_BYTES: usize = 11;
 
-/// Encrypts to a server's key.
+/// A server's RSA key, ready for encryption.
 #[derive(Debug)]
 pub(crate) enum EncryptingKey {
     Library(Pkcs1PublicEncryptingKey),
     Small(SmallKey),
 }
 
-/// A key of at least 1,024 bits, smaller than the library supports.
+/// A key of at least 1,024 bits that is smaller than the library supports.
 #[derive(Debug)]
 pub(crate) struct SmallKey {
     /// Bytes of the modulus.
@@ -44,7 +44,8 @@ impl EncryptingKey {
         library.map(Self::Library).or_else(|| SmallKey::read(spki).map(Self::Small))
     }
 
-    /// Appends the padded and encrypted secret to `out`; `None` if it is too long for the key.
+    /// Appends the padded and encrypted secret to `out`; `None` if the secret is too long for the
+    /// key.
     pub(crate) fn encrypt(&self, secret: &[u8], out: &mut Vec<u8>) -> Option<()> {
         match self {
             Self::Library(key) => {

@@ -21,7 +21,7 @@ pub(crate) enum Hash {
 }
 
 impl Hash {
-    /// Length of its output, in bytes.
+    /// Length of the output, in bytes.
     pub(crate) const fn bytes(self) -> usize {
         match self {
             Self::Sha256 => 32,
@@ -93,7 +93,7 @@ impl Deref for Secret {
 #[derive(Clone)]
 pub(crate) struct Transcript {
     context: Context,
-    /// The messages, if they will be signed.
+    /// The messages, if a signature will cover them.
     messages: Option<Vec<u8>>,
 }
 

@@ -18,10 +18,11 @@ const SESSION_ID: usize = RANDOM + 32 + 1;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hello<'a> {
     pub(crate) random: &'a [u8; 32],
-    /// TLS 1.3: for middleboxes (RFC 8446 §D.4). TLS 1.2: the ID of the session to resume. With a
-    /// ticket it is random: the server echoes it if it accepts the ticket (RFC 5077 §3.4).
+    /// TLS 1.3: random bytes for middleboxes (RFC 8446 §D.4). TLS 1.2: the ID of the session to
+    /// resume. If the client offers a ticket, the ID is random, and the server echoes it if it
+    /// accepts the ticket (RFC 5077 §3.4).
     pub(crate) session_id: &'a [u8],
-    /// TLS 1.3 only.
+    /// The key share, in TLS 1.3 only.
     pub(crate) share: Option<(Group, &'a [u8])>,
     /// The cookie of a `HelloRetryRequest`; empty if there is none.
     pub(crate) cookie: &'a [u8],
@@ -108,7 +109,7 @@ impl Hello<'_> {
         });
         let psk = matches!(self.offered, Offered::Psk { .. });
         if settings.tickets || psk {
-            // a server may require it for sending tickets
+            // some servers send tickets only if this extension is present
             let mode = u8::from(!settings.psk_alone); // psk_ke, psk_dhe_ke
             extension(out, Extension::PSK_KEY_EXCHANGE_MODES, |out| out.extend([1, mode]));
         }
@@ -117,7 +118,7 @@ impl Hello<'_> {
                 put_vector(out, 2, |out| out.extend_from_slice(self.cookie));
             });
         }
-        // the last extension without a pre-shared key; `Template` depends on this place
+        // without a pre-shared key this is the last extension; `Template` depends on this
         extension(out, Extension::KEY_SHARE, |out| {
             put_vector(out, 2, |out| {
                 if let Some((group, public)) = self.share {
@@ -130,7 +131,7 @@ impl Hello<'_> {
             if early_data {
                 extension(out, Extension::EARLY_DATA, |_| ());
             }
-            // the last extension (RFC 8446 §4.2.11): the binder covers everything before it
+            // the last extension (RFC 8446 §4.2.11), because the binder covers everything before it
             extension(out, Extension::PRE_SHARED_KEY, |out| {
                 put_vector(out, 2, |out| {
                     put_vector(out, 2, |out| out.extend_from_slice(identity));
@@ -164,7 +165,7 @@ impl Hello<'_> {
 
 /// Fills in the binder of a hello with a pre-shared key, and adds the message to the transcript.
 pub(crate) fn bind(message: &mut [u8], psk: &Psk, transcript: &mut Transcript) {
-    // RFC 8446 §4.2.11.2: everything before the list of binders, which has one
+    // RFC 8446 §4.2.11.2: the binder covers everything before the list, which has one binder
     let list_bytes = 2 + 1 + transcript.hash_bytes();
     let (covered, list) = message.split_at_mut(message.len() - list_bytes);
     transcript.add(covered);
@@ -256,7 +257,7 @@ mod tests {
         }
     }
 
-    /// RFC 8448 §4: its `ClientHello`, with a binder of zeros.
+    /// The `ClientHello` of RFC 8448 §4, with a binder of zeros.
     #[test]
     fn the_binder_equals_the_published_one() {
         let message = "010001fc03031bc3ceb6bbe39cff938355b5a50adb6db21b7a6af649d7b4bc419d7876487d95\

@@ -40,8 +40,8 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// Reads a chain of certificates in DER, the leaf first, and the leaf's key as PKCS#8 in
-    /// DER: RSA, P-256, P-384 or Ed25519.
+    /// Reads a chain of certificates and the leaf's key. The certificates are in DER, the leaf
+    /// first. The key is PKCS#8 in DER: RSA, P-256, P-384 or Ed25519.
     ///
     /// # Errors
     ///
@@ -63,14 +63,15 @@ impl Identity {
             PublicKey::Ed25519 => Ed25519KeyPair::from_pkcs8(pkcs8).map(Key::Ed25519),
         };
         let identity = Self { key: key.ok()?, public, chain };
-        // the public key is the last field of every kind
+        // in every kind of key, the public key is the last field
         let spki = self::spki(identity.chain.first()?).ok()?;
         let records = identity.chain.iter().map(|der| der.len() + 5).sum::<usize>();
         let fits = spki.ends_with(identity.key.public()) && records < 1 << 16;
         fits.then_some(identity)
     }
 
-    /// Returns its first scheme in the server's list. `None` is not an error of the server.
+    /// Returns this identity's first scheme in the server's list. `None` is not an error of the
+    /// server.
     pub(crate) fn choose(
         &self,
         mut theirs: Reader<'_>,

@@ -9,10 +9,10 @@ use crate::wire::{Content, Message};
 /// The maximum size of a record.
 const ROOM: usize = HEADER + BODY_TLS12;
 
-/// Maximum length of a handshake message, in bytes: OpenSSL's limit for certificate lists.
+/// Maximum length of a handshake message, in bytes. OpenSSL has this limit for certificate lists.
 const MESSAGE_BYTES_MAX: usize = 100 << 10;
 
-/// The content of a record; data is a range of the input.
+/// The content of a record. Data is a range of the input.
 #[derive(Debug)]
 pub(crate) enum Received {
     Closed,
@@ -55,7 +55,7 @@ impl Input {
         self.unread.end += count;
     }
 
-    /// Consumes the next record if it is complete; returns its range.
+    /// Consumes the next record if it is complete, and returns its range.
     pub(crate) fn record(&mut self, limit: Limit) -> Result<Option<Range<usize>>, Violation> {
         let unread = &self.bytes[self.unread.clone()];
         let Some(&[content, major, minor, high, low]) = unread.first_chunk() else {
@@ -117,7 +117,7 @@ pub(crate) struct Incoming<'a> {
     pub(crate) message: Message,
     /// The message with type and length, as the transcript hashes it.
     pub(crate) whole: &'a [u8],
-    /// True if no further handshake byte has arrived.
+    /// True if no handshake byte after this message has arrived.
     pub(crate) last: bool,
 }
 
@@ -158,7 +158,8 @@ impl Joined {
         self.bytes.extend_from_slice(fragment);
     }
 
-    /// Consumes the next message if it is complete. It remains in `bytes` until [`Self::give`].
+    /// Consumes the next message if it is complete. The message remains in `bytes` until
+    /// [`Self::give`].
     pub(crate) fn message(&mut self) -> Result<Option<Taken>, Violation> {
         let unread = &self.bytes[self.read..];
         let Some(&[_, a, b, c]) = unread.first_chunk() else {
@@ -177,7 +178,7 @@ impl Joined {
         Ok(Some((core::mem::take(&mut self.bytes), start..self.read)))
     }
 
-    /// Returns the bytes after the message was handled.
+    /// Takes the bytes back after the message was handled.
     pub(crate) fn give(&mut self, bytes: Vec<u8>) {
         self.bytes = bytes;
     }

@@ -1,31 +1,31 @@
-//! Minimal TLS client, sans-IO, on aws-lc-rs; none of our RSA code.
+//! Minimal TLS client, sans-IO, on aws-lc-rs. It contains none of this project's RSA code.
 //!
-//! It is made for load tests: it costs little CPU time, documents what it skips, and shares no
-//! arithmetic with the tested servers. A configuration has one suite ([`Suite`], from RC4 to
-//! AES-256-GCM); handshakes are full or resumed.
+//! The client is made for load tests: it costs little CPU time, documents the checks that it skips,
+//! and shares no arithmetic with the tested servers. A configuration has one suite ([`Suite`], from
+//! RC4 to AES-256-GCM). Handshakes are full or resumed.
 //!
 //! * [`Config`] is prepared once from [`Settings`] and shared by all connections.
-//! * A [`Connection`] turns the server's bytes into [`Event`]s and into bytes for the server. It is
-//!   reused by [`Connection::reset`], and allocates no memory for a record; for a handshake with an
-//!   AEAD only what the library allocates for the key agreement.
-//! * [`Connection::save`] returns a [`SavedSession`], which [`Connection::resume`] offers: by
-//!   session ID or ticket in TLS 1.2, by the pre-shared key of a ticket in TLS 1.3, with early data
-//!   if the server allows it. [`Facts`] has the offer and the result.
+//! * A [`Connection`] turns the server's bytes into [`Event`]s and into bytes for the server.
+//!   [`Connection::reset`] makes it reusable. A connection allocates no memory for a record. In a
+//!   handshake with an AEAD, only the library allocates memory, for the key agreement.
+//! * [`Connection::save`] returns a [`SavedSession`], which [`Connection::resume`] offers. TLS 1.2
+//!   resumes by session ID or ticket. TLS 1.3 resumes by the pre-shared key of a ticket, with early
+//!   data if the server allows it. [`Facts`] has the offer and the result.
 //! * An [`Error`] names the violation or the server's alert, and the [`SessionPhase`].
 //!
 //! # What is checked, and what is not
-//! Always: the server's Finished, every record's tag, and the order of messages. By
-//! [`VerifySignature`]: the signature that binds the key exchange to the certificate's key. By
-//! [`Pin`]: the certificate or its key. **Never: chains, names, dates and revocation.** So this
-//! client authenticates the server only with a pin and `VerifySignature::Always`; do not use it for
-//! sensitive data.
+//! Always checked: the server's Finished, every record's tag, and the order of messages.
+//! [`VerifySignature`] selects the check of the signature that binds the key exchange to the
+//! certificate's key. [`Pin`] selects the check of the certificate or its key. **Never checked:
+//! chains, names, dates and revocation.** So this client authenticates the server only with a pin
+//! and `VerifySignature::Always`; do not use it for sensitive data.
 //!
 //! Not offered: compression, renegotiation, external pre-shared keys.
 //!
 //! # When a handshake counts
-//! [`Connection::is_established`]: the client has finished. [`Connection::confirmation`]: the
-//! server has finished too; the value says how the client knows. Only confirmed handshakes should
-//! count for a rate.
+//! [`Connection::is_established`] tells that the client has finished. [`Connection::confirmation`]
+//! tells that the server has finished, too; its value tells how the client knows. For a rate, count
+//! only confirmed handshakes.
 //!
 //! ```
 //! use std::sync::Arc;

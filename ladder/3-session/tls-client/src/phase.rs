@@ -11,7 +11,8 @@ pub enum SessionPhase {
     KeyExchange,
     /// Up to the server's Finished.
     Finished,
-    /// TLS 1.3: both sides have sent Finished, and the server has not confirmed the client's yet.
+    /// TLS 1.3: both sides have sent Finished. The server has not confirmed the client's Finished
+    /// yet.
     Confirm,
     /// Application data, after the server has confirmed the handshake.
     Data,
@@ -20,7 +21,7 @@ pub enum SessionPhase {
 }
 
 impl SessionPhase {
-    /// One or two words, for tables and records.
+    /// The name in one or two words, for tables and records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hello => "hello",

@@ -12,7 +12,7 @@ const KEY_BLOCK_BYTES_MAX: usize = 2 * (48 + 32);
 
 /// Fills `out` with the PRF (RFC 5246 §5) of a secret, prepared as an HMAC key.
 ///
-/// The library's own PRF allocates.
+/// This code replaces the library's own PRF, which allocates.
 fn prf(secret: &hmac::Key, label: &[u8], [first, second]: [&[u8]; 2], out: &mut [u8]) {
     let mac = |parts: &[&[u8]]| {
         let mut context = hmac::Context::with_key(secret);
@@ -49,12 +49,14 @@ impl Master {
         Self { key: hash.hmac_key(&*secret), secret }
     }
 
-    /// RFC 5246 §8.1, from the premaster secret as a key; the randoms of client and server.
+    /// RFC 5246 §8.1. `premaster` is the premaster secret as an HMAC key; `randoms` are those of
+    /// client and server.
     pub(crate) fn new(hash: Hash, premaster: &hmac::Key, randoms: [&[u8; 32]; 2]) -> Self {
         Self::derive(hash, premaster, b"master secret", randoms.map(|random| &random[..]))
     }
 
-    /// RFC 7627 §4; `session_hash` is over the messages up to and with the `ClientKeyExchange`.
+    /// RFC 7627 §4; `session_hash` is the hash of all messages up to and including the
+    /// `ClientKeyExchange`.
     pub(crate) fn extended(hash: Hash, premaster: &hmac::Key, session_hash: &[u8]) -> Self {
         Self::derive(hash, premaster, b"extended master secret", [session_hash, &[]])
     }
@@ -83,7 +85,7 @@ impl Master {
         let mut block = Zeroizing::new([0; KEY_BLOCK_BYTES_MAX]);
         let block = &mut block[..2 * sizes.iter().sum::<usize>()];
         prf(&self.key, b"key expansion", [server_random, client_random], block);
-        // each kind for client and server
+        // each kind of key first for the client, then for the server
         let mut rest = &*block;
         let pairs = sizes.map(|size| {
             let (pair, tail) = rest.split_at(2 * size);
@@ -108,7 +110,7 @@ impl Master {
         data
     }
 
-    /// The secret as `Debug` would print its bytes.
+    /// The secret in the form in which `Debug` would print its bytes.
     #[cfg(test)]
     pub(crate) fn text(&self) -> String {
         format!("{:?}", *self.secret)
@@ -119,8 +121,8 @@ impl Master {
 mod tests {
     use super::*;
 
-    /// The vector for SHA-256 sent to the TLS working group's list by J. Salowey, "TLS 1.2 PRF test
-    /// vectors", quoted in many stacks (`GnuTLS`, Mbed TLS, Go).
+    /// A vector for SHA-256 by J. Salowey, "TLS 1.2 PRF test vectors", sent to the mailing list of
+    /// the TLS working group. Many stacks quote it (`GnuTLS`, Mbed TLS, Go).
     #[test]
     fn prf_known_answer() {
         let secret = hex::decode("9bbe436ba940f017b17652849a71db35").unwrap();

@@ -27,10 +27,10 @@ pub(crate) const BODY_TLS12: usize = FRAGMENT + 2048;
 /// Maximum body of a TLS 1.3 record (RFC 8446 §5.2).
 pub(crate) const BODY_TLS13: usize = FRAGMENT + 256;
 
-/// The key of one direction, with its count of records.
+/// The key of one direction, and its count of records.
 ///
-/// The limit of records for a key (RFC 8446 §5.5: 2^24.5 full ones) is not enforced; no load
-/// reaches it.
+/// The limit of records for a key (RFC 8446 §5.5: 2^24.5 full records) is not enforced, because no
+/// load reaches it.
 pub(crate) struct RecordKey {
     sequence: u64,
     protection: Protection,
@@ -50,7 +50,7 @@ pub(crate) struct Keys<'a> {
 }
 
 impl RecordKey {
-    /// For TLS 1.2; the order of encryption and MAC matters only for block ciphers.
+    /// A key for TLS 1.2. The order of encryption and MAC matters only for block ciphers.
     pub(crate) fn tls12(cipher: Cipher, keys: &Keys<'_>, encrypt_then_mac: bool) -> Self {
         let aead = |layout| Protection::Aead(Aead::new(cipher, keys.key, keys.iv, layout));
         let mac = |hash| Mac::new(hash, keys.mac);
@@ -66,7 +66,7 @@ impl RecordKey {
         })
     }
 
-    /// For TLS 1.3.
+    /// A key for TLS 1.3.
     pub(crate) fn tls13(cipher: Cipher, key: &[u8], iv: &[u8]) -> Self {
         Self::new(Protection::Aead(Aead::new(cipher, key, iv, Layout::Inner)))
     }
@@ -75,7 +75,7 @@ impl RecordKey {
         Self { sequence: 0, protection }
     }
 
-    /// Appends one record with `fragment`, of at most 2^14 bytes, to `out`.
+    /// Appends one record with `fragment` to `out`. `fragment` has at most 2^14 bytes.
     pub(crate) fn seal(&mut self, out: &mut Vec<u8>, content: Content, fragment: &[u8]) {
         match &mut self.protection {
             Protection::Aead(aead) => aead.seal(self.sequence, out, content, fragment),
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::suite::MacHash;
 
-    /// A function that makes equal keys, and the unauthenticated bytes of a record header.
+    /// A function that makes equal keys, and the range of unauthenticated bytes in a record header.
     struct Case(Box<dyn Fn() -> RecordKey>, Range<usize>);
 
     const AEADS: [Cipher; 3] = [Cipher::Aes128Gcm, Cipher::Aes256Gcm, Cipher::ChaCha20Poly1305];
@@ -151,7 +151,7 @@ mod tests {
     }
 
     fn cases() -> Vec<Case> {
-        // TLS 1.2 authenticates the negotiated version, not the one in the header
+        // TLS 1.2 authenticates the negotiated version, not the version in the header
         let old = |c, last| Case(Box::new(move || tls12(c, last)), 1..5);
         let new = AEADS.map(|c| Case(Box::new(move || tls13(c)), 0..0));
         let mac_first = AEADS.into_iter().chain(MACS).map(|c| old(c, false));
@@ -193,7 +193,8 @@ mod tests {
     fn padding_is_removed_and_pure_padding_refused() {
         let [mut sealing, mut opening] = [Cipher::Aes128Gcm; 2].map(tls13);
         let mut out = vec![];
-        // inner plaintext: two bytes, type 22 and zeros; `seal` appends the last zero as a type
+        // the inner plaintext is two bytes, type 22 and zeros; `seal` appends the last zero as a
+        // type
         sealing.seal(&mut out, Content(0), &[5, 6, 22, 0, 0]);
         assert_eq!(opening.open(&mut out).unwrap(), (Content::HANDSHAKE, HEADER..HEADER + 2));
         let mut out = vec![];

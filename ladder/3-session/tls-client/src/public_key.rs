@@ -64,8 +64,8 @@ impl PublicKey {
 
     /// The verification algorithm of a scheme.
     ///
-    /// TLS 1.2 allows a hash function with any curve (RFC 8422 §5.4), TLS 1.3 only with its own.
-    /// The rest of the scheme is checked when it is read.
+    /// TLS 1.2 allows a hash function with any curve (RFC 8422 §5.4). TLS 1.3 allows each hash
+    /// function only with its own curve; [`Self::signs_tls13`] checks this rule.
     pub(crate) fn algorithm(
         self,
         scheme: SignatureScheme,
@@ -90,8 +90,8 @@ impl PublicKey {
         })
     }
 
-    /// Returns whether TLS 1.3 allows a scheme for this kind of key: there each curve has its own
-    /// hash function (RFC 8446 §4.2.3).
+    /// Returns whether TLS 1.3 allows a scheme for this kind of key. In TLS 1.3, each curve has its
+    /// own hash function (RFC 8446 §4.2.3).
     pub(crate) const fn signs_tls13(self, scheme: SignatureScheme) -> bool {
         match (self, scheme) {
             (Self::P256, SignatureScheme::EcdsaSha384)

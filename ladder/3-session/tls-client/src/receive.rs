@@ -47,8 +47,8 @@ impl Connection {
             }
         };
         if let Some(alert) = alert.filter(|_| self.close_mark.is_none()) {
-            // TLS 1.3: there are secrets from the ServerHello to the client's Finished. They are
-            // not used while the server may be reading early data.
+            // TLS 1.3: handshake secrets exist from the ServerHello to the client's Finished. They
+            // are not used while the server may be reading early data.
             let secrets = self.session.handshake.take().filter(|_| !self.session.early_key);
             if let Some(secrets) = secrets {
                 self.output.seal_with(secrets.client.record_key(self.config.settings.suite));
@@ -154,7 +154,8 @@ impl Connection {
             return Err(self.unexpected(found));
         }
         if self.config.settings.suite.is_tls13() {
-            // RFC 8446 §5: it is dropped between the ClientHello and the server's Finished
+            // RFC 8446 §5: a change_cipher_spec between ClientHello and the server's Finished is
+            // dropped
             return if self.is_established() { Err(self.unexpected(found)) } else { Ok(()) };
         }
         if self.awaiting != Await::ChangeCipherSpec {
@@ -178,7 +179,7 @@ impl Connection {
             self.awaiting = Await::Closed;
             return Ok(Some(Received::Closed));
         }
-        // RFC 8446 §6: in TLS 1.3 every alert except user_canceled is fatal, whatever its level
+        // RFC 8446 §6: in TLS 1.3, every alert except user_canceled is fatal, whatever its level
         let harmless = match self.config.settings.suite.is_tls13() {
             true => description == AlertDescription::USER_CANCELED,
             false => level == AlertLevel::WARNING && description != AlertDescription::CLOSE_NOTIFY,
@@ -247,7 +248,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The server's leaf certificate, which precedes every use.
+    /// The server's leaf certificate. It always arrives before its first use.
     pub(crate) fn known_leaf(&self) -> Arc<Leaf> {
         Arc::clone(self.leaf.as_ref().expect("the order of messages is checked"))
     }

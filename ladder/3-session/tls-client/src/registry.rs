@@ -35,7 +35,7 @@ macro_rules! registry {
                 }
             }
 
-            /// The entry of a registered name.
+            /// The entry with a registered name.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|entry| entry.name() == name)
             }
@@ -131,7 +131,7 @@ impl SignatureScheme {
     /// Schemes of elliptic-curve keys.
     pub const CURVES: [Self; 3] = [Self::EcdsaSha256, Self::EcdsaSha384, Self::Ed25519];
 
-    /// Returns whether TLS 1.3 allows it in a handshake (RFC 8446 §4.4.3).
+    /// Returns whether TLS 1.3 allows the scheme in a handshake (RFC 8446 §4.4.3).
     pub(crate) const fn signs_tls13(self) -> bool {
         !matches!(self, Self::Pkcs1Sha256 | Self::Pkcs1Sha384 | Self::Pkcs1Sha512)
     }

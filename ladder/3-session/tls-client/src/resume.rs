@@ -16,18 +16,18 @@ use crate::wire::Content;
 /// A session to resume.
 #[derive(Clone, Copy, Debug)]
 pub struct Resume<'a> {
-    /// The session; it must be of the same server and name.
+    /// The session. It must come from the same server and name.
     pub session: &'a SavedSession,
-    /// Time since it was saved. TLS 1.3 servers compare it with their own clocks.
+    /// Time since the session was saved. TLS 1.3 servers compare it with their own clocks.
     pub age: Duration,
-    /// TLS 1.3: early data; empty for none. An attacker can replay it (RFC 8446 §8), so it must
-    /// be harmless.
+    /// TLS 1.3: early data; empty for none. An attacker can replay early data (RFC 8446 §8), so
+    /// send only data that does no harm if repeated.
     pub early_data: &'a [u8],
 }
 
 impl Connection {
     /// Starts a new session that offers to resume a saved one. If the server refuses, the handshake
-    /// is full; see [`Facts::resumed`](crate::Facts::resumed).
+    /// is full. See [`Facts::resumed`](crate::Facts::resumed).
     ///
     /// A resumed session has no certificate and no signature: the original handshake authenticated
     /// the server.
@@ -54,7 +54,7 @@ impl Connection {
         self.facts.offered = Some(mechanism);
         if suite.is_tls13() {
             self.session.psk = Some(Psk::new(suite.hash(), &session.secret));
-            // RFC 8446 §4.2.11: modulo 2^32, in milliseconds
+            // RFC 8446 §4.2.11: the age in milliseconds, modulo 2^32
             let age_ms = u32::try_from(age.as_millis()).unwrap_or(u32::MAX);
             self.session.obfuscated_age = age_ms.wrapping_add(session.age_add);
         }
@@ -65,10 +65,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Moves a resumable session into `into`, reusing its memory; returns whether there was
-    /// one. With [`Settings::save_sessions`](crate::Settings::save_sessions) there is one for
-    /// each received TLS 1.3 ticket, and in TLS 1.2 one for each established handshake with a
-    /// ticket or session ID. A resumed TLS 1.2 session without a new one can be used again.
+    /// Moves a resumable session into `into`, reusing its memory. Returns whether there was a
+    /// session.
+    ///
+    /// Sessions are kept if [`Settings::save_sessions`](crate::Settings::save_sessions) is set. TLS
+    /// 1.3 keeps one for each received ticket. TLS 1.2 keeps one for each established handshake
+    /// with a new ticket or session ID. If a resumed TLS 1.2 handshake brings no new session, the
+    /// offered session can be used again.
     pub fn save(&mut self, into: &mut SavedSession) -> bool {
         self.kept.take(into)
     }
@@ -126,8 +129,8 @@ impl Connection {
         self.facts.early_data = EarlyData::Refused;
     }
 
-    /// TLS 1.3: sent once for middleboxes, before encrypted records or a second hello (RFC 8446
-    /// §D.4).
+    /// TLS 1.3: queues a `change_cipher_spec` for middleboxes, once, before encrypted records or a
+    /// second hello (RFC 8446 §D.4).
     pub(crate) fn say_change_cipher_spec(&mut self) {
         if !core::mem::replace(&mut self.session.change_cipher_spec_said, true) {
             self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);

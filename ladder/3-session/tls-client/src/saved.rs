@@ -12,7 +12,7 @@ pub(crate) const TICKET_BYTES_MAX: usize = 4096;
 /// Maximum number of sessions that a connection keeps until they are saved.
 const KEPT_MAX: usize = 4;
 
-/// The kind of a session: the way in which the server finds it.
+/// The kind of a session. The kind determines how the server finds the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SessionKind {
     /// TLS 1.2: by the session ID, in the server's memory (RFC 5246 §7.3).
@@ -36,7 +36,7 @@ pub(crate) enum Name {
 /// A resumable session: [`Connection::save`](crate::Connection::save) fills it in, and
 /// [`Connection::resume`](crate::Connection::resume) offers it. Dropping it wipes its secret.
 ///
-/// A new one is empty. Saving into a used one reuses its memory.
+/// A new value is empty. Saving into a used value reuses its memory.
 #[derive(Default)]
 pub struct SavedSession {
     pub(crate) of: Option<(Suite, Name)>,
@@ -46,7 +46,7 @@ pub struct SavedSession {
     pub(crate) secret: Secret,
     /// TLS 1.2: true if the master secret is extended (RFC 7627).
     pub(crate) extended_master_secret: bool,
-    /// Lifetime from the server, in seconds; TLS 1.2: 0 if unspecified.
+    /// Lifetime that the server specified, in seconds. In TLS 1.2, 0 means unspecified.
     pub(crate) lifetime_s: u32,
     /// TLS 1.3: `ticket_age_add`.
     pub(crate) age_add: u32,
@@ -69,7 +69,8 @@ impl SavedSession {
         })
     }
 
-    /// The lifetime of the session; `None` if the server specified none, as with session IDs.
+    /// The lifetime of the session; `None` if the server specified none. Servers specify
+    /// none with a session ID.
     pub fn lifetime(&self) -> Option<Duration> {
         let tls13 = self.of.is_some_and(|(suite, _)| suite.is_tls13());
         let told = tls13 || self.lifetime_s > 0;
@@ -82,7 +83,7 @@ impl SavedSession {
         self.of.is_some_and(|(suite, _)| suite.is_tls13())
     }
 
-    /// TLS 1.3: maximum bytes of early data; 0 if not allowed.
+    /// TLS 1.3: maximum bytes of early data; 0 if the server does not allow early data.
     pub const fn early_data_bytes_max(&self) -> u32 {
         self.early_data_bytes_max
     }
@@ -97,7 +98,7 @@ impl SavedSession {
         self.early_data_bytes_max = other.early_data_bytes_max;
     }
 
-    /// Empties it, and wipes the secret.
+    /// Empties the session, and wipes the secret.
     pub(crate) fn clear(&mut self) {
         self.of = None;
         self.identity.clear();
@@ -120,7 +121,7 @@ impl fmt::Debug for SavedSession {
 /// The sessions of a connection that were not saved yet.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// The first `count` sessions are complete. The next one is being filled in. The others are
+    /// The first `count` sessions are complete. The next session is being filled in. The others are
     /// unused memory.
     sessions: Vec<SavedSession>,
     count: usize,

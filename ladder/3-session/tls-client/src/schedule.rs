@@ -1,4 +1,4 @@
-//! The key schedule of TLS 1.3 (RFC 8446 §7.1), with the pre-shared key of a ticket or without.
+//! The key schedule of TLS 1.3 (RFC 8446 §7.1), with or without the pre-shared key of a ticket.
 //!
 //! Exporter secrets and external keys are not derived.
 
@@ -13,7 +13,8 @@ fn extract(salt: &hmac::Key, input: &[u8]) -> Secret {
     Secret::new(hmac::sign(salt, input).as_ref())
 }
 
-/// HKDF-Expand-Label (RFC 8446 §7.1) of at most one hash. HKDF-Expand is then one HMAC.
+/// HKDF-Expand-Label (RFC 8446 §7.1) with an output of at most one hash. HKDF-Expand is then a
+/// single HMAC.
 fn expand_label(secret: &hmac::Key, label: &[u8], context: &[u8], bytes: usize) -> Secret {
     let length = u8::try_from(bytes).expect("at most 48");
     let prefixed = u8::try_from(6 + label.len()).expect("labels are short");
@@ -57,7 +58,7 @@ impl Psk {
         Traffic::derive(self.hash, &self.secret, b"c e traffic", transcript)
     }
 
-    /// The next secret if the server accepts the key.
+    /// The early secret of a handshake whose server accepts the pre-shared key.
     pub(crate) fn early(&self) -> Early {
         let nothing = self.hash.of_nothing();
         let derived = derive_secret(self.hash, &self.secret, b"derived", nothing.as_ref());
@@ -73,7 +74,7 @@ pub(crate) struct Early {
 }
 
 impl Early {
-    /// Without a pre-shared key.
+    /// The early secret without a pre-shared key.
     pub(crate) fn new(hash: Hash) -> Self {
         Psk::new(hash, hash.zeros()).early()
     }
@@ -83,7 +84,8 @@ impl Early {
         self.handshake(self.hash.zeros(), transcript)
     }
 
-    /// The secrets of the handshake; `transcript` is the hash up to and with the `ServerHello`.
+    /// The secrets of the handshake; `transcript` is the hash up to and including the
+    /// `ServerHello`.
     pub(crate) fn handshake(&self, shared: &[u8], transcript: &[u8]) -> Handshake {
         let hash = self.hash;
         let secret = hash.hmac_key(&extract(&self.salt, shared));
@@ -119,15 +121,15 @@ pub(crate) struct MasterSecret {
 
 impl MasterSecret {
     /// The traffic secrets of client and server for application data; `transcript` is the hash up
-    /// to and with the server's Finished.
+    /// to and including the server's Finished.
     pub(crate) fn application(&self, transcript: &[u8]) -> (Traffic, Traffic) {
         let client = Traffic::derive(self.hash, &self.secret, b"c ap traffic", transcript);
         let server = Traffic::derive(self.hash, &self.secret, b"s ap traffic", transcript);
         (client, server)
     }
 
-    /// The pre-shared key of a ticket (RFC 8446 §4.6.1); `transcript` is the hash up to and with
-    /// the client's Finished.
+    /// The pre-shared key of a ticket (RFC 8446 §4.6.1); `transcript` is the hash up to and
+    /// including the client's Finished.
     pub(crate) fn psk(&self, transcript: &[u8], ticket_nonce: &[u8]) -> Secret {
         let secret = derive_secret(self.hash, &self.secret, b"res master", transcript);
         let secret = self.hash.hmac_key(&secret);
@@ -150,7 +152,7 @@ impl Traffic {
         self.hash.hmac_key(&self.secret)
     }
 
-    /// RFC 8446 §7.3.
+    /// The record key that follows from this secret (RFC 8446 §7.3).
     pub(crate) fn record_key(&self, suite: Suite) -> RecordKey {
         let secret = self.key();
         let cipher = suite.cipher();
@@ -164,7 +166,7 @@ impl Traffic {
         hmac::sign(&self.hash.hmac_key(&finished), transcript)
     }
 
-    /// The secret as `Debug` would print its bytes.
+    /// The secret in the form in which `Debug` would print its bytes.
     #[cfg(test)]
     pub(crate) fn text(&self) -> String {
         format!("{:?}", &*self.secret)
@@ -231,7 +233,7 @@ mod tests {
         );
     }
 
-    /// The client's Finished, over the transcript up to the server's.
+    /// The client's Finished covers the transcript up to the server's Finished.
     #[test]
     fn finished() {
         let data = handshake().client.verify_data(&bytes(HASH_SERVER_FINISHED));

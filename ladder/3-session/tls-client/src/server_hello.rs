@@ -6,14 +6,15 @@ use crate::registry::{Group, SignatureScheme};
 use crate::settings::Settings;
 use crate::wire::{Extension, Message, TLS12, TLS13};
 
-/// The random bytes of a `HelloRetryRequest` (RFC 8446 §4.1.3): the SHA-256 of that name.
+/// The random bytes of a `HelloRetryRequest` (RFC 8446 §4.1.3): the SHA-256 of the text
+/// `HelloRetryRequest`.
 const RETRY: [u8; 32] = [
     0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C, 0x02, 0x1E, 0x65, 0xB8, 0x91,
     0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C,
 ];
 
-/// Maximum length of a cookie. With a longer one, the extensions would not fit their two-byte
-/// length.
+/// Maximum length of a cookie, in bytes. With a longer cookie, the length of the extensions would
+/// not fit into two bytes.
 const COOKIE_BYTES_MAX: usize = 32 << 10;
 
 /// The fields before the extensions.
@@ -88,7 +89,7 @@ pub(crate) struct Hello12<'a> {
     pub(crate) encrypt_then_mac: bool,
     /// True if the server will send a ticket (RFC 5077 §3.2).
     pub(crate) ticket: bool,
-    /// The index of the protocol in the settings.
+    /// The chosen application protocol, as an index into the list in the settings.
     pub(crate) alpn: Option<usize>,
 }
 
@@ -119,7 +120,7 @@ impl<'a> Hello12<'a> {
                     return Ok(());
                 }
                 Extension::RENEGOTIATION_INFO => {
-                    // RFC 5746 §3.4: empty in a first handshake
+                    // RFC 5746 §3.4: the content is empty in a first handshake
                     if !content.vector(1, "renegotiation_info")?.is_empty() {
                         return Err(illegal("renegotiation_info"));
                     }
@@ -145,9 +146,9 @@ impl<'a> Hello12<'a> {
 pub(crate) enum Hello13<'a> {
     /// The server requests a second `ClientHello`.
     Retry { group: Option<Group>, cookie: &'a [u8] },
-    /// The server continues.
+    /// The server continues the handshake.
     Goes {
-        /// True if it accepts the offered pre-shared key.
+        /// True if the server accepts the offered pre-shared key.
         psk: bool,
         /// The server's key share; `None` only if a pre-shared key is used alone.
         share: Option<(Group, &'a [u8])>,
@@ -182,7 +183,7 @@ impl<'a> Hello13<'a> {
                     }
                 }
                 Extension::PRE_SHARED_KEY if asked.psk && !retry => {
-                    // RFC 8446 §4.2.11: an index; one key was offered
+                    // RFC 8446 §4.2.11: the index of the key; the client offered one key
                     if content.u16("pre_shared_key")? != 0 {
                         return Err(illegal("pre_shared_key"));
                     }
@@ -213,7 +214,7 @@ impl<'a> Hello13<'a> {
             return Ok(Self::Retry { group, cookie });
         }
         let share = group.zip(public);
-        // a pre-shared key is used alone if and only if that was offered
+        // the server omits its key share if and only if it accepts a pre-shared key alone
         let alone = psk && settings.psk_alone;
         if share.is_some() == alone {
             return Err(illegal("key_share"));
@@ -242,7 +243,7 @@ pub(crate) fn offered_scheme(
 /// The content of `EncryptedExtensions` (RFC 8446 §4.3.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Encrypted {
-    /// The index of the protocol in the settings.
+    /// The chosen application protocol, as an index into the list in the settings.
     pub(crate) alpn: Option<usize>,
     /// True if early data is accepted.
     pub(crate) early_data: bool,
@@ -275,7 +276,7 @@ pub(crate) fn encrypted_extensions(
     Ok(found)
 }
 
-/// Maximum early data of a ticket (RFC 8446 §4.6.1); 0 if not allowed.
+/// Maximum bytes of early data with a ticket (RFC 8446 §4.6.1); 0 if not allowed.
 pub(crate) fn early_data_bytes_max(extensions: Reader<'_>) -> Result<u32, Violation> {
     let mut max = 0;
     each(extensions, |extension, mut content| {

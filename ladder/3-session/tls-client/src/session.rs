@@ -21,7 +21,7 @@ pub struct Facts {
     pub group: Option<Group>,
     /// The scheme of the server's signature; `None` with RSA key exchange.
     pub signature: Option<SignatureScheme>,
-    /// True if that signature was verified.
+    /// True if the client verified the server's signature.
     pub signature_verified: bool,
     /// True if the extended master secret was negotiated; always false in TLS 1.3.
     pub extended_master_secret: bool,
@@ -40,7 +40,7 @@ pub struct Facts {
     pub resumed: bool,
     /// The result of early data.
     pub early_data: EarlyData,
-    /// Tickets received so far. TLS 1.3 servers send them after the handshake, or with its last
+    /// Tickets received so far. TLS 1.3 servers send tickets after the handshake, or with its last
     /// flight.
     pub tickets: u32,
     /// Key updates of the server.
@@ -61,7 +61,7 @@ pub enum EarlyData {
     Accepted,
 }
 
-/// The random bytes of one handshake. A single call for all of them is cheaper than four.
+/// The random bytes of one handshake. One call for all of them is cheaper than four calls.
 pub(crate) struct Random {
     pub(crate) client: [u8; 32],
     pub(crate) session_id: [u8; 32],
@@ -81,11 +81,11 @@ pub(crate) struct Session {
     pub(crate) random: Random,
     pub(crate) server_random: [u8; 32],
     pub(crate) transcript: Transcript,
-    /// True if this handshake verifies its signature.
+    /// True if this handshake verifies the server's signature.
     pub(crate) verify: bool,
     /// The group of the key share in the last `ClientHello` of TLS 1.3.
     pub(crate) share: Option<Group>,
-    /// The key pair, unless it is the configuration's.
+    /// The key pair, unless the configuration's key pair is reused.
     pub(crate) fresh: Option<KeyPair>,
     /// TLS 1.2: true if the server's hello announced a ticket.
     pub(crate) ticket_announced: bool,
@@ -128,7 +128,7 @@ impl Session {
             random,
             server_random: [0; 32],
             transcript: match settings.identity {
-                // a TLS 1.2 signature may use another hash function than the suite does
+                // the signature in TLS 1.2 may use another hash function than the suite
                 Some(_) if !settings.suite.is_tls13() => Transcript::kept(settings.suite.hash()),
                 _ => Transcript::new(settings.suite.hash()),
             },

@@ -9,19 +9,18 @@ use crate::identity::Identity;
 use crate::registry::{Group, SignatureScheme};
 use crate::suite::{KeyExchange, Suite};
 
-/// Selects the handshakes that verify the signature that binds the key exchange to the
+/// Selects the handshakes that verify the server's signature, which binds the key exchange to the
 /// certificate's key.
 ///
-/// The server's Finished is verified in all of them. TLS 1.2 with RSA key exchange has no
-/// signature.
+/// Every handshake verifies the server's Finished. TLS 1.2 with RSA key exchange has no signature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VerifySignature {
     /// All handshakes.
     #[default]
     Always,
-    /// None: an attacker in between can impersonate the server with another key.
+    /// No handshake. An attacker in between can then impersonate the server with another key.
     Never,
-    /// One in this number, chosen at random.
+    /// One handshake in this number, chosen at random.
     Sample(NonZeroU32),
 }
 
@@ -32,8 +31,8 @@ pub enum Freshness {
     /// A new secret for each handshake, as the protocol intends.
     #[default]
     Fresh,
-    /// One secret for all handshakes. It is cheaper for the client, and the server can notice it.
-    /// State it with every result.
+    /// One secret for all handshakes. Reuse is cheaper for the client, and the server can notice
+    /// it. State the reuse with every result.
     Reuse,
 }
 
@@ -61,17 +60,18 @@ pub enum Pin {
 pub struct Settings {
     /// The offered suite, which determines the version.
     pub suite: Suite,
-    /// The offered groups in order of preference. TLS 1.3 sends a key share for the first, and
-    /// for another on a `HelloRetryRequest`. TLS 1.2 with DHE and no groups accepts the
-    /// server's prime of 1024 to 4096 bits. With ECDSA in TLS 1.2 they also restrict the curve
-    /// of the certificate's key (RFC 8422 §5.1.1).
+    /// The offered groups in order of preference. TLS 1.3 sends a key share for the first group,
+    /// and for another group after a `HelloRetryRequest`. If the list is empty, TLS 1.2 with DHE
+    /// accepts any prime of 1024 to 4096 bits from the server. In TLS 1.2 with ECDSA, the groups
+    /// also restrict the curve of the certificate's key (RFC 8422 §5.1.1).
     pub groups: Vec<Group>,
-    /// The offered signature schemes in order of preference. With TLS 1.3 they select the kind
-    /// of the certificate's key.
+    /// The offered signature schemes in order of preference. In TLS 1.3 they select the kind of the
+    /// certificate's key.
     pub schemes: Vec<SignatureScheme>,
     /// The DNS name for SNI; `None` for an address.
     pub server_name: Option<String>,
-    /// The offered application protocols in order of preference; empty: no ALPN.
+    /// The offered application protocols in order of preference. If the list is empty,
+    /// the client does not offer ALPN.
     pub alpn: Vec<Vec<u8>>,
     /// Requests tickets, as most clients do.
     pub tickets: bool,
@@ -87,22 +87,27 @@ pub struct Settings {
     pub verify_signature: VerifySignature,
     /// Key pairs of the key agreement.
     pub key_share: Freshness,
-    /// Premaster secrets of RSA key exchange. If reused, every handshake with a certificate
-    /// sends the same ciphertext.
+    /// Premaster secrets of RSA key exchange. If they are reused, all handshakes with the same
+    /// certificate send the same ciphertext.
     pub premaster: Freshness,
-    /// The client certificate. Servers that request one get an empty one if it is `None`, or if
-    /// none of its signature schemes fits.
+    /// The client certificate. If it is `None`, or if none of its signature schemes fits, the
+    /// client answers a request with an empty certificate.
     pub identity: Option<Arc<Identity>>,
-    /// The expected certificate; `None`: any with a key that fits the suite.
+    /// The expected certificate. If it is `None`, any certificate whose key fits the suite is
+    /// accepted.
     pub pin: Option<Pin>,
 }
 
 impl Settings {
-    /// Returns the default settings for a suite. Groups: X25519 (and P-256 for ECDSA certificates),
-    /// or ffdhe2048 for DHE. Signature schemes: those of RSA, or of elliptic curves if the suite
-    /// requires them. Application protocol: `http/1.1`. Tickets are requested and not kept. A
-    /// resumption makes a new key agreement. Encrypt-then-MAC is offered. Signatures are verified,
-    /// secrets are fresh, and any certificate is accepted.
+    /// Returns the default settings for a suite:
+    ///
+    /// * Groups: X25519 (and P-256 for ECDSA certificates), or ffdhe2048 for DHE.
+    /// * Signature schemes: the schemes of elliptic curves if the suite requires them, otherwise
+    ///   the schemes of RSA.
+    /// * Application protocol: `http/1.1`.
+    /// * Tickets are requested and not kept. A resumption makes a new key agreement.
+    /// * Encrypt-then-MAC is offered.
+    /// * Signatures are verified, secrets are fresh, and any certificate is accepted.
     pub fn new(suite: Suite) -> Self {
         Self {
             suite,

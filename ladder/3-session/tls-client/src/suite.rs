@@ -5,8 +5,8 @@ use core::fmt;
 use crate::hash::Hash;
 use crate::wire::{TLS12, TLS13};
 
-/// A cipher suite with its protocol version. A client offers exactly one suite, so that a
-/// measurement is about this suite alone.
+/// A cipher suite with its protocol version. A client offers exactly one suite, so each measurement
+/// covers one suite.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Suite {
     number: u16,
@@ -90,7 +90,7 @@ impl Cipher {
         match self {
             Self::Aes128Gcm | Self::Aes256Gcm => 4,
             Self::ChaCha20Poly1305 => Self::NONCE_BYTES,
-            // each record has its own
+            // each CBC record carries its own IV, and RC4 has none
             Self::Aes128Cbc(_) | Self::Aes256Cbc(_) | Self::TripleDesCbc(_) | Self::Rc4(_) => 0,
         }
     }
@@ -173,7 +173,7 @@ suites! {
 }
 
 impl Suite {
-    /// The suite of a registered name.
+    /// The suite with a registered name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|suite| suite.name == name)
     }
@@ -188,12 +188,12 @@ impl Suite {
         self.number
     }
 
-    /// Key exchange methods.
+    /// The key exchange method.
     pub const fn exchange(self) -> KeyExchange {
         self.exchange
     }
 
-    /// Record ciphers.
+    /// The record cipher.
     pub const fn cipher(self) -> Cipher {
         self.cipher
     }
@@ -217,7 +217,7 @@ impl Suite {
         if self.is_tls13() { TLS13 } else { TLS12 }
     }
 
-    /// Returns whether the suite is one of TLS 1.2 with ECDHE.
+    /// Returns whether the suite is a TLS 1.2 suite with ECDHE.
     pub(crate) const fn has_curve(self) -> bool {
         matches!(self.exchange, KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa)
     }

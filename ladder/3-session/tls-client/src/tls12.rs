@@ -106,9 +106,9 @@ impl Connection {
         Ok(())
     }
 
-    /// The abbreviated handshake. The keys are known, and the server is the first to send Finished.
+    /// The abbreviated handshake. The keys are known, and the server sends its Finished first.
     fn resume_tls12(&mut self) -> Result<(), Violation> {
-        // RFC 7627 §5.3
+        // RFC 7627 §5.3: the resumed session must keep the original session's choice
         if self.facts.extended_master_secret != self.offered.extended_master_secret {
             return Err(Violation::ExtendedMasterSecret);
         }
@@ -124,7 +124,8 @@ impl Connection {
         Ok(())
     }
 
-    /// `ServerKeyExchange`: parameters of the agreement, signed (RFC 5246 §7.4.3, RFC 8422 §5.4).
+    /// `ServerKeyExchange`: the signed parameters of the agreement (RFC 5246 §7.4.3, RFC 8422
+    /// §5.4).
     fn key_exchange(&mut self, body: &[u8]) -> Result<(), Stop> {
         let mut r = Reader::new(Message::SERVER_KEY_EXCHANGE, body);
         let parameters = Parameters::read(&mut r, &self.config.settings)?;
@@ -148,7 +149,8 @@ impl Connection {
     fn agree(&mut self, parameters: Parameters<'_>) -> Result<(), Stop> {
         let suite = self.config.settings.suite;
         let key = |premaster: &[u8]| {
-            // RFC 5246 §8.1.2: without leading zeros, but only for prime fields
+            // RFC 5246 §8.1.2: a prime-field secret loses its leading zeros; a curve's secret keeps
+            // them
             let in_field = suite.exchange() == KeyExchange::DheRsa;
             suite.hash().hmac_key(if in_field { trimmed(premaster) } else { premaster })
         };
@@ -180,7 +182,7 @@ impl Connection {
             _ => self.exchange_agreed()?,
         };
         if let Some(messages) = self.session.transcript.messages() {
-            // RFC 5246 §7.4.8: all messages so far
+            // RFC 5246 §7.4.8: the signature covers all messages so far
             let messages = messages.to_vec();
             self.say_certificate_verify(&messages)?;
         }
@@ -196,7 +198,7 @@ impl Connection {
     /// RFC 5246 §7.4.7.1.
     fn exchange_rsa(&mut self) -> Result<Master, Violation> {
         let leaf = self.known_leaf();
-        // the offered version, then random bytes
+        // a premaster secret is the offered version, then random bytes
         let mut fresh = Zeroizing::new([0; 48]);
         fresh[..2].copy_from_slice(&TLS12.to_be_bytes());
         fresh[2..].copy_from_slice(&*self.session.random.premaster);
@@ -251,7 +253,7 @@ impl Connection {
         }
     }
 
-    /// `ChangeCipherSpec` and Finished.
+    /// Queues `ChangeCipherSpec` and Finished.
     fn say_finished_tls12(&mut self, master: &Master, key: RecordKey) {
         self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
         self.output.seal_with(key);
@@ -275,7 +277,7 @@ impl Connection {
         put_vector(&mut self.draft, 3, fill);
     }
 
-    /// Queues the message that was written, and adds it to the transcript.
+    /// Queues the message in the draft, and adds it to the transcript.
     pub(crate) fn say_draft(&mut self) {
         self.output.record(Content::HANDSHAKE, &self.draft);
         self.session.transcript.add(&self.draft);
@@ -292,7 +294,8 @@ impl Connection {
         let expected = master.verify_data(Side::Server, transcript.as_ref());
         verify_slices_are_equal(incoming.body(), &expected).map_err(|_| Violation::BadFinished)?;
         match self.session.client_key.take() {
-            // a resumed session: the client's Finished comes last, and is not confirmed yet
+            // a resumed session: the client's Finished is sent last, and the server has not
+            // confirmed it
             Some(key) => {
                 self.session.transcript.add(incoming.whole);
                 self.say_finished_tls12(&master, key);

@@ -133,7 +133,7 @@ impl Connection {
         if self.facts.hello_retry {
             return Err(self.unexpected(Found::Handshake(Message::SERVER_HELLO)).into());
         }
-        // the server must request a change: not the share that it already has
+        // a retry must name a group or carry a cookie, and must not name the group already sent
         if group == self.session.share || (group.is_none() && cookie.is_empty()) {
             return Err(illegal("key_share").into());
         }
@@ -170,7 +170,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Verifies the server's Finished, sends the client's, and changes to application keys.
+    /// Verifies the server's Finished, sends the client's Finished, and changes to application
+    /// keys.
     fn finished_tls13(&mut self, incoming: Incoming<'_>) -> Result<Received, Stop> {
         let secrets = self.session.handshake.as_ref().expect("made with the server's hello");
         let transcript = self.session.transcript.hash();

@@ -27,7 +27,7 @@ pub(super) enum Layout {
     Inner,
 }
 
-/// A key with its nonces' constant part.
+/// A key and the constant part of its nonces.
 pub(super) struct Aead {
     key: LessSafeKey,
     iv: [u8; Cipher::NONCE_BYTES],
@@ -35,11 +35,12 @@ pub(super) struct Aead {
 }
 
 impl Aead {
-    /// `iv` has the length that the layout requires: a whole nonce, or its implicit part.
+    /// `iv` has the length that the layout requires: a whole nonce, or the implicit part of a
+    /// nonce.
     pub(super) fn new(cipher: Cipher, key: &[u8], iv: &[u8], layout: Layout) -> Self {
         let key = UnboundKey::new(algorithm(cipher), key).expect("cut to the cipher's size");
         let mut whole = [0; Cipher::NONCE_BYTES];
-        // the explicit part starts with zeros, so that it is the sequence number
+        // the explicit part starts with zeros; XOR then makes it equal to the sequence number
         whole[..iv.len()].copy_from_slice(iv);
         Self { key: LessSafeKey::new(key), iv: whole, layout }
     }

@@ -1,7 +1,7 @@
 //! Block ciphers in CBC mode with an HMAC (RFC 5246 §6.2.3.2), in either order (RFC 7366).
 //!
-//! Padding and MAC are not checked in constant time: timing could only reveal the data of a load
-//! generator.
+//! The checks of padding and MAC do not take constant time. Their timing could only reveal the data
+//! of a load generator.
 
 use core::ops::Range;
 
@@ -99,7 +99,7 @@ fn xor(a: [u8; 8], b: [u8; 8]) -> [u8; 8] {
     (u64::from_ne_bytes(a) ^ u64::from_ne_bytes(b)).to_ne_bytes()
 }
 
-/// A block cipher's key and a MAC's.
+/// The keys of a block cipher and of its MAC.
 pub(super) struct Cbc {
     block: Block,
     mac: Mac,
@@ -117,7 +117,7 @@ impl Cbc {
         let first = start + HEADER + iv_bytes;
         out.extend([0; HEADER + BLOCK_MAX]);
         out.truncate(first);
-        // a predictable IV would matter for secrets only; a load generator sends none
+        // a predictable IV would endanger only secrets, and a load generator sends none
         rand::fill(&mut out[start + HEADER..])
             .expect("the generator was seeded for the ClientHello");
         out.extend_from_slice(fragment);
@@ -157,7 +157,8 @@ impl Cbc {
             return Err(bad);
         }
         self.block.decrypt(&head[HEADER..], data);
-        // RFC 5246 §6.2.3.2: each byte of the padding is its length, and so is the following byte
+        // RFC 5246 §6.2.3.2: each byte of the padding, and the byte after it, is the padding's
+        // length
         let padding = data[data.len() - 1];
         let length = data.len().checked_sub(usize::from(padding) + 1).ok_or(bad)?;
         if data[length..].iter().any(|&byte| byte != padding) {
@@ -188,7 +189,7 @@ mod tests {
         Cbc::new(Block::aes(&AES_128, &[1; 16]), Mac::new(HASH, &[2; 20]), encrypt_then_mac)
     }
 
-    /// A record, from the bytes that are to be encrypted.
+    /// A record that encrypts these bytes.
     fn record(plain: &[u8], encrypt_then_mac: bool) -> Vec<u8> {
         let cbc = cbc(encrypt_then_mac);
         let mut data = plain.to_vec();
@@ -201,7 +202,7 @@ mod tests {
         [&header(CONTENT, body.len())[..], &body].concat()
     }
 
-    /// `length` bytes of padding, each of this value, behind content and MAC.
+    /// A record with `length` bytes of padding after content and MAC. Each padding byte is `value`.
     fn padded(content: &[u8], encrypt_then_mac: bool, length: usize, value: u8) -> Vec<u8> {
         let mut plain = content.to_vec();
         if !encrypt_then_mac {
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn well_formed_padding_is_removed() {
         for encrypt_then_mac in [false, true] {
-            // with a MAC of 20 bytes, so that whole blocks come out
+            // 12 bytes of content and a MAC of 20 bytes fill whole blocks
             let content = if encrypt_then_mac { [5; 16].to_vec() } else { [5; 12].to_vec() };
             for length in [16, 32, 240, 256] {
                 let value = u8::try_from(length - 1).unwrap();
@@ -234,14 +235,14 @@ mod tests {
             };
             let content = if encrypt_then_mac { [5; 16].to_vec() } else { [5; 12].to_vec() };
             if !encrypt_then_mac {
-                // else the first of them is content
+                // under encrypt-then-MAC, the first padding byte would be valid content
                 refused(padded(&content, encrypt_then_mac, 16, 14));
             }
             refused(padded(&content, encrypt_then_mac, 16, 16));
             refused(padded(&content, encrypt_then_mac, 16, 255));
-            // longer than all there is
+            // the padding is longer than the record
             refused(record(&[31; 16], encrypt_then_mac));
-            // one byte of the padding is wrong, and the MAC right
+            // one byte of the padding is wrong, and the MAC is right
             let mut plain = content.clone();
             if !encrypt_then_mac {
                 plain.extend_from_slice(cbc(false).mac.tag(0, CONTENT, &content).as_ref());
@@ -250,17 +251,17 @@ mod tests {
             let first = plain.len() - 16;
             plain[first] = 14;
             refused(record(&plain, encrypt_then_mac));
-            // the padding is right, and the MAC is of another sequence number
+            // the padding is right, and the MAC belongs to another sequence number
             let mut late = padded(&content, encrypt_then_mac, 16, 15);
             let found = cbc(encrypt_then_mac).open(1, &mut late);
             assert_eq!(found, Err(Violation::BadRecordMac));
         }
-        // no room for a MAC
+        // the record is too short for a MAC
         let mut short = record(&[15; 16], false);
         assert_eq!(cbc(false).open(0, &mut short), Err(Violation::BadRecordMac));
     }
 
-    /// NIST SP 800-67 has no CBC vectors; these are of `openssl enc -des-ede3-cbc`.
+    /// NIST SP 800-67 has no CBC vectors. These vectors come from `openssl enc -des-ede3-cbc`.
     #[test]
     fn triple_des_equals_openssl() {
         let key: Vec<u8> = (1..25).collect();

@@ -1,4 +1,4 @@
-//! The MAC of records before TLS 1.3 that are not under an AEAD (RFC 5246 §6.2.3.1).
+//! The MAC of TLS 1.2 records whose cipher is not an AEAD (RFC 5246 §6.2.3.1).
 
 use aws_lc_rs::hmac;
 

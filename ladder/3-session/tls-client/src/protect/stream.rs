@@ -9,7 +9,7 @@ use super::{HEADER, header};
 use crate::error::Violation;
 use crate::wire::Content;
 
-/// The state of the cipher, which continues over records, and a MAC key.
+/// The state of the cipher, which continues from record to record, and a MAC key.
 pub(super) struct Stream {
     cipher: Rc4,
     mac: Mac,

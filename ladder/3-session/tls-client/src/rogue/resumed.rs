@@ -36,7 +36,7 @@ fn sent_id(rogue: &Rogue) -> Vec<u8> {
     id[1..1 + usize::from(id[0])].to_vec()
 }
 
-/// Repeats the session ID, and derives the keys from the master secret.
+/// Echoes the session ID, and derives the keys from the master secret.
 fn repeat(rogue: &mut Rogue, extensions: &[u8]) -> (Master, RecordKey, RecordKey) {
     let body = server_hello(&SERVER_RANDOM, &sent_id(rogue), TLS12.number(), extensions);
     rogue.say(Message::SERVER_HELLO, &body);
@@ -67,7 +67,7 @@ fn a_server_with_the_master_secret_resumes_and_a_response_confirms_it() {
         let facts = *rogue.client.facts();
         assert_eq!((facts.offered, facts.resumed), (session.kind(), true));
         assert_eq!((rogue.client.confirmation(), rogue.client.leaf()), (None, None));
-        // the client's Finished is last, and covers all previous messages
+        // the client's Finished is the last message, and covers all previous messages
         let mut flight = rogue.take();
         assert_eq!(flight[..6], [20, 3, 3, 0, 1, 1]);
         let (_, range) = client.open(&mut flight[6..]).unwrap();
@@ -143,7 +143,7 @@ fn another_session_id_starts_a_full_handshake() {
     }
 }
 
-/// The secrets, and the public value of the key pair, of a server that accepts the pre-shared key.
+/// Sends the `ServerHello` of a server that accepts the pre-shared key. Returns its secrets.
 fn take_psk(rogue: &mut Rogue, index: u16, with_share: bool) -> Handshake {
     let pair = KeyPair::generate(Group::X25519).unwrap();
     let public = [&[0, 29][..], &vector(2, pair.public())].concat();
@@ -156,7 +156,7 @@ fn take_psk(rogue: &mut Rogue, index: u16, with_share: bool) -> Handshake {
     let early = Psk::new(Hash::Sha256, &[0xAB; 32]).early();
     let transcript = rogue.transcript.hash();
     let secrets = if with_share {
-        // type, two lengths, group and length: too many bytes to match by chance
+        // type, two lengths, group and length: together too long to match by chance
         let before = [0, 51, 0, 38, 0, 36, 0, 29, 0, 32];
         let at = rogue.hello.windows(before.len()).position(|bytes| bytes == before).unwrap();
         let public = &rogue.hello[at + before.len()..][..32];
@@ -215,7 +215,7 @@ fn a_pre_shared_key_replaces_the_certificate() {
     for psk_alone in [false, true] {
         let settings = Settings { psk_alone, ..settings(TLS13) };
         let mut rogue = Rogue::offered(settings, &ticket(), b"");
-        // the identity, and its obfuscated age: its age - 1, modulo 2^32
+        // the identity, and its obfuscated age: the age minus 1, modulo 2^32
         let age = [&[8; 200][..], &1233_u32.to_be_bytes()].concat();
         assert!(rogue.hello.windows(age.len()).any(|bytes| bytes == age));
         let mode = extension(45, &[1, u8::from(!psk_alone)]);

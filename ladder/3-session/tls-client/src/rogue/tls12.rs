@@ -1,4 +1,4 @@
-//! TLS 1.2.
+//! Full handshakes of TLS 1.2: correct ones, and ones in which the server violates the protocol.
 
 use super::*;
 use crate::error::Found;
@@ -27,8 +27,8 @@ fn key_exchange(rogue: &mut Rogue, pair: &KeyPair) {
     rogue.say(Message::SERVER_KEY_EXCHANGE, &body);
 }
 
-/// Performs a handshake up to the client's Finished, and checks that it decrypts. Returns the
-/// master secret and the server's key.
+/// Performs a handshake up to the client's Finished, and checks that the Finished decrypts. Returns
+/// the master secret and the server's key.
 fn up_to_finished(rogue: &mut Rogue, suite: Suite, extended: bool) -> (Master, RecordKey) {
     let extensions = if extended { extension(23, &[]) } else { vec![] };
     hello(rogue, suite, &extensions);
@@ -157,7 +157,7 @@ fn messages_out_of_order_are_refused_at_every_step() {
         |rogue| key_exchange(rogue, &KeyPair::generate(Group::X25519).unwrap()),
     ];
     for done in 0..=steps.len() {
-        // a message that is never expected, and the message of the step after next
+        // messages and records that are never expected here, and the message of the step after next
         let wrong: [Step; 5] = [
             |rogue| rogue.say(Message::FINISHED, &[0; 12]),
             |rogue| rogue.say(Message(99), &[]),
@@ -175,7 +175,7 @@ fn messages_out_of_order_are_refused_at_every_step() {
                 phase,
                 if done == 0 { SessionPhase::Hello } else { SessionPhase::KeyExchange }
             );
-            // and the server receives an alert
+            // the server also receives an alert
             let alert = [AlertLevel::FATAL.0, AlertDescription::UNEXPECTED_MESSAGE.0];
             assert!(rogue.take().ends_with(&alert));
         }
@@ -222,7 +222,7 @@ fn invalid_certificates_are_named() {
     let ec = include_str!("../../../../../vectors/keys/ec-p256.pem");
     let ec = certificate(ec).0;
     assert_eq!(refusal(&vector(3, &vector(3, &ec))), Violation::CertificateKeyType);
-    // no prefix of the message is a valid certificate
+    // no proper prefix of the certificate is valid
     for cut in 0..ec.len() {
         assert_eq!(refusal(&vector(3, &vector(3, &ec[..cut]))), Violation::Certificate);
     }
@@ -374,7 +374,7 @@ fn repeated_renegotiation_gets_one_alert() {
         rogue.record(Content::HANDSHAKE, &whole(Message::HELLO_REQUEST, &[]));
     }
     assert_eq!(rogue.deliver().unwrap(), Vec::<String>::new());
-    // one sealed alert: 5 + 8 + 2 + 16 bytes
+    // the length of one sealed alert: 5 + 8 + 2 + 16 bytes
     assert_eq!(rogue.take().len(), 31);
     rogue.record(Content::APPLICATION_DATA, b"data");
     assert_eq!(rogue.deliver().unwrap().len(), 1);

@@ -1,4 +1,4 @@
-//! TLS 1.3.
+//! Full handshakes of TLS 1.3: correct ones, and ones in which the server violates the protocol.
 
 use super::*;
 use crate::connection::Confirmation;
@@ -30,7 +30,8 @@ fn share(pair: &KeyPair) -> Vec<u8> {
     extension(51, &[&pair.group().number().to_be_bytes()[..], &vector(2, pair.public())].concat())
 }
 
-/// Sends a `ServerHello` with the last 32 bytes of the client's as its share, and changes keys.
+/// Sends a `ServerHello` and changes keys. The last 32 bytes of `client_hello` are the client's
+/// share.
 fn say_hello(rogue: &mut Rogue, client_hello: &[u8]) -> Handshake {
     let pair = KeyPair::generate(Group::X25519).unwrap();
     let body = hello_body(rogue, &[7; 32], &[version(), share(&pair)].concat());
@@ -202,7 +203,7 @@ fn a_cookie_is_returned_and_a_second_retry_refused() {
     let body = retry(&rogue, &[version(), cookie].concat());
     rogue.say(Message::SERVER_HELLO, &body);
     rogue.say(Message::SERVER_HELLO, &body);
-    // in one flight: a second retry, which precedes a change of keys, too
+    // a second retry in the same flight
     assert!(matches!(rogue.refused(), (SessionPhase::Hello, Violation::UnexpectedMessage { .. })));
 
     let mut rogue = Rogue::quiet(TLS13);
@@ -285,8 +286,8 @@ fn change_cipher_spec_is_ignored_only_until_finished() {
     assert!(matches!(rogue.refused().1, Violation::UnexpectedMessage { .. }));
 }
 
-/// RFC 8446 §4.6.1: some servers send tickets with their Finished, before they receive the
-/// client's.
+/// RFC 8446 §4.6.1: some servers send tickets with their Finished, before they receive the client's
+/// Finished.
 #[test]
 fn tickets_before_the_clients_finished_are_counted_and_confirm_nothing() {
     let mut rogue = Rogue::quiet(TLS13);

@@ -1,4 +1,4 @@
-//! Alerts of a rustls server are named, with the phase in which they arrived.
+//! The client names the alerts of a rustls server, and the phase in which they arrived.
 
 use std::sync::Arc;
 
@@ -40,7 +40,8 @@ fn missing_common_parameters_are_reported_in_phase_hello() {
         let alpn = vec![b"gopher".to_vec()];
         let settings = Settings { alpn, ..Settings::new(suite) };
         let mut pair = Pair::new(settings, &Server::new(suite, &all));
-        // in TLS 1.3 after the ServerHello, since the protocol is negotiated under encryption
+        // in TLS 1.3 this alert comes after the ServerHello, because ALPN is negotiated under
+        // encryption
         let phase = if suite == TLS13 { SessionPhase::KeyExchange } else { SessionPhase::Hello };
         assert_eq!(pair.run(), alert(phase, AlertDescription::NO_APPLICATION_PROTOCOL));
     }

@@ -46,10 +46,10 @@ fn data_does_not_allocate() {
 }
 
 /// Allocations of the library in a key agreement: the decoded public value of the server, and the
-/// secret. Allocations in C are not counted.
+/// secret. The count excludes allocations in C.
 const AGREEMENT: u64 = 2;
 
-/// Returns the number of allocations of the client in a session with a request and its response.
+/// Returns the number of the client's allocations in a session with a request and its response.
 /// Stores the server's last session in `saved`, and offers it if `resumes` is set.
 fn allocations(
     client: &mut Connection,

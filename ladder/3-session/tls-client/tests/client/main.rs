@@ -1,4 +1,5 @@
-//! The client with rustls in this process, and with OpenSSL and `GnuTLS` in their own.
+//! Tests the client with rustls in this process, and with OpenSSL and `GnuTLS` in processes of
+//! their own.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

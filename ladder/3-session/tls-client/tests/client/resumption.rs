@@ -1,5 +1,5 @@
-//! Sessions that rustls, `OpenSSL` and `GnuTLS` resume or refuse to resume, with every mechanism
-//! that each of them has.
+//! rustls, `OpenSSL` and `GnuTLS` resume sessions, or refuse to resume them, with every mechanism
+//! that each server supports.
 
 use core::time::Duration;
 use std::net::TcpStream;
@@ -142,7 +142,7 @@ fn rustls_reads_early_data_or_refuses_it() {
     let client = peer::client(settings(TLS13, &[Group::X25519]));
     let (mut client, saved) = session(client, &server, HandshakeKind::Full);
     assert_eq!(saved.early_data_bytes_max(), 1000);
-    // the second time, the server no longer has the session
+    // at the second attempt, the server no longer has the session
     for accepted in [true, false] {
         resume(&mut client, &saved, b"early request");
         let mut pair = Pair::of(client, ServerConnection::new(Arc::clone(&server)).unwrap());
@@ -171,7 +171,7 @@ fn rustls_reads_early_data_or_refuses_it() {
     }
 }
 
-/// Performs three sessions, each with a request: full, resumed, resumed.
+/// Performs three sessions, each with a request. The first is full, and the other two are resumed.
 fn pages(name: &str, settings: Settings, expected: SessionKind, connect: impl Fn() -> TcpStream) {
     let mut client = peer::client(settings);
     let mut saved = SavedSession::default();
@@ -193,7 +193,8 @@ fn pages(name: &str, settings: Settings, expected: SessionKind, connect: impl Fn
     }
 }
 
-/// Name, server arguments, client settings, and how sessions are resumed.
+/// Returns the cases: name, server arguments, client settings, and the kind of the resumed
+/// sessions.
 fn cases() -> Vec<(&'static str, Vec<&'static str>, Settings, SessionKind)> {
     let x25519 = [Group::X25519];
     let by_id = |suite| Settings { tickets: false, ..settings(suite, &x25519) };

@@ -64,7 +64,7 @@ impl Change {
 fn change() -> impl Strategy<Value = Change> {
     let at = any::<Index>;
     let bytes = prop::collection::vec(any::<u8>(), 1..40);
-    // whole records: a warning, a change_cipher_spec, an empty record, a handshake message
+    // each is a whole record: a warning, a change_cipher_spec, an empty record, a handshake message
     let record = prop_oneof![
         Just(vec![21, 3, 3, 0, 2, 1, 0]),
         Just(vec![20, 3, 3, 0, 1, 1]),
@@ -158,7 +158,7 @@ proptest! {
         let (suite, group) = *kind.get(&kinds());
         let mut client = peer::client(peer::settings(suite, &[group]));
         let result = client.read_tls(&noise, |event| panic!("{event:?}"));
-        // the client may wait for more only after something that looks like a record
+        // the client may wait for more bytes only if the first bytes look like a record
         let record = noise.len() < 5 || (20..=23).contains(&noise[0]) && noise[1] == 3;
         prop_assert!(result.is_err() || record);
     }
@@ -167,7 +167,7 @@ proptest! {
 #[test]
 fn every_bit_of_the_last_flight_is_protected() {
     for (suite, group) in kinds() {
-        // the flight with the server's Finished
+        // the index of the flight with the server's Finished
         let flight = if suite.is_tls13() { 0 } else { 1 };
         let mut named = 0;
         for bit in 0..64 {
@@ -177,7 +177,7 @@ fn every_bit_of_the_last_flight_is_protected() {
             let result = pair.run_over(|bytes| {
                 if seen == flight {
                     let last = records(bytes).pop().unwrap();
-                    // only the body: some header bits are ignored
+                    // changes only the body, because the client ignores some bits of the header
                     let at = last.start + 5 + bit * (last.len() - 5) / 64;
                     bytes[at] ^= 1 << (bit % 8);
                 }

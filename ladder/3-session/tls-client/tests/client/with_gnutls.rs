@@ -1,5 +1,5 @@
-//! Sessions with `gnutls-serv`, a separate process. It has every suite, including those of 2001,
-//! and the named prime fields in TLS 1.2.
+//! Sessions with `gnutls-serv`, a separate process. It supports every suite, including the suites
+//! of 2001, and the named prime fields in TLS 1.2.
 
 use tollgate_tls_client::{Group, KeyExchange, Settings, SignatureScheme, Suite};
 
@@ -11,7 +11,8 @@ use crate::peer::socket::page;
 const ALL: &str = "NORMAL:-VERS-ALL:+VERS-TLS1.2:+VERS-TLS1.3:+ARCFOUR-128:+3DES-CBC:\
      +AES-128-CBC:+AES-256-CBC:+SHA1:+SHA256:+SHA384:+RSA:+DHE-RSA:+GROUP-ALL";
 
-/// Returns the `GnuTLS` spelling: `RSA_AES_128_CBC_SHA256`; for TLS 1.3 the cipher, `AES-128-GCM`.
+/// Returns the `GnuTLS` spelling, such as `RSA_AES_128_CBC_SHA256`. For TLS 1.3 this is the cipher
+/// alone, such as `AES-128-GCM`.
 fn name_of_gnutls(suite: Suite) -> String {
     let name = suite.name().trim_start_matches("TLS_").replace("WITH_", "");
     if suite.is_tls13() {

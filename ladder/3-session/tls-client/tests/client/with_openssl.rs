@@ -1,4 +1,4 @@
-//! Sessions with `openssl s_server`, a separate process that has RSA key exchange.
+//! Sessions with `openssl s_server`, a separate process that supports RSA key exchange.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ fn s_server_answers_requests_in_every_kind_of_session() {
     }
 }
 
-/// `-rev` reverses each line: data in both directions over several records.
+/// `-rev` reverses each line, so data flows in both directions over several records.
 #[test]
 fn lines_are_returned_reversed() {
     for (name, mut arguments, settings) in kinds() {
@@ -157,7 +157,7 @@ fn sessions_with_sampled_signatures_and_reused_keys_work() {
     }
 }
 
-/// The suites of this OpenSSL release, with its names.
+/// The suites of this OpenSSL release, with OpenSSL's names.
 fn names_of_openssl() -> Vec<(Suite, String)> {
     let output = Command::new("openssl").args(["ciphers", "-stdname", "ALL:@SECLEVEL=0"]).output();
     let text = String::from_utf8(output.unwrap().stdout).unwrap();
@@ -181,7 +181,7 @@ fn every_suite_of_s_server_works_with_every_group() {
     let fields = [Group::Ffdhe2048, Group::Ffdhe3072, Group::Ffdhe4096];
     for (suite, name) in names {
         let groups = match suite.exchange() {
-            // s_server's default prime, which has no name
+            // no groups: s_server's default prime has no name
             KeyExchange::Rsa | KeyExchange::DheRsa => vec![vec![]],
             KeyExchange::Tls13 => curves.iter().chain(&fields).map(|g| vec![*g]).collect(),
             // the certificate's curve must be in the list

@@ -1,5 +1,5 @@
-//! Sessions with a rustls server in this process: every kind, cut into any pieces, with data in
-//! both directions.
+//! Sessions with a rustls server in this process, of every kind. They transfer data in both
+//! directions, and the bytes arrive in pieces of any size.
 
 use core::num::NonZeroU32;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn sessions_of_every_kind_carry_data_both_ways() {
 #[test]
 fn records_and_messages_may_be_cut_anywhere() {
     for (suite, group) in kinds() {
-        // 37: a header of 5 and 32 bytes, so that most messages are cut
+        // records of 37 bytes, 5 of them the header, cut most messages
         for (fragment_bytes, piece) in [(None, 1), (Some(37), 1), (Some(37), 5000), (Some(100), 7)]
         {
             let server = Server { fragment_bytes, ..Server::new(suite, &[group]) };
@@ -119,7 +119,7 @@ fn a_hello_retry_is_answered_and_reported() {
         pair.run().unwrap();
         assert_eq!(pair.got, b"request");
     }
-    // TLS 1.2 has no key share: the server takes its group from the list
+    // TLS 1.2 has no key share, so the server takes its group from the list
     let server = Server::new(ECDHE, &[Group::P256]);
     let offered = [Group::X25519, Group::P256];
     let mut pair = Pair::new(settings(ECDHE, &offered), &server);
@@ -195,7 +195,7 @@ fn unverified_wrong_signatures_go_unnoticed() {
         assert!(passes(VerifySignature::Never));
         assert!(!passes(VerifySignature::Always));
         assert!(!passes(one_in(1)));
-        // 40 random bits are all equal with a probability of 2^-39
+        // with a probability of 2^-39, 40 random bits are all equal
         let passed = (0..40).filter(|_| passes(one_in(2))).count();
         assert!((1..40).contains(&passed), "{passed}");
     }
@@ -209,7 +209,7 @@ fn a_pin_accepts_only_its_certificate() {
         key.public_key_to_der().unwrap()
     };
     for suite in [ECDHE, TLS13] {
-        // the same certificate: a new one might have other dates
+        // uses the same certificate, because a new one might have other dates
         let server = Arc::new(Server::new(suite, &[Group::X25519]).config());
         let shown = {
             let mut pair = Pair::of(

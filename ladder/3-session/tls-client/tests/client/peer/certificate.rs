@@ -20,7 +20,7 @@ pub(crate) fn ec_p384() -> String {
     String::from_utf8(key.private_key_to_pem_pkcs8().unwrap()).unwrap()
 }
 
-/// Returns a self-signed certificate and its key, both in DER, the key as PKCS#8.
+/// Returns a self-signed certificate and its key. Both are in DER, and the key is PKCS#8.
 pub(crate) fn certificate(key_pem: &str) -> (Vec<u8>, Vec<u8>) {
     let key = PKey::private_key_from_pem(key_pem.as_bytes()).unwrap();
     let mut name = X509NameBuilder::new().unwrap();

@@ -14,7 +14,7 @@ pub(crate) fn start(name: &str, priority: &str, arguments: &[&str]) -> Option<Pr
         command.arg(format!("--x509keyfile={kind}-key.pem"));
         command.arg(format!("--x509certfile={kind}-certificate.pem"));
     }
-    // gnutls-serv does not print its port: choose one that was free a moment ago
+    // gnutls-serv does not print its port, so the test chooses a port that was free a moment ago
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     command
         .args(["--http", "--priority", priority, "--port", &port.to_string()])

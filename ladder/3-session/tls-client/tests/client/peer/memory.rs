@@ -1,5 +1,5 @@
-//! An `OpenSSL` server in this process, connected through memory. Unlike rustls it has RSA key
-//! exchange.
+//! An `OpenSSL` server in this process, connected through memory. Unlike rustls, it supports RSA
+//! key exchange.
 
 use std::io::{self, ErrorKind, Read, Write};
 

@@ -32,9 +32,9 @@ pub(crate) struct Server {
     pub(crate) suite: Suite,
     pub(crate) groups: Vec<Group>,
     pub(crate) key_pem: String,
-    /// The signature schemes of its key.
+    /// The signature schemes of the server's key.
     pub(crate) schemes: Vec<SignatureScheme>,
-    /// True if it sends wrong signatures.
+    /// True if the server sends wrong signatures.
     pub(crate) lies: bool,
     pub(crate) fragment_bytes: Option<usize>,
 }
@@ -139,7 +139,7 @@ pub(crate) fn settings(suite: Suite, groups: &[Group]) -> Settings {
     Settings { groups: groups.to_vec(), ..Settings::new(suite) }
 }
 
-/// The handshakes of rustls: each suite, and each group in either version.
+/// The kinds of handshakes with rustls: each suite, and each group in either version.
 pub(crate) fn kinds() -> Vec<(Suite, Group)> {
     let suites = Suite::ALL.into_iter().filter(|&suite| theirs(suite).is_some());
     let suites = suites.map(|suite| (suite, Group::X25519));
@@ -173,7 +173,7 @@ pub(crate) struct Pair {
     pub(crate) seen: Seen,
     /// The data that the server received.
     pub(crate) got: Vec<u8>,
-    /// The server's error; the server has sent its alert.
+    /// The server's error. The server has already sent its alert.
     pub(crate) server_error: Option<rustls::Error>,
 }
 

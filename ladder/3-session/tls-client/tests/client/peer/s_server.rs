@@ -26,7 +26,7 @@ pub(crate) fn start(name: &str, arguments: &[&str]) -> Option<Process> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     let mut server = Process::start(&mut command, folder)?;
-    // it prints its address: `ACCEPT 127.0.0.1:PORT`
+    // s_server prints its address: `ACCEPT 127.0.0.1:PORT`
     let lines = BufReader::new(server.child.stdout.take().unwrap()).lines();
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {

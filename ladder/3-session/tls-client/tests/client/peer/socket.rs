@@ -48,7 +48,7 @@ impl Drop for Folder {
     }
 }
 
-/// A server in its own process, which is killed when this is dropped.
+/// A server in its own process. Dropping this value kills the process.
 pub(crate) struct Process {
     pub(crate) child: Child,
     pub(crate) port: u16,
