@@ -1,8 +1,9 @@
 //! The backlog of a burst, by the fluid approximation.
 //!
-//! For some time more sessions arrive than the cores serve, and fewer afterwards. Arrivals and
-//! service are treated as constant flows. This is accurate if the backlog is large compared with
-//! the queue before the burst. [`crate::queue`] computes queues without bursts.
+//! During a burst, more sessions arrive than the cores can serve; afterwards, fewer arrive.
+//! Arrivals and service are treated as constant flows. The approximation is accurate if the backlog
+//! is large compared with the queue before the burst. [`crate::queue`] computes queues without
+//! bursts.
 
 use tollgate_record::{Estimate, Nanos, PerSecond};
 
@@ -13,9 +14,9 @@ use crate::session::NS_PER_S;
 /// A burst, from its first session to its last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
-    /// Sessions per second before and after.
+    /// Sessions per second before and after the burst.
     pub usual: PerSecond,
-    /// Sessions per second while it lasts.
+    /// Sessions per second during the burst.
     pub rate: PerSecond,
     /// Its duration.
     pub length: Nanos,
@@ -52,7 +53,7 @@ impl Burst {
     /// # Errors
     ///
     /// A number below 0; no cores; [`Error::Unstable`] if even the usual rate is more than the
-    /// cores serve, so that the queue never drains.
+    /// cores can serve, so that the queue never drains.
     pub fn backlog(&self, cores: u32, mean_ns: Estimate) -> Result<Backlog, Error> {
         let usual = Error::not_negative("the usual rate per second", self.usual.get())?;
         let rate = Error::not_negative("the burst's rate per second", self.rate.get())?;

@@ -15,7 +15,7 @@ const SECONDS_PER_HOUR: f64 = 3600.0;
 /// The mean year of the Gregorian calendar, 365.2425 days.
 const SECONDS_PER_YEAR: f64 = 365.2425 * 24.0 * SECONDS_PER_HOUR;
 
-/// A currency by its three letters in ISO 4217, such as `USD`.
+/// A currency, named by the three letters of its code in ISO 4217. An example is `USD`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Currency([u8; 3]);
 
@@ -23,7 +23,8 @@ impl Currency {
     /// The United States dollar.
     pub const USD: Self = Self(*b"USD");
 
-    /// The currency of a code of three capital letters. Does not check that it exists.
+    /// The currency with this code of three capital letters. The function does not check that the
+    /// currency exists.
     #[must_use]
     pub fn new(code: &str) -> Option<Self> {
         let letters: [u8; 3] = code.as_bytes().try_into().ok()?;
@@ -68,7 +69,7 @@ impl Price {
     }
 }
 
-/// Electrical power; unknown is not 0.
+/// Electrical power. An unknown power does not count as 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Power {
     /// Not measured, because virtual machines seldom report it.
@@ -92,7 +93,7 @@ pub enum Energy {
 pub struct Cost {
     /// Core-hours, including head room.
     pub core_hours: Estimate,
-    /// In the price's currency.
+    /// The amount, in the price's currency.
     pub amount: Estimate,
     /// The price used.
     pub price: Price,
@@ -101,8 +102,8 @@ pub struct Cost {
     pub energy: Energy,
 }
 
-/// Computes the cost of a million sessions on cores that are paid by the hour and busy for a share
-/// `utilisation` of it.
+/// Computes the cost of a million sessions. Each core is paid for whole hours and is busy for the
+/// share `utilisation` of the time.
 ///
 /// ```
 /// use tollgate_fleet::{Currency, Power, Price, SessionCost, Utilisation, cost_of_million};
@@ -139,27 +140,30 @@ pub fn cost_of_million(
     Ok(Cost { core_hours, amount, price, energy })
 }
 
-/// The savings of the second of two engines; negative if it costs more.
+/// The savings if the second of two engines replaces the first. They are negative if the second
+/// engine costs more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Saving {
     /// The saved share of the first engine's CPU time; at most 1.
     pub share: Estimate,
-    /// In the price's currency, for a million sessions.
+    /// The amount saved per million sessions, in the price's currency.
     pub amount_per_million: Estimate,
-    /// In the price's currency, for a mean year (365.2425 days) of the demand.
+    /// The amount saved in a mean year (365.2425 days) of the demand, in the price's currency.
     pub amount_per_year: Estimate,
-    /// Cores, not rounded.
+    /// The number of cores saved, not rounded.
     pub cores: Estimate,
 }
 
-/// The method of comparison of two engines.
+/// How two engines were compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Compared {
-    /// Measured separately; the interval is the widest that the two intervals allow.
+    /// The engines were measured separately. The interval of the result is the widest that the two
+    /// intervals allow.
     Apart,
-    /// Measured in pairs within one run. More accurate, because common disturbances cancel.
+    /// The engines were measured in pairs within one run. The result is more accurate, because
+    /// common disturbances cancel.
     Paired {
-        /// The first engine's CPU time over the second's, above 0.
+        /// The first engine's CPU time divided by the second's, above 0.
         times_as_fast: Estimate,
     },
 }

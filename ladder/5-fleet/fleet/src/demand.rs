@@ -6,7 +6,7 @@ use tollgate_record::PerSecond;
 
 use crate::Error;
 
-/// Bits in a byte: sessions are in bytes, links in bits.
+/// Bits in a byte. Sessions are given in bytes, and links in bits.
 pub(crate) const BITS_PER_BYTE: f64 = 8.0;
 
 /// Demand per second.
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_link_is_so_many_sessions() {
-        // 10^10 bits over 125 000 bytes of 8 bits: a million bits each.
+        // A session of 125 000 bytes has 10^6 bits, so 10^10 bits per second carry 10^4 sessions.
         assert_eq!(Demand::gbps(10.0).sessions(125_000), Ok(PerSecond::new(10_000.0)));
         let rate = PerSecond::new(7.0);
         assert_eq!(Demand::Sessions(rate).sessions(0), Ok(rate));

@@ -20,11 +20,11 @@ pub enum Error {
     /// More sessions arrive than the cores can serve: the queue grows without limit, and no mean
     /// exists. Use more cores, a faster engine or less load.
     Unstable {
-        /// Arriving work over capacity, at least 1.
+        /// Arriving work divided by capacity; at least 1.
         utilisation: f64,
     },
-    /// The queue is stable at the point of the estimates, but not at an end of their intervals.
-    /// Measure longer, or use less load.
+    /// The queue is stable for the point values of the estimates, but not at an end of their
+    /// intervals. Measure longer, or use less load.
     PerhapsUnstable {
         /// Utilisation at that end, at least 1.
         utilisation: f64,
@@ -45,7 +45,7 @@ pub enum Error {
     },
     /// No formula gives quantiles for this queue discipline.
     NoQuantile,
-    /// A record whose unit is not one of CPU time. Give another record.
+    /// The unit of a record is not a unit of CPU time. Give another record.
     WrongUnit {
         /// The record's subject.
         subject: Box<Subject>,
@@ -54,7 +54,7 @@ pub enum Error {
         /// The expected unit.
         wanted: &'static str,
     },
-    /// A record in cycles without the core clock. Give one in nanoseconds.
+    /// A record is in cycles, but its machine has no core clock. Give a record in nanoseconds.
     NoClock {
         /// The record's subject.
         subject: Box<Subject>,

@@ -22,8 +22,9 @@ pub enum Slope {
     Falling,
 }
 
-/// The estimate of `f` over the estimates of its inputs, each with the direction of `f`. It has as
-/// many samples as the input with the fewest.
+/// Computes the estimate of `f` from the estimates of its inputs. Each input is paired with the
+/// direction of `f` in this input. The result has as many samples as the input with the fewest
+/// samples.
 ///
 /// ```
 /// use tollgate_fleet::interval::{Slope, propagate};

@@ -13,9 +13,9 @@ const ITA00: &str = "Intel, Itanium Processor: High Performance on Security Algo
                      Decryption Kernel), white paper SEG_103, 1999-2000: many short secure \
                      transactions, at most";
 
-/// The payload of a session in \[ETI10\], in bytes. The paper says 140 KB; with 140 000 its
-/// connections per second (200, 770, 1200) times the payload are its 0.22, 0.86 and 1.34 Gbps per
-/// core.
+/// The payload of a session in \[ETI10\], in bytes. The paper says 140 KB, read here as 140 000
+/// bytes. The paper's connections per second (200, 770 and 1200) multiplied by this payload then
+/// agree with its 0.22, 0.86 and 1.34 Gbps per core.
 pub const ETI10_BYTES: u64 = 140_000;
 
 /// A column of the table of \[ETI10\].
@@ -25,7 +25,8 @@ pub struct Eti10 {
     pub suite: &'static str,
     /// The subject's parameter `by`: the author of the code.
     pub by: &'static str,
-    /// Connections per second of `openssl s_time`. They fit the rate below if they are of one core.
+    /// Connections per second of `openssl s_time`. If one core served them, they agree with the
+    /// field `gbps_per_core`.
     pub connections_per_s: f64,
     /// The rate of one core in Gbps.
     pub gbps_per_core: f64,
@@ -33,7 +34,8 @@ pub struct Eti10 {
     pub cores: [(f64, f64); 2],
 }
 
-/// The table of \[ETI10\]: before, with their RSA and AES instructions, and with GCM.
+/// The table of \[ETI10\]. Its columns are: without the paper's improvements, with its RSA and AES
+/// code, and with GCM.
 pub const ETI10_TABLE: [Eti10; 3] = [
     Eti10 {
         suite: "tls-rsa-1024-aes-128-cbc-sha1",
@@ -58,10 +60,10 @@ pub const ETI10_TABLE: [Eti10; 3] = [
     },
 ];
 
-/// Costs that \[ETI10\] quotes as USD "per SSL transaction", for appliances and for its blade of 3
-/// 999 USD. Both fit a price divided by transactions *per second*, which is the quantity of the
-/// record: 0.28 is 3 999 over 12 cores (8 for TLS and 4 for the application) of 1 200 per second
-/// each.
+/// Costs in USD that \[ETI10\] quotes "per SSL transaction": one for appliances, and one for its
+/// blade of 3 999 USD. Both agree with a price divided by transactions *per second*, which is the
+/// quantity of the record. The figure of 0.28 is 3 999 USD divided by the rate of 12 cores (8 for
+/// TLS and 4 for the application), each with 1 200 transactions per second.
 pub const ETI10_USD_PER_SESSION_PER_S: [(&str, f64); 2] = [("appliance", 4.0), ("eti10", 0.28)];
 
 /// The table of \[ETI10\], its costs, and the capacity gain of \[ITA00\].

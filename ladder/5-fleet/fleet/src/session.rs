@@ -29,7 +29,7 @@ impl SessionCost {
     }
 
     /// The CPU time per session from a record in nanoseconds, or in cycles of its machine's core
-    /// clock. The caller must make sure that the record is of server CPU time per session.
+    /// clock. The caller must make sure that the record contains server CPU time per session.
     ///
     /// # Errors
     ///

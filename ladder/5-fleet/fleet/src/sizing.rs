@@ -15,14 +15,14 @@ use crate::session::{NS_PER_S, SessionCost};
 pub struct Sizing {
     /// Sessions per second of the demand.
     pub sessions_per_s: f64,
-    /// Cores, not rounded; compare engines by these.
+    /// Cores, not rounded. Use this figure to compare engines.
     pub cores: Estimate,
     /// Cores, rounded up.
     pub whole_cores: Estimate,
 }
 
-/// Computes the cores for `demand` in sessions of cost `session`, each core busy to `utilisation`
-/// at most.
+/// Computes the cores for `demand`. Each session costs `session`, and each core is busy for at most
+/// a share `utilisation` of the time.
 ///
 /// ```
 /// use tollgate_fleet::{Demand, SessionCost, Utilisation, size};
@@ -50,8 +50,8 @@ pub fn size(
 }
 
 impl Sizing {
-    /// The cores of one machine that remain for the application; 0 if TLS needs them all, or more
-    /// than one machine.
+    /// The cores of one machine that remain for the application. The result is 0 if TLS needs all
+    /// cores of a machine or more.
     ///
     /// # Errors
     ///

@@ -24,7 +24,8 @@ pub struct Basis {
 
 impl Basis {
     /// Predictions for the subject and machine of `record`: `server/x?by=y` becomes `fleet/x?by=y`.
-    /// `commit` is that of the predicting program, and `taken_at` the time of the prediction.
+    /// `commit` is the commit of the predicting program, and `taken_at` is the time of the
+    /// prediction.
     ///
     /// # Errors
     ///
@@ -51,7 +52,7 @@ impl Basis {
     ///
     /// The record is of another machine.
     pub fn and(mut self, record: &Record) -> Result<Self, Error> {
-        // Each run measures the clock; the other fields identify the machine.
+        // Each run measures the clock again, so the clock does not identify the machine.
         let is = |m: &Machine| Machine { core_clock_hz: None, ..m.clone() };
         if is(&self.machine) != is(&record.machine) {
             return Err(Error::NotComparable { what: "the machine" });

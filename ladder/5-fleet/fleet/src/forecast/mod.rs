@@ -70,12 +70,12 @@ impl Default for Requirements {
 }
 
 impl Requirements {
-    /// Predicts rates per core, cores for each demand, and, with a price, the cost of a million
-    /// sessions.
+    /// Predicts rates per core and the cores for each demand. If there is a price, also predicts
+    /// the cost of a million sessions.
     ///
     /// # Errors
     ///
-    /// Those of [`size()`] and [`cost_of_million`]; an invalid subject.
+    /// The errors of [`size()`] and [`cost_of_million`]; an invalid subject.
     pub fn forecast(&self, basis: &Basis, session: &SessionCost) -> Result<Vec<Record>, Error> {
         let mut records = per_core_records(basis, session)?;
         let basis = &basis.clone().condition(word::UTILISATION, self.utilisation);

@@ -7,7 +7,7 @@ use crate::{Cost, Demand, Energy, Error, Price, Saving};
 use tollgate_record::vocabulary as word;
 
 /// The cost of a million sessions, and their energy if it is known. A condition of the cost states
-/// the power, or that it is unknown.
+/// the power, or that the power is unknown.
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ pub fn cost_records(basis: &Basis, cost: &Cost) -> Result<Vec<Record>, Error> {
     Ok(records)
 }
 
-/// The savings of the engine of `basis` against the engine `against` at a demand.
+/// The savings at a demand if the engine of `basis` replaces the engine `against`.
 ///
 /// # Errors
 ///

@@ -31,9 +31,10 @@ impl Discipline {
     }
 }
 
-/// The response time against load. For each of `loads` (at least 0 and below 1): the share that
-/// waits, the mean wait, the mean response time, and for [`Discipline::OneQueue`] and
-/// [`Discipline::QueuePerCore`] its 0.99 quantile.
+/// The response time against load. For each of `loads` (at least 0 and below 1), the records
+/// contain the share of sessions that wait, the mean wait and the mean response time. For
+/// [`Discipline::OneQueue`] and [`Discipline::QueuePerCore`] they also contain the 0.99 quantile of
+/// the response time.
 ///
 /// # Errors
 ///

@@ -6,7 +6,8 @@ use super::basis::Basis;
 use crate::{Demand, Error, SessionCost, Sizing};
 use tollgate_record::vocabulary as word;
 
-/// Sessions per second and payload bits per second of one core; no bits without payload.
+/// Sessions per second and payload bits per second of one core. There is no record of bits if the
+/// session has no payload.
 ///
 /// # Errors
 ///
@@ -21,7 +22,8 @@ pub fn per_core_records(basis: &Basis, session: &SessionCost) -> Result<Vec<Reco
     Ok(records)
 }
 
-/// The cores for a demand, and with `cores_per_machine` the machines and the remaining cores.
+/// The cores for a demand. If `cores_per_machine` is given, also the machines and the remaining
+/// cores.
 ///
 /// # Errors
 ///

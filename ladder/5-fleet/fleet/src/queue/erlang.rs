@@ -1,7 +1,7 @@
 //! Erlang's two formulas: exact for Poisson arrivals and exponential service times.
 
-/// Erlang B: the share of arrivals that find all `servers` busy, without a queue, at `offered`
-/// erlangs (arrival rate times mean service time, at least 0).
+/// Erlang B: the share of arrivals that find all `servers` busy in a system without a queue.
+/// `offered` is the load in erlangs: arrival rate times mean service time, at least 0.
 ///
 /// Computed by the recurrence `B(0) := 1`, `B(k) := a B(k-1) / (k + a B(k-1))`. It adds positive
 /// numbers only; it is therefore accurate for any number of servers. \[Cooper81\] section 3.3.
@@ -25,8 +25,8 @@ pub(crate) fn erlang_c(servers: u32, load: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Erlang B tables usually list the offered load for round losses. This test has the load for a
-    /// loss of 1 %.
+    /// The usual tables of Erlang B list the offered load for a round loss. The values here are the
+    /// loads for a loss of 1 %.
     #[test]
     fn agrees_with_the_printed_table_for_one_per_cent() {
         let table = [(1, 0.0101), (2, 0.153), (5, 1.361), (10, 4.461), (20, 12.03), (50, 37.90)];
@@ -42,18 +42,20 @@ mod tests {
         for load in [0.0, 0.1, 0.5, 0.9, 0.999] {
             assert!((erlang_c(1, load) - load).abs() < 1e-12);
         }
-        // Two servers: 2 load^2 / (1 + load); three at 2 erlangs: 4/9.
+        // For two servers, the formula is 2 load^2 / (1 + load). For three servers at 2 erlangs,
+        // the result is 4/9.
         assert!((erlang_c(2, 0.5) - 1.0 / 3.0).abs() < 1e-15);
         assert!((erlang_c(3, 2.0 / 3.0) - 4.0 / 9.0).abs() < 1e-15);
     }
 
-    /// The definition, a ratio of sums of `a^k / k!`, where its terms still fit a number.
+    /// The definition is a ratio of sums of `a^k / k!`. The test uses sizes whose terms fit an
+    /// `f64`.
     #[test]
     fn agrees_with_the_definition() {
         for servers in 1..=60_u32 {
             for load in [0.05, 0.3, 0.7, 0.95] {
                 let c = f64::from(servers);
-                let (mut term, mut sum) = (1.0, 0.0); // a^k / k! and what came before
+                let (mut term, mut sum) = (1.0, 0.0); // a^k / k!, and the sum of the terms before it
                 for k in 1..=servers {
                     sum += term;
                     term *= c * load / f64::from(k);

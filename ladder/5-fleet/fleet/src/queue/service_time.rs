@@ -14,14 +14,15 @@ const Z: f64 = 1.96;
 
 /// The mean service time of a session, and its variation.
 ///
-/// It is the mean, not the median as in most estimates of this project, because a queue depends on
-/// the sum of the work. The CPU time of a run divided by its sessions is a mean.
+/// The centre is the mean, although most estimates of this project are medians. A queue depends on
+/// the sum of the work, and so on the mean. The CPU time of a run divided by its sessions is a
+/// mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceTime {
     mean_ns: Estimate,
     scv: Estimate,
-    /// The kinds of a mixture. Each has its share, its mean over the mean of all, and its
-    /// variation.
+    /// The kinds of a mixture. Each kind has its share, its mean divided by the mean of all, and
+    /// its variation.
     kinds: Vec<(f64, f64, f64)>,
 }
 
@@ -40,8 +41,9 @@ impl ServiceTime {
 
     /// Mean and variation of measured service times, at least 30 of them.
     ///
-    /// Intervals are 1.96 standard errors to each side, those of the variation by the jackknife.
-    /// They are too narrow if the samples are not independent, as is usual on one machine.
+    /// Intervals extend 1.96 standard errors to each side. The standard error of the variation is
+    /// computed by the jackknife. The intervals are too narrow if the samples are not independent,
+    /// as is usual on one machine.
     ///
     /// # Errors
     ///
@@ -114,7 +116,7 @@ impl ServiceTime {
             Estimate::new(scv(square, mean), (scv(square, mean), scv(square, mean)), samples)?;
         let mixed = Self::new(
             Estimate::new(mean, (mean_low.min(mean), mean_high.max(mean)), samples)?,
-            // Wider than necessary, because both moments depend on the same mean.
+            // This interval is wider than necessary, because both moments depend on the same mean.
             hull(point, &[scv(square_low, mean_high), scv(square_high, mean_low)])?,
         )?;
         let parts = kinds.iter().flat_map(|(share, kind)| {
@@ -125,8 +127,8 @@ impl ServiceTime {
         Ok(Self { kinds: parts.collect(), ..mixed })
     }
 
-    /// Returns the kinds. Each has its share, its mean over the mean of all, and its variation. A
-    /// single kind has the variation `scv`, which is an end of its interval.
+    /// Returns the kinds. Each kind has its share, its mean divided by the mean of all, and its
+    /// variation. A service time that is not a mixture has one kind, with the variation `scv`.
     pub(super) fn kinds(&self, scv: f64) -> Vec<(f64, f64, f64)> {
         if self.kinds.is_empty() { vec![(1.0, 1.0, scv)] } else { self.kinds.clone() }
     }
@@ -156,7 +158,8 @@ mod tests {
 
     #[test]
     fn two_constants_vary_when_mixed() {
-        // Half 100, half 300: mean 200, deviation 100, variation 1/4.
+        // Half of the sessions take 100 and half take 300. The mean is 200, the deviation 100 and
+        // the variation 1/4.
         let mixed =
             ServiceTime::mixed(&[(0.5, exact(100.0, 0.0)), (0.5, exact(300.0, 0.0))]).unwrap();
         assert_eq!((mixed.mean_ns().point(), mixed.scv().point()), (200.0, 0.25));
@@ -196,8 +199,9 @@ mod tests {
         assert!(ServiceTime::from_samples(&[Nanos::new(-1.0); 30]).is_err());
     }
 
-    /// 95 % intervals of 400 samples of an exponential time, 500 times over: the share that
-    /// contains the true value. With this skewed distribution the jackknife reaches about 90 %.
+    /// Computes 95 % intervals from 400 samples of an exponential time, 500 times, and counts the
+    /// intervals that contain the true value. The distribution is skewed, so the jackknife reaches
+    /// only about 90 %.
     #[test]
     fn intervals_contain_the_true_value_about_as_often_as_stated() {
         let mut random = fastrand::Rng::with_seed(3);

@@ -18,11 +18,11 @@ const CORES_MAX: u32 = 1 << 16;
 pub enum Discipline {
     /// One queue for all cores, first come, first served: M/G/c.
     OneQueue,
-    /// A queue for each core, joined at random, as with one listening socket per thread: M/G/1 on
-    /// each core, exact.
+    /// A queue for each core. Each session joins a random queue, as with one listening socket per
+    /// thread. Each core is an M/G/1 queue, and its formula is exact.
     QueuePerCore,
-    /// A random core, whose sessions take turns in small time slices: M/G/1 with processor sharing.
-    /// The mean is exact and does not depend on the variation.
+    /// Each session goes to a random core. The sessions of a core take turns in small time slices:
+    /// M/G/1 with processor sharing. The mean is exact and does not depend on the variation.
     Sharing,
 }
 
@@ -52,7 +52,8 @@ pub struct Station {
 pub struct Response {
     /// Busy share of a core's time.
     pub utilisation: Estimate,
-    /// Share of the sessions that find no free core (with processor sharing: that share a core).
+    /// Share of the sessions that find no free core. With processor sharing, the share that find
+    /// their own core busy.
     pub waits: Estimate,
     /// Mean time that a session waits, including those that do not wait.
     pub wait_ns: Estimate,
@@ -63,10 +64,10 @@ pub struct Response {
 /// The gain of a faster engine at the same arrival rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
-    /// The ratio of capacities: mean service time of the first over that of the second.
+    /// The ratio of capacities: the first engine's mean service time divided by the second's.
     pub capacity: Estimate,
-    /// Mean response time of the first over that of the second. Larger than `capacity`, because the
-    /// faster engine also shortens the queue, as \[ITA00\] argues.
+    /// The first engine's mean response time divided by the second's. This ratio is larger than
+    /// `capacity`, because the faster engine also shortens the queue, as \[ITA00\] argues.
     pub response: Estimate,
 }
 
@@ -88,15 +89,15 @@ impl Station {
     ///
     /// # Errors
     ///
-    /// A rate below 0; [`Error::Unstable`] if more sessions arrive than the cores can serve, and
-    /// [`Error::PerhapsUnstable`] if they do at an end of the service time's interval.
+    /// A rate below 0; [`Error::Unstable`] if more sessions arrive than the cores can serve;
+    /// [`Error::PerhapsUnstable`] if this is so only at an end of the service time's interval.
     pub fn at_rate(&self, rate: PerSecond, service: &ServiceTime) -> Result<Response, Error> {
         let load = self.load_per_ns(rate)?;
         self.response(service, |mean| stable(load * mean))
     }
 
-    /// Waits and response times if each core is busy for a share `load`, exactly: for the
-    /// horizontal axis of a plot.
+    /// Waits and response times if each core is busy for exactly a share `load`. Use this function
+    /// for a plot with the load on its horizontal axis.
     ///
     /// # Errors
     ///
@@ -124,13 +125,13 @@ impl Station {
     }
 
     /// The `quantile` of the response time in nanoseconds at an arrival rate `rate` for the whole
-    /// station; an approximation, see [`super::tail`]. Its interval spans the values at the ends of
-    /// the two inputs' intervals.
+    /// station. It is an approximation; see [`super::tail`]. Its interval contains the values at
+    /// the ends of the two inputs' intervals.
     ///
     /// # Errors
     ///
-    /// As [`Self::at_rate`]; a quantile that is not within 0.5 and 0.9999 (outside, it depends
-    /// mostly on the assumed distributions); [`Error::NoQuantile`] for [`Discipline::Sharing`].
+    /// The errors of [`Self::at_rate`]; a quantile outside 0.5 to 0.9999, which would depend mostly
+    /// on the assumed distributions; [`Error::NoQuantile`] for [`Discipline::Sharing`].
     pub fn quantile_at_rate(
         &self,
         quantile: f64,
@@ -145,7 +146,7 @@ impl Station {
     ///
     /// # Errors
     ///
-    /// As [`Self::at_load`] and [`Self::quantile_at_rate`].
+    /// The errors of [`Self::at_load`] and [`Self::quantile_at_rate`].
     pub fn quantile_at_load(
         &self,
         quantile: f64,
@@ -169,8 +170,8 @@ impl Station {
         if self.discipline == Discipline::Sharing {
             return Err(Error::NoQuantile);
         }
-        // It increases with the mean, but not always with the variation: a longer tail lowers the
-        // median.
+        // The quantile increases with the mean, but not always with the variation: a longer tail
+        // lowers the median.
         let with = |scv: f64| {
             propagate([(service.mean_ns(), Slope::Rising)], |[mean]| {
                 let load = load_of(mean)?;
@@ -185,7 +186,7 @@ impl Station {
     }
 
     /// The utilisation at which the mean response time is `times` (above 1) the mean service time.
-    /// With 2 it is the load at which the response time doubles.
+    /// If `times` is 2, this is the load at which the response time has doubled.
     ///
     /// # Errors
     ///
@@ -211,7 +212,7 @@ impl Station {
     ///
     /// # Errors
     ///
-    /// As [`Self::at_rate`], for either.
+    /// The errors of [`Self::at_rate`], for either service time.
     pub fn gain(
         &self,
         rate: PerSecond,
@@ -259,7 +260,7 @@ impl Station {
         }
     }
 
-    /// Mean wait over mean service time.
+    /// Mean wait divided by mean service time.
     fn wait(&self, load: f64, scv: f64) -> f64 {
         match self.discipline {
             Discipline::OneQueue => wait::mgc(self.cores, load, scv),

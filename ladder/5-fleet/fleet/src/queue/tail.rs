@@ -1,18 +1,19 @@
 //! The distribution of the response time.
 //!
-//! Two assumptions, both approximate:
+//! The approximation makes two assumptions:
 //!
-//! * **The wait** is 0 or, with the probability of waiting, exponential with the corresponding
-//!   mean. Exact for M/M/c, and for every M/G/c in the limit as the load approaches 1
-//!   \[Kollerstrom74\]. The probability of waiting is Erlang C: exact for one server and for
-//!   exponential service, and otherwise a good approximation \[Tijms03\].
-//! * **The service time** of each kind of session is the simplest with its two moments: a constant
-//!   plus an exponential part if it varies less than an exponential time (a session costs at least
-//!   its private-key operation), and otherwise one of two exponentials with balanced means.
+//! * **The wait** is 0 for some sessions and exponential for the others. This is exact for M/M/c,
+//!   and for every M/G/c in the limit as the load approaches 1 \[Kollerstrom74\]. The probability
+//!   of waiting is Erlang C. This is exact for one server and for exponential service, and
+//!   otherwise a good approximation \[Tijms03\].
+//! * **The service time** of each kind of session has the simplest distribution with its two
+//!   moments. If it varies less than an exponential time, it is a constant plus an exponential
+//!   part, because a session costs at least its private-key operation. Otherwise it is one of two
+//!   exponentials with balanced means.
 //!
-//! For exponential service times both are exact. Use [`super::ServiceTime::mixed`] for kinds as
-//! different as full and resumed handshakes: treated as one kind with the same two moments, the
-//! 0.99 quantile of their mixture is up to 60 % too high.
+//! For exponential service times, both assumptions are exact. Use [`super::ServiceTime::mixed`] for
+//! kinds as different as full and resumed handshakes. If the mixture is treated as one kind with
+//! the same two moments, its computed 0.99 quantile is up to 60 % too high.
 
 /// The largest relative error of a quantile of the response time, for quantiles from 0.9 to 0.99
 /// and loads of 0.5 to 0.85. `tests/fleet/simulation.rs` tests it.
@@ -25,7 +26,7 @@ pub(crate) struct Tail {
     waits: f64,
     /// Rate of the exponential wait of those sessions that wait; infinite if none waits.
     wait_rate: f64,
-    /// Each kind of session: share, mean over the mean of all, and shape.
+    /// Each kind of session: its share, its mean divided by the mean of all, and its shape.
     kinds: Vec<(f64, f64, Shape)>,
 }
 
@@ -53,9 +54,9 @@ impl Shape {
 }
 
 impl Tail {
-    /// `wait` is the mean wait of all sessions, including those that do not wait, over the mean
-    /// service time. Each kind is its share, its mean over the mean of all, and its squared
-    /// coefficient of variation.
+    /// `wait` is the mean wait of all sessions, including those that do not wait, divided by the
+    /// mean service time. Each kind has its share, its mean divided by the mean of all, and its
+    /// squared coefficient of variation.
     pub(crate) fn new(waits: f64, wait: f64, kinds: &[(f64, f64, f64)]) -> Self {
         let shape = |&(share, mean, scv): &(f64, f64, f64)| (share, mean, Shape::of(scv));
         Self { waits, wait_rate: waits / wait, kinds: kinds.iter().map(shape).collect() }
@@ -111,8 +112,8 @@ impl Tail {
 /// above `t`. `t` is above 0.
 fn sum_above(one: f64, other: f64, t: f64) -> f64 {
     let (slow, fast) = (one.min(other), one.max(other));
-    // (fast e^(-slow t) - slow e^(-fast t)) / (fast - slow), in a form that also holds for equal
-    // rates.
+    // The formula is (fast e^(-slow t) - slow e^(-fast t)) / (fast - slow). The code has a form of
+    // it that also holds for equal rates.
     let x = (fast - slow) * t;
     let mean_decay = if x == 0.0 { 1.0 } else { -(-x).exp_m1() / x };
     (-slow * t).exp() * (slow * t).mul_add(mean_decay, 1.0)
@@ -124,8 +125,8 @@ mod tests {
 
     #[test]
     fn sums_of_exponential_times() {
-        // Rates 1 and 2 at t = 1: 2/e - 1/e^2. Equal rates: (1 + t) e^-t. If one rate is infinite,
-        // the other one alone counts.
+        // Rates 1 and 2 at t = 1 give 2/e - 1/e^2. Equal rates give (1 + t) e^-t. If one rate is
+        // infinite, only the other rate counts.
         let e = core::f64::consts::E;
         assert!((sum_above(1.0, 2.0, 1.0) - (2.0 / e - 1.0 / (e * e))).abs() < 1e-15);
         assert!((sum_above(1.0, 1.0, 3.0) - 4.0 * (-3.0_f64).exp()).abs() < 1e-15);
@@ -147,7 +148,7 @@ mod tests {
         }
     }
 
-    /// The area under the tail is the mean: wait + 1, whatever the shape.
+    /// The area under the tail is the mean, wait + 1, for every shape.
     #[test]
     fn the_mean_is_kept() {
         for (waits, wait) in [(0.0, 0.0), (0.3, 0.5), (0.9, 8.0)] {

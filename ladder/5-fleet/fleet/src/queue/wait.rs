@@ -1,8 +1,8 @@
 //! Mean waiting times, in units of the mean service time.
 //!
-//! Exact for one server (Pollaczek and Khinchine) and for exponential service (Erlang); otherwise
-//! the interpolation of \[Kimura86\] with the M/D/c value of \[Cosmetatos75\], whose correction is
-//! capped as in \[Whitt93\]:
+//! The formulas are exact for one server (Pollaczek and Khinchine) and for exponential service
+//! (Erlang). Otherwise the result is the interpolation of \[Kimura86\] with the M/D/c value of
+//! \[Cosmetatos75\], whose correction is capped as in \[Whitt93\]:
 //!
 //! ```text
 //! M/M/c:  M := C(c, load) / (c (1 - load))
@@ -11,14 +11,15 @@
 //! M/G/c:  W := (1 + s) / (2 s / M + (1 - s) / D)
 //! ```
 //!
-//! with s the squared coefficient of variation of the service time. It is M for s = 1, D for s = 0,
-//! and `(1 + s) M / 2` for c = 1. The factor `(1 + s) / 2` alone is the rule of \[LL59\].
+//! Here s is the squared coefficient of variation of the service time. W equals M if s = 1, D if s
+//! = 0, and `(1 + s) M / 2` if c = 1. The rule of \[LL59\] uses the factor `(1 + s) / 2` alone.
 //!
 //! **Error.** Two moments do not determine the mean wait of more than one server \[GHDZ10\]; the
 //! error depends on the rest of the distribution. `tests/` compares the interpolation with an exact
 //! M/D/c and with simulations of five distributions with s up to 4, on up to 16 cores at loads of
 //! 0.5 to 0.85: see [`WAIT_ERROR_MAX`] and [`RESPONSE_ERROR_MAX`]. The relative error of short
-//! waits is larger (half, for 16 cores at a load of 0.3), with little effect on the response time.
+//! waits is larger: it is 50 % for 16 cores at a load of 0.3. This error has little effect on the
+//! response time.
 
 use super::erlang::erlang_c;
 
@@ -28,17 +29,17 @@ pub const WAIT_ERROR_MAX: f64 = 0.06;
 /// The largest relative error of the mean response time.
 pub const RESPONSE_ERROR_MAX: f64 = 0.03;
 
-/// Mean wait over mean service time, M/G/1, exact: `load (1 + s) / (2 (1 - load))`.
+/// Mean wait divided by mean service time, M/G/1, exact: `load (1 + s) / (2 (1 - load))`.
 pub(crate) fn pollaczek_khinchine(load: f64, scv: f64) -> f64 {
     load * (1.0 + scv) / (2.0 * (1.0 - load))
 }
 
-/// Mean wait over mean service time, M/M/c, exact.
+/// Mean wait divided by mean service time, M/M/c, exact.
 pub(crate) fn mmc(servers: u32, load: f64) -> f64 {
     erlang_c(servers, load) / (f64::from(servers) * (1.0 - load))
 }
 
-/// Mean wait over mean service time, M/D/c, over that of M/M/c: within 0.5 and 0.62.
+/// The mean wait of M/D/c divided by that of M/M/c: a ratio from 0.5 to 0.62.
 fn deterministic_over_exponential(servers: u32, load: f64) -> f64 {
     let c = f64::from(servers);
     if servers == 1 {
@@ -49,8 +50,8 @@ fn deterministic_over_exponential(servers: u32, load: f64) -> f64 {
     f64::midpoint(1.0, g.min(0.24))
 }
 
-/// Mean wait over mean service time, M/G/c; see the module's text. `servers` at least 1, `load`
-/// within 0 and 1 and below 1, `scv` at least 0.
+/// Mean wait divided by mean service time, M/G/c; see the module's text. `servers` is at least 1,
+/// `load` is at least 0 and below 1, and `scv` is at least 0.
 pub(crate) fn mgc(servers: u32, load: f64, scv: f64) -> f64 {
     if servers == 1 {
         return pollaczek_khinchine(load, scv);
@@ -58,7 +59,7 @@ pub(crate) fn mgc(servers: u32, load: f64, scv: f64) -> f64 {
     interpolated(servers, load, scv)
 }
 
-/// The interpolation, which for one server is Pollaczek and Khinchine's formula again.
+/// The interpolation. For one server it equals Pollaczek and Khinchine's formula.
 fn interpolated(servers: u32, load: f64, scv: f64) -> f64 {
     let ratio = deterministic_over_exponential(servers, load);
     // The divisor is positive for every scv. For s > 1 this follows from ratio >= 1/2: 2s + (1 - s)
@@ -90,7 +91,7 @@ mod tests {
     #[test]
     fn agrees_with_textbook_values() {
         assert!((pollaczek_khinchine(0.5, 1.0) - 1.0).abs() < 1e-15); // M/M/1: load / (1 - load)
-        assert!((pollaczek_khinchine(0.8, 0.0) - 2.0).abs() < 1e-12); // M/D/1: half of it
+        assert!((pollaczek_khinchine(0.8, 0.0) - 2.0).abs() < 1e-12); // M/D/1: load / (2 (1 - load))
         assert!((mmc(2, 0.5) - 1.0 / 3.0).abs() < 1e-15);
         assert!((mmc(3, 2.0 / 3.0) - 4.0 / 9.0).abs() < 1e-15);
     }

@@ -2,9 +2,9 @@
 //!
 //! `N / X(N) = a + b (N - 1) + c N (N - 1)` is linear in a = 1 / lambda, b = contention / lambda
 //! and c = coherency / lambda. The fit minimises the sum of squared *relative* errors of N / X, so
-//! that the rates of one core and of many have the same weight, with b >= 0 and c >= 0: a negative
-//! value would be noise, or a change of the clock. Each of the four cases with b and c zero or free
-//! is solved, and the best valid one is returned.
+//! that the rates of one core and of many have the same weight. It requires b >= 0 and c >= 0,
+//! because a negative value would be noise or a change of the clock. It solves each of the four
+//! cases with b and c zero or free, and returns the best valid solution.
 
 use tollgate_record::{Estimate, PerSecond};
 
@@ -73,12 +73,13 @@ pub fn fit(points: &[Point]) -> Result<Fit, Error> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
     law: Law,
-    /// The laws fitted with one rate at one end of its interval, for each rate and end.
+    /// For each measured rate and each end of its interval: the law fitted with this rate at this
+    /// end.
     perturbed: Vec<[Law; 2]>,
     points: Vec<Point>,
 }
 
-/// A rate by a fitted law.
+/// A rate that a fitted law predicts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FittedRate {
     /// Per second.
@@ -102,11 +103,11 @@ impl Fit {
 
     /// The rate at `cores`.
     ///
-    /// Its interval comes from those of the measured rates: the law is fitted again with each rate
-    /// at either end. Errors of separately measured rates are independent, so the squares of the
-    /// shifts down are added, and likewise those of the shifts up. Inputs with 95 % intervals give
-    /// a 95 % interval, or one of at least 85 % if a few points are nearly linear. The interval
-    /// does not cover deviations from the law; see [`Self::worst_residual`].
+    /// The interval comes from the intervals of the measured rates: the law is fitted again with
+    /// each rate at either end. Errors of separately measured rates are independent, so the squares
+    /// of the downward shifts are added, and likewise the squares of the upward shifts. Inputs with
+    /// 95 % intervals give a 95 % interval, or one of at least 85 % if a few points are nearly
+    /// linear. The interval does not cover deviations from the law; see [`Self::worst_residual`].
     ///
     /// # Errors
     ///
@@ -129,7 +130,8 @@ impl Fit {
     }
 
     /// The largest relative difference between a measured rate and the law. With three points and
-    /// three parameters it is 0 and has no meaning, unless a parameter would have been below 0.
+    /// three parameters it is 0 and has no meaning, unless the fit set a parameter to 0 to keep it
+    /// from being negative.
     #[must_use]
     pub fn worst_residual(&self) -> f64 {
         let of = |p: &Point| (p.per_s.point() / self.law.at(f64::from(p.cores)) - 1.0).abs();
@@ -137,7 +139,7 @@ impl Fit {
     }
 }
 
-/// The coefficients of one equation: the sum of coefficients times parameters should be 1.
+/// The coefficients of one equation: the sum of each coefficient times its parameter should be 1.
 type Coefficients = [f64; 3];
 
 /// The best law for `rates` at the cores of `points`.

@@ -10,7 +10,8 @@ const CORES_MAX: u32 = 1 << 16;
 
 /// The rate of N cores, `X(N) := lambda N / (1 + contention (N - 1) + coherency N (N - 1))`.
 ///
-/// If contention and coherency are 0, it is linear; if only coherency is 0, it is Amdahl's law.
+/// If contention and coherency are 0, the law is linear; if only coherency is 0, it is Amdahl's
+/// law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
     lambda: f64,
@@ -73,7 +74,8 @@ impl Law {
         self.lambda * n / (self.contention + self.coherency * n).mul_add(n - 1.0, 1.0)
     }
 
-    /// The number of cores with the highest rate, if there is one; not rounded, at least 1.
+    /// The number of cores with the highest rate, if there is one. It is at least 1 and is not
+    /// rounded.
     #[must_use]
     pub fn peak_cores(&self) -> Option<f64> {
         // dX/dN = 0 at N^2 = (1 - contention) / coherency.
@@ -113,8 +115,8 @@ impl Law {
     /// The whole number of cores with the highest rate.
     fn best_whole(&self) -> u32 {
         let (mut low, mut high) = (1, CORES_MAX);
-        // The rates increase, then decrease: bisect on the sign of the change that one more core
-        // causes.
+        // The rates increase and then decrease. The bisection therefore looks for the first core
+        // that lowers the rate.
         while low < high {
             let middle = u32::midpoint(low, high);
             if self.at(f64::from(middle) + 1.0) > self.at(f64::from(middle)) {

@@ -6,7 +6,7 @@ use tollgate_record::{Estimate, Kind, Timestamp};
 
 use crate::assert_written_with_unique_names;
 
-/// The CPU time of a session at this rate of one core in Gbps.
+/// The CPU time of a session if one core reaches a rate of `gbps_per_core`.
 fn session(gbps_per_core: f64) -> SessionCost {
     let gbps = Demand::gbps(gbps_per_core);
     let cpu_ns = Estimate::exact(gbps.sessions(ETI10_BYTES).unwrap().nanos_each().get()).unwrap();
@@ -38,8 +38,8 @@ fn its_connections_are_those_of_one_core() {
     }
 }
 
-/// Eight cores at 1 200 transactions per second each serve 9 600 transactions per second. That is
-/// slightly more than 10 Gbps carry.
+/// Eight cores with 1 200 transactions per second each serve 9 600 transactions per second. That is
+/// slightly more than a link of 10 Gbps carries.
 #[test]
 fn its_transactions_take_eight_cores() {
     assert_eq!(8.0 * ETI10_TABLE[2].connections_per_s, 9600.0);

@@ -42,7 +42,7 @@ fn a_faster_engine_saves_what_it_does_not_use() {
     assert!(close(apart.share.interval().1, 1.0 - 380.0 / 510.0));
     assert!(close(apart.cores.point(), 0.2)); // 1000/s x 100 µs / 0.5
     assert!(close(apart.amount_per_million.point(), 0.002)); // 100 s / 0.5 x 10 µUSD/s
-    // A year: 31 556 952 s x 0.2 cores x 10 µUSD.
+    // A year costs 31 556 952 s x 0.2 cores x 10 µUSD.
     assert!(close(apart.amount_per_year.point(), 63.113_904));
 
     let ratio = Estimate::new(1.25, (1.24, 1.26), 51).unwrap();

@@ -124,11 +124,11 @@ fn a_faster_engine_serves_a_burst_without_backlog() {
         length: Nanos::new(30e9),
     };
     let backlog = |mean| burst.backlog(2, Estimate::exact(mean).unwrap()).unwrap();
-    // Capacity 2000/s: an excess of 600/s for 30 s, and 600/s free afterwards.
+    // A capacity of 2000/s leaves an excess of 600/s for 30 s, and then 600/s free.
     let slow = backlog(1e6);
     assert_eq!((slow.sessions.point(), slow.drain_ns.point()), (18_000.0, 30e9));
     assert!((slow.wait_ns.point() - 9e9).abs() < 1.0);
-    // 2800/s keeps up.
+    // A capacity of 2800/s keeps up with the burst.
     let fast = backlog(1e6 / 1.4);
     let all = [fast.sessions, fast.wait_ns, fast.drain_ns].map(|x| x.point());
     assert_eq!(all, [0.0; 3]);
@@ -137,7 +137,8 @@ fn a_faster_engine_serves_a_burst_without_backlog() {
     assert!(burst.backlog(0, Estimate::exact(1e6).unwrap()).is_err());
     let wide = Estimate::new(1e6, (0.9e6, 1.1e6), 9).unwrap();
     let (low, high) = burst.backlog(2, wide).unwrap().drain_ns.interval();
-    // Capacity 2222/s: an excess of 378/s, then 822/s free. Capacity 1818/s: 782/s, then 418/s.
+    // A capacity of 2222/s has an excess of 378/s, then 822/s free. A capacity of 1818/s has an
+    // excess of 782/s, then 418/s free.
     assert!((low / 30e9 - 340.0 / 740.0).abs() < 1e-12, "{low}");
     assert!((high / 30e9 - 860.0 / 460.0).abs() < 1e-12, "{high}");
 }

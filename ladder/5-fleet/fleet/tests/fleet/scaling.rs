@@ -96,8 +96,9 @@ fn normal(random: &mut fastrand::Rng) -> f64 {
     radius * (core::f64::consts::TAU * random.f64()).cos()
 }
 
-/// The number of 1000 sweeps, with errors of 3 % and matching intervals, whose interval contains
-/// the true rate: at one core, half of the cores, all of them, and twice as many.
+/// Returns the number of sweeps, out of 1000, whose interval contains the true rate. The rates have
+/// errors of 3 % and matching intervals. The four results are for one core, half of the cores, all
+/// of them, and twice as many.
 fn covered(truth: Law, cores: &[u32]) -> [u32; 4] {
     let last = *cores.last().unwrap();
     let mut random = fastrand::Rng::with_seed(3);
@@ -119,11 +120,11 @@ fn the_interval_holds_the_truth_in_95_of_100_sweeps() {
     for (contention, coherency) in [(0.0, 0.0), (0.02, 0.0), (0.2, 0.0), (0.01, 2e-4), (0.05, 1e-3)]
     {
         let truth = law(2000.0, contention, coherency);
-        // about 950 with a standard deviation of 7, shifted where a parameter is limited to 0 or
-        // more
+        // The expected count is about 950 with a standard deviation of 7. It is shifted if the fit
+        // keeps a parameter from being negative.
         let of_all = covered(truth, &all);
         assert!(of_all.iter().all(|count| (915..985).contains(count)), "{truth:?}: {of_all:?}");
-        // with few numbers of cores the intervals are too narrow, most of all for a linear law
+        // With few numbers of cores the intervals are too narrow, most of all for a linear law.
         for few in [&[1, 2, 4, 8, 16, 32, 64][..], &[1, 2, 3, 4]] {
             let of_few = covered(truth, few);
             assert!(of_few.iter().all(|&count| count > 850), "{truth:?}, {few:?}: {of_few:?}");

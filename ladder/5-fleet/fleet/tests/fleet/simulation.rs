@@ -168,7 +168,7 @@ fn constant_service_is_within_two_per_cent_of_the_exact_model() {
             let station = Station::new(servers, Discipline::OneQueue).unwrap();
             let ours = station.at_load(load, &Service::Constant.time()).unwrap();
             let error = ours.wait_ns.point() / MEAN_NS - exact;
-            // The error relative to the wait, or to the service time if the wait is very short.
+            // The error is relative to the wait, or to the service time if the wait is very short.
             assert!(
                 error.abs() < 0.02 * exact || error.abs() < 1e-3,
                 "{servers} {load}: {error:e}"
@@ -197,7 +197,7 @@ fn the_errors_of_the_forecast_are_within_the_documented_limits() {
     }
 }
 
-/// Prints the whole grid; `cargo test -- --ignored --nocapture the_whole_grid`.
+/// Prints the whole grid. Run `cargo test -- --ignored --nocapture the_whole_grid`.
 #[test]
 #[allow(clippy::print_stderr, reason = "printing is its purpose")]
 #[ignore = "prints the errors of an approximation, and checks nothing"]
