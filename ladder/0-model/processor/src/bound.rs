@@ -63,8 +63,8 @@ pub struct Analysis {
     pub bound: Bound,
     /// The cycles of each limit alone.
     pub limits: Vec<Bound>,
-    /// The limits whose rate is unknown. The bound is valid without them. One of them may still be
-    /// the larger limit.
+    /// The limits whose rate is unknown. The bound is valid without them, but one of them may be
+    /// larger than the bound.
     pub unknown: Vec<UnknownLimit>,
 }
 

@@ -47,9 +47,9 @@ impl Mul<u32> for Calls {
 /// The calls of one exponentiation by a secret exponent of `bits` bits with a fixed window of
 /// `window` bits.
 ///
-/// Counted: `bits - window` squares (the first window needs none), a product for each further
-/// window, and a table of the powers 2 to 2^window - 1, even ones by squaring. Not counted:
-/// conversion to and from Montgomery form, and reading the table in constant time.
+/// Counted are `bits - window` squares (the first window needs none), a product for each further
+/// window, and a table of the powers 2 to 2^window - 1, whose even powers are squares. Not counted
+/// are the conversion to and from Montgomery form, and reading the table in constant time.
 ///
 /// # Panics
 ///
@@ -79,12 +79,12 @@ pub fn secret(form: Form, k: u32, bits: u32) -> Calls {
         .expect("there are windows to choose from")
 }
 
-/// The calls of one exponentiation by a public exponent of `bits` bits, `ones` of them set, bit by
-/// bit: a square for every bit but the first, a product for every further bit set.
+/// The calls of one exponentiation, bit by bit, by a public exponent of `bits` bits, of which
+/// `ones` are set. It takes a square for every bit but the first, and a product for every further
+/// set bit.
 ///
-/// For 65537 (17 bits, 2 set) that is 16 squares and a product. Not counted: conversion to
-/// Montgomery form. An odd exponent needs no conversion back: its last product takes the plain
-/// base.
+/// For 65537 (17 bits, 2 set) that is 16 squares and a product. Conversion to Montgomery form is
+/// not counted. An odd exponent needs no conversion back: its last product takes the plain base.
 ///
 /// # Panics
 ///
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_window_of_5_bits_has_the_known_counts() {
-        // 1024 bits, window 5: 1019 squares and 204 products; the table has 30 powers to make.
+        // 1024 bits, window 5: 1019 squares and 204 products. The table takes 30 more calls.
         let expected = Calls { squares: 1019 + 15, products: 204 + 15 };
         assert_eq!(secret_with_window(1024, 5), expected);
     }
@@ -123,7 +123,7 @@ mod tests {
         };
         assert_eq!(best(1), Some(1));
         assert!(best(64) < best(512) && best(512) < best(4096));
-        // The widest is never the best, so the range is wide enough.
+        // The widest window is never the best one, so the range is wide enough.
         assert!(best(8192) < Some(WINDOW_MAX_BITS));
     }
 

@@ -11,22 +11,22 @@ pub enum Form {
     /// are used.
     Blocks52,
     /// Eight numbers side by side in digits of 52 bits, with VPMADD52 on 512-bit registers. A
-    /// product of two digits takes two instructions, for the low and the high half, each for eight
-    /// numbers. Fold rows reduce: the digits themselves are the quotient digits, except the last
-    /// one.
+    /// product of two digits takes two instructions, one for the low half and one for the high
+    /// half. Each instruction works on eight numbers. Fold rows reduce: the digits themselves are
+    /// the quotient digits, except the last one.
     Madd52,
     /// [`Madd52`](Self::Madd52) with one level of Karatsuba before the reduction, at the sizes
     /// whose kernels use it: 30 and 40 digits, and shorter numbers if padding reduces the work. At
     /// other sizes it is [`Madd52`](Self::Madd52).
     Karatsuba52,
     /// Eight numbers side by side in digits of 52 bits, in halves of 26, with VPMULUDQ on 256-bit
-    /// registers. A product of two digits takes three products, of the halves and of their sums,
-    /// each for four numbers. Fold rows reduce.
+    /// registers. A product of two digits takes three products: two of the halves, and one of their
+    /// sums. Each instruction works on four numbers. Fold rows reduce.
     Halves52,
     /// One number in limbs of 64 bits, MUL, ADD and ADC.
     Mul,
-    /// Eight numbers side by side in digits of 52 bits, one MUL per product of two digits: lanes
-    /// on a machine without vectors.
+    /// Eight numbers side by side in digits of 52 bits, with one MUL per product of two digits.
+    /// This is the form of lanes on a machine without vectors.
     Mul52,
     /// One number in limbs of 64 bits, MULX, ADCX and ADOX.
     Mulx,
@@ -98,12 +98,15 @@ impl Form {
         }
     }
 
-    /// The multiply instructions of one Montgomery product of `k` words (digits or limbs):
-    /// `k^2` products of words, `k^2` more to reduce, and one per word for the quotient digit.
+    /// The multiply instructions of one Montgomery product of `k` words (digits or limbs): `k^2`
+    /// products of words, `k^2` more for the reduction, and one per word for the quotient digit.
     ///
-    /// VPMADD52: `4k^2 + 1`, because the last quotient digit needs a low half only; in blocks `4k^2
-    /// / 8 + 1`; by Karatsuba, h = k/2, `6h^2 + 2k^2 + 1`, at 40 words `6h^2 + 6.5h^2 + 2k + 1`.
-    /// VPMULUDQ: `12k^2 + 6`. MUL and MULX: `2k^2 + k` for each number.
+    /// * VPMADD52: `4k^2 + 1`, because the last quotient digit needs a low half only.
+    /// * VPMADD52 in blocks: `4k^2 / 8 + 1`.
+    /// * VPMADD52 by Karatsuba, with h = k/2: `6h^2 + 2k^2 + 1`; at 40 words `6h^2 + 6.5h^2 + 2k +
+    ///   1`.
+    /// * VPMULUDQ: `12k^2 + 6`.
+    /// * MUL and MULX: `2k^2 + k` for each number.
     #[must_use]
     pub fn product(self, k: u32) -> Count {
         let k = u64::from(k);
@@ -117,12 +120,14 @@ impl Form {
         halves.iter().copied().filter(move |half| k <= 2 * half)
     }
 
-    /// The multiply instructions of one Montgomery square of `k` words: each product of different
-    /// words once, and the same reduction.
+    /// The multiply instructions of one Montgomery square of `k` words. Each product of different
+    /// words is computed once; the reduction is the same as in a product.
     ///
-    /// VPMADD52: `k(k+1) + 2k^2 + 1`; in blocks a square is a product; by Karatsuba, h = k/2,
-    /// `3h(h+1)` and the same reduction. VPMULUDQ: `3k(k+1) + 6k^2 + 6`. MUL and MULX:
-    /// `k(k+1)/2 + k^2 + k` for each number.
+    /// * VPMADD52: `k(k+1) + 2k^2 + 1`.
+    /// * VPMADD52 in blocks: as a product.
+    /// * VPMADD52 by Karatsuba, with h = k/2: `3h(h+1)` and the same reduction.
+    /// * VPMULUDQ: `3k(k+1) + 6k^2 + 6`.
+    /// * MUL and MULX: `k(k+1)/2 + k^2 + k` for each number.
     #[must_use]
     pub fn square(self, k: u32) -> Count {
         if self == Self::Blocks52 {
@@ -154,8 +159,9 @@ impl Form {
     }
 }
 
-/// The products of words in a reduction of 2 `half` words, in rows. A half of 20 words instead
-/// takes three products of blocks by halves (3 * 3 * 10^2), 20 rows of 20, and the last row.
+/// The products of words in a reduction of 2 `half` words by rows. If `half` is 20, the reduction
+/// instead takes three products of blocks by halves (3 * 3 * 10^2), 20 rows of 20, and the last
+/// row.
 fn folded(half: u64) -> u64 {
     if half == 20 { 9 * half * half / 4 + half * half + 2 * half } else { 4 * half * half }
 }
@@ -175,7 +181,7 @@ mod tests {
         // quotients.
         assert_eq!(Form::Madd52.product(20), Count(1620 - 19));
         assert_eq!(Form::Madd52.square(20), Count(1240 - 19));
-        // Two primes of 1024 bits share 400; each has its own last quotient digit.
+        // Two primes of 1024 bits share 400 instructions, and each has its own last quotient digit.
         assert_eq!(Form::Blocks52.product(20), Count(200 + 1));
     }
 
@@ -211,7 +217,7 @@ mod tests {
             assert_eq!((Form::Madd52.words(bits), Form::Mulx.words(bits)), (digits, limbs));
         }
         assert_eq!(Form::Madd52.words(1034), 20);
-        assert_eq!(Form::Madd52.words(1035), 21); // 6 bits would not be left
+        assert_eq!(Form::Madd52.words(1035), 21); // 20 digits would leave fewer than 6 bits free
     }
 
     #[test]
@@ -219,7 +225,7 @@ mod tests {
         for form in Form::ALL {
             for k in 1..=160 {
                 assert!(form.square(k) <= form.product(k));
-                assert!(form.plain_product(k) <= form.product(k)); // in blocks both may be one
+                assert!(form.plain_product(k) <= form.product(k)); // in blocks the two counts may be equal
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The multiply instructions that one call of a kernel of this project issues, including those that
-//! fill up whole tiles and lanes. A [`Form`] gives the fewest that a call needs.
+//! The multiply instructions that one call of a kernel of this project issues, including those on
+//! unused parts of tiles and lanes. A [`Form`] gives the fewest instructions that a call needs.
 //!
 //! `cargo xtask audit` compares these formulas with the kernels' headers and machine code.
 

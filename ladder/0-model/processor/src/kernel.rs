@@ -1,8 +1,8 @@
 //! The demand of a call of each kernel of this project.
 //!
-//! The multiplications are those that the kernels declare and `cargo xtask audit` checks
-//! ([`Issued`]). Of loads, registers and dependency chains only the minimum counts; the result is
-//! therefore a lower bound.
+//! The kernels declare their multiplications, and `cargo xtask audit` checks them ([`Issued`]). For
+//! loads, registers and dependency chains only the minimum counts. The result is therefore a lower
+//! bound.
 
 use crate::bound::{Analysis, Bound};
 use crate::form::Form;
@@ -117,7 +117,7 @@ impl Kernel {
         }
     }
 
-    /// The demand of `times` calls, divided by the numbers that each call computes.
+    /// The demand of `times` calls, divided by the count of numbers that each call computes.
     #[must_use]
     pub fn calls(self, call: Call, machine: &Machine, times: u32) -> Demand {
         self.demand(call, machine).over(f64::from(call.numbers)).times(times)
@@ -152,7 +152,7 @@ impl Kernel {
     }
 
     /// A product of limbs: MULX with a factor from memory, ADCX and ADOX. Each row of the reduction
-    /// waits for two multiplies in turn: that of `m_i` and that of `m_i m_0`.
+    /// waits for two multiplies in turn: first the one that computes `m_i`, then `m_i m_0`.
     fn on_limbs(self, k: u32) -> Demand {
         let form = if self.is_square { Form::Mulx.square(k) } else { Form::Mulx.product(k) };
         let words = f64::from(k);

@@ -5,12 +5,12 @@
 //! the demand by the rate for each [`Limit`]; [`Bound::of`] keeps the largest quotient and its
 //! name.
 //!
-//! Demand comes from two sources. A [`Form`] gives the least multiplications of a Montgomery
-//! product or square of a kernel of this project, a [`Kernel`] adds loads, registers and dependency
-//! chains, and [`exponent`] and [`operation`] give the calls of an RSA operation. A [`Routine`]
-//! describes a product on any other processor and is part of that processor's machine file.
-//! [`papers`] holds the four processors of a white paper and its figures for them; [`host`] gives
-//! the best that a calibrated host could do.
+//! The demand has two sources. A [`Form`] gives the minimum number of multiplications of a
+//! Montgomery product or square by a kernel of this project. A [`Kernel`] adds loads, registers and
+//! dependency chains, and [`exponent`] and [`operation`] give the calls of an RSA operation. A
+//! [`Routine`] describes a product on any other processor and is part of that processor's machine
+//! file. [`papers`] holds the four processors of a white paper and its figures for them; [`host`]
+//! gives the bound of a calibrated host.
 //!
 //! Everything here is arithmetic: this crate measures nothing and holds no figure of the machine
 //! that it runs on.

@@ -17,7 +17,7 @@ macro_rules! files {
     };
 }
 
-/// All of them: the four of a paper, then current ones.
+/// All machine files: first the four of a paper, then those of current processors.
 pub const FILES: [File; 12] = files![
     "itanium",
     "alpha-21264",
@@ -40,11 +40,11 @@ impl File {
         FILES.into_iter().find(|file| file.name == name)
     }
 
-    /// The machine that it describes.
+    /// The machine that the file describes.
     ///
     /// # Panics
     ///
-    /// Never: the tests read every one.
+    /// Never: the tests read every file.
     #[must_use]
     pub fn machine(self) -> Machine {
         Machine::from_toml(self.toml).expect("the machine files of this crate are right")

@@ -9,9 +9,9 @@ use crate::form::Form;
 /// bits on `k` words each.
 ///
 /// Counted per prime: two products to enter Montgomery form (the input has two halves), the
-/// exponentiation with the best window, and one product to leave it. Counted once: one product by
-/// `q_inv`. Lane blocks need neither of the last two: the constants of the recombination include
-/// them.
+/// exponentiation with the best window, and one product to leave Montgomery form. Counted once: one
+/// product by `q_inv`. Lane blocks need neither the product to leave Montgomery form nor the
+/// product by `q_inv`, because the constants of the recombination include both.
 ///
 /// # Panics
 ///
@@ -25,8 +25,9 @@ pub fn private_calls(form: Form, k: u32, prime_bits: u32) -> Calls {
     }
 }
 
-/// The calls of the private operation without CRT: one exponentiation with an exponent as long as
-/// the modulus, `bits` bits on `k` words, one product to enter Montgomery form and one to leave it.
+/// The calls of the private operation without CRT: one exponentiation with an exponent of `bits`
+/// bits on `k` words, one product to enter Montgomery form and one product to leave it. The
+/// exponent is as long as the modulus.
 ///
 /// # Panics
 ///

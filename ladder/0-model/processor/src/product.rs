@@ -20,9 +20,9 @@ pub struct Product {
     pub lanes: u32,
     /// The assumption behind the figure.
     pub assumption: String,
-    /// The rates and uses that it is computed from, each with its source.
+    /// The rates and uses behind the figure, each with its source.
     pub from: Vec<String>,
-    /// The least reliable of their marks.
+    /// The least reliable mark of these rates and uses.
     pub mark: Mark,
     /// The limits whose rate is unknown.
     pub unknown: Vec<UnknownLimit>,

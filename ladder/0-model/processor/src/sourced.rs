@@ -130,9 +130,9 @@ impl TryFrom<RegistersWire> for Registers {
 pub enum BadNumber {
     /// A digit has 0 or more than 128 bits.
     Digit(u32),
-    /// A rate must be exactly one of a number with its unit and `unknown = true`.
+    /// A rate must have either a number with its unit or `unknown = true`, but not both.
     NotARate,
-    /// A use must be exactly one of numbers with their units and `unknown = true`.
+    /// A use must have either numbers with their units or `unknown = true`, but not both.
     NotAUse,
     /// A number has no source.
     NoSource,

@@ -1,8 +1,8 @@
 //! The four processors of \[ITA00\]: the model's predictions and the paper's figures.
 //!
-//! Each row of its table 5 is computed from a machine file and compared with the paper's figure.
-//! [`records()`] returns both, with their assumptions; [`sensitivity()`] shows the effect of each
-//! assumption.
+//! Each row of the paper's table 5 is computed from a machine file and compared with the paper's
+//! figure. [`records()`] returns both figures, with their assumptions; [`sensitivity()`] shows the
+//! effect of each assumption.
 
 mod private;
 mod sensitivity;

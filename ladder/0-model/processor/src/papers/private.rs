@@ -75,7 +75,7 @@ pub const PRIVATE: [Private; 2] = [
 ];
 
 impl Private {
-    /// The paper's cycles of an operation: clock over rate.
+    /// The paper's cycles of an operation: clock divided by rate.
     #[must_use]
     pub fn cycles(&self) -> Cycles {
         Cycles::new(self.clock / self.rate)
@@ -114,8 +114,8 @@ impl Private {
     }
 }
 
-/// The published rates. For an estimate also the model's rate. For a measurement also the share of
-/// the products, because a measured operation consists of more than products.
+/// The records of the published rates. An estimated rate also has the model's rate. A measured rate
+/// also has the share of the products, because a measured operation consists of more than products.
 pub(super) fn records(taken_at: Timestamp) -> Vec<Record> {
     let mut records = Vec::new();
     for row in PRIVATE {

@@ -49,7 +49,8 @@ impl Rate {
         Self(Paced::Unknown(None))
     }
 
-    /// An unknown rate with a lower limit: operations per cycle, or for a latency cycles.
+    /// An unknown rate with a lower limit. The limit is in operations per cycle, or in cycles if
+    /// the rate is a latency.
     ///
     /// # Errors
     ///

@@ -70,12 +70,12 @@ fn each_assumption_has_the_effect_computed_by_hand() {
 fn the_measured_rate_needs_crt_and_its_products_are_46_percent() {
     let itanium = PRIVATE[0];
     assert_eq!(itanium.cycles(), Cycles::new(660_000.0));
-    // Without CRT the squares alone would take longer.
+    // Without CRT, the squares alone would take longer than the measured operation.
     assert!(1024.0 * PRODUCTS[1].cycles > itanium.cycles().get());
     let products = itanium.exponentiation.products(512) + 3.0;
     assert_eq!(products.round(), 616.0);
     assert_eq!((itanium.kernel_share() * 100.0).round(), 46.0);
-    // The same by the paper's own cycles of a product.
+    // The paper's own cycles of a product give the same share.
     let share = 2.0 * products * PRODUCTS[0].cycles / itanium.cycles().get();
     assert_eq!((share * 100.0).round(), 46.0);
 }
@@ -123,7 +123,7 @@ fn of<'a>(records: &'a [Record], subject: &str, quantity: &str) -> Vec<&'a Recor
 #[test]
 fn predicted_and_published_records_have_their_sources() {
     let all = records(Timestamp::UNIX_EPOCH);
-    // and the rate that the paper expects at 800 MHz
+    // One more record is the rate that the paper expects at 800 MHz.
     assert_eq!(all.len(), 2 * PRODUCTS.len() + 2 * PRIVATE.len() + 1);
     for record in all.iter().chain(&sensitivity(Timestamp::UNIX_EPOCH)) {
         match &record.kind {

@@ -136,8 +136,9 @@ fn a_host_is_a_machine_file_and_its_best_form_counts() {
         subjects,
         ["model/host/amm?bits=512", "model/host/amm?bits=1024", "model/host/amm?bits=2048"]
     );
-    // In lanes: 4 * 20^2 half products and one for the last quotient digit, eight numbers to an
-    // instruction, two per cycle. (Blocks have a last quotient digit for each number.)
+    // In lanes, a product takes 4 * 20^2 half products and one more for the last quotient digit. An
+    // instruction computes eight numbers, and two instructions issue per cycle. (Blocks have a last
+    // quotient digit for each number.)
     assert_eq!(records[1].estimate.point(), (1600.0 + 1.0) / 8.0 / 2.0);
     assert_eq!(records[1].conditions["limit"], "vpmadd52");
     assert_eq!(records[1].conditions["lanes"], "8");
