@@ -204,8 +204,9 @@ impl<S: Scalar> Modulus<S> {
         z
     }
 
-    /// Returns x R / 2^`halvings` mod m in lane blocks, with R of the blocks: see
-    /// [`enter`](Self::enter). Returns `None` if no layout has this size.
+    /// Returns x R / 2^`halvings` mod m in lane blocks. R is that of the layout of the blocks.
+    /// Returns `None` if no layout of blocks has the size of m. Otherwise as
+    /// [`enter`](Self::enter).
     ///
     /// # Panics
     ///

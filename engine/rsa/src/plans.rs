@@ -22,7 +22,8 @@ use crate::plan::{Form, Operation, Plan};
 #[derive(Clone, Debug, Default)]
 pub struct Plans(Vec<Row>);
 
-/// Costs of an operation with keys of up to `bits` bits, in single operations: see [`Plan`].
+/// Costs of an operation with keys of up to `bits` bits, as multiples of a single operation: see
+/// [`Plan`].
 #[derive(Clone, Copy, Debug)]
 struct Row {
     operation: Operation,

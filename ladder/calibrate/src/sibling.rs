@@ -8,8 +8,8 @@
 //!
 //! The gauge runs blocks of 160 instructions. Each block begins with a chain of 16 multiplications,
 //! which takes 48 to 64 cycles and does not depend on the block before. It ends with no-ops. A
-//! whole window also contains the chains of the next blocks, and overlaps them. Half a window
-//! contains little more than one block.
+//! whole window holds several blocks, so their chains run at the same time. Half a window holds
+//! little more than one block, so the chains run one after another.
 
 use crate::tsc;
 

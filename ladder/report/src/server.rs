@@ -91,7 +91,7 @@ fn resumed(subject: &Subject) -> Option<String> {
     Some(format!("resumed {share}, {}", subject.parameter(word::RESUMED_BY)?))
 }
 
-/// Suite and group unless they are the protocol's default, such as `, X25519MLKEM768`.
+/// The suite and the group, each only if it is not the protocol's default: `, X25519MLKEM768`.
 fn offered(subject: &Subject) -> String {
     let names = [word::SUITE, word::GROUP].into_iter().filter_map(|name| subject.parameter(name));
     names.map(|name| format!(", {name}")).collect()

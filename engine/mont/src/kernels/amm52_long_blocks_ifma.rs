@@ -24,8 +24,8 @@ use crate::word::Row;
 /// Number of product rows before the first reduction row, the fastest measured.
 const AHEAD: usize = 2;
 
-/// Returns digit `k` of block `a` in all lanes of its number. The digits of one number come from
-/// memory, by a broadcast load; those of four numbers from a shuffle.
+/// Returns digit `k` of block `a`, copied to all lanes of the block's number. If there is one
+/// number, a broadcast load copies the digit; if there are four, a shuffle does.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn digit<const K: usize, const L: usize>(x: &[V; K], rows: &[Row], k: usize, a: usize) -> V {

@@ -1,4 +1,5 @@
-//! `tollgate session`: the cost of a TLS session to a server, predicted by part and measured.
+//! `tollgate session`: the cost of a TLS session to a server. Predicts each part, and
+//! measures the whole.
 
 pub(crate) mod parts;
 
