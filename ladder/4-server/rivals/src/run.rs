@@ -24,7 +24,7 @@ type Work = dyn Fn(Instant, &AtomicBool) -> Tally + Sync;
 /// A client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
-    /// cURL processes: for each connection of the plan, one at a time.
+    /// cURL: for each connection of the plan, a series of processes, one at a time.
     Curl,
     /// The load generator of this project.
     Minimal,

@@ -145,7 +145,7 @@ fn a_host_is_a_machine_file_and_its_best_form_counts() {
     let Kind::Predicted { from, .. } = &records[1].kind else { panic!("{:?}", records[1].kind) };
     assert_eq!(*from, ["vpmadd52_zmm = 2 per cycle, measured: calibrated"]);
 
-    // Without vectors, limbs: 2 * 16^2 + 16 multiplies in rows.
+    // Without vectors, the product uses limbs: 2 * 16^2 + 16 multiplies in rows.
     let mut limbs = host();
     limbs.rates.insert(Limit::Vpmadd52, Rate::unknown());
     let product = limbs.product(1024).unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Machine;
 
-/// The share of a routine: the code from its symbol to the next one.
+/// A routine's share of the run. A routine is the code from its symbol to the next symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
     /// Its name; empty before the first symbol.

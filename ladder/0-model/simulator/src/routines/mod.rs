@@ -56,8 +56,8 @@ pub enum Arithmetic {
 /// The innermost loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Loops {
-    /// Rolled, with two moving indices. The plain product has two superfluous instructions, a
-    /// comparison and an empty delay slot, because the published routine has them too.
+    /// Rolled, with two moving indices. The plain product has two superfluous instructions (a
+    /// comparison and an empty delay slot), because the published routine has them too.
     Index,
     /// Rolled, with moving pointers.
     Pointers,

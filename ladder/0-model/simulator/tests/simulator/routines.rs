@@ -1,5 +1,5 @@
-//! Routines: their results compared with `num-bigint`, their cycles with figures that were compared
-//! with the LEON-2 VHDL.
+//! Tests of the routines. Results are compared with `num-bigint`. Cycles are compared with figures
+//! that the LEON-2 VHDL has confirmed.
 
 use num_bigint::BigUint;
 use sha2::{Digest, Sha256};

@@ -43,8 +43,8 @@ fn requests_share_a_connection_and_its_handshake() {
             let outcome = outcome(&plan);
             assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
             let (whole, seen) = (&outcome.whole, outcome.seen.unwrap());
-            // with 2.5, every other connection has two requests; the first connection and the probe
-            // have two, too
+            // With 2.5 requests per connection, connections alternately have two and three. The
+            // first connection and the probe have two each.
             #[allow(clippy::cast_precision_loss, reason = "counts of a test")]
             let all = [whole.transactions, whole.responses].map(|count| count as f64);
             let expected = requests.floor() + ((all[0] - 1.0) * requests).floor();

@@ -92,7 +92,8 @@ fn serve(mut stream: TcpStream, config: &Arc<ServerConfig>) -> io::Result<()> {
             return Ok(());
         }
         tls.process_new_packets().map_err(io::Error::other)?;
-        // The server's Finished of a full TLS 1.2 handshake confirms it; tickets of TLS 1.3 do not.
+        // In a full handshake of TLS 1.2, the server's Finished confirms the handshake. The tickets
+        // of TLS 1.3 confirm nothing.
         let is_tls12 = tls.protocol_version() == Some(ProtocolVersion::TLSv1_2);
         let is_resumed = tls.handshake_kind() == Some(HandshakeKind::Resumed);
         if !tls.is_handshaking() {

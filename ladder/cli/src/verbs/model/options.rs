@@ -27,8 +27,8 @@ pub(crate) struct Model {
     #[arg(long, value_name = "FILE", conflicts_with = "machine")]
     pub(crate) calibrate: Option<PathBuf>,
 
-    /// Bound and limit of one kernel and the rates that would lower it, or `all` for a table of all
-    /// kernels
+    /// Kernel whose bound, limit, and rates that would lower the bound are printed; `all` prints a
+    /// table of all kernels
     #[arg(long, value_name = "NAME", value_parser = kernel)]
     #[arg(conflicts_with_all = ["sensitivity", "what_if", "measured"])]
     pub(crate) kernel: Option<String>,
