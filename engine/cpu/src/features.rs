@@ -3,7 +3,7 @@
 //! A kernel takes a zero-sized proof such as [`HaveIfma`]. Only [`HaveIfma::check`] creates this
 //! proof, after checking the processor and the environment variable `TOLLGATE_CPU_DISABLE`. The
 //! variable is a comma-separated list of [`Feature`] words, and is read once per process.
-//! `TOLLGATE_CPU_DISABLE=ifma,adx,avx2` runs everything on the portable kernels.
+//! `TOLLGATE_CPU_DISABLE=ifma,adx,avx2` disables every feature, so only portable kernels run.
 //!
 //! An unknown word is an error: binaries call [`veto`] first and exit with its message. If the
 //! variable is invalid, all features count as disabled.
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 /// The environment variable that disables features.
 pub const VETO_VARIABLE: &str = "TOLLGATE_CPU_DISABLE";
 
-/// An instruction set extension, or a group of them, that kernels need.
+/// An instruction set extension that kernels need, or a group of such extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Feature {
     /// `adx`: MULX (BMI2) with ADCX and ADOX (ADX).
@@ -23,7 +23,7 @@ pub enum Feature {
     /// `avx2`: VPMULUDQ on 256-bit registers.
     Avx2,
     /// `ifma`: VPMADD52 on 512-bit registers, and the AVX-512 subsets that the IFMA kernels use (F,
-    /// DQ, VL, IFMA).
+    /// DQ, VL and IFMA).
     Ifma,
 }
 
@@ -41,14 +41,15 @@ impl Feature {
         }
     }
 
-    /// Returns `true` if processor and operating system support this feature, even if disabled.
+    /// Returns `true` if the processor and the operating system support this feature, even if the
+    /// user disabled it.
     #[cfg(target_arch = "x86_64")]
     fn is_present(self) -> bool {
         use std::is_x86_feature_detected as has;
         match self {
-            // Under valgrind, CPUID reports a Haswell: BMI2 without ADX. But valgrind executes ADCX
-            // and ADOX (tested with 3.19). Without this exception, memcheck could not check the
-            // MULX kernels.
+            // Under valgrind, CPUID reports a Haswell, which has BMI2 but not ADX. Nevertheless
+            // valgrind executes ADCX and ADOX (tested with valgrind 3.19). Without this exception,
+            // memcheck could not check the MULX kernels.
             Self::Adx => has!("bmi2") && (has!("adx") || crate::memcheck::running_on_valgrind()),
             Self::Avx2 => has!("avx2"),
             Self::Ifma => {
@@ -57,13 +58,13 @@ impl Feature {
         }
     }
 
-    /// Other architectures have no such feature.
+    /// Other architectures have none of these features.
     #[cfg(not(target_arch = "x86_64"))]
     fn is_present(self) -> bool {
         false
     }
 
-    /// Returns `true` if this feature is present and not disabled.
+    /// Returns `true` if this feature is present and the user did not disable it.
     fn is_usable(self) -> bool {
         !vetoed().contains(&self) && self.is_present()
     }
@@ -106,7 +107,7 @@ impl fmt::Display for UnknownFeature {
 
 impl core::error::Error for UnknownFeature {}
 
-/// Parses words separated by commas; ignores spaces around them and empty words.
+/// Parses words separated by commas. Ignores spaces around words, and empty words.
 fn parse_veto(text: &str) -> Result<Vec<Feature>, UnknownFeature> {
     let mut features = text
         .split(',')
@@ -135,14 +136,15 @@ pub fn veto() -> Result<&'static [Feature], &'static UnknownFeature> {
     .as_deref()
 }
 
-/// The disabled features: those of [`veto`], or all of them if the variable is invalid.
+/// The features that [`veto`] returns, or all features if the variable is invalid.
 #[must_use]
 pub fn vetoed() -> &'static [Feature] {
-    // After a typing error, use no feature that the user may have wanted to disable.
+    // If the variable contains a misspelt word, use no feature: the user may have meant any of
+    // them.
     veto().unwrap_or(&Feature::ALL)
 }
 
-/// The features that this machine has, disabled or not.
+/// The features that this machine has, including disabled ones.
 #[must_use]
 pub fn present() -> Vec<Feature> {
     Feature::ALL.into_iter().filter(|feature| feature.is_present()).collect()
@@ -159,7 +161,7 @@ pub fn in_use() -> Vec<Feature> {
 pub struct HaveAdxBmi2(());
 
 impl HaveAdxBmi2 {
-    /// Returns the proof if this machine has the feature and it is not disabled.
+    /// Returns the proof if this machine has the feature and the user did not disable it.
     #[must_use]
     pub fn check() -> Option<Self> {
         Feature::Adx.is_usable().then_some(Self(()))
@@ -171,7 +173,7 @@ impl HaveAdxBmi2 {
 pub struct HaveAvx2(());
 
 impl HaveAvx2 {
-    /// Returns the proof if this machine has the feature and it is not disabled.
+    /// Returns the proof if this machine has the feature and the user did not disable it.
     #[must_use]
     pub fn check() -> Option<Self> {
         Feature::Avx2.is_usable().then_some(Self(()))
@@ -184,7 +186,7 @@ impl HaveAvx2 {
 pub struct HaveIfma(());
 
 impl HaveIfma {
-    /// Returns the proof if this machine has the feature and it is not disabled.
+    /// Returns the proof if this machine has the feature and the user did not disable it.
     #[must_use]
     pub fn check() -> Option<Self> {
         Feature::Ifma.is_usable().then_some(Self(()))

@@ -3,10 +3,11 @@
 //! * [`features`]: zero-sized proofs that this processor has the features of a kernel
 //!   ([`HaveIfma`], [`HaveAvx2`], [`HaveAdxBmi2`]), and the variable `TOLLGATE_CPU_DISABLE`.
 //! * [`process`]: a number that changes when this process is forked.
-//! * [`memcheck`]: marks secret and public values for valgrind. Without the feature `memcheck`,
-//!   which only tests enable, these functions compile to nothing.
+//! * [`memcheck`]: functions that mark values as secret or public for valgrind. Without the crate
+//!   feature `memcheck`, which only tests enable, these functions compile to nothing.
 //!
-//! The crate compiles on every architecture. Except on x86-64, every check returns `None`.
+//! The crate compiles on every architecture. On architectures other than x86-64, every check
+//! returns `None`.
 //!
 //! ```
 //! use tollgate_cpu::HaveIfma;

@@ -34,8 +34,8 @@ pub fn mark_secret<T: Copy>(values: &[T]) {
     request(MAKE_MEM_UNDEFINED, values.as_ptr().addr() as u64, size_of_val(values) as u64);
 }
 
-/// Marks bytes, limbs or digits as public (`MAKE_MEM_DEFINED`). Use this for a result before a test
-/// compares it, or for a value that the operation releases.
+/// Marks bytes, limbs or digits as public (`MAKE_MEM_DEFINED`). Use this function for a result
+/// before a test compares the result, or for a value that the operation releases.
 #[inline]
 pub fn declassify<T: Copy>(values: &[T]) {
     request(MAKE_MEM_DEFINED, values.as_ptr().addr() as u64, size_of_val(values) as u64);
@@ -50,8 +50,8 @@ pub fn secret(word: u64) -> u64 {
     unsafe { core::ptr::read_volatile(&raw const word) }
 }
 
-/// Returns `word`, marked as public. Use this for a value that a public decision depends on, such
-/// as the outcome of a check.
+/// Returns `word`, marked as public. Use this function for a value on which a public decision
+/// depends, such as the outcome of a check.
 #[inline]
 #[must_use]
 pub fn declassified(word: u64) -> u64 {
@@ -66,8 +66,9 @@ pub fn declassified(word: u64) -> u64 {
 /// Returns the number of errors that valgrind has reported in this process so far; 0 outside
 /// valgrind.
 ///
-/// A constant-time test calls this before and after the operation under test and expects the same
-/// number. Memcheck also counts repeated errors of one code location.
+/// A constant-time test calls this function before and after the operation under test, and expects
+/// the same number from both calls. If one code location causes an error repeatedly, memcheck
+/// counts every repetition.
 #[inline]
 #[must_use]
 pub fn count_errors() -> u64 {
@@ -99,7 +100,7 @@ fn request(code: u64, address: u64, bytes: u64) -> u64 {
     answer
 }
 
-/// Does nothing without the feature, and on other architectures.
+/// Does nothing without the crate feature `memcheck`, and on other architectures.
 #[cfg(not(all(target_arch = "x86_64", feature = "memcheck")))]
 #[inline]
 fn request(_code: u64, _address: u64, _bytes: u64) -> u64 {

@@ -1,16 +1,18 @@
 //! Fork detection without a system call, by a fork generation.
 //!
-//! On Linux the generation is stored in a page that the kernel zeroes in a child
-//! (`MADV_WIPEONFORK`). A process that finds zero there stores the next number. A child continues
-//! its parent's count, so its number differs from every number in the state that it inherits. A
-//! process id does not guarantee this: a child in a new PID namespace can have its parent's id.
+//! On Linux the generation is stored in a page that the kernel fills with zeros in a child process
+//! (`MADV_WIPEONFORK`). A process that finds zero in the page stores the next number there. A child
+//! continues its parent's count, so the child's number differs from every number in the memory that
+//! the child inherits. A process id does not guarantee this difference: a child in a new PID
+//! namespace can have the same id as its parent.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// Address of the generation: at first [`UNDECIDED`]; later a page or [`NO_PAGE`], permanently.
+/// Address of the generation. At first it is [`UNDECIDED`]; later it is a page or [`NO_PAGE`], and
+/// then never changes.
 static ADDRESS: AtomicPtr<AtomicU64> = AtomicPtr::new((&raw const UNDECIDED).cast_mut());
-/// Zero, like a wiped page.
+/// Zero, as in a page that the kernel has just filled with zeros.
 static UNDECIDED: AtomicU64 = AtomicU64::new(0);
 /// Always zero. While [`ADDRESS`] points here, the generation is the process id.
 static NO_PAGE: AtomicU64 = AtomicU64::new(0);
@@ -21,19 +23,20 @@ static ASSIGNED: AtomicU64 = AtomicU64::new(0);
 /// returns the same number. In a forked child the number differs from every number that an ancestor
 /// had before the fork.
 ///
-/// Compare the number with a generation stored in memory. Processes that only share an ancestor may
-/// have the same generation, and so may copies of this crate in one process. Processes that share
-/// their memory (`vfork`, `CLONE_VM`) share the generation.
+/// Compare the number with a generation that was stored in memory. Two processes of which neither
+/// is an ancestor of the other may have the same generation. Two copies of this crate in one
+/// process may also have the same generation. Processes that share their memory (`vfork`,
+/// `CLONE_VM`) share the generation.
 ///
 /// A call takes two loads. The first call maps the page, and the first call in a child increments
-/// the count. Neither call allocates or locks: a child may call this at any time, whatever its
-/// parent's other threads do. Without such a page (other systems, Linux before 4.14, a sandbox)
-/// this returns the process id, by a system call each time. It then cannot detect a child with its
-/// parent's id.
+/// the count. Neither of these calls allocates or locks, so a child may call this function at any
+/// time, whatever the other threads of its parent are doing. Where such a page is not available
+/// (other systems, Linux before 4.14, a sandbox), this function returns the process id, by a system
+/// call each time. It then cannot detect a child that has the same id as its parent.
 #[must_use]
 #[inline]
 pub fn fork_generation() -> u64 {
-    // SAFETY: the address is that of a static, or of a page that is never unmapped.
+    // SAFETY: the address points to a static, or to a page that is never unmapped.
     let place: &'static AtomicU64 = unsafe { &*ADDRESS.load(Ordering::Acquire) };
     // Acquire: a thread that reads a generation, and its children, also see the increment of the
     // count.
@@ -50,15 +53,16 @@ fn next(place: &'static AtomicU64) -> u64 {
         return std::process::id().into();
     }
     let next = ASSIGNED.fetch_add(1, Ordering::Relaxed) + 1;
-    // If several threads get here at once, one stores its number; the other numbers stay unused.
+    // If several threads get here at once, one thread stores its number. The other numbers stay
+    // unused.
     match place.compare_exchange(0, next, Ordering::Release, Ordering::Acquire) {
         Ok(_) => next,
         Err(generation) => generation,
     }
 }
 
-/// Chooses the place of the generation, once for this process and its children. The choice of the
-/// first thread counts.
+/// Chooses the place of the generation, once for this process and its children. If several threads
+/// choose at once, the choice of the first thread counts.
 fn decide() -> &'static AtomicU64 {
     let page = page::map();
     let place = ptr::from_ref(page.unwrap_or(&NO_PAGE)).cast_mut();
@@ -86,7 +90,7 @@ mod page {
     /// The size of the mapping. The kernel rounds it up to a page.
     const BYTES: usize = size_of::<AtomicU64>();
 
-    /// Maps a page of zeros that the kernel zeroes in a child.
+    /// Maps a page of zeros that the kernel fills with zeros again in a child process.
     pub(super) fn map() -> Option<&'static AtomicU64> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: this maps new memory, at an address that the kernel chooses.
@@ -95,8 +99,8 @@ mod page {
         // SAFETY: the new page is zero, a valid value of the type, and stays mapped until `unmap`.
         let place = unsafe { &*page };
         let is_wiped = wipe_on_fork(page).is_ok();
-        // Some emulators accept all advice and ignore it. To detect them, pass an address that is
-        // not page-aligned, which Linux refuses.
+        // Some emulators accept any advice and ignore it. To detect such an emulator, pass an
+        // address that is not page-aligned: Linux refuses it.
         let is_checked = wipe_on_fork(page.wrapping_byte_add(1)).is_err();
         if is_wiped && is_checked {
             return Some(place);
@@ -106,11 +110,11 @@ mod page {
     }
 
     fn wipe_on_fork(page: *mut AtomicU64) -> Result<()> {
-        // SAFETY: a child finds zero there, which is a valid value of the type.
+        // SAFETY: a child finds zero in the page, which is a valid value of the type.
         unsafe { madvise(page.cast(), BYTES, Advice::LinuxWipeOnFork) }
     }
 
-    /// Unmaps a page of [`map`] that no other thread has seen and that is not used again.
+    /// Unmaps a page from [`map`] that no other thread has seen and that is not used again.
     pub(super) fn unmap(place: &'static AtomicU64) {
         // SAFETY: `map` mapped the page, and this is the last reference to it.
         let unmapped = unsafe { munmap(ptr::from_ref(place).cast_mut().cast(), BYTES) };

@@ -1,5 +1,5 @@
-//! Tests of the fork generation in forking processes. Each test runs in a child, to observe the
-//! first call in a process more than once.
+//! Tests of the fork generation in processes that fork. Each test runs in a child process, because
+//! a test can observe the first call in a process only once per process.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -19,17 +19,17 @@ unsafe extern "C" {
     fn unshare(flags: c_int) -> c_int;
 }
 
-/// Runs `run` in a child process and returns its result, 0 to 100. If the parent has other threads,
-/// `run` must not allocate or lock.
+/// Runs `run` in a child process and returns the result of `run`, 0 to 100. If the parent has other
+/// threads, `run` must not allocate or lock.
 fn in_child(run: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the child has a copy of this thread's data, and exits without unwinding.
     let pid = unsafe { fork() };
     assert!(pid >= 0, "{}", io::Error::last_os_error());
     if pid == 0 {
-        // SAFETY: ends a child that hangs.
+        // SAFETY: this call ends a child that hangs.
         unsafe { alarm(60) };
         let status = run();
-        // SAFETY: ends the child.
+        // SAFETY: this call ends the child.
         unsafe { _exit(status) };
     }
     let mut status = 0;
@@ -79,7 +79,7 @@ fn concurrent_first_calls_get_one_generation() {
     alone("concurrent_first_calls_get_one_generation", || {
         for _ in 0..500 {
             let is_good = in_child(|| {
-                // The first call at all, and the first after a fork.
+                // These calls are the first calls of all, or the first calls after a fork.
                 let [own, others @ ..] = generations_at_once();
                 let is_good = in_child(|| {
                     let [child, others @ ..] = generations_at_once();
@@ -92,7 +92,8 @@ fn concurrent_first_calls_get_one_generation() {
     });
 }
 
-/// The child has its parent's id, since both are the first process of a PID namespace.
+/// The child has the same id as its parent, since each of them is the first process of a PID
+/// namespace.
 #[test]
 fn a_child_with_its_parents_id_has_another_generation() {
     const NEW_USER_AND_PID: c_int = 0x1000_0000 | 0x2000_0000;
@@ -114,7 +115,7 @@ fn a_child_with_its_parents_id_has_another_generation() {
     });
     if outcome == REFUSED {
         assert!(std::env::var_os("CI").is_none(), "CI has PID namespaces");
-        // The test harness does not capture this output, so the skip is visible.
+        // The test harness does not capture this output, so users see that the test was skipped.
         let skipped = "a child with its parent's id: NOT CHECKED, the system permits no namespaces";
         writeln!(io::stderr(), "{skipped}").unwrap();
     } else {
@@ -122,7 +123,7 @@ fn a_child_with_its_parents_id_has_another_generation() {
     }
 }
 
-/// The kernel refuses the page or the advice, or accepts the advice and ignores it.
+/// The kernel refuses the page, refuses the advice, or accepts the advice and ignores it.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn without_a_wiped_page_the_process_id_is_used() {
@@ -140,7 +141,7 @@ fn without_a_wiped_page_the_process_id_is_used() {
     });
 }
 
-/// System calls with a fixed result: seccomp, as sandboxes use it.
+/// System calls with a fixed result, by seccomp, which sandboxes use too.
 #[cfg(target_arch = "x86_64")]
 mod filter {
     use core::ffi::{c_int, c_ulong, c_ushort};
@@ -149,7 +150,7 @@ mod filter {
         fn prctl(option: c_int, ...) -> c_int;
     }
 
-    /// `sock_filter` of linux/filter.h: an instruction.
+    /// `sock_filter` of linux/filter.h: one instruction of a filter program.
     #[repr(C)]
     struct Instruction {
         code: u16,
@@ -158,7 +159,7 @@ mod filter {
         k: u32,
     }
 
-    /// `sock_fprog` of linux/filter.h.
+    /// `sock_fprog` of linux/filter.h: a filter program.
     #[repr(C)]
     struct Program {
         length: c_ushort,
@@ -174,12 +175,12 @@ mod filter {
     const IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
     const RETURN: u16 = 0x06; // BPF_RET | BPF_K
 
-    /// Makes `call` fail with `error` in this process, or succeed without effect if
-    /// `error` is 0.
+    /// Makes `call` fail with `error` in this process. If `error` is 0, `call` succeeds without
+    /// effect.
     pub(super) fn answer(call: u32, error: u32) {
         let step = |code, if_false, k| Instruction { code, if_true: 0, if_false, k };
         let program = [
-            step(LOAD, 0, 0), // the number of the call: the first of `seccomp_data`
+            step(LOAD, 0, 0), // the number of the call: the first field of `seccomp_data`
             step(IF_EQUAL, 1, call),
             step(RETURN, 0, SECCOMP_RET_ERRNO | error),
             step(RETURN, 0, SECCOMP_RET_ALLOW),

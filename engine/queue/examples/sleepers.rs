@@ -1,15 +1,15 @@
-//! Measures the limit that Linux sets for threads that sleep in every operation: no queue, no
-//! cryptography.
+//! Measures the limit that Linux sets if threads sleep in every operation. The program uses no
+//! queue and no cryptography.
 //!
 //! ```text
 //! sleepers [MICROSECONDS OF A BATCH] [SECONDS]
 //! ```
 //!
-//! For each core of this process one thread computes for the given time and then wakes eight
-//! others. They go to sleep again at once, and the last of them wakes the computing thread. There
-//! are no locks, and one call wakes all eight. The program prints the share of time that the cores
-//! compute: an upper bound for a queue whose callers sleep. Under `taskset -c 0` no thread is woken
-//! on another core.
+//! For each core of this process, one thread computes for the given time and then wakes eight other
+//! threads. The eight threads go to sleep again at once, and the last of them wakes the computing
+//! thread. There are no locks, and one call wakes all eight threads. The program prints the share
+//! of time that the cores spend computing. This share is an upper bound for a queue whose callers
+//! sleep. Under `taskset -c 0` no thread is woken on another core.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "a program, small counts")]
 
 use core::sync::atomic::Ordering::SeqCst;
@@ -20,22 +20,22 @@ use std::time::Instant;
 
 use rustix::thread::futex::{self, Flags};
 
-/// Threads of a batch.
+/// Number of threads that wait for a batch.
 const WIDTH: u32 = 8;
 
 #[derive(Default)]
 struct Group {
     waiting: AtomicU32,
-    /// Number of complete groups; the computing thread sleeps on it.
+    /// Number of times that the group was complete; the computing thread sleeps on this count.
     lines: AtomicU32,
-    /// Number of batches; the other threads sleep on it.
+    /// Number of batches; the other threads sleep on this count.
     batches: AtomicU32,
 }
 
 /// Sleeps until the count differs from `seen`.
 fn sleep(count: &AtomicU32, seen: u32) {
     while count.load(SeqCst) == seen {
-        let _ = futex::wait(count, Flags::PRIVATE, seen, None); // fails if it differs already
+        let _ = futex::wait(count, Flags::PRIVATE, seen, None); // fails if the count differs already
     }
 }
 
@@ -50,7 +50,7 @@ impl Group {
         loop {
             let seen = self.batches.load(SeqCst);
             if stop.load(SeqCst) {
-                break; // checked after `seen` was read: the end changes the count
+                break; // checked after reading `seen`: at the end the count changes
             }
             if self.waiting.fetch_add(1, SeqCst) + 1 == WIDTH {
                 wake(&self.lines);

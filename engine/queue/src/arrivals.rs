@@ -1,9 +1,10 @@
-//! Decides how long a batch lingers, without threads and clocks.
+//! Decides how long a batch waits for further requests (lingers). This module uses no threads and
+//! no clocks.
 //!
 //! A batch waits until it has as many requests as recent batches had; every sixteenth batch waits
-//! for one request more. No batch waits longer than `linger_us_max`. A batch does not wait if
-//! recent batches had one request each, or if the last two requests arrived further apart than
-//! `linger_us_max`.
+//! for one request more. No batch waits longer than `linger_us_max`. A batch does not wait at all
+//! if recent batches had one request each, or if the time between the last two arrivals was longer
+//! than `linger_us_max`.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -23,7 +24,7 @@ pub(crate) struct Arrivals {
     batches: usize,
 }
 
-/// One batch in this many waits for one more request.
+/// One of this many batches waits for one more request.
 const TRY_MORE: usize = 16;
 
 impl Arrivals {
@@ -36,7 +37,8 @@ impl Arrivals {
     pub(crate) fn note(&mut self, now: Instant) {
         if let Some(last) = self.last.replace(now) {
             self.last_gap = now.saturating_duration_since(last);
-            // Cap the gap: an hour's pause would distort the mean for a hundred requests.
+            // Cap the gap: otherwise a pause of an hour would distort the mean for the next hundred
+            // requests.
             self.mean_gap = (7 * self.mean_gap + self.last_gap.min(self.max)) / 8;
         }
     }
@@ -54,8 +56,8 @@ impl Arrivals {
         if is_alone { 1 } else { room.min(self.expected + more) }
     }
 
-    /// Maximum time to wait for the missing requests: twice the time in which they arrive at the
-    /// mean rate.
+    /// Maximum time to wait for the missing requests: twice the time in which this many requests
+    /// arrive at the mean rate.
     pub(crate) fn linger(&self, missing: usize) -> Duration {
         let missing = u32::try_from(missing).unwrap_or(u32::MAX);
         self.max.min(self.mean_gap.saturating_mul(2).saturating_mul(missing))
@@ -133,7 +135,7 @@ mod tests {
         assert_eq!(never.linger(7), Duration::ZERO);
     }
 
-    /// The rate before a pause does not predict the rate after it.
+    /// The rate of arrivals before a pause does not predict the rate after the pause.
     #[test]
     fn the_first_after_a_pause_does_not_wait() {
         let mut bench = Bench::new();
@@ -147,8 +149,8 @@ mod tests {
         assert!(bench.wait(7) < MAX / 4, "{:?} for one", bench.wait(7));
     }
 
-    /// The expectation falls when fewer requests arrive, and grows when a batch that waits for one
-    /// more gets it.
+    /// The expected number falls when fewer requests arrive. It grows when a batch that waits for
+    /// one more request gets that request.
     #[test]
     fn the_expectation_follows_the_arrivals() {
         let mut bench = Bench::new();

@@ -5,21 +5,23 @@ use core::time::Duration;
 
 use crate::event::Listener;
 
-/// Limits of a queue. Every queue and every wait has one.
+/// Limits of a queue. Every queue has limits, and every wait is limited.
 pub struct Config {
-    /// Number of slots. A request holds one from `submit` until its answer is dropped. Default 256.
+    /// Number of slots. A request holds a slot from `submit` until its answer is dropped. The
+    /// default is 256.
     pub capacity: usize,
-    /// Maximum number of slots that one caller may hold. Default: half of `capacity`.
+    /// Maximum number of slots that one caller may hold. The default is half of `capacity`.
     pub slots_per_caller_max: usize,
-    /// Maximum time that a batch may wait for further requests, in microseconds. Default 0: never.
-    /// A batch waits until it has as many requests as recent batches had. It does not wait if
-    /// recent batches had one request each, or if requests arrive further apart than this time.
+    /// Maximum time that a batch may wait for further requests, in microseconds. The default is 0:
+    /// no batch waits. A batch waits until it has as many requests as recent batches had. It does
+    /// not wait if recent batches had one request each, or if the time between arrivals is longer
+    /// than this maximum.
     pub linger_us_max: u32,
-    /// Number of worker threads. They run callbacks and futures, and lead batches while more than
-    /// one request waits. If more threads wait than there are units, one worker per unit raises
-    /// throughput by a fifth at RSA-2048 (docs/experiments.md) and costs a single
-    /// caller nothing. The workers start on first use. Default 0, because a library starts no
-    /// threads unasked.
+    /// Number of worker threads. Workers run callbacks and futures, and lead batches while more
+    /// than one request waits. If more threads wait than there are units, one worker per unit
+    /// raises throughput by a fifth at RSA-2048 (docs/experiments.md), and a single caller pays
+    /// nothing for the workers. The workers start on first use. The default is 0, because a library
+    /// should start no threads unless asked.
     pub workers: usize,
     /// Listener for events.
     pub on_event: Option<Listener>,
@@ -32,7 +34,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The defaults with this capacity.
+    /// The default limits, with this capacity.
     #[must_use]
     pub const fn with_capacity(capacity: usize) -> Self {
         Self {
@@ -71,13 +73,13 @@ impl Config {
     }
 }
 
-/// Slots take some kilobytes each.
+/// Maximum number of slots. Each slot takes some kilobytes.
 const CAPACITY_MAX: usize = 1 << 20;
 
 /// Maximum number of worker threads.
 const WORKERS_MAX: usize = 1024;
 
-/// Ten milliseconds, more than the slowest operation takes.
+/// Ten milliseconds, which is longer than the slowest operation takes.
 const LINGER_US_MAX: u32 = 10_000;
 
 impl fmt::Debug for Config {

@@ -8,13 +8,13 @@ use core::fmt;
 pub enum Error<R> {
     /// This caller holds its maximum number of slots.
     CallerFull {
-        /// The maximum.
+        /// The maximum number of slots of one caller.
         slots_per_caller_max: usize,
     },
     /// The configuration is invalid.
     Config(&'static str),
-    /// The check of the result failed. If there is a second unit, the check failed there too. No
-    /// result was released.
+    /// The check of the result failed. If the queue has a second unit, the check failed on that
+    /// unit too. No result was released.
     Fault,
     /// This process is a forked child of the process that started the queue.
     Forked,

@@ -15,18 +15,18 @@ pub(crate) struct Futex {
 }
 
 impl Futex {
-    /// Slots per futex; each has a bit of the wake mask.
+    /// Number of slots that share a futex. Each of them has its own bit in the wake mask.
     pub(crate) const SLOTS: usize = 32;
 
     pub(crate) fn count(&self) -> u32 {
         self.count.load(Acquire)
     }
 
-    /// Sleeps until a wake-up of this slot, unless the count differs from `seen`. Returns `false`
-    /// if the deadline passed.
+    /// Sleeps until a wake-up of this slot. Returns at once if the count differs from `seen`.
+    /// Returns `false` if the deadline passed.
     pub(crate) fn sleep(&self, seen: u32, slot: usize, deadline: Option<Instant>) -> bool {
         let until = deadline.and_then(to_monotonic);
-        // A signal or a changed count ends the sleep too; the caller checks its flag again.
+        // A signal or a changed count ends the sleep too, so the caller checks its flag again.
         wait_bitset(&self.count, Flags::PRIVATE, seen, until.as_ref(), bits(&[slot]))
             != Err(Errno::TIMEDOUT)
     }
@@ -34,7 +34,7 @@ impl Futex {
     /// Counts a wake-up and wakes the threads that sleep on these slots. `slots` is not empty.
     pub(crate) fn wake(&self, slots: &[usize]) {
         self.count.fetch_add(1, Release);
-        // This fails only where futexes are forbidden, and there Rust's own locks fail too.
+        // This call fails only where futexes are forbidden. There, Rust's own locks fail too.
         let _ = wake_bitset(&self.count, Flags::PRIVATE, ALL, bits(slots));
     }
 }
@@ -60,8 +60,8 @@ mod tests {
     use std::thread;
 
     use super::*;
-    // These tests use the real futex; loom's tests compile `thread_wakers.rs` with the portable
-    // one.
+    // These tests use the real futex. Loom's tests compile `thread_wakers.rs` with the portable
+    // futex instead.
     use crate::thread_wakers::ThreadWakers;
 
     fn after(time: Duration) -> Option<Instant> {
@@ -103,7 +103,7 @@ mod tests {
             };
             let woken = [3, 7, 32 + 7, 99].map(|slot| sleeps(slot, 60_000));
             let others = [4, 64 + 7].map(|slot| sleeps(slot, 100));
-            thread::sleep(Duration::from_millis(20)); // so that most of them are asleep
+            thread::sleep(Duration::from_millis(20)); // so that most of the threads are asleep
             wakers.wake(&mut [99, 3, 39, 7]);
             for sleeper in woken {
                 assert!(sleeper.join().expect("it ends") < Duration::from_secs(60));

@@ -1,6 +1,7 @@
 //! Wake-ups by a lock and a condition variable, for systems without futex and for the loom tests.
-//! The count uses the same memory orderings as with a futex, and the lock is taken only where the
-//! kernel would take its own, so that loom checks the orderings in use.
+//! The count uses the same memory orderings as the count of the real futex. The lock is taken only
+//! where the kernel would take its own lock. Therefore loom checks the orderings that the real
+//! futex uses.
 
 use std::sync::PoisonError;
 use std::time::Instant;
@@ -16,15 +17,15 @@ pub(crate) struct Futex {
 }
 
 impl Futex {
-    /// Slots per futex. A wake-up wakes all threads that sleep on one.
+    /// Number of slots that share a futex. A wake-up wakes all threads that sleep on the futex.
     pub(crate) const SLOTS: usize = 1;
 
     pub(crate) fn count(&self) -> u32 {
         self.count.load(Acquire)
     }
 
-    /// Sleeps until a wake-up, unless the count differs from `seen`. Returns `false` if the
-    /// deadline passed.
+    /// Sleeps until a wake-up. Returns at once if the count differs from `seen`. Returns `false` if
+    /// the deadline passed.
     pub(crate) fn sleep(&self, seen: u32, _slot: usize, deadline: Option<Instant>) -> bool {
         let lock = self.lock();
         if self.count.load(Relaxed) != seen {
@@ -41,7 +42,7 @@ impl Futex {
     /// Counts a wake-up and wakes all sleeping threads.
     pub(crate) fn wake(&self, _places: &[usize]) {
         self.count.fetch_add(1, Release);
-        drop(self.lock()); // threads that have checked the count are asleep now
+        drop(self.lock()); // any thread that has checked the count is asleep now
         self.woken.notify_all();
     }
 

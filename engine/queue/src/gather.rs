@@ -10,8 +10,8 @@ use crate::job::Job;
 use crate::stats::record_time;
 
 impl<J: Job> Shared<J> {
-    /// Waits for the expected requests: first yields the processor to the callers of the last
-    /// batch, then lingers if the configuration allows it.
+    /// Waits for the expected requests. First yields the processor to the callers of the last
+    /// batch; then lingers if the configuration allows it.
     pub(crate) fn gather<'a>(
         &'a self,
         mut state: Guard<'a, J>,
@@ -44,8 +44,9 @@ impl<J: Job> Shared<J> {
         state
     }
 
-    /// Yields the processor until one request more than in the last batch has arrived. Stops when
-    /// yielding brings no more requests, or after 1/16 of the last service time.
+    /// Yields the processor until the number of waiting requests is one more than in the last
+    /// batch. Stops earlier when yielding brings no more requests, or after 1/16 of the last
+    /// service time.
     fn yield_to<'a>(&'a self, mut state: Guard<'a, J>, last: &LastBatch) -> Guard<'a, J> {
         let expected = last.room.min(last.requests + 1);
         let begin = Instant::now();

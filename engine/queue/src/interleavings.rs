@@ -1,5 +1,5 @@
-//! Tests all handles, tickets and leaders with loom's locks. Loom explores the interleavings of
-//! threads up to a number of preemptions.
+//! Tests all handles, tickets and leaders with loom's locks. Loom explores the interleavings of the
+//! threads up to a limited number of preemptions.
 #![allow(dead_code, unreachable_pub, clippy::redundant_pub_crate, reason = "the same files again")]
 
 use core::pin::pin;
@@ -50,7 +50,7 @@ mod sync {
 
     pub(super) const FRUITLESS_YIELDS_MAX: usize = 1;
 
-    /// Constant time, because loom must be able to repeat an execution.
+    /// Always returns the same time, because loom must be able to repeat an execution.
     pub(super) const fn time_since(_: Instant) -> Duration {
         Duration::ZERO
     }
@@ -61,7 +61,8 @@ fn explore(test: impl Fn() + Sync + Send + 'static) {
     explore_preempting(3, test);
 }
 
-/// Explores interleavings with this many preemptions; two more if `TOLLGATE_TEST_LONG` is set.
+/// Explores interleavings with this many preemptions, or with two more if `TOLLGATE_TEST_LONG` is
+/// set.
 fn explore_preempting(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
     let is_long = std::env::var_os("TOLLGATE_TEST_LONG").is_some();
@@ -290,7 +291,7 @@ fn a_future_beside_a_waiting_thread() {
         let queue = queue(3, [Doubler::new(1)]);
         let other = waiting(&queue, 1);
         let mut lost = submit(&queue.caller().unwrap(), 2);
-        // A future that is polled once and then neglected must not delay the others.
+        // A future that is polled once and then neglected must not delay the other futures.
         let loom_waker = Waker::from(std::sync::Arc::new(LoomWaker::default()));
         let poll = pin!(&mut lost).poll(&mut Context::from_waker(&loom_waker));
         let own = submit(&queue.caller().unwrap(), 3);
