@@ -1,5 +1,5 @@
-//! The cost of a handshake to the client: CPU per full handshake, no transfer, no signature
-//! verified.
+//! Measures the client's CPU time per full handshake, without a transfer and without verifying the
+//! server's signature.
 //!
 //! Start a server with an RSA-2048 key, and then:
 //!
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! With a number of bytes as third argument, `GET /bytes/N` follows each handshake. With `reuse` as
-//! last argument, key shares and premaster secrets are made once per thread.
+//! last argument, each thread makes its key shares and premaster secrets only once.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to a terminal")]
 
 use std::process::ExitCode;

@@ -30,7 +30,7 @@ const NOTHING: Seen =
 pub struct AccessLog {
     path: PathBuf,
     file: File,
-    /// The format of all lines; `None` to detect the format of each line.
+    /// The format of all lines. With `None` the format of each line is detected.
     format: Option<LogFormat>,
     /// Bytes of the file read so far.
     position: u64,
@@ -164,8 +164,8 @@ impl Referee for AccessLog {
     }
 
     fn lag(&self) -> Duration {
-        // the embedded server writes within 50 ms; other servers write at once if configured as
-        // documented
+        // The embedded server writes a line within 50 ms. Other servers write each line at once if
+        // they are configured as documented.
         Duration::from_millis(200)
     }
 }

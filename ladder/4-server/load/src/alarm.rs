@@ -20,7 +20,7 @@ pub(crate) struct Alarm {
 }
 
 impl Alarm {
-    /// The token of the timer; no slot has it.
+    /// The token of the timer. No slot has this token.
     pub(crate) const TOKEN: Token = Token(usize::MAX);
 
     pub(crate) fn new(registry: &Registry) -> Result<Self, Error> {

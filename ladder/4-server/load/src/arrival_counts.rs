@@ -5,8 +5,9 @@ use crate::counts::share;
 use crate::finding::Finding;
 use crate::plan::Plan;
 
-/// Arrivals of an open loop. Each arrival began or was dropped. The number that began is
-/// [`Counts::attempts`](crate::Counts::attempts) minus [`Counts::retries`](crate::Counts::retries).
+/// Arrivals of an open loop. Each arrival began or was dropped. The number of arrivals that began
+/// is [`Counts::attempts`](crate::Counts::attempts) minus
+/// [`Counts::retries`](crate::Counts::retries).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrivalCounts {
     /// Arrivals.
@@ -20,19 +21,20 @@ pub struct ArrivalCounts {
     /// ended.
     pub dropped: u64,
     /// Arrivals that began more than 20 ms late, and thereby crossed a boundary of the sustained
-    /// part. Some were due in the sustained part but began after it; others were due before it but
-    /// began in it. The load differs from the plan by these arrivals.
+    /// part. Some of these arrivals were due in the sustained part but began after it. Others were
+    /// due before the sustained part but began in it. The load differs from the plan by these
+    /// arrivals.
     pub outside: u64,
     /// Arrivals counted in `outside` that waited in the queue.
     pub outside_queued: u64,
 }
 
-/// A run with a larger share of late starts is doubtful: the times include the generator's own
-/// delay.
+/// A run is doubtful if the share of arrivals that began late is above this limit. The times of
+/// such a run include the generator's own delay.
 const LATE_DOUBT: f64 = 0.01;
 
-/// A run is doubtful if the number of drawn arrivals differs from the planned number by a larger
-/// share.
+/// A run is doubtful if the number of drawn arrivals differs from the planned number by more than
+/// this share of the planned number.
 const DRAWN_DOUBT: f64 = 0.05;
 
 impl ArrivalCounts {
@@ -47,7 +49,8 @@ impl ArrivalCounts {
     }
 
     /// Compares the arrivals with the plan. Pattern and seed determine the exact number of
-    /// arrivals. The number that began is compared with this number, not with the mean rate.
+    /// arrivals. The number of arrivals that began is compared with this exact number, not with the
+    /// number that the mean rate gives.
     pub(crate) fn judge(&self, plan: &Plan, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
         let Self { arrivals, late, dropped, outside, outside_queued: queued, .. } = *self;
         if share(dropped, arrivals) > plan.limits.errors {
@@ -184,7 +187,7 @@ mod tests {
     #[test]
     fn arrivals_that_queued_into_the_measured_part_are_outside() {
         let constant = Pattern::Constant { per_s: PER_S };
-        // for 400 ms of the warm-up, 79 arrivals wait behind the one that holds the slot
+        // for 400 ms of the warm-up, 79 arrivals wait behind the arrival that holds the slot
         let (reasons, _) = judged(constant.clone(), 1, 1.0, 600..1200);
         let expected = Finding::OfferedOffPlan { outside: 79, queued: 79, arrivals: 1000 };
         assert_eq!(reasons, [expected]);
@@ -204,7 +207,7 @@ mod tests {
         });
         let told = told.count();
         assert!(told.abs_diff(690) < 75, "{told}"); // five standard deviations
-        // the standard deviation is 0 for constant arrivals, and 10 for the others
+        // the standard deviation is 0 for constant arrivals, and 10 for the other patterns
         for seed in 0..100 {
             for pattern in [
                 Pattern::Constant { per_s: PER_S },

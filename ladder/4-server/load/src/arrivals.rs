@@ -109,7 +109,8 @@ impl Arrivals {
         matches!(self, Self::Open { .. })
     }
 
-    /// The share of resumed sessions in a trace, if it has any.
+    /// The share of a trace's arrivals that resume a session. `None` unless this is a trace in
+    /// which arrivals resume sessions.
     #[must_use]
     pub fn reused_share(&self) -> Option<f64> {
         match self {
@@ -171,7 +172,8 @@ impl Pattern {
         }
     }
 
-    /// The share of resumed sessions in a trace, if it has any.
+    /// The share of a trace's arrivals that resume a session. `None` unless this is a trace in
+    /// which arrivals resume sessions.
     #[must_use]
     pub fn reused_share(&self) -> Option<f64> {
         match self {
@@ -180,7 +182,7 @@ impl Pattern {
         }
     }
 
-    /// The same pattern at another rate; a trace does not change.
+    /// Returns the same pattern at another rate. A trace is returned unchanged.
     #[must_use]
     pub fn at(&self, rate: f64) -> Self {
         let mut pattern = self.clone();

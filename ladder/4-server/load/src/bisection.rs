@@ -1,4 +1,4 @@
-//! Chooses the rates of a search for the highest one that meets an objective.
+//! Chooses the rates of a search for the highest rate that meets an objective.
 
 /// The result at a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,16 +13,16 @@ pub enum StepResult {
     ClientLimited,
 }
 
-/// Chooses the rates. It first tries increasing shares of a known capacity, as long as they meet
-/// the objective, because a curve needs points below its bend. Then it bisects the rest of the
-/// range on a logarithmic scale.
+/// Chooses the rates of a search. The first rates are increasing shares of a known capacity, as
+/// long as these rates meet the objective, because a curve needs points below its bend. Then the
+/// search bisects the rest of the range on a logarithmic scale.
 #[derive(Clone, Debug)]
 pub(crate) struct Bisection {
     ramp: Vec<f64>,
     met: Option<f64>,
-    /// The lowest rate that missed, or at which the client reached its limit.
+    /// The lowest rate that missed the objective, or at which the client reached its limit.
     above: Option<f64>,
-    /// The lowest and highest undecided rate.
+    /// The lowest and the highest undecided rates.
     undecided: Option<(f64, f64)>,
     client_limited: bool,
     steps: u32,
@@ -93,8 +93,8 @@ impl Bisection {
         }
     }
 
-    /// Returns the highest rate that met the objective, the lowest rate that did not, and whether
-    /// the client reached its limit at the lowest rate that did not.
+    /// Returns three values: the highest rate that met the objective, the lowest rate that did not
+    /// meet the objective, and whether the client reached its limit at the second of these rates.
     pub(crate) const fn answer(&self) -> (Option<f64>, Option<f64>, bool) {
         (self.met, self.above, self.client_limited)
     }

@@ -7,8 +7,8 @@ use tollgate_tls_client::{Config, Connection, Error, Event, Resume, SavedSession
 /// Size of the plain receive buffer.
 const PLAIN_BYTES: usize = 16 * 1024;
 
-/// A connection without its socket; its memory is reused. Plain connections have the interface of
-/// `Connection`, so one loop drives both.
+/// A connection without its socket. The next connection reuses its memory. A plain connection has
+/// the same interface as the TLS type `Connection`, so one loop drives both kinds of connections.
 pub(crate) struct Channel {
     tls: Option<Connection>,
     plain: Option<Plain>,
@@ -25,7 +25,7 @@ struct Plain {
 }
 
 impl Channel {
-    /// Creates a channel for secure transactions, for plain ones, or for both.
+    /// Creates a channel for secure transactions, for plain transactions, or for both kinds.
     pub(crate) fn new(
         config: &Arc<Config>,
         is_secure: bool,
@@ -116,7 +116,7 @@ impl Channel {
         self.tls_mut().filled(count)
     }
 
-    /// The next event; plain connections have only data.
+    /// The next event. Plain connections have only data events.
     pub(crate) fn poll(&mut self) -> Result<Option<Event<'_>>, Error> {
         if !self.is_plain {
             return self.tls_mut().poll();

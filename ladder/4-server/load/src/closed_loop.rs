@@ -12,7 +12,7 @@ use crate::seeded::Seeded;
 /// The first and the longest pause after a failure. Each further failure doubles the pause.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(250));
 
-/// The slots of a thread, each with one transaction after the other.
+/// The slots of a thread. Each slot runs one transaction after another.
 #[derive(Debug)]
 pub(crate) struct ClosedLoop {
     think: Think,
@@ -22,7 +22,7 @@ pub(crate) struct ClosedLoop {
     /// Slots that begin later.
     due: BinaryHeap<Due>,
     pace: Pace,
-    /// By slot: the pause after its next failure.
+    /// The pause of each slot after its next failure.
     backoff: Vec<Duration>,
 }
 
@@ -63,7 +63,7 @@ impl ClosedLoop {
         self.due.peek().map(|due| due.at).into_iter().chain(paced).min()
     }
 
-    /// A transaction has ended; the next one follows after the think time.
+    /// Handles the end of a transaction. The slot's next transaction follows after the think time.
     pub(crate) fn ended(&mut self, place: usize, now: Instant) {
         self.backoff[place] = BACKOFF.0;
         let ms = match self.think {
@@ -74,7 +74,8 @@ impl ClosedLoop {
         self.due.push(Due { at: now + Duration::from_secs_f64(ms / 1e3), place });
     }
 
-    /// A transaction failed; the next one follows after a growing pause.
+    /// Handles the failure of a transaction. The slot's next transaction follows after a growing
+    /// pause.
     pub(crate) fn failed(&mut self, place: usize, now: Instant) {
         let backoff = &mut self.backoff[place];
         self.due.push(Due { at: now + *backoff, place });
@@ -82,7 +83,7 @@ impl ClosedLoop {
     }
 }
 
-/// A slot with a time; a heap has the earliest on top.
+/// A slot and the time at which it is due. A heap has the earliest time on top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Due {
     pub(crate) at: Instant,
@@ -207,9 +208,10 @@ mod tests {
         let start = Instant::now();
         let mut pace = Pace::new(&plan, start);
         let at = |ms| start + Duration::from_millis(ms);
-        // 100 starts per second and thread: one every 10 ms
+        // 100 starts per second in each thread: one start every 10 ms
         assert!(pace.may_start(at(0)) && !pace.may_start(at(9)) && pace.may_start(at(10)));
-        // after two idle seconds, one transaction starts, and one more that became due
+        // After two idle seconds, at most two transactions start within 10 ms: the start that has
+        // been due since the idle time, and the next start after one interval.
         let after = (0..100).filter(|i| pace.may_start(at(2000 + i / 10))).count();
         assert!(after <= 2, "{after} starts in 10 ms");
     }

@@ -57,7 +57,7 @@ pub fn compare(
 }
 
 impl Comparison {
-    /// A comparison of given outcomes, by server and round.
+    /// A comparison of outcomes that the caller gives, by server and round.
     ///
     /// # Errors
     ///

@@ -131,7 +131,7 @@ fn until(file: &str, host: &str, now: Timestamp) -> Result<Timestamp, String> {
         return Err(format!("no line says 'host: {host}'"));
     }
     let date = end.ok_or("no line says 'until: DATE'")?;
-    // the day itself is included
+    // the consent includes its last day
     let end = date.tomorrow().and_then(|next| next.to_zoned(TimeZone::UTC));
     let end = end.map_err(|_| format!("{date} is out of reach"))?.timestamp();
     if end <= now {

@@ -29,7 +29,7 @@ pub struct Counts {
     pub resumptions: Resumptions,
     /// Complete responses, also of transactions that failed later.
     pub responses: u64,
-    /// Bytes of their bodies.
+    /// Bytes of the bodies of these responses.
     pub response_bytes: u64,
     /// Connections with all responses complete and, unless plain, a confirmed handshake.
     pub transactions: u64,
@@ -126,7 +126,8 @@ pub struct Resumptions {
     pub accepted: u64,
     /// Offered sessions that the server refused: a full handshake followed.
     pub refused: u64,
-    /// Connections without a session to offer: a full handshake followed.
+    /// Connections that should have offered a session but had no session to offer. A full handshake
+    /// followed.
     pub starved: u64,
     /// Resumed sessions with accepted early data.
     pub early_data: u64,

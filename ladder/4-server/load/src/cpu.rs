@@ -15,7 +15,7 @@ use crate::plan::Plan;
 
 /// Reads the CPU time of a server.
 ///
-/// Closures implement it: `|| Ok(server.cpu_time())` for a server that counts its own time.
+/// Closures implement this trait: `|| Ok(server.cpu_time())` for a server that counts its own time.
 pub trait CpuMeter {
     /// CPU time so far, user and system, over all threads; it never decreases.
     ///
@@ -33,7 +33,7 @@ impl<F: FnMut() -> io::Result<Duration>> CpuMeter for F {
 
 /// The CPU time of processes, from `/proc/PID/stat`, with a resolution of about 10 ms.
 ///
-/// Give it every process of the server: a web server's workers, not only their parent.
+/// Pass every process of the server: a web server's workers, not only their parent process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessCpu {
     processes: Vec<u32>,
@@ -69,8 +69,8 @@ pub struct CgroupCpu {
 const CGROUPS: &str = "/sys/fs/cgroup";
 
 impl CgroupCpu {
-    /// The group with this folder, or this path below `/sys/fs/cgroup`; version 2 (`cpu.stat`)
-    /// or 1 (`cpuacct.usage`).
+    /// The control group with this folder, or with this path below `/sys/fs/cgroup`. The group may
+    /// be of version 2 (`cpu.stat`) or of version 1 (`cpuacct.usage`).
     ///
     /// # Errors
     ///
@@ -182,7 +182,7 @@ pub(crate) fn thread_wait() -> Option<Duration> {
 pub(crate) struct Usage {
     pub(crate) wall: Duration,
     pub(crate) cpu: Duration,
-    /// Time for which it was runnable without a core.
+    /// Time for which the thread was runnable without a core.
     pub(crate) wait: Option<Duration>,
 }
 

@@ -91,7 +91,8 @@ pub struct ServedBodies {
     pub planned: f64,
     /// Complete bodies that the client counted, and their bytes.
     pub client: (u64, u64),
-    /// The same two numbers from the server's log, if the log has the bytes of every round.
+    /// The number of bodies and their bytes in the server's log; `None` unless the log has the
+    /// bytes of every round.
     pub log: Option<(u64, u64)>,
 }
 

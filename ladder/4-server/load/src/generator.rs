@@ -30,7 +30,8 @@ pub(crate) struct Generator {
     mix: Mix,
     /// In a closed loop: the number of the next transaction.
     number: u64,
-    /// In a closed loop: the count of other threads' numbers after each [`CHUNK`] of this thread.
+    /// In a closed loop: how many numbers belong to other threads, and are skipped after each
+    /// [`CHUNK`] of this thread.
     others: u64,
 }
 
@@ -61,12 +62,12 @@ struct Mix {
     resumed: Draw,
 }
 
-/// Draws at random, but limits the difference between drawn and expected number to less than one. A
-/// run is short, and may miss its share by one percentage point at most.
+/// Draws at random, but keeps the difference between the drawn and the expected number below one. A
+/// run is short, and its share may differ from the plan by one percentage point at most.
 #[derive(Debug)]
 struct Draw {
     share: f64,
-    /// Expected number minus drawn number: in (-1, 1).
+    /// Expected number minus drawn number. It is in (-1, 1).
     due: f64,
     random: Seeded,
 }
@@ -267,7 +268,7 @@ mod tests {
         let one: Vec<bool> = flags(1).collect();
         assert_eq!(one, flags(3).collect::<Vec<_>>());
         let plain = one.iter().filter(|&&is_plain| is_plain).count();
-        // a standard deviation of 14
+        // the standard deviation is 14
         assert!(one.len() == 1000 && plain.abs_diff(250) < 60, "{plain} of {}", one.len());
     }
 

@@ -98,7 +98,8 @@ impl Clocks {
         best.map(|(_, clocks)| clocks).expect("the loop has turns")
     }
 
-    /// The larger disagreement with the monotonic clock, as a share of the elapsed time.
+    /// The larger one of the disagreements of the other two clocks with the monotonic clock, as a
+    /// share of the elapsed time.
     fn drift(&self, later: &Self) -> f64 {
         let took = |of: fn(&Self) -> Duration| of(later).as_secs_f64() - of(self).as_secs_f64();
         let time = took(|clocks| clocks.monotonic);
@@ -169,14 +170,15 @@ impl Ports {
         Some(self.range? * u64::from(plan.source_addresses.max(1)))
     }
 
-    /// Connections and ports, if the plan has more connections than there are ports.
+    /// Returns the number of connections and the number of ports, if the plan has more connections
+    /// than there are ports.
     pub(crate) fn short(self, plan: &Plan) -> Option<(u64, u64)> {
         let (needed, ports) = (u64::from(plan.connections), self.of_plan(plan)?);
         (needed > ports).then_some((needed, ports))
     }
 
-    /// For plans with a rate: returns a finding if so many ports will be in `TIME_WAIT` that there
-    /// are too few for new connections.
+    /// For plans with a rate: returns a finding if sockets in `TIME_WAIT` will take so many ports
+    /// that new connections have too few.
     pub(crate) fn forecast(self, plan: &Plan) -> Option<Finding> {
         let Arrivals::Open { pattern, .. } = &plan.arrivals else { return None };
         if plan.close != Close::Fin {

@@ -17,7 +17,8 @@ pub(crate) struct Response {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Head,
-    /// If `announced`, the head has the length; otherwise the body ends with the stream.
+    /// The body of a response. If `announced`, the head gives the length; otherwise the body ends
+    /// with the stream.
     Body {
         announced: bool,
     },
@@ -182,7 +183,7 @@ mod tests {
                 Just(HEAD.to_owned()),
                 Just("HTTP/1.0 200 OK\r\n\r\n".to_owned()),
                 Just("HTTP/1.1 404 No\r\n\r\n".to_owned()),
-                // a complete head that is too long, and one of maximum length
+                // a complete head that is too long, and a head of maximum length
                 Just(format!("HTTP/1.1 200 OK\r\nX: {}\r\n\r\n", "x".repeat(Head::BYTES_MAX))),
                 Just(format!("HTTP/1.1 200 OK\r\nX: {}\r\n\r\n", "x".repeat(Head::BYTES_MAX - 24))),
             ],

@@ -57,14 +57,14 @@ impl Latency {
         Some(sum)
     }
 
-    /// Number of recorded times, including those above the range and infinite ones.
+    /// Number of recorded times, including times above the range and infinite times.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.times.len() + self.above
     }
 
-    /// Number of times above the range, including infinite ones. Arrivals of an open loop that were
-    /// dropped or timed out have an infinite time.
+    /// Number of times above the range, including infinite times. Arrivals of an open loop that
+    /// were dropped or timed out have an infinite time.
     #[must_use]
     pub const fn above(&self) -> u64 {
         self.above

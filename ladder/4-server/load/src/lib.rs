@@ -29,9 +29,9 @@
 //! * With a [`ClientTimeout`], clients reset slow connections, and may retry. These timeouts are
 //!   counted separately from failures. Every connection ends as a transaction, a failure or a
 //!   timeout; if the counts do not add up, the run is invalid.
-//! * Only the sustained [`Stage`] gives figures. They come from transactions completed in it.
-//!   Response times of an open loop come from arrivals in it. [`Point`] has counts and times by
-//!   second.
+//! * Only the sustained [`Stage`] gives figures. The figures come from transactions that completed
+//!   in this stage. Response times of an open loop come from arrivals in this stage. [`Point`] has
+//!   counts and times by second.
 //! * [`Live`] has the current counts of running loads; a [`Witness`] gets the outcome of each run.
 //!   [`try_transaction`] tests whether a server accepts a plan's offer.
 //! * [`search()`] finds the highest rate that meets an [`Objective`].

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Default)]
 pub struct Live(Mutex<LiveCounts>);
 
-/// The values of [`Live`] at one moment; they only grow.
+/// The values of [`Live`] at one moment. They never decrease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveCounts {
     /// Connections begun.
@@ -56,10 +56,12 @@ impl StepTimes {
 /// Number of buckets.
 const BUCKETS: usize = 17;
 
-/// A coarse histogram: each bucket holds the times above the previous bound.
+/// A coarse histogram. Each bucket counts the times above the previous bucket's bound and up to its
+/// own bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buckets {
-    /// By [`Self::BOUNDS_US`]; the last bucket holds times above all bounds.
+    /// The number of times in each bucket of [`Self::BOUNDS_US`]. The last bucket counts the times
+    /// above all bounds.
     pub counts: [u64; BUCKETS],
     /// Sum of the times, in nanoseconds.
     pub sum_ns: u64,
@@ -86,7 +88,7 @@ impl Buckets {
 }
 
 impl LiveCounts {
-    /// Counters, then the buckets and the sum of each step's times.
+    /// Iterates over the counters, and then over the buckets and the sum of each step's times.
     fn each(&mut self) -> impl Iterator<Item = &mut u64> {
         let Self {
             attempts,

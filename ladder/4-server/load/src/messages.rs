@@ -1,6 +1,7 @@
-//! Enumerations whose variants have a text: one row each.
+//! A macro for enumerations whose variants have a text.
 
-/// An enumeration with a row for each variant: its data, and its text with the parts to insert.
+/// Defines an enumeration by one row for each variant. The row holds the variant's data, and the
+/// variant's text with the parts to insert.
 macro_rules! messages {
     ($(#[$doc:meta])* $name:ident {
         $(

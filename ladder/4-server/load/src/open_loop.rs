@@ -31,7 +31,7 @@ pub(crate) enum Turn {
 }
 
 impl OpenLoop {
-    /// The part of a thread with this number of slots.
+    /// Creates the part of one thread, which has this number of slots.
     pub(crate) fn new(
         plan: &Plan,
         pattern: &Pattern,
@@ -139,7 +139,8 @@ mod tests {
         let at = |ms| start + Duration::from_millis(ms);
         assert_eq!(told(&mut open, at(1)), [(0, "at once"), (1, "at once")]);
         assert_eq!(open.next_at(), Some(at(2)));
-        // two slots and three queue places are taken: the sixth and the seventh are dropped
+        // two slots and three queue places are taken, so the sixth and the seventh arrivals are
+        // dropped
         assert_eq!(told(&mut open, at(6)), [(5, "dropped"), (6, "dropped")]);
         open.ended(1);
         assert_eq!(told(&mut open, at(6)), [(2, "queued")]);

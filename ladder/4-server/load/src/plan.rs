@@ -29,7 +29,7 @@ pub struct Plan {
     pub connections: u32,
     /// Threads, from 1 to the number of connections.
     pub threads: u32,
-    /// Logical cores that the threads are pinned to, in turn; empty: the system chooses.
+    /// Logical cores that the threads are pinned to, in turn. If empty, the system chooses.
     pub cores: Vec<u32>,
     /// Arrivals of transactions.
     pub arrivals: Arrivals,
@@ -128,7 +128,7 @@ pub enum Verify {
     Always,
     /// No handshake.
     Never,
-    /// One in `one_in`, at random; 0 is refused.
+    /// One handshake in `one_in`, drawn at random; 0 is refused.
     Sample {
         /// The inverse of the share.
         one_in: u32,
@@ -183,7 +183,7 @@ impl Close {
 }
 
 impl Plan {
-    /// The version of this program.
+    /// The version of the format that this program writes.
     pub const VERSION: u32 = 2;
     /// Maximum number of connections: more than the ports of one loopback address.
     pub const CONNECTIONS_MAX: u32 = 100_000;
@@ -381,7 +381,7 @@ impl Plan {
         self.offer.word(self.protocol)
     }
 
-    /// All sizes of bodies that it requests.
+    /// All sizes of bodies that the plan requests.
     #[must_use]
     pub fn bodies(&self) -> BTreeSet<u64> {
         let mut all = match &self.exchange {
