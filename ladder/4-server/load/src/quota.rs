@@ -2,11 +2,11 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// The transactions of a run that no thread has begun yet; threads share it.
+/// The number of transactions of a run that no thread has begun yet. All threads share this number.
 #[derive(Debug)]
 pub(crate) struct Quota {
     all: u64,
-    /// `None`: there is no limit.
+    /// The number of transactions that are left; `None` without a limit.
     left: Option<AtomicU64>,
 }
 

@@ -98,7 +98,7 @@ impl Naming {
     }
 }
 
-/// The records of a server's rounds; empty if one of them is invalid.
+/// The records of a server's rounds; empty if one of the rounds is invalid.
 ///
 /// The quantities are `sessions_per_s`, `server_cpu_ns_per_session`, `client_cpu_ns_per_session`,
 /// and the quantiles `_p50`, `_p90` and `_p99` of `connect_ns`, `handshake_ns` and `transaction_ns`
@@ -256,7 +256,8 @@ fn around(mean: f64, bins: &[f64]) -> Option<Estimate> {
     Estimate::new(mean, (low.min(mean), high.max(mean)), bins.samples()).ok()
 }
 
-/// The doubts of all rounds, each once. Their number is limited, because a record is one line.
+/// The doubts of all rounds, each doubt once. Their number is limited, because a record is one
+/// line.
 fn doubts(rounds: &[Outcome]) -> Vec<String> {
     let mut doubts = Vec::new();
     if (2..ROUNDS_95).contains(&rounds.len()) {

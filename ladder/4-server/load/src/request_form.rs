@@ -7,8 +7,8 @@ use serde::de::Error as _;
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Method, header fields and body of each request of a plan. The default is `GET` without own
-/// fields and body.
+/// Method, header fields and body of each request of a plan. The default is `GET` without
+/// additional header fields and without a body.
 ///
 /// Values of header fields and bodies may be secret. `Debug` and the JSON therefore have only the
 /// names of the fields and the length of the body. A plan with own fields or a body cannot be read
@@ -92,7 +92,7 @@ impl RequestForm {
         Ok(Self { body, ..self })
     }
 
-    /// Returns whether requests are `GET` without own fields and body.
+    /// Returns whether requests are `GET` without additional header fields and without a body.
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Self::default()

@@ -76,8 +76,8 @@ impl RequestSpec {
         u32::try_from(with.saturating_sub(before)).unwrap_or(u32::MAX)
     }
 
-    /// Number of requests of all tasks with smaller numbers, computed from the mean and rounded
-    /// down.
+    /// Total number of requests of all tasks whose numbers are smaller, computed from the mean and
+    /// rounded down.
     fn requests_before(&self, number: u64) -> u64 {
         #[allow(
             clippy::cast_possible_truncation,

@@ -61,7 +61,7 @@ impl Mechanism {
         if is_tls13 { Self::Psk } else { Self::Ticket }
     }
 
-    /// The kind of session that it needs.
+    /// The kind of session that the mechanism needs.
     pub(crate) const fn saved_as(self) -> client::SessionKind {
         match self {
             Self::SessionId => client::SessionKind::SessionId,
@@ -99,7 +99,7 @@ impl Resume {
         (counts.confirmed > 0).then(|| share(found, counts.confirmed))
     }
 
-    /// The finding, if the sustained part misses the plan.
+    /// Returns a finding if the sustained part misses the planned share.
     pub(crate) fn miss(self, arrivals: &Arrivals, sustain: &Counts) -> Option<Finding> {
         let achieved = self.achieved(sustain)?;
         let Resumptions { offered, refused, starved, .. } = sustain.resumptions;

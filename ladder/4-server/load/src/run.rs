@@ -41,9 +41,9 @@ pub struct Server<'a> {
     pub target: Target,
     /// The server's address for HTTP without TLS.
     pub plain: Option<Target>,
-    /// The reader of its log; without one a run is at best unconfirmed.
+    /// The reader of the server's log. Without a referee a run is at best unconfirmed.
     pub referee: Option<Box<dyn Referee + 'a>>,
-    /// The reader of its CPU time.
+    /// The reader of the server's CPU time.
     pub cpu: Option<Box<dyn CpuMeter + 'a>>,
     /// Live counters for its runs.
     pub live: Option<Arc<Live>>,
@@ -52,7 +52,7 @@ pub struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    /// A server with nothing but its address.
+    /// A server with a name and an address, and nothing else.
     pub fn new(name: impl Into<String>, target: Target) -> Self {
         let name = name.into();
         Self { name, target, plain: None, referee: None, cpu: None, live: None, witness: None }
@@ -64,13 +64,13 @@ impl<'a> Server<'a> {
         Self { plain: Some(target), ..self }
     }
 
-    /// Sets the reader of its log.
+    /// Sets the reader of the server's log.
     #[must_use]
     pub fn with_referee(self, referee: impl Referee + 'a) -> Self {
         Self { referee: Some(Box::new(referee)), ..self }
     }
 
-    /// Sets the reader of its CPU time.
+    /// Sets the reader of the server's CPU time.
     #[must_use]
     pub fn with_cpu(self, cpu: impl CpuMeter + 'a) -> Self {
         Self { cpu: Some(Box::new(cpu)), ..self }
@@ -198,7 +198,7 @@ pub fn try_transaction(
     }
 }
 
-/// One transaction, alone.
+/// Runs one transaction alone.
 pub(crate) fn probe(
     plan: &Plan,
     targets: Targets<'_>,

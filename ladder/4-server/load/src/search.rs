@@ -74,7 +74,7 @@ const LONGER_MAX: u64 = 8;
 ///
 /// # Errors
 ///
-/// [`Error::Plan`] unless the plan is an open loop with a rate; otherwise as [`run`].
+/// [`Error::Plan`] unless the plan is an open loop with a rate; otherwise the errors of [`run`].
 pub fn search(
     plan: &Plan,
     objective: Objective,
@@ -110,7 +110,8 @@ pub fn search(
     Ok(Curve { objective, steps, met_per_s, above_per_s, client_is_limit, capacity_per_s })
 }
 
-/// The duration of a step: the plan's, or longer if the objective's quantile needs more arrivals.
+/// The duration of a step. This is the plan's duration, or longer if the objective's quantile needs
+/// more arrivals.
 fn step_ms(plan: &Plan, objective: Objective, per_s: f64) -> u64 {
     let needed = Duration::try_from_secs_f64(objective.arrivals_min() / per_s);
     let needed =

@@ -34,7 +34,7 @@ impl Seeded {
         usize::try_from(scaled >> 64).expect("less than the count")
     }
 
-    /// True with this probability.
+    /// Returns true with the probability `share`.
     pub(crate) fn chance(&mut self, share: f64) -> bool {
         self.unit() <= share
     }
@@ -44,8 +44,8 @@ impl Seeded {
         -mean * self.unit().ln()
     }
 
-    /// Gamma with this mean; `shape` is above 0. By G. Marsaglia and W. W. Tsang, *A simple method
-    /// for generating gamma variables*, ACM Trans. Math. Softw. 26 (2000).
+    /// Gamma-distributed, with this mean; `shape` is above 0. By G. Marsaglia and W. W. Tsang, *A
+    /// simple method for generating gamma variables*, ACM Trans. Math. Softw. 26 (2000).
     pub(crate) fn gamma(&mut self, mean: f64, shape: f64) -> f64 {
         // for a shape below one: the value for shape + 1, times a power of a uniform number
         let (least, factor) = match shape {
@@ -70,7 +70,7 @@ impl Seeded {
         (-2.0 * self.unit().ln()).sqrt() * (core::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// Pareto with this mean; `shape` is above 1.
+    /// Pareto-distributed, with this mean; `shape` is above 1.
     pub(crate) fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
         mean * (shape - 1.0) / shape * self.unit().powf(-1.0 / shape)
     }

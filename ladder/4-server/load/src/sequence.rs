@@ -187,13 +187,13 @@ mod tests {
         let poisson = Pattern::Poisson { per_s: PER_S };
         let gaps = gaps(&poisson, 1, 100_000);
         let (mean, variance) = moments(&gaps);
-        // the standard error of the mean is 0.003, that of the variance is 0.009
+        // the standard error of the mean is 0.003, and the standard error of the variance is 0.009
         assert!((mean - 1.0).abs() < 0.015 && (variance - 1.0).abs() < 0.045, "{mean} {variance}");
         let beyond = gaps.iter().filter(|&&gap| gap > 3.0).count();
-        // a share of e^-3 of the gaps exceeds 3: 4979, with a standard deviation of 69
+        // gaps above 3 have a share of e^-3: their number is 4979, with a standard deviation of 69
         assert!(beyond.abs_diff(4979) < 350, "{beyond}");
         let dispersion = dispersion(&poisson, Duration::from_millis(50), 4000);
-        // a standard error of 0.022
+        // the standard error is 0.022
         assert!((dispersion - 1.0).abs() < 0.11, "{dispersion}");
     }
 
@@ -249,7 +249,7 @@ mod tests {
         let bursts = Pattern::Bursts { per_s: PER_S, on_ms: 50, off_ms: 150 };
         let arrivals: Vec<_> = Sequence::new(bursts.clone(), 1).take(100_000).collect();
         let rate = 100_000.0 / arrivals.last().unwrap().at.as_secs_f64();
-        // a standard error of 0.3 %
+        // the standard error is 0.3 %
         assert!((rate - PER_S).abs() < 0.015 * PER_S, "{rate}");
         let off = |arrival: &&Arrival| arrival.at.as_nanos() % 200_000_000 > 50_000_001;
         assert_eq!(arrivals.iter().find(off), None, "in a pause");

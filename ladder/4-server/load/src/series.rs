@@ -33,14 +33,14 @@ pub(crate) struct Second {
     times: Option<Histogram<u32>>,
 }
 
-/// A second of a run; more than a second if the run is longer than ten minutes.
+/// One second of a run, or a longer interval if the run is longer than ten minutes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Begin, since the first connection.
+    /// The begin of the point, counted from the first connection.
     pub from: Duration,
-    /// Length; the last one may be shorter.
+    /// The length of the point. The last point may be shorter than the others.
     pub width: Duration,
-    /// The stage at its begin.
+    /// The stage at the begin of the point.
     pub stage: Stage,
     /// Connections begun.
     pub attempts: u64,
@@ -52,7 +52,8 @@ pub struct Point {
     pub timed_out: u64,
     /// Arrivals that never began.
     pub dropped: u64,
-    /// The median time of the transactions that were completed in it, with two digits.
+    /// The median time of the transactions that completed in this point, with two significant
+    /// digits.
     pub p50_ns: Option<u64>,
     /// The 99th percentile of these times.
     pub p99_ns: Option<u64>,

@@ -33,7 +33,7 @@ impl Sizes {
         Self(distribution.midpoints(Self::GRID))
     }
 
-    /// All sizes; those of a distribution in increasing order.
+    /// All sizes. The sizes of a distribution are in increasing order.
     #[must_use]
     pub fn all(&self) -> &[u64] {
         &self.0
@@ -47,7 +47,7 @@ impl Sizes {
         mean
     }
 
-    /// The smallest, the lower median, and the largest.
+    /// The smallest size, the lower median, and the largest size.
     #[must_use]
     pub fn span(&self) -> [u64; 3] {
         let mut sorted = self.0.clone();
@@ -138,7 +138,7 @@ mod tests {
             let size = sizes.drawn(1, 64 * row + 5);
             counts[usize::try_from(size - 100).unwrap()] += 1;
         }
-        // a standard deviation of ten
+        // the standard deviation is ten
         assert!(counts.iter().all(|count| count.abs_diff(100) < 50), "{counts:?}");
     }
 

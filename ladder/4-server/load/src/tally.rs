@@ -14,7 +14,7 @@ use crate::series::{Second, Series};
 use crate::task::Task;
 use crate::times::{ByResumption, Times};
 
-/// The counts and times of one thread, or of several added up.
+/// The counts and times of one thread, or the sums over several threads.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     /// From the first connection to the last.
@@ -48,8 +48,8 @@ pub(crate) struct Tally {
     is_open: bool,
 }
 
-/// An arrival is late if it begins later than this after its time. This is far above the timer's
-/// resolution.
+/// An arrival is late if it begins more than this time after its intended start. This limit is far
+/// above the timer's resolution.
 const LATE: Duration = Duration::from_millis(1);
 
 /// One turn of the event loop or of the scheduler does not cause a longer delay than this.
@@ -337,8 +337,8 @@ mod tests {
             closed.response.quantile_ns(1.0).is_some_and(|ns| ns < 1_500_000),
             "from the start"
         );
-        // by the intended start: the first two are before the sustained part, the last two are in
-        // it
+        // An open loop counts by the intended start. The first two are before the sustained part,
+        // and the last two are in it.
         let open = of(true);
         assert_eq!((open.sustain.transactions, open.response.count()), (2, 2));
         assert!(open.response.quantile_ns(0.0).is_some_and(|ns| ns > 1_500_000), "from the intent");

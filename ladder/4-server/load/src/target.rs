@@ -101,7 +101,7 @@ impl Target {
         self.server_name.as_deref()
     }
 
-    /// The end of its consent, if it needs one.
+    /// The end of the server's consent, if the server needs one.
     #[must_use]
     pub fn consent_until(&self) -> Option<String> {
         self.until.map(|until| until.to_string())

@@ -65,7 +65,7 @@ impl Times {
         self.service.add(&other.service);
     }
 
-    /// All of them, with the names that `--out` and the lines below a table use.
+    /// All histograms, with the names that `--out` and the lines below a table use.
     #[must_use]
     pub const fn all(&self) -> [(&'static str, &Latency); 7] {
         [
@@ -80,14 +80,14 @@ impl Times {
     }
 }
 
-/// Full or resumed sessions of the sustained part.
+/// Times of the full sessions or of the resumed sessions in the sustained part.
 #[derive(Clone, Debug)]
 pub struct SessionTimes {
     /// Sessions completed.
     pub transactions: u64,
-    /// As [`Times::handshake`].
+    /// The handshake, as [`Times::handshake`] defines it.
     pub handshake: Latency,
-    /// As [`Times::service`].
+    /// The whole transaction, as [`Times::service`] defines it.
     pub service: Latency,
 }
 
@@ -109,7 +109,7 @@ pub struct ByResumption {
     /// Full handshakes. Some were planned; others were made because the server refused, or because
     /// there was no session to offer.
     pub full: SessionTimes,
-    /// Resumed.
+    /// Resumed sessions.
     pub resumed: SessionTimes,
 }
 

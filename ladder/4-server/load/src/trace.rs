@@ -32,7 +32,7 @@ pub struct Trace(Arc<[Recorded]>);
 pub struct Recorded {
     /// Nanoseconds since the first line.
     pub at_ns: u64,
-    /// Bytes of the body; `None`: those of the plan.
+    /// Bytes of the body; with `None` the body has the plan's bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// True if the session was resumed.
@@ -43,7 +43,7 @@ pub struct Recorded {
 /// An invalid line of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadTrace {
-    /// The line from 1; 0 for the whole trace.
+    /// The line number, from 1. It is 0 if the problem concerns the whole trace.
     pub line: usize,
     /// The problem, and what to do.
     pub why: &'static str,

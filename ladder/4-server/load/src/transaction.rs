@@ -27,7 +27,7 @@ use crate::task::{Marks, Progress, Task};
 /// the other connections, timeouts and arrivals.
 const READS_MAX: u32 = 8;
 
-/// A slot for one transaction after the other, which reuses its memory.
+/// A slot, which runs one transaction after another and reuses its memory.
 pub(crate) struct Slot {
     channel: Channel,
     request: Vec<u8>,
@@ -55,7 +55,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// Creates a slot for secure transactions, for plain ones, or for both.
+    /// Creates a slot for secure transactions, for plain transactions, or for both kinds.
     pub(crate) fn new(
         config: &Arc<Config>,
         is_secure: bool,

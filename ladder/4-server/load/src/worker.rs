@@ -51,7 +51,7 @@ pub(crate) struct Worker {
     client_timeout: Option<ClientTimeout>,
     poll: Poll,
     alarm: Alarm,
-    /// For secure connections, and for plain ones.
+    /// The opener of secure connections, and the opener of plain connections.
     openers: [Opener; 2],
     slots: Vec<Slot>,
     /// Slots with unread data that get no further event.
@@ -78,7 +78,7 @@ pub(crate) struct Worker {
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) tally: Tally,
-    /// CPU time and time of the sustained part.
+    /// CPU time and elapsed time in the sustained part.
     pub(crate) cpu: Option<Usage>,
     /// The last failure, if the server was considered gone.
     pub(crate) server_gone: Option<Failure>,
@@ -131,12 +131,12 @@ impl Worker {
         })
     }
 
-    /// Publishes its counts to `live`.
+    /// Makes the worker publish its counts to `live`.
     pub(crate) fn publishing(self, live: Option<Arc<Live>>) -> Self {
         Self { publisher: live.map(LivePublisher::new), ..self }
     }
 
-    /// Takes each transaction from `quota`, which the threads of a run share.
+    /// Makes the worker take each transaction from `quota`, which the threads of a run share.
     pub(crate) fn limited(self, quota: Arc<Quota>) -> Self {
         Self { quota, ..self }
     }
@@ -147,7 +147,7 @@ impl Worker {
         }
     }
 
-    /// Makes it count unconfirmed handshakes.
+    /// Sets whether the worker counts unconfirmed handshakes.
     #[cfg(test)]
     pub(crate) const fn count_unconfirmed(&mut self, yes: bool) {
         self.spec.counts_unconfirmed = yes;
@@ -251,7 +251,7 @@ impl Worker {
         {
             match next {
                 Next::Begins { place, task, queued } => {
-                    let now = Instant::now(); // earlier ones took time
+                    let now = Instant::now(); // starting the earlier transactions took time
                     if !self.quota.take() {
                         self.generator.ended(place, now);
                         break;

@@ -1,5 +1,5 @@
-//! A process without file descriptors reports that in one line. This test has its own process,
-//! because it changes the limit of all threads.
+//! A process without free file descriptors reports the shortage in one line. This test has its own
+//! process, because it changes the limit of all threads.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "load/tls_server.rs"]

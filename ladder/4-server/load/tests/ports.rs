@@ -1,5 +1,5 @@
-//! A machine without ports reports that in one line. The test makes its own network namespace, so
-//! other processes keep their ports.
+//! A machine without free ports reports the shortage in one line. The test makes its own network
+//! namespace, so other processes keep their ports.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
 

@@ -11,7 +11,7 @@ use tollgate_tls_client::Identity;
 use crate::certificate::Certificate;
 use crate::error::Error;
 
-/// A certificate with its key, for the load generator's client and for a complete one.
+/// A certificate with its key, for the load generator's client and for a complete client.
 #[derive(Clone)]
 pub struct ClientCertificate {
     pub(crate) own: Arc<Identity>,

@@ -116,7 +116,8 @@ impl Url {
         &self.path
     }
 
-    /// Returns the value of `Host`: with the port only if it is not the scheme's default.
+    /// Returns the value of `Host`, which includes the port only if the port is not the scheme's
+    /// default.
     #[must_use]
     pub fn authority(&self) -> String {
         let host = match &self.host {

@@ -10,8 +10,8 @@ use tollgate_load::Protocol;
 use crate::counted::Tally;
 use crate::error::Error;
 
-/// Transfers of a process in sequence, each on its own connection. A process makes several, because
-/// starting a process costs more than a transfer.
+/// Transfers of a process in sequence, each on its own connection. A process makes several
+/// transfers, because starting a process costs more than a transfer.
 pub const TRANSFERS: usize = 20;
 
 /// Timeout of a transfer, in seconds.
@@ -60,8 +60,8 @@ pub(crate) fn arguments(
     Ok(arguments)
 }
 
-/// Returns whether the protocol is TLS 1.3, OpenSSL's cipher list, and the group. Security level 0
-/// admits keys of 1,024 bits. The group has no effect with RSA key exchange.
+/// Returns three values: whether the protocol is TLS 1.3, OpenSSL's cipher list, and the group.
+/// Security level 0 admits keys of 1,024 bits. The group has no effect with RSA key exchange.
 pub(crate) const fn openssl_offer(protocol: Protocol) -> (bool, &'static str, &'static str) {
     match protocol {
         Protocol::Tls12Rsa => (false, "AES128-GCM-SHA256:@SECLEVEL=0", "X25519"),
@@ -78,7 +78,7 @@ fn offer(protocol: Protocol) -> impl Iterator<Item = &'static str> {
     flags.into_iter().chain(["--tls13-ciphers", "TLS_AES_128_GCM_SHA256"])
 }
 
-/// Runs processes until `until`; the last one completes its transfers.
+/// Runs one process after another until the time `until`. The last process completes its transfers.
 pub(crate) fn work(arguments: &[String], bytes: u64, until: Instant, stop: &AtomicBool) -> Tally {
     let mut tally = Tally::default();
     while Instant::now() < until && !stop.load(Ordering::Relaxed) {

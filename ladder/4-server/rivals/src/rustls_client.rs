@@ -47,7 +47,7 @@ impl Sessions {
         Ok(Self { config, address, bytes, request, close: plan.close })
     }
 
-    /// Makes sessions until `until`; the last one is completed.
+    /// Makes sessions until the time `until`. The last session is completed.
     pub(crate) fn work(&self, until: Instant, stop: &AtomicBool) -> Tally {
         let mut tally = Tally::default();
         let begun = thread_cpu();
@@ -109,8 +109,8 @@ fn config(protocol: Protocol) -> Result<ClientConfig, Error> {
         .map_err(|error| Error::Cannot(error.to_string()))?;
     let mut config =
         builder.dangerous().with_custom_certificate_verifier(any).with_no_client_auth();
-    // The client requests tickets, as the load generator does, because making one costs the
-    // server. It keeps none, so nothing is resumed.
+    // The client requests tickets, as the load generator does, because making a ticket costs the
+    // server CPU time. The client keeps no ticket, so no session is resumed.
     config.resumption =
         Resumption::disabled().tls12_resumption(Tls12Resumption::SessionIdOrTickets);
     config.alpn_protocols = vec![b"http/1.1".to_vec()];

@@ -121,7 +121,7 @@ impl Drop for Configuration {
 mod tests {
     use super::*;
 
-    /// As OpenSSL 3.0 prints it.
+    /// The output of `s_time`, as OpenSSL 3.0 prints it.
     const TOLD: &str = "Collecting connection statistics for 2 seconds\n***\n\n\
          2104 connections in 0.88s; 2390.91 connections/user sec, bytes read 30691048\n\
          2104 connections in 3 real seconds, 14587 bytes read per connection\n";

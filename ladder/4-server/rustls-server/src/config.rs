@@ -24,7 +24,7 @@ pub enum Signer {
 }
 
 impl Signer {
-    /// Returns its name in subjects of records.
+    /// Returns the signer's name in subjects of records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ pub(crate) fn refused(why: impl fmt::Display) -> io::Error {
 }
 
 impl Config {
-    /// Starts an engine, if it is the signer, with one slot for each thread.
+    /// Starts an engine if the engine is the signer. The engine has one slot for each thread.
     pub(crate) fn engine(&self) -> io::Result<Option<Queue<PrivateJob>>> {
         if self.signer == Signer::AwsLc {
             return Ok(None);

@@ -175,7 +175,7 @@ impl Running {
         Ok(members)
     }
 
-    /// Returns the CPU time of all its processes so far, user and system.
+    /// Returns the CPU time of all processes of the server so far, user and system.
     ///
     /// # Errors
     ///

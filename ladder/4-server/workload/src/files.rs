@@ -30,7 +30,7 @@ impl File {
         FILES.into_iter().find(|file| file.name == name)
     }
 
-    /// Parses it.
+    /// Parses the file.
     ///
     /// # Panics
     ///

@@ -45,8 +45,8 @@ impl Quantiles {
         bytes.clamp(least, most)
     }
 
-    /// `count` sizes that represent all bodies, each an equal share of them: the size in the
-    /// middle of each share.
+    /// Returns `count` sizes that represent all bodies. Each size stands for an equal share of the
+    /// bodies, and is the size in the middle of this share.
     #[must_use]
     pub fn midpoints(&self, count: u32) -> Vec<u64> {
         let share = |place: u32| (f64::from(place) + 0.5) / f64::from(count);

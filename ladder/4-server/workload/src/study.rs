@@ -46,7 +46,7 @@ pub struct Study {
 pub struct Bad {
     /// The number of bad lines.
     pub count: u64,
-    /// The first ones, with line numbers from 1.
+    /// The first bad lines, with line numbers from 1.
     pub first: Vec<(u64, BadLine)>,
 }
 
@@ -112,7 +112,7 @@ impl Study {
         &self.bad
     }
 
-    /// The workload; `log` names the files in its sources.
+    /// The workload. `log` names the log files, and becomes part of every source.
     #[must_use]
     pub fn workload(&self, log: &str) -> Workload {
         let source = |what: &str| format!("{log}: {what}");

@@ -1,4 +1,4 @@
-//! Open loops begin arrivals on time, measure from the intended start, and lose none.
+//! Open loops begin arrivals on time, measure from the intended start, and lose no arrival.
 
 use std::time::Instant;
 
@@ -111,7 +111,7 @@ fn a_trace_is_replayed_with_its_own_bodies() {
     let outcome = outcome(&plan, |_| Behavior::Good);
     assert_accounted(&outcome);
     assert_eq!(outcome.arrivals.arrivals, 40, "the last one is at the end of the run");
-    // the probe and one line have the plan's size; the other lines have their own
+    // the probe and one line have the plan's size; the other lines have their own sizes
     let bodies: u64 = 1000 + 1000 + (1..40).map(|number| 100 + number).sum::<u64>();
     assert_eq!(outcome.whole.response_bytes, bodies, "{outcome}");
 }

@@ -84,7 +84,7 @@ fn compared_once(surplus: u64, rounds: usize) -> (Comparison, String) {
         referee.surplus = surplus;
         let mut cpu = Duration::ZERO;
         let meter = move || {
-            cpu += Duration::from_millis(200); // as if half a core
+            cpu += Duration::from_millis(200); // as if the server used half a core
             Ok(cpu)
         };
         Server::new(name, server.target())

@@ -24,7 +24,7 @@ fn outcome_with(plan: &Plan, script: Script, change: fn(&mut Counter)) -> Outcom
     })
 }
 
-/// More connections than the number of the last faulty one.
+/// A number of connections that is larger than the number of the last faulty connection.
 const ENOUGH: u64 = 60;
 
 const GOOD: Script = |_| Behavior::Good;
@@ -133,7 +133,8 @@ fn an_alert_after_the_clients_finished_is_no_handshake() {
 fn a_close_before_the_response_confirms_nothing() {
     let outcome = outcome(&plan(Protocol::Tls13), faulty!(Behavior::CloseAfterHandshake));
     assert_eq!(outcome.whole.failed_in(Phase::Confirm), 5, "{outcome}");
-    // the server counts them as complete, which the client cannot know: the counts differ
+    // the server counts these handshakes as complete, which the client cannot know: the counts
+    // differ
     let both = Finding::RefereeHandshakes {
         client: outcome.whole.confirmed,
         server: outcome.whole.confirmed + 5,

@@ -1,4 +1,4 @@
-//! Several requests on a connection, with and without TLS, and both kinds in one run.
+//! Several requests on a connection: with TLS, without TLS, and with both kinds of connections.
 
 use core::time::Duration;
 use std::time::Instant;

@@ -1,4 +1,5 @@
-//! Sessions are resumed as planned, and the server counts the same; otherwise the run is invalid.
+//! Sessions are resumed as planned, and client and server count the same number; otherwise the run
+//! is invalid.
 
 use tollgate_load::{
     Close, Exchange, Finding, Mechanism, Outcome, Plan, Protocol, Resume, Resumptions, Verdict,

@@ -1,5 +1,5 @@
-//! A server that delays each step by a known time: every measured time has exactly the delays of
-//! its definition.
+//! A server delays each step by a known time. Every measured time has exactly the delays that
+//! belong to its definition.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};

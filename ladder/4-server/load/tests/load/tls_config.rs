@@ -43,7 +43,7 @@ fn identity_der() -> (PrivateKeyDer<'static>, Vec<u8>) {
     (PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key)), certificate)
 }
 
-/// Sends half of its certificate.
+/// The configuration of a server that sends half of its certificate.
 pub(crate) fn broken() -> ServerConfig {
     let (key, certificate) = identity_der();
     let half = CertificateDer::from(certificate[..certificate.len() / 2].to_vec());
@@ -52,7 +52,7 @@ pub(crate) fn broken() -> ServerConfig {
     ServerConfig::builder().with_no_client_auth().with_cert_resolver(resolver)
 }
 
-/// Gives empty tickets.
+/// The configuration of a server that gives empty tickets.
 pub(crate) fn ticketing() -> ServerConfig {
     let mut config = config(false);
     config.ticketer = Arc::new(EmptyTickets);
@@ -92,7 +92,8 @@ pub(crate) fn config(strict: bool) -> ServerConfig {
     builder.with_single_cert(vec![CertificateDer::from(certificate)], key).unwrap()
 }
 
-/// Accepts up to `bytes_max` bytes of early data, and may answer them at once.
+/// The configuration of a server that accepts up to `bytes_max` bytes of early data, and may answer
+/// them at once.
 pub(crate) fn early(bytes_max: u32) -> ServerConfig {
     let mut config = config(false);
     config.max_early_data_size = bytes_max;
@@ -100,7 +101,7 @@ pub(crate) fn early(bytes_max: u32) -> ServerConfig {
     config
 }
 
-/// Neither gives nor resumes sessions.
+/// The configuration of a server that neither gives nor resumes sessions.
 pub(crate) fn forgetful() -> ServerConfig {
     let mut config = config(false);
     config.session_storage = Arc::new(NoServerSessionStorage {});

@@ -1,5 +1,5 @@
 //! The counts of client and server are equal: for a few hundred handshakes, and with
-//! `TOLLGATE_TEST_LONG` for 100,000 of each server.
+//! `TOLLGATE_TEST_LONG` for 100,000 handshakes of each server.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};

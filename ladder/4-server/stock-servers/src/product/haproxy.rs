@@ -38,7 +38,7 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
         .iter()
         .map(|bytes| {
             let file = format!("{folder}/www/bytes/{bytes}");
-            // An empty body has no type.
+            // An empty body has no content type.
             let body = match bytes {
                 0 => format!("file {file}"),
                 _ => format!("content-type application/octet-stream file {file}"),

@@ -65,7 +65,7 @@ impl Recipe {
     }
 }
 
-/// The source of its access log.
+/// The source of a server's access log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Log {
     /// The server writes no log here.
@@ -156,7 +156,8 @@ impl Product {
         first_version(&String::from_utf8_lossy(&said))
     }
 
-    /// Returns the signal that makes its master reload the configuration, if it can.
+    /// Returns the signal that makes the product's master reload the configuration, if the product
+    /// can reload.
     pub(crate) const fn reload_signal(self) -> Option<Signal> {
         match self {
             Self::Apache | Self::Lighttpd => Some(Signal::USR1),
@@ -174,7 +175,7 @@ impl Product {
         }
     }
 
-    /// Returns its working directory, in the folder of the server.
+    /// Returns the product's working directory, in the folder of the server.
     pub(crate) fn working_folder(self) -> &'static str {
         // s_server serves the files of its working directory.
         if self == Self::SServer { "www" } else { "" }

@@ -1,5 +1,5 @@
-//! Simultaneous handshakes are signed in batches, by the server's own threads: HAProxy forbids its
-//! workers to start others.
+//! Simultaneous handshakes are signed in batches, by the server's own threads, because HAProxy
+//! forbids its workers to start other threads.
 
 use std::fs;
 

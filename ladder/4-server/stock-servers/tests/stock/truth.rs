@@ -1,5 +1,5 @@
 //! The access logs of the products agree with the client's counts: for some hundred handshakes, or
-//! for 100,000 of each product with `TOLLGATE_TEST_LONG`.
+//! for 100,000 handshakes of each product with `TOLLGATE_TEST_LONG`.
 
 use tollgate_load::{Close, Finding, Plan, Protocol, Verdict};
 use tollgate_stock_servers::{Product, Settings};

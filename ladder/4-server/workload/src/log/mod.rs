@@ -35,8 +35,8 @@ pub struct Entry {
     pub request: Option<(u16, Option<u64>)>,
     /// True if the connection resumed a session.
     pub resumed: Option<bool>,
-    /// True if a handshake was completed; logs with one line for each request show it in the
-    /// first one of a connection.
+    /// True if a handshake was completed. In logs with one line for each request, the first line of
+    /// a connection shows it.
     pub handshake: bool,
     /// True if a handshake failed.
     pub failed_handshake: bool,
