@@ -8,7 +8,8 @@ use std::fs;
 pub struct Conditions {
     /// Load average over the last minute before this measurement.
     pub load_average: Option<f64>,
-    /// The kernel's frequency governor; `None` if it has none (virtual machines).
+    /// The kernel's frequency governor; `None` if the kernel has no governor, as on many virtual
+    /// machines.
     pub governor: Option<String>,
 }
 

@@ -42,7 +42,7 @@ impl<'a> Contender<'a> {
         Self { name: name.into(), operations_per_run, run: Box::new(run) }
     }
 
-    /// Its name in errors and warnings.
+    /// The contender's name in errors and warnings.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_within_rounds() {
-        // Both become three times slower in the second half; the ratio does not change.
+        // Both contenders become three times slower in the second half; the ratio does not change.
         let times = |one: f64| (0..20).map(move |i| sample(if i < 10 { one } else { 3.0 * one }));
         let series = series(vec![times(10.0).collect(), times(25.0).collect()]);
         let ratio = series.ratio(1, 0);
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!((few.nanos(0).point(), few.nanos(0).samples()), (19.0, 30));
         assert_eq!(few.warnings()[0], Warning::Shared { share: 0.9, left_out: false });
 
-        // a ratio uses a round only if the core was unshared for both
+        // a ratio uses a round only if the core was unshared for both contenders
         let behind: Vec<_> = rounds(18, 20.0, 40.0).into_iter().rev().collect();
         assert_eq!(series(vec![rounds(20, 10.0, 19.0), behind]).ratio(1, 0).samples(), 30);
     }

@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Estimate, Kind, Machine, Quantity, Record, Subject, Unit};
 
-/// The version of the schema that this program writes; it reads this one and all older ones.
+/// The version of the schema that this program writes; the program reads this version and all older
+/// versions.
 pub const SCHEMA: u64 = 2;
 
 /// The longest line read or written, without its line feed.

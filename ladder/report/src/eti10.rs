@@ -40,7 +40,7 @@ const COLUMNS: [Column; 6] = fitting([
 /// A way to serve the session.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Its name.
+    /// The name of the step.
     pub words: &'static str,
     /// Core cycles of the server for one session.
     pub cycles: Estimate,

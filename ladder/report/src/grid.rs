@@ -36,7 +36,7 @@ impl Column {
         Self { heading: Cow::Borrowed(heading), width, side: Side::Right }
     }
 
-    /// Replaces the heading by one that is determined at run time.
+    /// Replaces the heading by a heading that is determined at run time.
     #[must_use]
     pub fn headed(self, heading: String) -> Self {
         Self { heading: Cow::Owned(heading), ..self }

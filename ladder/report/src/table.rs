@@ -22,7 +22,7 @@ pub(crate) struct Row {
     /// Names of the row, such as `14 KB, tollgate`. A second name denotes a part of the first, such
     /// as `resumed`.
     pub(crate) names: Vec<String>,
-    /// One for each column after the first.
+    /// One cell for each column after the first.
     pub(crate) cells: Vec<String>,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Struct {
 }
 
 impl Struct {
-    /// Returns the value of its fields.
+    /// Returns the value of the struct's fields.
     pub(crate) fn field(self) -> Value {
         match self.depth {
             0 | 1 => Value::Public,

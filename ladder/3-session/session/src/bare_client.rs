@@ -1,4 +1,5 @@
-//! The minimum cost of a handshake to a client: its bytes over loopback, without TLS.
+//! The minimum cost of a handshake to a client: the cost of the handshake's bytes over loopback,
+//! without TLS.
 
 use tollgate_bench::median_estimate;
 use tollgate_load::{Context, Protocol};

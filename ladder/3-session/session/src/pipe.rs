@@ -1,4 +1,5 @@
-//! An in-memory transport that separates the server's time from its own and records every call.
+//! An in-memory transport that separates the server's time from the time of the transport, and
+//! records every call.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};

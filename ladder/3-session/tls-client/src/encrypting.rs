@@ -1,7 +1,8 @@
 //! RSA encryption of premaster secrets. It supports the library's key sizes, and smaller keys.
 //!
 //! aws-lc-rs requires at least 2,048 bits, but servers of 2001 had keys of 1,024 bits. Use smaller
-//! keys only for comparisons with papers. The client needs only their public-key operation.
+//! keys only for comparisons with papers. The client needs only the public-key operation of these
+//! keys.
 
 use aws_lc_rs::rand;
 use aws_lc_rs::rsa::{Pkcs1PublicEncryptingKey, PublicEncryptingKey};

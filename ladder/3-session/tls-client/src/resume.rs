@@ -69,9 +69,9 @@ impl Connection {
     /// session.
     ///
     /// Sessions are kept if [`Settings::save_sessions`](crate::Settings::save_sessions) is set. TLS
-    /// 1.3 keeps one for each received ticket. TLS 1.2 keeps one for each established handshake
-    /// with a new ticket or session ID. If a resumed TLS 1.2 handshake brings no new session, the
-    /// offered session can be used again.
+    /// 1.3 keeps one session for each received ticket. TLS 1.2 keeps one session for each
+    /// established handshake with a new ticket or session ID. If a resumed TLS 1.2 handshake brings
+    /// no new session, the offered session can be used again.
     pub fn save(&mut self, into: &mut SavedSession) -> bool {
         self.kept.take(into)
     }

@@ -62,8 +62,8 @@ pub(crate) fn encoded_public(key: &PKeyRef<Private>) -> Result<Vec<u8>, ErrorSta
     Ok(public)
 }
 
-/// Reads the peer's public key and derives the shared secret, as `ssl_derive` does. The secrets of
-/// both groups have 32 bytes.
+/// Reads the peer's public key and derives the shared secret, as `ssl_derive` does. The shared
+/// secret of either group has 32 bytes.
 pub(crate) fn agree(
     source: Source<'_>,
     own: &PKeyRef<Private>,
