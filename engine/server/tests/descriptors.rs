@@ -45,7 +45,7 @@ fn accepting_pauses_and_resumes() {
     drop(client);
     assert_eq!(running.stop(Duration::from_secs(5)).connections_cut, 0);
 
-    // At startup it is an error, not a pause.
+    // If descriptors are missing at startup, the server returns an error and does not wait.
     setrlimit(Resource::Nofile, Rlimit { current: Some(3), ..before }).unwrap();
     let refused = Server::start(Config::default());
     setrlimit(Resource::Nofile, before).unwrap();

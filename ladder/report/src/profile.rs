@@ -30,7 +30,7 @@ pub fn table(records: &[Record]) -> String {
     tables.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// The same tables as data, for a terminal or a page, each with its title.
+/// The tables of a profile as data, for a terminal or a page. Each has its title.
 pub(crate) fn tables(records: &[Record]) -> Vec<(String, Table)> {
     let lookup = Lookup(records);
     let is_profiled = |record: &Record| {

@@ -35,7 +35,7 @@ macro_rules! term {
     };
 }
 // Adds q * m to the window. The lowest limb becomes 0, which frees its register. So only the carry
-// of the lowest product is needed. This carry is 1 unless that limb is already 0. `$top` takes the
+// of the lowest product is needed. This carry is 1 unless that limb was 0 before. `$top` takes the
 // carries.
 macro_rules! redc_row {
     ($k0:literal, $low:literal, $($j:literal $x:literal $y:literal),*; $first:literal

@@ -259,7 +259,7 @@ fn pkeyutl_of_all_paddings_of_encryption() {
 }
 
 /// An invalid padding gives a text that depends on the key and the ciphertext. Since 3.2 the
-/// default provider gives the same text.
+/// default provider gives the same text as this provider.
 #[test]
 fn pkeyutl_rejects_implicitly() {
     let folder = folder("rsa-2048.pem");

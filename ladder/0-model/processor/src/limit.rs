@@ -1,4 +1,4 @@
-//! Limits, and the demand of work on each limit.
+//! Limits, and how often a piece of work uses each limit.
 
 use core::fmt;
 

@@ -37,7 +37,7 @@ impl MeasuredSession {
     }
 }
 
-/// The records of the files, or one for the CPU time on the command line.
+/// The records of the files; or, if the command line gives a CPU time, a record of this time.
 pub(super) fn read(options: &Options) -> Result<Vec<Record>, CliError> {
     if let Some(us) = options.cpu_us {
         return Ok(vec![of_command_line(us, options.bytes)?]);
