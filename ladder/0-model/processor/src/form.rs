@@ -225,7 +225,7 @@ mod tests {
         for form in Form::ALL {
             for k in 1..=160 {
                 assert!(form.square(k) <= form.product(k));
-                assert!(form.plain_product(k) <= form.product(k)); // in blocks the two counts may be equal
+                assert!(form.plain_product(k) <= form.product(k));
             }
         }
     }

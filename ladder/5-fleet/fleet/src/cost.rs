@@ -102,7 +102,7 @@ pub struct Cost {
     pub energy: Energy,
 }
 
-/// Computes the cost of a million sessions. Each core is paid for whole hours and is busy for the
+/// Computes the cost of a million sessions. Each core is paid by the hour and is busy for the
 /// share `utilisation` of the time.
 ///
 /// ```

@@ -35,7 +35,7 @@ pub struct Eti10 {
 }
 
 /// The table of \[ETI10\]. Its columns are: without the paper's improvements, with its RSA and AES
-/// code, and with GCM.
+/// instructions, and with GCM.
 pub const ETI10_TABLE: [Eti10; 3] = [
     Eti10 {
         suite: "tls-rsa-1024-aes-128-cbc-sha1",

@@ -55,7 +55,7 @@ mod tests {
         for servers in 1..=60_u32 {
             for load in [0.05, 0.3, 0.7, 0.95] {
                 let c = f64::from(servers);
-                let (mut term, mut sum) = (1.0, 0.0); // a^k / k!, and the sum of the terms before it
+                let (mut term, mut sum) = (1.0, 0.0); // a^k / k!, and the sum before it
                 for k in 1..=servers {
                     sum += term;
                     term *= c * load / f64::from(k);

@@ -14,9 +14,8 @@ const Z: f64 = 1.96;
 
 /// The mean service time of a session, and its variation.
 ///
-/// The centre is the mean, although most estimates of this project are medians. A queue depends on
-/// the sum of the work, and so on the mean. The CPU time of a run divided by its sessions is a
-/// mean.
+/// This estimate is a mean, but most estimates of this project are medians. A queue depends on the
+/// sum of the work, and so on the mean. The CPU time of a run divided by its sessions is a mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceTime {
     mean_ns: Estimate,

@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn agrees_with_textbook_values() {
         assert!((pollaczek_khinchine(0.5, 1.0) - 1.0).abs() < 1e-15); // M/M/1: load / (1 - load)
-        assert!((pollaczek_khinchine(0.8, 0.0) - 2.0).abs() < 1e-12); // M/D/1: load / (2 (1 - load))
+        assert!((pollaczek_khinchine(0.8, 0.0) - 2.0).abs() < 1e-12); // M/D/1: half of M/M/1
         assert!((mmc(2, 0.5) - 1.0 / 3.0).abs() < 1e-15);
         assert!((mmc(3, 2.0 / 3.0) - 4.0 / 9.0).abs() < 1e-15);
     }

@@ -115,8 +115,8 @@ impl Law {
     /// The whole number of cores with the highest rate.
     fn best_whole(&self) -> u32 {
         let (mut low, mut high) = (1, CORES_MAX);
-        // The rates increase and then decrease. The bisection therefore looks for the first core
-        // that lowers the rate.
+        // The rates increase up to the peak and then decrease. Bisect on the sign of the change that
+        // one more core causes.
         while low < high {
             let middle = u32::midpoint(low, high);
             if self.at(f64::from(middle) + 1.0) > self.at(f64::from(middle)) {
