@@ -1,4 +1,4 @@
-//! ELF: files of 32 bits, big-endian, for SPARC, linked to fixed addresses.
+//! ELF: big-endian files of 32 bits for SPARC, linked to fixed addresses.
 //!
 //! Reads the header, the program headers and the symbols of functions and labels (*Tool Interface
 //! Standard: ELF*, version 1.2).

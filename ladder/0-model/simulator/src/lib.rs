@@ -1,14 +1,14 @@
 //! Instruction-set simulator with cycle counts, for SPARC processors with instructions that were
 //! never built.
 //!
-//! A [`Machine`] executes a [`Program`] on the integer unit of SPARC V8 and counts the cycles that
-//! LEON-2 takes with memory without wait states. A table defines the instructions, one row each
-//! ([`isa`]); an extension is a second table. The extension here multiplies into a wide accumulator
-//! ([`isa::accumulate`]). A file gives the cost of instructions ([`Timing`]). [`Assembler`] and
-//! [`elf`] create programs.
+//! A [`Machine`] executes a [`Program`] on the integer unit of SPARC V8. It counts the cycles that
+//! LEON-2 takes with memory without wait states. A table defines the instructions, one row for each
+//! ([`isa`]), and an extension is a second table. The extension here multiplies into a wide
+//! accumulator ([`isa::accumulate`]). A file gives the cost of instructions ([`Timing`]).
+//! [`Assembler`] and [`elf`] create programs.
 //!
-//! The cycle counts of the base instructions were compared with the LEON-2 VHDL. Those of the
-//! extension are parameters, because it was never built.
+//! The cycle counts of the base instructions were compared with the LEON-2 VHDL. The cycle counts
+//! of the extension are parameters, because the extension was never built.
 //!
 //! ```
 //! use tollgate_simulator::{Assembler, Ending, InstructionSet, Machine, Timing};

@@ -3,7 +3,7 @@
 use crate::trap::Trap;
 
 /// The data register of LEON-2's first serial port. A byte stored at this address goes to the
-/// console; of a word or half word, the lowest byte.
+/// console. If a word or half word is stored, its lowest byte goes to the console.
 pub const CONSOLE: u32 = 0x8000_0070;
 
 /// The status register of the console; it always reads as ready.

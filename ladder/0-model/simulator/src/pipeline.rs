@@ -1,8 +1,8 @@
 //! The pipeline of LEON-2: the waits of an instruction for an earlier one.
 //!
 //! Every instruction takes slots. In the decode stage it may wait for a load, for condition codes
-//! or for the accumulator. [`Pipeline`] has everything that it may wait for. The cost of a block
-//! therefore depends only on this state before the block.
+//! or for the accumulator. [`Pipeline`] holds all state that an instruction may wait for. The cost
+//! of a block therefore depends only on this state before the block.
 
 use crate::isa::{Base, Cost, Icc, Instruction, Meaning};
 use crate::timing::{Geometry, Issue, Timing};

@@ -1,9 +1,9 @@
 //! The multiply-accumulate extension: an accumulator of 72 bits in addition to the registers.
 //!
-//! Names and semantics are this project's own. The opcodes are those in the table of contents of
-//! the *Leon2-CIS User's Manual* (1.0.1, November 2006), and LEON's two multiply-accumulate
-//! opcodes, `op3` 0x3e and 0x3f. LEON itself defines these two differently: they multiply 16 by 16
-//! bits into an accumulator of 40 bits.
+//! Names and semantics are this project's own. Some opcodes are those in the table of contents of
+//! the *Leon2-CIS User's Manual* (1.0.1, November 2006). The others are LEON's two
+//! multiply-accumulate opcodes, `op3` 0x3e and 0x3f. LEON itself defines these two opcodes
+//! differently: they multiply 16 by 16 bits into an accumulator of 40 bits.
 //!
 //! 72 bits are enough for moduli of 4096 bits. A column of a Montgomery product has at most 2 * 128
 //! products and less than 2^40 from the column before, and 256 (2^32 - 1)^2 + 2^40 < 2^72. The

@@ -9,7 +9,7 @@ use super::row::{Base, Meaning, Row, Syntax};
 pub struct Instruction {
     /// The row.
     pub row: &'static Row,
-    /// The destination register, or the register that a store reads.
+    /// The destination register; in a store, the register that is stored.
     pub rd: u8,
     /// The first source register.
     pub rs1: u8,
@@ -17,7 +17,7 @@ pub struct Instruction {
     pub rs2: u8,
     /// True if the second source is [`Instruction::constant`] instead.
     pub immediate: bool,
-    /// The constant: 13 bits with sign; 22 bits for `sethi`; the distance in words for a jump.
+    /// The constant: 13 bits with sign, 22 bits for `sethi`, or the distance in words for a jump.
     pub constant: i32,
     /// The address space.
     pub space: u8,

@@ -94,26 +94,26 @@ pub enum Cost {
 pub enum Icc {
     /// Nothing.
     None,
-    /// Writes them.
+    /// Writes the condition codes.
     Sets,
     /// Reads the carry.
     Carry,
-    /// Reads the carry and writes them.
+    /// Reads the carry and writes the condition codes.
     CarrySets,
-    /// A branch that depends on them.
+    /// A branch that depends on the condition codes.
     Branch,
-    /// Reads all of them into a register.
+    /// Reads all condition codes into a register.
     Reads,
 }
 
 impl Icc {
-    /// Returns whether it writes them.
+    /// Returns whether the instruction writes the condition codes.
     #[must_use]
     pub fn sets(self) -> bool {
         matches!(self, Self::Sets | Self::CarrySets)
     }
 
-    /// Returns whether it adds or subtracts the carry.
+    /// Returns whether the instruction adds or subtracts the carry.
     #[must_use]
     pub fn carry(self) -> bool {
         matches!(self, Self::Carry | Self::CarrySets)

@@ -47,7 +47,7 @@ impl Op {
 pub(super) struct Jump {
     /// The instruction after the next one; `None` if the jump is not taken.
     pub(super) target: Option<u32>,
-    /// True if the next one is skipped.
+    /// True if the instruction after the jump is skipped.
     pub(super) annuls: bool,
 }
 

@@ -75,8 +75,8 @@ const CALL_WRITE: u32 = 4;
 const BAD_ADDRESS: u32 = 14;
 
 impl Machine {
-    /// Runs until the program ends or has executed `instructions` more instructions. It can be
-    /// continued after that.
+    /// Runs until the program ends or has executed `instructions` more instructions. If the program
+    /// has not ended, another call continues it.
     ///
     /// # Errors
     ///
@@ -121,7 +121,8 @@ impl Machine {
         }
     }
 
-    /// Executes the block at `pc`. `None` if there is none; then execute one instruction.
+    /// Executes the block at `pc`. Returns `None` if there is no block; the caller then executes
+    /// one instruction.
     fn run_block(&mut self) -> Option<Result<(), Trap>> {
         let Self { state, blocks, pipeline, timing, .. } = self;
         if state.npc != state.pc.wrapping_add(4) || self.annulled {

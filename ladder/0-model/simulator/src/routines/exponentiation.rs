@@ -1,7 +1,7 @@
 //! A whole exponentiation: conversion, table, windows, conversion.
 //!
-//! Windows skip zeros, as in the papers. The time therefore depends on the exponent. Do not use it
-//! for a private exponent.
+//! Windows skip zeros, as in the papers. The time therefore depends on the exponent. Do not use
+//! this exponentiation with a private exponent.
 
 use super::measure::{Counts, modulus, read, words};
 use super::power::{self, END, TABLE};

@@ -18,9 +18,9 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Pseudo-random numbers from a fixed seed: xorshift (13, 17, 5) from 12345 gives words of a,
-    /// b, p in turn; the highest and lowest bit of p are set, the highest bits of a and b are
-    /// cleared.
+    /// Pseudo-random numbers from a fixed seed. The generator xorshift (13, 17, 5) starts at 12345
+    /// and gives words of a, b and p in turn. The highest and lowest bits of p are set, and the
+    /// highest bits of a and b are cleared.
     #[must_use]
     pub fn patterned(words: u32) -> Self {
         let mut state: u32 = 12345;

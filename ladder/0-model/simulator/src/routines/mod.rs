@@ -6,10 +6,9 @@
 //! after p there is space for 2n words. z may be a or b.
 //!
 //! The product by columns (FIPS) with rolled and partly unrolled loops has the structure of a
-//! published routine. The published cycles of that routine on the LEON-2 VHDL are closed forms; its
-//! instructions are not published. This routine was written to take the same cycles: the agreement
-//! is partly by construction. It has superfluous instructions for this purpose, see
-//! [`Loops::Index`].
+//! published routine. Closed forms of that routine's cycles on the LEON-2 VHDL are published, but
+//! its instructions are not. This routine was written to take the same cycles, so the agreement is
+//! partly by construction. For this purpose it has superfluous instructions; see [`Loops::Index`].
 
 mod cios;
 mod columns;

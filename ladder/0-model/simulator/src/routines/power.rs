@@ -3,10 +3,10 @@
 //! `multiply` and `square` take the addresses of z, a, b and p. `%l1` is the address of the power
 //! so far: 0 at the start, an entry of the table, or `power`.
 
-/// Computes the table. `%i0` is p, `%i1` n in bytes, `%l3` the table, `%l5` the exponent. A fixed
-/// window has all powers: each is the previous one times the first. A sliding window has the odd
-/// ones: each is the previous one times the square, which is at `power` until the table is
-/// complete.
+/// Computes the table. `%i0` is p, `%i1` n in bytes, `%l3` the table, `%l5` the exponent. The table
+/// of a fixed window has all powers: each is the previous one times the first. The table of a
+/// sliding window has the odd powers: each is the previous one times the square, which is at
+/// `power` until the table is complete.
 pub(super) const TABLE: &str = "
 _start: set     p, %i0
         set     size, %i1

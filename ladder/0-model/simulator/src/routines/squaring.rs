@@ -63,7 +63,7 @@ fn doubled(text: &mut Text, routine: &Routine, half: &str) {
     let done = text.label(&format!("{half}_doubled"));
     text.add("cmp %l3, %l4");
     text.add(format!("be {done}"));
-    // The number of words below the middle: half of those between the two offsets.
+    // The number of words below the middle is half the number of words between the two offsets.
     text.all(&["sub %l4, %l3, %g4", "add %g4, 4, %g4", "srl %g4, 1, %g4", "and %g4, -4, %g4"]);
     text.add("add %l3, %g4, %g4");
     stream(text, routine, &format!("{half}_square"), [r::A, r::A], Product::Twice);
@@ -89,8 +89,8 @@ fn double_sum(text: &mut Text) {
     ]);
 }
 
-/// Adds the square of the middle word, at offset `%o0`, if the column has one. The flags tell
-/// whether it has.
+/// Adds the square of the middle word, at offset `%o0`, if the column has a middle word. The flags
+/// tell whether the column has one.
 fn middle(text: &mut Text, half: &str) {
     let odd = text.label(&format!("{half}_odd"));
     text.add(format!("bne {odd}"));
@@ -141,8 +141,8 @@ fn stream(text: &mut Text, routine: &Routine, name: &str, of: [&str; 2], product
     text.add("sub %l3, %g5, %l3");
     text.add(format!("add %l4, {down}, %l4"));
     text.add("add %l4, %g5, %l4");
-    // Each product is added after the loads of the next one, and therefore does not wait. The first
-    // adds 0.
+    // Each product is added after the loads of the next one, so the addition does not wait. The
+    // first addition adds 0.
     text.all(&["clr %o0", "clr %o2", "jmp %o4"]);
     text.add(format!("add %g4, {up}, %g4"));
     text.name(name);

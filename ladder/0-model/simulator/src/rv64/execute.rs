@@ -30,8 +30,8 @@ pub struct Run {
 
 impl Run {
     /// The slots by a simple model of an in-order core. An instruction takes one slot, and a
-    /// product `multiply` slots. An instruction that reads the word that was just loaded takes one
-    /// more. The model was not compared with a processor.
+    /// product takes `multiply` slots. An instruction that reads the result of the load just before
+    /// it takes one more slot. The model was not compared with a processor.
     #[must_use]
     pub const fn slots(&self, multiply: u64) -> u64 {
         self.instructions + self.products * (multiply - 1) + self.waits

@@ -67,7 +67,8 @@ fn the_text_of_an_instruction_assembles_to_the_same_word() {
 
 #[test]
 fn words_are_those_of_the_manual() {
-    // Encoded by the GNU assembler with -Av8 -32; the extension's as docs/simulate.md gives them.
+    // Encoded by the GNU assembler with -Av8 -32. The extension's encodings are those of
+    // docs/simulate.md.
     for (text, expected) in [
         ("nop", 0x0100_0000),
         ("sethi %hi(0x12345678), %g1", 0x0304_8d15),

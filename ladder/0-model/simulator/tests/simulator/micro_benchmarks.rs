@@ -1,8 +1,8 @@
 //! Cycles of short sequences, against the integer unit of the public LEON-2 VHDL.
 //!
 //! The figures were measured on that unit, simulated with memory without wait states, in five
-//! configurations: 16 repetitions of a sequence, or one, between two markers whose own cycles are
-//! subtracted. The figures are exact, and the tests compare them exactly.
+//! configurations. A measurement is one sequence, or 16 repetitions of it, between two markers; the
+//! markers' own cycles are subtracted. The figures are exact, and the tests compare them exactly.
 
 use tollgate_simulator::timing::Geometry;
 use tollgate_simulator::{Assembler, InstructionSet, Machine, Timing};

@@ -1,5 +1,5 @@
-//! Comparison with other tools: encodings with the GNU assembler, programs with QEMU. If these are
-//! not installed, the tests say so and are skipped.
+//! Comparison with other tools: encodings with the GNU assembler, programs with QEMU. If these
+//! tools are not installed, the tests say so and are skipped.
 
 use core::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -204,7 +204,7 @@ fn exponentiations_are_correct_and_take_the_counted_products() {
                             continue;
                         }
                         // Each product of words takes one more slot. A Montgomery product has 2 n^2
-                        // + n of them, and the table position of each digit takes one.
+                        // + n products of words, and the table position of each digit takes one.
                         let products = window.products(exponent);
                         let digits = match window {
                             Window::Fixed(_) => u64::from(exponent.bits().div_ceil(bits)),
