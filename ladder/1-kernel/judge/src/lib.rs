@@ -1,7 +1,8 @@
 //! Checks and times Montgomery kernels, the engine's own and those of other crates.
 //!
-//! The engine's tests use the same [checks](contract): random and patterned operands up to their
-//! bounds, dirty digits, each lane by itself, against slow integers. See docs/own-kernel.md.
+//! The engine's tests use the same [checks](contract). The checks compare results with slow
+//! integers. They use random and patterned operands up to the bounds, random bits above the digits,
+//! and each lane by itself. See docs/own-kernel.md.
 //!
 //! ```
 //! use tollgate_judge::{judge, time};
@@ -41,7 +42,7 @@ impl fmt::Display for Refused {
 impl core::error::Error for Refused {}
 
 /// Sizes of moduli in bits, and rounds of twenty products. Some sizes fill a block of digits;
-/// others use little of their last block.
+/// others use only a small part of their last block.
 const SIZES: [(usize, usize); 12] = [
     (128, 100),
     (255, 100),
@@ -64,7 +65,7 @@ const SIZES: [(usize, usize); 12] = [
 /// # Errors
 ///
 /// [`Refused`] with the first defect. Time and secrecy are not checked; docs/own-kernel.md names
-/// the tools for them.
+/// the tools that check them.
 pub fn judge<K: Exponentiate<Word: Layout>>(kernel: K) -> Result<usize, Refused> {
     let judged = catch_unwind(AssertUnwindSafe(|| all(kernel)));
     judged.map_err(|panic| {

@@ -1,5 +1,5 @@
-//! A kernel outside the engine: the code of docs/own-kernel.md, checked and timed; and variants
-//! with defects, each of them refused. Uses public items only.
+//! The code of docs/own-kernel.md, a kernel outside the engine, is checked and timed. Variants of
+//! this kernel with defects are refused. The tests use public items only.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

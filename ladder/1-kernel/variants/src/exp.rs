@@ -41,7 +41,7 @@ pub const fn sliding_table_words(k: usize, width: usize) -> usize {
     k << (width - 1)
 }
 
-/// Limbs of scratch for either, beside the scratch of a product.
+/// Limbs of scratch for either window, in addition to the scratch of a product.
 #[must_use]
 pub const fn scratch_words(k: usize, width: usize, product: usize) -> usize {
     fixed_table_words(k, width) + 3 * k + product
@@ -157,8 +157,8 @@ pub fn sliding_window_vartime<K: Kernel<Word = u64>>(
     leave(kernel, z, power, m, t);
 }
 
-/// For the `left` low bits of e: the length of the next window, and the table position of its
-/// odd power; a single zero takes one bit and no power.
+/// For the `left` low bits of e: the length of the next window, and the table position of its odd
+/// power. A single zero is a window of one bit without a power.
 fn next_window(e: &PublicExponent, left: usize, width: usize) -> (usize, Option<usize>) {
     if !e.bit(left - 1) {
         return (1, None);

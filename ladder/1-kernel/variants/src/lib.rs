@@ -1,9 +1,10 @@
 //! Textbook Montgomery products and exponentiations, for comparison with the engine's.
 //!
 //! The best method depends on the processor. Here each textbook method is real code with the
-//! engine's contract, [`tollgate_mont::Kernel`], so that `tollgate kernel variants` can measure
-//! them on the machine at hand. All are scalar, in limbs of 64 bits, in safe Rust without special
-//! instructions, so that they can be compared with each other. The engine's kernels are faster.
+//! engine's contract, [`tollgate_mont::Kernel`], so that `tollgate kernel variants` can measure it
+//! on the machine at hand. All methods are scalar, in limbs of 64 bits and in safe Rust without
+//! special instructions, so that they can be compared with each other. The engine's kernels are
+//! faster.
 //!
 //! * [`Method`] is the algorithm of a product, [`Unroll`] the unrolling of its loops; a [`Variant`]
 //!   is both, with its routines and the addresses of its code. Counts of multiplications are

@@ -1,7 +1,8 @@
 //! Building blocks of the variants: rows and columns of products of limbs, unrolled U times.
 //!
-//! The body of the innermost loop does U products; a second loop does the rest one at a time. Every
-//! multiplication of a variant goes through [`wide`] or [`low`], so that tests can count them.
+//! The body of the innermost loop does U products; a second loop does the remaining products one at
+//! a time. Every multiplication of a variant goes through [`wide`] or [`low`], so that tests can
+//! count the multiplications.
 
 /// x * y.
 #[inline(always)]

@@ -91,8 +91,9 @@ impl Method {
         }
     }
 
-    /// Returns the name of the square. It is that of the product if there is no formula for
-    /// squares. There is none if rows of product and of reduction alternate.
+    /// Returns the name of the square. If the method has no formula for squares, this is the name
+    /// of the product. A method whose rows of product and of reduction alternate has no such
+    /// formula.
     #[must_use]
     pub const fn square_name(self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! CIOS, coarsely integrated operand scanning [KAK96]: a row of product, a row of reduction, in
-//! turn, in K + 1 limbs that move down by one.
+//! CIOS, coarsely integrated operand scanning [KAK96]: rows of product and rows of reduction
+//! alternate, in K + 1 limbs that move down by one.
 //!
 //! Counts: 2K^2 + K products.
 

@@ -1,5 +1,5 @@
-//! FIPS, finely integrated product scanning [KAK96]: column by column, product and reduction in one
-//! sum of three limbs.
+//! FIPS, finely integrated product scanning [KAK96]: the method works column by column, and adds
+//! product and reduction in one sum of three limbs.
 //!
 //! Counts: 2K^2 + K products; of a square K(K+1)/2 + K^2 + K.
 

@@ -1,7 +1,8 @@
 //! Fold rows: the whole product, then t := t / 2^64 + (t mod 2^64) * b with b = 2^-64 mod m, limb
 //! by limb; the last row is one of Montgomery's.
 //!
-//! The lowest limb is the quotient digit itself: no product by k0, and no column that only cancels.
+//! The lowest limb is the quotient digit itself. The method needs no product by k0 and no column
+//! that only cancels.
 //!
 //! Counts: 2K^2 + 1 products; of a square K(K+1)/2 + K^2 + 1.
 
@@ -25,9 +26,9 @@ pub(crate) fn amm<const U: usize, const SQUARE: bool>(
 
 /// z :== t / R (mod m), for t < R^2.
 ///
-/// With B = 2^64: the K - 1 fold rows leave less than t / B^{K-1} + m * B, since the rows add
-/// (B - 1) * m * (1 + 1/B + ..); the last one less than t / R + 2m. So z < 3m if t <= R*m, and
-/// z < R + 2m for any t.
+/// Let B = 2^64. The K - 1 fold rows add (B - 1) * m * (1 + 1/B + ..), so they leave less than t /
+/// B^{K-1} + m * B. The last row leaves less than t / R + 2m. So z < 3m if t <= R*m, and z < R + 2m
+/// for any t.
 #[inline(always)]
 fn reduce<const U: usize>(z: &mut [u64], t: &mut [u64], m: &Numbers) {
     let k = m.k();

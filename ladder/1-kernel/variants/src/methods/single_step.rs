@@ -2,8 +2,9 @@
 //! products of whole numbers: no limb waits for a quotient digit.
 //!
 //! Only the high half of q*m is needed. Its low half is -t mod R, which is known. Two columns of
-//! the low half are computed, too. The carry from the columns below is their difference from the
-//! known columns. The carry is less than K * 2^64; two columns therefore determine it.
+//! the low half are also computed, without the carry from the columns below them. This carry is the
+//! difference between the known columns and the computed ones. The carry is less than K * 2^64; two
+//! columns therefore determine it.
 //!
 //! Counts, the rows of both halves summed: K^2 + K(K+1)/2 + (K-1)(K+2)/2 + K products.
 
