@@ -3,6 +3,8 @@
 
 use core::time::Duration;
 use std::path::PathBuf;
+use std::thread;
+use std::time::Instant;
 
 use tollgate_load::{AccessLog, Naming, Server, Target};
 use tollgate_profile::Threads;
@@ -17,6 +19,9 @@ use super::plan;
 use crate::error::CliError;
 use crate::folder::Folder;
 use crate::options::{Bench as Options, EngineKind, ServerKind};
+
+/// The longest wait for the workers of an installed server.
+const WORKERS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The engines, the baseline first.
 const ENGINES: [(EngineKind, Engine); 2] =
@@ -128,7 +133,13 @@ pub(super) fn of_stock<'a>(by: &str, running: &'a Stock) -> Result<Server<'a>, C
 
 /// The threads of an installed server, for a profile.
 pub(super) fn threads_of_stock(running: &Stock) -> Result<Threads, CliError> {
+    // Apache's port is open before its master has started the workers.
+    let deadline = Instant::now() + WORKERS_TIMEOUT;
     let mut processes = running.workers()?;
+    while processes == [running.master()] && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(20));
+        processes = running.workers()?;
+    }
     processes.push(running.master()); // perf also samples the workers that it starts later
     processes.sort_unstable();
     processes.dedup();
