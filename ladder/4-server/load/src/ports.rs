@@ -41,7 +41,7 @@ fn range(text: &str) -> Option<u64> {
     last.checked_sub(first)?.checked_add(1)
 }
 
-/// The number after `tw` in the line of TCP.
+/// Returns the number after `tw` in the line that begins with `TCP`.
 fn waiting(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("TCP: "))?;
     let mut words = line.split_ascii_whitespace();

@@ -337,8 +337,8 @@ mod tests {
             closed.response.quantile_ns(1.0).is_some_and(|ns| ns < 1_500_000),
             "from the start"
         );
-        // An open loop counts by the intended start. The first two are before the sustained part,
-        // and the last two are in it.
+        // An open loop counts by the intended start. The first two transactions are before the
+        // sustained part, and the last two transactions are in it.
         let open = of(true);
         assert_eq!((open.sustain.transactions, open.response.count()), (2, 2));
         assert!(open.response.quantile_ns(0.0).is_some_and(|ns| ns > 1_500_000), "from the intent");

@@ -76,7 +76,8 @@ impl Slot {
 
     /// After the handshake: sends the first request, unless the server has accepted it as early
     /// data. In a plan without requests, the server's Finished may have confirmed the handshake
-    /// already. Otherwise it sends `close_notify`, which makes the server confirm the handshake.
+    /// already. Otherwise the client sends `close_notify`, which makes the server confirm the
+    /// handshake.
     pub(super) fn after_handshake(&mut self, spec: &RequestSpec) -> Result<(), TlsError> {
         if core::mem::take(&mut self.progress.composed) {
             if self.channel.tls().facts().early_data == EarlyData::Accepted {

@@ -164,7 +164,7 @@ fn a_killed_process_is_reported() {
     assert_eq!((outcome.verdict, outcome.sessions_per_s()), (Verdict::Invalid, None));
     let gone = |finding: &Finding| matches!(finding, Finding::ServerGone { transactions: 1.., .. });
     assert!(outcome.reasons.iter().any(gone), "{outcome}");
-    // and its CPU time cannot be read
+    // the CPU time of a killed process cannot be read
     assert!(ProcessCpu::new([server.child.id()]).and_then(|mut cpu| cpu.cpu()).is_err());
 }
 
