@@ -20,7 +20,7 @@ pub struct OSSL_CORE_HANDLE {
     opaque: [u8; 0],
 }
 
-/// A function by its number; a table ends with number 0.
+/// A function and its number. A row with number 0 ends a table.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct OSSL_DISPATCH {
@@ -125,8 +125,8 @@ type Export = unsafe extern "C" fn(*mut c_void, c_int, Option<OSSL_CALLBACK>, *m
 type Duplicate = unsafe extern "C" fn(*const c_void, c_int) -> *mut c_void;
 
 type Init = unsafe extern "C" fn(*mut c_void, *mut c_void, *const OSSL_PARAM) -> c_int;
-/// The arguments after the context: the output, its length and the size of its buffer; the input
-/// and its length.
+/// The arguments after the context are the output buffer, the length of the output, the size of the
+/// buffer, the input and the length of the input.
 type Transform = unsafe extern "C" fn(
     *mut c_void,
     *mut c_uchar,

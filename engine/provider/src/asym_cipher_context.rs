@@ -34,7 +34,7 @@ pub(crate) struct AsymCipherContext {
     key: Option<Arc<Key>>,
     padding: Padding,
     oaep: Oaep,
-    /// Versions of TLS; 0 if not set.
+    /// The version of TLS that the client offered; 0 if not set.
     client_version: u16,
     negotiated_version: u16,
     implicit_rejection: bool,
@@ -57,7 +57,7 @@ const PADDINGS: &Choices<Padding> = &[
     (Padding::Raw, 3, c"none"),
     (Padding::Oaep, 4, c"oaep"),
     (Padding::Oaep, 4, c"oeap"),
-    (Padding::Tls, 7, c""), // OpenSSL has no name for it either
+    (Padding::Tls, 7, c""), // OpenSSL has no name for this padding either
 ];
 
 #[derive(Clone)]
@@ -233,7 +233,8 @@ impl AsymCipherContext {
         done
     }
 
-    /// Returns whether the padding is PKCS#1 without implicit rejection, which is decoded here.
+    /// Returns whether the padding is PKCS#1 without implicit rejection. This module decodes that
+    /// padding itself.
     fn rejects_explicitly(&self) -> bool {
         self.padding == Padding::Pkcs1 && !self.implicit_rejection
     }
@@ -263,8 +264,8 @@ impl Oaep {
     }
 }
 
-/// The hash function of OAEP or of its MGF1. Not MDC-2: its DES reads tables at addresses that
-/// depend on the data, which are secret here.
+/// The hash function of OAEP or of its MGF1. MDC-2 is not allowed, because its DES reads tables at
+/// addresses that depend on the data, and the data is secret here.
 fn hash(param: Param<'_>) -> Result<Hash, Reason> {
     let named = hashing::from_name(param.text().ok_or(Reason::Parameter)?);
     named.filter(|hash| *hash != Hash::Mdc2).ok_or(Reason::DigestUnsupported)

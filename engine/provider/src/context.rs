@@ -1,5 +1,5 @@
-//! Entry points that contexts of signatures and of ciphers share: creation, copies, initialization,
-//! parameters, and operations from input to output.
+//! The entry points that signature contexts and cipher contexts have in common. They create, copy
+//! and initialize contexts, get and set parameters, and run operations that turn input into output.
 //!
 //! Every context and key came from `newctx`, `dupctx` or the key management of this provider.
 //! libcrypto uses a context from one thread at a time and frees it once.
@@ -27,8 +27,8 @@ pub(crate) trait Context: AsRef<Provider> + Clone {
     /// Returns the descriptions of parameters that can be set, up to a NULL key.
     fn settable() -> *const OSSL_PARAM;
 
-    /// Starts an operation, which needs the private half if `private` is true. Without a key, the
-    /// context keeps its last one.
+    /// Starts an operation, which needs the private half if `private` is true. If `key` is `None`,
+    /// the context keeps its last key.
     fn init(
         &mut self,
         key: Option<Arc<Key>>,
@@ -53,7 +53,8 @@ pub(crate) unsafe fn context<'a, C: Context>(ctx: *mut c_void) -> Option<&'a mut
     unsafe { handle::exclusive(ctx) }
 }
 
-/// Returns the key of an init call, or `None` for NULL: the call then means the last key.
+/// Returns the key of an init call, or `None` if the pointer is NULL. The call then refers to the
+/// context's last key.
 ///
 /// # Safety
 ///

@@ -1,7 +1,7 @@
 //! The entry points of key generation: provider-keymgmt(7).
 //!
-//! Programs use them if they query `tollgate.rsa=yes`, or if they load no other provider of keys
-//! before this one: see [`crate::dispatch`].
+//! A program generates keys with this provider if it queries `tollgate.rsa=yes`, or if it loads no
+//! other provider of keys before this one. [`crate::dispatch`] explains why.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
@@ -32,7 +32,8 @@ pub(crate) struct KeyRequest {
     e: Vec<u8>,
 }
 
-/// The smallest modulus in bits, and exponent in bytes, that [`Generation::new`] accepts.
+/// The smallest modulus, in bits, and the smallest public exponent, in bytes, that
+/// [`Generation::new`] accepts.
 const SECURE: (usize, usize) = (2048, 3);
 
 impl AsRef<Provider> for KeyRequest {
@@ -98,7 +99,7 @@ impl KeyRequest {
     }
 }
 
-/// The progress that was reported so far.
+/// The progress that has been reported so far.
 struct ProgressReport {
     primes: usize,
     go_on: bool,

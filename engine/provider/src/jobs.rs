@@ -1,8 +1,9 @@
 //! Jobs of libcrypto: `ASYNC_start_job(3)`, `ASYNC_WAIT_CTX_new(3)`.
 //!
-//! The functions are looked up at run time in the library of a function that the core passed in. A
-//! link to libcrypto would load a second one into a process that has another version. If a function
-//! is missing, as in a program that contains libcrypto statically, no job is ever found.
+//! The functions are looked up at run time in the library of a function that the core passed in. If
+//! this module were linked to libcrypto, a process with another version of libcrypto would load a
+//! second libcrypto. If a function is missing, as in a program that contains libcrypto statically,
+//! no job is ever found.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::transmute_copy;
@@ -47,7 +48,7 @@ pub(crate) struct Jobs {
     pause_job: PauseJob,
     wait_fd: WaitFd,
     set_wait_fd: SetWaitFd,
-    /// Present since 3.0; forks of libcrypto may lack it.
+    /// libcrypto has this function since 3.0; forks of libcrypto may lack it.
     callback: Option<CallbackOf>,
 }
 
@@ -93,10 +94,11 @@ impl Jobs {
 static KEY: AtomicU8 = AtomicU8::new(0);
 
 impl RunningJob<'_> {
-    /// Returns the waker of the job's wait context, which owns it. Creates it on the first call.
+    /// Returns the waker of the job's wait context. The first call creates the waker, and the wait
+    /// context owns it.
     ///
-    /// `None` if the owner cannot be notified: without a wait context, without a descriptor, and in
-    /// a child of the process that made the waker.
+    /// Returns `None` if the owner cannot be notified. That is the case if the job has no wait
+    /// context, if no descriptor is free, and in a child of the process that made the waker.
     pub(crate) fn waker(&self, counters: &Arc<Counters>) -> Option<&Waker> {
         // SAFETY: the running job.
         let context = unsafe { (self.jobs.wait_context)(self.job) };
@@ -147,7 +149,8 @@ impl RunningJob<'_> {
     }
 }
 
-/// Called when the wait context is freed: its paused jobs are never started again.
+/// libcrypto calls this function when it frees the wait context. The paused jobs of that context
+/// are never started again.
 unsafe extern "C" fn clean_up(
     _context: *mut WaitContext,
     _key: *const c_void,
@@ -221,7 +224,8 @@ impl Drop for Library {
 mod tests {
     use super::Library;
 
-    /// A program that contains libcrypto statically: dlopen does not return the program itself.
+    /// Simulates a program that contains libcrypto statically: dlopen does not return the program
+    /// itself.
     #[test]
     fn of_refuses_a_function_of_the_program() {
         assert!(Library::of(Library::of as *const ()).is_none());

@@ -27,7 +27,7 @@ pub(crate) enum Key {
     Public(Box<PublicKey>),
 }
 
-/// A private key, and its numbers for export, which operations do not use.
+/// A private key and its numbers. The numbers are kept for export only; operations do not use them.
 pub(crate) struct PrivateHalf {
     pub(crate) key: Arc<PrivateKey>,
     parts: KeyParts,
@@ -38,7 +38,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// The reason to refuse it.
+    /// The reason why the key is refused.
     pub(crate) fn import(params: Params<'_>, with_private: bool) -> Result<Self, Reason> {
         let number = |key| params.find(key).and_then(|param| param.number());
         let e = number(OSSL_PKEY_PARAM_RSA_E).ok_or(Reason::KeyIncomplete)?.to_vec();
@@ -95,7 +95,7 @@ impl Key {
         }
     }
 
-    /// Returns the length of the modulus, and of a signature, in bytes.
+    /// Returns the length of the modulus in bytes, which is also the length of a signature.
     pub(crate) fn size(&self) -> usize {
         self.public().size()
     }
@@ -106,7 +106,7 @@ impl Key {
         ours.modulus() == theirs.modulus() && ours.exponent() == theirs.exponent()
     }
 
-    /// Returns the numbers; the secret ones only on request.
+    /// Returns the key's numbers. The secret numbers are included only if `with_private` is true.
     pub(crate) fn export(&self, with_private: bool) -> Numbers {
         let mut numbers = Numbers::default();
         numbers.push(OSSL_PKEY_PARAM_RSA_N, &self.public().modulus());
@@ -144,7 +144,7 @@ impl Key {
         };
         let mut number = Zeroizing::new(vec![0; self.size()]);
         getrandom::fill(&mut number).map_err(|_| Reason::Random)?;
-        number[0] = 0; // below n
+        number[0] = 0; // makes the number smaller than n
         let result = half.key.private(workspace, &mut number);
         result.map_err(|_| Reason::KeyInconsistent)
     }

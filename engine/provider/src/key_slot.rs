@@ -10,7 +10,8 @@ use crate::params::Params;
 use crate::provider::Provider;
 use crate::reason::Reason;
 
-/// The object that libcrypto holds as a key. Empty until a key is imported or generated.
+/// The object that libcrypto holds as a key. The slot is empty until a key is imported or
+/// generated.
 pub(crate) struct KeySlot {
     pub(crate) provider: Arc<Provider>,
     pub(crate) key: Option<Arc<Key>>,

@@ -44,7 +44,7 @@ pub(crate) static FUNCTIONS: Table<[OSSL_DISPATCH; 19]> = dispatch! {
     OSSL_FUNC_KEYMGMT_QUERY_OPERATION_NAME = query_operation_name;
 };
 
-/// Properties of a key, and then its numbers, public ones first.
+/// The properties of a key, followed by its numbers. The public numbers come first.
 static GETTABLE: Table<[OSSL_PARAM; 13]> = Table::of_keys([
     (OSSL_PKEY_PARAM_BITS, OSSL_PARAM_INTEGER),
     (OSSL_PKEY_PARAM_SECURITY_BITS, OSSL_PARAM_INTEGER),
@@ -87,7 +87,7 @@ unsafe extern "C" fn dup(keydata: *const c_void, selection: c_int) -> *mut c_voi
             return ptr::null_mut();
         };
         let wanted = selection & OSSL_KEYMGMT_SELECT_KEYPAIR != 0;
-        // A key never changes: both slots may hold it.
+        // A key never changes, so both slots may share it.
         let key = slot.key.as_ref().filter(|_| wanted).map(Arc::clone);
         handle::give(KeySlot { provider: Arc::clone(&slot.provider), key })
     })

@@ -1,5 +1,6 @@
-//! The engine of this process. It is created on first use, and again in a forked child: a child has
-//! a copy of its parent's engine, but not the threads that may hold its locks.
+//! The engine of this process. It is created on first use. A forked child creates its own engine:
+//! the child has a copy of its parent's engine, but not the parent's threads, which may hold the
+//! engine's locks.
 
 use core::num::NonZero;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -37,7 +38,7 @@ pub(crate) struct RunningEngine {
 /// A calling thread with an operation under way.
 pub(crate) struct Waiting<'a> {
     state: &'a ProcessState,
-    /// A core was free when the thread began. Batching does not pay then.
+    /// Whether a core was free when the thread began. If so, batching does not pay.
     pub(crate) has_core: bool,
 }
 
@@ -76,7 +77,7 @@ impl ProcessStates {
     /// complete.
     pub(crate) fn close(&self) {
         if let Some(Some(running)) = self.current().engine.get() {
-            // An error means that the process was forked meanwhile, or that requests were running.
+            // The shutdown fails if the process was forked meanwhile, or if requests were running.
             let _ = running.engine.shut_down(Duration::ZERO);
         }
     }
@@ -107,8 +108,8 @@ impl ProcessState {
         Waiting { state: self, has_core }
     }
 
-    /// Returns the handle for submitting requests, and starts the engine if necessary. `None` if
-    /// the engine cannot start.
+    /// Returns the handle for submitting requests, and starts the engine if necessary. Returns
+    /// `None` if the engine cannot start.
     pub(crate) fn caller(&self, plan: impl FnOnce() -> EnginePlan) -> Option<&Caller<PrivateJob>> {
         self.engine
             .get_or_init(|| on_alt_stack(|| plan().start(self.cores)))
@@ -136,7 +137,7 @@ pub(crate) struct EnginePlan {
 const CAPACITY: usize = 256;
 
 impl EnginePlan {
-    /// Starts an engine with a unit for each core.
+    /// Starts an engine that has one unit for each core.
     pub(crate) fn start(self, cores: usize) -> Option<RunningEngine> {
         let unit = |number| {
             let workspace = Workspace::with_kernels(self.limbs, self.lanes);

@@ -44,8 +44,8 @@ pub(crate) struct Scratch {
 }
 
 impl Provider {
-    /// Reads the settings and chooses the kernels. Reads configuration and environment only here:
-    /// servers clear the environment before they fork workers.
+    /// Reads the settings and chooses the kernels. The configuration and the environment are read
+    /// only here, because servers clear the environment before they fork workers.
     ///
     /// # Errors
     ///
@@ -75,7 +75,8 @@ impl Provider {
         })
     }
 
-    /// Returns the shared provider, of which libcrypto and each of its objects hold a reference.
+    /// Makes the provider shared. libcrypto holds a reference to it, and so does each key and each
+    /// context.
     pub(crate) fn share(self) -> Arc<Self> {
         let shared = Arc::new(self);
         if let Some(metrics) = &shared.metrics {
@@ -93,7 +94,7 @@ impl Provider {
         }
     }
 
-    /// Returns the count of this process.
+    /// Returns how often the event has occurred in this process.
     pub(crate) fn counted(&self, event: Event) -> u64 {
         self.counters.read(event)
     }
@@ -113,8 +114,9 @@ impl Provider {
             let workspace = Box::new(Workspace::with_kernels(self.limbs, self.lanes));
             Scratch { workspace, job: Box::default() }
         };
-        // The memory is taken out and put back: a panic drops it, and while the thread ends there
-        // is no thread-local value. It is boxed, because it is large and stacks may be small.
+        // The memory is taken out of the thread-local cell and put back afterwards. A panic drops
+        // the memory. While the thread ends, the cell no longer exists. The memory is boxed because
+        // it is large and stacks may be small.
         let taken = SCRATCH.try_with(|cell| cell.take()).ok().flatten();
         let mut scratch = taken.unwrap_or_else(fresh);
         let result = run(&mut scratch);
@@ -133,7 +135,7 @@ impl Provider {
         self.states.current()
     }
 
-    /// Ends the provider's threads when libcrypto tears it down. Keys may outlive this
+    /// Ends the provider's threads when libcrypto tears the provider down. Keys may outlive this
     /// call, and contexts of abandoned jobs may keep the `Provider` for ever.
     pub(crate) fn close(&self) {
         self.states.close();
@@ -153,8 +155,8 @@ impl Provider {
     }
 }
 
-/// Runs the body of an entry point. Returns 1 on success; otherwise 0, with a reason in the error
-/// queue. Catches panics. Without an object the call fails.
+/// Runs the body of an entry point. Returns 1 on success. On failure, returns 0 and adds a reason
+/// to the error queue. Catches panics. If `object` is `None`, the call fails without a reason.
 pub(crate) fn entry<T: AsRef<Provider>>(
     object: Option<T>,
     body: impl FnOnce(&mut T) -> Result<(), Reason>,

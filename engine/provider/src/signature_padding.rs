@@ -11,7 +11,7 @@ use crate::reason::Reason;
 /// A padding for signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Padding {
-    /// None: the raw operation.
+    /// No padding: the raw operation.
     Raw,
     /// RSASSA-PKCS1-v1_5.
     Pkcs1,
@@ -24,15 +24,16 @@ pub(crate) enum Padding {
 /// The length of a PSS salt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SaltLength {
-    /// To sign, the longest salt; to verify, any salt.
+    /// A signer uses the longest salt that fits; a verifier accepts any salt.
     Auto,
-    /// To sign, the longest salt up to the digest's length; to verify, any salt.
+    /// A signer uses the longest salt that fits, up to the digest's length; a verifier accepts any
+    /// salt.
     AutoDigestMax,
-    /// The digest's length.
+    /// The salt is as long as the digest.
     Digest,
-    /// This many bytes.
+    /// The salt has this many bytes.
     Exactly(usize),
-    /// The maximum.
+    /// The salt is the longest that fits.
     Max,
 }
 
@@ -53,8 +54,9 @@ const SALT_RULES: &Choices<SaltLength> = &[
 ];
 
 impl SaltLength {
-    /// Returns the default of a release of OpenSSL: the maximum in 3.0; from 3.1 on, and for an
-    /// unknown release, up to the digest's length.
+    /// Returns the default salt length of a release of OpenSSL. In 3.0 it is the longest salt that
+    /// fits. From 3.1 on, and for an unknown release, it is the longest salt up to the digest's
+    /// length.
     pub(crate) fn of_release(version: Option<&CStr>) -> Self {
         match version {
             Some(version) if version.to_bytes().starts_with(b"3.0.") => Self::Auto,
@@ -62,8 +64,8 @@ impl SaltLength {
         }
     }
 
-    /// Reads a length: the number or name of a rule, or a number of bytes. A text may contain a
-    /// number too.
+    /// Reads a salt length: the number or name of a rule, or a number of bytes. The number may also
+    /// be given as text.
     ///
     /// # Errors
     ///
@@ -91,7 +93,7 @@ impl SaltLength {
     ///
     /// # Errors
     ///
-    /// [`Reason::SaltLength`] if it does not fit.
+    /// [`Reason::SaltLength`] if the salt does not fit into the encoding.
     pub(crate) fn to_sign(self, bits: usize, hash: Hash) -> Result<usize, Reason> {
         let salt = match self {
             Self::Auto | Self::AutoDigestMax | Self::Max => Salt::Max,
@@ -183,7 +185,7 @@ mod tests {
         ] {
             assert_eq!(salt.to_sign(2048, hash), expected, "{salt:?}");
         }
-        // 64 - 32 - 2 bytes are left for the salt: less than the digest
+        // 64 - 32 - 2 bytes are left for the salt, fewer than the digest has.
         assert_eq!(SaltLength::AutoDigestMax.to_sign(512, hash), Ok(30));
         assert_eq!(SaltLength::Digest.to_sign(512, hash), Err(Reason::SaltLength));
     }

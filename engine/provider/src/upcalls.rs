@@ -1,4 +1,4 @@
-//! Functions of the core that the provider calls: to read settings and to raise errors.
+//! Functions of the core that the provider calls to read settings and to raise errors.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::transmute_copy;
@@ -83,7 +83,7 @@ impl Core {
     }
 
     /// Adds a reason with a message as its data. If the provider does not load, libcrypto shows
-    /// only the message: it reads the table of reasons later.
+    /// only the message, because it would read the table of reasons only after loading.
     pub(crate) fn raise_with(&self, reason: Reason, what: &str) {
         let format = what.replace('%', "%%").replace('\0', "");
         self.raise_formatted(reason, CString::new(format).ok().as_deref());

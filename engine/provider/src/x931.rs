@@ -2,7 +2,8 @@
 //!
 //! `em := 6B BB..BB BA content CC`, or `6A content CC` if the content leaves no room for padding.
 //! The content is a digest and the byte that names its hash function. A signature is the smaller of
-//! `s` and `n - s`. A verifier takes the one whose `e`-th power ends in the nibble C.
+//! `s` and `n - s`. Let `m` be the `e`-th power of a signature modulo `n`. The encoding is `m` if
+//! `m` ends in the nibble C, and otherwise `n - m`.
 //!
 //! Variable time: signatures and digests are public.
 #![forbid(unsafe_code)]
@@ -30,7 +31,7 @@ pub(crate) fn hash_id(hash: Hash) -> Result<u8, Reason> {
 ///
 /// # Errors
 ///
-/// [`Reason::MessageLong`] if it does not fit.
+/// [`Reason::MessageLong`] if the encoding does not fit into `em`.
 pub(crate) fn encode(em: &mut [u8], digest: &[u8], id: Option<u8>) -> Result<(), Reason> {
     let content_len = digest.len() + id.iter().len();
     let padding_len = em.len().checked_sub(content_len + 2).ok_or(Reason::MessageLong)?;
@@ -57,14 +58,14 @@ pub(crate) fn smaller(signature: &[u8], modulus: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the digest in `em`, which is the `e`-th power of a signature. Returns `None` if the
-/// encoding is not valid, or is for another hash function.
+/// encoding is not valid, or if it names another hash function.
 pub(crate) fn decode(em: &[u8], modulus: &[u8], id: Option<u8>) -> Option<Vec<u8>> {
     let ends_in_c = em.last().is_some_and(|last| last & 0x0f == 0x0c);
     let em = if ends_in_c { em.to_vec() } else { difference(modulus, em) };
     let content = match &em[..] {
         [0x6a, content @ .., 0xcc] => content,
         [0x6b, padded @ .., 0xcc] => {
-            // at least one byte, as OpenSSL demands
+            // OpenSSL requires at least one byte of padding.
             let padding_len =
                 padded.iter().position(|&byte| byte != 0xbb).filter(|&len| len > 0)?;
             padded[padding_len..].strip_prefix(&[0xba])?

@@ -14,7 +14,7 @@ pub(super) fn replace(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     let create = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new);
     let written = create()
         .or_else(|_| {
-            // Left by an earlier process with the same id.
+            // An earlier process with the same id left this file.
             fs::remove_file(&new)?;
             create()
         })
@@ -24,7 +24,8 @@ pub(super) fn replace(folder: &Path, name: &str, text: &str) -> io::Result<()> {
         })
         .and_then(|()| fs::rename(&new, &file));
     if written.is_err() {
-        // Incomplete on a full disk. Fails if the file belongs to another user.
+        // On a full disk, the temporary file is incomplete. The removal fails if the file belongs
+        // to another user.
         let _ = fs::remove_file(&new);
     }
     written

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
 
-/// A folder for one test; removed at the end.
+/// A folder for one test. It is removed at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -23,7 +23,7 @@ impl Folder {
         names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 
-    /// The only file.
+    /// Returns the text of the only file in the folder.
     fn text(&self) -> String {
         let names = self.names();
         assert_eq!(names.len(), 1, "{names:?}");
@@ -114,7 +114,7 @@ fn failed_writes_leave_no_file() {
     assert!(file::replace(Path::new("/proc"), "tollgate", "text").is_err());
 }
 
-/// As in a program that forbids threads.
+/// The marks are set as in a program that forbids threads.
 #[test]
 fn operations_write_if_no_thread_can_start() {
     let folder = Folder::new("threadless");
@@ -143,7 +143,7 @@ fn waits_for_a_writer_of_this_process_only() {
     let mark = AtomicU64::new(NOBODY);
     let turn = WriteLock::acquire(&mark, 7).unwrap();
     assert!(WriteLock::acquire(&mark, 7).is_none());
-    // A child, forked while the parent wrote.
+    // This is the state of a child that was forked while its parent wrote.
     drop(WriteLock::acquire(&mark, 8).unwrap());
     drop(turn);
     assert!(WriteLock::acquire(&mark, 7).is_some());

@@ -16,7 +16,7 @@ fn param(key: &'static CStr, data_type: c_uint, data: &mut [u8]) -> [OSSL_PARAM;
     [param, OSSL_PARAM::END]
 }
 
-/// Reads the one parameter of a list.
+/// Reads the parameter of a list that has only one.
 fn read<R>(data_type: c_uint, data: &[u8], read: impl FnOnce(Param<'_>) -> R) -> R {
     let mut data = data.to_vec();
     let params = param(c"x", data_type, &mut data);
