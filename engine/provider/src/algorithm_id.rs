@@ -26,7 +26,7 @@ pub(crate) fn pkcs1(hash: Hash) -> Option<Vec<u8>> {
         Hash::Sha3_256 => nist(14),
         Hash::Sha3_384 => nist(15),
         Hash::Sha3_512 => nist(16),
-        Hash::Sm3 => return None, // OpenSSL writes none either
+        Hash::Sm3 => return None, // OpenSSL writes no identifier either
     };
     Some(sequence(&[&element(Tag::ObjectIdentifier, &oid), NULL]))
 }
@@ -52,8 +52,9 @@ pub(crate) fn pss(hash: Hash, mgf_hash: Hash, salt_len: usize) -> Option<Vec<u8>
     Some(sequence(&[&rsassa_pss, &sequence(&params)]))
 }
 
-/// Returns the identifier of a `DigestInfo`, with NULL parameters. It is the prefix without its
-/// first two bytes, the outer header, and its last two, the header of the digest.
+/// Returns the identifier of a `DigestInfo`, with NULL parameters. The identifier is the prefix of
+/// the `DigestInfo` without its first two bytes, which are the outer header, and without its last
+/// two bytes, which are the header of the digest.
 fn hash_id(hash: Hash) -> Option<Vec<u8>> {
     let prefix = hash.digest_info_prefix();
     (prefix.len() > 4).then(|| prefix[2..prefix.len() - 2].to_vec())

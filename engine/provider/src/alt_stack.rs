@@ -8,7 +8,7 @@ use core::panic::AssertUnwindSafe;
 use core::ptr;
 use std::panic::{catch_unwind, resume_unwind};
 
-/// Eight times the stack that is needed to start an engine, to test its units and to run a batch.
+/// The size is eight times what is needed to start an engine, to test its units and to run a batch.
 const STACK_BYTES: usize = 256 << 10;
 
 /// `ucontext_t` of ucontext.h: the fields that are written here, and enough space for the
@@ -40,8 +40,8 @@ unsafe extern "C" {
     fn swapcontext(old: *mut Context, new: *const Context) -> c_int;
 }
 
-/// Calls `run` on the alternative stack and returns its result. May be called on any stack, but is
-/// needed only in jobs. `run` must not pause the job.
+/// Calls `run` on the alternative stack and returns its result. This function may be called on any
+/// stack, but only jobs need it. `run` must not pause the job.
 pub(crate) fn on_alt_stack<T>(run: impl FnOnce() -> T) -> T {
     thread_local! {
         static STACK: RefCell<Option<Box<MaybeUninit<AltStack>>>> = const { RefCell::new(None) };

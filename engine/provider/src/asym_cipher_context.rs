@@ -34,7 +34,8 @@ pub(crate) struct AsymCipherContext {
     key: Option<Arc<Key>>,
     padding: Padding,
     oaep: Oaep,
-    /// The version of TLS that the client offered; 0 if not set.
+    /// The version of TLS that the client offered. This version and the negotiated one are 0 if not
+    /// set.
     client_version: u16,
     negotiated_version: u16,
     implicit_rejection: bool,

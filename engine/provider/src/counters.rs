@@ -1,6 +1,6 @@
 //! Counts what a process does with a provider.
 //!
-//! A forked process inherits its parent's numbers; its first count sets them aside.
+//! A forked process inherits its parent's counts. Its first count sets the inherited counts aside.
 #![forbid(unsafe_code)]
 
 use core::ffi::CStr;
@@ -45,8 +45,8 @@ events! {
         "Failed writes of the counters to their file.";
 }
 
-/// The counts of one provider in this process: since it was loaded or, in a forked child, since the
-/// fork.
+/// The counts of one provider in this process. They start when the provider is loaded, or at the
+/// fork in a forked child.
 pub(crate) struct Counters {
     numbers: [Number; Event::ALL.len()],
     /// The fork generation that the counts belong to. With the bit [`SWITCHING`], a thread of that
@@ -57,7 +57,7 @@ pub(crate) struct Counters {
 /// A bit that no fork generation has.
 const SWITCHING: u64 = 1 << 63;
 
-/// On a cache line of its own.
+/// One counter, on its own cache line.
 #[derive(Default)]
 #[repr(align(64))]
 struct Number {
@@ -86,7 +86,7 @@ impl Counters {
         process
     }
 
-    /// Returns the count of this process.
+    /// Returns how often the event has occurred in this process.
     pub(crate) fn read(&self, event: Event) -> u64 {
         if self.process.load(Ordering::Acquire) != process::fork_generation() {
             return 0;
@@ -136,7 +136,8 @@ mod tests {
         counters.count(Event::Signature);
         counters.count(Event::Signature);
         assert_eq!((counters.read(Event::Signature), counters.sum()), (2, 2));
-        // The second value is that of a child forked while a thread of its parent was switching.
+        // The second value is found in a child that was forked while a thread of its parent was
+        // switching.
         let current = process::fork_generation();
         for parent in [current + 1, (current + 1) | SWITCHING] {
             counters.process.store(parent, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 //! buffers.
 //!
 //! libcrypto passes an object's pointer back unchanged and frees it once. It uses a context from
-//! one thread at a time, and a key from several.
+//! one thread at a time, but may use a key from several threads at once.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::slice;
@@ -52,7 +52,7 @@ pub(crate) unsafe fn exclusive<'a, T>(object: *mut c_void) -> Option<&'a mut T> 
     unsafe { object.cast::<T>().as_mut() }
 }
 
-/// Borrows a byte string; NULL is the empty one.
+/// Borrows a byte string. NULL stands for an empty string.
 ///
 /// # Safety
 ///
@@ -65,7 +65,7 @@ pub(crate) unsafe fn bytes<'a>(bytes: *const u8, len: usize) -> &'a [u8] {
     unsafe { slice::from_raw_parts(bytes, len) }
 }
 
-/// Borrows a text; `None` for NULL, and for text that is not UTF-8.
+/// Borrows a text. Returns `None` for NULL and for text that is not UTF-8.
 ///
 /// # Safety
 ///
@@ -105,8 +105,9 @@ impl Output {
         self.buffer.is_null()
     }
 
-    /// Sets the length and returns true if the caller only queries it. Otherwise checks that `len`
-    /// bytes fit. Call this before the operation, so that the check depends on no secret.
+    /// If the caller only queries the length, sets the length to `len` and returns true. Otherwise
+    /// checks that the buffer has room for `len` bytes. Call this before the operation, so that the
+    /// check depends on no secret.
     ///
     /// # Errors
     ///
@@ -136,13 +137,14 @@ impl Output {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Reason> {
         self.check(bytes.len())?;
         self.bytes = Zeroizing::new(bytes.to_vec());
-        // A server under memcheck may branch on its own signatures.
+        // memcheck no longer treats the output as secret, because a server under memcheck may
+        // branch on its own signatures.
         memcheck::declassify(&self.bytes);
         self.set_length(bytes.len());
         Ok(())
     }
 
-    /// Copies bytes and length to the caller.
+    /// Copies the output and its length to the caller.
     pub(crate) fn copy_out(self) {
         if !self.buffer.is_null() {
             // SAFETY: `capacity` bytes are writable, as the caller of `new` promised; `bytes` is

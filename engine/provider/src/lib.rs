@@ -49,17 +49,18 @@
 //!
 //! * `engine = lanes`: runs private operations in the vector lanes of this processor. `lanes` is
 //!   the only value.
-//! * `linger_us_max = 150`: the longest wait of a request for others, from 0 to 10000 µs.
+//! * `linger_us_max = 150`: the longest time that a request waits for other requests, from 0 to
+//!   10000 µs.
 //! * `async = on`: pauses libcrypto's jobs while a batch fills; with `off`, jobs are not paused.
 //! * `implicit_rejection = on`: PKCS#1 v1.5 decryption answers invalid padding with a random
 //!   message; with `off` it returns an error. A program can choose for each operation.
-//! * `metrics = /path`: a folder for counters; without one, none are written.
+//! * `metrics = /path`: a folder for files of counters; without this setting, no files are written.
 //!
 //! # Keys
 //!
 //! The provider accepts RSA keys of 1024 to 8192 bits: public keys, and private keys with two
-//! primes and all CRT numbers. It refuses to import other keys, and libcrypto then uses the key's
-//! own provider.
+//! primes and all CRT numbers. It refuses to import other keys, and libcrypto then uses the
+//! provider that holds the key.
 //!
 //! OpenSSL's `default` provider reads, makes and holds keys. Load it before this provider. It
 //! exports a key to this provider when an operation starts. The query `?tollgate.operations=yes`
@@ -79,9 +80,9 @@
 //!
 //! # Operations
 //!
-//! * Signatures: PKCS#1 v1.5, PSS, X9.31 and the raw operation; verification and recovery of the
-//!   same. Hash functions: SHA-2, SHA-3, and for old signatures SHA-1, MD5, MD4, MDC-2, RIPEMD-160,
-//!   SM3 and TLS 1.0's MD5-SHA1.
+//! * Signatures: PKCS#1 v1.5, PSS, X9.31 and the raw operation; verification of such signatures,
+//!   and recovery of their content. Hash functions: SHA-2, SHA-3, and for old signatures SHA-1,
+//!   MD5, MD4, MDC-2, RIPEMD-160, SM3 and TLS 1.0's MD5-SHA1.
 //! * Decryption: PKCS#1 v1.5 with implicit rejection, TLS's premaster secret, OAEP, and raw; and
 //!   encryption. Padding checks take constant time.
 //!
@@ -107,18 +108,19 @@
 //! * `tollgate-signatures`, `tollgate-verifications`, `tollgate-decryptions`,
 //!   `tollgate-encryptions`: successful operations; a decryption counts even if its padding was
 //!   invalid.
-//! * `tollgate-keys` (imported or generated) and `tollgate-refused-keys`, which OpenSSL's own
-//!   provider then serves.
+//! * `tollgate-keys`: keys that were imported or generated; `tollgate-refused-keys`: keys that were
+//!   refused, and that OpenSSL's own provider then serves.
 //! * `tollgate-async-operations`: operations that a job was paused for;
 //!   `tollgate-abandoned-operations`: operations whose job never continued.
 //! * `tollgate-batches`: batches of two operations or more, counted when they start;
 //!   `tollgate-batched-operations`: the operations in these batches.
-//! * `tollgate-unwritten-metrics`: failed writes of the file that the next paragraph describes.
+//! * `tollgate-unwritten-metrics`: failed writes of the file of counters, which the next paragraph
+//!   describes.
 //!
 //! With `metrics = /path`, each process writes the same numbers to a file in that folder, in
-//! Prometheus's text format: `tollgate-PID-CONTEXT.prom`. It is written after the first count, once
-//! a second while something changes, and when the process exits. A folder that is missing, full or
-//! not writable does not disturb operations; each failed write is counted.
+//! Prometheus's text format: `tollgate-PID-CONTEXT.prom`. The process writes the file after the
+//! first count, then once a second while a count changes, and when it exits. A folder that is
+//! missing, full or not writable does not disturb operations; each failed write is counted.
 
 mod abi;
 mod algorithm_id;

@@ -5,11 +5,13 @@
 //! so an idle server has no timer running. The last numbers are written when libcrypto tears the
 //! provider down, at the latest when the process exits; a killed process loses up to a second.
 //!
-//! If a program forbids new threads (some set `RLIMIT_NPROC` to 0), operations write, at most once
-//! a second. Later counts are then written by the next operation or at teardown.
+//! If a program forbids new threads (some programs set `RLIMIT_NPROC` to 0), the threads that run
+//! operations write the file, at most once a second. Counts that come after a write wait for the
+//! next operation or for the teardown.
 //!
-//! A process may fork at any moment. Each mark holds a fork generation, so a child takes over the
-//! marks that its parent's threads held. An error here never fails an operation; it is counted.
+//! A process may fork at any moment. Each mark holds the fork generation of the process that set
+//! it, so a child takes over the marks that its parent's threads held. A failed write never fails
+//! an operation; the failure is counted.
 #![forbid(unsafe_code)]
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -46,11 +48,11 @@ pub(crate) struct Metrics {
     provider: OnceLock<Weak<dyn Send + Sync>>,
     /// The program's name, read at load: the program may change its root folder later.
     program: String,
-    /// The process that has a thread, or that cannot start a thread.
+    /// The process that has a writing thread, or that cannot start one.
     active: AtomicU64,
-    /// The process that cannot start a thread.
+    /// The process that cannot start a writing thread.
     threadless: AtomicU64,
-    /// When that process wrote last, in milliseconds after `created`.
+    /// When the process in `threadless` wrote last, in milliseconds after `created`.
     written_ms: AtomicU64,
     created: Instant,
     /// The process that is writing the file.
@@ -91,14 +93,15 @@ impl Metrics {
         self.provider.get().map_or(0, |provider| provider.strong_count()).saturating_sub(1)
     }
 
-    /// Starts the writing thread of this process unless it runs. Called after each count.
+    /// Starts the writing thread of this process if it is not running. The provider calls this
+    /// function after each count.
     pub(crate) fn wake(self: &Arc<Self>, process: u64) {
         if swap_if_other(&self.active, process) {
             let metrics = Arc::clone(self);
             if background::spawn("tollgate-metrics", move || metrics.work(process)).is_ok() {
                 return;
             }
-            // The mark stays, so that operations do not try again.
+            // The mark `active` stays, so that operations do not try again to start a thread.
             self.written_ms.store(0, Ordering::Relaxed);
             self.threadless.store(process, Ordering::Release);
             self.write_unless_closed(process);
@@ -107,7 +110,7 @@ impl Metrics {
         }
     }
 
-    /// Writes if the last write is at least a [`PAUSE`] ago.
+    /// Writes the file if the last write was at least one [`PAUSE`] ago.
     fn write_if_due(&self, process: u64) {
         let now = u64::try_from(self.created.elapsed().as_millis()).unwrap_or(u64::MAX);
         let last = self.written_ms.load(Ordering::Relaxed);
@@ -128,12 +131,14 @@ impl Metrics {
                 quiet += 1;
             } else {
                 quiet = 0;
-                // A failure is counted, which changes the sum but is no reason to try again.
+                // A failed write is counted too. That changes the sum, but is no reason to write
+                // again.
                 written = if self.write_unless_closed(process) { sum } else { self.counters.sum() };
             }
             if quiet == QUIET_PAUSES {
                 self.active.store(NOBODY, Ordering::SeqCst);
-                // A count before this store starts no other thread, so look once more.
+                // A count that happened before this store has started no thread, so compare the sum
+                // once more.
                 if self.counters.sum() == written || !swap_if_other(&self.active, process) {
                     return;
                 }
@@ -156,7 +161,8 @@ impl Metrics {
         if self.counters.sum() == 0 {
             return;
         }
-        // A thread that is writing has older numbers. The wait is limited: the disk may hang.
+        // Another thread may be writing older numbers, so wait for it. The wait is limited because
+        // the disk may hang.
         let _lock = WriteLock::acquire(&self.writing, fork_generation());
         self.write();
     }
@@ -176,7 +182,7 @@ impl Metrics {
     }
 }
 
-/// Sets `mark` to this process; returns false if it was already set to it.
+/// Sets `mark` to this process. Returns false if `mark` was already set to this process.
 fn swap_if_other(mark: &AtomicU64, process: u64) -> bool {
     // Orders the load after the caller's counts: see the end of `work`.
     core::sync::atomic::fence(Ordering::SeqCst);

@@ -1,6 +1,7 @@
 //! `OSSL_PARAM` arrays: parameters to read, parameters to fill, and numbers to export.
 //!
-//! libcrypto stores numbers in the machine's byte order; here they are big-endian.
+//! libcrypto stores numbers in the machine's byte order. The functions of this module take and
+//! return big-endian numbers.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
@@ -99,7 +100,8 @@ impl<'a> Param<'a> {
         str::from_utf8(text).ok()
     }
 
-    /// Returns the value with this number or name; `None` if no value has it.
+    /// Returns the value with this number or name. Returns `None` if no value has this number or
+    /// name.
     ///
     /// # Errors
     ///
@@ -265,8 +267,8 @@ impl<'a> Answers<'a> {
         Ok(())
     }
 
-    /// Writes a pointer to these bytes if the key is requested; NULL for the empty string. The
-    /// owner's documentation states how long the pointer is valid.
+    /// Writes a pointer to these bytes if the key is requested. The pointer is NULL for an empty
+    /// string. The owner's documentation states how long the pointer is valid.
     ///
     /// # Errors
     ///

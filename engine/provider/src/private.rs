@@ -31,8 +31,8 @@ type ResultSink<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Reason>;
 const PAUSES_MAX: usize = 16;
 
 impl Provider {
-    /// Runs the operation with the private half of `key`. While a job is paused, `key` is moved to
-    /// its waker: a job that is never started again drops nothing.
+    /// Runs the operation with the private half of `key`. While a job is paused, its waker owns
+    /// `key`, because a job that is never started again drops nothing.
     ///
     /// # Errors
     ///
@@ -84,8 +84,8 @@ impl Provider {
     }
 
     /// Runs the operation in the engine, with the job paused until the server's event loop starts
-    /// it again, so that other jobs can submit operations. `None` if the job cannot be paused, or
-    /// the engine did not run the operation.
+    /// it again, so that other jobs can submit operations. Returns `None` if the job cannot be
+    /// paused, or if the engine did not run the operation.
     ///
     /// While the job is paused no value on its stack owns anything: the stack may never be unwound.
     /// A job that is started too early is paused again, up to [`PAUSES_MAX`] times.
@@ -149,7 +149,7 @@ impl Provider {
     }
 }
 
-/// Passes the result on; `None` if the engine did not run the operation.
+/// Passes the result to `take`. Returns `None` if the engine did not run the operation.
 fn result(
     end: Result<Answer<PrivateJob>, PrivateError>,
     take: ResultSink<'_>,
@@ -164,8 +164,8 @@ fn private_half(key: &Option<Arc<Key>>) -> Result<&Arc<PrivateKey>, Reason> {
     Ok(&key.as_ref().ok_or(Reason::KeyMissing)?.private()?.key)
 }
 
-/// Returns the reason of a failure; `None` if the engine did not run the operation, so that the
-/// caller can run it elsewhere.
+/// Returns the reason of a failure. Returns `None` if the engine did not run the operation; the
+/// caller can then run it elsewhere.
 fn reason(why: PrivateError) -> Option<Reason> {
     match why {
         PrivateError::Rejected(why) => Some(why.into()),

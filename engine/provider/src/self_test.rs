@@ -1,7 +1,7 @@
 //! A known-answer test on demand (`OSSL_PROVIDER_self_test`).
 //!
-//! Loading runs no test: every private operation is checked with the public exponent before its
-//! result is released, which is the stronger check.
+//! Loading the provider runs no test. Every private operation is checked with the public exponent
+//! before its result is released, and that check is stronger than a known-answer test.
 #![forbid(unsafe_code)]
 
 use tollgate_rsa::{Hash, PrivateKey};

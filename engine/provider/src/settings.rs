@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 /// The settings, with defaults for keys that are not set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// `linger_us_max`: the maximum time in microseconds that a request waits for others.
+    /// `linger_us_max`: the maximum time, in microseconds, that a request waits for other requests.
     pub(crate) linger_us_max: u32,
     /// `async`: pauses libcrypto's jobs while a batch fills.
     pub(crate) pauses_jobs: bool,
     /// `implicit_rejection`: makes PKCS#1 v1.5 decryption answer invalid padding with a random
     /// message. A program can choose otherwise for an operation.
     pub(crate) implicit_rejection: bool,
-    /// `metrics`: the folder for this process's counters; `None` to write none.
+    /// `metrics`: the folder for this process's counters; if `None`, no counters are written.
     pub(crate) metrics: Option<PathBuf>,
 }
 
@@ -67,7 +67,8 @@ impl Settings {
         }
         if let Some(value) = ask(c"metrics") {
             let folder = Path::new(OsStr::from_bytes(value.to_bytes()));
-            // A relative path would change its meaning: servers change their folder.
+            // A relative path would change its meaning, because servers change their working
+            // directory.
             if !folder.is_absolute() {
                 return Err(refused("metrics", &value, "a folder, from / on"));
             }
@@ -141,7 +142,7 @@ mod tests {
             (c"engine", c"Lanes", "lanes"),
             (c"engine", c"", "lanes"),
             (c"linger_us_max", c"10001", "0 to 10000"),
-            (c"linger_us_max", c"4294967297", "0 to 10000"), // 1 in 32 bits
+            (c"linger_us_max", c"4294967297", "0 to 10000"), // would be 1 if cut to 32 bits
             (c"linger_us_max", c"-1", "0 to 10000"),
             (c"linger_us_max", c"+1", "0 to 10000"),
             (c"linger_us_max", c"", "0 to 10000"),

@@ -44,7 +44,8 @@ transforms! {
     digest_sign = SignatureContext::digest_sign;
 }
 
-/// The property query is for digests, which this provider computes itself.
+/// The property query is ignored: it selects a provider for digests, and this provider computes
+/// digests itself.
 unsafe extern "C" fn new(provctx: *mut c_void, _properties: *const c_char) -> *mut c_void {
     // SAFETY: as the caller promised.
     unsafe { newctx::<SignatureContext>(provctx) }

@@ -39,9 +39,10 @@ pub(crate) struct SignatureContext {
 enum Message {
     /// No message: the caller passes a digest.
     None,
-    /// Initialized. The hash state is created with the first piece: a one-shot call needs none.
+    /// The operation is initialized. The hash state is created with the first piece, because a
+    /// one-shot call needs no hash state.
     Empty,
-    /// Partly hashed.
+    /// A part of the message has been hashed.
     Some(Hasher),
 }
 
@@ -92,7 +93,8 @@ impl Context for SignatureContext {
 }
 
 impl SignatureContext {
-    /// Starts an operation on a message. Without a name, the last digest is used.
+    /// Starts an operation on a message. If the call names no hash function, the last hash function
+    /// is used.
     pub(crate) fn digest_init(
         &mut self,
         name: Option<&str>,
@@ -141,7 +143,8 @@ impl SignatureContext {
         self.sign(output, digest.as_ref())
     }
 
-    /// Signs a whole message, or the rest of one; the context is then ready for another.
+    /// Signs a whole message, or the rest of a message. The context is then ready for another
+    /// message.
     pub(crate) fn digest_sign(&mut self, output: &mut Output, rest: &[u8]) -> Result<(), Reason> {
         if output.is_query_for(self.key()?.size())? {
             return Ok(());
@@ -156,8 +159,8 @@ impl SignatureContext {
         self.verify(signature, digest.as_ref())
     }
 
-    /// Verifies the signature of a whole message, or of the rest of one; the context is then ready
-    /// for another.
+    /// Verifies the signature of a message. `rest` is the whole message, or the part that was not
+    /// yet passed in. The context is then ready for another message.
     pub(crate) fn digest_verify(&mut self, signature: &[u8], rest: &[u8]) -> Result<(), Reason> {
         let digest = self.finish_with(rest)?;
         self.verify(signature, digest.as_ref())
@@ -193,7 +196,8 @@ impl SignatureContext {
         let mut em = [0; MODULUS_BYTES_MAX];
         let em = &mut em[..size];
         self.encode(key, em, digest)?;
-        // Padded here, because OpenSSL signs with hash functions that the engine refuses.
+        // The digest is padded here, because OpenSSL signs with hash functions that the engine
+        // refuses.
         let operation = Operation { work: Work::Raw, input: em };
         let modulus = (self.padding == Padding::X931).then(|| key.public().modulus());
         self.provider.private(&mut self.key, operation, &mut |signature| match &modulus {
@@ -324,7 +328,8 @@ impl SignatureContext {
         }
     }
 
-    /// Returns the byte that names the hash function in X9.31; `None` if no hash function is set.
+    /// Returns the byte that names the hash function in X9.31, or `None` if no hash function is
+    /// set.
     fn x931_id(&self) -> Result<Option<u8>, Reason> {
         self.md.map(x931::hash_id).transpose()
     }

@@ -20,7 +20,8 @@ use crate::key::Key;
 
 /// The eventfd of a wait context and the state of its paused jobs.
 pub(crate) struct Waker {
-    /// The fork generation of the process that made it. In a child, the lock may be held for ever.
+    /// The fork generation of the process that made the waker. In a child of that process, the lock
+    /// of `jobs` may be held for ever.
     process: u64,
     eventfd: File,
     /// Used by the thread that runs a job, and by the cleanup.
@@ -40,8 +41,8 @@ pub(crate) struct PausedState {
     pub(crate) ticket: Ticket<PrivateJob>,
 }
 
-/// `ASYNC_callback_fn` and its argument, which an owner may set to be called instead of watching
-/// the descriptor.
+/// `ASYNC_callback_fn` and its argument. An owner may set this callback instead of watching the
+/// descriptor.
 #[derive(Clone, Copy)]
 pub(crate) struct Callback {
     function: unsafe extern "C" fn(*mut c_void) -> c_int,
@@ -110,20 +111,21 @@ impl Waker {
         jobs.paused.push((number, state));
         drop(jobs); // the callback is foreign code
         if !callback.is_some_and(Callback::call) {
-            // Fails only if the counter is at its maximum, and then the descriptor is readable.
+            // The write fails only if the eventfd's counter is at its maximum; the descriptor is
+            // readable then anyway.
             let _ = (&self.eventfd).write(&1_u64.to_ne_bytes());
         }
         number
     }
 
-    /// Removes the state of a job that continues, in a forked child too. Resets the eventfd unless
-    /// another job is paused.
+    /// Removes and returns the state of a job that continues. This also works in a forked child.
+    /// Resets the eventfd unless another job is paused.
     pub(crate) fn take(&self, number: u64) -> Option<PausedState> {
         let mut jobs = self.jobs();
         let index = jobs.paused.iter().position(|(other, _)| *other == number)?;
         let (_, state) = jobs.paused.swap_remove(index);
         if jobs.paused.is_empty() && self.is_of_this_process() {
-            // Fails if the eventfd is already reset.
+            // The read fails if the eventfd is already reset.
             let _ = (&self.eventfd).read(&mut [0; 8]);
         }
         Some(state)
@@ -135,8 +137,8 @@ impl Waker {
         self.counters.add(Event::Abandoned, abandoned);
     }
 
-    /// Closes the descriptor in a forked child and leaks the rest: another thread of the parent may
-    /// have been changing it.
+    /// Closes the descriptor in a forked child and leaks the rest of the waker, because another
+    /// thread of the parent may have been changing the rest during the fork.
     pub(crate) fn close_in_child(self: Box<Self>) {
         let fd = ManuallyDrop::new(self).descriptor();
         // SAFETY: this process's copy of the descriptor, closed nowhere else.

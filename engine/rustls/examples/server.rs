@@ -5,7 +5,8 @@
 //! cargo run --release -p tollgate-rustls --example server -- CHAIN.pem KEY.pem [ADDRESS] [THREADS]
 //! ```
 //!
-//! It answers every request with the request's size, and exits at the end of standard input.
+//! The server answers every request with the request's size, and exits at the end of standard
+//! input.
 #![allow(clippy::print_stdout, reason = "a program")]
 
 use core::error::Error;

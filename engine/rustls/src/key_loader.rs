@@ -20,7 +20,7 @@ pub struct KeyLoader {
 }
 
 impl KeyLoader {
-    /// RSA keys sign through `queue`; `others` loads all other keys.
+    /// Creates a loader whose RSA keys sign through `queue`. `others` loads all other keys.
     #[must_use]
     pub fn new(queue: &Queue<PrivateJob>, others: &'static dyn KeyProvider) -> Self {
         Self { queue: queue.clone(), others }

@@ -2,13 +2,13 @@
 //!
 //! [`provider`] is rustls's aws-lc-rs provider with one change: RSA keys loaded by it sign through
 //! a [`Queue`]. All other keys, and all other cryptography, stay with aws-lc-rs. [`SigningKey`] is
-//! such a key for programs with their own certificate resolver.
+//! an RSA key that signs through a queue, for programs with their own certificate resolver.
 //!
 //! * **rustls signs synchronously**: `Signer::sign` returns the signature and blocks the
-//!   connection's thread until then. So a server with one thread gains from the faster single
-//!   operation only; batches form between threads that sign at the same time.
-//! * The queue needs no thread of its own: a signing thread runs its own request and those that
-//!   arrived meanwhile.
+//!   connection's thread until then. A server with one thread therefore gains only from the faster
+//!   single operation. Batches need several threads that sign at the same time.
+//! * The queue needs no thread of its own. A signing thread runs its own request and the requests
+//!   that arrived meanwhile.
 //! * Each key is a caller of the queue: keys get equal shares of it, and the requests of one key
 //!   run in order.
 //! * A thread holds one slot of the queue while it signs. If all slots are in use, a signature is

@@ -33,7 +33,7 @@ const fn pss(hash: Hash) -> Work {
 
 impl SigningKey {
     /// Makes a signing key from a loaded key. Refuses keys of fewer than 2048 bits, as aws-lc-rs
-    /// does: some of them are too short for PSS with SHA-512.
+    /// does, because some of these keys are too short for PSS with SHA-512.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl SigningKey {
         Ok(Self { key, caller, public_der })
     }
 
-    /// Reads PKCS#8 or PKCS#1.
+    /// Reads a key in the format PKCS#8 or PKCS#1.
     ///
     /// # Errors
     ///

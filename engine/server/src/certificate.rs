@@ -84,7 +84,7 @@ impl fmt::Debug for Certificate {
 pub(crate) struct Credentials {
     /// The server's certificate first.
     pub(crate) chain: Vec<X509>,
-    /// In DER; each worker decodes it into its own library context.
+    /// The key in DER. Each worker decodes it into its own library context.
     pub(crate) key_der: Zeroizing<Vec<u8>>,
     pub(crate) kind: KeyKind,
 }

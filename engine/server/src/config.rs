@@ -39,8 +39,8 @@ pub struct Config {
     pub certificate: Certificate,
     /// The versions of TLS, at least one.
     pub protocols: Vec<Protocol>,
-    /// Suites in order of preference; the server's order decides. Empty for the default:
-    /// AES-128-GCM first, no CBC.
+    /// Suites in order of preference; the server's order decides. If this list is empty, the server
+    /// uses the default suites: AES-128-GCM first, no CBC.
     pub suites: Vec<Suite>,
     /// Groups in order of preference, at least one.
     pub groups: Vec<Group>,
@@ -94,7 +94,7 @@ pub struct Limits {
     pub handshake: Duration,
     /// Between a response (or the handshake) and the first byte of the next request.
     pub idle: Duration,
-    /// From the first byte of a request to its last, including a body that is skipped.
+    /// From the first byte of a request to its last byte, including a body that is skipped.
     pub request: Duration,
     /// The longest time in which a client accepts no bytes of a response.
     pub write: Duration,
@@ -102,7 +102,8 @@ pub struct Limits {
     pub linger: Duration,
     /// The longest request line with headers, and the longest body that is skipped, in bytes.
     pub request_bytes_max: usize,
-    /// Open connections of one worker, at most; further clients wait in the kernel's queue.
+    /// The maximum number of open connections of one worker. Further clients wait in the kernel's
+    /// queue.
     pub connections_max: usize,
     /// Length of the kernel's queue of completed connections (`listen(2)`).
     pub backlog: i32,

@@ -1,4 +1,4 @@
-//! The counters of a server. Each worker has its own; readers add them up.
+//! The counters of a server. Each worker has its own counters; readers add them up.
 
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use core::time::Duration;
@@ -8,8 +8,9 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::failure::{End, Failure};
 use crate::thread_clock::ThreadClock;
 
-/// The counts of a server since its start. Exact if no connection is being served. Otherwise the
-/// numbers may differ slightly in age, because they are read one after the other.
+/// The counts of a server since its start. The counts are exact if no connection is being served.
+/// Otherwise, some counts may be slightly older than others, because they are read one after the
+/// other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Connections accepted.
@@ -20,7 +21,8 @@ pub struct Counters {
     pub handshakes_full: u64,
     /// Handshakes completed by resuming a session.
     pub handshakes_resumed: u64,
-    /// Handshakes that failed, by reason; all reasons, also those with a count of zero.
+    /// Handshakes that failed, by reason. The list contains every reason, even if its count is
+    /// zero.
     pub handshakes_failed: Vec<(Failure, u64)>,
     /// Responses sent completely.
     pub requests: u64,
@@ -73,8 +75,8 @@ impl Counters {
 pub struct Signer {
     /// The name of the OpenSSL provider that signed with each worker's key at start.
     pub provider: String,
-    /// Private-key operations that this provider counted in the workers' library contexts since
-    /// the server started; `None` for OpenSSL's own, which does not count.
+    /// Private-key operations that this provider counted in the workers' library contexts since the
+    /// server started; `None` for OpenSSL's own provider, which does not count.
     pub operations: Option<SignerOperations>,
 }
 
@@ -88,7 +90,7 @@ pub struct SignerOperations {
 }
 
 impl SignerOperations {
-    /// Returns the sum of both.
+    /// Returns the number of signatures plus the number of decryptions.
     #[must_use]
     pub const fn total(self) -> u64 {
         self.signatures + self.decryptions

@@ -66,7 +66,7 @@ impl Acceptor {
     ///
     /// # Errors
     ///
-    /// [`Rejected::Engine`] if another provider than the engine's would sign or decrypt.
+    /// [`Rejected::Engine`] if a provider other than the engine's would sign or decrypt.
     pub(crate) fn new(
         config: &Config,
         credentials: &Credentials,
@@ -172,7 +172,7 @@ fn negotiation(
         let suites = CString::new(names(&rsa_kx)).expect("names have no NUL");
         // RFC 5246 §7.4.1.4.1: a client without this extension verifies SHA-1 only, and the
         // security level forbids signatures with SHA-1. OpenSSL would then refuse RSA key exchange
-        // too, although it needs no signature.
+        // too, although RSA key exchange needs no signature.
         context.set_client_hello_callback(move |ssl, _| {
             if ffi::lacks_signature_algorithms(ssl) {
                 ffi::negotiate_without_signature(ssl, &suites)?;
@@ -205,7 +205,7 @@ fn resumption(
     resumption: Resumption,
     tickets: &TicketKeys,
 ) -> Result<(), ErrorStack> {
-    // No cache in either case: workers share ticket keys but no memory.
+    // There is no cache with or without tickets, because workers share ticket keys but no memory.
     context.set_session_cache_mode(SslSessionCacheMode::OFF);
     context.set_session_id_context(SESSION_CONTEXT)?;
     match resumption {
@@ -234,8 +234,8 @@ fn identity(
     context.check_private_key()
 }
 
-/// Signs once, and looks up the provider for decryption if a suite needs it. The key caches its
-/// import, so handshakes use the same provider.
+/// Signs once, and looks up the provider for decryption if a suite needs decryption. The key caches
+/// its import, so handshakes use the same provider as this check.
 fn check_engine(
     engine: Engine,
     library: &LibCtx,

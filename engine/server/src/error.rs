@@ -16,9 +16,10 @@ pub const WORKERS_MAX: usize = 1024;
 /// The reason why a server did not start.
 #[derive(Debug)]
 pub enum Error {
-    /// The caller broke the documented contract. Fixed by other settings.
+    /// The caller broke the documented contract. Other settings solve the problem.
     Misuse(Misuse),
-    /// A key, certificate or folder is not acceptable. Fixed by another one.
+    /// A key, certificate or folder is not acceptable. Another key, certificate or folder solves
+    /// the problem.
     Rejected(Rejected),
     /// The system lacks a resource. Free it, or request less.
     Unavailable(Unavailable),
@@ -160,7 +161,7 @@ impl Unavailable {
     }
 }
 
-/// Joins OpenSSL's lines: an error here is one line.
+/// Joins OpenSSL's lines, because every error message of this crate is one line.
 pub(crate) fn one_line(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
 }

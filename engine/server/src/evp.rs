@@ -1,5 +1,6 @@
 //! Operations with a key in a library context other than the default one, which the `openssl` crate
-//! does not support. They are initialized here in the way of libssl, and completed with that crate.
+//! does not support. This module initializes the operations in the same way as libssl. The
+//! `openssl` crate completes them.
 //!
 //! Declarations follow OpenSSL 3.0's headers.
 #![allow(unsafe_code, reason = "declarations of libcrypto")]

@@ -68,7 +68,7 @@ words! {
         Orderly = "orderly",
         /// The client closed without `close_notify`, or reset the connection.
         Reset = "reset",
-        /// The server stopped before the connection was done.
+        /// The server stopped before the connection ended.
         Stopped = "stopped",
         /// The client took longer than the limit to send a request or to accept a response.
         Timeout = "timeout",
@@ -99,7 +99,7 @@ const WRONG_VERSION_NUMBER: i32 = 267;
 const LIB_SSL: i32 = 20;
 /// Reasons from here on are common to all libraries, `ERR_R_FATAL` and so on: memory, internal.
 const COMMON_REASONS: i32 = 1 << 18;
-/// A received alert's reason is its number above this: `SSL_AD_REASON_OFFSET`.
+/// The reason of a received alert is this offset plus the alert's number: `SSL_AD_REASON_OFFSET`.
 const ALERT_REASONS: i32 = 1000;
 
 /// The failure of a connection, from an error of OpenSSL or the kernel.
@@ -130,8 +130,9 @@ impl Broken {
     }
 
     fn of_stack(stack: &ErrorStack) -> Self {
-        // Errors of libcrypto precede the error of libssl. The error of libssl decides: for a point
-        // that is not on its curve it blames the client, for a failed signature the server.
+        // Errors of libcrypto precede the error of libssl. The error of libssl decides. For a point
+        // that is not on its curve, libssl's error blames the client; for a failed signature, it
+        // blames the server.
         let verdict = stack.errors().iter().find(|error| error.library_code() == LIB_SSL);
         let Some(verdict) = verdict else {
             return Self::by(Failure::Internal);

@@ -170,7 +170,7 @@ pub(crate) fn lacks_signature_algorithms(ssl: &SslRef) -> bool {
 }
 
 /// Restricts the connection to these suites, which need no signature, and lets OpenSSL assume SHA-1
-/// as the client's signature algorithm. Without the assumption it refuses every suite.
+/// as the client's signature algorithm. Without this assumption, OpenSSL refuses every suite.
 pub(crate) fn negotiate_without_signature(
     ssl: &mut SslRef,
     suites: &CStr,

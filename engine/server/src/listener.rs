@@ -41,8 +41,8 @@ fn socket(address: SocketAddr) -> io::Result<OwnedFd> {
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
     // Lets the server start while connections of an earlier one are in TIME_WAIT.
     sockopt::set_socket_reuseaddr(&socket, true)?;
-    // Accepted sockets inherit it. Responses are written in whole records, so Nagle's algorithm
-    // would only delay them.
+    // Accepted sockets inherit this option. Responses are written in whole records, so Nagle's
+    // algorithm would only delay them.
     sockopt::set_tcp_nodelay(&socket, true)?;
     Ok(socket)
 }

@@ -70,7 +70,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Returns the address that it listens on, with the chosen port.
+    /// Returns the address that the server listens on, with the chosen port.
     #[must_use]
     pub const fn addr(&self) -> SocketAddr {
         self.address
@@ -82,7 +82,7 @@ impl Running {
         &self.certificate_pem
     }
 
-    /// The kind of its key.
+    /// Returns the kind of the server's key.
     #[must_use]
     pub const fn key_kind(&self) -> KeyKind {
         self.kind

@@ -1,4 +1,5 @@
-//! State that the workers of a server share: read-only, or one counter set for each worker.
+//! State that the workers of a server share. The state is read-only, except for the counters, of
+//! which each worker has its own set.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

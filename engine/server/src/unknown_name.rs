@@ -11,8 +11,8 @@ pub struct UnknownName {
 }
 
 impl UnknownName {
-    /// Finds the value with this name. Each value has N names; the error lists each value's last
-    /// name.
+    /// Finds the value with this name. Each value has N names. If no value has the name, the error
+    /// lists the last name of each value.
     pub(crate) fn find<T: Copy, const N: usize>(
         what: &'static str,
         name: &str,

@@ -31,11 +31,11 @@ pub(crate) const WAKE: Token = Token(usize::MAX - 2);
 const SWEEP: Duration = Duration::from_millis(100);
 /// Pause in accepting when no file descriptors are left.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Connections accepted in one turn of the event loop, at most.
+/// The maximum number of connections accepted in one turn of the event loop.
 const ACCEPTS_MAX: usize = 64;
 /// The longest time for writing the journal when the worker ends.
 const LOG_TIMEOUT: Duration = Duration::from_secs(1);
-/// Events taken from the kernel in one call, at most.
+/// The maximum number of events taken from the kernel in one call.
 const EVENTS_MAX: usize = 1024;
 
 /// The state of one worker. Fields are dropped in this order: connections before the TLS context.
@@ -108,7 +108,8 @@ impl Worker {
                 return cut;
             }
             let wait = self.wait(now, &journal);
-            // Interrupted by a signal, or a bug: no events in either case.
+            // The call was interrupted by a signal, or there is a bug. There are no events in
+            // either case.
             if self.poll.poll(&mut events, wait).is_err() {
                 events.clear();
             }
@@ -133,7 +134,7 @@ impl Worker {
         }
     }
 
-    /// Returns how long to wait for events; `None` for no limit.
+    /// Returns how long to wait for events, or `None` for a wait without limit.
     fn wait(&self, now: Instant, journal: &Journal) -> Option<Duration> {
         if !self.again.is_empty() || (self.accept_ready && self.may_accept()) {
             return Some(Duration::ZERO);

@@ -28,7 +28,7 @@ fn accepting_pauses_and_resumes() {
     while let Ok(file) = File::open("/dev/null") {
         filling.push(file);
     }
-    // The client's socket takes the last descriptor; none is left for the server's.
+    // The client's socket takes the last descriptor; no descriptor is left for the server's socket.
     rustix::net::connect(&socket, &running.addr()).unwrap();
     eventually("two pauses", || running.counters().descriptor_pauses >= 2);
     assert_eq!(running.counters().connections, 0);

@@ -1,6 +1,7 @@
 //! Runs the command `openssl` under memcheck, with the portable kernels of the module because
-//! valgrind does not support AVX-512. There are no reads of uninitialized memory or out of bounds,
-//! and no leaks. `TOLLGATE_TEST_LONG` enables this test: a command takes 15 seconds.
+//! valgrind does not support AVX-512. Memcheck must find no read of uninitialized memory, no read
+//! out of bounds and no leak. `TOLLGATE_TEST_LONG` enables this test, because each command takes 15
+//! seconds.
 
 use std::process::Command;
 

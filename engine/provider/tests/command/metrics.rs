@@ -1,4 +1,4 @@
-//! Metrics of real processes: commands that end, a server that forks.
+//! The metrics of real processes: commands that end, and a server that forks.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -64,8 +64,8 @@ for times in (1, 2):
     os.waitpid(child, 0)
 ";
 
-/// A server with workers: each worker has its own counters, and the parent's stay in the parent's
-/// file.
+/// In a server with workers, each worker has its own counters. The parent's counters stay in the
+/// parent's file.
 #[test]
 fn a_forked_process_writes_its_own_file() {
     let folder = Folder::new();

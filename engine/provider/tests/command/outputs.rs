@@ -77,7 +77,7 @@ fn dgst_with_x931() {
     for key in ["rsa-1024.pem", "rsa-2048.pem"] {
         let folder = folder(key);
         for digest in ["sha1", "sha256", "sha384", "sha512"] {
-            // about half of the signatures are n - s
+            // about half of the signatures are n - s rather than s
             for i in 0..6 {
                 folder.write("message", &[i; 20]);
                 let options = format!("-{digest} -sigopt rsa_padding_mode:x931");
@@ -113,8 +113,8 @@ fn dgst_with_pss_and_weak_digests() {
     }
 }
 
-/// Decrypts a message to three recipients without naming the certificate: OpenSSL tries the key
-/// with each recipient. With implicit rejection, `cms` takes a random message for the content's
+/// Decrypts a message to three recipients. The command names no certificate, so OpenSSL tries the
+/// key with each recipient. With implicit rejection, `cms` takes a random message for the content's
 /// key; OpenSSL since 3.2 does the same without the module.
 #[test]
 fn messages_to_several_recipients_are_decrypted() {

@@ -22,7 +22,7 @@ fn providers_are_listed_without_a_warning() {
     }
 }
 
-/// This provider raises the error, so it performs the operations.
+/// The error comes from this provider, which shows that this provider performs the operations.
 #[test]
 fn errors_carry_our_reasons() {
     let folder = Folder::new();
@@ -64,7 +64,7 @@ fn the_first_loaded_provider_generates_keys() {
     }
 }
 
-/// Runs without jobs, and with jobs that are paused while others start.
+/// Runs `openssl speed` without jobs, and with jobs that are paused while other jobs start.
 #[test]
 fn speed_runs() {
     let folder = Folder::new();
@@ -82,7 +82,7 @@ fn speed_runs() {
 struct Server(Child);
 
 impl Server {
-    /// Starts it on a free port, and reads the port from its output.
+    /// Starts the server on a free port, and reads the port from its output.
     fn start(mut command: Command) -> (Self, String) {
         let mut child = command
             .stdin(Stdio::null())
@@ -103,7 +103,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The process may have ended already.
+        // The server may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -9,8 +9,8 @@ fn is_activated(folder: &Folder) -> bool {
     String::from_utf8(said).unwrap().contains("Tollgate RSA provider")
 }
 
-/// Loads the provider by name. Returns whether that succeeds, and the message. OpenSSL gives no
-/// message if a provider that the configuration activates does not load.
+/// Loads the provider by name. Returns whether the provider loads, and OpenSSL's message. OpenSSL
+/// gives no message if a provider that the configuration activates does not load.
 fn load(folder: &Folder) -> (bool, String) {
     let on = String::from_utf8(folder.read("on.cnf")).unwrap();
     folder.write("off.cnf", on.replace("activate = 1", "").as_bytes());

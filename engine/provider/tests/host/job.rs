@@ -110,7 +110,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Waits until the job is ready, for a limited time; returns whether it is.
+    /// Waits for a limited time until the job is ready. Returns whether the job is ready.
     pub(crate) fn wait(&self, timeout_ms: c_int) -> bool {
         let fds = self.fds();
         assert!(!fds.is_empty(), "a paused job has a descriptor");

@@ -64,7 +64,7 @@ impl Folder {
         command
     }
 
-    /// Runs the command until it ends; returns standard output if it succeeds.
+    /// Runs the command until it ends. The command must succeed. Returns its standard output.
     pub(crate) fn openssl(&self, with_module: bool, words: &str) -> Vec<u8> {
         let output = self.output(with_module, words);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -72,7 +72,8 @@ impl Folder {
         output.stdout
     }
 
-    /// Runs the command without and with the module: both succeed, with the same standard output.
+    /// Runs the command without and with the module. Both runs must succeed and have the same
+    /// standard output.
     pub(crate) fn same(&self, words: &str) -> Vec<u8> {
         let theirs = self.openssl(false, words);
         let ours = self.openssl(true, words);

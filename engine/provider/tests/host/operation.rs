@@ -45,7 +45,7 @@ impl MdContext {
     }
 }
 
-/// Calls `run` with NULL for the length of its output, and then with a buffer of this length.
+/// Calls `run` with NULL to get the length of its output, and then with a buffer of this length.
 fn with_buffer(run: impl Fn(*mut u8, *mut usize) -> c_int) -> Result<Vec<u8>, String> {
     let mut len = 0;
     check(run(ptr::null_mut(), &mut len))?;
@@ -65,10 +65,10 @@ impl Drop for MdContext {
 /// A key context.
 pub(crate) struct Operation(pub(crate) *mut EVP_PKEY_CTX);
 
-/// The type of sign, encrypt and decrypt.
+/// The type of the functions that sign, encrypt and decrypt.
 pub(crate) type Step =
     unsafe extern "C" fn(*mut EVP_PKEY_CTX, *mut u8, *mut usize, *const u8, usize) -> c_int;
-/// The type of their init functions.
+/// The type of the functions that initialize signing, encryption and decryption.
 pub(crate) type Init = unsafe extern "C" fn(*mut EVP_PKEY_CTX, *const OSSL_PARAM) -> c_int;
 
 impl Operation {

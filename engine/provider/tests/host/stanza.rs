@@ -16,7 +16,8 @@ impl Stanza {
         self.rows.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the kind of the test, and its first value. Titles and conditions precede it.
+    /// Returns the kind of the test, and the value in the same line. Titles and conditions may
+    /// precede this line.
     pub(crate) fn kind(&self) -> Option<(&str, &str)> {
         const BEFORE: [&str; 5] =
             ["Title", "Availablein", "FIPSversion", "Securitycheck", "Unapproved"];
@@ -24,7 +25,8 @@ impl Stanza {
         Some((&row.0, &row.1))
     }
 
-    /// The bytes of each value with this name: hexadecimal, or a string in quotes.
+    /// Returns the bytes of each value with this name. A value is hexadecimal or a string in
+    /// quotes.
     pub(crate) fn pieces(&self, name: &str) -> Vec<Vec<u8>> {
         let values = self.rows.iter().filter(|(known, _)| known == name);
         let bytes = |value: &str| match value.strip_prefix('"').and_then(|v| v.strip_suffix('"')) {
@@ -36,7 +38,7 @@ impl Stanza {
         values.map(|(_, value)| bytes(value)).collect()
     }
 
-    /// Concatenates these bytes.
+    /// Concatenates the bytes of all values with this name.
     pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
         self.pieces(name).concat()
     }

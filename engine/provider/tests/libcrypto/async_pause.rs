@@ -40,7 +40,8 @@ fn paused_jobs_share_batches() {
             assert_eq!(signature, expected);
         }
     }
-    // The first job to resume runs the operations of all jobs, unless the last one has done so.
+    // The first job that resumes runs the operations of all jobs, unless the last job that started
+    // has already run them.
     let paused = host.counter("async-operations");
     assert!((7 * rounds..=8 * rounds).contains(&paused), "{paused} of {rounds} rounds");
     let (batches, operations) = (host.counter("batches"), host.counter("batched-operations"));

@@ -65,7 +65,7 @@ fn raw_operations_equal_openssl_s() {
         let ours = decrypt(&host, &key, DEMAND, &params, &number);
         assert_eq!(ours, decrypt(&host, &key, DEFAULT, &params, &number), "{} bytes", number.len());
     }
-    // OpenSSL 3.0 decrypts 0 to an empty message; later releases do not.
+    // OpenSSL 3.0 decrypts the number 0 to an empty message; later releases do not.
     let error = decrypt(&host, &key, DEMAND, &params, &[]).unwrap_err();
     assert!(error.contains("is empty"), "{error}");
     let error = decrypt(&host, &key, DEMAND, &params, &[0xff; 256]).unwrap_err();
@@ -121,7 +121,8 @@ fn bad_pkcs1_padding_decrypts_to_a_fixed_random_message() {
     assert_eq!(errors(), "");
 }
 
-/// `RSA_PKCS1_WITH_TLS_PADDING`, and the offered and the negotiated version.
+/// Returns parameters for `RSA_PKCS1_WITH_TLS_PADDING`, the version of TLS that the client offered,
+/// and the negotiated version.
 fn tls(settings: &mut (c_int, c_uint, c_uint)) -> Vec<OSSL_PARAM> {
     vec![
         libcrypto::int(c"pad-mode", &mut settings.0),
@@ -130,7 +131,8 @@ fn tls(settings: &mut (c_int, c_uint, c_uint)) -> Vec<OSSL_PARAM> {
     ]
 }
 
-/// libssl's request in TLS 1.2 with RSA key exchange: 48 bytes, for any ciphertext.
+/// Decrypts as libssl does in TLS 1.2 with RSA key exchange: the answer has 48 bytes for any
+/// ciphertext.
 #[test]
 fn tls_decryption_always_gives_48_bytes() {
     let host = Host::module();

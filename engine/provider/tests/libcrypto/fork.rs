@@ -43,8 +43,8 @@ fn sign(operation: &Operation) -> Vec<u8> {
     operation.run(libcrypto::EVP_PKEY_sign, b"a message").unwrap()
 }
 
-/// Signs directly, in a new job, and in a job that its parent has paused; then a grandchild does
-/// the same.
+/// Signs directly, in a new job, and in a job that the parent has paused. Then a child of this
+/// child signs directly.
 fn child(own: &Operation, paused: &mut Job<'_>, expected: &[u8], generations: usize) -> bool {
     let mut in_job = Vec::new();
     Job::new(|| in_job = sign(own)).finish();
@@ -114,7 +114,7 @@ fn engine_alone() {
     let digest = Hash::Sha256.digest(b"a message");
     let work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
     let kept = caller.submit(|job| job.load(&key, work, digest.as_ref())).unwrap();
-    // Another thread is in the middle of a submission, and does not exist in the child.
+    // Another thread is in the middle of a submission. That thread does not exist in the child.
     let (tell, told) = mpsc::channel();
     let holder = caller.clone();
     let own = Arc::clone(&key);

@@ -7,7 +7,8 @@ use crate::host::libcrypto::{self, EVP_PKEY_CTX};
 use crate::host::numbers::{KEYPAIR, numbers};
 use crate::host::{DEFAULT, DEMAND, Host, Key, errors};
 
-/// The progress events that a program gets during generation, and when it stops the generation.
+/// The progress events that a program receives during generation, and the point at which it stops
+/// the generation.
 #[derive(Default)]
 struct Listener {
     heard: Vec<(c_int, c_int)>,
@@ -106,7 +107,7 @@ fn refused_generation_has_a_reason() {
     assert!(refused(2048, None, Some(3)).contains("two primes"));
 }
 
-/// As in `BN_GENCB_call(3)`: 0 for candidates, 3 for a prime.
+/// The events are those of `BN_GENCB_call(3)`: 0 for candidates, 3 for a prime.
 #[test]
 fn a_program_gets_progress_and_can_stop_generation() {
     let host = Host::module();

@@ -1,5 +1,5 @@
-//! Keys through libcrypto: which ones are accepted, which ones fall back to another provider, and
-//! which provider generates them.
+//! Keys through libcrypto: which keys are accepted, which keys fall back to another provider, and
+//! which provider generates keys.
 
 use core::ffi::CStr;
 use core::ptr;
@@ -93,7 +93,7 @@ fn bad_numbers_are_refused_with_a_reason() {
         assert!(make(&bad).contains("inconsistent"), "{:?}", bad[at].0);
         bad.remove(at);
         if at == 2 {
-            // Without d it is accepted as a public key.
+            // Without d, the key is accepted as a public key.
             assert!(host.key_from_numbers(DEMAND, KEYPAIR, &bad).is_ok());
             continue;
         }

@@ -11,7 +11,7 @@ fn many_threads_sign_with_different_keys() {
     // Use more threads than cores: otherwise each thread has its own core and forms no batch.
     let threads = thread::available_parallelism().map_or(16, |cores| 16.max(3 * cores.get()));
     const SIGNATURES: usize = 20;
-    // On few busy cores, a thread may finish before another one starts an operation.
+    // If the cores are few and busy, a thread may finish before another thread starts an operation.
     const SIGNATURES_MAX: usize = 100 * SIGNATURES;
     let signed = AtomicU64::new(0);
     let host = Host::builtin();

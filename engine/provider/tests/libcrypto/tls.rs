@@ -1,5 +1,6 @@
-//! Handshakes of a server whose `SSL_CTX` prefers the provider, like the embedded server, with a
-//! client that does not use it. The counters show which provider signed and which one decrypted.
+//! Handshakes between a server whose `SSL_CTX` prefers the provider, like the embedded server's,
+//! and a client that does not use the provider. The counters show which provider signed and which
+//! provider decrypted.
 
 use core::ffi::{c_char, c_void};
 use core::time::Duration;

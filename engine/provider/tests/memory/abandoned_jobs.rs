@@ -8,8 +8,8 @@ use crate::host::job::Job;
 use crate::host::libcrypto;
 use crate::host::{DEMAND, Host, Key, Operation, has_lanes, pem};
 
-/// An operation in a job, without Rust objects on the job's stack. On drop it ends in the same
-/// order as a handshake in `SSL_free`.
+/// An operation in a job, without Rust objects on the job's stack. When dropped, it frees its parts
+/// in the same order as `SSL_free` does in a handshake.
 struct Signing<'a> {
     job: Job<'a>,
     is_paused: bool,
@@ -51,8 +51,8 @@ enum Request {
     IsDone,
 }
 
-/// Abandons this many jobs, each next to a job that finishes; returns the increase of memory in
-/// use, in bytes.
+/// Abandons `jobs` jobs. For each of them, another job starts and finishes. Returns the increase of
+/// memory in use, in bytes.
 fn growth(host: &Host, pem: &str, jobs: u64, request: Request) -> usize {
     let mut buffers = [vec![0; 512], vec![0; 512]];
     let counts = || ["signatures", "batches"].map(|name| host.counter(name));
@@ -74,7 +74,8 @@ fn growth(host: &Host, pem: &str, jobs: u64, request: Request) -> usize {
         }
         out.fill(0);
     }
-    // There are 256 slots, so slots that were not returned would be noticed.
+    // An engine has 256 slots. If abandoned jobs did not return their slots, the last jobs would
+    // not be batched.
     let together = if has_lanes() && request == Request::IsDone { jobs } else { 0 };
     assert_eq!(counts(), [signed + jobs, batches + together]);
     in_use().saturating_sub(before)

@@ -1,5 +1,5 @@
-//! An allocator that tracks blocks in use and keeps the contents of freed ones. It is global for
-//! the process: a test that reads its state runs alone.
+//! An allocator that tracks the blocks in use and keeps the contents of freed blocks. Its state is
+//! global for the process, so a test that reads the state runs alone.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};

@@ -1,6 +1,6 @@
-//! Freed memory contains no number of a private key after it is read, generated, used, written and
-//! dropped. A dropped hasher leaves nothing of its message. (These tests are in this crate because
-//! it may replace the allocator and read memory.)
+//! After a private key is read, generated, used, written and dropped, freed memory contains none of
+//! its numbers. A dropped hasher leaves nothing of its message. These tests are in this test
+//! program because it may replace the allocator and read memory.
 
 use core::mem::{ManuallyDrop, MaybeUninit};
 
@@ -10,8 +10,8 @@ use tollgate_rsa::{Generation, Hash, Hasher, KeyParts, PrivateKey, Workspace};
 
 use crate::allocator::left_behind;
 
-/// Returns the names of the numbers that `f` returns and of which it left eight consecutive bytes
-/// behind.
+/// Calls `f`, which returns the numbers of a key. Returns the names of those numbers of which `f`
+/// left eight consecutive bytes in freed memory.
 fn numbers_left_by(f: impl FnOnce() -> KeyParts) -> Vec<&'static str> {
     let (parts, left) = left_behind(f);
     let KeyParts { d, p, q, d_p, d_q, q_inv, .. } = &parts;

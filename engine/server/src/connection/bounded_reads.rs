@@ -5,7 +5,8 @@
 
 use std::io::{self, Read, Write};
 
-/// Reads in one turn, at most; each returns up to one record. Most requests need one or two.
+/// The maximum number of reads in one turn. Each read returns up to one record. Most requests need
+/// one or two reads.
 const READS_MAX: u32 = 4;
 
 /// A transport with a limited number of reads in one turn.

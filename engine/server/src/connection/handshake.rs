@@ -93,7 +93,7 @@ impl<S: Transport> Connection<S> {
     }
 
     fn handshake_line(&self, outcome: Outcome) -> HandshakeLine {
-        // Not `cx.now`, which is from before the private-key operation.
+        // `cx.now` is not used here, because it was read before the private-key operation.
         line(self.number, outcome, Instant::now().duration_since(self.opened))
     }
 }

@@ -27,7 +27,8 @@ use exchange::Exchange;
 use handshake::Session;
 pub(crate) use handshake::failed_to_open;
 
-/// Steps of a connection in one turn, at most: requests read, records written.
+/// The maximum number of steps of a connection in one turn. A step reads a request or writes a
+/// record.
 const STEPS_MAX: u32 = 32;
 
 /// The parts of a worker that a connection uses.
@@ -58,9 +59,9 @@ impl Context<'_> {
 /// The next action for a connection after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Give it another turn: it ended only for fairness to other connections.
+    /// Give the connection another turn. Its turn ended only for fairness to other connections.
     Again,
-    /// Drop it: it has ended or failed.
+    /// Drop the connection, because it has ended or failed.
     Close,
     /// Wait until the client has sent bytes or accepts more, or until its deadline.
     Wait,

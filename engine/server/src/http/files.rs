@@ -23,7 +23,8 @@ impl Root {
             OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(refuse)?;
         let root = Self(Arc::new(folder));
         match root.file(Path::new(".")) {
-            // Expected: a directory is not a file. Any other error would occur for every file.
+            // These results are expected, because a directory is not a file. Any other error would
+            // occur for every file.
             Ok(_) => Ok(root),
             Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(root),
             Err(why) if why.kind() == io::ErrorKind::Unsupported => Err(refuse(io::Error::new(

@@ -91,7 +91,7 @@ impl Response {
         }
     }
 
-    /// Appends the head to `out`, and drops the body if it is not sent.
+    /// Appends the head to `out`, and drops the body if the response is sent without its body.
     pub(crate) fn write_head(&mut self, out: &mut Vec<u8>, head: Head<'_>) {
         let Self { status, media_type, body, .. } = self;
         let allow = if *status == Status::MethodNotAllowed { "Allow: GET, HEAD\r\n" } else { "" };

@@ -13,7 +13,8 @@ use super::writer::LogState;
 const BATCH_LINES: usize = 256;
 /// The longest time before a smaller batch is sent.
 const BATCH_AGE: Duration = Duration::from_millis(50);
-/// Lines that a worker keeps while the writer's queue is full; further lines are lost and counted.
+/// The maximum number of lines that a worker keeps while the writer's queue is full. Further lines
+/// are lost and counted.
 const LINES_MAX: usize = 16 * 1024;
 
 /// A worker's side of the access log.
@@ -26,7 +27,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Creates a journal that sends to `to`; without it, lines are discarded.
+    /// Creates a journal that sends lines to `to`. If `to` is `None`, lines are discarded.
     pub(crate) const fn new(to: Option<SyncSender<Vec<Line>>>, state: Arc<LogState>) -> Self {
         Self { to, state, batch: Vec::new(), since: None }
     }
@@ -55,7 +56,8 @@ impl Journal {
         }
     }
 
-    /// Returns how long [`Self::tick`] can wait; `None` if there is nothing to send.
+    /// Returns how long the caller can wait before [`Self::tick`]. Returns `None` if there is
+    /// nothing to send.
     pub(crate) fn wait(&self, now: Instant) -> Option<Duration> {
         self.since.map(|since| BATCH_AGE.saturating_sub(now.duration_since(since)))
     }
@@ -83,7 +85,8 @@ impl Journal {
         }
     }
 
-    /// Sends all lines and waits for the writer until `deadline`; the rest is lost.
+    /// Sends all lines and waits for the writer until `deadline`. Lines that are not sent by then
+    /// are lost.
     pub(crate) fn finish(mut self, deadline: Instant) {
         while !self.hand_over(Instant::now()) {
             if Instant::now() >= deadline {
@@ -94,8 +97,8 @@ impl Journal {
     }
 }
 
-/// Lines that were not sent are lost. A worker that panics loses at least the lines on the end of
-/// its connections.
+/// Lines that were not sent are lost. If a worker panics, at least the lines about the end of its
+/// connections are lost.
 impl Drop for Journal {
     fn drop(&mut self) {
         let lines = self.batch.len() + usize::from(thread::panicking());

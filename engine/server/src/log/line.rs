@@ -21,7 +21,7 @@ pub enum Line {
     Request(RequestLine),
     /// The server started; the first line of each run.
     Start(StartLine),
-    /// The server stopped after everything was written; a run without it was cut off.
+    /// The server stopped after everything was written. A run without this line was cut off.
     Stop(StopLine),
 }
 

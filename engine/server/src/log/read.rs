@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read as _};
 
 use super::line::{Line, SCHEMA};
 
-/// The longest line that is read, in bytes; a written one is far shorter.
+/// The longest line that is read, in bytes. Every line that a server writes is far shorter.
 const LINE_BYTES_MAX: u64 = 16 * 1024;
 
 /// Reads lines one by one; ends after the first error. Empty lines are skipped.

@@ -18,7 +18,7 @@ use super::now_us;
 use crate::error::{Error, Unavailable};
 use crate::notice::{Notice, Notices};
 
-/// Batches between workers and writer, at most; workers keep further lines.
+/// The maximum number of batches between the workers and the writer. Workers keep further lines.
 const QUEUE_BATCHES: usize = 64;
 
 /// The channel from workers to the writer.
@@ -80,8 +80,8 @@ impl Writer {
         Ok((Self { thread }, to))
     }
 
-    /// Waits until the workers' lines and the stop line are written, or `deadline` has passed.
-    /// Returns whether they are written.
+    /// Waits until the workers' lines and the stop line are written, or until `deadline` has
+    /// passed. Returns whether these lines are written.
     pub(crate) fn finish(self, deadline: Instant) -> bool {
         while !self.thread.is_finished() {
             if Instant::now() >= deadline {
@@ -110,12 +110,13 @@ struct Out {
     text: Vec<u8>,
     /// The last write may have ended within a line.
     torn: bool,
-    /// Lost lines that the log already mentions.
+    /// The number of lost lines that the log already mentions.
     told: u64,
 }
 
 impl Out {
-    /// Writes until all workers have ended, and then the stop line. Returns whether it is written.
+    /// Writes batches until all workers have ended, and then the stop line. Returns whether the
+    /// stop line is written.
     fn run(mut self, from: &Receiver<Vec<Line>>) -> bool {
         for batch in from {
             self.batch(&batch);
@@ -143,7 +144,7 @@ impl Out {
         }
     }
 
-    /// Writes a line on lost lines.
+    /// Writes a line with the number of newly lost lines, if there are any.
     fn tell_lost(&mut self) {
         let lost = self.state.lost();
         if lost == self.told {

@@ -1,4 +1,4 @@
-//! Two engines in one process; counters show which one signed.
+//! Two engines in one process. The counters show which engine signed.
 
 use std::fs;
 

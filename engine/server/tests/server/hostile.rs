@@ -28,7 +28,8 @@ fn garbage_instead_of_tls() {
     let mut random = fastrand::Rng::with_seed(seed);
     for round in 0..60 {
         let mut garbage: Vec<u8> = (0..random.usize(1..3000)).map(|_| random.u8(..)).collect();
-        // A third has a valid record header, and a third the beginning of a valid ClientHello.
+        // One third of the inputs begins with a valid record header. Another third begins like a
+        // valid ClientHello.
         match round % 3 {
             0 => {}
             1 => garbage.splice(0..0, [22, 3, 1, 0x40, 0]).for_each(drop),
@@ -173,7 +174,8 @@ fn an_unread_response_times_out() {
     drop(deaf);
 }
 
-/// A byte is not a request: if each byte restarted the timeout, this client would never reach it.
+/// A single byte is not a request. If each byte restarted the timeout, this client would never
+/// reach the timeout.
 #[test]
 fn a_slow_request_has_one_time_limit() {
     let (counters, _) = meets(Limits { request: SHORT, ..Limits::default() }, |rig| {

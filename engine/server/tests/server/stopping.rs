@@ -104,7 +104,7 @@ fn two_hundred_connections_are_logged() {
                         client.write_all(request).unwrap();
                         assert_eq!(response(&mut client).1.len(), 14_336);
                     }
-                    // Some close with close_notify, some without.
+                    // Some connections close with close_notify, others without.
                     if n % 3 != 0 {
                         client.shutdown().unwrap();
                     }
@@ -157,7 +157,7 @@ fn the_log_is_appended_to() {
     assert_eq!(events, ['s', 'h', 'r', 'e', 's', 'h', 'r', 'e']);
 }
 
-/// A log without a reader: a full pipe.
+/// The log is a full pipe without a reader.
 #[test]
 fn a_slow_log_counts_lost_lines_and_blocks_no_worker() {
     const REQUESTS: u64 = 45_000; // more than pipe, queue and worker can hold
