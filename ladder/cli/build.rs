@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    // Read at run time: two checkouts that share a build folder also share the compiled build
-    // script.
+    // Read the variable when the script runs, because two checkouts that share a build folder also
+    // share the compiled build script.
     let here = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it");
     let root = Path::new(&here).join("../..");
     let lock = root.join("Cargo.lock");

@@ -101,7 +101,7 @@ fn lane_blocks_of(what: KeyOperation, bits: u32) -> Option<Blocks> {
 }
 
 /// Returns whether a measurement of `kernel` covers the products of this operation. If two moduli
-/// fit in lane blocks, the call for two is measured, not the call for one.
+/// fit in lane blocks, only the call for two moduli is measured.
 pub(crate) fn is_measured(kernel: Family, bits: u32, what: KeyOperation) -> bool {
     !matches!(kernel, Family::Blocks(_)) || lane_blocks_of(what, bits) == lane_blocks(bits)
 }
@@ -128,8 +128,8 @@ fn call_for(what: KeyOperation, kernel: Kernel, bits: u32) -> Option<Call> {
     Some(Call { size: Size::words(small(shape.k())), tile: small(shape.tile()), numbers })
 }
 
-/// The bound of a call of the kernel with this name, for all its numbers together; `None` if the
-/// machine's rates are unknown.
+/// The bound of one call of the kernel with this name. It covers all numbers that the call
+/// processes. `None` if the machine's rates are unknown.
 pub(crate) fn of_call(machine: &Machine, name: &str, bits: u32) -> Option<Bound> {
     let kernel = Kernel::of(name)?;
     let call = call(kernel, bits)?;
@@ -162,7 +162,7 @@ pub(crate) fn of_operation(
 fn recombination(machine: &Machine, kernel: Family, key: &Key) -> Demand {
     if let Family::Blocks(blocks) = kernel {
         let product = Kernel::of(blocks.name());
-        // for n alone, as in a verification
+        // the call for the modulus n alone, as in a verification
         let called = product.and_then(|product| {
             Some((product, call_for(KeyOperation::Verify, product, key.bits())?))
         });

@@ -7,7 +7,8 @@ use std::path::Path;
 /// Exit code if a condition of `--fail-if` holds.
 pub(crate) const CONDITION_HOLDS: u8 = 3;
 
-/// An error in one line: the failure, its place, and the next step. Exit code 2.
+/// An error in one line: the failure, its place, and the next step. The program then exits with
+/// code 2.
 ///
 /// `?` converts every other error and keeps its message. An error of the system does not name its
 /// file: convert it with [`CliError::at`].

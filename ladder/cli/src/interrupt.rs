@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM: the first one ends the run after the current step, the second one at once.
+//! Ctrl-C and SIGTERM: the first signal ends the run after the current step; a second signal ends
+//! it at once.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Keys for measurements: the built-in public test keys, or one from a file.
+//! Keys for measurements: the built-in public test keys, or a key from a file.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -44,7 +44,7 @@ pub(crate) enum KeyOperation {
     PrivateFull,
     /// The public operation with this exponent, raw.
     Public(u64),
-    /// PKCS#1 v1.5 with SHA-256, of a digest.
+    /// A PKCS#1 v1.5 signature of a SHA-256 digest.
     Sign,
     /// Verification of the signatures of [`KeyOperation::Sign`].
     Verify,
@@ -54,7 +54,7 @@ pub(crate) enum KeyOperation {
 pub(crate) struct Key {
     /// The key for `tollgate-rsa`.
     pub(crate) ours: Arc<PrivateKey>,
-    /// The key for OpenSSL; other libraries import it from there.
+    /// The key for OpenSSL; other libraries import the key from this form.
     pub(crate) openssl: Rsa<openssl::pkey::Private>,
 }
 

@@ -33,7 +33,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<ExitCode, CliError> {
-    // Otherwise a misspelled TOLLGATE_CPU_DISABLE would leave a feature enabled without a message.
+    // Without this check, a misspelled TOLLGATE_CPU_DISABLE would leave a feature enabled without a
+    // message.
     tollgate_cpu::features::veto()?;
     let options = Options::read()?;
     interrupt::listen()?;

@@ -14,7 +14,7 @@ use crate::run::Notes;
 /// of contenders.
 const WARM_UP_PART: u32 = 5;
 
-/// A row that is shorter than this gets shorter samples, so that there are enough of them.
+/// A row that is shorter than this gets shorter samples, so that there are enough samples.
 const LONG: Duration = Duration::from_secs(1);
 
 /// Measures all contenders, interleaved, for `seconds` in total, and notes warnings. `None` after

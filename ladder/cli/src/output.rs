@@ -38,7 +38,8 @@ pub(crate) fn fail(error: &CliError) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Writes a JSON object to a file, replacing it; `-` is standard output.
+/// Writes a JSON object to a file, and replaces an existing file. The path `-` means standard
+/// output.
 pub(crate) fn write_object(path: &Path, object: &Value) -> Result<(), CliError> {
     let text = format!("{object:#}\n");
     if path == Path::new("-") {
@@ -56,8 +57,8 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Writes records to `json`, replacing the file; `-` is standard output, and tables then go to
-    /// standard error.
+    /// Writes records to the file `json`, and replaces an existing file. If `json` is `-`, records
+    /// go to standard output and tables to standard error.
     pub(crate) fn new(json: Option<&Path>) -> Result<Self, CliError> {
         check_stdout()?;
         let tables_to_stderr = json.is_some_and(|path| path == Path::new("-"));

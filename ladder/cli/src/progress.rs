@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// Steps of the bar.
 const STEPS: u32 = 10_000;
 
-/// The bar on the terminal; other output is written in [`aside`].
+/// The bar on the terminal; other output to the terminal must go through [`aside`].
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// The progress of a rung, in rows of equal time. The remaining time is computed from the plan, not

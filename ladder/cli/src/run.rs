@@ -50,8 +50,9 @@ impl Run {
         run.end(&(heading::lines(&records) + "\n" + &table(&records)))
     }
 
-    /// Measures rows in turn, `seconds` each, and writes the records of each at once. `measure`
-    /// returns `None` after Ctrl-C; the result is then the records of the completed rows.
+    /// Measures rows in turn, each for `seconds`, and writes the records of each row as soon as the
+    /// row is complete. `measure` returns `None` after Ctrl-C; the result is then the records of
+    /// the completed rows.
     pub(crate) fn rows<R>(
         &mut self,
         progress: &Progress,
@@ -136,7 +137,7 @@ impl Notes {
     }
 }
 
-/// The severity of a warning, comparable with others of its kind.
+/// The severity of a warning, comparable with the severity of other warnings of the same kind.
 fn share(warning: &Warning) -> f64 {
     match warning {
         // fewer rounds are worse

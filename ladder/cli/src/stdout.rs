@@ -1,7 +1,7 @@
 //! Detects a standard output that was closed before the program started.
 //!
-//! Rust's runtime opens `/dev/null` in its place. Writes would then succeed, and their text would
-//! be lost.
+//! Rust's runtime opens `/dev/null` in place of a closed standard output. Writes would then
+//! succeed, and their text would be lost.
 #![allow(unsafe_code, reason = "a function that runs before Rust's runtime")]
 
 use core::sync::atomic::{AtomicBool, Ordering};

@@ -39,7 +39,7 @@ pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, CliErr
     Ok(contenders)
 }
 
-/// Tollgate restricted to one form, even if it is slow; `None` if that form does not exist.
+/// Tollgate restricted to one form, even if that form is slow. `None` if it does not exist.
 pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, CliError> {
     let workspace = Workspace::new()?.with_plans(Plans::always(form));
     let kernel = match form {
@@ -68,7 +68,7 @@ pub(crate) fn operation(what: KeyOperation) -> Operation {
     }
 }
 
-/// The kernel of a single operation: on the primes with CRT, on the modulus otherwise.
+/// The kernel of a single operation. With CRT it multiplies modulo the primes, otherwise modulo n.
 fn single_kernel(workspace: &Workspace, job: &Job) -> Family {
     let bits = match job.what {
         KeyOperation::Sign => job.key.prime_bits(),

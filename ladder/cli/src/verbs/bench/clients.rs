@@ -112,7 +112,8 @@ fn rounds(
     Ok(Some(rows))
 }
 
-/// Returns a verdict for each row, with the counts of both sides, and whether all rows are valid.
+/// Returns a verdict for each row, with the counts of client and server, and whether all rows are
+/// valid.
 fn verdicts(label: &str, rows: &[Row], names: &[Naming]) -> (String, bool) {
     let mut text = wrapped(&format!("{label}:"));
     let mut valid = true;

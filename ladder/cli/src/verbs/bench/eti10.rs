@@ -1,8 +1,8 @@
 //! `tollgate bench eti10`: the improvements of \[ETI10\], measured with today's nginx and OpenSSL.
 //!
 //! The paper measured a session of 140 KB with RSA-1024 and AES128-SHA, and then the same session
-//! with faster RSA, AES instructions and GCM. Here nginx does these sessions, one step after the
-//! other in each round.
+//! with faster RSA, AES instructions and GCM. Here nginx serves these sessions. Each round runs all
+//! steps, one after the other.
 
 use std::process::ExitCode;
 
@@ -29,8 +29,9 @@ use crate::run::Run;
 /// Bytes of a response: 140 KB, as the paper counts them.
 const BYTES: u64 = 140_000;
 
-/// Without the instructions AES-NI and PCLMULQDQ: `OPENSSL_ia32cap(3)`. The other words keep all
-/// their bits; a word that is left out would lose them.
+/// The variable that disables the instructions AES-NI and PCLMULQDQ in OpenSSL, and its value; see
+/// `OPENSSL_ia32cap(3)`. The first word clears the bits of these instructions. The other words keep
+/// all their bits; a missing word would clear them.
 const MASK: (&str, &str) = ("OPENSSL_ia32cap", "~0x200000200000000:~0x0:~0x0:~0x0:~0x0");
 
 /// The suites of the paper, with RSA key exchange.
@@ -44,13 +45,13 @@ struct Step {
     suite: &'static str,
     is_masked: bool,
     has_engine: bool,
-    /// The words of the table.
+    /// The step's description in the table.
     words: &'static str,
-    /// The paper's ratio of the baseline's cycles to those of this step.
+    /// The baseline's cycles divided by this step's cycles, as published in the paper.
     published: Option<f64>,
 }
 
-/// The baseline first.
+/// All steps; the first one is the baseline.
 const STEPS: [Step; 5] = [
     Step {
         by: "nginx-noaes",
@@ -102,7 +103,7 @@ struct Measured {
     repeated: u32,
 }
 
-/// Measures the steps in turn, and prints their table and the parts of each.
+/// Measures the steps in turn, and prints their table and the parts of each step.
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let bench = request(options);
     let mut run = Run::measuring(options.written.json.as_deref())?;
@@ -170,7 +171,8 @@ fn request(options: &Options) -> Bench {
     }
 }
 
-/// Starts a server for each step; those of one key, so that all sessions have the same size.
+/// Starts a server for each step. All servers use the same key, so that all sessions have the same
+/// size.
 fn start(bench: &Bench) -> Result<Vec<Running>, CliError> {
     let certificate = Certificate::SelfSigned(KeyKind::OF_2001).to_pem()?;
     let module = match &bench.module {
@@ -195,7 +197,7 @@ fn plan_of<'a>(plans: &'a [Plan], step: &Step) -> Result<&'a Plan, CliError> {
     plans.iter().find(is_of).ok_or_else(|| CliError::new("a step has no plan"))
 }
 
-/// Runs every step once in each round; each round begins with another step.
+/// Runs every step once in each round; successive rounds begin with different steps.
 fn measure(
     bench: &Bench,
     plans: &[Plan],
@@ -229,7 +231,8 @@ fn measure(
     Ok(())
 }
 
-/// The cycles of a step and their ratio to the baseline's; none if the core clock is unknown.
+/// The cycles of a step, and the baseline's cycles divided by them. `None` if the core clock is
+/// unknown.
 fn row(
     step: &Step,
     baseline: &[Outcome],

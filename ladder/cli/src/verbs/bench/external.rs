@@ -26,8 +26,8 @@ impl External {
         Self { target, is_plain, options: options.clone() }
     }
 
-    /// The server's name in records: the engine, if the log was written by a Tollgate server that
-    /// names its engine.
+    /// The server's name in records: the name of its engine, if the log was written by a Tollgate
+    /// server that names its engine.
     pub(super) fn naming(&self, probed: &Probed) -> Naming {
         let by = self.options.given.log.as_deref().and_then(engine_of);
         Naming { key: probed.key(), by: by.unwrap_or_else(|| "external".to_owned()) }

@@ -10,7 +10,7 @@ use tollgate_load::duration;
 pub(crate) struct Condition {
     metric: Metric,
     is_above: bool,
-    /// In nanoseconds, sessions per second, or as a share.
+    /// The limit in nanoseconds, in sessions per second, or as a share.
     limit: f64,
     text: String,
 }
@@ -74,8 +74,8 @@ impl fmt::Display for Condition {
 }
 
 impl Condition {
-    /// The value if the condition holds. An unknown value is above every limit. A quantile is
-    /// unknown if it includes transactions that never ended.
+    /// Returns the value as text if the condition holds, otherwise `None`. An unknown value is
+    /// above every limit. A quantile is unknown if it includes transactions that never ended.
     pub(super) fn holds(&self, of: impl FnOnce(Metric) -> Option<f64>) -> Option<String> {
         let value = of(self.metric);
         let holds = match (value, self.is_above) {

@@ -93,7 +93,8 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     Ok(if interrupt::asked() { code } else { failed.unwrap_or(code) })
 }
 
-/// A run that measures; with a summary on standard output it prints no tables there.
+/// Creates a run that measures. If the summary goes to standard output, the run prints no tables
+/// there.
 fn run_of(options: &Options) -> Result<Run, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     if options.outputs.summary.as_deref() == Some(Path::new("-")) {

@@ -130,7 +130,8 @@ fn milliseconds(seconds: f64) -> u64 {
     u64::try_from(Duration::from_secs_f64(seconds).as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The number of transactions that ends a run; each has the same number of requests.
+/// The number of transactions after which a run ends. Each transaction has the same number of
+/// requests.
 pub(super) fn transactions(options: &Options) -> Result<Option<u64>, CliError> {
     let Some(requests) = options.requests else { return Ok(None) };
     let on_each = options.clients.requests_per_connection;
@@ -161,7 +162,7 @@ pub(super) fn search_seconds(options: &Options) -> f64 {
     24.0 * ((1.0 + WARM_UP_PART) * options.seconds + ASIDE_S)
 }
 
-/// Cores of the client's threads; by default the first, if there are two or more.
+/// Cores of the client's threads; by default the first core, if there are two or more cores.
 pub(super) fn client_cores(options: &Options) -> Vec<u32> {
     match (options.client_cores.as_slice(), last_core()) {
         ([], Some(_)) => vec![0],
@@ -169,7 +170,7 @@ pub(super) fn client_cores(options: &Options) -> Vec<u32> {
     }
 }
 
-/// Cores of a server's workers; by default the last, if there are two or more.
+/// Cores of a server's workers; by default the last core, if there are two or more cores.
 pub(super) fn server_cores(options: &Options) -> Vec<u32> {
     match (options.server_cores.as_slice(), last_core()) {
         ([], Some(last)) => vec![last],
@@ -177,7 +178,7 @@ pub(super) fn server_cores(options: &Options) -> Vec<u32> {
     }
 }
 
-/// The last logical core, if there are two or more.
+/// The last logical core, if there are two or more cores.
 fn last_core() -> Option<u32> {
     let cores = std::thread::available_parallelism().ok()?.get();
     u32::try_from(cores - 1).ok().filter(|last| *last > 0)

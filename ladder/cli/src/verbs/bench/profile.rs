@@ -1,7 +1,7 @@
 //! `tollgate bench profile`: the CPU time of servers under load, by part.
 //!
 //! `perf` samples a server in each of its runs. The load generator reads the server's CPU time at
-//! both ends of the period that counts, and so gives the period of the samples.
+//! the start and at the end of the measured period. Only the samples of this period are used.
 
 use core::cell::RefCell;
 use std::fs;
@@ -29,25 +29,27 @@ use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::session::parts;
 
-/// The lowest rate of samples, per second of CPU time. Each run has another rate. If all runs have
-/// the same rate and all sessions are equally long, samples can fall on the same part of every
+/// The lowest rate of samples, per second of CPU time. Each run uses a different rate. If all runs
+/// have the same rate and all sessions are equally long, samples can fall on the same part of every
 /// session. With one rate, RSA was measured 10 % too high.
 const SAMPLES_PER_S: u32 = 900;
 
-/// The largest difference of rates.
+/// The largest difference between the rates of two runs.
 const SAMPLES_SPREAD: u32 = 200;
 
 /// The highest share of lost samples.
 const LOST_MAX: f64 = 0.01;
 
-/// The lowest share of the server's CPU time that the samples must stand for. `perf` loses a part
-/// of it if threads run for less than a period at a time, as the blocking ones of rustls do.
+/// The lowest share of the server's CPU time that the samples must stand for. `perf` loses samples
+/// if threads run for less than one sampling period at a time, as the blocking threads of the
+/// rustls server do.
 const SAMPLED_MIN: f64 = 0.7;
 
-/// The highest one. The system accounts CPU time in steps of 10 ms.
+/// The highest share of the server's CPU time that the samples may stand for. It is above 1 because
+/// the system accounts CPU time in steps of 10 ms.
 const SAMPLED_MAX: f64 = 1.15;
 
-/// The share of functions that no rule knows above which they are listed.
+/// Functions that no rule knows are listed if their share is above this value.
 const UNKNOWN_SHOWN: f64 = 0.002;
 
 /// Samples the servers in all of their runs.
@@ -95,8 +97,8 @@ impl Profiler {
         }))
     }
 
-    /// Samples these servers from now on: the load generator reads the CPU time of a server before
-    /// its run and at both ends of the period that counts.
+    /// Samples these servers from now on. The load generator reads the CPU time of a server before
+    /// its run, and at the start and at the end of the measured period.
     pub(super) fn look<'a>(&'a self, servers: &mut [Server<'a>], threads: Vec<Threads>) {
         {
             let mut runs = self.runs.borrow_mut();
@@ -122,7 +124,7 @@ impl Profiler {
         }
     }
 
-    /// Starts `perf` at the first reading of a run, and notes the times of the others.
+    /// Starts `perf` at the first reading of a run, and notes the times of the later readings.
     fn mark(&self, threads: &Threads) {
         let mut runs = self.runs.borrow_mut();
         if runs.recording.is_some() && runs.marks.len() < 2 {
@@ -200,7 +202,7 @@ impl Runs {
         Some(&self.taken.iter().find(is_own)?.profile)
     }
 
-    /// Stops `perf`, and keeps the samples of the period that counts.
+    /// Stops `perf`, and keeps the samples of the measured period.
     fn end(&mut self, outcome: &Outcome) {
         let Some(recording) = self.recording.take() else { return };
         match (recording.stop(), &*self.marks) {
@@ -243,7 +245,7 @@ fn check(rounds: &[Round<'_>], event: Event, records: &[Record]) -> Result<(), C
     Ok(())
 }
 
-/// The CPU time of the samples, divided by that of the server: the median of the rounds.
+/// The CPU time of the samples, divided by the CPU time of the server: the median of the rounds.
 fn sampled_share(rounds: &[Round<'_>], event: Event, records: &[Record]) -> f64 {
     let clock = records.first().and_then(|record| record.machine.core_clock_hz);
     let per_s = match (event, clock) {
@@ -257,7 +259,7 @@ fn sampled_share(rounds: &[Round<'_>], event: Event, records: &[Record]) -> f64 
     median(&rounds.iter().filter_map(share).collect::<Vec<_>>())
 }
 
-/// The cores that the server may use; `None` if it is not known.
+/// The number of cores that the server may use; `None` if this number is unknown.
 fn idle_cores(options: &Options) -> Option<f64> {
     let cores = server_cores(options).len();
     let is_known = options.target.is_none() && cores > 0;
@@ -291,7 +293,8 @@ impl Sampled<'_> {
         }
         all.extend(self.record(word::PART_UNKNOWN, None, Profile::unknown_share)?);
         if let Some(cores) = cores {
-            // the CPU time of a session is cores / rate of it, and waiting is the rest
+            // the cores spend cores / rate on a session; the part of it that is not CPU time is
+            // waiting
             let idle = |outcome: &Outcome| {
                 let busy = outcome.server_cores?;
                 Some(outcome.server_cpu_ns_per_session()? * (cores - busy).max(0.0) / busy)
@@ -312,7 +315,7 @@ impl Sampled<'_> {
         })
     }
 
-    /// The median of the rounds; none if the part takes no time.
+    /// The median of the rounds; `None` if the part takes no time.
     fn figure(
         &self,
         part: &str,
@@ -343,7 +346,7 @@ impl Sampled<'_> {
     }
 }
 
-/// A line with the functions that no rule knows, if they take time.
+/// A line with the functions that no rule knows, if these functions take time.
 fn unknown(label: &str, profile: &Profile) -> Option<String> {
     let all = profile.unknown();
     let shown: Vec<String> = all
@@ -356,7 +359,7 @@ fn unknown(label: &str, profile: &Profile) -> Option<String> {
     (!shown.is_empty()).then(|| format!("{label}: no rule knows {share:.1} %: {list}"))
 }
 
-/// Measures the parts alone, and adds the predictions to the scenarios that they belong to.
+/// Measures the parts alone, and adds the predictions to the scenarios to which the parts belong.
 pub(super) fn predict(
     options: &Options,
     sampling: &Sampling,

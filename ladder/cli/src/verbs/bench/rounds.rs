@@ -17,7 +17,7 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// No rounds, for the given reason.
+    /// A result without rounds, with the reason why there are none.
     pub(super) fn broken(why: &CliError) -> Self {
         Self { outcomes: Vec::new(), repeated: 0, broken: Some(why.to_string()) }
     }

@@ -12,8 +12,8 @@ use super::suites;
 use crate::error::CliError;
 use crate::options::{Bench as Options, BenchCommand, EngineKind, Mode, ServerKind};
 
-/// Refused combinations, in the order of the checks. Each is true if the options contain the
-/// combination, and has the next step for the user.
+/// Refused combinations, in the order of the checks. The first value of an entry is true if the
+/// options contain the combination. The second value is a message with the next step for the user.
 type Rules = Vec<(bool, &'static str)>;
 
 impl BenchCommand {
@@ -215,7 +215,7 @@ fn of_servers(options: &Options) -> Rules {
     ]
 }
 
-/// Refuses lists that contain a value twice: it would be measured twice under one name.
+/// Refuses lists that contain a value twice: the value would be measured twice under one name.
 fn check_once(options: &Options) -> Result<(), CliError> {
     let engine = |engine: &EngineKind| format!("{engine:?}").to_lowercase();
     let named: [(&str, Vec<String>); 5] = [

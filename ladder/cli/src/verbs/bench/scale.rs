@@ -29,8 +29,8 @@ struct Series {
     points: Vec<(u32, Record)>,
 }
 
-/// Measures at each number of cores, besides the client's cores, prints the rate per core, and fits
-/// a law if there are enough points.
+/// Measures at each number of server cores, prints the rate per core, and fits a law if there are
+/// enough points.
 pub(super) fn run(
     options: &Options,
     span: CoreSpan,
@@ -113,13 +113,13 @@ impl Cores {
         u32::try_from(self.all.len() - self.clients.len()).unwrap_or(u32::MAX)
     }
 
-    /// The last number of the span; by default all free cores.
+    /// The largest number of cores to measure; by default the number of free cores.
     fn last(&self, span: CoreSpan) -> u32 {
         let most = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
         span.last.map_or(self.free(), |last| last.min(most))
     }
 
-    /// Describes a number of cores, and warns if the client shares one.
+    /// Describes a number of cores, and warns if the client shares one of them.
     fn words(&self, count: u32) -> String {
         let (all, free) = (self.all.len(), self.free());
         let mut words = format!("server on {count} of {all} cores");
@@ -166,7 +166,7 @@ fn drawn(series: &Series) -> String {
     text
 }
 
-/// Fits the points at which the server did not share its cores, up to `most` cores.
+/// Fits the points at which the server did not share its cores with the client, up to `most` cores.
 fn fitted(series: &Series, most: u32) -> Result<Fit, tollgate_fleet::Error> {
     let own = series.points.iter().filter(|(cores, _)| *cores <= most);
     let point = |(cores, record): &(u32, Record)| Point { cores: *cores, per_s: record.estimate };
@@ -199,7 +199,7 @@ fn of_law(fit: &Fit, last: u32) -> String {
     )
 }
 
-/// The law's rates at the measured numbers of cores, and at twice the last.
+/// The law's rates at the measured numbers of cores, and at twice the last number.
 fn predicted(series: &Series, fit: &Fit) -> Result<Vec<Record>, CliError> {
     let measured = series.points.iter().map(|(cores, _)| *cores);
     let last = measured.clone().max().unwrap_or(1);

@@ -18,7 +18,7 @@ pub(super) struct Scenario {
     /// `rsa-2048 tls13`.
     label: String,
     rounds: Rounds,
-    /// Empty if it is invalid.
+    /// Empty if the scenario is invalid.
     pub(super) records: Vec<Record>,
     /// Lines below the table.
     pub(super) notes: Vec<String>,
@@ -60,7 +60,7 @@ impl Scenario {
         self.rounds.outcomes.iter().filter_map(of_server).collect()
     }
 
-    /// The worst verdict of its runs.
+    /// The worst verdict of the scenario's runs.
     pub(super) fn verdict(&self) -> Verdict {
         if self.rounds.broken.is_some() {
             return Verdict::Invalid;
@@ -151,7 +151,8 @@ fn bodies(rounds: &[Outcome]) -> String {
     ServedBodies::of(rounds).map_or_else(String::new, line)
 }
 
-/// The server's CPU time of a session in cycles, as in rung 3; none if the clock rate is unknown.
+/// The server's CPU time of a session in cycles, as in rung 3; there are no records if the clock
+/// rate is unknown.
 fn totals(records: &[Record]) -> Result<Vec<Record>, CliError> {
     let total = |record: &Record| {
         let clock = record.machine.core_clock_hz?;

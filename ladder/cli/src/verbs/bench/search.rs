@@ -26,7 +26,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Describes the answer.
+    /// Describes the highest rate that meets the objective.
     pub(super) fn answer(&self) -> String {
         answer(&self.curve)
     }
@@ -104,7 +104,7 @@ pub(super) fn search(
 /// Approximate number of rates of a search.
 const STEPS: f64 = 10.0;
 
-/// The answer; `None` if the client was the bottleneck.
+/// The record of the highest rate; `None` if the client was the bottleneck.
 fn record(
     plan: &Plan,
     curve: &Curve,

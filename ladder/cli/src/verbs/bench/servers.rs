@@ -1,5 +1,5 @@
-//! The servers under load: two embedded ones on OpenSSL or rustls, two installed ones, or a running
-//! one.
+//! The servers under load: two embedded servers on OpenSSL or rustls, two installed servers, or a
+//! server that is already running.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -46,11 +46,11 @@ pub(super) struct Rig {
 
 /// A server that is ready for load.
 enum Ready {
-    /// On OpenSSL, with its access log.
+    /// An embedded server on OpenSSL, with its access log.
     Embedded(Running, PathBuf),
     /// A server that was already running.
     External(Box<External>),
-    /// On rustls.
+    /// An embedded server on rustls.
     Rustls(Blocking),
     /// An installed server.
     Stock(Stock),
@@ -75,7 +75,7 @@ impl Rig {
         Ok(Self { servers: servers.into_iter().map(named).collect(), _folder: Some(folder) })
     }
 
-    /// Their names in records.
+    /// The names of the servers in records.
     pub(super) fn names(&self) -> Vec<Naming> {
         self.servers.iter().map(|(naming, _)| naming.clone()).collect()
     }
@@ -149,7 +149,7 @@ pub(super) fn threads_of_stock(running: &Stock) -> Result<Threads, CliError> {
 /// Servers with the names of their implementations.
 type Named = Vec<(String, Ready)>;
 
-/// Starts both engines in servers on OpenSSL, each with its own key.
+/// Starts a server on OpenSSL for each requested engine. Each server has its own key.
 fn embedded(options: &Options, key: KeyKind, folder: &Folder) -> Result<Named, CliError> {
     let cores = cores(options);
     let start = |engine: Engine| {
@@ -174,7 +174,7 @@ fn embedded(options: &Options, key: KeyKind, folder: &Folder) -> Result<Named, C
     asked(options, ENGINES).into_iter().map(start).collect()
 }
 
-/// Starts servers on rustls with both signers and one key.
+/// Starts a server on rustls for each requested signer. All servers use the same key.
 fn rustls(options: &Options, key: KeyKind) -> Result<Named, CliError> {
     if key == KeyKind::OF_2001 {
         let why =
@@ -191,7 +191,7 @@ fn rustls(options: &Options, key: KeyKind) -> Result<Named, CliError> {
     asked(options, SIGNERS).into_iter().map(start).collect()
 }
 
-/// Starts the installed server without and with the provider, with one key.
+/// Starts the installed server without the provider and with it. Both servers use the same key.
 fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Named, CliError> {
     let module = match &options.module {
         _ if !options.has(EngineKind::Tollgate) => None,

@@ -128,7 +128,8 @@ pub(super) fn write(
     write_object(path, &summary)
 }
 
-/// Prints a line for each condition that holds, and returns exit code 3 if there is one.
+/// Prints a line for each condition that holds, and returns exit code 3 if there is such a
+/// condition.
 pub(super) fn exit_code(conditions: &[Condition], all: &[ServerFigures]) -> Option<ExitCode> {
     let mut code = None;
     for condition in conditions {

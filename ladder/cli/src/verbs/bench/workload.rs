@@ -26,7 +26,7 @@ const OF_PROTOCOLS: [&str; 3] = [
 /// The options with a workload applied, and the parts of the workload that the plan cannot express.
 pub(super) struct Applied {
     pub(super) options: Options,
-    /// One sentence each.
+    /// One sentence for each part.
     pub(super) undone: Vec<String>,
 }
 
@@ -189,8 +189,8 @@ impl Connections {
         })
     }
 
-    /// The distribution of connections, normalised to one per second. If connections have several
-    /// requests, the distribution is at least as dispersed as Poisson.
+    /// The distribution of connections, normalised to one connection per second. If connections
+    /// have several requests, the distribution is at least as dispersed as Poisson.
     fn arrivals(&self) -> Pattern {
         let per_s = 1.0;
         if OF_POISSON.contains(&self.dispersion) || self.are_spread() {

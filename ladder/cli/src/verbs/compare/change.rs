@@ -6,7 +6,7 @@ use tollgate_record::{Estimate, Record, Unit};
 /// Minimum number of values whose extremes contain the median with 95 % confidence: 1 - 2^(1 - 6).
 const VALUES_95: u64 = 6;
 
-/// The figure of the second side divided by that of the first.
+/// The figure of the second side divided by the figure of the first side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Change {
     pub(super) ratio: Estimate,
@@ -126,7 +126,7 @@ mod tests {
         assert!((low - 200.0 / 120.0).abs() < 1e-9 && (high - 200.0 / 90.0).abs() < 1e-9);
         let both = of_intervals(&estimate(1.0, (0.9, 1.1)), &estimate(1.0, (0.9, 1.1))).unwrap();
         let (low, high) = both.interval();
-        // wider than one interval, narrower than the worst case of both
+        // wider than the interval of one side, narrower than the worst case of both intervals
         assert!(0.9 / 1.1 < low && low < 0.9 && 1.1 < high && high < 1.1 / 0.9);
         assert!(of_intervals(&estimate(1.0, (0.0, 2.0)), &estimate(1.0, (1.0, 1.0))).is_none());
     }
@@ -164,8 +164,8 @@ mod tests {
         assert_eq!(paired.basis, Basis::Pairs(8));
         assert!((paired.ratio.point() - 1.1).abs() < 1e-9, "{:?}", paired.ratio);
         assert!(paired.ratio.interval().0 > 1.09);
-        // All runs of one side, then all of the other: they do not alternate, so the interval must
-        // include the drift.
+        // All runs of one side precede all runs of the other side. The runs do not alternate, so
+        // the interval must include the drift.
         let late: Vec<Record> =
             after.iter().enumerate().map(|(i, r)| at(r.clone(), 100 + i as i64)).collect();
         let apart = change(&before, &late).unwrap();

@@ -38,7 +38,8 @@ impl Drift {
         Self { yardsticks: yardsticks.map(entry).collect(), otherwise: Moved::by(share) }
     }
 
-    /// The possible drift of a figure, and true if it comes from yardsticks.
+    /// The possible drift of a figure. The second value is true if the drift was derived from
+    /// yardsticks.
     pub(super) fn moved(&self, figure: &Figure) -> (Moved, bool) {
         let (rung, quantity) = place(figure);
         let known = self.yardsticks.iter().filter(|(r, q, _)| *r == rung && *q == quantity);

@@ -12,7 +12,7 @@ use super::side::{Figure, Side, same_machine};
 
 /// The result for a figure of either side.
 pub(super) enum ComparedPair<'a> {
-    /// Both sides have it.
+    /// Both sides have the figure.
     Changed { figure: &'a Figure, change: Change, answer: Answer },
     /// The figure is not comparable, for this reason.
     Incomparable { figure: &'a Figure, why: String },
@@ -20,8 +20,8 @@ pub(super) enum ComparedPair<'a> {
     OtherMachine,
 }
 
-/// A change, and true for a yardstick. An error contains the result for a figure whose change
-/// cannot be judged.
+/// The change of a figure, and true if the figure is a yardstick. An error contains the result for
+/// a figure whose change cannot be judged.
 type Found<'a> = Result<(Change, bool), ComparedPair<'a>>;
 
 /// Two sides, figure by figure, and the machine's drift according to the yardsticks.
@@ -72,7 +72,7 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// The change of a figure of the first side, and true for a yardstick.
+/// The change of a figure of the first side, and true if the figure is a yardstick.
 fn found<'a>(figure: &'a Figure, before: &Side, after: &Side) -> Found<'a> {
     let incomparable = |why: String| ComparedPair::Incomparable { figure, why };
     let (first, second) = (before.runs(figure), after.runs(figure));

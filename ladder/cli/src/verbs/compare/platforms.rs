@@ -55,7 +55,8 @@ fn is_of_machines(rows: &[Row]) -> bool {
     measured.is_some_and(|one| rows.iter().any(|row| !same_machine(&row.machine, &one.machine)))
 }
 
-/// The table name and the row of a record; `None` unless its quantity is the main one of the rung.
+/// The table name and the row of a record; `None` unless its quantity is the main quantity of the
+/// rung.
 fn row(record: &Record) -> Option<(String, Row)> {
     let subject = &record.subject;
     if subject.parameter(word::AGAINST).is_some() || subject.parameter(word::PART).is_some() {
@@ -73,7 +74,7 @@ fn row(record: &Record) -> Option<(String, Row)> {
     let cores = match subject.area() {
         Area::Server if published => record.machine.logical_cores.map(f64::from),
         Area::Server => cores_of(record.conditions.get("server_cores")?),
-        // Figures of one thread, or already rates per core.
+        // All other figures are figures of one thread, or are already rates per core.
         _ => Some(1.0),
     };
     let by = subject.parameter(word::BY).unwrap_or("tollgate");

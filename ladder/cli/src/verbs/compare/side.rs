@@ -9,7 +9,7 @@ use tollgate_record::{Kind, Machine, Quantity, Record, Subject, Unit};
 use crate::error::CliError;
 use crate::shelf;
 
-/// The identity of a figure: subject, quantity and unit are equal on both sides.
+/// The identity of a figure. A figure has the same subject, quantity and unit on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Figure {
     pub(super) subject: Subject,
@@ -79,7 +79,7 @@ pub(crate) fn same_machine(one: &Machine, other: &Machine) -> bool {
     hardware(one) == hardware(other)
 }
 
-/// The file itself, or the record files of the folder, by name.
+/// The file itself, or the record files of the folder in the order of their names.
 fn files(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);

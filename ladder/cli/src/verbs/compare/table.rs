@@ -83,7 +83,8 @@ fn factor(ratio: f64) -> String {
     }
 }
 
-/// A bar from the middle to the right for an increase, to the left for a decrease.
+/// A bar that starts in the middle. It extends to the right for an increase, and to the left for a
+/// decrease.
 fn bar(ratio: f64, full: f64) -> String {
     let (marks, width) = (cells::bar(ratio.ln().abs() / full, HALF_BAR), HALF_BAR as usize);
     if ratio < 1.0 { format!("{marks:>width$}|") } else { format!("{:width$}|{marks}", "") }
@@ -116,7 +117,8 @@ fn sums(pairs: &Pairs<'_>) -> String {
     format!("figures on both sides: {all} ({}){chance}", counted.join(", "))
 }
 
-/// Each reason once, with the number of its figures and the first figure.
+/// A line for each reason why figures are not comparable, with the number of such figures and the
+/// first of them.
 fn incomparable(pairs: &Pairs<'_>) -> Vec<String> {
     let mut reasons: Vec<(&str, &Figure, usize)> = Vec::new();
     for pair in &pairs.pairs {

@@ -87,7 +87,7 @@ fn alone(
     Ok(records)
 }
 
-/// Savings of one engine against another, and its gain at one arrival rate.
+/// Savings of one engine compared with another, and its gain at one arrival rate.
 fn compared(
     options: &Options,
     host: &Host,

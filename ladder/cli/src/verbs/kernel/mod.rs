@@ -51,8 +51,8 @@ pub(crate) fn run(options: &Kernel) -> Result<ExitCode, CliError> {
     Run::of_verb(options.written.json.as_deref(), "kernel", sorted, kernel_table::table)
 }
 
-/// The records of every kernel, by size and then by kernel; after Ctrl-C, those of the completed
-/// sizes.
+/// The records of every kernel, by size and then by kernel. After Ctrl-C, returns the records of
+/// the completed sizes.
 pub(crate) fn collect(
     options: &Table,
     run: &mut Run,

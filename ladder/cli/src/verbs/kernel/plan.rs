@@ -1,5 +1,5 @@
 //! `tollgate kernel plan`: the cost of each form of an operation, and the splits of batches that
-//! follow from them.
+//! follow from these costs.
 
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ use crate::run::Run;
 use crate::verbs::kernel::options::PlanOptions as Options;
 use crate::verbs::speed::rows::Row;
 
-/// The largest batch in the table; larger ones repeat the pattern.
+/// The largest batch in the table; larger batches repeat the pattern.
 const REQUESTS_MAX: usize = 16;
 
 /// One operation of each kind that has separate costs.
@@ -41,7 +41,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     Run::of_verb(json, "kernel", |run, bar| collect(options, run, bar), plan_table::table)
 }
 
-/// The records of every size and operation; after Ctrl-C those of the completed rows.
+/// The records of every size and operation. After Ctrl-C, returns the records of the completed
+/// rows.
 fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
     let mut jobs = Vec::new();
     for bits in &options.bits {
@@ -92,7 +93,8 @@ fn at_row(
     Ok(Some(records))
 }
 
-/// The forms' costs in single operations, from rounds in which all forms ran in turn.
+/// The cost of each form, as a multiple of the cost of a single operation. In each round of
+/// `series`, all forms ran in turn.
 fn costs(forms: &[(Form, &str)], contenders: &[Contender], series: &Series) -> Plan {
     let of = |form| {
         let place = forms.iter().position(|(of, _)| *of == form)?;
@@ -134,7 +136,8 @@ impl Batches<'_> {
         Ok(records)
     }
 
-    /// If this machine lacks a form, single operations replace it.
+    /// The cost of one operation in a batch of `requests`, split by `plan`. If this machine lacks a
+    /// form, single operations replace it.
     fn per_operation(&self, plan: Plan, requests: usize) -> Result<Estimate, CliError> {
         let Plan { two, lanes } = self.measured;
         let here = Plan { two: two.or(Some(2.0)), lanes };

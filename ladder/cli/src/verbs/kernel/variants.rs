@@ -24,13 +24,13 @@ use crate::verbs::kernel::symbols::Symbols;
 /// The unroll factor of squares and exponentiations.
 const UNROLL: Unroll = Unroll::Four;
 
-/// The largest modulus for exponentiations: a series of larger ones would be too short.
+/// The largest modulus for exponentiations: a series with a larger modulus would be too short.
 const EXPONENT_BITS_MAX: u32 = 2048;
 
-/// The largest modulus: larger ones take more time than the study needs.
+/// The largest modulus: larger moduli take more time than the study needs.
 const BITS_MAX: u32 = 4096;
 
-/// The variant for exponentiations by windows: the simplest with a formula for squares.
+/// The variant for exponentiations by windows: the simplest variant that has a formula for squares.
 const WINDOWED: Variant = Variant { method: Method::Sos, unroll: UNROLL };
 
 /// A contender and the data of its records.
@@ -50,7 +50,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     Run::of_verb(json, "kernel", |run, bar| collect(options, run, bar), tables::table)
 }
 
-/// Published figures, and the records of every row; after Ctrl-C those of the completed rows.
+/// Published figures, and the records of every row. After Ctrl-C, returns only the records of the
+/// completed rows.
 fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
     let limbs: Vec<usize> = options.bits.iter().map(|bits| Shape::limbs(size(*bits)).k()).collect();
     let mut records = tables::published(Timestamp::now(), &limbs);

@@ -89,7 +89,8 @@ fn compare(
     run.end(&format!("{heading}\n{label}, CPU time of one thread, medians\n{text}"))
 }
 
-/// Returns our run and OpenSSL's, which generate keys with the same e and discard them.
+/// Returns a run of Tollgate and a run of OpenSSL. Both generate keys with the same public exponent
+/// and discard the keys.
 fn generators(options: &Gen) -> Result<[contenders::Run; 2], CliError> {
     let mut workspace = Workspace::new()?;
     // the first key shows whether the parameters are accepted

@@ -4,7 +4,8 @@ use tollgate_report::WIDTH;
 use tollgate_report::grid::{Column, grid};
 
 /// Formats rows, the first of which is the heading. Each column is as wide as its widest cell; the
-/// columns `figures` are right-aligned, the others left-aligned. Longer lines are cut.
+/// columns `figures` are right-aligned, the others left-aligned. Lines that are longer than the
+/// common width are cut.
 pub(super) fn columns(rows: &[Vec<String>], figures: core::ops::Range<usize>) -> String {
     let Some((headings, body)) = rows.split_first() else { return String::new() };
     let column = |(place, heading): (usize, &String)| {

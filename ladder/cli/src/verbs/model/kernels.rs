@@ -13,7 +13,7 @@ use crate::figures::{Figures, subject};
 use crate::host::Host;
 use crate::options::Change;
 
-/// The calls of the kernel with this name, or of `all`, at these sizes.
+/// The calls of the kernel with this name at these sizes. The name `all` means every kernel.
 fn calls(name: &str, sizes: &[u32]) -> impl Iterator<Item = (Kernel, u32, Call)> {
     let named = move |kernel: &Kernel| name == "all" || kernel.name == name;
     let at_sizes = move |kernel| {

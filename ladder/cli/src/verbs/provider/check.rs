@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::output::Output;
 use crate::verbs::provider::options::Check;
 
-/// Keys of a provider's section that are libcrypto's own.
+/// Keys of a provider's section that libcrypto itself reads.
 const LIBCRYPTO: [&str; 4] = ["identity", "module", "activate", "soft_load"];
 
 /// Checks the configuration; the first failure ends the run.

@@ -1,7 +1,8 @@
-//! Parses the parts of an OpenSSL configuration file (config(5)) that concern providers. Writes a
-//! configuration that uses Tollgate's: it includes the existing one and adds a few lines.
+//! Parses the parts of an OpenSSL configuration file (config(5)) that concern providers. Also
+//! writes a configuration that adds Tollgate's provider: it includes the existing configuration and
+//! adds a few lines.
 //!
-//! Does not expand variables, because names of sections and providers contain none.
+//! The parser does not expand variables, because names of sections and providers contain none.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,7 @@
 //! `tollgate provider install`: copies the module to OpenSSL's folder and writes a configuration.
 //!
 //! No file of OpenSSL's package changes: the configuration is a separate file that includes the
-//! system's, and programs select it with `OPENSSL_CONF`.
+//! system's configuration, and programs select it with `OPENSSL_CONF`.
 
 use std::fs;
 use std::io;
@@ -102,7 +102,7 @@ impl Installation {
         proof::prove(&trial)
     }
 
-    /// Writes both files. If OpenSSL then does not sign, restores the previous ones.
+    /// Writes both files. If OpenSSL then does not sign, restores the previous files.
     fn carry_out(&self) -> Result<(), CliError> {
         let mut replaced = Vec::new();
         if let Some((_, bytes)) = &self.copy {

@@ -29,7 +29,7 @@ pub(super) struct ProcessFile {
     modified: SystemTime,
 }
 
-/// Reads the files of a folder, sorted by process; ignores others.
+/// Reads the files of a folder, sorted by process. Ignores other files.
 pub(super) fn read(folder: &Path) -> Result<Vec<ProcessFile>, CliError> {
     let entries = fs::read_dir(folder).map_err(CliError::about(folder.display()))?;
     let mut files: Vec<ProcessFile> =

@@ -84,7 +84,7 @@ fn named_configuration() -> Option<PathBuf> {
     std::env::var_os("OPENSSL_CONF").filter(|name| !name.is_empty()).map(PathBuf::from)
 }
 
-/// Returns the output of the command without a configuration.
+/// Runs the command without a configuration, and returns its output.
 fn said(arguments: &[&str]) -> Result<String, CliError> {
     let output = run(Path::new("/dev/null"), arguments)?;
     if !output.status.success() {

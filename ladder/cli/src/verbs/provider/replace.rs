@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::CliError;
 
-/// A file that was replaced or removed. Restored when dropped, unless [`keep`](Self::keep) is
-/// called.
+/// A file that was replaced or removed. The file is restored when this value is dropped, unless
+/// [`keep`](Self::keep) is called.
 #[must_use]
 pub(super) struct Replaced {
     path: PathBuf,
@@ -23,13 +23,14 @@ impl Replaced {
     pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<Self, CliError> {
         let replaced = Self::set_aside(path)?;
         let new = beside(path, "new");
-        // Left by a run that was killed.
+        // A run that was killed may have left this file.
         let _ = fs::remove_file(&new);
         let write = || {
-            // Does not write through a link of another user.
+            // Do not write through a link that another user created.
             let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&new)?;
             file.write_all(bytes)?;
-            // Independent of the umask: servers read it as other users.
+            // Set the mode independently of the umask, because servers read the file as other
+            // users.
             file.set_permissions(fs::Permissions::from_mode(0o644))?;
             // After a crash, a server could otherwise map an incomplete module.
             file.sync_all()?;
@@ -53,7 +54,7 @@ impl Replaced {
     /// removed.
     fn set_aside(path: &Path) -> Result<Self, CliError> {
         let before = beside(path, "before");
-        // Left by a run that was killed.
+        // A run that was killed may have left this file.
         let _ = fs::remove_file(&before);
         let before = match fs::hard_link(path, &before) {
             Ok(()) => Some(before),

@@ -44,7 +44,8 @@ pub(crate) fn prediction(
 }
 
 /// The share of a call that one exponentiation of a batch takes. A call has a fixed number of
-/// lanes, full or not; lane blocks hold both primes of a signature at once if they fit.
+/// lanes, and costs the same if some of them are empty. If both primes of a signature fit in lane
+/// blocks, one call processes both primes.
 fn share_of_call(family: Family, bits: u32, batch: u32, what: KeyOperation) -> f64 {
     let numbers = family.numbers(bits);
     match family {

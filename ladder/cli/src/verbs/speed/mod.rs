@@ -113,8 +113,8 @@ fn explaining(
     kernel::missing(&kernels, bits, known, KERNEL_PART * seconds, run)
 }
 
-/// The records of a row: time, cycles and rate of each contender; for ours also bound, explanation
-/// by the kernels, and ratios.
+/// The records of a row: time, cycles and rate of each contender; for our contenders also the
+/// bound, the explanation by the kernels, and ratios.
 fn records_of(
     row: &Row,
     host: &Host,

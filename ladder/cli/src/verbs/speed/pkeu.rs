@@ -25,8 +25,8 @@ const TIMES_MS: [(u32, u32, [f64; 8]); 6] = [
     (2048, 3, [5.40, 3.56, 2.70, 2.15, 1.78, 1.34, 1.07, 0.53]),
 ];
 
-/// Core cycles of the paper's rows, in its order. The paper does not print them; they are the
-/// middle of the range that the rounding of the eight columns allows.
+/// Core cycles of the paper's rows, in the order of the paper. The paper does not print cycles;
+/// each value is the middle of the range that the rounding of the eight columns allows.
 const CYCLES: [f64; 6] = [267_050.0, 14_300.0, 1_805_350.0, 48_715.0, 13_414_400.0, 178_100.0];
 
 /// Bits of modulus and exponent, cycles, and the printed milliseconds at the lowest clock.

@@ -99,7 +99,7 @@ fn unwrapped(text: &str) -> Vec<String> {
 }
 
 impl Out {
-    /// Creates the folder and the files that grow.
+    /// Creates the folder, and the files to which each run adds rows.
     pub(super) fn new(folder: &Path) -> Result<Self, CliError> {
         let wrong = |path: &Path| {
             let path = path.to_owned();

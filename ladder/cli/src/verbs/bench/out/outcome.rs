@@ -7,7 +7,7 @@ use tollgate_record::{Record, Timestamp, jsonl};
 
 use super::{About, Judged, Run, Told, rows, times};
 
-/// Version of the document; it changes when readers of the previous version would fail.
+/// Version of the document; it changes when programs that read the previous version would fail.
 const VERSION: u32 = 1;
 
 /// Quantiles in addition to the histogram.

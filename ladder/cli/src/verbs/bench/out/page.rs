@@ -8,7 +8,7 @@ use super::{About, Judged, Told, unwrapped};
 use crate::cells::float;
 use crate::verbs::bench::search::Found;
 
-/// Points between two successive numbers of nines, as from 0.9 to 0.99.
+/// Points of a curve between two quantiles that differ by one nine, such as 0.9 and 0.99.
 const POINTS_PER_NINE: u32 = 20;
 
 pub(super) fn of(
@@ -42,8 +42,8 @@ pub(super) fn of(
     })
 }
 
-/// The runs and times of each server. Times are left out unless `with_times` is true, because runs
-/// at different rates have no common times.
+/// The runs and times of each server. Times are left out unless `with_times` is true, because the
+/// times of runs at different rates cannot be combined.
 fn servers(runs: &[&Told], with_times: bool) -> Vec<Server> {
     let Some(start) = runs.iter().map(|told| told.began_at).min() else { return Vec::new() };
     let mut names: Vec<&str> = Vec::new();
@@ -83,7 +83,8 @@ fn seconds(told: &Told, start: Timestamp) -> Vec<Second> {
     told.points.iter().map(second).collect()
 }
 
-/// The quantiles that the number of times supports: up to 0.999 for a thousand times.
+/// The quantiles that can be read from this number of measured times: up to 0.999 from a thousand
+/// measured times.
 fn quantiles(times: &Latency) -> Vec<(f64, f64)> {
     let furthest = float(times.count().max(1)).log10();
     let point = |step: u32| {

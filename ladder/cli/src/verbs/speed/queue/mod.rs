@@ -75,7 +75,7 @@ pub(crate) fn run(options: &QueueOptions) -> Result<ExitCode, CliError> {
     Run::of_verb(json, "engine", |run, bar| collect(options, run, bar), engine_table::table)
 }
 
-/// The records of every size; after Ctrl-C those of the completed sizes.
+/// The records of every size. After Ctrl-C, returns the records of the completed sizes.
 fn collect(
     options: &QueueOptions,
     run: &mut Run,

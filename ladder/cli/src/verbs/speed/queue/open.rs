@@ -1,4 +1,5 @@
-//! Random arrivals at a share of the engine's capacity. They do not wait for earlier results.
+//! Random arrivals at a share of the engine's capacity. The arrivals do not wait for earlier
+//! results.
 //!
 //! A shared machine changes within seconds. The run is therefore divided into windows, each with
 //! its own capacity and service time from slices just before and after. Windows in which another
