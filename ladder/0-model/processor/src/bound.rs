@@ -26,8 +26,8 @@ impl fmt::Display for Bound {
 
 impl Bound {
     /// The bound of several limits together: the largest limit, plus [`Limit::Latency`], which does
-    /// not overlap with the others. The bound has the name of the largest limit; of equal limits,
-    /// the first one.
+    /// not overlap with the other limits. The bound has the name of the largest limit. If several
+    /// limits are equally large, the first of them gives the name.
     #[must_use]
     pub fn of(limits: &[Self]) -> Option<Self> {
         let mut most: Option<Self> = None;
@@ -51,8 +51,8 @@ impl Bound {
 pub struct UnknownLimit {
     /// The limit.
     pub limit: Limit,
-    /// The largest number of cycles that it may take, if the machine file gives a lower limit of
-    /// the rate.
+    /// The largest number of cycles that this limit may take. It is known if the machine file gives
+    /// a lower limit of the rate.
     pub at_most: Option<Cycles>,
 }
 
@@ -89,10 +89,11 @@ impl Analysis {
 }
 
 impl Machine {
-    /// The bound of this work by all limits with a known rate. `None` if no multiplier has one.
+    /// The bound of this work by all limits with a known rate. `None` if no multiplier has a known
+    /// rate.
     ///
-    /// An unknown latency counts with its lower limit, if it has one; the result remains a lower
-    /// bound. An unknown rate does not count.
+    /// If a latency is unknown but has a lower limit, this lower limit counts, so the result
+    /// remains a lower bound. Other unknown rates do not count.
     #[must_use]
     pub fn analyse(&self, demand: &Demand) -> Option<Analysis> {
         let (mut limits, mut unknown) = (Vec::new(), Vec::new());
@@ -115,8 +116,8 @@ impl Machine {
         Some(Analysis { bound: Bound::of(&limits)?, limits, unknown })
     }
 
-    /// The cycles of each limit alone. `None` if the rate of one of them is unknown: the bound of
-    /// the others would be valid, but its name would be a guess.
+    /// The cycles of each limit alone. `None` if the rate of one limit is unknown: a bound by the
+    /// other limits would be valid, but its name would be a guess.
     #[must_use]
     pub fn limits(&self, demand: &Demand) -> Option<Vec<Bound>> {
         let alone = |&(limit, amount): &(Limit, f64)| {
@@ -126,8 +127,8 @@ impl Machine {
         demand.amounts().iter().map(alone).collect()
     }
 
-    /// The minimum number of cycles for `count` multiply instructions of `form`: the largest of its
-    /// limits. `None` if the rate of one of them is unknown.
+    /// The minimum number of cycles for `count` multiply instructions of `form`, which is the
+    /// largest of the form's limits. `None` if the rate of one of these limits is unknown.
     #[must_use]
     pub fn bound(&self, form: Form, count: Count) -> Option<Bound> {
         Bound::of(&self.limits(&Demand::multiplies(form, count))?)

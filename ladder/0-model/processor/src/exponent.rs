@@ -80,12 +80,12 @@ pub fn secret(form: Form, k: u32, bits: u32) -> Calls {
 }
 
 /// The calls of one exponentiation, bit by bit, by a public exponent of `bits` bits, of which
-/// `ones` are set. It takes a square for every bit but the first, and a product for every further
-/// set bit.
+/// `ones` are set. The exponentiation takes a square for every bit but the first, and a product for
+/// every set bit but the first.
 ///
-/// For 65537 (17 bits, 2 set) that is 16 squares and a product. Conversion to Montgomery form is
-/// not counted. An odd exponent needs no conversion back: its last product takes the plain base.
-///
+/// For 65537 (17 bits, 2 of them set) this is 16 squares and one product. The conversion to
+/// Montgomery form is not counted. An odd exponent needs no conversion back, because its last
+/// product multiplies by the base in plain form.
 /// # Panics
 ///
 /// If `bits` is 0 or `ones` is not in 1 to `bits`.

@@ -7,7 +7,7 @@ use core::ops::{Add, Mul};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// One number in digits of 52 bits that are spread over eight lanes, with VPMADD52 on 512-bit
-    /// registers. An instruction computes eight half products of this number; at best all of them
+    /// registers. An instruction computes eight half products of this number. At best, all eight
     /// are used.
     Blocks52,
     /// Eight numbers side by side in digits of 52 bits, with VPMADD52 on 512-bit registers. A
@@ -19,9 +19,10 @@ pub enum Form {
     /// whose kernels use it: 30 and 40 digits, and shorter numbers if padding reduces the work. At
     /// other sizes it is [`Madd52`](Self::Madd52).
     Karatsuba52,
-    /// Eight numbers side by side in digits of 52 bits, in halves of 26, with VPMULUDQ on 256-bit
-    /// registers. A product of two digits takes three products: two of the halves, and one of their
-    /// sums. Each instruction works on four numbers. Fold rows reduce.
+    /// Eight numbers side by side in digits of 52 bits, with VPMULUDQ on 256-bit registers. Each
+    /// digit is split into two halves of 26 bits. A product of two digits takes three products: one
+    /// of the low halves, one of the high halves, and one of the sums of the halves. Each
+    /// instruction works on four numbers. Fold rows reduce.
     Halves52,
     /// One number in limbs of 64 bits, MUL, ADD and ADC.
     Mul,
@@ -78,7 +79,7 @@ impl Form {
     ];
 
     /// Minimum number of words of a number of `bits` bits. Digits keep 6 bits free, so that results
-    /// need no final reduction. Kernels may round up to whole tiles.
+    /// need no final reduction. Kernels may round this number up to whole tiles.
     #[must_use]
     pub const fn words(self, bits: u32) -> u32 {
         match self {

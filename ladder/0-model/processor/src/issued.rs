@@ -20,7 +20,7 @@ pub struct Issued {
 /// The size of a kernel's operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// K, words of a number; in lane blocks, digits of a block.
+    /// K: the number of words of a number, or in lane blocks the number of digits of a block.
     pub k: u32,
     /// The number of digits that a product multiplies by: K, or in lane blocks the digits of all
     /// blocks.
@@ -113,7 +113,7 @@ fn lanes(k: u32) -> Form {
     if matches!(k, 30 | 40) { Form::Karatsuba52 } else { Form::Madd52 }
 }
 
-/// Each limb of m takes one more mulx, which selects m or 0 without a change of the flags.
+/// Each limb of m takes one more mulx. It selects m or 0 and leaves the flags unchanged.
 fn with_masks(form: Count, k: u32) -> Count {
     form + Count(u64::from(k))
 }

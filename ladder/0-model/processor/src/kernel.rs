@@ -1,8 +1,8 @@
 //! The demand of a call of each kernel of this project.
 //!
-//! The kernels declare their multiplications, and `cargo xtask audit` checks them ([`Issued`]). For
-//! loads, registers and dependency chains only the minimum counts. The result is therefore a lower
-//! bound.
+//! The kernels declare their multiplications, and `cargo xtask audit` checks these declarations
+//! ([`Issued`]). For loads, registers and dependency chains, the demand counts only the minimum.
+//! The result is therefore a lower bound.
 
 use crate::bound::{Analysis, Bound};
 use crate::form::Form;
@@ -76,7 +76,7 @@ impl Kernel {
         Self::ALL.into_iter().find(|kernel| kernel.name == name)
     }
 
-    /// Its methods of multiplication and reduction; each algorithm has its own bound.
+    /// The methods of multiplication and reduction of this kernel. Each method has its own bound.
     #[must_use]
     pub const fn algorithm(self, call: Call) -> &'static str {
         match (self.family, call.size.k) {
@@ -94,7 +94,8 @@ impl Kernel {
         }
     }
 
-    /// The demand of one call; the machine's number of registers determines the reloaded words.
+    /// The demand of one call. The number of registers of `machine` determines how many words are
+    /// loaded again.
     #[must_use]
     pub fn demand(self, call: Call, machine: &Machine) -> Demand {
         let vector = machine.registers.get(&RegisterFile::Vector);
@@ -129,8 +130,8 @@ impl Kernel {
     }
 
     /// A tile of W digits needs W accumulators, W factors, a digit and a top word. A row takes 2W
-    /// `vpmadd52`. Each digit of a reduction depends on the one before, except within a block (K =
-    /// 40).
+    /// `vpmadd52`. In a reduction, each digit depends on the digit before it, except within a block
+    /// (K = 40).
     fn on_lanes(self, call: Call, registers: Option<u32>) -> Demand {
         let (k, tile) = (f64::from(call.size.k), f64::from(call.tile));
         let multiplies = self.issued(call.size);
@@ -193,7 +194,7 @@ fn with_registers(
     ])
 }
 
-/// A faster rate, and the bound with it.
+/// An improvement: a faster rate, and the bound that results from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Improvement {
     /// The limit whose rate is doubled, or whose latency is halved.

@@ -1,16 +1,16 @@
 //! Analytic processor model: limits are functions, a bound is their maximum and keeps its name.
 //!
-//! A [`Machine`] gives a core's rate per cycle for each resource, each figure with its source;
-//! "unknown" is a value. Work is a [`Demand`] for the same resources. [`Machine::limits`] divides
-//! the demand by the rate for each [`Limit`]; [`Bound::of`] keeps the largest quotient and its
-//! name.
+//! A [`Machine`] gives a core's rate per cycle for each resource. Each figure has its source, and a
+//! rate may be "unknown". A [`Demand`] gives the amounts of the same resources that a piece of work
+//! uses. [`Machine::limits`] divides the demand by the rate for each [`Limit`]. [`Bound::of`] keeps
+//! the largest quotient and its name.
 //!
-//! The demand has two sources. A [`Form`] gives the minimum number of multiplications of a
+//! The demand has several sources. A [`Form`] gives the minimum number of multiplications of a
 //! Montgomery product or square by a kernel of this project. A [`Kernel`] adds loads, registers and
-//! dependency chains, and [`exponent`] and [`operation`] give the calls of an RSA operation. A
+//! dependency chains. [`exponent`] and [`operation`] give the calls of an RSA operation. A
 //! [`Routine`] describes a product on any other processor and is part of that processor's machine
-//! file. [`papers`] holds the four processors of a white paper and its figures for them; [`host`]
-//! gives the bound of a calibrated host.
+//! file. [`papers`] holds the four processors of a white paper and the paper's figures for them.
+//! [`host`] gives the bound of a calibrated host.
 //!
 //! Everything here is arithmetic: this crate measures nothing and holds no figure of the machine
 //! that it runs on.

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::form::{Count, Form};
 
-/// Defines [`Limit`]: for each limit its key in a machine file, and its name in tables.
+/// Defines [`Limit`]. Each limit has a key in a machine file and a name in tables.
 macro_rules! limits {
     ($($(#[$doc:meta])* $limit:ident = $key:literal, $word:literal;)*) => {
-        /// A resource that can be the bottleneck. A machine file uses the same key for its rate and
-        /// its uses; the key names the unit that is counted.
+        /// A resource that can be the bottleneck. A machine file uses one key for the resource's
+        /// rate and for its uses. The key names the unit that is counted.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
         )]
@@ -46,8 +46,8 @@ limits! {
     Fp64 = "fp64_operations", "fp64";
     /// Instructions of any kind that issue.
     Issue = "issue_slots", "issue";
-    /// Latencies of multiplies that do not overlap with other work: added to the largest of the
-    /// other limits.
+    /// Latencies of multiplies that do not overlap with other work. They are added to the largest
+    /// of the other limits.
     Latency = "multiply_latencies", "latency";
     /// Loads of 64-bit words from the first-level cache.
     Loads = "loads", "loads";
@@ -83,7 +83,8 @@ impl Limit {
         Self::ALL.into_iter().find(|limit| limit.key() == name)
     }
 
-    /// The limit whose rate applies: the loads for spilled registers, otherwise this limit.
+    /// The limit whose rate applies to this limit. It is the loads for spilled registers, and for
+    /// any other limit the limit itself.
     #[must_use]
     pub const fn rate_limit(self) -> Self {
         match self {
@@ -92,7 +93,8 @@ impl Limit {
         }
     }
 
-    /// Returns whether its rate is a latency: cycles for each operation, one after another.
+    /// Returns whether the rate of this limit is a latency: the cycles of each operation, if one
+    /// operation starts after another.
     #[must_use]
     pub const fn is_in_cycles(self) -> bool {
         matches!(
@@ -101,7 +103,8 @@ impl Limit {
         )
     }
 
-    /// Returns whether it is a multiplier. A bound needs the rate of at least one multiplier.
+    /// Returns whether this limit is a multiplier. A bound needs the rate of at least one
+    /// multiplier.
     #[must_use]
     pub const fn is_multiplier(self) -> bool {
         matches!(

@@ -42,8 +42,8 @@ pub struct Machine {
     /// The names of the units that give a rate, for a drawing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub units: BTreeMap<Limit, Vec<String>>,
-    /// Its routines for a Montgomery product, in addition to the kernels of this project, which
-    /// apply if their rates are known.
+    /// The machine's own routines for a Montgomery product. The kernels of this project apply as
+    /// well if their rates are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routines: Vec<Routine>,
 }

@@ -37,7 +37,7 @@ pub fn private_full_calls(form: Form, k: u32, bits: u32) -> Calls {
     exponent::secret(form, k, bits) + Calls::products(2)
 }
 
-/// The calls of the public operation with an exponent of `bits` bits, `ones` of them set: the
+/// The calls of the public operation with an exponent of `bits` bits, of which `ones` are set: the
 /// exponentiation and one product to enter Montgomery form.
 ///
 /// # Panics
@@ -62,8 +62,8 @@ mod tests {
         Machine::with_rates("two per cycle", [(Limit::Vpmadd52, rate)])
     }
 
-    /// Computed by hand, in cycles per operation at two VPMADD52 per cycle, to three or four
-    /// digits, including the product `h * q` without reduction.
+    /// The expected figures were computed by hand, in cycles per operation at two VPMADD52 per
+    /// cycle, to three or four digits. They include the product `h * q` without reduction.
     #[test]
     fn private_operations_have_the_bounds_computed_by_hand() {
         let machine = two_vector_multipliers();

@@ -12,7 +12,7 @@ use crate::sourced::Mark;
 /// The model's prediction for one Montgomery product of one pair of numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Product {
-    /// The minimum number of cycles of one number, and the limit that sets it.
+    /// The minimum number of cycles for one number, and the limit that sets it.
     pub bound: Bound,
     /// The cycles of each limit alone.
     pub limits: Vec<Bound>,

@@ -8,19 +8,20 @@ use serde::{Deserialize, Serialize};
 use crate::limit::{Demand, Limit};
 use crate::sourced::{BadNumber, Uses};
 
-/// A method for a Montgomery product: n rows for n digits, each with 2n products of two digits,
-/// half of them for the reduction.
+/// A method for a Montgomery product of numbers of n digits. The method has n rows. Each row has 2n
+/// products of two digits, half of them for the reduction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Routine {
-    /// The largest modulus in bits that it is valid for; `None` for all.
+    /// The largest modulus, in bits, for which the method is valid. `None` if it is valid for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bits_max: Option<u32>,
     /// Its assumption, printed beside the figure.
     pub assumption: String,
     /// The digits of a number.
     pub digit: Digits,
-    /// The uses of products and rows. A limit that is missing or whose use is unknown is ignored.
+    /// The uses of each resource per product and per row. A limit is ignored if it is missing or
+    /// its use is unknown.
     pub uses: BTreeMap<Limit, Uses>,
 }
 

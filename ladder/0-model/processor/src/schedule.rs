@@ -29,7 +29,7 @@ pub struct Schedule {
 
 impl Machine {
     /// Schedules the demand of one product of two digits for `cycles` cycles. `does` returns the
-    /// names of a limit's operations in turn, or nothing. `None` if no rate is known.
+    /// names of a limit's operations in turn, or an empty list. `None` if no rate is known.
     #[must_use]
     pub fn schedule<'a>(
         &self,
@@ -43,7 +43,7 @@ impl Machine {
         };
         let known = |&(limit, amount): &(Limit, f64)| {
             let each = self.rates.get(&limit)?.cycles(1.0)?;
-            // Small amounts belong to the row, not to each product.
+            // Smaller amounts belong to the row and not to each product, so they round to zero.
             let amount = (amount * 64.0).round() / 64.0;
             (amount > 0.0).then_some((limit, amount, each))
         };
@@ -92,8 +92,8 @@ struct Work {
 }
 
 impl Work {
-    /// Operation i begins `i * pace / amount` cycles after the first; the units take turns, so that
-    /// one unit never begins two operations in one cycle.
+    /// Operation i begins `i * pace / amount` cycles after the first operation. The units take
+    /// turns, so that one unit never begins two operations in one cycle.
     fn lines(&self, machine: &Machine, does: &[String], cycles: usize) -> Vec<Line> {
         let units = whole((1.0 / self.each).ceil()).max(1);
         let names = machine.units.get(&self.limit).map_or(&[][..], Vec::as_slice);
@@ -140,7 +140,7 @@ impl Work {
     }
 }
 
-/// The letter of a product, from a to z and again.
+/// The letter of a product. The letters start again at a after z.
 fn letter(product: usize) -> char {
     char::from(b'a' + u8::try_from(product % 26).expect("below 26"))
 }

@@ -111,7 +111,7 @@ fn symbols(file: &File<'_>) -> Result<BTreeMap<String, u32>, BadProgram> {
         )?;
         for symbol in table.chunks_exact(16) {
             let symbol = File(symbol);
-            // No type (0) or a function (2), in some section.
+            // The symbol has no type (0) or is a function (2), and it belongs to a section.
             let kind = symbol.byte(12, "a symbol")? & 15;
             let start = symbol.word(0, "a symbol")? as usize;
             let section = symbol.half(14, "a symbol")?;

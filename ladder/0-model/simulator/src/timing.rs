@@ -68,7 +68,7 @@ pub struct Interlocks {
 pub struct Multiplier {
     /// Its array.
     pub geometry: Geometry,
-    /// Slots of a product; `None` for those of the geometry.
+    /// Slots of a product. `None` if the geometry determines the number of slots.
     slots: Option<u32>,
 }
 

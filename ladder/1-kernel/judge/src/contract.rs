@@ -44,7 +44,7 @@ pub fn modulus(rng: &mut fastrand::Rng, bits: usize, kind: usize) -> BigUint {
     pattern(rng, bits, kind) | BigUint::from(1u8) | (BigUint::from(1u8) << (bits - 1))
 }
 
-/// An operand below `bound`: patterned, at the bound, or around m.
+/// An operand below `bound`: a patterned number, a number at the bound, or a number near m.
 pub fn operand(rng: &mut fastrand::Rng, m: &BigUint, bound: &BigUint, kind: usize) -> BigUint {
     let x = match kind % 10 {
         6 => m - 1u8,
@@ -134,7 +134,7 @@ pub fn spread<W: Layout>(rng: &mut fastrand::Rng, k: usize, x: &[BigUint]) -> Ve
     z
 }
 
-/// Checks products and squares of one size; returns their number.
+/// Checks products and squares of one size; returns the number of checked results.
 pub fn products<K: Kernel<Word: Layout>>(
     kernel: K,
     bits: usize,
@@ -221,8 +221,8 @@ pub fn selects_of<K: Kernel>(kernel: K, sizes: &[(usize, usize)]) {
     }
 }
 
-/// Checks x^e for e of `e_bits` bits, secret and public, with one modulus and with two; each lane
-/// has a different e.
+/// Checks x^e for exponents e of `e_bits` bits. It checks secret and public exponents, with one
+/// modulus and with two. Each lane has a different e.
 pub fn exponentiation<K: Exponentiate<Word: Layout>>(kernel: K, bits: usize, e_bits: usize) {
     let mut rng = fastrand::Rng::with_seed((bits * 7919 + e_bits) as u64);
     let (lanes, shape, name) = (K::Word::LANES, K::Word::shape(bits), kernel.name());

@@ -9,8 +9,9 @@ use crate::contract::{Layout, lane, modulus, operand, spread};
 /// Calls in a run; its result is checked once.
 const CALLS: u32 = 64;
 
-/// Measures products and squares of `kernel`, then of `other`, with moduli of `bits` bits, as
-/// `plan` says: contenders 0 to 3 of the series, in this order. Figures are per number.
+/// Measures products and squares of `kernel`, then products and squares of `other`, with moduli of
+/// `bits` bits and the given `plan`. These four are contenders 0 to 3 of the series, in this order.
+/// Figures are per number.
 ///
 /// # Errors
 ///

@@ -6,11 +6,11 @@
 //! special instructions, so that they can be compared with each other. The engine's kernels are
 //! faster.
 //!
-//! * [`Method`] is the algorithm of a product, [`Unroll`] the unrolling of its loops; a [`Variant`]
-//!   is both, with its routines and the addresses of its code. Counts of multiplications are
-//!   declared and tested.
-//! * [`Numbers`] are the constants of a modulus that variants need; [`VariantKernel`] is a variant
-//!   with them: a `Kernel`.
+//! * [`Method`] is the algorithm of a product, and [`Unroll`] the unrolling of its loops. A
+//!   [`Variant`] is a method with its unrolling. It provides its routines and the addresses of its
+//!   code. The number of multiplications of each variant is declared and tested.
+//! * [`Numbers`] are the constants of a modulus that variants need. [`VariantKernel`] is a variant
+//!   with these constants, and implements `Kernel`.
 //! * [`fixed_window`] and [`sliding_window_vartime`] are exponentiations by windows of 1 to 7 bits,
 //!   over any kernel on limbs.
 //!

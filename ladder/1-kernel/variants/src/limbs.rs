@@ -49,8 +49,8 @@ pub(crate) fn add_row<const U: usize>(t: &mut [u64], x: &[u64], y: u64) -> u64 {
     carry
 }
 
-/// t := (t + x * y) / 2^64, one limb down. `s` has t from its second limb on; the limb that is
-/// shifted out is the first. Returns the carry into the limb above.
+/// t := (t + x * y) / 2^64, one limb down. `s` has t from its second limb on. The first limb of `s`
+/// receives the limb that is shifted out. Returns the carry into the limb above.
 #[inline(always)]
 pub(crate) fn add_row_shifting<const U: usize>(s: &mut [u64], x: &[u64], y: u64) -> u64 {
     let mut carry = 0;

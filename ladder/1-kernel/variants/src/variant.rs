@@ -12,7 +12,7 @@ pub enum Method {
     Sos,
     /// Coarsely integrated operand scanning: rows of product and of reduction in turn.
     Cios,
-    /// Finely integrated operand scanning: both in one loop.
+    /// Finely integrated operand scanning: product and reduction in one loop.
     Fios,
     /// Finely integrated product scanning: column by column.
     Fips,
@@ -211,8 +211,8 @@ impl VariantKernel<'_> {
             "z, x, y have {z}, {x}, {y} words; the modulus has {k}"
         );
         assert!(k.is_multiple_of(2), "an even number of limbs is needed, not {k}");
-        // the largest variant needs x*y, q and K + 2 columns; another needs x*y and two more
-        // numbers
+        // The variant with the largest need has x*y, q and K + 2 columns. Another variant needs x*y
+        // and two more numbers.
         assert!(t >= m.scratch_words() && t >= 4 * k + 2, "a product needs {} words", 4 * k + 2);
     }
 }

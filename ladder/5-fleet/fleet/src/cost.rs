@@ -95,7 +95,7 @@ pub struct Cost {
     pub core_hours: Estimate,
     /// The amount, in the price's currency.
     pub amount: Estimate,
-    /// The price used.
+    /// The price that `amount` was computed with.
     pub price: Price,
     /// Electrical energy of the busy time. Head room is not included, because the power of idle
     /// cores is unknown.

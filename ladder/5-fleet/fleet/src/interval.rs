@@ -3,11 +3,11 @@
 //! Every formula of this crate is monotonic in each input. Over a box of intervals, it therefore
 //! has its least and its greatest value at two corners of the box.
 //!
-//! Meaning of the result: if two inputs have 95 % intervals, both contain their true values in at
-//! least 90 % of cases, whether they are correlated or not. The result then contains its true
-//! value, too. If the errors are independent, the corners are wider than the usual root of summed
-//! squares, and the result is a 95 % interval that is too wide. The interval covers the errors of
-//! the inputs, not those of the formula.
+//! Meaning of the result: if two inputs have 95 % intervals, both intervals contain their true
+//! values in at least 90 % of cases, whether the inputs are correlated or not. In these cases, the
+//! interval of the result contains the true value of the result. If the errors are independent, the
+//! corners are further apart than by the usual root of summed squares, and the result is wider than
+//! a 95 % interval. The interval covers the errors of the inputs, not the error of the formula.
 
 use tollgate_record::{BadEstimate, Estimate};
 

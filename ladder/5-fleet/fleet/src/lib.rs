@@ -1,10 +1,10 @@
 //! Sizing, queueing and cost of a fleet: arithmetic on records.
 //!
-//! Rung 5. From a server's CPU time of one session it computes cores for a link or a rate
-//! ([`size()`]), costs ([`cost_of_million`], [`saving`]), response time against load ([`queue`]),
-//! the backlog of a burst ([`Burst`]) and the growth of rates with cores ([`scaling`]). It runs and
-//! measures nothing. [`mod@forecast`] computes predicted records from a measured one, and
-//! [`published`] holds the sizing table of \[ETI10\] for comparison.
+//! This crate is rung 5. From a server's CPU time of one session it computes cores for a link or a
+//! rate ([`size()`]), costs ([`cost_of_million`], [`saving`]), response time against load
+//! ([`queue`]), the backlog of a burst ([`Burst`]) and the growth of rates with cores
+//! ([`scaling`]). The crate runs and measures nothing. [`mod@forecast`] computes predicted records
+//! from a measured one, and [`published`] holds the sizing table of \[ETI10\] for comparison.
 //!
 //! Every figure has an interval if its inputs have one; see [`interval`] for its meaning. "Unknown"
 //! is a value: the energy of a session is unknown until power is measured.

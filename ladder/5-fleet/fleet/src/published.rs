@@ -25,12 +25,12 @@ pub struct Eti10 {
     pub suite: &'static str,
     /// The subject's parameter `by`: the author of the code.
     pub by: &'static str,
-    /// Connections per second of `openssl s_time`. If one core served them, they agree with the
-    /// field `gbps_per_core`.
+    /// Connections per second of `openssl s_time`. They agree with the field `gbps_per_core` if one
+    /// core served all of these connections.
     pub connections_per_s: f64,
     /// The rate of one core in Gbps.
     pub gbps_per_core: f64,
-    /// Cores for 1 and for 10 Gbps.
+    /// For a demand of 1 Gbps and for one of 10 Gbps: the demand in Gbps and the number of cores.
     pub cores: [(f64, f64); 2],
 }
 

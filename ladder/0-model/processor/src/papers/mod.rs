@@ -41,7 +41,7 @@ impl Processor {
     pub const ALL: [Self; 4] =
         [Self::Itanium, Self::Alpha21264, Self::UltraSparc3, Self::PowerPcG4];
 
-    /// The name of its machine file and in subjects.
+    /// The name of the processor's machine file, which is also its name in subjects.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl Processor {
 /// The origin of a figure of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Computed, for a competing processor, as its best case.
+    /// Computed as the best case of a competing processor.
     Estimated,
     /// Measured on pre-production hardware.
     Measured,
@@ -117,7 +117,7 @@ pub struct ProductRow {
 }
 
 impl ProductRow {
-    /// The relative error of the model: its cycles divided by the paper's, minus 1.
+    /// The relative error of the model: the model's cycles divided by the paper's cycles, minus 1.
     #[must_use]
     pub fn error(&self) -> f64 {
         self.processor.product(self.bits).bound.cycles.get() / self.cycles - 1.0

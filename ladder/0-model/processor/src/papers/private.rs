@@ -1,4 +1,5 @@
-//! Tables 1 and 2: RSA-1024 private operations per second, and the share of their products.
+//! Tables 1 and 2: RSA-1024 private operations per second, and the share of an operation that its
+//! products take.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Cycles, PerSecond, Record, Timestamp, Unit};
@@ -81,8 +82,9 @@ impl Private {
         Cycles::new(self.clock / self.rate)
     }
 
-    /// The model's cycles of the products alone: CRT with two exponentiations on half the bits, and
-    /// for each prime two products to enter Montgomery form and one to leave it.
+    /// The model's cycles of the products alone. The operation uses CRT, with two exponentiations
+    /// on half the bits. For each prime, two products enter Montgomery form and one product leaves
+    /// it.
     #[must_use]
     pub fn product_cycles(&self) -> Cycles {
         let half = self.bits / 2;

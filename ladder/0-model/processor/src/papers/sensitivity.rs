@@ -13,12 +13,12 @@ use crate::sourced::{Mark, Rate, Uses};
 enum Change {
     /// Only this limit counts.
     Alone(Limit),
-    /// Cycles for each.
+    /// Another latency of this limit, in cycles for each operation.
     CyclesEach(Limit, f64),
-    /// Rate per cycle.
+    /// Another rate of this limit, in operations per cycle.
     PerCycle(Limit, f64),
-    /// Uses per product of two digits and per row. The subject includes the uses per row unless
-    /// they are zero.
+    /// Other uses of this limit: per product of two digits, then per row. The subject includes the
+    /// uses per row unless they are zero.
     Takes(Limit, f64, f64),
 }
 
@@ -46,9 +46,9 @@ const CHANGES: [(Processor, u32, Change, &str); 16] = [
 ];
 
 /// The model's predictions with one number of a machine file changed. The subjects are those of
-/// [`records()`](super::records()) with the changed number as one more parameter, such as
-/// `model/itanium/amm?bits=1024&port_operations_per_product=3`, or with `limit` if only one limit
-/// counts.
+/// [`records()`](super::records()) with one more parameter, which holds the changed number, such as
+/// `model/itanium/amm?bits=1024&port_operations_per_product=3`. If only one limit counts, the
+/// parameter is `limit`.
 ///
 /// # Panics
 ///

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{BadNumber, Mark, Source, positive, short};
 
-/// The rate of a core for one kind of operation alone, with its source; or "unknown", perhaps with
-/// a lower limit.
+/// The rate of a core for one kind of operation alone, with its source. The rate may be "unknown",
+/// with or without a lower limit.
 ///
 /// In a file: `{ per_cycle = 2, mark = "stated", source = "vendor's guide, table 7" }`;
 /// `{ cycles_each = 6, mark = ..., source = ... }` if each operation delays the next; `{ unknown =
@@ -59,8 +59,8 @@ impl Rate {
         Ok(Self(Paced::Unknown(Some((positive(value)?, Source::new(mark, source)?)))))
     }
 
-    /// This rate with another value in the same unit. An unknown rate gets the unit cycles each if
-    /// `is_latency` is set, otherwise operations per cycle.
+    /// This rate with another value in the same unit. An unknown rate has no unit: the new rate is
+    /// in cycles for each operation if `is_latency` is set, and otherwise in operations per cycle.
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BadNumber, Mark, Source, short, zero_or_more};
 
-/// The uses of one resource by a Montgomery product, with the source; or "unknown".
+/// The uses of one resource by a Montgomery product, with their source. The uses may be "unknown".
 ///
 /// In a file: `{ per_product = 2, per_row = 1, mark = "derived", source = "counted" }`, where
 /// either number defaults to zero; or `{ unknown = true }`. `does` may name the operations for a

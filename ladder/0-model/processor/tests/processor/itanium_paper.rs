@@ -31,7 +31,7 @@ fn table_5_comes_out_with_these_integers_errors_and_limits() {
     }
 }
 
-/// Cycles and error against the paper, computed by hand.
+/// Cycles, and their error against the paper's figures. Both were computed by hand.
 #[test]
 fn each_assumption_has_the_effect_computed_by_hand() {
     let expected = [

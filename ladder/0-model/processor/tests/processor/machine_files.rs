@@ -1,4 +1,4 @@
-//! Machine files: valid ones, refused ones, and properties of all valid ones.
+//! Machine files: valid files, refused files, and properties of all valid files.
 
 use proptest::prelude::*;
 use tollgate_processor::{Bound, Digits, Form, Limit, Machine, Mark, Rate, Routine, Uses, host};

@@ -3,7 +3,8 @@
 use super::expression::{Names, word};
 use crate::isa::{Instruction, Row, Syntax};
 
-/// Reads the operands of an instruction. They determine its row: the first one that they match.
+/// Reads the operands of an instruction. The instruction has the first row that matches these
+/// operands.
 pub(super) fn read(
     rows: &[&'static Row],
     name: &str,
@@ -60,8 +61,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Returns an empty error if the number of operands, or a fixed operand, does not match the
-    /// row.
+    /// Returns an empty error if the operands do not match the row: their number differs, or a
+    /// fixed operand differs.
     fn read(&self, row: &'static Row, given: &[&str]) -> Result<Instruction, String> {
         let mut i = Instruction::new(row);
         match (row.syntax, given) {
@@ -115,7 +116,7 @@ impl Reader<'_> {
         word(value).map(u32::cast_signed)
     }
 
-    /// Words from here to a label.
+    /// The distance in words from this instruction to a label.
     fn distance(&self, label: &str) -> Result<i32, String> {
         let target = word(self.names.evaluate(label, self.here)?)?;
         let bytes = target.wrapping_sub(self.here).cast_signed();

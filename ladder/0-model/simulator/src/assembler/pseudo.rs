@@ -4,7 +4,7 @@
 type Statement = (String, Vec<String>);
 
 /// Expands a pseudo-instruction; any other statement is returned unchanged. `value` returns the
-/// value of an operand if it is known already.
+/// value of an operand if this value is already known.
 pub(super) fn expand(
     name: &str,
     operands: Vec<String>,
@@ -58,7 +58,8 @@ fn statement(name: &str, operands: &[&str]) -> Statement {
     (name.to_owned(), operands.iter().map(|&text| text.to_owned()).collect())
 }
 
-/// Expands `set`, to one instruction if the value is known and one is enough.
+/// Expands `set`. The result is one instruction if the value is known and one instruction is
+/// enough.
 fn set(constant: &str, rd: &str, value: Option<i64>) -> Vec<Statement> {
     let high = statement("sethi", &[&format!("%hi({constant})"), rd]);
     match value {

@@ -22,7 +22,7 @@ pub(super) fn statements(source: &str) -> Vec<(usize, Statement)> {
     all
 }
 
-/// Splits a line at semicolons and drops its comment; both characters are text in quotation marks.
+/// Splits a line at semicolons and drops its comment. Inside quotation marks, `;` and `!` are text.
 fn parts(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut quoted, mut escaped) = (0, false, false);

@@ -131,7 +131,7 @@ impl Instruction {
 }
 
 impl Row {
-    /// Returns whether its instructions use the `rd` field for a register.
+    /// Returns whether instructions of this row use the `rd` field for a register.
     pub(crate) fn has_rd(&self) -> bool {
         use Syntax as S;
         !matches!(
@@ -140,17 +140,17 @@ impl Row {
         ) && !matches!(self.syntax, S::Write(_))
     }
 
-    /// Returns whether its instructions store `rd`.
+    /// Returns whether instructions of this row store `rd`.
     pub(crate) fn stores(&self) -> bool {
         matches!(self.syntax, Syntax::Store | Syntax::StoreSpace)
     }
 
-    /// Returns whether its instructions shift.
+    /// Returns whether instructions of this row shift.
     fn is_shift(&self) -> bool {
         matches!(self.meaning, Meaning::Base(Base::Sll | Base::Srl | Base::Sra))
     }
 
-    /// Returns whether its instructions are Ticc.
+    /// Returns whether instructions of this row are Ticc.
     pub(crate) fn is_trap(&self) -> bool {
         matches!(self.meaning, Meaning::Base(Base::Trap(_)))
     }

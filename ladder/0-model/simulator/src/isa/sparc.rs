@@ -270,7 +270,8 @@ const fn store(name: &'static str, op3: u32, base: Base, cost: Cost, says: &'sta
     Row { syntax: Syntax::Store, ..load(name, op3, base, cost, says) }
 }
 
-/// The same with an address space in bits 12 to 5; both addends of the address are registers.
+/// The same instruction with an address space in bits 12 to 5. Both addends of its address are
+/// registers.
 const fn in_space(row: Row) -> Row {
     let syntax =
         if matches!(row.syntax, Syntax::Store) { Syntax::StoreSpace } else { Syntax::LoadSpace };

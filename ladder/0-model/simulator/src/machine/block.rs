@@ -1,9 +1,9 @@
 //! Basic blocks, decoded once and executed many times.
 //!
-//! A block begins at the target of a jump and ends with a jump and its delay slot, before a label,
-//! or at its maximum length. Its cost depends only on the pipeline's state before it and on whether
-//! its last instruction is annulled, so the pipeline model counts its cycles once for each such
-//! case.
+//! A block begins at the target of a jump. It ends with a jump and its delay slot, before a label,
+//! or at its maximum length. Its cost depends only on the pipeline's state before the block and on
+//! whether the block's last instruction is annulled. The pipeline model therefore counts the
+//! block's cycles once for each such case.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -25,9 +25,9 @@ pub(super) struct Block {
     slots: Vec<Slot>,
     pub(super) jumps: bool,
     costs: Vec<Case>,
-    /// Cycles spent in it.
+    /// Cycles spent in the block.
     pub(super) cycles: u64,
-    /// Instructions executed in it.
+    /// Instructions executed in the block.
     pub(super) instructions: u64,
 }
 
@@ -179,7 +179,8 @@ impl Blocks {
         Some(number as usize)
     }
 
-    /// Discards all blocks, because code may have changed; their counts are kept.
+    /// Discards all blocks, because code may have changed. The counts of the discarded blocks are
+    /// kept.
     pub(super) fn discard(&mut self) {
         self.index.fill(u32::MAX);
         self.by_address.clear();

@@ -34,7 +34,7 @@ impl Op {
         }
     }
 
-    /// Returns whether it may change `npc`.
+    /// Returns whether the instruction may change `npc`.
     pub(super) fn jumps(&self) -> bool {
         matches!(
             self.meaning,

@@ -16,7 +16,7 @@ use crate::timing::Timing;
 pub struct Exponentiation {
     /// The routine for products.
     pub multiply: Routine,
-    /// The routine for squares, if it is another one.
+    /// The routine for squares, if it differs from the routine for products.
     pub square: Option<Routine>,
     /// The window: 1 to 6 bits.
     pub window: Window,
@@ -33,8 +33,8 @@ pub struct ExponentiationRun {
     pub result: Number,
 }
 
-/// The limit of instructions. An exponentiation of 4096 bits with rolled loops, at 35 slots a
-/// product, takes 4 * 10^10 cycles.
+/// The limit of instructions. An exponentiation of 4096 bits with rolled loops takes 4 * 10^10
+/// cycles if each multiplication of two words takes 35 slots.
 const LIMIT: u64 = 100_000_000_000;
 
 impl Exponentiation {

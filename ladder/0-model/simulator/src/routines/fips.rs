@@ -44,9 +44,9 @@ pub(super) fn next_column(text: &mut Text, half: &str) {
     text.add("nop");
 }
 
-/// The loop over the pairs of a column. In the lower half its first instruction fills the delay
-/// slot of the branch that skips it. In the upper half `%g5` ends as the offset of the result's
-/// word.
+/// The loop over the pairs of a column. In the lower half, the first instruction of the loop fills
+/// the delay slot of the branch that skips the loop. In the upper half, `%g5` ends as the offset of
+/// the result's word.
 fn columns(text: &mut Text, routine: &Routine, half: Half) {
     match routine.loops {
         Loops::Index => by_index(text, half),

@@ -1,9 +1,9 @@
 //! A Montgomery square by columns: each product of two different words is computed once and added
 //! twice.
 //!
-//! Column i adds `2 a_j a_(i-j)` for j < i - j, and the square of the middle word if i is even;
-//! then `m_j p_(i-j)` as in a product. The extension doubles with `umac2`. Plain V8 adds these
-//! products in a second accumulator, `%l5`, `%l6`, `%i2`, and doubles the sum.
+//! Column i adds `2 a_j a_(i-j)` for j < i - j, and the square of the middle word if i is even. It
+//! then adds `m_j p_(i-j)` as in a product. The extension doubles with `umac2`. Plain V8 adds the
+//! products of different words in a second accumulator, `%l5`, `%l6`, `%i2`, and doubles the sum.
 
 use super::fips::{accumulate, add_quotient, clear, last_words, next_column, result_word};
 use super::text::{Text, register as r};
@@ -100,8 +100,9 @@ fn middle(text: &mut Text, half: &str) {
     text.name(&format!("{half}_odd"));
 }
 
-/// Products of words of one number from offset `%l3` up and of the other from offset `%l4` down,
-/// until the first offset is `%g4`; at least one.
+/// Adds products of a word of one number and a word of the other number. The words of the first
+/// number go up from offset `%l3`, and those of the second go down from offset `%l4`, until the
+/// first offset is `%g4`. There is at least one product.
 fn stream(text: &mut Text, routine: &Routine, name: &str, of: [&str; 2], product: Product) {
     let loops = routine.loops;
     let [up, down] = of;

@@ -158,7 +158,7 @@ impl Core {
     }
 }
 
-/// Returns whether it needs the multiplier.
+/// Returns whether an instruction of this row needs the multiplier.
 fn multiplies(row: &Row) -> bool {
     row.name.starts_with("mul") || row.name.starts_with("madd")
 }

@@ -1,4 +1,4 @@
-//! The instructions of RV64IM and of the extension, one row each.
+//! The instructions of RV64IM and of the extension, with one row for each instruction.
 //!
 //! Encodings as in *The RISC-V Instruction Set Manual, Volume I* (20191213), chapter 24.
 

@@ -125,7 +125,7 @@ fn leon_s_own_multiply_accumulate_overlaps_the_extension() {
 
 #[test]
 fn an_instruction_is_added_with_a_row() {
-    // As docs/simulate.md shows it.
+    // This table is the example in docs/simulate.md.
     static ROWS: &[Row] = &[Row {
         name: "popc",
         mask: 0xc1f8_2000,

@@ -110,7 +110,8 @@ fn arithmetic_is_that_of_the_manual() {
     ] {
         assert_eq!(status(source), expected, "{source}");
     }
-    // 32 steps of mulscc and one more to shift: Y:rd, as the manual's appendix multiplies.
+    // 32 steps of mulscc and one more step to shift, as the multiplication in the manual's appendix
+    // does. The product is Y:rd.
     let steps = "mulscc %o2, %o1, %o2; ".repeat(32);
     let source = format!(
         "mov 1234, %o1; mov 567, %o0; wr %o0, %y; andcc %g0, 0, %o2; nop; nop; {steps}

@@ -104,7 +104,8 @@ const FREE: [&str; 21] = [
     "%l3", "%l4", "%l5", "%l6", "%i0", "%i1", "%i2", "%i3",
 ];
 
-/// Writes random programs; `%l7` is the address of a buffer in every window, `%g5` in all.
+/// Writes random programs. In every window, `%l7` is the address of a buffer. `%g5`, which all
+/// windows share, is the same address.
 struct Writer {
     random: fastrand::Rng,
     text: String,
@@ -272,8 +273,8 @@ impl Writer {
         self.some(size);
         let label = self.labels;
         self.labels += 1;
-        // Moves them to %g1, after %g1 has been stored. The instructions that keep the condition
-        // codes come first.
+        // Moves %y and the condition codes to %g1, after %g1 has been stored. The instructions that
+        // keep the condition codes come first.
         for (i, register) in FREE.iter().enumerate() {
             self.line(&format!("st {register}, [%l7 + {}]", 256 + 4 * i));
         }

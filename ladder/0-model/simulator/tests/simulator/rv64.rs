@@ -92,7 +92,8 @@ fn slots_are_instructions_and_waits() {
     let run = multiply(Source::Extended, 16, 1);
     assert_eq!(run.slots(1), run.instructions + run.waits);
     assert_eq!(run.slots(4), run.slots(1) + 3 * run.products);
-    // The second load of each pair is read at once, and so is the lowest word of p.
+    // The second load of each pair is read by the next instruction, and so is the load of the
+    // lowest word of p.
     assert_eq!(run.waits, 2 * 16 * 16);
 }
 

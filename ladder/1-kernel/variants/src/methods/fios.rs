@@ -1,7 +1,8 @@
 //! FIOS, finely integrated operand scanning [KAK96]: product and reduction of a limb in one loop.
 //!
 //! Two carries run through the loop; [KAK96] adds the first one to the next limb instead. The
-//! quotient digit is known before the loop begins: its limb of the product is multiplied twice.
+//! quotient digit is known before the loop begins, so the limb of the product that determines it is
+//! multiplied twice.
 //!
 //! Counts: 2K^2 + 2K products.
 

@@ -70,8 +70,8 @@ impl Default for Requirements {
 }
 
 impl Requirements {
-    /// Predicts rates per core and the cores for each demand. If there is a price, also predicts
-    /// the cost of a million sessions.
+    /// Predicts rates per core, and the number of cores for each demand. If there is a price, it
+    /// also predicts the cost of a million sessions.
     ///
     /// # Errors
     ///

@@ -19,7 +19,7 @@ impl Discipline {
         }
     }
 
-    /// The formula.
+    /// The formula of this discipline, as records name it.
     const fn model(self) -> &'static str {
         match self {
             Self::OneQueue => {

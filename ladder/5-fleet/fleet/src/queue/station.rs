@@ -90,7 +90,8 @@ impl Station {
     /// # Errors
     ///
     /// A rate below 0; [`Error::Unstable`] if more sessions arrive than the cores can serve;
-    /// [`Error::PerhapsUnstable`] if this is so only at an end of the service time's interval.
+    /// [`Error::PerhapsUnstable`] if the station is overloaded only at an end of the service time's
+    /// interval.
     pub fn at_rate(&self, rate: PerSecond, service: &ServiceTime) -> Result<Response, Error> {
         let load = self.load_per_ns(rate)?;
         self.response(service, |mean| stable(load * mean))

@@ -6,10 +6,10 @@
 //!   and for every M/G/c in the limit as the load approaches 1 \[Kollerstrom74\]. The probability
 //!   of waiting is Erlang C. This is exact for one server and for exponential service, and
 //!   otherwise a good approximation \[Tijms03\].
-//! * **The service time** of each kind of session has the simplest distribution with its two
-//!   moments. If it varies less than an exponential time, it is a constant plus an exponential
-//!   part, because a session costs at least its private-key operation. Otherwise it is one of two
-//!   exponentials with balanced means.
+//! * **The service time** of each kind of session has the simplest distribution with the two
+//!   moments of this kind. If the service time varies less than an exponential time, it is a
+//!   constant plus an exponential part, because a session costs at least its private-key operation.
+//!   Otherwise it is one of two exponential times with balanced means.
 //!
 //! For exponential service times, both assumptions are exact. Use [`super::ServiceTime::mixed`] for
 //! kinds as different as full and resumed handshakes. If the mixture is treated as one kind with

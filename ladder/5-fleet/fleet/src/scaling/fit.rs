@@ -73,8 +73,8 @@ pub fn fit(points: &[Point]) -> Result<Fit, Error> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
     law: Law,
-    /// For each measured rate and each end of its interval: the law fitted with this rate at this
-    /// end.
+    /// For each measured rate and each end of its interval: the law that is fitted if this rate has
+    /// the value at this end.
     perturbed: Vec<[Law; 2]>,
     points: Vec<Point>,
 }
@@ -104,10 +104,11 @@ impl Fit {
     /// The rate at `cores`.
     ///
     /// The interval comes from the intervals of the measured rates: the law is fitted again with
-    /// each rate at either end. Errors of separately measured rates are independent, so the squares
-    /// of the downward shifts are added, and likewise the squares of the upward shifts. Inputs with
-    /// 95 % intervals give a 95 % interval, or one of at least 85 % if a few points are nearly
-    /// linear. The interval does not cover deviations from the law; see [`Self::worst_residual`].
+    /// each rate at either end of its interval. Errors of separately measured rates are
+    /// independent, so the squares of the downward shifts are added, and likewise the squares of
+    /// the upward shifts. Inputs with 95 % intervals give a 95 % interval. If there are only a few
+    /// points and they are nearly linear, the result is an interval of at least 85 %. The interval
+    /// does not cover deviations from the law; see [`Self::worst_residual`].
     ///
     /// # Errors
     ///

@@ -102,7 +102,8 @@ fn invalid_stations_and_quantiles_are_refused() {
     assert_eq!(sharing, Err(Error::NoQuantile));
 }
 
-/// [ITA00]: at the same arrival rate the response time gains more than the capacity.
+/// [ITA00]: at the same arrival rate, a faster engine improves the response time by a larger factor
+/// than the capacity.
 #[test]
 fn a_faster_engine_gains_more_response_time_than_capacity() {
     // At 900 arrivals per second, a service time of 1 ms gives a response time of 10 ms. A service
@@ -124,7 +125,8 @@ fn a_faster_engine_serves_a_burst_without_backlog() {
         length: Nanos::new(30e9),
     };
     let backlog = |mean| burst.backlog(2, Estimate::exact(mean).unwrap()).unwrap();
-    // A capacity of 2000/s leaves an excess of 600/s for 30 s, and then 600/s free.
+    // A capacity of 2000/s leaves an excess of 600/s for 30 s. After that, 600/s of the capacity is
+    // free.
     let slow = backlog(1e6);
     assert_eq!((slow.sessions.point(), slow.drain_ns.point()), (18_000.0, 30e9));
     assert!((slow.wait_ns.point() - 9e9).abs() < 1.0);
@@ -137,8 +139,8 @@ fn a_faster_engine_serves_a_burst_without_backlog() {
     assert!(burst.backlog(0, Estimate::exact(1e6).unwrap()).is_err());
     let wide = Estimate::new(1e6, (0.9e6, 1.1e6), 9).unwrap();
     let (low, high) = burst.backlog(2, wide).unwrap().drain_ns.interval();
-    // A capacity of 2222/s has an excess of 378/s, then 822/s free. A capacity of 1818/s has an
-    // excess of 782/s, then 418/s free.
+    // A capacity of 2222/s has an excess of 378/s, and after the burst 822/s free. A capacity of
+    // 1818/s has an excess of 782/s, and after the burst 418/s free.
     assert!((low / 30e9 - 340.0 / 740.0).abs() < 1e-12, "{low}");
     assert!((high / 30e9 - 860.0 / 460.0).abs() < 1e-12, "{high}");
 }

@@ -122,9 +122,9 @@ fn errors(servers: u32, load: f64, service: Service, sessions: usize) -> [f64; 4
     ]
 }
 
-/// Returns the exact mean wait over service time, M/D/c. After one constant service time, every
-/// session that is now in service has left. The system then contains the sessions that wait now and
-/// the new arrivals. [Cosmetatos75] approximates this.
+/// Returns the exact mean wait of M/D/c, divided by the service time. After one constant service
+/// time, every session that is now in service has left. The system then contains the sessions that
+/// wait now and the new arrivals. [Cosmetatos75] approximates this wait.
 fn exact_mdc(servers: usize, load: f64) -> f64 {
     const STATES: usize = 400;
     let arrivals = load * servers as f64;
