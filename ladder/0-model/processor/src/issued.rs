@@ -113,7 +113,7 @@ fn lanes(k: u32) -> Form {
     if matches!(k, 30 | 40) { Form::Karatsuba52 } else { Form::Madd52 }
 }
 
-/// Each limb of m takes one more mulx. It selects m or 0 and leaves the flags unchanged.
+/// Each limb of m takes one more mulx, which selects m or 0 and leaves the flags unchanged.
 fn with_masks(form: Count, k: u32) -> Count {
     form + Count(u64::from(k))
 }

@@ -83,8 +83,8 @@ impl Limit {
         Self::ALL.into_iter().find(|limit| limit.key() == name)
     }
 
-    /// The limit whose rate applies to this limit. It is the loads for spilled registers, and for
-    /// any other limit the limit itself.
+    /// The limit whose rate applies. For spilled registers it is the limit of loads, and for any
+    /// other limit the limit itself.
     #[must_use]
     pub const fn rate_limit(self) -> Self {
         match self {
