@@ -12,7 +12,7 @@ use crate::word::Word;
 /// *Operands.* For limbs, any x < R. For digits and lane blocks, 64 m <= R (see
 /// [`Shape`](crate::Shape)) and x < 8m; digits may be dirty. Every result is a valid operand.
 ///
-/// *Results.* z has K words. If `x*y <= R*m`, then z < 3m, and
+/// *Results.* z has K words. If `x*y <= R*m`, and for a square of digits x < 7m, then z < 3m, and
 /// [`carry::reduce`](crate::carry::reduce) makes it canonical. (`x*y <= R*m` holds for digits if
 /// both operands are < 8m, and always if one operand is < m.) In lane blocks z < 7m.
 ///

@@ -114,7 +114,13 @@ impl Shape {
 
     /// The words of the fold constants for numbers in lanes: see `Modulus::fold`.
     pub(crate) fn fold_words(self) -> usize {
-        if self.folds_by_halves() { 2 * self.k + 3 * (self.tile / 2 + 1) } else { self.k }
+        if self.folds_by_halves() {
+            2 * self.k + 3 * (self.tile / 2 + 1)
+        } else if self.k == self.tile {
+            2 * self.k
+        } else {
+            self.k
+        }
     }
 
     /// The words of scratch memory for one product with any kernel of this word type.

@@ -3,9 +3,9 @@
 //! A comment above a row names the type behind a declared pointer, or a secret argument.
 
 use super::work::{
-    BLOCKS, SIZES, blocks, finish, halves, limb_adding, limb_diagonal, limb_masking, limb_steps,
+    BLOCKS, SIZES, blocks, finish, limb_adding, limb_diagonal, limb_masking, limb_steps,
     limb_steps_squared, limb_tile, limb_triangle, long_blocks, nothing, parts, row, rows, streams,
-    triangle, window,
+    triangle, whole_square,
 };
 use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::{R9, RCX, RDI, RDX, RSI};
@@ -21,8 +21,7 @@ pub(crate) const TABLE: &[Row] = &[
     row(
         "tiles52_ifma::sq_tile",
         "lengths",
-        "6, false; 6, true; 10, false; 10, true; 15, false; 15, true; 20, false; \
-         20, true",
+        "6, true; 10, true; 15, false; 15, true; 20, false; 20, true",
         triangle,
     ),
     row(
@@ -48,19 +47,20 @@ pub(crate) const TABLE: &[Row] = &[
     // [&mut Reduction; 2]
     row("tiles52_ifma::reduce", "blocks; lengths", "6, 2; 10, 2; 15, 2; 20, 2", nothing)
         .structs(&[(RDI, 2)]),
-    // Reduction
-    streams("tiles52_ifma::reduce_one", "reading; lengths", "6; 10; 15; 20"),
-    // Short
-    row("tiles52_ifma::reduce_window", "rows", "6; 10; 15; 20", window).structs(&[(RDX, 1)]),
-    // Short
-    row("tiles52_ifma::reduce_window_reading", "rows", "6; 10; 15; 20", window)
-        .structs(&[(RDX, 1)]),
-    // Short
-    row("tiles52_ifma::amm_rows", "rows", "20", |p| Work {
-        once: Multiplies::halves(p[0] + 1, p[0]),
-        passes: vec![halves(p[0]), halves(p[0])],
+    // Short; a pass is two rows of the product and two fold rows
+    row("rows52_ifma::amm_rows", "rows", "6; 10; 15; 20", |p| {
+        let once = if p[0] % 2 == 0 { 4 } else { 2 };
+        Work {
+            once: Multiplies::halves(once * p[0] + 1, once * p[0]),
+            passes: vec![Multiplies::halves(4 * p[0], 4 * p[0])],
+        }
     })
     .structs(&[(RCX, 1)]),
+    // Short
+    row("rows52_ifma::ams_rows", "rows", "6; 10; 15; 20", whole_square).structs(&[(RDX, 1)]),
+    // Short
+    row("rows52_ifma::ams_rows_reading", "rows", "6; 10; 15; 20", whole_square)
+        .structs(&[(RDX, 1)]),
     // [Stream; S]
     streams("table52_mb8_ifma::table52_mb8_ifma", "entries, streams; even or odd", SIZES),
     // [Stream; S]
@@ -153,6 +153,7 @@ pub(crate) const TABLE: &[Row] = &[
     streams("ams52_mb8_avx2::ams52_mb8_avx2", "blocks; lengths", "5, 4, 5; 5, 4, 10; 6, 5, 6"),
     row("select52_mb8_avx2::select52_mb8_avx2", "entries, digits; lengths", "", nothing),
     row("select52_mb8_ifma::select52_mb8_ifma", "entries, digits; lengths", "", nothing),
+    row("select52_mb8_ifma::start", "digits", "", nothing),
     // the index
     row("select64_sse2::select64_sse2", "entries, limbs; lengths", "", nothing).secret(&[8]),
     // k0

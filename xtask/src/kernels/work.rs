@@ -117,10 +117,11 @@ pub(super) fn triangle(p: &[u64]) -> Work {
     Work::once(halves(p[0] * (p[0] + 1) / 2))
 }
 
-/// Fold rows, then the last row of a reduction with a low half for the quotient digit. LLVM unrolls
-/// the loop for small W.
-pub(super) fn window(p: &[u64]) -> Work {
-    Work { once: Multiplies::halves(p[0] + 1, p[0]), passes: vec![halves(p[0])] }
+/// The square of W digits and its reduction, without a loop. The last quotient digit takes only a
+/// low half.
+pub(super) fn whole_square(p: &[u64]) -> Work {
+    let halves = p[0] * (p[0] + 1) / 2 + p[0] * p[0];
+    Work::once(Multiplies::halves(halves + 1, halves))
 }
 
 /// The last row of a reduction in `streams` streams. The quotient digit and both ends of the row

@@ -11,7 +11,7 @@ use crate::kernels::amm52_mb8_ifma::{Product, amm52_mb8_ifma};
 use crate::kernels::ams52_mb8_ifma::{Square, ams52_mb8_ifma};
 use crate::kernels::lanes52_blocks::Constants;
 use crate::kernels::select52_blocks_ifma::select52_blocks_ifma;
-use crate::kernels::select52_mb8_ifma::{Read, SPAN, select52_mb8_ifma};
+use crate::kernels::select52_mb8_ifma::{Read, SPAN, select52_mb8_ifma, start};
 use crate::kernels::table52_mb8_ifma::table52_mb8_ifma;
 use crate::kernels::tiles52_ifma::{Factors, Reduction};
 use crate::kernels::window52_mb8_ifma::{Stream, window52_mb8_ifma};
@@ -88,8 +88,8 @@ fn reduction<'a>(
 #[inline(always)]
 fn factors(m: &Modulus<Row>) -> Factors<'_> {
     let k0 = &vectors(m.k0_in_place())[0];
-    let (b1, block) = vectors(m.fold()).split_at(m.k());
-    Factors { m: vectors(m.m()), b1, block, k0 }
+    let (b1, more) = vectors(m.fold()).split_at(m.k());
+    Factors { m: vectors(m.m()), b1, more, k0 }
 }
 
 pub(super) fn amm(
@@ -110,9 +110,9 @@ pub(super) fn ams(z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row], _pr
     tiled!(ams52_mb8_ifma, m.shape().tile(), (&mut streams));
 }
 
-/// Returns whether a table of this many entries can be read in parts, one part in each square.
+/// Returns whether a table of this many entries can be read in parts, at most one in each square.
 pub(super) fn reads_in_parts(entries: usize, squares: usize) -> bool {
-    (SPAN..=SPAN * squares).contains(&entries)
+    entries.is_multiple_of(SPAN) && (1..=squares).contains(&(entries / SPAN))
 }
 
 /// Processes the windows of each stream. The squares also read the tables, in parts: see
@@ -138,20 +138,21 @@ pub(super) fn windows<const S: usize>(
 /// Processes one window for [`windows`], for numbers of several tiles.
 fn long_window<const S: usize>(w: usize, streams: &mut [Windows<'_, Row>; S], _proof: HaveIfma) {
     let (k, tile) = (streams[0].z.len(), streams[0].m.shape().tile());
-    let entries = streams[0].table.len() / k;
-    for part in 0..w {
-        // the last part may overlap the previous one; reading an entry twice is harmless
-        let first = (part * SPAN).min(entries - SPAN);
+    for s in &mut *streams {
+        proven!(start(vectors_mut(s.entry), &vector(s.index)));
+    }
+    for first in (0..w).map(|part| part * SPAN) {
         let mut squares = streams.each_mut().map(
             #[inline(always)]
             |s| {
-                let read = Read {
-                    entries: vectors(&s.table[first * k..][..SPAN * k]),
+                let entries = s.table.get(first * k..).filter(|entries| !entries.is_empty());
+                let read = entries.map(|entries| Read {
+                    entries: vectors(&entries[..SPAN * k]),
                     z: vectors_mut(s.entry),
                     index: &vectors(core::slice::from_ref(&s.index))[0],
                     first: i64::try_from(first).expect("a table has few entries"),
-                };
-                Square { x: vectors(s.z), end: reduction(s.next, s.t, s.m, Some(read)) }
+                });
+                Square { x: vectors(s.z), end: reduction(s.next, s.t, s.m, read) }
             },
         );
         tiled!(ams52_mb8_ifma, tile, (&mut squares));
@@ -208,7 +209,6 @@ fn short<'a, const W: usize, const S: usize>(
             z: whole_mut(s.z),
             next: whole_mut(s.next),
             entry: whole_mut(s.entry),
-            t: vectors_mut(s.t).as_chunks_mut().0.first_chunk_mut().expect("columns"),
             table: vectors_mut(s.table).as_chunks_mut().0,
             index: vector(s.index),
             m: factors(s.m).short(),

@@ -18,7 +18,8 @@ use core::arch::x86_64::*;
 
 use super::fold52_halves_ifma;
 use super::karatsuba52_ifma::{self, Halves};
-use super::tiles52_ifma::{Reduction, V, amm_rows, block, block_mut, mul_tile, reduce, reduce_one};
+use super::rows52_ifma::amm_rows;
+use super::tiles52_ifma::{Reduction, V, block, block_mut, mul_tile, reduce};
 
 /// The operands and the output of one stream.
 pub(crate) struct Product<'a> {
@@ -48,12 +49,7 @@ pub(crate) fn amm52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Prod
     let k = streams[0].x.len();
     if k == W {
         for Product { x, y, end } in streams {
-            if W > 15 {
-                amm_rows::<W>(block_mut(end.z), block(x, 0), block(y, 0), &end.m.short());
-            } else {
-                mul_tile::<W, 0, false>(end.t, x, block(y, 0));
-                reduce_one::<W>(end);
-            }
+            amm_rows::<W>(block_mut(end.z), block(x, 0), block(y, 0), &end.m.short());
         }
         return;
     }

@@ -1,15 +1,15 @@
 // Almost Montgomery square (AMS), z :== x^2 / 2^{52K} (mod m), in each of 8 lanes.
-// Inputs x[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[4K+16]. Radix 2^52,
-// digit-major, blocks of W digits. S streams of these, side by side.
+// Inputs x[K], m[K], b1[K] = 2^-52 mod m, half[K] = b1 / 2 mod m if K = W, k0; output z[K];
+// scratch t[4K+16]. Radix 2^52, digit-major, blocks of W digits. S streams of these, side by side.
 //
 // Requires  m odd; 64m <= R = 2^{52K}; x^2 <= R*m (true if x < 8m); k0 = -1/m mod 2^52; b1 < m.
 //           Digits may be dirty: their low 52 bits count.
-// Ensures   z < 3m (in fact < 2m + x^2/R), z :== x^2/R (mod m).
-//           All digits of z except the last are dirty.
+// Ensures   z < 3m if x < 7m (in fact z < 2m + x^2/R; if K = W, z < (2 + 2/B)m + x^2/R),
+//           z :== x^2/R (mod m). All digits of z except the last are dirty.
 // Counts    K(K+1) + 2K^2 + 1 vpmadd52: products of different digits once, doubled column by
 //           column. All counts are for one stream. By Karatsuba
 //           3K(K+2)/4 + 2K^2 + 1 for K = 30, 3K(K+2)/4 + 1.625K^2 + 2K + 1 for K = 40.
-//           Interleaved table reads: 7K masked loads.
+//           Interleaved table reads: 4K operations for 8 entries.
 // Time      constant: no branch or address depends on x, m, b1 or k0.
 // Model     amm52_mb8_portable, with y = x.
 //! `ams52_mb8_ifma`: cross products of blocks once, squares of blocks, then fold rows.
@@ -19,7 +19,8 @@ use core::arch::x86_64::*;
 
 use super::fold52_halves_ifma;
 use super::karatsuba52_ifma::{self, Halves};
-use super::tiles52_ifma::{Reduction, V, block, mul_tile, reduce, reduce_one, sq_tile};
+use super::rows52_ifma::ams_rows;
+use super::tiles52_ifma::{Reduction, V, block, block_mut, mul_tile, reduce, sq_tile};
 
 /// The operand and the output of one stream.
 pub(crate) struct Square<'a> {
@@ -42,10 +43,8 @@ fn halves<'a, const S: usize>(streams: &'a mut [Square<'_>; S]) -> [Halves<'a>; 
 pub(crate) fn ams52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Square<'_>; S]) {
     let k = streams[0].x.len();
     if k == W {
-        // one stream after the other: the core begins the next square during this reduction
         for Square { x, end } in streams {
-            sq_tile::<W, false>(end.t, block(x, 0));
-            reduce_one::<W>(end);
+            ams_rows::<W>(block_mut(end.z), block(x, 0), &end.m.short());
         }
         return;
     }

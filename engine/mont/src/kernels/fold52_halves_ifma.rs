@@ -34,6 +34,7 @@ use super::tiles52_ifma::{
     Reduction, V, add, block, block_mut, carry, finish, fold_tile, fold_tile_reading, hi, lo,
     mul_tile,
 };
+use super::unmasked::unmasked;
 use super::unroll::{un, un10};
 
 /// Divides the words of a stream: columns, the digits of a block, their difference, products.
@@ -101,7 +102,7 @@ pub(super) fn reduce<const H: usize, const W: usize, const S: usize>(
         let (q, t) = t.split_at_mut(2 * W);
         mul_tile::<H, 0, false>(p, &q[W - 1..], block(m.b1, W));
         mul_tile::<H, 0, false>(&mut p[W..], &q[W - 1 + H..], block(m.b1, W + H));
-        combine::<H>(t, p, block(d, 0), negative[s], &m.block[2 * W + 2 * (H + 1)..]);
+        combine::<H>(t, p, block(d, 0), negative[s], &m.more[2 * W + 2 * (H + 1)..]);
     }
     finish(streams);
 }
@@ -115,7 +116,7 @@ fn block_onto<const H: usize, const W: usize, const S: usize, const PART: usize>
 ) {
     for (s, Reduction { t, m, read, .. }) in streams.iter_mut().enumerate() {
         let [t, q, d, p] = parts::<H, W>(t);
-        let (c, e) = (&m.block[PART * W..], &m.block[2 * W + PART * (H + 1)..]);
+        let (c, e) = (&m.more[PART * W..], &m.more[2 * W + PART * (H + 1)..]);
         match read {
             Some(read) => {
                 mul_tile_reading::<H, W>(p, q, block(c, 0), read, 2 * PART);
@@ -193,8 +194,8 @@ fn combine<const H: usize>(t: &mut [V], p: &[V], d: &[V; H], negative: __mmask8,
     un10!(J < H { w[J] = add(add(t[H + J], p[J]), add(p[H + J], p[2 * H + J])); });
     for i in 0..H {
         let v = add(add(t[2 * H + i], p[3 * H + i]), add(p[H + i], p[2 * H + i]));
-        let v = _mm512_mask_sub_epi64(v, negative, v, e[i]);
-        let top = _mm512_mask_sub_epi64(v, upper, v, d[i]);
+        let v = _mm512_mask_sub_epi64(v, negative, v, unmasked(&e[i]));
+        let top = _mm512_mask_sub_epi64(v, upper, v, unmasked(&d[i]));
         let x = d[i];
         t[H + i] = lo(w[0], x, e[0]);
         un10!(1 <= J < H { w[J - 1] = hi(lo(w[J], x, e[J]), x, e[J - 1]); });
@@ -204,5 +205,5 @@ fn combine<const H: usize>(t: &mut [V], p: &[V], d: &[V; H], negative: __mmask8,
     }
     un10!(J < H { t[2 * H + J] = w[J]; });
     let both = negative & upper;
-    t[3 * H] = _mm512_mask_add_epi64(t[3 * H], both, t[3 * H], _mm512_set1_epi64(1));
+    t[3 * H] = _mm512_mask_add_epi64(t[3 * H], both, t[3 * H], unmasked(&_mm512_set1_epi64(1)));
 }

@@ -21,8 +21,11 @@
 
 use core::arch::x86_64::*;
 
-use super::tiles52_ifma::{V, add, block, block_mut, carry, hi, lo, mul_tile, pin, sq_tile};
-use super::unroll::un;
+use super::tiles52_ifma::{
+    V, add, block, block_mut, carry, hi, lo, mul_tile, pin, sq_tile, square_columns, two_rows,
+};
+use super::unmasked::unmasked;
+use super::unroll::{evens, un};
 
 /// An operand of a product or square, and its scratch t: see the top of this file.
 pub(super) struct Halves<'a> {
@@ -107,8 +110,11 @@ pub(super) fn square<const W: usize, const S: usize>(mut streams: [Halves<'_>; S
 fn square_combine<const W: usize>(t: &mut [V], d: &[V; W], negative: __mmask8) {
     const { assert!(W <= 20, "the window would not fit in the registers") };
     let t = &mut t[..4 * W];
-    let mut w = [_mm512_setzero_si512(); 40];
+    let mut w = [_mm512_setzero_si512(); 44];
     let mut outer = [_mm512_setzero_si512(); W]; // columns of a0^2 and a1^2 moved out of t
+    macro_rules! begin {
+        ($row:expr) => {};
+    }
     macro_rules! column {
         ($c:expr, $z:expr) => {
             let c = $c;
@@ -122,18 +128,7 @@ fn square_combine<const W: usize>(t: &mut [V], d: &[V; W], negative: __mmask8) {
             }
         };
     }
-    un!(I < W {
-        let x = d[I];
-        un!(1 <= J < W {
-            if J > I {
-                w[I + J] = lo(w[I + J], x, d[J]);
-                w[I + J + 1] = hi(w[I + J + 1], x, d[J]);
-            }
-        });
-        let (even, odd) = (w[2 * I], w[2 * I + 1]);
-        column!(2 * I, lo(add(even, even), x, x));
-        column!(2 * I + 1, hi(add(odd, odd), x, x));
-    });
+    square_columns!(W, w, d, begin, column);
     t[3 * W] = _mm512_mask_sub_epi64(t[3 * W], negative, t[3 * W], _mm512_set1_epi64(1));
 }
 
@@ -181,8 +176,8 @@ fn product_combine<const W: usize>(
     }
     un!(J < W {
         let v = add(outer[J], sub(t[3 * W + J], w[J]));
-        let v = _mm512_mask_add_epi64(v, negative_d, v, e[J]);
-        t[2 * W + J] = _mm512_mask_add_epi64(v, negative_e, v, d[J]);
+        let v = _mm512_mask_add_epi64(v, negative_d, v, unmasked(&e[J]));
+        t[2 * W + J] = _mm512_mask_add_epi64(v, negative_e, v, unmasked(&d[J]));
     });
     let both = negative_d & negative_e;
     t[3 * W] = _mm512_mask_sub_epi64(t[3 * W], both, t[3 * W], _mm512_set1_epi64(1));

@@ -31,6 +31,8 @@ mod karatsuba52_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod lanes52_blocks;
 #[cfg(target_arch = "x86_64")]
+mod rows52_ifma;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod select52_blocks_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select52_mb8_avx2;
@@ -48,6 +50,8 @@ pub(crate) mod tiles26_avx2;
 pub(crate) mod tiles52_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod tiles64_mulx;
+#[cfg(target_arch = "x86_64")]
+mod unmasked;
 #[cfg(target_arch = "x86_64")]
 mod unroll;
 #[cfg(target_arch = "x86_64")]

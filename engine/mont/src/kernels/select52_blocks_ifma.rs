@@ -1,45 +1,61 @@
 // Constant-time table select, z := table[index], of numbers in lane blocks.
 // Inputs table[E][K], index in the lanes of each number; output z[K]. Zero where index >= E.
 //
-// Counts    per entry one test and K masked loads.
+// Counts    per pair of entries one test and K vpternlogq.
 // Time      constant: every entry is read; no branch or address depends on the index or the table.
+//           No load has a mask (see `unmasked`).
 // Model     select_portable.
-//! `select52_blocks_ifma`: masked loads, one chain for each digit of a block.
+//
+// Entries come in pairs, as in `select52_mb8_ifma`.
+//! `select52_blocks_ifma`: one operation for a digit of two entries; a chain for each digit.
 #![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 use core::hint::black_box;
 
+use super::select52_mb8_ifma::{chosen, odd};
 use super::tiles52_ifma::V;
 
 #[inline(never)]
 #[target_feature(enable = "avx512f")]
 pub(crate) fn select52_blocks_ifma<const K: usize>(z: &mut [V], table: &[V], index: &V) {
     let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
-    *z = selected([_mm512_setzero_si512(); K], table.as_chunks().0, *index).0;
+    let (pairs, last) = table.as_chunks().0.as_chunks();
+    let mut pair = _mm512_srli_epi64::<1>(*index);
+    *z = [odd(index); K];
+    let mut found = selected(z, pairs, &mut pair);
+    if let [last] = last {
+        // index = E selects zero
+        found |= selected(z, &[[*last, [_mm512_setzero_si512(); K]]], &mut pair);
+    }
+    for z in z {
+        *z = _mm512_maskz_mov_epi64(found, *z);
+    }
 }
 
-/// Returns entry `index` if this part of the table contains it, else z. Also returns the index
-/// relative to the next part.
+/// z := the entry `index` in the lanes where these pairs contain it. `pair` is the number of the
+/// index's pair, counted from the first of these pairs. Returns those lanes, and sets `pair` to the
+/// number counted from the pair after them.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn selected<const K: usize>(z: [V; K], part: &[[V; K]], index: V) -> ([V; K], V) {
-    let (mut z, mut left) = (z, index);
-    for entry in part {
-        let take = _mm512_testn_epi64_mask(left, left);
-        left = _mm512_sub_epi64(left, _mm512_set1_epi64(1));
+fn selected<const K: usize>(z: &mut [V; K], pairs: &[[[V; K]; 2]], pair: &mut V) -> __mmask8 {
+    let mut found = 0;
+    for [even, odd] in pairs {
+        let take = _mm512_testn_epi64_mask(*pair, *pair);
+        *pair = _mm512_sub_epi64(*pair, _mm512_set1_epi64(1));
+        found |= take;
         for d in 0..K {
-            z[d] = _mm512_mask_mov_epi64(z[d], take, entry[d]);
+            z[d] = chosen(z[d], take, &even[d], &odd[d]);
         }
     }
-    (z, left)
+    found
 }
 
-/// Number of table entries that are read before a square.
-const PART: usize = 8;
+/// Number of pairs of table entries that are read before a square.
+const PART: usize = 4;
 
 /// z := z^{2^squares} * table[index] / R^{2^squares} by the given product. z stays in registers.
-/// The table has at most PART entries for each square.
+/// The table has whole pairs, at most PART for each square.
 ///
 /// The table is read in parts, one before each square, while the core still waits for the carries
 /// of the previous product. If the code reads after the square, LLVM spills accumulators.
@@ -53,13 +69,13 @@ pub(super) fn powered<const K: usize>(
     product: impl Fn(&[V; K], &[V; K]) -> [V; K],
 ) {
     let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
-    let mut parts = table.as_chunks::<K>().0.chunks(PART);
+    let mut parts = table.as_chunks::<K>().0.as_chunks::<2>().0.chunks(PART);
     assert!(parts.len() <= squares, "the table is read before its entry is needed");
-    let (mut power, mut y, mut left) = (*z, [_mm512_setzero_si512(); K], *index);
+    let (mut power, mut y) = (*z, [odd(index); K]);
+    let mut pair = _mm512_srli_epi64::<1>(*index);
     for i in 0..=squares {
         if let Some(part) = parts.next() {
-            let y = black_box(&mut y);
-            (*y, left) = selected(*y, part, left);
+            selected(black_box(&mut y), part, &mut pair);
         }
         let factor = if i < squares { power } else { *black_box(&y) };
         power = product(&power, &factor);

@@ -1,20 +1,21 @@
 // The table of an exponentiation, table[i] :== x^i / R^{i-1} (mod m) for 2 <= i < E, R = 2^{52W},
 // in each of 8 lanes, for numbers of one tile: K = W digits of 52 bits. S streams of these, entry
 // by entry.
-// Inputs x[W] = table[1], m[W], b1[W] = 2^-52 mod m, k0; output table[2..E][W]; scratch t[2W].
+// Inputs x[W] = table[1], m[W], b1[W] = 2^-52 mod m, half[W] = b1 / 2 mod m, k0; output
+// table[2..E][W].
 //
-// Requires  m odd; 64m <= R; x < 8m.
-// Ensures   each of these entries is below 3m, all its digits except the last are dirty.
+// Requires  m odd; 64m <= R; x < 7m.
+// Ensures   each of these entries is below 3m; all its digits except the last are dirty.
 // Counts    W(W+1) + 2W^2 + 1 vpmadd52 an even entry, 4W^2 + 1 an odd one.
 // Time      constant: no branch or address depends on x, m, b1 or k0.
 // Model     `window::table` of amm52_mb8_portable.
 //
-// One call computes all entries, with the tiles of ams52_mb8_ifma and amm52_mb8_ifma, to avoid the
+// One call computes all entries, with the rows of ams52_mb8_ifma and amm52_mb8_ifma, to avoid the
 // cost of a call for each product (see window52_mb8_ifma).
 //! `table52_mb8_ifma`: squares and products of one tile, from earlier entries.
 #![forbid(unsafe_code)]
 
-use super::tiles52_ifma::{amm_rows, mul_tile, reduce_window, sq_tile};
+use super::rows52_ifma::{amm_rows, ams_rows};
 use super::window52_mb8_ifma::Stream;
 
 #[inline(never)]
@@ -23,16 +24,12 @@ pub(crate) fn table52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [St
     for i in 2..streams[0].table.len() {
         for s in &mut *streams {
             let (done, entries) = s.table.split_at_mut(i);
-            let (z, t) = (&mut entries[0], s.t.as_flattened_mut());
+            let z = &mut entries[0];
             if i % 2 == 0 {
-                sq_tile::<W, false>(t, &done[i / 2]);
-            } else if W > 15 {
-                amm_rows(z, &done[i - 1], &done[1], &s.m);
-                continue;
+                ams_rows(z, &done[i / 2], &s.m);
             } else {
-                mul_tile::<W, 0, false>(t, &done[i - 1], &done[1]);
+                amm_rows(z, &done[i - 1], &done[1], &s.m);
             }
-            reduce_window(z, s.t, &s.m);
         }
     }
 }

@@ -4,14 +4,15 @@
 //   sq_tile    t[0..2W]  := 2 * t[0..2W] + a[0..W]^2
 //   fold_tile  R fold rows on t[0..R+W+1] against b1[0..W]: t[0..R] become the folded digits
 //   finish     z[0..K] := (t[0..K+1] + q * m) / B, the textbook row that ends a reduction
-//   reduce     z[0..K] :== t[0..2K] / B^K (mod m): tile by tile, or in one window if K = W
-//   amm_rows   product row and fold row in turn, in one window
+//   reduce     z[0..K] :== t[0..2K] / B^K (mod m), tile by tile; K is a multiple of W
+//
+// Numbers of one tile have kernels of their own: `rows52_ifma`.
 //
 // Streams. S independent products (S sets of eight moduli) are interleaved tile by tile. While the
 // last tile of one stream waits for results, the core begins a tile of the other stream.
 //
 // Reading. Fold rows leave load ports free. A square may use them to read a part of a table: one
-// digit of seven entries per row (`select52_mb8_ifma`).
+// digit of eight entries per row (`select52_mb8_ifma`).
 //
 // Columns are signed sums of half products, without carries. A column is below 2^63 (see `shape`).
 //
@@ -30,16 +31,16 @@
 use core::arch::x86_64::*;
 
 pub(super) use super::select52_mb8_ifma::V;
-use super::select52_mb8_ifma::{Read, SPAN, digit, masks};
-use super::unroll::{un, un10};
+use super::select52_mb8_ifma::{Read, digit, masks};
+use super::unroll::{evens, un};
 
 /// The constants of a modulus: m, b1 = B^-1 mod m, k0 = -1/m mod B.
 #[derive(Clone, Copy)]
 pub(crate) struct Factors<'a> {
     pub(crate) m: &'a [V],
     pub(crate) b1: &'a [V],
-    /// The constants of `fold52_halves_ifma`; empty for sizes that do not use it.
-    pub(crate) block: &'a [V],
+    /// Further constants: see `Modulus::fold`. Those of `fold52_halves_ifma`, or b1 / 2 mod m.
+    pub(crate) more: &'a [V],
     pub(crate) k0: &'a V,
 }
 
@@ -50,13 +51,15 @@ pub(crate) struct Factors<'a> {
 pub(crate) struct Short<'a, const W: usize> {
     pub(crate) m: &'a [V; W],
     pub(crate) b1: &'a [V; W],
+    /// b1 / 2 mod m.
+    pub(crate) half: &'a [V; W],
     pub(crate) k0: &'a V,
 }
 
 impl<'a> Factors<'a> {
     /// The factors of a modulus of W digits.
     pub(crate) fn short<const W: usize>(&self) -> Short<'a, W> {
-        Short { m: block(self.m, 0), b1: block(self.b1, 0), k0: self.k0 }
+        Short { m: block(self.m, 0), b1: block(self.b1, 0), half: block(self.more, 0), k0: self.k0 }
     }
 }
 
@@ -114,6 +117,33 @@ pub(super) fn block_mut<const W: usize>(x: &mut [V]) -> &mut [V; W] {
     x.first_chunk_mut().expect("a whole block")
 }
 
+/// Adds the products of x0 and x1 with digits FROM.. of y to the columns from $at on. Two rows at
+/// once load a digit of y once for four vpmadd52.
+macro_rules! two_rows {
+    ($w:ident, $at:expr, $W:ident, $x0:expr, $x1:expr, $y:expr, $from:expr) => {
+        un!(J < $W {
+            if J + 1 > $from {
+                let y = $y[J];
+                $w[$at + J] = lo($w[$at + J], $x0, y);
+                $w[$at + J + 1] = hi($w[$at + J + 1], $x0, y);
+                $w[$at + J + 1] = lo($w[$at + J + 1], $x1, y);
+                $w[$at + J + 2] = hi($w[$at + J + 2], $x1, y);
+            }
+        });
+    };
+}
+
+/// Adds the product of x with y to the columns from $at on.
+macro_rules! one_row {
+    ($w:ident, $at:expr, $W:ident, $x:expr, $y:expr) => {
+        $w[$at] = lo($w[$at], $x, $y[0]);
+        un!(1 <= J < $W { $w[$at + J] = hi(lo($w[$at + J], $x, $y[J]), $x, $y[J - 1]); });
+        $w[$at + $W] = hi($w[$at + $W], $x, $y[$W - 1]);
+    };
+}
+
+pub(super) use {one_row, two_rows};
+
 /// t[0..R+W] := a[0..R] * b, in R = W - LESS rows; if ACC, adds the product to t.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
@@ -138,33 +168,73 @@ pub(super) fn mul_tile<const W: usize, const LESS: usize, const ACC: bool>(
     un!(J < W { t[W - LESS + J] = w[J]; });
 }
 
+/// Rows of the products of different digits of $x, then `$column!(c, value)` for each column c: its
+/// value is doubled and has its half product of the square of a digit. `$begin!(row)` comes before
+/// each row. Two rows at a time if the registers cannot hold all digits.
+macro_rules! square_columns {
+    ($W:ident, $w:ident, $x:ident, $begin:ident, $column:ident) => {
+        macro_rules! finish {
+            ($row:expr, $digit:expr) => {
+                let x = $digit;
+                $column!(2 * $row, lo(add($w[2 * $row], $w[2 * $row]), x, x));
+                $column!(2 * $row + 1, hi(add($w[2 * $row + 1], $w[2 * $row + 1]), x, x));
+            };
+        }
+        if $W > 15 {
+            evens!(I < $W {
+                let x = pin($x);
+                let (x0, x1) = (x[I], x[I + 1]);
+                $begin!(I);
+                $begin!(I + 1);
+                $w[2 * I + 1] = lo($w[2 * I + 1], x0, x1);
+                $w[2 * I + 2] = hi($w[2 * I + 2], x0, x1);
+                two_rows!($w, I, $W, x0, x1, x, I + 2);
+                finish!(I, x0);
+                finish!(I + 1, x1);
+            });
+        } else {
+            un!(I < $W {
+                let x = $x[I];
+                $begin!(I);
+                un!(1 <= J < $W {
+                    if J > I {
+                        $w[I + J] = lo($w[I + J], x, $x[J]);
+                        $w[I + J + 1] = hi($w[I + J + 1], x, $x[J]);
+                    }
+                });
+                finish!(I, x);
+            });
+        }
+    };
+}
+
+pub(super) use square_columns;
+
 /// t[0..2W] := a^2; if ACC, 2 * t + a^2. For a longer square, t first gets the cross products, each
 /// once; this function doubles them.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn sq_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V; W]) {
-    const { assert!(W <= 20, "the window would not fit in the registers") };
+    const { assert!(W <= 15 || W == 20, "the window would not fit in the registers") };
     let t = &mut t[..2 * W];
-    let mut w = [_mm512_setzero_si512(); 40];
+    let mut w = [_mm512_setzero_si512(); 44];
     if ACC {
         un!(J < W { w[J] = t[J]; });
     }
-    // Row I begins two columns and completes two: at most W accumulators are in use. A column is
-    // doubled when complete, just before the half products of the diagonal are added.
-    un!(I < W {
-        let x = a[I];
-        if ACC {
-            w[I + W] = t[I + W];
-        }
-        un!(1 <= J < W {
-            if J > I {
-                w[I + J] = lo(w[I + J], x, a[J]);
-                w[I + J + 1] = hi(w[I + J + 1], x, a[J]);
+    // A row begins two columns and completes two: at most W + 2 accumulators are in use.
+    macro_rules! begin {
+        ($row:expr) => {
+            if ACC {
+                w[$row + W] = t[$row + W];
             }
-        });
-        t[2 * I] = lo(add(w[2 * I], w[2 * I]), x, x);
-        t[2 * I + 1] = hi(add(w[2 * I + 1], w[2 * I + 1]), x, x);
-    });
+        };
+    }
+    macro_rules! store {
+        ($c:expr, $value:expr) => {
+            t[$c] = $value
+        };
+    }
+    square_columns!(W, w, a, begin, store);
 }
 
 /// One fold row. The window w[0..=W] starts at the folded column. After the row it starts one
@@ -178,24 +248,6 @@ macro_rules! fold_row {
         $w[0] = add(lo($w[1], q, b1[0]), c);
         un!(1 <= J < $W { $w[J] = hi(lo($w[J + 1], q, b1[J]), q, b1[J - 1]); });
         $w[$W] = hi($top, q, b1[$W - 1]);
-    }};
-}
-
-/// Does the textbook row on the window w[0..=W], propagates the carries, and writes the result to
-/// z. All digits of z except the last are dirty.
-macro_rules! last_row {
-    ($w:ident, $W:ident, $z:ident, $m:expr, $k0:expr) => {{
-        let m = pin($m);
-        let q = lo(_mm512_setzero_si512(), $w[0], $k0);
-        let mut c = carry(lo($w[0], q, m[0])); // the low 52 bits are 0 now
-        un!(J < $W {
-            if J + 1 < $W {
-                let v = add(hi(lo($w[J + 1], q, m[J + 1]), q, m[J]), c);
-                $z[J] = v;
-                c = carry(v);
-            }
-        });
-        $z[$W - 1] = add(hi($w[$W], q, m[$W - 1]), c);
     }};
 }
 
@@ -213,34 +265,6 @@ macro_rules! fold_rows {
         }
         un!(J < $W { t[$rows + J] = w[J]; });
         t[$rows + $W] = w[$W];
-    }};
-}
-
-/// A whole reduction in one window; `$also` is interleaved with each row.
-macro_rules! window_rows {
-    ($W:ident, $z:ident, $t:ident, $m:ident, |$i:ident| $also:block) => {{
-        let [lower, upper] = $t;
-        let mut w = [_mm512_setzero_si512(); 21];
-        un!(J < $W { w[J] = lower[J]; });
-        w[$W] = upper[0];
-        if $W <= 10 {
-            // unrolled: the code needs no moves, and b1 stays in registers
-            un10!(I < $W {
-                let $i = I;
-                if I + 1 < $W {
-                    fold_row!(w, $W, $m.b1, upper[$i + 1]);
-                }
-                $also
-            });
-        } else {
-            for $i in 0..$W - 1 {
-                fold_row!(w, $W, $m.b1, upper[$i + 1]);
-                $also
-            }
-            let $i = $W - 1;
-            $also
-        }
-        last_row!(w, $W, $z, $m.m, *$m.k0);
     }};
 }
 
@@ -302,25 +326,6 @@ pub(super) fn finish<const S: usize>(streams: [&mut Reduction<'_>; S]) {
     }
 }
 
-/// z :== t / B^K (mod m), z < t / B^K + 2m, for t of 2K columns, K = W.
-#[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn reduce_one<const W: usize>(s: &mut Reduction<'_>) {
-    let (z, t, m) = (block_mut::<W>(s.z), halves(s.t), s.m.short());
-    match &mut s.read {
-        Some(Read { entries, z: out, index, first }) => {
-            let entries = entries.as_chunks().0.first_chunk().expect("a part of seven entries");
-            reduce_window_reading(z, t, &m, entries, index, *first, block_mut(out));
-        }
-        None => reduce_window(z, t, &m),
-    }
-}
-
-/// Returns 2W columns as two halves.
-fn halves<const W: usize>(t: &[V]) -> &[[V; W]; 2] {
-    t.as_chunks().0.first_chunk().expect("columns of a product")
-}
-
 /// z :== t / B^K (mod m) in each stream, K a multiple of W.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
@@ -353,51 +358,4 @@ fn fold_block<const W: usize, const LESS: usize, const S: usize>(
             mul_tile::<W, LESS, true>(&mut above[j - W..], q, block(s.m.b1, j));
         }
     }
-}
-
-/// `reduce` for K = W: all columns stay in the window until the result.
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn reduce_window<const W: usize>(z: &mut [V; W], t: &[[V; W]; 2], m: &Short<'_, W>) {
-    const { assert!(W <= 20, "the window would not fit in the registers") };
-    window_rows!(W, z, t, m, |_i| {});
-}
-
-/// Does the same as `reduce_window`, and reads table entries into `out` (see [`Read`]), one digit
-/// per row. `out` is an argument: so LLVM knows that it does not alias b1, and keeps b1 in
-/// registers.
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn reduce_window_reading<const W: usize>(
-    z: &mut [V; W],
-    t: &[[V; W]; 2],
-    m: &Short<'_, W>,
-    entries: &[[V; W]; SPAN],
-    index: &V,
-    first: i64,
-    out: &mut [V; W],
-) {
-    const { assert!(W <= 20, "the window would not fit in the registers") };
-    let (masks, [a, b, c, d, e, f, g]) = (masks(index, first), entries);
-    let entries = [a, b, c, d, e, f, g];
-    window_rows!(W, z, t, m, |i| { out[i] = digit(out[i], &masks, &entries, i) });
-}
-
-/// z :== x * y / B^W (mod m), z < x*y / B^W + 2m: product row and fold row in turn on one window.
-/// This is faster than two tiles if the registers cannot hold the window and the digits of y.
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn amm_rows<const W: usize>(z: &mut [V; W], x: &[V; W], y: &[V; W], m: &Short<'_, W>) {
-    const { assert!(W <= 20, "the window would not fit in the registers") };
-    let mut w = [_mm512_setzero_si512(); 21];
-    for i in 0..W {
-        let (a, y) = (x[i], pin(y));
-        w[0] = lo(w[0], a, y[0]);
-        un!(1 <= J < W { w[J] = hi(lo(w[J], a, y[J]), a, y[J - 1]); });
-        w[W] = hi(w[W], a, y[W - 1]);
-        if i + 1 < W {
-            fold_row!(w, W, m.b1, _mm512_setzero_si512());
-        }
-    }
-    last_row!(w, W, z, m.m, *m.k0);
 }

@@ -28,9 +28,14 @@ macro_rules! un8 {
     ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4 5 6 7) };
 }
 
-/// `un` for W <= 7.
-macro_rules! un7 {
-    ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4 5 6) };
+/// `un` for the even constants below W <= 20.
+macro_rules! evens {
+    ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 2 4 6 8 10 12 14 16 18) };
+}
+
+/// `un` for W <= 4.
+macro_rules! un4 {
+    ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3) };
 }
 
 /// `un` for W <= 5.
@@ -40,4 +45,4 @@ macro_rules! un5 {
     (2 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 2 3 4) };
 }
 
-pub(super) use {un, un5, un7, un8, un10};
+pub(super) use {evens, un, un4, un5, un8, un10};

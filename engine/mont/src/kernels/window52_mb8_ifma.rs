@@ -1,32 +1,30 @@
 // A window of an exponentiation, z :== z^{2^squares} * table[index] / R^{2^squares} (mod m), R =
 // 2^{52W}, in each of 8 lanes, for numbers of one tile: K = W digits of 52 bits. S streams of
 // these, square by square.
-// Inputs z[W], table[E][W], index, m[W], b1[W] = 2^-52 mod m, k0; output z[W], or next[W] if the
-// number of products is odd; scratch next[W], entry[W], t[2W].
+// Inputs z[W], table[E][W], index, m[W], b1[W] = 2^-52 mod m, half[W] = b1 / 2 mod m, k0; output
+// z[W], or next[W] if the number of products is odd; scratch next[W], entry[W].
 //
-// Requires  m odd; 64m <= R; z and the entries below 8m; index < E; SPAN <= E <= SPAN * squares, so
-//           that the squares read the whole table.
-// Ensures   the result is below 3m, all its digits except the last are dirty.
-// Counts    W(W+1) + 2W^2 + 1 vpmadd52 and 7W masked loads a square, 4W^2 + 1 the product.
+// Requires  m odd; 64m <= R; z and the entries below 8m; index < E; E is a multiple of SPAN, at most
+//           SPAN * squares, so that the squares read the whole table.
+// Ensures   the result is below 3m; all its digits except the last are dirty.
+// Counts    W(W+1) + 2W^2 + 1 vpmadd52 a square, 4W^2 + 1 the product; EW / 2 operations to read.
 // Time      constant: no branch or address depends on z, the table, the index, m, b1 or k0.
 // Model     `window::plain` of amm52_mb8_portable.
 //
-// Uses the tiles of ams52_mb8_ifma and amm52_mb8_ifma, but one call for the whole window. With ten
+// Uses the rows of ams52_mb8_ifma and amm52_mb8_ifma, but one call for the whole window. With ten
 // digits a square takes 160 cycles, and a call for each square would add 35.
 //! `window52_mb8_ifma`: squares and a product of one tile, with interleaved reads of the table.
 #![forbid(unsafe_code)]
 
-use super::select52_mb8_ifma::SPAN;
-use super::tiles52_ifma::{
-    Short, V, amm_rows, mul_tile, reduce_window, reduce_window_reading, sq_tile,
-};
+use super::rows52_ifma::{amm_rows, ams_rows, ams_rows_reading};
+use super::select52_mb8_ifma::{SPAN, odd};
+use super::tiles52_ifma::{Short, V};
 
 /// The operands of one stream.
 pub(crate) struct Stream<'a, const W: usize> {
     pub(crate) z: &'a mut [V; W],
     pub(crate) next: &'a mut [V; W],
     pub(crate) entry: &'a mut [V; W],
-    pub(crate) t: &'a mut [[V; W]; 2],
     pub(crate) table: &'a mut [[V; W]],
     pub(crate) index: V,
     pub(crate) m: Short<'a, W>,
@@ -38,25 +36,22 @@ pub(crate) fn window52_mb8_ifma<const W: usize, const S: usize>(
     streams: &mut [Stream<'_, W>; S],
     squares: usize,
 ) {
-    let last = streams[0].table.len() - SPAN;
-    for part in 0..squares {
-        // the last part overlaps the previous one: reading an entry twice has no effect
-        let at = (part * SPAN).min(last);
-        let first = i64::try_from(at).expect("a table has few entries");
+    for s in &mut *streams {
+        *s.entry = [odd(&s.index); W];
+    }
+    for at in (0..squares).map(|part| part * SPAN) {
         for s in &mut *streams {
-            let entries = s.table[at..].first_chunk().expect("a part of seven entries");
-            sq_tile::<W, false>(s.t.as_flattened_mut(), s.z);
-            reduce_window_reading(s.next, s.t, &s.m, entries, &s.index, first, s.entry);
+            if let Some(entries) = s.table.get(at..).and_then(<[_]>::first_chunk) {
+                let first = i64::try_from(at).expect("a table has few entries");
+                ams_rows_reading(s.next, s.z, &s.m, entries, &s.index, first, s.entry);
+            } else {
+                ams_rows(s.next, s.z, &s.m);
+            }
             core::mem::swap(&mut s.z, &mut s.next);
         }
     }
     for s in streams {
-        if W > 15 {
-            amm_rows(s.next, s.z, s.entry, &s.m);
-        } else {
-            mul_tile::<W, 0, false>(s.t.as_flattened_mut(), s.z, s.entry);
-            reduce_window(s.next, s.t, &s.m);
-        }
+        amm_rows(s.next, s.z, s.entry, &s.m);
         core::mem::swap(&mut s.z, &mut s.next);
     }
 }

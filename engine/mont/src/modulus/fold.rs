@@ -4,20 +4,25 @@ use super::field::Field;
 use crate::shape::Shape;
 use crate::word::Scalar;
 
-/// Returns b1 = B^-1 mod m in K digits. More constants follow if [`fold52_halves_ifma`] folds half
-/// of the digits at once. With W = K / 2, they are:
+/// Returns b1 = B^-1 mod m in K digits. For numbers of one tile, b1 / 2 mod m follows, for
+/// [`rows52_ifma`]. More constants follow if [`fold52_halves_ifma`] folds half of the digits at
+/// once. With W = K / 2, they are:
 ///
 /// * c = B^-(W-1) mod m in K digits;
 /// * three differences. Each is the upper half minus the lower half of a number of W digits. The
 ///   three numbers are the lower half of c, the upper half of c, and the upper half of b1. A
 ///   difference has W / 2 digits modulo B^(W/2), followed by a word that is 1 if it is negative.
 ///
+/// [`rows52_ifma`]: crate::kernels::rows52_ifma
 /// [`fold52_halves_ifma`]: crate::kernels::fold52_halves_ifma
 pub(super) fn constants<S: Scalar>(field: &Field<'_>, shape: Shape) -> Vec<S> {
     let k = shape.k();
     let mut all = vec![S::default(); shape.fold_words()];
     let b1 = field.fold(&[1], S::BITS);
     S::pack(&mut all[..k], &b1);
+    if shape.k() == shape.tile() {
+        S::pack(&mut all[k..], &field.fold(&b1, 1));
+    }
     if shape.folds_by_halves() {
         let w = k / 2;
         let c = (1..w - 1).fold(b1, |x, _| field.fold(&x, S::BITS));

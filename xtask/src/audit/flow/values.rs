@@ -8,6 +8,9 @@ impl Walk<'_> {
     /// Executes an instruction on vectors or masks. A result in a general register or in the flags
     /// is secret.
     pub(super) fn vector(&mut self, at: &Instruction, state: &mut State) {
+        if loads_by_mask(at) {
+            self.find(at, "a load by a mask: its time may depend on earlier masks");
+        }
         let compares = ["ptest", "comis", "ktest", "kortest"];
         if compares.iter().any(|name| at.mnemonic.contains(name)) {
             (state.carry, state.flags) = (true, true);
@@ -299,6 +302,15 @@ fn is_copy(at: &Instruction) -> bool {
     let moves = ["vmovdq", "vmovup", "vmovap", "movup", "movap", "movdq"];
     let masked = at.text.contains('{');
     at.operands.len() == 2 && !masked && moves.iter().any(|name| at.mnemonic.starts_with(name))
+}
+
+/// Returns whether a mask decides which words of memory an instruction loads. If none, the load does
+/// not set the page's accessed bit, and takes longer while the bit is clear.
+fn loads_by_mask(at: &Instruction) -> bool {
+    let is_masked = ["{k", "vpmaskmov", "vmaskmov"].iter().any(|mask| at.text.contains(mask));
+    let loads =
+        |operand: &Operand| matches!(operand, Operand::Memory(memory) if !memory.vector_index);
+    is_masked && at.operands.iter().skip(1).any(loads)
 }
 
 /// Returns whether an instruction belongs to the vector and mask units.
