@@ -30,7 +30,7 @@ pub(crate) fn of_record(record: &Record) -> String {
 
 /// The number of a record, or a dash.
 pub(crate) fn of(record: Option<&Record>) -> String {
-    record.map_or_else(|| MISSING.to_owned(), |r| of_record(r))
+    record.map_or_else(|| MISSING.to_owned(), of_record)
 }
 
 /// The number, or a dash.
