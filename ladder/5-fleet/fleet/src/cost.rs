@@ -69,6 +69,25 @@ impl Price {
     }
 }
 
+/// Electrical power. An unknown power does not count as 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Power {
+    /// Not measured, because virtual machines seldom report it.
+    #[default]
+    Unknown,
+    /// Watts of one busy core, including its share of the machine.
+    WattsPerCore(Estimate),
+}
+
+/// Energy of a million sessions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Energy {
+    /// Unknown, because the power is unknown.
+    Unknown,
+    /// In joules.
+    Joules(Estimate),
+}
+
 /// The cost of a million sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
@@ -78,22 +97,21 @@ pub struct Cost {
     pub amount: Estimate,
     /// The price that `amount` was computed with.
     pub price: Price,
-    /// Electrical energy of the busy time in joules; `None` if the power is unknown. Head room is
-    /// not included, because the power of idle cores is unknown.
-    pub joules: Option<Estimate>,
+    /// Electrical energy of the busy time. Head room is not included, because the power of idle
+    /// cores is unknown.
+    pub energy: Energy,
 }
 
 /// Computes the cost of a million sessions. Each core is paid by the hour and is busy for the
-/// share `utilisation` of the time. `watts` is the power of one busy core, including its share of the
-/// machine; `None` if it is unknown, as on most virtual machines.
+/// share `utilisation` of the time.
 ///
 /// ```
-/// use tollgate_fleet::{Currency, Price, SessionCost, Utilisation, cost_of_million};
+/// use tollgate_fleet::{Currency, Power, Price, SessionCost, Utilisation, cost_of_million};
 /// use tollgate_record::Estimate;
 ///
 /// let session = SessionCost::new(Estimate::exact(504e3)?, 14_336)?; // 504 µs
 /// let price = Price::per_core_hour(0.05, Currency::USD)?;
-/// let cost = cost_of_million(&session, Utilisation::DEFAULT, price, None)?;
+/// let cost = cost_of_million(&session, Utilisation::DEFAULT, price, Power::Unknown)?;
 /// assert!((cost.core_hours.point() - 0.2).abs() < 1e-12); // 504 s / 0.7 = 720 s
 /// assert!((cost.amount.point() - 0.01).abs() < 1e-12);
 /// # Ok::<(), tollgate_fleet::Error>(())
@@ -106,17 +124,20 @@ pub fn cost_of_million(
     session: &SessionCost,
     utilisation: Utilisation,
     price: Price,
-    watts: Option<Estimate>,
+    power: Power,
 ) -> Result<Cost, Error> {
     let busy_s = session.cpu_ns().scaled(MILLION / NS_PER_S)?;
     let core_hours = busy_s.scaled(1.0 / utilisation.get() / SECONDS_PER_HOUR)?;
-    let joules = |watts: Estimate| {
-        Error::positive("power in watts per core", watts.interval().0)?;
-        propagate([(busy_s, Slope::Rising), (watts, Slope::Rising)], |[s, w]| Ok(s * w))
+    let energy = match power {
+        Power::Unknown => Energy::Unknown,
+        Power::WattsPerCore(watts) => {
+            Error::positive("power in watts per core", watts.interval().0)?;
+            let inputs = [(busy_s, Slope::Rising), (watts, Slope::Rising)];
+            Energy::Joules(propagate(inputs, |[s, w]| Ok(s * w))?)
+        }
     };
-    let joules = watts.map(joules).transpose()?;
     let amount = core_hours.scaled(price.per_core_hour)?;
-    Ok(Cost { core_hours, amount, price, joules })
+    Ok(Cost { core_hours, amount, price, energy })
 }
 
 /// The savings if the second of two engines replaces the first. They are negative if the second

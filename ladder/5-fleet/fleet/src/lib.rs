@@ -40,7 +40,7 @@ pub mod scaling;
 pub mod session;
 pub mod sizing;
 
-pub use cost::{Compared, Cost, Currency, Price, Saving, cost_of_million, saving};
+pub use cost::{Compared, Cost, Currency, Energy, Power, Price, Saving, cost_of_million, saving};
 pub use demand::{Demand, Utilisation};
 pub use error::Error;
 pub use session::SessionCost;

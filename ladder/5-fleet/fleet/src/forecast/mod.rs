@@ -6,10 +6,10 @@ mod queueing;
 pub use basis::Basis;
 pub use queueing::{double_record, gain_records, response_records};
 
-use tollgate_record::{Estimate, Record, Unit, vocabulary as word};
+use tollgate_record::{Record, Unit, vocabulary as word};
 
 use crate::Error;
-use crate::cost::{Cost, Price, Saving, cost_of_million};
+use crate::cost::{Cost, Energy, Power, Price, Saving, cost_of_million};
 use crate::demand::{Demand, Utilisation};
 use crate::session::SessionCost;
 use crate::sizing::{Sizing, size};
@@ -49,8 +49,8 @@ pub struct Requirements {
     pub cores_per_machine: Option<u32>,
     /// The price of a core.
     pub price: Option<Price>,
-    /// The power of a busy core in watts, if it is known.
-    pub watts: Option<Estimate>,
+    /// The power of a core.
+    pub power: Power,
 }
 
 impl Default for Requirements {
@@ -61,7 +61,7 @@ impl Default for Requirements {
             utilisation: Utilisation::DEFAULT,
             cores_per_machine: None,
             price: None,
-            watts: None,
+            power: Power::Unknown,
         }
     }
 }
@@ -81,7 +81,7 @@ impl Requirements {
             records.extend(sizing_records(basis, demand, &sizing, self.cores_per_machine)?);
         }
         if let Some(price) = self.price {
-            let cost = cost_of_million(session, self.utilisation, price, self.watts)?;
+            let cost = cost_of_million(session, self.utilisation, price, self.power)?;
             records.extend(cost_records(basis, &cost)?);
         }
         Ok(records)
@@ -126,9 +126,13 @@ fn sizing_records(
 /// the power, or that the power is unknown.
 fn cost_records(basis: &Basis, cost: &Cost) -> Result<Vec<Record>, Error> {
     let mut records = Vec::new();
-    let joules = |joules| basis.record(word::JOULES_PER_MILLION, Unit::Count, joules);
-    records.extend(cost.joules.map(joules));
-    let energy = if cost.joules.is_some() { "known" } else { "unknown" };
+    let energy = match cost.energy {
+        Energy::Unknown => "unknown",
+        Energy::Joules(joules) => {
+            records.push(basis.record(word::JOULES_PER_MILLION, Unit::Count, joules));
+            "known"
+        }
+    };
     let basis = priced(basis, cost.price)?.condition(word::ENERGY, energy);
     records.push(basis.record(word::COST_PER_MILLION, Unit::Count, cost.amount));
     Ok(records)

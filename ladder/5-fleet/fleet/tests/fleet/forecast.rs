@@ -6,7 +6,7 @@ use tollgate_fleet::forecast::{
     Basis, Requirements, double_record, gain_records, response_records, saving_records,
 };
 use tollgate_fleet::queue::{ServiceTime, Station};
-use tollgate_fleet::{Compared, Demand, Error, Price, SessionCost, Utilisation, saving};
+use tollgate_fleet::{Compared, Demand, Error, Power, Price, SessionCost, Utilisation, saving};
 use tollgate_record::{Area, Estimate, Kind, Machine, PerSecond, Record, Unit};
 
 use crate::assert_written_with_unique_names;
@@ -113,8 +113,8 @@ fn the_figures_are_those_of_the_formulas() {
 fn unknown_energy_is_not_zero() {
     let record = measured("tollgate", Unit::Nanos, 300e3);
     let session = SessionCost::from_record(&record, 14_336).unwrap();
-    let with = |watts| {
-        let plan = Requirements { price: Some(price()), watts, ..Requirements::default() };
+    let with = |power| {
+        let plan = Requirements { price: Some(price()), power, ..Requirements::default() };
         plan.forecast(&basis(&record), &session).unwrap()
     };
     let energy = |records: &[Record]| {
@@ -122,9 +122,9 @@ fn unknown_energy_is_not_zero() {
         let joules = records.iter().find(|r| r.quantity.as_str() == "joules_per_million_sessions");
         (cost.unwrap().conditions["energy"].clone(), joules.map(|r| r.estimate.point()))
     };
-    assert_eq!(energy(&with(None)), ("unknown".to_owned(), None));
-    let watts = Estimate::exact(4.0).unwrap();
-    assert_eq!(energy(&with(Some(watts))), ("known".to_owned(), Some(1200.0)));
+    assert_eq!(energy(&with(Power::Unknown)), ("unknown".to_owned(), None));
+    let watts = Power::WattsPerCore(Estimate::exact(4.0).unwrap());
+    assert_eq!(energy(&with(watts)), ("known".to_owned(), Some(1200.0)));
 }
 
 #[test]

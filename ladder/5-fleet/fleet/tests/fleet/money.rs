@@ -1,7 +1,8 @@
 //! Cost and saving.
 
 use tollgate_fleet::{
-    Compared, Currency, Demand, Error, Price, SessionCost, Utilisation, cost_of_million, saving,
+    Compared, Currency, Demand, Energy, Error, Power, Price, SessionCost, Utilisation,
+    cost_of_million, saving,
 };
 use tollgate_record::{Estimate, PerSecond};
 
@@ -20,13 +21,13 @@ fn close(x: f64, y: f64) -> bool {
 #[test]
 fn energy_is_unknown_without_power() {
     let session = session(400e3, 390e3, 420e3);
-    let cost = |watts| cost_of_million(&session, Utilisation::DEFAULT, price(), watts).unwrap();
-    assert_eq!(cost(None).joules, None);
+    let cost = |power| cost_of_million(&session, Utilisation::DEFAULT, price(), power).unwrap();
+    assert_eq!(cost(Power::Unknown).energy, Energy::Unknown);
     let watts = Estimate::new(5.0, (4.0, 6.0), 3).unwrap();
-    let joules = cost(Some(watts)).joules.unwrap();
+    let Energy::Joules(joules) = cost(Power::WattsPerCore(watts)).energy else { panic!("known") };
     assert!(close(joules.point(), 2000.0)); // 400 s at 5 W
     assert!(close(joules.interval().0, 390.0 * 4.0) && close(joules.interval().1, 420.0 * 6.0));
-    let none = Some(Estimate::exact(0.0).unwrap());
+    let none = Power::WattsPerCore(Estimate::exact(0.0).unwrap());
     assert!(cost_of_million(&session, Utilisation::DEFAULT, price(), none).is_err());
 }
 

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use tollgate_fleet::queue::{ServiceTime, Station};
 use tollgate_fleet::scaling::{Point, fit};
 use tollgate_fleet::{
-    Compared, Currency, Demand, Price, SessionCost, Utilisation, cost_of_million, saving, size,
+    Compared, Currency, Demand, Power, Price, SessionCost, Utilisation, cost_of_million, saving,
+    size,
 };
 use tollgate_record::{Estimate, PerSecond};
 
@@ -55,7 +56,7 @@ proptest! {
                 let _ = (sizing.cores_left(cores), sizing.machines(cores));
             }
             if let Ok(price) = price {
-                let _ = cost_of_million(&first, utilisation, price, Some(watts));
+                let _ = cost_of_million(&first, utilisation, price, Power::WattsPerCore(watts));
                 for compared in [Compared::Apart, Compared::Paired { times_as_fast: watts }] {
                     let _ = saving(&first, &second, compared, demand, utilisation, price);
                 }

@@ -10,7 +10,7 @@ use tollgate_fleet::forecast::{
     Requirements, double_record, gain_records, response_records, saving_records,
 };
 use tollgate_fleet::queue::{ServiceTime, Station};
-use tollgate_fleet::{Compared, Demand, Error, Price, saving};
+use tollgate_fleet::{Compared, Demand, Error, Power, Price, saving};
 use tollgate_record::{Area, Estimate, PerSecond, Record};
 use tollgate_report::{fleet as fleet_table, heading};
 
@@ -66,6 +66,10 @@ fn alone(
     one: &MeasuredSession,
     notes: &mut Notes,
 ) -> Result<Vec<Record>, Error> {
+    let power = match options.watts {
+        Some(watts) => Power::WattsPerCore(Estimate::exact(watts)?),
+        None => Power::Unknown,
+    };
     if one.session.bytes() == 0 {
         notes.add("sessions without payload do not fill a link: give --sessions-per-s".to_owned());
     }
@@ -74,7 +78,7 @@ fn alone(
         utilisation: options.utilisation,
         cores_per_machine: Some(cores(options, host)),
         price: price(options)?,
-        watts: options.watts.map(Estimate::exact).transpose()?,
+        power,
     };
     let mut records = plan.forecast(&one.basis, &one.session)?;
     let (station, service) = (station(options, host)?, service(options, one)?);
