@@ -318,6 +318,13 @@ pub const LOAD_WHERE_DOUBLE: Quantity = Quantity::known("load_where_response_dou
 pub const CAPACITY_GAIN: Quantity = Quantity::known("capacity_gain");
 /// Mean response time of another engine, divided by this engine's, at the same arrival rate.
 pub const RESPONSE_GAIN: Quantity = Quantity::known("response_gain");
+/// Sessions that wait when a burst ends.
+pub const BACKLOG_SESSIONS: Quantity = Quantity::known("backlog_sessions");
+/// The longest wait that a burst causes, in nanoseconds.
+pub const BACKLOG_WAIT_NS: Quantity = Quantity::known("backlog_wait_ns_max");
+/// From the end of a burst until the queue is empty, in nanoseconds.
+pub const BACKLOG_DRAIN_NS: Quantity = Quantity::known("backlog_drain_ns");
+
 /// Parameter: a demand in sessions per second.
 pub const DEMAND_PER_S: &str = "sessions_per_s";
 /// Parameter: a link, in 10^9 bits per second.
@@ -328,10 +335,15 @@ pub const CURRENCY: &str = "currency";
 pub const STATION_CORES: &str = "station_cores";
 /// Parameter: the number of cores of a server, if several numbers are measured.
 pub const SERVER_CORES: &str = "server_cores";
-/// Parameter: the queue discipline: `one_queue`.
+/// Parameter: the queue discipline: `one_queue`, `queue_per_core` or `sharing`.
 pub const LINE: &str = "line";
 /// Parameter: busy share of a core's time.
 pub const LOAD: &str = "load";
+
+/// Parameter: sessions per second during a burst.
+pub const BURST_PER_S: &str = "burst_per_s";
+/// Parameter: length of a burst in nanoseconds.
+pub const BURST_NS: &str = "burst_ns";
 
 /// Condition: the share of a core's time to use.
 pub const UTILISATION: &str = "utilisation";

@@ -29,12 +29,22 @@ pub enum Error {
         /// Utilisation at that end, at least 1.
         utilisation: f64,
     },
+    /// One machine does not reach the demand with any number of cores: the scaling law falls beyond
+    /// its peak. Use more machines.
+    BeyondPeak {
+        /// The highest rate per second that the law reaches.
+        peak_per_s: f64,
+        /// The number of cores at this peak.
+        peak_cores: u32,
+    },
     /// Too few different numbers of cores for a law with three parameters. Measure at three or
     /// more.
     TooFewPoints {
         /// The different numbers of cores given.
         distinct: usize,
     },
+    /// No formula gives quantiles for this queue discipline.
+    NoQuantile,
     /// The unit of a record is not a unit of CPU time. Give another record.
     WrongUnit {
         /// The record's subject.
@@ -95,10 +105,19 @@ impl fmt::Display for Error {
                 "utilisation is {utilisation:.3} at the end of the interval: the queue may grow \
                  without limit; measure longer, or lower the load"
             ),
+            Self::BeyondPeak { peak_per_s, peak_cores } => write!(
+                f,
+                "one machine reaches at most {peak_per_s:.0} per second, with {peak_cores} cores; \
+                 take more machines"
+            ),
             Self::TooFewPoints { distinct } => write!(
                 f,
                 "{distinct} different numbers of cores: a scaling law with three parameters needs \
                  at least 3; measure at more"
+            ),
+            Self::NoQuantile => f.write_str(
+                "there is no quantile of the response time under processor sharing; use the mean, \
+                 or another queue discipline",
             ),
             Self::WrongUnit { subject, unit, wanted } => {
                 write!(f, "{subject} is in {unit}; give a record in {wanted}")

@@ -2,7 +2,8 @@
 //!
 //! This crate is rung 5. From a server's CPU time of one session it computes cores for a link or a
 //! rate ([`size()`]), costs ([`cost_of_million`], [`saving`]), response time against load
-//! ([`queue`]), and the growth of rates with cores ([`scaling`]). The crate runs and measures nothing. [`mod@forecast`] computes predicted records
+//! ([`queue`]), the backlog of a burst ([`Burst`]) and the growth of rates with cores
+//! ([`scaling`]). The crate runs and measures nothing. [`mod@forecast`] computes predicted records
 //! from a measured one, and [`published`] holds the sizing table of \[ETI10\] for comparison.
 //!
 //! Every figure has an interval if its inputs have one; see [`interval`] for its meaning. "Unknown"
@@ -29,6 +30,7 @@
 //! * \[ETI10\], \[ITA00\]: see the project's glossary.
 #![forbid(unsafe_code)]
 
+pub mod burst;
 pub mod cost;
 pub mod demand;
 pub mod error;
@@ -40,6 +42,7 @@ pub mod scaling;
 pub mod session;
 pub mod sizing;
 
+pub use burst::{Backlog, Burst};
 pub use cost::{Compared, Cost, Currency, Energy, Power, Price, Saving, cost_of_million, saving};
 pub use demand::{Demand, Utilisation};
 pub use error::Error;

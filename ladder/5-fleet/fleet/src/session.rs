@@ -53,6 +53,28 @@ impl SessionCost {
         Self::new(cpu_ns, bytes)
     }
 
+    /// Returns the mean session if a share `resumed_share` (0 to 1) of the sessions is resumed at
+    /// the cost `resumed`. Both must have the same payload.
+    ///
+    /// # Errors
+    ///
+    /// The share is not within 0 and 1; the payloads differ.
+    pub fn with_resumption(&self, resumed: &Self, resumed_share: f64) -> Result<Self, Error> {
+        if !(0.0..=1.0).contains(&resumed_share) {
+            let must = "be within 0 and 1";
+            let what = "the share of resumed sessions";
+            return Err(Error::Rejected { what, value: resumed_share, must });
+        }
+        if self.bytes != resumed.bytes {
+            return Err(Error::NotComparable { what: "payload per session" });
+        }
+        let inputs = [(self.cpu_ns, Slope::Rising), (resumed.cpu_ns, Slope::Rising)];
+        let mean = |[full, resumed]: [f64; 2]| {
+            Ok(resumed_share.mul_add(resumed, (1.0 - resumed_share) * full))
+        };
+        Self::new(propagate(inputs, mean)?, self.bytes)
+    }
+
     /// CPU time per session in nanoseconds.
     #[must_use]
     pub const fn cpu_ns(&self) -> Estimate {
@@ -100,6 +122,19 @@ mod tests {
         assert_eq!(rate.interval(), (1e9 / 1.1e6, 1e9 / 0.9e6));
         assert_eq!(cost(1e6, 125).bits_per_s().unwrap().point(), 1e6);
         assert_eq!(cost(1e6, 0).bits_per_s().unwrap().point(), 0.0);
+    }
+
+    #[test]
+    fn resumption_is_a_weighted_mean() {
+        let (full, resumed) = (cost(1000.0, 5), cost(200.0, 5));
+        assert_eq!(full.with_resumption(&resumed, 0.0).unwrap(), full);
+        assert_eq!(full.with_resumption(&resumed, 1.0).unwrap(), resumed);
+        assert_eq!(full.with_resumption(&resumed, 0.25).unwrap().cpu_ns().point(), 800.0);
+        for bad in [-0.1, 1.1, f64::NAN] {
+            assert!(full.with_resumption(&resumed, bad).is_err(), "{bad}");
+        }
+        let other = Error::NotComparable { what: "payload per session" };
+        assert_eq!(full.with_resumption(&cost(200.0, 6), 0.5), Err(other));
     }
 
     #[test]

@@ -1,18 +1,21 @@
 //! Predictions of rung 5 as records.
 
 mod basis;
+mod money;
 mod queueing;
+mod sizing;
 
 pub use basis::Basis;
-pub use queueing::{double_record, gain_records, response_records};
+pub use money::{cost_records, saving_records};
+pub use queueing::{backlog_records, double_record, gain_records, response_records};
+pub use sizing::{per_core_records, sizing_records};
 
-use tollgate_record::{Record, Unit, vocabulary as word};
+use tollgate_record::{Record, vocabulary as word};
 
-use crate::Error;
-use crate::cost::{Cost, Energy, Power, Price, Saving, cost_of_million};
+use crate::cost::{Power, Price, cost_of_million};
 use crate::demand::{Demand, Utilisation};
 use crate::session::SessionCost;
-use crate::sizing::{Sizing, size};
+use crate::{Error, size};
 
 /// The demands and parameters of a forecast.
 ///
@@ -86,84 +89,4 @@ impl Requirements {
         }
         Ok(records)
     }
-}
-
-/// Sessions per second and payload bits per second of one core. There is no record of bits if the
-/// session has no payload.
-fn per_core_records(basis: &Basis, session: &SessionCost) -> Result<Vec<Record>, Error> {
-    let sessions = session.sessions_per_s()?;
-    let mut records = vec![basis.record(word::SESSIONS_PER_S_PER_CORE, Unit::PerSecond, sessions)];
-    if session.bytes() > 0 {
-        let bits = session.bits_per_s()?;
-        records.push(basis.record(word::BITS_PER_S_PER_CORE, Unit::PerSecond, bits));
-    }
-    Ok(records)
-}
-
-/// The number of cores for a demand. If `cores_per_machine` is given, the records also contain the
-/// number of machines and the cores that remain.
-fn sizing_records(
-    basis: &Basis,
-    demand: Demand,
-    sizing: &Sizing,
-    cores_per_machine: Option<u32>,
-) -> Result<Vec<Record>, Error> {
-    let basis = basis.clone().for_demand(demand)?;
-    let mut records = vec![
-        basis.record(word::CORES, Unit::Count, sizing.cores),
-        basis.record(word::WHOLE_CORES, Unit::Count, sizing.whole_cores),
-    ];
-    if let Some(cores) = cores_per_machine {
-        let basis = basis.condition(word::CORES_PER_MACHINE, cores);
-        let (left, machines) = (sizing.cores_left(cores)?, sizing.machines(cores)?);
-        records.push(basis.record(word::CORES_LEFT, Unit::Count, left));
-        records.push(basis.record(word::MACHINES, Unit::Count, machines));
-    }
-    Ok(records)
-}
-
-/// The cost of a million sessions in the currency of the subject, and their energy if it is known. A condition of the cost states
-/// the power, or that the power is unknown.
-fn cost_records(basis: &Basis, cost: &Cost) -> Result<Vec<Record>, Error> {
-    let mut records = Vec::new();
-    let energy = match cost.energy {
-        Energy::Unknown => "unknown",
-        Energy::Joules(joules) => {
-            records.push(basis.record(word::JOULES_PER_MILLION, Unit::Count, joules));
-            "known"
-        }
-    };
-    let basis = priced(basis, cost.price)?.condition(word::ENERGY, energy);
-    records.push(basis.record(word::COST_PER_MILLION, Unit::Count, cost.amount));
-    Ok(records)
-}
-
-/// The savings at a demand if the engine of `basis` replaces the engine `against`.
-///
-/// # Errors
-///
-/// `against` or the demand is not valid in a subject.
-pub fn saving_records(
-    basis: &Basis,
-    against: &str,
-    demand: Demand,
-    price: Price,
-    saving: &Saving,
-) -> Result<Vec<Record>, Error> {
-    let against = basis.clone().with(word::AGAINST, against)?;
-    let money = priced(&against, price)?;
-    let at_demand = against.clone().for_demand(demand)?;
-    let per_year = money.clone().for_demand(demand)?;
-    Ok(vec![
-        against.record(word::SAVED_SHARE, Unit::Ratio, saving.share),
-        money.record(word::SAVED_PER_MILLION, Unit::Count, saving.amount_per_million),
-        at_demand.record(word::SAVED_CORES, Unit::Count, saving.cores),
-        per_year.record(word::SAVED_PER_YEAR, Unit::Count, saving.amount_per_year),
-    ])
-}
-
-/// Adds the currency to the subject and the price to the conditions.
-fn priced(basis: &Basis, price: Price) -> Result<Basis, Error> {
-    let basis = basis.clone().with(word::CURRENCY, price.currency())?;
-    Ok(basis.condition(word::PRICE_PER_CORE_HOUR, price.amount()))
 }

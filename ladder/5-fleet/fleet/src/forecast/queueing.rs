@@ -1,21 +1,40 @@
-//! Records of response times.
+//! Records of response times and of bursts.
 
 use tollgate_record::{PerSecond, Record, Unit};
 
 use super::basis::Basis;
-use crate::queue::{Gain, Response, ServiceTime, Station};
+use crate::burst::{Backlog, Burst};
+use crate::queue::{Discipline, Gain, Response, ServiceTime, Station};
 use crate::{Demand, Error};
 use tollgate_record::vocabulary as word;
 
-/// The queue discipline, as subjects name it.
-const DISCIPLINE: &str = "one_queue";
+impl Discipline {
+    /// The name in subjects.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::OneQueue => "one_queue",
+            Self::QueuePerCore => "queue_per_core",
+            Self::Sharing => "sharing",
+        }
+    }
 
-/// The formula of this discipline, as records name it.
-const MODEL: &str = "M/G/c, Kimura 1986 with Cosmetatos 1975; mean CPU time as service time";
+    /// The formula of this discipline, as records name it.
+    const fn model(self) -> &'static str {
+        match self {
+            Self::OneQueue => {
+                "M/G/c, Kimura 1986 with Cosmetatos 1975; mean CPU time as service time"
+            }
+            Self::QueuePerCore => "M/G/1 per core, Pollaczek-Khinchine; CPU time as service time",
+            Self::Sharing => "M/G/1 per core, processor sharing; CPU time as service time",
+        }
+    }
+}
 
 /// The response time against load. For each of `loads` (at least 0 and below 1), the records
-/// contain the share of sessions that wait, the mean wait, and the mean and the 0.99 quantile of the
-/// response time.
+/// contain the share of sessions that wait, the mean wait and the mean response time. For
+/// [`Discipline::OneQueue`] and [`Discipline::QueuePerCore`] they also contain the 0.99 quantile of
+/// the response time.
 ///
 /// # Errors
 ///
@@ -30,12 +49,14 @@ pub fn response_records(
     let mut records = Vec::new();
     for &load in loads {
         let basis = basis.clone().with(word::LOAD, load)?;
-        let Response { waits, wait_ns, response_ns } = station.at_load(load, service)?;
+        let Response { waits, wait_ns, response_ns, .. } = station.at_load(load, service)?;
         records.push(basis.record(word::WAITING_SHARE, Unit::Ratio, waits));
         records.push(basis.record(word::WAIT_NS_MEAN, Unit::Nanos, wait_ns));
         records.push(basis.record(word::RESPONSE_NS_MEAN, Unit::Nanos, response_ns));
-        let p99 = station.quantile_at_load(0.99, load, service)?;
-        records.push(basis.record(word::RESPONSE_NS_P99, Unit::Nanos, p99));
+        if station.discipline() != Discipline::Sharing {
+            let p99 = station.quantile_at_load(0.99, load, service)?;
+            records.push(basis.record(word::RESPONSE_NS_P99, Unit::Nanos, p99));
+        }
     }
     Ok(records)
 }
@@ -74,6 +95,31 @@ pub fn gain_records(
     ])
 }
 
+/// The backlog of a burst on `cores` cores.
+///
+/// # Errors
+///
+/// An invalid subject.
+pub fn backlog_records(
+    basis: &Basis,
+    burst: &Burst,
+    cores: u32,
+    backlog: &Backlog,
+) -> Result<Vec<Record>, Error> {
+    let basis = basis
+        .clone()
+        .with(word::STATION_CORES, cores)?
+        .with(word::BURST_PER_S, burst.rate.get())?
+        .with(word::BURST_NS, burst.length.get())?
+        .with(word::DEMAND_PER_S, burst.usual.get())?
+        .condition(word::MODEL, "fluid approximation");
+    Ok(vec![
+        basis.record(word::BACKLOG_SESSIONS, Unit::Count, backlog.sessions),
+        basis.record(word::BACKLOG_WAIT_NS, Unit::Nanos, backlog.wait_ns),
+        basis.record(word::BACKLOG_DRAIN_NS, Unit::Nanos, backlog.drain_ns),
+    ])
+}
+
 fn at_station(basis: &Basis, station: &Station, service: &ServiceTime) -> Result<Basis, Error> {
     Ok(placed(basis, station)?
         .condition(word::SERVICE_NS, service.mean_ns().point())
@@ -84,6 +130,6 @@ fn placed(basis: &Basis, station: &Station) -> Result<Basis, Error> {
     Ok(basis
         .clone()
         .with(word::STATION_CORES, station.cores())?
-        .with(word::LINE, DISCIPLINE)?
-        .condition(word::MODEL, MODEL))
+        .with(word::LINE, station.discipline().word())?
+        .condition(word::MODEL, station.discipline().model()))
 }

@@ -6,16 +6,17 @@
 //!   and for every M/G/c in the limit as the load approaches 1 \[Kollerstrom74\]. The probability
 //!   of waiting is Erlang C. This is exact for one server and for exponential service, and
 //!   otherwise a good approximation \[Tijms03\].
-//! * **The service time** has the simplest distribution with its two moments. If it varies less
-//!   than an exponential time, it is a constant plus an exponential part, because a session costs
-//!   at least its private-key operation. Otherwise it is one of two exponential times with balanced
-//!   means.
+//! * **The service time** of each kind of session has the simplest distribution with the two
+//!   moments of this kind. If the service time varies less than an exponential time, it is a
+//!   constant plus an exponential part, because a session costs at least its private-key operation.
+//!   Otherwise it is one of two exponential times with balanced means.
 //!
-//! For exponential service times, both assumptions are exact. For a mixture of kinds as different as
-//! full and resumed handshakes, the computed 0.99 quantile is up to 60 % too high.
+//! For exponential service times, both assumptions are exact. Use [`super::ServiceTime::mixed`] for
+//! kinds as different as full and resumed handshakes. If the mixture is treated as one kind with
+//! the same two moments, its computed 0.99 quantile is up to 60 % too high.
 
 /// The largest relative error of a quantile of the response time, for quantiles from 0.9 to 0.99
-/// and loads of 0.5 to 0.85, except for mixtures. `tests/fleet/simulation.rs` tests it.
+/// and loads of 0.5 to 0.85. `tests/fleet/simulation.rs` tests it.
 pub const QUANTILE_ERROR_MAX: f64 = 0.2;
 
 /// The response time in units of the mean service time.
@@ -25,7 +26,8 @@ pub(crate) struct Tail {
     waits: f64,
     /// Rate of the exponential wait of those sessions that wait; infinite if none waits.
     wait_rate: f64,
-    service: Shape,
+    /// Each kind of session: its share, its mean divided by the mean of all, and its shape.
+    kinds: Vec<(f64, f64, Shape)>,
 }
 
 /// The distribution of a service time of mean 1.
@@ -53,9 +55,11 @@ impl Shape {
 
 impl Tail {
     /// `wait` is the mean wait of all sessions, including those that do not wait, divided by the
-    /// mean service time. `scv` is the squared coefficient of variation of the service time.
-    pub(crate) fn new(waits: f64, wait: f64, scv: f64) -> Self {
-        Self { waits, wait_rate: waits / wait, service: Shape::of(scv) }
+    /// mean service time. Each kind has its share, its mean divided by the mean of all, and its
+    /// squared coefficient of variation.
+    pub(crate) fn new(waits: f64, wait: f64, kinds: &[(f64, f64, f64)]) -> Self {
+        let shape = |&(share, mean, scv): &(f64, f64, f64)| (share, mean, Shape::of(scv));
+        Self { waits, wait_rate: waits / wait, kinds: kinds.iter().map(shape).collect() }
     }
 
     /// The probability that the response time is above `t`.
@@ -71,10 +75,16 @@ impl Tail {
                 alone
             }
         };
-        match self.service {
-            Shape::Floor { floor, rate } => after(rate, t - floor),
-            Shape::Two(parts) => parts.iter().map(|(p, rate)| p * after(*rate, t)).sum(),
-        }
+        let of_kind = |(share, mean, shape): &(f64, f64, Shape)| {
+            share
+                * match shape {
+                    Shape::Floor { floor, rate } => after(rate / mean, t - floor * mean),
+                    Shape::Two(parts) => {
+                        parts.iter().map(|(p, rate)| p * after(rate / mean, t)).sum()
+                    }
+                }
+        };
+        self.kinds.iter().map(of_kind).sum()
     }
 
     /// The `quantile`, above 0 and below 1.
@@ -130,7 +140,7 @@ mod tests {
     #[test]
     fn exact_for_one_server_and_exponential_service() {
         for load in [0.1, 0.5, 0.9] {
-            let tail = Tail::new(load, load / (1.0 - load), 1.0);
+            let tail = Tail::new(load, load / (1.0 - load), &[(1.0, 1.0, 1.0)]);
             for quantile in [0.5, 0.9, 0.99, 0.999] {
                 let exact = -(1.0_f64 - quantile).ln() / (1.0 - load);
                 assert!((tail.quantile(quantile) / exact - 1.0).abs() < 1e-9, "{load} {quantile}");
@@ -142,22 +152,27 @@ mod tests {
     #[test]
     fn the_mean_is_kept() {
         for (waits, wait) in [(0.0, 0.0), (0.3, 0.5), (0.9, 8.0)] {
-            for scv in [0.0, 0.04, 0.5, 1.0, 1.001, 4.0] {
-                let tail = Tail::new(waits, wait, scv);
+            let one = [0.0, 0.04, 0.5, 1.0, 1.001, 4.0].map(|scv| vec![(1.0, 1.0, scv)]);
+            let two = vec![(0.75, 0.5, 0.01), (0.25, 2.5, 2.0)];
+            for kinds in one.into_iter().chain([two]) {
+                let tail = Tail::new(waits, wait, &kinds);
                 let step = 1e-3;
                 let area: f64 =
                     (0..300_000).map(|i| tail.above((f64::from(i) + 0.5) * step) * step).sum();
-                assert!((area / (1.0 + wait) - 1.0).abs() < 1e-3, "{waits} {wait} {scv}: {area}");
+                assert!(
+                    (area / (1.0 + wait) - 1.0).abs() < 1e-3,
+                    "{waits} {wait} {kinds:?}: {area}"
+                );
             }
         }
     }
 
     #[test]
     fn constant_service_and_no_wait_is_constant() {
-        let tail = Tail::new(0.0, 0.0, 0.0);
+        let tail = Tail::new(0.0, 0.0, &[(1.0, 1.0, 0.0)]);
         assert!((tail.quantile(0.5) - 1.0).abs() < 1e-12);
         assert!((tail.quantile(0.999) - 1.0).abs() < 1e-12);
-        let negative_zero = Tail::new(0.5, 1.0, -0.0).quantile(0.99);
-        assert_eq!(negative_zero, Tail::new(0.5, 1.0, 0.0).quantile(0.99));
+        let negative_zero = Tail::new(0.5, 1.0, &[(1.0, 1.0, -0.0)]).quantile(0.99);
+        assert_eq!(negative_zero, Tail::new(0.5, 1.0, &[(1.0, 1.0, 0.0)]).quantile(0.99));
     }
 }

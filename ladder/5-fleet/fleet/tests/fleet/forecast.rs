@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use tollgate_fleet::forecast::{
-    Basis, Requirements, double_record, gain_records, response_records, saving_records,
+    Basis, Requirements, backlog_records, double_record, gain_records, response_records,
+    saving_records,
 };
-use tollgate_fleet::queue::{ServiceTime, Station};
-use tollgate_fleet::{Compared, Demand, Error, Power, Price, SessionCost, Utilisation, saving};
-use tollgate_record::{Area, Estimate, Kind, Machine, PerSecond, Record, Unit};
+use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
+use tollgate_fleet::{
+    Burst, Compared, Demand, Error, Power, Price, SessionCost, Utilisation, saving,
+};
+use tollgate_record::{Area, Estimate, Kind, Machine, Nanos, PerSecond, Record, Unit};
 
 use crate::assert_written_with_unique_names;
 
@@ -61,13 +64,16 @@ fn everything() -> Vec<Record> {
     records.extend(saving_records(&both, "openssl", demand, price(), &saved.unwrap()).unwrap());
     let scv = Estimate::exact(0.2).unwrap();
     let time = |record: &Record| ServiceTime::new(record.estimate, scv).unwrap();
-    let station = Station::new(2).unwrap();
+    let station = Station::new(2, Discipline::QueuePerCore).unwrap();
     let loads = [0.0, 0.5, 0.9];
     records.extend(response_records(&basis(&ours), &station, &time(&ours), &loads).unwrap());
     records.push(double_record(&basis(&ours), &station, &time(&ours)).unwrap());
     let rate = PerSecond::new(3500.0);
     let gain = station.gain(rate, &time(&stock), &time(&ours)).unwrap();
     records.extend(gain_records(&both, "openssl", &station, rate, &gain).unwrap());
+    let burst = Burst { usual: rate, rate: PerSecond::new(9000.0), length: Nanos::new(5e9) };
+    let backlog = burst.backlog(2, ours.estimate).unwrap();
+    records.extend(backlog_records(&basis(&ours), &burst, 2, &backlog).unwrap());
     records
 }
 
@@ -106,7 +112,7 @@ fn the_figures_are_those_of_the_formulas() {
     close(of("", "saved_share"), 0.4);
     close(of("&link_gbps=10", "saved_cores"), rate * 200e-6 / 0.7);
     close(of("", "capacity_gain"), 5.0 / 3.0);
-    assert!(of("&line=one_queue&sessions_per_s=3500&station_cores=2", "response_gain") > 3.0);
+    assert!(of("&line=queue_per_core&sessions_per_s=3500&station_cores=2", "response_gain") > 3.0);
 }
 
 #[test]
@@ -161,6 +167,7 @@ fn every_error_says_what_to_do() {
         (unstable, "utilisation 1.250: more sessions arrive"),
         (perhaps, "measure longer"),
         (Error::TooFewPoints { distinct: 2 }, "at least 3"),
+        (Error::BeyondPeak { peak_per_s: 5.0, peak_cores: 2 }, "take more machines"),
         (Utilisation::new(0.0).unwrap_err(), "utilisation is 0; it must"),
     ] {
         assert!(error.to_string().contains(says), "{error}");

@@ -1,13 +1,13 @@
 //! No number makes a computation panic or run forever.
 
 use proptest::prelude::*;
-use tollgate_fleet::queue::{ServiceTime, Station};
-use tollgate_fleet::scaling::{Point, fit};
+use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
+use tollgate_fleet::scaling::{Law, Point, fit};
 use tollgate_fleet::{
-    Compared, Currency, Demand, Power, Price, SessionCost, Utilisation, cost_of_million, saving,
-    size,
+    Burst, Compared, Currency, Demand, Power, Price, SessionCost, Utilisation, cost_of_million,
+    saving, size,
 };
-use tollgate_record::{Estimate, PerSecond};
+use tollgate_record::{Estimate, Nanos, PerSecond};
 
 /// Zeros of both signs, and the smallest positive numbers, normal and subnormal.
 fn zeros() -> impl Strategy<Value = f64> {
@@ -51,6 +51,7 @@ proptest! {
         let price = Price::per_core_hour(amount, Currency::USD);
         if let [Ok(first), Ok(second)] = costs {
             let _ = (first.sessions_per_s(), first.bits_per_s());
+            let _ = first.with_resumption(&second, share);
             if let Ok(sizing) = size(&first, demand, utilisation) {
                 prop_assert!(sizing.whole_cores.point() >= sizing.cores.point() * (1.0 - 1e-15));
                 let _ = (sizing.cores_left(cores), sizing.machines(cores));
@@ -68,15 +69,27 @@ proptest! {
     fn queues(
         moments in [[estimate(), estimate()], [estimate(), estimate()]],
         cores in 0..300_u32,
-        numbers in [number(), number(), number()],
+        discipline in prop::sample::select(vec![
+            Discipline::OneQueue, Discipline::QueuePerCore, Discipline::Sharing,
+        ]),
+        numbers in [number(), number(), number(), number()],
     ) {
-        let [load, quantile, rate] = numbers;
+        let [load, quantile, rate, share] = numbers;
+        let burst = Burst {
+            usual: PerSecond::new(load),
+            rate: PerSecond::new(rate),
+            length: Nanos::new(quantile),
+        };
+        let _ = burst.backlog(cores, moments[0][0]);
         let kinds = moments.map(|[mean, scv]| ServiceTime::new(mean, scv));
-        let (Ok(station), [Ok(one), Ok(other)]) = (Station::new(cores), kinds) else {
+        let (Ok(station), [Ok(one), Ok(other)]) = (Station::new(cores, discipline), kinds) else {
             return Ok(());
         };
-        for service in [&one, &other] {
+        let mixed = ServiceTime::mixed(&[(share, one.clone()), (1.0 - share, other.clone())]);
+        for service in [&one, &other].into_iter().chain(mixed.as_ref().ok()) {
+            let _ = station.at_rate(PerSecond::new(rate), service);
             let _ = station.at_load(load, service);
+            let _ = station.quantile_at_rate(quantile, PerSecond::new(rate), service);
             let _ = station.quantile_at_load(quantile, load, service);
             let _ = station.load_where(rate, service);
         }
@@ -86,11 +99,22 @@ proptest! {
     #[test]
     fn laws(
         points in prop::collection::vec((0..100_000_u32, estimate()), 0..6),
+        numbers in [number(), number(), number(), number()],
     ) {
+        let [one_core, contention, coherency, rate] = numbers;
+        if let Ok(law) = Law::new(PerSecond::new(one_core), contention, coherency) {
+            let _ = law.cores_for(PerSecond::new(rate), Utilisation::DEFAULT);
+            let _ = law.peak_cores();
+        }
         let points: Vec<Point> =
             points.into_iter().map(|(cores, per_s)| Point { cores, per_s }).collect();
         if let Ok(fit) = fit(&points) {
             let _ = (fit.rate(7), fit.rate(0), fit.rate(u32::MAX), fit.worst_residual());
         }
+    }
+
+    #[test]
+    fn samples(times in prop::collection::vec(number().prop_map(Nanos::new), 28..40)) {
+        let _ = ServiceTime::from_samples(&times);
     }
 }

@@ -179,11 +179,11 @@ fn of_law(fit: &Fit, last: u32) -> String {
     let law = fit.law();
     let name = if law.coherency() > 0.0 { "universal scalability law" } else { "Amdahl's law" };
     let ahead = fit.rate(2 * last).map(|rate| {
-        let (low, high) = rate.interval();
+        let (low, high) = rate.per_s.interval();
         format!(
             "; on {} cores it would be {} [{}-{}]",
             2 * last,
-            PerSecond::new(rate.point()),
+            PerSecond::new(rate.per_s.point()),
             PerSecond::new(low),
             PerSecond::new(high)
         )
@@ -206,10 +206,11 @@ fn predicted(series: &Series, fit: &Fit) -> Result<Vec<Record>, CliError> {
     let from: Vec<String> = series.points.iter().map(|(_, r)| r.subject.to_string()).collect();
     let record = |cores: u32| {
         let (_, like) = series.points.first().ok_or_else(|| CliError::new("no point"))?;
+        let rate = fit.rate(cores)?;
         let subject = series.subject.with(word::SERVER_CORES, cores)?;
         Ok(Record {
             subject,
-            estimate: fit.rate(cores)?,
+            estimate: rate.per_s,
             kind: Kind::Predicted { by: word::FLEET_RUNG.to_owned(), from: from.clone() },
             taken_at: Timestamp::now(),
             ..like.clone()

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use tollgate_fleet::forecast::{
     Requirements, double_record, gain_records, response_records, saving_records,
 };
-use tollgate_fleet::queue::{ServiceTime, Station};
+use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::{Compared, Demand, Error, Power, Price, saving};
 use tollgate_record::{Area, Estimate, PerSecond, Record};
 use tollgate_report::{fleet as fleet_table, heading};
@@ -150,7 +150,7 @@ fn cores(options: &Options, host: &Host) -> u32 {
 }
 
 fn station(options: &Options, host: &Host) -> Result<Station, Error> {
-    Station::new(cores(options, host))
+    Station::new(cores(options, host), Discipline::OneQueue)
 }
 
 fn service(options: &Options, one: &MeasuredSession) -> Result<ServiceTime, Error> {
