@@ -137,8 +137,7 @@ mod tests {
 
     fn workspace(page: &str, picture: &str, records: &str) -> Workspace {
         let files = [(PAGE, page), (PICTURE, picture), (RECORDS, records), (CRATE, DOCS)];
-        let files = files.map(|(path, text)| fake::file(path, text)).into();
-        Workspace { crates: Vec::new(), files }
+        fake::workspace(&[], &files)
     }
 
     #[test]
@@ -167,18 +166,17 @@ mod tests {
 
     #[test]
     fn an_error_in_a_source_is_one_finding() {
-        let found = |workspace: &Workspace| {
-            check(workspace).iter().map(ToString::to_string).collect::<Vec<_>>()
-        };
-        let [only] = &found(&Workspace::default())[..] else { panic!("one finding") };
-        assert!(only.starts_with("records/speed.jsonl:1: the file is missing"), "{only}");
-        let [only] = &found(&workspace(EMPTY, "", &format!("{RECORD}{{\n")))[..] else {
-            panic!("one finding")
-        };
-        assert!(only.starts_with("records/speed.jsonl:2: "), "{only}");
-        let [only] = &found(&workspace("<!-- example: begin -->\n", "", RECORD))[..] else {
-            panic!("one finding")
-        };
-        assert!(only.starts_with("README.md:1: no line <!-- example: end -->"), "{only}");
+        let unfinished = format!("{RECORD}{{\n");
+        for (workspace, start) in [
+            (Workspace::default(), "records/speed.jsonl:1: the file is missing"),
+            (workspace(EMPTY, "", &unfinished), "records/speed.jsonl:2: "),
+            (
+                workspace("<!-- example: begin -->\n", "", RECORD),
+                "README.md:1: no line <!-- example: end -->",
+            ),
+        ] {
+            let [only] = &check(&workspace)[..] else { panic!("one finding") };
+            assert!(only.to_string().starts_with(start), "{only}");
+        }
     }
 }

@@ -160,7 +160,8 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<(), Stri
 pub(crate) mod fake {
     //! Parts of workspaces that do not exist, for the tests of the checks.
 
-    use super::{Crate, Dependency, File};
+    use super::{Crate, Dependency, File, Workspace};
+    use crate::finding::Finding;
 
     /// A crate that every check accepts: folder `crates/NAME`, layer 1, no unsafe, a library.
     pub(crate) fn krate(name: &str) -> Crate {
@@ -178,8 +179,24 @@ pub(crate) mod fake {
         Dependency { name: name.into(), normal: true }
     }
 
-    pub(crate) fn file(path: &str, text: &str) -> File {
-        File { path: path.into(), text: text.into() }
+    pub(crate) fn dev_dependency(name: &str) -> Dependency {
+        Dependency { name: name.into(), normal: false }
+    }
+
+    /// A workspace with these files, each a path and a text.
+    pub(crate) fn workspace(crates: &[Crate], files: &[(&str, &str)]) -> Workspace {
+        let file =
+            |(path, text): &(&str, &str)| File { path: (*path).into(), text: (*text).into() };
+        Workspace { crates: crates.to_vec(), files: files.iter().map(file).collect() }
+    }
+
+    /// The findings of a check in a workspace with these files, as lines.
+    pub(crate) fn findings(
+        check: fn(&Workspace) -> Vec<Finding>,
+        crates: &[Crate],
+        files: &[(&str, &str)],
+    ) -> Vec<String> {
+        check(&workspace(crates, files)).iter().map(ToString::to_string).collect()
     }
 }
 
@@ -189,10 +206,7 @@ mod tests {
 
     #[test]
     fn a_file_belongs_to_the_crate_of_its_folder() {
-        let workspace = Workspace {
-            crates: vec![fake::krate("mont"), fake::krate("mont-cuda")],
-            files: Vec::new(),
-        };
+        let workspace = fake::workspace(&[fake::krate("mont"), fake::krate("mont-cuda")], &[]);
         let owner = |path| workspace.crate_of(path).map(|krate| krate.name.as_str());
         assert_eq!(owner("crates/mont-cuda/src/lib.rs"), Some("mont-cuda"));
         assert_eq!(owner("crates/mont/src/lib.rs"), Some("mont"));

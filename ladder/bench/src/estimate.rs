@@ -32,18 +32,7 @@ pub fn median_estimate(values: &[f64]) -> Option<Estimate> {
         return None;
     }
     let mut rng = fastrand::Rng::with_seed(1);
-    let mut resample = vec![0.0; values.len()];
-    let mut medians: Vec<f64> = (0..RESAMPLES)
-        .map(|_| {
-            resample.fill_with(|| values[rng.usize(..values.len())]);
-            median_in_place(&mut resample)
-        })
-        .collect();
-    medians.sort_unstable_by(f64::total_cmp);
-    let point = median(values);
-    let (low, high) = (medians[RESAMPLES / 40], medians[RESAMPLES - 1 - RESAMPLES / 40]);
-    let samples = u64::try_from(values.len()).unwrap_or(u64::MAX);
-    Estimate::new(point, (low.min(point), high.max(point)), samples).ok()
+    bootstrapped(median(values), values.len(), || resampled(values, &mut rng))
 }
 
 /// The median of `above` divided by the median of `below`, for separate samples, with its 95 %
@@ -63,17 +52,23 @@ pub fn median_ratio_estimate(above: &[f64], below: &[f64]) -> Option<Estimate> {
         return None;
     }
     let mut rng = fastrand::Rng::with_seed(1);
-    let mut resampled = |values: &[f64]| {
-        let mut resample: Vec<f64> =
-            values.iter().map(|_| values[rng.usize(..values.len())]).collect();
-        median_in_place(&mut resample)
-    };
-    let mut ratios: Vec<f64> =
-        (0..RESAMPLES).map(|_| resampled(above) / resampled(below)).collect();
-    ratios.sort_unstable_by(f64::total_cmp);
-    let point = median(above) / median(below);
-    let (low, high) = (ratios[RESAMPLES / 40], ratios[RESAMPLES - 1 - RESAMPLES / 40]);
-    let samples = u64::try_from(above.len().min(below.len())).unwrap_or(u64::MAX);
+    bootstrapped(median(above) / median(below), above.len().min(below.len()), || {
+        resampled(above, &mut rng) / resampled(below, &mut rng)
+    })
+}
+
+/// The median of values drawn from these with replacement.
+fn resampled(values: &[f64], rng: &mut fastrand::Rng) -> f64 {
+    let mut resample: Vec<f64> = values.iter().map(|_| values[rng.usize(..values.len())]).collect();
+    median_in_place(&mut resample)
+}
+
+/// `point` with the interval that contains 95 % of the resampled figures.
+fn bootstrapped(point: f64, samples: usize, resampled: impl FnMut() -> f64) -> Option<Estimate> {
+    let mut figures: Vec<f64> = core::iter::repeat_with(resampled).take(RESAMPLES).collect();
+    figures.sort_unstable_by(f64::total_cmp);
+    let (low, high) = (figures[RESAMPLES / 40], figures[RESAMPLES - 1 - RESAMPLES / 40]);
+    let samples = u64::try_from(samples).unwrap_or(u64::MAX);
     Estimate::new(point, (low.min(point), high.max(point)), samples).ok()
 }
 

@@ -24,7 +24,7 @@ use tollgate_calibrate::tsc;
 use crate::welch::{Moments, Welch};
 
 /// The |t| from which the paper considers a leak proven.
-pub const T_MAX: f64 = 4.5;
+const T_MAX: f64 = 4.5;
 /// Number of thresholds, as in the paper's program.
 const CROPS: usize = 100;
 /// Samples that determine the thresholds; they are not tested.

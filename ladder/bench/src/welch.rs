@@ -43,30 +43,27 @@ impl Moments {
 
 /// The test of two classes of samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Welch([Moments; 2]);
+pub(crate) struct Welch([Moments; 2]);
 
 impl Welch {
     /// Adds a sample of one class.
-    pub fn push(&mut self, second: bool, x: f64) {
+    pub(crate) fn push(&mut self, second: bool, x: f64) {
         self.0[usize::from(second)].push(x);
     }
 
     /// Number of samples of the smaller class.
-    #[must_use]
-    pub fn samples(&self) -> f64 {
+    pub(crate) fn samples(&self) -> f64 {
         self.0[0].count.min(self.0[1].count)
     }
 
     /// Number of samples of both classes.
-    #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-    pub fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         (self.0[0].count + self.0[1].count) as u64
     }
 
     /// The mean of a class; 0 if it has no samples.
-    #[must_use]
-    pub fn mean(&self, second: bool) -> f64 {
+    pub(crate) fn mean(&self, second: bool) -> f64 {
         self.0[usize::from(second)].mean
     }
 
@@ -83,8 +80,7 @@ impl Welch {
 
     /// t: the difference of the means divided by its standard error. 0 if a class has fewer than
     /// two samples, or if the means are equal.
-    #[must_use]
-    pub fn t(&self) -> f64 {
+    pub(crate) fn t(&self) -> f64 {
         let difference = self.difference();
         if self.samples() < 2.0 || difference == 0.0 {
             return 0.0;

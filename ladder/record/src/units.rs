@@ -35,7 +35,7 @@ pub struct PerSecond(f64);
 const NANOS_PER_SECOND: f64 = 1e9;
 
 macro_rules! quantity {
-    ($name:ident) => {
+    ($name:ident, $prefixes:expr, $unit:literal) => {
         impl $name {
             /// The quantity of this many units.
             #[must_use]
@@ -95,12 +95,18 @@ macro_rules! quantity {
                 Self(terms.map(|term| term.0).sum())
             }
         }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write(f, self.0, &$prefixes, $unit)
+            }
+        }
     };
 }
 
-quantity!(Cycles);
-quantity!(Nanos);
-quantity!(PerSecond);
+quantity!(Cycles, ["", "k", "M", "G", "T"], " cycles");
+quantity!(Nanos, [" ns", " µs", " ms", " s"], "");
+quantity!(PerSecond, ["", "k", "M", "G", "T"], "/s");
 
 impl Cycles {
     /// The time of these cycles at `clock` (cycles per second).
@@ -111,12 +117,6 @@ impl Cycles {
 }
 
 impl Nanos {
-    /// The cycles of `clock` (cycles per second) in this time.
-    #[must_use]
-    pub fn cycles_at(self, clock: PerSecond) -> Cycles {
-        Cycles(self.0 * clock.0 / NANOS_PER_SECOND)
-    }
-
     /// The rate of one worker that finishes `operations` (8 for a batch of eight) in this time.
     #[must_use]
     pub fn per_second(self, operations: f64) -> PerSecond {
@@ -132,42 +132,16 @@ impl PerSecond {
     }
 }
 
-impl fmt::Display for Cycles {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (number, prefix) = scaled(self.0, f.precision(), &["", "k", "M", "G", "T"]);
-        f.pad_with_no_precision(&format!("{number}{prefix} cycles"))
-    }
-}
-
-impl fmt::Display for Nanos {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (number, unit) = scaled(self.0, f.precision(), &["ns", "µs", "ms", "s"]);
-        f.pad_with_no_precision(&format!("{number} {unit}"))
-    }
-}
-
-impl fmt::Display for PerSecond {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (number, prefix) = scaled(self.0, f.precision(), &["", "k", "M", "G", "T"]);
-        f.pad_with_no_precision(&format!("{number}{prefix}/s"))
-    }
-}
-
-/// Pads to width and alignment; `f.pad` would treat the precision as a maximum length.
-trait PadWithNoPrecision {
-    fn pad_with_no_precision(&mut self, text: &str) -> fmt::Result;
-}
-
-impl PadWithNoPrecision for fmt::Formatter<'_> {
-    fn pad_with_no_precision(&mut self, text: &str) -> fmt::Result {
-        let Some(width) = self.width() else {
-            return self.write_str(text);
-        };
-        match self.align() {
-            Some(fmt::Alignment::Right) => write!(self, "{text:>width$}"),
-            Some(fmt::Alignment::Center) => write!(self, "{text:^width$}"),
-            Some(fmt::Alignment::Left) | None => write!(self, "{text:<width$}"),
-        }
+/// Writes a value with its prefix and unit, padded to width and alignment; `f.pad` would treat the
+/// precision as a maximum length.
+fn write(f: &mut fmt::Formatter<'_>, value: f64, prefixes: &[&str], unit: &str) -> fmt::Result {
+    let (number, prefix) = scaled(value, f.precision(), prefixes);
+    let text = format!("{number}{prefix}{unit}");
+    let width = f.width().unwrap_or(0);
+    match f.align() {
+        Some(fmt::Alignment::Right) => write!(f, "{text:>width$}"),
+        Some(fmt::Alignment::Center) => write!(f, "{text:^width$}"),
+        Some(fmt::Alignment::Left) | None => write!(f, "{text:<width$}"),
     }
 }
 
@@ -205,9 +179,9 @@ fn significant(value: f64, digits: usize) -> String {
 
 /// The unit of a record's estimate, spelled out on disk and in tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Core clock cycles.
-    #[serde(rename = "cycles")]
     Cycles,
     /// Nanoseconds.
     #[serde(rename = "ns")]
@@ -216,24 +190,18 @@ pub enum Unit {
     #[serde(rename = "per_s")]
     PerSecond,
     /// Events per core clock cycle.
-    #[serde(rename = "per_cycle")]
     PerCycle,
     /// Bytes.
-    #[serde(rename = "bytes")]
     Bytes,
     /// A plain count of things.
-    #[serde(rename = "count")]
     Count,
     /// A quotient of two figures of one unit.
-    #[serde(rename = "ratio")]
     Ratio,
 }
 
-impl Unit {
-    /// The spelling on disk and in tables.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
             Self::Cycles => "cycles",
             Self::Nanos => "ns",
             Self::PerSecond => "per_s",
@@ -241,13 +209,7 @@ impl Unit {
             Self::Bytes => "bytes",
             Self::Count => "count",
             Self::Ratio => "ratio",
-        }
-    }
-}
-
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
+        })
     }
 }
 
@@ -286,7 +248,6 @@ mod tests {
     fn conversions_agree_with_each_other() {
         let clock = PerSecond::new(4.0e9);
         assert_eq!(Cycles::new(8.0).at(clock), Nanos::new(2.0));
-        assert_eq!(Nanos::new(2.0).cycles_at(clock), Cycles::new(8.0));
         // A batch of eight in 500 µs is 16 000 operations per second, 62.5 µs each.
         let rate = Nanos::new(500_000.0).per_second(8.0);
         assert_eq!(rate, PerSecond::new(16_000.0));

@@ -6,7 +6,7 @@ use tollgate_record::vocabulary::{
 };
 use tollgate_record::{Estimate, Unit};
 
-use crate::figure::number;
+use crate::figure::{number, optional};
 use crate::grid::{Column, fitting};
 use crate::lookup::{MISSING, ratio};
 use crate::table::{Row, Table};
@@ -96,8 +96,7 @@ fn by_part(steps: &[Step]) -> Option<Table> {
     };
     let row = |name: &str, words: &[&str], published: Option<f64>| {
         let cells = steps.iter().map(|step| cycles(of_step(step, words)));
-        let paper = published.map_or_else(|| MISSING.to_owned(), cycles);
-        Row::new(name, cells.chain([paper]).collect())
+        Row::new(name, cells.chain([optional(published, Unit::Cycles)]).collect())
     };
     let mut rows: Vec<Row> =
         PARTS.iter().map(|(name, words, paper)| row(name, words, *paper)).collect();

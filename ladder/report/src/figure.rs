@@ -23,9 +23,19 @@ pub(crate) fn number(point: f64, unit: Unit) -> String {
     }
 }
 
+/// The number of a record.
+pub(crate) fn of_record(record: &Record) -> String {
+    number(record.estimate.point(), record.unit)
+}
+
 /// The number of a record, or a dash.
 pub(crate) fn of(record: Option<&Record>) -> String {
-    record.map_or_else(|| MISSING.to_owned(), |r| number(r.estimate.point(), r.unit))
+    record.map_or_else(|| MISSING.to_owned(), of_record)
+}
+
+/// The number, or a dash.
+pub(crate) fn optional(point: Option<f64>, unit: Unit) -> String {
+    point.map_or_else(|| MISSING.to_owned(), |point| number(point, unit))
 }
 
 /// The interval of a record, `[5.04-5.19]`; a dash if it has zero width.

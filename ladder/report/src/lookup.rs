@@ -49,13 +49,17 @@ impl<'a> Lookup<'a> {
     /// The distinct subjects of the records that satisfy `wanted`, in the order of their first
     /// record.
     pub(crate) fn subjects(self, wanted: impl Fn(&Record) -> bool) -> Vec<&'a Subject> {
-        let mut subjects: Vec<&Subject> = Vec::new();
-        for record in self.0.iter().filter(|record| wanted(record)) {
-            if !subjects.contains(&&record.subject) {
-                subjects.push(&record.subject);
-            }
-        }
-        subjects
+        distinct(self.0.iter().filter(|record| wanted(record)).map(|record| &record.subject))
+    }
+
+    /// All records of a quantity with this origin.
+    pub(crate) fn all(
+        self,
+        origin: Origin,
+        quantity: Quantity,
+    ) -> impl DoubleEndedIterator<Item = &'a Record> {
+        let is_wanted = move |r: &&Record| Origin::of(r) == origin && r.quantity == quantity;
+        self.0.iter().filter(is_wanted)
     }
 
     /// The record of a subject's figure.
@@ -117,6 +121,17 @@ impl<'a> Lookup<'a> {
         let found = self.find(origin, subject, quantity, Unit::PerSecond)?;
         Some(PerSecond::new(found.point()))
     }
+}
+
+/// Removes duplicates; keeps the first occurrence of each.
+pub(crate) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
 }
 
 /// Keeps only the last record of each subject, quantity, unit and origin. It takes the position of

@@ -70,6 +70,11 @@ pub(crate) fn who(by: &str) -> &str {
     }
 }
 
+/// The parameter `by`: the implementation. Empty if the subject does not have it.
+pub(crate) fn by(subject: &Subject) -> &str {
+    subject.parameter(BY).unwrap_or_default()
+}
+
 /// The implementation and its batch size: `tollgate`, `tollgate x8`, `OpenSSL`.
 pub(crate) fn contender(subject: &Subject) -> String {
     let who = who(subject.parameter(BY).unwrap_or("-"));
@@ -151,7 +156,7 @@ pub(crate) fn payload(bytes: u64) -> String {
 /// empty for `eti10`. For \[HP01\], returns the machine's name, since the rows of that paper are
 /// machines.
 pub(crate) fn of_paper(record: &Record) -> String {
-    let by = record.subject.parameter(BY).unwrap_or_default();
+    let by = by(&record.subject);
     match by.split_once('-') {
         Some(("hp01", _)) => {
             let cpu = record.machine.cpu.split(',').next().unwrap_or_default();

@@ -5,7 +5,7 @@ use tollgate_record::{Area, Kind, PerSecond, Record, Subject, Topic};
 
 use crate::grid::Column;
 use crate::lookup::Origin::{Measured, Published};
-use crate::lookup::{Lookup, MISSING, cell};
+use crate::lookup::{Lookup, MISSING, cell, distinct};
 use crate::names::{INSECURE, INSECURE_NOTE, contender, is_insecure, rsa_bits, who};
 use crate::table::{Row, Table};
 use crate::text::wrapped;
@@ -35,13 +35,7 @@ pub fn table(records: &[Record]) -> String {
     if clocks.is_empty() {
         return "no published times to compare with\n".to_owned();
     }
-    let mut sizes: Vec<(&Topic, Option<&str>)> = Vec::new();
-    for subject in &published {
-        let size = (subject.topic(), subject.parameter(EXPONENT));
-        if !sizes.contains(&size) {
-            sizes.push(size);
-        }
-    }
+    let sizes = distinct(published.iter().map(|s| (s.topic(), s.parameter(EXPONENT))));
     let mut text = wrapped(
         "Milliseconds per operation at the clock above the column. Our times are core cycles \
          measured here, divided by that clock: a statement about cycle counts, not about an \

@@ -5,10 +5,10 @@ use tollgate_record::vocabulary::{
 };
 use tollgate_record::{Record, Subject, Topic, Unit};
 
-use crate::figure::{difference, interval, number, percent};
+use crate::figure::{self, difference, interval, number, optional, percent};
 use crate::grid::Column;
 use crate::lookup::Origin::{self, Measured, Predicted};
-use crate::lookup::{Lookup, MISSING};
+use crate::lookup::{Lookup, distinct};
 use crate::names::{self, service, who};
 use crate::session::PARTS;
 use crate::table::{Row, Table};
@@ -40,13 +40,7 @@ pub(crate) fn tables(records: &[Record]) -> Vec<(String, Table)> {
             && record.subject.parameter(PART).is_some()
     };
     let profiled = lookup.subjects(is_profiled);
-    let mut services: Vec<Subject> = Vec::new();
-    for subject in &profiled {
-        let service = subject.without(&[PART, DETAIL, BY]);
-        if !services.contains(&service) {
-            services.push(service);
-        }
-    }
+    let services = distinct(profiled.iter().map(|full| full.without(&[PART, DETAIL, BY])));
     services.iter().flat_map(|service| of_service(lookup, service, &profiled)).collect()
 }
 
@@ -57,20 +51,10 @@ fn of_service(
     profiled: &[&Subject],
 ) -> Vec<(String, Table)> {
     let own = || profiled.iter().filter(|full| full.without(&[PART, DETAIL, BY]) == *service);
-    let mut servers: Vec<Subject> = Vec::new();
-    for full in own() {
-        let server = full.without(&[PART, DETAIL]);
-        if !servers.contains(&server) {
-            servers.push(server);
-        }
-    }
-    let mut parts: Vec<(&str, Option<&str>)> = Vec::new();
-    for full in own() {
-        let part = (full.parameter(PART).unwrap_or_default(), full.parameter(DETAIL));
-        if !parts.contains(&part) {
-            parts.push(part);
-        }
-    }
+    let servers = distinct(own().map(|full| full.without(&[PART, DETAIL])));
+    let mut parts = distinct(
+        own().map(|full| (full.parameter(PART).unwrap_or_default(), full.parameter(DETAIL))),
+    );
     parts.sort_by_key(|(part, _)| rank(part));
     // leave out a detail that is the only one of its part: it repeats the figure of the part
     let all = parts.clone();
@@ -92,7 +76,7 @@ fn of_servers(
     servers: &[Subject],
     parts: &[(&str, Option<&str>)],
 ) -> (String, Table) {
-    let named = |server: &Subject| who(server.parameter(BY).unwrap_or_default()).to_owned();
+    let named = |server: &Subject| who(names::by(server)).to_owned();
     let suite = service_of.parameter(SUITE).map_or_else(String::new, |suite| format!(", {suite}"));
     let bytes = names::payload(names::bytes(service_of));
     let title = format!("{}, {bytes}{suite}", service(service_of));
@@ -125,7 +109,7 @@ fn of_servers(
         [("user", is_user as fn(&str) -> bool), ("kernel", is_kernel), ("sum", |_| true)]
     {
         let sums = |server: &Subject| {
-            let sum = |origin| number_of(sum(lookup, server, origin, of));
+            let sum = |origin| optional(sum(lookup, server, origin, of), Unit::Cycles);
             [sum(Measured), String::new(), sum(Predicted)]
         };
         rows.push(row_of(vec![name.to_owned()], servers.iter().map(sums).collect()));
@@ -160,12 +144,7 @@ fn figures(lookup: Lookup<'_>, server: &Subject, part: &str, detail: Option<&str
     let measured = find(Measured, &full);
     let engine = engine(server).filter(|_| detail.is_none());
     let predicted = find(Predicted, &engine.and_then(|engine| part_of(&engine, part, None)));
-    let point = |record: Option<&Record>| number_of(record.map(|r| r.estimate.point()));
-    [point(measured), interval(measured), point(predicted)]
-}
-
-fn number_of(point: Option<f64>) -> String {
-    point.map_or_else(|| MISSING.to_owned(), |point| number(point, Unit::Cycles))
+    [figure::of(measured), interval(measured), figure::of(predicted)]
 }
 
 fn part_of(server: &Subject, part: &str, detail: Option<&str>) -> Option<Subject> {

@@ -1,15 +1,15 @@
 //! The cost of sessions to a server by part, and its table.
 
 use tollgate_record::vocabulary::{
-    BY, CYCLES_PER_SESSION, DETAIL, MESSAGE, PART, PART_IDLE, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE,
+    CYCLES_PER_SESSION, DETAIL, MESSAGE, PART, PART_IDLE, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE,
     PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SYSTEM,
 };
 use tollgate_record::{Protocol, Record, Subject, Topic, Unit};
 
-use crate::figure::{difference, number, percent};
+use crate::figure::{difference, optional, percent};
 use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
-use crate::lookup::{Lookup, MISSING};
+use crate::lookup::{Lookup, MISSING, distinct};
 use crate::model::sources;
 use crate::names::{self, who};
 use crate::table::{Row, Table};
@@ -71,7 +71,7 @@ impl<'a> Session<'a> {
 
     /// The implementation.
     pub(crate) fn by(&self) -> &str {
-        self.subject.parameter(BY).unwrap_or_default()
+        names::by(&self.subject)
     }
 
     /// Payload bytes.
@@ -102,13 +102,7 @@ pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> 
             && (of == origin || (of == Measured && !published))
     };
     let all = lookup.subjects(takes);
-    let mut bare: Vec<Subject> = Vec::new();
-    for subject in &all {
-        let subject = subject.without(&[PART]);
-        if !bare.contains(&subject) {
-            bare.push(subject);
-        }
-    }
+    let mut bare = distinct(all.iter().map(|subject| subject.without(&[PART])));
     bare.sort_by_key(|subject| {
         let is_rsa = names::rsa_bits(subject).is_some();
         (rank(subject.protocol()), !is_rsa, names::bytes(subject), by_rank(subject))
@@ -139,8 +133,7 @@ pub(crate) fn rank(protocol: Option<&Protocol>) -> usize {
 /// The sort key of an engine: Tollgate first.
 pub(crate) fn by_rank(subject: &Subject) -> usize {
     let known = ["tollgate", "openssl"];
-    let by = subject.parameter(BY).unwrap_or_default();
-    known.iter().position(|known| *known == by).unwrap_or(known.len())
+    known.iter().position(|known| *known == names::by(subject)).unwrap_or(known.len())
 }
 
 /// Returns a row for every predicted session: its parts in core cycles, their sum, the measured
@@ -171,9 +164,7 @@ pub(crate) fn costs(records: &[Record]) -> Table {
 }
 
 fn row(session: &Session<'_>) -> Row {
-    let cycles = |point: Option<f64>| {
-        point.map_or_else(|| MISSING.to_owned(), |point| number(point, Unit::Cycles))
-    };
+    let cycles = |point| optional(point, Unit::Cycles);
     let measured = session.measured.map(|record| record.estimate.point());
     let share = match (measured, session.total()) {
         (Some(measured), Some(total)) => percent(measured - total, measured),

@@ -1,6 +1,6 @@
 //! The table of RSA operations of Tollgate and the libraries, measured in the same run.
 
-use tollgate_record::{Area, Estimate, Kind, Quantity, Record, Subject, Topic, Unit};
+use tollgate_record::{Area, Estimate, Quantity, Record, Subject, Topic, Unit};
 
 use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{Measured, Predicted};
@@ -86,10 +86,8 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
 
 /// Returns the smallest of the subject's ratios and its library, which is the fastest one.
 fn fastest_library(lookup: Lookup<'_>, subject: &Subject) -> (String, String) {
-    let ratios = lookup.0.iter().filter(|record| {
-        record.kind == Kind::Measured
-            && record.quantity == TIMES_AS_FAST
-            && record.unit == Unit::Ratio
+    let ratios = lookup.all(Measured, TIMES_AS_FAST).filter(|record| {
+        record.unit == Unit::Ratio
             && operation_of(&record.subject) == operation_of(subject)
             && [BY, BATCH].iter().all(|key| record.subject.parameter(key) == subject.parameter(key))
     });

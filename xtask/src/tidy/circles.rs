@@ -266,12 +266,13 @@ fn flatten(stream: TokenStream, tokens: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::{Source, check};
-    use crate::workspace::{Workspace, fake};
+    use crate::workspace::fake;
 
     fn circles(files: &[(&str, &str)]) -> Vec<String> {
-        let file = |(path, text): &(&str, &str)| fake::file(&format!("crates/a/src/{path}"), text);
-        let files = files.iter().map(file).collect();
-        let workspace = Workspace { crates: vec![fake::krate("a")], files };
+        let paths = files.iter().map(|(path, _)| format!("crates/a/src/{path}"));
+        let paths: Vec<String> = paths.collect();
+        let files = paths.iter().zip(files).map(|(path, (_, text))| (path.as_str(), *text));
+        let workspace = fake::workspace(&[fake::krate("a")], &files.collect::<Vec<_>>());
         check(&workspace).into_iter().map(|finding| finding.what).collect()
     }
 

@@ -45,10 +45,10 @@ fn included(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::workspace::{Workspace, fake};
+    use crate::workspace::fake;
 
     fn findings(path: &str, text: &str) -> usize {
-        check(&Workspace { crates: Vec::new(), files: vec![fake::file(path, text)] }).len()
+        check(&fake::workspace(&[], &[(path, text)])).len()
     }
 
     #[test]

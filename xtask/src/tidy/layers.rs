@@ -92,32 +92,29 @@ fn check_crate(workspace: &Workspace, krate: &Crate) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::workspace::{Dependency, Workspace, fake};
+    use crate::workspace::{Crate, Dependency, fake};
 
-    fn findings(workspace: &Workspace) -> Vec<String> {
-        check(workspace).iter().map(ToString::to_string).collect()
+    fn krate(name: &str, layer: u64, dependencies: &[Dependency]) -> Crate {
+        Crate { layer: Some(layer), dependencies: dependencies.to_vec(), ..fake::krate(name) }
+    }
+
+    fn findings(crates: &[Crate]) -> Vec<String> {
+        fake::findings(check, crates, &[])
     }
 
     #[test]
     fn a_lower_layer_is_allowed() {
-        let mut upper = fake::krate("upper");
-        upper.layer = Some(2);
-        upper.dependencies = vec![fake::dependency("lower"), fake::dependency("serde")];
-        let workspace = Workspace { crates: vec![upper, fake::krate("lower")], files: Vec::new() };
-        assert_eq!(check(&workspace), []);
+        let upper = krate("upper", 2, &["lower", "serde"].map(fake::dependency));
+        assert!(findings(&[upper, fake::krate("lower")]).is_empty());
     }
 
     #[test]
     fn the_same_layer_is_refused_for_dev_dependencies_too() {
-        let mut left = fake::krate("left");
-        left.dependencies = vec![Dependency { name: "right".into(), normal: false }];
+        let left = krate("left", 1, &[fake::dev_dependency("right")]);
         let manifest = "[package]\nname = \"left\"\n[dev-dependencies]\nright.workspace = true\n";
-        let workspace = Workspace {
-            crates: vec![left, fake::krate("right")],
-            files: vec![fake::file("crates/left/Cargo.toml", manifest)],
-        };
+        let files = [("crates/left/Cargo.toml", manifest)];
         assert_eq!(
-            findings(&workspace),
+            fake::findings(check, &[left, fake::krate("right")], &files),
             ["crates/left/Cargo.toml:4: layer 1 depends on right of layer 1; \
               depend on lower layers only, or move what both need further down"]
         );
@@ -125,62 +122,51 @@ mod tests {
 
     #[test]
     fn the_engine_depends_on_the_ladder_in_listed_tests_only() {
-        let mut engine = fake::krate("tollgate-rsa");
-        engine.folder = "engine/rsa".into();
-        engine.layer = Some(2);
-        engine.dependencies = vec![Dependency { name: "tollgate-bench".into(), normal: false }];
-        let mut ladder = fake::krate("tollgate-bench");
-        ladder.folder = "ladder/bench".into();
-        ladder.layer = Some(2);
-        let mut workspace = Workspace { crates: vec![engine, ladder], files: Vec::new() };
-        assert_eq!(check(&workspace), []);
+        let mut crates = [
+            krate("tollgate-rsa", 2, &[fake::dev_dependency("tollgate-bench")]),
+            krate("tollgate-bench", 2, &[]),
+        ];
+        crates[0].folder = "engine/rsa".into();
+        crates[1].folder = "ladder/bench".into();
+        assert!(findings(&crates).is_empty());
 
-        workspace.crates[0].dependencies[0].normal = true;
-        workspace.crates[1].layer = Some(1);
-        let [only] = &findings(&workspace)[..] else { panic!("one finding") };
+        crates[0].dependencies[0].normal = true;
+        crates[1].layer = Some(1);
+        let [only] = &findings(&crates)[..] else { panic!("one finding") };
         assert!(only.contains("depends on tollgate-bench, a crate of the ladder"), "{only}");
     }
 
     #[test]
     fn the_engine_has_no_hidden_public_items() {
-        let files = vec![
-            fake::file("engine/a/src/lib.rs", "    #[doc(hidden)]\n    pub fn f() {}\n"),
-            fake::file("ladder/a/src/hidden.rs", "#[doc(hidden)]\npub fn f() {}\n"),
+        let files = [
+            ("engine/a/src/lib.rs", "    #[doc(hidden)]\n    pub fn f() {}\n"),
+            ("ladder/a/src/hidden.rs", "#[doc(hidden)]\npub fn f() {}\n"),
         ];
-        let found = findings(&Workspace { crates: Vec::new(), files });
+        let found = fake::findings(check, &[], &files);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("engine/a/src/lib.rs:1: "), "{found:?}");
     }
 
     #[test]
     fn xtask_may_depend_on_any_layer() {
-        let mut xtask = fake::krate("xtask");
-        xtask.layer = Some(0);
-        xtask.dependencies = vec![fake::dependency("lower")];
-        let workspace = Workspace { crates: vec![xtask, fake::krate("lower")], files: Vec::new() };
-        assert_eq!(check(&workspace), []);
+        let xtask = krate("xtask", 0, &[fake::dependency("lower")]);
+        assert!(findings(&[xtask, fake::krate("lower")]).is_empty());
     }
 
     #[test]
     fn a_crate_without_a_layer_is_refused() {
-        let mut nowhere = fake::krate("nowhere");
-        nowhere.layer = None;
-        let workspace = Workspace { crates: vec![nowhere], files: Vec::new() };
-        assert_eq!(check(&workspace).len(), 1);
+        let nowhere = Crate { layer: None, ..fake::krate("nowhere") };
+        assert_eq!(findings(&[nowhere]).len(), 1);
     }
 
     #[test]
     fn a_kernel_may_use_zeroize_and_judges_but_no_other_crate() {
-        let mut mont = fake::krate("tollgate-mont");
-        mont.dependencies = vec![
-            fake::dependency("zeroize"),
-            Dependency { name: "num-bigint".into(), normal: false },
-        ];
-        let mut workspace = Workspace { crates: vec![mont], files: Vec::new() };
-        assert_eq!(check(&workspace), []);
+        let allowed = [fake::dependency("zeroize"), fake::dev_dependency("num-bigint")];
+        let mut mont = krate("tollgate-mont", 1, &allowed);
+        assert!(findings(&[mont.clone()]).is_empty());
 
-        workspace.crates[0].dependencies.push(fake::dependency("libc"));
-        let [only] = &findings(&workspace)[..] else { panic!("one finding") };
+        mont.dependencies.push(fake::dependency("libc"));
+        let [only] = &findings(&[mont])[..] else { panic!("one finding") };
         assert!(only.contains("kernels depend on libc"), "{only}");
     }
 }

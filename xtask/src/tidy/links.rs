@@ -78,19 +78,21 @@ fn exists(workspace: &Workspace, from: &File, page: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::workspace::{Workspace, fake};
+    use crate::workspace::fake;
 
     /// Returns the findings for a workspace with this text in a file of this path, and three other
     /// files.
     fn findings(path: &str, text: &str) -> Vec<String> {
-        let files = vec![
-            fake::file("README.md", "# The workspace\n## What `it` is, and is not\n"),
-            fake::file("docs/page.md", "# Page\n"),
-            fake::file("crates/a/docs/log.md", ""),
-            fake::file(path, text),
+        let files = [
+            ("README.md", "# The workspace\n## What `it` is, and is not\n"),
+            ("docs/page.md", "# Page\n"),
+            ("crates/a/docs/log.md", ""),
+            (path, text),
         ];
-        let workspace = Workspace { crates: vec![fake::krate("a")], files };
-        check(&workspace).into_iter().map(|finding| finding.what).collect()
+        check(&fake::workspace(&[fake::krate("a")], &files))
+            .into_iter()
+            .map(|finding| finding.what)
+            .collect()
     }
 
     #[test]

@@ -16,13 +16,11 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::workspace::{Workspace, fake};
+    use crate::workspace::fake;
 
     #[test]
     fn a_forbidden_name_of_a_file_or_folder_is_found() {
-        let count = |path| {
-            check(&Workspace { crates: Vec::new(), files: vec![fake::file(path, "")] }).len()
-        };
+        let count = |path| check(&fake::workspace(&[], &[(path, "")])).len();
         assert_eq!(count("crates/a/src/utils.rs"), 1);
         assert_eq!(count("crates/a/tests/common/mod.rs"), 1);
         assert_eq!(count("crates/a/src/common_prefix.rs"), 0);

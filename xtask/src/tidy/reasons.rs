@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use toml::Table;
 
 use super::Finding;
-use crate::workspace::{File, Workspace};
+use crate::workspace::{Dependency, File, Workspace};
 
 const MANIFEST: &str = "Cargo.toml";
 const REASONS: &str = "deny.toml";
@@ -25,14 +25,10 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
         let line = manifest.0.line_that_starts(name);
         if reasons.get(name).is_none_or(|reason| reason.trim().is_empty()) {
             let remedy = format!("add {{ crate = \"{name}\", reason = \"...\" }} to bans.features");
-            findings.push(Finding::new(
-                MANIFEST,
-                line,
-                format!("{name} has no reason in {REASONS}"),
-                remedy,
-            ));
+            let what = format!("{name} has no reason in {REASONS}");
+            findings.push(Finding::new(MANIFEST, line, what, remedy));
         }
-        let used = |dependency: &crate::workspace::Dependency| dependency.name == *name;
+        let used = |dependency: &Dependency| dependency.name == *name;
         if !workspace.crates.iter().any(|krate| krate.dependencies.iter().any(used)) {
             let what = format!("no crate depends on {name}");
             findings.push(Finding::new(MANIFEST, line, what, "remove it, and its reason"));
@@ -86,8 +82,7 @@ mod tests {
     fn findings(manifest: &str, deny: &str) -> Vec<String> {
         let mut user = fake::krate("user");
         user.dependencies = vec![fake::dependency("serde")];
-        let files = vec![fake::file("Cargo.toml", manifest), fake::file("deny.toml", deny)];
-        check(&Workspace { crates: vec![user], files }).iter().map(ToString::to_string).collect()
+        fake::findings(check, &[user], &[("Cargo.toml", manifest), ("deny.toml", deny)])
     }
 
     fn row(name: &str, reason: &str) -> String {

@@ -13,14 +13,9 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
         let tokens: TokenStream = match file.text.parse() {
             Ok(tokens) => tokens,
             Err(error) => {
-                let error: proc_macro2::LexError = error;
-                let line = error.span().start().line;
-                findings.push(Finding::new(
-                    &file.path,
-                    line,
-                    "this is not Rust",
-                    "make it compile",
-                ));
+                let line = proc_macro2::LexError::span(&error).start().line;
+                let what = "this is not Rust";
+                findings.push(Finding::new(&file.path, line, what, "make it compile"));
                 continue;
             }
         };
@@ -95,7 +90,7 @@ fn forbids_unsafe(tokens: &TokenStream) -> bool {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::workspace::{Workspace, fake};
+    use crate::workspace::fake;
 
     const FORBID: &str = "#![forbid(unsafe_code)]\n";
 
@@ -103,8 +98,7 @@ mod tests {
     fn findings(marked: bool, path: &str, text: &str) -> Vec<String> {
         let mut krate = fake::krate("a");
         krate.marked_unsafe = Some(marked);
-        let workspace = Workspace { crates: vec![krate], files: vec![fake::file(path, text)] };
-        check(&workspace).iter().map(ToString::to_string).collect()
+        fake::findings(check, &[krate], &[(path, text)])
     }
 
     #[test]

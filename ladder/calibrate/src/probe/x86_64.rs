@@ -7,20 +7,52 @@ use core::arch::x86_64::{
 };
 use core::hint::black_box;
 
-use super::{ROW, rate};
+use crate::clock;
 use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
+
+/// Each function returns the rate of one batch of windows, in the order of [`super::Rates`].
+pub(super) const PROBES: [fn() -> Option<f64>; 9] = [
+    || HaveIfma::check().and_then(vpmadd52_zmm),
+    || HaveAvx2::check().and_then(vpmuludq_vpaddq_ymm),
+    || HaveAdxBmi2::check().and_then(mulx),
+    || HaveAdxBmi2::check().and_then(mulx_adcx_adox),
+    loads,
+    || HaveIfma::check().and_then(loads_zmm),
+    || HaveAdxBmi2::check().and_then(mulx_chain),
+    || HaveIfma::check().and_then(vpmadd52_chain),
+    mul_adc,
+];
+
+/// Windows per batch, and the rank of the window that is used, counted from the slowest. With other
+/// load on the core, most windows are too slow. With a changing clock, the highest rates are too
+/// high.
+const WINDOWS: usize = 31;
+const FAST: usize = 9 * WINDOWS / 10;
+
+/// Products per row of the row probes.
+const ROW: usize = 8;
 
 /// Iterations of the vector probes' loop per window.
 const TURNS: u32 = 2_000;
 /// Rows or groups of scalar instructions per window.
 const ROWS: u32 = 2_000;
 
+/// Instructions per cycle in a fast window of a batch. `window` executes `count` instructions.
+fn rate(count: u32, mut window: impl FnMut()) -> Option<f64> {
+    window(); // warms up code and vector units
+    let mut rates = (0..WINDOWS)
+        .map(|_| clock::time(&mut window).1.core.map(|core| f64::from(count) / core.cycles))
+        .collect::<Option<Vec<f64>>>()?;
+    rates.sort_by(f64::total_cmp);
+    Some(rates[FAST])
+}
+
 /// Accumulators of the vector probe, of each kind. A latency of 4 cycles at 2 instructions per
 /// cycle needs 8 accumulators; 12 leave some reserve. 24 accumulators and two operands fit into 32
 /// registers.
 const ACCUMULATORS: usize = 12;
 
-pub(super) fn vpmadd52_zmm(_proof: HaveIfma) -> Option<f64> {
+fn vpmadd52_zmm(_proof: HaveIfma) -> Option<f64> {
     let count = TURNS * 2 * u32::try_from(ACCUMULATORS).expect("12");
     rate(count, || {
         // SAFETY: `_proof` shows that avx512f and avx512ifma are present.
@@ -46,7 +78,7 @@ fn vpmadd52_turns(x: i64) {
 /// Links of a chain per iteration of its loop.
 const LINKS: u32 = 16;
 
-pub(super) fn vpmadd52_chain(_proof: HaveIfma) -> Option<f64> {
+fn vpmadd52_chain(_proof: HaveIfma) -> Option<f64> {
     rate(TURNS * LINKS, || {
         // SAFETY: `_proof` shows that avx512f and avx512ifma are present.
         unsafe { vpmadd52_links(black_box(0x000f_edcb_a987_6543)) }
@@ -68,7 +100,7 @@ fn vpmadd52_links(x: i64) {
 #[repr(align(64))]
 struct Lines([u64; 16]);
 
-pub(super) fn loads_zmm(_proof: HaveIfma) -> Option<f64> {
+fn loads_zmm(_proof: HaveIfma) -> Option<f64> {
     let Lines(x) = &black_box(Lines([0; 16]));
     rate(ROWS * 16, || {
         // SAFETY: `_proof` shows that avx512f is present.
@@ -98,7 +130,7 @@ fn zmm_turns(x: &[u64; 16]) {
     }
 }
 
-pub(super) fn loads() -> Option<f64> {
+fn loads() -> Option<f64> {
     let x = black_box([0_u64; 4]);
     rate(ROWS * 16, || {
         // SAFETY: baseline instructions. The loop reads the four words at `x` and writes
@@ -126,7 +158,7 @@ pub(super) fn loads() -> Option<f64> {
     })
 }
 
-pub(super) fn mulx_chain(_proof: HaveAdxBmi2) -> Option<f64> {
+fn mulx_chain(_proof: HaveAdxBmi2) -> Option<f64> {
     rate(ROWS * LINKS, || {
         // SAFETY: `_proof` shows that bmi2 is present. MULX writes the two declared outputs and
         // no flags; the loop counts in a declared register. No memory, no stack.
@@ -148,7 +180,7 @@ pub(super) fn mulx_chain(_proof: HaveAdxBmi2) -> Option<f64> {
     })
 }
 
-pub(super) fn vpmuludq_vpaddq_ymm(_proof: HaveAvx2) -> Option<f64> {
+fn vpmuludq_vpaddq_ymm(_proof: HaveAvx2) -> Option<f64> {
     let count = TURNS * u32::try_from(ACCUMULATORS).expect("12");
     rate(count, || {
         // SAFETY: `_proof` shows that avx2 is present.
@@ -170,7 +202,7 @@ fn vpmuludq_turns(x: i64) {
     black_box(sums);
 }
 
-pub(super) fn mulx(_proof: HaveAdxBmi2) -> Option<f64> {
+fn mulx(_proof: HaveAdxBmi2) -> Option<f64> {
     rate(ROWS * 16, || {
         // SAFETY: `_proof` shows that bmi2 is present. MULX writes the two declared outputs and
         // no flags; the loop counts in a declared register. No memory, no stack.
@@ -193,7 +225,7 @@ pub(super) fn mulx(_proof: HaveAdxBmi2) -> Option<f64> {
     })
 }
 
-pub(super) fn mulx_adcx_adox(_proof: HaveAdxBmi2) -> Option<f64> {
+fn mulx_adcx_adox(_proof: HaveAdxBmi2) -> Option<f64> {
     let x: [u64; ROW] = black_box([u64::MAX; ROW]); // every column carries
     rate(ROWS * 8, || {
         // SAFETY: `_proof` shows that bmi2 and adx are present. The loop reads the eight limbs
@@ -252,7 +284,7 @@ pub(super) fn mulx_adcx_adox(_proof: HaveAdxBmi2) -> Option<f64> {
     })
 }
 
-pub(super) fn mul_adc() -> Option<f64> {
+fn mul_adc() -> Option<f64> {
     let x: [u64; ROW] = black_box([u64::MAX; ROW]); // every column carries
     let mut z: [u64; ROW] = black_box([1; ROW]);
     rate(ROWS * 8, || {

@@ -7,8 +7,8 @@ use tollgate_record::vocabulary::{
 };
 use tollgate_record::{Area, Record, Subject, Topic, Unit};
 
-use crate::lookup::Lookup;
 use crate::lookup::Origin::{self, Predicted, Published};
+use crate::lookup::{Lookup, distinct};
 use crate::names;
 use crate::session::by_rank;
 
@@ -16,22 +16,18 @@ use crate::session::by_rank;
 /// the same path and payload, Tollgate's is first. Published fleets follow in the order of their
 /// records.
 pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
-    let mut found = Vec::new();
-    for origin in [Predicted, Published] {
-        let takes = |record: &Record| {
+    let lookup = Lookup(records);
+    let of = |origin| {
+        let subjects = lookup.subjects(move |record| {
             let demand = [DEMAND_PER_S, AGAINST, CURRENCY, LOAD, BURST_PER_S];
             Origin::of(record) == origin
                 && record.subject.area() == Area::Fleet
                 && [WHOLE_CORES, SESSIONS_PER_S_PER_CORE].contains(&record.quantity)
                 && demand.iter().all(|key| record.subject.parameter(key).is_none())
-        };
-        for subject in Lookup(records).subjects(takes) {
-            let sized = (origin, subject.without(&[LINK_GBPS]));
-            if !found.contains(&sized) {
-                found.push(sized);
-            }
-        }
-    }
+        });
+        subjects.into_iter().map(move |subject| (origin, subject.without(&[LINK_GBPS])))
+    };
+    let mut found = distinct([Predicted, Published].into_iter().flat_map(of));
     let order: Vec<Topic> = found.iter().map(|(_, fleet)| fleet.topic().clone()).collect();
     found.sort_by_key(|(origin, fleet)| {
         let place = order.iter().position(|topic| topic == fleet.topic());
@@ -56,7 +52,7 @@ pub(crate) fn demands<'a>(lookup: Lookup<'a>, origin: Origin, fleet: &Subject) -
             && demand(&record.subject).is_some()
             && record.subject.without(&[LINK_GBPS, DEMAND_PER_S]) == *fleet
     };
-    super::once(sized(lookup).filter(takes).map(|record| &record.subject))
+    distinct(sized(lookup).filter(takes).map(|record| &record.subject))
 }
 
 /// The demand of a subject, such as `10 Gbps` or `5000/s`.

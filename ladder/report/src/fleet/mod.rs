@@ -14,7 +14,7 @@ pub(crate) use response::models;
 use crate::cite::Citation;
 use crate::figure;
 use crate::lookup::Origin::Published;
-use crate::lookup::{Lookup, MISSING, Origin, latest};
+use crate::lookup::{Lookup, MISSING, distinct, latest};
 use crate::model::sources;
 use crate::names;
 use crate::table::{Row, Table};
@@ -72,9 +72,6 @@ fn size_and_engine(subject: &Subject) -> String {
 
 /// Returns sentences on the prices that papers give.
 fn prices(records: &[Record]) -> impl Iterator<Item = String> {
-    let takes = |record: &&Record| {
-        Origin::of(record) == Published && record.quantity == word::PRICE_PER_SESSION_PER_S
-    };
     let sentence = |record: &Record| {
         Some(format!(
             "{}: {} {} of machine for each session per second ({}).",
@@ -84,20 +81,10 @@ fn prices(records: &[Record]) -> impl Iterator<Item = String> {
             Citation::of(record)?
         ))
     };
-    records.iter().filter(takes).filter_map(sentence)
+    Lookup(records).all(Published, word::PRICE_PER_SESSION_PER_S).filter_map(sentence)
 }
 
 /// The distinct values of a condition in these records.
 fn conditions<'a>(records: impl Iterator<Item = &'a Record>, key: &str) -> Vec<&'a str> {
-    once(records.filter_map(|record| record.conditions.get(key).map(String::as_str)))
-}
-
-/// Removes duplicates; keeps the first occurrence.
-fn once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
-    all.fold(Vec::new(), |mut found, one| {
-        if !found.contains(&one) {
-            found.push(one);
-        }
-        found
-    })
+    distinct(records.filter_map(|record| record.conditions.get(key).map(String::as_str)))
 }

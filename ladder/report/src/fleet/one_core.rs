@@ -4,11 +4,11 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Topic, Unit};
 
 use super::find::sizes;
-use super::{once, row};
+use super::row;
 use crate::figure;
 use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{self, Predicted};
-use crate::lookup::{Lookup, MISSING};
+use crate::lookup::{Lookup, MISSING, distinct};
 use crate::table::Table;
 
 const COLUMNS: [Column; 7] = fitting([
@@ -35,7 +35,7 @@ pub(super) fn table(records: &[Record]) -> Table {
         let price = record.conditions.get(word::PRICE_PER_CORE_HOUR)?;
         Some(format!("{price} {currency}"))
     };
-    let cost = match once(records.iter().filter(is_cost).filter_map(price)).as_slice() {
+    let cost = match distinct(costs(lookup).filter_map(price)).as_slice() {
         [] => "unknown without a price".to_owned(),
         prices => {
             let prices = prices.join(" or ");
@@ -59,16 +59,13 @@ fn figures(lookup: Lookup<'_>, origin: Origin, fleet: &Subject) -> Vec<String> {
     let per_core = |quantity| lookup.record(origin, fleet, quantity, Unit::PerSecond);
     let gbps = per_core(word::BITS_PER_S_PER_CORE).map(|bits| bits.estimate.point() / 1e9);
     let joules = lookup.find(origin, fleet, word::JOULES_PER_MILLION, Unit::Count);
-    let number = |point: Option<f64>, unit| {
-        point.map_or_else(|| MISSING.to_owned(), |point| figure::number(point, unit))
-    };
     vec![
         figure::of(cpu),
         figure::interval(cpu),
         figure::of(per_core(word::SESSIONS_PER_S_PER_CORE)),
-        number(gbps, Unit::Ratio),
+        figure::optional(gbps, Unit::Ratio),
         cost(lookup, fleet).unwrap_or_else(|| MISSING.to_owned()),
-        number(joules.map(|joules| joules.point() / 1e3), Unit::Ratio),
+        figure::optional(joules.map(|joules| joules.point() / 1e3), Unit::Ratio),
     ]
 }
 
@@ -86,12 +83,11 @@ fn rests_on<'a>(lookup: Lookup<'a>, fleet: &Subject) -> Option<&'a Record> {
 
 /// The cost in the currency of the last record, such as `0.0061 USD`.
 fn cost(lookup: Lookup<'_>, fleet: &Subject) -> Option<String> {
-    let of_fleet =
-        |record: &&Record| is_cost(record) && record.subject.without(&[word::CURRENCY]) == *fleet;
-    let cost = lookup.0.iter().rev().find(of_fleet)?;
+    let of_fleet = |record: &&Record| record.subject.without(&[word::CURRENCY]) == *fleet;
+    let cost = costs(lookup).rev().find(of_fleet)?;
     Some(format!("{} {}", figure::of(Some(cost)), cost.subject.parameter(word::CURRENCY)?))
 }
 
-fn is_cost(record: &&Record) -> bool {
-    Origin::of(record) == Predicted && record.quantity == word::COST_PER_MILLION
+fn costs(lookup: Lookup<'_>) -> impl DoubleEndedIterator<Item = &Record> {
+    lookup.all(Predicted, word::COST_PER_MILLION)
 }

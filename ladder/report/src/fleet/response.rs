@@ -49,10 +49,9 @@ fn means<'a>(curves: &[Curve<'a>]) -> impl Iterator<Item = &'a Record> {
 
 fn point(curve: &Curve<'_>, at: &Point<'_>) -> Row {
     let waits = at.waits.map(|share| percent(share.estimate.point(), 1.0));
-    let rate = curve.rate(at.load).map(|rate| figure::number(rate, Unit::PerSecond));
     let figures = vec![
         percent(at.load, 1.0),
-        rate.unwrap_or_else(|| MISSING.to_owned()),
+        figure::optional(curve.rate(at.load), Unit::PerSecond),
         waits.unwrap_or_else(|| MISSING.to_owned()),
         figure::of(at.wait),
         figure::of(Some(at.mean)),

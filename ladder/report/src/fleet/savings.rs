@@ -4,10 +4,10 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Quantity, Record, Subject, Unit};
 
 use super::find::demand;
-use super::{name, once};
+use super::name;
 use crate::figure;
 use crate::lookup::Origin::{self, Predicted};
-use crate::lookup::{Lookup, ratio};
+use crate::lookup::{Lookup, distinct, ratio};
 use crate::names;
 
 /// Returns a sentence for each pair of engines.
@@ -42,7 +42,7 @@ fn per_year(lookup: Lookup<'_>, pair: &Subject) -> Vec<String> {
         let saved = saved(&record.estimate, 1.0, &format!("{currency} a year"));
         Some(format!("{saved} at {at}"))
     };
-    once(of_pair(lookup, pair, word::SAVED_PER_YEAR, &demanded).filter_map(amount))
+    distinct(of_pair(lookup, pair, word::SAVED_PER_YEAR, &demanded).filter_map(amount))
 }
 
 /// Returns the reduction of the response time.
@@ -57,7 +57,7 @@ fn response(lookup: Lookup<'_>, pair: &Subject) -> Vec<String> {
         let times = figure::number(times, Unit::Ratio);
         Some(format!("at {rate} the mean response is {times} times as {how}"))
     };
-    once(of_pair(lookup, pair, word::RESPONSE_GAIN, &placed).filter_map(gain))
+    distinct(of_pair(lookup, pair, word::RESPONSE_GAIN, &placed).filter_map(gain))
 }
 
 /// Returns the records of a pair that have these parameters.
@@ -67,11 +67,7 @@ fn of_pair<'a>(
     quantity: Quantity,
     keys: &[&str],
 ) -> impl Iterator<Item = &'a Record> {
-    lookup.0.iter().filter(move |record| {
-        Origin::of(record) == Predicted
-            && record.quantity == quantity
-            && record.subject.without(keys) == *pair
-    })
+    lookup.all(Predicted, quantity).filter(|record| record.subject.without(keys) == *pair)
 }
 
 /// `saves 33.3 [30.8-36.3] % of the CPU time`, or `COSTS` if the engine takes more.

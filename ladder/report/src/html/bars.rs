@@ -4,9 +4,11 @@
 //! text keeps its size.
 
 use maud::{Markup, html};
-use tollgate_record::Unit;
+use tollgate_record::{Record, Unit};
 
 use super::scale::{Scale, percent};
+use crate::cite::Citation;
+use crate::figure::number;
 
 /// The smallest width of a segment with a visible name, in percent of the axis.
 const NAMED_MIN: f64 = 14.0;
@@ -38,9 +40,26 @@ pub(super) struct Segment {
 
 impl Bar {
     /// A bar of one segment.
-    pub(super) fn plain(label: String, class: &'static str, value: f64, figure: String) -> Self {
-        let name = label.clone();
-        Self { label, segments: vec![Segment { value, class, name }], figure, ..Self::default() }
+    pub(super) fn plain(
+        label: impl Into<String>,
+        class: &'static str,
+        value: f64,
+        unit: Unit,
+    ) -> Self {
+        let label = label.into();
+        let segments = vec![Segment { value, class, name: label.clone() }];
+        Self { label, segments, figure: number(value, unit), ..Self::default() }
+    }
+
+    /// The bar of a record.
+    pub(super) fn of(record: &Record, label: impl Into<String>, class: &'static str) -> Self {
+        Self::plain(label, class, record.estimate.point(), record.unit)
+    }
+
+    /// The bar of a published record, named by its citation.
+    pub(super) fn published(record: &Record) -> Self {
+        let cited = Citation::of(record).map_or_else(String::new, |cited| cited.to_string());
+        Self::of(record, cited, "published")
     }
 
     fn length(&self) -> f64 {

@@ -10,7 +10,6 @@ use super::bars::{Bar, Group, bars, colour};
 use super::response;
 use super::section::{Section, tables};
 use super::source::joined;
-use crate::cite::Citation;
 use crate::figure::number;
 use crate::fleet::find::{curves, links, sizes};
 use crate::fleet::{self, name};
@@ -77,22 +76,21 @@ fn all_links<'a>(fleets: &[Fleet<'a>]) -> Vec<&'a str> {
 fn panel(fleets: &[Fleet<'_>], gbps: &str) -> Markup {
     let bar = |fleet: &Fleet<'_>| {
         let (_, record) = fleet.links.iter().find(|(link, _)| *link == gbps)?;
-        let by = fleet.subject.parameter(word::BY).unwrap_or(MISSING);
-        let point = record.estimate.point();
-        let figure = number(point, Unit::Count);
         let note = name_without_engine(&fleet.subject);
-        Some(match Citation::of(record) {
-            Some(cited) => {
-                let note = joined([note, names::of_paper(record)]);
-                Bar { note, ..Bar::plain(cited.to_string(), "published", point, figure) }
-            }
-            None => {
-                Bar { note, ..Bar::plain(who(by).to_owned(), colour(by, false), point, figure) }
-            }
+        Some(if fleet.origin == Published {
+            Bar { note: joined([note, names::of_paper(record)]), ..Bar::published(record) }
+        } else {
+            Bar { note, ..of_engine(record) }
         })
     };
     let group = Group { heading: String::new(), bars: fleets.iter().filter_map(bar).collect() };
     bars(&format!("{gbps} Gbps"), &[group], Unit::Count, "cores")
+}
+
+/// A bar named after the engine of the record.
+fn of_engine(record: &Record) -> Bar {
+    let by = record.subject.parameter(word::BY).unwrap_or(MISSING);
+    Bar::of(record, who(by), colour(by, false))
 }
 
 /// The name of a fleet without its engine, such as `TLS 1.3, RSA-2048, 14 KB`.
@@ -102,11 +100,8 @@ fn name_without_engine(subject: &Subject) -> String {
 }
 
 fn cost_records(lookup: Lookup<'_>) -> impl Iterator<Item = &Record> {
-    lookup.0.iter().filter(|record| {
-        Origin::of(record) == Predicted
-            && record.quantity == word::COST_PER_MILLION
-            && record.subject.parameter(word::AGAINST).is_none()
-    })
+    let is_own = |record: &&Record| record.subject.parameter(word::AGAINST).is_none();
+    lookup.all(Predicted, word::COST_PER_MILLION).filter(is_own)
 }
 
 /// The cost of a million sessions, for each currency and price of a core.
@@ -121,13 +116,9 @@ fn costs(lookup: Lookup<'_>) -> BTreeMap<String, Vec<Group>> {
     for record in records {
         let subject = record.subject.without(&[word::CURRENCY]);
         let currency = record.subject.parameter(word::CURRENCY).unwrap_or("?").to_owned();
-        let by = subject.parameter(word::BY).unwrap_or(MISSING);
         let price = record.conditions.get(word::PRICE_PER_CORE_HOUR);
         let heading = price.map_or_else(String::new, |p| format!("{p} {currency} per core hour"));
-        let point = record.estimate.point();
-        let plain =
-            Bar::plain(who(by).to_owned(), colour(by, false), point, number(point, Unit::Count));
-        let bar = Bar { note: name_without_engine(&subject), ..plain };
+        let bar = Bar { note: name_without_engine(&subject), ..of_engine(record) };
         let groups = found.entry(currency).or_default();
         match groups.iter_mut().find(|group| group.heading == heading) {
             Some(group) => group.bars.push(bar),

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary::{CYCLES_PER_MESSAGE, MESSAGE};
-use tollgate_record::{Protocol, Record, Subject, Topic, Unit};
+use tollgate_record::{Protocol, Record, Topic, Unit};
 
 use super::scale::{Scale, percent};
 use super::section::Section;
@@ -121,7 +121,7 @@ fn messages<'a>(
             found.push(Message { name, ours: None, theirs: None });
             found.len() - 1
         });
-        let side = match by(subject) {
+        let side = match names::by(subject) {
             "tollgate" => &mut found[place].ours,
             _ => &mut found[place].theirs,
         };
@@ -131,10 +131,6 @@ fn messages<'a>(
     let rank = |name: &str| order.iter().position(|known| *known == name).unwrap_or(order.len());
     found.sort_by_key(|message| rank(message.name));
     found
-}
-
-fn by(subject: &Subject) -> &str {
-    subject.parameter(tollgate_record::vocabulary::BY).unwrap_or_default()
 }
 
 impl<'a> Message<'a> {

@@ -76,8 +76,7 @@ fn group(row: &Figure<'_>) -> Group {
     let mut drawn = Vec::new();
     if let Some(point) = row.predicted {
         let label = if row.is_bound { "bound" } else { "predicted" };
-        let text = number(point, row.unit);
-        drawn.push(Bar::plain(label.to_owned(), "predicted", point, text));
+        drawn.push(Bar::plain(label, "predicted", point, row.unit));
     }
     if let Some(record) = row.measured {
         let point = record.estimate.point();
@@ -98,9 +97,7 @@ fn group(row: &Figure<'_>) -> Group {
         drawn.push(bar);
     }
     if let Some(record) = row.published.filter(|_| row.measured.is_none()) {
-        let point = record.estimate.point();
-        let label = Citation::of(record).map_or_else(String::new, |cited| cited.to_string());
-        drawn.push(Bar::plain(label, "published", point, number(point, row.unit)));
+        drawn.push(Bar::published(record));
     }
     Group { heading: row.what.clone(), bars: drawn }
 }
@@ -144,7 +141,7 @@ fn cells(row: &Figure<'_>) -> Markup {
             td.figure.none[row.predicted.is_none()] data-name="predicted" {
                 span {
                     @if row.is_bound { abbr title="a bound, which no code can go below" { ">" } }
-                    (row.predicted.map_or_else(|| MISSING.to_owned(), |p| number(p, row.unit)))
+                    (figure::optional(row.predicted, row.unit))
                 }
             }
             td.figure.none[row.measured.is_none()] data-name="measured" { (interval(row)) }

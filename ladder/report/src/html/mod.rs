@@ -4,7 +4,6 @@
 mod bars;
 mod cores;
 mod details;
-mod glossary;
 mod handshake;
 mod ladder;
 mod machine;
@@ -15,7 +14,6 @@ mod runs;
 mod scale;
 mod section;
 mod session_cost;
-mod simulation;
 mod source;
 mod tables;
 mod throughput;
@@ -62,7 +60,7 @@ pub fn report(records: &[Record]) -> String {
         (handshake::section(records))
         (tables::section(records))
         (machine::section(records))
-        (glossary::section())
+        (details::glossary())
         (details::reproduce(records))
         (details::all(all))
     };

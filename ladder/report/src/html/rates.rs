@@ -1,14 +1,12 @@
 //! RSA signatures per second by key size: Tollgate, libraries, papers.
 
 use maud::{Markup, html};
-use tollgate_record::vocabulary::{BATCH, BY, OPERATIONS_PER_S, TIMES_AS_FAST};
+use tollgate_record::vocabulary::{BATCH, OPERATIONS_PER_S, TIMES_AS_FAST};
 use tollgate_record::{Area, Key, Operation, Record, Subject, Topic, Unit};
 
 use super::bars::{Bar, Group, bars, colour};
 use super::section::Section;
-use crate::cite::Citation;
-use crate::figure::number;
-use crate::lookup::Origin::{Measured, Published};
+use crate::lookup::Origin::{self, Measured, Published};
 use crate::lookup::{Lookup, ratio};
 use crate::names;
 use crate::signing::{SIZES, Signing, key};
@@ -65,13 +63,13 @@ impl<'a> Panel<'a> {
         ours.sort_by_key(|record| {
             let subject = &record.subject;
             let order = ["tollgate", "openssl", "aws-lc"];
-            let by = subject.parameter(BY).unwrap_or_default();
+            let by = names::by(subject);
             let rank = order.iter().position(|known| *known == by).unwrap_or(order.len());
             (rank, subject.parameter(BATCH).is_none())
         });
         let of_papers = lookup.subjects(|record| {
             record.quantity == OPERATIONS_PER_S
-                && crate::lookup::Origin::of(record) == Published
+                && Origin::of(record) == Published
                 && wanted(&[Operation::Sign, Operation::Private], &record.subject)
         });
         ours.extend(of_papers.into_iter().filter_map(|subject| rate(Published, subject)));
@@ -84,27 +82,18 @@ impl<'a> Panel<'a> {
 }
 
 fn bar(record: &Record) -> Bar {
-    let subject = &record.subject;
-    let by = subject.parameter(BY).unwrap_or_default();
-    let point = record.estimate.point();
-    let figure = number(point, Unit::PerSecond);
-    match Citation::of(record) {
-        Some(cited) => {
-            let note = names::of_paper(record);
-            Bar { note, ..Bar::plain(cited.to_string(), "published", point, figure) }
-        }
-        None => {
-            let batch = subject.parameter(BATCH);
-            let note = match (batch, by) {
-                (Some(batch), _) => format!("batch of {batch}"),
-                (None, "tollgate") => "one at a time".to_owned(),
-                _ => String::new(),
-            };
-            let bar =
-                Bar::plain(names::who(by).to_owned(), colour(by, batch.is_some()), point, figure);
-            Bar { note, interval: Some(record.estimate.interval()), ..bar }
-        }
+    if Origin::of(record) == Published {
+        return Bar { note: names::of_paper(record), ..Bar::published(record) };
     }
+    let by = names::by(&record.subject);
+    let batch = record.subject.parameter(BATCH);
+    let note = match (batch, by) {
+        (Some(batch), _) => format!("batch of {batch}"),
+        (None, "tollgate") => "one at a time".to_owned(),
+        _ => String::new(),
+    };
+    let interval = Some(record.estimate.interval());
+    Bar { note, interval, ..Bar::of(record, names::who(by), colour(by, batch.is_some())) }
 }
 
 /// Returns sentences on the speed relative to each library, at the representative key size.

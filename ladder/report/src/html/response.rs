@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 use tollgate_record::Unit;
-use tollgate_record::vocabulary::BY;
 
 use super::plot::{Line, Names, Plot};
 use super::scale::Scale;
@@ -32,14 +31,10 @@ pub(super) fn chart(curves: &[Curve<'_>]) -> Markup {
     let times = all.iter().flat_map(|line| &line.points).map(|point| point.1);
     let y = Scale::of([times.fold(0.0, f64::max).min(TIMES * least)]);
     let x = Scale::of(all.iter().flat_map(|line| &line.points).map(|point| point.0));
-    let mut across = x.ticks(Unit::PerSecond);
-    if let Some((_, label)) = across.last_mut() {
-        *label += "/s";
-    }
     let plot = Plot {
         caption: html! { "Mean response time by load, " (names::service(&curves[0].subject)) },
         label: "mean response time by sessions per second".to_owned(),
-        x: across,
+        x: x.ticks_in(Unit::PerSecond, "/s"),
         y: y.ticks(Unit::Nanos),
         lines: all.into_iter().map(|line| line.drawn(&x, &y)).collect(),
         names: Names::AtEnds,
@@ -76,7 +71,7 @@ impl Points {
             .filter_map(|point| Some((curve.rate(point.load)?, point.mean.estimate.point())))
             .filter(|point| point.1 > 0.0)
             .collect();
-        let by = curve.subject.parameter(BY).unwrap_or_default();
+        let by = names::by(&curve.subject);
         let class = match by {
             "tollgate" => "line-ours",
             "openssl" => "line-library",

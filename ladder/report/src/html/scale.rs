@@ -56,6 +56,15 @@ impl Scale {
         };
         (0..=self.steps).map(tick).collect()
     }
+
+    /// The ticks of a horizontal axis: the last label ends in `suffix`.
+    pub(super) fn ticks_in(&self, unit: Unit, suffix: &str) -> Vec<(f64, String)> {
+        let mut ticks = self.ticks(unit);
+        if let Some((_, label)) = ticks.last_mut() {
+            *label += suffix;
+        }
+        ticks
+    }
 }
 
 /// The shortest label: `0`, `500k`, `1.5M`.

@@ -14,6 +14,7 @@ use super::section::{Section, tables};
 use crate::cite::Citation;
 use crate::figure::{number, percent};
 use crate::flagship::Flagship;
+use crate::lookup::distinct;
 use crate::names::{self, who};
 use crate::session::{self, PARTS, Session, sessions};
 
@@ -23,13 +24,8 @@ const PROTOCOLS_MAX: usize = 3;
 pub(super) fn section(records: &[Record]) -> Markup {
     let (ours, papers) = (sessions(records, false), sessions(records, true));
     let flagship = Flagship::of(records);
-    let mut protocols: Vec<&Protocol> = Vec::new();
-    for session in &ours {
-        let Some(protocol) = session.subject.protocol() else { continue };
-        if !protocols.contains(&protocol) && protocols.len() < PROTOCOLS_MAX {
-            protocols.push(protocol);
-        }
-    }
+    let mut protocols = distinct(ours.iter().filter_map(|session| session.subject.protocol()));
+    protocols.truncate(PROTOCOLS_MAX);
     let drawn =
         |session: &&Session<'_>| session.subject.protocol().is_some_and(|p| protocols.contains(&p));
     let all = ours.iter().filter(drawn).chain(&papers);

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use tollgate_record::{Kind, Record, Topic};
+use tollgate_record::{Kind, Record};
 
 use crate::lookup::Origin::{self, Measured, Predicted};
+use crate::lookup::distinct;
 use crate::model;
 
 /// Maximum number of subjects' paths in the line.
@@ -29,12 +30,7 @@ pub(super) fn line<'a>(records: impl IntoIterator<Item = &'a Record>) -> Markup 
 }
 
 fn of_ours(records: &[&Record]) -> Markup {
-    let mut topics: Vec<&Topic> = Vec::new();
-    for record in records {
-        if !topics.contains(&record.subject.topic()) {
-            topics.push(record.subject.topic());
-        }
-    }
+    let topics = distinct(records.iter().map(|record| record.subject.topic()));
     let more = topics.len().saturating_sub(NAMED_MAX);
     let count = |origin| records.iter().filter(|r| Origin::of(r) == origin).count();
     let machines: BTreeSet<&str> = records.iter().map(|r| r.machine.cpu.as_str()).collect();

@@ -1,4 +1,5 @@
-//! Table 5 of \[ITA00\] with the error and the assumptions of the model, and the table of kernels.
+//! Table 5 of \[ITA00\] with the error and the assumptions of the model, the main result of the study
+//! of simulated processors, and the table of kernels.
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary as word;
@@ -6,19 +7,19 @@ use tollgate_record::{Area, Record, Subject, Unit};
 
 use super::bars::{Bar, Group, bars};
 use super::section::{missing, tables};
-use super::{simulation, source};
-use crate::figure::number;
+use super::source;
 use crate::kernel;
 use crate::lookup::Origin::{Measured, Predicted};
 use crate::lookup::{Lookup, MISSING};
 use crate::model::{self, Modelled, modelled};
+use crate::simulation::Headline;
 
 pub(super) fn section(records: &[Record]) -> Markup {
     html! {
         section id="table-5" {
             h2 { "Models and kernels" }
             (models(records))
-            (simulation::study(records))
+            (study(records))
             (kernels(records))
         }
     }
@@ -47,10 +48,8 @@ fn models(records: &[Record]) -> Markup {
 fn chart(all: &[Modelled<'_>]) -> Markup {
     let judged = all.iter().filter(|row| row.error().is_some());
     let panel = |row: &Modelled<'_>| {
-        let bar = |record: Option<&Record>, label: &str, class, remark: String| {
-            let point = record?.estimate.point();
-            let figure = number(point, Unit::Cycles);
-            Some(Bar { remark, ..Bar::plain(label.to_owned(), class, point, figure) })
+        let bar = |record: Option<&Record>, label, class, remark: String| {
+            Some(Bar { remark, ..Bar::of(record?, label, class) })
         };
         let limit = row.limit().unwrap_or(MISSING).replace(' ', "\n");
         let model =
@@ -65,6 +64,30 @@ fn chart(all: &[Modelled<'_>]) -> Markup {
             @for row in judged { (bars(&caption(row), &[panel(row)], Unit::Cycles, "cycles")) }
         }
     }
+}
+
+/// The main result of the study of simulated processors, next to the paper's figure.
+fn study(records: &[Record]) -> Markup {
+    html! {
+        h3 { "A processor that nobody has built: cycles of an exponentiation of 1024 bits" }
+        @if let Some(headline) = Headline::of(records) {
+            p { (headline.sentence()) }
+            (bars("", &[group(&headline)], Unit::Cycles, "cycles"))
+            (source::line(headline.records()))
+        } @else {
+            (missing("simulate study --headline"))
+        }
+    }
+}
+
+/// The bars without the extension, with the extension, and of the paper.
+fn group(headline: &Headline<'_>) -> Group {
+    let bar = |record, what: &str| Bar::of(record, format!("LEON-2, {what}"), "predicted");
+    let plain = headline.plain.map(|record| bar(record, "as it is"));
+    let extended = bar(headline.extended, "extended");
+    let published = headline.published.map(Bar::published);
+    let bars = [plain, Some(extended), published].into_iter().flatten().collect();
+    Group { heading: String::new(), bars }
 }
 
 fn kernels(records: &[Record]) -> Markup {

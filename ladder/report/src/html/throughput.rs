@@ -7,8 +7,7 @@ use tollgate_record::{Area, Record, Subject, Topic, Unit};
 use super::bars::{Bar, Group, bars, colour};
 use super::section::{Section, tables};
 use super::source::joined;
-use crate::cite::Citation;
-use crate::figure::number;
+use crate::figure::of_record;
 use crate::lookup::Lookup;
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
 use crate::names::{self, service, who};
@@ -94,26 +93,20 @@ fn payload(subject: &Subject) -> String {
 }
 
 fn measured(lookup: Lookup<'_>, record: &Record) -> Bar {
-    let by = record.subject.parameter(word::BY).unwrap_or_default();
-    let point = record.estimate.point();
-    let predicted = lookup.find(Predicted, &record.subject, word::SESSIONS_PER_S, Unit::PerSecond);
+    let by = names::by(&record.subject);
+    let predicted =
+        lookup.record(Predicted, &record.subject, word::SESSIONS_PER_S, Unit::PerSecond);
     Bar {
-        mark: predicted.map(|predicted| predicted.point()),
+        mark: predicted.map(|predicted| predicted.estimate.point()),
         interval: Some(record.estimate.interval()),
-        remark: predicted.map_or_else(String::new, |predicted| {
-            format!("predicted {}", number(predicted.point(), Unit::PerSecond))
-        }),
-        ..Bar::plain(who(by).to_owned(), colour(by, false), point, number(point, Unit::PerSecond))
+        remark: predicted
+            .map_or_else(String::new, |record| format!("predicted {}", of_record(record))),
+        ..Bar::of(record, who(by), colour(by, false))
     }
 }
 
 fn published(record: &Record) -> Bar {
-    let point = record.estimate.point();
-    let cited = Citation::of(record).map_or_else(String::new, |cited| cited.to_string());
     let subject = &record.subject;
-    let suite = names::suite(subject);
-    Bar {
-        note: joined([suite, payload(subject), names::of_paper(record)]),
-        ..Bar::plain(cited, "published", point, number(point, Unit::PerSecond))
-    }
+    let note = joined([names::suite(subject), payload(subject), names::of_paper(record)]);
+    Bar { note, ..Bar::published(record) }
 }

@@ -5,17 +5,17 @@ use tollgate_record::vocabulary::{
 };
 use tollgate_record::{Area, Protocol, Record, Subject, Topic, Unit};
 
-use super::{Figure, Rung};
+use super::{Content, Figure};
 use crate::figure::{number, percent};
 use crate::flagship::Flagship;
+use crate::lookup::Lookup;
 use crate::lookup::Origin::{Predicted, Published};
-use crate::lookup::{Lookup, Origin};
 use crate::names::{self, who};
 
 /// Link rates in Gbps, as subjects spell them.
 pub(crate) const LINKS: [&str; 3] = ["1", "10", "100"];
 
-pub(super) fn rung(records: &[Record]) -> Rung<'_> {
+pub(super) fn rung(records: &[Record]) -> Content<'_> {
     let lookup = Lookup(records);
     let flagship = Flagship::of(records);
     let mut rows = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     }
     let sentences = sentence(&rows, protocol, &payload).into_iter().collect();
     rows.extend(as_published(records));
-    Rung { number: 5, name: "fleet", about: "cores and money", verb: "fleet", rows, sentences }
+    (rows, sentences)
 }
 
 fn cores<'a>(lookup: Lookup<'a>, subject: &Subject, gbps: &str) -> Option<&'a Record> {
@@ -50,11 +50,8 @@ fn cores<'a>(lookup: Lookup<'a>, subject: &Subject, gbps: &str) -> Option<&'a Re
 
 /// The cost in any currency.
 fn cost<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
-    lookup.0.iter().rev().find(|record| {
-        Origin::of(record) == Predicted
-            && record.quantity == COST_PER_MILLION
-            && record.unit == Unit::Count
-            && record.subject.without(&[CURRENCY]) == *subject
+    lookup.all(Predicted, COST_PER_MILLION).rev().find(|record| {
+        record.unit == Unit::Count && record.subject.without(&[CURRENCY]) == *subject
     })
 }
 
@@ -82,11 +79,9 @@ fn sentence(rows: &[Figure<'_>], protocol: &Protocol, payload: &str) -> Option<S
 
 /// Returns the published figure with the fewest cores for the middle link.
 fn as_published(records: &[Record]) -> Option<Figure<'_>> {
-    let fewest = records
-        .iter()
-        .filter(|r| Origin::of(r) == Published && r.unit == Unit::Count)
-        .filter(|r| r.subject.area() == Area::Fleet)
-        .filter(|r| r.quantity == WHOLE_CORES)
+    let fewest = Lookup(records)
+        .all(Published, WHOLE_CORES)
+        .filter(|r| r.unit == Unit::Count && r.subject.area() == Area::Fleet)
         .filter(|r| r.subject.parameter(LINK_GBPS) == Some(LINKS[1]))
         .min_by(|x, y| x.estimate.point().total_cmp(&y.estimate.point()))?;
     let payload = names::payload(names::bytes(&fewest.subject));

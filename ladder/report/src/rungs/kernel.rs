@@ -5,7 +5,7 @@ use tollgate_record::vocabulary::{
 };
 use tollgate_record::{Area, Record, Subject, Unit};
 
-use super::{Figure, Rung};
+use super::{Content, Figure};
 use crate::figure::{number, percent};
 use crate::lookup::Lookup;
 use crate::lookup::Origin::{Measured, Predicted};
@@ -13,7 +13,7 @@ use crate::lookup::Origin::{Measured, Predicted};
 /// The size of the primes of RSA-2048.
 const SIZE: &str = "1024";
 
-pub(super) fn rung(records: &[Record]) -> Rung<'_> {
+pub(super) fn rung(records: &[Record]) -> Content<'_> {
     let lookup = Lookup(records);
     let mut rows = Vec::new();
     let mut sentences = Vec::new();
@@ -35,14 +35,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
             ));
         }
     }
-    Rung {
-        number: 1,
-        name: "kernel",
-        about: "a call of the best one",
-        verb: "kernel",
-        rows,
-        sentences,
-    }
+    (rows, sentences)
 }
 
 /// Returns the product with the fewest cycles per number. If products at the size of RSA-2048's

@@ -18,6 +18,19 @@ use crate::lookup::MISSING;
 pub(crate) use beyond::beyond;
 pub use table::{rung, table};
 
+/// The name of each rung, its figures in a few words, and the `tollgate` command that runs it alone.
+const RUNGS: [(&str, &str, &str); 6] = [
+    ("model", "what the processor allows", "model"),
+    ("kernel", "a call of the best one", "kernel"),
+    ("operation", "one RSA signature", "speed"),
+    ("session", "cycles of one session", "session"),
+    ("server", "sessions per second", "bench"),
+    ("fleet", "cores and money", "fleet"),
+];
+
+/// The figures of a rung, and the sentences that explain it by the next lower rung.
+type Content<'a> = (Vec<Figure<'a>>, Vec<String>);
+
 /// One rung of the ladder.
 pub(crate) struct Rung<'a> {
     pub(crate) number: u8,
@@ -117,12 +130,8 @@ impl<'a> Figure<'a> {
 
     /// The prediction as text. A bound is marked.
     pub(crate) fn predicted_text(&self) -> String {
-        let text = self.predicted.map(|point| figure::number(point, self.unit));
-        match (text, self.is_bound) {
-            (Some(text), true) => format!(">{text}"),
-            (Some(text), false) => text,
-            (None, _) => MISSING.to_owned(),
-        }
+        let mark = if self.is_bound { ">" } else { "" };
+        mark.to_owned() + &figure::optional(self.predicted, self.unit)
     }
 
     /// All records of the row.
@@ -133,7 +142,7 @@ impl<'a> Figure<'a> {
 
 /// All six rungs, the lowest first.
 pub(crate) fn climb(records: &[Record]) -> Vec<Rung<'_>> {
-    let mut rungs = vec![
+    let contents = [
         model::rung(records),
         kernel::rung(records),
         operation::rung(records),
@@ -141,8 +150,11 @@ pub(crate) fn climb(records: &[Record]) -> Vec<Rung<'_>> {
         server::rung(records),
         fleet::rung(records),
     ];
-    for rung in &mut rungs {
-        rung.rows.retain(Figure::is_known);
-    }
+    let rungs = (0..).zip(RUNGS).zip(contents);
     rungs
+        .map(|((number, (name, about, verb)), (mut rows, sentences))| {
+            rows.retain(Figure::is_known);
+            Rung { number, name, about, verb, rows, sentences }
+        })
+        .collect()
 }

@@ -2,7 +2,7 @@
 
 use tollgate_record::{Record, Unit};
 
-use super::{Figure, Rung};
+use super::{Content, Figure};
 use crate::figure::{self, percent};
 use crate::model::{HOST, modelled};
 use crate::simulation::Headline;
@@ -11,7 +11,7 @@ use tollgate_record::vocabulary::LIMIT;
 /// The size that all papers use.
 const BITS: &str = "1024";
 
-pub(super) fn rung(records: &[Record]) -> Rung<'_> {
+pub(super) fn rung(records: &[Record]) -> Content<'_> {
     let mut all = modelled(records);
     all.retain(|row| row.change.is_empty());
     let find = |machine| all.iter().find(|row| row.machine == machine && row.bits == BITS);
@@ -57,14 +57,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
         ));
     }
     sentences.extend(study.map(|study| study.sentence()));
-    Rung {
-        number: 0,
-        name: "model",
-        about: "what the processor allows",
-        verb: "model",
-        rows,
-        sentences,
-    }
+    (rows, sentences)
 }
 
 /// A ratio in percent. Small values have one decimal.

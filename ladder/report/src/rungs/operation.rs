@@ -6,7 +6,7 @@ use tollgate_record::vocabulary::{
 };
 use tollgate_record::{Area, Key, Operation, Record, Subject, Topic, Unit};
 
-use super::{Figure, Rung};
+use super::{Content, Figure};
 use crate::figure::percent;
 use crate::lookup::Origin::{Measured, Predicted, Published};
 use crate::lookup::{Lookup, ratio};
@@ -16,7 +16,7 @@ use crate::names::{self, contender, who};
 const KEY: Key = Key::Rsa(2048);
 const PAPER_KEY: Key = Key::Rsa(1024);
 
-pub(super) fn rung(records: &[Record]) -> Rung<'_> {
+pub(super) fn rung(records: &[Record]) -> Content<'_> {
     let lookup = Lookup(records);
     let signs = signs(lookup, &key(lookup));
     let mut rows: Vec<Figure<'_>> = signs
@@ -41,14 +41,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     }
     rows.extend(as_published(lookup));
     let sentences = signs.iter().filter_map(|subject| sentence(lookup, subject, &rows)).collect();
-    Rung {
-        number: 2,
-        name: "operation",
-        about: "one RSA signature",
-        verb: "speed",
-        rows,
-        sentences,
-    }
+    (rows, sentences)
 }
 
 /// The representative key, if it was measured; otherwise the first measured RSA key.
@@ -80,14 +73,10 @@ fn signs<'a>(lookup: Lookup<'a>, key: &Key) -> Vec<&'a Subject> {
 
 /// Returns our best rate and the best published rate, both with the key of the papers.
 fn as_published(lookup: Lookup<'_>) -> Option<Figure<'_>> {
-    let rate =
-        |record: &&Record| record.quantity == OPERATIONS_PER_S && record.unit == Unit::PerSecond;
     let best = |origin| {
         lookup
-            .0
-            .iter()
-            .filter(rate)
-            .filter(|record| crate::lookup::Origin::of(record) == origin)
+            .all(origin, OPERATIONS_PER_S)
+            .filter(|record| record.unit == Unit::PerSecond)
             .filter(|r| {
                 let topic = r.subject.topic();
                 let Topic::Operation { key, operation } = topic else { return false };

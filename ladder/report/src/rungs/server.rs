@@ -5,14 +5,14 @@ use tollgate_record::vocabulary::{
 };
 use tollgate_record::{Area, Estimate, Protocol, Quantity, Record, Topic, Unit};
 
-use super::{Figure, Rung};
+use super::{Content, Figure};
 use crate::figure::percent;
 use crate::flagship::Flagship;
-use crate::lookup::Origin::{self, Measured, Predicted, Published};
+use crate::lookup::Origin::{Measured, Predicted, Published};
 use crate::lookup::{Lookup, ratio};
 use crate::names::{self, who};
 
-pub(super) fn rung(records: &[Record]) -> Rung<'_> {
+pub(super) fn rung(records: &[Record]) -> Content<'_> {
     let lookup = Lookup(records);
     let flagship = Flagship::of(records);
     let payload = flagship.payload();
@@ -50,7 +50,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     }
     sentences.extend(explained(&rows));
     rows.extend(as_published(records));
-    Rung { number: 4, name: "server", about: "sessions per second", verb: "bench", rows, sentences }
+    (rows, sentences)
 }
 
 /// The ratio of Tollgate to OpenSSL for this protocol.
@@ -87,11 +87,10 @@ fn explained(rows: &[Figure<'_>]) -> Option<String> {
 
 /// The best published rate.
 fn as_published(records: &[Record]) -> Option<Figure<'_>> {
-    let best = records
-        .iter()
-        .filter(|r| Origin::of(r) == Published && r.unit == Unit::PerSecond)
-        .filter(|r| r.subject.area() == Area::Server)
-        .filter(|r| r.quantity == SESSIONS_PER_S && r.subject.parameter(BY).is_some())
+    let best = Lookup(records)
+        .all(Published, SESSIONS_PER_S)
+        .filter(|r| r.unit == Unit::PerSecond && r.subject.area() == Area::Server)
+        .filter(|r| r.subject.parameter(BY).is_some())
         .max_by(|x, y| x.estimate.point().total_cmp(&y.estimate.point()))?;
     let key = names::suite(&best.subject);
     let what = format!("{key} {}, published", names::payload(names::bytes(&best.subject)));

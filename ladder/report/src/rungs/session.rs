@@ -3,13 +3,13 @@
 use tollgate_record::vocabulary::{CYCLES_PER_SESSION, PART_RSA};
 use tollgate_record::{Record, Topic, Unit};
 
-use super::{Figure, Rung};
+use super::{Content, Figure};
 use crate::figure::{number, percent};
 use crate::flagship::Flagship;
 use crate::names::{self, who};
 use crate::session::{Session, sessions};
 
-pub(super) fn rung(records: &[Record]) -> Rung<'_> {
+pub(super) fn rung(records: &[Record]) -> Content<'_> {
     let flagship = Flagship::of(records);
     let all = sessions(records, false);
     let mut rows = Vec::new();
@@ -31,14 +31,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
         }
     }
     rows.extend(as_published(records));
-    Rung {
-        number: 3,
-        name: "session",
-        about: "cycles of one session",
-        verb: "session",
-        rows,
-        sentences,
-    }
+    (rows, sentences)
 }
 
 fn row<'a>(session: &Session<'a>, flagship: &Flagship) -> Figure<'a> {

@@ -1,12 +1,7 @@
 //! The tables of variants: cycles by unroll factor, bytes of code, windows, and published figures.
 
-mod calls;
-mod code;
-mod counts;
-mod papers;
-mod products;
 mod published;
-mod windows;
+mod tables;
 
 use tollgate_record::Record;
 
@@ -17,11 +12,11 @@ pub use published::{ETI10_PRODUCT_512, KAK96_TABLE, Schedule, published};
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let lookup = Lookup(records);
-    let products = products::table(lookup);
+    let products = tables::products(lookup);
     if products.rows.is_empty() {
         return "no variant was measured\n".to_owned();
     }
-    let others = [code::table, windows::table, counts::table, papers::table];
+    let others = [tables::code, tables::windows, tables::counts, tables::papers];
     let tables = [products].into_iter().chain(others.map(|table| table(lookup)));
     let known = tables.filter(|table| !table.rows.is_empty());
     known.map(|table| table.text()).collect::<Vec<_>>().join("\n")

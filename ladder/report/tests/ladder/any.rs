@@ -13,6 +13,34 @@ fn value() -> impl Strategy<Value = String> {
     prop_oneof![prop::sample::select(odd.map(str::to_owned).to_vec()), "[A-Za-z0-9_.+:-]{1,60}"]
 }
 
+/// Subjects in the usual spelling, and unusual ones.
+fn subject() -> impl Strategy<Value = String> {
+    let path = prop_oneof![
+        "operation/(rsa-(512|2048|99999999999)|ecdsa-p256|[a-z]{1,90})/(sign|verify|private)",
+        "kernel/[a-z0-9_]{1,60}",
+        "[a-z]{1,9}(/[a-z]{1,60}){0,3}",
+    ];
+    let value = "[A-Za-z0-9_.+:-]{1,40}";
+    let parameters = prop::collection::btree_map(
+        prop::sample::select(vec![
+            word::AGAINST,
+            word::BATCH,
+            word::BITS,
+            word::BY,
+            word::CLOCK_MHZ,
+            word::EXPONENT,
+            word::K,
+        ]),
+        prop_oneof![value, "[0-9]{1,10}", Just("full".to_owned()), Just("tollgate".to_owned())],
+        0..4,
+    );
+    (path, parameters).prop_map(|(path, parameters)| {
+        let pairs: Vec<String> = parameters.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let mark = if pairs.is_empty() { "" } else { "?" };
+        format!("{path}{mark}{}", pairs.join("&"))
+    })
+}
+
 prop_compose! {
     /// A synthetic record with some unusual fields.
     fn any_record()(
@@ -22,6 +50,10 @@ prop_compose! {
             1 => any::<f64>().prop_filter("finite", |x| x.is_finite()).prop_map(Some),
             1 => Just(Some(0.0)),
             1 => prop::sample::select(vec![f64::MAX, f64::MIN, f64::MIN_POSITIVE]).prop_map(Some),
+        ],
+        subject in prop_oneof![
+            4 => Just(None),
+            2 => subject().prop_map(Some),
         ],
         parameter in prop::option::of((any::<prop::sample::Index>(), value())),
         kind in prop_oneof![
@@ -41,6 +73,9 @@ prop_compose! {
         if let Some(point) = point {
             record.estimate = Estimate::exact(point).unwrap();
         }
+        if let Some(subject) = subject {
+            record.subject = subject.parse().unwrap();
+        }
         if let Some((place, value)) = parameter {
             let keys: Vec<String> = record.subject.parameters().map(|p| p.0.to_owned()).collect();
             if !keys.is_empty() {
@@ -51,9 +86,9 @@ prop_compose! {
         record.unit = unit.unwrap_or(record.unit);
         if let Some((cpu, text, number)) = words {
             record.machine = Machine::unknown(&cpu);
-            record.versions.insert(text.clone(), cpu);
+            record.versions.insert(text.clone() + &"x".repeat(300), cpu);
             record.doubts.push(text.clone());
-            for key in [word::LIMIT, word::ASSUMPTION, word::MODEL] {
+            for key in [word::KERNEL, word::LIMIT, word::ASSUMPTION, word::MODEL] {
                 record.conditions.insert(key.into(), text.clone());
             }
             for key in [word::SERVICE_NS, word::UTILISATION, word::PRICE_PER_CORE_HOUR] {

@@ -14,7 +14,7 @@ mod synthetic;
 mod tables;
 
 use tollgate_record::Record;
-use tollgate_report::{fleet, model, server, session};
+use tollgate_report::{context, fleet, heading, kernel, model, pkeu, server, session, speed};
 
 /// Sections of the report that have a picture.
 const PICTURES: [&str; 6] = [
@@ -34,10 +34,15 @@ fn line_with<'a>(table: &'a str, words: &[&str]) -> &'a str {
 }
 
 /// Returns the tables that exist for any records.
-fn all_tables(records: &[Record]) -> [String; 5] {
+fn all_tables(records: &[Record]) -> [String; 10] {
     [
+        heading::lines(records),
         tollgate_report::rungs::table(records),
         model::table(records),
+        kernel::table(records),
+        speed::table(records),
+        context::table(records),
+        pkeu::table(records),
         session::table(records),
         server::table(records),
         fleet::table(records),

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use proptest::prelude::*;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Unit};
-use tollgate_report::{WIDTH, context, heading, kernel, pkeu, speed};
+use tollgate_report::{context, heading, kernel, pkeu, speed};
 
 use crate::line_with;
 
@@ -142,92 +141,4 @@ fn the_heading_says_vetoes_and_fallbacks_aloud() {
         assert!(text.contains(part), "{part:?} in\n{text}");
     }
     assert_eq!(heading::lines(&[]), "");
-}
-
-/// Subjects in the usual spelling, and unusual ones.
-fn subject() -> impl Strategy<Value = String> {
-    let path = prop_oneof![
-        "operation/(rsa-(512|2048|99999999999)|ecdsa-p256|[a-z]{1,90})/(sign|verify|private)",
-        "kernel/[a-z0-9_]{1,60}",
-        "[a-z]{1,9}(/[a-z]{1,60}){0,3}",
-    ];
-    let value = "[A-Za-z0-9_.+:-]{1,40}";
-    let parameters = prop::collection::btree_map(
-        prop::sample::select(vec![
-            word::AGAINST,
-            word::BATCH,
-            word::BITS,
-            word::BY,
-            word::CLOCK_MHZ,
-            word::EXPONENT,
-            word::K,
-        ]),
-        prop_oneof![value, "[0-9]{1,10}", Just("full".to_owned()), Just("tollgate".to_owned())],
-        0..4,
-    );
-    (path, parameters).prop_map(|(path, parameters)| {
-        let pairs: Vec<String> = parameters.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        let mark = if pairs.is_empty() { "" } else { "?" };
-        format!("{path}{mark}{}", pairs.join("&"))
-    })
-}
-
-prop_compose! {
-    fn any_record()(
-        subject in subject(),
-        (quantity, unit) in prop::sample::select(vec![
-            (word::CYCLES_PER_OPERATION, Unit::Cycles),
-            (word::NS_PER_OPERATION, Unit::Nanos),
-            (word::OPERATIONS_PER_S, Unit::PerSecond),
-            (word::BOUND_CYCLES_PER_OPERATION, Unit::Cycles),
-            (word::TIMES_AS_FAST, Unit::Ratio),
-            (word::CYCLES_PER_CALL, Unit::Cycles),
-            (word::BOUND_CYCLES_PER_CALL, Unit::Cycles),
-        ]),
-        point in prop_oneof![
-            any::<f64>().prop_filter("finite", |x| x.is_finite()),
-            Just(0.0),
-            0.01..1e7,
-        ],
-        kind in prop_oneof![
-            Just(Kind::Measured),
-            Just(Kind::Predicted { by: "0-model".into(), from: vec![] }),
-            any::<String>().prop_map(|source| Kind::Published { source }),
-        ],
-        (cpu, kernel, limit, version) in any::<(String, String, String, String)>(),
-    ) -> Record {
-        Record {
-            unit,
-            estimate: Estimate::exact(point).unwrap(),
-            kind,
-            machine: Machine::unknown(&cpu),
-            versions: BTreeMap::from([("x".repeat(300), version)]),
-            conditions: BTreeMap::from([
-                (word::KERNEL.into(), kernel),
-                (word::LIMIT.into(), limit),
-            ]),
-            ..record(&subject, quantity, unit, 1.0)
-        }
-    }
-}
-
-proptest! {
-    #[test]
-    fn lines_of_any_records_fit_and_are_plain(
-        records in prop::collection::vec(any_record(), 0..12),
-    ) {
-        let tables = [
-            heading::lines(&records),
-            speed::table(&records),
-            context::table(&records),
-            pkeu::table(&records),
-            kernel::table(&records),
-        ];
-        for line in tables.iter().flat_map(|table| table.lines()) {
-            prop_assert!(line.chars().count() <= WIDTH, "{line:?}");
-            let is_latin = |c: char| c <= '\u{24f}' && c.is_alphabetic();
-            let plain = |c: char| c == ' ' || c.is_ascii_graphic() || is_latin(c);
-            prop_assert!(line.chars().all(plain), "{line:?}");
-        }
-    }
 }

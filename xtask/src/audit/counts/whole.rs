@@ -314,8 +314,7 @@ mod tests {
     fn a_header_must_state_the_formula() {
         let issued = Issued::of("amm52_mb8_ifma").expect("a kernel");
         let path = "engine/mont/src/kernels/amm52_mb8_ifma.rs";
-        let workspace =
-            |text: &str| Workspace { files: vec![fake::file(path, text)], crates: vec![] };
+        let workspace = |text: &str| fake::workspace(&[], &[(path, text)]);
         let right = "// Counts    4K^2 + 1 vpmadd52 a stream; by Karatsuba 3.5K^2 + 1 for K = 30,\n\
                      //           3.125K^2 + 2K + 1 for K = 40.\n";
         assert_eq!(header(&workspace(right), &issued), None);

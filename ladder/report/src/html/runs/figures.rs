@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Area, Record, Subject, Unit};
 
-use crate::figure::{interval, number};
+use crate::figure::interval;
 use crate::html::bars::{Bar, Group, bars};
 use crate::html::section::tables;
 use crate::html::session_cost;
@@ -21,14 +21,12 @@ pub(super) fn figures(records: &[Record]) -> Markup {
         subjects.into_iter().filter_map(|subject| Some((subject, rate(subject)?))).collect();
     let bar = |(subject, record): &(&Subject, &Record)| {
         let (low, high) = record.estimate.interval();
-        let by = subject.parameter(word::BY).unwrap_or_default();
-        let class = if by.contains("tollgate") { "ours-batch" } else { "library" };
-        let point = record.estimate.point();
-        let figure = number(point, Unit::PerSecond);
+        let is_ours = names::by(subject).contains("tollgate");
+        let class = if is_ours { "ours-batch" } else { "library" };
         Bar {
             interval: Some((low, high)).filter(|(low, high)| low < high),
             remark: if low < high { interval(Some(record)) } else { String::new() },
-            ..Bar::plain(name(subject), class, point, figure)
+            ..Bar::of(record, name(subject), class)
         }
     };
     let group = Group { heading: String::new(), bars: found.iter().map(bar).collect() };
@@ -52,6 +50,6 @@ pub(super) fn figures(records: &[Record]) -> Markup {
 
 /// The server's name: `OpenSSL`, or `OpenSSL, resumed` if the subject covers only resumed sessions.
 fn name(subject: &Subject) -> String {
-    let by = names::who(subject.parameter(word::BY).unwrap_or_default());
+    let by = names::who(names::by(subject));
     subject.parameter(word::SESSIONS).map_or(by.to_owned(), |kind| format!("{by}, {kind}"))
 }

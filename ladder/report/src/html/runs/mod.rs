@@ -1,9 +1,7 @@
 //! The page of a load generator's runs: first the verdicts, then the figures, then pictures.
 
-mod curve;
+mod charts;
 mod figures;
-mod rate;
-mod times;
 
 use maud::{Markup, html};
 use tollgate_record::{Key, Protocol, Record};
@@ -131,11 +129,11 @@ fn section(id: &str, scenario: &Scenario) -> Markup {
                 }
             }
             (figures::figures(&scenario.records))
-            @if let Some(curve) = &scenario.curve { (curve::chart(curve)) }
-            (rate::chart(&scenario.servers))
+            @if let Some(curve) = &scenario.curve { (charts::curve(curve)) }
+            (charts::rates(&scenario.servers))
             div.panels {
-                (times::chart("a transaction", &scenario.servers, |server| &server.transaction))
-                (times::chart("a handshake", &scenario.servers, |server| &server.handshake))
+                (charts::times("a transaction", &scenario.servers, |server| &server.transaction))
+                (charts::times("a handshake", &scenario.servers, |server| &server.handshake))
             }
         }
     }
