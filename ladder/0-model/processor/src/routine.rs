@@ -14,7 +14,6 @@ use crate::sourced::{BadNumber, Uses};
 #[serde(deny_unknown_fields)]
 pub struct Routine {
     /// The largest modulus, in bits, for which the method is valid. `None` if it is valid for all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bits_max: Option<u32>,
     /// Its assumption, printed beside the figure.
     pub assumption: String,

@@ -143,21 +143,15 @@ impl fmt::Display for Rate {
     }
 }
 
-/// The spelling of a rate in a file.
+/// The spelling of a rate in a file, which omits what is `None`.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RateWire {
-    #[serde(skip_serializing_if = "Option::is_none")]
     per_cycle: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     cycles_each: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     at_least: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     mark: Option<Mark>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
 }
 

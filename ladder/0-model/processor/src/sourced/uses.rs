@@ -88,21 +88,16 @@ impl fmt::Display for Uses {
     }
 }
 
-/// The spelling of a use in a file.
+/// The spelling of a use in a file, which omits what is `None`.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct UsesWire {
-    #[serde(skip_serializing_if = "Option::is_none")]
     per_product: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     per_row: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<bool>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     does: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     mark: Option<Mark>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
 }
 
