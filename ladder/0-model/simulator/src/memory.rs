@@ -50,7 +50,6 @@ impl Memory {
         core::mem::take(&mut self.console)
     }
 
-    /// Writes to the console.
     pub(crate) fn print(&mut self, bytes: &[u8]) {
         self.console.extend_from_slice(bytes);
     }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::row::{Base, Meaning, Row, Syntax};
+use super::row::{Meaning, Row, Syntax};
 
 /// A row with its operands. Operands that the row does not use are zero.
 #[derive(Clone, Copy, Debug)]
@@ -147,12 +147,12 @@ impl Row {
 
     /// Returns whether instructions of this row shift.
     fn is_shift(&self) -> bool {
-        matches!(self.meaning, Meaning::Base(Base::Sll | Base::Srl | Base::Sra))
+        matches!(self.meaning, Meaning::Sll | Meaning::Srl | Meaning::Sra)
     }
 
     /// Returns whether instructions of this row are Ticc.
     pub(crate) fn is_trap(&self) -> bool {
-        matches!(self.meaning, Meaning::Base(Base::Trap(_)))
+        matches!(self.meaning, Meaning::Trap(_))
     }
 }
 

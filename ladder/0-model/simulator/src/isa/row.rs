@@ -120,16 +120,6 @@ impl Icc {
     }
 }
 
-/// The semantics of an instruction.
-#[derive(Clone, Copy, Debug)]
-pub enum Meaning {
-    /// A base instruction.
-    Base(Base),
-    /// An instruction of an extension: a function of the accumulator, `rs1`, and `rs2` or the
-    /// constant, which returns the value of `rd`.
-    Custom(fn(&mut Accumulator, u32, u32) -> u32),
-}
-
 /// The 72-bit accumulator of the multiply-accumulate extension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accumulator(u128);
@@ -167,10 +157,13 @@ impl Accumulator {
     }
 }
 
-/// The base instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The semantics of an instruction.
+#[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "each is the mnemonic of its row, which describes it")]
-pub enum Base {
+pub enum Meaning {
+    /// An instruction of an extension: a function of the accumulator, `rs1`, and `rs2` or the
+    /// constant, which returns the value of `rd`.
+    Custom(fn(&mut Accumulator, u32, u32) -> u32),
     Call,
     Unimp,
     Sethi,
