@@ -163,11 +163,11 @@ impl State {
                 self.divide(op.meaning, a, b)?
             }
             Meaning::Save => {
-                self.switch_to(self.window_before()?);
+                self.rotate(-1, Trap::WindowOverflow)?;
                 address
             }
             Meaning::Restore => {
-                self.switch_to(self.window_after()?);
+                self.rotate(1, Trap::WindowUnderflow)?;
                 address
             }
             Meaning::Trap(condition) if self.holds(condition) => {
@@ -234,7 +234,7 @@ impl State {
             if !self.supervisor {
                 return Err(Trap::Privileged);
             }
-            self.switch_to(self.window_after()?);
+            self.rotate(1, Trap::WindowUnderflow)?;
             self.traps = true;
             self.supervisor = self.was_supervisor;
         } else {
