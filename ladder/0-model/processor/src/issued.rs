@@ -78,7 +78,6 @@ impl Issued {
     }
 
     /// Multiply instructions of a call.
-    #[must_use]
     pub fn count(&self, size: Size) -> Count {
         (self.count)(size)
     }

@@ -26,7 +26,6 @@ impl Calls {
     }
 
     /// The multiply instructions of these calls on `k` words.
-    #[must_use]
     pub fn count(self, form: Form, k: u32) -> Count {
         form.square(k) * self.squares + form.product(k) * self.products
     }

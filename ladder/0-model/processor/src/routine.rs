@@ -71,7 +71,6 @@ impl TryFrom<DigitsWire> for Digits {
 
 impl Routine {
     /// The demand of a product of `bits` bits. `None` if the routine is not valid for this size.
-    #[must_use]
     pub fn product(&self, bits: u32) -> Option<Demand> {
         if self.bits_max.is_some_and(|most| bits > most) {
             return None;
@@ -81,7 +80,6 @@ impl Routine {
     }
 
     /// The demand of one product of two digits, without its row.
-    #[must_use]
     pub fn per_product(&self) -> Demand {
         self.demand(1.0, 0.0)
     }

@@ -50,26 +50,22 @@ impl Uses {
     }
 
     /// The uses of `products` products of two digits in `rows` rows, if they are known.
-    #[must_use]
     pub fn count(&self, products: f64, rows: f64) -> Option<f64> {
         let used = self.0.as_ref()?;
         Some(used.per_product * products + used.per_row * rows)
     }
 
     /// The operations of a product in order; empty if the file does not name them.
-    #[must_use]
     pub fn does(&self) -> &[String] {
         self.0.as_ref().map_or(&[], |used| &used.does)
     }
 
     /// The source.
-    #[must_use]
     pub fn source(&self) -> Option<&str> {
         self.0.as_ref().map(|used| used.source.words.as_str())
     }
 
     /// The mark of the source.
-    #[must_use]
     pub fn mark(&self) -> Option<Mark> {
         self.0.as_ref().map(|used| used.source.mark)
     }

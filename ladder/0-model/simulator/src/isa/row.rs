@@ -108,13 +108,11 @@ pub enum Icc {
 
 impl Icc {
     /// Returns whether the instruction writes the condition codes.
-    #[must_use]
     pub fn sets(self) -> bool {
         matches!(self, Self::Sets | Self::CarrySets)
     }
 
     /// Returns whether the instruction adds or subtracts the carry.
-    #[must_use]
     pub fn carry(self) -> bool {
         matches!(self, Self::Carry | Self::CarrySets)
     }
@@ -128,7 +126,6 @@ impl Accumulator {
     const MASK: u128 = (1 << 72) - 1;
 
     /// Its value.
-    #[must_use]
     pub fn value(self) -> u128 {
         self.0
     }
@@ -139,7 +136,6 @@ impl Accumulator {
     }
 
     /// The lowest word.
-    #[must_use]
     pub fn low(self) -> u32 {
         (self.0 & 0xffff_ffff) as u32
     }

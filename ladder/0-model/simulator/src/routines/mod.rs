@@ -117,31 +117,26 @@ impl Routine {
     }
 
     /// Its schedule.
-    #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
     /// Its instructions that multiply and add.
-    #[must_use]
     pub fn arithmetic(&self) -> Arithmetic {
         self.arithmetic
     }
 
     /// Its innermost loops.
-    #[must_use]
     pub fn loops(&self) -> Loops {
         self.loops
     }
 
     /// The words of the modulus.
-    #[must_use]
     pub fn words(&self) -> u32 {
         self.words
     }
 
     /// The instruction set that it needs.
-    #[must_use]
     pub fn instructions(&self) -> InstructionSet {
         match self.arithmetic {
             Arithmetic::Plain => InstructionSet::sparc(),
@@ -150,7 +145,6 @@ impl Routine {
     }
 
     /// Its source under this name. All its labels begin with the name.
-    #[must_use]
     pub fn source(&self, name: &str) -> String {
         let mut text = Text::new(name, self.arithmetic);
         self.begin(&mut text);
