@@ -82,7 +82,6 @@ impl Analysis {
     }
 
     /// The cycles of one limit alone.
-    #[must_use]
     pub fn alone(&self, limit: Limit) -> Option<Cycles> {
         self.limits.iter().find(|alone| alone.limit == limit).map(|alone| alone.cycles)
     }
@@ -94,7 +93,6 @@ impl Machine {
     ///
     /// If a latency is unknown but has a lower limit, this lower limit counts, so the result
     /// remains a lower bound. Other unknown rates do not count.
-    #[must_use]
     pub fn analyse(&self, demand: &Demand) -> Option<Analysis> {
         let (mut limits, mut unknown) = (Vec::new(), Vec::new());
         for &(limit, amount) in demand.amounts() {
@@ -118,7 +116,6 @@ impl Machine {
 
     /// The cycles of each limit alone. `None` if the rate of one limit is unknown: a bound by the
     /// other limits would be valid, but its name would be a guess.
-    #[must_use]
     pub fn limits(&self, demand: &Demand) -> Option<Vec<Bound>> {
         let alone = |&(limit, amount): &(Limit, f64)| {
             let cycles = self.rates.get(&limit.rate_limit())?.cycles(amount)?;
@@ -129,7 +126,6 @@ impl Machine {
 
     /// The minimum number of cycles for `count` multiply instructions of `form`, which is the
     /// largest of the form's limits. `None` if the rate of one of these limits is unknown.
-    #[must_use]
     pub fn bound(&self, form: Form, count: Count) -> Option<Bound> {
         Bound::of(&self.limits(&Demand::multiplies(form, count))?)
     }

@@ -39,7 +39,6 @@ pub struct Count(pub u64);
 
 impl Count {
     /// The count as a number; exact below 2^53, which no operation on 8192 bits reaches.
-    #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     pub const fn get(self) -> f64 {
         self.0 as f64
@@ -80,7 +79,6 @@ impl Form {
 
     /// Minimum number of words of a number of `bits` bits. Digits keep 6 bits free, so that results
     /// need no final reduction. Kernels may round this number up to whole tiles.
-    #[must_use]
     pub const fn words(self, bits: u32) -> u32 {
         match self {
             Self::Blocks52 | Self::Madd52 | Self::Karatsuba52 | Self::Halves52 | Self::Mul52 => {
@@ -91,7 +89,6 @@ impl Form {
     }
 
     /// The number of numbers that one call computes.
-    #[must_use]
     pub const fn lanes(self) -> u32 {
         match self {
             Self::Madd52 | Self::Karatsuba52 | Self::Halves52 | Self::Mul52 => 8,
@@ -108,7 +105,6 @@ impl Form {
     ///   1`.
     /// * VPMULUDQ: `12k^2 + 6`.
     /// * MUL and MULX: `2k^2 + k` for each number.
-    #[must_use]
     pub fn product(self, k: u32) -> Count {
         let k = u64::from(k);
         let halved = self.halves(k).map(|half| self.call(3 * half * half + folded(half), 2 * half));
@@ -129,7 +125,6 @@ impl Form {
     /// * VPMADD52 by Karatsuba, with h = k/2: `3h(h+1)` and the same reduction.
     /// * VPMULUDQ: `3k(k+1) + 6k^2 + 6`.
     /// * MUL and MULX: `k(k+1)/2 + k^2 + k` for each number.
-    #[must_use]
     pub fn square(self, k: u32) -> Count {
         if self == Self::Blocks52 {
             return self.product(k);
@@ -141,7 +136,6 @@ impl Form {
     }
 
     /// The multiply instructions of one product of `k` by `k` words without reduction.
-    #[must_use]
     pub fn plain_product(self, k: u32) -> Count {
         let k = u64::from(k);
         self.call(k * k, 0)

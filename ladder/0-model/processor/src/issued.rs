@@ -38,61 +38,37 @@ impl Size {
 impl Issued {
     /// Every kernel that contains multiply instructions itself.
     pub const ALL: [Self; 8] = [
+        row("amm52_blocks_ifma", "4 * rows * K + 1 vpmadd52", |size| blocks(size.rows, size.k)),
+        // With more than two blocks there is one more row, of zeros.
+        row("amm52_long_blocks_ifma", "4 * rows * K + 2K + 1 vpmadd52", |size| {
+            let zeros = if size.rows > 2 * size.k { 2 * u64::from(size.k) } else { 0 };
+            blocks(size.rows, size.k) + Count(zeros)
+        }),
+        row("amm52_mb8_avx2", "12K^2 + 6 vpmuludq", |size| Form::Halves52.product(size.k)),
         Self {
-            kernel: "amm52_blocks_ifma",
-            formula: "4 * rows * K + 1 vpmadd52",
-            by_halves: None,
-            count: |size| blocks(size.rows, size.k),
-        },
-        Self {
-            kernel: "amm52_long_blocks_ifma",
-            // With more than two blocks there is one more row, of zeros.
-            formula: "4 * rows * K + 2K + 1 vpmadd52",
-            by_halves: None,
-            count: |size| {
-                let zeros = if size.rows > 2 * size.k { 2 * u64::from(size.k) } else { 0 };
-                blocks(size.rows, size.k) + Count(zeros)
-            },
-        },
-        Self {
-            kernel: "amm52_mb8_avx2",
-            formula: "12K^2 + 6 vpmuludq",
-            by_halves: None,
-            count: |size| Form::Halves52.product(size.k),
-        },
-        Self {
-            kernel: "amm52_mb8_ifma",
-            formula: "4K^2 + 1 vpmadd52 a stream",
             by_halves: Some("by Karatsuba 3.5K^2 + 1 for K = 30, 3.125K^2 + 2K + 1 for K = 40"),
-            count: |size| lanes(size.k).product(size.k),
+            ..row("amm52_mb8_ifma", "4K^2 + 1 vpmadd52 a stream", |size| {
+                lanes(size.k).product(size.k)
+            })
         },
+        row(
+            "amm64_mulx",
+            "2K^2 + K mulx (K of them imul, for q), and K mulx that mask m",
+            |size| with_masks(Form::Mulx.product(size.k), size.k),
+        ),
+        row("ams52_mb8_avx2", "3K(K+1) + 6K^2 + 6 vpmuludq", |size| Form::Halves52.square(size.k)),
         Self {
-            kernel: "amm64_mulx",
-            formula: "2K^2 + K mulx (K of them imul, for q), and K mulx that mask m",
-            by_halves: None,
-            count: |size| with_masks(Form::Mulx.product(size.k), size.k),
-        },
-        Self {
-            kernel: "ams52_mb8_avx2",
-            formula: "3K(K+1) + 6K^2 + 6 vpmuludq",
-            by_halves: None,
-            count: |size| Form::Halves52.square(size.k),
-        },
-        Self {
-            kernel: "ams52_mb8_ifma",
-            formula: "K(K+1) + 2K^2 + 1 vpmadd52",
             by_halves: Some(
                 "By Karatsuba 3K(K+2)/4 + 2K^2 + 1 for K = 30, 3K(K+2)/4 + 1.625K^2 + 2K + 1 for \
                  K = 40",
             ),
-            count: |size| lanes(size.k).square(size.k),
+            ..row("ams52_mb8_ifma", "K(K+1) + 2K^2 + 1 vpmadd52", |size| {
+                lanes(size.k).square(size.k)
+            })
         },
-        Self {
-            kernel: "ams64_mulx",
-            formula: "K(K+1)/2 + K^2 + K mulx, and K that mask m",
-            by_halves: None,
-            count: |size| with_masks(Form::Mulx.square(size.k), size.k),
-        },
+        row("ams64_mulx", "K(K+1)/2 + K^2 + K mulx, and K that mask m", |size| {
+            with_masks(Form::Mulx.square(size.k), size.k)
+        }),
     ];
 
     /// The kernel of this name.
@@ -102,10 +78,14 @@ impl Issued {
     }
 
     /// Multiply instructions of a call.
-    #[must_use]
     pub fn count(&self, size: Size) -> Count {
         (self.count)(size)
     }
+}
+
+/// A kernel with one formula for every size.
+const fn row(kernel: &'static str, formula: &'static str, count: fn(Size) -> Count) -> Issued {
+    Issued { kernel, formula, by_halves: None, count }
 }
 
 /// The form of eight lanes at K digits: 30 and 40 digits have Karatsuba kernels.

@@ -77,7 +77,6 @@ impl Kernel {
     }
 
     /// The methods of multiplication and reduction of this kernel. Each method has its own bound.
-    #[must_use]
     pub const fn algorithm(self, call: Call) -> &'static str {
         match (self.family, call.size.k) {
             (Family::Lanes, 30) => "Karatsuba, fold rows",
@@ -96,7 +95,6 @@ impl Kernel {
 
     /// The demand of one call. The number of registers of `machine` determines how many words are
     /// loaded again.
-    #[must_use]
     pub fn demand(self, call: Call, machine: &Machine) -> Demand {
         let vector = machine.registers.get(&RegisterFile::Vector);
         let registers = vector.map(|registers| registers.count());
@@ -119,7 +117,6 @@ impl Kernel {
     }
 
     /// The demand of `times` calls, divided by the count of numbers that each call computes.
-    #[must_use]
     pub fn calls(self, call: Call, machine: &Machine, times: u32) -> Demand {
         self.demand(call, machine).over(f64::from(call.numbers)).times(times)
     }
@@ -208,7 +205,6 @@ pub struct Improvement {
 impl Machine {
     /// The bound of one number of a kernel call, by every known limit. `None` if no multiplier has
     /// a known rate.
-    #[must_use]
     pub fn kernel(&self, kernel: Kernel, call: Call) -> Option<Analysis> {
         Some(self.analyse(&kernel.demand(call, self))?.shared_by(call.numbers))
     }

@@ -7,9 +7,8 @@
 //!
 //! The demand has several sources. A [`Form`] gives the minimum number of multiplications of a
 //! Montgomery product or square by a kernel of this project. A [`Kernel`] adds loads, registers and
-//! dependency chains. [`exponent`] and [`operation`] give the calls of an RSA operation. A
-//! [`Routine`] describes a product on any other processor and is part of that processor's machine
-//! file. [`papers`] holds the four processors of a white paper and the paper's figures for them.
+//! dependency chains. [`operation`] gives the calls of an RSA operation. A [`Routine`] describes a
+//! product on any other processor and is part of that processor's machine file. [`papers`] holds the four processors of a white paper and the paper's figures for them.
 //! [`host`] gives the bound of a calibrated host.
 //!
 //! Everything here is arithmetic: this crate measures nothing and holds no figure of the machine
@@ -34,7 +33,6 @@
 #![forbid(unsafe_code)]
 
 pub mod bound;
-pub mod exponent;
 pub mod form;
 pub mod host;
 pub mod issued;
@@ -50,12 +48,12 @@ pub mod schedule;
 pub mod sourced;
 
 pub use bound::{Analysis, Bound, UnknownLimit};
-pub use exponent::Calls;
 pub use form::{Count, Form};
 pub use issued::{Issued, Size};
 pub use kernel::{Call, Improvement, Kernel};
 pub use limit::{Demand, Limit};
 pub use machine::{Machine, RegisterFile};
+pub use operation::Calls;
 pub use product::Product;
 pub use routine::{Digits, Routine};
 pub use schedule::Schedule;

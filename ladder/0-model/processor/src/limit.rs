@@ -23,13 +23,11 @@ macro_rules! limits {
             pub const ALL: [Self; [$($key),*].len()] = [$(Self::$limit),*];
 
             /// The name in tables and records; at most 8 characters for a limit of a kernel.
-            #[must_use]
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$limit => $word),* }
             }
 
             /// The key in a machine file.
-            #[must_use]
             pub const fn key(self) -> &'static str {
                 match self { $(Self::$limit => $key),* }
             }
@@ -95,7 +93,6 @@ impl Limit {
 
     /// Returns whether the rate of this limit is a latency: the cycles of each operation, if one
     /// operation starts after another.
-    #[must_use]
     pub const fn is_in_cycles(self) -> bool {
         matches!(
             self,
@@ -105,7 +102,6 @@ impl Limit {
 
     /// Returns whether this limit is a multiplier. A bound needs the rate of at least one
     /// multiplier.
-    #[must_use]
     pub const fn is_multiplier(self) -> bool {
         matches!(
             self,
@@ -173,7 +169,6 @@ impl Demand {
     }
 
     /// The amounts; none is zero.
-    #[must_use]
     pub fn amounts(&self) -> &[(Limit, f64)] {
         &self.0
     }

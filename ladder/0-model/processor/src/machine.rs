@@ -85,7 +85,6 @@ impl Machine {
     /// # Panics
     ///
     /// Never: a machine consists of names, numbers and strings.
-    #[must_use]
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a machine is names, numbers and words")
     }

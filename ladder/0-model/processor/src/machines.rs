@@ -45,7 +45,6 @@ impl File {
     /// # Panics
     ///
     /// Never: the tests read every file.
-    #[must_use]
     pub fn machine(self) -> Machine {
         Machine::from_toml(self.toml).expect("the machine files of this crate are right")
     }

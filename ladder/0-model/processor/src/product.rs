@@ -31,7 +31,6 @@ pub struct Product {
 impl Machine {
     /// A product of `bits` bits by the method with the fewest cycles for one number: a routine of
     /// the machine file, or a kernel of this project. `None` if no method has known rates.
-    #[must_use]
     pub fn product(&self, bits: u32) -> Option<Product> {
         let routines = self.routines.iter().filter_map(|routine| self.by_routine(routine, bits));
         let forms = Form::ALL.into_iter().filter_map(|form| self.by_form(form, bits));
@@ -85,7 +84,6 @@ impl Machine {
     }
 
     /// The rates behind these limits, each with its key and source.
-    #[must_use]
     pub fn rates_behind(&self, limits: &[Bound]) -> Vec<String> {
         let named = |limit: Limit| Some(format!("{} = {}", limit.key(), self.rates.get(&limit)?));
         limits.iter().filter_map(|alone| named(alone.limit.rate_limit())).collect()
@@ -99,7 +97,6 @@ impl Machine {
 
 impl Product {
     /// The cycles of one limit alone.
-    #[must_use]
     pub fn alone(&self, limit: Limit) -> Option<Cycles> {
         self.limits.iter().find(|alone| alone.limit == limit).map(|alone| alone.cycles)
     }

@@ -14,7 +14,6 @@ use crate::sourced::{BadNumber, Uses};
 #[serde(deny_unknown_fields)]
 pub struct Routine {
     /// The largest modulus, in bits, for which the method is valid. `None` if it is valid for all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bits_max: Option<u32>,
     /// Its assumption, printed beside the figure.
     pub assumption: String,
@@ -72,7 +71,6 @@ impl TryFrom<DigitsWire> for Digits {
 
 impl Routine {
     /// The demand of a product of `bits` bits. `None` if the routine is not valid for this size.
-    #[must_use]
     pub fn product(&self, bits: u32) -> Option<Demand> {
         if self.bits_max.is_some_and(|most| bits > most) {
             return None;
@@ -82,7 +80,6 @@ impl Routine {
     }
 
     /// The demand of one product of two digits, without its row.
-    #[must_use]
     pub fn per_product(&self) -> Demand {
         self.demand(1.0, 0.0)
     }

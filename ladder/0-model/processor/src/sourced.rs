@@ -34,7 +34,6 @@ pub enum Mark {
 
 impl Mark {
     /// The word in files and tables.
-    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Unverified => "unverified",
@@ -94,7 +93,6 @@ impl Registers {
     }
 
     /// The number of registers.
-    #[must_use]
     pub const fn count(&self) -> u32 {
         self.count
     }

@@ -27,13 +27,11 @@ impl Memory {
     }
 
     /// The first address, and the first one after the end.
-    #[must_use]
     pub fn bounds(&self) -> (u32, u64) {
         (self.base, u64::from(self.base) + self.bytes.len() as u64)
     }
 
     /// The bytes at an address, if all exist.
-    #[must_use]
     pub fn bytes(&self, address: u32, count: usize) -> Option<&[u8]> {
         let start = address.checked_sub(self.base)? as usize;
         self.bytes.get(start..start.checked_add(count)?)
@@ -50,7 +48,6 @@ impl Memory {
         core::mem::take(&mut self.console)
     }
 
-    /// Writes to the console.
     pub(crate) fn print(&mut self, bytes: &[u8]) {
         self.console.extend_from_slice(bytes);
     }

@@ -4,7 +4,7 @@
 //! or for the accumulator. [`Pipeline`] holds all state that an instruction may wait for. The cost
 //! of a block therefore depends only on this state before the block.
 
-use crate::isa::{Base, Cost, Icc, Instruction, Meaning};
+use crate::isa::{Cost, Icc, Instruction, Meaning};
 use crate::timing::{Geometry, Issue, Timing};
 
 /// The properties of an instruction that its timing depends on.
@@ -20,19 +20,12 @@ pub struct Slot {
     loads: u8,
     /// The offset of register names after a change of windows: 16 for `save`, -16 for `restore`.
     moves: i8,
-    multiplies_cc: bool,
-    accumulates: bool,
-    conditional: bool,
 }
 
 impl Slot {
     /// The properties of an instruction.
     #[must_use]
     pub fn of(i: &Instruction) -> Self {
-        let base = match i.row.meaning {
-            Meaning::Base(base) => Some(base),
-            Meaning::Custom(_) => None,
-        };
         let pair = matches!(i.row.cost, Cost::LoadDouble | Cost::StoreDouble);
         let loads = matches!(i.row.cost, Cost::Load | Cost::LoadDouble | Cost::Atomic);
         let second = if pair { i.rd | 1 } else { 0 };
@@ -41,8 +34,8 @@ impl Slot {
             icc: i.row.icc,
             rs1: i.rs1,
             rs2: i.rs2,
-            data: match base {
-                Some(Base::Swap) => [i.rd, 0],
+            data: match i.row.meaning {
+                Meaning::Swap => [i.rd, 0],
                 _ if i.row.stores() => [i.rd, second],
                 _ => [0, 0],
             },
@@ -51,14 +44,11 @@ impl Slot {
                 true => i.rd,
                 false => 0,
             },
-            moves: match base {
-                Some(Base::Save) => 16,
-                Some(Base::Restore | Base::Rett) => -16,
+            moves: match i.row.meaning {
+                Meaning::Save => 16,
+                Meaning::Restore | Meaning::Rett => -16,
                 _ => 0,
             },
-            multiplies_cc: i.row.cost == Cost::Multiply && i.row.icc.sets(),
-            accumulates: matches!(i.row.cost, Cost::Accumulate | Cost::Accumulator),
-            conditional: i.row.icc == Icc::Branch,
         }
     }
 }
@@ -82,7 +72,8 @@ impl Pipeline {
         let stall = self.load_stall(timing, slot).max(self.icc_stall(timing, slot));
         let decoupled = timing.accumulate.issue == Issue::Decoupled;
         let busy = u32::from(self.accumulator_busy);
-        let waits = stall.max(if slot.accumulates { busy } else { 0 });
+        let accumulates = matches!(slot.cost, Cost::Accumulate | Cost::Accumulator);
+        let waits = stall.max(if accumulates { busy } else { 0 });
         let slots = slots(timing, slot.cost);
         let own = waits + slots;
         let bubble =
@@ -96,7 +87,7 @@ impl Pipeline {
             self.loaded_before = slot.loads;
         }
         self.icc_set = slot.icc.sets();
-        self.multiplied_cc = slot.multiplies_cc;
+        self.multiplied_cc = slot.cost == Cost::Multiply && slot.icc.sets();
         self.jumped = slot.cost == Cost::Jump;
         let left = match slot.cost {
             Cost::Accumulate if decoupled => timing.accumulate.slots - 1,
@@ -152,7 +143,7 @@ impl Pipeline {
         let reads = slot.icc.carry() || matches!(slot.icc, Icc::Branch | Icc::Reads);
         let of_product = large && self.multiplied_cc && reads;
         let hold = timing.interlocks.icc_hold && self.icc_set;
-        let of_branch = hold && slot.conditional;
+        let of_branch = hold && slot.icc == Icc::Branch;
         let of_carry = hold && large && slot.icc.carry();
         u32::from(of_product || of_branch || of_carry)
     }

@@ -58,7 +58,6 @@ impl Program {
     }
 
     /// The bytes at an address, if one segment contains them all.
-    #[must_use]
     pub fn bytes(&self, address: u32, count: usize) -> Option<&[u8]> {
         self.segments.iter().find_map(|segment| {
             let start = address.checked_sub(segment.address)? as usize;
@@ -67,7 +66,6 @@ impl Program {
     }
 
     /// The number of bytes, without zeros.
-    #[must_use]
     pub fn size(&self) -> usize {
         self.segments.iter().map(|segment| segment.bytes.len()).sum()
     }
@@ -107,7 +105,6 @@ impl Program {
     }
 
     /// The symbol of an address, or the one before it and the distance.
-    #[must_use]
     pub fn place(&self, address: u32) -> Option<String> {
         let before = self.symbols.iter().filter(|&(_, &at)| at <= address);
         let (name, &at) = before.max_by_key(|&(_, &at)| at)?;

@@ -74,7 +74,6 @@ pub struct Multiplier {
 
 impl Multiplier {
     /// Slots of a product.
-    #[must_use]
     pub fn slots(&self) -> u32 {
         self.slots.unwrap_or(self.geometry.slots())
     }
@@ -100,7 +99,6 @@ pub enum Geometry {
 
 impl Geometry {
     /// Slots of a product on LEON-2.
-    #[must_use]
     pub fn slots(self) -> u32 {
         match self {
             Self::By32x32 => 1,

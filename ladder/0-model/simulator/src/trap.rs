@@ -29,7 +29,6 @@ pub enum Trap {
 
 impl Trap {
     /// Its number (`tt`), which selects the entry of a trap table.
-    #[must_use]
     pub fn number(self) -> u32 {
         match self {
             Self::NoCode(_) => 0x01,

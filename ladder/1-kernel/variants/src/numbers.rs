@@ -35,7 +35,6 @@ impl Numbers {
     }
 
     /// K, the number of limbs.
-    #[must_use]
     pub fn k(&self) -> usize {
         self.m.len()
     }

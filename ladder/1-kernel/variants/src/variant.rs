@@ -78,7 +78,6 @@ impl Method {
     ];
 
     /// The name of the product in records, such as `amm64_cios`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sos => "amm64_sos",
@@ -94,7 +93,6 @@ impl Method {
     /// Returns the name of the square. If the method has no formula for squares, this is the name
     /// of the product. A method whose rows of product and of reduction alternate has no such
     /// formula.
-    #[must_use]
     pub const fn square_name(self) -> &'static str {
         match self {
             Self::Sos => "ams64_sos",
@@ -107,13 +105,11 @@ impl Method {
     }
 
     /// Returns `true` if squares have a separate formula.
-    #[must_use]
     pub const fn squares(self) -> bool {
         !matches!(self, Self::Cios | Self::Fios)
     }
 
     /// Multiplications of limbs in a call on K limbs, K even.
-    #[must_use]
     pub const fn multiplications(self, call: Call, k: usize) -> usize {
         let (whole, half) = (k * k, k * (k + 1) / 2);
         let x_y = match (self, call) {
@@ -150,7 +146,6 @@ impl Unroll {
     pub const ALL: [Self; 4] = [Self::One, Self::Two, Self::Four, Self::Eight];
 
     /// The number of products.
-    #[must_use]
     pub const fn products(self) -> u32 {
         match self {
             Self::One => 1,
@@ -172,7 +167,6 @@ impl Variant {
     }
 
     /// Addresses of the functions that run in a call; together they are all of its code.
-    #[must_use]
     pub fn code(self, call: Call) -> Vec<usize> {
         let Routines { entries, halves } = self.routines();
         let own = halves.map(|halves| halves[call as usize] as usize);
@@ -180,7 +174,6 @@ impl Variant {
     }
 
     /// The kernel for one modulus.
-    #[must_use]
     pub fn kernel(self, numbers: &Numbers) -> VariantKernel<'_> {
         VariantKernel { method: self.method, entries: self.routines().entries, numbers }
     }

@@ -24,13 +24,6 @@ pub(crate) struct Stage<'w> {
     request: Vec<u8>,
 }
 
-/// The cost of one session to the server.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cost {
-    /// Core cycles, by lap.
-    pub(crate) laps: [f64; LAPS],
-}
-
 /// A recorded session.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded {
@@ -71,8 +64,8 @@ impl<'w> Stage<'w> {
         })
     }
 
-    /// Plays [`CONNECTIONS`] sessions in turns and returns the cost of each.
-    pub(crate) fn play(&mut self) -> Result<Vec<Cost>, Error> {
+    /// Plays [`CONNECTIONS`] sessions in turns. Returns the server's core cycles for each, by lap.
+    pub(crate) fn play(&mut self) -> Result<Vec<[f64; LAPS]>, Error> {
         let ((result, all), elapsed) = clock::time(|| {
             let first = tsc::ticks();
             let result = self.run(CONNECTIONS, false);
@@ -83,9 +76,8 @@ impl<'w> Stage<'w> {
         // Preemption adds equally to both counters, so the ratio remains right. Interrupted
         // sessions are outliers.
         let cycles_per_tick = core.cycles / number(last.saturating_sub(first)).max(1.0);
-        let cost = |(ticks, _): ([u64; LAPS], Recording)| Cost {
-            laps: ticks.map(|ticks| number(ticks) * cycles_per_tick),
-        };
+        let cost =
+            |(laps, _): ([u64; LAPS], Recording)| laps.map(|ticks| number(ticks) * cycles_per_tick);
         Ok(result?.into_iter().map(cost).collect())
     }
 

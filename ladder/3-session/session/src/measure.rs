@@ -12,9 +12,9 @@ use tollgate_server::{Config, Engine, KeyKind};
 
 use crate::calls;
 use crate::error::Error;
-use crate::in_memory::{Cost, Stage};
+use crate::in_memory::Stage;
 use crate::messages::Anatomy;
-use crate::pipe::Lap;
+use crate::pipe::{LAPS, Lap};
 use crate::plan::{Session, SessionPlan};
 use crate::primitive::Primitive;
 use crate::records::{Measured, Scribe};
@@ -25,7 +25,8 @@ struct Prepared<'w> {
     session: Session,
     anatomy: Anatomy,
     stage: RefCell<Stage<'w>>,
-    costs: RefCell<Vec<Cost>>,
+    /// Core cycles of each session, by lap.
+    costs: RefCell<Vec<[f64; LAPS]>>,
     /// Index of the session in the list of replays.
     replay: usize,
 }
@@ -192,7 +193,7 @@ impl Prepared<'_> {
         let nothing = || Error::Figure(format!("{}: no sample", self.session));
         let costs = self.costs.borrow();
         let lap = |lap: Lap| {
-            let cycles: Vec<f64> = costs.iter().map(|cost| cost.laps[lap as usize]).collect();
+            let cycles: Vec<f64> = costs.iter().map(|laps| laps[lap as usize]).collect();
             median_estimate(&cycles).ok_or_else(nothing)
         };
         let laps = [lap(Lap::Hello)?, lap(Lap::Finish)?, lap(Lap::Data)?];

@@ -97,7 +97,6 @@ impl Anatomy {
     }
 }
 
-/// The flights of a handshake.
 struct Flights {
     hello: Flight,
     answer: Flight,

@@ -19,7 +19,6 @@ pub(crate) enum Lap {
     Data,
 }
 
-/// The number of laps.
 pub(crate) const LAPS: usize = 3;
 
 /// A connection's call to its transport.

@@ -1,8 +1,6 @@
 //! The parts of a connection's bytes that can be read without keys: records and clear messages.
 
-/// `ContentType` of RFC 8446 §5.1.
-const HANDSHAKE: u8 = 22;
-const CHANGE_CIPHER_SPEC: u8 = 20;
+use tollgate_tls_client::Content;
 
 /// Bytes of a record's header.
 const HEADER: usize = 5;
@@ -30,9 +28,9 @@ impl Flight {
             let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
             let (body, rest) = rest.split_at_checked(length)?;
             bytes = rest;
-            match header[0] {
-                CHANGE_CIPHER_SPEC => keyed = !tls13,
-                HANDSHAKE if !keyed => messages.extend_from_slice(body),
+            match Content(header[0]) {
+                Content::CHANGE_CIPHER_SPEC => keyed = !tls13,
+                Content::HANDSHAKE if !keyed => messages.extend_from_slice(body),
                 _ => flight.encrypted.push(length),
             }
         }
@@ -52,9 +50,9 @@ impl Flight {
 mod tests {
     use super::*;
 
-    fn record(content: u8, body: &[u8]) -> Vec<u8> {
+    fn record(content: Content, body: &[u8]) -> Vec<u8> {
         let length = u16::try_from(body.len()).expect("short");
-        [&[content, 3, 3][..], &length.to_be_bytes(), body].concat()
+        [&[content.0, 3, 3][..], &length.to_be_bytes(), body].concat()
     }
 
     #[test]
@@ -62,15 +60,19 @@ mod tests {
         let message = [2, 0, 0, 2, 7, 7];
         let two = [&message[..], &message].concat();
         let bytes = [
-            record(HANDSHAKE, &two[..8]), // a message may continue in the next record
-            record(HANDSHAKE, &two[8..]),
-            record(CHANGE_CIPHER_SPEC, &[1]),
-            record(HANDSHAKE, &[0; 40]),
+            record(Content::HANDSHAKE, &two[..8]), // a message may continue in the next record
+            record(Content::HANDSHAKE, &two[8..]),
+            record(Content::CHANGE_CIPHER_SPEC, &[1]),
+            record(Content::HANDSHAKE, &[0; 40]),
         ]
         .concat();
         let expected = Flight { clear: vec![6, 6], encrypted: vec![40] };
         assert_eq!(Flight::read(&bytes, false, false), Some(expected));
-        let data = [record(CHANGE_CIPHER_SPEC, &[1]), record(23, &[0; 53])].concat();
+        let data = [
+            record(Content::CHANGE_CIPHER_SPEC, &[1]),
+            record(Content::APPLICATION_DATA, &[0; 53]),
+        ]
+        .concat();
         let expected = Flight { clear: vec![], encrypted: vec![53] };
         assert_eq!(Flight::read(&data, true, false), Some(expected));
         for cut in 1..bytes.len() {

@@ -17,9 +17,10 @@ use crate::wire::Message;
 /// A leaf certificate and its key, prepared for repeated handshakes.
 #[derive(Debug)]
 pub(crate) struct Leaf {
-    der: Box<[u8]>,
-    spki: Box<[u8]>,
-    key: PublicKey,
+    pub(crate) der: Box<[u8]>,
+    /// The DER of the `SubjectPublicKeyInfo`.
+    pub(crate) spki: Box<[u8]>,
+    pub(crate) key: PublicKey,
     /// The key for encryption; `None` if the key is not RSA or has an unsupported size.
     encrypting: Option<EncryptingKey>,
     /// The key for verification with each scheme, in the order of [`SignatureScheme::ALL`].
@@ -38,19 +39,6 @@ impl Leaf {
             verifying: [const { OnceLock::new() }; SignatureScheme::ALL.len()],
             reused: OnceLock::new(),
         })
-    }
-
-    pub(crate) fn der(&self) -> &[u8] {
-        &self.der
-    }
-
-    pub(crate) const fn key(&self) -> PublicKey {
-        self.key
-    }
-
-    /// The DER of the `SubjectPublicKeyInfo`.
-    pub(crate) fn spki(&self) -> &[u8] {
-        &self.spki
     }
 
     /// Verifies a signature over `message`, which this function hashes.

@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 use crate::certificate::{Leaf, PublicKey};
 use crate::error::{Error, Misuse, Violation};
 use crate::exchange::KeyPair;
-use crate::hello::Template;
 use crate::registry::Group;
 use crate::schedule::Early;
 use crate::settings::{Freshness, Pin, Settings};
@@ -20,7 +19,6 @@ const ALPN_BYTES_MAX: usize = 8192;
 #[derive(Debug)]
 pub struct Config {
     pub(crate) settings: Settings,
-    pub(crate) template: Template,
     pub(crate) early: Early,
     /// A key pair for each group if key shares are reused; otherwise empty.
     pairs: Vec<KeyPair>,
@@ -44,7 +42,6 @@ impl Config {
             }
         };
         Ok(Self {
-            template: Template::new(&settings),
             early: Early::new(settings.suite.hash()),
             pairs,
             leaf: OnceLock::new(),
@@ -59,19 +56,19 @@ impl Config {
 
     /// The reused key pair of a group, if key shares are reused.
     pub(crate) fn pair(&self, group: Group) -> Option<&KeyPair> {
-        self.pairs.iter().find(|pair| pair.group() == group)
+        self.pairs.iter().find(|pair| pair.group == group)
     }
 
     /// Reads a leaf; the first one is cached.
     pub(crate) fn leaf(&self, certificate: &[u8]) -> Result<Arc<Leaf>, Violation> {
-        if let Some(leaf) = self.leaf.get().filter(|leaf| leaf.der() == certificate) {
+        if let Some(leaf) = self.leaf.get().filter(|leaf| *leaf.der == *certificate) {
             return Ok(Arc::clone(leaf));
         }
         let leaf = Arc::new(Leaf::read(certificate)?);
         let expected = match &self.settings.pin {
             None => true,
-            Some(Pin::Leaf(der)) => *der == leaf.der(),
-            Some(Pin::Spki(der)) => *der == leaf.spki(),
+            Some(Pin::Leaf(der)) => **der == *leaf.der,
+            Some(Pin::Spki(der)) => **der == *leaf.spki,
         };
         if !expected {
             return Err(Violation::LeafMismatch);
@@ -151,14 +148,6 @@ mod tests {
         for name in ["", "127.0.0.1", "::1", "a..b", "host.", "ä.example", &"a.".repeat(127)] {
             assert_eq!(misuse(|s| s.server_name = Some(name.into())), Misuse::ServerName.into());
         }
-    }
-
-    #[test]
-    fn configurations_can_be_shared_between_threads() {
-        fn shared<T: Send + Sync>() {}
-        fn moved<T: Send>() {}
-        shared::<Config>();
-        moved::<crate::Connection>();
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::error::{Error, Misuse};
 use crate::input::{Input, Joined, Received};
 use crate::output::Output;
 use crate::phase::{Await, SessionPhase};
-use crate::protect::{HEADER, RecordKey};
+use crate::protect::RecordKey;
 use crate::saved::{Kept, SavedSession};
 use crate::session::{Facts, Session};
 use crate::wire::{AlertDescription, AlertLevel, Content};
@@ -117,7 +117,7 @@ impl Connection {
             close_mark: None,
             answer_mark: 0,
         };
-        connection.say_hello();
+        connection.say_hello(&[], false);
         Ok(connection)
     }
 
@@ -128,7 +128,7 @@ impl Connection {
     /// As [`new`](Self::new); the connection is then unchanged.
     pub fn reset(&mut self) -> Result<(), Error> {
         self.forget()?;
-        self.say_hello();
+        self.say_hello(&[], false);
         Ok(())
     }
 
@@ -150,16 +150,6 @@ impl Connection {
         self.offered.clear();
         self.kept.clear();
         Ok(())
-    }
-
-    fn say_hello(&mut self) {
-        let session = &mut self.session;
-        let share = session.share.map(|group| session.pair(&self.config, group).public());
-        let (random, template) = (&session.random, &self.config.template);
-        let record = self.output.raw(|out| {
-            template.write(out, &random.client, &random.session_id, share.unwrap_or_default());
-        });
-        session.transcript.add(&record[HEADER..]);
     }
 
     /// Queued bytes for the server.
@@ -353,7 +343,7 @@ impl Connection {
     /// The server's leaf certificate in DER, if the server has sent one.
     pub fn leaf(&self) -> Option<&[u8]> {
         let leaf = self.leaf.as_ref().filter(|_| self.facts.leaf_bytes > 0);
-        leaf.map(|leaf| leaf.der())
+        leaf.map(|leaf| &*leaf.der)
     }
 
     /// The configuration.

@@ -25,6 +25,11 @@ impl<'a> Reader<'a> {
         Violation::Decode { message: self.message, field }
     }
 
+    /// The violation for a field of this message whose value is not allowed.
+    pub(crate) const fn illegal(&self, field: &'static str) -> Violation {
+        Violation::IllegalParameter { message: self.message, field }
+    }
+
     pub(crate) fn bytes(
         &mut self,
         count: usize,

@@ -8,8 +8,8 @@ use aws_lc_rs::rand;
 use aws_lc_rs::rsa::{Pkcs1PublicEncryptingKey, PublicEncryptingKey};
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, Odd};
-use der::asn1::{AnyRef, UintRef};
-use der::{Decode, Reader as _, SliceReader, Tag, Tagged};
+use der::Decode as _;
+use pkcs1::RsaPublicKeyRef;
 use spki::SubjectPublicKeyInfoRef;
 use zeroize::Zeroizing;
 
@@ -62,7 +62,8 @@ impl EncryptingKey {
 impl SmallKey {
     fn read(spki: &[u8]) -> Option<Self> {
         let info = SubjectPublicKeyInfoRef::from_der(spki).ok()?;
-        let (modulus, exponent) = numbers(info.subject_public_key.as_bytes()?).ok()?;
+        let key = RsaPublicKeyRef::from_der(info.subject_public_key.as_bytes()?).ok()?;
+        let (modulus, exponent) = (key.modulus.as_bytes(), key.public_exponent.as_bytes());
         let bits = 8 * u32::try_from(modulus.len()).ok()? - modulus.first()?.leading_zeros();
         let exponent_bits = 8 * u32::try_from(exponent.len()).ok()?;
         if !(BITS_MIN..2048).contains(&bits) || exponent_bits > EXPONENT_BITS_MAX {
@@ -97,17 +98,6 @@ impl SmallKey {
         out.extend_from_slice(&bytes[bytes.len().checked_sub(self.bytes)?..]);
         Some(())
     }
-}
-
-/// Modulus and exponent of an `RSAPublicKey` (RFC 8017 A.1.1).
-fn numbers(key: &[u8]) -> Result<(&[u8], &[u8]), der::Error> {
-    let key = AnyRef::from_der(key)?;
-    key.tag().assert_eq(Tag::Sequence)?;
-    let mut fields = SliceReader::new(key.value())?;
-    let mut next = || Ok::<_, der::Error>(UintRef::decode(&mut fields)?.as_bytes());
-    let numbers = (next()?, next()?);
-    fields.finish()?;
-    Ok(numbers)
 }
 
 #[cfg(test)]

@@ -17,11 +17,11 @@ use crate::registry::Group;
 /// Bytes of a ciphertext of ML-KEM-768 (FIPS 203, table 3).
 const CIPHERTEXT: usize = 1088;
 
-/// A key pair for agreement.
 pub(crate) struct KeyPair {
-    group: Group,
+    pub(crate) group: Group,
     private: Private,
-    public: Public,
+    /// The encoded public value: [`Group::public_bytes`] bytes.
+    pub(crate) public: Public,
 }
 
 enum Private {
@@ -72,20 +72,6 @@ impl KeyPair {
         }
         .map_err(|_| Unavailable::KeyGeneration)?;
         Ok(Self { group, private, public })
-    }
-
-    pub(crate) const fn group(&self) -> Group {
-        self.group
-    }
-
-    /// The encoded public value: [`Group::public_bytes`] bytes.
-    pub(crate) fn public(&self) -> &[u8] {
-        &self.public
-    }
-
-    /// The encoded public value, as an owned copy.
-    pub(crate) fn public_value(&self) -> Public {
-        self.public.clone()
     }
 
     /// Agrees with the owner of `peer`, and passes the shared secret to `make`.
@@ -153,9 +139,9 @@ mod tests {
     fn both_sides_agree_and_invalid_keys_are_refused() {
         for group in [Group::P256, Group::P384, Group::X25519] {
             let [ours, theirs] = [(); 2].map(|()| KeyPair::generate(group).unwrap());
-            assert_eq!(ours.public().len(), group.public_bytes());
+            assert_eq!(ours.public.len(), group.public_bytes());
             let [secret, same] =
-                [(&ours, &theirs), (&theirs, &ours)].map(|(a, b)| agree(a, b.public()));
+                [(&ours, &theirs), (&theirs, &ours)].map(|(a, b)| agree(a, &b.public));
             assert_eq!(secret.unwrap(), same.unwrap());
             let bad = vec![4; group.public_bytes()];
             let zero = vec![0; group.public_bytes()];
@@ -170,12 +156,12 @@ mod tests {
     #[test]
     fn the_hybrid_secret_equals_the_servers() {
         let ours = KeyPair::generate(Group::X25519MlKem768).unwrap();
-        assert_eq!(ours.public().len(), Group::X25519MlKem768.public_bytes());
-        let (first, second) = ours.public().split_at(1184);
+        assert_eq!(ours.public.len(), Group::X25519MlKem768.public_bytes());
+        let (first, second) = ours.public.split_at(1184);
         let kem = EncapsulationKey::new(&ML_KEM_768, first).unwrap();
         let (ciphertext, secret) = kem.encapsulate().unwrap();
         let theirs = KeyPair::generate(Group::X25519).unwrap();
-        let share = [ciphertext.as_ref(), theirs.public()].concat();
+        let share = [ciphertext.as_ref(), &theirs.public].concat();
         let expected = [secret.as_ref(), &agree(&theirs, second).unwrap()].concat();
         assert_eq!(agree(&ours, &share).unwrap(), expected);
         for length in [0, 32, 1088, share.len() - 1] {

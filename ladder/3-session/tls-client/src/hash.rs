@@ -22,11 +22,8 @@ pub(crate) enum Hash {
 
 impl Hash {
     /// Length of the output, in bytes.
-    pub(crate) const fn bytes(self) -> usize {
-        match self {
-            Self::Sha256 => 32,
-            Self::Sha384 => 48,
-        }
+    pub(crate) fn bytes(self) -> usize {
+        self.algorithm().output_len()
     }
 
     const fn algorithm(self) -> &'static digest::Algorithm {
@@ -36,15 +33,12 @@ impl Hash {
         }
     }
 
-    const fn hmac(self) -> hmac::Algorithm {
-        match self {
+    pub(crate) fn hmac_key(self, key: &[u8]) -> hmac::Key {
+        let algorithm = match self {
             Self::Sha256 => hmac::HMAC_SHA256,
             Self::Sha384 => hmac::HMAC_SHA384,
-        }
-    }
-
-    pub(crate) fn hmac_key(self, key: &[u8]) -> hmac::Key {
-        hmac::Key::new(self.hmac(), key)
+        };
+        hmac::Key::new(algorithm, key)
     }
 
     /// The hash of the empty string.

@@ -1,18 +1,11 @@
-//! The `ClientHello` (RFC 5246 §7.4.1.2, RFC 8446 §4.1.2): a template, filled in for each
-//! connection.
+//! The `ClientHello` (RFC 5246 §7.4.1.2, RFC 8446 §4.1.2).
 
 use crate::decode::put_vector;
 use crate::hash::Transcript;
-use crate::protect::HEADER;
 use crate::registry::Group;
 use crate::schedule::Psk;
 use crate::settings::Settings;
-use crate::wire::{Content, Extension, Message, TLS12};
-
-/// Offset of the random bytes: after record header, message header and version.
-const RANDOM: usize = HEADER + 4 + 2;
-/// Offset of the session ID of TLS 1.3: after the random bytes and a length.
-const SESSION_ID: usize = RANDOM + 32 + 1;
+use crate::wire::{Extension, Message, TLS12, TLS13};
 
 /// The variable parts of a `ClientHello`.
 #[derive(Clone, Copy, Debug)]
@@ -41,13 +34,6 @@ pub(crate) enum Offered<'a> {
 }
 
 impl Hello<'_> {
-    /// Appends the message in a record, which is the first one of a connection.
-    pub(crate) fn write_record(&self, out: &mut Vec<u8>, settings: &Settings) {
-        out.extend([Content::HANDSHAKE.0, 3, 1]); // RFC 8446 §5.1: 0x0301 at first
-        put_vector(out, 2, |out| self.write(out, settings));
-    }
-
-    /// Appends the message, without a record around it.
     pub(crate) fn write(&self, out: &mut Vec<u8>, settings: &Settings) {
         out.push(Message::CLIENT_HELLO.0);
         put_vector(out, 3, |out| {
@@ -64,34 +50,24 @@ impl Hello<'_> {
 
     fn extensions(&self, out: &mut Vec<u8>, settings: &Settings) {
         if let Some(name) = &settings.server_name {
-            extension(out, Extension::SERVER_NAME, |out| {
-                put_vector(out, 2, |out| {
-                    out.push(0); // a host name
-                    put_vector(out, 2, |out| out.extend_from_slice(name.as_bytes()));
-                });
+            list(out, Extension::SERVER_NAME, 2, |out| {
+                out.push(0); // a host name
+                put_vector(out, 2, |out| out.extend_from_slice(name.as_bytes()));
             });
         }
         if settings.suite.has_group() && !settings.groups.is_empty() {
-            extension(out, Extension::SUPPORTED_GROUPS, |out| {
-                put_vector(out, 2, |out| {
-                    out.extend(
-                        settings.groups.iter().flat_map(|group| group.number().to_be_bytes()),
-                    );
-                });
+            list(out, Extension::SUPPORTED_GROUPS, 2, |out| {
+                out.extend(settings.groups.iter().flat_map(|group| group.number().to_be_bytes()));
             });
         }
-        extension(out, Extension::SIGNATURE_ALGORITHMS, |out| {
-            put_vector(out, 2, |out| {
-                out.extend(settings.schemes.iter().flat_map(|s| s.number().to_be_bytes()));
-            });
+        list(out, Extension::SIGNATURE_ALGORITHMS, 2, |out| {
+            out.extend(settings.schemes.iter().flat_map(|scheme| scheme.number().to_be_bytes()));
         });
         if !settings.alpn.is_empty() {
-            extension(out, Extension::ALPN, |out| {
-                put_vector(out, 2, |out| {
-                    for protocol in &settings.alpn {
-                        put_vector(out, 1, |out| out.extend_from_slice(protocol));
-                    }
-                });
+            list(out, Extension::ALPN, 2, |out| {
+                for protocol in &settings.alpn {
+                    put_vector(out, 1, |out| out.extend_from_slice(protocol));
+                }
             });
         }
         if settings.suite.is_tls13() {
@@ -102,11 +78,7 @@ impl Hello<'_> {
     }
 
     fn extensions_tls13(&self, out: &mut Vec<u8>, settings: &Settings) {
-        extension(out, Extension::SUPPORTED_VERSIONS, |out| {
-            put_vector(out, 1, |out| {
-                out.extend(settings.suite.wire_version().to_be_bytes());
-            });
-        });
+        list(out, Extension::SUPPORTED_VERSIONS, 1, |out| out.extend(TLS13.to_be_bytes()));
         let psk = matches!(self.offered, Offered::Psk { .. });
         if settings.tickets || psk {
             // some servers send tickets only if this extension is present
@@ -114,18 +86,13 @@ impl Hello<'_> {
             extension(out, Extension::PSK_KEY_EXCHANGE_MODES, |out| out.extend([1, mode]));
         }
         if !self.cookie.is_empty() {
-            extension(out, Extension::COOKIE, |out| {
-                put_vector(out, 2, |out| out.extend_from_slice(self.cookie));
-            });
+            list(out, Extension::COOKIE, 2, |out| out.extend_from_slice(self.cookie));
         }
-        // without a pre-shared key this is the last extension; `Template` depends on this
-        extension(out, Extension::KEY_SHARE, |out| {
-            put_vector(out, 2, |out| {
-                if let Some((group, public)) = self.share {
-                    out.extend(group.number().to_be_bytes());
-                    put_vector(out, 2, |out| out.extend_from_slice(public));
-                }
-            });
+        list(out, Extension::KEY_SHARE, 2, |out| {
+            if let Some((group, public)) = self.share {
+                out.extend(group.number().to_be_bytes());
+                put_vector(out, 2, |out| out.extend_from_slice(public));
+            }
         });
         if let Offered::Psk { identity, obfuscated_age, early_data } = self.offered {
             if early_data {
@@ -174,88 +141,20 @@ pub(crate) fn bind(message: &mut [u8], psk: &Psk, transcript: &mut Transcript) {
     transcript.add(list);
 }
 
+/// Appends an extension that consists of a vector with a length of `width` bytes.
+fn list(out: &mut Vec<u8>, extension: Extension, width: usize, fill: impl FnOnce(&mut Vec<u8>)) {
+    self::extension(out, extension, |out| put_vector(out, width, fill));
+}
+
 fn extension(out: &mut Vec<u8>, extension: Extension, fill: impl FnOnce(&mut Vec<u8>)) {
     out.extend(extension.0.to_be_bytes());
     put_vector(out, 2, fill);
-}
-
-/// A record with a `ClientHello` whose variable parts are not filled in yet.
-#[derive(Clone, Debug)]
-pub(crate) struct Template {
-    record: Vec<u8>,
-    share_bytes: usize,
-}
-
-impl Template {
-    pub(crate) fn new(settings: &Settings) -> Self {
-        let group = settings.groups.first().filter(|_| settings.suite.is_tls13());
-        let public = vec![0; group.map_or(0, |group| group.public_bytes())];
-        let hello = Hello {
-            random: &[0; 32],
-            session_id: if settings.suite.is_tls13() { &[0; 32] } else { &[] },
-            share: group.map(|group| (*group, &public[..])),
-            cookie: &[],
-            offered: Offered::None,
-        };
-        let mut record = Vec::new();
-        hello.write_record(&mut record, settings);
-        Self { record, share_bytes: public.len() }
-    }
-
-    /// Appends the record to `out`; the message follows the record header. `session_id` and
-    /// `share` are used in TLS 1.3 only.
-    pub(crate) fn write(
-        &self,
-        out: &mut Vec<u8>,
-        random: &[u8; 32],
-        session_id: &[u8; 32],
-        share: &[u8],
-    ) {
-        let start = out.len();
-        out.extend_from_slice(&self.record);
-        let record = &mut out[start..];
-        record[RANDOM..RANDOM + 32].copy_from_slice(random);
-        if self.share_bytes > 0 {
-            record[SESSION_ID..SESSION_ID + 32].copy_from_slice(session_id);
-            let share_start = record.len() - self.share_bytes;
-            record[share_start..].copy_from_slice(share);
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::hash::Hash;
-    use crate::suite::Suite;
-
-    #[test]
-    fn a_filled_template_equals_a_written_hello() {
-        for suite in Suite::ALL {
-            for groups in [vec![Group::X25519], vec![Group::P256, Group::X25519]] {
-                let public = vec![7; groups[0].public_bytes()];
-                let settings = Settings {
-                    server_name: Some("host.example".into()),
-                    groups,
-                    ..Settings::new(suite)
-                };
-                let mut record = vec![];
-                Template::new(&settings).write(&mut record, &[8; 32], &[9; 32], &public);
-                let mut message = vec![];
-                let hello = Hello {
-                    random: &[8; 32],
-                    session_id: if suite.is_tls13() { &[9; 32] } else { &[] },
-                    share: Some((settings.groups[0], &public)),
-                    cookie: &[],
-                    offered: Offered::None,
-                };
-                hello.write(&mut message, &settings);
-                assert_eq!(record[HEADER..], message);
-                let length = u16::from_be_bytes([record[3], record[4]]);
-                assert_eq!(usize::from(length), message.len());
-            }
-        }
-    }
 
     /// The `ClientHello` of RFC 8448 §4, with a binder of zeros.
     #[test]

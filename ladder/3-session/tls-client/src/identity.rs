@@ -14,11 +14,10 @@ use crate::decode::{Reader, put_vector};
 use crate::error::{Error, Misuse, Unavailable, Violation};
 use crate::public_key::PublicKey;
 use crate::registry::SignatureScheme;
-use crate::wire::Message;
 
 /// A certificate with its private key, for servers that request one.
 pub struct Identity {
-    chain: Vec<Vec<u8>>,
+    pub(crate) chain: Vec<Vec<u8>>,
     key: Key,
     public: PublicKey,
 }
@@ -96,39 +95,28 @@ impl Identity {
         }
     }
 
-    /// The Certificate message.
-    pub(crate) fn certificate(&self, tls13: bool) -> Vec<u8> {
-        let mut message = vec![Message::CERTIFICATE.0];
-        put_vector(&mut message, 3, |out| {
-            if tls13 {
-                out.push(0); // no context
-            }
-            put_vector(out, 3, |out| {
-                for der in &self.chain {
-                    put_vector(out, 3, |out| out.extend_from_slice(der));
-                    if tls13 {
-                        out.extend([0, 0]); // no extensions
-                    }
-                }
-            });
-        });
-        message
-    }
-
-    /// The `CertificateVerify` message with a signature of these bytes.
-    pub(crate) fn verify_message(
+    pub(crate) fn sign(
         &self,
         scheme: SignatureScheme,
-        signed: &[u8],
+        message: &[u8],
     ) -> Result<Vec<u8>, Unavailable> {
-        let signature = self.key.sign(scheme, signed).ok_or(Unavailable::Signature)?;
-        let mut message = vec![Message::CERTIFICATE_VERIFY.0];
-        put_vector(&mut message, 3, |out| {
-            out.extend(scheme.number().to_be_bytes());
-            put_vector(out, 2, |out| out.extend_from_slice(&signature));
-        });
-        Ok(message)
+        self.key.sign(scheme, message).ok_or(Unavailable::Signature)
     }
+}
+
+/// Writes the body of a Certificate message (RFC 5246 §7.4.6, RFC 8446 §4.4.2).
+pub(crate) fn write_certificates(out: &mut Vec<u8>, chain: &[Vec<u8>], tls13: bool) {
+    if tls13 {
+        out.push(0); // no context
+    }
+    put_vector(out, 3, |out| {
+        for der in chain {
+            put_vector(out, 3, |out| out.extend_from_slice(der));
+            if tls13 {
+                out.extend([0, 0]); // no extensions
+            }
+        }
+    });
 }
 
 impl Key {
@@ -170,6 +158,7 @@ const fn encoding(scheme: SignatureScheme) -> Option<&'static dyn RsaEncoding> {
 mod tests {
     use super::*;
     use crate::rogue::certificate::{EC_P256, ED25519, RSA_2048, certificate, ec_p384};
+    use crate::wire::Message;
 
     #[test]
     fn key_and_certificate_must_belong_together() {

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use crate::error::Violation;
-use crate::protect::{BODY_TLS12, BODY_TLS13, FRAGMENT, HEADER};
+use crate::protect::{BODY_TLS12, HEADER};
 use crate::wire::{Content, Message};
 
 /// The maximum size of a record.
@@ -55,8 +55,9 @@ impl Input {
         self.unread.end += count;
     }
 
-    /// Consumes the next record if it is complete, and returns its range.
-    pub(crate) fn record(&mut self, limit: Limit) -> Result<Option<Range<usize>>, Violation> {
+    /// Consumes the next record if it is complete, and returns its range. The record's body has at
+    /// most `limit_bytes` bytes.
+    pub(crate) fn record(&mut self, limit_bytes: usize) -> Result<Option<Range<usize>>, Violation> {
         let unread = &self.bytes[self.unread.clone()];
         let Some(&[content, major, minor, high, low]) = unread.first_chunk() else {
             return Ok(None);
@@ -69,7 +70,6 @@ impl Input {
             return Err(Violation::RecordVersion { found: u16::from_be_bytes([major, minor]) });
         }
         let length = usize::from(u16::from_be_bytes([high, low]));
-        let limit_bytes = limit.bytes();
         if length > limit_bytes {
             return Err(Violation::RecordOverflow { found_bytes: length, limit_bytes });
         }
@@ -90,24 +90,6 @@ impl Input {
 
     pub(crate) fn at_mut(&mut self, range: Range<usize>) -> &mut [u8] {
         &mut self.bytes[range]
-    }
-}
-
-/// The limit of a record's body.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Limit {
-    Plain,
-    Tls12,
-    Tls13,
-}
-
-impl Limit {
-    const fn bytes(self) -> usize {
-        match self {
-            Self::Plain => FRAGMENT,
-            Self::Tls12 => BODY_TLS12,
-            Self::Tls13 => BODY_TLS13,
-        }
     }
 }
 
@@ -187,6 +169,7 @@ impl Joined {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protect::{BODY_TLS13, FRAGMENT};
 
     #[test]
     fn a_full_buffer_holds_a_complete_record() {
@@ -196,7 +179,7 @@ mod tests {
         input.space()[..HEADER].copy_from_slice(&header);
         input.filled(ROOM);
         assert!(input.space().is_empty());
-        assert_eq!(input.record(Limit::Tls12).unwrap(), Some(0..ROOM));
+        assert_eq!(input.record(BODY_TLS12).unwrap(), Some(0..ROOM));
         assert_eq!(input.space().len(), ROOM);
     }
 
@@ -208,17 +191,17 @@ mod tests {
             input.filled(HEADER);
             input.record(limit)
         };
-        let found = record(*b"HTTP/", Limit::Plain).unwrap_err();
+        let found = record(*b"HTTP/", FRAGMENT).unwrap_err();
         assert_eq!(found, Violation::RecordType { found: Content(b'H') });
-        let found = record([22, 2, 0, 0, 9], Limit::Plain).unwrap_err();
+        let found = record([22, 2, 0, 0, 9], FRAGMENT).unwrap_err();
         assert_eq!(found, Violation::RecordVersion { found: 0x0200 });
-        for (limit, length) in [(Limit::Plain, 0x4001_u16), (Limit::Tls13, 0x4101)] {
+        for (limit, length) in [(FRAGMENT, 0x4001_u16), (BODY_TLS13, 0x4101)] {
             let [high, low] = length.to_be_bytes();
             let found = record([22, 3, 3, high, low], limit).unwrap_err();
             assert!(matches!(found, Violation::RecordOverflow { .. }));
             assert_eq!(record([22, 3, 3, high, low - 1], limit).unwrap(), None);
         }
-        let found = record([22, 3, 3, 0, 0], Limit::Plain).unwrap_err();
+        let found = record([22, 3, 3, 0, 0], FRAGMENT).unwrap_err();
         assert_eq!(found, Violation::EmptyRecord { content: Content::HANDSHAKE });
     }
 

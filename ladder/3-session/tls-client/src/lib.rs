@@ -57,7 +57,6 @@ mod hello;
 mod identity;
 mod input;
 mod output;
-mod parameters;
 mod phase;
 mod prf;
 mod protect;

@@ -1,5 +1,6 @@
 //! Bytes for the server.
 
+use crate::decode::put_vector;
 use crate::protect::{FRAGMENT, RecordKey, header};
 use crate::wire::Content;
 
@@ -54,11 +55,10 @@ impl Output {
         self.sealing = None;
     }
 
-    /// Appends the output of `fill`, and returns it.
-    pub(crate) fn raw(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> &mut [u8] {
-        let start = self.bytes.len();
-        fill(&mut self.bytes);
-        &mut self.bytes[start..]
+    /// Appends the first `ClientHello` of a connection.
+    pub(crate) fn first_hello(&mut self, message: &[u8]) {
+        self.bytes.extend([Content::HANDSHAKE.0, 3, 1]); // RFC 8446 §5.1: 0x0301 at first
+        put_vector(&mut self.bytes, 2, |out| out.extend_from_slice(message));
     }
 
     /// Appends records with `content`, sealed if there is a key.

@@ -39,7 +39,7 @@ pub(crate) enum Side {
 /// The master secret, and the HMAC key made from it.
 pub(crate) struct Master {
     key: hmac::Key,
-    secret: Zeroizing<[u8; 48]>,
+    pub(crate) secret: Zeroizing<[u8; 48]>,
 }
 
 impl Master {
@@ -66,11 +66,6 @@ impl Master {
         let mut secret = Zeroizing::new([0; 48]);
         secret.copy_from_slice(saved);
         Self { key: hash.hmac_key(&*secret), secret }
-    }
-
-    /// The secret, for saving.
-    pub(crate) fn secret(&self) -> &[u8; 48] {
-        &self.secret
     }
 
     /// The keys of client and server (RFC 5246 §6.3).
@@ -108,12 +103,6 @@ impl Master {
         let mut data = [0; 12];
         prf(&self.key, label, [transcript, &[]], &mut data);
         data
-    }
-
-    /// The secret in the form in which `Debug` would print its bytes.
-    #[cfg(test)]
-    pub(crate) fn text(&self) -> String {
-        format!("{:?}", *self.secret)
     }
 }
 

@@ -6,8 +6,8 @@ use aws_lc_rs::signature::{
     RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512,
     VerificationAlgorithm,
 };
-use der::asn1::{AnyRef, UintRef};
-use der::{Decode, Reader as _, SliceReader, Tag, Tagged};
+use der::Decode as _;
+use pkcs1::RsaPublicKeyRef;
 use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
 
 use crate::error::Violation;
@@ -40,7 +40,8 @@ impl PublicKey {
         match info.algorithm.oid {
             RSA => {
                 let key = info.subject_public_key.as_bytes().ok_or(Violation::Certificate)?;
-                let modulus = modulus(key).map_err(|_| Violation::Certificate)?;
+                let key = RsaPublicKeyRef::from_der(key).map_err(|_| Violation::Certificate)?;
+                let modulus = key.modulus.as_bytes();
                 let [first, ..] = modulus else { return Err(Violation::Certificate) };
                 Ok(Self::Rsa { bits: 8 * modulus.len() - first.leading_zeros() as usize })
             }
@@ -107,15 +108,4 @@ impl PublicKey {
             Self::P256 | Self::P384 | Self::Ed25519 => Violation::CertificateKeyType,
         }
     }
-}
-
-/// RFC 8017 A.1.1: `RSAPublicKey` is a sequence of two integers.
-fn modulus(key: &[u8]) -> Result<&[u8], der::Error> {
-    let key = AnyRef::from_der(key)?;
-    key.tag().assert_eq(Tag::Sequence)?;
-    let mut fields = SliceReader::new(key.value())?;
-    let modulus = UintRef::decode(&mut fields)?;
-    UintRef::decode(&mut fields)?;
-    fields.finish()?;
-    Ok(modulus.as_bytes())
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crate::certificate::Leaf;
 use crate::connection::{Confirmation, Connection};
-use crate::decode::Reader;
+use crate::decode::{Reader, put_vector};
 use crate::error::{Error, Found, Unavailable, Violation};
-use crate::input::{Incoming, Limit, Received};
+use crate::identity::write_certificates;
+use crate::input::{Incoming, Received};
 use crate::phase::Await;
-use crate::protect::HEADER;
+use crate::protect::{BODY_TLS12, BODY_TLS13, FRAGMENT, HEADER};
 use crate::session::EarlyData;
 use crate::wire::{AlertDescription, AlertLevel, Content, Message};
 
@@ -76,12 +77,12 @@ impl Connection {
                 }
                 continue;
             }
-            let limit = match self.opening {
-                None => Limit::Plain,
-                Some(_) if self.config.settings.suite.is_tls13() => Limit::Tls13,
-                Some(_) => Limit::Tls12,
+            let limit_bytes = match self.opening {
+                None => FRAGMENT,
+                Some(_) if self.config.settings.suite.is_tls13() => BODY_TLS13,
+                Some(_) => BODY_TLS12,
             };
-            let Some(record) = self.input.record(limit)? else {
+            let Some(record) = self.input.record(limit_bytes)? else {
                 return Ok(None);
             };
             if let Some(news) = self.record(record)? {
@@ -202,10 +203,10 @@ impl Connection {
 
     /// Handles the server's leaf certificate.
     pub(crate) fn take_leaf(&mut self, certificate: &[u8]) -> Result<(), Violation> {
-        if self.leaf.as_ref().is_none_or(|leaf| leaf.der() != certificate) {
+        if self.leaf.as_ref().is_none_or(|leaf| *leaf.der != *certificate) {
             self.leaf = Some(self.config.leaf(certificate)?);
         }
-        if !self.known_leaf().key().serves(self.config.settings.suite) {
+        if !self.known_leaf().key.serves(self.config.settings.suite) {
             return Err(Violation::CertificateKeyType);
         }
         self.facts.leaf_bytes = certificate.len();
@@ -229,21 +230,21 @@ impl Connection {
             return;
         }
         let tls13 = self.config.settings.suite.is_tls13();
-        let identity = self.config.settings.identity.as_ref();
-        let message = match identity.filter(|_| self.facts.client_signature.is_some()) {
-            Some(identity) => identity.certificate(tls13),
-            None if tls13 => vec![Message::CERTIFICATE.0, 0, 0, 4, 0, 0, 0, 0],
-            None => vec![Message::CERTIFICATE.0, 0, 0, 3, 0, 0, 0],
-        };
-        self.say(&message);
+        let identity = self.config.settings.identity.clone();
+        let identity = identity.filter(|_| self.facts.client_signature.is_some());
+        let chain = identity.as_ref().map_or(&[][..], |identity| &identity.chain);
+        self.say(Message::CERTIFICATE, |out| write_certificates(out, chain, tls13));
     }
 
     /// Queues the signature, if a certificate was sent.
     pub(crate) fn say_certificate_verify(&mut self, signed: &[u8]) -> Result<(), Unavailable> {
         let identity = self.config.settings.identity.clone();
         if let Some((identity, scheme)) = identity.zip(self.facts.client_signature) {
-            let message = identity.verify_message(scheme, signed)?;
-            self.say(&message);
+            let signature = identity.sign(scheme, signed)?;
+            self.say(Message::CERTIFICATE_VERIFY, |out| {
+                out.extend(scheme.number().to_be_bytes());
+                put_vector(out, 2, |out| out.extend_from_slice(&signature));
+            });
         }
         Ok(())
     }

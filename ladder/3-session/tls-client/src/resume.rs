@@ -6,8 +6,6 @@ use crate::connection::Connection;
 use crate::error::{Error, Misuse};
 use crate::hello::{Hello, Offered, bind};
 use crate::prf::Master;
-use crate::protect::HEADER;
-use crate::registry::Group;
 use crate::saved::{Name, SavedSession, SessionKind};
 use crate::schedule::Psk;
 use crate::session::EarlyData;
@@ -58,7 +56,7 @@ impl Connection {
             let age_ms = u32::try_from(age.as_millis()).unwrap_or(u32::MAX);
             self.session.obfuscated_age = age_ms.wrapping_add(session.age_add);
         }
-        self.say_resuming_hello(!early_data.is_empty());
+        self.say_hello(&[], !early_data.is_empty());
         if !early_data.is_empty() {
             self.say_early_data(early_data);
         }
@@ -76,46 +74,32 @@ impl Connection {
         self.kept.take(into)
     }
 
-    fn say_resuming_hello(&mut self, early_data: bool) {
+    /// Queues a `ClientHello` that offers [`Self::offered`]. After a `HelloRetryRequest`, it returns
+    /// the server's cookie and has no early data (RFC 8446 §4.2.10).
+    pub(crate) fn say_hello(&mut self, cookie: &[u8], early_data: bool) {
         let (session, settings) = (&self.session, &self.config.settings);
-        let share = session.share.map(|group| (group, session.pair(&self.config, group).public()));
-        let session_id = match self.offered.of {
-            Some((suite, Name::SessionId)) if !suite.is_tls13() => &self.offered.identity[..],
-            _ => &session.random.session_id[..],
-        };
         let hello = Hello {
             random: &session.random.client,
-            session_id,
-            share,
-            cookie: &[],
+            session_id: match self.offered.of {
+                None if !settings.suite.is_tls13() => &[],
+                Some((_, Name::SessionId)) => &self.offered.identity,
+                _ => &session.random.session_id,
+            },
+            share: session.share.map(|group| (group, &*session.pair(&self.config, group).public)),
+            cookie,
             offered: self.offered.in_hello(session.obfuscated_age, early_data),
         };
-        let record = self.output.raw(|out| hello.write_record(out, settings));
-        let message = &mut record[HEADER..];
-        match &self.session.psk {
-            Some(psk) => bind(message, psk, &mut self.session.transcript),
-            None => self.session.transcript.add(message),
-        }
-    }
-
-    /// Queues the second `ClientHello` after a `HelloRetryRequest`, without early data (RFC 8446
-    /// §4.2.10).
-    pub(crate) fn say_second_hello(&mut self, share: Group, cookie: &[u8]) {
-        let session = &self.session;
-        let hello = Hello {
-            random: &session.random.client,
-            session_id: &session.random.session_id,
-            share: Some((share, session.pair(&self.config, share).public())),
-            cookie,
-            offered: self.offered.in_hello(session.obfuscated_age, false),
-        };
         self.draft.clear();
-        hello.write(&mut self.draft, &self.config.settings);
+        hello.write(&mut self.draft, settings);
         match &self.session.psk {
             Some(psk) => bind(&mut self.draft, psk, &mut self.session.transcript),
             None => self.session.transcript.add(&self.draft),
         }
-        self.output.record(Content::HANDSHAKE, &self.draft);
+        if self.facts.hello_retry {
+            self.output.record(Content::HANDSHAKE, &self.draft);
+        } else {
+            self.output.first_hello(&self.draft);
+        }
     }
 
     fn say_early_data(&mut self, data: &[u8]) {
@@ -161,10 +145,7 @@ impl Connection {
             return;
         }
         if let Some(next) = self.kept.next() {
-            next.of = Some((self.config.settings.suite, name));
-            next.identity.clear();
-            next.identity.extend_from_slice(identity);
-            next.lifetime_s = lifetime_s;
+            next.begin(self.config.settings.suite, name, identity, lifetime_s);
         }
     }
 
@@ -172,7 +153,7 @@ impl Connection {
     pub(crate) fn keep_tls12(&mut self, master: &Master) {
         let extended_master_secret = self.facts.extended_master_secret;
         if let Some(next) = self.kept.next().filter(|next| !next.is_empty()) {
-            next.secret = crate::hash::Secret::new(master.secret());
+            next.secret = crate::hash::Secret::new(&*master.secret);
             next.extended_master_secret = extended_master_secret;
             self.kept.keep();
         }

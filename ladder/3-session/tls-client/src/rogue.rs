@@ -19,7 +19,8 @@ use crate::protect::{HEADER, RecordKey, header};
 use crate::registry::Group;
 use crate::resume::Resume;
 use crate::saved::SavedSession;
-use crate::schedule::{Early, Handshake};
+use crate::schedule::{Early, Handshake, Traffic};
+use crate::server_hello::illegal;
 use crate::settings::{Settings, VerifySignature};
 use crate::suite::{KeyExchange, Suite};
 use crate::wire::{Content, Message};
@@ -33,6 +34,18 @@ mod tls12;
 mod tls13;
 
 use certificate::{RSA_2048, certificate};
+
+const RSA: Suite = Suite::TLS_RSA_WITH_AES_128_GCM_SHA256;
+const ECDHE: Suite = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
+const TLS13: Suite = Suite::TLS_AES_128_GCM_SHA256;
+
+/// The random bytes of a TLS 1.2 server.
+const SERVER_RANDOM: [u8; 32] = [0x55; 32];
+
+/// The settings of a client that does not verify signatures.
+fn quiet(suite: Suite) -> Settings {
+    Settings { verify_signature: VerifySignature::Never, ..Settings::new(suite) }
+}
 
 /// A client, and the state of the server that it talks to.
 struct Rogue {
@@ -65,8 +78,7 @@ impl Rogue {
     }
 
     fn quiet(suite: Suite) -> Self {
-        let verify_signature = VerifySignature::Never;
-        Self::new(Settings { verify_signature, ..Settings::new(suite) })
+        Self::new(quiet(suite))
     }
 
     /// Creates a client that offers to resume a session.
@@ -94,6 +106,12 @@ impl Rogue {
         self.hello[6..].first_chunk().unwrap()
     }
 
+    /// The session ID that the client has sent.
+    fn session_id(&self) -> &[u8] {
+        let id = &self.hello[38..];
+        &id[1..1 + usize::from(id[0])]
+    }
+
     /// Sends bytes in a record, sealed if there is a key.
     fn record(&mut self, content: Content, bytes: &[u8]) {
         match &mut self.sealing {
@@ -112,6 +130,23 @@ impl Rogue {
         let bytes = whole(message, body);
         self.transcript.add(&bytes);
         self.record(Content::HANDSHAKE, &bytes);
+    }
+
+    /// Changes keys and sends the Finished of TLS 1.2.
+    fn finish_tls12(&mut self, master: &Master, key: RecordKey) {
+        self.record(Content::CHANGE_CIPHER_SPEC, &[1]);
+        self.sealing = Some(key);
+        let data = master.verify_data(Side::Server, self.transcript.hash().as_ref());
+        self.say(Message::FINISHED, &data);
+    }
+
+    /// Sends the Finished of TLS 1.3 and changes keys. Returns the secrets of client and server.
+    fn finish_tls13(&mut self, secrets: &Handshake) -> (Traffic, Traffic) {
+        let data = secrets.server.verify_data(self.transcript.hash().as_ref());
+        self.say(Message::FINISHED, data.as_ref());
+        let application = secrets.master().application(self.transcript.hash().as_ref());
+        self.sealing = Some(application.1.record_key(TLS13));
+        application
     }
 
     fn deliver(&mut self) -> Result<Vec<String>, Error> {
@@ -148,6 +183,16 @@ fn vector(width: usize, content: &[u8]) -> Vec<u8> {
 /// Encodes an extension with its number and content.
 fn extension(number: u16, content: &[u8]) -> Vec<u8> {
     [&number.to_be_bytes()[..], &vector(2, content)].concat()
+}
+
+/// Encodes the extension for the version of TLS 1.3.
+fn version() -> Vec<u8> {
+    extension(43, &[3, 4])
+}
+
+/// Encodes a key share.
+fn share(pair: &KeyPair) -> Vec<u8> {
+    extension(51, &[&pair.group.number().to_be_bytes()[..], &vector(2, &pair.public)].concat())
 }
 
 /// Encodes a `ServerHello` with these extensions.

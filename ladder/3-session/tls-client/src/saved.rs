@@ -88,6 +88,14 @@ impl SavedSession {
         self.early_data_bytes_max
     }
 
+    /// Begins a new session with its identifier, reusing the memory.
+    pub(crate) fn begin(&mut self, suite: Suite, name: Name, identity: &[u8], lifetime_s: u32) {
+        self.of = Some((suite, name));
+        self.identity.clear();
+        self.identity.extend_from_slice(identity);
+        self.lifetime_s = lifetime_s;
+    }
+
     /// Copies another session, reusing the memory.
     pub(crate) fn copy(&mut self, other: &Self) {
         let Self { of, extended_master_secret, lifetime_s, age_add, .. } = *other;

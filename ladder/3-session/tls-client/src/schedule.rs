@@ -8,11 +8,6 @@ use crate::hash::{Hash, Secret};
 use crate::protect::RecordKey;
 use crate::suite::{Cipher, Suite};
 
-/// HKDF-Extract (RFC 5869 §2.2), with the salt prepared as an HMAC key.
-fn extract(salt: &hmac::Key, input: &[u8]) -> Secret {
-    Secret::new(hmac::sign(salt, input).as_ref())
-}
-
 /// HKDF-Expand-Label (RFC 8446 §7.1) with an output of at most one hash. HKDF-Expand is then a
 /// single HMAC.
 fn expand_label(secret: &hmac::Key, label: &[u8], context: &[u8], bytes: usize) -> Secret {
@@ -29,40 +24,54 @@ fn expand_label(secret: &hmac::Key, label: &[u8], context: &[u8], bytes: usize) 
     Secret::new(&mac.sign().as_ref()[..bytes])
 }
 
-/// Derive-Secret (RFC 8446 §7.1).
-fn derive_secret(hash: Hash, secret: &hmac::Key, label: &[u8], transcript: &[u8]) -> Secret {
-    expand_label(secret, label, transcript, hash.bytes())
-}
-
-/// The early secret of a pre-shared key.
-pub(crate) struct Psk {
+/// A stage of the schedule: a secret from which others are derived.
+struct Stage {
     hash: Hash,
     secret: hmac::Key,
 }
 
+impl Stage {
+    /// HKDF-Extract (RFC 5869 §2.2), with the salt prepared as an HMAC key.
+    fn extract(hash: Hash, salt: &hmac::Key, input: &[u8]) -> Self {
+        let secret = Secret::new(hmac::sign(salt, input).as_ref());
+        Self { hash, secret: hash.hmac_key(&secret) }
+    }
+
+    /// Derive-Secret (RFC 8446 §7.1).
+    fn derive(&self, label: &[u8], transcript: &[u8]) -> Traffic {
+        let secret = expand_label(&self.secret, label, transcript, self.hash.bytes());
+        Traffic { hash: self.hash, secret }
+    }
+
+    /// The salt of the next stage.
+    fn derived(&self) -> Secret {
+        self.derive(b"derived", self.hash.of_nothing().as_ref()).secret
+    }
+}
+
+/// The early secret of a pre-shared key.
+pub(crate) struct Psk(Stage);
+
 impl Psk {
     pub(crate) fn new(hash: Hash, key: &[u8]) -> Self {
-        let secret = extract(&hash.hmac_key(hash.zeros()), key);
-        Self { hash, secret: hash.hmac_key(&secret) }
+        Self(Stage::extract(hash, &hash.hmac_key(hash.zeros()), key))
     }
 
     /// The binder (RFC 8446 §4.2.11.2); `transcript` is the hash up to the list of binders.
     pub(crate) fn binder(&self, transcript: &[u8]) -> hmac::Tag {
-        let nothing = self.hash.of_nothing();
-        Traffic::derive(self.hash, &self.secret, b"res binder", nothing.as_ref())
-            .verify_data(transcript)
+        let nothing = self.0.hash.of_nothing();
+        self.0.derive(b"res binder", nothing.as_ref()).verify_data(transcript)
     }
 
     /// The secret of early data; `transcript` is the hash of the `ClientHello`.
     pub(crate) fn early_data(&self, transcript: &[u8]) -> Traffic {
-        Traffic::derive(self.hash, &self.secret, b"c e traffic", transcript)
+        self.0.derive(b"c e traffic", transcript)
     }
 
     /// The early secret of a handshake whose server accepts the pre-shared key.
     pub(crate) fn early(&self) -> Early {
-        let nothing = self.hash.of_nothing();
-        let derived = derive_secret(self.hash, &self.secret, b"derived", nothing.as_ref());
-        Early { hash: self.hash, salt: self.hash.hmac_key(&derived) }
+        let hash = self.0.hash;
+        Early { hash, salt: hash.hmac_key(&self.0.derived()) }
     }
 }
 
@@ -87,12 +96,11 @@ impl Early {
     /// The secrets of the handshake; `transcript` is the hash up to and including the
     /// `ServerHello`.
     pub(crate) fn handshake(&self, shared: &[u8], transcript: &[u8]) -> Handshake {
-        let hash = self.hash;
-        let secret = hash.hmac_key(&extract(&self.salt, shared));
+        let stage = Stage::extract(self.hash, &self.salt, shared);
         Handshake {
-            client: Traffic::derive(hash, &secret, b"c hs traffic", transcript),
-            server: Traffic::derive(hash, &secret, b"s hs traffic", transcript),
-            derived: derive_secret(hash, &secret, b"derived", hash.of_nothing().as_ref()),
+            client: stage.derive(b"c hs traffic", transcript),
+            server: stage.derive(b"s hs traffic", transcript),
+            derived: stage.derived(),
         }
     }
 }
@@ -105,49 +113,38 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    /// The master secret.
     pub(crate) fn master(&self) -> MasterSecret {
         let hash = self.client.hash;
-        let secret = extract(&hash.hmac_key(&self.derived), hash.zeros());
-        MasterSecret { hash, secret: hash.hmac_key(&secret) }
+        MasterSecret(Stage::extract(hash, &hash.hmac_key(&self.derived), hash.zeros()))
     }
 }
 
 /// The master secret, for keys of application data and of later sessions.
-pub(crate) struct MasterSecret {
-    hash: Hash,
-    secret: hmac::Key,
-}
+pub(crate) struct MasterSecret(Stage);
 
 impl MasterSecret {
     /// The traffic secrets of client and server for application data; `transcript` is the hash up
     /// to and including the server's Finished.
     pub(crate) fn application(&self, transcript: &[u8]) -> (Traffic, Traffic) {
-        let client = Traffic::derive(self.hash, &self.secret, b"c ap traffic", transcript);
-        let server = Traffic::derive(self.hash, &self.secret, b"s ap traffic", transcript);
-        (client, server)
+        let derive = |label| self.0.derive(label, transcript);
+        (derive(b"c ap traffic"), derive(b"s ap traffic"))
     }
 
     /// The pre-shared key of a ticket (RFC 8446 §4.6.1); `transcript` is the hash up to and
     /// including the client's Finished.
     pub(crate) fn psk(&self, transcript: &[u8], ticket_nonce: &[u8]) -> Secret {
-        let secret = derive_secret(self.hash, &self.secret, b"res master", transcript);
-        let secret = self.hash.hmac_key(&secret);
-        expand_label(&secret, b"resumption", ticket_nonce, self.hash.bytes())
+        let resumption = self.0.derive(b"res master", transcript);
+        expand_label(&resumption.key(), b"resumption", ticket_nonce, self.0.hash.bytes())
     }
 }
 
-/// A traffic secret of one direction.
+/// A derived secret, usually the traffic secret of one direction.
 pub(crate) struct Traffic {
     hash: Hash,
-    secret: Secret,
+    pub(crate) secret: Secret,
 }
 
 impl Traffic {
-    fn derive(hash: Hash, secret: &hmac::Key, label: &[u8], transcript: &[u8]) -> Self {
-        Self { hash, secret: derive_secret(hash, secret, label, transcript) }
-    }
-
     fn key(&self) -> hmac::Key {
         self.hash.hmac_key(&self.secret)
     }
@@ -164,12 +161,6 @@ impl Traffic {
     pub(crate) fn verify_data(&self, transcript: &[u8]) -> hmac::Tag {
         let finished = expand_label(&self.key(), b"finished", &[], self.hash.bytes());
         hmac::sign(&self.hash.hmac_key(&finished), transcript)
-    }
-
-    /// The secret in the form in which `Debug` would print its bytes.
-    #[cfg(test)]
-    pub(crate) fn text(&self) -> String {
-        format!("{:?}", &*self.secret)
     }
 
     /// The next generation, after a `KeyUpdate` (RFC 8446 §7.2).
@@ -198,49 +189,36 @@ mod tests {
         Early::new(Hash::Sha256).handshake(&bytes(SHARED), &bytes(HASH_SERVER_HELLO))
     }
 
+    #[track_caller]
+    fn check(found: &[u8], expected: &str) {
+        assert_eq!(hex::encode(found), expected);
+    }
+
     #[test]
     fn handshake_secrets() {
-        let secrets = handshake();
-        assert_eq!(
-            hex::encode(&*secrets.client.secret),
-            "b3eddb126e067f35a780b3abf45e2d8f3b1a950738f52e9600746a0e27a55a21"
-        );
-        assert_eq!(
-            hex::encode(&*secrets.server.secret),
-            "b67b7d690cc16c4e75e54213cb2d37b4e9c912bcded9105d42befd59d391ad38"
-        );
-        assert_eq!(
-            hex::encode(&*secrets.derived),
-            "43de77e0c77713859a944db9db2590b53190a65b3ee2e4f12dd7a0bb7ce254b4"
-        );
-        let server = secrets.server.key();
+        let Handshake { client, server, derived } = handshake();
+        check(&client.secret, "b3eddb126e067f35a780b3abf45e2d8f3b1a950738f52e9600746a0e27a55a21");
+        check(&server.secret, "b67b7d690cc16c4e75e54213cb2d37b4e9c912bcded9105d42befd59d391ad38");
+        check(&derived, "43de77e0c77713859a944db9db2590b53190a65b3ee2e4f12dd7a0bb7ce254b4");
+        let server = server.key();
         let key = expand_label(&server, b"key", &[], 16);
-        assert_eq!(hex::encode(&*key), "3fce516009c21727d0f2e4e86ee403bc");
+        check(&key, "3fce516009c21727d0f2e4e86ee403bc");
         let iv = expand_label(&server, b"iv", &[], 12);
-        assert_eq!(hex::encode(&*iv), "5d313eb2671276ee13000b30");
+        check(&iv, "5d313eb2671276ee13000b30");
     }
 
     #[test]
     fn application_secrets() {
         let (client, server) = handshake().master().application(&bytes(HASH_SERVER_FINISHED));
-        assert_eq!(
-            hex::encode(&*client.secret),
-            "9e40646ce79a7f9dc05af8889bce6552875afa0b06df0087f792ebb7c17504a5"
-        );
-        assert_eq!(
-            hex::encode(&*server.secret),
-            "a11af9f05531f856ad47116b45a950328204b4f44bfb6b3a4b4f1f3fcb631643"
-        );
+        check(&client.secret, "9e40646ce79a7f9dc05af8889bce6552875afa0b06df0087f792ebb7c17504a5");
+        check(&server.secret, "a11af9f05531f856ad47116b45a950328204b4f44bfb6b3a4b4f1f3fcb631643");
     }
 
     /// The client's Finished covers the transcript up to the server's Finished.
     #[test]
     fn finished() {
         let data = handshake().client.verify_data(&bytes(HASH_SERVER_FINISHED));
-        assert_eq!(
-            hex::encode(data),
-            "a8ec436d677634ae525ac1fcebe11a039ec17694fac6e98527b642f2edd5ce61"
-        );
+        check(data.as_ref(), "a8ec436d677634ae525ac1fcebe11a039ec17694fac6e98527b642f2edd5ce61");
     }
 
     /// RFC 8448 §3 and §4, "Resumed 0-RTT Handshake".
@@ -249,27 +227,22 @@ mod tests {
         let hash_client_finished =
             "209145a96ee8e2a122ff810047cc952684658d6049e86429426db87c54ad143d";
         let key = handshake().master().psk(&bytes(hash_client_finished), &[0, 0]);
-        assert_eq!(
-            hex::encode(&*key),
-            "4ecd0eb6ec3b4d87f5d6028f922ca4c5851a277fd41311c9e62d2c9492e1c4f3"
-        );
+        check(&key, "4ecd0eb6ec3b4d87f5d6028f922ca4c5851a277fd41311c9e62d2c9492e1c4f3");
         let psk = Psk::new(Hash::Sha256, &key);
         let hash_up_to_binders = "63224b2e4573f2d3454ca84b9d009a04f6be9e05711a8396473aefa01e924a14";
-        assert_eq!(
-            hex::encode(psk.binder(&bytes(hash_up_to_binders))),
-            "3add4fb2d8fdf822a0ca3cf7678ef5e88dae990141c5924d57bb6fa31b9e5f9d"
+        check(
+            psk.binder(&bytes(hash_up_to_binders)).as_ref(),
+            "3add4fb2d8fdf822a0ca3cf7678ef5e88dae990141c5924d57bb6fa31b9e5f9d",
         );
         let hash_client_hello = "08ad0fa05d7c7233b1775ba2ff9f4c5b8b59276b7f227f13a976245f5d960913";
-        assert_eq!(
-            hex::encode(&*psk.early_data(&bytes(hash_client_hello)).secret),
-            "3fbbe6a60deb66c30a32795aba0eff7eaa10105586e7be5c09678d63b6caab62"
+        check(
+            &psk.early_data(&bytes(hash_client_hello)).secret,
+            "3fbbe6a60deb66c30a32795aba0eff7eaa10105586e7be5c09678d63b6caab62",
         );
         let shared = "f44194756ff9ec9d25180635d66ea6824c6ab3bf179977be37f723570e7ccb2e";
         let hash_server_hello = "f736cb34fe25e701551bee6fd24c1cc7102a7daf9405cb15d97aafe16f757d03";
-        let secrets = psk.early().handshake(&bytes(shared), &bytes(hash_server_hello));
-        assert_eq!(
-            hex::encode(&*secrets.client.secret),
-            "2faac08f851d35fea3604fcb4de82dc62c9b164a70974d0462e27f1ab278700f"
-        );
+        let Handshake { client, .. } =
+            psk.early().handshake(&bytes(shared), &bytes(hash_server_hello));
+        check(&client.secret, "2faac08f851d35fea3604fcb4de82dc62c9b164a70974d0462e27f1ab278700f");
     }
 }

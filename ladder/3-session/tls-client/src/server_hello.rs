@@ -54,7 +54,8 @@ fn head<'a>(body: &'a [u8], settings: &Settings) -> Result<Head<'a>, Violation> 
     Ok(Head { version, random, session_id, extensions })
 }
 
-const fn illegal(field: &'static str) -> Violation {
+/// The violation for a field of a `ServerHello` whose value is not allowed.
+pub(crate) const fn illegal(field: &'static str) -> Violation {
     Violation::IllegalParameter { message: Message::SERVER_HELLO, field }
 }
 

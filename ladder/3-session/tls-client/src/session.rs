@@ -173,7 +173,7 @@ impl Session {
 
     /// The key pair prepared for this group.
     pub(crate) fn pair<'a>(&'a self, config: &'a Config, group: Group) -> &'a KeyPair {
-        let pair = self.fresh.as_ref().filter(|pair| pair.group() == group);
+        let pair = self.fresh.as_ref().filter(|pair| pair.group == group);
         pair.or_else(|| config.pair(group)).expect("`prepare` made a key pair of this group")
     }
 }

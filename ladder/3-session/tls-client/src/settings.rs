@@ -133,9 +133,7 @@ impl Settings {
             pin: None,
         }
     }
-}
 
-impl Settings {
     pub(crate) const fn offers_encrypt_then_mac(&self) -> bool {
         self.encrypt_then_mac && self.suite.cipher().is_cbc()
     }

@@ -3,7 +3,6 @@
 use core::fmt;
 
 use crate::hash::Hash;
-use crate::wire::{TLS12, TLS13};
 
 /// A cipher suite with its protocol version. A client offers exactly one suite, so each measurement
 /// covers one suite.
@@ -211,10 +210,6 @@ impl Suite {
     /// Returns whether the suite belongs to TLS 1.3.
     pub const fn is_tls13(self) -> bool {
         matches!(self.exchange, KeyExchange::Tls13)
-    }
-
-    pub(crate) const fn wire_version(self) -> u16 {
-        if self.is_tls13() { TLS13 } else { TLS12 }
     }
 
     /// Returns whether the suite is a TLS 1.2 suite with ECDHE.

@@ -1,5 +1,7 @@
 //! The handshake of TLS 1.2 (RFC 5246 §7.3): full, with any key exchange, or resumed.
 
+use core::convert::Infallible;
+
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::hmac;
 use zeroize::Zeroizing;
@@ -11,15 +13,15 @@ use crate::error::{Found, Violation};
 use crate::exchange::Public;
 use crate::ffdhe::{Field, trimmed};
 use crate::input::{Incoming, Received};
-use crate::parameters::Parameters;
 use crate::phase::Await;
 use crate::prf::{Master, Side};
 use crate::protect::RecordKey;
 use crate::receive::Stop;
+use crate::registry::Group;
 use crate::saved::Name;
-use crate::server_hello::{Hello12, offered_scheme};
+use crate::server_hello::{Hello12, offered, offered_scheme};
 use crate::session::Agreed;
-use crate::settings::Freshness;
+use crate::settings::{Freshness, Settings};
 use crate::suite::KeyExchange;
 use crate::wire::{AlertDescription, AlertLevel, Content, Message, TLS12};
 
@@ -128,9 +130,13 @@ impl Connection {
     /// §5.4).
     fn key_exchange(&mut self, body: &[u8]) -> Result<(), Stop> {
         let mut r = Reader::new(Message::SERVER_KEY_EXCHANGE, body);
-        let parameters = Parameters::read(&mut r, &self.config.settings)?;
+        let settings = &self.config.settings;
+        let parameters = match settings.suite.has_curve() {
+            true => curve_parameters(&mut r, settings)?,
+            false => field_parameters(&mut r, settings)?,
+        };
         let signed = &body[..body.len() - r.rest().len()];
-        let scheme = offered_scheme(r.u16("signature algorithm")?, &self.config.settings)?;
+        let scheme = offered_scheme(r.u16("signature algorithm")?, settings)?;
         let signature = r.vector(2, "signature")?.rest();
         r.end("trailing bytes")?;
         if self.session.verify {
@@ -159,7 +165,7 @@ impl Connection {
                 self.facts.group = Some(group);
                 self.session.prepare(&self.config, group)?;
                 let pair = self.session.pair(&self.config, group);
-                (pair.public_value(), pair.agree(public, key)?)
+                (pair.public.clone(), pair.agree(public, key)?)
             }
             Parameters::Field { p, g, public } => {
                 let field = Field::chosen(p, g)?;
@@ -236,11 +242,11 @@ impl Connection {
         width: usize,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
-        let mut written = Ok(());
-        self.write_draft(Message::CLIENT_KEY_EXCHANGE, |out| {
+        self.try_say(Message::CLIENT_KEY_EXCHANGE, |out| {
+            let mut written = Ok(());
             put_vector(out, width, |out| written = write(out));
-        });
-        written.map(|()| self.say_draft())
+            written
+        })
     }
 
     /// The master secret; the transcript ends with the `ClientKeyExchange`.
@@ -259,28 +265,31 @@ impl Connection {
         self.output.seal_with(key);
         let transcript = self.session.transcript.hash();
         let data = master.verify_data(Side::Client, transcript.as_ref());
-        let mut finished = [Message::FINISHED.0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        finished[4..].copy_from_slice(&data);
-        self.say(&finished);
+        self.say(Message::FINISHED, |out| out.extend(data));
     }
 
-    /// Queues a handshake message and adds it to the transcript.
-    pub(crate) fn say(&mut self, message: &[u8]) {
-        self.output.record(Content::HANDSHAKE, message);
-        self.session.transcript.add(message);
+    /// Queues a handshake message with the body that `write` writes, and adds it to the transcript.
+    pub(crate) fn say(&mut self, message: Message, write: impl FnOnce(&mut Vec<u8>)) {
+        let Ok(()) = self.try_say::<Infallible>(message, |out| {
+            write(out);
+            Ok(())
+        });
     }
 
-    /// Writes a message with the body that `fill` writes, in reused memory.
-    pub(crate) fn write_draft(&mut self, message: Message, fill: impl FnOnce(&mut Vec<u8>)) {
+    /// As [`Self::say`]; if `write` fails, nothing is queued.
+    fn try_say<E>(
+        &mut self,
+        message: Message,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut written = Ok(());
         self.draft.clear();
         self.draft.push(message.0);
-        put_vector(&mut self.draft, 3, fill);
-    }
-
-    /// Queues the message in the draft, and adds it to the transcript.
-    pub(crate) fn say_draft(&mut self) {
+        put_vector(&mut self.draft, 3, |out| written = write(out));
+        written?;
         self.output.record(Content::HANDSHAKE, &self.draft);
         self.session.transcript.add(&self.draft);
+        Ok(())
     }
 
     /// Opens further records with the server's key.
@@ -305,5 +314,43 @@ impl Connection {
         self.keep_tls12(&master);
         self.awaiting = Await::Established;
         Ok(Received::Established)
+    }
+}
+
+/// The server's parameters of a key agreement.
+enum Parameters<'a> {
+    /// An offered group, by number or prime.
+    Named { group: Group, public: &'a [u8] },
+    /// A prime field of the server's choice.
+    Field { p: &'a [u8], g: &'a [u8], public: &'a [u8] },
+}
+
+/// RFC 8422 §5.4.
+fn curve_parameters<'a>(
+    r: &mut Reader<'a>,
+    settings: &Settings,
+) -> Result<Parameters<'a>, Violation> {
+    if r.u8("curve_type")? != 3 {
+        return Err(r.illegal("curve_type"));
+    }
+    let group = offered(r.u16("named_curve")?, settings)?;
+    let public = r.vector(1, "point")?.rest();
+    Ok(Parameters::Named { group, public })
+}
+
+/// RFC 5246 §7.4.3 and RFC 7919 §3: if named groups were offered, the server must choose one of
+/// them.
+fn field_parameters<'a>(
+    r: &mut Reader<'a>,
+    settings: &Settings,
+) -> Result<Parameters<'a>, Violation> {
+    let p = r.vector(2, "dh_p")?.rest();
+    let g = r.vector(2, "dh_g")?.rest();
+    let public = r.vector(2, "dh_Ys")?.rest();
+    match Field::name(p, g) {
+        _ if settings.groups.is_empty() => Ok(Parameters::Field { p, g, public }),
+        Some(group) if settings.groups.contains(&group) => Ok(Parameters::Named { group, public }),
+        Some(group) => Err(Violation::Group { found: group.number() }),
+        None => Err(Violation::PrimeUnnamed),
     }
 }

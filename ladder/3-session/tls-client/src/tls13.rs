@@ -14,7 +14,7 @@ use crate::registry::Group;
 use crate::saved::{Name, TICKET_BYTES_MAX};
 use crate::schedule::Psk;
 use crate::server_hello::{
-    Asked, Hello13, early_data_bytes_max, encrypted_extensions, offered_scheme,
+    Asked, Hello13, early_data_bytes_max, encrypted_extensions, illegal, offered_scheme,
     signature_algorithms,
 };
 use crate::session::EarlyData;
@@ -37,14 +37,12 @@ impl Connection {
             }
             (Await::CertificateOrRequest, Message::CERTIFICATE_REQUEST) => {
                 let mut r = Reader::new(Message::CERTIFICATE_REQUEST, body);
-                let field = "certificate_request_context";
-                let context = r.vector(1, field)?;
+                let context = r.vector(1, "certificate_request_context")?;
                 let extensions = r.vector(2, "extensions")?;
                 r.end("trailing bytes")?;
                 // RFC 8446 §4.3.2: only a post-handshake request has a context
                 if !context.is_empty() {
-                    let message = Message::CERTIFICATE_REQUEST;
-                    return Err(Violation::IllegalParameter { message, field }.into());
+                    return Err(context.illegal("certificate_request_context").into());
                 }
                 self.certificate_asked(signature_algorithms(extensions)?)?;
                 self.awaiting = Await::Certificate13;
@@ -144,10 +142,9 @@ impl Connection {
             self.session.share = Some(group);
             self.session.prepare(&self.config, group)?;
         }
-        let share = self.session.share.expect("TLS 1.3 always sends a key share");
         self.early_data_refused();
         self.say_change_cipher_spec();
-        self.say_second_hello(share, cookie);
+        self.say_hello(cookie, false);
         Ok(())
     }
 
@@ -157,7 +154,7 @@ impl Connection {
         let signature = r.vector(2, "signature")?.rest();
         r.end("trailing bytes")?;
         // RFC 8446 §4.4.3: PKCS#1 v1.5 is not allowed here
-        if !self.known_leaf().key().signs_tls13(scheme) {
+        if !self.known_leaf().key.signs_tls13(scheme) {
             return Err(Violation::SignatureScheme { found: scheme.number() });
         }
         self.facts.signature = Some(scheme);
@@ -185,7 +182,7 @@ impl Connection {
         let (client, server) = master.application(self.session.transcript.hash().as_ref());
         self.say_change_cipher_spec();
         if core::mem::take(&mut self.session.early_key) {
-            self.say(&[Message::END_OF_EARLY_DATA.0, 0, 0, 0]);
+            self.say(Message::END_OF_EARLY_DATA, |_| ());
         }
         self.output.seal_with(secrets.client.record_key(suite));
         self.say_certificate();
@@ -197,8 +194,7 @@ impl Connection {
         }
         let transcript = self.session.transcript.hash();
         let data = secrets.client.verify_data(transcript.as_ref());
-        self.write_draft(Message::FINISHED, |out| out.extend_from_slice(data.as_ref()));
-        self.say_draft();
+        self.say(Message::FINISHED, |out| out.extend_from_slice(data.as_ref()));
         self.output.seal_with(client.record_key(suite));
         self.opening = Some(server.record_key(suite));
         self.session.application = Some((client, server));
@@ -225,11 +221,9 @@ impl Connection {
             && let Some(next) = self.kept.next()
         {
             let transcript = self.session.transcript.hash();
-            next.of = Some((self.config.settings.suite, Name::Ticket));
-            next.identity.clear();
-            next.identity.extend_from_slice(ticket);
+            next.begin(self.config.settings.suite, Name::Ticket, ticket, lifetime_s);
             next.secret = master.psk(transcript.as_ref(), nonce);
-            (next.lifetime_s, next.age_add) = (lifetime_s, age_add);
+            next.age_add = age_add;
             next.early_data_bytes_max = early_data_bytes_max;
             self.kept.keep();
         }
@@ -242,8 +236,7 @@ impl Connection {
         let request = r.u8("request_update")?;
         r.end("trailing bytes")?;
         if request > 1 {
-            let (message, field) = (Message::KEY_UPDATE, "request_update");
-            return Err(Violation::IllegalParameter { message, field });
+            return Err(r.illegal("request_update"));
         }
         let suite = self.config.settings.suite;
         let (_, server) =
@@ -268,10 +261,6 @@ impl Connection {
         *client = client.next();
         self.output.seal_with(client.record_key(suite));
     }
-}
-
-const fn illegal(field: &'static str) -> Violation {
-    Violation::IllegalParameter { message: Message::SERVER_HELLO, field }
 }
 
 /// The input of the signature in a `CertificateVerify` (RFC 8446 §4.4.3).

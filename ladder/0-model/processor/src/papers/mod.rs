@@ -42,7 +42,6 @@ impl Processor {
         [Self::Itanium, Self::Alpha21264, Self::UltraSparc3, Self::PowerPcG4];
 
     /// The name of the processor's machine file, which is also its name in subjects.
-    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Itanium => "itanium",
@@ -57,7 +56,6 @@ impl Processor {
     /// # Panics
     ///
     /// Never: the files are part of this crate.
-    #[must_use]
     pub fn machine(self) -> Machine {
         File::named(self.word()).expect("the files of this crate have these names").machine()
     }
@@ -77,7 +75,6 @@ impl Processor {
     /// # Panics
     ///
     /// If `bits` is 0.
-    #[must_use]
     pub fn product(self, bits: u32) -> Product {
         self.machine().product(bits).expect("the machine files of this crate are complete")
     }
@@ -94,7 +91,6 @@ pub enum Origin {
 
 impl Origin {
     /// The value of the condition [`word::ORIGIN`].
-    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Estimated => word::ESTIMATED,
@@ -118,7 +114,6 @@ pub struct ProductRow {
 
 impl ProductRow {
     /// The relative error of the model: the model's cycles divided by the paper's cycles, minus 1.
-    #[must_use]
     pub fn error(&self) -> f64 {
         self.processor.product(self.bits).bound.cycles.get() / self.cycles - 1.0
     }

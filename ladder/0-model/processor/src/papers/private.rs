@@ -18,7 +18,6 @@ pub enum Exponentiation {
 impl Exponentiation {
     /// The mean number of Montgomery products, squares included, for a random exponent of `bits`
     /// bits.
-    #[must_use]
     pub fn products(self, bits: u32) -> f64 {
         let bits = f64::from(bits);
         match self {
@@ -77,7 +76,6 @@ pub const PRIVATE: [Private; 2] = [
 
 impl Private {
     /// The paper's cycles of an operation: clock divided by rate.
-    #[must_use]
     pub fn cycles(&self) -> Cycles {
         Cycles::new(self.clock / self.rate)
     }
@@ -85,7 +83,6 @@ impl Private {
     /// The model's cycles of the products alone. The operation uses CRT, with two exponentiations
     /// on half the bits. For each prime, two products enter Montgomery form and one product leaves
     /// it.
-    #[must_use]
     pub fn product_cycles(&self) -> Cycles {
         let half = self.bits / 2;
         let products = 2.0 * (self.exponentiation.products(half) + 3.0);
@@ -94,7 +91,6 @@ impl Private {
 
     /// The model's products as a share of the paper's operation. Above 1 the products alone take
     /// longer than the paper's whole operation.
-    #[must_use]
     pub fn kernel_share(&self) -> f64 {
         self.product_cycles() / self.cycles()
     }
@@ -103,7 +99,6 @@ impl Private {
     pub const LINEAR_MHZ: f64 = 800.0;
 
     /// The assumptions behind the figures.
-    #[must_use]
     pub fn assumption(&self) -> String {
         let only = match self.origin {
             Origin::Estimated => "only Montgomery products, as a best case",

@@ -80,7 +80,6 @@ impl Rate {
     }
 
     /// The cycles of `count` operations, if the rate is known.
-    #[must_use]
     pub fn cycles(&self, count: f64) -> Option<f64> {
         match &self.0 {
             Paced::Unknown(_) => None,
@@ -90,7 +89,6 @@ impl Rate {
     }
 
     /// The lower limit of an unknown rate.
-    #[must_use]
     pub fn least(&self) -> Option<f64> {
         match &self.0 {
             Paced::Unknown(Some((least, _))) => Some(*least),
@@ -99,7 +97,6 @@ impl Rate {
     }
 
     /// The value in its own unit, if it is known.
-    #[must_use]
     pub fn value(&self) -> Option<f64> {
         match &self.0 {
             Paced::Unknown(_) => None,
@@ -108,13 +105,11 @@ impl Rate {
     }
 
     /// The source.
-    #[must_use]
     pub fn source(&self) -> Option<&str> {
         self.sourced().map(|source| source.words.as_str())
     }
 
     /// The mark of the source.
-    #[must_use]
     pub fn mark(&self) -> Option<Mark> {
         self.sourced().map(|source| source.mark)
     }
@@ -143,21 +138,15 @@ impl fmt::Display for Rate {
     }
 }
 
-/// The spelling of a rate in a file.
+/// The spelling of a rate in a file, which omits what is `None`.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RateWire {
-    #[serde(skip_serializing_if = "Option::is_none")]
     per_cycle: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     cycles_each: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     at_least: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     mark: Option<Mark>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
 }
 

@@ -50,26 +50,22 @@ impl Uses {
     }
 
     /// The uses of `products` products of two digits in `rows` rows, if they are known.
-    #[must_use]
     pub fn count(&self, products: f64, rows: f64) -> Option<f64> {
         let used = self.0.as_ref()?;
         Some(used.per_product * products + used.per_row * rows)
     }
 
     /// The operations of a product in order; empty if the file does not name them.
-    #[must_use]
     pub fn does(&self) -> &[String] {
         self.0.as_ref().map_or(&[], |used| &used.does)
     }
 
     /// The source.
-    #[must_use]
     pub fn source(&self) -> Option<&str> {
         self.0.as_ref().map(|used| used.source.words.as_str())
     }
 
     /// The mark of the source.
-    #[must_use]
     pub fn mark(&self) -> Option<Mark> {
         self.0.as_ref().map(|used| used.source.mark)
     }
@@ -88,21 +84,16 @@ impl fmt::Display for Uses {
     }
 }
 
-/// The spelling of a use in a file.
+/// The spelling of a use in a file, which omits what is `None`.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct UsesWire {
-    #[serde(skip_serializing_if = "Option::is_none")]
     per_product: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     per_row: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<bool>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     does: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     mark: Option<Mark>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
 }
 

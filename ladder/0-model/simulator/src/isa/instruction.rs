@@ -1,8 +1,6 @@
 //! A decoded instruction: its row and its operands.
 
-use core::fmt;
-
-use super::row::{Base, Meaning, Row, Syntax};
+use super::row::{Meaning, Row, Syntax};
 
 /// A row with its operands. Operands that the row does not use are zero.
 #[derive(Clone, Copy, Debug)]
@@ -118,15 +116,42 @@ impl Instruction {
     }
 
     /// The target of a jump by [`Instruction::constant`] words from this address.
-    #[must_use]
     pub fn target(&self, address: u32) -> u32 {
         address.wrapping_add(self.constant.cast_unsigned() << 2)
     }
 
     /// The instruction in assembly language, for this address.
-    #[must_use]
-    pub fn at(&self, address: u32) -> impl fmt::Display {
-        Text { instruction: *self, address }
+    pub fn text(&self, address: u32) -> String {
+        let i = self;
+        let name = i.row.name;
+        let (rd, rs1, rs2) = (register_name(i.rd), register_name(i.rs1), register_name(i.rs2));
+        let b = if i.immediate { i.constant.to_string() } else { rs2.clone() };
+        let place = match (i.immediate, i.constant, i.rs2) {
+            (true, constant, _) if i.rs1 == 0 => constant.to_string(),
+            (true, constant, _) if constant < 0 => format!("{rs1} - {}", constant.unsigned_abs()),
+            (true, constant, _) => format!("{rs1} + {constant}"),
+            (false, _, 0) => rs1.clone(),
+            (false, ..) => format!("{rs1} + {rs2}"),
+        };
+        match i.row.syntax {
+            Syntax::None => name.to_owned(),
+            Syntax::Call | Syntax::Branch => format!("{name} {:#x}", i.target(address)),
+            Syntax::Sethi if i.rd == 0 && i.constant == 0 => "nop".to_owned(),
+            Syntax::Sethi => format!("{name} %hi({:#x}), {rd}", i.constant.cast_unsigned() << 10),
+            Syntax::Constant => format!("{name} {:#x}", i.constant),
+            Syntax::Three => format!("{name} {rs1}, {b}, {rd}"),
+            Syntax::Two => format!("{name} {rs1}, {rs2}"),
+            Syntax::Source => format!("{name} {rs1}"),
+            Syntax::Target => format!("{name} {rd}"),
+            Syntax::Load => format!("{name} [{place}], {rd}"),
+            Syntax::Store => format!("{name} {rd}, [{place}]"),
+            Syntax::LoadSpace => format!("{name} [{place}] {}, {rd}", i.space),
+            Syntax::StoreSpace => format!("{name} {rd}, [{place}] {}", i.space),
+            Syntax::Jump => format!("{name} {place}, {rd}"),
+            Syntax::Address => format!("{name} {place}"),
+            Syntax::Read(register) => format!("{name} {register}, {rd}"),
+            Syntax::Write(register) => format!("{name} {rs1}, {b}, {register}"),
+        }
     }
 }
 
@@ -147,12 +172,12 @@ impl Row {
 
     /// Returns whether instructions of this row shift.
     fn is_shift(&self) -> bool {
-        matches!(self.meaning, Meaning::Base(Base::Sll | Base::Srl | Base::Sra))
+        matches!(self.meaning, Meaning::Sll | Meaning::Srl | Meaning::Sra)
     }
 
     /// Returns whether instructions of this row are Ticc.
     pub(crate) fn is_trap(&self) -> bool {
-        matches!(self.meaning, Meaning::Base(Base::Trap(_)))
+        matches!(self.meaning, Meaning::Trap(_))
     }
 }
 
@@ -169,47 +194,5 @@ pub fn register_name(register: u8) -> String {
         14 => "%sp".to_owned(),
         30 => "%fp".to_owned(),
         _ => format!("%{kind}{}", register & 7),
-    }
-}
-
-struct Text {
-    instruction: Instruction,
-    address: u32,
-}
-
-impl fmt::Display for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let i = &self.instruction;
-        let name = i.row.name;
-        let (rd, rs1, rs2) = (register_name(i.rd), register_name(i.rs1), register_name(i.rs2));
-        let b = if i.immediate { i.constant.to_string() } else { rs2.clone() };
-        let address = match (i.immediate, i.constant, i.rs2) {
-            (true, constant, _) if i.rs1 == 0 => constant.to_string(),
-            (true, constant, _) if constant < 0 => format!("{rs1} - {}", constant.unsigned_abs()),
-            (true, constant, _) => format!("{rs1} + {constant}"),
-            (false, _, 0) => rs1.clone(),
-            (false, ..) => format!("{rs1} + {rs2}"),
-        };
-        match i.row.syntax {
-            Syntax::None => f.write_str(name),
-            Syntax::Call | Syntax::Branch => write!(f, "{name} {:#x}", i.target(self.address)),
-            Syntax::Sethi if i.rd == 0 && i.constant == 0 => f.write_str("nop"),
-            Syntax::Sethi => {
-                write!(f, "{name} %hi({:#x}), {rd}", i.constant.cast_unsigned() << 10)
-            }
-            Syntax::Constant => write!(f, "{name} {:#x}", i.constant),
-            Syntax::Three => write!(f, "{name} {rs1}, {b}, {rd}"),
-            Syntax::Two => write!(f, "{name} {rs1}, {rs2}"),
-            Syntax::Source => write!(f, "{name} {rs1}"),
-            Syntax::Target => write!(f, "{name} {rd}"),
-            Syntax::Load => write!(f, "{name} [{address}], {rd}"),
-            Syntax::Store => write!(f, "{name} {rd}, [{address}]"),
-            Syntax::LoadSpace => write!(f, "{name} [{address}] {}, {rd}", i.space),
-            Syntax::StoreSpace => write!(f, "{name} {rd}, [{address}] {}", i.space),
-            Syntax::Jump => write!(f, "{name} {address}, {rd}"),
-            Syntax::Address => write!(f, "{name} {address}"),
-            Syntax::Read(register) => write!(f, "{name} {register}, {rd}"),
-            Syntax::Write(register) => write!(f, "{name} {rs1}, {b}, {register}"),
-        }
     }
 }

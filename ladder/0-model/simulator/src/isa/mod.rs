@@ -7,5 +7,5 @@ pub mod set;
 pub mod sparc;
 
 pub use instruction::Instruction;
-pub use row::{Accumulator, Base, Cost, Icc, Meaning, Row, Syntax};
+pub use row::{Accumulator, Cost, Icc, Meaning, Row, Syntax};
 pub use set::{InstructionSet, Overlap};

@@ -108,26 +108,14 @@ pub enum Icc {
 
 impl Icc {
     /// Returns whether the instruction writes the condition codes.
-    #[must_use]
     pub fn sets(self) -> bool {
         matches!(self, Self::Sets | Self::CarrySets)
     }
 
     /// Returns whether the instruction adds or subtracts the carry.
-    #[must_use]
     pub fn carry(self) -> bool {
         matches!(self, Self::Carry | Self::CarrySets)
     }
-}
-
-/// The semantics of an instruction.
-#[derive(Clone, Copy, Debug)]
-pub enum Meaning {
-    /// A base instruction.
-    Base(Base),
-    /// An instruction of an extension: a function of the accumulator, `rs1`, and `rs2` or the
-    /// constant, which returns the value of `rd`.
-    Custom(fn(&mut Accumulator, u32, u32) -> u32),
 }
 
 /// The 72-bit accumulator of the multiply-accumulate extension.
@@ -138,7 +126,6 @@ impl Accumulator {
     const MASK: u128 = (1 << 72) - 1;
 
     /// Its value.
-    #[must_use]
     pub fn value(self) -> u128 {
         self.0
     }
@@ -149,7 +136,6 @@ impl Accumulator {
     }
 
     /// The lowest word.
-    #[must_use]
     pub fn low(self) -> u32 {
         (self.0 & 0xffff_ffff) as u32
     }
@@ -167,10 +153,13 @@ impl Accumulator {
     }
 }
 
-/// The base instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The semantics of an instruction.
+#[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "each is the mnemonic of its row, which describes it")]
-pub enum Base {
+pub enum Meaning {
+    /// An instruction of an extension: a function of the accumulator, `rs1`, and `rs2` or the
+    /// constant, which returns the value of `rd`.
+    Custom(fn(&mut Accumulator, u32, u32) -> u32),
     Call,
     Unimp,
     Sethi,

@@ -63,7 +63,6 @@ impl InstructionSet {
     }
 
     /// Decodes a word; `None` if it is no instruction.
-    #[must_use]
     pub fn decode(&self, word: u32) -> Option<Instruction> {
         let row = self.buckets[bucket(word)].iter().find(|row| word & row.mask == row.bits)?;
         Instruction::read(row, word)
@@ -72,7 +71,7 @@ impl InstructionSet {
     /// Describes the word at an address in a message: its instruction, or "not an instruction".
     pub(crate) fn describe(&self, word: u32, address: u32) -> String {
         match self.decode(word) {
-            Some(instruction) => instruction.at(address).to_string(),
+            Some(instruction) => instruction.text(address),
             None => format!("{word:#010x}, which is no instruction of this machine"),
         }
     }

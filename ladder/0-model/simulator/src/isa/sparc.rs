@@ -5,7 +5,8 @@
 //! ignore, must be zero here, so that each instruction has exactly one word. Floating-point and
 //! coprocessor instructions and implementation-dependent state registers are not included.
 
-use super::row::{Base, Cost, Icc, Meaning, Row, Syntax};
+use super::row::Meaning::*;
+use super::row::{Cost, Icc, Meaning, Row, Syntax};
 
 /// `op` and `op3`.
 const FORMAT_3: u32 = 0xc1f8_0000;
@@ -14,37 +15,27 @@ const FORMAT_3_RD: u32 = 0xfff8_0000;
 /// `op`, annulment, condition and `op2`.
 const BRANCH: u32 = 0xffc0_0000;
 
+type Text = &'static str;
+
 /// All rows.
 pub static ROWS: &[Row] = &[
     Row {
-        name: "call",
         mask: 0xc000_0000,
         bits: 0x4000_0000,
         syntax: Syntax::Call,
         cost: Cost::Branch,
-        icc: Icc::None,
-        meaning: Meaning::Base(Base::Call),
-        says: "%o7 := own address; jump after the next instruction",
+        ..simple("call", Call, "%o7 := own address; jump after the next instruction")
     },
     Row {
-        name: "unimp",
         mask: 0xffc0_0000,
-        bits: 0,
         syntax: Syntax::Constant,
-        cost: Cost::Alu,
-        icc: Icc::None,
-        meaning: Meaning::Base(Base::Unimp),
-        says: "trap: illegal instruction",
+        ..simple("unimp", Unimp, "trap: illegal instruction")
     },
     Row {
-        name: "sethi",
         mask: 0xc1c0_0000,
         bits: 0x0100_0000,
         syntax: Syntax::Sethi,
-        cost: Cost::Alu,
-        icc: Icc::None,
-        meaning: Meaning::Base(Base::Sethi),
-        says: "rd := constant, in the upper 22 bits",
+        ..simple("sethi", Sethi, "rd := constant, in the upper 22 bits")
     },
     branch("bn", 0, false, "never"),
     branch("be", 1, false, "if Z"),
@@ -94,180 +85,168 @@ pub static ROWS: &[Row] = &[
     trap("tcc", 13, "if not C"),
     trap("tpos", 14, "if not N"),
     trap("tvc", 15, "if not V"),
-    alu("add", 0x00, Base::Add, Icc::None, "rd := rs1 + b"),
-    alu("and", 0x01, Base::And, Icc::None, "rd := rs1 and b"),
-    alu("or", 0x02, Base::Or, Icc::None, "rd := rs1 or b"),
-    alu("xor", 0x03, Base::Xor, Icc::None, "rd := rs1 xor b"),
-    alu("sub", 0x04, Base::Sub, Icc::None, "rd := rs1 - b"),
-    alu("andn", 0x05, Base::Andn, Icc::None, "rd := rs1 and not b"),
-    alu("orn", 0x06, Base::Orn, Icc::None, "rd := rs1 or not b"),
-    alu("xnor", 0x07, Base::Xnor, Icc::None, "rd := rs1 xor not b"),
-    alu("addx", 0x08, Base::Addx, Icc::Carry, "rd := rs1 + b + C"),
-    multiply("umul", 0x0a, Base::Umul, Icc::None, "Y:rd := rs1 * b, unsigned"),
-    multiply("smul", 0x0b, Base::Smul, Icc::None, "Y:rd := rs1 * b, signed"),
-    alu("subx", 0x0c, Base::Subx, Icc::Carry, "rd := rs1 - b - C"),
-    divide("udiv", 0x0e, Base::Udiv, Icc::None, "rd := Y:rs1 / b, unsigned, at most 2^32 - 1"),
-    divide("sdiv", 0x0f, Base::Sdiv, Icc::None, "rd := Y:rs1 / b, signed, kept within 32 bits"),
-    alu("addcc", 0x10, Base::Addcc, Icc::Sets, "rd := rs1 + b; icc"),
-    alu("andcc", 0x11, Base::Andcc, Icc::Sets, "rd := rs1 and b; icc"),
-    alu("orcc", 0x12, Base::Orcc, Icc::Sets, "rd := rs1 or b; icc"),
-    alu("xorcc", 0x13, Base::Xorcc, Icc::Sets, "rd := rs1 xor b; icc"),
-    alu("subcc", 0x14, Base::Subcc, Icc::Sets, "rd := rs1 - b; icc"),
-    alu("andncc", 0x15, Base::Andncc, Icc::Sets, "rd := rs1 and not b; icc"),
-    alu("orncc", 0x16, Base::Orncc, Icc::Sets, "rd := rs1 or not b; icc"),
-    alu("xnorcc", 0x17, Base::Xnorcc, Icc::Sets, "rd := rs1 xor not b; icc"),
-    alu("addxcc", 0x18, Base::Addxcc, Icc::CarrySets, "rd := rs1 + b + C; icc"),
-    multiply("umulcc", 0x1a, Base::Umulcc, Icc::Sets, "Y:rd := rs1 * b, unsigned; icc of rd"),
-    multiply("smulcc", 0x1b, Base::Smulcc, Icc::Sets, "Y:rd := rs1 * b, signed; icc of rd"),
-    alu("subxcc", 0x1c, Base::Subxcc, Icc::CarrySets, "rd := rs1 - b - C; icc"),
-    divide("udivcc", 0x1e, Base::Udivcc, Icc::Sets, "as udiv; icc of rd, V if it was cut"),
-    divide("sdivcc", 0x1f, Base::Sdivcc, Icc::Sets, "as sdiv; icc of rd, V if it was cut"),
-    alu("taddcc", 0x20, Base::Taddcc, Icc::Sets, "rd := rs1 + b; icc, V also if tags are set"),
-    alu("tsubcc", 0x21, Base::Tsubcc, Icc::Sets, "rd := rs1 - b; icc, V also if tags are set"),
-    alu("taddcctv", 0x22, Base::TaddccTv, Icc::Sets, "as taddcc; trap instead of V"),
-    alu("tsubcctv", 0x23, Base::TsubccTv, Icc::Sets, "as tsubcc; trap instead of V"),
-    alu("mulscc", 0x24, Base::Mulscc, Icc::Sets, "one step of a product of rs1, Y and b"),
-    alu("sll", 0x25, Base::Sll, Icc::None, "rd := rs1 << b mod 32"),
-    alu("srl", 0x26, Base::Srl, Icc::None, "rd := rs1 >> b mod 32, zeros from above"),
-    alu("sra", 0x27, Base::Sra, Icc::None, "rd := rs1 >> b mod 32, signs from above"),
-    read("%y", "rd %y", 0x28, Base::RdY, Icc::None),
+    alu("add", 0x00, Add, Icc::None, "rd := rs1 + b"),
+    alu("and", 0x01, And, Icc::None, "rd := rs1 and b"),
+    alu("or", 0x02, Or, Icc::None, "rd := rs1 or b"),
+    alu("xor", 0x03, Xor, Icc::None, "rd := rs1 xor b"),
+    alu("sub", 0x04, Sub, Icc::None, "rd := rs1 - b"),
+    alu("andn", 0x05, Andn, Icc::None, "rd := rs1 and not b"),
+    alu("orn", 0x06, Orn, Icc::None, "rd := rs1 or not b"),
+    alu("xnor", 0x07, Xnor, Icc::None, "rd := rs1 xor not b"),
+    alu("addx", 0x08, Addx, Icc::Carry, "rd := rs1 + b + C"),
+    multiply("umul", 0x0a, Umul, Icc::None, "Y:rd := rs1 * b, unsigned"),
+    multiply("smul", 0x0b, Smul, Icc::None, "Y:rd := rs1 * b, signed"),
+    alu("subx", 0x0c, Subx, Icc::Carry, "rd := rs1 - b - C"),
+    divide("udiv", 0x0e, Udiv, Icc::None, "rd := Y:rs1 / b, unsigned, at most 2^32 - 1"),
+    divide("sdiv", 0x0f, Sdiv, Icc::None, "rd := Y:rs1 / b, signed, kept within 32 bits"),
+    alu("addcc", 0x10, Addcc, Icc::Sets, "rd := rs1 + b; icc"),
+    alu("andcc", 0x11, Andcc, Icc::Sets, "rd := rs1 and b; icc"),
+    alu("orcc", 0x12, Orcc, Icc::Sets, "rd := rs1 or b; icc"),
+    alu("xorcc", 0x13, Xorcc, Icc::Sets, "rd := rs1 xor b; icc"),
+    alu("subcc", 0x14, Subcc, Icc::Sets, "rd := rs1 - b; icc"),
+    alu("andncc", 0x15, Andncc, Icc::Sets, "rd := rs1 and not b; icc"),
+    alu("orncc", 0x16, Orncc, Icc::Sets, "rd := rs1 or not b; icc"),
+    alu("xnorcc", 0x17, Xnorcc, Icc::Sets, "rd := rs1 xor not b; icc"),
+    alu("addxcc", 0x18, Addxcc, Icc::CarrySets, "rd := rs1 + b + C; icc"),
+    multiply("umulcc", 0x1a, Umulcc, Icc::Sets, "Y:rd := rs1 * b, unsigned; icc of rd"),
+    multiply("smulcc", 0x1b, Smulcc, Icc::Sets, "Y:rd := rs1 * b, signed; icc of rd"),
+    alu("subxcc", 0x1c, Subxcc, Icc::CarrySets, "rd := rs1 - b - C; icc"),
+    divide("udivcc", 0x1e, Udivcc, Icc::Sets, "as udiv; icc of rd, V if it was cut"),
+    divide("sdivcc", 0x1f, Sdivcc, Icc::Sets, "as sdiv; icc of rd, V if it was cut"),
+    alu("taddcc", 0x20, Taddcc, Icc::Sets, "rd := rs1 + b; icc, V also if tags are set"),
+    alu("tsubcc", 0x21, Tsubcc, Icc::Sets, "rd := rs1 - b; icc, V also if tags are set"),
+    alu("taddcctv", 0x22, TaddccTv, Icc::Sets, "as taddcc; trap instead of V"),
+    alu("tsubcctv", 0x23, TsubccTv, Icc::Sets, "as tsubcc; trap instead of V"),
+    alu("mulscc", 0x24, Mulscc, Icc::Sets, "one step of a product of rs1, Y and b"),
+    alu("sll", 0x25, Sll, Icc::None, "rd := rs1 << b mod 32"),
+    alu("srl", 0x26, Srl, Icc::None, "rd := rs1 >> b mod 32, zeros from above"),
+    alu("sra", 0x27, Sra, Icc::None, "rd := rs1 >> b mod 32, signs from above"),
+    read("%y", "rd %y", 0x28, RdY, Icc::None),
     Row {
-        name: "stbar",
-        mask: 0xffff_ffff,
         bits: 0x8143_c000,
-        syntax: Syntax::None,
-        cost: Cost::Alu,
-        icc: Icc::None,
-        meaning: Meaning::Base(Base::Stbar),
-        says: "stores before it come before stores after it",
+        ..simple("stbar", Stbar, "stores before it come before stores after it")
     },
-    read("%psr", "rd %psr", 0x29, Base::RdPsr, Icc::Reads),
-    read("%wim", "rd %wim", 0x2a, Base::RdWim, Icc::None),
-    read("%tbr", "rd %tbr", 0x2b, Base::RdTbr, Icc::None),
-    write("%y", "wr %y", 0x30, Base::WrY, Icc::None),
-    write("%psr", "wr %psr", 0x31, Base::WrPsr, Icc::Sets),
-    write("%wim", "wr %wim", 0x32, Base::WrWim, Icc::None),
-    write("%tbr", "wr %tbr", 0x33, Base::WrTbr, Icc::None),
+    read("%psr", "rd %psr", 0x29, RdPsr, Icc::Reads),
+    read("%wim", "rd %wim", 0x2a, RdWim, Icc::None),
+    read("%tbr", "rd %tbr", 0x2b, RdTbr, Icc::None),
+    write("%y", "wr %y", 0x30, WrY, Icc::None),
+    write("%psr", "wr %psr", 0x31, WrPsr, Icc::Sets),
+    write("%wim", "wr %wim", 0x32, WrWim, Icc::None),
+    write("%tbr", "wr %tbr", 0x33, WrTbr, Icc::None),
     Row {
         syntax: Syntax::Jump,
         cost: Cost::Jump,
-        ..alu("jmpl", 0x38, Base::Jmpl, Icc::None, "rd := own address; jump after the next one")
+        ..alu("jmpl", 0x38, Jmpl, Icc::None, "rd := own address; jump after the next one")
     },
     Row {
         mask: FORMAT_3_RD,
         syntax: Syntax::Address,
         cost: Cost::Jump,
-        ..alu("rett", 0x39, Base::Rett, Icc::None, "return from a trap, after the next one")
+        ..alu("rett", 0x39, Rett, Icc::None, "return from a trap, after the next one")
     },
     Row {
         mask: FORMAT_3_RD,
         syntax: Syntax::Address,
-        ..alu("flush", 0x3b, Base::Flush, Icc::None, "stored words may be executed")
+        ..alu("flush", 0x3b, Flush, Icc::None, "stored words may be executed")
     },
-    alu("save", 0x3c, Base::Save, Icc::None, "rd of the next window := rs1 + b"),
-    alu("restore", 0x3d, Base::Restore, Icc::None, "rd of the window before := rs1 + b"),
-    load("ld", 0x00, Base::Ld, Cost::Load, "rd := word at address"),
-    load("ldub", 0x01, Base::Ldub, Cost::Load, "rd := byte at address"),
-    load("lduh", 0x02, Base::Lduh, Cost::Load, "rd := half word at address"),
-    load("ldd", 0x03, Base::Ldd, Cost::LoadDouble, "rd, rd + 1 := two words at address"),
-    store("st", 0x04, Base::St, Cost::Store, "word at address := rd"),
-    store("stb", 0x05, Base::Stb, Cost::Store, "byte at address := rd"),
-    store("sth", 0x06, Base::Sth, Cost::Store, "half word at address := rd"),
-    store("std", 0x07, Base::Std, Cost::StoreDouble, "two words at address := rd, rd + 1"),
-    load("ldsb", 0x09, Base::Ldsb, Cost::Load, "rd := byte at address, with its sign"),
-    load("ldsh", 0x0a, Base::Ldsh, Cost::Load, "rd := half word at address, with its sign"),
-    load("ldstub", 0x0d, Base::Ldstub, Cost::Atomic, "rd := byte at address := 255, at once"),
-    load("swap", 0x0f, Base::Swap, Cost::Atomic, "rd :=: word at address, at once"),
-    in_space(load("lda", 0x10, Base::Ld, Cost::Load, "ld from an address space")),
-    in_space(load("lduba", 0x11, Base::Ldub, Cost::Load, "ldub from an address space")),
-    in_space(load("lduha", 0x12, Base::Lduh, Cost::Load, "lduh from an address space")),
-    in_space(load("ldda", 0x13, Base::Ldd, Cost::LoadDouble, "ldd from an address space")),
-    in_space(store("sta", 0x14, Base::St, Cost::Store, "st to an address space")),
-    in_space(store("stba", 0x15, Base::Stb, Cost::Store, "stb to an address space")),
-    in_space(store("stha", 0x16, Base::Sth, Cost::Store, "sth to an address space")),
-    in_space(store("stda", 0x17, Base::Std, Cost::StoreDouble, "std to an address space")),
-    in_space(load("ldsba", 0x19, Base::Ldsb, Cost::Load, "ldsb from an address space")),
-    in_space(load("ldsha", 0x1a, Base::Ldsh, Cost::Load, "ldsh from an address space")),
-    in_space(load("ldstuba", 0x1d, Base::Ldstub, Cost::Atomic, "ldstub in an address space")),
-    in_space(load("swapa", 0x1f, Base::Swap, Cost::Atomic, "swap in an address space")),
+    alu("save", 0x3c, Save, Icc::None, "rd of the next window := rs1 + b"),
+    alu("restore", 0x3d, Restore, Icc::None, "rd of the window before := rs1 + b"),
+    load("ld", 0x00, Ld, Cost::Load, "rd := word at address"),
+    load("ldub", 0x01, Ldub, Cost::Load, "rd := byte at address"),
+    load("lduh", 0x02, Lduh, Cost::Load, "rd := half word at address"),
+    load("ldd", 0x03, Ldd, Cost::LoadDouble, "rd, rd + 1 := two words at address"),
+    store("st", 0x04, St, Cost::Store, "word at address := rd"),
+    store("stb", 0x05, Stb, Cost::Store, "byte at address := rd"),
+    store("sth", 0x06, Sth, Cost::Store, "half word at address := rd"),
+    store("std", 0x07, Std, Cost::StoreDouble, "two words at address := rd, rd + 1"),
+    load("ldsb", 0x09, Ldsb, Cost::Load, "rd := byte at address, with its sign"),
+    load("ldsh", 0x0a, Ldsh, Cost::Load, "rd := half word at address, with its sign"),
+    load("ldstub", 0x0d, Ldstub, Cost::Atomic, "rd := byte at address := 255, at once"),
+    load("swap", 0x0f, Swap, Cost::Atomic, "rd :=: word at address, at once"),
+    in_space(load("lda", 0x10, Ld, Cost::Load, "ld from an address space")),
+    in_space(load("lduba", 0x11, Ldub, Cost::Load, "ldub from an address space")),
+    in_space(load("lduha", 0x12, Lduh, Cost::Load, "lduh from an address space")),
+    in_space(load("ldda", 0x13, Ldd, Cost::LoadDouble, "ldd from an address space")),
+    in_space(store("sta", 0x14, St, Cost::Store, "st to an address space")),
+    in_space(store("stba", 0x15, Stb, Cost::Store, "stb to an address space")),
+    in_space(store("stha", 0x16, Sth, Cost::Store, "sth to an address space")),
+    in_space(store("stda", 0x17, Std, Cost::StoreDouble, "std to an address space")),
+    in_space(load("ldsba", 0x19, Ldsb, Cost::Load, "ldsb from an address space")),
+    in_space(load("ldsha", 0x1a, Ldsh, Cost::Load, "ldsh from an address space")),
+    in_space(load("ldstuba", 0x1d, Ldstub, Cost::Atomic, "ldstub in an address space")),
+    in_space(load("swapa", 0x1f, Swap, Cost::Atomic, "swap in an address space")),
 ];
 
-const fn branch(name: &'static str, condition: u8, annul: bool, says: &'static str) -> Row {
+/// A row without operands and without effects on the condition codes, whose bits are zero.
+const fn simple(name: Text, meaning: Meaning, says: Text) -> Row {
     Row {
         name,
+        mask: 0xffff_ffff,
+        bits: 0,
+        syntax: Syntax::None,
+        cost: Cost::Alu,
+        icc: Icc::None,
+        meaning,
+        says,
+    }
+}
+
+const fn branch(name: Text, condition: u8, annul: bool, says: Text) -> Row {
+    Row {
         mask: BRANCH,
         bits: ((annul as u32) << 29) | ((condition as u32) << 25) | (2 << 22),
         syntax: Syntax::Branch,
         cost: Cost::Branch,
         icc: if matches!(condition, 0 | 8) { Icc::None } else { Icc::Branch },
-        meaning: Meaning::Base(Base::Branch(condition)),
-        says,
+        ..simple(name, Branch(condition), says)
     }
 }
 
-const fn trap(name: &'static str, condition: u8, says: &'static str) -> Row {
+const fn trap(name: Text, condition: u8, says: Text) -> Row {
     Row {
-        name,
         mask: FORMAT_3_RD,
         bits: (2 << 30) | ((condition as u32) << 25) | (0x3a << 19),
         syntax: Syntax::Address,
-        cost: Cost::Alu,
         icc: if matches!(condition, 0 | 8) { Icc::None } else { Icc::Reads },
-        meaning: Meaning::Base(Base::Trap(condition)),
-        says,
+        ..simple(name, Trap(condition), says)
     }
 }
 
-const fn alu(name: &'static str, op3: u32, base: Base, icc: Icc, says: &'static str) -> Row {
-    Row {
-        name,
-        mask: FORMAT_3,
-        bits: (2 << 30) | (op3 << 19),
-        syntax: Syntax::Three,
-        cost: Cost::Alu,
-        icc,
-        meaning: Meaning::Base(base),
-        says,
-    }
+const fn alu(name: Text, op3: u32, meaning: Meaning, icc: Icc, says: Text) -> Row {
+    let bits = (2 << 30) | (op3 << 19);
+    Row { mask: FORMAT_3, bits, syntax: Syntax::Three, icc, ..simple(name, meaning, says) }
 }
 
-const fn multiply(name: &'static str, op3: u32, base: Base, icc: Icc, says: &'static str) -> Row {
-    Row { cost: Cost::Multiply, ..alu(name, op3, base, icc, says) }
+const fn multiply(name: Text, op3: u32, meaning: Meaning, icc: Icc, says: Text) -> Row {
+    Row { cost: Cost::Multiply, ..alu(name, op3, meaning, icc, says) }
 }
 
-const fn divide(name: &'static str, op3: u32, base: Base, icc: Icc, says: &'static str) -> Row {
-    Row { cost: Cost::Divide, ..alu(name, op3, base, icc, says) }
+const fn divide(name: Text, op3: u32, meaning: Meaning, icc: Icc, says: Text) -> Row {
+    Row { cost: Cost::Divide, ..alu(name, op3, meaning, icc, says) }
 }
 
 /// A read of a state register: nothing but `op`, `op3` and `rd`.
-const fn read(register: &'static str, says: &'static str, op3: u32, base: Base, icc: Icc) -> Row {
-    let row = alu("rd", op3, base, icc, says);
+const fn read(register: Text, says: Text, op3: u32, meaning: Meaning, icc: Icc) -> Row {
+    let row = alu("rd", op3, meaning, icc, says);
     Row { mask: 0xc1ff_ffff, syntax: Syntax::Read(register), ..row }
 }
 
 /// A write of a state register: `rs1 xor b`.
-const fn write(register: &'static str, says: &'static str, op3: u32, base: Base, icc: Icc) -> Row {
-    let row = alu("wr", op3, base, icc, says);
+const fn write(register: Text, says: Text, op3: u32, meaning: Meaning, icc: Icc) -> Row {
+    let row = alu("wr", op3, meaning, icc, says);
     Row { mask: FORMAT_3_RD, syntax: Syntax::Write(register), ..row }
 }
 
-const fn load(name: &'static str, op3: u32, base: Base, cost: Cost, says: &'static str) -> Row {
+const fn load(name: Text, op3: u32, meaning: Meaning, cost: Cost, says: Text) -> Row {
     // Two words use a pair of registers; the first register of a pair is even.
     let double = matches!(cost, Cost::LoadDouble | Cost::StoreDouble);
-    Row {
-        name,
-        mask: FORMAT_3 | ((double as u32) << 25),
-        bits: (3 << 30) | (op3 << 19),
-        syntax: Syntax::Load,
-        cost,
-        icc: Icc::None,
-        meaning: Meaning::Base(base),
-        says,
-    }
+    let mask = FORMAT_3 | ((double as u32) << 25);
+    let bits = (3 << 30) | (op3 << 19);
+    Row { mask, bits, syntax: Syntax::Load, cost, ..simple(name, meaning, says) }
 }
 
-const fn store(name: &'static str, op3: u32, base: Base, cost: Cost, says: &'static str) -> Row {
-    Row { syntax: Syntax::Store, ..load(name, op3, base, cost, says) }
+const fn store(name: Text, op3: u32, meaning: Meaning, cost: Cost, says: Text) -> Row {
+    Row { syntax: Syntax::Store, ..load(name, op3, meaning, cost, says) }
 }
 
 /// The same instruction with an address space in bits 12 to 5. Both addends of its address are

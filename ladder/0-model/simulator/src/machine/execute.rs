@@ -1,7 +1,7 @@
 //! Execution of the base instructions.
 
 use super::state::{NOWHERE, State};
-use crate::isa::{Base, Instruction, Meaning, Syntax};
+use crate::isa::{Instruction, Meaning, Syntax};
 use crate::trap::Trap;
 
 /// A decoded instruction, prepared for repeated execution: its second source is always
@@ -36,10 +36,7 @@ impl Op {
 
     /// Returns whether the instruction may change `npc`.
     pub(super) fn jumps(&self) -> bool {
-        matches!(
-            self.meaning,
-            Meaning::Base(Base::Branch(_) | Base::Call | Base::Jmpl | Base::Rett)
-        )
+        matches!(self.meaning, Meaning::Branch(_) | Meaning::Call | Meaning::Jmpl | Meaning::Rett)
     }
 }
 
@@ -57,69 +54,62 @@ impl State {
     pub(super) fn execute(&mut self, op: &Op) -> Result<(), Trap> {
         let a = self.reg(op.rs1);
         let b = self.reg(op.rs2).wrapping_add(op.constant);
-        let base = match op.meaning {
-            Meaning::Base(base) => base,
-            Meaning::Custom(custom) => {
-                let value = custom(&mut self.accumulator, a, b);
-                self.put(op.rd, value);
-                return Ok(());
-            }
-        };
-        let value = match base {
-            Base::Sethi => op.constant,
-            Base::Add => a.wrapping_add(b),
-            Base::Addcc => self.add_cc(a, b, false),
-            Base::Addx => a.wrapping_add(b).wrapping_add(self.c.into()),
-            Base::Addxcc => self.add_cc(a, b, self.c),
-            Base::Sub => a.wrapping_sub(b),
-            Base::Subcc => self.sub_cc(a, b, false),
-            Base::Subx => a.wrapping_sub(b).wrapping_sub(self.c.into()),
-            Base::Subxcc => self.sub_cc(a, b, self.c),
-            Base::And => a & b,
-            Base::Andcc => self.logic_cc(a & b),
-            Base::Andn => a & !b,
-            Base::Andncc => self.logic_cc(a & !b),
-            Base::Or => a | b,
-            Base::Orcc => self.logic_cc(a | b),
-            Base::Orn => a | !b,
-            Base::Orncc => self.logic_cc(a | !b),
-            Base::Xor => a ^ b,
-            Base::Xorcc => self.logic_cc(a ^ b),
-            Base::Xnor => !(a ^ b),
-            Base::Xnorcc => self.logic_cc(!(a ^ b)),
-            Base::Sll => a << (b & 31),
-            Base::Srl => a >> (b & 31),
-            Base::Sra => (a.cast_signed() >> (b & 31)).cast_unsigned(),
-            Base::Umul => self.product(u64::from(a) * u64::from(b)),
-            Base::Umulcc => {
+        let value = match op.meaning {
+            Meaning::Custom(custom) => custom(&mut self.accumulator, a, b),
+            Meaning::Sethi => op.constant,
+            Meaning::Add => a.wrapping_add(b),
+            Meaning::Addcc => self.add_cc(a, b, false),
+            Meaning::Addx => a.wrapping_add(b).wrapping_add(self.c.into()),
+            Meaning::Addxcc => self.add_cc(a, b, self.c),
+            Meaning::Sub => a.wrapping_sub(b),
+            Meaning::Subcc => self.sub_cc(a, b, false),
+            Meaning::Subx => a.wrapping_sub(b).wrapping_sub(self.c.into()),
+            Meaning::Subxcc => self.sub_cc(a, b, self.c),
+            Meaning::And => a & b,
+            Meaning::Andcc => self.logic_cc(a & b),
+            Meaning::Andn => a & !b,
+            Meaning::Andncc => self.logic_cc(a & !b),
+            Meaning::Or => a | b,
+            Meaning::Orcc => self.logic_cc(a | b),
+            Meaning::Orn => a | !b,
+            Meaning::Orncc => self.logic_cc(a | !b),
+            Meaning::Xor => a ^ b,
+            Meaning::Xorcc => self.logic_cc(a ^ b),
+            Meaning::Xnor => !(a ^ b),
+            Meaning::Xnorcc => self.logic_cc(!(a ^ b)),
+            Meaning::Sll => a << (b & 31),
+            Meaning::Srl => a >> (b & 31),
+            Meaning::Sra => (a.cast_signed() >> (b & 31)).cast_unsigned(),
+            Meaning::Umul => self.product(u64::from(a) * u64::from(b)),
+            Meaning::Umulcc => {
                 let low = self.product(u64::from(a) * u64::from(b));
                 self.logic_cc(low)
             }
-            Base::Smul => self.signed_product(a, b),
-            Base::Smulcc => {
+            Meaning::Smul => self.signed_product(a, b),
+            Meaning::Smulcc => {
                 let low = self.signed_product(a, b);
                 self.logic_cc(low)
             }
-            Base::Ld => u32::from_be_bytes(self.memory.load(a.wrapping_add(b))?),
-            Base::Ldub => self.memory.load::<1>(a.wrapping_add(b))?[0].into(),
-            Base::Lduh => u16::from_be_bytes(self.memory.load(a.wrapping_add(b))?).into(),
-            Base::Ldsb => {
+            Meaning::Ld => u32::from_be_bytes(self.memory.load(a.wrapping_add(b))?),
+            Meaning::Ldub => self.memory.load::<1>(a.wrapping_add(b))?[0].into(),
+            Meaning::Lduh => u16::from_be_bytes(self.memory.load(a.wrapping_add(b))?).into(),
+            Meaning::Ldsb => {
                 let byte = i8::from_be_bytes(self.memory.load(a.wrapping_add(b))?);
                 i32::from(byte).cast_unsigned()
             }
-            Base::Ldsh => {
+            Meaning::Ldsh => {
                 let half = i16::from_be_bytes(self.memory.load(a.wrapping_add(b))?);
                 i32::from(half).cast_unsigned()
             }
-            Base::St => {
+            Meaning::St => {
                 return self.memory.store(a.wrapping_add(b), self.reg(op.rd).to_be_bytes());
             }
-            Base::RdY => self.y,
-            Base::WrY => {
+            Meaning::RdY => self.y,
+            Meaning::WrY => {
                 self.y = a ^ b;
                 return Ok(());
             }
-            rare => return self.execute_rare(rare, op, a, b),
+            _ => return self.execute_rare(op, a, b),
         };
         self.put(op.rd, value);
         Ok(())
@@ -127,80 +117,82 @@ impl State {
 
     /// Executes rare instructions, separate from the frequent ones for speed.
     #[inline(never)]
-    fn execute_rare(&mut self, base: Base, op: &Op, a: u32, b: u32) -> Result<(), Trap> {
+    fn execute_rare(&mut self, op: &Op, a: u32, b: u32) -> Result<(), Trap> {
         let address = a.wrapping_add(b);
-        let value = match base {
-            Base::Ldd => {
+        let value = match op.meaning {
+            Meaning::Ldd => {
                 let bytes = self.memory.load::<8>(address)?;
                 let both = u64::from_be_bytes(bytes);
                 self.put_pair(op.rd, both);
                 return Ok(());
             }
-            Base::Stb => {
+            Meaning::Stb => {
                 return self.memory.store(address, [(self.reg(op.rd) & 0xff) as u8]);
             }
-            Base::Sth => {
+            Meaning::Sth => {
                 return self
                     .memory
                     .store(address, ((self.reg(op.rd) & 0xffff) as u16).to_be_bytes());
             }
-            Base::Std => {
+            Meaning::Std => {
                 let both = u64::from(self.reg(op.rd)) << 32 | u64::from(self.reg(op.rd | 1));
                 return self.memory.store(address, both.to_be_bytes());
             }
-            Base::Ldstub => {
+            Meaning::Ldstub => {
                 let byte = self.memory.load::<1>(address)?[0];
                 self.memory.store(address, [0xff])?;
                 byte.into()
             }
-            Base::Swap => {
+            Meaning::Swap => {
                 let word = u32::from_be_bytes(self.memory.load(address)?);
                 // The register is read and written; %g0 reads as zero.
                 let stored = if op.rd == NOWHERE { 0 } else { self.reg(op.rd) };
                 self.memory.store(address, stored.to_be_bytes())?;
                 word
             }
-            Base::Taddcc | Base::TaddccTv | Base::Tsubcc | Base::TsubccTv => {
-                self.tagged(base, a, b)?
+            Meaning::Taddcc | Meaning::TaddccTv | Meaning::Tsubcc | Meaning::TsubccTv => {
+                self.tagged(op.meaning, a, b)?
             }
-            Base::Mulscc => {
+            Meaning::Mulscc => {
                 let shifted = a >> 1 | u32::from(self.n != self.v) << 31;
                 let added = if self.y & 1 != 0 { b } else { 0 };
                 self.y = self.y >> 1 | (a & 1) << 31;
                 self.add_cc(shifted, added, false)
             }
-            Base::Udiv | Base::Udivcc | Base::Sdiv | Base::Sdivcc => self.divide(base, a, b)?,
-            Base::Save => {
-                self.switch_to(self.window_before()?);
+            Meaning::Udiv | Meaning::Udivcc | Meaning::Sdiv | Meaning::Sdivcc => {
+                self.divide(op.meaning, a, b)?
+            }
+            Meaning::Save => {
+                self.rotate(-1, Trap::WindowOverflow)?;
                 address
             }
-            Base::Restore => {
-                self.switch_to(self.window_after()?);
+            Meaning::Restore => {
+                self.rotate(1, Trap::WindowUnderflow)?;
                 address
             }
-            Base::Trap(condition) if self.holds(condition) => {
+            Meaning::Trap(condition) if self.holds(condition) => {
                 return Err(Trap::Software((address & 0x7f) as u8));
             }
-            Base::Flush => {
+            Meaning::Flush => {
                 self.flushed = true;
                 return Ok(());
             }
-            Base::Unimp => return Err(Trap::Illegal),
-            Base::RdPsr | Base::RdWim | Base::RdTbr if !self.supervisor => {
+            Meaning::Unimp => return Err(Trap::Illegal),
+            Meaning::RdPsr | Meaning::RdWim | Meaning::RdTbr if !self.supervisor => {
                 return Err(Trap::Privileged);
             }
-            Base::RdPsr => self.psr(),
-            Base::RdWim => self.wim,
-            Base::RdTbr => self.tbr,
-            Base::WrPsr | Base::WrWim | Base::WrTbr if !self.supervisor => {
+            Meaning::RdPsr => self.psr(),
+            Meaning::RdWim => self.wim,
+            Meaning::RdTbr => self.tbr,
+            Meaning::WrPsr | Meaning::WrWim | Meaning::WrTbr if !self.supervisor => {
                 return Err(Trap::Privileged);
             }
-            Base::WrPsr => return self.set_psr(a ^ b),
-            Base::WrWim => {
+            Meaning::WrPsr => return self.set_psr(a ^ b),
+            Meaning::WrWim => {
                 self.set_wim(a ^ b);
                 return Ok(());
             }
-            Base::WrTbr => {
+            Meaning::WrTbr => {
                 self.tbr = (a ^ b) & !0xfff | self.tbr & 0xff0;
                 self.has_table = true;
                 return Ok(());
@@ -217,12 +209,12 @@ impl State {
     pub(super) fn jump(&mut self, op: &Op, pc: u32) -> Result<Jump, Trap> {
         let target = pc.wrapping_add(op.constant);
         match op.meaning {
-            Meaning::Base(Base::Branch(condition)) => {
+            Meaning::Branch(condition) => {
                 let taken = self.holds(condition);
                 let annuls = op.annuls && (!taken || condition == 8);
                 Ok(Jump { target: taken.then_some(target), annuls })
             }
-            Meaning::Base(Base::Call) => {
+            Meaning::Call => {
                 self.put(15, pc);
                 Ok(Jump { target: Some(target), annuls: false })
             }
@@ -235,14 +227,14 @@ impl State {
         if target & 3 != 0 {
             return Err(Trap::Misaligned(target));
         }
-        if let Meaning::Base(Base::Rett) = op.meaning {
+        if let Meaning::Rett = op.meaning {
             if self.traps {
                 return Err(if self.supervisor { Trap::Illegal } else { Trap::Privileged });
             }
             if !self.supervisor {
                 return Err(Trap::Privileged);
             }
-            self.switch_to(self.window_after()?);
+            self.rotate(1, Trap::WindowUnderflow)?;
             self.traps = true;
             self.supervisor = self.was_supervisor;
         } else {
@@ -293,12 +285,12 @@ impl State {
     }
 
     /// The quotient, limited to 32 bits as the manual defines.
-    fn divide(&mut self, base: Base, a: u32, b: u32) -> Result<u32, Trap> {
+    fn divide(&mut self, meaning: Meaning, a: u32, b: u32) -> Result<u32, Trap> {
         if b == 0 {
             return Err(Trap::DivisionByZero);
         }
         let dividend = u64::from(self.y) << 32 | u64::from(a);
-        let (quotient, cut) = if matches!(base, Base::Udiv | Base::Udivcc) {
+        let (quotient, cut) = if matches!(meaning, Meaning::Udiv | Meaning::Udivcc) {
             let quotient = dividend / u64::from(b);
             (u32::try_from(quotient).unwrap_or(u32::MAX), quotient >> 32 != 0)
         } else {
@@ -308,7 +300,7 @@ impl State {
             let kept = fits.unwrap_or(if quotient < 0 { i32::MIN } else { i32::MAX });
             (kept.cast_unsigned(), fits.is_err())
         };
-        if matches!(base, Base::Udivcc | Base::Sdivcc) {
+        if matches!(meaning, Meaning::Udivcc | Meaning::Sdivcc) {
             self.logic_cc(quotient);
             self.v = cut;
         }
@@ -324,12 +316,12 @@ impl State {
     }
 
     /// A sum or difference; V is also set, or the instruction traps, if a tag is set.
-    fn tagged(&mut self, base: Base, a: u32, b: u32) -> Result<u32, Trap> {
-        let adds = matches!(base, Base::Taddcc | Base::TaddccTv);
+    fn tagged(&mut self, meaning: Meaning, a: u32, b: u32) -> Result<u32, Trap> {
+        let adds = matches!(meaning, Meaning::Taddcc | Meaning::TaddccTv);
         let before = (self.n, self.z, self.v, self.c);
         let result = if adds { self.add_cc(a, b, false) } else { self.sub_cc(a, b, false) };
         self.v |= (a | b) & 3 != 0;
-        if self.v && matches!(base, Base::TaddccTv | Base::TsubccTv) {
+        if self.v && matches!(meaning, Meaning::TaddccTv | Meaning::TsubccTv) {
             (self.n, self.z, self.v, self.c) = before;
             return Err(Trap::Tag);
         }

@@ -86,55 +86,46 @@ impl Machine {
     }
 
     /// Cycles since the start.
-    #[must_use]
     pub fn cycles(&self) -> u64 {
         self.cycles
     }
 
     /// Instructions since the start, without annulled ones.
-    #[must_use]
     pub fn instructions(&self) -> u64 {
         self.instructions
     }
 
     /// Windows that the simulator stored and loaded as the operating system.
-    #[must_use]
     pub fn windows_moved(&self) -> (u64, u64) {
         (self.spills, self.fills)
     }
 
     /// The 32 registers of the current window: globals, outs, locals, ins.
-    #[must_use]
     pub fn registers(&self) -> [u32; 32] {
         core::array::from_fn(|i| self.state.r[i])
     }
 
     /// `%y`.
-    #[must_use]
     pub fn y(&self) -> u32 {
         self.state.y
     }
 
     /// The condition codes: N, Z, V, C from bit 3 down.
-    #[must_use]
     pub fn icc(&self) -> u32 {
         self.state.psr() >> 20 & 15
     }
 
     /// The accumulator of the extension.
-    #[must_use]
     pub fn accumulator(&self) -> u128 {
         self.state.accumulator.value()
     }
 
     /// The address of the next instruction.
-    #[must_use]
     pub fn pc(&self) -> u32 {
         self.state.pc
     }
 
     /// Memory.
-    #[must_use]
     pub fn memory(&self) -> &Memory {
         &self.state.memory
     }
@@ -145,7 +136,6 @@ impl Machine {
     }
 
     /// The address of a symbol of the program.
-    #[must_use]
     pub fn symbol(&self, name: &str) -> Option<u32> {
         self.program.symbols.get(name).copied()
     }

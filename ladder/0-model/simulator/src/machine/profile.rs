@@ -18,7 +18,6 @@ pub struct Share {
 impl Machine {
     /// Cycles by routine, highest first. Single steps and traps belong to no routine and are listed
     /// as `(other)`.
-    #[must_use]
     pub fn profile(&self) -> Vec<Share> {
         let names: BTreeMap<u32, &str> =
             self.program.symbols.iter().map(|(name, &at)| (at, name.as_str())).collect();

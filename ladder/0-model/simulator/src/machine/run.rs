@@ -82,14 +82,7 @@ impl Machine {
     ///
     /// [`Failure`], if an instruction traps and nothing handles it.
     pub fn run(&mut self, instructions: u64) -> Result<Ending, Failure> {
-        let limit = self.instructions.saturating_add(instructions);
-        while self.ended.is_none() {
-            if self.instructions >= limit {
-                return Ok(Ending::Limit);
-            }
-            self.advance(limit)?;
-        }
-        Ok(Ending::Exit(self.ended.unwrap_or(0)))
+        self.run_until(instructions, |_| false)
     }
 
     /// Runs until the next instruction is at this address. The address must have a symbol, because
@@ -99,16 +92,23 @@ impl Machine {
     ///
     /// [`Failure`], if an instruction traps and nothing handles it.
     pub fn run_to(&mut self, address: u32, instructions: u64) -> Result<Ending, Failure> {
+        self.run_until(instructions, |this| this.state.pc == address && !this.annulled)
+    }
+
+    fn run_until(
+        &mut self,
+        instructions: u64,
+        reached: impl Fn(&Self) -> bool,
+    ) -> Result<Ending, Failure> {
         let limit = self.instructions.saturating_add(instructions);
-        while self.state.pc != address || self.annulled {
+        loop {
             match self.ended {
+                _ if reached(self) => return Ok(Ending::Reached),
                 Some(status) => return Ok(Ending::Exit(status)),
                 None if self.instructions >= limit => return Ok(Ending::Limit),
-                None => {}
+                None => self.advance(limit)?,
             }
-            self.advance(limit)?;
         }
-        Ok(Ending::Reached)
     }
 
     /// Executes a block, or one instruction if there is no block or the limit is near.
@@ -199,7 +199,7 @@ impl Machine {
         let done = instruction.filter(|_| self.instructions > count);
         Ok(done.map(|i| Traced {
             address,
-            text: i.at(address).to_string(),
+            text: i.text(address),
             cycle,
             cycles: self.cycles - cycle,
             wrote: (i.row.has_rd() && !i.row.stores() && i.rd != 0)
@@ -208,7 +208,6 @@ impl Machine {
     }
 
     /// The program's status, after it has ended.
-    #[must_use]
     pub fn ended(&self) -> Option<u32> {
         self.ended
     }

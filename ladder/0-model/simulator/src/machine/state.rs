@@ -101,16 +101,14 @@ impl State {
         self.r[24..32].copy_from_slice(&ins);
     }
 
-    /// The window that `save` switches to.
-    pub(super) fn window_before(&self) -> Result<usize, Trap> {
-        let window = self.window(-1);
-        if self.wim >> window & 1 != 0 { Err(Trap::WindowOverflow) } else { Ok(window) }
-    }
-
-    /// The window that `restore` switches to.
-    pub(super) fn window_after(&self) -> Result<usize, Trap> {
-        let window = self.window(1);
-        if self.wim >> window & 1 != 0 { Err(Trap::WindowUnderflow) } else { Ok(window) }
+    /// Switches to the window `by` windows after the current one, unless `%wim` makes it trap.
+    pub(super) fn rotate(&mut self, by: isize, trap: Trap) -> Result<(), Trap> {
+        let window = self.window(by);
+        if self.wim >> window & 1 != 0 {
+            return Err(trap);
+        }
+        self.switch_to(window);
+        Ok(())
     }
 
     /// Acts as an operating system's overflow handler: stores the oldest window on its stack.

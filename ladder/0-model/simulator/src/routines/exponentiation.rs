@@ -70,7 +70,6 @@ impl Exponentiation {
     }
 
     /// Bytes of the table of powers.
-    #[must_use]
     pub fn table_bytes(&self) -> u32 {
         4 * self.multiply.words() * self.window.entries()
     }

@@ -16,32 +16,27 @@ pub(super) fn write(text: &mut Text, routine: &Routine) {
     if routine.loops == Loops::Full {
         return text.columns(routine.words);
     }
-    text.all(&["sub %l0, 4, %l7", "clr %l2"]);
-
-    text.name("lower");
-    match routine.loops {
-        Loops::Index => text.add("orcc %l2, %g0, %l4"),
-        _ => text.add("tst %l2"),
-    }
-    text.add(format!("be {}", text.label("quotient")));
+    text.add("sub %l0, 4, %l7; clr %l2");
+    text.add(match routine.loops {
+        Loops::Index => "@lower: orcc %l2, %g0, %l4",
+        _ => "@lower: tst %l2",
+    });
+    text.add("be @quotient");
     columns(text, routine, Half::Lower);
-    text.name("quotient");
-    quotient(text, &format!("+ {}", r::I));
+    text.add("@quotient:");
+    quotient(text, "+ %l2");
     next_column(text, "lower");
 
-    text.add("mov 4, %l2");
-    text.name("upper");
+    text.add("mov 4, %l2; @upper:");
     columns(text, routine, Half::Upper);
     result_word(text, "+ %g5");
     next_column(text, "upper");
-    last_words(text, &format!("+ {}", r::LAST));
+    last_words(text, "+ %l7");
 }
 
 /// The end of the loop over columns.
 pub(super) fn next_column(text: &mut Text, half: &str) {
-    text.all(&["add %l2, 4, %l2", "cmp %l2, %l0"]);
-    text.add(format!("bne {}", text.label(half)));
-    text.add("nop");
+    text.add(format!("add %l2, 4, %l2; cmp %l2, %l0; bne @{half}; nop"));
 }
 
 /// The loop over the pairs of a column. In the lower half, the first instruction of the loop fills
@@ -57,134 +52,89 @@ fn columns(text: &mut Text, routine: &Routine, half: Half) {
 }
 
 fn label_of(half: Half) -> &'static str {
-    if half == Half::Lower { "lower_pairs" } else { "upper_pairs" }
+    if half == Half::Lower { "@lower_pairs" } else { "@upper_pairs" }
 }
 
 /// Offsets j in `%l3`, i - j in `%l4`.
 fn by_index(text: &mut Text, half: Half) {
-    let end = if half == Half::Lower { r::I } else { r::SIZE };
-    match half {
-        Half::Lower => text.add("clr %l3"),
-        Half::Upper => text.all(&["sub %l2, 4, %g5", "mov %l2, %l3", "mov %l7, %l4"]),
-    }
-    text.name(label_of(half));
+    let again = label_of(half);
+    let (begin, end) = match half {
+        Half::Lower => ("clr %l3", "%l2"),
+        Half::Upper => ("sub %l2, 4, %g5; mov %l2, %l3; mov %l7, %l4", "%l0"),
+    };
+    text.add(format!("{begin}; {again}:"));
     load(text, ["%i1 + %l3", "%i2 + %l4", "%i4 + %l3", "%i3 + %l4"]);
-    let again = text.label(label_of(half));
     match text.arithmetic {
         Arithmetic::Extended => {
-            text.all(&["add %l3, 4, %l3", "umac %o0, %o1", "sub %l4, 4, %l4"]);
-            text.add(format!("cmp %l3, {end}"));
-            text.add(format!("bne {again}"));
-            text.add("umac %o2, %o3");
+            text.add("add %l3, 4, %l3; umac %o0, %o1; sub %l4, 4, %l4");
+            text.add(format!("cmp %l3, {end}; bne {again}; umac %o2, %o3"));
         }
         Arithmetic::Plain => {
             accumulate_both(text);
-            text.all(&["add %l3, 4, %l3", "sub %l4, 4, %l4"]);
-            text.add(format!("sub {end}, %l3, %g4"));
-            text.add("tst %g4");
-            text.add(format!("bne {again}"));
-            text.add("nop");
+            text.add("add %l3, 4, %l3; sub %l4, 4, %l4");
+            text.add(format!("sub {end}, %l3, %g4; tst %g4; bne {again}; nop"));
         }
     }
 }
 
 /// Pointers into a, b, m, p in `%l3` to `%l6`.
 fn by_pointers(text: &mut Text, half: Half) {
-    let end = match half {
-        Half::Lower => {
-            text.all(&["mov %i1, %l3", "add %i2, %l2, %l4", "mov %i4, %l5", "add %i3, %l2, %l6"]);
-            r::B
-        }
-        Half::Upper => {
-            text.all(&[
-                "add %i1, %l2, %l3",
-                "add %i2, %l7, %l4",
-                "add %i4, %l2, %l5",
-                "add %i3, %l7, %l6",
-                "sub %l2, 4, %g5",
-                "add %i2, %g5, %g4",
-            ]);
-            "%g4"
-        }
+    let again = label_of(half);
+    let (begin, end) = match half {
+        Half::Lower => ("mov %i1, %l3; add %i2, %l2, %l4; mov %i4, %l5; add %i3, %l2, %l6", r::B),
+        Half::Upper => (
+            "add %i1, %l2, %l3; add %i2, %l7, %l4; add %i4, %l2, %l5; add %i3, %l7, %l6
+             sub %l2, 4, %g5; add %i2, %g5, %g4",
+            "%g4",
+        ),
     };
-    text.name(label_of(half));
+    text.add(format!("{begin}; {again}:"));
     load(text, ["%l3", "%l4", "%l5", "%l6"]);
     match text.arithmetic {
-        Arithmetic::Extended => text.all(&[
-            "add %l3, 4, %l3",
-            "umac %o0, %o1",
-            "sub %l4, 4, %l4",
-            "add %l5, 4, %l5",
-            "umac %o2, %o3",
-        ]),
+        Arithmetic::Extended => text
+            .add("add %l3, 4, %l3; umac %o0, %o1; sub %l4, 4, %l4; add %l5, 4, %l5; umac %o2, %o3"),
         Arithmetic::Plain => {
             accumulate_both(text);
-            text.all(&["add %l3, 4, %l3", "sub %l4, 4, %l4", "add %l5, 4, %l5"]);
+            text.add("add %l3, 4, %l3; sub %l4, 4, %l4; add %l5, 4, %l5");
         }
     }
-    text.add(format!("cmp %l4, {end}"));
-    text.add(format!("bne {}", text.label(label_of(half))));
-    text.add("sub %l6, 4, %l6");
+    text.add(format!("cmp %l4, {end}; bne {again}; sub %l6, 4, %l6"));
 }
 
 /// Blocks of `by` pairs. A computed jump enters the first block so that the last one is complete.
 fn unrolled(text: &mut Text, half: Half, by: u32) {
-    match half {
-        Half::Lower => text.all(&["nop", "sub %g0, %l2, %o0"]),
-        Half::Upper => text.add("sub %l2, %l0, %o0"),
-    }
-    text.add(format!("and %o0, {}, %o0       ! words to be skipped, in bytes", 4 * by - 1));
+    let (block, bytes) = (label_of(half), 4 * by);
+    text.add(match half {
+        Half::Lower => "nop; sub %g0, %l2, %o0",
+        Half::Upper => "sub %l2, %l0, %o0",
+    });
+    text.add(format!("and %o0, {}, %o0       ! words to be skipped, in bytes", bytes - 1));
     // A pair takes 24 or 56 bytes of code: 6 or 14 for each byte of the offset to skip.
-    match text.arithmetic {
-        Arithmetic::Extended => {
-            text.all(&["sll %o0, 2, %o1", "sll %o0, 1, %o2", "add %o1, %o2, %o1"]);
+    text.add(match text.arithmetic {
+        Arithmetic::Extended => "sll %o0, 2, %o1; sll %o0, 1, %o2; add %o1, %o2, %o1",
+        Arithmetic::Plain => "sll %o0, 4, %o1; sll %o0, 1, %o2; sub %o1, %o2, %o1",
+    });
+    text.add(format!("sethi %hi({block}), %o2; or %o2, %lo({block}), %o2; add %o1, %o2, %o1"));
+    text.add(match half {
+        Half::Lower => {
+            "sub %i1, %o0, %l3; sub %i4, %o0, %l5
+             add %i2, %l2, %l4; add %l4, %o0, %l4; add %i3, %l2, %l6; add %l6, %o0, %l6
+             jmp %o1; add %i1, %l2, %g4"
         }
-        Arithmetic::Plain => {
-            text.all(&["sll %o0, 4, %o1", "sll %o0, 1, %o2", "sub %o1, %o2, %o1"]);
+        Half::Upper => {
+            "add %i1, %l2, %l3; sub %l3, %o0, %l3; add %i4, %l2, %l5; sub %l5, %o0, %l5
+             add %i2, %l7, %l4; add %l4, %o0, %l4; add %i3, %l7, %l6; add %l6, %o0, %l6
+             jmp %o1; add %i1, %l0, %g4"
         }
-    }
-    let block = text.label(label_of(half));
-    text.add(format!("sethi %hi({block}), %o2"));
-    text.add(format!("or %o2, %lo({block}), %o2"));
-    text.add("add %o1, %o2, %o1");
-    match half {
-        Half::Lower => text.all(&[
-            "sub %i1, %o0, %l3",
-            "sub %i4, %o0, %l5",
-            "add %i2, %l2, %l4",
-            "add %l4, %o0, %l4",
-            "add %i3, %l2, %l6",
-            "add %l6, %o0, %l6",
-            "jmp %o1",
-            "add %i1, %l2, %g4",
-        ]),
-        Half::Upper => text.all(&[
-            "add %i1, %l2, %l3",
-            "sub %l3, %o0, %l3",
-            "add %i4, %l2, %l5",
-            "sub %l5, %o0, %l5",
-            "add %i2, %l7, %l4",
-            "add %l4, %o0, %l4",
-            "add %i3, %l7, %l6",
-            "add %l6, %o0, %l6",
-            "jmp %o1",
-            "add %i1, %l0, %g4",
-        ]),
-    }
-    text.name(label_of(half));
-    for t in 0..by {
-        let at = 4 * t;
-        let places = [("%l3 +", at), ("%l4 -", at), ("%l5 +", at), ("%l6 -", at)];
-        load(text, places.map(|(base, at)| format!("{base} {at}")).each_ref().map(String::as_str));
+    });
+    text.add(format!("{block}:"));
+    for at in (0..by).map(|t| 4 * t) {
+        let places = ["%l3 +", "%l4 -", "%l5 +", "%l6 -"].map(|base| format!("{base} {at}"));
+        load(text, places.each_ref().map(String::as_str));
         accumulate_both(text);
     }
-    let bytes = 4 * by;
-    text.add(format!("add %l3, {bytes}, %l3"));
-    text.add(format!("sub %l4, {bytes}, %l4"));
-    text.add(format!("add %l5, {bytes}, %l5"));
-    text.add("cmp %l3, %g4");
-    text.add(format!("bne {block}"));
-    text.add(format!("sub %l6, {bytes}, %l6"));
+    text.add(format!("add %l3, {bytes}, %l3; sub %l4, {bytes}, %l4; add %l5, {bytes}, %l5"));
+    text.add(format!("cmp %l3, %g4; bne {block}; sub %l6, {bytes}, %l6"));
     if half == Half::Upper {
         text.add("sub %l2, 4, %g5");
     }
@@ -212,7 +162,8 @@ impl Columns for Text {
     }
 }
 
-fn place(word: u32) -> String {
+/// The offset of a word, as part of an address.
+pub(super) fn place(word: u32) -> String {
     format!("+ {}", 4 * word)
 }
 
@@ -224,32 +175,29 @@ fn load(text: &mut Text, places: [&str; 4]) {
 
 /// Clears the accumulator: the extension's, or `%g1` to `%g3`.
 pub(super) fn clear(text: &mut Text) {
-    match text.arithmetic {
-        Arithmetic::Extended => text.add("clracc"),
-        Arithmetic::Plain => text.all(&["clr %g1", "clr %g2", "clr %g3"]),
-    }
+    text.add(match text.arithmetic {
+        Arithmetic::Extended => "clracc",
+        Arithmetic::Plain => "clr %g1; clr %g2; clr %g3",
+    });
 }
 
 /// Adds a product to the accumulator.
 pub(super) fn accumulate(text: &mut Text, a: &str, b: &str) {
     match text.arithmetic {
         Arithmetic::Extended => text.add(format!("umac {a}, {b}")),
-        Arithmetic::Plain => {
-            text.add(format!("umul {a}, {b}, %o4"));
-            text.all(&[
-                "rd %y, %o5",
-                "addcc %g1, %o4, %g1",
-                "addxcc %g2, %o5, %g2",
-                "addx %g3, 0, %g3",
-            ]);
-        }
+        Arithmetic::Plain => add_product(text, [a, b], ["%g1", "%g2", "%g3"]),
     }
+}
+
+/// Adds a product to the sum in three registers, lowest first.
+pub(super) fn add_product(text: &mut Text, [a, b]: [&str; 2], [low, middle, top]: [&str; 3]) {
+    text.add(format!("umul {a}, {b}, %o4; rd %y, %o5; addcc {low}, %o4, {low}"));
+    text.add(format!("addxcc {middle}, %o5, {middle}; addx {top}, 0, {top}"));
 }
 
 /// Adds `a_i b_0`, computes `m_i`, adds `m_i p_0`, and drops the lowest word, which is zero.
 fn quotient(text: &mut Text, at: &str) {
-    text.add(format!("ld [{} {at}], %o0", r::A));
-    text.all(&["ld [%i2], %o1", "ld [%i3], %o3"]);
+    text.add(format!("ld [{} {at}], %o0; ld [%i2], %o1; ld [%i3], %o3", r::A));
     accumulate(text, "%o0", "%o1");
     add_quotient(text, at);
 }
@@ -262,53 +210,35 @@ fn accumulate_both(text: &mut Text) {
 
 /// Computes `m_i` from the accumulator's lowest word and adds `m_i p_0`; `p_0` is in `%o3`.
 pub(super) fn add_quotient(text: &mut Text, at: &str) {
-    match text.arithmetic {
-        Arithmetic::Extended => {
-            text.add("rdacc %o2");
-            text.add(format!("umul %o2, {}, %o2", r::N0));
-            text.add(format!("st %o2, [{} {at}]", r::M));
-            text.all(&["umac %o2, %o3", "shacr %g0"]);
-        }
-        Arithmetic::Plain => {
-            text.add(format!("umul %g1, {}, %o2", r::N0));
-            text.add(format!("st %o2, [{} {at}]", r::M));
-            text.all(&[
-                "umul %o2, %o3, %o4",
-                "rd %y, %o5",
-                "addcc %g1, %o4, %g0",
-                "addxcc %g2, %o5, %g1",
-                "addx %g3, 0, %g2",
-                "clr %g3",
-            ]);
-        }
-    }
+    let (n0, m) = (r::N0, r::M);
+    text.add(match text.arithmetic {
+        Arithmetic::Extended => format!(
+            "rdacc %o2; umul %o2, {n0}, %o2; st %o2, [{m} {at}]
+             umac %o2, %o3; shacr %g0"
+        ),
+        Arithmetic::Plain => format!(
+            "umul %g1, {n0}, %o2; st %o2, [{m} {at}]
+             umul %o2, %o3, %o4; rd %y, %o5; addcc %g1, %o4, %g0
+             addxcc %g2, %o5, %g1; addx %g3, 0, %g2; clr %g3"
+        ),
+    });
 }
 
 /// Stores the lowest word as a word of the result, and drops it.
 pub(super) fn result_word(text: &mut Text, at: &str) {
-    match text.arithmetic {
-        Arithmetic::Extended => {
-            text.add("shacr %o0");
-            text.add(format!("st %o0, [{} {at}]", r::M));
-        }
+    text.add(match text.arithmetic {
+        Arithmetic::Extended => format!("shacr %o0; st %o0, [{} {at}]", r::M),
         Arithmetic::Plain => {
-            text.add(format!("st %g1, [{} {at}]", r::M));
-            text.all(&["mov %g2, %g1", "mov %g3, %g2", "clr %g3"]);
+            format!("st %g1, [{} {at}]; mov %g2, %g1; mov %g3, %g2; clr %g3", r::M)
         }
-    }
+    });
 }
 
 /// Stores the highest word of the result, and keeps the word above it.
 pub(super) fn last_words(text: &mut Text, at: &str) {
-    match text.arithmetic {
-        Arithmetic::Extended => {
-            text.add("shacr %o0");
-            text.add(format!("st %o0, [{} {at}]", r::M));
-            text.add(format!("shacr {}", r::REST));
-        }
-        Arithmetic::Plain => {
-            text.add(format!("st %g1, [{} {at}]", r::M));
-            text.add(format!("mov %g2, {}", r::REST));
-        }
-    }
+    let (m, rest) = (r::M, r::REST);
+    text.add(match text.arithmetic {
+        Arithmetic::Extended => format!("shacr %o0; st %o0, [{m} {at}]; shacr {rest}"),
+        Arithmetic::Plain => format!("st %g1, [{m} {at}]; mov %g2, {rest}"),
+    });
 }

@@ -117,31 +117,26 @@ impl Routine {
     }
 
     /// Its schedule.
-    #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
     /// Its instructions that multiply and add.
-    #[must_use]
     pub fn arithmetic(&self) -> Arithmetic {
         self.arithmetic
     }
 
     /// Its innermost loops.
-    #[must_use]
     pub fn loops(&self) -> Loops {
         self.loops
     }
 
     /// The words of the modulus.
-    #[must_use]
     pub fn words(&self) -> u32 {
         self.words
     }
 
     /// The instruction set that it needs.
-    #[must_use]
     pub fn instructions(&self) -> InstructionSet {
         match self.arithmetic {
             Arithmetic::Plain => InstructionSet::sparc(),
@@ -150,7 +145,6 @@ impl Routine {
     }
 
     /// Its source under this name. All its labels begin with the name.
-    #[must_use]
     pub fn source(&self, name: &str) -> String {
         let mut text = Text::new(name, self.arithmetic);
         self.begin(&mut text);
@@ -165,18 +159,12 @@ impl Routine {
 
     /// The prologue: a new window, n in bytes, n0', and the addresses after p.
     fn begin(&self, text: &mut Text) {
-        text.name("");
         text.add("save %sp, -96, %sp");
-        if self.loops == Loops::Full {
-            text.add(format!("mov {}, %l0", 4 * self.words));
-            text.add("ld [%i3 - 4], %l1");
-        } else {
-            text.add("ld [%i3 - 8], %l0");
-            text.add("ld [%i3 - 4], %l1");
-            text.add("sll %l0, 2, %l0");
-        }
-        text.add("add %i3, %l0, %i4");
-        text.add("add %i4, %l0, %i5");
+        text.add(match self.loops {
+            Loops::Full => format!("mov {}, %l0; ld [%i3 - 4], %l1", 4 * self.words),
+            _ => "ld [%i3 - 8], %l0; ld [%i3 - 4], %l1; sll %l0, 2, %l0".to_owned(),
+        });
+        text.add("add %i3, %l0, %i4; add %i4, %l0, %i5");
     }
 }
 
@@ -184,38 +172,25 @@ impl Routine {
 ///
 /// z := t - p if t >= p, else t; t is the n words at m and the word REST above them.
 fn finish(text: &mut Text) {
-    text.add("clr %l2");
-    text.add("clr %l3                 ! the borrow");
-    text.name("subtract");
-    text.all(&[
-        "ld [%i4 + %l2], %o0",
-        "ld [%i3 + %l2], %o1",
-        "subcc %g0, %l3, %g0     ! the carry is the borrow",
-        "subxcc %o0, %o1, %o0",
-        "addx %g0, %g0, %l3",
-        "st %o0, [%i5 + %l2]",
-        "add %l2, 4, %l2",
-        "cmp %l2, %l0",
-    ]);
-    text.add(format!("bne {}", text.label("subtract")));
-    text.add("nop");
-    text.add("sub %o5, %l3, %l3       ! ones, if t < p");
-    text.add("clr %l2");
-    text.name("select");
-    text.all(&[
-        "ld [%i5 + %l2], %o1",
-        "ld [%i4 + %l2], %o0",
-        "and %o0, %l3, %o0",
-        "andn %o1, %l3, %o1",
-        "or %o0, %o1, %o0",
-        "st %o0, [%i0 + %l2]",
-        "add %l2, 4, %l2",
-        "cmp %l2, %l0",
-    ]);
-    text.add(format!("bne {}", text.label("select")));
-    text.add("nop");
-    text.add("ret");
-    text.add("restore");
+    text.add(
+        "clr %l2
+         clr %l3                 ! the borrow
+         @subtract: ld [%i4 + %l2], %o0
+         ld [%i3 + %l2], %o1
+         subcc %g0, %l3, %g0     ! the carry is the borrow
+         subxcc %o0, %o1, %o0
+         addx %g0, %g0, %l3
+         st %o0, [%i5 + %l2]
+         add %l2, 4, %l2; cmp %l2, %l0; bne @subtract; nop
+         sub %o5, %l3, %l3       ! ones, if t < p
+         clr %l2
+         @select: ld [%i5 + %l2], %o1
+         ld [%i4 + %l2], %o0
+         and %o0, %l3, %o0; andn %o1, %l3, %o1; or %o0, %o1, %o0
+         st %o0, [%i0 + %l2]
+         add %l2, 4, %l2; cmp %l2, %l0; bne @select; nop
+         ret; restore",
+    );
 }
 
 impl fmt::Display for Routine {

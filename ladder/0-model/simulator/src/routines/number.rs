@@ -22,13 +22,11 @@ impl Number {
     }
 
     /// The words, lowest first.
-    #[must_use]
     pub fn words(&self) -> &[u32] {
         &self.0
     }
 
     /// The number of bits up to the highest that is set.
-    #[must_use]
     pub fn bits(&self) -> u32 {
         let highest = self.0.iter().rposition(|&word| word != 0);
         highest.map_or(0, |i| {
@@ -37,7 +35,6 @@ impl Number {
     }
 
     /// Returns whether a bit is set.
-    #[must_use]
     pub fn bit(&self, bit: u32) -> bool {
         self.0.get(bit as usize / 32).is_some_and(|word| word >> (bit % 32) & 1 != 0)
     }

@@ -15,7 +15,6 @@ pub enum Window {
 
 impl Window {
     /// The bits of a digit.
-    #[must_use]
     pub fn bits(self) -> u32 {
         match self {
             Self::Fixed(bits) | Self::Sliding(bits) => bits,
@@ -23,7 +22,6 @@ impl Window {
     }
 
     /// The number of powers in the table.
-    #[must_use]
     pub fn entries(self) -> u32 {
         match self {
             Self::Fixed(bits) => (1 << bits) - 1,
@@ -32,7 +30,6 @@ impl Window {
     }
 
     /// The products of an exponentiation, without the two conversions.
-    #[must_use]
     pub fn products(self, exponent: &Number) -> Products {
         let (bits, top) = (self.bits(), exponent.bits());
         let square = u32::from(matches!(self, Self::Sliding(2..)));
@@ -82,7 +79,6 @@ pub struct Products {
 
 impl Products {
     /// Their sum, and the two conversions.
-    #[must_use]
     pub fn total(self) -> u64 {
         self.squarings + self.multiplications + self.table + 2
     }

@@ -32,7 +32,6 @@ impl Run {
     /// The slots by a simple model of an in-order core. An instruction takes one slot, and a
     /// product takes `multiply` slots. An instruction that reads the result of the load just before
     /// it takes one more slot. The model was not compared with a processor.
-    #[must_use]
     pub const fn slots(&self, multiply: u64) -> u64 {
         self.instructions + self.products * (multiply - 1) + self.waits
     }

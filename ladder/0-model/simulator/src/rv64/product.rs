@@ -18,7 +18,6 @@ pub enum Source {
 
 impl Source {
     /// Its instruction tables.
-    #[must_use]
     pub fn tables(self) -> Vec<&'static [Row]> {
         match self {
             Self::Base => vec![BASE],
@@ -83,7 +82,6 @@ impl Product {
     }
 
     /// Its code.
-    #[must_use]
     pub fn code(&self) -> &[u32] {
         &self.code
     }

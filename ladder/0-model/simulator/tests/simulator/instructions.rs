@@ -58,7 +58,7 @@ fn the_text_of_an_instruction_assembles_to_the_same_word() {
                 done += usize::from(random.u32(..16) == 0); // rows whose free bits must be zero
                 continue;
             };
-            let text = instruction.at(0x4000_0000).to_string();
+            let text = instruction.text(0x4000_0000);
             assert_eq!(word(&text), original, "{text}");
             done += 1;
         }

@@ -77,7 +77,7 @@ fn encodings_are_those_of_binutils() {
             let target = instruction.target(0);
             let text = match row.syntax {
                 Syntax::Branch | Syntax::Call => format!("{} . + {target}", row.name),
-                _ => instruction.at(0).to_string(),
+                _ => instruction.text(0),
             };
             writeln!(source, "{text}").unwrap();
             words.push((text, word));

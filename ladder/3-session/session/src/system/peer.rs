@@ -12,6 +12,15 @@ use tollgate_load::thread_cpu;
 
 use super::{CONNECTIONS, Exchange, SESSIONS, SETTLE};
 
+/// The parameters of all sessions.
+struct Peer<'a> {
+    server: SocketAddr,
+    exchanges: &'a [Exchange],
+    /// As many bytes as the longest exchange sends.
+    bytes: Vec<u8>,
+    poll: Poll,
+}
+
 struct Call {
     socket: TcpStream,
     /// True if a session is in progress; otherwise the socket was reset and can be reused.
@@ -30,11 +39,10 @@ pub(super) fn visit(
     exchanges: &[Exchange],
     over: &AtomicBool,
 ) -> io::Result<Duration> {
-    let mut poll = Poll::new()?;
+    let longest = exchanges.iter().map(|exchange| exchange.send).max().unwrap_or(0);
+    let mut peer = Peer { server, exchanges, bytes: vec![0; longest], poll: Poll::new()? };
     let mut events = Events::with_capacity(CONNECTIONS);
     let mut calls: Vec<Call> = Vec::with_capacity(CONNECTIONS);
-    let longest = exchanges.iter().map(|exchange| exchange.send).max().unwrap_or(0);
-    let bytes = vec![0_u8; longest];
     let mut scratch = vec![0_u8; 18 * 1024]; // as large as the client's own buffer
     let (mut begun, mut ended, mut cpu) = (0, 0, thread_cpu());
     while !over.load(Ordering::Relaxed) && ended < SETTLE + SESSIONS {
@@ -44,18 +52,18 @@ pub(super) fn visit(
             }
             begun += 1;
             match calls.get_mut(place) {
-                Some(call) => call.again(server, &poll, Token(place), exchanges, &bytes)?,
-                None => calls.push(Call::open(server, &poll, Token(place), exchanges, &bytes)?),
+                Some(call) => call.again(&peer, Token(place))?,
+                None => calls.push(Call::open(&peer, Token(place))?),
             }
         }
-        match poll.poll(&mut events, Some(Duration::from_millis(50))) {
+        match peer.poll.poll(&mut events, Some(Duration::from_millis(50))) {
             Err(why) if why.kind() != ErrorKind::Interrupted => return Err(why),
             _ => {}
         }
         for event in &events {
             let Token(place) = event.token();
             let Some(call) = calls.get_mut(place).filter(|call| call.live) else { continue };
-            if call.turn(exchanges, &bytes, &mut scratch)? {
+            if call.turn(&peer, &mut scratch)? {
                 // The reset discards unsent data and leaves no port in TIME_WAIT.
                 rustix::net::connect_unspec(&call.socket)?;
                 call.live = false;
@@ -79,43 +87,30 @@ fn connect(socket: SockRef<'_>, server: SocketAddr) -> io::Result<()> {
 }
 
 impl Call {
-    fn open(
-        server: SocketAddr,
-        poll: &Poll,
-        token: Token,
-        exchanges: &[Exchange],
-        bytes: &[u8],
-    ) -> io::Result<Self> {
+    fn open(peer: &Peer<'_>, token: Token) -> io::Result<Self> {
         let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
         socket.set_tcp_nodelay(true)?;
-        connect(SockRef::from(&socket), server)?;
+        connect(SockRef::from(&socket), peer.server)?;
         let socket = TcpStream::from_std(socket.into());
         let mut call = Self { socket, live: true, exchange: 0, sent: 0, received: 0 };
-        let interest = call.interest(exchanges[0], bytes)?;
-        poll.registry().register(&mut call.socket, token, interest)?;
+        let interest = call.interest(peer)?;
+        peer.poll.registry().register(&mut call.socket, token, interest)?;
         Ok(call)
     }
 
-    fn again(
-        &mut self,
-        server: SocketAddr,
-        poll: &Poll,
-        token: Token,
-        exchanges: &[Exchange],
-        bytes: &[u8],
-    ) -> io::Result<()> {
-        connect(SockRef::from(&self.socket), server)?;
+    fn again(&mut self, peer: &Peer<'_>, token: Token) -> io::Result<()> {
+        connect(SockRef::from(&self.socket), peer.server)?;
         (self.live, self.exchange, self.sent, self.received) = (true, 0, 0, 0);
-        let interest = self.interest(exchanges[0], bytes)?;
+        let interest = self.interest(peer)?;
         if interest.is_writable() {
-            poll.registry().reregister(&mut self.socket, token, interest)?;
+            peer.poll.registry().reregister(&mut self.socket, token, interest)?;
         }
         Ok(())
     }
 
-    /// Sends as much as possible at once. Returns the events to wait for.
-    fn interest(&mut self, exchange: Exchange, bytes: &[u8]) -> io::Result<Interest> {
-        let sent = self.send(exchange, bytes)?;
+    /// Sends as much of the first exchange as possible at once. Returns the events to wait for.
+    fn interest(&mut self, peer: &Peer<'_>) -> io::Result<Interest> {
+        let sent = self.send(peer.exchanges[0], &peer.bytes)?;
         Ok(if sent { Interest::READABLE } else { Interest::READABLE | Interest::WRITABLE })
     }
 
@@ -137,15 +132,10 @@ impl Call {
     }
 
     /// Makes all progress that is possible now and returns whether the session is over.
-    fn turn(
-        &mut self,
-        exchanges: &[Exchange],
-        bytes: &[u8],
-        scratch: &mut [u8],
-    ) -> io::Result<bool> {
+    fn turn(&mut self, peer: &Peer<'_>, scratch: &mut [u8]) -> io::Result<bool> {
         loop {
-            let Some(&exchange) = exchanges.get(self.exchange) else { return Ok(true) };
-            if !self.send(exchange, bytes)? {
+            let Some(&exchange) = peer.exchanges.get(self.exchange) else { return Ok(true) };
+            if !self.send(exchange, &peer.bytes)? {
                 return Ok(false);
             }
             while self.received < exchange.expect {

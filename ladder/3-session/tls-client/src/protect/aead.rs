@@ -88,44 +88,22 @@ impl Aead {
         sequence: u64,
         record: &mut [u8],
     ) -> Result<(Content, Range<usize>), Violation> {
-        let nonce = self.nonce(sequence);
-        match self.layout {
-            Layout::Inner => self.open_tls13(record, nonce),
-            Layout::Explicit | Layout::Implicit => self.open_tls12(sequence, record, nonce),
-        }
-    }
-
-    fn open_tls12(
-        &self,
-        sequence: u64,
-        record: &mut [u8],
-        mut nonce: [u8; 12],
-    ) -> Result<(Content, Range<usize>), Violation> {
+        let bad = Violation::BadRecordMac;
         let content = Content(record[0]);
-        let explicit = self.explicit();
-        let start = HEADER + explicit;
-        let length = record.len().checked_sub(start + TAG).ok_or(Violation::BadRecordMac)?;
-        let theirs = nonce.len() - explicit;
-        nonce[theirs..].copy_from_slice(&record[HEADER..start]);
+        let start = HEADER + self.explicit();
+        let (head, body) = record.split_at_mut_checked(start).ok_or(bad)?;
+        let length = body.len().checked_sub(TAG).ok_or(bad)?;
+        let mut nonce = self.nonce(sequence);
+        let theirs = nonce.len() - self.explicit();
+        nonce[theirs..].copy_from_slice(&head[HEADER..]);
         let nonce = Nonce::assume_unique_for_key(nonce);
-        let aad = Aad::from(authenticated(sequence, content, length));
-        self.key
-            .open_in_place(nonce, aad, &mut record[start..])
-            .map_err(|_| Violation::BadRecordMac)?;
-        Ok((content, start..start + length))
-    }
-
-    fn open_tls13(
-        &self,
-        record: &mut [u8],
-        nonce: [u8; 12],
-    ) -> Result<(Content, Range<usize>), Violation> {
-        let (aad, body) = record.split_at_mut(HEADER);
-        let nonce = Nonce::assume_unique_for_key(nonce);
-        let inner = self
-            .key
-            .open_in_place(nonce, Aad::from(&*aad), body)
-            .map_err(|_| Violation::BadRecordMac)?;
+        if self.layout != Layout::Inner {
+            let aad = Aad::from(authenticated(sequence, content, length));
+            self.key.open_in_place(nonce, aad, body).map_err(|_| bad)?;
+            return Ok((content, start..start + length));
+        }
+        let aad = Aad::from(&*head);
+        let inner = self.key.open_in_place(nonce, aad, body).map_err(|_| bad)?;
         if inner.len() > FRAGMENT + 1 {
             let (found_bytes, limit_bytes) = (inner.len(), FRAGMENT + 1);
             return Err(Violation::RecordOverflow { found_bytes, limit_bytes });

@@ -7,7 +7,6 @@ use crate::error::Violation;
 use crate::suite::MacHash;
 use crate::wire::Content;
 
-/// A MAC's key.
 pub(super) struct Mac(hmac::Key);
 
 impl Mac {

@@ -9,10 +9,6 @@ use crate::schedule::Psk;
 use crate::session::EarlyData;
 use crate::wire::Extension;
 
-const TLS12: Suite = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
-const TLS13: Suite = Suite::TLS_AES_128_GCM_SHA256;
-const SERVER_RANDOM: [u8; 32] = [0x55; 32];
-
 fn saved(suite: Suite, name: Name, identity: &[u8]) -> SavedSession {
     SavedSession {
         of: Some((suite, name)),
@@ -26,43 +22,28 @@ fn saved(suite: Suite, name: Name, identity: &[u8]) -> SavedSession {
 }
 
 fn settings(suite: Suite) -> Settings {
-    let verify_signature = VerifySignature::Never;
-    Settings { verify_signature, save_sessions: true, ..Settings::new(suite) }
-}
-
-/// Returns the session ID that the client has sent.
-fn sent_id(rogue: &Rogue) -> Vec<u8> {
-    let id = &rogue.hello[38..];
-    id[1..1 + usize::from(id[0])].to_vec()
+    Settings { save_sessions: true, ..quiet(suite) }
 }
 
 /// Echoes the session ID, and derives the keys from the master secret.
 fn repeat(rogue: &mut Rogue, extensions: &[u8]) -> (Master, RecordKey, RecordKey) {
-    let body = server_hello(&SERVER_RANDOM, &sent_id(rogue), TLS12.number(), extensions);
+    let body = server_hello(&SERVER_RANDOM, rogue.session_id(), ECDHE.number(), extensions);
     rogue.say(Message::SERVER_HELLO, &body);
-    let master = Master::saved(TLS12.hash(), &[0xAB; 48]);
-    let (client, server) = master.record_keys(TLS12, [rogue.random(), &SERVER_RANDOM], false);
+    let master = Master::saved(ECDHE.hash(), &[0xAB; 48]);
+    let (client, server) = master.record_keys(ECDHE, [rogue.random(), &SERVER_RANDOM], false);
     (master, client, server)
 }
 
-/// Changes keys and sends Finished.
-fn finish(rogue: &mut Rogue, master: &Master, key: RecordKey) {
-    rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
-    rogue.sealing = Some(key);
-    let data = master.verify_data(Side::Server, rogue.transcript.hash().as_ref());
-    rogue.say(Message::FINISHED, &data);
-}
-
 fn both() -> [SavedSession; 2] {
-    [saved(TLS12, Name::SessionId, &[7; 20]), saved(TLS12, Name::Ticket, &[8; 200])]
+    [saved(ECDHE, Name::SessionId, &[7; 20]), saved(ECDHE, Name::Ticket, &[8; 200])]
 }
 
 #[test]
 fn a_server_with_the_master_secret_resumes_and_a_response_confirms_it() {
     for session in both() {
-        let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
+        let mut rogue = Rogue::offered(settings(ECDHE), &session, b"");
         let (master, mut client, server) = repeat(&mut rogue, &extension(23, &[]));
-        finish(&mut rogue, &master, server);
+        rogue.finish_tls12(&master, server);
         assert_eq!(rogue.deliver().unwrap(), ["Established"]);
         let facts = *rogue.client.facts();
         assert_eq!((facts.offered, facts.resumed), (session.kind(), true));
@@ -87,13 +68,13 @@ fn a_server_with_the_master_secret_resumes_and_a_response_confirms_it() {
 
 #[test]
 fn a_renewed_ticket_keeps_the_secret() {
-    let session = saved(TLS12, Name::Ticket, &[8; 200]);
-    let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
+    let session = saved(ECDHE, Name::Ticket, &[8; 200]);
+    let mut rogue = Rogue::offered(settings(ECDHE), &session, b"");
     let extensions = [extension(23, &[]), extension(35, &[])].concat();
     let (master, _, server) = repeat(&mut rogue, &extensions);
     let ticket = [&[0, 0, 1, 0][..], &vector(2, b"the next one")].concat();
     rogue.say(Message::NEW_SESSION_TICKET, &ticket);
-    finish(&mut rogue, &master, server);
+    rogue.finish_tls12(&master, server);
     rogue.deliver().unwrap();
     let mut next = SavedSession::default();
     assert!(rogue.client.save(&mut next) && !rogue.client.save(&mut SavedSession::default()));
@@ -105,22 +86,22 @@ fn a_renewed_ticket_keeps_the_secret() {
 #[test]
 fn a_server_without_the_secret_cannot_resume() {
     for session in both() {
-        let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
+        let mut rogue = Rogue::offered(settings(ECDHE), &session, b"");
         repeat(&mut rogue, &extension(23, &[]));
-        let other = Master::saved(TLS12.hash(), &[0xCD; 48]);
-        let (_, key) = other.record_keys(TLS12, [rogue.random(), &SERVER_RANDOM], false);
-        finish(&mut rogue, &other, key);
+        let other = Master::saved(ECDHE.hash(), &[0xCD; 48]);
+        let (_, key) = other.record_keys(ECDHE, [rogue.random(), &SERVER_RANDOM], false);
+        rogue.finish_tls12(&other, key);
         assert_eq!(rogue.refused(), (SessionPhase::Finished, Violation::BadRecordMac));
         assert!(!rogue.client.is_established());
 
-        let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
+        let mut rogue = Rogue::offered(settings(ECDHE), &session, b"");
         let (_, _, server) = repeat(&mut rogue, &extension(23, &[]));
         rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
         rogue.sealing = Some(server);
         rogue.say(Message::FINISHED, &[0; 12]);
         assert_eq!(rogue.refused(), (SessionPhase::Finished, Violation::BadFinished));
 
-        let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
+        let mut rogue = Rogue::offered(settings(ECDHE), &session, b"");
         repeat(&mut rogue, &[]);
         assert_eq!(rogue.refused().1, Violation::ExtendedMasterSecret);
     }
@@ -130,8 +111,8 @@ fn a_server_without_the_secret_cannot_resume() {
 fn another_session_id_starts_a_full_handshake() {
     for session in both() {
         for id in [&[][..], &[9; 32]] {
-            let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
-            let body = server_hello(&SERVER_RANDOM, id, TLS12.number(), &extension(23, &[]));
+            let mut rogue = Rogue::offered(settings(ECDHE), &session, b"");
+            let body = server_hello(&SERVER_RANDOM, id, ECDHE.number(), &extension(23, &[]));
             rogue.say(Message::SERVER_HELLO, &body);
             rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
             let (phase, violation) = rogue.refused();
@@ -146,12 +127,11 @@ fn another_session_id_starts_a_full_handshake() {
 /// Sends the `ServerHello` of a server that accepts the pre-shared key. Returns its secrets.
 fn take_psk(rogue: &mut Rogue, index: u16, with_share: bool) -> Handshake {
     let pair = KeyPair::generate(Group::X25519).unwrap();
-    let public = [&[0, 29][..], &vector(2, pair.public())].concat();
-    let mut extensions = [extension(43, &[3, 4]), extension(41, &index.to_be_bytes())].concat();
+    let mut extensions = [version(), extension(41, &index.to_be_bytes())].concat();
     if with_share {
-        extensions.extend(extension(51, &public));
+        extensions.extend(share(&pair));
     }
-    let body = server_hello(&[7; 32], &sent_id(rogue), TLS13.number(), &extensions);
+    let body = server_hello(&[7; 32], rogue.session_id(), TLS13.number(), &extensions);
     rogue.say(Message::SERVER_HELLO, &body);
     let early = Psk::new(Hash::Sha256, &[0xAB; 32]).early();
     let transcript = rogue.transcript.hash();
@@ -168,18 +148,13 @@ fn take_psk(rogue: &mut Rogue, index: u16, with_share: bool) -> Handshake {
     secrets
 }
 
-fn finish_tls13(rogue: &mut Rogue, secrets: &Handshake) {
-    let data = secrets.server.verify_data(rogue.transcript.hash().as_ref());
-    rogue.say(Message::FINISHED, data.as_ref());
-}
-
 /// Performs this many steps of a resumed session, with early data in TLS 1.3. The session is
 /// established from the third step on.
 pub(super) fn advanced(tls13: bool, steps: usize) -> Rogue {
     let mut rogue = if tls13 {
         Rogue::offered(settings(TLS13), &ticket(), b"early")
     } else {
-        Rogue::offered(settings(TLS12), &saved(TLS12, Name::Ticket, &[8; 200]), b"")
+        Rogue::offered(settings(ECDHE), &saved(ECDHE, Name::Ticket, &[8; 200]), b"")
     };
     if steps > 0 && tls13 {
         let secrets = take_psk(&mut rogue, 0, true);
@@ -187,15 +162,12 @@ pub(super) fn advanced(tls13: bool, steps: usize) -> Rogue {
             rogue.say(Message::ENCRYPTED_EXTENSIONS, &vector(2, &extension(42, &[])));
         }
         if steps > 2 {
-            finish_tls13(&mut rogue, &secrets);
-            let (_, server) = secrets.master().application(rogue.transcript.hash().as_ref());
-            rogue.deliver().unwrap();
-            rogue.sealing = Some(server.record_key(TLS13));
+            rogue.finish_tls13(&secrets);
         }
     } else if steps > 0 {
         let (master, _, server) = repeat(&mut rogue, &extension(23, &[]));
         if steps > 2 {
-            finish(&mut rogue, &master, server);
+            rogue.finish_tls12(&master, server);
         } else if steps > 1 {
             rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
             rogue.sealing = Some(server);
@@ -222,7 +194,7 @@ fn a_pre_shared_key_replaces_the_certificate() {
         assert!(rogue.hello.windows(mode.len()).any(|bytes| bytes == mode));
         let secrets = take_psk(&mut rogue, 0, !psk_alone);
         rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
-        finish_tls13(&mut rogue, &secrets);
+        rogue.finish_tls13(&secrets);
         assert_eq!(rogue.deliver().unwrap(), ["Established"]);
         let facts = rogue.client.facts();
         let expected = if psk_alone { SessionKind::PskAlone } else { SessionKind::Psk };
@@ -243,8 +215,7 @@ fn early_data_ends_before_the_finished() {
     assert_eq!((content, &early[6..][range]), (Content::APPLICATION_DATA, &b"early"[..]));
     let secrets = take_psk(&mut rogue, 0, true);
     rogue.say(Message::ENCRYPTED_EXTENSIONS, &vector(2, &extension(42, &[])));
-    finish_tls13(&mut rogue, &secrets);
-    let (_, server) = secrets.master().application(rogue.transcript.hash().as_ref());
+    rogue.finish_tls13(&secrets);
     assert_eq!(rogue.deliver().unwrap(), ["Established"]);
     assert_eq!(rogue.client.facts().early_data, EarlyData::Accepted);
     let mut flight = rogue.take();
@@ -257,7 +228,6 @@ fn early_data_ends_before_the_finished() {
     let finished = &mut flight[length..];
     let (_, range) = secrets.client.record_key(TLS13).open(finished).unwrap();
     assert_eq!(finished[range], whole(Message::FINISHED, expected.as_ref()));
-    rogue.sealing = Some(server.record_key(TLS13));
     rogue.record(Content::APPLICATION_DATA, b"response");
     rogue.deliver().unwrap();
     assert_eq!(rogue.client.confirmation(), Some(Confirmation::EarlyResponse));
@@ -268,13 +238,11 @@ fn refused_early_data_confirms_nothing() {
     let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"early");
     let secrets = take_psk(&mut rogue, 0, true);
     rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
-    finish_tls13(&mut rogue, &secrets);
-    let (_, server) = secrets.master().application(rogue.transcript.hash().as_ref());
+    rogue.finish_tls13(&secrets);
     assert_eq!(rogue.deliver().unwrap(), ["Established"]);
     assert_eq!(rogue.client.facts().early_data, EarlyData::Refused);
     let mut finished = rogue.take();
     secrets.client.record_key(TLS13).open(&mut finished).unwrap();
-    rogue.sealing = Some(server.record_key(TLS13));
     rogue.record(Content::APPLICATION_DATA, b"of its own accord");
     rogue.deliver().unwrap();
     assert_eq!(rogue.client.confirmation(), None);
@@ -282,7 +250,6 @@ fn refused_early_data_confirms_nothing() {
 
 #[test]
 fn servers_that_accept_unoffered_parameters_are_refused() {
-    let illegal = |field| Violation::IllegalParameter { message: Message::SERVER_HELLO, field };
     let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"");
     take_psk(&mut rogue, 1, true);
     assert_eq!(rogue.refused(), (SessionPhase::Hello, illegal("pre_shared_key")));
@@ -298,8 +265,8 @@ fn servers_that_accept_unoffered_parameters_are_refused() {
     assert_eq!(rogue.refused().1, Violation::ExtensionUnexpected { extension: extension_ });
     // a suite with another hash function
     let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"");
-    let extensions = [extension(43, &[3, 4]), extension(41, &[0, 0])].concat();
-    let body = server_hello(&[7; 32], &sent_id(&rogue), 0x1302, &extensions);
+    let extensions = [version(), extension(41, &[0, 0])].concat();
+    let body = server_hello(&[7; 32], rogue.session_id(), 0x1302, &extensions);
     rogue.say(Message::SERVER_HELLO, &body);
     assert_eq!(rogue.refused().1, Violation::CipherSuite { found: 0x1302 });
     // early data that was never sent
@@ -339,7 +306,7 @@ fn unsuitable_sessions_are_misuse_and_harmless() {
     assert_eq!(misuse(&by_id, b""), Misuse::SessionUnfit.into());
     assert_eq!(misuse(&by_ticket, b""), Misuse::SessionUnfit.into());
     assert_eq!(misuse(&ticket(), &[0; 101]), Misuse::EarlyData.into());
-    let mut client = Rogue::new(settings(TLS12)).client;
+    let mut client = Rogue::new(settings(ECDHE)).client;
     let resume = Resume { session: &by_id, age: Duration::ZERO, early_data: b"early" };
     assert_eq!(client.resume(&resume), Err(Misuse::EarlyData.into()));
     client.resume(&Resume { early_data: b"", ..resume }).unwrap();

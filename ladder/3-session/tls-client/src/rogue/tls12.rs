@@ -4,11 +4,6 @@ use super::*;
 use crate::error::Found;
 use crate::wire::{AlertDescription, AlertLevel, Extension};
 
-const RSA: Suite = Suite::TLS_RSA_WITH_AES_128_GCM_SHA256;
-const ECDHE: Suite = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
-
-const SERVER_RANDOM: [u8; 32] = [0x55; 32];
-
 /// Returns a `ServerHello` for this suite; `extensions` are encoded.
 fn hello(rogue: &mut Rogue, suite: Suite, extensions: &[u8]) {
     let body = server_hello(&SERVER_RANDOM, &[], suite.number(), extensions);
@@ -21,9 +16,9 @@ fn show_certificate(rogue: &mut Rogue, pem: &str) {
 }
 
 fn key_exchange(rogue: &mut Rogue, pair: &KeyPair) {
-    let group = pair.group().number().to_be_bytes();
+    let group = pair.group.number().to_be_bytes();
     let signature = [&[8, 4][..], &vector(2, b"no signature")].concat();
-    let body = [&[3], &group[..], &vector(1, pair.public()), &signature].concat();
+    let body = [&[3], &group[..], &vector(1, &pair.public), &signature].concat();
     rogue.say(Message::SERVER_KEY_EXCHANGE, &body);
 }
 
@@ -72,17 +67,10 @@ fn answer(rogue: &mut Rogue, suite: Suite, pair: &KeyPair, extended: bool) -> (M
     (master, server)
 }
 
-fn finish(rogue: &mut Rogue, master: &Master, key: RecordKey) {
-    rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
-    rogue.sealing = Some(key);
-    let data = master.verify_data(Side::Server, rogue.transcript.hash().as_ref());
-    rogue.say(Message::FINISHED, &data);
-}
-
 fn established(suite: Suite) -> Rogue {
     let mut rogue = Rogue::quiet(suite);
     let (master, key) = up_to_finished(&mut rogue, suite, true);
-    finish(&mut rogue, &master, key);
+    rogue.finish_tls12(&master, key);
     assert_eq!(rogue.deliver().unwrap(), ["Established"]);
     rogue
 }
@@ -113,9 +101,10 @@ fn with_and_without_the_extended_master_secret() {
         for extended in [true, false] {
             let mut rogue = Rogue::quiet(suite);
             let (master, key) = up_to_finished(&mut rogue, suite, extended);
-            finish(&mut rogue, &master, key);
+            rogue.finish_tls12(&master, key);
             assert_eq!(rogue.deliver().unwrap(), ["Established"]);
             assert_eq!(rogue.client.facts().extended_master_secret, extended);
+            assert_eq!(rogue.session_id(), b"", "no session is offered");
         }
     }
 }
@@ -196,7 +185,6 @@ fn invalid_hellos_are_named() {
     assert_eq!(refusal(suite, &twice), Violation::ExtensionTwice { extension: found });
     let found = Violation::ExtensionUnexpected { extension: Extension(16_000) };
     assert_eq!(refusal(suite, &extension(16_000, &[])), found);
-    let illegal = |field| Violation::IllegalParameter { message: Message::SERVER_HELLO, field };
     assert_eq!(refusal(suite, &extension(65281, &[1, 7])), illegal("renegotiation_info"));
     assert_eq!(refusal(suite, &extension(16, &vector(2, &vector(1, b"h2")))), Violation::Alpn);
     let two = [vector(1, b"http/1.1"), vector(1, b"h2")].concat();
@@ -284,12 +272,7 @@ fn invalid_key_exchanges_are_named() {
 fn invalid_prime_fields_are_named() {
     let suite = Suite::TLS_DHE_RSA_WITH_AES_128_GCM_SHA256;
     let refusal = |groups: &[Group], body: &[u8]| {
-        let settings = Settings {
-            groups: groups.to_vec(),
-            verify_signature: VerifySignature::Never,
-            ..Settings::new(suite)
-        };
-        let mut rogue = Rogue::new(settings);
+        let mut rogue = Rogue::new(Settings { groups: groups.to_vec(), ..quiet(suite) });
         hello(&mut rogue, suite, &[]);
         show_certificate(&mut rogue, RSA_2048);
         rogue.say(Message::SERVER_KEY_EXCHANGE, body);
@@ -362,7 +345,7 @@ fn debug_output_has_no_secret() {
         let mut rogue = Rogue::quiet(suite);
         let (master, _) = up_to_finished(&mut rogue, suite, true);
         let text = format!("{:?} {:?}", rogue.client, rogue.client.config());
-        let secret = master.text();
+        let secret = format!("{:?}", *master.secret);
         assert!(text.contains("TLS_") && !text.contains(&secret[1..secret.len() - 1]), "{text}");
     }
 }

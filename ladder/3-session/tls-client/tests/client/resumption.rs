@@ -13,7 +13,7 @@ use tollgate_tls_client::{
 
 use crate::peer;
 use crate::peer::socket::{drive, page};
-use crate::peer::{ECDHE, Pair, RSA, Server, TLS13, gnutls_serv, kinds, s_server};
+use crate::peer::{ECDHE, Pair, Process, RSA, Server, TLS13, kinds};
 
 fn settings(suite: Suite, groups: &[Group]) -> Settings {
     Settings { save_sessions: true, ..peer::settings(suite, groups) }
@@ -226,7 +226,7 @@ fn s_server_resumes_by_every_mechanism() {
     for (name, mut arguments, settings, expected) in cases() {
         arguments.extend(["-www", "-cipher", "DEFAULT:@SECLEVEL=0"]);
         let name = format!("openssl-resumed-{name}");
-        let Some(server) = s_server::start(&name, &arguments) else { return };
+        let Some(server) = Process::s_server(&name, &arguments) else { return };
         pages(&name, settings, expected, || server.connect());
     }
 }
@@ -234,7 +234,7 @@ fn s_server_resumes_by_every_mechanism() {
 #[test]
 fn s_server_without_the_extended_master_secret_resumes() {
     let arguments = ["-www", "-tls1_2"];
-    let Some(server) = s_server::start("old-master-secret", &arguments) else { return };
+    let Some(server) = Process::s_server("old-master-secret", &arguments) else { return };
     let settings = settings(ECDHE, &[Group::X25519]);
     pages("openssl-old", settings, SessionKind::Ticket, || server.connect());
 }
@@ -242,7 +242,7 @@ fn s_server_without_the_extended_master_secret_resumes() {
 #[test]
 fn s_server_reads_early_data() {
     let arguments = ["-tls1_3", "-early_data", "-max_early_data", "500"];
-    let Some(server) = s_server::start("early", &arguments) else { return };
+    let Some(server) = Process::s_server("early", &arguments) else { return };
     let mut client = peer::client(settings(TLS13, &[Group::X25519]));
     let mut saved = SavedSession::default();
     for round in 0..2 {
@@ -254,7 +254,7 @@ fn s_server_reads_early_data() {
         drive(&mut client, &mut socket, |client, _| client.facts().tickets > 0).unwrap();
         assert!(client.save(&mut saved));
         client.close();
-        drive(&mut client, &mut socket, |_, closed| closed).unwrap();
+        drive(&mut client, &mut socket, |_, seen| seen.closed > 0).unwrap();
         // the server reads all data before it closes
         assert_eq!(client.confirmation(), Some(Confirmation::CloseNotify));
         let expected = if round > 0 { EarlyData::Accepted } else { EarlyData::None };
@@ -273,7 +273,7 @@ fn gnutls_resumes_by_every_mechanism() {
     ] {
         let arguments = [&["--disable-client-cert"], arguments].concat();
         let name = format!("gnutls-resumed-{name}");
-        let Some(server) = gnutls_serv::start(&name, all, &arguments) else { return };
+        let Some(server) = Process::gnutls_serv(&name, all, &arguments) else { return };
         pages(&name, settings(suite, &[Group::X25519]), expected, || server.connect());
     }
 }

@@ -4,7 +4,7 @@
 use tollgate_tls_client::{Group, KeyExchange, Settings, SignatureScheme, Suite};
 
 use crate::peer;
-use crate::peer::gnutls_serv;
+use crate::peer::Process;
 use crate::peer::socket::page;
 
 /// Everything that `GnuTLS` supports in TLS 1.2 and 1.3.
@@ -25,7 +25,7 @@ fn name_of_gnutls(suite: Suite) -> String {
 
 #[test]
 fn every_suite_transfers_responses() {
-    let Some(server) = gnutls_serv::start("suites", ALL, &["--disable-client-cert"]) else {
+    let Some(server) = Process::gnutls_serv("suites", ALL, &["--disable-client-cert"]) else {
         return;
     };
     for suite in Suite::ALL {
@@ -53,7 +53,7 @@ fn every_suite_transfers_responses() {
 
 #[test]
 fn every_group_of_either_version_agrees() {
-    let Some(server) = gnutls_serv::start("groups", ALL, &["--disable-client-cert"]) else {
+    let Some(server) = Process::gnutls_serv("groups", ALL, &["--disable-client-cert"]) else {
         return;
     };
     let ecdhe = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
@@ -72,7 +72,7 @@ fn every_group_of_either_version_agrees() {
 
 #[test]
 fn signature_schemes_select_the_certificate() {
-    let Some(server) = gnutls_serv::start("schemes", ALL, &["--disable-client-cert"]) else {
+    let Some(server) = Process::gnutls_serv("schemes", ALL, &["--disable-client-cert"]) else {
         return;
     };
     for (schemes, expected) in [

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use openssl::x509::X509;
 use tollgate_tls_client::{
-    AlertDescription, Confirmation, Error, Freshness, Group, Identity, KeyExchange, SessionPhase,
-    Settings, Suite, VerifySignature,
+    AlertDescription, Confirmation, Connection, Error, Freshness, Group, Identity, KeyExchange,
+    SessionPhase, Settings, Suite, VerifySignature,
 };
 
 use crate::peer;
-use crate::peer::s_server;
-use crate::peer::socket::{drive, page, read_some};
-use crate::peer::{ECDHE, RSA, TLS13};
+use crate::peer::socket::{drive, page};
+use crate::peer::{ECDHE, Process, RSA, Seen, TLS13};
 
 fn kinds() -> Vec<(&'static str, Vec<&'static str>, Settings)> {
     let with = |suite, groups: &[Group]| Settings {
@@ -39,9 +38,7 @@ fn kinds() -> Vec<(&'static str, Vec<&'static str>, Settings)> {
 fn s_server_answers_requests_in_every_kind_of_session() {
     for (name, mut arguments, settings) in kinds() {
         arguments.extend(["-www", "-alpn", "http/1.1"]);
-        let Some(server) = s_server::start(name, &arguments) else {
-            return;
-        };
+        let Some(server) = Process::s_server(name, &arguments) else { return };
         let suite = settings.suite;
         let mut client = peer::client(settings);
         for round in 0..3 {
@@ -67,19 +64,15 @@ fn s_server_answers_requests_in_every_kind_of_session() {
 fn lines_are_returned_reversed() {
     for (name, mut arguments, settings) in kinds() {
         arguments.push("-rev");
-        let Some(server) = s_server::start(&format!("{name}-rev"), &arguments) else {
-            return;
-        };
+        let Some(server) = Process::s_server(&format!("{name}-rev"), &arguments) else { return };
         let mut client = peer::client(settings);
         let mut socket = server.connect();
         drive(&mut client, &mut socket, |client, _| client.is_established()).unwrap();
         for length in [1, 1000, 16_000] {
             let line: Vec<u8> = (b'a'..=b'z').cycle().take(length).collect();
             client.send(&[&line[..], b"\n"].concat()).unwrap();
-            let mut got = vec![];
-            while got.len() < line.len() + 1 {
-                got.extend(read_some(&mut client, &mut socket));
-            }
+            let whole = |_: &Connection, seen: &Seen| seen.data.len() > length;
+            let got = drive(&mut client, &mut socket, whole).unwrap().data;
             let expected: Vec<u8> = line.iter().rev().copied().chain([b'\n']).collect();
             assert!(got == expected, "{name} {length}");
         }
@@ -89,7 +82,7 @@ fn lines_are_returned_reversed() {
 #[test]
 fn servers_without_the_extended_master_secret_are_served() {
     let arguments = ["-www", "-tls1_2", "-cipher", "DEFAULT:AES128-GCM-SHA256"];
-    let Some(server) = s_server::start("old-master-secret", &arguments) else { return };
+    let Some(server) = Process::s_server("old-master-secret", &arguments) else { return };
     for suite in [RSA, ECDHE] {
         let mut client = peer::client(Settings::new(suite));
         assert!(page(server.connect(), &mut client).starts_with(b"HTTP/1.0 200 ok"));
@@ -106,9 +99,7 @@ fn refusals_by_s_server_are_named() {
         ("new", vec!["-tls1_3"], ECDHE, AlertDescription::PROTOCOL_VERSION),
     ];
     for (name, arguments, suite, expected) in cases {
-        let Some(server) = s_server::start(name, &arguments) else {
-            return;
-        };
+        let Some(server) = Process::s_server(name, &arguments) else { return };
         let mut client = peer::client(Settings::new(suite));
         let result = drive(&mut client, &mut server.connect(), |client, _| client.is_established());
         let Err(Error::Alert { phase: SessionPhase::Hello, description, .. }) = result else {
@@ -122,9 +113,7 @@ fn refusals_by_s_server_are_named() {
 fn an_optional_client_certificate_is_not_sent() {
     for (name, mut arguments, settings) in kinds() {
         arguments.extend(["-verify", "1", "-www"]);
-        let Some(server) = s_server::start(&format!("{name}-verify"), &arguments) else {
-            return;
-        };
+        let Some(server) = Process::s_server(&format!("{name}-verify"), &arguments) else { return };
         let mut client = peer::client(settings);
         assert!(page(server.connect(), &mut client).starts_with(b"HTTP/1.0 200 ok"), "{name}");
         assert!(client.facts().client_certificate_asked, "{name}");
@@ -133,9 +122,7 @@ fn an_optional_client_certificate_is_not_sent() {
 
 #[test]
 fn sessions_with_sampled_signatures_and_reused_keys_work() {
-    let Some(server) = s_server::start("policies", &["-www"]) else {
-        return;
-    };
+    let Some(server) = Process::s_server("policies", &["-www"]) else { return };
     for suite in [ECDHE, TLS13] {
         for verify_signature in [VerifySignature::Never, VerifySignature::Always] {
             let settings = Settings {
@@ -174,7 +161,7 @@ fn every_suite_of_s_server_works_with_every_group() {
     let tls13 = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
     let groups = "x25519:P-256:P-384:ffdhe2048:ffdhe3072:ffdhe4096";
     let arguments = [&arguments[..], &[tls13, "-groups", groups]].concat();
-    let Some(server) = s_server::start("suites", &arguments) else { return };
+    let Some(server) = Process::s_server("suites", &arguments) else { return };
     let names = names_of_openssl();
     assert!(names.len() >= 30, "{names:?}");
     let curves = [Group::X25519, Group::P256, Group::P384];
@@ -231,7 +218,7 @@ fn client_certificates_of_every_kind_are_verified() {
         std::fs::write(&path, pem).unwrap();
         let trust = ["-CAfile", path.to_str().unwrap(), "-cipher", "ALL", "-www"];
         let arguments = [&["-Verify", "1", "-verify_return_error"], &trust[..]].concat();
-        let server = s_server::start(&format!("identity-{name}"), &arguments);
+        let server = Process::s_server(&format!("identity-{name}"), &arguments);
         std::fs::remove_file(&path).unwrap();
         let Some(server) = server else { return };
         let identity = Arc::new(Identity::new(vec![certificate], &pkcs8).unwrap());

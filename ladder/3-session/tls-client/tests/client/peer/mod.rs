@@ -1,15 +1,15 @@
 //! The peer of the tests: a rustls server in this process, and its certificates.
 
 mod certificate;
-pub(crate) mod gnutls_serv;
 pub(crate) mod memory;
-pub(crate) mod s_server;
+mod process;
 pub(crate) mod socket;
 
 use std::io::{Read, Write};
 use std::sync::Arc;
 
 pub(crate) use certificate::{EC_P256, ED25519, RSA_2048, RSA_4096, certificate, ec_p384};
+pub(crate) use process::Process;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{
     ALL_CIPHER_SUITES, ALL_KX_GROUPS, Ticketer, default_provider, sign,
