@@ -232,6 +232,19 @@ impl Plan {
         }
     }
 
+    /// The plan of a single transaction, plain or not, with a full handshake.
+    pub(crate) fn of_one(&self, is_plain: bool) -> Self {
+        Self {
+            connections: 1,
+            threads: 1,
+            arrivals: Arrivals::Closed { think: Think::None },
+            client_timeout: None,
+            plain_share: f64::from(u8::from(is_plain)),
+            resume: self.resume.map(|resume| Resume { share: 0.0, ..resume }),
+            ..self.clone()
+        }
+    }
+
     /// The first 16 hexadecimal digits of the SHA-256 of the plan's JSON.
     ///
     /// # Panics

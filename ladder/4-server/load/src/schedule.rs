@@ -39,6 +39,8 @@ pub(crate) struct Schedule {
     pub(crate) start: Instant,
     pub(crate) sustain_start: Instant,
     pub(crate) sustain_end: Instant,
+    /// After this time, the next request of a connection is its last one, so that the run can end.
+    pub(crate) asks_until: Instant,
     /// The width of the bins in which transactions are counted for the steady state.
     bin: Duration,
     bins: usize,
@@ -52,6 +54,7 @@ const BIN_MS_MAX: u64 = 1000;
 impl Schedule {
     pub(crate) fn new(plan: &Plan, start: Instant) -> Self {
         let sustain_start = start + Duration::from_millis(plan.warm_up_ms);
+        let sustain_end = sustain_start + Duration::from_millis(plan.sustain_ms);
         let bin_ms = match plan.transactions {
             // the run may end much earlier
             Some(_) => BIN_MS_MIN,
@@ -60,7 +63,8 @@ impl Schedule {
         Self {
             start,
             sustain_start,
-            sustain_end: sustain_start + Duration::from_millis(plan.sustain_ms),
+            sustain_end,
+            asks_until: sustain_end + plan.phase_max(),
             bin: Duration::from_millis(bin_ms),
             // the remainder has no bin: a short bin would look slow
             bins: usize::try_from(plan.sustain_ms / bin_ms).unwrap_or(usize::MAX),
@@ -69,8 +73,8 @@ impl Schedule {
 
     /// The schedule of the first transaction, before the run.
     pub(crate) fn probe(plan: &Plan, start: Instant) -> Self {
-        let end = start + 8 * plan.phase_max();
-        Self { sustain_start: end, sustain_end: end, ..Self::new(plan, start) }
+        let (end, asks_until) = (start + 8 * plan.phase_max(), start + plan.phase_max());
+        Self { sustain_start: end, sustain_end: end, asks_until, ..Self::new(plan, start) }
     }
 
     /// The schedule of a run that ended when a number of transactions was reached, or at the

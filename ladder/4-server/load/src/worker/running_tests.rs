@@ -81,8 +81,8 @@ fn run(plan: &Plan, serve: impl Fn(TcpStream) + Sync) -> (u64, Tally) {
             }
         });
         let target = Target::new(address).unwrap();
-        let targets = Targets { secure: &target, plain: &target };
-        let worker = Worker::new(plan, targets, Part::Thread(0)).unwrap();
+        let targets = Targets::of(&target, None);
+        let worker = Worker::new(plan, targets, 0).unwrap();
         let schedule = Schedule::new(plan, Instant::now());
         let mut report = None;
         let counted = allocation_counter::measure(|| {
