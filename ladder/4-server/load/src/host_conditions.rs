@@ -3,10 +3,11 @@
 use core::time::Duration;
 use std::fs;
 
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::ClockId;
 
 use crate::arrivals::Arrivals;
 use crate::counts::share;
+use crate::cpu::clock;
 use crate::finding::{Finding, Findings};
 use crate::limits::Limits;
 use crate::plan::{Close, Plan};
@@ -87,9 +88,9 @@ impl Clocks {
     fn now() -> Self {
         let mut best: Option<(Duration, Self)> = None;
         for _ in 0..5 {
-            let before = of(ClockId::Monotonic);
-            let (raw, real) = (of(ClockId::MonotonicRaw), of(ClockId::Realtime));
-            let width = of(ClockId::Monotonic).saturating_sub(before);
+            let before = clock(ClockId::Monotonic);
+            let (raw, real) = (clock(ClockId::MonotonicRaw), clock(ClockId::Realtime));
+            let width = clock(ClockId::Monotonic).saturating_sub(before);
             let clocks = Self { monotonic: before + width / 2, raw, real };
             if best.is_none_or(|(narrowest, _)| width < narrowest) {
                 best = Some((width, clocks));
@@ -109,12 +110,6 @@ impl Clocks {
         let others = [took(|clocks| clocks.raw), took(|clocks| clocks.real)];
         others.iter().map(|other| (other - time).abs() / time).fold(0.0, f64::max)
     }
-}
-
-fn of(clock: ClockId) -> Duration {
-    let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
-    let part = |number: i64| u64::try_from(number).unwrap_or_default();
-    Duration::from_secs(part(tv_sec)) + Duration::from_nanos(part(tv_nsec))
 }
 
 impl Tcp {

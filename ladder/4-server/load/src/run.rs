@@ -43,7 +43,7 @@ pub struct Server<'a> {
     /// The reader of the server's log. Without a referee a run is at best unconfirmed.
     pub referee: Option<Box<dyn Referee + 'a>>,
     /// The reader of the server's CPU time.
-    pub cpu: Option<Box<dyn CpuMeter + 'a>>,
+    pub cpu: Option<Box<CpuMeter<'a>>>,
     /// Live counters for its runs.
     pub live: Option<Arc<Live>>,
     /// Called after each run, also if it was stopped.
@@ -71,7 +71,7 @@ impl<'a> Server<'a> {
 
     /// Sets the reader of the server's CPU time.
     #[must_use]
-    pub fn with_cpu(self, cpu: impl CpuMeter + 'a) -> Self {
+    pub fn with_cpu(self, cpu: impl FnMut() -> io::Result<Duration> + 'a) -> Self {
         Self { cpu: Some(Box::new(cpu)), ..self }
     }
 
@@ -139,7 +139,7 @@ pub fn run(
         referee.mark().map_err(Error::Referee)?;
     }
     if let Some(meter) = &mut server.cpu {
-        meter.cpu().map_err(Error::ServerCpu)?;
+        meter().map_err(Error::ServerCpu)?;
     }
     let targets = Targets::of(&server.target, server.plain.as_ref());
     let mut probes = Vec::new();
@@ -289,7 +289,7 @@ fn load(
             if let Some(meter) = &mut server.cpu
                 && marks.get(server_cpu.len()).is_some_and(|&mark| now >= mark || finished)
             {
-                let cpu = meter.cpu();
+                let cpu = meter();
                 server_cpu.push((Instant::now(), cpu));
             }
             if finished {

@@ -1,35 +1,24 @@
 //! The stages of a run and their times.
 
-use core::fmt;
 use core::time::Duration;
 use std::time::Instant;
 
+use crate::messages::words;
 use crate::plan::Plan;
 
-/// The stages of a run, as RFC 9411 §4.3.4 names them. Only [`Sustain`](Self::Sustain) counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stage {
-    /// Threads, sockets and keys are prepared, and one transaction is tried.
-    Initialise,
-    /// Connections start one by one.
-    RampUp,
-    /// The measured part, with all connections in flight.
-    Sustain,
-    /// No more starts; connections in flight end.
-    RampDown,
-    /// Waits for the referee's log and compares it.
-    Collect,
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Initialise => "initialise",
-            Self::RampUp => "ramp-up",
-            Self::Sustain => "sustain",
-            Self::RampDown => "ramp-down",
-            Self::Collect => "collect",
-        })
+words! {
+    /// The stages of a run, as RFC 9411 §4.3.4 names them. Only [`Sustain`](Self::Sustain) counts.
+    Stage {
+        /// Threads, sockets and keys are prepared, and one transaction is tried.
+        Initialise = "initialise",
+        /// Connections start one by one.
+        RampUp = "ramp-up",
+        /// The measured part, with all connections in flight.
+        Sustain = "sustain",
+        /// No more starts; connections in flight end.
+        RampDown = "ramp-down",
+        /// Waits for the referee's log and compares it.
+        Collect = "collect",
     }
 }
 

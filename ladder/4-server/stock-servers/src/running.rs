@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
-use tollgate_load::{CpuMeter as _, ProcessCpu};
+use tollgate_load::processes_cpu;
 use tollgate_server::Certificate;
 
 use crate::backend::Backend;
@@ -181,7 +181,7 @@ impl Running {
     ///
     /// One of them ended meanwhile, or `/proc` cannot be read.
     pub fn cpu(&self) -> io::Result<Duration> {
-        ProcessCpu::new(self.group.members()?)?.cpu()
+        processes_cpu(&self.group.members()?)
     }
 
     /// Returns the log of handshakes and requests, if there is one, for

@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tollgate_load::{
-    Cause, Close, CpuMeter as _, Exchange, Failure, Finding, Limits, Outcome, Plan, ProcessCpu,
-    Protocol, Referee, Seen, Server, Target, Verdict, run,
+    Cause, Close, Exchange, Failure, Finding, Limits, Outcome, Plan, Protocol, Referee, Seen,
+    Server, Target, Verdict, processes_cpu, run,
 };
 
 use crate::{load, tls_server, until};
@@ -78,8 +78,8 @@ impl SServer {
     }
 
     fn server(&self) -> Server<'static> {
-        Server::new("s_server", self.target.clone())
-            .with_cpu(ProcessCpu::new([self.child.id()]).unwrap())
+        let process = self.child.id();
+        Server::new("s_server", self.target.clone()).with_cpu(move || processes_cpu(&[process]))
     }
 }
 
@@ -165,7 +165,7 @@ fn a_killed_process_is_reported() {
     let gone = |finding: &Finding| matches!(finding, Finding::ServerGone { transactions: 1.., .. });
     assert!(outcome.reasons.iter().any(gone), "{outcome}");
     // the CPU time of a killed process cannot be read
-    assert!(ProcessCpu::new([server.child.id()]).and_then(|mut cpu| cpu.cpu()).is_err());
+    assert!(processes_cpu(&[server.child.id()]).is_err());
 }
 
 #[test]
