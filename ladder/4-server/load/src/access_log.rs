@@ -8,7 +8,7 @@
 
 use core::time::Duration;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use tollgate_workload::{Entry, LogFormat, ServerEvent};
@@ -29,7 +29,7 @@ const NOTHING: Seen =
 #[derive(Debug)]
 pub struct AccessLog {
     path: PathBuf,
-    file: File,
+    file: BufReader<File>,
     /// The format of all lines. With `None` the format of each line is detected.
     format: Option<LogFormat>,
     /// Bytes of the file read so far.
@@ -48,6 +48,7 @@ impl AccessLog {
     pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let file = File::open(&path).map_err(|error| of_file(&path, &error))?;
+        let file = BufReader::with_capacity(256 * 1024, file);
         Ok(Self { path, file, format: None, position: 0, rest: Vec::new(), seen: NOTHING })
     }
 
@@ -59,29 +60,21 @@ impl AccessLog {
 
     /// Reads new lines.
     fn catch_up(&mut self) -> io::Result<()> {
-        let length = self.file.metadata()?.len();
-        if length < self.position {
+        if self.file.get_ref().metadata()?.len() < self.position {
             return Err(invalid("the file became shorter: was it rotated or truncated?"));
         }
-        self.file.seek(SeekFrom::Start(self.position))?;
-        let mut chunk = vec![0; 256 * 1024];
         loop {
-            let count = match self.file.read(&mut chunk) {
-                Ok(0) => return Ok(()),
-                Ok(count) => count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            self.position += u64::try_from(count).unwrap_or(u64::MAX);
-            self.rest.extend_from_slice(&chunk[..count]);
-            let rest = core::mem::take(&mut self.rest);
-            let mut lines = rest.split_inclusive(|&byte| byte == b'\n').peekable();
-            while let Some(line) = lines.next_if(|line| line.ends_with(b"\n")) {
-                self.line(line)?;
-            }
-            self.rest = lines.next().unwrap_or_default().to_vec();
-            if self.rest.len() > LINE_BYTES_MAX {
+            // one byte more for the line end
+            let left = (LINE_BYTES_MAX + 1).saturating_sub(self.rest.len()) as u64;
+            let count = self.file.by_ref().take(left).read_until(b'\n', &mut self.rest)?;
+            self.position += count as u64;
+            if self.rest.ends_with(b"\n") {
+                let line = core::mem::take(&mut self.rest);
+                self.line(&line)?;
+            } else if self.rest.len() > LINE_BYTES_MAX {
                 return Err(invalid("a line is longer than 64 KiB: is the file an access log?"));
+            } else if count == 0 {
+                return Ok(());
             }
         }
     }
@@ -152,8 +145,9 @@ impl Referee for AccessLog {
     fn mark(&mut self) -> io::Result<()> {
         // lines logged before the mark may not be written yet
         std::thread::sleep(self.lag());
-        let length = self.file.metadata().map_err(|error| of_file(&self.path, &error))?.len();
-        (self.position, self.seen) = (length, NOTHING);
+        let end = self.file.seek(SeekFrom::End(0));
+        self.position = end.map_err(|error| of_file(&self.path, &error))?;
+        self.seen = NOTHING;
         self.rest.clear();
         Ok(())
     }

@@ -7,23 +7,17 @@ use core::str::FromStr;
 /// The longest path.
 const PATH_BYTES_MAX: usize = 1024;
 
-/// The scheme: with or without TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
-    /// HTTP without TLS.
-    Http,
-    /// HTTP over TLS.
-    Https,
+tollgate_load::words! {
+    /// The scheme: with or without TLS.
+    Scheme {
+        /// HTTP without TLS.
+        Http = "http",
+        /// HTTP over TLS.
+        Https = "https",
+    }
 }
 
 impl Scheme {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Http => "http",
-            Self::Https => "https",
-        }
-    }
-
     /// The default port.
     const fn port(self) -> u16 {
         match self {
@@ -131,7 +125,7 @@ impl Url {
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}{}", self.scheme.word(), self.authority(), self.path)
+        write!(f, "{}://{}{}", self.scheme, self.authority(), self.path)
     }
 }
 
@@ -140,11 +134,9 @@ impl FromStr for Url {
 
     fn from_str(text: &str) -> Result<Self, BadUrl> {
         let (scheme, rest) = text.split_once("://").ok_or(BadUrl("there is no scheme"))?;
-        let scheme = match scheme.to_ascii_lowercase().as_str() {
-            "https" => Scheme::Https,
-            "http" => Scheme::Http,
-            _ => return Err(BadUrl("the scheme is neither http nor https")),
-        };
+        let known = |known: &Scheme| scheme.eq_ignore_ascii_case(known.word());
+        let scheme = Scheme::ALL.into_iter().find(known);
+        let scheme = scheme.ok_or(BadUrl("the scheme is neither http nor https"))?;
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
         if authority.contains('@') {

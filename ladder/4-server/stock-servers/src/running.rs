@@ -234,7 +234,7 @@ fn prepare(product: Product, settings: &Settings) -> Result<Folder, Error> {
     if let Some(module) = settings.module.as_deref().filter(|module| !module.is_file()) {
         return Err(Error::NoModule(module.to_owned()));
     }
-    let folder = Folder::new(product.name())?;
+    let folder = Folder::new(product.word())?;
     let certificate = settings.certificate.to_pem().map_err(Error::Certificate)?;
     if let Certificate::Pem { chain, key } = &certificate {
         folder.write("chain.pem", chain)?;
