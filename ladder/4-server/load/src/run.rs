@@ -395,7 +395,7 @@ fn collect(
         whole: tally.whole,
         sustain: tally.sustain,
         bins: tally.bins,
-        bin_width: schedule.bin_width(),
+        bin_width: schedule.bin_width,
         sustained: schedule.sustain_end - schedule.sustain_start,
         series: tally.series.points(&schedule, ended_at),
         secure_times: tally.secure_times,

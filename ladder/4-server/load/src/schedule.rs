@@ -31,8 +31,8 @@ pub(crate) struct Schedule {
     /// After this time, the next request of a connection is its last one, so that the run can end.
     pub(crate) asks_until: Instant,
     /// The width of the bins in which transactions are counted for the steady state.
-    bin: Duration,
-    bins: usize,
+    pub(crate) bin_width: Duration,
+    pub(crate) bins: usize,
 }
 
 /// Number of bins, if bins of 100 ms to 1 s allow it.
@@ -54,7 +54,7 @@ impl Schedule {
             sustain_start,
             sustain_end,
             asks_until: sustain_end + plan.phase_max(),
-            bin: Duration::from_millis(bin_ms),
+            bin_width: Duration::from_millis(bin_ms),
             // the remainder has no bin: a short bin would look slow
             bins: usize::try_from(plan.sustain_ms / bin_ms).unwrap_or(usize::MAX),
         }
@@ -74,9 +74,9 @@ impl Schedule {
         let sustained = sustain_end - self.sustain_start;
         let fine = u64::try_from(sustained.as_millis()).unwrap_or(u64::MAX) / BIN_MS_MIN;
         let bin_ms = (fine / BINS).clamp(1, BIN_MS_MAX / BIN_MS_MIN) * BIN_MS_MIN;
-        let bin = Duration::from_millis(bin_ms);
-        let bins = usize::try_from(sustained.as_nanos() / bin.as_nanos()).unwrap_or(usize::MAX);
-        Self { sustain_end, bin, bins, ..self }
+        let bin_width = Duration::from_millis(bin_ms);
+        let bins = usize::try_from(sustained.as_nanos() / bin_width.as_nanos());
+        Self { sustain_end, bin_width, bins: bins.unwrap_or(usize::MAX), ..self }
     }
 
     pub(crate) fn stage(&self, now: Instant) -> Stage {
@@ -95,18 +95,10 @@ impl Schedule {
         self.start + ramp * index / count.max(1)
     }
 
-    pub(crate) const fn bins(&self) -> usize {
-        self.bins
-    }
-
-    pub(crate) const fn bin_width(&self) -> Duration {
-        self.bin
-    }
-
     /// The bin of a time in the sustained part.
     pub(crate) fn bin_of(&self, now: Instant) -> Option<usize> {
         let since = now.checked_duration_since(self.sustain_start)?;
-        let bin = usize::try_from(since.as_nanos() / self.bin.as_nanos()).ok()?;
+        let bin = usize::try_from(since.as_nanos() / self.bin_width.as_nanos()).ok()?;
         (bin < self.bins).then_some(bin)
     }
 }
@@ -130,7 +122,7 @@ mod tests {
         assert_eq!(schedule.stage(at(999)), Stage::RampUp);
         assert_eq!(schedule.stage(at(1000)), Stage::Sustain);
         assert_eq!(schedule.stage(at(3050)), Stage::RampDown);
-        assert_eq!(schedule.bins(), 20, "twenty of 102 ms");
+        assert_eq!(schedule.bins, 20, "twenty of 102 ms");
         assert_eq!(schedule.bin_of(at(999)), None);
         assert_eq!(schedule.bin_of(at(1000)), Some(0));
         assert_eq!(schedule.bin_of(at(1000 + 102 * 19)), Some(19));
@@ -149,10 +141,10 @@ mod tests {
         };
         let start = Instant::now();
         let schedule = Schedule::new(&plan, start);
-        assert_eq!((schedule.bins(), schedule.bin_width().as_millis()), (600, 100));
+        assert_eq!((schedule.bins, schedule.bin_width.as_millis()), (600, 100));
         for (ms, bins, width) in [(0, 0, 100), (950, 9, 100), (4500, 22, 200), (90_000, 60, 1000)] {
             let ended = schedule.ended(start + Duration::from_millis(ms));
-            assert_eq!((ended.bins(), ended.bin_width().as_millis()), (bins, width), "{ms}");
+            assert_eq!((ended.bins, ended.bin_width.as_millis()), (bins, width), "{ms}");
             assert!(ended.sustain_start < ended.sustain_end);
             assert!(ended.sustain_end <= schedule.sustain_end);
         }

@@ -63,7 +63,7 @@ impl Tally {
             whole: Counts::default(),
             sustain: Counts::default(),
             plain: Counts::default(),
-            bins: vec![0; schedule.bins()],
+            bins: vec![0; schedule.bins],
             secure_times: Times::new(),
             plain_times: Times::new(),
             by_resumption: resumes.then(ByResumption::new),
@@ -80,9 +80,9 @@ impl Tally {
 
     /// Combines the planned bins into those of `ended`, which describes how the run ended.
     pub(crate) fn end_bins(&mut self, ended: &Schedule) {
-        let each = ended.bin_width().as_nanos() / self.schedule.bin_width().as_nanos();
+        let each = ended.bin_width.as_nanos() / self.schedule.bin_width.as_nanos();
         let each = usize::try_from(each).unwrap_or(1).max(1);
-        let bins = self.bins.chunks_exact(each).take(ended.bins());
+        let bins = self.bins.chunks_exact(each).take(ended.bins);
         self.bins = bins.map(|bins| bins.iter().sum()).collect();
         self.schedule = *ended;
     }

@@ -4,9 +4,10 @@
 #[cfg(test)]
 mod running_tests;
 
+use core::cmp::Reverse;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +15,7 @@ use std::time::Instant;
 use mio::{Events, Poll, Token};
 
 use crate::alarm::Alarm;
-use crate::closed_loop::Due;
+use crate::closed_loop::Dues;
 use crate::cpu::{Usage, UsageReading};
 use crate::error::Error;
 use crate::generator::{Generator, Next};
@@ -56,7 +57,7 @@ pub(crate) struct Worker {
     unread: VecDeque<usize>,
     generator: Generator,
     /// Client timeouts. Slots may have completed before their timeout.
-    timeouts: BinaryHeap<Due>,
+    timeouts: Dues,
     /// Sessions to resume; `None` if the plan resumes none.
     store: Option<Store>,
     live: usize,
@@ -107,7 +108,7 @@ impl Worker {
             unread: VecDeque::with_capacity(slots.len()),
             slots,
             generator,
-            timeouts: BinaryHeap::new(),
+            timeouts: Dues::new(),
             live: 0,
             store: plan.resume.map(|_| Store::new(stored_max)),
             tally: Tally::new(&schedule, plan.arrivals.is_open(), false),
@@ -270,7 +271,7 @@ impl Worker {
                     let from = if task.retries > 0 { now } else { task.intended };
                     let at = from + timeout.duration();
                     slot.timeout_at = Some(at);
-                    self.timeouts.push(Due { at, place });
+                    self.timeouts.push(Reverse((at, place)));
                 }
             }
             Err(failure) => self.failed(place, &failure, now),
@@ -291,7 +292,7 @@ impl Worker {
         let next = if is_over { None } else { self.generator.next_at() };
         let stages = [sustain_start, sustain_end];
         let stages = stages.into_iter().filter(|&at| at > now);
-        let timeouts = self.timeouts.peek().map(|due| due.at);
+        let timeouts = self.timeouts.peek().map(|Reverse((at, _))| *at);
         let next = stages.chain(next).chain(timeouts).min().filter(|&next| next < sweep_at);
         match next {
             Some(next) if next <= now => Ok(Some(Duration::ZERO)),
@@ -367,7 +368,9 @@ impl Worker {
     /// Closes the connections whose client timeout has ended. They begin again if retries are
     /// left, unless the run `ends`.
     fn close_timed_out(&mut self, now: Instant, ends: bool) -> Result<(), Error> {
-        while let Some(&Due { at, place }) = self.timeouts.peek().filter(|due| due.at <= now) {
+        while let Some(&Reverse((at, place))) = self.timeouts.peek()
+            && at <= now
+        {
             self.timeouts.pop();
             let slot = &mut self.slots[place];
             if !slot.is_live() || slot.timeout_at != Some(at) {
