@@ -168,5 +168,5 @@ pub use target::Target;
 pub use times::{ByResumption, SessionTimes, Times};
 pub use tollgate_tls_client::Freshness;
 pub use tollgate_workload::LogFormat;
-pub use trace::{BadTrace, Recorded, Trace};
+pub use trace::{Recorded, Trace};
 pub use verdict::Verdict;

@@ -138,6 +138,15 @@ pub(crate) enum TransactionEvent {
     Complete { service: Duration, response: Duration, resumed: bool },
 }
 
+/// The parameters of driving a transaction.
+pub(crate) struct Drive<'a> {
+    pub(crate) spec: &'a RequestSpec,
+    pub(crate) now: Instant,
+    /// The server has closed its side of the connection, or there was an error.
+    pub(crate) read_closed: bool,
+    pub(crate) on_event: &'a mut dyn FnMut(TransactionEvent, Instant),
+}
+
 /// The state of a transaction after it was driven.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {

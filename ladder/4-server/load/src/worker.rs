@@ -24,7 +24,7 @@ use crate::phase::Failure;
 use crate::plan::ClientTimeout;
 use crate::plan::Plan;
 use crate::quota::Quota;
-use crate::request_spec::{RequestSpec, Step, TransactionEvent};
+use crate::request_spec::{Drive, RequestSpec, Step, TransactionEvent};
 use crate::schedule::{Schedule, Stage};
 use crate::socket::Opener;
 use crate::store::Store;
@@ -322,7 +322,8 @@ impl Worker {
             }
             tally.event(task, event, at);
         };
-        match slot.drive(&self.spec, now, read_closed, &mut on_event) {
+        let mut drive = Drive { spec: &self.spec, now, read_closed, on_event: &mut on_event };
+        match slot.drive(&mut drive) {
             Ok(Step::Going) => {}
             Ok(Step::More) => {
                 if !core::mem::replace(&mut slot.is_unread, true) {
