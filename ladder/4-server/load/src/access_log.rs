@@ -15,7 +15,6 @@ use tollgate_workload::{Entry, LogFormat, ServerEvent};
 
 use crate::referee::{Referee, Seen};
 
-/// Maximum length of a line.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
 /// The version of Tollgate's log format.
@@ -58,7 +57,6 @@ impl AccessLog {
         Self { format: Some(format), ..self }
     }
 
-    /// Reads new lines.
     fn catch_up(&mut self) -> io::Result<()> {
         if self.file.get_ref().metadata()?.len() < self.position {
             return Err(invalid("the file became shorter: was it rotated or truncated?"));

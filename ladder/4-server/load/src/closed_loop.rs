@@ -60,7 +60,6 @@ impl ClosedLoop {
         self.ready.pop_front()
     }
 
-    /// When the next transaction is due.
     pub(crate) fn next_at(&self) -> Option<Instant> {
         let paced = (!self.ready.is_empty()).then_some(self.pace.next);
         self.due.peek().map(|Reverse((at, _))| *at).into_iter().chain(paced).min()

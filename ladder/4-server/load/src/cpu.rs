@@ -34,7 +34,6 @@ pub struct CgroupCpu {
     is_v2: bool,
 }
 
-/// The mount point of control groups.
 const CGROUPS: &str = "/sys/fs/cgroup";
 
 impl CgroupCpu {
@@ -138,7 +137,6 @@ pub fn thread_cpu() -> Duration {
     clock(ClockId::ThreadCPUTime)
 }
 
-/// The time of a clock.
 pub(crate) fn clock(id: ClockId) -> Duration {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(id);
     let part = |number: i64| u64::try_from(number).unwrap_or_default();
@@ -161,7 +159,6 @@ pub(crate) struct Usage {
     pub(crate) wait: Option<Duration>,
 }
 
-/// A reading of a thread's clocks.
 pub(crate) struct UsageReading {
     at: Instant,
     cpu: Duration,

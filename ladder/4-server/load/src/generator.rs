@@ -126,7 +126,6 @@ impl Generator {
         matches!(self.source, Source::Open(_))
     }
 
-    /// Begins the run.
     pub(crate) fn begin(&mut self, schedule: &Schedule) {
         match &mut self.source {
             Source::Open(open) => open.begin(schedule.start),
@@ -170,7 +169,6 @@ impl Generator {
         }
     }
 
-    /// When the next transaction is due.
     pub(crate) fn next_at(&mut self) -> Option<Instant> {
         match &mut self.source {
             Source::Closed(closed) => closed.next_at(),

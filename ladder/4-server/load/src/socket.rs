@@ -45,7 +45,6 @@ impl Opener {
         Self { target, domain: Domain::for_address(target), sources, next }
     }
 
-    /// Opens a socket and starts to connect it.
     pub(crate) fn open(&mut self) -> Result<TcpStream, Unopened> {
         let ours = |what| move |error| Unopened::Ours(Error::of_socket(what, error));
         let socket = Socket::new(self.domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))
@@ -101,7 +100,6 @@ impl Error {
     }
 }
 
-/// The current limit of file descriptors.
 pub(crate) fn descriptors_allowed() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }

@@ -109,7 +109,6 @@ impl Tally {
         }
     }
 
-    /// Counts a connection that begins.
     pub(crate) fn attempt(&mut self, task: Task, at: Instant) {
         self.count(at, task.is_plain, |counts| {
             counts.attempts += 1;
@@ -160,7 +159,6 @@ impl Tally {
         }
     }
 
-    /// Counts an event of a transaction.
     pub(crate) fn event(&mut self, task: Task, event: TransactionEvent, at: Instant) {
         let is_plain = task.is_plain;
         match event {
@@ -216,13 +214,11 @@ impl Tally {
         self.count(at, task.is_plain, |counts| counts.body_bytes += bytes);
     }
 
-    /// Counts a failure.
     pub(crate) fn failed(&mut self, task: Task, failure: &Failure, at: Instant) {
         self.count(at, task.is_plain, |counts| counts.fail(failure.clone()));
         self.second(at, |second| second.failed += 1);
     }
 
-    /// Counts a client timeout.
     pub(crate) fn timed_out(&mut self, task: Task, phase: Phase, at: Instant) {
         self.count(at, task.is_plain, |counts| {
             *counts.timed_out.entry(phase).or_default() += 1;
@@ -237,7 +233,6 @@ impl Tally {
         }
     }
 
-    /// The counts for live counters.
     pub(crate) fn live_counts(&self) -> LiveCounts {
         LiveCounts {
             attempts: self.whole.attempts,

@@ -91,7 +91,6 @@ impl Slot {
         self.task
     }
 
-    /// Body bytes so far.
     pub(crate) const fn body_bytes(&self) -> u64 {
         self.bytes_before + self.response.body_bytes()
     }

@@ -45,7 +45,6 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The data for judging a run.
 pub(crate) struct Evidence {
     pub(crate) plan: Plan,
     pub(crate) tally: Tally,
@@ -54,7 +53,6 @@ pub(crate) struct Evidence {
     pub(crate) server_cpu_lost: Option<String>,
     /// The server's CPU time was read too late for a figure.
     pub(crate) server_cpu_late: bool,
-    /// Conditions of the host.
     pub(crate) host: HostConditions,
     /// `None` without referee.
     pub(crate) seen: Option<Result<Seen, String>>,

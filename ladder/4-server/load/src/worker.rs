@@ -120,7 +120,6 @@ impl Worker {
         })
     }
 
-    /// Makes the worker publish its counts to `live`.
     pub(crate) fn publishing(self, live: Option<Arc<Live>>) -> Self {
         Self { publisher: live.map(LivePublisher::new), ..self }
     }

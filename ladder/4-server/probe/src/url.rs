@@ -4,7 +4,6 @@ use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
 use core::str::FromStr;
 
-/// The longest path.
 const PATH_BYTES_MAX: usize = 1024;
 
 tollgate_load::words! {
@@ -18,7 +17,6 @@ tollgate_load::words! {
 }
 
 impl Scheme {
-    /// The default port.
     const fn port(self) -> u16 {
         match self {
             Self::Http => 80,

@@ -37,7 +37,6 @@ pub struct Config {
     pub threads: usize,
 }
 
-/// Creates an error of one line.
 pub(crate) fn refused(why: impl fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why.to_string())
 }

@@ -111,7 +111,6 @@ impl Slot {
         }
     }
 
-    /// Drops the connection.
     pub(crate) fn abandon(&mut self) {
         self.stream = None;
     }
