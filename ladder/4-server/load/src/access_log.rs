@@ -200,6 +200,14 @@ mod tests {
             Self { path, file }
         }
 
+        /// A new log, and a referee of its lines from now on.
+        fn marked(name: &str) -> (Self, AccessLog) {
+            let log = Self::new(name);
+            let mut referee = AccessLog::open(&log.path).unwrap();
+            referee.mark().unwrap();
+            (log, referee)
+        }
+
         fn write(&mut self, text: &str) {
             self.file.write_all(text.as_bytes()).unwrap();
         }
@@ -241,9 +249,7 @@ mod tests {
 
     #[test]
     fn in_logs_of_other_servers_the_first_request_counts_the_handshake() {
-        let mut log = Log::new("foreign");
-        let mut referee = AccessLog::open(&log.path).unwrap();
-        referee.mark().unwrap();
+        let (mut log, mut referee) = Log::marked("foreign");
         let change = |from: &str, to: &str| FOREIGN.replace(from, to);
         log.write(FOREIGN);
         log.write(&change("request=1", "request=2"));
@@ -270,40 +276,32 @@ mod tests {
             ("done", "done=OK ", "", "done="),
             ("reused", "reused=. ", "", "reused="),
         ] {
-            let mut log = Log::new(name);
-            let mut referee = AccessLog::open(&log.path).unwrap();
-            referee.mark().unwrap();
+            let (mut log, mut referee) = Log::marked(name);
             log.write(&FOREIGN.replace(from, to));
             let error = referee.seen().unwrap_err().to_string();
             assert!(error.contains(why) && error.contains("docs/bench-url.md"), "{error}");
         }
-        let mut log = Log::new("format");
-        let mut referee = AccessLog::open(&log.path).unwrap().written_as(LogFormat::Haproxy);
-        referee.mark().unwrap();
+        let (mut log, referee) = Log::marked("format");
+        let mut referee = referee.written_as(LogFormat::Haproxy);
         log.write(FOREIGN);
         assert!(referee.seen().unwrap_err().to_string().contains("HAProxy"));
     }
 
     #[test]
     fn unusable_logs_are_errors() {
-        let found = |name: &str, text: &str| {
-            let mut log = Log::new(name);
-            let mut referee = AccessLog::open(&log.path).unwrap();
-            referee.mark().unwrap();
+        for (name, text, why) in [
+            ("lost", r#"{"event":"lost","time_us":1,"lines":7}"#, "dropped 7 lines"),
+            ("start", r#"{"event":"start","schema":1}"#, "restarted"),
+            ("newer", r#"{"event":"start","schema":2}"#, "version 2"),
+            ("other", "127.0.0.1 - - GET / 200", "not an access-log line"),
+            ("long", &"x".repeat(LINE_BYTES_MAX + 1), "64 KiB"),
+        ] {
+            let (mut log, mut referee) = Log::marked(name);
             log.write(text);
-            referee.seen().unwrap_err().to_string()
-        };
-        let lost = found("lost", "{\"event\":\"lost\",\"time_us\":1,\"lines\":7}\n");
-        assert!(lost.contains("dropped 7 lines"), "{lost}");
-        let start = found("start", "{\"event\":\"start\",\"schema\":1}\n");
-        assert!(start.contains("restarted"), "{start}");
-        let newer = found("newer", "{\"event\":\"start\",\"schema\":2}\n");
-        assert!(newer.contains("version 2"), "{newer}");
-        let other = found("other", "127.0.0.1 - - GET / 200\n");
-        assert!(other.contains("not an access-log line"), "{other}");
-        let long = found("long", &"x".repeat(LINE_BYTES_MAX + 1));
-        assert!(long.contains("64 KiB"), "{long}");
-
+            log.write("\n");
+            let error = referee.seen().unwrap_err().to_string();
+            assert!(error.contains(why), "{name}: {error}");
+        }
         let mut log = Log::new("short");
         log.write(&format!("{HANDSHAKE}\n"));
         let mut referee = AccessLog::open(&log.path).unwrap();
