@@ -8,14 +8,13 @@
 
 use core::time::Duration;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use tollgate_workload::{Entry, LogFormat, ServerEvent};
 
 use crate::referee::{Referee, Seen};
 
-/// Maximum length of a line.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
 /// The version of Tollgate's log format.
@@ -29,7 +28,7 @@ const NOTHING: Seen =
 #[derive(Debug)]
 pub struct AccessLog {
     path: PathBuf,
-    file: File,
+    file: BufReader<File>,
     /// The format of all lines. With `None` the format of each line is detected.
     format: Option<LogFormat>,
     /// Bytes of the file read so far.
@@ -48,6 +47,7 @@ impl AccessLog {
     pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let file = File::open(&path).map_err(|error| of_file(&path, &error))?;
+        let file = BufReader::with_capacity(256 * 1024, file);
         Ok(Self { path, file, format: None, position: 0, rest: Vec::new(), seen: NOTHING })
     }
 
@@ -57,31 +57,22 @@ impl AccessLog {
         Self { format: Some(format), ..self }
     }
 
-    /// Reads new lines.
     fn catch_up(&mut self) -> io::Result<()> {
-        let length = self.file.metadata()?.len();
-        if length < self.position {
+        if self.file.get_ref().metadata()?.len() < self.position {
             return Err(invalid("the file became shorter: was it rotated or truncated?"));
         }
-        self.file.seek(SeekFrom::Start(self.position))?;
-        let mut chunk = vec![0; 256 * 1024];
         loop {
-            let count = match self.file.read(&mut chunk) {
-                Ok(0) => return Ok(()),
-                Ok(count) => count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            self.position += u64::try_from(count).unwrap_or(u64::MAX);
-            self.rest.extend_from_slice(&chunk[..count]);
-            let rest = core::mem::take(&mut self.rest);
-            let mut lines = rest.split_inclusive(|&byte| byte == b'\n').peekable();
-            while let Some(line) = lines.next_if(|line| line.ends_with(b"\n")) {
-                self.line(line)?;
-            }
-            self.rest = lines.next().unwrap_or_default().to_vec();
-            if self.rest.len() > LINE_BYTES_MAX {
+            // one byte more for the line end
+            let left = (LINE_BYTES_MAX + 1).saturating_sub(self.rest.len()) as u64;
+            let count = self.file.by_ref().take(left).read_until(b'\n', &mut self.rest)?;
+            self.position += count as u64;
+            if self.rest.ends_with(b"\n") {
+                let line = core::mem::take(&mut self.rest);
+                self.line(&line)?;
+            } else if self.rest.len() > LINE_BYTES_MAX {
                 return Err(invalid("a line is longer than 64 KiB: is the file an access log?"));
+            } else if count == 0 {
+                return Ok(());
             }
         }
     }
@@ -152,8 +143,9 @@ impl Referee for AccessLog {
     fn mark(&mut self) -> io::Result<()> {
         // lines logged before the mark may not be written yet
         std::thread::sleep(self.lag());
-        let length = self.file.metadata().map_err(|error| of_file(&self.path, &error))?.len();
-        (self.position, self.seen) = (length, NOTHING);
+        let end = self.file.seek(SeekFrom::End(0));
+        self.position = end.map_err(|error| of_file(&self.path, &error))?;
+        self.seen = NOTHING;
         self.rest.clear();
         Ok(())
     }
@@ -208,6 +200,14 @@ mod tests {
             Self { path, file }
         }
 
+        /// A new log, and a referee of its lines from now on.
+        fn marked(name: &str) -> (Self, AccessLog) {
+            let log = Self::new(name);
+            let mut referee = AccessLog::open(&log.path).unwrap();
+            referee.mark().unwrap();
+            (log, referee)
+        }
+
         fn write(&mut self, text: &str) {
             self.file.write_all(text.as_bytes()).unwrap();
         }
@@ -249,9 +249,7 @@ mod tests {
 
     #[test]
     fn in_logs_of_other_servers_the_first_request_counts_the_handshake() {
-        let mut log = Log::new("foreign");
-        let mut referee = AccessLog::open(&log.path).unwrap();
-        referee.mark().unwrap();
+        let (mut log, mut referee) = Log::marked("foreign");
         let change = |from: &str, to: &str| FOREIGN.replace(from, to);
         log.write(FOREIGN);
         log.write(&change("request=1", "request=2"));
@@ -278,40 +276,32 @@ mod tests {
             ("done", "done=OK ", "", "done="),
             ("reused", "reused=. ", "", "reused="),
         ] {
-            let mut log = Log::new(name);
-            let mut referee = AccessLog::open(&log.path).unwrap();
-            referee.mark().unwrap();
+            let (mut log, mut referee) = Log::marked(name);
             log.write(&FOREIGN.replace(from, to));
             let error = referee.seen().unwrap_err().to_string();
             assert!(error.contains(why) && error.contains("docs/bench-url.md"), "{error}");
         }
-        let mut log = Log::new("format");
-        let mut referee = AccessLog::open(&log.path).unwrap().written_as(LogFormat::Haproxy);
-        referee.mark().unwrap();
+        let (mut log, referee) = Log::marked("format");
+        let mut referee = referee.written_as(LogFormat::Haproxy);
         log.write(FOREIGN);
         assert!(referee.seen().unwrap_err().to_string().contains("HAProxy"));
     }
 
     #[test]
     fn unusable_logs_are_errors() {
-        let found = |name: &str, text: &str| {
-            let mut log = Log::new(name);
-            let mut referee = AccessLog::open(&log.path).unwrap();
-            referee.mark().unwrap();
+        for (name, text, why) in [
+            ("lost", r#"{"event":"lost","time_us":1,"lines":7}"#, "dropped 7 lines"),
+            ("start", r#"{"event":"start","schema":1}"#, "restarted"),
+            ("newer", r#"{"event":"start","schema":2}"#, "version 2"),
+            ("other", "127.0.0.1 - - GET / 200", "not an access-log line"),
+            ("long", &"x".repeat(LINE_BYTES_MAX + 1), "64 KiB"),
+        ] {
+            let (mut log, mut referee) = Log::marked(name);
             log.write(text);
-            referee.seen().unwrap_err().to_string()
-        };
-        let lost = found("lost", "{\"event\":\"lost\",\"time_us\":1,\"lines\":7}\n");
-        assert!(lost.contains("dropped 7 lines"), "{lost}");
-        let start = found("start", "{\"event\":\"start\",\"schema\":1}\n");
-        assert!(start.contains("restarted"), "{start}");
-        let newer = found("newer", "{\"event\":\"start\",\"schema\":2}\n");
-        assert!(newer.contains("version 2"), "{newer}");
-        let other = found("other", "127.0.0.1 - - GET / 200\n");
-        assert!(other.contains("not an access-log line"), "{other}");
-        let long = found("long", &"x".repeat(LINE_BYTES_MAX + 1));
-        assert!(long.contains("64 KiB"), "{long}");
-
+            log.write("\n");
+            let error = referee.seen().unwrap_err().to_string();
+            assert!(error.contains(why), "{name}: {error}");
+        }
         let mut log = Log::new("short");
         log.write(&format!("{HANDSHAKE}\n"));
         let mut referee = AccessLog::open(&log.path).unwrap();

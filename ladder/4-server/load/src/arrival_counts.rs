@@ -2,7 +2,7 @@
 
 use crate::arrivals::{Arrivals, Pattern};
 use crate::counts::share;
-use crate::finding::Finding;
+use crate::finding::{Finding, Findings};
 use crate::plan::Plan;
 
 /// Arrivals of an open loop. Each arrival began or was dropped. The number of arrivals that began
@@ -51,8 +51,9 @@ impl ArrivalCounts {
     /// Compares the arrivals with the plan. Pattern and seed determine the exact number of
     /// arrivals. The number of arrivals that began is compared with this exact number, not with the
     /// number that the mean rate gives.
-    pub(crate) fn judge(&self, plan: &Plan, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
+    pub(crate) fn judge(&self, plan: &Plan, findings: &mut Findings) {
         let Self { arrivals, late, dropped, outside, outside_queued: queued, .. } = *self;
+        let Findings { reasons, doubts } = findings;
         if share(dropped, arrivals) > plan.limits.errors {
             reasons.push(Finding::Dropped { dropped, arrivals });
         }
@@ -83,7 +84,6 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::generator::Part;
     use crate::generator::{Generator, Next};
     use crate::offer::Protocol;
     use crate::schedule::Schedule;
@@ -123,7 +123,7 @@ mod tests {
         seed: u64,
         slowness: f64,
         taken: core::ops::Range<u64>,
-    ) -> (Vec<Finding>, Vec<Finding>) {
+    ) -> Findings {
         let plan = Plan {
             arrivals: Arrivals::open(pattern),
             seed,
@@ -131,7 +131,7 @@ mod tests {
             ..Plan::new(Protocol::Tls13)
         };
         let schedule = Schedule::new(&plan, Instant::now());
-        let mut generator = Generator::new(&plan, Part::Thread(0));
+        let mut generator = Generator::new(&plan, 0);
         generator.begin(&schedule);
         let mut tally = Tally::new(&schedule, true, false);
         let end_ms = plan.warm_up_ms + plan.sustain_ms;
@@ -149,7 +149,7 @@ mod tests {
                 generator.ended(place, now);
             }
             while let Some(Next::Begins { place, task, queued }) = generator.next(due) {
-                tally.began(&schedule, task, queued, now);
+                tally.began(task, queued, now);
                 if taken.contains(&now_ms) {
                     held = Some(place);
                 } else {
@@ -157,23 +157,23 @@ mod tests {
                 }
             }
         }
-        let (mut reasons, mut doubts) = (Vec::new(), Vec::new());
-        tally.arrivals.judge(&plan, &mut reasons, &mut doubts);
-        (reasons, doubts)
+        let mut findings = Findings::default();
+        tally.arrivals.judge(&plan, &mut findings);
+        findings
     }
 
     #[test]
     fn no_pattern_gives_a_false_alarm_and_a_slow_client_is_found() {
         for seed in 0..1000 {
             for pattern in patterns(seed) {
-                let (reasons, _) = judged(pattern.clone(), seed, 1.0, 0..0);
+                let Findings { reasons, .. } = judged(pattern.clone(), seed, 1.0, 0..0);
                 assert_eq!(reasons, [], "{} {seed}", pattern.word());
             }
         }
         let mut found = [0; 7];
         for seed in 0..100 {
             for (found, pattern) in found.iter_mut().zip(patterns(seed)) {
-                let (reasons, _) = judged(pattern, seed, 1.05, 0..0);
+                let Findings { reasons, .. } = judged(pattern, seed, 1.05, 0..0);
                 let told = |why: &Finding| why.to_string().contains("the client did not keep up");
                 *found += usize::from(reasons.iter().any(told));
             }
@@ -188,24 +188,24 @@ mod tests {
     fn arrivals_that_queued_into_the_measured_part_are_outside() {
         let constant = Pattern::Constant { per_s: PER_S };
         // for 400 ms of the warm-up, 79 arrivals wait behind the arrival that holds the slot
-        let (reasons, _) = judged(constant.clone(), 1, 1.0, 600..1200);
+        let Findings { reasons, .. } = judged(constant.clone(), 1, 1.0, 600..1200);
         let expected = Finding::OfferedOffPlan { outside: 79, queued: 79, arrivals: 1000 };
         assert_eq!(reasons, [expected]);
         assert!(reasons[0].to_string().contains("warm up longer"), "{}", reasons[0]);
-        let (reasons, _) = judged(constant, 1, 1.0, 2000..2600);
+        let Findings { reasons, .. } = judged(constant, 1, 1.0, 2000..2600);
         assert_eq!(reasons, [], "within the part it is in the times, and in nothing else");
     }
 
     #[test]
     fn arrivals_that_differ_from_the_rate_are_a_doubt() {
+        let is_told = |findings: Findings| {
+            findings.doubts.iter().any(|doubt| matches!(doubt, Finding::DrawnOffRate { .. }))
+        };
         let crowds = Pattern::Gamma { per_s: PER_S, dispersion: 16.0 };
         // The mean is 1000 arrivals, with a standard deviation of 126. The number differs from the
         // mean by more than 51 with a probability of 69 %.
-        let told = (0..1000).filter(|&seed| {
-            let (_, doubts) = judged(crowds.clone(), seed, 1.0, 0..0);
-            doubts.iter().any(|doubt| matches!(doubt, Finding::DrawnOffRate { .. }))
-        });
-        let told = told.count();
+        let told = |&seed: &u64| is_told(judged(crowds.clone(), seed, 1.0, 0..0));
+        let told = (0..1000).filter(told).count();
         assert!(told.abs_diff(690) < 75, "{told}"); // five standard deviations
         // the standard deviation is 0 for constant arrivals, and 10 for the other patterns
         for seed in 0..100 {
@@ -213,8 +213,7 @@ mod tests {
                 Pattern::Constant { per_s: PER_S },
                 Pattern::Gamma { per_s: PER_S, dispersion: 0.1 },
             ] {
-                let (_, doubts) = judged(pattern, seed, 1.0, 0..0);
-                assert!(!doubts.iter().any(|doubt| matches!(doubt, Finding::DrawnOffRate { .. })));
+                assert!(!is_told(judged(pattern, seed, 1.0, 0..0)));
             }
         }
     }

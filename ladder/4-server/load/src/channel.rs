@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use tollgate_tls_client::{Config, Connection, Error, Event, Resume, SavedSession, SessionPhase};
 
-/// Size of the plain receive buffer.
 const PLAIN_BYTES: usize = 16 * 1024;
 
 /// A connection without its socket. The next connection reuses its memory. A plain connection has
@@ -44,7 +43,6 @@ impl Channel {
         })
     }
 
-    /// Starts a new plain connection.
     pub(crate) fn begin_plain(&mut self) {
         self.is_plain = true;
         let plain = self.plain();
@@ -70,7 +68,6 @@ impl Channel {
         self.plain.as_mut().expect("a channel without plain transactions is not asked for one")
     }
 
-    /// The TLS connection.
     pub(crate) fn tls(&self) -> &Connection {
         self.tls.as_ref().expect("a channel without secure transactions is not asked for one")
     }

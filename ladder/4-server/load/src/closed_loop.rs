@@ -1,6 +1,6 @@
 //! The closed loop of a thread.
 
-use core::cmp::{Ordering, Reverse};
+use core::cmp::Reverse;
 use core::time::Duration;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Instant;
@@ -20,7 +20,7 @@ pub(crate) struct ClosedLoop {
     /// Slots that may begin now.
     ready: VecDeque<usize>,
     /// Slots that begin later.
-    due: BinaryHeap<Due>,
+    due: Dues,
     pace: Pace,
     /// The pause of each slot after its next failure.
     backoff: Vec<Duration>,
@@ -43,13 +43,16 @@ impl ClosedLoop {
 
     /// Schedules the first transaction of a slot.
     pub(crate) fn first(&mut self, place: usize, at: Instant) {
-        self.due.push(Due { at, place });
+        self.due.push(Reverse((at, place)));
     }
 
     /// The slot that begins now, if one is due.
     pub(crate) fn next(&mut self, now: Instant) -> Option<usize> {
-        while self.due.peek().is_some_and(|due| due.at <= now) {
-            self.ready.extend(self.due.pop().map(|due| due.place));
+        while let Some(&Reverse((at, place))) = self.due.peek()
+            && at <= now
+        {
+            self.due.pop();
+            self.ready.push_back(place);
         }
         if self.ready.is_empty() || !self.pace.may_start(now) {
             return None;
@@ -57,10 +60,9 @@ impl ClosedLoop {
         self.ready.pop_front()
     }
 
-    /// When the next transaction is due.
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        let paced = (!self.ready.is_empty()).then(|| self.pace.next());
-        self.due.peek().map(|due| due.at).into_iter().chain(paced).min()
+        let paced = (!self.ready.is_empty()).then_some(self.pace.next);
+        self.due.peek().map(|Reverse((at, _))| *at).into_iter().chain(paced).min()
     }
 
     /// Handles the end of a transaction. The slot's next transaction follows after the think time.
@@ -71,37 +73,20 @@ impl ClosedLoop {
             Think::Constant { ms } => ms,
             Think::Exponential { mean_ms } => self.random.exponential(mean_ms),
         };
-        self.due.push(Due { at: now + Duration::from_secs_f64(ms / 1e3), place });
+        self.due.push(Reverse((now + Duration::from_secs_f64(ms / 1e3), place)));
     }
 
     /// Handles the failure of a transaction. The slot's next transaction follows after a growing
     /// pause.
     pub(crate) fn failed(&mut self, place: usize, now: Instant) {
         let backoff = &mut self.backoff[place];
-        self.due.push(Due { at: now + *backoff, place });
+        self.due.push(Reverse((now + *backoff, place)));
         *backoff = (2 * *backoff).min(BACKOFF.1);
     }
 }
 
-/// A slot and the time at which it is due. A heap has the earliest time on top.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Due {
-    pub(crate) at: Instant,
-    pub(crate) place: usize,
-}
-
-impl Ord for Due {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let key = |due: &Self| Reverse((due.at, due.place));
-        key(self).cmp(&key(other))
-    }
-}
-
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
+/// Slots and the times at which they are due. The earliest time is on top.
+pub(crate) type Dues = BinaryHeap<Reverse<(Instant, usize)>>;
 
 /// Limits the rate of starts by a minimum interval between two starts of a thread. Unused time is
 /// lost: there are no bursts to catch up.
@@ -131,10 +116,6 @@ impl Pace {
         }
         may
     }
-
-    const fn next(&self) -> Instant {
-        self.next
-    }
 }
 
 #[cfg(test)]
@@ -144,15 +125,6 @@ mod tests {
 
     fn closed(think: Think) -> ClosedLoop {
         ClosedLoop::new(&Plan::new(Protocol::Tls13), think, 0, 3)
-    }
-
-    #[test]
-    fn the_earliest_is_on_top() {
-        let now = Instant::now();
-        let due = |ms, place| Due { at: now + Duration::from_millis(ms), place };
-        let mut heap = BinaryHeap::from([due(3, 0), due(1, 1), due(2, 2)]);
-        let order: Vec<_> = core::iter::from_fn(|| heap.pop()).map(|due| due.place).collect();
-        assert_eq!(order, [1, 2, 0]);
     }
 
     #[test]
@@ -175,7 +147,7 @@ mod tests {
         let times: Vec<f64> = (0..20_000)
             .map(|_| {
                 closed.ended(0, now);
-                let at = closed.due.pop().unwrap().at;
+                let Reverse((at, _)) = closed.due.pop().unwrap();
                 at.duration_since(now).as_secs_f64() * 100.0
             })
             .collect();
@@ -193,7 +165,7 @@ mod tests {
         let mut closed = closed(Think::None);
         let pause = |closed: &mut ClosedLoop| {
             closed.failed(0, now);
-            closed.due.pop().unwrap().at.duration_since(now)
+            closed.due.pop().unwrap().0.0.duration_since(now)
         };
         let pauses: Vec<Duration> = (0..10).map(|_| pause(&mut closed)).collect();
         assert_eq!(pauses[..3], [1, 2, 4].map(Duration::from_millis));

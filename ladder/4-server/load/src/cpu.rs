@@ -8,54 +8,23 @@ use std::time::Instant;
 
 use rustix::param::clock_ticks_per_second;
 use rustix::thread::{CpuSet, sched_setaffinity};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::error::Error;
 use crate::plan::Plan;
 
-/// Reads the CPU time of a server.
-///
-/// Closures implement this trait: `|| Ok(server.cpu_time())` for a server that counts its own time.
-pub trait CpuMeter {
-    /// CPU time so far, user and system, over all threads; it never decreases.
-    ///
-    /// # Errors
-    ///
-    /// The server is gone, or does not answer.
-    fn cpu(&mut self) -> io::Result<Duration>;
-}
-
-impl<F: FnMut() -> io::Result<Duration>> CpuMeter for F {
-    fn cpu(&mut self) -> io::Result<Duration> {
-        self()
-    }
-}
+/// Reads the CPU time of a server so far, user and system, over all threads; it never decreases.
+pub type CpuMeter<'a> = dyn FnMut() -> io::Result<Duration> + 'a;
 
 /// The CPU time of processes, from `/proc/PID/stat`, with a resolution of about 10 ms.
 ///
 /// Pass every process of the server: a web server's workers, not only their parent process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProcessCpu {
-    processes: Vec<u32>,
-}
-
-impl ProcessCpu {
-    /// The sum of these processes.
-    ///
-    /// # Errors
-    ///
-    /// One of them does not exist, or `/proc` cannot be read.
-    pub fn new(processes: impl IntoIterator<Item = u32>) -> io::Result<Self> {
-        let mut meter = Self { processes: processes.into_iter().collect() };
-        meter.cpu()?;
-        Ok(meter)
-    }
-}
-
-impl CpuMeter for ProcessCpu {
-    fn cpu(&mut self) -> io::Result<Duration> {
-        self.processes.iter().map(|&process| process_cpu(process)).sum()
-    }
+///
+/// # Errors
+///
+/// One of them does not exist, or `/proc` cannot be read.
+pub fn processes_cpu(processes: &[u32]) -> io::Result<Duration> {
+    processes.iter().map(|&process| process_cpu(process)).sum()
 }
 
 /// The CPU time of all processes in a control group, also of those that start or end meanwhile.
@@ -65,7 +34,6 @@ pub struct CgroupCpu {
     is_v2: bool,
 }
 
-/// The mount point of control groups.
 const CGROUPS: &str = "/sys/fs/cgroup";
 
 impl CgroupCpu {
@@ -100,10 +68,13 @@ impl CgroupCpu {
         let text = fs::read_to_string(&self.file)?;
         Ok(if self.is_v2 { of_group_v2(&text) } else { of_group_v1(&text) })
     }
-}
 
-impl CpuMeter for CgroupCpu {
-    fn cpu(&mut self) -> io::Result<Duration> {
+    /// The CPU time of the group so far.
+    ///
+    /// # Errors
+    ///
+    /// The group is gone.
+    pub fn cpu(&self) -> io::Result<Duration> {
         let why = |what: &str| format!("{} {what}", self.file.display());
         let read = self.read();
         let read = read.map_err(|error| io::Error::new(error.kind(), why("is gone")))?;
@@ -163,11 +134,13 @@ fn ticks(stat: &str, field: usize) -> Option<u64> {
 /// CPU time of the calling thread so far.
 #[must_use]
 pub fn thread_cpu() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(
-        u64::try_from(time.tv_sec).unwrap_or_default(),
-        u32::try_from(time.tv_nsec).unwrap_or_default(),
-    )
+    clock(ClockId::ThreadCPUTime)
+}
+
+pub(crate) fn clock(id: ClockId) -> Duration {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(id);
+    let part = |number: i64| u64::try_from(number).unwrap_or_default();
+    Duration::from_secs(part(tv_sec)) + Duration::from_nanos(part(tv_nsec))
 }
 
 /// Time for which the calling thread was runnable without a core: the second field of its
@@ -186,7 +159,6 @@ pub(crate) struct Usage {
     pub(crate) wait: Option<Duration>,
 }
 
-/// A reading of a thread's clocks.
 pub(crate) struct UsageReading {
     at: Instant,
     cpu: Duration,
@@ -277,16 +249,16 @@ mod tests {
 
     #[test]
     fn cpu_time_of_this_process_grows_and_a_missing_process_is_an_error() {
-        let mut own = ProcessCpu::new([std::process::id()]).unwrap();
-        let (before, thread_before) = (own.cpu().unwrap(), thread_cpu());
+        let own = || processes_cpu(&[std::process::id()]).unwrap();
+        let (before, thread_before) = (own(), thread_cpu());
         burn(Duration::from_millis(60));
-        let used = own.cpu().unwrap().saturating_sub(before);
+        let used = own().saturating_sub(before);
         assert!(used > Duration::ZERO, "60 ms are several ticks");
         assert!(thread_cpu() > thread_before);
         // one more than the largest process id of Linux
-        let error = ProcessCpu::new([4_194_305]).unwrap_err();
+        let error = processes_cpu(&[4_194_305]).unwrap_err();
         assert!(error.to_string().contains("is gone"), "{error}");
-        assert!(ProcessCpu::new([0]).is_err());
+        assert!(processes_cpu(&[0]).is_err());
     }
 
     #[test]
@@ -302,23 +274,11 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         assert!(CgroupCpu::new(&folder).unwrap_err().to_string().contains("no control group"));
         fs::write(folder.join("cpu.stat"), stat).unwrap();
-        let mut meter = CgroupCpu::new(&folder).unwrap();
+        let meter = CgroupCpu::new(&folder).unwrap();
         assert_eq!(meter.cpu().unwrap(), Duration::from_micros(1500));
         fs::write(folder.join("cpu.stat"), stat.replace("1500", "1700")).unwrap();
         assert_eq!(meter.cpu().unwrap(), Duration::from_micros(1700));
         fs::remove_dir_all(&folder).unwrap();
         assert!(meter.cpu().unwrap_err().to_string().contains("is gone"));
-    }
-
-    #[test]
-    fn a_closure_is_a_meter() {
-        let mut time = Duration::ZERO;
-        let mut meter = || {
-            time += Duration::from_secs(1);
-            Ok(time)
-        };
-        let meter: &mut dyn CpuMeter = &mut meter;
-        assert_eq!(meter.cpu().unwrap(), Duration::from_secs(1));
-        assert_eq!(meter.cpu().unwrap(), Duration::from_secs(2));
     }
 }

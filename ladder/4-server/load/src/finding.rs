@@ -5,6 +5,24 @@ use core::time::Duration;
 use crate::messages::messages;
 use crate::phase::Failure;
 
+/// The findings of a run: those that make it invalid, and those that make it doubtful.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Findings {
+    pub(crate) reasons: Vec<Finding>,
+    pub(crate) doubts: Vec<Finding>,
+}
+
+impl Findings {
+    /// Adds a finding if its value exceeds a limit: as a reason above `max`, otherwise as a doubt.
+    pub(crate) fn above(&mut self, (max, doubt): (f64, f64), value: f64, finding: Finding) {
+        if value > max {
+            self.reasons.push(finding);
+        } else if value > doubt {
+            self.doubts.push(finding);
+        }
+    }
+}
+
 messages! {
     /// An objection to a run; its text says what to do. Shares are in [0, 1]. The share of `Drift`
     /// is the change from the first bin to the last, relative to the mean.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::arrivals::{Arrivals, Think};
+use crate::arrivals::Arrivals;
 use crate::closed_loop::ClosedLoop;
 use crate::open_loop::{OpenLoop, Turn};
 use crate::plan::Plan;
@@ -10,23 +10,13 @@ use crate::schedule::Schedule;
 use crate::seeded::Seeded;
 use crate::task::Task;
 
-/// The part of a plan that a worker runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// The part of this thread.
-    Thread(u32),
-    /// One transaction, plain or not.
-    Probe { is_plain: bool },
-}
-
 /// Decides when the transactions of one thread begin, and their kind.
 #[derive(Debug)]
 pub(crate) struct Generator {
     source: Source,
-    /// The numbers of the thread's connections in the plan; a probe has one connection.
+    /// The numbers of the thread's connections in the plan.
     own: Vec<u32>,
     connections: u32,
-    is_probe: bool,
     mix: Mix,
     /// In a closed loop: the number of the next transaction.
     number: u64,
@@ -105,40 +95,26 @@ impl Mix {
 }
 
 impl Generator {
-    pub(crate) fn new(plan: &Plan, part: Part) -> Self {
+    pub(crate) fn new(plan: &Plan, thread: u32) -> Self {
         // connections of a thread: thread, thread + threads, ...
-        let (own, thread): (Vec<u32>, u32) = match part {
-            Part::Thread(thread) => {
-                ((thread..plan.connections).step_by(plan.threads as usize).collect(), thread)
-            }
-            Part::Probe { .. } => (vec![0], 0),
-        };
+        let own: Vec<u32> = (thread..plan.connections).step_by(plan.threads as usize).collect();
         let places = own.len();
-        let source = match (&plan.arrivals, part) {
-            (Arrivals::Open { pattern, waiting_max }, Part::Thread(_)) => {
+        let source = match &plan.arrivals {
+            Arrivals::Open { pattern, waiting_max } => {
                 Source::Open(Box::new(OpenLoop::new(plan, pattern, *waiting_max, (thread, places))))
             }
-            (Arrivals::Closed { think }, _) => {
+            Arrivals::Closed { think } => {
                 Source::Closed(ClosedLoop::new(plan, *think, thread, places))
             }
-            _ => Source::Closed(ClosedLoop::new(plan, Think::None, thread, places)),
         };
-        let plain_share = match part {
-            Part::Thread(_) => plan.plain_share,
-            Part::Probe { is_plain } => f64::from(u8::from(is_plain)),
-        };
-        let random = Seeded::new(plan.seed, MIX + u64::from(thread));
-        let share = match part {
-            Part::Thread(_) => plan.resume.map_or(0.0, |resume| resume.share),
-            Part::Probe { .. } => 0.0, // there is no session yet
-        };
-        let resumed =
-            Draw { share, due: 0.0, random: Seeded::new(plan.seed, RESUMED + u64::from(thread)) };
-        let mix = Mix { plain_share, seed: plan.seed, random, resumed };
-        let is_probe = matches!(part, Part::Probe { .. });
+        let random = |stream: u64| Seeded::new(plan.seed, stream + u64::from(thread));
+        let share = plan.resume.map_or(0.0, |resume| resume.share);
+        let resumed = Draw { share, due: 0.0, random: random(RESUMED) };
+        let plain_share = plan.plain_share;
+        let mix = Mix { plain_share, seed: plan.seed, random: random(MIX), resumed };
         let number = u64::from(thread) * CHUNK;
         let others = u64::from(plan.threads).saturating_sub(1) * CHUNK;
-        Self { source, own, connections: plan.connections, is_probe, mix, number, others }
+        Self { source, own, connections: plan.connections, mix, number, others }
     }
 
     /// Maximum number of transactions in flight.
@@ -150,15 +126,12 @@ impl Generator {
         matches!(self.source, Source::Open(_))
     }
 
-    /// Begins the run.
     pub(crate) fn begin(&mut self, schedule: &Schedule) {
         match &mut self.source {
             Source::Open(open) => open.begin(schedule.start),
             Source::Closed(closed) => {
                 for (place, &index) in self.own.iter().enumerate() {
-                    let ramp = || schedule.first_start(index, self.connections);
-                    let at = if self.is_probe { schedule.start } else { ramp() };
-                    closed.first(place, at);
+                    closed.first(place, schedule.first_start(index, self.connections));
                 }
             }
         }
@@ -196,7 +169,6 @@ impl Generator {
         }
     }
 
-    /// When the next transaction is due.
     pub(crate) fn next_at(&mut self) -> Option<Instant> {
         match &mut self.source {
             Source::Closed(closed) => closed.next_at(),
@@ -248,7 +220,7 @@ mod tests {
         };
         let schedule = Schedule::new(&plan, Instant::now());
         let of_thread = |thread| {
-            let mut generator = Generator::new(&plan, Part::Thread(thread));
+            let mut generator = Generator::new(&plan, thread);
             generator.begin(&schedule);
             let at = schedule.start + Duration::from_micros(999);
             let mut kinds = Vec::new();

@@ -3,11 +3,12 @@
 use core::time::Duration;
 use std::fs;
 
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::ClockId;
 
 use crate::arrivals::Arrivals;
 use crate::counts::share;
-use crate::finding::Finding;
+use crate::cpu::clock;
+use crate::finding::{Finding, Findings};
 use crate::limits::Limits;
 use crate::plan::{Close, Plan};
 use crate::ports::Ports;
@@ -87,9 +88,9 @@ impl Clocks {
     fn now() -> Self {
         let mut best: Option<(Duration, Self)> = None;
         for _ in 0..5 {
-            let before = of(ClockId::Monotonic);
-            let (raw, real) = (of(ClockId::MonotonicRaw), of(ClockId::Realtime));
-            let width = of(ClockId::Monotonic).saturating_sub(before);
+            let before = clock(ClockId::Monotonic);
+            let (raw, real) = (clock(ClockId::MonotonicRaw), clock(ClockId::Realtime));
+            let width = clock(ClockId::Monotonic).saturating_sub(before);
             let clocks = Self { monotonic: before + width / 2, raw, real };
             if best.is_none_or(|(narrowest, _)| width < narrowest) {
                 best = Some((width, clocks));
@@ -109,12 +110,6 @@ impl Clocks {
         let others = [took(|clocks| clocks.raw), took(|clocks| clocks.real)];
         others.iter().map(|other| (other - time).abs() / time).fold(0.0, f64::max)
     }
-}
-
-fn of(clock: ClockId) -> Duration {
-    let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
-    let part = |number: i64| u64::try_from(number).unwrap_or_default();
-    Duration::from_secs(part(tv_sec)) + Duration::from_nanos(part(tv_nsec))
 }
 
 impl Tcp {
@@ -137,29 +132,18 @@ fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
 }
 
 impl HostConditions {
-    /// Adds reasons and doubts for a run with this number of connections.
-    pub(crate) fn judge(
-        &self,
-        attempts: u64,
-        limits: &Limits,
-        reasons: &mut Vec<Finding>,
-        doubts: &mut Vec<Finding>,
-    ) {
-        let drift = Finding::ClockDrift { share: self.clock_drift };
-        if self.clock_drift > limits.clock {
-            reasons.push(drift);
-        } else if self.clock_drift > limits.clock_doubt {
-            doubts.push(drift);
-        }
-        let segments = self.segments.unwrap_or(0);
-        let again = Finding::Retransmits { count: self.retransmits, segments };
-        if share(self.retransmits, segments) > limits.retransmits {
-            reasons.push(again);
-        } else if share(self.retransmits, segments) > limits.retransmits_doubt {
-            doubts.push(again);
-        }
-        if share(self.listen_drops, attempts) > limits.listen_drops_doubt {
-            doubts.push(Finding::ListenDrops { count: self.listen_drops, attempts });
+    /// Adds findings about a run with this number of connections.
+    pub(crate) fn judge(&self, attempts: u64, limits: &Limits, findings: &mut Findings) {
+        let drift = self.clock_drift;
+        let clock = (limits.clock, limits.clock_doubt);
+        findings.above(clock, drift, Finding::ClockDrift { share: drift });
+        let (count, segments) = (self.retransmits, self.segments.unwrap_or(0));
+        let retransmits = (limits.retransmits, limits.retransmits_doubt);
+        let again = Finding::Retransmits { count, segments };
+        findings.above(retransmits, share(count, segments), again);
+        let count = self.listen_drops;
+        if share(count, attempts) > limits.listen_drops_doubt {
+            findings.doubts.push(Finding::ListenDrops { count, attempts });
         }
     }
 }
@@ -248,30 +232,28 @@ mod tests {
         assert!(second.monotonic > first.monotonic && first.drift(&second).is_finite());
     }
 
-    fn judged(host: HostConditions) -> (Vec<Finding>, Vec<Finding>) {
-        let (mut reasons, mut doubts) = (Vec::new(), Vec::new());
-        host.judge(1000, &Limits::default(), &mut reasons, &mut doubts);
-        (reasons, doubts)
+    fn judged(host: HostConditions) -> Findings {
+        let mut findings = Findings::default();
+        host.judge(1000, &Limits::default(), &mut findings);
+        findings
     }
 
     #[test]
     fn each_condition_has_its_limit() {
         let good =
             HostConditions { segments: Some(10_000), retransmits: 10, ..HostConditions::default() };
-        assert_eq!(judged(good), (vec![], vec![]));
-        let (reasons, doubts) = judged(HostConditions { retransmits: 11, ..good });
-        assert!(reasons.is_empty() && doubts[0].to_string().contains("11 of 10000"));
-        let (reasons, _) = judged(HostConditions { retransmits: 501, ..good });
-        assert!(reasons[0].to_string().contains("retransmitted"), "{reasons:?}");
-        let (reasons, doubts) = judged(HostConditions { clock_drift: 0.002, ..good });
-        assert!(reasons.is_empty() && doubts[0].to_string().contains("0.20 %"), "{doubts:?}");
-        assert!(
-            judged(HostConditions { clock_drift: 0.02, ..good }).0[0]
-                .to_string()
-                .contains("2.00 %")
-        );
-        let (_, doubts) = judged(HostConditions { listen_drops: 2, ..good });
-        assert!(doubts[0].to_string().contains("full 2 times, in 1000"), "{doubts:?}");
+        assert_eq!(judged(good), Findings::default());
+        for (host, is_reason, words) in [
+            (HostConditions { retransmits: 11, ..good }, false, "11 of 10000"),
+            (HostConditions { retransmits: 501, ..good }, true, "retransmitted"),
+            (HostConditions { clock_drift: 0.002, ..good }, false, "0.20 %"),
+            (HostConditions { clock_drift: 0.02, ..good }, true, "2.00 %"),
+            (HostConditions { listen_drops: 2, ..good }, false, "full 2 times, in 1000"),
+        ] {
+            let Findings { reasons, doubts } = judged(host);
+            let (found, none) = if is_reason { (reasons, doubts) } else { (doubts, reasons) };
+            assert!(found[0].to_string().contains(words) && none.is_empty(), "{found:?}");
+        }
     }
 
     #[test]

@@ -39,7 +39,6 @@ impl Response {
         self.closes = false;
     }
 
-    /// Reads a piece of the stream.
     pub(crate) fn read(&mut self, piece: &[u8]) -> Result<(), Cause> {
         if let State::Body { .. } = self.state {
             return self.body(piece.len());
@@ -85,7 +84,6 @@ impl Response {
         Ok(())
     }
 
-    /// Returns whether the server closes the connection.
     pub(crate) const fn closes(&self) -> bool {
         self.closes
     }
@@ -106,7 +104,6 @@ impl Response {
         }
     }
 
-    /// Bytes of the body so far.
     pub(crate) const fn body_bytes(&self) -> u64 {
         self.body_bytes
     }

@@ -126,20 +126,6 @@ mod tests {
     }
 
     #[test]
-    fn other_tools_can_read_the_base64() {
-        use hdrhistogram::serialization::Deserializer;
-
-        let mut latency = Latency::new();
-        (1..=1000).for_each(|ms| latency.record(Duration::from_millis(ms)));
-        let text = latency.to_base64();
-        assert!(text.starts_with("HISTFAAA"), "as every histogram in this format does: {text}");
-        let bytes = Base64::decode_vec(&text).unwrap();
-        let again: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
-        assert_eq!(&again, latency.histogram());
-        assert!(text.len() < 8000, "{} characters", text.len());
-    }
-
-    #[test]
     fn times_out_of_range_are_counted() {
         let mut latency = Latency::new();
         latency.record(Duration::from_nanos(3));

@@ -126,6 +126,7 @@ mod tests {
             Deserializer::new().deserialize(&mut &bytes[..]).unwrap()
         };
         assert_eq!(&read(first.encoded_histogram()), latency.histogram());
+        assert!(first.encoded_histogram().len() < 8000);
         assert_eq!(read(second.encoded_histogram()).len(), 0);
     }
 }

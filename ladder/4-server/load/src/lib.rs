@@ -53,12 +53,12 @@
 //! certificates. It always verifies the server's Finished.
 //!
 //! ```no_run
-//! use tollgate_load::{AccessLog, Plan, ProcessCpu, Protocol, Server, Target, run};
+//! use tollgate_load::{AccessLog, Plan, Protocol, Server, Target, processes_cpu, run};
 //!
 //! let target = Target::new("127.0.0.1:4433".parse()?)?;
 //! let mut server = Server::new("tollgate", target)
 //!     .with_referee(AccessLog::open("access.log")?)
-//!     .with_cpu(ProcessCpu::new([4242])?);
+//!     .with_cpu(|| processes_cpu(&[4242]));
 //! let outcome = run(&Plan::new(Protocol::Tls13), &mut server, &|| false, &mut |_, _| {})?;
 //! println!("{outcome}");
 //! # Ok::<(), Box<dyn core::error::Error>>(())
@@ -138,7 +138,7 @@ pub use bisection::StepResult;
 pub use compare::{Comparison, compare};
 pub use consent::{CONSENT_BYTES_MAX, CONSENT_PATH, Reach, Refusal};
 pub use counts::{Counts, Resumptions};
-pub use cpu::{CgroupCpu, ClientCpu, CpuMeter, ProcessCpu, children_cpu, pin, thread_cpu};
+pub use cpu::{CgroupCpu, ClientCpu, CpuMeter, children_cpu, pin, processes_cpu, thread_cpu};
 pub use disclosure::ServedBodies;
 pub use error::Error;
 pub use finding::Finding;
@@ -168,5 +168,5 @@ pub use target::Target;
 pub use times::{ByResumption, SessionTimes, Times};
 pub use tollgate_tls_client::Freshness;
 pub use tollgate_workload::LogFormat;
-pub use trace::{BadTrace, Recorded, Trace};
+pub use trace::{Recorded, Trace};
 pub use verdict::Verdict;

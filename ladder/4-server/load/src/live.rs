@@ -53,7 +53,6 @@ impl StepTimes {
     }
 }
 
-/// Number of buckets.
 const BUCKETS: usize = 17;
 
 /// A coarse histogram. Each bucket counts the times above the previous bucket's bound and up to its

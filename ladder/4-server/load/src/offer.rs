@@ -5,34 +5,22 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Subject};
 use tollgate_tls_client::{Group, KeyExchange, Settings, SignatureScheme, Suite};
 
-/// Protocol version and key exchange. The suite is AES-128-GCM with SHA-256, unless an [`Offer`]
-/// names another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Protocol {
-    /// TLS 1.2, the premaster secret encrypted to the server's RSA key.
-    Tls12Rsa,
-    /// TLS 1.2, ECDHE on X25519, signed with RSA.
-    Tls12X25519,
-    /// TLS 1.2, ECDHE on P-256, signed with RSA.
-    Tls12P256,
-    /// TLS 1.3, X25519, signed with RSA.
-    Tls13,
-}
+use crate::messages::words;
 
-impl Protocol {
-    /// Every protocol.
-    pub const ALL: [Self; 4] = [Self::Tls12Rsa, Self::Tls12X25519, Self::Tls12P256, Self::Tls13];
-
-    /// The name of the protocol in plans, subjects of records and flags: `tls12-rsa`.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Tls12Rsa => "tls12-rsa",
-            Self::Tls12X25519 => "tls12-x25519",
-            Self::Tls12P256 => "tls12-p256",
-            Self::Tls13 => "tls13",
-        }
+words! {
+    /// Protocol version and key exchange. The suite is AES-128-GCM with SHA-256, unless an
+    /// [`Offer`] names another.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    Protocol {
+        /// TLS 1.2, the premaster secret encrypted to the server's RSA key.
+        Tls12Rsa = "tls12-rsa",
+        /// TLS 1.2, ECDHE on X25519, signed with RSA.
+        Tls12X25519 = "tls12-x25519",
+        /// TLS 1.2, ECDHE on P-256, signed with RSA.
+        Tls12P256 = "tls12-p256",
+        /// TLS 1.3, X25519, signed with RSA.
+        Tls13 = "tls13",
     }
 }
 

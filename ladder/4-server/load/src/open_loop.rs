@@ -52,12 +52,10 @@ impl OpenLoop {
         }
     }
 
-    /// Begins the run.
     pub(crate) const fn begin(&mut self, start: Instant) {
         self.start = start;
     }
 
-    /// The intended start of an arrival.
     pub(crate) fn time(&self, arrival: &Arrival) -> Instant {
         self.start + arrival.at
     }
@@ -86,13 +84,11 @@ impl OpenLoop {
         }
     }
 
-    /// The time of the next arrival.
     pub(crate) fn next_at(&mut self) -> Option<Instant> {
         let start = self.start;
         self.arrivals.peek().map(|arrival| start + arrival.at)
     }
 
-    /// Frees a slot.
     pub(crate) fn ended(&mut self, place: usize) {
         self.free.push(place);
     }

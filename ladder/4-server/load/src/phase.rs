@@ -5,51 +5,25 @@ use std::io;
 
 use tollgate_tls_client::SessionPhase;
 
-use crate::messages::messages;
+use crate::messages::{messages, words};
 
-/// A phase of a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phase {
-    /// The TCP connection.
-    Connect,
-    /// From the `ClientHello` to the `ServerHello`.
-    Hello,
-    /// The server's flight: certificate, key exchange, signature.
-    KeyExchange,
-    /// Waiting for the server's Finished.
-    Finished,
-    /// The client has finished the handshake; the server has not confirmed it yet.
-    Confirm,
-    /// After confirmation: request and response.
-    Data,
-    /// After the last body.
-    Close,
-}
-
-impl Phase {
-    /// Every phase, in order.
-    pub const ALL: [Self; 7] = [
-        Self::Connect,
-        Self::Hello,
-        Self::KeyExchange,
-        Self::Finished,
-        Self::Confirm,
-        Self::Data,
-        Self::Close,
-    ];
-
-    /// One or two words, for tables and records.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Connect => "connect",
-            Self::Hello => "hello",
-            Self::KeyExchange => "key exchange",
-            Self::Finished => "finished",
-            Self::Confirm => "confirm",
-            Self::Data => "data",
-            Self::Close => "close",
-        }
+words! {
+    /// A phase of a transaction.
+    Phase {
+        /// The TCP connection.
+        Connect = "connect",
+        /// From the `ClientHello` to the `ServerHello`.
+        Hello = "hello",
+        /// The server's flight: certificate, key exchange, signature.
+        KeyExchange = "key exchange",
+        /// Waiting for the server's Finished.
+        Finished = "finished",
+        /// The client has finished the handshake; the server has not confirmed it yet.
+        Confirm = "confirm",
+        /// After confirmation: request and response.
+        Data = "data",
+        /// After the last body.
+        Close = "close",
     }
 }
 
@@ -63,12 +37,6 @@ impl From<SessionPhase> for Phase {
             SessionPhase::Data => Self::Data,
             SessionPhase::Close => Self::Close,
         }
-    }
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

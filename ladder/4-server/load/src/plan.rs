@@ -10,6 +10,7 @@ use tollgate_tls_client::Freshness;
 use crate::arrivals::{Arrivals, Pattern, Think};
 use crate::error::Error;
 use crate::limits::Limits;
+use crate::messages::words;
 use crate::offer::{Offer, Protocol};
 use crate::request_form::RequestForm;
 use crate::resumption::{Mechanism, Resume};
@@ -155,30 +156,21 @@ impl ClientTimeout {
     }
 }
 
-/// The end of a connection after its transaction. In both variants the last request has
-/// `Connection: close`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Close {
-    /// Sends `close_notify`, waits for the server's `close_notify` or end of stream, and closes
-    /// the socket. `TIME_WAIT` remains on the side that closed first.
-    Fin,
-    /// Resets the connection without `close_notify` when the transaction is complete and the server
-    /// has confirmed the handshake. No port stays in `TIME_WAIT`. The socket is reused unless it
-    /// has its own source address; the server cannot see this. Not allowed with early data: the
-    /// response may come before the server has read Finished and written tickets, and the reset
-    /// would interrupt this.
-    RstAfterConfirm,
-}
-
-impl Close {
-    /// The word for the setting in conditions of records.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Fin => "fin",
-            Self::RstAfterConfirm => "rst-after-confirm",
-        }
+words! {
+    /// The end of a connection after its transaction. In both variants the last request has
+    /// `Connection: close`.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    Close {
+        /// Sends `close_notify`, waits for the server's `close_notify` or end of stream, and closes
+        /// the socket. `TIME_WAIT` remains on the side that closed first.
+        Fin = "fin",
+        /// Resets the connection without `close_notify` when the transaction is complete and the
+        /// server has confirmed the handshake. No port stays in `TIME_WAIT`. The socket is reused
+        /// unless it has its own source address; the server cannot see this. Not allowed with early
+        /// data: the response may come before the server has read Finished and written tickets, and
+        /// the reset would interrupt this.
+        RstAfterConfirm = "rst-after-confirm",
     }
 }
 
@@ -229,6 +221,19 @@ impl Plan {
             starts_per_s_max: None,
             source_addresses: 0,
             limits: Limits::default(),
+        }
+    }
+
+    /// The plan of a single transaction, plain or not, with a full handshake.
+    pub(crate) fn of_one(&self, is_plain: bool) -> Self {
+        Self {
+            connections: 1,
+            threads: 1,
+            arrivals: Arrivals::Closed { think: Think::None },
+            client_timeout: None,
+            plain_share: f64::from(u8::from(is_plain)),
+            resume: self.resume.map(|resume| Resume { share: 0.0, ..resume }),
+            ..self.clone()
         }
     }
 

@@ -13,7 +13,6 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// The current values.
     pub(crate) fn now() -> Self {
         let read = |path: &str| fs::read_to_string(path).ok();
         Self {

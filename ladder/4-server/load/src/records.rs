@@ -125,36 +125,22 @@ pub fn records(
         [one] => one.sessions_per_s_by_bin().and_then(|bins| around(one.sessions_per_s()?, &bins)),
         _ => median(rounds, Outcome::sessions_per_s),
     };
-    let figures = [
-        (word::SESSIONS_PER_S, Unit::PerSecond, rate),
-        (
-            word::SERVER_CPU_NS_PER_SESSION,
-            Unit::Nanos,
-            median(rounds, Outcome::server_cpu_ns_per_session),
-        ),
-        (
-            word::CLIENT_CPU_NS_PER_SESSION,
-            Unit::Nanos,
-            median(rounds, Outcome::client_cpu_ns_per_session),
-        ),
-    ];
-    let connects = rounds.iter().map(Outcome::connect);
-    let handshakes = rounds.iter().map(|round| round.handshake().cloned());
-    let transactions = rounds.iter().map(|round| round.transaction().cloned());
-    let times = quantiles(word::CONNECT_NS, connects.collect())
-        .into_iter()
-        .chain(quantiles(word::HANDSHAKE_NS, handshakes.collect()))
-        .chain(quantiles(word::TRANSACTION_NS, transactions.collect()));
-    let figures = figures.into_iter().chain(times);
-    let conditions = conditions(rounds);
-    let record = |(quantity, unit, estimate): (Quantity, Unit, Option<Estimate>)| {
-        let figure = (unit, estimate?);
-        Some(context.measured(subject.clone(), quantity, figure, conditions.clone()))
+    let nanos = |quantity, figure: fn(&Outcome) -> Option<f64>| {
+        (quantity, Unit::Nanos, median(rounds, figure))
     };
-    let mut all = figures.filter_map(record).collect::<Result<Vec<Record>, BadSubject>>()?;
-    all.extend(of_kinds(rounds, &subject, (context, &conditions))?);
-    let doubts = doubts(rounds);
-    all.iter_mut().for_each(|record| record.doubts.clone_from(&doubts));
+    let times = |names, of: fn(&Outcome) -> Option<Latency>| {
+        quantiles(names, rounds.iter().map(of).collect())
+    };
+    let mut figures = vec![
+        (word::SESSIONS_PER_S, Unit::PerSecond, rate),
+        nanos(word::SERVER_CPU_NS_PER_SESSION, Outcome::server_cpu_ns_per_session),
+        nanos(word::CLIENT_CPU_NS_PER_SESSION, Outcome::client_cpu_ns_per_session),
+    ];
+    figures.extend(times(word::CONNECT_NS, Outcome::connect));
+    figures.extend(times(word::HANDSHAKE_NS, |round| round.handshake().cloned()));
+    figures.extend(times(word::TRANSACTION_NS, |round| round.transaction().cloned()));
+    let mut all = of_figures(rounds, &subject, context, figures)?;
+    all.extend(of_kinds(rounds, &subject, context)?);
     Ok(all)
 }
 
@@ -163,7 +149,7 @@ pub fn records(
 fn of_kinds(
     rounds: &[Outcome],
     subject: &Subject,
-    (context, conditions): (&Context, &BTreeMap<String, String>),
+    context: &Context,
 ) -> Result<Vec<Record>, BadSubject> {
     type Which = fn(&ByResumption) -> &SessionTimes;
     let by_resumption: [(&str, Which); 2] = [
@@ -182,11 +168,7 @@ fn of_kinds(
             rounds.iter().map(|round| Some(which(round.by_resumption()?).handshake.clone()));
         let times = quantiles(word::HANDSHAKE_NS, handshakes.collect());
         let figures = [(word::SESSIONS_PER_S, Unit::PerSecond, rate)].into_iter().chain(times);
-        for (quantity, unit, estimate) in figures {
-            let Some(estimate) = estimate else { continue };
-            let figure = (unit, estimate);
-            all.push(context.measured(subject.clone(), quantity, figure, conditions.clone())?);
-        }
+        all.extend(of_figures(rounds, &subject, context, figures)?);
     }
     Ok(all)
 }
@@ -213,28 +195,37 @@ impl Comparison {
             }
             let subject = naming.subject(&rounds[0].plan)?.with(word::AGAINST, &names[0].by)?;
             let ratios = [
-                (word::SESSIONS_PER_S_RATIO, self.sessions_ratio(server, 0)),
-                (word::SERVER_CPU_RATIO, self.server_cpu_ratio(server, 0)),
+                (word::SESSIONS_PER_S_RATIO, Unit::Ratio, self.sessions_ratio(server, 0)),
+                (word::SERVER_CPU_RATIO, Unit::Ratio, self.server_cpu_ratio(server, 0)),
             ];
-            let (conditions, doubts) = (conditions(rounds), doubts(rounds));
-            for (quantity, ratio) in ratios {
-                let Some(ratio) = ratio else { continue };
-                let figure = (Unit::Ratio, ratio);
-                let record =
-                    context.measured(subject.clone(), quantity, figure, conditions.clone())?;
-                all.push(Record { doubts: doubts.clone(), ..record });
-            }
+            all.extend(of_figures(rounds, &subject, context, ratios)?);
         }
         Ok(all)
     }
 }
 
+/// A figure, if there is an estimate.
+type Figure = (Quantity, Unit, Option<Estimate>);
+
+/// The records of the figures that have an estimate.
+fn of_figures(
+    rounds: &[Outcome],
+    subject: &Subject,
+    context: &Context,
+    figures: impl IntoIterator<Item = Figure>,
+) -> Result<Vec<Record>, BadSubject> {
+    let (conditions, doubts) = (conditions(rounds), doubts(rounds));
+    let record = |(quantity, unit, estimate): Figure| {
+        let figure = (unit, estimate?);
+        let record = context.measured(subject.clone(), quantity, figure, conditions.clone());
+        Some(record.map(|record| Record { doubts: doubts.clone(), ..record }))
+    };
+    figures.into_iter().filter_map(record).collect()
+}
+
 /// The quantiles that records have, from the times of each round, as medians over the rounds. A
 /// quantile is `None` if a round does not have it.
-fn quantiles(
-    names: [Quantity; 3],
-    rounds: Option<Vec<Latency>>,
-) -> [(Quantity, Unit, Option<Estimate>); 3] {
+fn quantiles(names: [Quantity; 3], rounds: Option<Vec<Latency>>) -> [Figure; 3] {
     let estimate = |q| {
         #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
         let quantile = |times: &Latency| times.quantile_ns(q).map(|ns| ns as f64);
@@ -302,24 +293,16 @@ fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
         ("warm_up_ms".to_owned(), plan.warm_up_ms.to_string()),
     ]);
     conditions.extend(disclosure::conditions(plan));
-    if let Some(served) = ServedBodies::of(rounds) {
-        conditions.insert("bodies".to_owned(), served.to_string());
-    }
-    if plan.limits != Limits::default() {
-        let limits = serde_json::to_string(&plan.limits).unwrap_or_default();
-        conditions.insert("limits".to_owned(), limits);
-    }
-    if let Some(max) = plan.starts_per_s_max {
-        conditions.insert("starts_per_s_max".to_owned(), max.to_string());
-    }
-    if !plan.request.is_default() {
-        conditions.insert("request".to_owned(), plan.request.to_string());
-    }
-    if let Some(transactions) = plan.transactions {
-        conditions.insert("transactions".to_owned(), transactions.to_string());
-    }
-    if plan.source_addresses > 0 {
-        conditions.insert("source_addresses".to_owned(), plan.source_addresses.to_string());
-    }
+    let limits = || serde_json::to_string(&plan.limits).unwrap_or_default();
+    let addresses = plan.source_addresses;
+    let optional = [
+        ("bodies", ServedBodies::of(rounds).map(|served| served.to_string())),
+        ("limits", (plan.limits != Limits::default()).then(limits)),
+        ("request", (!plan.request.is_default()).then(|| plan.request.to_string())),
+        ("source_addresses", (addresses > 0).then(|| addresses.to_string())),
+        ("starts_per_s_max", plan.starts_per_s_max.map(|max| max.to_string())),
+        ("transactions", plan.transactions.map(|transactions| transactions.to_string())),
+    ];
+    conditions.extend(optional.into_iter().filter_map(|(name, value)| Some((name.into(), value?))));
     conditions
 }

@@ -95,42 +95,21 @@ mod tests {
         }
     }
 
-    fn settled(log: &mut Slow, client: &Counts, timeout: Duration) -> Seen {
-        settle(log, client, timeout, &|| false).unwrap().unwrap()
-    }
-
     #[test]
-    fn a_stopped_run_does_not_wait_for_the_log() {
-        let client = Counts { confirmed: 5, ..Counts::default() };
-        let mut log = Slow { shown: 0, end: 3 };
+    fn it_waits_for_batches_and_a_surplus_but_not_longer() {
         let day = Duration::from_secs(24 * 3600);
-        assert_eq!(settle(&mut log, &client, day, &|| true).unwrap(), None);
-    }
-
-    #[test]
-    fn it_waits_for_batches_and_sees_a_surplus() {
-        let client = Counts { confirmed: 5, ..Counts::default() };
-        let timeout = Duration::from_secs(5);
-        let mut log = Slow { shown: 0, end: 5 };
-        assert_eq!(settled(&mut log, &client, timeout).handshakes, 5);
-        let mut log = Slow { shown: 0, end: 9 };
-        assert_eq!(settled(&mut log, &client, timeout).handshakes, 6);
-    }
-
-    #[test]
-    fn missing_requests_are_not_waited_for() {
-        let client = Counts { confirmed: 3, transactions: 3, ..Counts::default() };
-        let mut log = Slow { shown: 3, end: 3 };
-        let day = Duration::from_secs(24 * 3600);
-        let seen = settle(&mut log, &client, day, &|| false).unwrap();
-        assert_eq!(seen, Some(Seen { handshakes: 3, ..Seen::default() }));
-    }
-
-    #[test]
-    fn waiting_ends_after_the_timeout() {
-        let client = Counts { confirmed: 5, ..Counts::default() };
-        let mut log = Slow { shown: 0, end: 3 };
-        let seen = settled(&mut log, &client, Duration::from_millis(50));
-        assert!(seen.handshakes <= 3, "and it came back");
+        let waiting = Counts { confirmed: 5, ..Counts::default() };
+        let unlogged = Counts { confirmed: 3, transactions: 3, ..Counts::default() };
+        for (case, client, (shown, end), timeout, stops, expected) in [
+            ("batches", &waiting, (0, 5), day, false, Some(5)),
+            ("surplus", &waiting, (0, 9), day, false, Some(6)),
+            ("missing requests", &unlogged, (3, 3), day, false, Some(3)),
+            ("timeout", &waiting, (3, 3), Duration::from_millis(50), false, Some(3)),
+            ("stopped", &waiting, (0, 3), day, true, None),
+        ] {
+            let mut log = Slow { shown, end };
+            let seen = settle(&mut log, client, timeout, &|| stops).unwrap();
+            assert_eq!(seen.map(|seen| seen.handshakes), expected, "{case}");
+        }
     }
 }

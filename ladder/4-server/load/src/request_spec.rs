@@ -25,7 +25,6 @@ pub(crate) struct RequestSpec {
     requests: f64,
     /// After this time, the next request of a connection is its last one. The run can then end.
     pub(crate) asks_until: Option<Instant>,
-    /// The mechanism of resumption.
     pub(crate) resumes_by: Option<Mechanism>,
     /// Tests: count unconfirmed handshakes.
     #[cfg(test)]
@@ -64,12 +63,10 @@ impl RequestSpec {
         self.resumes_by.is_some_and(|by| session.kind() == Some(by.saved_as()))
     }
 
-    /// Returns whether transactions have requests.
     pub(crate) fn asks(&self) -> bool {
         self.requests > 0.0
     }
 
-    /// Number of requests of a task.
     pub(crate) fn requests(&self, task: &Task) -> u32 {
         let [before, with] =
             [task.number, task.number.wrapping_add(1)].map(|number| self.requests_before(number));
@@ -136,6 +133,15 @@ pub(crate) enum TransactionEvent {
     /// All responses are complete. Contains the times since the socket was opened and since the
     /// intended start, and whether a session was resumed.
     Complete { service: Duration, response: Duration, resumed: bool },
+}
+
+/// The parameters of driving a transaction.
+pub(crate) struct Drive<'a> {
+    pub(crate) spec: &'a RequestSpec,
+    pub(crate) now: Instant,
+    /// The server has closed its side of the connection, or there was an error.
+    pub(crate) read_closed: bool,
+    pub(crate) on_event: &'a mut dyn FnMut(TransactionEvent, Instant),
 }
 
 /// The state of a transaction after it was driven.

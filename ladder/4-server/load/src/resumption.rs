@@ -1,13 +1,12 @@
 //! Resumption of sessions: plan and counts.
 
-use core::fmt;
-
 use serde::{Deserialize, Serialize};
 use tollgate_tls_client as client;
 
 use crate::arrivals::Arrivals;
 use crate::counts::{Counts, Resumptions, share};
 use crate::finding::Finding;
+use crate::messages::words;
 
 /// The share of resumed sessions, and how the server finds them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,39 +21,25 @@ pub struct Resume {
     pub by: Mechanism,
 }
 
-/// A mechanism of resumption.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mechanism {
-    /// TLS 1.2: by session ID, in the server's memory. The client requests no ticket.
-    SessionId,
-    /// TLS 1.2: by a ticket that contains the session.
-    Ticket,
-    /// TLS 1.3: by the pre-shared key of a ticket, with a new key agreement.
-    Psk,
-    /// TLS 1.3: by the pre-shared key of a ticket alone.
-    PskKe,
-    /// TLS 1.3: as [`Psk`](Self::Psk), with the first request as early data.
-    EarlyData,
+words! {
+    /// A mechanism of resumption.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    Mechanism {
+        /// TLS 1.2: by session ID, in the server's memory. The client requests no ticket.
+        SessionId = "session-id",
+        /// TLS 1.2: by a ticket that contains the session.
+        Ticket = "ticket",
+        /// TLS 1.3: by the pre-shared key of a ticket, with a new key agreement.
+        Psk = "psk",
+        /// TLS 1.3: by the pre-shared key of a ticket alone.
+        PskKe = "psk-ke",
+        /// TLS 1.3: as [`Psk`](Self::Psk), with the first request as early data.
+        EarlyData = "early-data",
+    }
 }
 
 impl Mechanism {
-    /// Every mechanism.
-    pub const ALL: [Self; 5] =
-        [Self::SessionId, Self::Ticket, Self::Psk, Self::PskKe, Self::EarlyData];
-
-    /// The name of the mechanism in plans, subjects of records and flags: `session-id`.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::SessionId => "session-id",
-            Self::Ticket => "ticket",
-            Self::Psk => "psk",
-            Self::PskKe => "psk-ke",
-            Self::EarlyData => "early-data",
-        }
-    }
-
     /// The usual mechanism of the version.
     #[must_use]
     pub const fn usual(is_tls13: bool) -> Self {
@@ -74,12 +59,6 @@ impl Mechanism {
     #[must_use]
     pub const fn is_tls13(self) -> bool {
         matches!(self, Self::Psk | Self::PskKe | Self::EarlyData)
-    }
-}
-
-impl fmt::Display for Mechanism {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
     }
 }
 

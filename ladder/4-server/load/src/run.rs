@@ -13,8 +13,7 @@ use tollgate_record::Timestamp;
 
 use crate::cpu::{ClientCpu, CpuMeter, pin};
 use crate::error::Error;
-use crate::finding::Finding;
-use crate::generator::Part;
+use crate::finding::{Finding, Findings};
 use crate::host_conditions::{HostConditions, Reading};
 use crate::live::Live;
 use crate::outcome::Outcome;
@@ -27,7 +26,7 @@ use crate::schedule::{Schedule, Stage};
 use crate::socket::reserve_descriptors;
 use crate::tally::Tally;
 use crate::target::{Target, Targets};
-use crate::verdict::{Evidence, Judgement, Verdict};
+use crate::verdict::{Evidence, Verdict};
 use crate::worker::{Report, Worker};
 
 /// A callback for the outcome of each run.
@@ -44,7 +43,7 @@ pub struct Server<'a> {
     /// The reader of the server's log. Without a referee a run is at best unconfirmed.
     pub referee: Option<Box<dyn Referee + 'a>>,
     /// The reader of the server's CPU time.
-    pub cpu: Option<Box<dyn CpuMeter + 'a>>,
+    pub cpu: Option<Box<CpuMeter<'a>>>,
     /// Live counters for its runs.
     pub live: Option<Arc<Live>>,
     /// Called after each run, also if it was stopped.
@@ -72,7 +71,7 @@ impl<'a> Server<'a> {
 
     /// Sets the reader of the server's CPU time.
     #[must_use]
-    pub fn with_cpu(self, cpu: impl CpuMeter + 'a) -> Self {
+    pub fn with_cpu(self, cpu: impl FnMut() -> io::Result<Duration> + 'a) -> Self {
         Self { cpu: Some(Box::new(cpu)), ..self }
     }
 
@@ -140,10 +139,9 @@ pub fn run(
         referee.mark().map_err(Error::Referee)?;
     }
     if let Some(meter) = &mut server.cpu {
-        meter.cpu().map_err(Error::ServerCpu)?;
+        meter().map_err(Error::ServerCpu)?;
     }
-    let target = &server.target;
-    let targets = Targets { secure: target, plain: server.plain.as_ref().unwrap_or(target) };
+    let targets = Targets::of(&server.target, server.plain.as_ref());
     let mut probes = Vec::new();
     for (is_plain, is_asked) in [(false, plan.plain_share < 1.0), (true, plan.plain_share > 0.0)] {
         if is_asked {
@@ -190,7 +188,7 @@ pub fn try_transaction(
     plan.check()?;
     server.target.lasts(plan)?;
     reserve_descriptors(plan)?;
-    let targets = Targets { secure: &server.target, plain: &server.target };
+    let targets = Targets::of(&server.target, None);
     match probe(plan, targets, (false, None), stop) {
         Ok(_) => Ok(None),
         Err(Error::Probe { failure, .. }) if failure.cause != Cause::Refused => Ok(Some(failure)),
@@ -206,7 +204,8 @@ pub(crate) fn probe(
     stop: &dyn Fn() -> bool,
 ) -> Result<Tally, Error> {
     let schedule = Schedule::probe(plan, Instant::now());
-    let worker = Worker::new(plan, targets, Part::Probe { is_plain })?.publishing(live);
+    let quota = Arc::new(Quota::new(Some(1)));
+    let worker = Worker::new(&plan.of_one(is_plain), targets, 0)?.publishing(live).limited(quota);
     let flag = &AtomicBool::new(false);
     let report = thread::scope(|scope| {
         let thread = spawn(scope, move || worker.run(&schedule, flag))?;
@@ -249,8 +248,7 @@ fn load(
     progress: &mut dyn FnMut(Stage, f64),
 ) -> Result<Load, Error> {
     let flag = &AtomicBool::new(false);
-    let target = &server.target;
-    let targets = Targets { secure: target, plain: server.plain.as_ref().unwrap_or(target) };
+    let targets = Targets::of(&server.target, server.plain.as_ref());
     let mut broken_off = None;
     let live = &server.live;
     let quota = &Arc::new(Quota::new(plan.transactions));
@@ -263,7 +261,7 @@ fn load(
             let tell_ready = tell_ready.clone();
             let work = move || {
                 let worker = pin(plan, thread)
-                    .and_then(|()| Worker::new(plan, targets, Part::Thread(thread)))
+                    .and_then(|()| Worker::new(plan, targets, thread))
                     .map(|worker| worker.publishing(live.clone()).limited(Arc::clone(quota)))
                     .inspect_err(|_| flag.store(true, Ordering::Relaxed));
                 drop(tell_ready); // closing the channel signals that the thread is ready
@@ -291,7 +289,7 @@ fn load(
             if let Some(meter) = &mut server.cpu
                 && marks.get(server_cpu.len()).is_some_and(|&mark| now >= mark || finished)
             {
-                let cpu = meter.cpu();
+                let cpu = meter();
                 server_cpu.push((Instant::now(), cpu));
             }
             if finished {
@@ -320,7 +318,7 @@ fn load(
     } else {
         let last = reports.iter().map(|report| report.ended_at).max();
         let ended = times.ended(last.filter(|_| quota.is_spent()).unwrap_or(times.sustain_end));
-        tally.end_bins(&times, &ended);
+        tally.end_bins(&ended);
         if let Some((at, _)) = server_cpu.get_mut(1).filter(|_| quota.is_spent()) {
             *at = (*at).min(ended.sustain_end); // the server had nothing to do after that
         }
@@ -363,49 +361,43 @@ fn collect(
         },
     };
     let usages: Vec<_> = reports.iter().map(|report| report.cpu).collect();
-    let client_cpu = ClientCpu::of(&usages);
     let server_cpu_lost =
         server_cpu.iter().find_map(|(_, cpu)| cpu.as_ref().err().map(ToString::to_string));
     let server_cores = server_cores(&schedule, &server_cpu);
-    let mut judgement = Evidence {
-        plan,
-        whole: &tally.whole,
-        sustain: &tally.sustain,
-        plain: &tally.plain,
-        arrivals: tally.arrivals,
-        abandoned: tally.abandoned,
-        bins: &tally.bins,
-        hello_retries: tally.hello_retries,
+    let evidence = Evidence {
+        plan: plan.clone(),
+        tally,
         server_gone,
-        client_cpu: client_cpu.as_ref(),
+        client_cpu: ClientCpu::of(&usages),
         server_cpu_lost,
         server_cpu_late: server.cpu.is_some() && server_cores.is_none(),
-        host: &host,
-        seen: seen.as_ref(),
-    }
-    .judge();
-    if let Some(at) = broken_off {
+        host,
+        seen,
+    };
+    let (verdict, Findings { reasons, doubts }) = match broken_off {
         // a stopped run has only this finding
-        let after = at - schedule.start;
-        let reasons = vec![Finding::BrokenOff { after }];
-        judgement = Judgement { verdict: Verdict::Invalid, reasons, doubts: Vec::new() };
-    }
+        Some(at) => {
+            let reasons = vec![Finding::BrokenOff { after: at - schedule.start }];
+            (Verdict::Invalid, Findings { reasons, doubts: Vec::new() })
+        }
+        None => evidence.judge(),
+    };
+    let Evidence { plan, tally, client_cpu, host, seen, .. } = evidence;
+    let ended_at = broken_off.or(plan.transactions.map(|_| schedule.sustain_end));
     Ok(Outcome {
-        plan: plan.clone(),
+        plan,
         server: server.name.clone(),
         target: server.target.address(),
         began_at,
-        verdict: judgement.verdict,
-        reasons: judgement.reasons,
-        doubts: judgement.doubts,
+        verdict,
+        reasons,
+        doubts,
         whole: tally.whole,
         sustain: tally.sustain,
         bins: tally.bins,
-        bin_width: schedule.bin_width(),
+        bin_width: schedule.bin_width,
         sustained: schedule.sustain_end - schedule.sustain_start,
-        series: tally
-            .series
-            .points(&schedule, broken_off.or(plan.transactions.map(|_| schedule.sustain_end))),
+        series: tally.series.points(&schedule, ended_at),
         secure_times: tally.secure_times,
         plain_times: tally.plain_times,
         by_resumption: tally.by_resumption,

@@ -1,35 +1,24 @@
 //! The stages of a run and their times.
 
-use core::fmt;
 use core::time::Duration;
 use std::time::Instant;
 
+use crate::messages::words;
 use crate::plan::Plan;
 
-/// The stages of a run, as RFC 9411 §4.3.4 names them. Only [`Sustain`](Self::Sustain) counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stage {
-    /// Threads, sockets and keys are prepared, and one transaction is tried.
-    Initialise,
-    /// Connections start one by one.
-    RampUp,
-    /// The measured part, with all connections in flight.
-    Sustain,
-    /// No more starts; connections in flight end.
-    RampDown,
-    /// Waits for the referee's log and compares it.
-    Collect,
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Initialise => "initialise",
-            Self::RampUp => "ramp-up",
-            Self::Sustain => "sustain",
-            Self::RampDown => "ramp-down",
-            Self::Collect => "collect",
-        })
+words! {
+    /// The stages of a run, as RFC 9411 §4.3.4 names them. Only [`Sustain`](Self::Sustain) counts.
+    Stage {
+        /// Threads, sockets and keys are prepared, and one transaction is tried.
+        Initialise = "initialise",
+        /// Connections start one by one.
+        RampUp = "ramp-up",
+        /// The measured part, with all connections in flight.
+        Sustain = "sustain",
+        /// No more starts; connections in flight end.
+        RampDown = "ramp-down",
+        /// Waits for the referee's log and compares it.
+        Collect = "collect",
     }
 }
 
@@ -39,9 +28,11 @@ pub(crate) struct Schedule {
     pub(crate) start: Instant,
     pub(crate) sustain_start: Instant,
     pub(crate) sustain_end: Instant,
+    /// After this time, the next request of a connection is its last one, so that the run can end.
+    pub(crate) asks_until: Instant,
     /// The width of the bins in which transactions are counted for the steady state.
-    bin: Duration,
-    bins: usize,
+    pub(crate) bin_width: Duration,
+    pub(crate) bins: usize,
 }
 
 /// Number of bins, if bins of 100 ms to 1 s allow it.
@@ -52,6 +43,7 @@ const BIN_MS_MAX: u64 = 1000;
 impl Schedule {
     pub(crate) fn new(plan: &Plan, start: Instant) -> Self {
         let sustain_start = start + Duration::from_millis(plan.warm_up_ms);
+        let sustain_end = sustain_start + Duration::from_millis(plan.sustain_ms);
         let bin_ms = match plan.transactions {
             // the run may end much earlier
             Some(_) => BIN_MS_MIN,
@@ -60,8 +52,9 @@ impl Schedule {
         Self {
             start,
             sustain_start,
-            sustain_end: sustain_start + Duration::from_millis(plan.sustain_ms),
-            bin: Duration::from_millis(bin_ms),
+            sustain_end,
+            asks_until: sustain_end + plan.phase_max(),
+            bin_width: Duration::from_millis(bin_ms),
             // the remainder has no bin: a short bin would look slow
             bins: usize::try_from(plan.sustain_ms / bin_ms).unwrap_or(usize::MAX),
         }
@@ -69,8 +62,8 @@ impl Schedule {
 
     /// The schedule of the first transaction, before the run.
     pub(crate) fn probe(plan: &Plan, start: Instant) -> Self {
-        let end = start + 8 * plan.phase_max();
-        Self { sustain_start: end, sustain_end: end, ..Self::new(plan, start) }
+        let (end, asks_until) = (start + 8 * plan.phase_max(), start + plan.phase_max());
+        Self { sustain_start: end, sustain_end: end, asks_until, ..Self::new(plan, start) }
     }
 
     /// The schedule of a run that ended when a number of transactions was reached, or at the
@@ -81,9 +74,9 @@ impl Schedule {
         let sustained = sustain_end - self.sustain_start;
         let fine = u64::try_from(sustained.as_millis()).unwrap_or(u64::MAX) / BIN_MS_MIN;
         let bin_ms = (fine / BINS).clamp(1, BIN_MS_MAX / BIN_MS_MIN) * BIN_MS_MIN;
-        let bin = Duration::from_millis(bin_ms);
-        let bins = usize::try_from(sustained.as_nanos() / bin.as_nanos()).unwrap_or(usize::MAX);
-        Self { sustain_end, bin, bins, ..self }
+        let bin_width = Duration::from_millis(bin_ms);
+        let bins = usize::try_from(sustained.as_nanos() / bin_width.as_nanos());
+        Self { sustain_end, bin_width, bins: bins.unwrap_or(usize::MAX), ..self }
     }
 
     pub(crate) fn stage(&self, now: Instant) -> Stage {
@@ -102,18 +95,10 @@ impl Schedule {
         self.start + ramp * index / count.max(1)
     }
 
-    pub(crate) const fn bins(&self) -> usize {
-        self.bins
-    }
-
-    pub(crate) const fn bin_width(&self) -> Duration {
-        self.bin
-    }
-
     /// The bin of a time in the sustained part.
     pub(crate) fn bin_of(&self, now: Instant) -> Option<usize> {
         let since = now.checked_duration_since(self.sustain_start)?;
-        let bin = usize::try_from(since.as_nanos() / self.bin.as_nanos()).ok()?;
+        let bin = usize::try_from(since.as_nanos() / self.bin_width.as_nanos()).ok()?;
         (bin < self.bins).then_some(bin)
     }
 }
@@ -137,7 +122,7 @@ mod tests {
         assert_eq!(schedule.stage(at(999)), Stage::RampUp);
         assert_eq!(schedule.stage(at(1000)), Stage::Sustain);
         assert_eq!(schedule.stage(at(3050)), Stage::RampDown);
-        assert_eq!(schedule.bins(), 20, "twenty of 102 ms");
+        assert_eq!(schedule.bins, 20, "twenty of 102 ms");
         assert_eq!(schedule.bin_of(at(999)), None);
         assert_eq!(schedule.bin_of(at(1000)), Some(0));
         assert_eq!(schedule.bin_of(at(1000 + 102 * 19)), Some(19));
@@ -156,10 +141,10 @@ mod tests {
         };
         let start = Instant::now();
         let schedule = Schedule::new(&plan, start);
-        assert_eq!((schedule.bins(), schedule.bin_width().as_millis()), (600, 100));
+        assert_eq!((schedule.bins, schedule.bin_width.as_millis()), (600, 100));
         for (ms, bins, width) in [(0, 0, 100), (950, 9, 100), (4500, 22, 200), (90_000, 60, 1000)] {
             let ended = schedule.ended(start + Duration::from_millis(ms));
-            assert_eq!((ended.bins(), ended.bin_width().as_millis()), (bins, width), "{ms}");
+            assert_eq!((ended.bins, ended.bin_width.as_millis()), (bins, width), "{ms}");
             assert!(ended.sustain_start < ended.sustain_end);
             assert!(ended.sustain_end <= schedule.sustain_end);
         }

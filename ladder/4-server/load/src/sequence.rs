@@ -59,7 +59,6 @@ impl Sequence {
     }
 }
 
-/// The arrivals of one thread.
 pub(crate) type ThreadArrivals = core::iter::StepBy<core::iter::Skip<Sequence>>;
 
 impl Iterator for Sequence {

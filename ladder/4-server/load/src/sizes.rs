@@ -57,7 +57,6 @@ impl Sizes {
         [at(0), at(last / 2), at(last)]
     }
 
-    /// The size of a request.
     pub(crate) fn drawn(&self, seed: u64, request: u64) -> u64 {
         let count = self.0.len() as u64;
         let mut random = Seeded::new(seed ^ ORDERS, request / count);

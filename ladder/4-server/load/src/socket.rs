@@ -2,9 +2,10 @@
 
 use core::net::{Ipv4Addr, SocketAddr};
 use core::time::Duration;
-use std::io::{self, ErrorKind};
+use std::io;
 
 use mio::net::TcpStream;
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
@@ -44,7 +45,6 @@ impl Opener {
         Self { target, domain: Domain::for_address(target), sources, next }
     }
 
-    /// Opens a socket and starts to connect it.
     pub(crate) fn open(&mut self) -> Result<TcpStream, Unopened> {
         let ours = |what| move |error| Unopened::Ours(Error::of_socket(what, error));
         let socket = Socket::new(self.domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))
@@ -64,20 +64,14 @@ impl Opener {
     /// Starts to connect a socket, new or after [`reset`].
     pub(crate) fn connect(&self, socket: SockRef<'_>) -> Result<(), Unopened> {
         let Err(error) = socket.connect(&self.target.into()) else { return Ok(()) };
-        let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
-        match errno {
-            _ if in_progress(&error) => Ok(()),
-            Some(rustix::io::Errno::ADDRNOTAVAIL | rustix::io::Errno::ADDRINUSE) => {
+        match Errno::from_io_error(&error) {
+            Some(Errno::INPROGRESS | Errno::AGAIN) => Ok(()),
+            Some(Errno::ADDRNOTAVAIL | Errno::ADDRINUSE) => {
                 Err(Unopened::Ours(Error::Ports(Ports::now())))
             }
             _ => Err(Unopened::Counted(Cause::of_io(&error))),
         }
     }
-}
-
-fn in_progress(error: &io::Error) -> bool {
-    let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
-    error.kind() == ErrorKind::WouldBlock || errno == Some(rustix::io::Errno::INPROGRESS)
 }
 
 /// Resets the connection, as closing does after [`reset_on_close`], but keeps the socket for
@@ -95,20 +89,17 @@ pub(crate) fn reset_on_close(stream: &TcpStream) {
 impl Error {
     /// A socket error that is caused by this process, not by the server.
     pub(crate) fn of_socket(what: &'static str, error: io::Error) -> Self {
-        match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
-            Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
+        match Errno::from_io_error(&error) {
+            Some(Errno::MFILE | Errno::NFILE) => {
                 let allowed = descriptors_allowed();
                 Self::FileDescriptors { needed: allowed + 1, allowed }
             }
-            Some(rustix::io::Errno::ADDRNOTAVAIL | rustix::io::Errno::ADDRINUSE) => {
-                Self::Ports(Ports::now())
-            }
+            Some(Errno::ADDRNOTAVAIL | Errno::ADDRINUSE) => Self::Ports(Ports::now()),
             _ => Self::Io { what, error },
         }
     }
 }
 
-/// The current limit of file descriptors.
 pub(crate) fn descriptors_allowed() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
@@ -165,7 +156,7 @@ mod tests {
             theirs.read_exact(&mut [0; 5]).unwrap();
             reset(&stream).unwrap();
             let error = theirs.read(&mut [0]).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+            assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
             ports.push(peer.port());
             opener.connect(SockRef::from(&stream)).unwrap();
         }
@@ -186,12 +177,10 @@ mod tests {
 
     #[test]
     fn errors_of_this_process_are_distinguished_from_the_servers() {
-        let of = |errno: rustix::io::Errno| {
-            Error::of_socket("open a socket", io::Error::from_raw_os_error(errno.raw_os_error()))
-        };
-        assert!(matches!(of(rustix::io::Errno::MFILE), Error::FileDescriptors { .. }));
-        assert!(matches!(of(rustix::io::Errno::NFILE), Error::FileDescriptors { .. }));
-        assert!(matches!(of(rustix::io::Errno::ADDRNOTAVAIL), Error::Ports(_)));
-        assert!(matches!(of(rustix::io::Errno::ACCESS), Error::Io { .. }));
+        let of = |errno: Errno| Error::of_socket("open a socket", errno.into());
+        assert!(matches!(of(Errno::MFILE), Error::FileDescriptors { .. }));
+        assert!(matches!(of(Errno::NFILE), Error::FileDescriptors { .. }));
+        assert!(matches!(of(Errno::ADDRNOTAVAIL), Error::Ports(_)));
+        assert!(matches!(of(Errno::ACCESS), Error::Io { .. }));
     }
 }

@@ -58,10 +58,10 @@ impl Steady {
         })
     }
 
-    /// Returns whether the trend exceeds `limit` by more than two standard errors. If the trend is
-    /// too uncertain for that, [`spread`](Self::spread) is large.
-    pub(crate) fn drifts(&self, limit: f64) -> bool {
-        self.trend.abs() - 2.0 * self.trend_error > limit
+    /// The size of the trend, minus two standard errors. If the trend is too uncertain to exceed a
+    /// limit by that, [`spread`](Self::spread) is large.
+    pub(crate) fn drift(&self) -> f64 {
+        self.trend.abs() - 2.0 * self.trend_error
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
         let line: Vec<u64> = (0..=10).map(|i| 95 + i).collect();
         let steady = Steady::of(&line).unwrap();
         assert!((steady.trend - 0.1).abs() < 1e-12 && steady.trend_error < 1e-9, "{steady:?}");
-        assert!(steady.drifts(0.09) && !steady.drifts(0.11) && !steady.stalled);
+        assert!((0.09..0.11).contains(&steady.drift()) && !steady.stalled);
         let flat = Steady::of(&[100; 20]).unwrap();
         assert_eq!((flat.trend, flat.spread), (0.0, 0.0));
     }
@@ -99,7 +99,7 @@ mod tests {
     fn noise_is_not_a_trend() {
         let noise = [90, 110, 95, 105, 104, 96, 91, 109, 97, 108];
         let steady = Steady::of(&noise).unwrap();
-        assert!(!steady.drifts(0.02), "{steady:?}");
+        assert!(steady.drift() <= 0.02, "{steady:?}");
         assert!((0.07..0.09).contains(&steady.spread), "{steady:?}");
     }
 
@@ -121,7 +121,7 @@ mod tests {
     fn waves_seldom_count_as_drift_and_a_warm_up_does() {
         let mut rng = fastrand::Rng::with_seed(7);
         let mut drifting = |shape: fn(u32) -> f64| {
-            let of = |_: &u32| Steady::of(&waves(&mut rng, shape)).unwrap().drifts(0.1);
+            let of = |_: &u32| Steady::of(&waves(&mut rng, shape)).unwrap().drift() > 0.1;
             (0..1000).filter(of).count()
         };
         let false_alarms = drifting(|_| 1.0);
@@ -134,7 +134,7 @@ mod tests {
             987, 989, 991,
         ];
         let steady = Steady::of(&warm_up).unwrap();
-        assert!(steady.drifts(0.1), "{steady:?}");
+        assert!(steady.drift() > 0.1, "{steady:?}");
     }
 
     #[test]

@@ -12,7 +12,6 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// An empty session.
     pub(crate) fn new(now: Instant) -> Self {
         Self { session: SavedSession::default(), at: now }
     }

@@ -17,6 +17,7 @@ use crate::times::{ByResumption, Times};
 /// The counts and times of one thread, or the sums over several threads.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
+    pub(crate) schedule: Schedule,
     /// From the first connection to the last.
     pub(crate) whole: Counts,
     /// In the sustained part.
@@ -58,10 +59,11 @@ const BEHIND: Duration = Duration::from_millis(20);
 impl Tally {
     pub(crate) fn new(schedule: &Schedule, is_open: bool, resumes: bool) -> Self {
         Self {
+            schedule: *schedule,
             whole: Counts::default(),
             sustain: Counts::default(),
             plain: Counts::default(),
-            bins: vec![0; schedule.bins()],
+            bins: vec![0; schedule.bins],
             secure_times: Times::new(),
             plain_times: Times::new(),
             by_resumption: resumes.then(ByResumption::new),
@@ -76,30 +78,29 @@ impl Tally {
         }
     }
 
-    /// Combines the bins of `planned` into the bins of `schedule`, which describes how the run
-    /// ended.
-    pub(crate) fn end_bins(&mut self, planned: &Schedule, schedule: &Schedule) {
-        let each = schedule.bin_width().as_nanos() / planned.bin_width().as_nanos();
+    /// Combines the planned bins into those of `ended`, which describes how the run ended.
+    pub(crate) fn end_bins(&mut self, ended: &Schedule) {
+        let each = ended.bin_width.as_nanos() / self.schedule.bin_width.as_nanos();
         let each = usize::try_from(each).unwrap_or(1).max(1);
-        let bins = self.bins.chunks_exact(each).take(schedule.bins());
+        let bins = self.bins.chunks_exact(each).take(ended.bins);
         self.bins = bins.map(|bins| bins.iter().sum()).collect();
+        self.schedule = *ended;
     }
 
     /// Counts an event by its own time, because a turn of the loop may extend over the end of a
     /// stage.
-    fn count(
-        &mut self,
-        (schedule, at): (&Schedule, Instant),
-        is_plain: bool,
-        change: impl Fn(&mut Counts),
-    ) {
+    fn count(&mut self, at: Instant, is_plain: bool, change: impl Fn(&mut Counts)) {
         change(&mut self.whole);
         if is_plain {
             change(&mut self.plain);
         }
-        if schedule.stage(at) == Stage::Sustain {
+        if self.is_sustained(at) {
             change(&mut self.sustain);
         }
+    }
+
+    fn is_sustained(&self, at: Instant) -> bool {
+        self.schedule.stage(at) == Stage::Sustain
     }
 
     fn second(&mut self, at: Instant, change: impl FnOnce(&mut Second)) {
@@ -108,9 +109,8 @@ impl Tally {
         }
     }
 
-    /// Counts a connection that begins.
-    pub(crate) fn attempt(&mut self, schedule: &Schedule, task: Task, at: Instant) {
-        self.count((schedule, at), task.is_plain, |counts| {
+    pub(crate) fn attempt(&mut self, task: Task, at: Instant) {
+        self.count(at, task.is_plain, |counts| {
             counts.attempts += 1;
             counts.retries += u64::from(task.retries > 0);
         });
@@ -119,69 +119,52 @@ impl Tally {
 
     /// Counts a connection that should resume a session. `found` is true if there was a session to
     /// offer.
-    pub(crate) fn offers(&mut self, schedule: &Schedule, task: Task, found: bool, at: Instant) {
-        self.count((schedule, at), task.is_plain, |counts| {
+    pub(crate) fn offers(&mut self, task: Task, found: bool, at: Instant) {
+        self.count(at, task.is_plain, |counts| {
             counts.resumptions.offered += u64::from(found);
             counts.resumptions.starved += u64::from(!found);
         });
     }
 
     /// Counts an arrival that begins; `queued` if it waited for a connection.
-    pub(crate) fn began(&mut self, schedule: &Schedule, task: Task, queued: bool, at: Instant) {
+    pub(crate) fn began(&mut self, task: Task, queued: bool, at: Instant) {
         let by = at.saturating_duration_since(task.intended);
-        self.count_arrival(schedule, task.intended, |counts| {
+        self.count_arrival(task.intended, |counts| {
             counts.arrivals += 1;
             counts.queued += u64::from(queued);
             counts.late += u64::from(by > LATE && !queued);
         });
-        let [belongs, began] = [task.intended, at].map(|at| schedule.stage(at) == Stage::Sustain);
-        if belongs != began && by > BEHIND {
+        if self.is_sustained(task.intended) != self.is_sustained(at) && by > BEHIND {
             self.arrivals.outside += 1;
             self.arrivals.outside_queued += u64::from(queued);
         }
     }
 
     /// Counts an arrival that never began: its time is infinite.
-    pub(crate) fn dropped(&mut self, schedule: &Schedule, intended: Instant) {
-        self.count_arrival(schedule, intended, |counts| {
+    pub(crate) fn dropped(&mut self, intended: Instant) {
+        self.count_arrival(intended, |counts| {
             counts.arrivals += 1;
             counts.dropped += 1;
         });
-        if schedule.stage(intended) == Stage::Sustain {
+        if self.is_sustained(intended) {
             self.response.record_never();
         }
         self.second(intended, |second| second.dropped += 1);
     }
 
-    fn count_arrival(
-        &mut self,
-        schedule: &Schedule,
-        at: Instant,
-        change: impl Fn(&mut ArrivalCounts),
-    ) {
+    fn count_arrival(&mut self, at: Instant, change: impl Fn(&mut ArrivalCounts)) {
         change(&mut self.arrivals_whole);
-        if schedule.stage(at) == Stage::Sustain {
+        if self.is_sustained(at) {
             change(&mut self.arrivals);
         }
     }
 
-    const fn times(&mut self, is_plain: bool) -> &mut Times {
-        if is_plain { &mut self.plain_times } else { &mut self.secure_times }
-    }
-
-    /// Counts an event of a transaction.
-    pub(crate) fn event(
-        &mut self,
-        schedule: &Schedule,
-        task: Task,
-        event: TransactionEvent,
-        at: Instant,
-    ) {
-        let (when, is_plain) = ((schedule, at), task.is_plain);
+    pub(crate) fn event(&mut self, task: Task, event: TransactionEvent, at: Instant) {
+        let is_plain = task.is_plain;
         match event {
             TransactionEvent::Connected { connect } => self.step_times.connect.record(connect),
             TransactionEvent::ClientDone { hello_retry, verified, refused, .. } => {
-                self.count(when, is_plain, |counts| {
+                self.count(at, is_plain, |counts| {
                     counts.client_done += 1;
                     counts.signatures_verified += u64::from(verified);
                     counts.resumptions.refused += u64::from(refused);
@@ -189,42 +172,37 @@ impl Tally {
                 self.hello_retries += u64::from(hello_retry);
             }
             TransactionEvent::Confirmed { handshake, resumed, early_data, .. } => {
-                self.count(when, is_plain, |counts| {
+                self.count(at, is_plain, |counts| {
                     counts.confirmed += 1;
                     counts.resumptions.accepted += u64::from(resumed);
                     counts.resumptions.early_data += u64::from(early_data);
                 });
                 self.step_times.handshake.record(handshake);
             }
-            TransactionEvent::Response { bytes, .. } => self.count(when, is_plain, |counts| {
+            TransactionEvent::Response { bytes, .. } => self.count(at, is_plain, |counts| {
                 counts.responses += 1;
                 counts.response_bytes += bytes;
             }),
             TransactionEvent::Complete { service, response, .. } => {
-                self.complete(schedule, task, (service, response), at);
+                self.complete(task, (service, response), at);
             }
         }
-        if schedule.stage(at) == Stage::Sustain {
-            self.times(is_plain).record(event);
+        if self.is_sustained(at) {
+            let times = if is_plain { &mut self.plain_times } else { &mut self.secure_times };
+            times.record(event);
             if let Some(by_resumption) = self.by_resumption.as_mut().filter(|_| !is_plain) {
                 by_resumption.record(event);
             }
         }
     }
 
-    fn complete(
-        &mut self,
-        schedule: &Schedule,
-        task: Task,
-        (service, response): (Duration, Duration),
-        at: Instant,
-    ) {
-        self.count((schedule, at), task.is_plain, |counts| counts.transactions += 1);
-        if let Some(bin) = schedule.bin_of(at).and_then(|bin| self.bins.get_mut(bin)) {
+    fn complete(&mut self, task: Task, (service, response): (Duration, Duration), at: Instant) {
+        self.count(at, task.is_plain, |counts| counts.transactions += 1);
+        if let Some(bin) = self.schedule.bin_of(at).and_then(|bin| self.bins.get_mut(bin)) {
             *bin += 1;
         }
         let (time, decides) = if self.is_open { (response, task.intended) } else { (service, at) };
-        if schedule.stage(decides) == Stage::Sustain {
+        if self.is_sustained(decides) {
             self.response.record(time);
         }
         self.step_times.transaction.record(time);
@@ -232,38 +210,29 @@ impl Tally {
     }
 
     /// Counts the end of a connection, successful or not, with the bytes of bodies received.
-    pub(crate) fn ended(&mut self, schedule: &Schedule, task: Task, bytes: u64, at: Instant) {
-        self.count((schedule, at), task.is_plain, |counts| counts.body_bytes += bytes);
+    pub(crate) fn ended(&mut self, task: Task, bytes: u64, at: Instant) {
+        self.count(at, task.is_plain, |counts| counts.body_bytes += bytes);
     }
 
-    /// Counts a failure.
-    pub(crate) fn failed(
-        &mut self,
-        schedule: &Schedule,
-        task: Task,
-        failure: &Failure,
-        at: Instant,
-    ) {
-        self.count((schedule, at), task.is_plain, |counts| counts.fail(failure.clone()));
+    pub(crate) fn failed(&mut self, task: Task, failure: &Failure, at: Instant) {
+        self.count(at, task.is_plain, |counts| counts.fail(failure.clone()));
         self.second(at, |second| second.failed += 1);
     }
 
-    /// Counts a client timeout.
-    pub(crate) fn timed_out(&mut self, schedule: &Schedule, task: Task, phase: Phase, at: Instant) {
-        self.count((schedule, at), task.is_plain, |counts| {
+    pub(crate) fn timed_out(&mut self, task: Task, phase: Phase, at: Instant) {
+        self.count(at, task.is_plain, |counts| {
             *counts.timed_out.entry(phase).or_default() += 1;
         });
         self.second(at, |second| second.timed_out += 1);
     }
 
     /// Counts an arrival that timed out finally: its time is infinite.
-    pub(crate) fn never_completed(&mut self, schedule: &Schedule, task: Task) {
-        if self.is_open && schedule.stage(task.intended) == Stage::Sustain {
+    pub(crate) fn never_completed(&mut self, task: Task) {
+        if self.is_open && self.is_sustained(task.intended) {
             self.response.record_never();
         }
     }
 
-    /// The counts for live counters.
     pub(crate) fn live_counts(&self) -> LiveCounts {
         LiveCounts {
             attempts: self.whole.attempts,
@@ -319,8 +288,8 @@ mod tests {
         let of = |is_open| {
             let mut tally = Tally::new(&schedule, is_open, true);
             for at in [schedule.sustain_start, schedule.sustain_end] {
-                tally.event(&schedule, task(at - 2 * ms), event, at - just);
-                tally.event(&schedule, task(at - 2 * ms), event, at);
+                tally.event(task(at - 2 * ms), event, at - just);
+                tally.event(task(at - 2 * ms), event, at);
             }
             tally
         };
@@ -350,11 +319,11 @@ mod tests {
         let schedule = Schedule::new(&plan, Instant::now());
         let at = schedule.sustain_start;
         let mut tally = Tally::new(&schedule, true, false);
-        tally.began(&schedule, task(at), false, at + LATE);
-        tally.began(&schedule, task(at), true, at + 5 * LATE);
-        tally.began(&schedule, task(at), false, at + 5 * LATE);
-        tally.dropped(&schedule, at);
-        tally.dropped(&schedule, schedule.start);
+        tally.began(task(at), false, at + LATE);
+        tally.began(task(at), true, at + 5 * LATE);
+        tally.began(task(at), false, at + 5 * LATE);
+        tally.dropped(at);
+        tally.dropped(schedule.start);
         let arrivals = ArrivalCounts {
             arrivals: 4,
             late: 1,

@@ -140,6 +140,13 @@ pub(crate) struct Targets<'a> {
     pub(crate) plain: &'a Target,
 }
 
+impl<'a> Targets<'a> {
+    /// Without a target for plain transactions, all transactions have the same target.
+    pub(crate) fn of(secure: &'a Target, plain: Option<&'a Target>) -> Self {
+        Self { secure, plain: plain.unwrap_or(secure) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

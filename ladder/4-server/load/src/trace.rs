@@ -1,6 +1,5 @@
 //! Traces of arrivals.
 
-use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 use std::sync::Arc;
@@ -18,9 +17,9 @@ use serde::{Deserialize, Serialize};
 ///
 /// let trace: Trace = "# time bytes\n1700000000.25 14336\n1700000000.75 1024 full".parse()?;
 /// assert_eq!((trace.arrivals().len(), trace.length().as_millis()), (2, 500));
-/// assert_eq!("1.0\n0.5".parse::<Trace>().unwrap_err().to_string(),
+/// assert_eq!("1.0\n0.5".parse::<Trace>().unwrap_err(),
 ///     "line 2: its time is before the line above: sort the trace by time");
-/// # Ok::<(), tollgate_load::BadTrace>(())
+/// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Recorded>", into = "Vec<Recorded>")]
@@ -38,15 +37,6 @@ pub struct Recorded {
     /// True if the session was resumed.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub reuse: bool,
-}
-
-/// An invalid line of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadTrace {
-    /// The line number, from 1. It is 0 if the problem concerns the whole trace.
-    pub line: usize,
-    /// The problem, and what to do.
-    pub why: &'static str,
 }
 
 impl Trace {
@@ -89,9 +79,9 @@ impl Trace {
 }
 
 impl FromStr for Trace {
-    type Err = BadTrace;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, BadTrace> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let mut arrivals = Vec::new();
         let mut first = None;
         for (number, line) in (1..).zip(text.lines()) {
@@ -99,7 +89,7 @@ impl FromStr for Trace {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let bad = |why| BadTrace { line: number, why };
+            let bad = |why| format!("line {number}: {why}");
             let mut recorded = recorded(line).map_err(bad)?;
             let begin = *first.get_or_insert(recorded.at_ns);
             recorded.at_ns = recorded.at_ns.checked_sub(begin).ok_or(BACKWARDS).map_err(bad)?;
@@ -115,22 +105,19 @@ impl FromStr for Trace {
 const BACKWARDS: &str = "its time is before the line above: sort the trace by time";
 
 impl TryFrom<Vec<Recorded>> for Trace {
-    type Error = BadTrace;
+    type Error = String;
 
-    fn try_from(arrivals: Vec<Recorded>) -> Result<Self, BadTrace> {
-        let whole = |why| Err(BadTrace { line: 0, why });
-        let Some(first) = arrivals.first() else {
-            return whole("the trace is empty: give a line for each arrival");
-        };
+    fn try_from(arrivals: Vec<Recorded>) -> Result<Self, String> {
+        let first = arrivals.first().ok_or("the trace is empty: give a line for each arrival")?;
         if first.at_ns > 0 {
-            return whole("the first time is not 0: subtract it from all times");
+            return Err("the first time is not 0: subtract it from all times".to_owned());
         }
         if arrivals.len() > Self::ARRIVALS_MAX {
-            return whole("more than 10000000 arrivals: shorten the trace");
+            return Err("more than 10000000 arrivals: shorten the trace".to_owned());
         }
         let back = arrivals.windows(2).position(|two| two[0].at_ns > two[1].at_ns);
         match back {
-            Some(above) => Err(BadTrace { line: above + 2, why: BACKWARDS }),
+            Some(above) => Err(format!("line {}: {BACKWARDS}", above + 2)),
             None => Ok(Self(arrivals.into())),
         }
     }
@@ -170,17 +157,6 @@ fn nanos(text: &str) -> Option<u64> {
     Some(whole.parse::<u64>().ok()? * 1_000_000_000 + part.parse::<u64>().ok()?)
 }
 
-impl fmt::Display for BadTrace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => f.write_str(self.why),
-            line => write!(f, "line {line}: {}", self.why),
-        }
-    }
-}
-
-impl core::error::Error for BadTrace {}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -207,7 +183,7 @@ mod tests {
 
     #[test]
     fn errors_have_the_number_of_the_line() {
-        let told = |text: &str| text.parse::<Trace>().unwrap_err().to_string();
+        let told = |text: &str| text.parse::<Trace>().unwrap_err();
         for line in ["x", "-1", "1e3", ".5", "1.2.3", "12345678901", "NaN"] {
             let text = told(&format!("0\n{line}"));
             assert!(text.starts_with("line 2: the time is no number"), "{line}: {text}");

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::http::Response;
 use crate::phase::{Cause, Failure, Phase};
 use crate::plan::Close;
-use crate::request_spec::{RequestSpec, Step, TransactionEvent};
+use crate::request_spec::{Drive, RequestSpec, Step, TransactionEvent};
 use crate::socket::{Opener, Unopened, reset, reset_on_close};
 use crate::store::Stored;
 use crate::task::{Marks, Progress, Task};
@@ -91,7 +91,6 @@ impl Slot {
         self.task
     }
 
-    /// Body bytes so far.
     pub(crate) const fn body_bytes(&self) -> u64 {
         self.bytes_before + self.response.body_bytes()
     }
@@ -158,21 +157,15 @@ impl Slot {
     }
 
     /// Continues after an event of the socket. Closes the socket on an error.
-    pub(crate) fn drive(
-        &mut self,
-        spec: &RequestSpec,
-        now: Instant,
-        read_closed: bool,
-        on_event: &mut impl FnMut(TransactionEvent, Instant),
-    ) -> Result<Step, Failure> {
+    pub(crate) fn drive(&mut self, drive: &mut Drive<'_>) -> Result<Step, Failure> {
         let Some(mut stream) = self.stream.take() else {
             return Ok(Step::Going); // an event of a closed socket
         };
-        let step = self.exchange(&mut stream, spec, (now, read_closed), on_event);
+        let step = self.exchange(&mut stream, drive);
         match &step {
             Ok(Step::Going | Step::More) => self.stream = Some(stream),
-            Ok(Step::Closed) if spec.close == Close::RstAfterConfirm => {
-                if spec.reuse_sockets && reset(&stream).is_ok() {
+            Ok(Step::Closed) if drive.spec.close == Close::RstAfterConfirm => {
+                if drive.spec.reuse_sockets && reset(&stream).is_ok() {
                     self.used = Some(stream);
                 } else {
                     reset_on_close(&stream);
@@ -184,23 +177,17 @@ impl Slot {
         }
         let phase = self.current_phase();
         if phase != self.phase {
-            self.enter(phase, now);
+            self.enter(phase, drive.now);
         }
         step
     }
 
-    fn exchange(
-        &mut self,
-        stream: &mut TcpStream,
-        spec: &RequestSpec,
-        (now, read_closed): (Instant, bool),
-        on_event: &mut impl FnMut(TransactionEvent, Instant),
-    ) -> Result<Step, Failure> {
-        let mut unsent = self.flush(stream, now, on_event);
+    fn exchange(&mut self, stream: &mut TcpStream, drive: &mut Drive<'_>) -> Result<Step, Failure> {
+        let mut unsent = self.flush(stream, drive);
         if !self.progress.connected {
             return unsent.map(|()| Step::Going);
         }
-        if self.is_over(spec) {
+        if self.is_over(drive.spec) {
             return Ok(Step::Closed);
         }
         for _ in 0..READS_MAX {
@@ -220,35 +207,31 @@ impl Slot {
             };
             if count == 0 && !self.progress.complete {
                 unsent?;
-                return self.end_of_stream(spec, now, on_event);
+                return self.end_of_stream(drive);
             }
             if count == 0 {
                 return Ok(Step::Closed); // a complete body needs no close_notify
             }
             self.channel.filled(count).map_err(|error| self.tls_failure(error))?;
-            self.read_events(spec, on_event)?;
-            if self.is_over(spec) {
+            self.read_events(drive)?;
+            if self.is_over(drive.spec) {
                 return Ok(Step::Closed);
             }
             if unsent.is_ok() {
-                unsent = self.flush(stream, now, on_event);
+                unsent = self.flush(stream, drive);
             }
-            if self.is_over(spec) {
+            if self.is_over(drive.spec) {
                 return Ok(Step::Closed);
             }
             // a short read has emptied the socket, unless the stream has ended without an event
-            if count < room && !read_closed && unsent.is_ok() {
+            if count < room && !drive.read_closed && unsent.is_ok() {
                 return Ok(Step::Going);
             }
         }
         unsent.map(|()| Step::More)
     }
 
-    fn read_events(
-        &mut self,
-        spec: &RequestSpec,
-        on_event: &mut impl FnMut(TransactionEvent, Instant),
-    ) -> Result<(), Failure> {
+    fn read_events(&mut self, drive: &mut Drive<'_>) -> Result<(), Failure> {
         loop {
             let mut response = Ok(());
             let established = match self.channel.poll() {
@@ -281,13 +264,13 @@ impl Slot {
                     resumed: facts.resumed,
                     refused: facts.offered.is_some() && !facts.resumed,
                 };
-                on_event(done, now);
-                self.after_handshake(spec).map_err(|error| self.tls_failure(error))?;
+                (drive.on_event)(done, now);
+                self.after_handshake(drive.spec).map_err(|error| self.tls_failure(error))?;
             }
             let is_confirmed = self.channel.is_confirmed();
             #[cfg(test)]
             let is_confirmed =
-                is_confirmed || (spec.counts_unconfirmed && self.progress.client_done);
+                is_confirmed || (drive.spec.counts_unconfirmed && self.progress.client_done);
             if !self.progress.confirmed && is_confirmed {
                 self.progress.confirmed = true;
                 if !self.task.is_plain {
@@ -295,31 +278,26 @@ impl Slot {
                     let confirm = now.saturating_duration_since(self.marks.client_done);
                     let resumed = self.progress.resumed;
                     let early_data = self.channel.tls().facts().early_data == EarlyData::Accepted;
-                    on_event(
-                        TransactionEvent::Confirmed { handshake, confirm, resumed, early_data },
-                        now,
-                    );
+                    let confirmed =
+                        TransactionEvent::Confirmed { handshake, confirm, resumed, early_data };
+                    (drive.on_event)(confirmed, now);
                 }
             }
             response.map_err(|cause| self.failure(cause))?;
-            self.look_for_end(spec, now, on_event)?;
+            self.look_for_end(drive, now)?;
         }
     }
 
-    fn flush(
-        &mut self,
-        stream: &mut TcpStream,
-        now: Instant,
-        on_event: &mut impl FnMut(TransactionEvent, Instant),
-    ) -> Result<(), Failure> {
+    fn flush(&mut self, stream: &mut TcpStream, drive: &mut Drive<'_>) -> Result<(), Failure> {
         if self.channel.outgoing().is_empty() {
             return Ok(());
         }
         let sent =
             write(&mut self.channel, stream).map_err(|error| self.failure(Cause::of_io(&error)))?;
         if sent && !self.progress.connected {
-            self.connected(now);
-            on_event(TransactionEvent::Connected { connect: self.connect_time() }, now);
+            self.connected(drive.now);
+            let connected = TransactionEvent::Connected { connect: self.connect_time() };
+            (drive.on_event)(connected, drive.now);
         }
         Ok(())
     }
@@ -421,6 +399,15 @@ mod tests {
         Plan { exchange, plain_share: 1.0, ..Plan::new(Protocol::Tls13) }
     }
 
+    fn drive(
+        slot: &mut Slot,
+        spec: &RequestSpec,
+        read_closed: bool,
+        on_event: &mut dyn FnMut(TransactionEvent, Instant),
+    ) -> Result<Step, Failure> {
+        slot.drive(&mut Drive { spec, now: Instant::now(), read_closed, on_event })
+    }
+
     /// Waits until this number of bytes can be read.
     fn arrived(slot: &Slot, bytes: usize) {
         let mut seen = vec![0; bytes];
@@ -438,7 +425,7 @@ mod tests {
         server.write_all(answer).unwrap();
         arrived(&slot, answer.len());
         let mut responses = 0;
-        let end = slot.drive(&spec, Instant::now(), false, &mut |event, _| {
+        let end = drive(&mut slot, &spec, false, &mut |event, _| {
             responses += u32::from(matches!(event, TransactionEvent::Response { .. }));
         });
         let why = end.unwrap_err();
@@ -457,11 +444,11 @@ mod tests {
         write!(server, "HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\n\r\n").unwrap();
         server.write_all(&[0; BYTES]).unwrap();
         arrived(&slot, BYTES);
-        let turn = slot.drive(&spec, Instant::now(), false, &mut |_, _| {});
+        let turn = drive(&mut slot, &spec, false, &mut |_, _| {});
         assert_eq!(turn, Ok(Step::More));
         let read = slot.body_bytes();
         assert!(read > 0 && read <= u64::from(READS_MAX) * 16 * 1024, "{read}");
-        assert_eq!(slot.drive(&spec, Instant::now(), true, &mut |_, _| {}), Ok(Step::Closed));
+        assert_eq!(drive(&mut slot, &spec, true, &mut |_, _| {}), Ok(Step::Closed));
         assert_eq!(slot.body_bytes(), BYTES as u64);
     }
 }

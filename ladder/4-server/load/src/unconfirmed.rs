@@ -5,8 +5,8 @@ use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use std::time::Instant;
 
-use crate::arrival_counts::ArrivalCounts;
-use crate::generator::Part;
+use crate::counts::Counts;
+use crate::finding::{Finding, Findings};
 use crate::host_conditions::HostConditions;
 use crate::limits::Limits;
 use crate::offer::Protocol;
@@ -15,12 +15,12 @@ use crate::referee::{Referee as _, settle};
 use crate::schedule::Schedule;
 use crate::target::Targets;
 use crate::tls_server::{Behavior, TlsServer};
-use crate::verdict::{Evidence, Judgement, Verdict};
-use crate::worker::{Report, Worker};
+use crate::verdict::{Evidence, Verdict};
+use crate::worker::Worker;
 
-/// Runs the client, which counts unconfirmed handshakes or not. Returns its report and the
+/// Runs the client, which counts unconfirmed handshakes or not. Returns its counts and the
 /// judgement.
-fn judged(counts_unconfirmed: bool) -> (Report, Judgement) {
+fn judged(counts_unconfirmed: bool) -> (Counts, (Verdict, Findings)) {
     // a client without certificate finishes the handshake; then the server rejects it
     let server = TlsServer::start(|number| match number % 8 {
         3 => Behavior::CertificateRequired,
@@ -36,53 +36,44 @@ fn judged(counts_unconfirmed: bool) -> (Report, Judgement) {
     let mut referee = server.referee();
     referee.mark().expect("counters");
     let target = server.target();
-    let targets = Targets { secure: &target, plain: &target };
-    let mut worker = Worker::new(&plan, targets, Part::Thread(0)).expect("a plan that is right");
+    let targets = Targets::of(&target, None);
+    let mut worker = Worker::new(&plan, targets, 0).expect("a plan that is right");
     worker.count_unconfirmed(counts_unconfirmed);
     let schedule = Schedule::new(&plan, Instant::now());
     let report = worker.run(&schedule, &AtomicBool::new(false)).expect("loopback");
-    let whole = &report.tally.whole;
-    let seen = settle(&mut referee, whole, Duration::from_secs(2), &|| false);
+    let seen = settle(&mut referee, &report.tally.whole, Duration::from_secs(2), &|| false);
     let seen = Ok(seen.expect("counters").expect("nobody stops it"));
-    let judgement = Evidence {
-        plan: &plan,
-        whole,
-        sustain: &report.tally.sustain,
-        plain: &report.tally.plain,
-        arrivals: ArrivalCounts::default(),
-        abandoned: 0,
-        bins: &[],
-        hello_retries: 0,
+    let evidence = Evidence {
+        plan,
+        tally: report.tally,
         server_gone: None,
         client_cpu: None,
         server_cpu_lost: None,
         server_cpu_late: false,
-        seen: Some(&seen),
-        host: &HostConditions::default(),
-    }
-    .judge();
-    (report, judgement)
+        host: HostConditions::default(),
+        seen: Some(seen),
+    };
+    let judgement = evidence.judge();
+    (evidence.tally.whole, judgement)
 }
 
 /// The handshakes that client and server counted, if a finding says that the numbers differ.
-fn disputed(judgement: &Judgement) -> Option<(u64, u64)> {
-    judgement.reasons.iter().find_map(|finding| match finding {
-        crate::Finding::RefereeHandshakes { client, server } => Some((*client, *server)),
+fn disputed(findings: &Findings) -> Option<(u64, u64)> {
+    findings.reasons.iter().find_map(|finding| match finding {
+        Finding::RefereeHandshakes { client, server } => Some((*client, *server)),
         _ => None,
     })
 }
 
 #[test]
 fn the_referee_detects_a_client_that_counts_unconfirmed_handshakes() {
-    let (honest, judgement) = judged(false);
-    let whole = &honest.tally.whole;
+    let (whole, (_, findings)) = judged(false);
     assert!(whole.client_done > whole.confirmed && whole.confirmed > 0, "{whole:?}");
-    assert_eq!(disputed(&judgement), None, "{:?}", judgement.reasons);
+    assert_eq!(disputed(&findings), None, "{findings:?}");
 
-    let (liar, judgement) = judged(true);
-    let whole = &liar.tally.whole;
+    let (whole, (verdict, findings)) = judged(true);
     assert_eq!(whole.client_done, whole.confirmed, "{whole:?}");
-    assert_eq!(judgement.verdict, Verdict::Invalid);
-    let (client, server) = disputed(&judgement).expect("the server's log has fewer");
+    assert_eq!(verdict, Verdict::Invalid);
+    let (client, server) = disputed(&findings).expect("the server's log has fewer");
     assert!(client == whole.confirmed && server < client, "{client} {server}");
 }

@@ -2,16 +2,16 @@
 
 use core::fmt;
 
-use crate::arrival_counts::ArrivalCounts;
 use crate::arrivals::{Arrivals, Pattern};
-use crate::counts::{Counts, share};
+use crate::counts::share;
 use crate::cpu::ClientCpu;
-use crate::finding::Finding;
+use crate::finding::{Finding, Findings};
 use crate::host_conditions::HostConditions;
 use crate::phase::{Cause, Failure};
 use crate::plan::Plan;
 use crate::referee::Seen;
 use crate::steady::Steady;
+use crate::tally::Tally;
 
 /// The verdict on a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,62 +45,43 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The data for judging a run.
-pub(crate) struct Evidence<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) whole: &'a Counts,
-    pub(crate) sustain: &'a Counts,
-    /// The plain part of `whole`.
-    pub(crate) plain: &'a Counts,
-    /// Arrivals of an open loop in the sustained part.
-    pub(crate) arrivals: ArrivalCounts,
-    /// Connections in flight when the run was stopped.
-    pub(crate) abandoned: u64,
-    pub(crate) bins: &'a [u64],
-    pub(crate) hello_retries: u64,
+pub(crate) struct Evidence {
+    pub(crate) plan: Plan,
+    pub(crate) tally: Tally,
     pub(crate) server_gone: Option<Failure>,
-    pub(crate) client_cpu: Option<&'a ClientCpu>,
+    pub(crate) client_cpu: Option<ClientCpu>,
     pub(crate) server_cpu_lost: Option<String>,
     /// The server's CPU time was read too late for a figure.
     pub(crate) server_cpu_late: bool,
-    /// Conditions of the host.
-    pub(crate) host: &'a HostConditions,
+    pub(crate) host: HostConditions,
     /// `None` without referee.
-    pub(crate) seen: Option<&'a Result<Seen, String>>,
+    pub(crate) seen: Option<Result<Seen, String>>,
 }
 
-/// The verdict, the findings that make a run invalid, and the findings that make it doubtful.
-pub(crate) struct Judgement {
-    pub(crate) verdict: Verdict,
-    pub(crate) reasons: Vec<Finding>,
-    pub(crate) doubts: Vec<Finding>,
-}
-
-impl Evidence<'_> {
-    pub(crate) fn judge(&self) -> Judgement {
-        let mut reasons = Vec::new();
-        let mut doubts = Vec::new();
-        self.judge_counts(&mut reasons, &mut doubts);
-        self.arrivals.judge(self.plan, &mut reasons, &mut doubts);
-        reasons.extend(
-            self.plan.resume.and_then(|resume| resume.miss(&self.plan.arrivals, self.sustain)),
-        );
-        self.judge_referee(&mut reasons);
-        self.judge_shape(&mut reasons, &mut doubts);
-        self.judge_client(&mut reasons, &mut doubts);
-        self.host.judge(self.whole.attempts, &self.plan.limits, &mut reasons, &mut doubts);
-        doubts.extend(self.host.ports.forecast(self.plan));
-        doubts.extend(self.host.ports.scarce(self.plan));
-        let verdict = match (reasons.is_empty(), self.seen) {
+impl Evidence {
+    pub(crate) fn judge(&self) -> (Verdict, Findings) {
+        let (plan, tally) = (&self.plan, &self.tally);
+        let mut findings = Findings::default();
+        self.judge_counts(&mut findings);
+        tally.arrivals.judge(plan, &mut findings);
+        let missed = plan.resume.and_then(|resume| resume.miss(&plan.arrivals, &tally.sustain));
+        findings.reasons.extend(missed);
+        self.judge_referee(&mut findings.reasons);
+        self.judge_shape(&mut findings);
+        self.judge_client(&mut findings);
+        self.host.judge(tally.whole.attempts, &plan.limits, &mut findings);
+        findings.doubts.extend(self.host.ports.forecast(plan));
+        findings.doubts.extend(self.host.ports.scarce(plan));
+        let verdict = match (findings.reasons.is_empty(), &self.seen) {
             (false, _) => Verdict::Invalid,
             (true, None) => Verdict::Unconfirmed,
             (true, Some(_)) => Verdict::Valid,
         };
-        Judgement { verdict, reasons, doubts }
+        (verdict, findings)
     }
 
-    fn judge_counts(&self, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
-        let whole = self.whole;
+    fn judge_counts(&self, Findings { reasons, doubts }: &mut Findings) {
+        let whole = &self.tally.whole;
         if let Some(failure) = &self.server_gone {
             let (failure, transactions) = (failure.clone(), whole.transactions);
             reasons.push(Finding::ServerGone { failure, transactions });
@@ -118,11 +99,11 @@ impl Evidence<'_> {
         {
             reasons.push(Finding::Errors { failed, attempts, worst: worst.clone() });
         }
-        if whole.attempts != whole.ended() + self.abandoned {
-            let ended = whole.ended() + self.abandoned;
-            reasons.push(Finding::Unaccounted { attempts: whole.attempts, ended });
+        let ended = whole.ended() + self.tally.abandoned;
+        if attempts != ended {
+            reasons.push(Finding::Unaccounted { attempts, ended });
         }
-        if self.sustain.transactions == 0 {
+        if self.tally.sustain.transactions == 0 {
             reasons.push(Finding::Nothing);
         }
         if whole.confirmed < whole.client_done {
@@ -132,41 +113,44 @@ impl Evidence<'_> {
         if self.server_cpu_late && reasons.is_empty() {
             doubts.push(Finding::ServerCpuLate);
         }
-        if self.hello_retries > 0 {
-            doubts.push(Finding::HelloRetries { count: self.hello_retries });
+        let count = self.tally.hello_retries;
+        if count > 0 {
+            doubts.push(Finding::HelloRetries { count });
         }
     }
 
     fn judge_referee(&self, reasons: &mut Vec<Finding>) {
-        let seen = match self.seen {
+        let seen = match &self.seen {
             None => return,
             Some(Err(why)) => return reasons.push(Finding::RefereeLost { why: why.clone() }),
             Some(Ok(seen)) => seen,
         };
+        let whole = &self.tally.whole;
         // these connections timed out in the client, but the server may have served them
-        let (left, left_plain) = (self.whole.timeouts(), self.plain.timeouts());
+        let left = whole.timeouts();
+        let left_secure = left.saturating_sub(self.tally.plain.timeouts());
         let is_off = |server: u64, client: u64, more: u64| {
             server < client || server > client.saturating_add(more)
         };
-        if is_off(seen.handshakes, self.whole.confirmed, left.saturating_sub(left_plain)) {
-            let (client, server) = (self.whole.confirmed, seen.handshakes);
+        let (client, server) = (whole.confirmed, seen.handshakes);
+        if is_off(server, client, left_secure) {
             reasons.push(Finding::RefereeHandshakes { client, server });
         }
-        let client = self.whole.responses;
-        if is_off(seen.requests, client, left) {
-            reasons.push(Finding::RefereeRequests { client, server: seen.requests });
+        let (client, server) = (whole.responses, seen.requests);
+        if is_off(server, client, left) {
+            reasons.push(Finding::RefereeRequests { client, server });
         }
-        let bytes = self.whole.response_bytes;
+        let bytes = whole.response_bytes;
         if let Some(server) = seen.body_bytes.filter(|&server| server != bytes)
             && seen.requests == client
         {
             reasons.push(Finding::RefereeBytes { client: bytes, server });
         }
-        let (client, server) = (self.whole.resumptions.accepted, seen.resumed);
+        let (client, server) = (whole.resumptions.accepted, seen.resumed);
         if self.plan.resume.is_none() && server > 0 {
             let (count, handshakes) = (server, seen.handshakes);
             reasons.push(Finding::Resumed { count, handshakes });
-        } else if is_off(server, client, left.saturating_sub(left_plain)) {
+        } else if is_off(server, client, left_secure) {
             reasons.push(Finding::RefereeResumed { client, server });
         }
     }
@@ -179,68 +163,54 @@ impl Evidence<'_> {
         }
     }
 
-    fn judge_shape(&self, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
+    fn judge_shape(&self, findings: &mut Findings) {
         if self.server_gone.is_some() || !self.has_shape() {
             return;
         }
-        let Some(steady) = Steady::of(self.bins) else {
-            if self.sustain.transactions > 0 {
-                doubts.push(Finding::ShapeUnknown);
+        let Some(steady) = Steady::of(&self.tally.bins) else {
+            if self.tally.sustain.transactions > 0 {
+                findings.doubts.push(Finding::ShapeUnknown);
             }
             return;
         };
         let limits = &self.plan.limits;
         if steady.stalled {
-            reasons.push(Finding::Stalled);
+            findings.reasons.push(Finding::Stalled);
         }
         let drift = Finding::Drift { share: steady.trend };
-        if steady.drifts(limits.trend) {
-            reasons.push(drift);
-        } else if steady.drifts(limits.trend_doubt) {
-            doubts.push(drift);
-        }
+        findings.above((limits.trend, limits.trend_doubt), steady.drift(), drift);
         if steady.spread > limits.spread_doubt {
-            doubts.push(Finding::Spread { share: steady.spread });
+            findings.doubts.push(Finding::Spread { share: steady.spread });
         }
     }
 
-    fn judge_client(&self, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
-        let Some(cpu) = self.client_cpu else {
-            return;
-        };
-        let limits = &self.plan.limits;
-        let busy = Finding::ClientBusy { share: cpu.busiest_share };
-        if cpu.busiest_share > limits.client_cpu {
-            reasons.push(busy);
-        } else if cpu.busiest_share > limits.client_cpu_doubt {
-            doubts.push(busy);
-        }
+    fn judge_client(&self, findings: &mut Findings) {
+        let (Some(cpu), limits) = (self.client_cpu, &self.plan.limits) else { return };
+        let share = cpu.busiest_share;
+        let busy = (limits.client_cpu, limits.client_cpu_doubt);
+        findings.above(busy, share, Finding::ClientBusy { share });
         let waited = cpu.longest_wait_share.filter(|&share| share > limits.client_wait_doubt);
-        doubts.extend(waited.map(|share| Finding::ClientWaited { share }));
+        findings.doubts.extend(waited.map(|share| Finding::ClientWaited { share }));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
+    use crate::arrival_counts::ArrivalCounts;
+    use crate::counts::Counts;
     use crate::offer::Protocol;
     use crate::phase::Phase;
+    use crate::schedule::Schedule;
+
+    const SEEN: Seen =
+        Seen { handshakes: 1000, requests: 1000, resumed: 0, failed: 0, body_bytes: None };
 
     /// A good run of 1000 transactions.
-    struct Case {
-        plan: Plan,
-        counts: Counts,
-        arrivals: ArrivalCounts,
-        bins: Vec<u64>,
-        cpu: ClientCpu,
-        seen: Option<Result<Seen, String>>,
-        hello_retries: u64,
-        server_cpu_lost: Option<String>,
-        server_cpu_late: bool,
-        host: HostConditions,
-    }
-
-    fn good() -> Case {
+    fn good() -> Evidence {
+        let plan = Plan::new(Protocol::Tls13);
         let counts = Counts {
             attempts: 1000,
             client_done: 1000,
@@ -250,130 +220,116 @@ mod tests {
             transactions: 1000,
             ..Counts::default()
         };
-        let seen = Seen { handshakes: 1000, requests: 1000, ..Seen::default() };
-        Case {
-            plan: Plan::new(Protocol::Tls13),
-            counts,
-            arrivals: ArrivalCounts::default(),
-            bins: vec![50; 20],
-            cpu: ClientCpu { cores: 0.5, busiest_share: 0.5, longest_wait_share: Some(0.0) },
-            seen: Some(Ok(seen)),
-            hello_retries: 0,
+        let mut tally = Tally::new(&Schedule::new(&plan, Instant::now()), false, false);
+        (tally.whole, tally.sustain, tally.bins) = (counts.clone(), counts, vec![50; 20]);
+        Evidence {
+            plan,
+            tally,
+            server_gone: None,
+            client_cpu: client(0.5, 0.0),
             server_cpu_lost: None,
             server_cpu_late: false,
             host: HostConditions::default(),
+            seen: Some(Ok(SEEN)),
         }
     }
 
-    fn judged(change: impl FnOnce(&mut Case)) -> Judgement {
+    fn client(busiest_share: f64, wait_share: f64) -> Option<ClientCpu> {
+        Some(ClientCpu { cores: 0.5, busiest_share, longest_wait_share: Some(wait_share) })
+    }
+
+    fn judged(change: impl FnOnce(&mut Evidence)) -> (Verdict, Findings) {
         let mut case = good();
         change(&mut case);
-        Evidence {
-            plan: &case.plan,
-            whole: &case.counts,
-            sustain: &case.counts,
-            plain: &Counts::default(),
-            arrivals: case.arrivals,
-            abandoned: 0,
-            bins: &case.bins,
-            hello_retries: case.hello_retries,
-            server_gone: None,
-            client_cpu: Some(&case.cpu),
-            server_cpu_lost: case.server_cpu_lost,
-            server_cpu_late: case.server_cpu_late,
-            host: &case.host,
-            seen: case.seen.as_ref(),
+        case.judge()
+    }
+
+    /// A change of a good run, and the words of the only finding that follows.
+    type Row = (fn(&mut Evidence), &'static [&'static str]);
+
+    fn check(rows: &[Row], expected: Verdict) {
+        for (change, words) in rows {
+            let (verdict, Findings { reasons, doubts }) = judged(change);
+            assert_eq!(verdict, expected, "{words:?}: {reasons:?}");
+            let found = if verdict == Verdict::Invalid { reasons } else { doubts };
+            assert_eq!(found.len(), 1, "{words:?}: {found:?}");
+            let text = found[0].to_string();
+            assert!(words.iter().all(|words| text.contains(words)), "{words:?}: {text}");
         }
-        .judge()
-    }
-
-    fn invalid(change: impl FnOnce(&mut Case)) -> String {
-        let judgement = judged(change);
-        assert_eq!(judgement.verdict, Verdict::Invalid);
-        assert_eq!(judgement.reasons.len(), 1, "{:?}", judgement.reasons);
-        judgement.reasons[0].to_string()
-    }
-
-    fn doubtful(change: impl FnOnce(&mut Case)) -> String {
-        let judgement = judged(change);
-        assert_eq!(judgement.verdict, Verdict::Valid, "{:?}", judgement.reasons);
-        assert_eq!(judgement.doubts.len(), 1, "{:?}", judgement.doubts);
-        judgement.doubts[0].to_string()
     }
 
     #[test]
     fn a_good_run_is_valid_with_a_referee() {
-        let judgement = judged(|_| {});
-        assert_eq!(judgement.verdict, Verdict::Valid);
-        assert_eq!((judgement.reasons, judgement.doubts), (vec![], vec![]));
-        assert_eq!(judged(|case| case.seen = None).verdict, Verdict::Unconfirmed);
+        assert_eq!(judged(|_| {}), (Verdict::Valid, Findings::default()));
+        assert_eq!(judged(|case| case.seen = None).0, Verdict::Unconfirmed);
+    }
+
+    fn fail(case: &mut Evidence, phase: Phase, cause: Cause) {
+        case.tally.whole.attempts += 2;
+        case.tally.whole.failures.insert(Failure { phase, cause }, 2);
     }
 
     #[test]
     fn each_reason_makes_a_run_invalid() {
-        let text = invalid(|case| case.cpu.busiest_share = 0.97);
-        assert!(text.contains("97 % of a core"), "{text}");
-        let text = invalid(|case| case.bins = (0..20).map(|i| 40 + i).collect());
-        assert!(text.contains("warm up longer"), "{text}");
-        let text = invalid(|case| case.bins[7] = 0);
-        assert!(text.contains("for a while"), "{text}");
-        let text = invalid(|case| case.seen = Some(Err("disk on fire".to_owned())));
-        assert!(text.contains("disk on fire"), "{text}");
-        let text = invalid(|case| case.server_cpu_lost = Some("process 7 is gone".to_owned()));
-        assert!(text.contains("process 7 is gone"), "{text}");
-        let text = invalid(|case| {
-            let body_bytes = Some(14_336_001);
-            let seen = Seen { handshakes: 1000, requests: 1000, body_bytes, ..Seen::default() };
-            case.seen = Some(Ok(seen));
-        });
-        assert!(text.contains("14336000 bytes") && text.contains("14336001"), "{text}");
-        assert!(invalid(|case| case.host.clock_drift = 0.5).contains("clocks disagree"));
-        let text = invalid(|case| case.counts.responses = 0);
-        assert!(text.contains("counted 0 complete responses"), "{text}");
-        let text = invalid(|case| case.counts.attempts += 1);
-        assert!(text.contains("1001") && text.contains("1000"), "{text}");
-        let text = invalid(|case| {
-            case.arrivals =
-                ArrivalCounts { arrivals: 1000, dropped: 2, ..ArrivalCounts::default() };
-        });
-        assert!(text.contains("2 of 1000"), "{text}");
-        let text = invalid(|case| {
-            case.plan.limits.errors = 1.0; // far within the error budget
-            case.counts.attempts += 2;
-            let failure = Failure { phase: Phase::Connect, cause: Cause::Refused };
-            case.counts.failures.insert(failure, 2);
-        });
-        assert!(text.contains("2 connections were refused"), "{text}");
-        let fail = |case: &mut Case| {
-            case.counts.attempts = 1002;
-            let failure = Failure { phase: Phase::Hello, cause: Cause::Alert(80) };
-            case.counts.failures.insert(failure, 2);
-        };
-        let text = invalid(fail);
-        assert!(text.contains("2 of 1002") && text.contains("internal_error"), "{text}");
+        let rows: [Row; 12] = [
+            (|case| case.client_cpu = client(0.97, 0.0), &["97 % of a core"]),
+            (|case| case.tally.bins = (0..20).map(|i| 40 + i).collect(), &["warm up longer"]),
+            (|case| case.tally.bins[7] = 0, &["for a while"]),
+            (|case| case.seen = Some(Err("disk on fire".to_owned())), &["disk on fire"]),
+            (|case| case.server_cpu_lost = Some("7 is gone".to_owned()), &["7 is gone"]),
+            (
+                |case| case.seen = Some(Ok(Seen { body_bytes: Some(14_336_001), ..SEEN })),
+                &["14336000 bytes", "14336001"],
+            ),
+            (|case| case.host.clock_drift = 0.5, &["clocks disagree"]),
+            (|case| case.tally.whole.responses = 0, &["counted 0 complete responses"]),
+            (|case| case.tally.whole.attempts += 1, &["1001", "1000"]),
+            (
+                |case| {
+                    case.tally.arrivals =
+                        ArrivalCounts { arrivals: 1000, dropped: 2, ..ArrivalCounts::default() };
+                },
+                &["2 of 1000"],
+            ),
+            (
+                |case| {
+                    case.plan.limits.errors = 1.0; // far within the error budget
+                    fail(case, Phase::Connect, Cause::Refused);
+                },
+                &["2 connections were refused"],
+            ),
+            (|case| fail(case, Phase::Hello, Cause::Alert(80)), &["2 of 1002", "internal_error"]),
+        ];
+        check(&rows, Verdict::Invalid);
     }
 
     #[test]
     fn doubts_do_not_change_the_verdict() {
-        assert!(doubtful(|case| case.cpu.busiest_share = 0.85).contains("85 % of a core"));
-        let text = doubtful(|case| case.cpu.longest_wait_share = Some(0.3));
-        assert!(text.contains("waited for a core 30 %"), "{text}");
-        let text = doubtful(|case| case.bins = (0..20).map(|i| 200 + i / 2).collect());
-        assert!(text.contains("the rate moved by +4"), "{text}");
-        let text = doubtful(|case| case.bins = (0..20).map(|i| 50 + 8 * (i % 2)).collect());
-        assert!(text.contains("scatters"), "{text}");
-        assert!(doubtful(|case| case.bins = vec![500; 2]).contains("too short to tell"));
-        assert!(doubtful(|case| case.server_cpu_late = true).contains("no figure"));
-        let text = doubtful(|case| {
-            case.host.ports = crate::Ports { range: Some(100), waiting: Some(99) };
-        });
-        assert!(text.contains("99 of 100 ports"), "{text}");
-        assert!(doubtful(|case| case.host.clock_drift = 0.005).contains("clocks disagree"));
-        assert!(doubtful(|case| case.hello_retries = 3).contains("3 times"));
-        let text = doubtful(|case| {
-            case.arrivals = ArrivalCounts { arrivals: 1000, late: 11, ..ArrivalCounts::default() };
-        });
-        assert!(text.contains("11 of 1000"), "{text}");
-        assert!(doubtful(|case| case.counts.client_done = 1001).contains("1001 handshakes"));
+        let rows: [Row; 11] = [
+            (|case| case.client_cpu = client(0.85, 0.0), &["85 % of a core"]),
+            (|case| case.client_cpu = client(0.5, 0.3), &["waited for a core 30 %"]),
+            (
+                |case| case.tally.bins = (0..20).map(|i| 200 + i / 2).collect(),
+                &["the rate moved by +4"],
+            ),
+            (|case| case.tally.bins = (0..20).map(|i| 50 + 8 * (i % 2)).collect(), &["scatters"]),
+            (|case| case.tally.bins = vec![500; 2], &["too short to tell"]),
+            (|case| case.server_cpu_late = true, &["no figure"]),
+            (
+                |case| case.host.ports = crate::Ports { range: Some(100), waiting: Some(99) },
+                &["99 of 100 ports"],
+            ),
+            (|case| case.host.clock_drift = 0.005, &["clocks disagree"]),
+            (|case| case.tally.hello_retries = 3, &["3 times"]),
+            (
+                |case| {
+                    case.tally.arrivals =
+                        ArrivalCounts { arrivals: 1000, late: 11, ..ArrivalCounts::default() };
+                },
+                &["11 of 1000"],
+            ),
+            (|case| case.tally.whole.client_done = 1001, &["1001 handshakes"]),
+        ];
+        check(&rows, Verdict::Valid);
     }
 }

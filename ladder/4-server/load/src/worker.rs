@@ -4,9 +4,10 @@
 #[cfg(test)]
 mod running_tests;
 
+use core::cmp::Reverse;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,16 +15,16 @@ use std::time::Instant;
 use mio::{Events, Poll, Token};
 
 use crate::alarm::Alarm;
-use crate::closed_loop::Due;
+use crate::closed_loop::Dues;
 use crate::cpu::{Usage, UsageReading};
 use crate::error::Error;
-use crate::generator::{Generator, Next, Part};
+use crate::generator::{Generator, Next};
 use crate::live::{Live, LivePublisher};
 use crate::phase::Failure;
 use crate::plan::ClientTimeout;
 use crate::plan::Plan;
 use crate::quota::Quota;
-use crate::request_spec::{RequestSpec, Step, TransactionEvent};
+use crate::request_spec::{Drive, RequestSpec, Step, TransactionEvent};
 use crate::schedule::{Schedule, Stage};
 use crate::socket::Opener;
 use crate::store::Store;
@@ -44,8 +45,6 @@ const GONE_AFTER: Duration = Duration::from_secs(1);
 
 /// The connections of one thread.
 pub(crate) struct Worker {
-    /// One transaction only.
-    probe: bool,
     spec: RequestSpec,
     phase_max: Duration,
     client_timeout: Option<ClientTimeout>,
@@ -58,11 +57,10 @@ pub(crate) struct Worker {
     unread: VecDeque<usize>,
     generator: Generator,
     /// Client timeouts. Slots may have completed before their timeout.
-    timeouts: BinaryHeap<Due>,
+    timeouts: Dues,
     /// Sessions to resume; `None` if the plan resumes none.
     store: Option<Store>,
     live: usize,
-    schedule: Schedule,
     tally: Tally,
     publisher: Option<LivePublisher>,
     /// Shared by the threads of a run.
@@ -87,19 +85,12 @@ pub(crate) struct Report {
 }
 
 impl Worker {
-    /// Prepares a part of the plan, without sending anything.
-    pub(crate) fn new(plan: &Plan, targets: Targets<'_>, part: Part) -> Result<Self, Error> {
+    /// Prepares the part of a thread, without sending anything.
+    pub(crate) fn new(plan: &Plan, targets: Targets<'_>, thread: u32) -> Result<Self, Error> {
         let config = Arc::new(tls::config(plan, targets.secure)?);
         let spec = RequestSpec::new(plan, targets.secure);
-        let (probe, thread) = match part {
-            Part::Thread(thread) => (false, thread),
-            Part::Probe { .. } => (true, 0),
-        };
-        let (is_secure, is_plain) = match part {
-            Part::Thread(_) => (plan.plain_share < 1.0, plan.plain_share > 0.0),
-            Part::Probe { is_plain } => (!is_plain, is_plain),
-        };
-        let generator = Generator::new(plan, part);
+        let (is_secure, is_plain) = (plan.plain_share < 1.0, plan.plain_share > 0.0);
+        let generator = Generator::new(plan, thread);
         let slots = (0..generator.places()).map(|_| Slot::new(&config, is_secure, is_plain));
         let slots = slots.collect::<Result<Vec<_>, Error>>()?;
         let stored_max = STORED_PER_PLACE * generator.places();
@@ -108,21 +99,19 @@ impl Worker {
         let opener = |address| Opener::new(address, plan.source_addresses, thread);
         let schedule = Schedule::new(plan, Instant::now());
         Ok(Self {
-            probe,
             spec,
             phase_max: plan.phase_max(),
-            client_timeout: plan.client_timeout.filter(|_| !probe),
+            client_timeout: plan.client_timeout,
             alarm,
             poll,
             openers: [opener(targets.secure.address()), opener(targets.plain.address())],
             unread: VecDeque::with_capacity(slots.len()),
             slots,
             generator,
-            timeouts: BinaryHeap::new(),
+            timeouts: Dues::new(),
             live: 0,
-            store: plan.resume.filter(|_| !probe).map(|_| Store::new(stored_max)),
+            store: plan.resume.map(|_| Store::new(stored_max)),
             tally: Tally::new(&schedule, plan.arrivals.is_open(), false),
-            schedule,
             publisher: None,
             quota: Arc::new(Quota::new(None)),
             ended_at: Instant::now(),
@@ -131,7 +120,6 @@ impl Worker {
         })
     }
 
-    /// Makes the worker publish its counts to `live`.
     pub(crate) fn publishing(self, live: Option<Arc<Live>>) -> Self {
         Self { publisher: live.map(LivePublisher::new), ..self }
     }
@@ -155,9 +143,7 @@ impl Worker {
 
     /// Runs to the end of the schedule, or until `stop` is set; sets `stop` if the server is gone.
     pub(crate) fn run(mut self, schedule: &Schedule, stop: &AtomicBool) -> Result<Report, Error> {
-        self.schedule = *schedule;
-        let end = if self.probe { schedule.start } else { schedule.sustain_end };
-        self.spec.asks_until = Some(end + self.phase_max);
+        self.spec.asks_until = Some(schedule.asks_until);
         self.tally = Tally::new(schedule, self.generator.is_open(), self.store.is_some());
         self.succeeded_at = schedule.start;
         self.ended_at = schedule.start;
@@ -172,15 +158,16 @@ impl Worker {
     }
 
     fn turns(&mut self, stop: &AtomicBool) -> Result<(Option<Usage>, Option<Failure>), Error> {
+        let schedule = self.tally.schedule;
         let mut events = Events::with_capacity(1024);
         let (mut reading, mut usage) = (None, None);
         let mut stage = None;
-        let mut sweep_at = self.schedule.start + SWEEP;
+        let mut sweep_at = schedule.start + SWEEP;
         loop {
             let now = Instant::now();
             // the first turn enters the stage that the clock says, so that CPU time is read
             let is_spent = stage.is_some() && self.quota.is_spent();
-            let planned = self.schedule.stage(now);
+            let planned = schedule.stage(now);
             let entered = if is_spent { Stage::RampDown } else { planned };
             if stage != Some(entered) {
                 stage = Some(entered);
@@ -190,7 +177,7 @@ impl Worker {
                 }
                 if planned == Stage::RampDown && self.generator.is_open() {
                     // arrivals due in the last turn still begin if a slot is free
-                    self.start(self.schedule.sustain_end - Duration::from_nanos(1))?;
+                    self.start(schedule.sustain_end - Duration::from_nanos(1))?;
                 }
             }
             if stop.load(Ordering::Relaxed) {
@@ -206,7 +193,7 @@ impl Worker {
                     return Ok((None, Some(failure)));
                 }
             }
-            let ends = entered == Stage::RampDown || self.is_probed();
+            let ends = entered == Stage::RampDown;
             self.close_timed_out(now, ends && !is_spent)?;
             if ends {
                 if !is_spent {
@@ -239,11 +226,6 @@ impl Worker {
         }
     }
 
-    /// Returns whether this is a probe that has tried its transaction.
-    fn is_probed(&self) -> bool {
-        self.probe && self.tally.whole.attempts > 0
-    }
-
     /// Begins the transactions that are due at `due`, which is not later than now.
     fn start(&mut self, due: Instant) -> Result<(), Error> {
         while !self.quota.is_spent()
@@ -257,23 +239,23 @@ impl Worker {
                         break;
                     }
                     if self.generator.is_open() {
-                        self.tally.began(&self.schedule, task, queued, now);
+                        self.tally.began(task, queued, now);
                     }
                     self.begin(place, task, now)?;
                 }
-                Next::Dropped { intended } => self.tally.dropped(&self.schedule, intended),
+                Next::Dropped { intended } => self.tally.dropped(intended),
             }
         }
         Ok(())
     }
 
     fn begin(&mut self, place: usize, task: Task, now: Instant) -> Result<(), Error> {
-        self.tally.attempt(&self.schedule, task, now);
+        self.tally.attempt(task, now);
         let slot = &mut self.slots[place];
         let store = self.store.as_mut().filter(|_| task.resumes);
         let found = store.map(|store| store.lend(slot.lent(), now));
         if let Some(found) = found {
-            self.tally.offers(&self.schedule, task, found, now);
+            self.tally.offers(task, found, now);
         }
         let opener = &mut self.openers[usize::from(task.is_plain)];
         let watch = (self.poll.registry(), Token(place));
@@ -282,13 +264,13 @@ impl Worker {
                 self.live += 1;
                 if stands {
                     let connected = TransactionEvent::Connected { connect: slot.connect_time() };
-                    self.tally.event(&self.schedule, task, connected, now);
+                    self.tally.event(task, connected, now);
                 }
                 if let Some(timeout) = self.client_timeout {
                     let from = if task.retries > 0 { now } else { task.intended };
                     let at = from + timeout.duration();
                     slot.timeout_at = Some(at);
-                    self.timeouts.push(Due { at, place });
+                    self.timeouts.push(Reverse((at, place)));
                 }
             }
             Err(failure) => self.failed(place, &failure, now),
@@ -304,12 +286,12 @@ impl Worker {
             return Ok(Some(Duration::ZERO));
         }
         // nothing starts after the sustained part
-        let is_over = now >= self.schedule.sustain_end || self.quota.is_spent();
-        let starts = !is_over && !self.is_probed();
-        let next = if starts { self.generator.next_at() } else { None };
-        let stages = [self.schedule.sustain_start, self.schedule.sustain_end];
+        let Schedule { sustain_start, sustain_end, .. } = self.tally.schedule;
+        let is_over = now >= sustain_end || self.quota.is_spent();
+        let next = if is_over { None } else { self.generator.next_at() };
+        let stages = [sustain_start, sustain_end];
         let stages = stages.into_iter().filter(|&at| at > now);
-        let timeouts = self.timeouts.peek().map(|due| due.at);
+        let timeouts = self.timeouts.peek().map(|Reverse((at, _))| *at);
         let next = stages.chain(next).chain(timeouts).min().filter(|&next| next < sweep_at);
         match next {
             Some(next) if next <= now => Ok(Some(Duration::ZERO)),
@@ -328,7 +310,7 @@ impl Worker {
         if !slot.is_live() {
             return;
         }
-        let (tally, schedule, task) = (&mut self.tally, &self.schedule, slot.task());
+        let (tally, task) = (&mut self.tally, slot.task());
         let (failures, succeeded_at) = (&mut self.failures, &mut self.succeeded_at);
         let mut on_event = |event, at| {
             if matches!(
@@ -337,9 +319,10 @@ impl Worker {
             ) {
                 (*failures, *succeeded_at) = (0, at);
             }
-            tally.event(schedule, task, event, at);
+            tally.event(task, event, at);
         };
-        match slot.drive(&self.spec, now, read_closed, &mut on_event) {
+        let mut drive = Drive { spec: &self.spec, now, read_closed, on_event: &mut on_event };
+        match slot.drive(&mut drive) {
             Ok(Step::Going) => {}
             Ok(Step::More) => {
                 if !core::mem::replace(&mut slot.is_unread, true) {
@@ -350,7 +333,7 @@ impl Worker {
                 if let Some(store) = &mut self.store {
                     slot.give_back(&self.spec, store);
                 }
-                self.tally.ended(schedule, task, slot.body_bytes(), now);
+                self.tally.ended(task, slot.body_bytes(), now);
                 self.ended_at = now;
                 self.live -= 1;
                 self.generator.ended(place, now);
@@ -365,9 +348,9 @@ impl Worker {
     /// Counts a failure; the connection may begin again after a growing pause.
     fn failed(&mut self, place: usize, failure: &Failure, now: Instant) {
         let slot = &self.slots[place];
-        let (schedule, task) = (&self.schedule, slot.task());
-        self.tally.ended(schedule, task, slot.body_bytes(), now);
-        self.tally.failed(schedule, task, failure, now);
+        let task = slot.task();
+        self.tally.ended(task, slot.body_bytes(), now);
+        self.tally.failed(task, failure, now);
         self.failures += 1;
         self.ended_at = now;
         self.generator.failed(place, now);
@@ -385,7 +368,9 @@ impl Worker {
     /// Closes the connections whose client timeout has ended. They begin again if retries are
     /// left, unless the run `ends`.
     fn close_timed_out(&mut self, now: Instant, ends: bool) -> Result<(), Error> {
-        while let Some(&Due { at, place }) = self.timeouts.peek().filter(|due| due.at <= now) {
+        while let Some(&Reverse((at, place))) = self.timeouts.peek()
+            && at <= now
+        {
             self.timeouts.pop();
             let slot = &mut self.slots[place];
             if !slot.is_live() || slot.timeout_at != Some(at) {
@@ -393,15 +378,15 @@ impl Worker {
             }
             let (phase, mut task) = (slot.time_out(), slot.task());
             self.live -= 1;
-            self.tally.ended(&self.schedule, task, slot.body_bytes(), now);
-            self.tally.timed_out(&self.schedule, task, phase, now);
+            self.tally.ended(task, slot.body_bytes(), now);
+            self.tally.timed_out(task, phase, now);
             self.ended_at = now;
             let retries = self.client_timeout.map_or(0, |timeout| timeout.retries);
             if task.retries < retries && !ends {
                 task.retries += 1;
                 self.begin(place, task, now)?;
             } else {
-                self.tally.never_completed(&self.schedule, task);
+                self.tally.never_completed(task);
                 self.generator.ended(place, now);
             }
         }
@@ -410,8 +395,8 @@ impl Worker {
 
     /// Drops queued and remaining arrivals at the end of the run.
     fn turn_away(&mut self) {
-        while let Some(intended) = self.generator.rest(self.schedule.sustain_end) {
-            self.tally.dropped(&self.schedule, intended);
+        while let Some(intended) = self.generator.rest(self.tally.schedule.sustain_end) {
+            self.tally.dropped(intended);
         }
     }
 
@@ -420,7 +405,7 @@ impl Worker {
     fn server_gone(&self, now: Instant) -> Option<Failure> {
         let tried = self.failures > 2 * self.slots.len() as u64;
         let silent = now.saturating_duration_since(self.succeeded_at) > GONE_AFTER;
-        if self.probe || !(tried && silent) {
+        if !(tried && silent) {
             return None;
         }
         self.tally.whole.worst().map(|(failure, _)| failure.clone())
@@ -447,9 +432,9 @@ mod tests {
     fn ramp_down_waits_without_spinning() {
         let plan = Plan::new(Protocol::Tls13);
         let target = Target::new("127.0.0.1:1".parse().unwrap()).unwrap();
-        let targets = Targets { secure: &target, plain: &target };
-        let mut worker = Worker::new(&plan, targets, Part::Thread(0)).unwrap();
-        let now = worker.schedule.sustain_end;
+        let targets = Targets::of(&target, None);
+        let mut worker = Worker::new(&plan, targets, 0).unwrap();
+        let now = worker.tally.schedule.sustain_end;
         worker.generator.ended(0, now); // succeeded, and could start again
         worker.generator.failed(1, now - SWEEP); // failed, and could start again
         assert_eq!(worker.timeout(now, now + SWEEP).unwrap(), None);

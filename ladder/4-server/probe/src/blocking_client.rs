@@ -90,8 +90,7 @@ impl BlockingClient {
                 Event::Established => {}
             }
         }
-        self.flush()?;
-        Ok(())
+        Ok(self.flush()?)
     }
 }
 

@@ -14,6 +14,7 @@ use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, HandshakeKind, SignatureScheme, Stream,
     SupportedProtocolVersion,
 };
+use tollgate_tls_client::{Group, Suite};
 
 use crate::body::{self, Answer};
 use crate::client_certificate::ClientCertificate;
@@ -45,25 +46,20 @@ pub(crate) fn look(
 ) -> io::Result<Complete> {
     let ocsp = Arc::new(AtomicUsize::new(0));
     let config = config(&[version], certificate, Arc::clone(&ocsp))?;
-    let mut connection = connection(&config, url)?;
-    let mut wire = Wire::connect(&address)?;
-    handshake(&mut connection, &mut wire)?;
-    close(&mut connection, &mut wire);
-    let name = |group: &dyn rustls::crypto::SupportedKxGroup| {
-        tollgate_tls_client::Group::ALL
-            .into_iter()
-            .find(|known| known.number() == u16::from(group.name()))
-            .map_or_else(|| format!("{:?}", group.name()), |known| known.name().to_owned())
-    };
+    let connection = session(&config, url, address)?;
     let suite = connection.negotiated_cipher_suite().map(|suite| suite_name(suite.suite()));
+    let group = connection.negotiated_key_exchange_group();
     let chain = connection.peer_certificates().unwrap_or_default();
+    // on a second connection
+    let is_resumed =
+        |again: ClientConnection| again.handshake_kind() == Some(HandshakeKind::Resumed);
     Ok(Complete {
         suite: suite.unwrap_or_default(),
-        group: connection.negotiated_key_exchange_group().map(name),
+        group: group.map(|group| group_name(group.name())),
         chain: chain.iter().map(|certificate| certificate.to_vec()).collect(),
         ocsp_bytes: ocsp.load(Ordering::Relaxed),
         tickets: connection.tls13_tickets_received(),
-        resumes: resumes(&config, (url, address)).unwrap_or(false),
+        resumes: session(&config, url, address).is_ok_and(is_resumed),
     })
 }
 
@@ -86,18 +82,27 @@ pub(crate) fn get(
 
 /// Returns the registered name.
 fn suite_name(suite: rustls::CipherSuite) -> String {
-    let known =
-        tollgate_tls_client::Suite::ALL.into_iter().find(|s| s.number() == u16::from(suite));
+    let known = Suite::ALL.into_iter().find(|known| known.number() == u16::from(suite));
     known.map_or_else(|| format!("{suite:?}"), |known| known.name().to_owned())
 }
 
-/// Returns whether a second connection resumes the session of the first one.
-fn resumes(config: &Arc<ClientConfig>, (url, address): (&Url, SocketAddr)) -> io::Result<bool> {
-    let mut wire = Wire::connect(&address)?;
+/// Returns the registered name.
+fn group_name(group: rustls::NamedGroup) -> String {
+    let known = Group::ALL.into_iter().find(|known| known.number() == u16::from(group));
+    known.map_or_else(|| format!("{group:?}"), |known| known.name().to_owned())
+}
+
+/// Makes a session on its own connection, and closes it.
+fn session(
+    config: &Arc<ClientConfig>,
+    url: &Url,
+    address: SocketAddr,
+) -> io::Result<ClientConnection> {
     let mut connection = connection(config, url)?;
+    let mut wire = Wire::connect(&address)?;
     handshake(&mut connection, &mut wire)?;
     close(&mut connection, &mut wire);
-    Ok(connection.handshake_kind() == Some(HandshakeKind::Resumed))
+    Ok(connection)
 }
 
 fn config(

@@ -46,5 +46,4 @@ pub use error::Error;
 pub use probe::Probe;
 pub use site::{Resolve, Site, resolve};
 pub use support::Support;
-pub use unmet::Unmet;
-pub use url::{BadUrl, Scheme, Url};
+pub use url::{Scheme, Url};

@@ -47,7 +47,8 @@ impl Probe {
                 lines.push(format!("{version}: no"));
                 continue;
             }
-            lines.push(format!("{version}: {}; groups: {}", suites.join(", "), names(groups)));
+            let groups = if groups.is_empty() { "none".to_owned() } else { names(groups) };
+            lines.push(format!("{version}: {}; groups: {groups}", suites.join(", ")));
         }
         let complete = [("TLS 1.3", &self.tls13), ("TLS 1.2", &self.tls12)];
         let complete: Vec<String> = complete
@@ -68,8 +69,7 @@ impl Probe {
         let until = leaf.as_ref().map_or_else(String::new, |leaf| {
             format!(", until {}", leaf.until.to_zoned(TimeZone::UTC).date())
         });
-        let seen = [&self.tls13, &self.tls12].into_iter().flatten().next();
-        let chain = match (seen, self.chain_bytes()) {
+        let chain = match (self.complete().next(), self.chain_bytes()) {
             (Some(seen), Some(bytes)) => {
                 format!("{bytes} bytes in a chain of {}", seen.chain.len())
             }
@@ -105,8 +105,7 @@ impl Probe {
     }
 
     fn ocsp(&self) -> String {
-        let seen: Vec<&Complete> = [&self.tls13, &self.tls12].into_iter().flatten().collect();
-        match seen.iter().map(|seen| seen.ocsp_bytes).max() {
+        match self.complete().map(|seen| seen.ocsp_bytes).max() {
             None => "OCSP: not seen".to_owned(),
             Some(0) => "OCSP: no response is stapled".to_owned(),
             Some(bytes) => format!("OCSP: a response of {bytes} bytes is stapled"),
@@ -119,9 +118,6 @@ fn agreed(version: &str, seen: &Complete) -> Option<String> {
     (!seen.suite.is_empty()).then(|| format!("{version}, {}{group}", seen.suite))
 }
 
-fn names(groups: &[Group]) -> String {
-    match groups {
-        [] => "none".to_owned(),
-        groups => groups.iter().map(|group| group.name()).collect::<Vec<_>>().join(", "),
-    }
+pub(crate) fn names(groups: &[Group]) -> String {
+    groups.iter().map(|group| group.name()).collect::<Vec<_>>().join(", ")
 }

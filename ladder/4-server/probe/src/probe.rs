@@ -81,15 +81,18 @@ impl Probe {
     /// The server's own certificate; preferably the one that a complete client got.
     #[must_use]
     pub fn leaf(&self) -> Option<Certificate> {
-        let chains = [&self.tls13, &self.tls12].into_iter().flatten().map(|seen| &seen.chain);
-        let leaf = chains.filter_map(|chain| Certificate::read(chain.first()?)).next();
+        let leaf = self.complete().find_map(|seen| Certificate::read(seen.chain.first()?));
         leaf.or_else(|| self.support.as_ref()?.leaves.first().cloned())
     }
 
     /// Total bytes of the certificate chain.
     #[must_use]
     pub fn chain_bytes(&self) -> Option<usize> {
-        let chain = [&self.tls13, &self.tls12].into_iter().flatten().map(|seen| &seen.chain).next();
-        Some(chain?.iter().map(Vec::len).sum())
+        Some(self.complete().next()?.chain.iter().map(Vec::len).sum())
+    }
+
+    /// The sessions of the complete client, TLS 1.3 first.
+    pub(crate) fn complete(&self) -> impl Iterator<Item = &Complete> {
+        [&self.tls13, &self.tls12].into_iter().flatten()
     }
 }

@@ -53,10 +53,6 @@ impl Support {
 }
 
 /// Tries every suite, group and kind of key.
-///
-/// # Errors
-///
-/// The server no longer listens, or supports nothing that was tried.
 pub(crate) fn look(site: &Site) -> Result<Support, Error> {
     let mut support = Support::default();
     let address = site.target().address();

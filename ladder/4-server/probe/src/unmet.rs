@@ -1,11 +1,10 @@
 //! Compares a plan with the capabilities of the server.
 
-use core::fmt;
-
 use jiff::Timestamp;
 use tollgate_load::{Offer, Plan, Protocol};
-use tollgate_tls_client::{Group, KeyExchange, Suite};
+use tollgate_tls_client::{Group, KeyExchange};
 
+use crate::lines::names;
 use crate::probe::Probe;
 use crate::support::Support;
 
@@ -15,18 +14,6 @@ const FIRST_FLIGHT_BYTES: usize = 14_600;
 /// Protocols in order of preference.
 const BEST_FIRST: [Protocol; 4] =
     [Protocol::Tls13, Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls12Rsa];
-
-/// A requirement of a plan that the server does not meet, and the remedy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unmet(String);
-
-impl fmt::Display for Unmet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for Unmet {}
 
 impl Probe {
     /// The best protocol that the server supports. The offer names suite and group if the server
@@ -56,30 +43,30 @@ impl Probe {
         self.support.as_ref().is_some_and(|o| o.has_curve_key() && !o.has_rsa_key())
     }
 
-    /// Returns a requirement of the plan that the server does not meet. Runs of this plan would
-    /// fail.
+    /// Returns a requirement of the plan that the server does not meet, and the remedy. Runs of this
+    /// plan would fail.
     #[must_use]
-    pub fn unmet(&self, plan: &Plan) -> Option<Unmet> {
+    pub fn unmet(&self, plan: &Plan) -> Option<String> {
         if let Some(body) = &self.body
             && let Some(why) = body.obstacle()
         {
-            return Some(Unmet(match body.status {
+            return Some(match body.status {
                 400..=499 if self.lacks_certificate() => format!(
                     "its status is {}, and it requests a client certificate: give --client-cert",
                     body.status
                 ),
                 _ => why,
-            }));
+            });
         }
         if plan.requests_per_connection > 1.0
             && self.body.as_ref().is_some_and(|body| !body.keeps_alive())
         {
             let why = "--requests-per-connection: the server closes after each response: leave \
                        the flag out, or let the server keep connections open";
-            return Some(Unmet(why.to_owned()));
+            return Some(why.to_owned());
         }
         let support = self.support.as_ref().filter(|_| plan.plain_share < 1.0)?;
-        unmet_offer(support, plan.protocol, &plan.offer).map(Unmet)
+        unmet_offer(support, plan.protocol, &plan.offer)
     }
 
     fn lacks_certificate(&self) -> bool {
@@ -111,7 +98,8 @@ impl Probe {
         }
         let ours = plan.offer.suite_and_group(plan.protocol);
         if let Some((suite, Some(group))) = ours
-            && let Some(theirs) = self.complete(suite).and_then(|seen| seen.group.as_ref())
+            && let seen = if suite.is_tls13() { &self.tls13 } else { &self.tls12 }
+            && let Some(theirs) = seen.as_ref().and_then(|seen| seen.group.as_ref())
             && theirs != group.name()
         {
             all.push(format!(
@@ -121,11 +109,6 @@ impl Probe {
         }
         all
     }
-
-    /// The session of the complete client with the suite's version.
-    fn complete(&self, suite: Suite) -> Option<&crate::Complete> {
-        if suite.is_tls13() { self.tls13.as_ref() } else { self.tls12.as_ref() }
-    }
 }
 
 /// Returns the reason why the server refuses the offer, and the values that it accepts.
@@ -134,7 +117,6 @@ fn unmet_offer(support: &Support, protocol: Protocol, offer: &Offer) -> Option<S
         let word = protocol.word();
         return Some(format!("no suite and group of {word} fit each other and its key"));
     };
-    let names = |all: &[Group]| all.iter().map(|g| g.name()).collect::<Vec<_>>().join(", ");
     if !support.has_version(suite.is_tls13()) {
         let other = if suite.is_tls13() {
             "1.2 only: give --protocol tls12-x25519"
@@ -166,6 +148,8 @@ fn unmet_offer(support: &Support, protocol: Protocol, offer: &Offer) -> Option<S
 #[cfg(test)]
 mod tests {
     use core::time::Duration;
+
+    use tollgate_tls_client::Suite;
 
     use super::*;
     use crate::body::Body;
@@ -221,7 +205,7 @@ mod tests {
     #[test]
     fn an_unmet_requirement_says_what_to_change() {
         let both = probe(&[ECDHE, TLS13], &[Group::X25519], &[Group::X25519], "rsa-2048");
-        let unmet = |probe: &Probe, plan: &Plan| probe.unmet(plan).unwrap().to_string();
+        let unmet = |probe: &Probe, plan: &Plan| probe.unmet(plan).unwrap();
         assert!(unmet(&both, &Plan::new(Protocol::Tls12Rsa)).contains(ECDHE));
         assert!(unmet(&both, &Plan::new(Protocol::Tls12P256)).contains("one of x25519"));
         let twice = Plan { requests_per_connection: 2.0, ..Plan::new(Protocol::Tls13) };

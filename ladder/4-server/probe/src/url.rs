@@ -4,27 +4,19 @@ use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
 use core::str::FromStr;
 
-/// The longest path.
 const PATH_BYTES_MAX: usize = 1024;
 
-/// The scheme: with or without TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
-    /// HTTP without TLS.
-    Http,
-    /// HTTP over TLS.
-    Https,
+tollgate_load::words! {
+    /// The scheme: with or without TLS.
+    Scheme {
+        /// HTTP without TLS.
+        Http = "http",
+        /// HTTP over TLS.
+        Https = "https",
+    }
 }
 
 impl Scheme {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Http => "http",
-            Self::Https => "https",
-        }
-    }
-
-    /// The default port.
     const fn port(self) -> u16 {
         match self {
             Self::Http => 80,
@@ -42,7 +34,7 @@ impl Scheme {
 /// assert_eq!(url.to_string(), "https://example.org/");
 /// assert_eq!((url.port(), url.authority()), (443, "example.org".to_owned()));
 /// assert_eq!("https://[::1]:8443/a".parse::<Url>()?.authority(), "[::1]:8443");
-/// # Ok::<(), tollgate_probe::BadUrl>(())
+/// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
@@ -57,18 +49,6 @@ enum Host {
     Address(IpAddr),
     Name(String),
 }
-
-/// The reason why a text is not a URL of a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadUrl(&'static str);
-
-impl fmt::Display for BadUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: give a URL as https://HOST[:PORT]/PATH", self.0)
-    }
-}
-
-impl core::error::Error for BadUrl {}
 
 impl Url {
     /// Returns the scheme: with or without TLS.
@@ -131,49 +111,51 @@ impl Url {
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}{}", self.scheme.word(), self.authority(), self.path)
+        write!(f, "{}://{}{}", self.scheme, self.authority(), self.path)
     }
 }
 
 impl FromStr for Url {
-    type Err = BadUrl;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, BadUrl> {
-        let (scheme, rest) = text.split_once("://").ok_or(BadUrl("there is no scheme"))?;
-        let scheme = match scheme.to_ascii_lowercase().as_str() {
-            "https" => Scheme::Https,
-            "http" => Scheme::Http,
-            _ => return Err(BadUrl("the scheme is neither http nor https")),
-        };
-        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        let (authority, path) = rest.split_at(end);
-        if authority.contains('@') {
-            return Err(BadUrl("user names and passwords are not supported"));
-        }
-        let (host, port) = split(authority)?;
-        let port = match port {
-            None => scheme.port(),
-            Some(port) => number(port).ok_or(BadUrl("the port is not a number from 1 to 65535"))?,
-        };
-        Ok(Self { scheme, host, port, path: path_of(path)? })
+    fn from_str(text: &str) -> Result<Self, String> {
+        read(text).map_err(|why| format!("{why}: give a URL as https://HOST[:PORT]/PATH"))
     }
 }
 
+fn read(text: &str) -> Result<Url, &'static str> {
+    let (scheme, rest) = text.split_once("://").ok_or("there is no scheme")?;
+    let known = |known: &Scheme| scheme.eq_ignore_ascii_case(known.word());
+    let scheme = Scheme::ALL.into_iter().find(known);
+    let scheme = scheme.ok_or("the scheme is neither http nor https")?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    if authority.contains('@') {
+        return Err("user names and passwords are not supported");
+    }
+    let (host, port) = split(authority)?;
+    let port = match port {
+        None => scheme.port(),
+        Some(port) => number(port).ok_or("the port is not a number from 1 to 65535")?,
+    };
+    Ok(Url { scheme, host, port, path: path_of(path)? })
+}
+
 /// Host and port of an authority.
-fn split(authority: &str) -> Result<(Host, Option<&str>), BadUrl> {
+fn split(authority: &str) -> Result<(Host, Option<&str>), &'static str> {
     if let Some(rest) = authority.strip_prefix('[') {
-        let (ip, rest) = rest.split_once(']').ok_or(BadUrl("a bracket is not closed"))?;
-        let ip: Ipv6Addr = ip.parse().map_err(|_| BadUrl("the brackets hold no IPv6 address"))?;
+        let (ip, rest) = rest.split_once(']').ok_or("a bracket is not closed")?;
+        let ip: Ipv6Addr = ip.parse().map_err(|_| "the brackets hold no IPv6 address")?;
         let port = match rest {
             "" => None,
-            rest => Some(rest.strip_prefix(':').ok_or(BadUrl("no port follows the brackets"))?),
+            rest => Some(rest.strip_prefix(':').ok_or("no port follows the brackets")?),
         };
         return Ok((Host::Address(ip.into()), port));
     }
     let (host, port) = match authority.split_once(':') {
         None => (authority, None),
         Some((_, port)) if port.contains(':') => {
-            return Err(BadUrl("an IPv6 address needs brackets"));
+            return Err("an IPv6 address needs brackets");
         }
         Some((host, port)) => (host, Some(port)),
     };
@@ -184,7 +166,7 @@ fn split(authority: &str) -> Result<(Host, Option<&str>), BadUrl> {
     // resolvers read these as addresses in an old form: 127.1, 0x7f000001
     let is_number = host.rsplit('.').next().is_some_and(|last| last.starts_with(is_digit));
     if !is_name || is_number {
-        return Err(BadUrl("the host is neither a DNS name in ASCII nor an address"));
+        return Err("the host is neither a DNS name in ASCII nor an address");
     }
     Ok((Host::Name(host.to_ascii_lowercase()), port))
 }
@@ -203,14 +185,14 @@ fn number(port: &str) -> Option<u16> {
     port.parse().ok().filter(|&port: &u16| digits && port > 0)
 }
 
-fn path_of(text: &str) -> Result<String, BadUrl> {
+fn path_of(text: &str) -> Result<String, &'static str> {
     if text.contains('#') {
-        return Err(BadUrl("a fragment (#) is never sent"));
+        return Err("a fragment (#) is never sent");
     }
     // a query without a path belongs to the root
     let path = if text.starts_with('/') { text.to_owned() } else { format!("/{text}") };
     if path.len() > PATH_BYTES_MAX || !path.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(BadUrl("a path is visible ASCII of at most 1024 characters"));
+        return Err("a path is visible ASCII of at most 1024 characters");
     }
     Ok(path)
 }
@@ -265,7 +247,7 @@ mod tests {
             ("https://h/#top", "fragment"),
             (&format!("https://h/{}", "x".repeat(1024)), "1024"),
         ] {
-            let message = text.parse::<Url>().unwrap_err().to_string();
+            let message = text.parse::<Url>().unwrap_err();
             assert!(message.contains(why) && !message.contains('\n'), "{text}: {message}");
         }
     }

@@ -28,7 +28,6 @@ impl Wire {
         Ok(Self { socket, until })
     }
 
-    /// Timeout of the next call.
     fn timeout(&self) -> io::Result<Duration> {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {

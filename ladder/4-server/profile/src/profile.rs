@@ -160,7 +160,6 @@ fn stack(part: &str, frames: &[Frame]) -> String {
     [part.to_owned()].into_iter().chain(names).collect::<Vec<_>>().join(";")
 }
 
-/// The function and its file.
 fn place(frame: Option<&Frame>) -> String {
     frame.map_or_else(
         || "no stack".to_owned(),

@@ -54,14 +54,11 @@ pub(crate) struct Tally {
     pub(crate) transactions: u64,
     /// Other sessions.
     pub(crate) failed: u64,
-    /// The reason of the first failure.
     pub(crate) first_failure: Option<String>,
-    /// CPU time of the thread.
     pub(crate) cpu: Duration,
 }
 
 impl Tally {
-    /// Counts one session.
     pub(crate) fn count(&mut self, outcome: Result<(), String>) {
         match outcome {
             Ok(()) => self.transactions += 1,
@@ -72,7 +69,6 @@ impl Tally {
         }
     }
 
-    /// Adds the counts of another thread.
     pub(crate) fn add(&mut self, other: Self) {
         self.transactions += other.transactions;
         self.failed += other.failed;

@@ -18,10 +18,6 @@ pub const TRANSFERS: usize = 20;
 const TIMEOUT_S: &str = "20";
 
 /// The flags of every process of a plan.
-///
-/// # Errors
-///
-/// cURL is not installed.
 pub(crate) fn arguments(
     protocol: Protocol,
     address: SocketAddr,

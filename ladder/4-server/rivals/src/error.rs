@@ -1,24 +1,16 @@
 //! Errors of the crate.
 
-use core::fmt;
 use std::io;
 
-/// The reason why there was no run, in one line.
-#[derive(Debug)]
-pub enum Error {
-    /// The client cannot run the plan; the text names the flag to change.
-    Cannot(String),
-    /// The load generator's own error.
-    Load(tollgate_load::Error),
-    /// A system call failed.
-    Io {
-        /// The action that failed.
-        what: &'static str,
-        /// The system's error.
-        error: io::Error,
-    },
-    /// The caller stopped the run.
-    Stopped,
+tollgate_load::messages! {
+    /// The reason why there was no run, in one line. `Cannot` names the flag to change.
+    #[derive(Debug)]
+    Error {
+        Cannot(why: String) => "{why}";
+        Load(error: tollgate_load::Error) => "{error}";
+        Io { what: &'static str, error: io::Error } => "cannot {what}: {error}";
+        Stopped => "stopped";
+    }
 }
 
 impl Error {
@@ -32,17 +24,6 @@ impl From<tollgate_load::Error> for Error {
         match error {
             tollgate_load::Error::Stopped => Self::Stopped,
             other => Self::Load(other),
-        }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cannot(why) => f.write_str(why),
-            Self::Load(error) => error.fmt(f),
-            Self::Io { what, error } => write!(f, "cannot {what}: {error}"),
-            Self::Stopped => f.write_str("stopped"),
         }
     }
 }

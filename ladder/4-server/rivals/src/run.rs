@@ -1,12 +1,11 @@
 //! One run of one client: mark the log, load the server, wait for the log, count.
 
-use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
-use tollgate_load::{Exchange, Plan, Seen, Server, Verdict, children_cpu, pin};
+use tollgate_load::{Exchange, Plan, Seen, Server, Verdict, children_cpu, pin, words};
 
 use crate::counted::{Counted, Tally, objections};
 use crate::curl;
@@ -21,38 +20,17 @@ const TICK: Duration = Duration::from_millis(20);
 /// The work of a client's thread until a time, or until the flag is set.
 type Work = dyn Fn(Instant, &AtomicBool) -> Tally + Sync;
 
-/// A client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Client {
-    /// cURL: for each connection of the plan, a series of processes, one at a time.
-    Curl,
-    /// The load generator of this project.
-    Minimal,
-    /// rustls on aws-lc-rs, a blocking thread for each connection of the plan.
-    Rustls,
-    /// `openssl s_time` processes: one for each connection of the plan.
-    STime,
-}
-
-impl Client {
-    /// Every client.
-    pub const ALL: [Self; 4] = [Self::Minimal, Self::Rustls, Self::Curl, Self::STime];
-
-    /// The name in flags and records.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Curl => "curl",
-            Self::Minimal => "minimal",
-            Self::Rustls => "rustls",
-            Self::STime => "s_time",
-        }
-    }
-}
-
-impl fmt::Display for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
+words! {
+    /// A client.
+    Client {
+        /// The load generator of this project.
+        Minimal = "minimal",
+        /// rustls on aws-lc-rs, a blocking thread for each connection of the plan.
+        Rustls = "rustls",
+        /// cURL: for each connection of the plan, a series of processes, one at a time.
+        Curl = "curl",
+        /// `openssl s_time` processes: one for each connection of the plan.
+        STime = "s_time",
     }
 }
 
@@ -129,11 +107,7 @@ fn minimal(
     Ok(Counted { transactions, failed, seen, objections, per_s, server_cpu, client_cpu })
 }
 
-/// Bytes of the body, if every client can run the plan.
-///
-/// # Errors
-///
-/// Only the load generator can run the plan.
+/// Bytes of the body. An error means that only the load generator can run the plan.
 fn bytes(plan: &Plan) -> Result<u64, Error> {
     let usual = Plan::new(plan.protocol);
     let why = if plan.arrivals != usual.arrivals || plan.client_timeout != usual.client_timeout {
@@ -178,7 +152,7 @@ fn seen(server: &mut Server<'_>) -> Result<Seen, Error> {
 
 fn cpu_of(server: &mut Server<'_>) -> Result<Option<Duration>, Error> {
     let meter = server.cpu.as_mut();
-    meter.map(|meter| meter.cpu()).transpose().map_err(Error::io("read the server's CPU time"))
+    meter.map(|meter| meter()).transpose().map_err(Error::io("read the server's CPU time"))
 }
 
 /// Runs all threads to their end and reads the log meanwhile; returns their counts, and the rate of

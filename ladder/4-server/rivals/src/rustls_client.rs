@@ -37,9 +37,6 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// # Errors
-    ///
-    /// rustls does not support the protocol.
     pub(crate) fn new(plan: &Plan, address: SocketAddr, bytes: u64) -> Result<Self, Error> {
         let request =
             format!("GET /bytes/{bytes} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");

@@ -25,10 +25,6 @@ pub(crate) struct STime {
 impl STime {
     /// Prepares processes for the duration of the plan. The duration is rounded up, because
     /// `s_time` needs whole seconds.
-    ///
-    /// # Errors
-    ///
-    /// OpenSSL is not installed, or the configuration cannot be written.
     pub(crate) fn new(plan: &Plan, address: SocketAddr, bytes: u64) -> Result<Self, Error> {
         let version = Command::new("openssl").arg("version").stdout(Stdio::null()).status();
         if !version.is_ok_and(|status| status.success()) {

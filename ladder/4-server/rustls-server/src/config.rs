@@ -14,23 +14,13 @@ use tollgate_queue::{Lanes, PrivateJob, Queue, Unit};
 use tollgate_rustls::SigningKey;
 use tollgate_server::Certificate;
 
-/// The signer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signer {
-    /// aws-lc-rs, the default of rustls.
-    AwsLc,
-    /// The engine, with one unit of lanes for each core.
-    Engine,
-}
-
-impl Signer {
-    /// Returns the signer's name in subjects of records.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::AwsLc => "rustls-aws-lc",
-            Self::Engine => "rustls-tollgate",
-        }
+tollgate_load::words! {
+    /// The signer.
+    Signer {
+        /// aws-lc-rs, the default of rustls.
+        AwsLc = "rustls-aws-lc",
+        /// The engine, with one unit of lanes for each core.
+        Engine = "rustls-tollgate",
     }
 }
 
@@ -47,7 +37,6 @@ pub struct Config {
     pub threads: usize,
 }
 
-/// Creates an error of one line.
 pub(crate) fn refused(why: impl fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why.to_string())
 }

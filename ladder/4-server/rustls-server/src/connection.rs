@@ -18,11 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const PIECE_BYTES: usize = 256 * 251;
 const _: () = assert!((PIECE_BYTES as u64).is_multiple_of(BODY_PERIOD), "a piece is whole periods");
 
-/// Serves one client.
-///
-/// # Errors
-///
-/// The client closed early, timed out, or broke TLS or HTTP. Earlier responses are counted.
+/// Serves one client. Responses are counted even if the client then breaks TLS or HTTP.
 pub(crate) fn serve(
     config: &Arc<ServerConfig>,
     socket: TcpStream,

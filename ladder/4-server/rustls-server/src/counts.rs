@@ -35,7 +35,6 @@ impl Counts {
     }
 }
 
-/// Adds to a counter.
 pub(crate) fn count(counter: &AtomicU64, more: u64) {
     counter.fetch_add(more, Ordering::Release);
 }

@@ -2,9 +2,7 @@
 
 use tollgate_server::BODY_BYTES_MAX;
 
-/// The longest head of a request, in bytes.
 pub(crate) const HEAD_BYTES_MAX: usize = 8 * 1024;
-/// The maximum number of header fields.
 const FIELDS_MAX: usize = 64;
 
 /// A request.
@@ -12,16 +10,11 @@ const FIELDS_MAX: usize = 64;
 pub(crate) struct Request {
     /// Bytes of the body; `None` if the target does not exist.
     pub(crate) body_bytes: Option<u64>,
-    /// Bytes of the head.
     pub(crate) head_bytes: usize,
 }
 
 impl Request {
     /// Parses a head; `Ok(None)` if it is incomplete.
-    ///
-    /// # Errors
-    ///
-    /// The head is malformed or too long.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Self>, httparse::Error> {
         let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
         let mut request = httparse::Request::new(&mut fields);

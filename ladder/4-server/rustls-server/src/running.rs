@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use rustix::thread::{CpuSet, sched_setaffinity};
-use rustix::time::{ClockId, clock_gettime};
 use rustls::ServerConfig;
+use tollgate_load::thread_cpu;
 use tollgate_queue::{PrivateJob, Queue};
 
 use crate::config::{Config, refused};
@@ -146,14 +146,8 @@ impl Shared {
                 Ok((socket, _)) => drop(serve(&self.config, socket, &self.counts)),
                 Err(_) => thread::sleep(PAUSE), // no descriptors, or the client has closed
             }
-            self.cpu_ns[index].store(cpu_ns(), Ordering::Relaxed);
+            let ns = u64::try_from(thread_cpu().as_nanos()).unwrap_or(u64::MAX);
+            self.cpu_ns[index].store(ns, Ordering::Relaxed);
         }
     }
-}
-
-/// CPU time of the calling thread.
-fn cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let part = |value: i64| u64::try_from(value).unwrap_or(0);
-    part(time.tv_sec) * 1_000_000_000 + part(time.tv_nsec)
 }

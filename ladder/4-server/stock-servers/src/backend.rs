@@ -10,10 +10,8 @@ use std::thread::{self, JoinHandle};
 
 use crate::settings::Settings;
 
-/// The longest head of a request.
 const HEAD_BYTES_MAX: usize = 8 * 1024;
 
-/// The timeout for a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The backend runs in threads of this process, which end when the value is dropped.

@@ -29,7 +29,6 @@ impl Folder {
         &self.0
     }
 
-    /// Creates a folder in it.
     pub(crate) fn make(&self, name: &str) -> Result<(), Error> {
         let path = self.0.join(name);
         fs::create_dir(&path).map_err(Error::io("create the folder", &path))

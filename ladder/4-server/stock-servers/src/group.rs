@@ -43,7 +43,6 @@ impl Group {
         }
     }
 
-    /// Returns the id of the started process.
     pub(crate) fn leader(&self) -> u32 {
         self.leader.id()
     }
@@ -82,7 +81,6 @@ impl Drop for Group {
     }
 }
 
-/// Kills the whole group.
 fn kill(group: u32) {
     let pid = i32::try_from(group).ok().and_then(Pid::from_raw);
     // An error means that the group has already ended.

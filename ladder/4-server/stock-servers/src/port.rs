@@ -7,7 +7,6 @@ use std::net::TcpListener;
 /// The range is below the ephemeral ports, so that no outgoing connection takes the port meanwhile.
 const RANGE: core::ops::Range<u16> = 10_240..32_768;
 
-/// Maximum number of ports to try.
 const TRIES: u32 = 100;
 
 /// Returns a loopback address with a free port. If another process takes the port before it is

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
-use tollgate_load::{CpuMeter as _, ProcessCpu};
+use tollgate_load::processes_cpu;
 use tollgate_server::Certificate;
 
 use crate::backend::Backend;
@@ -181,7 +181,7 @@ impl Running {
     ///
     /// One of them ended meanwhile, or `/proc` cannot be read.
     pub fn cpu(&self) -> io::Result<Duration> {
-        ProcessCpu::new(self.group.members()?)?.cpu()
+        processes_cpu(&self.group.members()?)
     }
 
     /// Returns the log of handshakes and requests, if there is one, for
@@ -234,7 +234,7 @@ fn prepare(product: Product, settings: &Settings) -> Result<Folder, Error> {
     if let Some(module) = settings.module.as_deref().filter(|module| !module.is_file()) {
         return Err(Error::NoModule(module.to_owned()));
     }
-    let folder = Folder::new(product.name())?;
+    let folder = Folder::new(product.word())?;
     let certificate = settings.certificate.to_pem().map_err(Error::Certificate)?;
     if let Certificate::Pem { chain, key } = &certificate {
         folder.write("chain.pem", chain)?;

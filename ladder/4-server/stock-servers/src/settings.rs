@@ -45,7 +45,6 @@ impl Settings {
         }
     }
 
-    /// Returns the number of workers or threads.
     pub(crate) const fn workers(&self) -> usize {
         if self.cores.is_empty() { 1 } else { self.cores.len() }
     }

@@ -9,7 +9,7 @@
 //! use tollgate_workload::{File, Study};
 //!
 //! let workload = File::named("hp2001").expect("it is one of the files").workload();
-//! assert_eq!(workload.bytes.map(|bytes| bytes.value.get()), Some(14_336));
+//! assert_eq!(workload.bytes.map(|bytes| *bytes.value.get()), Some(14_336));
 //!
 //! let mut study = Study::default();
 //! study.line(r#"::1 - - [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 2326 "-" "curl""#);

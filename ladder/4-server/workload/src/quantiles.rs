@@ -25,12 +25,6 @@ checked!(
 );
 
 impl Quantiles {
-    /// The rows, quantile and bytes.
-    #[must_use]
-    pub fn rows(&self) -> &[(f64, u64)] {
-        &self.0
-    }
-
     /// The quantile `share`, in bytes; a share outside 0 to 1 is clamped.
     #[must_use]
     pub fn at(&self, share: f64) -> u64 {

@@ -1,8 +1,6 @@
 //! Values of a workload, each with its source. Values out of range are refused while parsing, so
 //! that the message has a line number.
 
-use core::fmt;
-
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -16,14 +14,8 @@ pub struct Sourced<T> {
     pub source: Source,
     /// The value that the source gives, if it is no longer in use. `value` is then the nearest one
     /// in use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
 }
-
-/// The source of a value, in words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Source(String);
 
 macro_rules! checked {
     ($(#[$doc:meta])* $name:ident($from:ty), $check:expr, $why:literal) => {
@@ -48,12 +40,24 @@ macro_rules! checked {
                 let check: fn(&$from) -> bool = $check;
                 if check(&value) { Ok(Self(value)) } else { Err($why.to_owned()) }
             }
+
+            /// The value.
+            #[must_use]
+            pub const fn get(&self) -> &$from {
+                &self.0
+            }
         }
     };
 }
 
 pub(crate) use checked;
 
+checked!(
+    /// The source of a value, in words.
+    Source(String),
+    |words| !words.trim().is_empty(),
+    "the source is empty: say where the value comes from"
+);
 checked!(
     /// The server's key, as records spell it: `rsa-2048`.
     Key(String),
@@ -100,34 +104,6 @@ checked!(
     "a paper is a word of small letters and digits, as hp01"
 );
 
-macro_rules! words {
-    ($($name:ident),*) => {
-        $(impl $name {
-            /// The word.
-            #[must_use]
-            pub fn word(&self) -> &str {
-                &self.0
-            }
-        })*
-    };
-}
-
-words!(Key, Protocol, Paper);
-
-macro_rules! numbers {
-    ($($name:ident($number:ty)),*) => {
-        $(impl $name {
-            /// The number.
-            #[must_use]
-            pub const fn get(&self) -> $number {
-                self.0
-            }
-        })*
-    };
-}
-
-numbers!(Bytes(u64), Requests(f64), Share(f64));
-
 /// Arrivals of connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -164,30 +140,6 @@ impl<T> Sourced<T> {
     ///
     /// The source is empty.
     pub fn new(value: T, source: &str) -> Result<Self, String> {
-        let source = Source::try_from(source.to_owned())?;
-        Ok(Self { value, source, instead_of: None })
-    }
-}
-
-impl TryFrom<String> for Source {
-    type Error = String;
-
-    fn try_from(words: String) -> Result<Self, String> {
-        if words.trim().is_empty() {
-            return Err("the source is empty: say where the value comes from".to_owned());
-        }
-        Ok(Self(words))
-    }
-}
-
-impl From<Source> for String {
-    fn from(source: Source) -> Self {
-        source.0
-    }
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
+        Ok(Self { value, source: Source::new(source.to_owned())?, instead_of: None })
     }
 }

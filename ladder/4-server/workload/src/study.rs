@@ -265,11 +265,11 @@ mod tests {
         study.line("not a log");
         let workload = study.workload("test.log");
         let rows = workload.sizes.unwrap();
-        let rows = rows.value.rows();
+        let rows = rows.value.get();
         assert_eq!((rows[0], rows[6].1, rows[14]), ((0.0, 0), 500, (1.0, 999)));
-        assert_eq!(workload.requests_per_connection.unwrap().value.get(), 2.0);
-        assert_eq!(workload.resumed.unwrap().value.get(), 0.25);
-        assert_eq!(workload.protocol.unwrap().value.word(), "tls13");
+        assert_eq!(*workload.requests_per_connection.unwrap().value.get(), 2.0);
+        assert_eq!(*workload.resumed.unwrap().value.get(), 0.25);
+        assert_eq!(workload.protocol.unwrap().value.get(), "tls13");
         let Arrivals::Open { per_s, peak_per_s, dispersion } = workload.arrivals.unwrap().value
         else {
             panic!("a log has open arrivals")
@@ -317,7 +317,7 @@ mod tests {
         }
         let sizes = study.workload("test.log").sizes.unwrap();
         let mean = sum / 20_000.0;
-        assert!(sizes.source.to_string().contains(&format!("{mean:.0} in the mean")));
+        assert!(sizes.source.get().contains(&format!("{mean:.0} in the mean")));
         let sizes = sizes.value.midpoints(64);
         #[allow(clippy::cast_precision_loss, reason = "sizes of a test")]
         let kept = sizes.iter().map(|bytes| *bytes as f64).sum::<f64>() / 64.0;

@@ -13,31 +13,22 @@ pub struct Workload {
     /// A description in one line.
     pub title: String,
     /// The server's key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Sourced<Key>>,
     /// Protocol version and key exchange.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Sourced<Protocol>>,
     /// The cipher suite, by its IANA name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<Sourced<String>>,
     /// Bytes of each body.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Sourced<Bytes>>,
     /// Bytes of bodies, if they differ.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sourced<Quantiles>>,
     /// Requests on a connection.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<Sourced<Requests>>,
     /// The share of connections that resume a session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Sourced<Share>>,
     /// Arrivals of connections.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Sourced<Arrivals>>,
     /// The paper to compare a run with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared_with: Option<Sourced<Paper>>,
 }
 
@@ -66,14 +57,14 @@ impl Workload {
     #[must_use]
     pub fn parameters(&self) -> Vec<(&'static str, Option<Parameter>)> {
         vec![
-            ("key", Parameter::of(self.key.as_ref(), |key| key.word().to_owned())),
-            ("protocol", Parameter::of(self.protocol.as_ref(), |word| word.word().to_owned())),
+            ("key", Parameter::of(self.key.as_ref(), |key| key.get().clone())),
+            ("protocol", Parameter::of(self.protocol.as_ref(), |word| word.get().clone())),
             ("suite", Parameter::of(self.suite.as_ref(), Clone::clone)),
             ("bytes", Parameter::of(self.bytes.as_ref(), |bytes| bytes.get().to_string())),
             ("sizes", Parameter::of(self.sizes.as_ref(), sizes)),
             (
                 "requests per connection",
-                Parameter::of(self.requests_per_connection.as_ref(), |n| short(n.get())),
+                Parameter::of(self.requests_per_connection.as_ref(), |n| short(*n.get())),
             ),
             (
                 "resumed",
@@ -82,7 +73,7 @@ impl Workload {
             ("arrivals", Parameter::of(self.arrivals.as_ref(), arrivals)),
             (
                 "compared with",
-                Parameter::of(self.compared_with.as_ref(), |paper| paper.word().to_owned()),
+                Parameter::of(self.compared_with.as_ref(), |paper| paper.get().clone()),
             ),
         ]
     }
@@ -105,7 +96,7 @@ impl Parameter {
         let sourced = sourced?;
         Some(Self {
             value: value(&sourced.value),
-            source: sourced.source.to_string(),
+            source: sourced.source.get().clone(),
             instead_of: sourced.instead_of.clone(),
         })
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::Slot;
 use crate::phase::{Cause, Failure, Phase};
 use crate::plan::Close;
-use crate::request_spec::{RequestSpec, Step, TransactionEvent};
+use crate::request_spec::{Drive, RequestSpec, Step, TransactionEvent};
 use crate::socket::reset_on_close;
 use crate::task::Progress;
 
@@ -26,10 +26,10 @@ impl Slot {
     /// Checks whether a response or the transaction is complete, or has failed.
     pub(super) fn look_for_end(
         &mut self,
-        spec: &RequestSpec,
+        drive: &mut Drive<'_>,
         now: Instant,
-        on_event: &mut impl FnMut(TransactionEvent, Instant),
     ) -> Result<(), Failure> {
+        let spec = drive.spec;
         let Progress { confirmed, complete, closed, .. } = self.progress;
         if complete {
             return Ok(());
@@ -55,10 +55,8 @@ impl Slot {
             let since_asked = |at: Instant| at.saturating_duration_since(self.marks.asked);
             let first_byte = since_asked(self.marks.first_byte.unwrap_or(now));
             let bytes = self.response.body_bytes();
-            on_event(
-                TransactionEvent::Response { first_byte, last_byte: since_asked(now), bytes },
-                now,
-            );
+            let last_byte = since_asked(now);
+            (drive.on_event)(TransactionEvent::Response { first_byte, last_byte, bytes }, now);
         }
         if self.requests_left > 0 {
             if self.response.closes() {
@@ -76,25 +74,18 @@ impl Slot {
         self.timeout_at = None;
         let service = now.saturating_duration_since(self.marks.started);
         let response = now.saturating_duration_since(self.task.intended);
-        on_event(
-            TransactionEvent::Complete { service, response, resumed: self.progress.resumed },
-            now,
-        );
+        let resumed = self.progress.resumed;
+        (drive.on_event)(TransactionEvent::Complete { service, response, resumed }, now);
         if spec.close == Close::Fin {
             self.channel.close();
         }
         Ok(())
     }
 
-    pub(super) fn end_of_stream(
-        &mut self,
-        spec: &RequestSpec,
-        now: Instant,
-        on_event: &mut impl FnMut(TransactionEvent, Instant),
-    ) -> Result<Step, Failure> {
+    pub(super) fn end_of_stream(&mut self, drive: &mut Drive<'_>) -> Result<Step, Failure> {
         self.channel.end_of_stream().map_err(|error| self.tls_failure(error))?;
         self.progress.closed = true;
-        self.look_for_end(spec, now, on_event)?;
+        self.look_for_end(drive, drive.now)?;
         if self.progress.complete { Ok(Step::Closed) } else { Err(self.failure(Cause::Closed)) }
     }
 
@@ -102,24 +93,24 @@ impl Slot {
     pub(crate) fn expire(&mut self, now: Instant, max: Duration) -> Option<Failure> {
         let late = self.is_live() && now.saturating_duration_since(self.phase_since) > max;
         late.then(|| {
-            let stream = self.stream.take();
-            if let Some(stream) = &stream {
-                reset_on_close(stream); // the server does not answer; leave no TIME_WAIT
-            }
+            self.reset(); // the server does not answer; leave no TIME_WAIT
             Failure::new(self.phase, Cause::Deadline)
         })
     }
 
     /// Resets the connection after the client timeout; returns the phase.
     pub(crate) fn time_out(&mut self) -> Phase {
-        if let Some(stream) = self.stream.take() {
-            reset_on_close(&stream);
-        }
+        self.reset();
         self.timeout_at = None;
         self.current_phase()
     }
 
-    /// Drops the connection.
+    fn reset(&mut self) {
+        if let Some(stream) = self.stream.take() {
+            reset_on_close(&stream);
+        }
+    }
+
     pub(crate) fn abandon(&mut self) {
         self.stream = None;
     }

@@ -55,7 +55,6 @@ impl Slot {
         self.channel.begin_secure(Some(&resume))
     }
 
-    /// Queues the next request.
     pub(super) fn ask(&mut self, spec: &RequestSpec) -> Result<(), TlsError> {
         self.compose(spec);
         self.channel.send(&self.request)

@@ -5,10 +5,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-use openssl::asn1::Asn1Time;
-use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
-use openssl::rsa::Rsa;
 use openssl::ssl::{ErrorCode, Ssl, SslContext, SslMethod, SslStream};
 use openssl::x509::X509;
 
@@ -18,6 +15,7 @@ use crate::offer::Protocol;
 use crate::plan::{Close, Exchange};
 use crate::resumption::{Mechanism, Resume};
 use crate::target::Target;
+use crate::tls_server::tls_config::identity;
 
 /// Maximum number of allocations that do not grow with the run: histograms, queue, certificate,
 /// buffers.
@@ -46,15 +44,10 @@ fn answer(stream: &mut (impl Read + Write)) {
 
 /// A server with its own key, which gives tickets.
 fn tls() -> SslContext {
-    let key = PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap();
-    let mut certificate = X509::builder().unwrap();
-    certificate.set_not_before(&Asn1Time::days_from_now(0).unwrap()).unwrap();
-    certificate.set_not_after(&Asn1Time::days_from_now(1).unwrap()).unwrap();
-    certificate.set_pubkey(&key).unwrap();
-    certificate.sign(&key, MessageDigest::sha256()).unwrap();
+    let (key, certificate) = identity();
     let mut context = SslContext::builder(SslMethod::tls_server()).unwrap();
-    context.set_certificate(&certificate.build()).unwrap();
-    context.set_private_key(&key).unwrap();
+    context.set_certificate(&X509::from_pem(certificate.as_bytes()).unwrap()).unwrap();
+    context.set_private_key(&PKey::private_key_from_pem(key.as_bytes()).unwrap()).unwrap();
     context.set_session_id_context(b"test").unwrap();
     context.build()
 }
@@ -81,8 +74,8 @@ fn run(plan: &Plan, serve: impl Fn(TcpStream) + Sync) -> (u64, Tally) {
             }
         });
         let target = Target::new(address).unwrap();
-        let targets = Targets { secure: &target, plain: &target };
-        let worker = Worker::new(plan, targets, Part::Thread(0)).unwrap();
+        let targets = Targets::of(&target, None);
+        let worker = Worker::new(plan, targets, 0).unwrap();
         let schedule = Schedule::new(plan, Instant::now());
         let mut report = None;
         let counted = allocation_counter::measure(|| {

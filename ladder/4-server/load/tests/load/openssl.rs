@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::fs;
 use std::io::{self, BufRead as _, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -13,51 +13,71 @@ use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tollgate_load::{
-    Cause, Close, CpuMeter as _, Exchange, Failure, Finding, Limits, Outcome, Plan, ProcessCpu,
-    Protocol, Referee, Seen, Server, Target, Verdict, run,
+    Cause, Close, Exchange, Failure, Finding, Limits, Outcome, Plan, Protocol, Referee, Seen,
+    Server, Target, Verdict, processes_cpu, run,
 };
 
 use crate::{load, tls_server, until};
 
 pub(crate) const BYTES: u64 = 14_336;
 
-/// `openssl s_server -WWW` in its own directory. It serves one connection at a time, and prints a
-/// line for each file.
+/// A server program in its own folder, which has a key and a certificate.
+pub(crate) struct Program {
+    pub(crate) child: Child,
+    pub(crate) folder: PathBuf,
+}
+
+impl Program {
+    /// Starts the command; `None` if the program is not installed, which is an error in CI.
+    pub(crate) fn start(name: &str, command: impl FnOnce(&Path) -> Command) -> Option<Self> {
+        let folder = std::env::temp_dir().join(format!("tollgate-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (key, certificate) = tls_server::tls_config::identity();
+        fs::write(folder.join("key.pem"), key).unwrap();
+        fs::write(folder.join("certificate.pem"), certificate).unwrap();
+        match command(&folder).current_dir(&folder).stdin(Stdio::null()).spawn() {
+            Ok(child) => Some(Self { child, folder }),
+            Err(error) => {
+                let _ = fs::remove_dir_all(&folder);
+                eprintln!("not tested: {name}: the program does not start: {error}");
+                assert!(std::env::var_os("CI").is_none(), "CI has OpenSSL and GnuTLS");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// `openssl s_server -WWW`. It serves one connection at a time, and prints a line for each file.
 pub(crate) struct SServer {
-    child: Child,
-    folder: PathBuf,
+    program: Program,
     pub(crate) target: Target,
     pub(crate) files: Arc<AtomicU64>,
 }
 
 impl SServer {
     pub(crate) fn start(name: &str, arguments: &[&str]) -> Option<Self> {
-        let folder = std::env::temp_dir().join(format!("tollgate-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let (key, certificate) = tls_server::tls_config::identity();
-        fs::write(folder.join("key.pem"), key).unwrap();
-        fs::write(folder.join("certificate.pem"), certificate).unwrap();
-        fs::write(folder.join("object"), "x".repeat(BYTES.try_into().unwrap())).unwrap();
-        let spawned = Command::new("openssl")
-            .args(["s_server", "-accept", "127.0.0.1:0", "-WWW"])
-            .args(["-key", "key.pem", "-cert", "certificate.pem"])
-            .args(arguments)
-            .current_dir(&folder)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn();
-        let mut child = match spawned {
-            Ok(child) => child,
-            Err(error) => {
-                let _ = fs::remove_dir_all(&folder);
-                eprintln!("not tested against s_server: openssl does not start: {error}");
-                assert!(std::env::var_os("CI").is_none(), "CI has OpenSSL");
-                return None;
-            }
-        };
+        let mut program = Program::start(name, |folder| {
+            fs::write(folder.join("object"), "x".repeat(BYTES.try_into().unwrap())).unwrap();
+            let mut command = Command::new("openssl");
+            command
+                .args(["s_server", "-accept", "127.0.0.1:0", "-WWW"])
+                .args(["-key", "key.pem", "-cert", "certificate.pem"])
+                .args(arguments)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+            command
+        })?;
         let files = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&files);
+        let child = &mut program.child;
         let (output, log) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
         let (tell, told) = mpsc::channel();
         thread::spawn(move || {
@@ -74,20 +94,12 @@ impl SServer {
         });
         let address = told.recv_timeout(Duration::from_secs(10)).expect("s_server listens");
         let target = Target::new(address.trim().parse().unwrap()).unwrap();
-        Some(Self { child, folder, target, files })
+        Some(Self { program, target, files })
     }
 
     fn server(&self) -> Server<'static> {
-        Server::new("s_server", self.target.clone())
-            .with_cpu(ProcessCpu::new([self.child.id()]).unwrap())
-    }
-}
-
-impl Drop for SServer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.folder);
+        let process = self.program.child.id();
+        Server::new("s_server", self.target.clone()).with_cpu(move || processes_cpu(&[process]))
     }
 }
 
@@ -155,8 +167,8 @@ fn a_killed_process_is_reported() {
         while server.files.load(Ordering::Relaxed) < 10 {
             thread::sleep(Duration::from_millis(1));
         }
-        server.child.kill().unwrap();
-        server.child.wait().unwrap();
+        server.program.child.kill().unwrap();
+        server.program.child.wait().unwrap();
         server
     });
     let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
@@ -165,7 +177,7 @@ fn a_killed_process_is_reported() {
     let gone = |finding: &Finding| matches!(finding, Finding::ServerGone { transactions: 1.., .. });
     assert!(outcome.reasons.iter().any(gone), "{outcome}");
     // the CPU time of a killed process cannot be read
-    assert!(ProcessCpu::new([server.child.id()]).and_then(|mut cpu| cpu.cpu()).is_err());
+    assert!(processes_cpu(&[server.program.child.id()]).is_err());
 }
 
 #[test]
@@ -175,7 +187,7 @@ fn a_hung_process_is_reported_and_does_not_hang_the_run() {
     };
     let plan = Plan { sustain_ms: 30_000, phase_ms_max: 500, ..plan(Protocol::Tls13) };
     let mut side = server.server();
-    let pid = Pid::from_child(&server.child);
+    let pid = Pid::from_child(&server.program.child);
     let files = Arc::clone(&server.files);
     let stopper = thread::spawn(move || {
         while files.load(Ordering::Relaxed) < 10 {

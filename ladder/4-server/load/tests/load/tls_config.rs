@@ -8,11 +8,10 @@ use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
 use openssl::x509::{X509, X509NameBuilder};
 use rustls::crypto::aws_lc_rs::sign::any_supported_type;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::server::{NoServerSessionStorage, ProducesTickets};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::{NoServerSessionStorage, ProducesTickets, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls::{ServerConfig, SignatureScheme};
+use rustls::{RootCertStore, ServerConfig};
 
 /// A key and a certificate in PEM, made once.
 pub(crate) fn identity() -> &'static (String, String) {
@@ -84,12 +83,16 @@ impl ProducesTickets for EmptyTickets {
 pub(crate) fn config(strict: bool) -> ServerConfig {
     let (key, certificate) = identity_der();
     let builder = ServerConfig::builder();
+    let certificate = CertificateDer::from(certificate);
     let builder = if strict {
-        builder.with_client_cert_verifier(Arc::new(AnyCertificate))
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.clone()).unwrap();
+        let verifier = WebPkiClientVerifier::builder(Arc::new(roots)).build().unwrap();
+        builder.with_client_cert_verifier(verifier)
     } else {
         builder.with_no_client_auth()
     };
-    builder.with_single_cert(vec![CertificateDer::from(certificate)], key).unwrap()
+    builder.with_single_cert(vec![certificate], key).unwrap()
 }
 
 /// The configuration of a server that accepts up to `bytes_max` bytes of early data, and may answer
@@ -107,45 +110,4 @@ pub(crate) fn forgetful() -> ServerConfig {
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     config
-}
-
-/// Requires a client certificate, and would accept any.
-#[derive(Debug)]
-struct AnyCertificate;
-
-impl ClientCertVerifier for AnyCertificate {
-    fn root_hint_subjects(&self) -> &[rustls::DistinguishedName] {
-        &[]
-    }
-
-    fn verify_client_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: UnixTime,
-    ) -> Result<ClientCertVerified, rustls::Error> {
-        Ok(ClientCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::Error::General("never asked: the client has no certificate".to_owned()))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        self.verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::RSA_PSS_SHA256]
-    }
 }

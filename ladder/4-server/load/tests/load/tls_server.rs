@@ -70,13 +70,8 @@ struct Shared {
     stalled_until: Mutex<Option<Instant>>,
     serial: Mutex<()>,
     stop: AtomicBool,
-    config: Arc<ServerConfig>,
-    strict: Arc<ServerConfig>,
-    forgetful: Arc<ServerConfig>,
-    broken: Arc<ServerConfig>,
-    ticketing: Arc<ServerConfig>,
-    early: Arc<ServerConfig>,
-    little_early: Arc<ServerConfig>,
+    /// The configurations of some behaviors; the first one is that of all others.
+    configs: [(Behavior, Arc<ServerConfig>); 7],
 }
 
 pub(crate) struct TlsServer {
@@ -111,13 +106,16 @@ impl TlsServer {
             stalled_until: Mutex::new(None),
             serial: Mutex::new(()),
             stop: AtomicBool::new(false),
-            config: Arc::new(config(false)),
-            strict: Arc::new(config(true)),
-            forgetful: Arc::new(forgetful()),
-            broken: Arc::new(broken()),
-            ticketing: Arc::new(ticketing()),
-            early: Arc::new(early(16 * 1024)),
-            little_early: Arc::new(early(20)),
+            configs: [
+                (Behavior::Good, config(false)),
+                (Behavior::BrokenCertificate, broken()),
+                (Behavior::CertificateRequired, config(true)),
+                (Behavior::Early, early(16 * 1024)),
+                (Behavior::EmptyTicket, ticketing()),
+                (Behavior::Forgetful, forgetful()),
+                (Behavior::LittleEarly, early(20)),
+            ]
+            .map(|(behavior, config)| (behavior, Arc::new(config))),
         });
         let (address, plain_address) =
             (listener.local_addr().unwrap(), plain.local_addr().unwrap());
@@ -205,15 +203,8 @@ impl Shared {
             }
             _ => {}
         }
-        let config = match behavior {
-            Behavior::BrokenCertificate => &self.broken,
-            Behavior::CertificateRequired => &self.strict,
-            Behavior::Early => &self.early,
-            Behavior::EmptyTicket => &self.ticketing,
-            Behavior::LittleEarly => &self.little_early,
-            Behavior::Forgetful => &self.forgetful,
-            _ => &self.config,
-        };
+        let own = self.configs.iter().find(|(of, _)| *of == behavior);
+        let (_, config) = own.unwrap_or(&self.configs[0]);
         let mut tls = ServerConnection::new(Arc::clone(config)).unwrap();
         let is_answered =
             behavior == Behavior::Early && self.answer_early(&mut tls, &mut stream)?;

@@ -1,11 +1,10 @@
 //! The counts of client and server are equal: for a few hundred handshakes, and with
 //! `TOLLGATE_TEST_LONG` for 100,000 handshakes of each server.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
@@ -15,8 +14,8 @@ use tollgate_load::{
     Target, Think, Verdict, run,
 };
 
-use crate::openssl::{BYTES, Files, SServer};
-use crate::tls_server::{self, Behavior, TlsServer};
+use crate::openssl::{BYTES, Files, Program, SServer};
+use crate::tls_server::{Behavior, TlsServer};
 use crate::{TRIES, load, plan};
 
 /// Runs until this number of handshakes is counted, with both ways of closing in turn; both sides
@@ -126,44 +125,29 @@ fn gnutls_and_the_client_count_the_same() {
 
 /// `gnutls-serv`, which prints a description of each session.
 struct GnuTls {
-    child: Child,
-    folder: PathBuf,
+    program: Program,
     port: u16,
 }
 
 impl GnuTls {
     fn start() -> Option<Self> {
-        let folder = std::env::temp_dir().join(format!("tollgate-gnutls-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let (key, certificate) = tls_server::tls_config::identity();
-        fs::write(folder.join("key.pem"), key).unwrap();
-        fs::write(folder.join("certificate.pem"), certificate).unwrap();
         // the server does not print its port, so choose one that was free a moment ago
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let spawned = Command::new("gnutls-serv")
-            .args(["--http", "--x509keyfile=key.pem", "--x509certfile=certificate.pem"])
-            .args(["--priority=NORMAL:+RSA", &format!("--port={port}")])
-            .current_dir(&folder)
-            .stdin(Stdio::null())
-            .stdout(File::create(folder.join("log")).unwrap())
-            .stderr(Stdio::null())
-            .spawn();
-        let child = match spawned {
-            Ok(child) => child,
-            Err(error) => {
-                let _ = fs::remove_dir_all(&folder);
-                eprintln!("not tested against gnutls-serv: it does not start: {error}");
-                assert!(std::env::var_os("CI").is_none(), "CI has GnuTLS");
-                return None;
-            }
-        };
-        let server = Self { child, folder, port };
+        let program = Program::start("gnutls-serv", |folder| {
+            let mut command = Command::new("gnutls-serv");
+            command
+                .args(["--http", "--x509keyfile=key.pem", "--x509certfile=certificate.pem"])
+                .args(["--priority=NORMAL:+RSA", &format!("--port={port}")])
+                .stdout(File::create(folder.join("log")).unwrap())
+                .stderr(Stdio::null());
+            command
+        })?;
         let start = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(start.elapsed().as_secs() < 20, "gnutls-serv does not listen on {port}");
             thread::sleep(core::time::Duration::from_millis(10));
         }
-        Some(server)
+        Some(Self { program, port })
     }
 
     fn target(&self) -> Target {
@@ -172,19 +156,11 @@ impl GnuTls {
 
     fn descriptions(&self) -> Descriptions {
         Descriptions {
-            log: BufReader::new(File::open(self.folder.join("log")).unwrap()),
+            log: BufReader::new(File::open(self.program.folder.join("log")).unwrap()),
             line: Vec::new(),
             count: 0,
             before: 0,
         }
-    }
-}
-
-impl Drop for GnuTls {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 

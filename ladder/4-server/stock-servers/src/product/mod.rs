@@ -5,39 +5,39 @@ mod haproxy;
 mod nginx;
 mod unlogged;
 
-use core::fmt;
 use core::net::SocketAddr;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::Signal;
-use tollgate_load::Mechanism;
+use tollgate_load::{Mechanism, words};
 
 use crate::settings::Settings;
 
 /// Suites of TLS 1.2; keys of at least 1024 bits.
 pub(crate) const CIPHERS: &str = "DEFAULT:@SECLEVEL=0";
 
-/// A stock server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Product {
-    /// Apache with `mod_ssl` and the event MPM.
-    Apache,
-    /// HAProxy, master and worker.
-    Haproxy,
-    /// hitch, in front of an HTTP backend.
-    Hitch,
-    /// lighttpd with `mod_openssl`.
-    Lighttpd,
-    /// nginx.
-    Nginx,
-    /// Python's module ssl, a thread for each connection.
-    Python,
-    /// `openssl s_server`.
-    SServer,
-    /// stunnel, in front of an HTTP backend.
-    Stunnel,
+words! {
+    /// A stock server.
+    Product {
+        /// Apache with `mod_ssl` and the event MPM.
+        Apache = "apache",
+        /// HAProxy, master and worker.
+        Haproxy = "haproxy",
+        /// hitch, in front of an HTTP backend.
+        Hitch = "hitch",
+        /// lighttpd with `mod_openssl`.
+        Lighttpd = "lighttpd",
+        /// nginx.
+        Nginx = "nginx",
+        /// Python's module ssl, a thread for each connection.
+        Python = "python",
+        /// `openssl s_server`.
+        SServer = "s_server",
+        /// stunnel, in front of an HTTP backend.
+        Stunnel = "stunnel",
+    }
 }
 
 /// The folder and addresses of a server.
@@ -77,42 +77,24 @@ pub(crate) enum Log {
 }
 
 impl Product {
-    /// All products.
-    pub const ALL: [Self; 8] = [
-        Self::Apache,
-        Self::Haproxy,
-        Self::Hitch,
-        Self::Lighttpd,
-        Self::Nginx,
-        Self::Python,
-        Self::SServer,
-        Self::Stunnel,
-    ];
-
-    /// Returns the name, the Debian package, the program, and its argument that prints the version.
-    const fn facts(self) -> [&'static str; 4] {
+    /// Returns the Debian package, the program, and its argument that prints the version.
+    const fn facts(self) -> [&'static str; 3] {
         match self {
-            Self::Apache => ["apache", "apache2", "apache2", "-v"],
-            Self::Haproxy => ["haproxy", "haproxy", "haproxy", "-v"],
-            Self::Hitch => ["hitch", "hitch", "hitch", "--version"],
-            Self::Lighttpd => ["lighttpd", "lighttpd lighttpd-mod-openssl", "lighttpd", "-v"],
-            Self::Nginx => ["nginx", "nginx", "nginx", "-v"],
-            Self::Python => ["python", "python3", "python3", "--version"],
-            Self::SServer => ["s_server", "openssl", "openssl", "version"],
-            Self::Stunnel => ["stunnel", "stunnel4", "stunnel4", "-version"],
+            Self::Apache => ["apache2", "apache2", "-v"],
+            Self::Haproxy => ["haproxy", "haproxy", "-v"],
+            Self::Hitch => ["hitch", "hitch", "--version"],
+            Self::Lighttpd => ["lighttpd lighttpd-mod-openssl", "lighttpd", "-v"],
+            Self::Nginx => ["nginx", "nginx", "-v"],
+            Self::Python => ["python3", "python3", "--version"],
+            Self::SServer => ["openssl", "openssl", "version"],
+            Self::Stunnel => ["stunnel4", "stunnel4", "-version"],
         }
-    }
-
-    /// Returns the name, one word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        self.facts()[0]
     }
 
     /// Returns the name of the Debian package.
     #[must_use]
     pub const fn package(self) -> &'static str {
-        self.facts()[1]
+        self.facts()[0]
     }
 
     /// Returns whether the product supports [`Settings::asynchronous`].
@@ -139,7 +121,7 @@ impl Product {
     /// Returns the path of the program, if it is installed: in the folder that `TOLLGATE_STOCK`
     /// names, then in the system's folders, then in `PATH`, where it may use another TLS library.
     pub(crate) fn program(self) -> Option<PathBuf> {
-        let [_, _, name, _] = self.facts();
+        let [_, name, _] = self.facts();
         let path = env::var_os("PATH").unwrap_or_default();
         let named = env::var_os("TOLLGATE_STOCK").map(PathBuf::from);
         let folders = ["/usr/sbin", "/usr/bin"].map(PathBuf::from);
@@ -205,12 +187,6 @@ fn first_version(text: &str) -> Option<String> {
     let numbers = text.split(|c: char| !c.is_ascii_digit() && c != '.');
     let is_version = |word: &&str| word.contains('.') && !word.split('.').any(str::is_empty);
     numbers.map(str::to_owned).find(|word| is_version(&word.as_str()))
-}
-
-impl fmt::Display for Product {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ pub(crate) fn load_without_referee(running: &Running, plan: &Plan) -> Outcome {
 
 fn server(running: &Running) -> Server<'static> {
     let target = Target::new(running.address()).unwrap();
-    let mut server = Server::new(running.product().name(), target);
+    let mut server = Server::new(running.product().word(), target);
     server.plain = running.plain_address().map(|address| Target::new(address).unwrap());
     server
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::Path;
 
-use tollgate_load::{AccessLog, CgroupCpu, CpuMeter, Naming, ProcessCpu, Server, Target};
+use tollgate_load::{AccessLog, CgroupCpu, CpuMeter, Naming, Server, Target, processes_cpu};
 use tollgate_record::Subject;
 use tollgate_record::vocabulary as word;
 use tollgate_server::log::{Line, Reader};
@@ -49,7 +49,7 @@ impl External {
 /// Access log and CPU clock, if given.
 pub(super) struct Evidence {
     log: Option<AccessLog>,
-    meter: Option<Box<dyn CpuMeter>>,
+    meter: Option<Box<CpuMeter<'static>>>,
 }
 
 /// Opens the log and the CPU clock that the options name.
@@ -61,13 +61,17 @@ pub(super) fn evidence(options: &Options) -> Result<Evidence, CliError> {
     });
     let of_flag =
         |flag: &'static str| move |why: io::Error| CliError::new(format!("{flag}: {why}"));
-    let meter: Option<Box<dyn CpuMeter>> = match &options.given.cgroup {
-        Some(path) => Some(Box::new(CgroupCpu::new(path).map_err(of_flag("--cgroup"))?)),
+    let meter: Option<Box<CpuMeter<'static>>> = match &options.given.cgroup {
+        Some(path) => {
+            let group = CgroupCpu::new(path).map_err(of_flag("--cgroup"))?;
+            Some(Box::new(move || group.cpu()))
+        }
         None if options.given.pid.is_empty() => None,
         None => {
             check_workers(&options.given.pid)?;
-            let meter = ProcessCpu::new(options.given.pid.iter().copied());
-            Some(Box::new(meter.map_err(of_flag("--pid"))?))
+            let processes = options.given.pid.clone();
+            processes_cpu(&processes).map_err(of_flag("--pid"))?;
+            Some(Box::new(move || processes_cpu(&processes)))
         }
     };
     Ok(Evidence { log, meter })

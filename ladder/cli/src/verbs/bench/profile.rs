@@ -109,7 +109,7 @@ impl Profiler {
             let runs = Rc::clone(&self.runs);
             if let Some(mut meter) = server.cpu.take() {
                 server.cpu = Some(Box::new(move || {
-                    let cpu = meter.cpu();
+                    let cpu = meter();
                     self.mark(&threads);
                     cpu
                 }));

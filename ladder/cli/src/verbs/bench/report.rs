@@ -56,7 +56,7 @@ pub(super) fn machine(host: &Host) -> String {
 pub(super) fn published(options: &Options) -> Vec<Record> {
     let workload = options.workload.as_ref().and_then(|name| find(name).ok());
     let paper = workload.and_then(|workload| workload.compared_with);
-    paper.map_or_else(Vec::new, |paper| papers::of(paper.value.word(), Timestamp::now()))
+    paper.map_or_else(Vec::new, |paper| papers::of(paper.value.get(), Timestamp::now()))
 }
 
 /// A table of measured and published figures; empty if they have no figure in common.

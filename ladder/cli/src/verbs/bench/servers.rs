@@ -186,7 +186,7 @@ fn rustls(options: &Options, key: KeyKind) -> Result<Named, CliError> {
         let (certificate, cores) = (certificate.clone(), cores(options));
         let threads = usize::try_from(options.connections).unwrap_or(usize::MAX);
         let config = tollgate_rustls_server::Config { certificate, cores, signer, threads };
-        Ok((signer.name().to_owned(), Ready::Rustls(Blocking::start(&config)?)))
+        Ok((signer.word().to_owned(), Ready::Rustls(Blocking::start(&config)?)))
     };
     asked(options, SIGNERS).into_iter().map(start).collect()
 }

@@ -38,20 +38,21 @@ pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
     };
     let workload = find(&name)?;
     let refused = |why: String| CliError::new(format!("--workload {name}: {why}"));
-    if let Some(paper) = workload.compared_with.as_ref().map(|paper| paper.value.word())
+    if let Some(paper) = workload.compared_with.as_ref().map(|paper| paper.value.get())
         && published::of(paper, Timestamp::now()).is_empty()
     {
         return Err(refused(format!("compared with {paper}: no figure of that paper is known")));
     }
     let undone = undone(&workload, &options);
     if let Some(key) = workload.key.as_ref().filter(|_| options.target.is_none()) {
-        options.key = vec![key_of(key.value.word()).ok_or_else(|| {
-            refused(format!("no pair of servers has a key {}", key.value.word()))
-        })?];
+        options.key =
+            vec![key_of(key.value.get()).ok_or_else(|| {
+                refused(format!("no pair of servers has a key {}", key.value.get()))
+            })?];
     }
     if let Some(protocol) = &workload.protocol {
-        let (protocol, group) = protocol_of(protocol.value.word()).ok_or_else(|| {
-            let word = protocol.value.word();
+        let (protocol, group) = protocol_of(protocol.value.get()).ok_or_else(|| {
+            let word = protocol.value.get();
             refused(format!("no plan has the protocol {word}: give a URL, --suites and --group"))
         })?;
         options.protocol = vec![protocol];
@@ -72,7 +73,7 @@ pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
         options.suites = vec![suite.value.clone()];
     }
     if let Some(requests) = &workload.requests_per_connection {
-        let each = requests.value.get();
+        let each = *requests.value.get();
         if each > Plan::REQUESTS_MAX {
             return Err(refused(format!("no plan has {each} requests on a connection")));
         }
@@ -91,10 +92,10 @@ pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
     if let Some(resumed) = &workload.resumed
         && options.is_minimal()
     {
-        options.resumed_share = resumed.value.get();
+        options.resumed_share = *resumed.value.get();
     }
     if let Some(bytes) = &workload.bytes {
-        options.bytes = bytes.value.get();
+        options.bytes = *bytes.value.get();
     }
     options.sizes = workload.sizes.as_ref().map(|sizes| Sizes::of(&sizes.value));
     let sizes = options.sizes.as_ref().map_or(slice::from_ref(&options.bytes), Sizes::all);
@@ -115,7 +116,7 @@ fn undone(workload: &Workload, options: &Options) -> Vec<String> {
         )
     });
     let key = workload.key.as_ref().filter(|_| options.target.is_some()).map(|key| {
-        let word = key.value.word();
+        let word = key.value.get();
         format!("the workload's key is {word}; the server of the URL has its own")
     });
     let spread = Connections::of(workload).and_then(|connections| connections.undone());
@@ -155,7 +156,7 @@ struct Connections {
 impl Connections {
     /// The connections of a workload with an open loop.
     fn of(workload: &Workload) -> Option<Self> {
-        let each = workload.requests_per_connection.as_ref().map_or(1.0, |each| each.value.get());
+        let each = workload.requests_per_connection.as_ref().map_or(1.0, |each| *each.value.get());
         match workload.arrivals.as_ref()?.value {
             Arrivals::Open { per_s, dispersion, .. } => Some(Self::new(per_s, dispersion, each)),
             Arrivals::Closed => None,

@@ -53,9 +53,9 @@ pub(super) fn text(workload: &Workload) -> String {
 /// Draws the quantiles of body sizes as bars on a logarithmic scale.
 fn drawing(sizes: &Quantiles) -> String {
     let length = |bytes: u64| (float(bytes) + 1.0).log2();
-    let longest = sizes.rows().last().map_or(1.0, |row| length(row.1)).max(1.0);
+    let longest = sizes.get().last().map_or(1.0, |row| length(row.1)).max(1.0);
     let mut text = "bytes that so many bodies do not exceed; bars by powers of two\n".to_owned();
-    for (quantile, bytes) in sizes.rows() {
+    for (quantile, bytes) in sizes.get() {
         let bar = bar(length(*bytes) / longest, BAR);
         text += &format!("{:>6.1} % {bytes:>13}  {bar}\n", 100.0 * quantile);
     }

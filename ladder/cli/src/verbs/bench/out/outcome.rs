@@ -110,13 +110,13 @@ fn counted(counts: &Counts) -> Value {
         .collect();
     let failures = counts.failures.iter().map(|(failure, count)| {
         json!({
-            "phase": failure.phase.name(),
+            "phase": failure.phase.word(),
             "cause": failure.cause.to_string(),
             "count": count,
         })
     });
     let gave_up = counts.timed_out.iter();
-    let gave_up = gave_up.map(|(phase, count)| json!({"phase": phase.name(), "count": count}));
+    let gave_up = gave_up.map(|(phase, count)| json!({"phase": phase.word(), "count": count}));
     all.insert("failures".to_owned(), failures.collect());
     all.insert("gave_up".to_owned(), gave_up.collect());
     all.into()

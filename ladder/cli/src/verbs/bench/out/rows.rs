@@ -30,10 +30,10 @@ pub(super) fn counts(run: &Run, outcome: &Outcome) -> String {
         }
         for (failure, number) in &counts.failures {
             let cause = failure.cause.to_string();
-            text += &count(of, ["failed", failure.phase.name(), &cause], *number);
+            text += &count(of, ["failed", failure.phase.word(), &cause], *number);
         }
         for (phase, number) in &counts.timed_out {
-            text += &count(of, ["gave_up", phase.name(), ""], *number);
+            text += &count(of, ["gave_up", phase.word(), ""], *number);
         }
     }
     text += &count("whole", ["abandoned", "", ""], outcome.abandoned);
