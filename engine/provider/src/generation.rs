@@ -94,7 +94,7 @@ impl KeyRequest {
             return Err(Reason::NewKeyStopped);
         }
         self.provider.count(Event::Key);
-        let key = Some(Arc::new(Key::from_generated(key)));
+        let key = Some(Arc::new(Key::Private(Arc::new(key))));
         Ok(KeySlot { provider: Arc::clone(&self.provider), key })
     }
 }

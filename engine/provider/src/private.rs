@@ -161,7 +161,7 @@ fn result(
 }
 
 fn private_half(key: &Option<Arc<Key>>) -> Result<&Arc<PrivateKey>, Reason> {
-    Ok(&key.as_ref().ok_or(Reason::KeyMissing)?.private()?.key)
+    key.as_ref().ok_or(Reason::KeyMissing)?.private()
 }
 
 /// Returns the reason of a failure. Returns `None` if the engine did not run the operation; the
