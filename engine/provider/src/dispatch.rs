@@ -19,12 +19,7 @@ use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use std::sync::Arc;
 
-use crate::abi::{
-    OSSL_ALGORITHM, OSSL_CORE_HANDLE, OSSL_DISPATCH, OSSL_ITEM, OSSL_OP_ASYM_CIPHER,
-    OSSL_OP_KEYMGMT, OSSL_OP_SIGNATURE, OSSL_PARAM, OSSL_PARAM_INTEGER,
-    OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_PTR, OSSL_PROV_PARAM_BUILDINFO,
-    OSSL_PROV_PARAM_NAME, OSSL_PROV_PARAM_STATUS, OSSL_PROV_PARAM_VERSION,
-};
+use crate::abi::*;
 use crate::boundary::entry_object;
 use crate::counters::Event;
 use crate::params::Answers;

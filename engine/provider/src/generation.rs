@@ -9,11 +9,7 @@ use std::sync::Arc;
 
 use tollgate_rsa::{Generation, MODULUS_BYTES_MAX, Progress};
 
-use crate::abi::{
-    OSSL_CALLBACK, OSSL_GEN_PARAM_ITERATION, OSSL_GEN_PARAM_POTENTIAL, OSSL_KEYMGMT_SELECT_KEYPAIR,
-    OSSL_PARAM, OSSL_PARAM_INTEGER, OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PKEY_PARAM_BITS,
-    OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_PRIMES,
-};
+use crate::abi::*;
 use crate::counters::Event;
 use crate::handle;
 use crate::key::{BITS_MIN, Key};

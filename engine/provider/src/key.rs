@@ -7,13 +7,7 @@ use std::sync::Arc;
 use tollgate_rsa::{KeyParts, PrivateKey, PublicKey, Workspace};
 use zeroize::Zeroizing;
 
-use crate::abi::{
-    OSSL_PKEY_PARAM_BITS, OSSL_PKEY_PARAM_DEFAULT_DIGEST, OSSL_PKEY_PARAM_MAX_SIZE,
-    OSSL_PKEY_PARAM_RSA_COEFFICIENT1, OSSL_PKEY_PARAM_RSA_D, OSSL_PKEY_PARAM_RSA_E,
-    OSSL_PKEY_PARAM_RSA_EXPONENT1, OSSL_PKEY_PARAM_RSA_EXPONENT2, OSSL_PKEY_PARAM_RSA_FACTOR1,
-    OSSL_PKEY_PARAM_RSA_FACTOR2, OSSL_PKEY_PARAM_RSA_FACTOR3, OSSL_PKEY_PARAM_RSA_N,
-    OSSL_PKEY_PARAM_SECURITY_BITS,
-};
+use crate::abi::*;
 use crate::params::{Answers, Numbers, Params};
 use crate::reason::Reason;
 

@@ -9,10 +9,7 @@ use core::slice;
 
 use zeroize::Zeroizing;
 
-use crate::abi::{
-    OSSL_CALLBACK, OSSL_PARAM, OSSL_PARAM_INTEGER, OSSL_PARAM_OCTET_PTR, OSSL_PARAM_OCTET_STRING,
-    OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_PTR, OSSL_PARAM_UTF8_STRING,
-};
+use crate::abi::*;
 use crate::reason::Reason;
 
 /// Parameters that a caller sets.

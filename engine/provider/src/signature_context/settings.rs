@@ -2,12 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::{Message, SignatureContext};
-use crate::abi::{
-    OSSL_PARAM, OSSL_PARAM_OCTET_STRING, OSSL_PARAM_UTF8_STRING, OSSL_PKEY_PARAM_DIGEST,
-    OSSL_PKEY_PARAM_MGF1_DIGEST, OSSL_PKEY_PARAM_MGF1_PROPERTIES, OSSL_PKEY_PARAM_PAD_MODE,
-    OSSL_PKEY_PARAM_PROPERTIES, OSSL_SIGNATURE_PARAM_ALGORITHM_ID,
-    OSSL_SIGNATURE_PARAM_PSS_SALTLEN,
-};
+use crate::abi::*;
 use crate::algorithm_id;
 use crate::hashing;
 use crate::params::{Answers, Params};
