@@ -29,7 +29,6 @@ use crate::background;
 use crate::counters::{Counters, Event};
 
 mod file;
-mod text;
 
 /// The time from the first count to the first write. Tests and users wait for it, so it is short.
 const FIRST: Duration = Duration::from_millis(50);
@@ -171,9 +170,7 @@ impl Metrics {
     fn write(&self) -> bool {
         let process = process::id();
         let name = format!("tollgate-{process}-{}", self.context);
-        let (counters, objects) = (&self.counters, self.objects());
-        let text = text::text(counters, objects, process, self.context, &self.program);
-        file::replace(&self.folder, &name, &text).is_ok() || self.fail()
+        file::replace(&self.folder, &name, &self.text(process)).is_ok() || self.fail()
     }
 
     fn fail(&self) -> bool {
