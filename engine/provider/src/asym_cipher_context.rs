@@ -93,6 +93,9 @@ impl AsRef<Provider> for AsymCipherContext {
 }
 
 impl Context for AsymCipherContext {
+    const GETTABLE: *const OSSL_PARAM = GETTABLE.first();
+    const SETTABLE: *const OSSL_PARAM = SETTABLE.first();
+
     fn new(provider: Arc<Provider>) -> Self {
         Self {
             implicit_rejection: provider.settings.implicit_rejection,
@@ -103,14 +106,6 @@ impl Context for AsymCipherContext {
             client_version: 0,
             negotiated_version: 0,
         }
-    }
-
-    fn gettable() -> *const OSSL_PARAM {
-        GETTABLE.first()
-    }
-
-    fn settable() -> *const OSSL_PARAM {
-        SETTABLE.first()
     }
 
     fn init(

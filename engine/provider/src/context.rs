@@ -19,13 +19,12 @@ use crate::reason::Reason;
 
 /// The safe part of a context.
 pub(crate) trait Context: AsRef<Provider> + Clone {
+    /// The descriptions of the parameters that can be read, up to a NULL key.
+    const GETTABLE: *const OSSL_PARAM;
+    /// The descriptions of the parameters that can be set, up to a NULL key.
+    const SETTABLE: *const OSSL_PARAM;
+
     fn new(provider: Arc<Provider>) -> Self;
-
-    /// Returns the descriptions of parameters that can be read, up to a NULL key.
-    fn gettable() -> *const OSSL_PARAM;
-
-    /// Returns the descriptions of parameters that can be set, up to a NULL key.
-    fn settable() -> *const OSSL_PARAM;
 
     /// Starts an operation, which needs the private half if `private` is true. If `key` is `None`,
     /// the context keeps its last key.
@@ -120,14 +119,14 @@ pub(crate) unsafe extern "C" fn gettable_ctx_params<C: Context>(
     _ctx: *mut c_void,
     _provctx: *mut c_void,
 ) -> *const OSSL_PARAM {
-    C::gettable()
+    C::GETTABLE
 }
 
 pub(crate) unsafe extern "C" fn settable_ctx_params<C: Context>(
     _ctx: *mut c_void,
     _provctx: *mut c_void,
 ) -> *const OSSL_PARAM {
-    C::settable()
+    C::SETTABLE
 }
 
 /// Defines entry points that turn input into output by a method of a context.

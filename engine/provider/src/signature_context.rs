@@ -8,13 +8,12 @@ use std::sync::Arc;
 use tollgate_queue::Work;
 use tollgate_rsa::{Digest, Hash, Hasher, MODULUS_BYTES_MAX, Rejected, Salt, pkcs1v15, pss};
 
-use crate::abi::OSSL_PARAM;
-use crate::context::Context;
+use crate::context::Context as _;
 use crate::counters::Event;
 use crate::handle::Output;
 use crate::hashing;
 use crate::key::Key;
-use crate::params::{Answers, Params};
+use crate::params::Params;
 use crate::private::Operation;
 use crate::provider::Provider;
 use crate::reason::Reason;
@@ -49,46 +48,6 @@ enum Message {
 impl AsRef<Provider> for SignatureContext {
     fn as_ref(&self) -> &Provider {
         &self.provider
-    }
-}
-
-impl Context for SignatureContext {
-    fn new(provider: Arc<Provider>) -> Self {
-        Self {
-            salt: provider.salt,
-            provider,
-            key: None,
-            padding: Padding::Pkcs1,
-            md: None,
-            mgf1: None,
-            message: Message::None,
-        }
-    }
-
-    fn gettable() -> *const OSSL_PARAM {
-        settings::GETTABLE.first()
-    }
-
-    fn settable() -> *const OSSL_PARAM {
-        settings::SETTABLE.first()
-    }
-
-    fn init(
-        &mut self,
-        key: Option<Arc<Key>>,
-        private: bool,
-        params: Params<'_>,
-    ) -> Result<(), Reason> {
-        self.restart(key, private)?;
-        self.set(params)
-    }
-
-    fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
-        self.apply(params)
-    }
-
-    fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
-        self.answer(answers)
     }
 }
 
