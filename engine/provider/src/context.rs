@@ -5,11 +5,9 @@
 //! libcrypto uses a context from one thread at a time and frees it once.
 
 use core::ffi::{c_int, c_void};
-use core::ptr;
 use std::sync::Arc;
 
 use crate::abi::OSSL_PARAM;
-use crate::boundary::entry_object;
 use crate::handle;
 use crate::key::Key;
 use crate::key_slot::KeySlot;
@@ -67,16 +65,13 @@ pub(crate) unsafe fn key(provkey: *mut c_void) -> Result<Option<Arc<Key>>, Reaso
 pub(crate) unsafe extern "C" fn newctx<C: Context>(provctx: *mut c_void) -> *mut c_void {
     // SAFETY: libcrypto passes the pointer that `init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
-    entry_object(|| match provider {
-        Some(provider) => handle::give(C::new(Arc::clone(provider))),
-        None => ptr::null_mut(),
-    })
+    handle::create(|| Some(C::new(Arc::clone(provider?))))
 }
 
 pub(crate) unsafe extern "C" fn dupctx<C: Context>(ctx: *mut c_void) -> *mut c_void {
     // SAFETY: as the module says.
     let ctx = unsafe { handle::shared::<C>(ctx) };
-    entry_object(|| ctx.map_or(ptr::null_mut(), |ctx| handle::give(ctx.clone())))
+    handle::create(|| ctx.cloned())
 }
 
 pub(crate) unsafe extern "C" fn init<C: Context, const PRIVATE: bool>(

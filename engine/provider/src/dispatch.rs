@@ -20,7 +20,7 @@ use core::ptr;
 use std::sync::Arc;
 
 use crate::abi::*;
-use crate::boundary::entry_object;
+use crate::boundary::catch;
 use crate::counters::Event;
 use crate::params::Answers;
 use crate::provider::{Provider, entry};
@@ -94,10 +94,7 @@ pub(crate) unsafe extern "C" fn init(
 ) -> c_int {
     // SAFETY: the caller is libcrypto.
     let core = unsafe { Core::new(handle, input) };
-    let provider = entry_object(|| match Provider::new(core) {
-        Ok(provider) => handle::give(provider.share()),
-        Err(_) => ptr::null_mut(),
-    });
+    let provider = handle::create(|| Provider::new(core));
     if provider.is_null() {
         return 0;
     }
@@ -111,13 +108,12 @@ pub(crate) unsafe extern "C" fn init(
 unsafe extern "C" fn teardown(provctx: *mut c_void) {
     // SAFETY: libcrypto passes the pointer that `init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
-    entry_object(|| {
+    catch((), || {
         if let Some(provider) = provider {
             provider.close();
         }
         // SAFETY: libcrypto calls this once, last.
         unsafe { handle::free::<Arc<Provider>>(provctx) };
-        ptr::null_mut()
     });
 }
 
@@ -130,7 +126,7 @@ unsafe extern "C" fn get_params(provctx: *mut c_void, params: *mut OSSL_PARAM) -
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
     // SAFETY: the parameters are the caller's, to be filled.
     let mut answers = unsafe { Answers::new(params) };
-    entry(provider.map(Arc::as_ref), |provider| describe(provider, &mut answers))
+    entry(provider, |provider| describe(provider, &mut answers))
 }
 
 fn describe(provider: &Provider, answers: &mut Answers<'_>) -> Result<(), Reason> {
@@ -139,7 +135,7 @@ fn describe(provider: &Provider, answers: &mut Answers<'_>) -> Result<(), Reason
     answers.text(OSSL_PROV_PARAM_BUILDINFO, VERSION)?;
     answers.integer(OSSL_PROV_PARAM_STATUS, i64::from(provider.is_healthy()))?;
     for (event, key, _) in Event::ALL {
-        answers.integer(key, i64::try_from(provider.counted(event)).unwrap_or(i64::MAX))?;
+        answers.integer(key, i64::try_from(provider.counters.read(event)).unwrap_or(i64::MAX))?;
     }
     Ok(())
 }
@@ -168,5 +164,5 @@ unsafe extern "C" fn get_reason_strings(_provctx: *mut c_void) -> *const OSSL_IT
 unsafe extern "C" fn self_test(provctx: *mut c_void) -> c_int {
     // SAFETY: libcrypto passes the pointer that `init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
-    entry(provider.map(Arc::as_ref), |provider| self_test::run(provider))
+    entry(provider, |provider| self_test::run(provider))
 }

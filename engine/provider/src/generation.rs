@@ -15,7 +15,7 @@ use crate::handle;
 use crate::key::{BITS_MIN, Key};
 use crate::key_slot::KeySlot;
 use crate::params::Params;
-use crate::provider::{Provider, entry};
+use crate::provider::{Provider, attempt, entry};
 use crate::reason::Reason;
 use crate::table::Table;
 
@@ -131,14 +131,12 @@ pub(crate) unsafe extern "C" fn gen_init(
     // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };
     let provider = provider.filter(|_| selection & OSSL_KEYMGMT_SELECT_KEYPAIR != 0);
-    let mut made = ptr::null_mut();
-    entry(provider.map(Arc::as_ref), |_| {
-        let mut request = KeyRequest::new(Arc::clone(provider.ok_or(Reason::Parameter)?));
+    let request = attempt(provider, |provider| {
+        let mut request = KeyRequest::new(Arc::clone(provider));
         request.set(params)?;
-        made = handle::give(request);
-        Ok(())
+        Ok(handle::give(request))
     });
-    made
+    request.unwrap_or(ptr::null_mut())
 }
 
 pub(crate) unsafe extern "C" fn gen_set_params(
@@ -166,16 +164,14 @@ pub(crate) unsafe extern "C" fn generate(
 ) -> *mut c_void {
     // SAFETY: the context came from `gen_init`, and outlives the call.
     let request = unsafe { handle::shared::<KeyRequest>(genctx) };
-    let mut made = ptr::null_mut();
-    entry(request, |request| {
+    let slot = attempt(request, |request| {
         let slot = request.run(&mut |potential, iteration| {
             // SAFETY: libcrypto's callback and its argument.
             callback.is_none_or(|call| unsafe { report(call, argument, potential, iteration) })
         })?;
-        made = handle::give(slot);
-        Ok(())
+        Ok(handle::give(slot))
     });
-    made
+    slot.unwrap_or(ptr::null_mut())
 }
 
 /// Calls the callback; returns whether to continue.

@@ -5,7 +5,7 @@
 //! one thread at a time, but may use a key from several threads at once.
 
 use core::ffi::{CStr, c_char, c_void};
-use core::slice;
+use core::{ptr, slice};
 
 use tollgate_cpu::memcheck;
 use zeroize::Zeroizing;
@@ -16,6 +16,12 @@ use crate::reason::Reason;
 /// Moves an object to the heap and returns its pointer, for [`free`].
 pub(crate) fn give<T>(object: T) -> *mut c_void {
     Box::into_raw(Box::new(object)).cast()
+}
+
+/// Runs the body of an entry point that creates an object, and gives the object to libcrypto.
+/// Returns NULL if the body returns `None` or panics.
+pub(crate) fn create<T>(body: impl FnOnce() -> Option<T>) -> *mut c_void {
+    catch(ptr::null_mut(), || body().map_or(ptr::null_mut(), give))
 }
 
 /// The entry point that drops an object; NULL is ignored.

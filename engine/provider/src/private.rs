@@ -49,7 +49,7 @@ impl Provider {
             return result.unwrap_or_else(run);
         }
         let key = private_half(key)?;
-        let state = self.process_state();
+        let state = self.states.current();
         let waiting = state.wait();
         if waiting.has_core {
             return self.run_here(key, operation, take);
@@ -99,7 +99,7 @@ impl Provider {
         if !self.settings.pauses_jobs {
             return None;
         }
-        let caller = self.process_state().caller(|| self.plan())?;
+        let caller = self.states.current().caller(|| self.plan())?;
         let half = private_half(slot).ok()?;
         let loaded = caller.submit(|request| request.load(half, operation.work, operation.input));
         let mut ticket = match loaded {
