@@ -114,10 +114,6 @@ impl Output {
     /// If the caller only queries the length, sets the length to `len` and returns true. Otherwise
     /// checks that the buffer has room for `len` bytes. Call this before the operation, so that the
     /// check depends on no secret.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::BufferSmall`].
     pub(crate) fn is_query_for(&mut self, len: usize) -> Result<bool, Reason> {
         if self.is_length_query() {
             self.set_length(len);
@@ -130,16 +126,11 @@ impl Output {
         if self.capacity < len { Err(Reason::BufferSmall) } else { Ok(()) }
     }
 
-    /// Sets the length of the output.
     pub(crate) fn set_length(&mut self, len: usize) {
         self.result_len = Some(len);
     }
 
-    /// Sets the output.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::BufferSmall`]; the output is then unchanged.
+    /// Sets the output, or leaves it unchanged if the buffer is too small.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Reason> {
         self.check(bytes.len())?;
         self.bytes = Zeroizing::new(bytes.to_vec());

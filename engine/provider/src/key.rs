@@ -22,11 +22,7 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// Imports a key from its numbers.
-    ///
-    /// # Errors
-    ///
-    /// The reason why the key is refused.
+    /// Imports a key from its numbers, or returns the reason why it is refused.
     pub(crate) fn import(params: Params<'_>, with_private: bool) -> Result<Self, Reason> {
         let number = |key| params.find(key).and_then(|param| param.number());
         let e = number(OSSL_PKEY_PARAM_RSA_E).ok_or(Reason::KeyIncomplete)?.to_vec();

@@ -39,11 +39,6 @@ impl KeySlot {
         Ok(())
     }
 
-    /// Returns the key.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::KeyMissing`].
     pub(crate) fn key(&self) -> Result<&Arc<Key>, Reason> {
         self.key.as_ref().ok_or(Reason::KeyMissing)
     }

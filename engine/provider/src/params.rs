@@ -97,12 +97,8 @@ impl<'a> Param<'a> {
         str::from_utf8(text).ok()
     }
 
-    /// Returns the value with this number or name. Returns `None` if no value has this number or
-    /// name.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::Parameter`] if the parameter is neither a number nor a text.
+    /// Returns the value with this number or name, or `None` if no value has it. Refuses a
+    /// parameter that is neither a number nor a text.
     pub(crate) fn choice<T: Copy>(self, choices: &Choices<T>) -> Result<Option<T>, Reason> {
         let (number, text) = (self.integer(), self.text());
         if (number, text) == (None, None) {
@@ -141,10 +137,6 @@ impl<'a> Answers<'a> {
     }
 
     /// Writes the name of a value if a text is requested, and otherwise its number.
-    ///
-    /// # Errors
-    ///
-    /// As [`integer`](Self::integer).
     pub(crate) fn choice<T: PartialEq>(
         &mut self,
         key: &CStr,
@@ -161,11 +153,8 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// Writes a number if the key is requested.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::Parameter`] if another type is requested, or the buffer is too small.
+    /// Writes a number if the key is requested. This function and the next ones refuse another type
+    /// and a buffer that is too small.
     pub(crate) fn integer(&mut self, key: &CStr, value: i64) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
             return Ok(());
@@ -192,10 +181,6 @@ impl<'a> Answers<'a> {
     }
 
     /// Writes a big-endian number of any length if the key is requested.
-    ///
-    /// # Errors
-    ///
-    /// As [`integer`](Self::integer).
     pub(crate) fn number(&mut self, key: &CStr, big_endian: &[u8]) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
             return Ok(());
@@ -219,10 +204,6 @@ impl<'a> Answers<'a> {
     }
 
     /// Writes a literal text if the key is requested.
-    ///
-    /// # Errors
-    ///
-    /// As [`integer`](Self::integer).
     pub(crate) fn text(&mut self, key: &CStr, text: &'static CStr) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
             return Ok(());
@@ -245,10 +226,6 @@ impl<'a> Answers<'a> {
     }
 
     /// Writes a byte string if the key is requested.
-    ///
-    /// # Errors
-    ///
-    /// As [`integer`](Self::integer).
     pub(crate) fn octets(&mut self, key: &CStr, octets: &[u8]) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
             return Ok(());
@@ -266,10 +243,6 @@ impl<'a> Answers<'a> {
 
     /// Writes a pointer to these bytes if the key is requested. The pointer is NULL for an empty
     /// string. The owner's documentation states how long the pointer is valid.
-    ///
-    /// # Errors
-    ///
-    /// As [`integer`](Self::integer).
     pub(crate) fn pointer(&mut self, key: &CStr, octets: &[u8]) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
             return Ok(());

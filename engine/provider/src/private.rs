@@ -33,10 +33,6 @@ const PAUSES_MAX: usize = 16;
 impl Provider {
     /// Runs the operation with the private half of `key`. While a job is paused, its waker owns
     /// `key`, because a job that is never started again drops nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::KeyMissing`], [`Reason::KeyNotPrivate`], and the reasons of the operation.
     pub(crate) fn private(
         &self,
         key: &mut Option<Arc<Key>>,

@@ -66,10 +66,6 @@ impl SaltLength {
 
     /// Reads a salt length: the number or name of a rule, or a number of bytes. The number may also
     /// be given as text.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::SaltLength`].
     pub(crate) fn from_param(param: Param<'_>) -> Result<Self, Reason> {
         if let Ok(Some(rule)) = param.choice(SALT_RULES) {
             return Ok(rule);
@@ -89,11 +85,8 @@ impl SaltLength {
         }
     }
 
-    /// Returns the length of the salt in bytes for a modulus of `bits` bits.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::SaltLength`] if the salt does not fit into the encoding.
+    /// Returns the length of the salt in bytes for a modulus of `bits` bits. Refuses a salt that
+    /// does not fit into the encoding.
     pub(crate) fn to_sign(self, bits: usize, hash: Hash) -> Result<usize, Reason> {
         let salt = match self {
             Self::Auto | Self::AutoDigestMax | Self::Max => Salt::Max,
