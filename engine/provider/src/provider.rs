@@ -5,7 +5,7 @@
 use core::cell::RefCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_queue::PrivateJob;
@@ -55,11 +55,12 @@ impl Provider {
         let workspace =
             Workspace::new().map_err(|why| core.raise_with(Reason::Veto, &why.to_string())).ok()?;
         let counters = Arc::new(Counters::default());
-        let metrics = settings.metrics.as_deref();
-        let metrics = metrics.map(|folder| Metrics::new(folder, Arc::clone(&counters)));
-        let shared = Arc::new(Self {
+        Some(Arc::new_cyclic(|provider: &Weak<Self>| Self {
+            metrics: settings
+                .metrics
+                .as_deref()
+                .map(|folder| Metrics::new(folder, Arc::clone(&counters), provider.clone())),
             counters,
-            metrics,
             settings,
             salt: SaltLength::of_release(core.setting(c"openssl-version").as_deref()),
             jobs: core.jobs(),
@@ -68,12 +69,7 @@ impl Provider {
             lanes: workspace.lane_kernel(),
             healthy: AtomicBool::new(true),
             states: ProcessStates::default(),
-        });
-        if let Some(metrics) = &shared.metrics {
-            let provider = Arc::downgrade(&shared);
-            metrics.watch(provider);
-        }
-        Some(shared)
+        }))
     }
 
     /// Counts an event.
