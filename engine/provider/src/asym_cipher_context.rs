@@ -34,7 +34,6 @@ pub(crate) struct AsymCipherContext {
     implicit_rejection: bool,
 }
 
-/// A padding for encryption.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Padding {
     Raw,
@@ -164,7 +163,6 @@ impl Context for AsymCipherContext {
 }
 
 impl AsymCipherContext {
-    /// Encrypts a message.
     pub(crate) fn encrypt(&self, output: &mut Output, message: &[u8]) -> Result<(), Reason> {
         let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
         let size = key.size();
@@ -192,7 +190,6 @@ impl AsymCipherContext {
         Ok(())
     }
 
-    /// Decrypts a ciphertext.
     pub(crate) fn decrypt(&mut self, output: &mut Output, ciphertext: &[u8]) -> Result<(), Reason> {
         let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
         key.private()?;

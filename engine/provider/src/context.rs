@@ -33,10 +33,8 @@ pub(crate) trait Context: AsRef<Provider> + Clone {
         params: Params<'_>,
     ) -> Result<(), Reason>;
 
-    /// Sets parameters.
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason>;
 
-    /// Writes the values of parameters.
     fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason>;
 }
 

@@ -106,7 +106,6 @@ impl Output {
         Self { buffer, capacity, length, result_len: None, bytes: Zeroizing::default() }
     }
 
-    /// Returns whether the caller only queries the length.
     pub(crate) fn is_length_query(&self) -> bool {
         self.buffer.is_null()
     }

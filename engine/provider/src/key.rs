@@ -52,7 +52,6 @@ impl Key {
         Ok(Self::Private(Arc::new(PrivateKey::from_parts(&parts)?)))
     }
 
-    /// Returns the public half.
     pub(crate) fn public(&self) -> &PublicKey {
         match self {
             Self::Private(key) => key.public(),
@@ -60,7 +59,6 @@ impl Key {
         }
     }
 
-    /// Returns the private half.
     pub(crate) fn private(&self) -> Result<&Arc<PrivateKey>, Reason> {
         match self {
             Self::Private(key) => Ok(key),
@@ -94,7 +92,6 @@ impl Key {
         numbers
     }
 
-    /// Writes the requested properties of the key.
     pub(crate) fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
         let public = self.public();
         let integer = |x: usize| i64::try_from(x).expect("a key has few bits");
@@ -126,7 +123,6 @@ impl Key {
     }
 }
 
-/// Returns the secret numbers by name.
 fn secrets(parts: &KeyParts) -> [(&'static CStr, &[u8]); 6] {
     [
         (OSSL_PKEY_PARAM_RSA_D, &parts.d),

@@ -45,14 +45,12 @@ impl<'a> Params<'a> {
         Self(unsafe { slice::from_raw_parts(first, count) })
     }
 
-    /// Returns the parameter with this key.
     pub(crate) fn find(self, key: &CStr) -> Option<Param<'a>> {
         self.0.iter().find(|param| key_of(param) == key).map(Param)
     }
 }
 
 impl<'a> Param<'a> {
-    /// Returns the bytes of the value.
     fn data(self) -> &'a [u8] {
         let Self(param) = self;
         if param.data.is_null() {
@@ -111,7 +109,6 @@ impl<'a> Param<'a> {
         Ok(row.map(|(value, ..)| *value))
     }
 
-    /// Returns a byte string.
     pub(crate) fn octets(self) -> Option<&'a [u8]> {
         (self.0.data_type == OSSL_PARAM_OCTET_STRING).then(|| self.data())
     }
@@ -131,7 +128,6 @@ impl<'a> Answers<'a> {
         Self(unsafe { slice::from_raw_parts_mut(first, count) })
     }
 
-    /// Returns whether the key is requested.
     pub(crate) fn has(&self, key: &CStr) -> bool {
         self.0.iter().any(|param| key_of(param) == key)
     }

@@ -72,7 +72,6 @@ impl Provider {
         }))
     }
 
-    /// Counts an event.
     pub(crate) fn count(&self, event: Event) {
         let process = self.counters.count(event);
         if let Some(metrics) = &self.metrics {
@@ -80,7 +79,6 @@ impl Provider {
         }
     }
 
-    /// Calls `run` with this thread's workspace.
     pub(crate) fn with_workspace<T>(&self, run: impl FnOnce(&mut Workspace) -> T) -> T {
         self.with_scratch(|scratch| run(&mut scratch.workspace))
     }

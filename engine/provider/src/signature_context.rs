@@ -78,7 +78,6 @@ impl SignatureContext {
         Ok(())
     }
 
-    /// Hashes a piece of the message.
     pub(crate) fn update(&mut self, piece: &[u8]) -> Result<(), Reason> {
         if matches!(self.message, Message::Empty) {
             let md = self.md.ok_or(Reason::DigestMissing)?;
@@ -93,7 +92,6 @@ impl SignatureContext {
         }
     }
 
-    /// Signs the message.
     pub(crate) fn digest_sign_final(&mut self, output: &mut Output) -> Result<(), Reason> {
         if output.is_query_for(self.key()?.size())? {
             return Ok(());
@@ -112,7 +110,6 @@ impl SignatureContext {
         self.sign(output, digest.as_ref())
     }
 
-    /// Verifies the message's signature.
     pub(crate) fn digest_verify_final(&mut self, signature: &[u8]) -> Result<(), Reason> {
         let digest = self.finish()?;
         self.verify(signature, digest.as_ref())

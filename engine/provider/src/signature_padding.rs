@@ -8,7 +8,6 @@ use tollgate_rsa::{Hash, Salt};
 use crate::params::{Answers, Choices, Param};
 use crate::reason::Reason;
 
-/// A padding for signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Padding {
     /// No padding: the raw operation.
@@ -98,7 +97,6 @@ impl SaltLength {
         Ok(len.min(longest))
     }
 
-    /// Returns the length that a verifier requires.
     pub(crate) fn to_verify(self) -> Salt {
         match self {
             Self::Auto | Self::AutoDigestMax => Salt::Auto,
