@@ -5,9 +5,8 @@ use core::time::Duration;
 use std::path::PathBuf;
 
 use crate::certificate::Certificate;
-use crate::engine_kind::Engine;
 use crate::error::{Misuse, WORKERS_MAX};
-use crate::key_kind::KeyKind;
+use crate::kinds::{Engine, KeyKind};
 use crate::notice::Notify;
 use crate::suite::{Group, Protocol, Suite};
 

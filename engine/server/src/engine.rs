@@ -20,11 +20,10 @@ use openssl::ssl::{
 use crate::certificate::Credentials;
 use crate::config::{Config, Resumption};
 use crate::counters::SignerOperations;
-use crate::engine_kind::Engine;
 use crate::error::{Error, Misuse, Rejected, Unavailable};
 use crate::evp::{self, Source};
 use crate::ffi::{self, TicketKeys};
-use crate::key_kind::KeyKind;
+use crate::kinds::{Engine, KeyKind};
 use crate::suite::{Group, Protocol, Suite};
 
 /// Distinguishes sessions of different servers (RFC 8446 §4.6.1). Any constant works.

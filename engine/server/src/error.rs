@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use openssl::error::ErrorStack;
 use rustix::io::Errno;
 
-use crate::engine_kind::Engine;
+use crate::kinds::Engine;
 use crate::suite::Suite;
 
 /// The most worker threads of one server.

@@ -21,8 +21,6 @@ pub use crate::connection::{Transport, Turn};
 use crate::engine::Acceptor;
 use crate::error::{Error, Unavailable};
 pub use crate::evp::Source;
-use crate::http::{Date, RECORD_BYTES_MAX};
-use crate::key_kind::KeyKind;
 use crate::log::{Journal, Writer};
 use crate::shared::Shared;
 use crate::workers::{Setup, start_log};
@@ -106,12 +104,6 @@ impl Worker {
     #[must_use]
     pub fn key(&self) -> &PKeyRef<Private> {
         self.acceptor.key()
-    }
-
-    /// Returns the kind of the key.
-    #[must_use]
-    pub const fn key_kind(&self) -> KeyKind {
-        self.kind
     }
 }
 

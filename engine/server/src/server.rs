@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::config::{Config, WAIT_MAX};
 use crate::counters::Counters;
 use crate::error::{Error, Unavailable};
-use crate::key_kind::KeyKind;
+use crate::kinds::KeyKind;
 use crate::listener::listen;
 use crate::log::Writer;
 use crate::shared::Shared;

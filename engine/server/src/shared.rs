@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::counters::{self, Counters, Signer, Tally};
-use crate::engine_kind::Engine;
 use crate::http::Root;
-use crate::key_kind::KeyKind;
+use crate::kinds::{Engine, KeyKind};
 use crate::log::LogState;
 use crate::metrics;
 use crate::notice::{Notice, Notices};

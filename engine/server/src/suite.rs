@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::key_kind::KeyKind;
+use crate::kinds::KeyKind;
 use crate::unknown_name::UnknownName;
 
 /// A version of TLS.

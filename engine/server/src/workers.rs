@@ -21,7 +21,7 @@ use crate::engine::Acceptor;
 use crate::error::{Error, Unavailable};
 use crate::ffi::TicketKeys;
 use crate::http::Root;
-use crate::key_kind::KeyKind;
+use crate::kinds::KeyKind;
 use crate::log::{Batches, Journal, SCHEMA, StartLine, Writer, now_us};
 use crate::notice::{Notice, Notices};
 use crate::shared::Shared;
