@@ -36,8 +36,7 @@ impl Server {
         let config = &setup.config;
         let certificate_pem = setup.credentials.chain_pem()?;
         let refuse = |why| Unavailable::Listen { address: config.address, why };
-        let (address, sockets) =
-            listen(config.address, config.workers, config.limits.backlog).map_err(refuse)?;
+        let (address, sockets) = listen(config.address, config.workers).map_err(refuse)?;
         let mut workers = Workers::default();
         let (ready_to, ready) = mpsc::channel();
         for (index, socket) in sockets.into_iter().enumerate() {

@@ -9,6 +9,8 @@ use openssl::ssl::ShutdownResult;
 use super::{Connection, Context, Phase, Step, Transport};
 use crate::failure::{Broken, End, Failure};
 
+/// The longest wait for the client to close a connection that the server has closed.
+const LINGER: Duration = Duration::from_secs(1);
 /// The time for a connection's first request when the server stops.
 const FIRST_REQUEST_GRACE: Duration = Duration::from_secs(1);
 
@@ -17,7 +19,7 @@ impl<S: Transport> Connection<S> {
     pub(super) fn begin_closing(&mut self, end: End, cx: &mut Context<'_>) -> Step {
         self.conclude(end, cx);
         self.phase = Phase::Closing;
-        self.deadline = cx.now + cx.limits.linger;
+        self.deadline = cx.now + LINGER;
         Step::On
     }
 
@@ -33,17 +35,17 @@ impl<S: Transport> Connection<S> {
 
     /// Closes the writing side and waits for the client. A socket that is closed with unread bytes
     /// is reset, and the reset can overtake the last data sent.
-    pub(super) fn begin_lingering(&mut self, cx: &Context<'_>) -> Step {
+    pub(super) fn begin_lingering(&mut self, cx: &Context) -> Step {
         if self.socket().close_writing().is_err() {
             return Step::Done;
         }
         self.phase = Phase::Lingering;
-        self.deadline = cx.now + cx.limits.linger;
+        self.deadline = cx.now + LINGER;
         Step::On
     }
 
     /// Discards incoming data without decrypting it.
-    pub(super) fn linger(&mut self, cx: &mut Context<'_>) -> Step {
+    pub(super) fn linger(&mut self, cx: &mut Context) -> Step {
         match self.stream.get_mut().read(&mut cx.scratch[..]) {
             Ok(0) => Step::Done,
             Ok(_) => Step::On,
