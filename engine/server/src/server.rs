@@ -52,7 +52,6 @@ impl Server {
             shared: Arc::clone(&setup.shared),
             workers,
             writer,
-            stopped: false,
         })
     }
 }
@@ -65,7 +64,6 @@ pub struct Running {
     shared: Arc<Shared>,
     workers: Workers,
     writer: Option<Writer>,
-    stopped: bool,
 }
 
 impl Running {
@@ -102,7 +100,6 @@ impl Running {
     }
 
     fn end(&mut self, limit: Duration) -> Report {
-        self.stopped = true;
         let begun = Instant::now();
         let deadline = begun + limit.min(WAIT_MAX);
         self.shared.stop(deadline);
@@ -123,7 +120,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if !self.stopped {
+        if self.shared.stop_deadline().is_none() {
             self.end(Duration::ZERO);
         }
     }
