@@ -16,14 +16,14 @@ const FIRST_REQUEST_GRACE: Duration = Duration::from_secs(1);
 
 impl<S: Transport> Connection<S> {
     /// Begins to close the connection with `close_notify`.
-    pub(super) fn begin_closing(&mut self, end: End, cx: &mut Context<'_>) -> Step {
+    pub(super) fn begin_closing(&mut self, end: End, cx: &mut Context) -> Step {
         self.conclude(end, cx);
         self.phase = Phase::Closing;
         self.deadline = cx.now + LINGER;
         Step::On
     }
 
-    pub(super) fn close(&mut self, cx: &Context<'_>) -> Step {
+    pub(super) fn close(&mut self, cx: &Context) -> Step {
         match self.stream.shutdown() {
             // The client has closed first: no data is in flight to it.
             Ok(ShutdownResult::Received) => Step::Done,
@@ -57,14 +57,14 @@ impl<S: Transport> Connection<S> {
 
     /// Handles a deadline that has passed. Returns whether to drop the connection at once;
     /// otherwise it needs a turn to close.
-    pub(crate) fn expire(&mut self, cx: &mut Context<'_>) -> bool {
+    pub(crate) fn expire(&mut self, cx: &mut Context) -> bool {
         match self.phase {
             Phase::Handshake => {
                 self.failed(Broken { failure: Failure::Timeout, alert: None }, cx);
                 true
             }
             Phase::Reading => {
-                let end = match (self.exchange.is_between_requests(), cx.draining) {
+                let end = match (self.exchange.is_between_requests(), cx.draining.is_some()) {
                     (true, true) => End::Stopped,
                     (true, false) => End::Idle,
                     (false, _) => End::Timeout,
@@ -88,7 +88,7 @@ impl<S: Transport> Connection<S> {
     }
 
     /// Ends the connection because the server has stopped. Returns whether anything was cut off.
-    pub(crate) fn cut(&mut self, cx: &mut Context<'_>) -> bool {
+    pub(crate) fn cut(&mut self, cx: &mut Context) -> bool {
         let cut = !self.concluded;
         if self.phase == Phase::Handshake {
             self.failed(Broken { failure: Failure::Stopped, alert: None }, cx);
