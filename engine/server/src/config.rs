@@ -119,10 +119,6 @@ impl Default for Limits {
 
 impl Config {
     /// Checks everything that needs no certificate, file or socket.
-    ///
-    /// # Errors
-    ///
-    /// [`Misuse`]: the caller broke the documented contract.
     pub(crate) fn check(&self) -> Result<(), Misuse> {
         if !(1..=WORKERS_MAX).contains(&self.workers) {
             return Err(Misuse::Workers(self.workers));

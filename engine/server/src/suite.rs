@@ -171,7 +171,6 @@ impl Group {
         }
     }
 
-    /// Returns OpenSSL's name.
     pub(crate) const fn openssl_name(self) -> &'static str {
         match self {
             Self::P256 => "P-256",
