@@ -63,8 +63,8 @@ pub use signing_key::SigningKey;
 ///
 /// Call it once per queue: rustls keeps key providers for the life of the program, so each call
 /// leaks one and its handle of the queue. End such a queue by `shut_down`, not by dropping its
-/// handles. To choose other suites or groups, replace those
-/// fields of the result. [`SigningKey`] alone needs no such provider and leaks nothing.
+/// handles. To choose other suites or groups, replace those fields of the result. [`SigningKey`]
+/// alone needs no such provider and leaks nothing.
 #[must_use]
 pub fn provider(queue: &Queue<PrivateJob>) -> CryptoProvider {
     let others = aws_lc_rs::default_provider();
