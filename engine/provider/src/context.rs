@@ -61,7 +61,7 @@ pub(crate) unsafe fn key(provkey: *mut c_void) -> Result<Option<Arc<Key>>, Reaso
 }
 
 pub(crate) unsafe extern "C" fn newctx<C: Context>(provctx: *mut c_void) -> *mut c_void {
-    // SAFETY: libcrypto passes the pointer that `init` returned.
+    // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
     handle::create(|| Some(C::new(Arc::clone(provider?))))
 }

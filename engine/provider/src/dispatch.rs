@@ -81,12 +81,14 @@ const VERSION: &CStr =
         Err(_) => panic!("a version has no NUL"),
     };
 
-/// The body of `OSSL_provider_init`; see [`crate::init_function`].
+/// The symbol that libcrypto looks for in a module: provider(7).
 ///
 /// # Safety
 ///
-/// As [`Core::new`]; `output` and `provctx` are writable.
-pub(crate) unsafe extern "C" fn init(
+/// Called by libcrypto with its handle and table; `output` and `provctx` are writable.
+#[allow(non_snake_case, reason = "the name that libcrypto looks for")]
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn OSSL_provider_init(
     handle: *const OSSL_CORE_HANDLE,
     input: *const OSSL_DISPATCH,
     output: *mut *const OSSL_DISPATCH,
@@ -106,7 +108,7 @@ pub(crate) unsafe extern "C" fn init(
 }
 
 unsafe extern "C" fn teardown(provctx: *mut c_void) {
-    // SAFETY: libcrypto passes the pointer that `init` returned.
+    // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
     catch((), || {
         if let Some(provider) = provider {
@@ -122,7 +124,7 @@ unsafe extern "C" fn gettable_params(_provctx: *mut c_void) -> *const OSSL_PARAM
 }
 
 unsafe extern "C" fn get_params(provctx: *mut c_void, params: *mut OSSL_PARAM) -> c_int {
-    // SAFETY: libcrypto passes the pointer that `init` returned.
+    // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
     // SAFETY: the parameters are the caller's, to be filled.
     let mut answers = unsafe { Answers::new(params) };
@@ -162,7 +164,7 @@ unsafe extern "C" fn get_reason_strings(_provctx: *mut c_void) -> *const OSSL_IT
 }
 
 unsafe extern "C" fn self_test(provctx: *mut c_void) -> c_int {
-    // SAFETY: libcrypto passes the pointer that `init` returned.
+    // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
     entry(provider, |provider| self_test::run(provider))
 }

@@ -126,7 +126,7 @@ pub(crate) unsafe extern "C" fn gen_init(
     selection: c_int,
     params: *const OSSL_PARAM,
 ) -> *mut c_void {
-    // SAFETY: libcrypto passes the pointer that `init` returned.
+    // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
     // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };

@@ -63,7 +63,7 @@ static PUBLIC_TYPES: Table<[OSSL_PARAM; 3]> = Table::of_keys([
 ]);
 
 unsafe extern "C" fn new(provctx: *mut c_void) -> *mut c_void {
-    // SAFETY: libcrypto passes the pointer that `init` returned.
+    // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
     handle::create(|| Some(KeySlot { provider: Arc::clone(provider?), key: None }))
 }

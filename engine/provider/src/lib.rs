@@ -132,28 +132,9 @@ mod upcalls;
 mod waker;
 mod x931;
 
-use core::ffi::{c_int, c_void};
-
 pub use abi::{OSSL_CORE_HANDLE, OSSL_DISPATCH, OSSL_provider_init_fn as InitFunction};
 
 /// Returns the argument of `OSSL_PROVIDER_add_builtin`, for a program that links this crate.
 pub fn init_function() -> InitFunction {
-    dispatch::init
-}
-
-/// The symbol that libcrypto looks for in a module: provider(7).
-///
-/// # Safety
-///
-/// Called by libcrypto with its handle and table; `output` and `provctx` are writable.
-#[allow(non_snake_case, reason = "the name that libcrypto looks for")]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn OSSL_provider_init(
-    handle: *const OSSL_CORE_HANDLE,
-    input: *const OSSL_DISPATCH,
-    output: *mut *const OSSL_DISPATCH,
-    provctx: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: as the caller promised.
-    unsafe { dispatch::init(handle, input, output, provctx) }
+    dispatch::OSSL_provider_init
 }
