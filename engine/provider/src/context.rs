@@ -38,16 +38,6 @@ pub(crate) trait Context: AsRef<Provider> + Clone {
     fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason>;
 }
 
-/// Borrows a context for the duration of a call.
-///
-/// # Safety
-///
-/// As the module says.
-pub(crate) unsafe fn context<'a, C: Context>(ctx: *mut c_void) -> Option<&'a mut C> {
-    // SAFETY: as the caller promised.
-    unsafe { handle::exclusive(ctx) }
-}
-
 /// Returns the key of an init call, or `None` if the pointer is NULL. The call then refers to the
 /// context's last key.
 ///
@@ -78,7 +68,7 @@ pub(crate) unsafe extern "C" fn init<C: Context, const PRIVATE: bool>(
     params: *const OSSL_PARAM,
 ) -> c_int {
     // SAFETY: as the module says.
-    let ctx = unsafe { context::<C>(ctx) };
+    let ctx = unsafe { handle::exclusive::<C>(ctx) };
     // SAFETY: as the module says.
     let key = unsafe { key(provkey) };
     // SAFETY: the parameters outlive the call.
@@ -91,7 +81,7 @@ pub(crate) unsafe extern "C" fn get_ctx_params<C: Context>(
     params: *mut OSSL_PARAM,
 ) -> c_int {
     // SAFETY: as the module says.
-    let ctx = unsafe { context::<C>(ctx) };
+    let ctx = unsafe { handle::exclusive::<C>(ctx) };
     // SAFETY: the parameters are the caller's, to be filled.
     let mut answers = unsafe { Answers::new(params) };
     entry(ctx, |ctx| ctx.describe(&mut answers))
@@ -102,7 +92,7 @@ pub(crate) unsafe extern "C" fn set_ctx_params<C: Context>(
     params: *const OSSL_PARAM,
 ) -> c_int {
     // SAFETY: as the module says.
-    let ctx = unsafe { context::<C>(ctx) };
+    let ctx = unsafe { handle::exclusive::<C>(ctx) };
     // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };
     entry(ctx, |ctx| ctx.set(params))
@@ -134,7 +124,7 @@ macro_rules! transforms {
             inlen: usize,
         ) -> c_int {
             // SAFETY: as the module says.
-            let ctx = unsafe { $crate::context::context::<$context>(ctx) };
+            let ctx = unsafe { $crate::handle::exclusive::<$context>(ctx) };
             // SAFETY: the caller's output buffer.
             let mut output = unsafe { $crate::handle::Output::new(out, outsize, outlen) };
             $crate::provider::entry(ctx, |ctx| {
