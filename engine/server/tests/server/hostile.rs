@@ -132,22 +132,19 @@ fn an_endless_handshake_times_out() {
 }
 
 #[test]
-fn an_idle_connection_is_closed() {
-    let (counters, _) = meets(Limits { idle: SHORT, ..Limits::default() }, |rig| {
-        let mut idle = connect(rig.running.addr());
-        assert_eq!(idle.read(&mut [0]).unwrap(), 0, "closed with close_notify");
-    });
-    assert_eq!(counters.ended(End::Idle), 1);
-}
-
-#[test]
-fn an_endless_request_is_closed() {
-    let (counters, _) = meets(Limits { request: SHORT, ..Limits::default() }, |rig| {
-        let mut asking = connect(rig.running.addr());
-        asking.write_all(b"GET /bytes/1 HTTP/1.1\r\nHo").unwrap();
-        assert_eq!(asking.read(&mut [0]).unwrap(), 0);
-    });
-    assert_eq!((counters.ended(End::Timeout), counters.requests), (1, 0));
+fn idle_connections_and_endless_requests_are_closed() {
+    let default = Limits::default();
+    for (limits, sent, end) in [
+        (Limits { idle: SHORT, ..default }, "", End::Idle),
+        (Limits { request: SHORT, ..default }, "GET /bytes/1 HTTP/1.1\r\nHo", End::Timeout),
+    ] {
+        let (counters, _) = meets(limits, |rig| {
+            let mut client = connect(rig.running.addr());
+            client.write_all(sent.as_bytes()).unwrap();
+            assert_eq!(client.read(&mut [0]).unwrap(), 0, "{end}: closed with close_notify");
+        });
+        assert_eq!((counters.ended(end), counters.requests), (1, 0));
+    }
 }
 
 #[test]
