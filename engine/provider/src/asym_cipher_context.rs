@@ -8,14 +8,7 @@ use tollgate_rsa::premaster::PREMASTER_LEN;
 use tollgate_rsa::{Hash, MODULUS_BYTES_MAX, TlsVersions, eme_pkcs1v15};
 use zeroize::Zeroizing;
 
-use crate::abi::{
-    OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION, OSSL_ASYM_CIPHER_PARAM_OAEP_DIGEST_PROPS,
-    OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL, OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION,
-    OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION, OSSL_PARAM, OSSL_PARAM_OCTET_PTR,
-    OSSL_PARAM_OCTET_STRING, OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_STRING,
-    OSSL_PKEY_PARAM_DIGEST, OSSL_PKEY_PARAM_MGF1_DIGEST, OSSL_PKEY_PARAM_MGF1_PROPERTIES,
-    OSSL_PKEY_PARAM_PAD_MODE,
-};
+use crate::abi::*;
 use crate::context::Context;
 use crate::counters::Event;
 use crate::handle::Output;
@@ -41,7 +34,6 @@ pub(crate) struct AsymCipherContext {
     implicit_rejection: bool,
 }
 
-/// A padding for encryption.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Padding {
     Raw,
@@ -100,6 +92,9 @@ impl AsRef<Provider> for AsymCipherContext {
 }
 
 impl Context for AsymCipherContext {
+    const GETTABLE: *const OSSL_PARAM = GETTABLE.first();
+    const SETTABLE: *const OSSL_PARAM = SETTABLE.first();
+
     fn new(provider: Arc<Provider>) -> Self {
         Self {
             implicit_rejection: provider.settings.implicit_rejection,
@@ -110,14 +105,6 @@ impl Context for AsymCipherContext {
             client_version: 0,
             negotiated_version: 0,
         }
-    }
-
-    fn gettable() -> *const OSSL_PARAM {
-        GETTABLE.first()
-    }
-
-    fn settable() -> *const OSSL_PARAM {
-        SETTABLE.first()
     }
 
     fn init(
@@ -176,7 +163,6 @@ impl Context for AsymCipherContext {
 }
 
 impl AsymCipherContext {
-    /// Encrypts a message.
     pub(crate) fn encrypt(&self, output: &mut Output, message: &[u8]) -> Result<(), Reason> {
         let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
         let size = key.size();
@@ -204,7 +190,6 @@ impl AsymCipherContext {
         Ok(())
     }
 
-    /// Decrypts a ciphertext.
     pub(crate) fn decrypt(&mut self, output: &mut Output, ciphertext: &[u8]) -> Result<(), Reason> {
         let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
         key.private()?;

@@ -5,11 +5,9 @@
 //! libcrypto uses a context from one thread at a time and frees it once.
 
 use core::ffi::{c_int, c_void};
-use core::ptr;
 use std::sync::Arc;
 
 use crate::abi::OSSL_PARAM;
-use crate::boundary::entry_object;
 use crate::handle;
 use crate::key::Key;
 use crate::key_slot::KeySlot;
@@ -19,13 +17,12 @@ use crate::reason::Reason;
 
 /// The safe part of a context.
 pub(crate) trait Context: AsRef<Provider> + Clone {
+    /// The descriptions of the parameters that can be read, up to a NULL key.
+    const GETTABLE: *const OSSL_PARAM;
+    /// The descriptions of the parameters that can be set, up to a NULL key.
+    const SETTABLE: *const OSSL_PARAM;
+
     fn new(provider: Arc<Provider>) -> Self;
-
-    /// Returns the descriptions of parameters that can be read, up to a NULL key.
-    fn gettable() -> *const OSSL_PARAM;
-
-    /// Returns the descriptions of parameters that can be set, up to a NULL key.
-    fn settable() -> *const OSSL_PARAM;
 
     /// Starts an operation, which needs the private half if `private` is true. If `key` is `None`,
     /// the context keeps its last key.
@@ -36,21 +33,9 @@ pub(crate) trait Context: AsRef<Provider> + Clone {
         params: Params<'_>,
     ) -> Result<(), Reason>;
 
-    /// Sets parameters.
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason>;
 
-    /// Writes the values of parameters.
     fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason>;
-}
-
-/// Borrows a context for the duration of a call.
-///
-/// # Safety
-///
-/// As the module says.
-pub(crate) unsafe fn context<'a, C: Context>(ctx: *mut c_void) -> Option<&'a mut C> {
-    // SAFETY: as the caller promised.
-    unsafe { handle::exclusive(ctx) }
 }
 
 /// Returns the key of an init call, or `None` if the pointer is NULL. The call then refers to the
@@ -66,18 +51,15 @@ pub(crate) unsafe fn key(provkey: *mut c_void) -> Result<Option<Arc<Key>>, Reaso
 }
 
 pub(crate) unsafe extern "C" fn newctx<C: Context>(provctx: *mut c_void) -> *mut c_void {
-    // SAFETY: libcrypto passes the pointer that `init` returned.
+    // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
-    entry_object(|| match provider {
-        Some(provider) => handle::give(C::new(Arc::clone(provider))),
-        None => ptr::null_mut(),
-    })
+    handle::create(|| Some(C::new(Arc::clone(provider?))))
 }
 
 pub(crate) unsafe extern "C" fn dupctx<C: Context>(ctx: *mut c_void) -> *mut c_void {
     // SAFETY: as the module says.
     let ctx = unsafe { handle::shared::<C>(ctx) };
-    entry_object(|| ctx.map_or(ptr::null_mut(), |ctx| handle::give(ctx.clone())))
+    handle::create(|| ctx.cloned())
 }
 
 pub(crate) unsafe extern "C" fn init<C: Context, const PRIVATE: bool>(
@@ -86,7 +68,7 @@ pub(crate) unsafe extern "C" fn init<C: Context, const PRIVATE: bool>(
     params: *const OSSL_PARAM,
 ) -> c_int {
     // SAFETY: as the module says.
-    let ctx = unsafe { context::<C>(ctx) };
+    let ctx = unsafe { handle::exclusive::<C>(ctx) };
     // SAFETY: as the module says.
     let key = unsafe { key(provkey) };
     // SAFETY: the parameters outlive the call.
@@ -99,7 +81,7 @@ pub(crate) unsafe extern "C" fn get_ctx_params<C: Context>(
     params: *mut OSSL_PARAM,
 ) -> c_int {
     // SAFETY: as the module says.
-    let ctx = unsafe { context::<C>(ctx) };
+    let ctx = unsafe { handle::exclusive::<C>(ctx) };
     // SAFETY: the parameters are the caller's, to be filled.
     let mut answers = unsafe { Answers::new(params) };
     entry(ctx, |ctx| ctx.describe(&mut answers))
@@ -110,7 +92,7 @@ pub(crate) unsafe extern "C" fn set_ctx_params<C: Context>(
     params: *const OSSL_PARAM,
 ) -> c_int {
     // SAFETY: as the module says.
-    let ctx = unsafe { context::<C>(ctx) };
+    let ctx = unsafe { handle::exclusive::<C>(ctx) };
     // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };
     entry(ctx, |ctx| ctx.set(params))
@@ -120,14 +102,14 @@ pub(crate) unsafe extern "C" fn gettable_ctx_params<C: Context>(
     _ctx: *mut c_void,
     _provctx: *mut c_void,
 ) -> *const OSSL_PARAM {
-    C::gettable()
+    C::GETTABLE
 }
 
 pub(crate) unsafe extern "C" fn settable_ctx_params<C: Context>(
     _ctx: *mut c_void,
     _provctx: *mut c_void,
 ) -> *const OSSL_PARAM {
-    C::settable()
+    C::SETTABLE
 }
 
 /// Defines entry points that turn input into output by a method of a context.
@@ -142,7 +124,7 @@ macro_rules! transforms {
             inlen: usize,
         ) -> c_int {
             // SAFETY: as the module says.
-            let ctx = unsafe { $crate::context::context::<$context>(ctx) };
+            let ctx = unsafe { $crate::handle::exclusive::<$context>(ctx) };
             // SAFETY: the caller's output buffer.
             let mut output = unsafe { $crate::handle::Output::new(out, outsize, outlen) };
             $crate::provider::entry(ctx, |ctx| {

@@ -11,7 +11,6 @@ use tollgate_cpu::process;
 
 macro_rules! events {
     ($($event:ident = $key:literal, $help:literal;)*) => {
-        /// An event that is counted.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Event {
             $(#[doc = $help] $event,)*

@@ -19,13 +19,8 @@ use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use std::sync::Arc;
 
-use crate::abi::{
-    OSSL_ALGORITHM, OSSL_CORE_HANDLE, OSSL_DISPATCH, OSSL_ITEM, OSSL_OP_ASYM_CIPHER,
-    OSSL_OP_KEYMGMT, OSSL_OP_SIGNATURE, OSSL_PARAM, OSSL_PARAM_INTEGER,
-    OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_PTR, OSSL_PROV_PARAM_BUILDINFO,
-    OSSL_PROV_PARAM_NAME, OSSL_PROV_PARAM_STATUS, OSSL_PROV_PARAM_VERSION,
-};
-use crate::boundary::entry_object;
+use crate::abi::*;
+use crate::boundary::catch;
 use crate::counters::Event;
 use crate::params::Answers;
 use crate::provider::{Provider, entry};
@@ -86,12 +81,14 @@ const VERSION: &CStr =
         Err(_) => panic!("a version has no NUL"),
     };
 
-/// The body of `OSSL_provider_init`; see [`crate::init_function`].
+/// The symbol that libcrypto looks for in a module: provider(7).
 ///
 /// # Safety
 ///
-/// As [`Core::new`]; `output` and `provctx` are writable.
-pub(crate) unsafe extern "C" fn init(
+/// Called by libcrypto with its handle and table; `output` and `provctx` are writable.
+#[allow(non_snake_case, reason = "the name that libcrypto looks for")]
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn OSSL_provider_init(
     handle: *const OSSL_CORE_HANDLE,
     input: *const OSSL_DISPATCH,
     output: *mut *const OSSL_DISPATCH,
@@ -99,10 +96,7 @@ pub(crate) unsafe extern "C" fn init(
 ) -> c_int {
     // SAFETY: the caller is libcrypto.
     let core = unsafe { Core::new(handle, input) };
-    let provider = entry_object(|| match Provider::new(core) {
-        Ok(provider) => handle::give(provider.share()),
-        Err(_) => ptr::null_mut(),
-    });
+    let provider = handle::create(|| Provider::new(core));
     if provider.is_null() {
         return 0;
     }
@@ -114,15 +108,14 @@ pub(crate) unsafe extern "C" fn init(
 }
 
 unsafe extern "C" fn teardown(provctx: *mut c_void) {
-    // SAFETY: libcrypto passes the pointer that `init` returned.
+    // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
-    entry_object(|| {
+    catch((), || {
         if let Some(provider) = provider {
             provider.close();
         }
         // SAFETY: libcrypto calls this once, last.
         unsafe { handle::free::<Arc<Provider>>(provctx) };
-        ptr::null_mut()
     });
 }
 
@@ -131,11 +124,11 @@ unsafe extern "C" fn gettable_params(_provctx: *mut c_void) -> *const OSSL_PARAM
 }
 
 unsafe extern "C" fn get_params(provctx: *mut c_void, params: *mut OSSL_PARAM) -> c_int {
-    // SAFETY: libcrypto passes the pointer that `init` returned.
+    // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
     // SAFETY: the parameters are the caller's, to be filled.
     let mut answers = unsafe { Answers::new(params) };
-    entry(provider.map(Arc::as_ref), |provider| describe(provider, &mut answers))
+    entry(provider, |provider| describe(provider, &mut answers))
 }
 
 fn describe(provider: &Provider, answers: &mut Answers<'_>) -> Result<(), Reason> {
@@ -144,7 +137,7 @@ fn describe(provider: &Provider, answers: &mut Answers<'_>) -> Result<(), Reason
     answers.text(OSSL_PROV_PARAM_BUILDINFO, VERSION)?;
     answers.integer(OSSL_PROV_PARAM_STATUS, i64::from(provider.is_healthy()))?;
     for (event, key, _) in Event::ALL {
-        answers.integer(key, i64::try_from(provider.counted(event)).unwrap_or(i64::MAX))?;
+        answers.integer(key, i64::try_from(provider.counters.read(event)).unwrap_or(i64::MAX))?;
     }
     Ok(())
 }
@@ -171,7 +164,7 @@ unsafe extern "C" fn get_reason_strings(_provctx: *mut c_void) -> *const OSSL_IT
 }
 
 unsafe extern "C" fn self_test(provctx: *mut c_void) -> c_int {
-    // SAFETY: libcrypto passes the pointer that `init` returned.
+    // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
-    entry(provider.map(Arc::as_ref), |provider| self_test::run(provider))
+    entry(provider, |provider| self_test::run(provider))
 }

@@ -9,17 +9,13 @@ use std::sync::Arc;
 
 use tollgate_rsa::{Generation, MODULUS_BYTES_MAX, Progress};
 
-use crate::abi::{
-    OSSL_CALLBACK, OSSL_GEN_PARAM_ITERATION, OSSL_GEN_PARAM_POTENTIAL, OSSL_KEYMGMT_SELECT_KEYPAIR,
-    OSSL_PARAM, OSSL_PARAM_INTEGER, OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PKEY_PARAM_BITS,
-    OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_PRIMES,
-};
+use crate::abi::*;
 use crate::counters::Event;
 use crate::handle;
 use crate::key::{BITS_MIN, Key};
 use crate::key_slot::KeySlot;
 use crate::params::Params;
-use crate::provider::{Provider, entry};
+use crate::provider::{Provider, attempt, entry};
 use crate::reason::Reason;
 use crate::table::Table;
 
@@ -94,7 +90,7 @@ impl KeyRequest {
             return Err(Reason::NewKeyStopped);
         }
         self.provider.count(Event::Key);
-        let key = Some(Arc::new(Key::from_generated(key)));
+        let key = Some(Arc::new(Key::Private(Arc::new(key))));
         Ok(KeySlot { provider: Arc::clone(&self.provider), key })
     }
 }
@@ -130,19 +126,17 @@ pub(crate) unsafe extern "C" fn gen_init(
     selection: c_int,
     params: *const OSSL_PARAM,
 ) -> *mut c_void {
-    // SAFETY: libcrypto passes the pointer that `init` returned.
+    // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
     // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };
     let provider = provider.filter(|_| selection & OSSL_KEYMGMT_SELECT_KEYPAIR != 0);
-    let mut made = ptr::null_mut();
-    entry(provider.map(Arc::as_ref), |_| {
-        let mut request = KeyRequest::new(Arc::clone(provider.ok_or(Reason::Parameter)?));
+    let request = attempt(provider, |provider| {
+        let mut request = KeyRequest::new(Arc::clone(provider));
         request.set(params)?;
-        made = handle::give(request);
-        Ok(())
+        Ok(handle::give(request))
     });
-    made
+    request.unwrap_or(ptr::null_mut())
 }
 
 pub(crate) unsafe extern "C" fn gen_set_params(
@@ -170,16 +164,14 @@ pub(crate) unsafe extern "C" fn generate(
 ) -> *mut c_void {
     // SAFETY: the context came from `gen_init`, and outlives the call.
     let request = unsafe { handle::shared::<KeyRequest>(genctx) };
-    let mut made = ptr::null_mut();
-    entry(request, |request| {
+    let slot = attempt(request, |request| {
         let slot = request.run(&mut |potential, iteration| {
             // SAFETY: libcrypto's callback and its argument.
             callback.is_none_or(|call| unsafe { report(call, argument, potential, iteration) })
         })?;
-        made = handle::give(slot);
-        Ok(())
+        Ok(handle::give(slot))
     });
-    made
+    slot.unwrap_or(ptr::null_mut())
 }
 
 /// Calls the callback; returns whether to continue.

@@ -5,7 +5,7 @@
 //! one thread at a time, but may use a key from several threads at once.
 
 use core::ffi::{CStr, c_char, c_void};
-use core::slice;
+use core::{ptr, slice};
 
 use tollgate_cpu::memcheck;
 use zeroize::Zeroizing;
@@ -16,6 +16,12 @@ use crate::reason::Reason;
 /// Moves an object to the heap and returns its pointer, for [`free`].
 pub(crate) fn give<T>(object: T) -> *mut c_void {
     Box::into_raw(Box::new(object)).cast()
+}
+
+/// Runs the body of an entry point that creates an object, and gives the object to libcrypto.
+/// Returns NULL if the body returns `None` or panics.
+pub(crate) fn create<T>(body: impl FnOnce() -> Option<T>) -> *mut c_void {
+    catch(ptr::null_mut(), || body().map_or(ptr::null_mut(), give))
 }
 
 /// The entry point that drops an object; NULL is ignored.
@@ -100,7 +106,6 @@ impl Output {
         Self { buffer, capacity, length, result_len: None, bytes: Zeroizing::default() }
     }
 
-    /// Returns whether the caller only queries the length.
     pub(crate) fn is_length_query(&self) -> bool {
         self.buffer.is_null()
     }
@@ -108,10 +113,6 @@ impl Output {
     /// If the caller only queries the length, sets the length to `len` and returns true. Otherwise
     /// checks that the buffer has room for `len` bytes. Call this before the operation, so that the
     /// check depends on no secret.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::BufferSmall`].
     pub(crate) fn is_query_for(&mut self, len: usize) -> Result<bool, Reason> {
         if self.is_length_query() {
             self.set_length(len);
@@ -124,16 +125,11 @@ impl Output {
         if self.capacity < len { Err(Reason::BufferSmall) } else { Ok(()) }
     }
 
-    /// Sets the length of the output.
     pub(crate) fn set_length(&mut self, len: usize) {
         self.result_len = Some(len);
     }
 
-    /// Sets the output.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::BufferSmall`]; the output is then unchanged.
+    /// Sets the output, or leaves it unchanged if the buffer is too small.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Reason> {
         self.check(bytes.len())?;
         self.bytes = Zeroizing::new(bytes.to_vec());

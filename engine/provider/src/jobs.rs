@@ -82,7 +82,6 @@ impl Jobs {
         })
     }
 
-    /// Returns the job that the caller runs in.
     pub(crate) fn running(&self) -> Option<RunningJob<'_>> {
         // SAFETY: a function without arguments.
         let job = unsafe { (self.current_job)() };
@@ -128,7 +127,6 @@ impl RunningJob<'_> {
         Some(unsafe { &*waker })
     }
 
-    /// Returns the callback that the owner has set, if any.
     pub(crate) fn callback(&self) -> Option<Callback> {
         let ask = self.jobs.callback?;
         // SAFETY: the running job.

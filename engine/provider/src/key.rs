@@ -7,13 +7,7 @@ use std::sync::Arc;
 use tollgate_rsa::{KeyParts, PrivateKey, PublicKey, Workspace};
 use zeroize::Zeroizing;
 
-use crate::abi::{
-    OSSL_PKEY_PARAM_BITS, OSSL_PKEY_PARAM_DEFAULT_DIGEST, OSSL_PKEY_PARAM_MAX_SIZE,
-    OSSL_PKEY_PARAM_RSA_COEFFICIENT1, OSSL_PKEY_PARAM_RSA_D, OSSL_PKEY_PARAM_RSA_E,
-    OSSL_PKEY_PARAM_RSA_EXPONENT1, OSSL_PKEY_PARAM_RSA_EXPONENT2, OSSL_PKEY_PARAM_RSA_FACTOR1,
-    OSSL_PKEY_PARAM_RSA_FACTOR2, OSSL_PKEY_PARAM_RSA_FACTOR3, OSSL_PKEY_PARAM_RSA_N,
-    OSSL_PKEY_PARAM_SECURITY_BITS,
-};
+use crate::abi::*;
 use crate::params::{Answers, Numbers, Params};
 use crate::reason::Reason;
 
@@ -23,22 +17,12 @@ pub(crate) const BITS_MIN: usize = 1024;
 
 /// A key, shared by its slots and by the contexts that use it; it may outlive the slots.
 pub(crate) enum Key {
-    Private(Box<PrivateHalf>),
+    Private(Arc<PrivateKey>),
     Public(Box<PublicKey>),
 }
 
-/// A private key and its numbers. The numbers are kept for export only; operations do not use them.
-pub(crate) struct PrivateHalf {
-    pub(crate) key: Arc<PrivateKey>,
-    parts: KeyParts,
-}
-
 impl Key {
-    /// Imports a key from its numbers.
-    ///
-    /// # Errors
-    ///
-    /// The reason why the key is refused.
+    /// Imports a key from its numbers, or returns the reason why it is refused.
     pub(crate) fn import(params: Params<'_>, with_private: bool) -> Result<Self, Reason> {
         let number = |key| params.find(key).and_then(|param| param.number());
         let e = number(OSSL_PKEY_PARAM_RSA_E).ok_or(Reason::KeyIncomplete)?.to_vec();
@@ -65,32 +49,19 @@ impl Key {
             e,
             d,
         };
-        let key = Arc::new(PrivateKey::from_parts(&parts)?);
-        Ok(Self::Private(Box::new(PrivateHalf { key, parts })))
+        Ok(Self::Private(Arc::new(PrivateKey::from_parts(&parts)?)))
     }
 
-    /// Wraps a generated key.
-    pub(crate) fn from_generated(key: PrivateKey) -> Self {
-        let parts = key.to_parts();
-        Self::Private(Box::new(PrivateHalf { key: Arc::new(key), parts }))
-    }
-
-    /// Returns the public half.
     pub(crate) fn public(&self) -> &PublicKey {
         match self {
-            Self::Private(half) => half.key.public(),
+            Self::Private(key) => key.public(),
             Self::Public(key) => key,
         }
     }
 
-    /// Returns the private half.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::KeyNotPrivate`].
-    pub(crate) fn private(&self) -> Result<&PrivateHalf, Reason> {
+    pub(crate) fn private(&self) -> Result<&Arc<PrivateKey>, Reason> {
         match self {
-            Self::Private(half) => Ok(half),
+            Self::Private(key) => Ok(key),
             Self::Public(_) => Err(Reason::KeyNotPrivate),
         }
     }
@@ -111,15 +82,16 @@ impl Key {
         let mut numbers = Numbers::default();
         numbers.push(OSSL_PKEY_PARAM_RSA_N, &self.public().modulus());
         numbers.push(OSSL_PKEY_PARAM_RSA_E, &self.public().exponent());
-        if let Self::Private(half) = self
+        if let Self::Private(key) = self
             && with_private
         {
-            half.secrets().into_iter().for_each(|(key, number)| numbers.push(key, number));
+            secrets(&key.to_parts())
+                .into_iter()
+                .for_each(|(key, secret)| numbers.push(key, secret));
         }
         numbers
     }
 
-    /// Writes the requested properties of the key.
     pub(crate) fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
         let public = self.public();
         let integer = |x: usize| i64::try_from(x).expect("a key has few bits");
@@ -129,40 +101,37 @@ impl Key {
         answers.text(OSSL_PKEY_PARAM_DEFAULT_DIGEST, c"SHA256")?;
         answers.number(OSSL_PKEY_PARAM_RSA_N, &public.modulus())?;
         answers.number(OSSL_PKEY_PARAM_RSA_E, &public.exponent())?;
-        let Self::Private(half) = self else {
+        let Self::Private(key) = self else {
             return Ok(());
         };
-        half.secrets().into_iter().try_for_each(|(key, number)| answers.number(key, number))
+        secrets(&key.to_parts())
+            .into_iter()
+            .try_for_each(|(key, secret)| answers.number(key, secret))
     }
 
     /// Applies the private operation to a random number and checks the result with e. The import
     /// has checked that the numbers are consistent; a composite "prime" is detected here, as in a
     /// Fermat test with one random base. Does nothing for a public key.
     pub(crate) fn check(&self, workspace: &mut Workspace) -> Result<(), Reason> {
-        let Self::Private(half) = self else {
+        let Self::Private(key) = self else {
             return Ok(());
         };
         let mut number = Zeroizing::new(vec![0; self.size()]);
         getrandom::fill(&mut number).map_err(|_| Reason::Random)?;
         number[0] = 0; // makes the number smaller than n
-        let result = half.key.private(workspace, &mut number);
-        result.map_err(|_| Reason::KeyInconsistent)
+        key.private(workspace, &mut number).map_err(|_| Reason::KeyInconsistent)
     }
 }
 
-impl PrivateHalf {
-    /// Returns the secret numbers by name.
-    fn secrets(&self) -> [(&'static CStr, &[u8]); 6] {
-        let parts = &self.parts;
-        [
-            (OSSL_PKEY_PARAM_RSA_D, &parts.d),
-            (OSSL_PKEY_PARAM_RSA_FACTOR1, &parts.p),
-            (OSSL_PKEY_PARAM_RSA_FACTOR2, &parts.q),
-            (OSSL_PKEY_PARAM_RSA_EXPONENT1, &parts.d_p),
-            (OSSL_PKEY_PARAM_RSA_EXPONENT2, &parts.d_q),
-            (OSSL_PKEY_PARAM_RSA_COEFFICIENT1, &parts.q_inv),
-        ]
-    }
+fn secrets(parts: &KeyParts) -> [(&'static CStr, &[u8]); 6] {
+    [
+        (OSSL_PKEY_PARAM_RSA_D, &parts.d),
+        (OSSL_PKEY_PARAM_RSA_FACTOR1, &parts.p),
+        (OSSL_PKEY_PARAM_RSA_FACTOR2, &parts.q),
+        (OSSL_PKEY_PARAM_RSA_EXPONENT1, &parts.d_p),
+        (OSSL_PKEY_PARAM_RSA_EXPONENT2, &parts.d_q),
+        (OSSL_PKEY_PARAM_RSA_COEFFICIENT1, &parts.q_inv),
+    ]
 }
 
 /// Returns the length of a big-endian number in bits.

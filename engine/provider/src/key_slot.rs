@@ -24,7 +24,6 @@ impl AsRef<Provider> for KeySlot {
 }
 
 impl KeySlot {
-    /// Imports a key from its numbers.
     pub(crate) fn import(&mut self, params: Params<'_>, with_private: bool) -> Result<(), Reason> {
         let import = || Key::import(params, with_private);
         let key = if !self.provider.is_healthy() {
@@ -39,11 +38,6 @@ impl KeySlot {
         Ok(())
     }
 
-    /// Returns the key.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::KeyMissing`].
     pub(crate) fn key(&self) -> Result<&Arc<Key>, Reason> {
         self.key.as_ref().ok_or(Reason::KeyMissing)
     }

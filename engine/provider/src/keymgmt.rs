@@ -5,21 +5,13 @@ use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
 use std::sync::Arc;
 
-use crate::abi::{
-    OSSL_CALLBACK, OSSL_DISPATCH, OSSL_KEYMGMT_SELECT_KEYPAIR, OSSL_KEYMGMT_SELECT_PRIVATE_KEY,
-    OSSL_KEYMGMT_SELECT_PUBLIC_KEY, OSSL_KEYMGMT_VALIDATE_FULL_CHECK, OSSL_PARAM,
-    OSSL_PARAM_INTEGER, OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_STRING, OSSL_PKEY_PARAM_BITS,
-    OSSL_PKEY_PARAM_DEFAULT_DIGEST, OSSL_PKEY_PARAM_MAX_SIZE, OSSL_PKEY_PARAM_RSA_COEFFICIENT1,
-    OSSL_PKEY_PARAM_RSA_D, OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_EXPONENT1,
-    OSSL_PKEY_PARAM_RSA_EXPONENT2, OSSL_PKEY_PARAM_RSA_FACTOR1, OSSL_PKEY_PARAM_RSA_FACTOR2,
-    OSSL_PKEY_PARAM_RSA_N, OSSL_PKEY_PARAM_SECURITY_BITS,
-};
-use crate::boundary::entry_object;
+use crate::abi::*;
+use crate::boundary::catch;
 use crate::generation::{KeyRequest, gen_init, gen_set_params, gen_settable_params, generate};
 use crate::handle;
 use crate::key_slot::KeySlot;
 use crate::params::{Answers, Params};
-use crate::provider::{Provider, entry};
+use crate::provider::{Provider, attempt, entry};
 use crate::reason::Reason;
 use crate::table::{Table, dispatch};
 
@@ -71,25 +63,20 @@ static PUBLIC_TYPES: Table<[OSSL_PARAM; 3]> = Table::of_keys([
 ]);
 
 unsafe extern "C" fn new(provctx: *mut c_void) -> *mut c_void {
-    // SAFETY: libcrypto passes the pointer that `init` returned.
+    // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
-    entry_object(|| match provider {
-        Some(provider) => handle::give(KeySlot { provider: Arc::clone(provider), key: None }),
-        None => ptr::null_mut(),
-    })
+    handle::create(|| Some(KeySlot { provider: Arc::clone(provider?), key: None }))
 }
 
 unsafe extern "C" fn dup(keydata: *const c_void, selection: c_int) -> *mut c_void {
     // SAFETY: the key came from `new` or `dup`, and outlives the call.
     let slot = unsafe { handle::shared::<KeySlot>(keydata) };
-    entry_object(|| {
-        let Some(slot) = slot else {
-            return ptr::null_mut();
-        };
+    handle::create(|| {
+        let slot = slot?;
         let wanted = selection & OSSL_KEYMGMT_SELECT_KEYPAIR != 0;
         // A key never changes, so both slots may share it.
         let key = slot.key.as_ref().filter(|_| wanted).map(Arc::clone);
-        handle::give(KeySlot { provider: Arc::clone(&slot.provider), key })
+        Some(KeySlot { provider: Arc::clone(&slot.provider), key })
     })
 }
 
@@ -114,7 +101,7 @@ unsafe extern "C" fn matches(one: *const c_void, other: *const c_void, selection
         }
         Some(one?.key.as_ref()?.matches(other?.key.as_ref()?))
     };
-    c_int::from(crate::boundary::catch(None, same) == Some(true))
+    c_int::from(catch(None, same) == Some(true))
 }
 
 unsafe extern "C" fn validate(keydata: *const c_void, selection: c_int, checktype: c_int) -> c_int {
@@ -158,16 +145,14 @@ unsafe extern "C" fn export(
 ) -> c_int {
     // SAFETY: the key came from `new` or `dup`, and outlives the call.
     let slot = unsafe { handle::shared::<KeySlot>(keydata) };
-    let mut accepted = 0;
-    entry(slot, |slot| {
+    let accepted = attempt(slot, |slot| {
         let callback = callback.ok_or(Reason::Parameter)?;
         let private = selection & OSSL_KEYMGMT_SELECT_PRIVATE_KEY != 0;
         let numbers = slot.key()?.export(private);
         // SAFETY: libcrypto's callback and its argument.
-        accepted = unsafe { numbers.pass_to(callback, argument) };
-        Ok(())
+        Ok(unsafe { numbers.pass_to(callback, argument) })
     });
-    accepted
+    accepted.unwrap_or(0)
 }
 
 unsafe extern "C" fn types(selection: c_int) -> *const OSSL_PARAM {

@@ -43,18 +43,9 @@
 //!
 //! # Settings
 //!
-//! The settings are lines of the provider's section. The provider reads them once, when it is
-//! loaded. If a value is not allowed, the provider does not load, and the error queue names the
-//! setting and the value. The settings are:
-//!
-//! * `engine = lanes`: runs private operations in the vector lanes of this processor. `lanes` is
-//!   the only value.
-//! * `linger_us_max = 150`: the longest time that a request waits for other requests, from 0 to
-//!   10000 µs.
-//! * `async = on`: pauses libcrypto's jobs while a batch fills; with `off`, jobs are not paused.
-//! * `implicit_rejection = on`: PKCS#1 v1.5 decryption answers invalid padding with a random
-//!   message; with `off` it returns an error. A program can choose for each operation.
-//! * `metrics = /path`: a folder for files of counters; without this setting, no files are written.
+//! The settings are lines of the provider's section; `docs/provider.md` lists them. The provider
+//! reads them once, when it is loaded. If a value is not allowed, the provider does not load, and
+//! the error queue names the setting and the value.
 //!
 //! # Keys
 //!
@@ -103,24 +94,10 @@
 //! # Counters
 //!
 //! `OSSL_PROVIDER_get_params` returns the counts of this process and library context, as unsigned
-//! integers of 64 bits:
-//!
-//! * `tollgate-signatures`, `tollgate-verifications`, `tollgate-decryptions`,
-//!   `tollgate-encryptions`: successful operations; a decryption counts even if its padding was
-//!   invalid.
-//! * `tollgate-keys`: keys that were imported or generated; `tollgate-refused-keys`: keys that were
-//!   refused, and that OpenSSL's own provider then serves.
-//! * `tollgate-async-operations`: operations that a job was paused for;
-//!   `tollgate-abandoned-operations`: operations whose job never continued.
-//! * `tollgate-batches`: batches of two operations or more, counted when they start;
-//!   `tollgate-batched-operations`: the operations in these batches.
-//! * `tollgate-unwritten-metrics`: failed writes of the file of counters, which the next paragraph
-//!   describes.
-//!
-//! With `metrics = /path`, each process writes the same numbers to a file in that folder, in
-//! Prometheus's text format: `tollgate-PID-CONTEXT.prom`. The process writes the file after the
-//! first count, then once a second while a count changes, and when it exits. A folder that is
-//! missing, full or not writable does not disturb operations; each failed write is counted.
+//! integers of 64 bits: `tollgate-signatures`, `tollgate-keys` and others, which
+//! `OSSL_PROVIDER_gettable_params` lists. A decryption counts even if its padding was invalid. With
+//! the setting `metrics = /path`, each process writes the same counts to a file in that folder;
+//! `docs/provider.md` describes them.
 
 mod abi;
 mod algorithm_id;
@@ -155,28 +132,9 @@ mod upcalls;
 mod waker;
 mod x931;
 
-use core::ffi::{c_int, c_void};
-
 pub use abi::{OSSL_CORE_HANDLE, OSSL_DISPATCH, OSSL_provider_init_fn as InitFunction};
 
 /// Returns the argument of `OSSL_PROVIDER_add_builtin`, for a program that links this crate.
 pub fn init_function() -> InitFunction {
-    dispatch::init
-}
-
-/// The symbol that libcrypto looks for in a module: provider(7).
-///
-/// # Safety
-///
-/// Called by libcrypto with its handle and table; `output` and `provctx` are writable.
-#[allow(non_snake_case, reason = "the name that libcrypto looks for")]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn OSSL_provider_init(
-    handle: *const OSSL_CORE_HANDLE,
-    input: *const OSSL_DISPATCH,
-    output: *mut *const OSSL_DISPATCH,
-    provctx: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: as the caller promised.
-    unsafe { dispatch::init(handle, input, output, provctx) }
+    dispatch::OSSL_provider_init
 }

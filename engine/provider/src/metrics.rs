@@ -19,7 +19,7 @@ use core::time::Duration;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Instant;
 
@@ -29,7 +29,6 @@ use crate::background;
 use crate::counters::{Counters, Event};
 
 mod file;
-mod text;
 
 /// The time from the first count to the first write. Tests and users wait for it, so it is short.
 const FIRST: Duration = Duration::from_millis(50);
@@ -45,7 +44,7 @@ pub(crate) struct Metrics {
     /// The number of the provider in this program, in the order of loading.
     context: u32,
     /// The provider. Each object that libcrypto holds has a strong reference to it.
-    provider: OnceLock<Weak<dyn Send + Sync>>,
+    provider: Weak<dyn Send + Sync>,
     /// The program's name, read at load: the program may change its root folder later.
     program: String,
     /// The process that has a writing thread, or that cannot start one.
@@ -64,14 +63,18 @@ pub(crate) struct Metrics {
 const NOBODY: u64 = 0;
 
 impl Metrics {
-    pub(crate) fn new(folder: &Path, counters: Arc<Counters>) -> Arc<Self> {
+    pub(crate) fn new(
+        folder: &Path,
+        counters: Arc<Counters>,
+        provider: Weak<dyn Send + Sync>,
+    ) -> Arc<Self> {
         static CONTEXTS: AtomicU32 = AtomicU32::new(0);
         let program = fs::read_to_string("/proc/self/comm").unwrap_or_default();
         Arc::new(Self {
             counters,
             folder: folder.to_owned(),
             context: CONTEXTS.fetch_add(1, Ordering::Relaxed),
-            provider: OnceLock::new(),
+            provider,
             program: program.trim().to_owned(),
             active: AtomicU64::new(NOBODY),
             threadless: AtomicU64::new(NOBODY),
@@ -82,15 +85,10 @@ impl Metrics {
         })
     }
 
-    /// Sets the provider whose objects are counted.
-    pub(crate) fn watch(&self, provider: Weak<dyn Send + Sync>) {
-        let _ = self.provider.set(provider);
-    }
-
     /// Returns the number of keys and contexts that libcrypto holds, including those inherited from
     /// a parent process. libcrypto's own reference to the provider does not count.
     fn objects(&self) -> usize {
-        self.provider.get().map_or(0, |provider| provider.strong_count()).saturating_sub(1)
+        self.provider.strong_count().saturating_sub(1)
     }
 
     /// Starts the writing thread of this process if it is not running. The provider calls this
@@ -121,7 +119,6 @@ impl Metrics {
         }
     }
 
-    /// The body of the thread.
     fn work(&self, process: u64) {
         let (mut written, mut quiet) = (0, 0);
         thread::sleep(FIRST);
@@ -167,13 +164,10 @@ impl Metrics {
         self.write();
     }
 
-    /// Writes the file with the current numbers.
     fn write(&self) -> bool {
         let process = process::id();
         let name = format!("tollgate-{process}-{}", self.context);
-        let (counters, objects) = (&self.counters, self.objects());
-        let text = text::text(counters, objects, process, self.context, &self.program);
-        file::replace(&self.folder, &name, &text).is_ok() || self.fail()
+        file::replace(&self.folder, &name, &self.text(process)).is_ok() || self.fail()
     }
 
     fn fail(&self) -> bool {

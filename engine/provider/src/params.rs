@@ -9,10 +9,7 @@ use core::slice;
 
 use zeroize::Zeroizing;
 
-use crate::abi::{
-    OSSL_CALLBACK, OSSL_PARAM, OSSL_PARAM_INTEGER, OSSL_PARAM_OCTET_PTR, OSSL_PARAM_OCTET_STRING,
-    OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_PTR, OSSL_PARAM_UTF8_STRING,
-};
+use crate::abi::*;
 use crate::reason::Reason;
 
 /// Parameters that a caller sets.
@@ -48,14 +45,12 @@ impl<'a> Params<'a> {
         Self(unsafe { slice::from_raw_parts(first, count) })
     }
 
-    /// Returns the parameter with this key.
     pub(crate) fn find(self, key: &CStr) -> Option<Param<'a>> {
         self.0.iter().find(|param| key_of(param) == key).map(Param)
     }
 }
 
 impl<'a> Param<'a> {
-    /// Returns the bytes of the value.
     fn data(self) -> &'a [u8] {
         let Self(param) = self;
         if param.data.is_null() {
@@ -100,12 +95,8 @@ impl<'a> Param<'a> {
         str::from_utf8(text).ok()
     }
 
-    /// Returns the value with this number or name. Returns `None` if no value has this number or
-    /// name.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::Parameter`] if the parameter is neither a number nor a text.
+    /// Returns the value with this number or name, or `None` if no value has it. Refuses a
+    /// parameter that is neither a number nor a text.
     pub(crate) fn choice<T: Copy>(self, choices: &Choices<T>) -> Result<Option<T>, Reason> {
         let (number, text) = (self.integer(), self.text());
         if (number, text) == (None, None) {
@@ -118,7 +109,6 @@ impl<'a> Param<'a> {
         Ok(row.map(|(value, ..)| *value))
     }
 
-    /// Returns a byte string.
     pub(crate) fn octets(self) -> Option<&'a [u8]> {
         (self.0.data_type == OSSL_PARAM_OCTET_STRING).then(|| self.data())
     }
@@ -138,16 +128,11 @@ impl<'a> Answers<'a> {
         Self(unsafe { slice::from_raw_parts_mut(first, count) })
     }
 
-    /// Returns whether the key is requested.
     pub(crate) fn has(&self, key: &CStr) -> bool {
         self.0.iter().any(|param| key_of(param) == key)
     }
 
     /// Writes the name of a value if a text is requested, and otherwise its number.
-    ///
-    /// # Errors
-    ///
-    /// As [`integer`](Self::integer).
     pub(crate) fn choice<T: PartialEq>(
         &mut self,
         key: &CStr,
@@ -164,11 +149,8 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// Writes a number if the key is requested.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::Parameter`] if another type is requested, or the buffer is too small.
+    /// Writes a number if the key is requested. This function and the next ones refuse another type
+    /// and a buffer that is too small.
     pub(crate) fn integer(&mut self, key: &CStr, value: i64) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
             return Ok(());
@@ -195,10 +177,6 @@ impl<'a> Answers<'a> {
     }
 
     /// Writes a big-endian number of any length if the key is requested.
-    ///
-    /// # Errors
-    ///
-    /// As [`integer`](Self::integer).
     pub(crate) fn number(&mut self, key: &CStr, big_endian: &[u8]) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
             return Ok(());
@@ -222,10 +200,6 @@ impl<'a> Answers<'a> {
     }
 
     /// Writes a literal text if the key is requested.
-    ///
-    /// # Errors
-    ///
-    /// As [`integer`](Self::integer).
     pub(crate) fn text(&mut self, key: &CStr, text: &'static CStr) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
             return Ok(());
@@ -248,10 +222,6 @@ impl<'a> Answers<'a> {
     }
 
     /// Writes a byte string if the key is requested.
-    ///
-    /// # Errors
-    ///
-    /// As [`integer`](Self::integer).
     pub(crate) fn octets(&mut self, key: &CStr, octets: &[u8]) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
             return Ok(());
@@ -269,10 +239,6 @@ impl<'a> Answers<'a> {
 
     /// Writes a pointer to these bytes if the key is requested. The pointer is NULL for an empty
     /// string. The owner's documentation states how long the pointer is valid.
-    ///
-    /// # Errors
-    ///
-    /// As [`integer`](Self::integer).
     pub(crate) fn pointer(&mut self, key: &CStr, octets: &[u8]) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
             return Ok(());

@@ -33,10 +33,6 @@ const PAUSES_MAX: usize = 16;
 impl Provider {
     /// Runs the operation with the private half of `key`. While a job is paused, its waker owns
     /// `key`, because a job that is never started again drops nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::KeyMissing`], [`Reason::KeyNotPrivate`], and the reasons of the operation.
     pub(crate) fn private(
         &self,
         key: &mut Option<Arc<Key>>,
@@ -49,7 +45,7 @@ impl Provider {
             return result.unwrap_or_else(run);
         }
         let key = private_half(key)?;
-        let state = self.process_state();
+        let state = self.states.current();
         let waiting = state.wait();
         if waiting.has_core {
             return self.run_here(key, operation, take);
@@ -99,7 +95,7 @@ impl Provider {
         if !self.settings.pauses_jobs {
             return None;
         }
-        let caller = self.process_state().caller(|| self.plan())?;
+        let caller = self.states.current().caller(|| self.plan())?;
         let half = private_half(slot).ok()?;
         let loaded = caller.submit(|request| request.load(half, operation.work, operation.input));
         let mut ticket = match loaded {
@@ -161,7 +157,7 @@ fn result(
 }
 
 fn private_half(key: &Option<Arc<Key>>) -> Result<&Arc<PrivateKey>, Reason> {
-    Ok(&key.as_ref().ok_or(Reason::KeyMissing)?.private()?.key)
+    key.as_ref().ok_or(Reason::KeyMissing)?.private()
 }
 
 /// Returns the reason of a failure. Returns `None` if the engine did not run the operation; the

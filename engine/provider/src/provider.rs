@@ -4,9 +4,8 @@
 
 use core::cell::RefCell;
 use core::ffi::c_int;
-use core::fmt::Display;
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_queue::PrivateJob;
@@ -16,7 +15,7 @@ use crate::boundary::catch;
 use crate::counters::{Counters, Event};
 use crate::jobs::{Jobs, RunningJob};
 use crate::metrics::Metrics;
-use crate::process_state::{ProcessState, ProcessStates};
+use crate::process_state::ProcessStates;
 use crate::reason::Reason;
 use crate::settings::Settings;
 use crate::signature_padding::SaltLength;
@@ -34,7 +33,7 @@ pub(crate) struct Provider {
     pub(crate) limbs: LimbKernel,
     pub(crate) lanes: LaneKernel,
     healthy: AtomicBool,
-    states: ProcessStates,
+    pub(crate) states: ProcessStates,
 }
 
 /// The memory that a thread needs for an operation.
@@ -45,25 +44,23 @@ pub(crate) struct Scratch {
 
 impl Provider {
     /// Reads the settings and chooses the kernels. The configuration and the environment are read
-    /// only here, because servers clear the environment before they fork workers.
+    /// only here, because servers clear the environment before they fork workers. If a setting or a
+    /// veto is not valid, returns `None` and raises the reason with a message.
     ///
-    /// # Errors
-    ///
-    /// [`Reason::Setting`] or [`Reason::Veto`], raised with a message.
-    pub(crate) fn new(core: Core) -> Result<Self, Reason> {
-        let refuse = |core: &Core, reason, why: &dyn Display| {
-            core.raise_with(reason, &why.to_string());
-            reason
-        };
+    /// libcrypto holds a reference to the provider, and so does each key and each context.
+    pub(crate) fn new(core: Core) -> Option<Arc<Self>> {
         let settings = Settings::read(|key| core.setting(key))
-            .map_err(|why| refuse(&core, Reason::Setting, &why))?;
-        let workspace = Workspace::new().map_err(|why| refuse(&core, Reason::Veto, &why))?;
+            .map_err(|why| core.raise_with(Reason::Setting, &why))
+            .ok()?;
+        let workspace =
+            Workspace::new().map_err(|why| core.raise_with(Reason::Veto, &why.to_string())).ok()?;
         let counters = Arc::new(Counters::default());
-        let metrics = settings.metrics.as_deref();
-        let metrics = metrics.map(|folder| Metrics::new(folder, Arc::clone(&counters)));
-        Ok(Self {
+        Some(Arc::new_cyclic(|provider: &Weak<Self>| Self {
+            metrics: settings
+                .metrics
+                .as_deref()
+                .map(|folder| Metrics::new(folder, Arc::clone(&counters), provider.clone())),
             counters,
-            metrics,
             settings,
             salt: SaltLength::of_release(core.setting(c"openssl-version").as_deref()),
             jobs: core.jobs(),
@@ -72,21 +69,9 @@ impl Provider {
             lanes: workspace.lane_kernel(),
             healthy: AtomicBool::new(true),
             states: ProcessStates::default(),
-        })
+        }))
     }
 
-    /// Makes the provider shared. libcrypto holds a reference to it, and so does each key and each
-    /// context.
-    pub(crate) fn share(self) -> Arc<Self> {
-        let shared = Arc::new(self);
-        if let Some(metrics) = &shared.metrics {
-            let provider = Arc::downgrade(&shared);
-            metrics.watch(provider);
-        }
-        shared
-    }
-
-    /// Counts an event.
     pub(crate) fn count(&self, event: Event) {
         let process = self.counters.count(event);
         if let Some(metrics) = &self.metrics {
@@ -94,12 +79,6 @@ impl Provider {
         }
     }
 
-    /// Returns how often the event has occurred in this process.
-    pub(crate) fn counted(&self, event: Event) -> u64 {
-        self.counters.read(event)
-    }
-
-    /// Calls `run` with this thread's workspace.
     pub(crate) fn with_workspace<T>(&self, run: impl FnOnce(&mut Workspace) -> T) -> T {
         self.with_scratch(|scratch| run(&mut scratch.workspace))
     }
@@ -130,11 +109,6 @@ impl Provider {
         self.jobs.as_ref()?.running()
     }
 
-    /// Returns the state of this process.
-    pub(crate) fn process_state(&self) -> &ProcessState {
-        self.states.current()
-    }
-
     /// Ends the provider's threads when libcrypto tears the provider down. Keys may outlive this
     /// call, and contexts of abandoned jobs may keep the `Provider` for ever.
     pub(crate) fn close(&self) {
@@ -155,21 +129,22 @@ impl Provider {
     }
 }
 
-/// Runs the body of an entry point. Returns 1 on success. On failure, returns 0 and adds a reason
-/// to the error queue. Catches panics. If `object` is `None`, the call fails without a reason.
+/// Runs the body of an entry point. Returns 1 on success, and 0 where [`attempt`] returns `None`.
 pub(crate) fn entry<T: AsRef<Provider>>(
     object: Option<T>,
     body: impl FnOnce(&mut T) -> Result<(), Reason>,
 ) -> c_int {
-    let Some(mut object) = object else { return 0 };
-    let result = catch(Err(Reason::Panic), || body(&mut object));
-    let Err(reason) = result else { return 1 };
-    catch((), || object.as_ref().core.raise(reason));
-    0
+    c_int::from(attempt(object, body).is_some())
 }
 
-impl AsRef<Self> for Provider {
-    fn as_ref(&self) -> &Self {
-        self
-    }
+/// Runs the body of an entry point and returns its result. On failure, returns `None` and adds a
+/// reason to the error queue. Catches panics. If `object` is `None`, the call fails without a
+/// reason.
+pub(crate) fn attempt<T: AsRef<Provider>, U>(
+    object: Option<T>,
+    body: impl FnOnce(&mut T) -> Result<U, Reason>,
+) -> Option<U> {
+    let mut object = object?;
+    let result = catch(Err(Reason::Panic), || body(&mut object));
+    result.map_err(|reason| catch((), || object.as_ref().core.raise(reason))).ok()
 }

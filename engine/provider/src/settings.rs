@@ -7,7 +7,6 @@
 #![forbid(unsafe_code)]
 
 use core::ffi::CStr;
-use core::fmt;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -36,15 +35,14 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads each key with `ask`.
-    ///
-    /// # Errors
-    ///
-    /// A value is not allowed.
-    pub(crate) fn read(ask: impl Fn(&CStr) -> Option<CString>) -> Result<Self, Refused> {
+    /// Reads each key with `ask`, or returns a message about a value that is not allowed.
+    pub(crate) fn read(ask: impl Fn(&CStr) -> Option<CString>) -> Result<Self, String> {
         let mut settings = Self::default();
-        let refused =
-            |key, value: &CStr, allowed| Refused { key, value: value.to_owned(), allowed };
+        let refused = |key, value: &CStr, allowed| {
+            // libcrypto drops a message that is longer than its buffer.
+            let value: String = value.to_string_lossy().chars().take(200).collect();
+            format!("{key} = {value} in the provider's section is not allowed: set {allowed}")
+        };
         if let Some(value) = ask(c"engine")
             && value.as_c_str() != c"lanes"
         {
@@ -84,33 +82,15 @@ fn microseconds(value: &CStr) -> Option<u32> {
     digits.parse().ok().filter(|&us| us <= LINGER_US_MAX)
 }
 
-/// A value that is not allowed.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
-    key: &'static str,
-    value: CString,
-    allowed: &'static str,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { key, value, allowed } = self;
-        // libcrypto drops a message that is longer than its buffer.
-        let value: String = value.to_string_lossy().chars().take(200).collect();
-        write!(f, "{key} = {value} in the provider's section is not allowed: set {allowed}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn read(lines: &[(&CStr, &CStr)]) -> Result<Settings, String> {
-        let ask = |key: &CStr| {
+        Settings::read(|key| {
             let line = lines.iter().find(|(name, _)| *name == key);
             line.map(|(_, value)| (*value).to_owned())
-        };
-        Settings::read(ask).map_err(|refused| refused.to_string())
+        })
     }
 
     #[test]

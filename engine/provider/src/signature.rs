@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_uchar, c_void};
 
 use crate::abi::{OSSL_DISPATCH, OSSL_PARAM};
 use crate::context::{
-    context, dupctx, get_ctx_params, gettable_ctx_params, init, key, newctx, set_ctx_params,
+    dupctx, get_ctx_params, gettable_ctx_params, init, key, newctx, set_ctx_params,
     settable_ctx_params, transforms,
 };
 use crate::handle::{self, Output};
@@ -60,7 +60,7 @@ unsafe extern "C" fn verify<const IS_DIGEST: bool>(
     tbslen: usize,
 ) -> c_int {
     // SAFETY: as the module says.
-    let ctx = unsafe { context::<SignatureContext>(ctx) };
+    let ctx = unsafe { handle::exclusive::<SignatureContext>(ctx) };
     // SAFETY: the caller's input.
     let sig = unsafe { handle::bytes(sig, siglen) };
     // SAFETY: the caller's input.
@@ -75,7 +75,7 @@ unsafe extern "C" fn digest_init<const PRIVATE: bool>(
     params: *const OSSL_PARAM,
 ) -> c_int {
     // SAFETY: as the module says.
-    let ctx = unsafe { context::<SignatureContext>(ctx) };
+    let ctx = unsafe { handle::exclusive::<SignatureContext>(ctx) };
     // SAFETY: the caller's text.
     let mdname = unsafe { handle::text(mdname) };
     // SAFETY: as the module says.
@@ -92,7 +92,7 @@ unsafe extern "C" fn input<const IS_SIGNATURE: bool>(
     datalen: usize,
 ) -> c_int {
     // SAFETY: as the module says.
-    let ctx = unsafe { context::<SignatureContext>(ctx) };
+    let ctx = unsafe { handle::exclusive::<SignatureContext>(ctx) };
     // SAFETY: the caller's input.
     let data = unsafe { handle::bytes(data, datalen) };
     entry(ctx, |ctx| if IS_SIGNATURE { ctx.digest_verify_final(data) } else { ctx.update(data) })
@@ -105,7 +105,7 @@ unsafe extern "C" fn digest_sign_final(
     sigsize: usize,
 ) -> c_int {
     // SAFETY: as the module says.
-    let ctx = unsafe { context::<SignatureContext>(ctx) };
+    let ctx = unsafe { handle::exclusive::<SignatureContext>(ctx) };
     // SAFETY: the caller's output buffer.
     let mut output = unsafe { Output::new(sig, sigsize, siglen) };
     entry(ctx, |ctx| {

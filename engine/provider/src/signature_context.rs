@@ -8,13 +8,12 @@ use std::sync::Arc;
 use tollgate_queue::Work;
 use tollgate_rsa::{Digest, Hash, Hasher, MODULUS_BYTES_MAX, Rejected, Salt, pkcs1v15, pss};
 
-use crate::abi::OSSL_PARAM;
-use crate::context::Context;
+use crate::context::Context as _;
 use crate::counters::Event;
 use crate::handle::Output;
 use crate::hashing;
 use crate::key::Key;
-use crate::params::{Answers, Params};
+use crate::params::Params;
 use crate::private::Operation;
 use crate::provider::Provider;
 use crate::reason::Reason;
@@ -52,46 +51,6 @@ impl AsRef<Provider> for SignatureContext {
     }
 }
 
-impl Context for SignatureContext {
-    fn new(provider: Arc<Provider>) -> Self {
-        Self {
-            salt: provider.salt,
-            provider,
-            key: None,
-            padding: Padding::Pkcs1,
-            md: None,
-            mgf1: None,
-            message: Message::None,
-        }
-    }
-
-    fn gettable() -> *const OSSL_PARAM {
-        settings::GETTABLE.first()
-    }
-
-    fn settable() -> *const OSSL_PARAM {
-        settings::SETTABLE.first()
-    }
-
-    fn init(
-        &mut self,
-        key: Option<Arc<Key>>,
-        private: bool,
-        params: Params<'_>,
-    ) -> Result<(), Reason> {
-        self.restart(key, private)?;
-        self.set(params)
-    }
-
-    fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
-        self.apply(params)
-    }
-
-    fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
-        self.answer(answers)
-    }
-}
-
 impl SignatureContext {
     /// Starts an operation on a message. If the call names no hash function, the last hash function
     /// is used.
@@ -119,7 +78,6 @@ impl SignatureContext {
         Ok(())
     }
 
-    /// Hashes a piece of the message.
     pub(crate) fn update(&mut self, piece: &[u8]) -> Result<(), Reason> {
         if matches!(self.message, Message::Empty) {
             let md = self.md.ok_or(Reason::DigestMissing)?;
@@ -134,7 +92,6 @@ impl SignatureContext {
         }
     }
 
-    /// Signs the message.
     pub(crate) fn digest_sign_final(&mut self, output: &mut Output) -> Result<(), Reason> {
         if output.is_query_for(self.key()?.size())? {
             return Ok(());
@@ -153,7 +110,6 @@ impl SignatureContext {
         self.sign(output, digest.as_ref())
     }
 
-    /// Verifies the message's signature.
     pub(crate) fn digest_verify_final(&mut self, signature: &[u8]) -> Result<(), Reason> {
         let digest = self.finish()?;
         self.verify(signature, digest.as_ref())

@@ -8,7 +8,6 @@ use tollgate_rsa::{Hash, Salt};
 use crate::params::{Answers, Choices, Param};
 use crate::reason::Reason;
 
-/// A padding for signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Padding {
     /// No padding: the raw operation.
@@ -66,10 +65,6 @@ impl SaltLength {
 
     /// Reads a salt length: the number or name of a rule, or a number of bytes. The number may also
     /// be given as text.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::SaltLength`].
     pub(crate) fn from_param(param: Param<'_>) -> Result<Self, Reason> {
         if let Ok(Some(rule)) = param.choice(SALT_RULES) {
             return Ok(rule);
@@ -89,11 +84,8 @@ impl SaltLength {
         }
     }
 
-    /// Returns the length of the salt in bytes for a modulus of `bits` bits.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::SaltLength`] if the salt does not fit into the encoding.
+    /// Returns the length of the salt in bytes for a modulus of `bits` bits. Refuses a salt that
+    /// does not fit into the encoding.
     pub(crate) fn to_sign(self, bits: usize, hash: Hash) -> Result<usize, Reason> {
         let salt = match self {
             Self::Auto | Self::AutoDigestMax | Self::Max => Salt::Max,
@@ -105,7 +97,6 @@ impl SaltLength {
         Ok(len.min(longest))
     }
 
-    /// Returns the length that a verifier requires.
     pub(crate) fn to_verify(self) -> Salt {
         match self {
             Self::Auto | Self::AutoDigestMax => Salt::Auto,

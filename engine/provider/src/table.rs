@@ -38,7 +38,6 @@ impl<const N: usize> Table<[OSSL_DISPATCH; N]> {
 }
 
 impl Table<[OSSL_ALGORITHM; 2]> {
-    /// Creates a table of one algorithm.
     pub(crate) const fn of_algorithm(
         names: &'static CStr,
         properties: &'static CStr,

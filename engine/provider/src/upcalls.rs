@@ -5,11 +5,7 @@ use core::mem::transmute_copy;
 use core::ptr;
 use std::ffi::CString;
 
-use crate::abi::{
-    CoreGetParams, CoreNewError, CoreSetErrorDebug, CoreVsetError, Id, OSSL_CORE_HANDLE,
-    OSSL_DISPATCH, OSSL_FUNC_CORE_GET_PARAMS, OSSL_FUNC_CORE_NEW_ERROR,
-    OSSL_FUNC_CORE_SET_ERROR_DEBUG, OSSL_FUNC_CORE_VSET_ERROR, OSSL_PARAM, OSSL_PARAM_UTF8_PTR,
-};
+use crate::abi::*;
 use crate::jobs::Jobs;
 use crate::reason::Reason;
 

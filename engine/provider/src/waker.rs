@@ -5,13 +5,15 @@
 //! while a job is paused: the server's event loop starts the job again in its next turn, and the
 //! job then performs all operations that were submitted meanwhile.
 
-use core::ffi::{c_int, c_uint, c_void};
+use core::ffi::{c_int, c_void};
 use core::mem::ManuallyDrop;
 use std::fs::File;
-use std::io::{Error, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
 use tollgate_cpu::process;
 use tollgate_queue::{PrivateJob, Ticket};
 
@@ -67,28 +69,10 @@ impl Callback {
     }
 }
 
-unsafe extern "C" {
-    fn eventfd(initial: c_uint, flags: c_int) -> c_int;
-}
-
-/// `EFD_CLOEXEC` and `EFD_NONBLOCK` of sys/eventfd.h.
-const EFD_CLOEXEC: c_int = 0o2_000_000;
-const EFD_NONBLOCK: c_int = 0o4_000;
-
 impl Waker {
-    /// Creates a waker and its eventfd.
-    ///
-    /// # Errors
-    ///
-    /// The process or the system has no free descriptors.
-    pub(crate) fn new(counters: &Arc<Counters>) -> Result<Self, Error> {
-        // SAFETY: no pointers.
-        let fd = unsafe { eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
-        if fd < 0 {
-            return Err(Error::last_os_error());
-        }
-        // SAFETY: a new descriptor that nothing else owns.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    /// Creates a waker and its eventfd. Fails if the process or the system has no free descriptor.
+    pub(crate) fn new(counters: &Arc<Counters>) -> Result<Self, Errno> {
+        let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let (process, counters) = (process::fork_generation(), Arc::clone(counters));
         Ok(Self { process, eventfd: fd.into(), jobs: Mutex::default(), counters })
     }

@@ -12,11 +12,7 @@ use tollgate_rsa::Hash;
 
 use crate::reason::Reason;
 
-/// The byte that names the hash function (ISO/IEC 10118).
-///
-/// # Errors
-///
-/// [`Reason::DigestUnsupported`] if X9.31 has no byte for the hash function.
+/// The byte that names the hash function (ISO/IEC 10118). X9.31 has no byte for other functions.
 pub(crate) fn hash_id(hash: Hash) -> Result<u8, Reason> {
     match hash {
         Hash::Sha1 => Ok(0x33),
@@ -28,10 +24,6 @@ pub(crate) fn hash_id(hash: Hash) -> Result<u8, Reason> {
 }
 
 /// Writes the encoding of a digest into `em`, which is as long as the modulus.
-///
-/// # Errors
-///
-/// [`Reason::MessageLong`] if the encoding does not fit into `em`.
 pub(crate) fn encode(em: &mut [u8], digest: &[u8], id: Option<u8>) -> Result<(), Reason> {
     let content_len = digest.len() + id.iter().len();
     let padding_len = em.len().checked_sub(content_len + 2).ok_or(Reason::MessageLong)?;

@@ -47,26 +47,49 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod key_loader;
 mod signing_key;
 
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use tollgate_queue::{PrivateJob, Queue};
+use std::sync::Arc;
 
-pub use key_loader::KeyLoader;
+use rustls::crypto::{CryptoProvider, KeyProvider, aws_lc_rs};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{Error, sign};
+use tollgate_queue::{PrivateJob, Queue};
+use zeroize::Zeroize as _;
+
 pub use signing_key::SigningKey;
 
 /// rustls's aws-lc-rs provider, except that RSA keys sign through `queue`.
 ///
 /// Call it once per queue: rustls keeps key providers for the life of the program, so each call
-/// leaks a [`KeyLoader`] and its handle of the queue. End such a queue by
-/// `shut_down`, not by dropping its handles. To choose other suites or groups, replace those
-/// fields of the result. [`SigningKey`] alone needs no such provider and leaks nothing.
+/// leaks one and its handle of the queue. End such a queue by `shut_down`, not by dropping its
+/// handles. To choose other suites or groups, replace those fields of the result. [`SigningKey`]
+/// alone needs no such provider and leaks nothing.
 #[must_use]
 pub fn provider(queue: &Queue<PrivateJob>) -> CryptoProvider {
     let others = aws_lc_rs::default_provider();
-    let key_provider = Box::leak(Box::new(KeyLoader::new(queue, others.key_provider)));
-    CryptoProvider { key_provider, ..others }
+    let loader = KeyLoader { queue: queue.clone(), others: others.key_provider };
+    CryptoProvider { key_provider: Box::leak(Box::new(loader)), ..others }
+}
+
+/// Loads RSA keys that sign through a queue, and passes others to another loader.
+#[derive(Debug)]
+struct KeyLoader {
+    queue: Queue<PrivateJob>,
+    others: &'static dyn KeyProvider,
+}
+
+impl KeyProvider for KeyLoader {
+    fn load_private_key(
+        &self,
+        mut key_der: PrivateKeyDer<'static>,
+    ) -> Result<Arc<dyn sign::SigningKey>, Error> {
+        let Some(key) = signing_key::read(&key_der).transpose() else {
+            return self.others.load_private_key(key_der);
+        };
+        key_der.zeroize();
+        Ok(Arc::new(SigningKey::new(&self.queue, key?)?))
+    }
 }
 
 /// The user's guide; its example is compiled.

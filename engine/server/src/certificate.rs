@@ -18,7 +18,7 @@ use openssl::x509::{X509, X509NameBuilder};
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Rejected, Unavailable, one_line};
-use crate::key_kind::KeyKind;
+use crate::kinds::KeyKind;
 
 /// The longest PEM file that is read, in bytes.
 const PEM_BYTES_MAX: usize = 1024 * 1024;
@@ -103,11 +103,10 @@ impl Credentials {
     }
 
     fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, Error> {
-        let chain = X509::stack_from_pem(chain)
-            .map_err(|stack| Rejected::Certificate(one_line(&stack.to_string())))?;
-        let first = chain.first().ok_or_else(|| {
-            Rejected::Certificate("no PEM block of a certificate in it".to_owned())
-        })?;
+        let broken = |stack: ErrorStack| Rejected::Certificate(one_line(&stack));
+        let chain = X509::stack_from_pem(chain).map_err(broken)?;
+        let none = || Rejected::Certificate("no PEM block of a certificate in it".to_owned());
+        let first = chain.first().ok_or_else(none)?;
         let mut encrypted = false;
         // Without a callback, OpenSSL prompts for a passphrase on the terminal.
         let key = PKey::private_key_from_pem_callback(key, |_| {
@@ -117,11 +116,8 @@ impl Credentials {
         if encrypted {
             return Err(Rejected::Key("it is encrypted".to_owned()).into());
         }
-        let key = key.map_err(|stack| Rejected::Key(one_line(&stack.to_string())))?;
-        let certified = first
-            .public_key()
-            .map_err(|stack| Rejected::Certificate(one_line(&stack.to_string())))?;
-        if !certified.public_eq(&key) {
+        let key = key.map_err(|stack| Rejected::Key(one_line(&stack)))?;
+        if !first.public_key().map_err(broken)?.public_eq(&key) {
             return Err(Rejected::KeyMismatch.into());
         }
         let kind = KeyKind::of(&key)

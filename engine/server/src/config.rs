@@ -5,9 +5,8 @@ use core::time::Duration;
 use std::path::PathBuf;
 
 use crate::certificate::Certificate;
-use crate::engine_kind::Engine;
 use crate::error::{Misuse, WORKERS_MAX};
-use crate::key_kind::KeyKind;
+use crate::kinds::{Engine, KeyKind};
 use crate::notice::Notify;
 use crate::suite::{Group, Protocol, Suite};
 
@@ -84,7 +83,7 @@ impl Default for Config {
     }
 }
 
-/// The bounds of every queue and the limit of every wait of a server.
+/// The bounds that concern the clients of a server.
 ///
 /// Time limits are checked every 100 ms, so a wait may last that much longer. No limit may exceed a
 /// day.
@@ -98,15 +97,11 @@ pub struct Limits {
     pub request: Duration,
     /// The longest time in which a client accepts no bytes of a response.
     pub write: Duration,
-    /// The longest wait for the client to close a connection that the server has closed.
-    pub linger: Duration,
     /// The longest request line with headers, and the longest body that is skipped, in bytes.
     pub request_bytes_max: usize,
     /// The maximum number of open connections of one worker. Further clients wait in the kernel's
     /// queue.
     pub connections_max: usize,
-    /// Length of the kernel's queue of completed connections (`listen(2)`).
-    pub backlog: i32,
 }
 
 impl Default for Limits {
@@ -116,20 +111,14 @@ impl Default for Limits {
             idle: Duration::from_secs(15),
             request: Duration::from_secs(10),
             write: Duration::from_secs(30),
-            linger: Duration::from_secs(1),
             request_bytes_max: 16 * 1024,
             connections_max: 16 * 1024,
-            backlog: 4096,
         }
     }
 }
 
 impl Config {
     /// Checks everything that needs no certificate, file or socket.
-    ///
-    /// # Errors
-    ///
-    /// [`Misuse`]: the caller broke the documented contract.
     pub(crate) fn check(&self) -> Result<(), Misuse> {
         if !(1..=WORKERS_MAX).contains(&self.workers) {
             return Err(Misuse::Workers(self.workers));
@@ -174,7 +163,6 @@ impl Limits {
             ("idle", self.idle),
             ("request", self.request),
             ("write", self.write),
-            ("linger", self.linger),
         ];
         if let Some((name, _)) = times.iter().find(|(_, time)| time.is_zero()) {
             return Err(Misuse::ZeroLimit(name));
@@ -187,9 +175,6 @@ impl Limits {
         }
         if self.connections_max == 0 {
             return Err(Misuse::ZeroLimit("connections_max"));
-        }
-        if self.backlog <= 0 {
-            return Err(Misuse::ZeroLimit("backlog"));
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! The counters of a server. Each worker has its own counters; readers add them up.
 
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
+use std::sync::OnceLock;
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -142,40 +143,31 @@ pub(crate) struct Tally {
     pub(crate) ends: [Count; End::ALL.len()],
     pub(crate) descriptor_pauses: Count,
     pub(crate) loop_turns: Count,
-    cpu: Cpu,
-}
-
-/// A worker's CPU time: read from its clock while it runs, then stored.
-#[derive(Debug, Default)]
-struct Cpu {
-    clock: AtomicI32,
-    running: AtomicBool,
-    final_ns: AtomicU64,
+    /// The clock of the worker's thread.
+    clock: OnceLock<ThreadClock>,
+    /// The CPU time of a worker that has ended; 0 while it runs.
+    final_cpu_ns: Count,
 }
 
 impl Tally {
     /// Called by the worker when it starts.
     pub(crate) fn start_cpu(&self) {
         if let Some(clock) = ThreadClock::of_this_thread() {
-            self.cpu.clock.store(clock.id(), Ordering::Relaxed);
-            self.cpu.running.store(true, Ordering::Release);
+            self.clock.set(clock).expect("a worker starts once");
         }
     }
 
     /// Called by the worker when it ends.
     pub(crate) fn stop_cpu(&self) {
         let spent = duration(clock_gettime(ClockId::ThreadCPUTime));
-        let nanos = u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
-        self.cpu.final_ns.store(nanos, Ordering::Relaxed);
-        self.cpu.running.store(false, Ordering::Release);
+        self.final_cpu_ns.set(u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX));
     }
 
     fn cpu(&self) -> Duration {
-        let running = self.cpu.running.load(Ordering::Acquire);
-        let clock = ThreadClock::from_id(self.cpu.clock.load(Ordering::Relaxed));
-        let now = if running { clock.elapsed() } else { None };
-        // The worker may have ended in between.
-        now.unwrap_or_else(|| Duration::from_nanos(self.cpu.final_ns.load(Ordering::Relaxed)))
+        let ended = || Duration::from_nanos(self.final_cpu_ns.read());
+        let running = || self.clock.get()?.elapsed();
+        // The worker may end in between.
+        if ended().is_zero() { running().unwrap_or_else(ended) } else { ended() }
     }
 }
 

@@ -4,7 +4,6 @@
 //! one process are therefore independent of each other and of the default library context and its
 //! configuration file, and workers share no locks in libcrypto.
 
-use core::ffi::CStr;
 use std::ffi::CString;
 
 use openssl::error::ErrorStack;
@@ -20,34 +19,14 @@ use openssl::ssl::{
 use crate::certificate::Credentials;
 use crate::config::{Config, Resumption};
 use crate::counters::SignerOperations;
-use crate::engine_kind::Engine;
 use crate::error::{Error, Misuse, Rejected, Unavailable};
 use crate::evp::{self, Source};
 use crate::ffi::{self, TicketKeys};
-use crate::key_kind::KeyKind;
+use crate::kinds::{Engine, KeyKind};
 use crate::suite::{Group, Protocol, Suite};
 
 /// Distinguishes sessions of different servers (RFC 8446 §4.6.1). Any constant works.
 const SESSION_CONTEXT: &[u8] = b"tollgate";
-
-impl Engine {
-    /// Returns the name of the engine's provider in OpenSSL.
-    pub(crate) const fn provider(self) -> &'static str {
-        match self {
-            Self::OpenSsl => "default",
-            Self::Tollgate => "tollgate",
-        }
-    }
-
-    /// Returns the property query for all fetches.
-    pub(crate) const fn query(self) -> &'static CStr {
-        match self {
-            Self::OpenSsl => c"provider=default",
-            // Optional: digests, curves and ciphers come from the default provider.
-            Self::Tollgate => c"?provider=tollgate",
-        }
-    }
-}
 
 /// Accepts TLS connections. Fields are dropped in this order: OpenSSL requires that contexts are
 /// freed before providers, and providers before the library context.
@@ -61,12 +40,8 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Creates a context on the thread that will use it, and checks that the engine accepts the
-    /// key.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected::Engine`] if a provider other than the engine's would sign or decrypt.
+    /// Creates a context on the thread that will use it. Refuses a key with which another provider
+    /// than the engine's would sign or decrypt.
     pub(crate) fn new(
         config: &Config,
         credentials: &Credentials,
@@ -94,7 +69,6 @@ impl Acceptor {
         Ok(this)
     }
 
-    /// Returns the library context.
     pub(crate) fn library(&self) -> &LibCtxRef {
         &self.library
     }

@@ -5,9 +5,10 @@ use core::net::SocketAddr;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use openssl::error::ErrorStack;
 use rustix::io::Errno;
 
-use crate::engine_kind::Engine;
+use crate::kinds::Engine;
 use crate::suite::Suite;
 
 /// The most worker threads of one server.
@@ -151,8 +152,8 @@ impl Rejected {
 
 impl Unavailable {
     /// Converts OpenSSL's errors in the step `doing` into an error.
-    pub(crate) fn openssl(doing: &'static str) -> impl FnOnce(openssl::error::ErrorStack) -> Error {
-        move |stack| Self::OpenSsl { doing, why: one_line(&stack.to_string()) }.into()
+    pub(crate) fn openssl(doing: &'static str) -> impl FnOnce(ErrorStack) -> Error {
+        move |stack| Self::OpenSsl { doing, why: one_line(&stack) }.into()
     }
 
     /// Converts the system's error in the step `doing` into an error.
@@ -162,8 +163,8 @@ impl Unavailable {
 }
 
 /// Joins OpenSSL's lines, because every error message of this crate is one line.
-pub(crate) fn one_line(text: &str) -> String {
-    text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
+pub(crate) fn one_line(stack: &ErrorStack) -> String {
+    stack.to_string().lines().map(str::trim).collect::<Vec<_>>().join("; ")
 }
 
 impl fmt::Display for Error {

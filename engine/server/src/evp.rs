@@ -17,6 +17,8 @@ use openssl::pkey::{PKeyRef, Private};
 use openssl::pkey_ctx::{PkeyCtx, PkeyCtxRef};
 use openssl_sys as sys;
 
+use crate::ffi::{check, non_null};
+
 unsafe extern "C" {
     fn EVP_PKEY_CTX_new_from_pkey(
         libctx: *mut sys::OSSL_LIB_CTX,
@@ -55,11 +57,8 @@ impl Source<'_> {
         let (library, query) = (self.library.as_ptr(), self.query.as_ptr());
         // SAFETY: valid pointers; the context takes its own reference to the key.
         let ctx = unsafe { EVP_PKEY_CTX_new_from_pkey(library, key.as_ptr(), query) };
-        if ctx.is_null() {
-            return Err(ErrorStack::get());
-        }
         // SAFETY: a new context without another owner.
-        Ok(unsafe { PkeyCtx::from_ptr(ctx) })
+        non_null(ctx).map(|ctx| unsafe { PkeyCtx::from_ptr(ctx) })
     }
 
     /// Initializes `digest` to sign with `key` and SHA-256, as `tls_construct_cert_verify` and
@@ -75,7 +74,7 @@ impl Source<'_> {
     ) -> Result<&'d mut PkeyCtxRef<Private>, ErrorStack> {
         let mut key_ctx = ptr::null_mut();
         // SAFETY: valid pointers, texts that end with NUL, no parameters.
-        let begun = unsafe {
+        check(unsafe {
             EVP_DigestSignInit_ex(
                 digest.as_ptr(),
                 &raw mut key_ctx,
@@ -85,10 +84,7 @@ impl Source<'_> {
                 key.as_ptr(),
                 ptr::null(),
             )
-        };
-        if begun != 1 {
-            return Err(ErrorStack::get());
-        }
+        })?;
         // SAFETY: `key_ctx` is valid, and `digest`'s: it lives as long as the borrow.
         Ok(unsafe { PkeyCtxRef::from_ptr_mut(key_ctx) })
     }

@@ -56,8 +56,14 @@ unsafe extern "C" {
     ) -> *mut sys::EVP_PKEY;
 }
 
-const fn succeeded(result: c_int) -> bool {
-    result == 1
+/// Returns OpenSSL's errors unless `result` is 1, which is success.
+pub(crate) fn check(result: impl Into<c_long>) -> Result<(), ErrorStack> {
+    if result.into() == 1 { Ok(()) } else { Err(ErrorStack::get()) }
+}
+
+/// Returns OpenSSL's errors if `made` is NULL.
+pub(crate) fn non_null<T>(made: *mut T) -> Result<*mut T, ErrorStack> {
+    if made.is_null() { Err(ErrorStack::get()) } else { Ok(made) }
 }
 
 /// Creates a TLS context for servers with this library context and property query.
@@ -70,11 +76,8 @@ pub(crate) fn server_context(
     let method = SslMethod::tls_server();
     // SAFETY: all three pointers are valid; OpenSSL copies the query and keeps the static method.
     let context = unsafe { SSL_CTX_new_ex(library.as_ptr(), query.as_ptr(), method.as_ptr()) };
-    if context.is_null() {
-        return Err(ErrorStack::get());
-    }
     // SAFETY: a new context without another owner.
-    Ok(unsafe { SslContextBuilder::from_ptr(context) })
+    non_null(context).map(|context| unsafe { SslContextBuilder::from_ptr(context) })
 }
 
 /// Registers a provider that is linked into this program, to be loaded by name in `library`.
@@ -84,8 +87,7 @@ pub(crate) fn add_builtin(
     init: InitFunction,
 ) -> Result<(), ErrorStack> {
     // SAFETY: valid pointers; OpenSSL copies the name; `init` is a provider's entry point.
-    let added = unsafe { OSSL_PROVIDER_add_builtin(library.as_ptr(), name.as_ptr(), init) };
-    if succeeded(added) { Ok(()) } else { Err(ErrorStack::get()) }
+    check(unsafe { OSSL_PROVIDER_add_builtin(library.as_ptr(), name.as_ptr(), init) })
 }
 
 /// Returns the private-key operations that the provider has counted in its library context. Zero if
@@ -134,11 +136,8 @@ pub(crate) fn private_key(
             query.as_ptr(),
         )
     };
-    if key.is_null() {
-        return Err(ErrorStack::get());
-    }
     // SAFETY: a new key without another owner, which d2i made from a private key.
-    Ok(unsafe { PKey::from_ptr(key) })
+    non_null(key).map(|key| unsafe { PKey::from_ptr(key) })
 }
 
 /// Sets the ticket keys of a context. Contexts with the same keys resume each other's sessions.
@@ -149,8 +148,7 @@ pub(crate) fn set_ticket_keys(
     let length = c_long::try_from(keys.len()).expect("80");
     let keys = keys.as_ptr().cast_mut().cast::<c_void>();
     // SAFETY: OpenSSL copies `length` bytes from `keys` and writes none.
-    let set = unsafe { sys::SSL_CTX_ctrl(context.as_ptr(), SET_TICKET_KEYS, length, keys) };
-    if set == 1 { Ok(()) } else { Err(ErrorStack::get()) }
+    check(unsafe { sys::SSL_CTX_ctrl(context.as_ptr(), SET_TICKET_KEYS, length, keys) })
 }
 
 /// Returns whether the `ClientHello` has no `signature_algorithms`. Valid only within the callback
@@ -166,7 +164,7 @@ pub(crate) fn lacks_signature_algorithms(ssl: &SslRef) -> bool {
             &raw mut len,
         )
     };
-    !succeeded(found)
+    found != 1
 }
 
 /// Restricts the connection to these suites, which need no signature, and lets OpenSSL assume SHA-1
@@ -178,14 +176,10 @@ pub(crate) fn negotiate_without_signature(
     // SAFETY: a valid connection.
     unsafe { sys::SSL_set_security_level(ssl.as_ptr(), 0) };
     // SAFETY: a valid connection; OpenSSL reads the list and keeps no pointer.
-    let restricted = unsafe { sys::SSL_set_cipher_list(ssl.as_ptr(), suites.as_ptr()) };
-    if !succeeded(restricted) {
-        return Err(ErrorStack::get());
-    }
+    check(unsafe { sys::SSL_set_cipher_list(ssl.as_ptr(), suites.as_ptr()) })?;
     let algorithms = c"RSA+SHA1".as_ptr().cast_mut().cast::<c_void>();
     // SAFETY: as above; this control does not write to its argument.
-    let set = unsafe { sys::SSL_ctrl(ssl.as_ptr(), sys::SSL_CTRL_SET_SIGALGS_LIST, 0, algorithms) };
-    if set == 1 { Ok(()) } else { Err(ErrorStack::get()) }
+    check(unsafe { sys::SSL_ctrl(ssl.as_ptr(), sys::SSL_CTRL_SET_SIGALGS_LIST, 0, algorithms) })
 }
 
 /// Returns OpenSSL's number of the negotiated group, if there is one.

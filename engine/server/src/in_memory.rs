@@ -15,16 +15,13 @@ use std::time::Instant;
 use openssl::pkey::{PKeyRef, Private};
 use openssl::ssl::SslStream;
 
-use crate::config::{Config, Limits};
+use crate::config::Config;
 use crate::connection::{self, BoundedReads, Context};
 pub use crate::connection::{Transport, Turn};
 use crate::engine::Acceptor;
 use crate::error::{Error, Unavailable};
 pub use crate::evp::Source;
-use crate::http::{Date, RECORD_BYTES_MAX};
-use crate::key_kind::KeyKind;
 use crate::log::{Journal, Writer};
-use crate::shared::Shared;
 use crate::workers::{Setup, start_log};
 
 /// The maximum time for writing the access log when a worker is dropped.
@@ -32,21 +29,11 @@ const LOG_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A server's worker without listener, event loop and thread.
 pub struct Worker {
-    acceptor: Acceptor,
+    acceptor: Arc<Acceptor>,
     query: &'static CStr,
-    kind: KeyKind,
-    shared: Arc<Shared>,
-    limits: Limits,
-    state: RefCell<State>,
-}
-
-/// State that connections use one after the other.
-struct State {
-    journal: Option<Journal>,
     writer: Option<Writer>,
-    date: Date,
-    scratch: Box<[u8; RECORD_BYTES_MAX]>,
-    accepted: u64,
+    /// Connections use it one after the other.
+    cx: RefCell<Context>,
 }
 
 impl Worker {
@@ -58,25 +45,13 @@ impl Worker {
     pub fn new(config: &Config) -> Result<Self, Error> {
         let Setup { config, credentials, tickets, shared } =
             Setup::new(Config { workers: 1, pin: None, ..config.clone() })?;
-        let acceptor = Acceptor::new(&config, &credentials, &tickets)?;
-        let kind = credentials.kind;
-        let (writer, to) = start_log(&config, kind, config.address, &shared)?.unzip();
+        let acceptor = Arc::new(Acceptor::new(&config, &credentials, &tickets)?);
+        let (writer, to) = start_log(&config, credentials.kind, config.address, &shared)?.unzip();
         let journal = Journal::new(to, Arc::clone(shared.log()));
-        let state = State {
-            journal: Some(journal),
-            writer,
-            date: Date::default(),
-            scratch: Box::new([0; RECORD_BYTES_MAX]),
-            accepted: 0,
-        };
-        Ok(Self {
-            acceptor,
-            query: config.engine.query(),
-            kind,
-            shared,
-            limits: config.limits,
-            state: RefCell::new(state),
-        })
+        let mut cx = Context::new(0, config.limits, shared, Arc::clone(&acceptor));
+        cx.journal = journal;
+        let query = config.engine.query();
+        Ok(Self { acceptor, query, writer, cx: RefCell::new(cx) })
     }
 
     /// Creates a connection over `transport`, before its handshake.
@@ -88,11 +63,10 @@ impl Worker {
         let doing = || Unavailable::openssl("making a connection");
         let ssl = self.acceptor.connection().map_err(doing())?;
         let stream = SslStream::new(ssl, BoundedReads::new(transport)).map_err(doing())?;
-        let mut state = self.state.borrow_mut();
-        state.accepted += 1;
-        self.shared.tally(0).connections.add(1);
-        let number = state.accepted;
-        let inner = connection::Connection::new(stream, number, Instant::now(), &self.limits);
+        let cx = self.cx.borrow();
+        cx.tally().connections.add(1);
+        let number = cx.tally().connections.read();
+        let inner = connection::Connection::new(stream, number, Instant::now(), &cx.limits);
         Ok(Connection { inner, worker: self })
     }
 
@@ -107,23 +81,16 @@ impl Worker {
     pub fn key(&self) -> &PKeyRef<Private> {
         self.acceptor.key()
     }
-
-    /// Returns the kind of the key.
-    #[must_use]
-    pub const fn key_kind(&self) -> KeyKind {
-        self.kind
-    }
 }
 
 /// Writes the rest of the access log.
 impl Drop for Worker {
     fn drop(&mut self) {
-        let state = self.state.get_mut();
+        let cx = self.cx.get_mut();
         let deadline = Instant::now() + LOG_TIMEOUT;
-        if let Some(journal) = state.journal.take() {
-            journal.finish(deadline);
-        }
-        if let Some(writer) = state.writer.take() {
+        let none = Journal::new(None, Arc::clone(cx.shared.log()));
+        core::mem::replace(&mut cx.journal, none).finish(deadline);
+        if let Some(writer) = self.writer.take() {
             writer.finish(deadline);
         }
     }
@@ -131,7 +98,7 @@ impl Drop for Worker {
 
 impl fmt::Debug for Worker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker").field("kind", &self.kind).finish_non_exhaustive()
+        f.write_str("Worker")
     }
 }
 
@@ -148,24 +115,10 @@ impl<S: Transport> Connection<'_, S> {
     ///
     /// If the transport calls this method of another connection of the same worker.
     pub fn turn(&mut self) -> Turn {
-        let mut state = self.worker.state.borrow_mut();
-        let State { journal, date, scratch, .. } = &mut *state;
-        let shared = &self.worker.shared;
-        let journal = journal.as_mut().expect("the journal lives until the worker is dropped");
-        let now = Instant::now();
-        let mut cx = Context {
-            now,
-            limits: &self.worker.limits,
-            tally: shared.tally(0),
-            journal,
-            shared,
-            acceptor: &self.worker.acceptor,
-            date,
-            scratch,
-            draining: false,
-        };
-        let turn = self.inner.turn(&mut cx);
-        cx.journal.tick(now);
+        let cx = &mut *self.worker.cx.borrow_mut();
+        cx.now = Instant::now();
+        let turn = self.inner.turn(cx);
+        cx.journal.tick(cx.now);
         turn
     }
 

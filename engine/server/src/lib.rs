@@ -13,7 +13,7 @@
 //!   [`Config::resumption`]. No early data, renegotiation or compression.
 //! * [`in_memory`] has the same connections without sockets, to measure their cost.
 //! * [`log`] is the access log, one line per handshake and per request, and its reader.
-//! * Every wait and every queue is bounded by [`Limits`].
+//! * Every wait and every queue is bounded; [`Limits`] sets the bounds that concern clients.
 //!
 //! Each worker is a thread with its own listener, event loop and OpenSSL library context. Workers
 //! share no locks of libcrypto's contexts, and servers with different engines in one process affect
@@ -43,14 +43,13 @@ mod config;
 mod connection;
 mod counters;
 mod engine;
-mod engine_kind;
 mod error;
 mod evp;
 mod failure;
 mod ffi;
 mod http;
 pub mod in_memory;
-mod key_kind;
+mod kinds;
 mod listener;
 pub mod log;
 mod metrics;
@@ -66,11 +65,10 @@ mod workers;
 pub use certificate::Certificate;
 pub use config::{Config, Limits, Resumption};
 pub use counters::{Counters, Signer, SignerOperations};
-pub use engine_kind::Engine;
 pub use error::{Error, Misuse, Rejected, Unavailable, WORKERS_MAX};
 pub use failure::{End, Failure};
 pub use http::{BODY_BYTES_MAX, BODY_PERIOD};
-pub use key_kind::KeyKind;
+pub use kinds::{Engine, KeyKind};
 pub use notice::{Notice, Notify};
 pub use server::{Report, Running, Server};
 pub use suite::{Group, Protocol, Suite};

@@ -6,22 +6,17 @@ use std::os::fd::OwnedFd;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
+/// Length of the kernel's queue of completed connections (`listen(2)`).
+const BACKLOG: i32 = 4096;
+
 /// Creates sockets that listen on the same address; the kernel distributes connections among them.
 ///
 /// The first socket is bound without `SO_REUSEPORT`, and shares its port only after it listens. A
 /// port in use is therefore an error, even if the other server would share it.
-///
-/// # Errors
-///
-/// Those of bind(2) and listen(2).
-pub(crate) fn listen(
-    address: SocketAddr,
-    count: usize,
-    backlog: i32,
-) -> io::Result<(SocketAddr, Vec<OwnedFd>)> {
+pub(crate) fn listen(address: SocketAddr, count: usize) -> io::Result<(SocketAddr, Vec<OwnedFd>)> {
     let first = socket(address)?;
     rustix::net::bind(&first, &address)?;
-    rustix::net::listen(&first, backlog)?;
+    rustix::net::listen(&first, BACKLOG)?;
     let bound = SocketAddr::try_from(rustix::net::getsockname(&first)?)?;
     sockopt::set_socket_reuseport(&first, true)?;
     let mut sockets = vec![first];
@@ -29,7 +24,7 @@ pub(crate) fn listen(
         let next = socket(bound)?;
         sockopt::set_socket_reuseport(&next, true)?;
         rustix::net::bind(&next, &bound)?;
-        rustix::net::listen(&next, backlog)?;
+        rustix::net::listen(&next, BACKLOG)?;
         sockets.push(next);
     }
     Ok((bound, sockets))
@@ -55,13 +50,13 @@ mod tests {
     #[test]
     fn a_port_is_shared_only_by_the_workers() {
         let local = SocketAddr::from(([127, 0, 0, 1], 0));
-        let (address, sockets) = listen(local, 3, 16).unwrap();
+        let (address, sockets) = listen(local, 3).unwrap();
         assert_eq!(sockets.len(), 3);
         for count in [1, 2] {
-            let refused = listen(address, count, 16).unwrap_err();
+            let refused = listen(address, count).unwrap_err();
             assert_eq!(refused.kind(), io::ErrorKind::AddrInUse);
         }
         drop(sockets);
-        listen(address, 2, 16).unwrap();
+        listen(address, 2).unwrap();
     }
 }

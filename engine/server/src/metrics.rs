@@ -17,7 +17,6 @@ use crate::counters::Counters;
 /// The content type of [`text`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Returns all metrics as text.
 pub(crate) fn text(counters: Counters, engine: &'static str, key: String) -> String {
     let mut registry = Registry::with_prefix("tollgate");
     let info = Info::new([

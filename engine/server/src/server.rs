@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::config::{Config, WAIT_MAX};
 use crate::counters::Counters;
 use crate::error::{Error, Unavailable};
-use crate::key_kind::KeyKind;
+use crate::kinds::KeyKind;
 use crate::listener::listen;
 use crate::log::Writer;
 use crate::shared::Shared;
@@ -36,8 +36,7 @@ impl Server {
         let config = &setup.config;
         let certificate_pem = setup.credentials.chain_pem()?;
         let refuse = |why| Unavailable::Listen { address: config.address, why };
-        let (address, sockets) =
-            listen(config.address, config.workers, config.limits.backlog).map_err(refuse)?;
+        let (address, sockets) = listen(config.address, config.workers).map_err(refuse)?;
         let mut workers = Workers::default();
         let (ready_to, ready) = mpsc::channel();
         for (index, socket) in sockets.into_iter().enumerate() {
@@ -53,7 +52,6 @@ impl Server {
             shared: Arc::clone(&setup.shared),
             workers,
             writer,
-            stopped: false,
         })
     }
 }
@@ -66,7 +64,6 @@ pub struct Running {
     shared: Arc<Shared>,
     workers: Workers,
     writer: Option<Writer>,
-    stopped: bool,
 }
 
 impl Running {
@@ -103,7 +100,6 @@ impl Running {
     }
 
     fn end(&mut self, limit: Duration) -> Report {
-        self.stopped = true;
         let begun = Instant::now();
         let deadline = begun + limit.min(WAIT_MAX);
         self.shared.stop(deadline);
@@ -124,7 +120,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if !self.stopped {
+        if self.shared.stop_deadline().is_none() {
             self.end(Duration::ZERO);
         }
     }

@@ -1,14 +1,12 @@
 //! State that the workers of a server share. The state is read-only, except for the counters, of
 //! which each worker has its own set.
 
-use core::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use crate::counters::{self, Counters, Signer, Tally};
-use crate::engine_kind::Engine;
 use crate::http::Root;
-use crate::key_kind::KeyKind;
+use crate::kinds::{Engine, KeyKind};
 use crate::log::LogState;
 use crate::metrics;
 use crate::notice::{Notice, Notices};
@@ -21,8 +19,8 @@ pub(crate) struct Shared {
     root: Option<Root>,
     log: Arc<LogState>,
     notices: Arc<Notices>,
-    stopping: AtomicBool,
-    stop: Mutex<Option<Instant>>,
+    /// The deadline for finishing, once the server stops.
+    stop: OnceLock<Instant>,
 }
 
 impl Shared {
@@ -40,8 +38,7 @@ impl Shared {
             root,
             log: Arc::new(LogState::new(Arc::clone(&notices))),
             notices,
-            stopping: AtomicBool::new(false),
-            stop: Mutex::new(None),
+            stop: OnceLock::new(),
         }
     }
 
@@ -63,16 +60,12 @@ impl Shared {
 
     /// Makes the workers finish before `deadline`.
     pub(crate) fn stop(&self, deadline: Instant) {
-        *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = Some(deadline);
-        self.stopping.store(true, Ordering::Release);
+        self.stop.set(deadline).expect("a server stops once");
     }
 
     /// Returns the deadline for finishing, once the server stops.
     pub(crate) fn stop_deadline(&self) -> Option<Instant> {
-        if !self.stopping.load(Ordering::Acquire) {
-            return None;
-        }
-        *self.stop.lock().unwrap_or_else(PoisonError::into_inner)
+        self.stop.get().copied()
     }
 
     /// Returns all counters. Sends a notice if the engine did fewer operations than expected.

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::key_kind::KeyKind;
+use crate::kinds::KeyKind;
 use crate::unknown_name::UnknownName;
 
 /// A version of TLS.
@@ -15,99 +15,87 @@ pub enum Protocol {
     Tls13,
 }
 
-/// The key exchange and authentication of a suite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exchange {
-    /// Ephemeral ECDH, signed by an ECDSA key.
-    EcdheEcdsa,
-    /// Ephemeral ECDH, signed by an RSA key.
-    EcdheRsa,
-    /// The client's secret is encrypted to the RSA key; no forward secrecy.
-    Rsa,
-    /// TLS 1.3: not part of the suite.
-    Tls13,
-}
-
-macro_rules! suites {
-    ($($suite:ident, $exchange:ident, $iana:literal, $openssl:literal;)*) => {
-        /// A cipher suite, by its name in the IANA registry.
-        ///
-        /// Suites of TLS 1.2 include the key exchange, those of TLS 1.3 do not.
+/// Defines an enum by the names of its values in the IANA registry and in OpenSSL.
+macro_rules! registered {
+    ($(#[$doc:meta])* $type:ident { $($variant:ident = $iana:literal, $openssl:literal;)* }) => {
+        $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Suite {
-            $(#[doc = concat!("`", $iana, "`")] $suite,)*
+        pub enum $type {
+            $(#[doc = concat!("`", $iana, "`, in OpenSSL `", $openssl, "`")] $variant,)*
         }
 
-        impl Suite {
-            /// All supported suites.
-            pub const ALL: &[Self] = &[$(Self::$suite,)*];
+        impl $type {
+            /// All supported values.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// Returns the name in the IANA registry, which is also used in the access log.
             #[must_use]
             pub const fn name(self) -> &'static str {
-                match self { $(Self::$suite => $iana,)* }
+                match self { $(Self::$variant => $iana,)* }
             }
 
-            /// Returns OpenSSL's name, which is the IANA name for TLS 1.3.
+            /// Returns OpenSSL's name.
             #[must_use]
             pub const fn openssl_name(self) -> &'static str {
-                match self { $(Self::$suite => $openssl,)* }
-            }
-
-            const fn exchange(self) -> Exchange {
-                match self { $(Self::$suite => Exchange::$exchange,)* }
+                match self { $(Self::$variant => $openssl,)* }
             }
         }
     };
 }
 
-suites! {
-    Aes128Gcm, Tls13, "TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256";
-    Aes256Gcm, Tls13, "TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384";
-    Chacha20, Tls13, "TLS_CHACHA20_POLY1305_SHA256", "TLS_CHACHA20_POLY1305_SHA256";
-    EcdheEcdsaAes128Gcm, EcdheEcdsa,
-        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256";
-    EcdheEcdsaAes256Gcm, EcdheEcdsa,
-        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384";
-    EcdheEcdsaChacha20, EcdheEcdsa,
-        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305";
-    EcdheRsaAes128Gcm, EcdheRsa,
-        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256";
-    EcdheRsaAes256Gcm, EcdheRsa,
-        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "ECDHE-RSA-AES256-GCM-SHA384";
-    EcdheRsaChacha20, EcdheRsa,
-        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305";
-    EcdheRsaAes128Sha, EcdheRsa,
-        "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "ECDHE-RSA-AES128-SHA";
-    RsaAes128Gcm, Rsa, "TLS_RSA_WITH_AES_128_GCM_SHA256", "AES128-GCM-SHA256";
-    RsaAes256Gcm, Rsa, "TLS_RSA_WITH_AES_256_GCM_SHA384", "AES256-GCM-SHA384";
-    RsaAes128Sha, Rsa, "TLS_RSA_WITH_AES_128_CBC_SHA", "AES128-SHA";
-    RsaAes256Sha, Rsa, "TLS_RSA_WITH_AES_256_CBC_SHA", "AES256-SHA";
+registered! {
+    /// A cipher suite. Suites of TLS 1.2 include the key exchange, those of TLS 1.3 do not.
+    Suite {
+        Aes128Gcm = "TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256";
+        Aes256Gcm = "TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384";
+        Chacha20 = "TLS_CHACHA20_POLY1305_SHA256", "TLS_CHACHA20_POLY1305_SHA256";
+        EcdheEcdsaAes128Gcm =
+            "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256";
+        EcdheEcdsaAes256Gcm =
+            "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384";
+        EcdheEcdsaChacha20 =
+            "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305";
+        EcdheRsaAes128Gcm =
+            "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256";
+        EcdheRsaAes256Gcm =
+            "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "ECDHE-RSA-AES256-GCM-SHA384";
+        EcdheRsaChacha20 =
+            "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305";
+        EcdheRsaAes128Sha = "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "ECDHE-RSA-AES128-SHA";
+        RsaAes128Gcm = "TLS_RSA_WITH_AES_128_GCM_SHA256", "AES128-GCM-SHA256";
+        RsaAes256Gcm = "TLS_RSA_WITH_AES_256_GCM_SHA384", "AES256-GCM-SHA384";
+        RsaAes128Sha = "TLS_RSA_WITH_AES_128_CBC_SHA", "AES128-SHA";
+        RsaAes256Sha = "TLS_RSA_WITH_AES_256_CBC_SHA", "AES256-SHA";
+    }
 }
 
+registered! {
+    /// A group for ephemeral Diffie-Hellman.
+    Group {
+        P256 = "secp256r1", "P-256";
+        P384 = "secp384r1", "P-384";
+        X25519 = "x25519", "X25519";
+    }
+}
+
+// A name states the key exchange and the kind of the key before `_WITH_`.
 impl Suite {
     /// Returns the version of TLS.
     #[must_use]
-    pub const fn protocol(self) -> Protocol {
-        match self.exchange() {
-            Exchange::Tls13 => Protocol::Tls13,
-            _ => Protocol::Tls12,
-        }
+    pub fn protocol(self) -> Protocol {
+        if self.name().contains("_WITH_") { Protocol::Tls12 } else { Protocol::Tls13 }
     }
 
     /// Returns whether the suite has RSA key exchange, which lacks forward secrecy.
     #[must_use]
     pub fn is_rsa_key_exchange(self) -> bool {
-        self.exchange() == Exchange::Rsa
+        self.name().starts_with("TLS_RSA_WITH_")
     }
 
     /// Returns whether a key of this kind can serve the suite.
     pub(crate) fn suits(self, key: KeyKind) -> bool {
-        match self.exchange() {
-            Exchange::EcdheEcdsa => key == KeyKind::EcdsaP256,
-            Exchange::EcdheRsa | Exchange::Rsa => matches!(key, KeyKind::Rsa { .. }),
-            Exchange::Tls13 => true,
-        }
+        let needs_ecdsa = self.name().contains("_ECDSA_WITH_");
+        self.protocol() == Protocol::Tls13 || needs_ecdsa == (key == KeyKind::EcdsaP256)
     }
 
     /// Returns the default suites: AES-128-GCM first, no CBC, and RSA key exchange last and only if
@@ -143,41 +131,6 @@ impl FromStr for Suite {
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
         UnknownName::find("cipher suite", name, Self::ALL, |it| [it.name(), it.openssl_name()])
-    }
-}
-
-/// A group for ephemeral Diffie-Hellman, by its name in the IANA registry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
-    /// `secp256r1`, also called P-256.
-    P256,
-    /// `secp384r1`, also called P-384.
-    P384,
-    /// `x25519`, RFC 7748.
-    X25519,
-}
-
-impl Group {
-    /// All supported groups.
-    pub const ALL: &[Self] = &[Self::P256, Self::P384, Self::X25519];
-
-    /// Returns the name in the IANA registry, which is also used in the access log.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::P256 => "secp256r1",
-            Self::P384 => "secp384r1",
-            Self::X25519 => "x25519",
-        }
-    }
-
-    /// Returns OpenSSL's name.
-    pub(crate) const fn openssl_name(self) -> &'static str {
-        match self {
-            Self::P256 => "P-256",
-            Self::P384 => "P-384",
-            Self::X25519 => "X25519",
-        }
     }
 }
 

@@ -33,14 +33,6 @@ impl ThreadClock {
         (result == 0).then_some(Self(clock))
     }
 
-    pub(crate) const fn id(self) -> i32 {
-        self.0
-    }
-
-    pub(crate) const fn from_id(id: i32) -> Self {
-        Self(id)
-    }
-
     /// Returns the CPU time so far; `None` if the thread has ended.
     pub(crate) fn elapsed(self) -> Option<Duration> {
         let mut time = Timespec::default();

@@ -5,24 +5,26 @@ use core::fmt;
 /// An unknown name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName {
-    pub(crate) what: &'static str,
-    pub(crate) name: String,
-    pub(crate) known: Vec<&'static str>,
+    what: &'static str,
+    name: String,
+    known: Vec<String>,
 }
 
 impl UnknownName {
     /// Finds the value with this name. Each value has N names. If no value has the name, the error
     /// lists the last name of each value.
-    pub(crate) fn find<T: Copy, const N: usize>(
+    pub(crate) fn find<T: Copy, S: Into<String>, const N: usize>(
         what: &'static str,
         name: &str,
         all: &[T],
-        names: impl Fn(T) -> [&'static str; N],
+        names: impl Fn(T) -> [S; N],
     ) -> Result<T, Self> {
-        all.iter().copied().find(|value| names(*value).contains(&name)).ok_or_else(|| Self {
+        let names = |value: &T| names(*value).map(Into::into);
+        let found = all.iter().find(|value| names(value).iter().any(|known| known == name));
+        found.copied().ok_or_else(|| Self {
             what,
             name: name.to_owned(),
-            known: all.iter().filter_map(|value| names(*value).last().copied()).collect(),
+            known: all.iter().filter_map(|value| names(value).into_iter().last()).collect(),
         })
     }
 }

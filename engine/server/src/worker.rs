@@ -5,7 +5,6 @@
 
 use core::time::Duration;
 use std::io;
-use std::sync::Arc;
 use std::time::Instant;
 
 use mio::event::Source as _;
@@ -15,13 +14,9 @@ use openssl::ssl::SslStream;
 use rustix::io::Errno;
 use slab::Slab;
 
-use crate::config::Limits;
 use crate::connection::{BoundedReads, Connection, Context, Turn, failed_to_open};
-use crate::engine::Acceptor;
-use crate::http::{Date, RECORD_BYTES_MAX};
 use crate::log::Journal;
 use crate::notice::Notice;
-use crate::shared::Shared;
 
 const LISTENER: Token = Token(usize::MAX - 1);
 /// The token that wakes a worker from outside.
@@ -43,105 +38,89 @@ pub(crate) struct Worker {
     connections: Slab<Connection<TcpStream>>,
     listener: Option<TcpListener>,
     poll: Poll,
-    acceptor: Acceptor,
-    index: usize,
+    cx: Context,
+    /// The number of workers of the server.
     workers: usize,
-    shared: Arc<Shared>,
-    limits: Limits,
-    accepted: u64,
     /// The listener may have pending connections.
     accept_ready: bool,
     /// The end of a pause in accepting.
     paused: Option<Instant>,
     /// Connections that need another turn.
     again: Vec<usize>,
-    /// The deadline for finishing, once the server stops.
-    draining: Option<Instant>,
     next_sweep: Instant,
-    date: Date,
-    scratch: Box<[u8; RECORD_BYTES_MAX]>,
 }
 
 impl Worker {
-    /// Creates a worker.
     pub(crate) fn new(
-        index: usize,
         workers: usize,
         mut listener: TcpListener,
-        acceptor: Acceptor,
         poll: Poll,
-        shared: Arc<Shared>,
-        limits: Limits,
+        cx: Context,
     ) -> io::Result<Self> {
         listener.register(poll.registry(), LISTENER, Interest::READABLE)?;
         Ok(Self {
             connections: Slab::new(),
             listener: Some(listener),
             poll,
-            acceptor,
-            index,
+            next_sweep: cx.now + SWEEP,
+            cx,
             workers,
-            shared,
-            limits,
-            accepted: 0,
             accept_ready: true,
             paused: None,
             again: Vec::new(),
-            draining: None,
-            next_sweep: Instant::now() + SWEEP,
-            date: Date::default(),
-            scratch: Box::new([0; RECORD_BYTES_MAX]),
         })
     }
 
     /// Serves until the server stops. Returns the number of connections that were cut off.
-    pub(crate) fn run(mut self, mut journal: Journal) -> u64 {
+    pub(crate) fn run(mut self, journal: Journal) -> u64 {
+        self.cx.journal = journal;
         let mut events = Events::with_capacity(EVENTS_MAX);
         loop {
-            let now = Instant::now();
-            self.begin_draining(now, &mut journal);
-            if let Some(deadline) = self.draining
-                && (self.connections.is_empty() || now >= deadline)
+            self.cx.now = Instant::now();
+            self.begin_draining();
+            if let Some(deadline) = self.cx.draining
+                && (self.connections.is_empty() || self.cx.now >= deadline)
             {
-                let cut = self.close_remaining(now, &mut journal);
-                journal.finish(deadline.max(now) + LOG_TIMEOUT);
+                let cut = self.close_remaining();
+                self.cx.journal.finish(deadline.max(self.cx.now) + LOG_TIMEOUT);
                 return cut;
             }
-            let wait = self.wait(now, &journal);
+            let wait = self.wait();
             // The call was interrupted by a signal, or there is a bug. There are no events in
             // either case.
             if self.poll.poll(&mut events, wait).is_err() {
                 events.clear();
             }
-            self.shared.tally(self.index).loop_turns.add(1);
-            let now = Instant::now();
+            self.cx.tally().loop_turns.add(1);
+            self.cx.now = Instant::now();
             for event in &events {
                 match event.token() {
                     LISTENER => self.accept_ready = true,
                     WAKE => {}
-                    Token(key) => self.turn(key, now, &mut journal),
+                    Token(key) => self.turn(key),
                 }
             }
             for key in core::mem::take(&mut self.again) {
                 if let Some(connection) = self.connections.get_mut(key) {
                     connection.is_due_again = false;
                 }
-                self.turn(key, now, &mut journal);
+                self.turn(key);
             }
-            self.accept(now, &mut journal);
-            self.sweep(now, &mut journal);
-            journal.tick(now);
+            self.accept();
+            self.sweep();
+            self.cx.journal.tick(self.cx.now);
         }
     }
 
     /// Returns how long to wait for events, or `None` for a wait without limit.
-    fn wait(&self, now: Instant, journal: &Journal) -> Option<Duration> {
+    fn wait(&self) -> Option<Duration> {
+        let now = self.cx.now;
         if !self.again.is_empty() || (self.accept_ready && self.may_accept()) {
             return Some(Duration::ZERO);
         }
         let until = |then: Instant| then.saturating_duration_since(now);
         let sweep = (!self.connections.is_empty()).then(|| until(self.next_sweep));
-        [sweep, self.paused.map(until), self.draining.map(until), journal.wait(now)]
+        [sweep, self.paused.map(until), self.cx.draining.map(until), self.cx.journal.wait(now)]
             .into_iter()
             .flatten()
             .min()
@@ -150,21 +129,21 @@ impl Worker {
     fn may_accept(&self) -> bool {
         self.listener.is_some()
             && self.paused.is_none()
-            && self.connections.len() < self.limits.connections_max
+            && self.connections.len() < self.cx.limits.connections_max
     }
 
     /// Accepts up to [`ACCEPTS_MAX`] connections.
-    fn accept(&mut self, now: Instant, journal: &mut Journal) {
-        if self.paused.is_some_and(|until| now >= until) {
+    fn accept(&mut self) {
+        if self.paused.is_some_and(|until| self.cx.now >= until) {
             self.paused = None;
         }
         for _ in 0..ACCEPTS_MAX {
             if !self.accept_ready {
                 return;
             }
-            if self.connections.len() >= self.limits.connections_max {
-                let connections_max = self.limits.connections_max;
-                return self.shared.say(&Notice::ConnectionsMax { connections_max });
+            if self.connections.len() >= self.cx.limits.connections_max {
+                let connections_max = self.cx.limits.connections_max;
+                return self.cx.shared.say(&Notice::ConnectionsMax { connections_max });
             }
             if self.paused.is_some() {
                 return;
@@ -173,67 +152,52 @@ impl Worker {
                 return;
             };
             match listener.accept() {
-                Ok((socket, _)) => self.admit(socket, now, journal),
+                Ok((socket, _)) => self.admit(socket),
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => self.accept_ready = false,
-                Err(why) => self.accept_failed(&why, now),
+                Err(why) => self.accept_failed(&why),
             }
         }
     }
 
-    fn accept_failed(&mut self, why: &io::Error, now: Instant) {
+    fn accept_failed(&mut self, why: &io::Error) {
         let short_of = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
         // Other errors, such as ECONNABORTED, concern only the connection.
         if Errno::from_io_error(why).is_some_and(|errno| short_of.contains(&errno)) {
-            self.paused = Some(now + PAUSE);
-            self.shared.tally(self.index).descriptor_pauses.add(1);
-            self.shared.say(&Notice::Descriptors);
+            self.paused = Some(self.cx.now + PAUSE);
+            self.cx.tally().descriptor_pauses.add(1);
+            self.cx.shared.say(&Notice::Descriptors);
         }
     }
 
-    fn admit(&mut self, mut socket: TcpStream, now: Instant, journal: &mut Journal) {
+    fn admit(&mut self, mut socket: TcpStream) {
+        let tally = self.cx.tally();
         // Unique within the server, without a counter shared between workers.
-        let number = self.accepted * self.workers as u64 + self.index as u64 + 1;
-        self.accepted += 1;
-        let tally = self.shared.tally(self.index);
+        let number = tally.connections.read() * self.workers as u64 + self.cx.worker as u64 + 1;
         tally.connections.add(1);
         let entry = self.connections.vacant_entry();
         let registry = self.poll.registry();
         let registered = registry.register(&mut socket, Token(entry.key()), Interest::READABLE);
-        let ssl = registered.ok().and_then(|()| self.acceptor.connection().ok());
+        let ssl = registered.ok().and_then(|()| self.cx.acceptor.connection().ok());
         let stream = ssl.and_then(|ssl| SslStream::new(ssl, BoundedReads::new(socket)).ok());
         let Some(stream) = stream else {
             // Out of memory: the connection is closed.
             tally.connections_closed.add(1);
-            return failed_to_open(number, now, tally, journal);
+            return failed_to_open(number, &mut self.cx);
         };
-        entry.insert(Connection::new(stream, number, now, &self.limits));
+        entry.insert(Connection::new(stream, number, self.cx.now, &self.cx.limits));
     }
 
     /// Calls `act` for a connection, and acts on its result.
     fn with(
         &mut self,
         key: usize,
-        now: Instant,
-        journal: &mut Journal,
-        act: impl FnOnce(&mut Connection<TcpStream>, &mut Context<'_>) -> Turn,
+        act: impl FnOnce(&mut Connection<TcpStream>, &mut Context) -> Turn,
     ) {
         // A connection may be removed before its event is handled.
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
-        let shared = &*self.shared;
-        let mut cx = Context {
-            now,
-            limits: &self.limits,
-            tally: shared.tally(self.index),
-            journal,
-            shared,
-            acceptor: &self.acceptor,
-            date: &mut self.date,
-            scratch: &mut self.scratch,
-            draining: self.draining.is_some(),
-        };
-        match act(connection, &mut cx) {
+        match act(connection, &mut self.cx) {
             Turn::Again => {
                 // Added once, because each entry is a turn.
                 if !core::mem::replace(&mut connection.is_due_again, true) {
@@ -250,17 +214,18 @@ impl Worker {
         }
     }
 
-    fn turn(&mut self, key: usize, now: Instant, journal: &mut Journal) {
-        self.with(key, now, journal, |connection, cx| connection.turn(cx));
+    fn turn(&mut self, key: usize) {
+        self.with(key, |connection, cx| connection.turn(cx));
     }
 
     fn remove(&mut self, key: usize) {
         drop(self.connections.remove(key));
-        self.shared.tally(self.index).connections_closed.add(1);
+        self.cx.tally().connections_closed.add(1);
     }
 
     /// Ends connections whose deadline has passed.
-    fn sweep(&mut self, now: Instant, journal: &mut Journal) {
+    fn sweep(&mut self) {
+        let now = self.cx.now;
         if now < self.next_sweep {
             return;
         }
@@ -270,43 +235,46 @@ impl Worker {
         };
         let late: Vec<usize> = self.connections.iter().filter_map(late).collect();
         for key in late {
-            self.with(key, now, journal, |connection, cx| {
-                if connection.expire(cx) { Turn::Close } else { connection.turn(cx) }
-            });
+            self.with(
+                key,
+                |connection, cx| {
+                    if connection.expire(cx) { Turn::Close } else { connection.turn(cx) }
+                },
+            );
         }
     }
 
     /// Begins to stop if the server stops: accepts connections that the kernel has completed,
     /// closes the listener, and gives each connection a turn to end.
-    fn begin_draining(&mut self, now: Instant, journal: &mut Journal) {
-        let Some(deadline) = self.shared.stop_deadline() else {
+    fn begin_draining(&mut self) {
+        let Some(deadline) = self.cx.shared.stop_deadline() else {
             return;
         };
-        if self.draining.is_some() {
+        if self.cx.draining.is_some() {
             return;
         }
         self.accept_ready = true;
         while self.accept_ready && self.may_accept() {
-            self.accept(now, journal);
+            self.accept();
         }
         self.listener = None;
         self.paused = None;
-        self.draining = Some(deadline);
+        self.cx.draining = Some(deadline);
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         for key in keys {
-            self.with(key, now, journal, |connection, cx| {
-                connection.drain(now);
+            self.with(key, |connection, cx| {
+                connection.drain(cx.now);
                 connection.turn(cx)
             });
         }
     }
 
     /// Drops the remaining connections; returns how many were cut off.
-    fn close_remaining(&mut self, now: Instant, journal: &mut Journal) -> u64 {
+    fn close_remaining(&mut self) -> u64 {
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         let mut cut = 0;
         for key in keys {
-            self.with(key, now, journal, |connection, cx| {
+            self.with(key, |connection, cx| {
                 cut += u64::from(connection.cut(cx));
                 Turn::Close
             });

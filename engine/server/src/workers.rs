@@ -17,11 +17,12 @@ use zeroize::Zeroizing;
 
 use crate::certificate::Credentials;
 use crate::config::Config;
+use crate::connection::Context;
 use crate::engine::Acceptor;
 use crate::error::{Error, Unavailable};
 use crate::ffi::TicketKeys;
 use crate::http::Root;
-use crate::key_kind::KeyKind;
+use crate::kinds::KeyKind;
 use crate::log::{Batches, Journal, SCHEMA, StartLine, Writer, now_us};
 use crate::notice::{Notice, Notices};
 use crate::shared::Shared;
@@ -217,10 +218,9 @@ fn prepare(
     if let Some(cores) = &config.pin {
         pin(cores[index])?;
     }
-    let acceptor = Acceptor::new(config, credentials, tickets)?;
-    let listener = mio::net::TcpListener::from_std(socket);
-    let shared = Arc::clone(shared);
-    Worker::new(index, config.workers, listener, acceptor, poll, shared, config.limits)
+    let acceptor = Arc::new(Acceptor::new(config, credentials, tickets)?);
+    let cx = Context::new(index, config.limits, Arc::clone(shared), acceptor);
+    Worker::new(config.workers, mio::net::TcpListener::from_std(socket), poll, cx)
         .map_err(Unavailable::system("an event queue"))
 }
 

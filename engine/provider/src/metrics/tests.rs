@@ -15,7 +15,7 @@ impl Folder {
     }
 
     fn metrics(&self) -> Arc<Metrics> {
-        Metrics::new(&self.0, Arc::new(Counters::default()))
+        Metrics::new(&self.0, Arc::new(Counters::default()), Weak::<()>::new())
     }
 
     fn names(&self) -> Vec<String> {

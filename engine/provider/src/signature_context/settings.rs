@@ -1,22 +1,22 @@
 //! The parameters of a signature's context.
 #![forbid(unsafe_code)]
 
+use std::sync::Arc;
+
 use super::{Message, SignatureContext};
-use crate::abi::{
-    OSSL_PARAM, OSSL_PARAM_OCTET_STRING, OSSL_PARAM_UTF8_STRING, OSSL_PKEY_PARAM_DIGEST,
-    OSSL_PKEY_PARAM_MGF1_DIGEST, OSSL_PKEY_PARAM_MGF1_PROPERTIES, OSSL_PKEY_PARAM_PAD_MODE,
-    OSSL_PKEY_PARAM_PROPERTIES, OSSL_SIGNATURE_PARAM_ALGORITHM_ID,
-    OSSL_SIGNATURE_PARAM_PSS_SALTLEN,
-};
+use crate::abi::*;
 use crate::algorithm_id;
+use crate::context::Context;
 use crate::hashing;
+use crate::key::Key;
 use crate::params::{Answers, Params};
+use crate::provider::Provider;
 use crate::reason::Reason;
 use crate::signature_padding::{PADDINGS, Padding, SaltLength};
 use crate::table::Table;
 use crate::x931;
 
-pub(super) static GETTABLE: Table<[OSSL_PARAM; 6]> = Table::of_keys([
+static GETTABLE: Table<[OSSL_PARAM; 6]> = Table::of_keys([
     (OSSL_SIGNATURE_PARAM_ALGORITHM_ID, OSSL_PARAM_OCTET_STRING),
     (OSSL_PKEY_PARAM_PAD_MODE, OSSL_PARAM_UTF8_STRING),
     (OSSL_PKEY_PARAM_DIGEST, OSSL_PARAM_UTF8_STRING),
@@ -26,7 +26,7 @@ pub(super) static GETTABLE: Table<[OSSL_PARAM; 6]> = Table::of_keys([
 ]);
 
 /// Property queries for digests are accepted and ignored: this provider computes digests itself.
-pub(super) static SETTABLE: Table<[OSSL_PARAM; 7]> = Table::of_keys([
+static SETTABLE: Table<[OSSL_PARAM; 7]> = Table::of_keys([
     (OSSL_PKEY_PARAM_DIGEST, OSSL_PARAM_UTF8_STRING),
     (OSSL_PKEY_PARAM_PROPERTIES, OSSL_PARAM_UTF8_STRING),
     (OSSL_PKEY_PARAM_PAD_MODE, OSSL_PARAM_UTF8_STRING),
@@ -36,9 +36,33 @@ pub(super) static SETTABLE: Table<[OSSL_PARAM; 7]> = Table::of_keys([
     (c"", 0),
 ]);
 
-impl SignatureContext {
-    /// Sets parameters.
-    pub(super) fn apply(&mut self, params: Params<'_>) -> Result<(), Reason> {
+impl Context for SignatureContext {
+    const GETTABLE: *const OSSL_PARAM = GETTABLE.first();
+    const SETTABLE: *const OSSL_PARAM = SETTABLE.first();
+
+    fn new(provider: Arc<Provider>) -> Self {
+        Self {
+            salt: provider.salt,
+            provider,
+            key: None,
+            padding: Padding::Pkcs1,
+            md: None,
+            mgf1: None,
+            message: Message::None,
+        }
+    }
+
+    fn init(
+        &mut self,
+        key: Option<Arc<Key>>,
+        private: bool,
+        params: Params<'_>,
+    ) -> Result<(), Reason> {
+        self.restart(key, private)?;
+        self.set(params)
+    }
+
+    fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
         if let Some(param) = params.find(OSSL_PKEY_PARAM_DIGEST) {
             let name = param.text().ok_or(Reason::Parameter)?;
             let md = hashing::from_name(name).ok_or(Reason::DigestUnsupported)?;
@@ -71,8 +95,7 @@ impl SignatureContext {
         }
     }
 
-    /// Writes the values of parameters.
-    pub(super) fn answer(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
+    fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
         if answers.has(OSSL_SIGNATURE_PARAM_ALGORITHM_ID) {
             let id = self.algorithm_id()?;
             answers.octets(OSSL_SIGNATURE_PARAM_ALGORITHM_ID, &id)?;
@@ -83,7 +106,9 @@ impl SignatureContext {
         answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, mgf1.map_or(c"", hashing::name))?;
         self.salt.answer(OSSL_SIGNATURE_PARAM_PSS_SALTLEN, answers)
     }
+}
 
+impl SignatureContext {
     fn algorithm_id(&self) -> Result<Vec<u8>, Reason> {
         match self.padding {
             Padding::Pkcs1 => {

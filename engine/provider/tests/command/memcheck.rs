@@ -3,10 +3,11 @@
 //! out of bounds and no leak. `TOLLGATE_TEST_LONG` enables this test, because each command takes 15
 //! seconds.
 
-use std::process::Command;
-
 use crate::host::openssl_conf::Folder;
 use crate::host::pem_path;
+
+const VALGRIND: &str =
+    "valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite";
 
 #[test]
 fn commands_are_clean() {
@@ -28,17 +29,8 @@ fn commands_are_clean() {
         format!("req -x509 -key {key} -subj /CN=localhost -out c.pem"),
         "genrsa -propquery tollgate.rsa=yes -out new.pem 1024".into(),
     ] {
-        let command = folder.command(true, &words);
-        let mut valgrind = Command::new("valgrind");
-        valgrind
-            .args(["-q", "--error-exitcode=9", "--leak-check=full"])
-            .arg("--errors-for-leak-kinds=definite")
-            .arg(command.get_program())
-            .args(command.get_args())
-            .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
-            .env("TOLLGATE_CPU_DISABLE", "ifma,adx,avx2")
-            .current_dir(command.get_current_dir().unwrap());
-        let output = valgrind.output().unwrap();
+        let mut command = folder.command_under(VALGRIND, true, &words);
+        let output = command.env("TOLLGATE_CPU_DISABLE", "ifma,adx,avx2").output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && !said.contains("=="), "openssl {words}: {said}");
     }

@@ -33,6 +33,11 @@ fn folder(key: &str) -> Folder {
     folder
 }
 
+/// Returns the command that verifies the file `signature`.
+fn verify(options: &str) -> String {
+    format!("dgst {options} -verify public.pem -signature signature message")
+}
+
 #[test]
 fn dgst_of_all_digests() {
     for key in ["rsa-1024.pem", "rsa-2047.pem", "rsa-2048-3primes.pem"] {
@@ -40,7 +45,7 @@ fn dgst_of_all_digests() {
         for digest in DIGESTS {
             let signature = folder.same(&format!("dgst -{digest} -sign key.pem message"));
             folder.write("signature", &signature);
-            let verify = format!("dgst -{digest} -verify public.pem -signature signature message");
+            let verify = verify(&format!("-{digest}"));
             assert_eq!(folder.same(&verify), b"Verified OK\n");
             folder.same(&verify.replace("-verify public.pem", "-prverify key.pem"));
             folder.write("signature", &[&signature[1..], &[1]].concat());
@@ -62,8 +67,7 @@ fn signatures_with_rare_digests() {
             continue;
         }
         folder.write("signature", &folder.same(&sign));
-        let verify =
-            format!("dgst {legacy} -{digest} -verify public.pem -signature signature message");
+        let verify = verify(&format!("{legacy} -{digest}"));
         assert_eq!(folder.same(&verify), b"Verified OK\n", "{digest}");
         folder.write("input", &vec![7; length]);
         folder.same(&format!(
@@ -83,8 +87,7 @@ fn dgst_with_x931() {
                 let options = format!("-{digest} -sigopt rsa_padding_mode:x931");
                 let signature = folder.same(&format!("dgst {options} -sign key.pem message"));
                 folder.write("signature", &signature);
-                let verify =
-                    format!("dgst {options} -verify public.pem -signature signature message");
+                let verify = verify(&options);
                 assert_eq!(folder.same(&verify), b"Verified OK\n");
                 folder.write("message", b"another message");
                 assert!(!folder.output(true, &verify).status.success(), "{digest}");
@@ -107,8 +110,8 @@ fn dgst_with_pss_and_weak_digests() {
         for (signer, verifier) in DIRECTIONS {
             let sign = format!("dgst {options} -sign key.pem -out signature message");
             folder.openssl(signer, &sign);
-            let verify = format!("dgst {options} -verify public.pem -signature signature message");
-            assert_eq!(folder.openssl(verifier, &verify), b"Verified OK\n", "{digest}");
+            let verified = folder.openssl(verifier, &verify(&options));
+            assert_eq!(verified, b"Verified OK\n", "{digest}");
         }
     }
 }
@@ -157,17 +160,10 @@ fn dgst_with_all_salt_lengths() {
     };
     for rule in ["digest", "max", "auto", "-1", "-2", "-3", "0", "20", "222", ""] {
         let lengths = |signer, verifier| {
-            let options_to_sign = options(rule);
-            folder.openssl(
-                signer,
-                &format!("dgst {options_to_sign} -sign key.pem -out signature message"),
-            );
-            ["0", "20", "32", "222", "auto"].map(|length| {
-                let options = options(length);
-                let verify =
-                    format!("dgst {options} -verify public.pem -signature signature message");
-                folder.output(verifier, &verify).status.success()
-            })
+            let sign = format!("dgst {} -sign key.pem -out signature message", options(rule));
+            folder.openssl(signer, &sign);
+            ["0", "20", "32", "222", "auto"]
+                .map(|length| folder.output(verifier, &verify(&options(length))).status.success())
         };
         let expected = lengths(false, false);
         assert_eq!(expected.iter().filter(|&&taken| taken).count(), 2, "{rule}");
@@ -242,12 +238,9 @@ fn pkeyutl_of_all_paddings_of_encryption() {
         for length in [0, 1, 126] {
             folder.write("input", &vec![9; length]);
             for (encrypter, decrypter) in DIRECTIONS {
-                folder.openssl(
-                    encrypter,
-                    &format!(
-                        "pkeyutl -encrypt -pubin -inkey public.pem -in input -out c {options}"
-                    ),
-                );
+                let words =
+                    format!("pkeyutl -encrypt -pubin -inkey public.pem -in input -out c {options}");
+                folder.openssl(encrypter, &words);
                 let decrypt = format!("pkeyutl -decrypt -inkey key.pem -in c {options}");
                 assert_eq!(folder.openssl(decrypter, &decrypt), vec![9; length], "{options}");
             }
@@ -381,24 +374,20 @@ fn certificates_are_signed_and_verified() {
         for options in
             ["-sha256", "-sha3-384", &format!("-sha512 {pss}:digest"), &format!("-sha256 {pss}:20")]
         {
-            folder.openssl(
-                signer,
-                &format!(
-                    "req -x509 -key key.pem -subj /CN=authority {authority} {options} -out ca.pem"
-                ),
+            let words = format!(
+                "req -x509 -key key.pem -subj /CN=authority {authority} {options} -out ca.pem"
             );
+            folder.openssl(signer, &words);
             folder.openssl(signer, "genpkey -algorithm RSA -out leaf.pem");
             folder.openssl(
                 signer,
                 &format!("req -new -key leaf.pem -subj /CN=leaf {options} -out request.pem"),
             );
-            folder.openssl(
-                signer,
-                &format!(
-                    "x509 -req -in request.pem -CA ca.pem -CAkey key.pem -set_serial 7 \
-                     {options} -out leaf-cert.pem"
-                ),
+            let words = format!(
+                "x509 -req -in request.pem -CA ca.pem -CAkey key.pem -set_serial 7 \
+                 {options} -out leaf-cert.pem"
             );
+            folder.openssl(signer, &words);
             folder.openssl(verifier, "req -in request.pem -noout -verify");
             folder.openssl(verifier, "verify -CAfile ca.pem leaf-cert.pem");
             folder.same("x509 -in leaf-cert.pem -noout -text");
@@ -413,24 +402,20 @@ fn messages_are_signed_and_encrypted() {
     let (pss, oaep) = ("-keyopt rsa_padding_mode:pss", "-keyopt rsa_padding_mode:oaep");
     for (from, to) in DIRECTIONS {
         for options in ["", pss, &format!("-md sha512 {pss} -keyopt rsa_pss_saltlen:digest")] {
-            folder.openssl(
-                from,
-                &format!(
-                    "cms -sign -nodetach -binary -in message -signer c.pem -inkey key.pem \
-                     {options} -outform DER -out signed"
-                ),
+            let words = format!(
+                "cms -sign -nodetach -binary -in message -signer c.pem -inkey key.pem \
+                 {options} -outform DER -out signed"
             );
+            folder.openssl(from, &words);
             let verify = "cms -verify -binary -in signed -inform DER -CAfile c.pem -purpose any";
             assert_eq!(folder.openssl(to, verify), [7; 100_000], "{options}");
         }
         for options in ["", oaep, &format!("{oaep} -keyopt rsa_oaep_md:sha256")] {
-            folder.openssl(
-                from,
-                &format!(
-                    "cms -encrypt -binary -aes128 -in message -outform DER -out hidden \
-                     -recip c.pem {options}"
-                ),
+            let words = format!(
+                "cms -encrypt -binary -aes128 -in message -outform DER -out hidden \
+                 -recip c.pem {options}"
             );
+            folder.openssl(from, &words);
             let decrypt = "cms -decrypt -binary -in hidden -inform DER -inkey key.pem";
             assert_eq!(folder.openssl(to, decrypt), [7; 100_000], "{options}");
         }

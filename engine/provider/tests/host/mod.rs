@@ -133,6 +133,12 @@ impl Host {
         unsafe { libcrypto::OSSL_PROVIDER_self_test(self.tollgate) }
     }
 
+    /// Reads a test key, and returns it with this context.
+    pub(crate) fn with_key(self, name: &str) -> (Self, Key) {
+        let key = self.key(&pem(name));
+        (self, key)
+    }
+
     /// A key of this context, from PEM.
     pub(crate) fn key(&self, pem: &str) -> Key {
         self.read_key(pem, libcrypto::PEM_read_bio_PrivateKey_ex)
@@ -313,8 +319,7 @@ pub(crate) fn module() -> PathBuf {
 
 /// Returns a test key.
 pub(crate) fn pem(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/keys");
-    std::fs::read_to_string(folder.join(name)).unwrap()
+    std::fs::read_to_string(pem_path(name)).unwrap()
 }
 
 /// Returns the path of a test key.

@@ -3,6 +3,7 @@
 //! `TOLLGATE_OPENSSL` names the command of another release.
 
 use core::sync::atomic::{AtomicU32, Ordering};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -54,13 +55,18 @@ impl Folder {
     /// Returns the command `openssl` in this folder, with or without the module; spaces separate
     /// the arguments.
     pub(crate) fn command(&self, with_module: bool, words: &str) -> Command {
+        self.command_under("", with_module, words)
+    }
+
+    /// Returns the command `openssl` under another program, such as a debugger.
+    pub(crate) fn command_under(&self, outer: &str, with_module: bool, words: &str) -> Command {
         let configuration = if with_module { "on.cnf" } else { "off.cnf" };
         let program = std::env::var_os("TOLLGATE_OPENSSL").unwrap_or("openssl".into());
-        let mut command = Command::new(program);
-        command
-            .args(words.split_whitespace())
-            .current_dir(&self.0)
-            .env("OPENSSL_CONF", self.path(configuration));
+        let outer = outer.split_whitespace().map(OsString::from);
+        let words = words.split_whitespace().map(OsString::from);
+        let mut all = outer.chain([program]).chain(words);
+        let mut command = Command::new(all.next().expect("the program"));
+        command.args(all).current_dir(&self.0).env("OPENSSL_CONF", self.path(configuration));
         command
     }
 

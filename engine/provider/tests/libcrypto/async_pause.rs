@@ -8,7 +8,7 @@ use tollgate_rerun::alone;
 
 use crate::host::job::{ASYNC_block_pause, ASYNC_unblock_pause, Job};
 use crate::host::libcrypto;
-use crate::host::{DEMAND, Host, Key, has_lanes, pem};
+use crate::host::{DEMAND, Host, Key, has_lanes};
 
 fn sign(host: &Host, key: &Key) -> Vec<u8> {
     host.sign(key, DEMAND, c"SHA256", &[], b"a message").unwrap()
@@ -30,8 +30,7 @@ fn paused_jobs_share_batches() {
         println!("not tested: without lanes there are no batches");
         return;
     }
-    let host = Host::builtin();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::builtin().with_key("rsa-2048.pem");
     let expected = sign(&host, &key);
     assert_eq!(host.counter("async-operations"), 0, "outside a job nothing is paused");
     let rounds = 4;
@@ -53,8 +52,7 @@ fn paused_jobs_share_batches() {
 fn no_thread_is_started() {
     alone("async_pause::no_thread_is_started", || {
         let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
-        let host = Host::builtin();
-        let key = host.key(&pem("rsa-2048.pem"));
+        let (host, key) = Host::builtin().with_key("rsa-2048.pem");
         let before = threads();
         assert_eq!(sign_in_jobs(&host, &key, 9).len(), 9);
         assert!(host.counter("async-operations") > 0);
@@ -64,8 +62,7 @@ fn no_thread_is_started() {
 
 #[test]
 fn every_padding_is_decrypted_in_a_job() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     let mut mode = [1, 3, 4];
     let [pkcs1, none, oaep] = mode.each_mut().map(|mode| libcrypto::int(c"pad-mode", mode));
     let mut message = vec![7; 256];
@@ -93,8 +90,7 @@ fn every_padding_is_decrypted_in_a_job() {
 /// The descriptor belongs to the job, not to an operation.
 #[test]
 fn a_continued_job_keeps_its_descriptor() {
-    let host = Host::builtin();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::builtin().with_key("rsa-2048.pem");
     let mut signatures = Vec::new();
     let mut job = Job::new(|| signatures = vec![sign(&host, &key), sign(&host, &key)]);
     let mut seen = Vec::new();
@@ -115,8 +111,7 @@ fn an_unpaused_job_has_no_descriptor() {
         println!("not tested: without lanes there are no batches");
         return;
     }
-    let host = Host::builtin();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::builtin().with_key("rsa-2048.pem");
     let own = || Job::new(|| drop(sign(&host, &key)));
     let mut jobs: Vec<_> = (0..16).map(|_| own()).collect();
     let mut is_finished = false;
@@ -133,8 +128,7 @@ fn an_unpaused_job_has_no_descriptor() {
 
 #[test]
 fn a_job_that_is_started_too_early_succeeds() {
-    let host = Host::builtin();
-    let key = host.key(&pem("rsa-4096.pem"));
+    let (host, key) = Host::builtin().with_key("rsa-4096.pem");
     let mut signature = Vec::new();
     let mut job = Job::new(|| signature = sign(&host, &key));
     let mut starts = 1;
@@ -148,8 +142,7 @@ fn a_job_that_is_started_too_early_succeeds() {
 
 #[test]
 fn a_job_waits_where_pauses_are_blocked() {
-    let host = Host::builtin();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::builtin().with_key("rsa-2048.pem");
     let mut signature = Vec::new();
     let mut job = Job::new(|| {
         // SAFETY: called in a job, and undone in it.
@@ -170,8 +163,7 @@ fn a_callback_is_called() {
         unsafe { &*calls.cast::<AtomicUsize>() }.fetch_add(1, SeqCst);
         1
     }
-    let host = Host::builtin();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::builtin().with_key("rsa-2048.pem");
     let calls = AtomicUsize::new(0);
     let mut signature = Vec::new();
     let mut job = Job::new(|| signature = sign(&host, &key));
@@ -190,8 +182,7 @@ fn a_callback_is_called() {
 /// Many more jobs than a batch can hold.
 #[test]
 fn a_flood_of_jobs_is_served() {
-    let host = Host::builtin();
-    let key = host.key(&pem("rsa-1024.pem"));
+    let (host, key) = Host::builtin().with_key("rsa-1024.pem");
     let expected = sign(&host, &key);
     assert!(sign_in_jobs(&host, &key, 400).iter().all(|signature| *signature == expected));
 }

@@ -58,8 +58,7 @@ fn messages_pass_between_the_providers() {
 
 #[test]
 fn raw_operations_equal_openssl_s() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     let params = [libcrypto::text(c"pad-mode", c"none")];
     for number in [vec![7; 256], vec![1; 255], vec![2]] {
         let ours = decrypt(&host, &key, DEMAND, &params, &number);
@@ -99,8 +98,7 @@ fn bad_paddings(size: usize, message: &[u8]) -> Vec<Vec<u8>> {
 
 #[test]
 fn bad_pkcs1_padding_decrypts_to_a_fixed_random_message() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     let (mut lengths, mut answers) = (Vec::new(), Vec::new());
     for em in bad_paddings(256, b"a message") {
         let ciphertext = encrypt_raw(&host, &key, &em);
@@ -135,8 +133,7 @@ fn tls(settings: &mut (c_int, c_uint, c_uint)) -> Vec<OSSL_PARAM> {
 /// ciphertext.
 #[test]
 fn tls_decryption_always_gives_48_bytes() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     let premaster = [&[3, 3][..], &[0x5a; 46]].concat();
     let good = encrypt(&host, &key, DEFAULT, &[], &premaster);
     let mut settings = (7, 0x0303, 0);
@@ -178,8 +175,7 @@ fn tls_decryption_always_gives_48_bytes() {
 
 #[test]
 fn contexts_are_copied_with_their_settings() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     let params = [libcrypto::text(c"pad-mode", c"oaep"), libcrypto::text(c"digest", c"SHA384")];
     let ciphertext = encrypt(&host, &key, DEFAULT, &params, b"a message");
     let first = host.operation(&key, DEMAND);
@@ -193,8 +189,7 @@ fn contexts_are_copied_with_their_settings() {
 
 #[test]
 fn overlapping_buffers_are_allowed() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     let mut buffer = encrypt(&host, &key, DEFAULT, &[], b"a message");
     let operation = host.operation(&key, DEMAND);
     operation.init(libcrypto::EVP_PKEY_decrypt_init_ex, &[]).unwrap();
@@ -210,8 +205,7 @@ fn overlapping_buffers_are_allowed() {
 /// would be the oracle that programs avoid.
 #[test]
 fn counters_do_not_reveal_valid_paddings() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     let mut rejection: c_uint = 0;
     let explicit = libcrypto::uint(c"implicit-rejection", &mut rejection);
     let pkcs1 = vec![libcrypto::text(c"pad-mode", c"pkcs1"), explicit];

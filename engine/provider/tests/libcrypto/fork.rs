@@ -21,8 +21,7 @@ fn a_forked_child_signs() {
 }
 
 fn server_alone() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     let sign = || host.sign(&key, DEMAND, c"SHA256", &[], b"a message");
     let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
     let before = threads();
@@ -68,8 +67,7 @@ impl Drop for End<'_> {
 }
 
 fn at_work_alone() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     let own = signer(&host, &key);
     let expected = sign(&own);
     let is_over = AtomicBool::new(false);

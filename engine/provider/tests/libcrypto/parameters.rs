@@ -20,8 +20,7 @@ fn rows(table: *const OSSL_PARAM) -> BTreeSet<(String, c_uint)> {
 
 #[test]
 fn operations_have_openssl_s_parameters() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     let inits: [(&str, Init); 5] = [
         ("sign", libcrypto::EVP_PKEY_sign_init_ex),
         ("verify", libcrypto::EVP_PKEY_verify_init_ex),

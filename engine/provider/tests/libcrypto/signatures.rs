@@ -24,8 +24,7 @@ fn each_library_context_has_its_own_counters() {
 /// signed.
 #[test]
 fn the_linked_provider_signs_on_request() {
-    let host = Host::builtin();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::builtin().with_key("rsa-2048.pem");
     let sign = |query| host.sign(&key, query, c"SHA256", &[], b"a message").unwrap();
     let (ours, signature) = host.counted("signatures", || sign(PREFER));
     assert_eq!(ours, 1);
@@ -141,8 +140,7 @@ fn pss_is_verified_across_providers() {
 /// `openssl dgst` and X.509 sign in pieces, with copied contexts.
 #[test]
 fn messages_are_signed_in_pieces_with_copied_contexts() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     let expected = host.sign(&key, DEFAULT, c"SHA512", &[], b"a longer message").unwrap();
     let first = MdContext::new();
     let init = libcrypto::EVP_DigestSignInit_ex;
@@ -160,8 +158,7 @@ fn messages_are_signed_in_pieces_with_copied_contexts() {
 /// The algorithm identifier that X.509 stores with a signature.
 #[test]
 fn algorithm_identifiers_equal_openssl_s() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-4096.pem"));
+    let (host, key) = Host::module().with_key("rsa-4096.pem");
     let identifier = |query: &CStr, digest: &CStr, params: &[(&CStr, &CStr)]| {
         let context = MdContext::new();
         let init = libcrypto::EVP_DigestSignInit_ex;
@@ -198,8 +195,7 @@ fn algorithm_identifiers_equal_openssl_s() {
 /// Without a digest, the bytes are padded directly: `openssl pkeyutl -sign`, `openssl speed`.
 #[test]
 fn bytes_are_signed_verified_and_recovered_raw() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     for (mode, message) in
         [(c"pkcs1", vec![5; 36]), (c"pkcs1", vec![5; 245]), (c"none", vec![5; 256])]
     {
@@ -230,8 +226,7 @@ fn bytes_are_signed_verified_and_recovered_raw() {
 
 #[test]
 fn digests_are_recovered_under_their_name_only() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     let recover = |digest: &CStr, signature: &[u8]| {
         let operation = host.operation(&key, DEMAND);
         let params = [libcrypto::text(c"digest", digest)];
@@ -250,8 +245,7 @@ fn digests_are_recovered_under_their_name_only() {
 
 #[test]
 fn parameters_are_read_as_number_or_name() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     let context = MdContext::new();
     let params = [PSS, (c"saltlen", c"digest"), (c"mgf1-digest", c"SHA384")];
     let init = libcrypto::EVP_DigestSignInit_ex;
@@ -287,8 +281,7 @@ fn parameters_are_read_as_number_or_name() {
 
 #[test]
 fn unsupported_operations_raise_a_reason() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     for (digest, params, word) in [
         (c"BLAKE2B-512", &[][..], "unsupported digest"),
         (c"SHA224", &[(c"pad-mode", c"x931")][..], "unsupported digest"),
@@ -308,8 +301,7 @@ fn unsupported_operations_raise_a_reason() {
 
 #[test]
 fn a_small_buffer_is_not_written() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
     let operation = host.operation(&key, DEMAND);
     operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();
     let (mut buffer, mut len) = ([0xa5; 256], 255);

@@ -52,7 +52,7 @@ impl Exchange {
 
 impl<S: Transport> Connection<S> {
     /// Answers a request that was received, or receives more bytes.
-    pub(super) fn read(&mut self, cx: &mut Context<'_>) -> Step {
+    pub(super) fn read(&mut self, cx: &mut Context) -> Step {
         let exchange = &mut self.exchange;
         if exchange.skip > 0 {
             let here = usize::try_from(exchange.skip).unwrap_or(usize::MAX);
@@ -77,7 +77,7 @@ impl<S: Transport> Connection<S> {
             }
             Err(error) if self.blocked(&error) => {
                 let done = self.exchange.is_between_requests() && self.exchange.requests > 0;
-                if cx.draining && done {
+                if cx.draining.is_some() && done {
                     return self.begin_closing(End::Orderly, cx);
                 }
                 Step::Blocked
@@ -92,7 +92,7 @@ impl<S: Transport> Connection<S> {
         }
     }
 
-    fn answer(&mut self, request: Request, cx: &mut Context<'_>) -> Step {
+    fn answer(&mut self, request: Request, cx: &mut Context) -> Step {
         self.exchange.inbox.drain(..request.head_bytes);
         let too_long = request.body_bytes > cx.limits.request_bytes_max as u64;
         let response = if too_long {
@@ -104,13 +104,13 @@ impl<S: Transport> Connection<S> {
             self.exchange.skip = request.body_bytes;
             Response::to(&request, cx.shared.root(), || cx.shared.metrics())
         };
-        let keep_alive = request.keep_alive && !too_long && !cx.draining;
+        let keep_alive = request.keep_alive && !too_long && cx.draining.is_none();
         let target = loggable(&request.target).into();
         self.begin(request.method, target, keep_alive, request.old, response, cx)
     }
 
     /// Answers input that is not a request; input after it cannot be parsed.
-    fn refuse(&mut self, status: Status, cx: &mut Context<'_>) -> Step {
+    fn refuse(&mut self, status: Status, cx: &mut Context) -> Step {
         self.exchange.inbox.clear();
         self.begin("-".into(), "-".into(), false, false, Response::refusal(status), cx)
     }
@@ -122,20 +122,20 @@ impl<S: Transport> Connection<S> {
         keep_alive: bool,
         old: bool,
         mut response: Response,
-        cx: &mut Context<'_>,
+        cx: &mut Context,
     ) -> Step {
         let exchange = &mut self.exchange;
         exchange.requests += 1;
         exchange.sent = 0;
         exchange.outbox.clear();
-        response.write_head(&mut exchange.outbox, Head { date: cx.date, keep_alive, old });
+        response.write_head(&mut exchange.outbox, Head { date: &mut cx.date, keep_alive, old });
         let head_left = exchange.outbox.len();
         // One record for the head and the beginning of the body saves a system call.
         let room = RECORD_BYTES_MAX.saturating_sub(head_left);
         let filled = response.body.append(&mut exchange.outbox, room);
         let Response { status, body, .. } = response;
         let class = usize::from(status.code() / 100 - 1);
-        cx.tally.responses[class].add(1);
+        cx.tally().responses[class].add(1);
         exchange.sending = Some(Sending {
             method,
             target,
@@ -156,7 +156,7 @@ impl<S: Transport> Connection<S> {
     }
 
     /// Sends up to one record of the response.
-    pub(super) fn send(&mut self, cx: &mut Context<'_>) -> Step {
+    pub(super) fn send(&mut self, cx: &mut Context) -> Step {
         let Exchange { outbox, sent, sending, .. } = &mut self.exchange;
         let sending = sending.as_mut().expect("the phase `Sending` has a response");
         if *sent == outbox.len() && matches!(sending.body, Body::File { .. }) {
@@ -189,7 +189,7 @@ impl<S: Transport> Connection<S> {
                 sending.head_left -= of_head;
                 let of_body = (n - of_head) as u64;
                 sending.body_sent += of_body;
-                cx.tally.body_bytes.add(of_body);
+                cx.tally().body_bytes.add(of_body);
                 self.deadline = cx.now + cx.limits.write;
                 Step::On
             }
@@ -202,10 +202,10 @@ impl<S: Transport> Connection<S> {
     }
 
     /// Ends a response that was sent completely.
-    fn sent(&mut self, cx: &mut Context<'_>) -> Step {
+    fn sent(&mut self, cx: &mut Context) -> Step {
         let sending = self.exchange.sending.take().expect("checked by the caller");
         let keep_alive = sending.keep_alive;
-        cx.tally.requests.add(1);
+        cx.tally().requests.add(1);
         cx.journal.push(cx.now, || self.request_line(sending, true));
         if !keep_alive {
             return self.begin_closing(End::Orderly, cx);
@@ -218,9 +218,9 @@ impl<S: Transport> Connection<S> {
     }
 
     /// Counts and logs an incomplete response.
-    pub(super) fn cut_response(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn cut_response(&mut self, cx: &mut Context) {
         if let Some(sending) = self.exchange.sending.take() {
-            cx.tally.requests_cut.add(1);
+            cx.tally().requests_cut.add(1);
             cx.journal.push(cx.now, || self.request_line(sending, false));
         }
     }

@@ -7,10 +7,9 @@ use std::time::Instant;
 use openssl::ssl::{SslRef, SslVersion};
 
 use super::{Connection, Context, Phase, Step, Transport};
-use crate::counters::Tally;
 use crate::engine::group_name;
 use crate::failure::{Broken, Failure};
-use crate::log::{HandshakeLine, Journal, Line, Outcome, micros, now_us};
+use crate::log::{HandshakeLine, Line, Outcome, micros, now_us};
 
 /// The negotiated parameters.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +37,7 @@ impl Session {
 }
 
 impl<S: Transport> Connection<S> {
-    pub(super) fn handshake(&mut self, cx: &mut Context<'_>) -> Step {
+    pub(super) fn handshake(&mut self, cx: &mut Context) -> Step {
         let Err(error) = self.stream.accept() else {
             self.completed(cx);
             return Step::On;
@@ -55,12 +54,15 @@ impl<S: Transport> Connection<S> {
         self.begin_lingering(cx)
     }
 
-    fn completed(&mut self, cx: &mut Context<'_>) {
+    fn completed(&mut self, cx: &mut Context) {
         let session = Session::of(self.stream.ssl());
         self.session = Some(session);
         cx.count_operations();
-        let count =
-            if session.resumed { &cx.tally.handshakes_resumed } else { &cx.tally.handshakes_full };
+        let count = if session.resumed {
+            &cx.tally().handshakes_resumed
+        } else {
+            &cx.tally().handshakes_full
+        };
         count.add(1);
         let outcome = if session.resumed { Outcome::Resumed } else { Outcome::Full };
         cx.journal.push(cx.now, || {
@@ -73,16 +75,16 @@ impl<S: Transport> Connection<S> {
         });
         self.phase = Phase::Reading;
         self.deadline = cx.now + cx.limits.idle;
-        if cx.draining {
+        if cx.draining.is_some() {
             self.drain(cx.now);
         }
     }
 
     /// Counts and logs a handshake that did not complete.
-    pub(super) fn failed(&mut self, broken: Broken, cx: &mut Context<'_>) {
+    pub(super) fn failed(&mut self, broken: Broken, cx: &mut Context) {
         self.concluded = true;
         cx.count_operations();
-        cx.tally.handshakes_failed[broken.failure as usize].add(1);
+        cx.tally().handshakes_failed[broken.failure as usize].add(1);
         cx.journal.push(cx.now, || {
             Line::Handshake(HandshakeLine {
                 reason: Some(broken.failure.word().into()),
@@ -99,10 +101,10 @@ impl<S: Transport> Connection<S> {
 }
 
 /// Counts and logs a connection that could not be created for lack of memory.
-pub(crate) fn failed_to_open(number: u64, now: Instant, tally: &Tally, journal: &mut Journal) {
+pub(crate) fn failed_to_open(number: u64, cx: &mut Context) {
     let failure = Failure::Internal;
-    tally.handshakes_failed[failure as usize].add(1);
-    journal.push(now, || {
+    cx.tally().handshakes_failed[failure as usize].add(1);
+    cx.journal.push(cx.now, || {
         Line::Handshake(HandshakeLine {
             reason: Some(failure.word().into()),
             ..line(number, Outcome::Failed, Duration::ZERO)

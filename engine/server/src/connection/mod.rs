@@ -10,6 +10,7 @@ mod handshake;
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
+use std::sync::Arc;
 use std::time::Instant;
 
 use mio::net::TcpStream;
@@ -31,28 +32,55 @@ pub(crate) use handshake::failed_to_open;
 /// record.
 const STEPS_MAX: u32 = 32;
 
-/// The parts of a worker that a connection uses.
-pub(crate) struct Context<'a> {
+/// The parts of a worker that its connections use.
+pub(crate) struct Context {
+    /// The time of the last wake-up.
     pub(crate) now: Instant,
-    pub(crate) limits: &'a Limits,
-    pub(crate) tally: &'a Tally,
-    pub(crate) journal: &'a mut Journal,
-    pub(crate) shared: &'a Shared,
-    pub(crate) acceptor: &'a Acceptor,
-    pub(crate) date: &'a mut Date,
+    pub(crate) limits: Limits,
+    /// The worker's number, from zero.
+    pub(crate) worker: usize,
+    pub(crate) journal: Journal,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) acceptor: Arc<Acceptor>,
+    date: Date,
     /// A buffer for one record.
-    pub(crate) scratch: &'a mut [u8; RECORD_BYTES_MAX],
-    /// The server stops: it finishes responses and accepts no new requests.
-    pub(crate) draining: bool,
+    scratch: Box<[u8; RECORD_BYTES_MAX]>,
+    /// The deadline for finishing, once the server stops: it finishes responses and accepts no new
+    /// requests.
+    pub(crate) draining: Option<Instant>,
 }
 
-impl Context<'_> {
+impl Context {
+    /// Creates the context of a worker. Its journal discards all lines.
+    pub(crate) fn new(
+        worker: usize,
+        limits: Limits,
+        shared: Arc<Shared>,
+        acceptor: Arc<Acceptor>,
+    ) -> Self {
+        Self {
+            now: Instant::now(),
+            limits,
+            worker,
+            journal: Journal::new(None, Arc::clone(shared.log())),
+            shared,
+            acceptor,
+            date: Date::default(),
+            scratch: Box::new([0; RECORD_BYTES_MAX]),
+            draining: None,
+        }
+    }
+
+    pub(crate) fn tally(&self) -> &Tally {
+        self.shared.tally(self.worker)
+    }
+
     /// Publishes the engine's counts. Call it before counting the handshake, so that a reader never
     /// sees a handshake without its operation.
     fn count_operations(&self) {
         let operations = self.acceptor.operations();
-        self.tally.signatures.set(operations.signatures);
-        self.tally.decryptions.set(operations.decryptions);
+        self.tally().signatures.set(operations.signatures);
+        self.tally().decryptions.set(operations.decryptions);
     }
 }
 
@@ -67,7 +95,6 @@ pub enum Turn {
     Wait,
 }
 
-/// The result of a step.
 enum Step {
     Blocked,
     Done,
@@ -101,7 +128,6 @@ impl Transport for TcpStream {
     }
 }
 
-/// One connection.
 pub(crate) struct Connection<S> {
     stream: SslStream<BoundedReads<S>>,
     number: u64,
@@ -121,7 +147,6 @@ pub(crate) struct Connection<S> {
 }
 
 impl<S: Transport> Connection<S> {
-    /// Creates a connection that was just accepted.
     pub(crate) fn new(
         stream: SslStream<BoundedReads<S>>,
         number: u64,
@@ -144,7 +169,7 @@ impl<S: Transport> Connection<S> {
     }
 
     /// Runs until the connection would block or its turn is used up.
-    pub(crate) fn turn(&mut self, cx: &mut Context<'_>) -> Turn {
+    pub(crate) fn turn(&mut self, cx: &mut Context) -> Turn {
         self.wants_write = false;
         self.stream.get_mut().begin_turn();
         for _ in 0..STEPS_MAX {
@@ -176,7 +201,6 @@ impl<S: Transport> Connection<S> {
         self.stream.get_mut().inner()
     }
 
-    /// Returns the time to call [`Self::expire`].
     pub(crate) const fn deadline(&self) -> Instant {
         self.deadline
     }
@@ -193,11 +217,11 @@ impl<S: Transport> Connection<S> {
     }
 
     /// Counts the end of the connection, once, and logs an incomplete response.
-    fn conclude(&mut self, end: End, cx: &mut Context<'_>) {
+    fn conclude(&mut self, end: End, cx: &mut Context) {
         if !self.concluded {
             self.concluded = true;
             self.cut_response(cx);
-            cx.tally.ends[end as usize].add(1);
+            cx.tally().ends[end as usize].add(1);
         }
     }
 }

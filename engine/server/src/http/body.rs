@@ -45,7 +45,6 @@ pub(crate) enum Body {
 }
 
 impl Body {
-    /// Returns the number of bytes left.
     pub(crate) fn left(&self) -> u64 {
         match self {
             Self::File { left, .. } | Self::Pattern { left, .. } => *left,
@@ -81,11 +80,8 @@ impl Body {
         }
     }
 
-    /// Moves up to `max` of the next bytes to `out`.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or has become shorter. Reading may block on the disk.
+    /// Moves up to `max` of the next bytes to `out`. Fails if the file cannot be read or has become
+    /// shorter. Reading may block on the disk.
     pub(crate) fn append(&mut self, out: &mut Vec<u8>, max: usize) -> io::Result<()> {
         if let Self::File { file, at, left } = self {
             let start = out.len();

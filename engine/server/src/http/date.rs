@@ -10,7 +10,6 @@ pub(crate) struct Date {
 }
 
 impl Date {
-    /// Returns the current date.
     pub(crate) fn now(&mut self) -> &str {
         self.at(Timestamp::now())
     }

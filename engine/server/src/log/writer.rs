@@ -37,7 +37,6 @@ impl LogState {
         Self { written: AtomicU64::new(0), lost: AtomicU64::new(0), notices }
     }
 
-    /// Handshake and request lines written.
     pub(crate) fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
@@ -47,14 +46,12 @@ impl LogState {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Counts lost lines.
     pub(crate) fn lose(&self, lines: usize) {
         self.lost.fetch_add(lines as u64, Ordering::Relaxed);
         self.notices.say(&Notice::LogLost);
     }
 }
 
-/// The writing thread.
 #[derive(Debug)]
 pub(crate) struct Writer {
     thread: JoinHandle<bool>,
@@ -160,7 +157,6 @@ impl Out {
         self.state.notices.say(&Notice::LogFailed { why: why.to_string() });
     }
 
-    /// Writes all lines in one call.
     fn write_all(&mut self, lines: &[Line]) -> io::Result<()> {
         self.text.clear();
         if self.torn {

@@ -88,7 +88,7 @@ fn rsa_key_exchange_only_when_allowed() {
         let (ok, words) =
             s_client(rig.running.addr(), &["-tls1_2", "-cipher", cipher], ONE_REQUEST);
         assert!(ok && words.contains("HTTP/1.1 200 OK"), "{words}");
-        rig::eventually("the request is counted", || rig.running.counters().connections_open == 0);
+        rig.until_closed();
         assert!(words.contains(cipher), "{suite}: {words}");
     }
     let log = rig.finish();
@@ -135,24 +135,7 @@ fn clients_without_signature_algorithms_get_rsa_key_exchange_only() {
 /// sends until it waits for the client or closes.
 fn answer_to_hello(rig: &Rig, suites: &[[u8; 2]]) -> Vec<u8> {
     let mut client = rig::tcp(rig.running.addr());
-    let extensions = [
-        &[0, 10, 0, 4, 0, 2, 0, 23][..], // supported_groups: secp256r1
-        &[0, 11, 0, 2, 1, 0],            // ec_point_formats: uncompressed
-    ]
-    .concat();
-    let short = |length: usize| u8::try_from(length).unwrap();
-    let suites = suites.concat();
-    let hello = [
-        &[3, 3][..],
-        &[7; 32],
-        &[0, 0, short(suites.len())],
-        &suites,
-        &[1, 0, 0, short(extensions.len())],
-        &extensions,
-    ]
-    .concat();
-    let header = [22, 3, 1, 0, short(hello.len() + 4), 1, 0, 0, short(hello.len())];
-    client.write_all(&[&header[..], &hello].concat()).unwrap();
+    client.write_all(&rig::client_hello(suites, &[])).unwrap();
     let (mut answer, mut chunk) = (Vec::new(), [0; 4096]);
     loop {
         let read = client.read(&mut chunk).unwrap_or(0);
@@ -204,9 +187,7 @@ fn resumption_is_off_or_on() {
                 s_client(address, &[version], ONE_REQUEST);
             }
         }
-        rig::eventually("all connections are closed", || {
-            rig.running.counters().connections_open == 0
-        });
+        rig.until_closed();
         let counters = rig.running.counters();
         let resumed = if resumption == Resumption::Off { 0 } else { 2 };
         assert_eq!(counters.handshakes_resumed, resumed);

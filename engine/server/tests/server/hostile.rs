@@ -67,21 +67,12 @@ fn a_bad_key_share_counts_as_a_violation() {
     let rig = Rig::start(Config { groups: vec![Group::P256], ..Config::default() });
     let mut client = tcp(rig.running.addr());
     let extensions = [
-        &[0, 10, 0, 4, 0, 2, 0, 23][..],  // supported_groups: secp256r1
-        &[0, 11, 0, 2, 1, 0],             // ec_point_formats: uncompressed
-        &[0, 13, 0, 6, 0, 4, 4, 1, 8, 4], // signature_algorithms: RSA with SHA-256, PSS
-        &[0, 23, 0, 0],                   // extended_master_secret
-    ]
-    .concat();
-    let mut hello = [&[3, 3][..], &[7; 32], &[0], &[0, 2, 0xc0, 0x2f], &[1, 0]].concat();
-    hello.extend([0, u8::try_from(extensions.len()).unwrap()]);
-    hello.extend(extensions);
-    let record = |kind: u8, message: &[u8]| {
-        let length = u8::try_from(message.len()).unwrap();
-        [&[22, 3, 3, 0, length + 4, kind, 0, 0, length][..], message].concat()
-    };
-    client.write_all(&record(1, &hello)).unwrap();
-    client.write_all(&record(16, &[&[65, 4][..], &[9; 64]].concat())).unwrap();
+        0, 13, 0, 6, 0, 4, 4, 1, 8, 4, // signature_algorithms: RSA with SHA-256, PSS
+        0, 23, 0, 0, // extended_master_secret
+    ];
+    let hello = rig::client_hello(&[[0xc0, 0x2f]], &extensions);
+    let key_exchange = rig::handshake_record(16, &[&[65, 4][..], &[9; 64]].concat());
+    client.write_all(&[hello, key_exchange].concat()).unwrap();
     let _ = client.read_to_end(&mut Vec::new());
     eventually("the failure is counted", || rig.running.counters().handshakes_failed_total() == 1);
     let counters = rig.running.counters();
@@ -110,7 +101,7 @@ fn garbage_instead_of_http() {
     client.get_mut().write_all(&[9; 20]).unwrap();
     assert_eq!(client.read(&mut [0]).unwrap_or(0), 0);
     alive(&rig);
-    eventually("all connections are closed", || rig.running.counters().connections_open == 0);
+    rig.until_closed();
     let counters = rig.running.counters();
     assert_eq!(counters.handshakes_full, 41 + 8);
     assert_eq!(counters.ended(End::Violation), 1, "{counters:?}");
@@ -124,7 +115,7 @@ fn garbage_instead_of_http() {
 fn meets(limits: Limits, client: impl FnOnce(&Rig)) -> (Counters, Log) {
     let rig = Rig::start(Config { limits, ..Config::default() });
     client(&rig);
-    eventually("all connections are closed", || rig.running.counters().connections_open == 0);
+    rig.until_closed();
     (rig.running.counters(), rig.finish())
 }
 
@@ -141,22 +132,19 @@ fn an_endless_handshake_times_out() {
 }
 
 #[test]
-fn an_idle_connection_is_closed() {
-    let (counters, _) = meets(Limits { idle: SHORT, ..Limits::default() }, |rig| {
-        let mut idle = connect(rig.running.addr());
-        assert_eq!(idle.read(&mut [0]).unwrap(), 0, "closed with close_notify");
-    });
-    assert_eq!(counters.ended(End::Idle), 1);
-}
-
-#[test]
-fn an_endless_request_is_closed() {
-    let (counters, _) = meets(Limits { request: SHORT, ..Limits::default() }, |rig| {
-        let mut asking = connect(rig.running.addr());
-        asking.write_all(b"GET /bytes/1 HTTP/1.1\r\nHo").unwrap();
-        assert_eq!(asking.read(&mut [0]).unwrap(), 0);
-    });
-    assert_eq!((counters.ended(End::Timeout), counters.requests), (1, 0));
+fn idle_connections_and_endless_requests_are_closed() {
+    let default = Limits::default();
+    for (limits, sent, end) in [
+        (Limits { idle: SHORT, ..default }, "", End::Idle),
+        (Limits { request: SHORT, ..default }, "GET /bytes/1 HTTP/1.1\r\nHo", End::Timeout),
+    ] {
+        let (counters, _) = meets(limits, |rig| {
+            let mut client = connect(rig.running.addr());
+            client.write_all(sent.as_bytes()).unwrap();
+            assert_eq!(client.read(&mut [0]).unwrap(), 0, "{end}: closed with close_notify");
+        });
+        assert_eq!((counters.ended(end), counters.requests), (1, 0));
+    }
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn bodies_are_exact() {
             assert!(fetch(&args) == bytes(length), "{length} bytes, {args:?}");
         }
     }
-    rig::eventually("all connections are closed", || rig.running.counters().connections_open == 0);
+    rig.until_closed();
     let counters = rig.running.counters();
     assert_eq!(counters.body_bytes, 2 * (1 + 14_336 + 16_384 + (1 << 20)));
     assert_eq!(rig.finish().requests().len(), 10);
@@ -193,7 +193,7 @@ fn refusals() {
     let too_long = rig.url(&format!("/{}", "x".repeat(17_000)));
     let output = curl(&["-o", "/dev/null", "-w", "%{http_code}", &too_long]);
     assert_eq!(output.stdout, b"431");
-    rig::eventually("all connections are closed", || rig.running.counters().connections_open == 0);
+    rig.until_closed();
     let counters = rig.running.counters();
     assert_eq!(counters.responses, [0, 5, 0, 10, 0]);
     assert_eq!(rig.finish().requests().len(), 15);
@@ -203,9 +203,7 @@ fn refusals() {
 fn metrics_are_the_counters() {
     let rig = Rig::start(Config { workers: 2, ..Config::default() });
     fetch(&[&rig.url("/bytes/1000")]);
-    rig::eventually("the first connection is done", || {
-        rig.running.counters().connections_open == 0
-    });
+    rig.until_closed();
     let url = rig.url("/metrics");
     let text = String::from_utf8(fetch(&[&url])).unwrap();
     for line in [

@@ -81,6 +81,11 @@ impl Rig {
         format!("https://{}{path}", self.running.addr())
     }
 
+    /// Waits until no connection is open.
+    pub(crate) fn until_closed(&self) {
+        eventually("no open connections", || self.running.counters().connections_open == 0);
+    }
+
     /// Stops the server and reads its log, which must be complete.
     pub(crate) fn finish(self) -> Log {
         let report = self.running.stop(TIMEOUT);
@@ -136,34 +141,25 @@ pub(crate) fn bytes(length: usize) -> Vec<u8> {
 
 /// Runs a program with this input; kills it after [`TIMEOUT`].
 pub(crate) fn run(program: &str, args: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(program)
+    let mut child = Command::new("timeout")
+        .arg(TIMEOUT.as_secs().to_string())
+        .arg(program)
         .args(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap_or_else(|why| panic!("{program}: {why}: install it (apt-get install {program})"));
+        .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     // The program may end before it has read all input.
     let _ = stdin.write_all(input);
     drop(stdin);
-    let mut stdout = child.stdout.take().unwrap();
-    let reader = thread::spawn(move || {
-        let mut bytes = Vec::new();
-        stdout.read_to_end(&mut bytes).unwrap();
-        bytes
-    });
-    let begun = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if begun.elapsed() > TIMEOUT {
-            child.kill().unwrap();
-            panic!("{program} {args:?} did not end");
-        }
-        thread::sleep(Duration::from_millis(2));
+    let output = child.wait_with_output().unwrap();
+    match output.status.code() {
+        Some(124) => panic!("{program} {args:?} did not end"),
+        Some(127) => panic!("{program} is missing: install it (apt-get install {program})"),
+        _ => output,
     }
-    let mut output = child.wait_with_output().unwrap();
-    output.stdout = reader.join().unwrap();
-    output
 }
 
 /// curl, which writes the body to standard output; the certificate is self-signed.
@@ -207,6 +203,27 @@ pub(crate) fn client<S: Read + Write>(socket: S) -> SslStream<S> {
     let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
     context.set_verify(SslVerifyMode::NONE);
     SslStream::new(Ssl::new(&context.build()).unwrap(), socket).unwrap()
+}
+
+/// A record with a TLS 1.2 `ClientHello` of these suites for curve secp256r1. The other extensions
+/// follow those of the curve.
+pub(crate) fn client_hello(suites: &[[u8; 2]], extensions: &[u8]) -> Vec<u8> {
+    let curve = [
+        0, 10, 0, 4, 0, 2, 0, 23, // supported_groups: secp256r1
+        0, 11, 0, 2, 1, 0, // ec_point_formats: uncompressed
+    ];
+    let short = |length: usize| u8::try_from(length).unwrap();
+    let (suites, extensions) = (suites.concat(), [&curve, extensions].concat());
+    let mut hello = [&[3, 3][..], &[7; 32], &[0, 0, short(suites.len())], &suites].concat();
+    hello.extend([1, 0, 0, short(extensions.len())]);
+    hello.extend(extensions);
+    handshake_record(1, &hello)
+}
+
+/// A record with one handshake message of TLS 1.2.
+pub(crate) fn handshake_record(kind: u8, message: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(message.len()).unwrap();
+    [&[22, 3, 3, 0, length + 4, kind, 0, 0, length][..], message].concat()
 }
 
 /// A socket that can hold back bytes in both directions.

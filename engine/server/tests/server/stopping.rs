@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::fs;
-use std::io::{BufReader, Read as _, Write as _};
+use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::thread;
 
@@ -157,6 +157,17 @@ fn the_log_is_appended_to() {
     assert_eq!(events, ['s', 'h', 'r', 'e', 's', 'h', 'r', 'e']);
 }
 
+/// Sends `hundreds` times a hundred requests, and reads the responses.
+fn pipeline(client: &mut (impl Read + Write), hundreds: u64) {
+    let requests = b"GET /bytes/0 HTTP/1.1\r\nHost: a\r\n\r\n".repeat(100);
+    for _ in 0..hundreds {
+        client.write_all(&requests).unwrap();
+        for _ in 0..100 {
+            rig::head(client);
+        }
+    }
+}
+
 /// The log is a full pipe without a reader.
 #[test]
 fn a_slow_log_counts_lost_lines_and_blocks_no_worker() {
@@ -172,13 +183,7 @@ fn a_slow_log_counts_lost_lines_and_blocks_no_worker() {
     let (said, notify) = rig::notices();
     let running = Server::start(Config { notify, ..config() }).unwrap();
     let mut client = connect(running.addr());
-    let request = b"GET /bytes/0 HTTP/1.1\r\nHost: a\r\n\r\n".repeat(100);
-    for _ in 0..REQUESTS / 100 {
-        client.write_all(&request).unwrap();
-        for _ in 0..100 {
-            rig::head(&mut client);
-        }
-    }
+    pipeline(&mut client, REQUESTS / 100);
     client.shutdown().unwrap();
     drop(client);
     rig::eventually("lines are lost", || running.counters().log_lines_lost > 0);
@@ -219,12 +224,7 @@ fn a_blocked_log_does_not_delay_the_stop() {
     let config = Config { access_log: Some(path), notify: quiet, ..Config::default() };
     let running = Server::start(config).unwrap();
     let mut client = connect(running.addr());
-    for _ in 0..10 {
-        client.write_all(&b"GET /bytes/0 HTTP/1.1\r\nHost: a\r\n\r\n".repeat(100)).unwrap();
-        for _ in 0..100 {
-            rig::head(&mut client);
-        }
-    }
+    pipeline(&mut client, 10);
     drop(client);
     let report = running.stop(Duration::ZERO);
     assert!(report.took < rig::TIMEOUT, "{:?}", report.took);

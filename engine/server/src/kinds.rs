@@ -1,5 +1,6 @@
-//! The kind of a server's key.
+//! The kinds of engines and of keys.
 
+use core::ffi::CStr;
 use core::fmt;
 use core::str::FromStr;
 
@@ -7,6 +8,57 @@ use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, Private};
 
 use crate::unknown_name::UnknownName;
+
+/// The implementation of a server's private-key operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// OpenSSL's default provider.
+    OpenSsl,
+    /// The provider of crate `tollgate-provider`, linked in; RSA keys only.
+    Tollgate,
+}
+
+impl Engine {
+    /// Returns the name in flags, logs and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OpenSsl => "openssl",
+            Self::Tollgate => "tollgate",
+        }
+    }
+
+    /// Returns the name of the engine's provider in OpenSSL.
+    pub(crate) const fn provider(self) -> &'static str {
+        match self {
+            Self::OpenSsl => "default",
+            Self::Tollgate => "tollgate",
+        }
+    }
+
+    /// Returns the property query for all fetches.
+    pub(crate) const fn query(self) -> &'static CStr {
+        match self {
+            Self::OpenSsl => c"provider=default",
+            // Optional: digests, curves and ciphers come from the default provider.
+            Self::Tollgate => c"?provider=tollgate",
+        }
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Engine {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        UnknownName::find("engine", name, &[Self::OpenSsl, Self::Tollgate], |it| [it.name()])
+    }
+}
 
 /// The kind of a server's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,11 +112,6 @@ impl FromStr for KeyKind {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
-        let found = Self::SELF_SIGNED.into_iter().find(|kind| kind.to_string() == name);
-        found.ok_or_else(|| UnknownName {
-            what: "key",
-            name: name.to_owned(),
-            known: vec!["rsa-2048", "rsa-3072", "rsa-4096", "ecdsa-p256"],
-        })
+        UnknownName::find("key", name, &Self::SELF_SIGNED, |kind| [kind.to_string()])
     }
 }
