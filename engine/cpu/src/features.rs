@@ -80,10 +80,8 @@ impl FromStr for Feature {
     type Err = UnknownFeature;
 
     fn from_str(word: &str) -> Result<Self, UnknownFeature> {
-        Self::ALL
-            .into_iter()
-            .find(|feature| feature.word() == word)
-            .ok_or_else(|| UnknownFeature { word: word.to_owned() })
+        let known = Self::ALL.into_iter().find(|feature| feature.word() == word);
+        known.ok_or_else(|| UnknownFeature { word: word.to_owned() })
     }
 }
 
@@ -156,41 +154,31 @@ pub fn in_use() -> Vec<Feature> {
     Feature::ALL.into_iter().filter(|feature| feature.is_usable()).collect()
 }
 
-/// Proof that MULX, ADCX and ADOX may be used: CPU features `bmi2` and `adx`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HaveAdxBmi2(());
+/// Declares the proofs of features.
+macro_rules! proofs {
+    ($($(#[$doc:meta])* $proof:ident = $feature:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $proof(());
 
-impl HaveAdxBmi2 {
-    /// Returns the proof if this machine has the feature and the user did not disable it.
-    #[must_use]
-    pub fn check() -> Option<Self> {
-        Feature::Adx.is_usable().then_some(Self(()))
-    }
+        impl $proof {
+            /// Returns the proof if this machine has the feature and the user did not disable it.
+            #[must_use]
+            pub fn check() -> Option<Self> {
+                Feature::$feature.is_usable().then_some(Self(()))
+            }
+        }
+    )*};
 }
 
-/// Proof that 256-bit integer vectors may be used: CPU feature `avx2`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HaveAvx2(());
-
-impl HaveAvx2 {
-    /// Returns the proof if this machine has the feature and the user did not disable it.
-    #[must_use]
-    pub fn check() -> Option<Self> {
-        Feature::Avx2.is_usable().then_some(Self(()))
-    }
-}
-
-/// Proof that 512-bit VPMADD52 may be used: CPU features `avx512f`, `avx512dq`, `avx512vl` and
-/// `avx512ifma`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HaveIfma(());
-
-impl HaveIfma {
-    /// Returns the proof if this machine has the feature and the user did not disable it.
-    #[must_use]
-    pub fn check() -> Option<Self> {
-        Feature::Ifma.is_usable().then_some(Self(()))
-    }
+proofs! {
+    /// Proof that MULX, ADCX and ADOX may be used: CPU features `bmi2` and `adx`.
+    HaveAdxBmi2 = Adx;
+    /// Proof that 256-bit integer vectors may be used: CPU feature `avx2`.
+    HaveAvx2 = Avx2;
+    /// Proof that 512-bit VPMADD52 may be used: CPU features `avx512f`, `avx512dq`, `avx512vl` and
+    /// `avx512ifma`.
+    HaveIfma = Ifma;
 }
 
 #[cfg(test)]
