@@ -83,7 +83,7 @@ pub use hasher::{HashFunction, Hasher};
 pub use implicit_rejection::RejectionKey;
 pub use key::{PrivateKey, PublicKey};
 pub use operations::{private_batch, public_batch};
-pub use parts::{KeyParts, PublicParts};
+pub use parts::KeyParts;
 pub use plan::{Cut, Form, Operation, Plan};
 pub use plans::Plans;
 pub use premaster::{Premaster, TlsVersions};

