@@ -48,7 +48,6 @@ mod hash;
 mod hasher;
 pub mod implicit_rejection;
 mod key;
-mod lane;
 mod layout;
 mod mask;
 mod material;

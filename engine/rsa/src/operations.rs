@@ -1,11 +1,10 @@
 //! Private and public operations, single and in batches, cut into calls by the workspace's plan.
 
-use tollgate_mont::{Kernel as _, LANES, LaneKernel, LimbKernel};
+use tollgate_mont::{Kernel as _, LANES, LaneKernel, LimbKernel, Row};
 
 use crate::error::{Error, Misuse};
 use crate::key::{PrivateKey, PublicKey, from_bytes, to_bytes};
-use crate::lane::{load_bytes, store_bytes};
-use crate::layout::{InBlocks, Words, fit_in_step, places, public, public_words};
+use crate::layout::{InBlocks, Plain as _, Words, fit_in_step, places, public, public_words};
 use crate::path::{self, check_input};
 use crate::plan::{Form, Operation};
 use crate::request::{PrivateRequest, PublicRequest};
@@ -186,11 +185,11 @@ fn public_lanes(
     let (n, e) = loaded.public();
     let power = public(kernel, n, e, runner.memory(public_words(kernel, n)), |x| {
         for (lane, &i) in lanes.iter().enumerate() {
-            load_bytes(x, lane, requests[i].buffer);
+            Row::read(x, lane, requests[i].buffer);
         }
     });
     for (lane, &i) in lanes[..used].iter().enumerate() {
-        store_bytes(requests[i].buffer, power, lane);
+        Row::write(requests[i].buffer, power, lane);
         requests[i].outcome = Some(Ok(()));
     }
 }

@@ -27,10 +27,8 @@ use zeroize::Zeroize;
 
 use crate::blinding::{USES, random_below};
 use crate::error::{Error, Rejected};
-#[cfg(test)]
-use crate::fault;
 use crate::key::{PrivateKey, PublicKey, to_bytes};
-use crate::layout::{Backend, Base, Call, Layout, Plain, Stored};
+use crate::layout::{Backend, Base, Call, Layout, Plain, Stored, fault_points};
 use crate::material::Exponent;
 use crate::request::PrivateRequest;
 use crate::workspace::{LIMBS_MAX, Workspace};
@@ -147,29 +145,20 @@ fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
 /// Steps 2 to 6 without the comparison. Computes s, s^e and the squared pairs from inputs and
 /// pairs. A result that fails [`check`] must not be released.
 pub(crate) fn compute<L: Layout, const SETS: usize>(call: &mut Call<'_, L, SETS>) {
-    #[cfg(test)]
-    {
-        fault::points("input", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.c));
-        fault::points("blind", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.blind));
-        fault::points(
-            "unblind",
-            L::Plain::LANES,
-            call.sets.each_mut().map(|set| &mut *set.unblind),
-        );
-    }
+    fault_points!("input", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.c));
+    fault_points!("blind", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.blind));
+    fault_points!("unblind", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.unblind));
     let kernel = call.kernel;
     for set in &mut call.sets {
         let c = L::operand(&set.own, set.c, set.y);
         kernel.amm(set.x, c, set.blind, set.n, call.t);
     }
-    #[cfg(test)]
-    fault::points("blinded", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.x));
+    fault_points!("blinded", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.x));
     L::crt(call, Exponent::D);
     for set in &mut call.sets {
         kernel.amm(set.y, set.x, set.unblind, set.n, call.t);
     }
-    #[cfg(test)]
-    fault::points("unblinded", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.y));
+    fault_points!("unblinded", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.y));
     for set in &mut call.sets {
         L::reduce(kernel, set);
         // Square the pair for its next use.
@@ -178,11 +167,9 @@ pub(crate) fn compute<L: Layout, const SETS: usize>(call: &mut Call<'_, L, SETS>
         core::mem::swap(&mut set.blind, &mut set.y);
         core::mem::swap(&mut set.unblind, &mut set.u);
     }
-    #[cfg(test)]
-    fault::points("s", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.s));
+    fault_points!("s", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.s));
     L::raise(call, Base::Result);
-    #[cfg(test)]
-    fault::points("s^e", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.power));
+    fault_points!("s^e", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.power));
 }
 
 /// Returns for each operation whether s^e = c, after [`compute`] and with c loaded again.
