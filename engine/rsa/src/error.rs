@@ -208,6 +208,13 @@ impl Misuse {
     }
 }
 
+impl Rejected {
+    /// The verdict on a signature.
+    pub(crate) fn unless_valid(is_valid: bool) -> Result<(), Error> {
+        if is_valid { Ok(()) } else { Err(Self::SignatureInvalid.into()) }
+    }
+}
+
 impl core::error::Error for Error {}
 
 impl From<Misuse> for Error {

@@ -3,8 +3,9 @@
 use tollgate_mont::{Kernel as _, LANES, LaneKernel, LimbKernel, Row};
 
 use crate::error::{Error, Misuse};
-use crate::key::{PrivateKey, PublicKey, from_bytes, to_bytes};
+use crate::key::{PrivateKey, PublicKey};
 use crate::layout::{InBlocks, Plain as _, Words, fit_in_step, places, public, public_words};
+use crate::natural::{from_bytes, to_bytes};
 use crate::path::{self, check_input};
 use crate::plan::{Form, Operation};
 use crate::request::{PrivateRequest, PublicRequest};

@@ -27,18 +27,15 @@ use zeroize::Zeroize;
 
 use crate::blinding::{USES, random_below};
 use crate::error::{Error, Rejected};
-use crate::key::{PrivateKey, PublicKey, to_bytes};
+use crate::key::{PrivateKey, PublicKey};
 use crate::layout::{Backend, Base, Call, Layout, Plain, Stored, fault_points};
 use crate::material::Exponent;
+use crate::natural::to_bytes;
 use crate::request::PrivateRequest;
 use crate::workspace::{LIMBS_MAX, Workspace};
 
 /// Checks that the buffer has the length of n and holds a number below n. Constant time up to the
 /// verdict, which is public: the number may be a ciphertext or a message.
-///
-/// # Errors
-///
-/// [`Misuse::BufferLength`](crate::Misuse::BufferLength), [`Rejected::MessageRange`].
 pub(crate) fn check_input(key: &PublicKey, buffer: &[u8]) -> Result<(), Error> {
     key.check_length(buffer)?;
     let (top, limbs) = buffer.as_rchunks();
@@ -76,12 +73,8 @@ pub(crate) fn run<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
     }
 }
 
-/// Steps 1 to 8. Returns which operations passed the check: only their buffers hold a result.
-///
-/// # Errors
-///
-/// [`Unavailable::Random`](crate::Unavailable::Random): no random bytes for fresh pairs. No buffer
-/// has changed then.
+/// Steps 1 to 8. Returns which operations passed the check: only their buffers hold a result. Fails
+/// if there are no random bytes for fresh pairs; then no buffer has changed.
 fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
     workspace: &mut Workspace,
     requests: &mut [PrivateRequest<'_>],
@@ -196,10 +189,6 @@ pub(crate) fn equal<W: Word>(kernel: impl Kernel, x: &[W], y: &[W]) -> W {
 /// If an r has no inverse (a chance below 2^-120, for the smallest primes that are accepted) or the
 /// inversion goes wrong, the first operation fails its check: its pair depends on the whole
 /// inversion. A fault that hits one pair alone fails the first operation with that pair.
-///
-/// # Errors
-///
-/// Those of `draw`.
 pub(crate) fn make_pairs<L: Layout, const SETS: usize>(
     call: &mut Call<'_, L, SETS>,
     mut draw: impl FnMut(usize, &mut [L::Plain]) -> Result<(), Error>,

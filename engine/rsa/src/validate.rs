@@ -51,13 +51,9 @@ pub(crate) struct CheckedPublic {
     pub(crate) bits: usize,
 }
 
-/// Checks a private key.
-///
-/// # Errors
-///
-/// [`Rejected`]: `Size`, `ModulusEven`, `ExponentEven`, `ExponentSmall`, `ExponentLarge`,
-/// `PrimeEven`, `PrimeOne`, `EqualPrimes`, `Product`, `PrimeSmall`, `DP`, `DQ`, `QInv`, `D`:
-/// the first that applies, in this order.
+/// Checks a private key. After the errors of [`public`], the first of these that applies is
+/// returned: `PrimeEven`, `PrimeOne`, `EqualPrimes`, `Product`, `PrimeSmall`, `DP`, `DQ`, `QInv`,
+/// `D`.
 pub(crate) fn private(parts: &KeyParts) -> Result<Checked, Error> {
     let public = public(&parts.n, &parts.e)?;
     let (n, e) = (&public.n, &public.e);
@@ -78,11 +74,6 @@ pub(crate) fn private(parts: &KeyParts) -> Result<Checked, Error> {
 }
 
 /// Checks a public key.
-///
-/// # Errors
-///
-/// [`Rejected`]: `Size`, `ModulusEven`, `ExponentEven`, `ExponentSmall`, `ExponentLarge`: the first
-/// that applies, in this order.
 pub(crate) fn public(n: &[u8], e: &[u8]) -> Result<CheckedPublic, Error> {
     let (n, e) = (trim(n), trim(e));
     let bits = bit_len(n);

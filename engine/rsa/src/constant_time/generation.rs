@@ -7,7 +7,7 @@ use tollgate_rerun as rerun;
 
 use super::secret_key;
 use crate::generate::derive::{Exponent, key_parts};
-use crate::key::from_bytes;
+use crate::natural::from_bytes;
 use crate::{PrivateKey, Workspace};
 
 #[test]

@@ -9,9 +9,9 @@ use tollgate_mont::{
 
 use crate::PrivateKey;
 use crate::blinding::random_below;
-use crate::key::from_bytes;
 use crate::layout::{Plain, Words};
 use crate::material::{Lanes, Numbers};
+use crate::natural::from_bytes;
 use crate::path::{compute, equal, make_pairs};
 use crate::runner::Runner;
 

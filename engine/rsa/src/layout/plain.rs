@@ -3,8 +3,8 @@
 use tollgate_mont::{Digit, Place, Row, Scalar, Word};
 use zeroize::{DefaultIsZeroes, Zeroize};
 
-use crate::key::{from_bytes, to_bytes};
 use crate::material::load_digits;
+use crate::natural::{from_bytes, to_bytes};
 
 /// Words of plain numbers.
 pub(crate) trait Plain: Word {
