@@ -68,6 +68,8 @@ pub mod pss;
 mod request;
 mod runner;
 mod sign;
+#[cfg(test)]
+mod test_keys;
 mod validate;
 mod workspace;
 
