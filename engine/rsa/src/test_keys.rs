@@ -4,11 +4,15 @@ use std::fs;
 
 use crate::{Error, PrivateKey, PrivateRequest, Workspace, private_batch};
 
-/// Reads the key of a file, such as `rsa-512`.
-pub(crate) fn key(name: &str) -> PrivateKey {
+/// Reads a file, such as `rsa-512`.
+pub(crate) fn file(name: &str) -> Vec<u8> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/keys");
-    let file = fs::read(format!("{folder}/{name}.pem")).expect("a file of the folder");
-    PrivateKey::from_bytes(&file).expect("a good key")
+    fs::read(format!("{folder}/{name}.pem")).expect("a file of the folder")
+}
+
+/// Reads the key of a file.
+pub(crate) fn key(name: &str) -> PrivateKey {
+    PrivateKey::from_bytes(&file(name)).expect("a good key")
 }
 
 /// Runs an operation on each buffer, in one batch, and returns their outcomes.

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use tollgate_rsa::{
-    Error, Expected, Found, Hash, PrivateKey, PublicKey, Rejected, Salt, Workspace,
-};
+use tollgate_rsa::{Error, Expected, Found, Hash, PrivateKey, Rejected, Salt, Workspace};
 
 use crate::{FOLDER, KEYS, read};
 
@@ -87,22 +85,6 @@ fn every_file_of_the_folder_is_tested() {
         }
     }
     assert_eq!(listed, found);
-}
-
-#[test]
-fn public_keys_load() {
-    let private = PrivateKey::from_pem(&read("rsa-2048.pem")).unwrap();
-    let public = PublicKey::from_pem(&read("rsa-2048.pub.pem")).unwrap();
-    let mut ws = Workspace::new().unwrap();
-    let (hash, salt) = (Hash::Sha384, Salt::Digest);
-    let digest = hash.digest(b"abc");
-    let mut signature = vec![0; private.size()];
-    private.sign_pss(&mut ws, hash, hash, salt, digest.as_ref(), &mut signature).unwrap();
-    public.verify_pss(&mut ws, hash, hash, salt, digest.as_ref(), &signature).unwrap();
-    assert_eq!(
-        PublicKey::from_pem(&read("rsa-2048.pem")).map(|_| ()).unwrap_err(),
-        Rejected::Unexpected { found: Found::PrivateKey, expected: Expected::PublicKey }.into()
-    );
 }
 
 #[test]
