@@ -9,7 +9,6 @@
 //! variable is invalid, all features count as disabled.
 
 use core::fmt;
-use core::str::FromStr;
 use std::sync::OnceLock;
 
 /// The environment variable that disables features.
@@ -76,15 +75,6 @@ impl fmt::Display for Feature {
     }
 }
 
-impl FromStr for Feature {
-    type Err = UnknownFeature;
-
-    fn from_str(word: &str) -> Result<Self, UnknownFeature> {
-        let known = Self::ALL.into_iter().find(|feature| feature.word() == word);
-        known.ok_or_else(|| UnknownFeature { word: word.to_owned() })
-    }
-}
-
 /// The error for an unknown word in `TOLLGATE_CPU_DISABLE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownFeature {
@@ -107,12 +97,12 @@ impl core::error::Error for UnknownFeature {}
 
 /// Parses words separated by commas. Ignores spaces around words, and empty words.
 fn parse_veto(text: &str) -> Result<Vec<Feature>, UnknownFeature> {
-    let mut features = text
-        .split(',')
-        .map(str::trim)
-        .filter(|word| !word.is_empty())
-        .map(Feature::from_str)
-        .collect::<Result<Vec<_>, _>>()?;
+    let feature = |word: &str| {
+        let known = Feature::ALL.into_iter().find(|feature| feature.word() == word);
+        known.ok_or_else(|| UnknownFeature { word: word.to_owned() })
+    };
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let mut features = words.map(feature).collect::<Result<Vec<_>, _>>()?;
     features.sort_unstable();
     features.dedup();
     Ok(features)
@@ -187,9 +177,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_round_trip_and_are_sorted() {
+    fn words_are_read_and_sorted() {
         for feature in Feature::ALL {
-            assert_eq!(feature.to_string().parse(), Ok(feature));
+            assert_eq!(parse_veto(&feature.to_string()), Ok(vec![feature]));
         }
         assert!(Feature::ALL.map(Feature::word).is_sorted());
         assert!(Feature::ALL.is_sorted());
