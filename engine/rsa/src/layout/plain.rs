@@ -89,7 +89,7 @@ impl Stored<Row> for Digit {
 
     fn store(digits: &mut [Self], rows: &[Row], lane: usize) {
         for (digit, row) in digits.iter_mut().zip(rows) {
-            *digit = Digit::from_bits(row.lane(lane)); // clean
+            *digit = Self::from_bits(row.lane(lane)); // clean
         }
     }
 }
