@@ -5,8 +5,8 @@ use libfuzzer_sys::fuzz_target;
 use tollgate_rsa::{PrivateKey, PublicKey};
 
 fuzz_target!(|bytes: &[u8]| {
-    refused(PrivateKey::from_der(bytes));
-    refused(PublicKey::from_der(bytes));
+    refused(PrivateKey::from_bytes(bytes));
+    refused(PublicKey::from_bytes(bytes));
     if let Ok(text) = str::from_utf8(bytes) {
         refused(PrivateKey::from_pem(text));
         refused(PublicKey::from_pem(text));

@@ -52,24 +52,20 @@ impl Config {
 
     /// Returns an error text if a value is out of range.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
-        if self.capacity == 0 {
-            return Err("capacity is 0: give at least 1");
-        }
-        if self.capacity > CAPACITY_MAX {
-            return Err(
-                "capacity is above 1048576: give less, since all slots are allocated at once",
-            );
-        }
-        if self.slots_per_caller_max == 0 {
-            return Err("slots_per_caller_max is 0: give at least 1");
-        }
-        if self.workers > WORKERS_MAX {
-            return Err("workers is above 1024: give one for each unit and concurrent callback");
-        }
-        if self.linger_us_max > LINGER_US_MAX {
-            return Err("linger_us_max is above 10000: give less, no operation takes as long");
-        }
-        Ok(())
+        let wrong = if self.capacity == 0 {
+            "capacity is 0: give at least 1"
+        } else if self.capacity > CAPACITY_MAX {
+            "capacity is above 1048576: give less, since all slots are allocated at once"
+        } else if self.slots_per_caller_max == 0 {
+            "slots_per_caller_max is 0: give at least 1"
+        } else if self.workers > WORKERS_MAX {
+            "workers is above 1024: give one for each unit and concurrent callback"
+        } else if self.linger_us_max > LINGER_US_MAX {
+            "linger_us_max is above 10000: give less, no operation takes as long"
+        } else {
+            return Ok(());
+        };
+        Err(wrong)
     }
 }
 

@@ -86,7 +86,9 @@ fn waiting(queue: &Queue<Doubling>, x: u64) -> JoinHandle<()> {
     spawn(move || assert_eq!(caller.run(Doubling::of(x)).unwrap().doubled, 2 * x))
 }
 
-fn assert_empty(queue: &Queue<Doubling>) {
+/// Waits for the threads; afterwards the queue is empty.
+fn join(queue: &Queue<Doubling>, others: impl IntoIterator<Item = JoinHandle<()>>) {
+    others.into_iter().for_each(|other| other.join().unwrap());
     let stats = queue.stats().unwrap();
     assert_eq!(queue.slots_in_use().unwrap(), 0);
     assert!(stats.submitted <= stats.done + stats.failed + stats.cancelled);
@@ -102,32 +104,21 @@ fn two_threads_and_one_unit() {
             for x in [2, 3] {
                 assert_eq!(caller.run(Doubling::of(x)).unwrap().doubled, 2 * x);
             }
-            other.join().unwrap();
-            assert_empty(&queue);
+            join(&queue, [other]);
         });
     }
 }
 
 #[test]
-fn three_threads_and_one_unit_of_width_one() {
-    explore_preempting(2, || {
-        let queue = queue(3, [Doubler::new(1)]);
-        let others = [1, 2].map(|x| waiting(&queue, x));
-        assert_eq!(queue.caller().unwrap().run(Doubling::of(3)).unwrap().doubled, 6);
-        others.into_iter().for_each(|other| other.join().unwrap());
-        assert_empty(&queue);
-    });
-}
-
-#[test]
-fn three_threads_and_two_units() {
-    explore_preempting(2, || {
-        let queue = queue(3, [1, 2].map(Doubler::new));
-        let others = [1, 2].map(|x| waiting(&queue, x));
-        assert_eq!(queue.caller().unwrap().run(Doubling::of(3)).unwrap().doubled, 6);
-        others.into_iter().for_each(|other| other.join().unwrap());
-        assert_empty(&queue);
-    });
+fn three_threads_and_units_of_width_one_and_two() {
+    for units in [1, 2] {
+        explore_preempting(2, move || {
+            let queue = queue(3, (1..=units).map(Doubler::new));
+            let others = [1, 2].map(|x| waiting(&queue, x));
+            assert_eq!(queue.caller().unwrap().run(Doubling::of(3)).unwrap().doubled, 6);
+            join(&queue, others);
+        });
+    }
 }
 
 #[test]
@@ -138,8 +129,7 @@ fn a_ticket_is_dropped_while_another_thread_leads() {
         let dropped = submit(&caller, 1);
         let others = [2, 3].map(|x| waiting(&queue, x));
         drop(dropped);
-        others.into_iter().for_each(|other| other.join().unwrap());
-        assert_empty(&queue);
+        join(&queue, others);
     });
 }
 
@@ -153,8 +143,7 @@ fn a_ticket_is_polled_once_and_dropped() {
             assert_eq!(end.unwrap().doubled, 2);
         }
         drop(polled);
-        other.join().unwrap();
-        assert_empty(&queue);
+        join(&queue, [other]);
     });
 }
 
@@ -177,8 +166,7 @@ fn two_polling_loops_with_two_tickets_each() {
         let caller = queue.caller().unwrap();
         let other = spawn(move || run_loop(&caller, 1));
         run_loop(&own, 3);
-        other.join().unwrap();
-        assert_empty(&queue);
+        join(&queue, [other]);
     });
 }
 
@@ -191,7 +179,7 @@ fn a_faulty_unit_in_front_of_a_good_one() {
         assert_eq!(queue.caller().unwrap().run(Doubling::of(2)).unwrap().doubled, 4);
         other.join().unwrap();
         assert_eq!(queue.stats().unwrap().quarantines, 1);
-        assert_empty(&queue);
+        join(&queue, []);
     });
 }
 
@@ -208,8 +196,15 @@ fn a_job_that_fails_on_every_unit() {
         // Between the two faults, the good request must find a unit that is not quarantined.
         assert!(matches!(end, Ok(4)), "{end:?}");
         assert_eq!(other.join().unwrap(), Error::Fault);
-        assert_empty(&queue);
+        join(&queue, []);
     });
+}
+
+fn runs_or_is_shut_down(caller: &Caller<Doubling>, x: u64) {
+    match caller.run(Doubling::of(x)) {
+        Ok(answer) => assert_eq!(answer.doubled, 2 * x),
+        Err(error) => assert_eq!(error, Error::ShutDown),
+    }
 }
 
 #[test]
@@ -217,15 +212,11 @@ fn a_shutdown_with_waiting_requests() {
     explore(|| {
         let queue = queue(2, [Doubler::new(1)]);
         let caller = queue.caller().unwrap();
-        let other = spawn(move || match caller.run(Doubling::of(1)) {
-            Ok(answer) => assert_eq!(answer.doubled, 2),
-            Err(error) => assert_eq!(error, Error::ShutDown),
-        });
+        let other = spawn(move || runs_or_is_shut_down(&caller, 1));
         let ended = queue.shut_down(Duration::from_secs(3600)).unwrap();
         assert_eq!((ended.cancelled, ended.still_running), (0, false));
         assert!(queue.caller().unwrap().run(Doubling::of(2)).is_err());
-        other.join().unwrap();
-        assert_empty(&queue);
+        join(&queue, [other]);
     });
 }
 
@@ -235,14 +226,10 @@ fn a_shutdown_that_cancels() {
         let queue = queue(3, [Doubler::new(1)]);
         let others = [1, 2].map(|x| {
             let caller = queue.caller().unwrap();
-            spawn(move || match caller.run(Doubling::of(x)) {
-                Ok(answer) => assert_eq!(answer.doubled, 2 * x),
-                Err(error) => assert_eq!(error, Error::ShutDown),
-            })
+            spawn(move || runs_or_is_shut_down(&caller, x))
         });
         queue.shut_down(Duration::ZERO).unwrap();
-        others.into_iter().for_each(|other| other.join().unwrap());
-        assert_empty(&queue);
+        join(&queue, others);
     });
 }
 
@@ -280,8 +267,7 @@ fn futures_without_workers() {
         let other = spawn(move || assert_eq!(block_on(submit(&caller, 1)).unwrap().doubled, 2));
         let own = submit(&queue.caller().unwrap(), 2);
         assert_eq!(block_on(own).unwrap().doubled, 4);
-        other.join().unwrap();
-        assert_empty(&queue);
+        join(&queue, [other]);
     });
 }
 
@@ -298,18 +284,23 @@ fn a_future_beside_a_waiting_thread() {
         assert_eq!(own.wait().unwrap().doubled, 6);
         other.join().unwrap();
         drop((poll, lost));
-        assert_empty(&queue);
+        join(&queue, []);
     });
+}
+
+/// A queue and its worker, a thread that loom controls.
+fn with_worker(units: impl IntoIterator<Item = Doubler>) -> (Queue<Doubling>, JoinHandle<()>) {
+    let config = Config { workers: 1, ..Config::with_capacity(6) };
+    let queue = Queue::start(config, units.into_iter().map(Doubler::boxed)).unwrap();
+    let shared = sync::Arc::clone(queue.shared());
+    shared.lock().workers = 1;
+    (queue, spawn(move || worker::work(&shared)))
 }
 
 #[test]
 fn a_worker_calls_back() {
     explore(|| {
-        let config = Config { workers: 1, ..Config::with_capacity(6) };
-        let queue = Queue::start(config, [Doubler::new(2).boxed()]).unwrap();
-        let shared = sync::Arc::clone(queue.shared());
-        shared.lock().workers = 1; // the thread below, which loom controls
-        let worker = spawn(move || worker::work(&shared));
+        let (queue, worker) = with_worker([Doubler::new(2)]);
         let caller = queue.caller().unwrap();
         let sum = std::sync::Arc::new(AtomicU64::new(0));
         for x in [1, 2] {
@@ -329,19 +320,14 @@ fn a_worker_calls_back() {
 #[test]
 fn threads_wait_while_a_worker_leads() {
     explore_preempting(2, || {
-        let config = Config { workers: 1, ..Config::with_capacity(6) };
-        let queue = Queue::start(config, [1, 2].map(|n| Doubler::new(n).boxed())).unwrap();
-        let shared = sync::Arc::clone(queue.shared());
-        shared.lock().workers = 1; // the thread below, which loom controls
-        let worker = spawn(move || worker::work(&shared));
+        let (queue, worker) = with_worker([1, 2].map(Doubler::new));
         let other = waiting(&queue, 1);
         let caller = queue.caller().unwrap();
         let tickets = [2, 3].map(|x| submit(&caller, x));
         for (x, ticket) in [2, 3].into_iter().zip(tickets) {
             assert_eq!(ticket.wait().unwrap().doubled, 2 * x);
         }
-        other.join().unwrap();
-        assert_empty(&queue);
+        join(&queue, [other]);
         drop((caller, queue));
         worker.join().unwrap();
     });

@@ -139,20 +139,17 @@ pub fn judge<J: Job>(
     cases: &impl Cases<J>,
 ) -> Result<Verdict, Finding> {
     unit.self_test().map_err(|failed| Finding::SelfTest(failed.what))?;
-    let mut first = Request::<J>::default();
-    load(cases, 0, &mut first)?;
-    let width = unit.width(first.job.class());
+    let mut first = J::default();
+    cases.load(0, &mut first).map_err(case)?;
+    let width = unit.width(first.class());
     if width == 0 {
         return Err(Finding::Width);
     }
     let mut trial = Trial { unit: &mut *unit, cases, case: 0 };
-    let fills = (1..=width).filter(|fill| *fill <= EVERY_FILL_TO || fill.is_power_of_two());
-    let mut fills: Vec<_> = fills.collect();
-    if fills.last() != Some(&width) {
-        fills.push(width);
-    }
     let mut calls = Vec::new();
-    for fill in fills {
+    for fill in (1..=width)
+        .filter(|fill| *fill <= EVERY_FILL_TO || fill.is_power_of_two() || *fill == width)
+    {
         let mut shortest = Duration::MAX;
         for _ in 0..ROUNDS {
             shortest = shortest.min(trial.batch(fill, None)?);
@@ -194,10 +191,9 @@ impl<J: Job, C: Cases<J>> Trial<'_, J, C> {
         let mut batch: Vec<Box<Request<J>>> = (0..fill).map(|_| Box::default()).collect();
         for (position, request) in batch.iter_mut().enumerate() {
             match odd.filter(|(at, _)| *at == position) {
-                None => load(self.cases, first + position, request)?,
+                None => self.cases.load(first + position, &mut request.job).map_err(case)?,
                 Some((_, Odd::Refused)) => {
-                    let loaded = self.cases.load_refused(&mut request.job);
-                    loaded.map_err(|why| Finding::Case(why.to_string()))?;
+                    self.cases.load_refused(&mut request.job).map_err(case)?;
                 }
                 Some((_, Odd::Faulty)) => drop(self.cases.load_faulty(&mut request.job)),
             }
@@ -230,8 +226,8 @@ impl<J: Job, C: Cases<J>> Trial<'_, J, C> {
     }
 }
 
-fn load<J: Job>(cases: &impl Cases<J>, i: usize, request: &mut Request<J>) -> Result<(), Finding> {
-    cases.load(i, &mut request.job).map_err(|why| Finding::Case(why.to_string()))
+fn case(why: impl fmt::Display) -> Finding {
+    Finding::Case(why.to_string())
 }
 
 /// Runs the unit in a queue, with several threads: each request must get its own answer once.

@@ -62,7 +62,7 @@ impl<J: Job> Shared<J> {
         taken
     }
 
-    /// Runs one batch on the unit and wakes its owners before the unit is returned.
+    /// Waits for further requests and runs a batch: see [`lead_gathered`](Self::lead_gathered).
     pub(crate) fn lead<'a>(
         &'a self,
         mut state: Guard<'a, J>,
@@ -73,17 +73,9 @@ impl<J: Job> Shared<J> {
         self.lead_gathered(state, unit_slot)
     }
 
-    /// Like [`lead`](Self::lead), without waiting for further requests.
-    pub(crate) fn lead_at_once<'a>(
-        &'a self,
-        mut state: Guard<'a, J>,
-        unit_slot: UnitSlot<J>,
-    ) -> Guard<'a, J> {
-        state.busy += 1;
-        self.lead_gathered(state, unit_slot)
-    }
-
-    fn lead_gathered<'a>(
+    /// Runs one batch on the unit, which counts as busy already, and wakes its owners before the
+    /// unit is returned.
+    pub(crate) fn lead_gathered<'a>(
         &'a self,
         mut state: Guard<'a, J>,
         mut unit_slot: UnitSlot<J>,
@@ -91,22 +83,20 @@ impl<J: Job> Shared<J> {
         let Some(class) = state.schedule.next_class() else {
             return self.give_back(state, unit_slot, None);
         };
-        state.schedule.next_batch(&*unit_slot.unit, &mut unit_slot.batch);
+        let room = unit_slot.room(class);
+        state.schedule.next_batch(room, &mut unit_slot.batch);
         let requests = unit_slot.batch.slots.len();
         state.arrivals.begin(requests);
         drop(self.wake_next(state)); // more than one batch may wait
         let begin = Instant::now();
         let health = unit_slot.run();
         let end = Instant::now();
-        unit_slot.last_batch = (requests > 1).then(|| LastBatch {
-            requests,
-            room: unit_slot.room(class),
-            service: end - begin,
-        });
+        let service = end - begin;
+        unit_slot.last_batch = (requests > 1).then_some(LastBatch { requests, room, service });
 
         let mut state = self.lock();
         state.stats.fill[unit_slot.batch.slots.len()] += 1;
-        record_time(&mut state.stats.service_ns, end - begin);
+        record_time(&mut state.stats.service_ns, service);
         state.end(&mut unit_slot, health.cause(), end);
         let has_callbacks = !state.finished.is_empty();
         drop(state);

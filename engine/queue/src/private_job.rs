@@ -158,14 +158,11 @@ impl PrivateJob {
         };
         let input = &self.input.bytes[..self.input.len];
         let em = &mut self.output.bytes[..self.output.len];
-        match work.decode(key, input, em, outcome) {
-            Ok(result) => self.result = Some(result),
-            Err(why) => {
-                self.clear_result();
-                return Err(why);
-            }
+        let decoded = work.decode(key, input, em, outcome);
+        if decoded.is_err() {
+            self.clear_result();
         }
-        Ok(())
+        decoded.map(|result| self.result = Some(result))
     }
 }
 
@@ -269,11 +266,15 @@ mod tests {
 
     use super::*;
 
+    fn key() -> Arc<PrivateKey> {
+        let pem = include_str!("../../../vectors/keys/rsa-1024.pem");
+        Arc::new(PrivateKey::from_pem(pem).unwrap())
+    }
+
     /// Wipes input, result, and the rest of the buffer behind a shorter result.
     #[test]
     fn a_wiped_job_holds_nothing() {
-        let pem = include_str!("../../../vectors/keys/rsa-1024.pem");
-        let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
+        let key = key();
         let versions = TlsVersions { client: 0x0303, negotiated: None };
         for (work, output_len) in [(Work::Raw, 128), (Work::DecryptTlsPremaster { versions }, 48)] {
             let mut job = PrivateJob::default();
@@ -291,8 +292,7 @@ mod tests {
 
     #[test]
     fn a_failed_job_holds_no_result() {
-        let pem = include_str!("../../../vectors/keys/rsa-1024.pem");
-        let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
+        let key = key();
         let mut job = PrivateJob::default();
         job.load(&key, Work::Raw, &[7; 128]).unwrap();
         job.encode().unwrap();

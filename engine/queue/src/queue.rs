@@ -85,15 +85,15 @@ impl<J: Job> Queue<J> {
     ) -> Result<Self, Error<J::Refusal>> {
         config.check().map_err(Error::Config)?;
         let room = config.capacity;
-        let unit_slots = units.into_iter().map(|unit| UnitSlot::new(unit, room));
-        let (mut good, bad): (Vec<_>, Vec<_>) = unit_slots
-            .map(|mut unit_slot| (unit_slot.passes(), unit_slot))
-            .partition(|(passes, _)| *passes);
+        let (mut good, mut bad) = (Vec::new(), Vec::new());
+        for unit in units {
+            let mut unit_slot = UnitSlot::new(unit, room);
+            if unit_slot.passes() { &mut good } else { &mut bad }.push(unit_slot);
+        }
         good.reverse(); // idle units are taken from the end
-        let good: Vec<_> = good.into_iter().map(|(_, unit_slot)| unit_slot).collect();
         let none = good.is_empty();
         let shared = Arc::new(Shared::new(config, good, room));
-        bad.into_iter().for_each(|(_, unit_slot)| shared.quarantine_at_start(unit_slot));
+        bad.into_iter().for_each(|unit_slot| shared.quarantine_at_start(unit_slot));
         if none {
             shared.emit(&Event::NoUnitLeft);
             return Err(Error::NoUnit);

@@ -19,7 +19,6 @@ use std::time::Instant;
 
 use crate::error::Error;
 use crate::job::{Class, Job, Request};
-use crate::unit::{Unit, width};
 
 /// The result of a request.
 pub(crate) type End<J> = Result<(), Error<<J as Job>::Refusal>>;
@@ -231,19 +230,18 @@ impl<J: Job> Schedule<J> {
         self.waiting.insert(self.waiting.partition_point(before), index);
     }
 
-    /// Moves the next request, and those that join it, into the batch. Returns `false` if none
-    /// waits.
-    pub(crate) fn next_batch(&mut self, unit: &dyn Unit<J>, batch: &mut Batch<J>) -> bool {
+    /// Moves the next request, and those that join it, into the batch: at most `room` requests.
+    /// Returns `false` if none waits.
+    pub(crate) fn next_batch(&mut self, room: usize, batch: &mut Batch<J>) -> bool {
         let Some(&first) = self.waiting.first() else {
             return false;
         };
         let Self { slots, waiting, .. } = self;
         let class = slots[first].class;
-        let width = width(unit, class).clamp(1, batch.slots.capacity());
         self.now = slots[first].tag;
         waiting.retain(|&index| {
             let slot = &mut slots[index];
-            if slot.class != class || batch.slots.len() == width {
+            if slot.class != class || batch.slots.len() == room {
                 return true;
             }
             slot.phase = Phase::Running;
@@ -272,13 +270,15 @@ impl<J: Job> Schedule<J> {
     /// Takes an ended request. Returns `None` if it has not ended.
     pub(crate) fn claim(&mut self, index: usize) -> Option<Taken<J>> {
         let slot = &mut self.slots[index];
-        let Phase::Done(_) = slot.phase else {
-            return None;
-        };
-        let Phase::Done(end) = core::mem::replace(&mut slot.phase, Phase::Out) else {
-            unreachable!("checked above");
-        };
-        Some((slot.request.take().expect("an ended slot has its request"), end))
+        match core::mem::replace(&mut slot.phase, Phase::Out) {
+            Phase::Done(end) => {
+                Some((slot.request.take().expect("an ended slot has its request"), end))
+            }
+            other => {
+                slot.phase = other;
+                None
+            }
+        }
     }
 
     /// Handles a dropped ticket. A waiting or ended request is returned, to be wiped and released;
@@ -312,11 +312,9 @@ impl<J: Job> Schedule<J> {
     pub(crate) fn take_tasks(&mut self, tasks: &mut Vec<Waker>) {
         for &index in &self.waiting {
             let owner = &mut self.slots[index].owner;
-            if matches!(owner, Owner::Task(_)) {
-                let Owner::Task(waker) = core::mem::replace(owner, Owner::None) else {
-                    unreachable!("checked above");
-                };
-                tasks.push(waker);
+            match core::mem::replace(owner, Owner::None) {
+                Owner::Task(waker) => tasks.push(waker),
+                other => *owner = other,
             }
         }
     }

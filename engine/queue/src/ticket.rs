@@ -180,7 +180,8 @@ impl<J: Job> Ticket<J> {
             let Some(unit_slot) = state.idle.pop() else {
                 break;
             };
-            state = shared.lead_at_once(state, unit_slot);
+            state.busy += 1;
+            state = shared.lead_gathered(state, unit_slot);
         }
         let taken = state.schedule.claim(slot);
         drop(shared.wake_next(state));

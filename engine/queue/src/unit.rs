@@ -1,8 +1,6 @@
 //! Units: implementations that run jobs.
 
 use core::fmt;
-use core::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
 
 use crate::job::{Class, Job, Request};
 
@@ -34,11 +32,6 @@ pub trait Unit<J: Job>: Send {
     ///
     /// An answer was wrong; the unit must not be used.
     fn self_test(&mut self) -> Result<(), SelfTestFailed>;
-}
-
-/// The unit's width; 1 if it panics, because this is called under the queue's lock.
-pub(crate) fn width<J: Job>(unit: &dyn Unit<J>, class: Class) -> usize {
-    catch_unwind(AssertUnwindSafe(|| unit.width(class))).unwrap_or(1)
 }
 
 /// A unit's self test failed.

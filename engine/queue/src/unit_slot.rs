@@ -8,7 +8,7 @@ use std::panic::catch_unwind;
 use crate::event::Cause;
 use crate::job::{Class, Job, Request};
 use crate::schedule::{Batch, End};
-use crate::unit::{Unit, width};
+use crate::unit::Unit;
 
 /// A unit and the buffers of its batch.
 pub(crate) struct UnitSlot<J: Job> {
@@ -57,9 +57,11 @@ impl<J: Job> UnitSlot<J> {
         catch_unwind(AssertUnwindSafe(|| self.unit.self_test().is_ok())).unwrap_or(false)
     }
 
-    /// Maximum number of requests of a class in a batch.
+    /// Maximum number of requests of a class in a batch: the unit's width, or 1 if `width` panics,
+    /// because this is called under the queue's lock.
     pub(crate) fn room(&self, class: Class) -> usize {
-        width(&*self.unit, class).clamp(1, self.batch.slots.capacity())
+        let width = catch_unwind(AssertUnwindSafe(|| self.unit.width(class))).unwrap_or(1);
+        width.clamp(1, self.batch.slots.capacity())
     }
 
     pub(crate) fn name(&self) -> String {

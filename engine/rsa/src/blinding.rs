@@ -118,10 +118,6 @@ impl<S: DefaultIsZeroes> Pool<S> {
 }
 
 /// Writes a random number below n to u. u has as many limbs as n; n has `bits` bits.
-///
-/// # Errors
-///
-/// [`Unavailable::Random`].
 pub(crate) fn random_below(u: &mut [u64], n: &[u64], bits: usize) -> Result<(), Error> {
     let mut bytes = [0; MODULUS_BYTES_MAX];
     let bytes = &mut bytes[..8 * n.len()];

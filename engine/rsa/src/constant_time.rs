@@ -10,11 +10,12 @@ use tollgate_cpu::memcheck;
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_rerun as rerun;
 
-use crate::{Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
+use crate::test_keys::{self, run};
+use crate::{Form, Plans, PrivateKey, Workspace};
 
 /// A key whose secrets are marked for memcheck.
-fn secret_key(pem: &str) -> PrivateKey {
-    let key = PrivateKey::from_pem(pem).expect("a good key");
+fn secret_key(name: &str) -> PrivateKey {
+    let key = test_keys::key(name);
     key.limbs.pair.mark_secret();
     key.digits.pair.mark_secret();
     memcheck::mark_secret(&key.limbs.q_inv);
@@ -33,15 +34,13 @@ fn secret_key(pem: &str) -> PrivateKey {
 }
 
 /// Runs the operation twice, so that a fresh and a squared blinding pair are used.
-fn operations(mut workspace: Workspace, pem: &str) {
-    let key = secret_key(pem);
+fn operations(mut workspace: Workspace, name: &str) {
+    let key = secret_key(name);
     for byte in 1..3 {
         let mut buffer = vec![byte; key.size()];
         buffer[0] = 0;
         memcheck::mark_secret(&buffer);
-        let mut requests = [PrivateRequest::new(&key, &mut buffer)];
-        private_batch(&mut workspace, &mut requests);
-        assert!(requests[0].outcome().is_ok());
+        assert_eq!(run(&mut workspace, &key, &mut [buffer]), [Ok(())]);
     }
 }
 
@@ -50,7 +49,7 @@ fn single_operations_are_constant_time() {
     rerun::constant_time("constant_time::single_operations_are_constant_time", || {
         for kernel in LimbKernel::all() {
             let workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
-            operations(workspace, include_str!("../../../vectors/keys/rsa-1024.pem"));
+            operations(workspace, "rsa-1024");
         }
     });
 }
@@ -59,10 +58,7 @@ fn single_operations_are_constant_time() {
 fn operations_in_lanes_are_constant_time() {
     rerun::constant_time("constant_time::operations_in_lanes_are_constant_time", || {
         let workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::Portable);
-        operations(
-            workspace.with_plans(Plans::always(Form::Lanes)),
-            include_str!("../../../vectors/keys/rsa-512.pem"),
-        );
+        operations(workspace.with_plans(Plans::always(Form::Lanes)), "rsa-512");
     });
 }
 
@@ -71,7 +67,7 @@ fn branches_on_the_keys_secrets_are_detected() {
     if !memcheck::running_on_valgrind() {
         return rerun::under_memcheck("constant_time::branches_on_the_keys_secrets_are_detected");
     }
-    let key = secret_key(include_str!("../../../vectors/keys/rsa-512.pem"));
+    let key = secret_key("rsa-512");
     let secrets = [
         key.exponents.d_p[0],
         key.limbs.pair.p().m()[0],

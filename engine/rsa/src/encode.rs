@@ -22,30 +22,40 @@ use crate::error::{Error, MODULUS_BITS_MAX, Rejected};
 use crate::key::{PrivateKey, PublicKey};
 use crate::parse;
 
+/// The DER of PKCS#1's `RSAPrivateKey`.
+fn private_pkcs1(key: &PrivateKey) -> der::Result<SecretDocument> {
+    let parts = key.to_parts();
+    SecretDocument::encode_msg(&RsaPrivateKeyRef {
+        modulus: UintRef::new(&parts.n)?,
+        public_exponent: UintRef::new(&parts.e)?,
+        private_exponent: UintRef::new(&parts.d)?,
+        prime1: UintRef::new(&parts.p)?,
+        prime2: UintRef::new(&parts.q)?,
+        exponent1: UintRef::new(&parts.d_p)?,
+        exponent2: UintRef::new(&parts.d_q)?,
+        coefficient: UintRef::new(&parts.q_inv)?,
+        other_prime_infos: None,
+    })
+}
+
+/// The DER of PKCS#1's `RSAPublicKey`.
+fn public_pkcs1(key: &PublicKey) -> der::Result<Document> {
+    let (n, e) = (key.modulus(), key.exponent());
+    Document::encode_msg(&RsaPublicKeyRef {
+        modulus: UintRef::new(&n)?,
+        public_exponent: UintRef::new(&e)?,
+    })
+}
+
 impl EncodeRsaPrivateKey for PrivateKey {
     fn to_pkcs1_der(&self) -> pkcs1::Result<SecretDocument> {
-        let parts = self.to_parts();
-        let key = RsaPrivateKeyRef {
-            modulus: UintRef::new(&parts.n)?,
-            public_exponent: UintRef::new(&parts.e)?,
-            private_exponent: UintRef::new(&parts.d)?,
-            prime1: UintRef::new(&parts.p)?,
-            prime2: UintRef::new(&parts.q)?,
-            exponent1: UintRef::new(&parts.d_p)?,
-            exponent2: UintRef::new(&parts.d_q)?,
-            coefficient: UintRef::new(&parts.q_inv)?,
-            other_prime_infos: None,
-        };
-        Ok(SecretDocument::encode_msg(&key)?)
+        Ok(private_pkcs1(self)?)
     }
 }
 
 impl EncodePrivateKey for PrivateKey {
     fn to_pkcs8_der(&self) -> pkcs8::Result<SecretDocument> {
-        let pkcs1 = self.to_pkcs1_der().map_err(|error| match error {
-            pkcs1::Error::Asn1(error) => error,
-            _ => der::ErrorKind::Failed.into(),
-        })?;
+        let pkcs1 = private_pkcs1(self)?;
         let key = OctetStringRef::new(pkcs1.as_bytes())?;
         Ok(SecretDocument::encode_msg(&PrivateKeyInfoRef::new(pkcs1::ALGORITHM_ID, key))?)
     }
@@ -53,19 +63,13 @@ impl EncodePrivateKey for PrivateKey {
 
 impl EncodeRsaPublicKey for PublicKey {
     fn to_pkcs1_der(&self) -> pkcs1::Result<Document> {
-        let (n, e) = (self.modulus(), self.exponent());
-        let key =
-            RsaPublicKeyRef { modulus: UintRef::new(&n)?, public_exponent: UintRef::new(&e)? };
-        Ok(Document::encode_msg(&key)?)
+        Ok(public_pkcs1(self)?)
     }
 }
 
 impl EncodePublicKey for PublicKey {
     fn to_public_key_der(&self) -> spki::Result<Document> {
-        let pkcs1 = self.to_pkcs1_der().map_err(|error| match error {
-            pkcs1::Error::Asn1(error) => spki::Error::Asn1(error),
-            _ => spki::Error::KeyMalformed,
-        })?;
+        let pkcs1 = public_pkcs1(self)?;
         let key = BitStringRef::from_bytes(pkcs1.as_bytes())?;
         let info =
             SubjectPublicKeyInfoRef { algorithm: pkcs1::ALGORITHM_ID, subject_public_key: key };
@@ -75,8 +79,8 @@ impl EncodePublicKey for PublicKey {
 
 impl DecodeRsaPrivateKey for PrivateKey {
     fn from_pkcs1_der(bytes: &[u8]) -> pkcs1::Result<Self> {
-        let parts = parse::private_pkcs1(bytes).map_err(|error| pkcs1_error(&error))?;
-        Self::from_parts(&parts).map_err(|error| pkcs1_error(&error))
+        let key = parse::private_pkcs1(bytes).and_then(|parts| Self::from_parts(&parts));
+        key.map_err(|error| pkcs1_error(&error))
     }
 }
 
@@ -85,15 +89,15 @@ impl TryFrom<PrivateKeyInfoRef<'_>> for PrivateKey {
 
     fn try_from(info: PrivateKeyInfoRef<'_>) -> pkcs8::Result<Self> {
         info.algorithm.assert_algorithm_oid(pkcs1::ALGORITHM_OID)?;
-        let parts = parse::private_info(&info).map_err(|error| pkcs8_error(&error))?;
-        Self::from_parts(&parts).map_err(|error| pkcs8_error(&error))
+        let key = parse::private_info(&info).and_then(|parts| Self::from_parts(&parts));
+        key.map_err(|error| pkcs8_error(&error))
     }
 }
 
 impl DecodeRsaPublicKey for PublicKey {
     fn from_pkcs1_der(bytes: &[u8]) -> pkcs1::Result<Self> {
-        let parts = parse::public_pkcs1(bytes).map_err(|error| pkcs1_error(&error))?;
-        Self::from_parts(&parts).map_err(|error| pkcs1_error(&error))
+        let key = parse::public_pkcs1(bytes).and_then(|(n, e)| Self::from_components(&n, &e));
+        key.map_err(|error| pkcs1_error(&error))
     }
 }
 
@@ -102,8 +106,8 @@ impl TryFrom<SubjectPublicKeyInfoRef<'_>> for PublicKey {
 
     fn try_from(info: SubjectPublicKeyInfoRef<'_>) -> spki::Result<Self> {
         info.algorithm.assert_algorithm_oid(pkcs1::ALGORITHM_OID)?;
-        let parts = parse::public_info(&info).map_err(|_| spki::Error::KeyMalformed)?;
-        Self::from_parts(&parts).map_err(|_| spki::Error::KeyMalformed)
+        let key = parse::public_info(&info).and_then(|(n, e)| Self::from_components(&n, &e));
+        key.map_err(|_| spki::Error::KeyMalformed)
     }
 }
 

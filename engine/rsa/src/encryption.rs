@@ -184,11 +184,11 @@ mod tests {
     use tollgate_mont::{LaneKernel, LimbKernel};
 
     use super::*;
+    use crate::test_keys;
 
     #[test]
     fn encryption_leaves_nothing_in_the_workspace() {
-        let key = PrivateKey::from_pem(include_str!("../../../vectors/keys/rsa-1024.pem"))
-            .expect("a good key");
+        let key = test_keys::key("rsa-1024");
         for kernel in LimbKernel::all() {
             let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
             let mut em = vec![7; key.size()];

@@ -8,9 +8,8 @@ mod intermediates;
 mod products;
 
 use crate::blinding::Pool;
+use crate::test_keys::{self, run};
 use crate::{Error, Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
-
-const PEM: &str = include_str!("../../../vectors/keys/rsa-1024.pem");
 
 /// A name, and the change that makes the key faulty.
 type Fault = (&'static str, fn(&mut PrivateKey));
@@ -45,7 +44,7 @@ const FAULTS: [Fault; 9] = [
 ];
 
 fn good_key() -> PrivateKey {
-    PrivateKey::from_pem(PEM).expect("a good key")
+    test_keys::key("rsa-1024")
 }
 
 fn faulty_key(inject: fn(&mut PrivateKey)) -> PrivateKey {
@@ -97,24 +96,22 @@ fn a_broken_pair_gives_an_error_once() {
     for (limbs, lanes) in LimbKernel::all().into_iter().zip(lanes.cycle()) {
         for plans in [Form::Lanes, Form::One].map(Plans::always) {
             for blind in [true, false] {
-                let key = PrivateKey::from_pem(PEM).expect("a good key");
+                let key = good_key();
                 let mut workspace = Workspace::with_kernels(limbs, lanes).with_plans(plans.clone());
                 let mut sign = || {
-                    let mut buffer = input(&key, 1);
-                    let mut requests = [PrivateRequest::new(&key, &mut buffer)];
-                    private_batch(&mut workspace, &mut requests);
-                    (requests[0].outcome(), buffer)
+                    let mut buffer = [input(&key, 1)];
+                    (run(&mut workspace, &key, &mut buffer), buffer)
                 };
                 let (outcome, good) = sign();
-                assert_eq!(outcome, Ok(()));
+                assert_eq!(outcome, [Ok(())]);
                 spoil(&key.limb_pairs, 1, blind, |limb| *limb ^= 2);
                 spoil(&key.digit_pairs, LANES, blind, |digit| digit.0 ^= 2);
                 let own = key.in_blocks.as_ref().expect("the key has blocks");
                 spoil(&own.pairs, 1, blind, |row| row.0[1] ^= 2);
-                let (outcome, released) = sign();
-                assert_eq!(outcome, Err(Error::Fault), "{limbs:?}, {lanes:?}, blind {blind}");
+                let (outcome, [released]) = sign();
+                assert_eq!(outcome, [Err(Error::Fault)], "{limbs:?}, {lanes:?}, blind {blind}");
                 assert!(released.iter().all(|&byte| byte == 0), "something was released");
-                assert_eq!(sign(), (Ok(()), good), "the pair is gone");
+                assert_eq!(sign(), (vec![Ok(())], good), "the pair is gone");
             }
         }
     }
@@ -123,14 +120,12 @@ fn a_broken_pair_gives_an_error_once() {
 #[test]
 fn a_workspace_keeps_nothing_of_a_key() {
     for kernel in LaneKernel::all() {
-        let mut key = PrivateKey::from_pem(PEM).expect("a good key");
+        let mut key = good_key();
         let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel)
             .with_plans(Plans::always(Form::Lanes));
         for inject in [|_: &mut PrivateKey| (), FAULTS[0].1] {
             inject(&mut key);
-            let mut buffer = input(&key, 1);
-            let mut requests = [PrivateRequest::new(&key, &mut buffer)];
-            private_batch(&mut workspace, &mut requests);
+            run(&mut workspace, &key, &mut [input(&key, 1)]);
             assert!(workspace.keys.is_wiped());
         }
     }

@@ -100,7 +100,8 @@ mod tests {
 
     use super::*;
     use crate::blinding::{Pool, USES};
-    use crate::{Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
+    use crate::test_keys::{self, run};
+    use crate::{Form, Plans, Workspace};
 
     /// The remaining uses of all pairs in a pool, and their r^e.
     fn pairs<S: zeroize::DefaultIsZeroes>(
@@ -119,7 +120,6 @@ mod tests {
     /// others replace them.
     #[test]
     fn every_pair_of_an_inversion_is_used_until_spent() {
-        let pem = include_str!("../../../vectors/keys/rsa-1024.pem");
         let forms = [
             (Form::One, 1, AT_ONCE),
             (Form::Two, 2, AT_ONCE),
@@ -131,14 +131,11 @@ mod tests {
             let mut workspace =
                 Workspace::with_kernels(limbs, LaneKernel::best()).with_plans(Plans::always(form));
             let in_blocks = workspace.blocks.is_some();
-            let key = PrivateKey::from_pem(pem).expect("a good key");
+            let key = test_keys::key("rsa-1024");
             let mut run = |times: usize| {
                 for _ in 0..times {
-                    let mut buffers = vec![[7; 128]; together];
-                    let mut requests: Vec<_> =
-                        buffers.iter_mut().map(|b| PrivateRequest::new(&key, b)).collect();
-                    private_batch(&mut workspace, &mut requests);
-                    assert!(requests.iter().all(|request| request.outcome() == Ok(())));
+                    let outcomes = run(&mut workspace, &key, &mut vec![vec![7; 128]; together]);
+                    assert!(outcomes.iter().all(Result::is_ok));
                 }
             };
             let seen = || match form {
@@ -175,27 +172,20 @@ mod tests {
     /// blocks. Each turn removes the used pair; the next operation then takes another one.
     #[test]
     fn every_pair_is_correct_for_keys_of_any_kind() {
-        for pem in [
-            include_str!("../../../vectors/keys/rsa-2047.pem"),
-            include_str!("../../../vectors/keys/rsa-2048-e3.pem"),
-            include_str!("../../../vectors/keys/rsa-8192.pem"),
-        ] {
+        for name in ["rsa-2047", "rsa-2048-e3", "rsa-8192"] {
             let limbs = LimbKernel::best();
             for (limbs, form, together, at_once) in [
                 (limbs, Form::One, 1, AT_ONCE),
                 (limbs.on_limbs(), Form::One, 1, AT_ONCE),
                 (limbs, Form::Lanes, LANES, AT_ONCE_IN_LANES),
             ] {
-                let key = PrivateKey::from_pem(pem).expect("a good key");
+                let key = test_keys::key(name);
                 let mut workspace = Workspace::with_kernels(limbs, LaneKernel::best())
                     .with_plans(Plans::always(form));
                 for turn in 0..at_once {
                     let mut buffers = vec![vec![7; key.size()]; together];
-                    let mut requests: Vec<_> =
-                        buffers.iter_mut().map(|b| PrivateRequest::new(&key, b)).collect();
-                    private_batch(&mut workspace, &mut requests);
-                    let good = requests.iter().all(|request| request.outcome() == Ok(()));
-                    assert!(good, "{key:?}, {limbs:?}, {form:?}, pair {turn}");
+                    let good = run(&mut workspace, &key, &mut buffers).iter().all(Result::is_ok);
+                    assert!(good, "{name}, {limbs:?}, {form:?}, pair {turn}");
                     for _ in 0..together {
                         let own = key.in_blocks.as_ref().map(|own| own.pairs.take().left);
                         let others = [key.limb_pairs.take().left, key.digit_pairs.take().left];

@@ -22,7 +22,8 @@ use crate::blinding::random_below;
 use crate::error::{
     Error, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Misuse, Prime, Rejected, Unavailable,
 };
-use crate::key::{PrivateKey, SECURE_BITS, bit_length, from_bytes, to_bytes};
+use crate::key::{PrivateKey, SECURE_BITS};
+use crate::natural::{bit_length, from_bytes, to_bytes};
 use crate::workspace::Workspace;
 
 pub(crate) mod derive;
@@ -155,9 +156,7 @@ impl PrivateKey {
     pub fn generate(workspace: &mut Workspace, bits: usize) -> Result<Self, Error> {
         Generation::new(bits).run(workspace)
     }
-}
 
-impl PrivateKey {
     /// Tests that p and q are prime, by 64 rounds of Miller-Rabin each. Use it for keys from
     /// untrusted sources, whose primes may not be random. Loading a key does not include this test,
     /// which takes as long as dozens of signatures.

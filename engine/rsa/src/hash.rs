@@ -230,13 +230,4 @@ mod tests {
             assert!(reader.is_finished(), "{hash}");
         }
     }
-
-    /// Compares a prefix with the one in RFC 8017 §9.2, note 1.
-    #[test]
-    fn sha256_prefix_equals_the_rfc() {
-        assert_eq!(
-            hex::encode(Hash::Sha256.digest_info_prefix()),
-            "3031300d060960864801650304020105000420"
-        );
-    }
 }

@@ -118,13 +118,12 @@ fn output(mac: Hmac<Sha256>) -> Zeroizing<[u8; 32]> {
 mod tests {
 
     use super::*;
-    use crate::key::PrivateKey;
+    use crate::test_keys;
 
     /// SHA-256 of d in 256 bytes, computed by another implementation.
     #[test]
     fn d_is_hashed_at_the_length_of_the_modulus() {
-        let pem = include_str!("../../../vectors/keys/rsa-2048.pem");
-        let key = PrivateKey::from_pem(pem).unwrap();
+        let key = test_keys::key("rsa-2048");
         assert_eq!(
             hex::encode(*key.d_hash),
             "d3ed13b0bf4147141ba43f75e47b10e7cab223fcfdbf1c7e0792be590cb8d7cc"

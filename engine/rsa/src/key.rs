@@ -8,11 +8,10 @@ use crate::error::Error;
 use crate::fresh::{AT_ONCE, AT_ONCE_IN_LANES};
 use crate::implicit_rejection::{DHash, d_hash};
 use crate::material::{BlockNumbers, Class, Exponents, Numbers, Primes};
-use crate::natural::secret_bytes;
-pub(crate) use crate::natural::{bit_length, from_bytes, to_bytes};
-use crate::parts::{KeyParts, PublicParts};
-use crate::validate;
-use crate::{parse, validate::CheckedPublic};
+use crate::natural::{bit_length, secret_bytes, to_bytes};
+use crate::parse;
+use crate::parts::KeyParts;
+use crate::validate::{self, CheckedPublic};
 
 /// Keys of fewer bits are accepted; [`PrivateKey::is_insecure`] returns true for them.
 pub(crate) const SECURE_BITS: usize = 2048;
@@ -61,7 +60,8 @@ impl PublicKey {
     /// [`Error::Rejected`]: the file has another format, or a number is not acceptable; the message
     /// says which.
     pub fn from_bytes(file: &[u8]) -> Result<Self, Error> {
-        Self::from_parts(&parse::public(file)?)
+        let (n, e) = parse::public(file)?;
+        Self::from_components(&n, &e)
     }
 
     /// Reads PEM text, as [`from_bytes`](Self::from_bytes).
@@ -73,15 +73,6 @@ impl PublicKey {
         Self::from_bytes(pem.as_bytes())
     }
 
-    /// Reads DER, as [`from_bytes`](Self::from_bytes).
-    ///
-    /// # Errors
-    ///
-    /// As [`from_bytes`](Self::from_bytes).
-    pub fn from_der(der: &[u8]) -> Result<Self, Error> {
-        Self::from_bytes(der)
-    }
-
     /// Creates a key from big-endian numbers.
     ///
     /// # Errors
@@ -89,20 +80,10 @@ impl PublicKey {
     /// [`Error::Rejected`]: n is even or does not have 512 to 8192 bits; e is even, below 3 or
     /// above 2^256.
     pub fn from_components(n: &[u8], e: &[u8]) -> Result<Self, Error> {
-        Self::from_parts(&PublicParts { n: n.to_vec(), e: e.to_vec() })
+        validate::public(n, e).map(Self::new)
     }
 
-    /// Creates a key from the numbers in a file.
-    ///
-    /// # Errors
-    ///
-    /// As [`from_components`](Self::from_components).
-    pub fn from_parts(parts: &PublicParts) -> Result<Self, Error> {
-        let CheckedPublic { n, e, bits } = validate::public(parts)?;
-        Ok(Self::new(n, e, bits))
-    }
-
-    fn new(n: Vec<u64>, e: Vec<u64>, bits: usize) -> Self {
+    fn new(CheckedPublic { n, e, bits }: CheckedPublic) -> Self {
         let limbs = Modulus::new(&n, Shape::limbs(bits)).expect("n of a checked key is odd");
         let digits = Modulus::new(&n, Shape::digits(bits)).expect("n of a checked key is odd");
         Self { limbs, digits, n, e, bits }
@@ -156,15 +137,6 @@ impl PrivateKey {
         Self::from_bytes(pem.as_bytes())
     }
 
-    /// Reads DER, as [`from_bytes`](Self::from_bytes).
-    ///
-    /// # Errors
-    ///
-    /// As [`from_bytes`](Self::from_bytes).
-    pub fn from_der(der: &[u8]) -> Result<Self, Error> {
-        Self::from_bytes(der)
-    }
-
     /// Creates a key from its numbers.
     ///
     /// # Errors
@@ -172,7 +144,7 @@ impl PrivateKey {
     /// [`Error::Rejected`]: a number is out of range or does not fit the others.
     pub fn from_parts(parts: &KeyParts) -> Result<Self, Error> {
         let key = validate::private(parts)?;
-        let public = PublicKey::new(key.n.to_vec(), key.e.to_vec(), key.bits);
+        let public = PublicKey::new(key.public.clone());
         let prime_bits = bit_length(&key.p).max(bit_length(&key.q));
         let limbs = Primes::new(&key, &public.limbs, Shape::limbs(prime_bits));
         Ok(Self {
@@ -181,7 +153,7 @@ impl PrivateKey {
             digits: Primes::new(&key, &public.digits, Shape::digits(prime_bits)),
             exponents: Exponents::new(&key),
             d_hash: d_hash(&key.d, public.size()),
-            d: Zeroizing::new(key.d.to_vec()),
+            d: key.d,
             prime_bits,
             limb_pairs: Pool::new(public.limbs.k(), 1, AT_ONCE),
             digit_pairs: Pool::new(public.digits.k(), LANES, AT_ONCE_IN_LANES),

@@ -5,20 +5,30 @@
 //! * [`InBlocks`]: one operation in lane blocks, or two in step.
 
 mod blocks;
+mod plain;
 mod words;
 
-use tollgate_mont::{Digit, Kernel, Modulus, Place, Row, Word};
-use zeroize::DefaultIsZeroes;
+use tollgate_mont::{Kernel, Modulus, Word as _};
 
 pub(crate) use blocks::{InBlocks, fit_in_step};
+pub(crate) use plain::{Plain, Stored};
 pub(crate) use words::{Words, places, public, public_words};
 
 use crate::blinding::Pool;
 use crate::fresh::Fresh;
-use crate::key::{PrivateKey, from_bytes, to_bytes};
-use crate::lane::{load_bytes, store_bytes, store_digits};
-use crate::material::{Exponent, load_digits};
+use crate::key::PrivateKey;
+use crate::material::Exponent;
 use crate::workspace::Workspace;
+
+/// Calls [`fault::points`](crate::fault::points) with these arguments, in tests only.
+macro_rules! fault_points {
+    ($($arguments:tt)*) => {
+        #[cfg(test)]
+        crate::fault::points($($arguments)*);
+    };
+}
+
+pub(crate) use fault_points;
 
 /// The words that a layout's kernel multiplies.
 pub(crate) type WordOf<L> = <<L as Layout>::Kernel as Kernel>::Word;
@@ -112,65 +122,5 @@ impl<'a, L: Layout, const SETS: usize> Call<'a, L, SETS> {
     /// The set of an operation, and its lane there.
     pub(crate) fn place(&mut self, operation: usize) -> (&mut Set<'a, L>, usize) {
         (&mut self.sets[operation / L::Plain::LANES], operation % L::Plain::LANES)
-    }
-}
-
-/// Words of plain numbers.
-pub(crate) trait Plain: Word {
-    /// Reads a big-endian number into a lane, zero-extended or cut.
-    fn read(words: &mut [Self], lane: usize, bytes: &[u8]);
-
-    /// Writes a lane as a big-endian number, cut to the length of `bytes`. The words must be clean.
-    fn write(bytes: &mut [u8], words: &[Self], lane: usize);
-}
-
-impl Plain for u64 {
-    fn read(limbs: &mut [Self], _one: usize, bytes: &[u8]) {
-        from_bytes(limbs, bytes);
-    }
-
-    fn write(bytes: &mut [u8], limbs: &[Self], _one: usize) {
-        to_bytes(bytes, limbs);
-    }
-}
-
-impl Plain for Row {
-    fn read(rows: &mut [Self], lane: usize, bytes: &[u8]) {
-        load_bytes(rows, lane, bytes);
-    }
-
-    fn write(bytes: &mut [u8], rows: &[Self], lane: usize) {
-        store_bytes(bytes, rows, lane);
-    }
-}
-
-/// Words of stored blinding pairs, for a kernel on words `W`.
-pub(crate) trait Stored<W>: DefaultIsZeroes {
-    /// Copies a stored number into a lane.
-    fn load(words: &mut [W], lane: usize, stored: &[Self]);
-
-    /// Copies a lane into a stored number.
-    fn store(stored: &mut [Self], words: &[W], lane: usize);
-}
-
-/// Words that are one number each are stored as they are.
-impl<W: Word> Stored<W> for W {
-    fn load(words: &mut [W], _one: usize, stored: &[Self]) {
-        words.copy_from_slice(stored);
-    }
-
-    fn store(stored: &mut [Self], words: &[W], _one: usize) {
-        stored.copy_from_slice(words);
-    }
-}
-
-/// A lane is stored as its digits.
-impl Stored<Row> for Digit {
-    fn load(rows: &mut [Row], lane: usize, digits: &[Self]) {
-        load_digits(rows, Place::Lane(lane), digits);
-    }
-
-    fn store(digits: &mut [Self], rows: &[Row], lane: usize) {
-        store_digits(digits, rows, lane);
     }
 }

@@ -48,7 +48,6 @@ mod hash;
 mod hasher;
 pub mod implicit_rejection;
 mod key;
-mod lane;
 mod layout;
 mod mask;
 mod material;
@@ -69,6 +68,8 @@ pub mod pss;
 mod request;
 mod runner;
 mod sign;
+#[cfg(test)]
+mod test_keys;
 mod validate;
 mod workspace;
 
@@ -83,7 +84,7 @@ pub use hasher::{HashFunction, Hasher};
 pub use implicit_rejection::RejectionKey;
 pub use key::{PrivateKey, PublicKey};
 pub use operations::{private_batch, public_batch};
-pub use parts::{KeyParts, PublicParts};
+pub use parts::KeyParts;
 pub use plan::{Cut, Form, Operation, Plan};
 pub use plans::Plans;
 pub use premaster::{Premaster, TlsVersions};

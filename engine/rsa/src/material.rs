@@ -23,7 +23,7 @@ pub(crate) struct Primes<W: Zeroize> {
 }
 
 /// Secret exponents, 64-bit words, little-endian. Wiped when dropped.
-#[derive(Zeroize, ZeroizeOnDrop)]
+#[derive(Default, Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Exponents<W: Zeroize> {
     pub(crate) d_p: Vec<W>,
     pub(crate) d_q: Vec<W>,
@@ -167,12 +167,7 @@ impl Lanes {
             n: Modulus::lanes(shape),
             e: vec![Row::default(); E_WORDS],
             primes: Primes { pair: Pair::lanes(shape), q_inv: Vec::new(), q_n: Vec::new() },
-            exponents: Exponents {
-                d_p: Vec::new(),
-                d_q: Vec::new(),
-                inverse_p: Vec::new(),
-                inverse_q: Vec::new(),
-            },
+            exponents: Exponents::default(),
             prime_bits: 0,
             is_loaded: false,
         }
@@ -190,18 +185,18 @@ impl Lanes {
         self.reshape_public(class.n);
         (self.class, self.prime_bits) = (class, 0);
         self.primes.pair.each_mut().into_iter().for_each(|m| m.reshape(class.prime));
-        let words = |shape: Shape| (shape.k() * Digit::BITS).div_ceil(64);
-        let x = &mut self.exponents;
-        for (v, len) in [
-            (&mut self.primes.q_inv, class.prime.k()),
-            (&mut self.primes.q_n, class.n.k()),
-            (&mut x.d_p, words(class.prime)),
-            (&mut x.d_q, words(class.prime)),
-            (&mut x.inverse_p, words(class.prime)),
-            (&mut x.inverse_q, words(class.prime)),
-        ] {
+        let (k, words) = (class.prime.k(), (class.prime.k() * Digit::BITS).div_ceil(64));
+        for (v, len) in self.secrets().into_iter().zip([k, class.n.k(), words, words, words, words])
+        {
             v.resize(len, Row::default());
         }
+    }
+
+    /// All secret numbers except the primes.
+    fn secrets(&mut self) -> [&mut Vec<Row>; 6] {
+        let Primes { q_inv, q_n, .. } = &mut self.primes;
+        let Exponents { d_p, d_q, inverse_p, inverse_q } = &mut self.exponents;
+        [q_inv, q_n, d_p, d_q, inverse_p, inverse_q]
     }
 
     /// Overwrites the secret numbers of all eight keys, if any were loaded. Every call must end
@@ -212,17 +207,7 @@ impl Lanes {
             return;
         }
         self.primes.pair.each_mut().into_iter().for_each(Modulus::wipe);
-        let x = &mut self.exponents;
-        for v in [
-            &mut self.primes.q_inv,
-            &mut self.primes.q_n,
-            &mut x.d_p,
-            &mut x.d_q,
-            &mut x.inverse_p,
-            &mut x.inverse_q,
-        ] {
-            v.as_mut_slice().zeroize();
-        }
+        self.secrets().into_iter().for_each(|v| v.as_mut_slice().zeroize());
         self.is_loaded = false;
     }
 

@@ -1,11 +1,11 @@
 //! Private and public operations, single and in batches, cut into calls by the workspace's plan.
 
-use tollgate_mont::{Kernel as _, LANES, LaneKernel, LimbKernel};
+use tollgate_mont::{Kernel as _, LANES, LaneKernel, LimbKernel, Row};
 
 use crate::error::{Error, Misuse};
-use crate::key::{PrivateKey, PublicKey, from_bytes, to_bytes};
-use crate::lane::{load_bytes, store_bytes};
-use crate::layout::{InBlocks, Words, fit_in_step, places, public, public_words};
+use crate::key::{PrivateKey, PublicKey};
+use crate::layout::{InBlocks, Plain as _, Words, fit_in_step, places, public, public_words};
+use crate::natural::{from_bytes, to_bytes};
 use crate::path::{self, check_input};
 use crate::plan::{Form, Operation};
 use crate::request::{PrivateRequest, PublicRequest};
@@ -186,11 +186,11 @@ fn public_lanes(
     let (n, e) = loaded.public();
     let power = public(kernel, n, e, runner.memory(public_words(kernel, n)), |x| {
         for (lane, &i) in lanes.iter().enumerate() {
-            load_bytes(x, lane, requests[i].buffer);
+            Row::read(x, lane, requests[i].buffer);
         }
     });
     for (lane, &i) in lanes[..used].iter().enumerate() {
-        store_bytes(requests[i].buffer, power, lane);
+        Row::write(requests[i].buffer, power, lane);
         requests[i].outcome = Some(Ok(()));
     }
 }
@@ -201,6 +201,7 @@ mod tests {
     use crate::blinding::{Pool, USES};
     use crate::plan::Plan;
     use crate::plans::Plans;
+    use crate::test_keys::{key, run};
 
     /// Lanes and single operations have separate blinding pairs, so the uses of the pairs tell
     /// which form ran.
@@ -213,13 +214,9 @@ mod tests {
         for (requests, lane_calls, alone) in
             [(3, 0, 3), (5, 1, 0), (8, 1, 0), (10, 1, 2), (13, 2, 0)]
         {
-            let pem = include_str!("../../../vectors/keys/rsa-512.pem");
-            let key = PrivateKey::from_pem(pem).expect("a good key");
-            let mut buffers = vec![vec![0; key.size()]; requests];
-            let mut batch: Vec<_> =
-                buffers.iter_mut().map(|buffer| PrivateRequest::new(&key, buffer)).collect();
-            private_batch(&mut workspace, &mut batch);
-            batch.iter().for_each(|request| assert!(request.outcome().is_ok()));
+            let key = key("rsa-512");
+            let outcomes = run(&mut workspace, &key, &mut vec![vec![0; key.size()]; requests]);
+            assert_eq!(outcomes, vec![Ok(()); requests]);
             assert_eq!(uses(&key.digit_pairs), LANES * lane_calls, "{requests} requests");
             assert_eq!(uses(&key.limb_pairs), alone, "{requests} requests");
         }

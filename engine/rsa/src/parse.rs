@@ -16,15 +16,9 @@ mod tests;
 pub(crate) use der::{private_info, private_pkcs1, public_info, public_pkcs1};
 
 use crate::error::{Error, Expected, Rejected};
-use crate::parts::{KeyParts, PublicParts};
+use crate::parts::KeyParts;
 
-/// Reads an RSA private key, PEM or DER, PKCS#1 or PKCS#8, from the contents of a file.
-///
-/// Takes the first private key of several PEM blocks. Checks only the format.
-///
-/// # Errors
-///
-/// [`Rejected`], with a variant for each reason; see the module.
+/// Reads the numbers of a private key. Takes the first private key of several PEM blocks.
 pub(crate) fn private(file: &[u8]) -> Result<KeyParts, Error> {
     check_length(file)?;
     match pem::block(file, Expected::PrivateKey)? {
@@ -33,14 +27,8 @@ pub(crate) fn private(file: &[u8]) -> Result<KeyParts, Error> {
     }
 }
 
-/// Reads an RSA public key, PEM or DER, PKCS#1 or SPKI, from the contents of a file.
-///
-/// Takes the first public key of several PEM blocks. Checks only the format.
-///
-/// # Errors
-///
-/// [`Rejected`], with a variant for each reason; see the module.
-pub(crate) fn public(file: &[u8]) -> Result<PublicParts, Error> {
+/// Reads n and e of a public key. Takes the first public key of several PEM blocks.
+pub(crate) fn public(file: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
     check_length(file)?;
     match pem::block(file, Expected::PublicKey)? {
         Some(block) => der::public(&block),

@@ -1,4 +1,4 @@
-//! The numbers of a key file: big-endian byte strings, not yet checked.
+//! The numbers of a private key file: big-endian byte strings, not yet checked.
 
 use core::fmt;
 
@@ -26,15 +26,6 @@ pub struct KeyParts {
     pub d_q: Zeroizing<Vec<u8>>,
     /// The CRT coefficient, 1/q mod p.
     pub q_inv: Zeroizing<Vec<u8>>,
-}
-
-/// A public key's numbers, big-endian; leading zeros are allowed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PublicParts {
-    /// The modulus.
-    pub n: Vec<u8>,
-    /// The public exponent.
-    pub e: Vec<u8>,
 }
 
 impl fmt::Debug for KeyParts {

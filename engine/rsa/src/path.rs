@@ -27,20 +27,15 @@ use zeroize::Zeroize;
 
 use crate::blinding::{USES, random_below};
 use crate::error::{Error, Rejected};
-#[cfg(test)]
-use crate::fault;
-use crate::key::{PrivateKey, PublicKey, to_bytes};
-use crate::layout::{Backend, Base, Call, Layout, Plain, Stored};
+use crate::key::{PrivateKey, PublicKey};
+use crate::layout::{Backend, Base, Call, Layout, Plain, Stored, fault_points};
 use crate::material::Exponent;
+use crate::natural::to_bytes;
 use crate::request::PrivateRequest;
 use crate::workspace::{LIMBS_MAX, Workspace};
 
 /// Checks that the buffer has the length of n and holds a number below n. Constant time up to the
 /// verdict, which is public: the number may be a ciphertext or a message.
-///
-/// # Errors
-///
-/// [`Misuse::BufferLength`](crate::Misuse::BufferLength), [`Rejected::MessageRange`].
 pub(crate) fn check_input(key: &PublicKey, buffer: &[u8]) -> Result<(), Error> {
     key.check_length(buffer)?;
     let (top, limbs) = buffer.as_rchunks();
@@ -78,12 +73,8 @@ pub(crate) fn run<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
     }
 }
 
-/// Steps 1 to 8. Returns which operations passed the check: only their buffers hold a result.
-///
-/// # Errors
-///
-/// [`Unavailable::Random`](crate::Unavailable::Random): no random bytes for fresh pairs. No buffer
-/// has changed then.
+/// Steps 1 to 8. Returns which operations passed the check: only their buffers hold a result. Fails
+/// if there are no random bytes for fresh pairs; then no buffer has changed.
 fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
     workspace: &mut Workspace,
     requests: &mut [PrivateRequest<'_>],
@@ -147,29 +138,20 @@ fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
 /// Steps 2 to 6 without the comparison. Computes s, s^e and the squared pairs from inputs and
 /// pairs. A result that fails [`check`] must not be released.
 pub(crate) fn compute<L: Layout, const SETS: usize>(call: &mut Call<'_, L, SETS>) {
-    #[cfg(test)]
-    {
-        fault::points("input", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.c));
-        fault::points("blind", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.blind));
-        fault::points(
-            "unblind",
-            L::Plain::LANES,
-            call.sets.each_mut().map(|set| &mut *set.unblind),
-        );
-    }
+    fault_points!("input", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.c));
+    fault_points!("blind", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.blind));
+    fault_points!("unblind", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.unblind));
     let kernel = call.kernel;
     for set in &mut call.sets {
         let c = L::operand(&set.own, set.c, set.y);
         kernel.amm(set.x, c, set.blind, set.n, call.t);
     }
-    #[cfg(test)]
-    fault::points("blinded", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.x));
+    fault_points!("blinded", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.x));
     L::crt(call, Exponent::D);
     for set in &mut call.sets {
         kernel.amm(set.y, set.x, set.unblind, set.n, call.t);
     }
-    #[cfg(test)]
-    fault::points("unblinded", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.y));
+    fault_points!("unblinded", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.y));
     for set in &mut call.sets {
         L::reduce(kernel, set);
         // Square the pair for its next use.
@@ -178,11 +160,9 @@ pub(crate) fn compute<L: Layout, const SETS: usize>(call: &mut Call<'_, L, SETS>
         core::mem::swap(&mut set.blind, &mut set.y);
         core::mem::swap(&mut set.unblind, &mut set.u);
     }
-    #[cfg(test)]
-    fault::points("s", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.s));
+    fault_points!("s", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.s));
     L::raise(call, Base::Result);
-    #[cfg(test)]
-    fault::points("s^e", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.power));
+    fault_points!("s^e", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.power));
 }
 
 /// Returns for each operation whether s^e = c, after [`compute`] and with c loaded again.
@@ -209,10 +189,6 @@ pub(crate) fn equal<W: Word>(kernel: impl Kernel, x: &[W], y: &[W]) -> W {
 /// If an r has no inverse (a chance below 2^-120, for the smallest primes that are accepted) or the
 /// inversion goes wrong, the first operation fails its check: its pair depends on the whole
 /// inversion. A fault that hits one pair alone fails the first operation with that pair.
-///
-/// # Errors
-///
-/// Those of `draw`.
 pub(crate) fn make_pairs<L: Layout, const SETS: usize>(
     call: &mut Call<'_, L, SETS>,
     mut draw: impl FnMut(usize, &mut [L::Plain]) -> Result<(), Error>,

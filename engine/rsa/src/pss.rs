@@ -43,17 +43,22 @@ impl Salt {
         let room = found_bytes
             .checked_sub(fixed)
             .ok_or(Rejected::ModulusSmall { found_bytes, needed_bytes: fixed })?;
-        let len = match self {
-            Self::Auto => return Err(Misuse::SaltAuto.into()),
-            Self::Digest => hash.len(),
-            Self::Exactly(len) => len,
-            Self::Max => room,
-        };
+        let len = self.len(hash, room).ok_or(Misuse::SaltAuto)?;
         if len > room {
             let needed_bytes = fixed.saturating_add(len);
             return Err(Rejected::ModulusSmall { found_bytes, needed_bytes }.into());
         }
         Ok(len)
+    }
+
+    /// The length in bytes where the longest salt has `room` bytes; `None` for any length.
+    fn len(self, hash: Hash, room: usize) -> Option<usize> {
+        match self {
+            Self::Auto => None,
+            Self::Digest => Some(hash.len()),
+            Self::Exactly(len) => Some(len),
+            Self::Max => Some(room),
+        }
     }
 }
 
@@ -145,11 +150,7 @@ pub fn verify(
     let mut buffer = [0; MODULUS_BYTES_MAX];
     let copy = buffer.get_mut(..em.len()).ok_or(Rejected::Size { bits: mod_bits })?;
     copy.copy_from_slice(em);
-    if is_consistent(copy, mod_bits, hash, mgf_hash, salt, digest) {
-        Ok(())
-    } else {
-        Err(Rejected::SignatureInvalid.into())
-    }
+    Rejected::unless_valid(is_consistent(copy, mod_bits, hash, mgf_hash, salt, digest))
 }
 
 /// Steps 3 to 14 of §9.1.2; `em` is overwritten.
@@ -166,12 +167,7 @@ fn is_consistent(
     let Some(room) = em_len.checked_sub(hash.len() + 2) else {
         return false;
     };
-    let s_len = match salt {
-        Salt::Auto => None,
-        Salt::Digest => Some(hash.len()),
-        Salt::Exactly(len) => Some(len),
-        Salt::Max => Some(room),
-    };
+    let s_len = salt.len(hash, room);
     if s_len.is_some_and(|len| len > room) {
         return false;
     }

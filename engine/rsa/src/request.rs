@@ -56,15 +56,5 @@ macro_rules! request {
     };
 }
 
-impl PrivateRequest<'_> {
-    /// Fills the buffer; an error becomes the outcome.
-    pub(crate) fn prepare(
-        &mut self,
-        fill: impl FnOnce(&PrivateKey, &mut [u8]) -> Result<(), Error>,
-    ) {
-        self.outcome = fill(self.key, self.buffer).err().map(Err);
-    }
-}
-
 request!(PrivateRequest, PrivateKey);
 request!(PublicRequest, PublicKey);

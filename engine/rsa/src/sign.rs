@@ -28,10 +28,15 @@ impl PrivateKey {
         digest: &[u8],
         signature: &mut [u8],
     ) -> Result<(), Error> {
-        hash.check_to_sign()?;
-        self.public.check_length(signature)?;
-        pkcs1v15::encode(signature, hash, digest)?;
+        self.encode_pkcs1v15(hash, digest, signature)?;
         self.private(workspace, signature)
+    }
+
+    /// Encodes a digest if signatures with its hash function cannot be forged.
+    fn encode_pkcs1v15(&self, hash: Hash, digest: &[u8], em: &mut [u8]) -> Result<(), Error> {
+        hash.check_to_sign()?;
+        self.public.check_length(em)?;
+        pkcs1v15::encode(em, hash, digest)
     }
 
     /// Like [`sign_pkcs1v15`](Self::sign_pkcs1v15), over a T that the caller has built instead of a
@@ -91,11 +96,7 @@ impl PublicKey {
         hash.check(digest)?;
         let mut em = [0; MODULUS_BYTES_MAX];
         let em = self.recover(workspace, signature, &mut em)?;
-        if pkcs1v15::matches(em, hash, digest) {
-            Ok(())
-        } else {
-            Err(Rejected::SignatureInvalid.into())
-        }
+        Rejected::unless_valid(pkcs1v15::matches(em, hash, digest))
     }
 
     /// Like [`verify_pkcs1v15`](Self::verify_pkcs1v15), over a T that the caller has built instead
@@ -112,7 +113,7 @@ impl PublicKey {
     ) -> Result<(), Error> {
         let mut em = [0; MODULUS_BYTES_MAX];
         let em = self.recover(workspace, signature, &mut em)?;
-        if pkcs1v15::matches_raw(em, t) { Ok(()) } else { Err(Rejected::SignatureInvalid.into()) }
+        Rejected::unless_valid(pkcs1v15::matches_raw(em, t))
     }
 
     /// Verifies an RSASSA-PSS signature (RFC 8017 §8.1.2) of a message's digest.
@@ -165,11 +166,8 @@ pub fn sign_pkcs1v15_batch(
 ) {
     assert!(digests.len() == requests.len(), "each request signs one digest");
     for (request, digest) in requests.iter_mut().zip(digests) {
-        request.prepare(|key, buffer| {
-            hash.check_to_sign()?;
-            key.public.check_length(buffer)?;
-            pkcs1v15::encode(buffer, hash, digest)
-        });
+        let encoded = request.key.encode_pkcs1v15(hash, digest, request.buffer);
+        request.outcome = encoded.err().map(Err);
     }
     private_batch(workspace, requests);
 }
@@ -227,8 +225,7 @@ pub fn verify_pkcs1v15_batch(workspace: &mut Workspace, requests: &mut [VerifyRe
         for (request, public) in chunk.iter_mut().zip(&mut public) {
             let valid = public.outcome().is_ok()
                 && pkcs1v15::matches(public.buffer(), request.hash, request.digest);
-            let verdict = if valid { Ok(()) } else { Err(Rejected::SignatureInvalid.into()) };
-            request.outcome.get_or_insert(verdict);
+            request.outcome.get_or_insert(Rejected::unless_valid(valid));
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::error::{Error, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Prime, Rejected};
 use crate::natural::{
     Natural, bit_length, divided, is_below, is_equal, less_one, natural, product,
 };
-use crate::parts::{KeyParts, PublicParts};
+use crate::parts::KeyParts;
 
 #[cfg(test)]
 mod tests;
@@ -24,12 +24,8 @@ mod tests;
 /// Lengths in limbs, where |x| is ceil(bits of x / 64): `n` and `d` have |n|; `p`, `d_p` and
 /// `q_inv` have |p|; `q` and `d_q` have |q|; `e` has |e|. p > q and |p| = |q| are not guaranteed,
 /// but each prime has at least a quarter of the bits of n (128 or more).
-#[derive(Clone)]
 pub(crate) struct Checked {
-    /// The modulus, odd, of `bits` bits.
-    pub(crate) n: Zeroizing<Vec<u64>>,
-    /// The public exponent, odd, 3 <= e < 2^256.
-    pub(crate) e: Zeroizing<Vec<u64>>,
+    pub(crate) public: CheckedPublic,
     /// The private exponent, e d = 1 modulo p-1 and q-1, d < n.
     pub(crate) d: Zeroizing<Vec<u64>>,
     /// The first prime, odd.
@@ -42,8 +38,6 @@ pub(crate) struct Checked {
     pub(crate) d_q: Zeroizing<Vec<u64>>,
     /// The CRT coefficient, q `q_inv` = 1 modulo p, `q_inv` < p.
     pub(crate) q_inv: Zeroizing<Vec<u64>>,
-    /// The size of n in bits: 512 to 8192.
-    pub(crate) bits: usize,
 }
 
 /// A public key of an accepted size: little-endian limbs of 64 bits without leading zero limbs.
@@ -57,48 +51,31 @@ pub(crate) struct CheckedPublic {
     pub(crate) bits: usize,
 }
 
-/// Checks a private key.
-///
-/// # Errors
-///
-/// [`Rejected`]: `Size`, `ModulusEven`, `ExponentEven`, `ExponentSmall`, `ExponentLarge`,
-/// `PrimeEven`, `PrimeOne`, `EqualPrimes`, `Product`, `PrimeSmall`, `DP`, `DQ`, `QInv`, `D`:
-/// the first that applies, in this order.
+/// Checks a private key. After the errors of [`public`], the first of these that applies is
+/// returned: `PrimeEven`, `PrimeOne`, `EqualPrimes`, `Product`, `PrimeSmall`, `DP`, `DQ`, `QInv`,
+/// `D`.
 pub(crate) fn private(parts: &KeyParts) -> Result<Checked, Error> {
-    let (n_bytes, e_bytes) = (trim(&parts.n), trim(&parts.e));
-    let bits = check_public(n_bytes, e_bytes)?;
-    let (n, e) = (natural(n_bytes, n_bytes.len()), natural(e_bytes, e_bytes.len()));
-    let (p, q) = primes(parts, &n)?;
-    let (p_len, q_len) = (trim(&parts.p).len(), trim(&parts.q).len());
+    let public = public(&parts.n, &parts.e)?;
+    let (n, e) = (&public.n, &public.e);
+    let (p, q) = primes(parts, n)?;
+    let [n_len, p_len, q_len] = [&parts.n, &*parts.p, &*parts.q].map(|bytes| trim(bytes).len());
     let check = |bytes: &[u8], len, below, factor: &[u64], modulus, rejected: Rejected| {
         below_inverse(bytes, len, below, factor, modulus).ok_or(Error::from(rejected))
     };
     let (p_1, q_1) = (less_one(&p), less_one(&q));
-    let d_p = check(&parts.d_p, p_len, &p, &e, &p_1, Rejected::DP)?;
-    let d_q = check(&parts.d_q, q_len, &q, &e, &q_1, Rejected::DQ)?;
+    let d_p = check(&parts.d_p, p_len, &p, e, &p_1, Rejected::DP)?;
+    let d_q = check(&parts.d_q, q_len, &q, e, &q_1, Rejected::DQ)?;
     let q_inv = check(&parts.q_inv, p_len, &p, &q, &p, Rejected::QInv)?;
-    let d = check(&parts.d, n_bytes.len(), &n, &e, &p_1, Rejected::D)?;
-    if !is_inverse(&d, &e, &q_1) {
+    let d = check(&parts.d, n_len, n, e, &p_1, Rejected::D)?;
+    if !is_inverse(&d, e, &q_1) {
         return Err(Rejected::D.into());
     }
-    Ok(Checked { n, e, d, p, q, d_p, d_q, q_inv, bits })
+    Ok(Checked { public, d, p, q, d_p, d_q, q_inv })
 }
 
 /// Checks a public key.
-///
-/// # Errors
-///
-/// [`Rejected`]: `Size`, `ModulusEven`, `ExponentEven`, `ExponentSmall`, `ExponentLarge`: the first
-/// that applies, in this order.
-pub(crate) fn public(parts: &PublicParts) -> Result<CheckedPublic, Error> {
-    let (n, e) = (trim(&parts.n), trim(&parts.e));
-    let bits = check_public(n, e)?;
-    let [n, e] = [n, e].map(|bytes| natural(bytes, bytes.len()).to_vec());
-    Ok(CheckedPublic { n, e, bits })
-}
-
-/// Checks n and e, which have no leading zeros, and returns the size of n in bits.
-fn check_public(n: &[u8], e: &[u8]) -> Result<usize, Error> {
+pub(crate) fn public(n: &[u8], e: &[u8]) -> Result<CheckedPublic, Error> {
+    let (n, e) = (trim(n), trim(e));
     let bits = bit_len(n);
     let rejected = if !(MODULUS_BITS_MIN..=MODULUS_BITS_MAX).contains(&bits) {
         Rejected::Size { bits }
@@ -112,7 +89,8 @@ fn check_public(n: &[u8], e: &[u8]) -> Result<usize, Error> {
         // 2^256 itself is even. e is therefore below it, and below every n.
         Rejected::ExponentLarge { bits: bit_len(e) }
     } else {
-        return Ok(bits);
+        let [n, e] = [n, e].map(|bytes| natural(bytes, bytes.len()).to_vec());
+        return Ok(CheckedPublic { n, e, bits });
     };
     Err(rejected.into())
 }

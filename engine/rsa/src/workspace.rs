@@ -98,17 +98,16 @@ impl Workspace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::PrivateKey;
-    use crate::operations::{private_batch, public_batch};
+    use crate::operations::public_batch;
     use crate::plan::{Form, Operation, Plan};
-    use crate::request::{PrivateRequest, PublicRequest};
+    use crate::request::PublicRequest;
+    use crate::test_keys::{self, run};
 
     /// Runs public operations alone and in lanes, and then one private operation, alone or in a
     /// batch.
     #[test]
     fn a_private_operation_wipes_data_of_public_ones() {
-        let pem = include_str!("../../../vectors/keys/rsa-1024.pem");
-        let key = PrivateKey::from_pem(pem).expect("a good key");
+        let key = test_keys::key("rsa-1024");
         for kernel in LimbKernel::all() {
             for in_batch in [false, true] {
                 let plans = Plans::always(Form::Lanes);
@@ -121,10 +120,10 @@ mod tests {
                 public_batch(&mut workspace, &mut requests);
                 assert!(!workspace.limbs.is_wiped() && !workspace.lanes.is_wiped());
                 if in_batch {
-                    let mut second = buffer.clone();
-                    let mut requests =
-                        [&mut buffer, &mut second].map(|buffer| PrivateRequest::new(&key, buffer));
-                    private_batch(&mut workspace, &mut requests);
+                    assert_eq!(
+                        run(&mut workspace, &key, &mut [buffer.clone(), buffer]),
+                        [Ok(()), Ok(())]
+                    );
                 } else {
                     key.private(&mut workspace, &mut buffer).expect("a good key");
                 }

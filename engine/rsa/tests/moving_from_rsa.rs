@@ -25,30 +25,35 @@ fn keys() -> (PrivateKey, RsaPrivateKey) {
     (PrivateKey::from_pem(PEM).unwrap(), RsaPrivateKey::from_pkcs8_pem(PEM).unwrap())
 }
 
-/// A random number generator that counts up from a start, to give two signers the same bytes.
-struct Counter(u8);
+/// A random number generator that counts up from a start, to give two signers the same bytes, or
+/// that always fails.
+struct Counter<E>(u8, Result<(), E>);
 
-impl TryRng for Counter {
-    type Error = Infallible;
+fn counter(start: u8) -> Counter<Infallible> {
+    Counter(start, Ok(()))
+}
 
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+impl<E: core::error::Error + Copy> TryRng for Counter<E> {
+    type Error = E;
+
+    fn try_next_u32(&mut self) -> Result<u32, E> {
         rsa::rand_core::utils::next_word_via_fill(self)
     }
 
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+    fn try_next_u64(&mut self) -> Result<u64, E> {
         rsa::rand_core::utils::next_word_via_fill(self)
     }
 
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), E> {
         for byte in bytes {
             self.0 = self.0.wrapping_add(1);
             *byte = self.0;
         }
-        Ok(())
+        self.1
     }
 }
 
-impl TryCryptoRng for Counter {}
+impl<E: core::error::Error + Copy> TryCryptoRng for Counter<E> {}
 
 /// Signs through each of the traits.
 fn signatures<K, S, D>(key: &K) -> Vec<S>
@@ -63,9 +68,9 @@ where
         key.sign(MESSAGE),
         key.multipart_sign(&[head, b"", tail]),
         key.sign_prehash(digest.as_ref()).unwrap(),
-        key.sign_with_rng(&mut Counter(0), MESSAGE),
-        key.multipart_sign_with_rng(&mut Counter(0), &[head, tail]),
-        key.sign_digest_with_rng(&mut Counter(0), |state: &mut D| {
+        key.sign_with_rng(&mut counter(0), MESSAGE),
+        key.multipart_sign_with_rng(&mut counter(0), &[head, tail]),
+        key.sign_digest_with_rng(&mut counter(0), |state: &mut D| {
             state.update(head);
             state.update(tail);
         }),
@@ -132,7 +137,7 @@ fn pkcs1v15_signatures_are_the_same() {
     let expected = theirs.sign_digest(digest).to_vec();
     assert_eq!(ours.sign_digest(digest).to_vec(), expected);
     let prehash = Hash::Sha256.digest(MESSAGE);
-    let randomized = ours.sign_prehash_with_rng(&mut Counter(0), prehash.as_ref()).unwrap();
+    let randomized = ours.sign_prehash_with_rng(&mut counter(0), prehash.as_ref()).unwrap();
     assert_eq!(randomized.to_vec(), expected);
 }
 
@@ -166,7 +171,7 @@ macro_rules! verified_only {
             );
         }
         ours.try_sign(MESSAGE).unwrap_err();
-        ours.try_sign_with_rng(&mut Counter(0), MESSAGE).unwrap_err();
+        ours.try_sign_with_rng(&mut counter(0), MESSAGE).unwrap_err();
     }};
 }
 
@@ -182,7 +187,7 @@ fn salts_have_the_requested_length() {
         let (key, theirs) = keys();
         let key = pss::SigningKey::<Sha256>::new_with_salt_len(key, salt_len);
         assert_eq!((key.salt_len(), key.verifying_key().salt_len()), (salt_len, Some(salt_len)));
-        let signatures = [key.sign(MESSAGE), key.sign_with_rng(&mut Counter(7), MESSAGE)];
+        let signatures = [key.sign(MESSAGE), key.sign_with_rng(&mut counter(7), MESSAGE)];
         for signature in signatures {
             key.verifying_key().verify(MESSAGE, &signature).unwrap();
             let public = key.as_ref().public();
@@ -197,7 +202,7 @@ fn salts_have_the_requested_length() {
     }
     // the modulus has 128 bytes; a digest of 32 bytes, 2 bytes and a salt of 95 bytes do not fit
     let key = pss::SigningKey::<Sha256>::new_with_salt_len(keys().0, 95);
-    for error in [key.try_sign(MESSAGE), key.try_sign_with_rng(&mut Counter(7), MESSAGE)] {
+    for error in [key.try_sign(MESSAGE), key.try_sign_with_rng(&mut counter(7), MESSAGE)] {
         let error = error.unwrap_err();
         assert!(error.source().unwrap().to_string().contains("a shorter salt"), "{error:?}");
     }
@@ -208,7 +213,7 @@ fn the_salt_comes_from_the_rng() {
     let key = PrivateKey::from_pem(PEM).unwrap();
     let (public, mut workspace) = (key.public().clone(), Workspace::new().unwrap());
     let key = pss::SigningKey::<Sha256>::new_with_salt_len(key, 5);
-    let signature = key.sign_with_rng(&mut Counter(7), MESSAGE);
+    let signature = key.sign_with_rng(&mut counter(7), MESSAGE);
     let mut em = signature.to_vec();
     public.public(&mut workspace, &mut em).unwrap();
     let (hash, digest) = (Sha256::HASH, Sha256::HASH.digest(MESSAGE));
@@ -218,31 +223,11 @@ fn the_salt_comes_from_the_rng() {
     pss::verify(&em, 1024, hash, hash, Salt::Exactly(5), digest.as_ref()).unwrap();
 }
 
-/// A random number generator that always fails.
-struct Broken;
-
-impl TryRng for Broken {
-    type Error = core::fmt::Error;
-
-    fn try_next_u32(&mut self) -> Result<u32, core::fmt::Error> {
-        Err(core::fmt::Error)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, core::fmt::Error> {
-        Err(core::fmt::Error)
-    }
-
-    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), core::fmt::Error> {
-        Err(core::fmt::Error)
-    }
-}
-
-impl TryCryptoRng for Broken {}
-
 #[test]
 fn errors_say_why() {
     let key = pss::SigningKey::<Sha256>::new(keys().0);
-    let error = key.sign_prehash_with_rng(&mut Broken, &[0; 32]).unwrap_err();
+    let error =
+        key.sign_prehash_with_rng(&mut Counter(0, Err(core::fmt::Error)), &[0; 32]).unwrap_err();
     let source = error.source().unwrap().downcast_ref::<tollgate_rsa::Error>();
     assert_eq!(source, Some(&Unavailable::CallerRandom.into()));
 
@@ -265,7 +250,7 @@ macro_rules! read_and_written {
         assert_eq!(public, theirs.verifying_key().to_public_key_der().unwrap());
         let read =
             tollgate_rsa::$padding::VerifyingKey::<Sha256>::from_public_key_der(public.as_bytes());
-        read.unwrap().verify(MESSAGE, &ours.sign_with_rng(&mut Counter(0), MESSAGE)).unwrap();
+        read.unwrap().verify(MESSAGE, &ours.sign_with_rng(&mut counter(0), MESSAGE)).unwrap();
         let of_a_curve = include_str!("../../../vectors/keys/ec-p256.pem");
         assert!(tollgate_rsa::$padding::SigningKey::<Sha256>::from_pkcs8_pem(of_a_curve).is_err());
     }};
@@ -281,7 +266,7 @@ fn signing_keys_are_read_and_written() {
 #[test]
 fn ciphertexts_work_in_both_directions() {
     let (ours, theirs) = keys();
-    let (mut workspace, mut rng) = (Workspace::new().unwrap(), Counter(0));
+    let (mut workspace, mut rng) = (Workspace::new().unwrap(), counter(0));
     let hash = Sha256::HASH;
     let (mut c, mut buffer) = (vec![0; ours.size()], vec![0; ours.size()]);
     ours.public().encrypt_oaep(&mut workspace, hash, hash, b"label", MESSAGE, &mut c).unwrap();

@@ -74,7 +74,7 @@ pub(crate) fn read(der: &PrivateKeyDer<'_>) -> Result<Option<PrivateKey>, Error>
         PrivateKeyDer::Pkcs8(der) => der.secret_pkcs8_der(),
         _ => return Ok(None),
     };
-    match PrivateKey::from_der(bytes) {
+    match PrivateKey::from_bytes(bytes) {
         Err(tollgate_rsa::Error::Rejected(Rejected::NotRsa { .. })) => Ok(None),
         read => read.map(Some).map_err(general),
     }

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::toy::{Doubler, Doubling};
+use crate::toy::Doubling;
 
 /// An operation on a schedule.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,6 @@ proptest! {
         steps in prop::collection::vec(step(), 1..400),
         width in 1_usize..5,
     ) {
-        let unit = Doubler::new(width);
         let mut schedule = Schedule::<Doubling>::new(CAPACITY, CAPACITY / 2);
         let callers = [(); 4].map(|()| schedule.add_caller());
         let mut waiting: Vec<(usize, Observed)> = Vec::new();
@@ -66,7 +65,7 @@ proptest! {
                     waiting.push((slot, Observed { flow, k, batches: 0, flows }));
                 }
                 Step::RunsBatch => {
-                    if !schedule.next_batch(&unit, &mut batch) {
+                    if !schedule.next_batch(width, &mut batch) {
                         prop_assert!(waiting.is_empty(), "all are served in the end");
                         continue;
                     }

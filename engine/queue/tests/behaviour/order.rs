@@ -127,20 +127,16 @@ fn numbers_of_dropped_callers_are_reused() {
 }
 
 #[test]
-fn a_queue_needs_a_unit_and_a_slot() {
+fn a_queue_needs_a_unit_and_valid_limits() {
     let none = Toy::start(Config::default(), []);
     assert_eq!(none.unwrap_err(), Error::NoUnit);
-    let start = |config| Toy::start(config, [Doubler::new(1).boxed()]).map(|_| ());
-    assert!(matches!(start(Config::with_capacity(0)), Err(Error::Config(_))));
-    let config = Config { linger_us_max: 1_000_000, ..Config::default() };
-    assert!(matches!(start(config), Err(Error::Config(_))));
-}
-
-#[test]
-fn excessive_limits_are_refused() {
-    for config in
-        [Config::with_capacity(usize::MAX), Config { workers: usize::MAX, ..Config::default() }]
-    {
+    for config in [
+        Config::with_capacity(0),
+        Config::with_capacity(usize::MAX),
+        Config { linger_us_max: 1_000_000, ..Config::default() },
+        Config { slots_per_caller_max: 0, ..Config::default() },
+        Config { workers: usize::MAX, ..Config::default() },
+    ] {
         assert!(matches!(Toy::start(config, [Doubler::new(1).boxed()]), Err(Error::Config(_))));
     }
 }

@@ -14,7 +14,6 @@ use crate::{
 };
 
 const VERSIONS: TlsVersions = TlsVersions { client: 0x0303, negotiated: Some(0x0302) };
-const PEM: &str = include_str!("../../../../vectors/keys/rsa-512.pem");
 
 /// A padded premaster secret, and the same with invalid padding. Each has 64 bytes.
 fn messages() -> [Vec<u8>; 2] {
@@ -45,7 +44,7 @@ fn premaster_secrets_are_decoded_in_constant_time() {
 #[test]
 fn implicit_rejection_is_constant_time() {
     rerun::constant_time("constant_time::decryption::implicit_rejection_is_constant_time", || {
-        let key = secret_key(PEM);
+        let key = secret_key("rsa-512");
         for mut em in messages().map(secret) {
             let rejection = key.rejection_key(&[9; 64]).expect("of the key's size");
             implicit_rejection::decode(&mut em, &rejection).expect("of the key's size");
@@ -84,7 +83,7 @@ fn oaep_is_decoded_in_constant_time() {
 #[test]
 fn whole_decryptions_are_constant_time() {
     rerun::constant_time("constant_time::decryption::whole_decryptions_are_constant_time", || {
-        let key = secret_key(PEM);
+        let key = secret_key("rsa-512");
         let hash = Hash::Sha1;
         for kernel in LimbKernel::all() {
             let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
@@ -108,7 +107,7 @@ fn whole_decryptions_in_lanes_are_constant_time() {
     rerun::constant_time(
         "constant_time::decryption::whole_decryptions_in_lanes_are_constant_time",
         || {
-            let key = secret_key(PEM);
+            let key = secret_key("rsa-512");
             let workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::Portable);
             let mut workspace = workspace.with_plans(Plans::always(Form::Lanes));
             let mut buffers = messages().map(|mut em| {

@@ -6,15 +6,15 @@ use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_rerun as rerun;
 
 use super::secret_key;
+use crate::Workspace;
 use crate::generate::derive::{Exponent, key_parts};
-use crate::key::from_bytes;
-use crate::{PrivateKey, Workspace};
+use crate::natural::from_bytes;
+use crate::test_keys::key;
 
 #[test]
 fn numbers_are_derived_in_constant_time() {
     rerun::constant_time("constant_time::generation::numbers_are_derived_in_constant_time", || {
-        let pem = include_str!("../../../../vectors/keys/rsa-512.pem");
-        let parts = PrivateKey::from_pem(pem).expect("a good key").to_parts();
+        let parts = key("rsa-512").to_parts();
         let [p, q] = [&parts.p, &parts.q].map(|bytes| {
             let mut prime = [0; 4];
             from_bytes(&mut prime, bytes);
@@ -36,7 +36,7 @@ fn numbers_are_derived_in_constant_time() {
 #[test]
 fn a_key_is_tested_in_constant_time() {
     rerun::constant_time("constant_time::generation::a_key_is_tested_in_constant_time", || {
-        let key = secret_key(include_str!("../../../../vectors/keys/rsa-512.pem"));
+        let key = secret_key("rsa-512");
         let mut workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::Portable);
         assert_eq!(key.check_pairwise(&mut workspace), Ok(()));
     });

@@ -5,13 +5,13 @@
 use tollgate_cpu::memcheck;
 use tollgate_rerun as rerun;
 
-use crate::{PrivateKey, validate};
+use crate::test_keys::key;
+use crate::validate;
 
 #[test]
 fn keys_are_checked_in_constant_time() {
     rerun::constant_time("constant_time::validation::keys_are_checked_in_constant_time", || {
-        let pem = include_str!("../../../../vectors/keys/rsa-512.pem");
-        let mut parts = PrivateKey::from_pem(pem).expect("a good key").to_parts();
+        let mut parts = key("rsa-512").to_parts();
         for is_good in [true, false] {
             for secret in [&parts.d, &parts.p, &parts.q, &parts.d_p, &parts.d_q, &parts.q_inv] {
                 memcheck::mark_secret(&secret[1..secret.len() - 1]);

@@ -4,9 +4,9 @@
 
 use tollgate_mont::{LANES, LaneKernel, LimbKernel};
 
-use super::{PEM, input};
+use super::{good_key, input};
 use crate::fault::{self, Change, Flip};
-use crate::{Error, Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
+use crate::{Error, Form, Plans, PrivateKey, Workspace, test_keys};
 
 /// The points of a call on limbs or in lanes, with the number of times that the first operation of
 /// a key passes them. That operation also makes its blinding pair by CRT.
@@ -51,10 +51,7 @@ fn run(
     count: u8,
 ) -> Vec<(Result<(), Error>, Vec<u8>)> {
     let mut buffers: Vec<_> = (1..=count).map(|seed| input(key, seed)).collect();
-    let mut requests: Vec<_> = buffers.iter_mut().map(|b| PrivateRequest::new(key, b)).collect();
-    private_batch(workspace, &mut requests);
-    let outcomes: Vec<_> = requests.iter().map(PrivateRequest::outcome).collect();
-    outcomes.into_iter().zip(buffers).collect()
+    test_keys::run(workspace, key, &mut buffers).into_iter().zip(buffers).collect()
 }
 
 /// Flips a bit, and then replaces the number, at each pass of each point in each operation. The
@@ -65,10 +62,9 @@ fn fail_everywhere(
     count: u8,
     points: &[(&'static str, usize)],
 ) {
-    let load = || PrivateKey::from_pem(PEM).expect("a good key");
-    let expected = run(workspace, &load(), count);
+    let expected = run(workspace, &good_key(), count);
     assert!(expected.iter().all(|(outcome, _)| *outcome == Ok(())), "{what}");
-    let passed = fault::passed(|| drop(run(workspace, &load(), count)));
+    let passed = fault::passed(|| drop(run(workspace, &good_key(), count)));
     assert_eq!(passed, points.iter().copied().collect(), "{what}");
 
     let mut rng = fastrand::Rng::with_seed(15);
@@ -79,7 +75,7 @@ fn fail_everywhere(
         {
             for change in [Change::Bit(rng.usize(..)), Change::Number(rng.u64(..))] {
                 let flip = Flip { point, pass, operation, change };
-                let key = load();
+                let key = good_key();
                 let (results, flipped) = fault::with(flip, || run(workspace, &key, count));
                 assert!(flipped, "{what}: {flip:?} did not happen");
                 let is_found = results[operation].0 == Err(Error::Fault);

@@ -9,13 +9,12 @@ use tollgate_mont::{
 
 use crate::PrivateKey;
 use crate::blinding::random_below;
-use crate::key::from_bytes;
 use crate::layout::{Plain, Words};
 use crate::material::{Lanes, Numbers};
+use crate::natural::from_bytes;
 use crate::path::{compute, equal, make_pairs};
 use crate::runner::Runner;
-
-const PEM: &str = include_str!("../../../../vectors/keys/rsa-512.pem");
+use crate::test_keys::key;
 
 /// A kernel with one faulty call. It uses the provided exponentiations, which call this kernel.
 #[derive(Clone, Copy, Debug)]
@@ -160,7 +159,7 @@ fn step(normal: usize) -> usize {
 
 #[test]
 fn on_limbs() {
-    let key = PrivateKey::from_pem(PEM).expect("a good key");
+    let key = key("rsa-512");
     for kernel in LimbKernel::all() {
         if !matches!(kernel, LimbKernel::Blocks(_)) {
             flip_calls(kernel, key.numbers(), &key, step(5));
@@ -170,7 +169,7 @@ fn on_limbs() {
 
 #[test]
 fn in_lanes() {
-    let key = PrivateKey::from_pem(PEM).expect("a good key");
+    let key = key("rsa-512");
     let mut keys = Lanes::new();
     keys.reshape(key.class());
     for lane in 0..LANES {

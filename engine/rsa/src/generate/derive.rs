@@ -8,9 +8,9 @@ use tollgate_mont::{Exponentiate as _, LimbKernel, Modulus, Shape};
 use zeroize::Zeroizing;
 
 use super::gcd;
-use crate::key::bit_length;
 use crate::natural::{
-    Natural, divided, is_below, is_equal, less_one, natural, product, secret_bytes, subtract,
+    Natural, bit_length, divided, is_below, is_equal, less_one, natural, product, secret_bytes,
+    subtract,
 };
 use crate::parts::KeyParts;
 

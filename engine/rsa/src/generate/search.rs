@@ -11,8 +11,7 @@ use super::miller_rabin::{Candidate, Test, rounds};
 use super::sieve::Sieve;
 use super::{Progress, Random, derive};
 use crate::error::{Error, Unavailable};
-use crate::key::from_bytes;
-use crate::natural::{is_below, subtract};
+use crate::natural::{from_bytes, is_below, subtract};
 use crate::parts::KeyParts;
 use crate::runner::Runner;
 

@@ -10,10 +10,8 @@
 
 use tollgate_mont::{BlockKernel, Blocks, Kernel as _, Modulus, Power, Row};
 
-use super::{Backend, Base, Call, Layout, Set};
+use super::{Backend, Base, Call, Layout, Set, fault_points};
 use crate::blinding::Pool;
-#[cfg(test)]
-use crate::fault;
 use crate::fresh::{AT_ONCE, Fresh};
 use crate::key::PrivateKey;
 use crate::material::{BlockNumbers, Exponent};
@@ -91,14 +89,10 @@ impl Layout for InBlocks {
         for set in &mut call.sets {
             set.own.layout.unpack(set.own.long, set.x, 0);
         }
-        #[cfg(test)]
-        fault::points(
+        fault_points!(
             "unpacked",
             1,
-            call.sets.each_mut().map(|set| {
-                let (k, long) = (set.c.len(), &mut *set.own.long);
-                &mut long[..k]
-            }),
+            call.sets.each_mut().map(|set| &mut set.own.long[..set.c.len()])
         );
         let bits = call.sets[0].own.key.prime_bits;
         let mut powers = call.sets.each_mut().map(|set| {
@@ -109,7 +103,7 @@ impl Layout for InBlocks {
         kernel.powers(bits, &mut powers, call.shared, call.t);
         #[cfg(test)]
         for (half, name) in ["m_1", "m_2"].into_iter().enumerate() {
-            fault::points(
+            crate::fault::points(
                 name,
                 1,
                 call.sets.each_mut().map(|set| {
@@ -125,16 +119,12 @@ impl Layout for InBlocks {
             own.layout.pack_all(x, own.halves[1]);
             kernel.amm(u, x, &own.numbers.b, n, call.t);
         }
-        #[cfg(test)]
-        {
-            fault::points("m_1 * a", 1, call.sets.each_mut().map(|set| &mut *set.y));
-            fault::points("m_2 * b", 1, call.sets.each_mut().map(|set| &mut *set.u));
-        }
+        fault_points!("m_1 * a", 1, call.sets.each_mut().map(|set| &mut *set.y));
+        fault_points!("m_2 * b", 1, call.sets.each_mut().map(|set| &mut *set.u));
         for set in &mut call.sets {
             set.own.layout.add(set.x, set.y, set.u);
         }
-        #[cfg(test)]
-        fault::points("m", 1, call.sets.each_mut().map(|set| &mut *set.x));
+        fault_points!("m", 1, call.sets.each_mut().map(|set| &mut *set.x));
     }
 }
 

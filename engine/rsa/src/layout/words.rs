@@ -7,10 +7,8 @@ use tollgate_mont::{
     Digit, Exponentiate, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Place, Word, carry,
 };
 
-use super::{Backend, Base, Call, Layout, Plain, Set};
+use super::{Backend, Base, Call, Layout, Plain, Set, fault_points};
 use crate::blinding::Pool;
-#[cfg(test)]
-use crate::fault;
 use crate::fresh::{AT_ONCE, AT_ONCE_IN_LANES, Fresh};
 use crate::key::PrivateKey;
 use crate::material::{Exponent, Numbers};
@@ -118,15 +116,12 @@ fn crt<K: Exponentiate<Word: Plain>>(
     let e = numbers.exponents.modulo_primes(exponent);
     let z = [&mut *m_1, &mut *m_2];
     kernel.exp_pair(&primes.pair, numbers.prime_bits, set.x, e, z, prime_t);
-    #[cfg(test)]
-    fault::points("m_1", K::Word::LANES, [&mut *m_1]);
-    #[cfg(test)]
-    fault::points("m_2", K::Word::LANES, [&mut *m_2]);
+    fault_points!("m_1", K::Word::LANES, [&mut *m_1]);
+    fault_points!("m_2", K::Word::LANES, [&mut *m_2]);
     // iii. Let h = (m_1 - m_2) * q_inv mod p; m_2 may exceed p, but its product with R mod p does
     // not.
     kernel.amm(a, m_2, p.one(), p, prime_t);
-    #[cfg(test)]
-    fault::points("m_2 mod p", K::Word::LANES, [&mut *a]);
+    fault_points!("m_2 mod p", K::Word::LANES, [&mut *a]);
     kernel.with_target_features(
         #[inline(always)]
         || {
@@ -134,11 +129,9 @@ fn crt<K: Exponentiate<Word: Plain>>(
             carry::sub_mod(b, m_1, a, p.m());
         },
     );
-    #[cfg(test)]
-    fault::points("m_1 - m_2", K::Word::LANES, [&mut *b]);
+    fault_points!("m_1 - m_2", K::Word::LANES, [&mut *b]);
     kernel.amm(a, b, &primes.q_inv, p, prime_t); // h, below 3p
-    #[cfg(test)]
-    fault::points("h", K::Word::LANES, [&mut *a]);
+    fault_points!("h", K::Word::LANES, [&mut *a]);
     // iv. Let m = m_2 + q * h. m is below n, so q * h mod n is q * h, and the sum does not wrap.
     let n = set.n;
     kernel.with_target_features(
@@ -151,8 +144,7 @@ fn crt<K: Exponentiate<Word: Plain>>(
         },
     );
     kernel.amm(set.y, set.x, &primes.q_n, n, t);
-    #[cfg(test)]
-    fault::points("q * h", K::Word::LANES, [&mut *set.y]);
+    fault_points!("q * h", K::Word::LANES, [&mut *set.y]);
     kernel.with_target_features(
         #[inline(always)]
         || {
@@ -160,8 +152,7 @@ fn crt<K: Exponentiate<Word: Plain>>(
             carry::add(set.x, set.y, &set.u[..k]);
         },
     );
-    #[cfg(test)]
-    fault::points("m", K::Word::LANES, [&mut *set.x]);
+    fault_points!("m", K::Word::LANES, [&mut *set.x]);
 }
 
 /// Words of scratch for products and public exponentiations modulo n.

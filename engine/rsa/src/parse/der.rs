@@ -11,12 +11,15 @@ use spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Expected, Found, Rejected};
-use crate::parts::{KeyParts, PublicParts};
+use crate::parts::KeyParts;
 
 pub(super) fn private(der: &[u8]) -> Result<KeyParts, Error> {
     let found = match Shape::of(der)? {
         Shape::Pkcs1 => return private_pkcs1(der),
-        Shape::Pkcs8 => return private_pkcs8(der),
+        Shape::Pkcs8 => {
+            let info = PrivateKeyInfoRef::from_der(der);
+            return private_info(&info.map_err(malformed("PKCS#8 PrivateKeyInfo"))?);
+        }
         Shape::Encrypted => return Err(Rejected::Encrypted.into()),
         Shape::Pkcs1Public | Shape::Spki => Found::PublicKey,
         Shape::Certificate => Found::Certificate,
@@ -25,20 +28,18 @@ pub(super) fn private(der: &[u8]) -> Result<KeyParts, Error> {
     Err(Rejected::Unexpected { found, expected: Expected::PrivateKey }.into())
 }
 
-pub(super) fn public(der: &[u8]) -> Result<PublicParts, Error> {
+pub(super) fn public(der: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
     let found = match Shape::of(der)? {
         Shape::Pkcs1Public => return public_pkcs1(der),
-        Shape::Spki => return public_spki(der),
+        Shape::Spki => {
+            let info = SubjectPublicKeyInfoRef::from_der(der);
+            return public_info(&info.map_err(malformed("SubjectPublicKeyInfo"))?);
+        }
         Shape::Pkcs1 | Shape::Pkcs8 | Shape::Encrypted => Found::PrivateKey,
         Shape::Certificate => Found::Certificate,
         Shape::EcPrivateKey => Found::EcPrivateKey,
     };
     Err(Rejected::Unexpected { found, expected: Expected::PublicKey }.into())
-}
-
-fn private_pkcs8(der: &[u8]) -> Result<KeyParts, Error> {
-    let info = PrivateKeyInfoRef::from_der(der).map_err(malformed("PKCS#8 PrivateKeyInfo"))?;
-    private_info(&info)
 }
 
 pub(crate) fn private_info(info: &PrivateKeyInfoRef<'_>) -> Result<KeyParts, Error> {
@@ -65,12 +66,7 @@ pub(crate) fn private_pkcs1(der: &[u8]) -> Result<KeyParts, Error> {
     })
 }
 
-fn public_spki(der: &[u8]) -> Result<PublicParts, Error> {
-    let info = SubjectPublicKeyInfoRef::from_der(der).map_err(malformed("SubjectPublicKeyInfo"))?;
-    public_info(&info)
-}
-
-pub(crate) fn public_info(info: &SubjectPublicKeyInfoRef<'_>) -> Result<PublicParts, Error> {
+pub(crate) fn public_info(info: &SubjectPublicKeyInfoRef<'_>) -> Result<(Vec<u8>, Vec<u8>), Error> {
     check_algorithm(&info.algorithm)?;
     let key = info.subject_public_key.as_bytes().ok_or_else(|| Rejected::Der {
         field: "SubjectPublicKeyInfo, subjectPublicKey",
@@ -79,13 +75,10 @@ pub(crate) fn public_info(info: &SubjectPublicKeyInfoRef<'_>) -> Result<PublicPa
     public_pkcs1(key)
 }
 
-pub(crate) fn public_pkcs1(der: &[u8]) -> Result<PublicParts, Error> {
+pub(crate) fn public_pkcs1(der: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
     let key = RsaPublicKeyRef::from_der(der)
         .map_err(|error| malformed(first_bad(der, &PUBLIC_FIELDS))(error))?;
-    Ok(PublicParts {
-        n: key.modulus.as_bytes().to_vec(),
-        e: key.public_exponent.as_bytes().to_vec(),
-    })
+    Ok((key.modulus.as_bytes().to_vec(), key.public_exponent.as_bytes().to_vec()))
 }
 
 /// Requires `rsaEncryption` with NULL parameters, or without parameters.

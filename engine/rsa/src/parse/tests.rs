@@ -71,7 +71,7 @@ fn every_format_gives_the_same_numbers() {
         assert_eq!((&key.d_p, &key.d_q), (&other.d_p, &other.d_q));
         assert_eq!(key.q_inv, other.q_inv);
     }
-    let expected = PublicParts { n: key.n.clone(), e: key.e };
+    let expected = (key.n.clone(), key.e);
     let spki = der(SPKI);
     let info = SubjectPublicKeyInfoRef::from_der(&spki).unwrap();
     let pkcs1 = info.subject_public_key.raw_bytes();
@@ -259,7 +259,7 @@ fn parameters_are_null_or_absent() {
     let spki = |parameters: &[u8]| {
         tlv(0x30, &[tlv(0x30, &[&oid, parameters].concat()), key.clone()].concat())
     };
-    let expected = PublicParts { n: vec![7], e: vec![3] };
+    let expected = (vec![7], vec![3]);
     assert_eq!(public(&spki(&[5, 0])), Ok(expected.clone()));
     assert_eq!(public(&spki(&[])), Ok(expected));
     assert_eq!(field_of(public(&spki(&[2, 1, 1]))), "the algorithm identifier rsaEncryption");

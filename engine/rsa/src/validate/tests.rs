@@ -1,24 +1,13 @@
 //! Valid keys, and each reason to refuse one.
 
-use crypto_bigint::{BoxedUint, ConcatenatingMul as _, NonZero};
+use num_bigint::BigUint;
 
 use super::*;
 use crate::parse;
-
-/// The valid keys, by size.
-const KEYS: [(usize, &[u8]); 8] = [
-    (512, include_bytes!("../../../../vectors/keys/rsa-512.pem")),
-    (1024, include_bytes!("../../../../vectors/keys/rsa-1024.pem")),
-    (2047, include_bytes!("../../../../vectors/keys/rsa-2047.pem")),
-    (2048, include_bytes!("../../../../vectors/keys/rsa-2048.pem")),
-    (2048, include_bytes!("../../../../vectors/keys/rsa-2048-e3.pem")),
-    (3072, include_bytes!("../../../../vectors/keys/rsa-3072.pem")),
-    (4096, include_bytes!("../../../../vectors/keys/rsa-4096.pem")),
-    (8192, include_bytes!("../../../../vectors/keys/rsa-8192.pem")),
-];
+use crate::test_keys::file;
 
 fn parts() -> KeyParts {
-    parse::private(KEYS[0].1).unwrap()
+    parse::private(&file("rsa-512")).unwrap()
 }
 
 fn rejected(parts: &KeyParts) -> Rejected {
@@ -37,30 +26,25 @@ fn be(limbs: &[u64]) -> Vec<u8> {
     trim(&bytes).to_vec()
 }
 
-fn uint(bytes: &[u8]) -> BoxedUint {
-    BoxedUint::from_be_slice_vartime(bytes)
+fn uint(bytes: &[u8]) -> BigUint {
+    BigUint::from_bytes_be(bytes)
 }
 
-fn secret(x: &BoxedUint) -> Zeroizing<Vec<u8>> {
-    Zeroizing::new(x.to_be_bytes().to_vec())
+fn secret(x: &BigUint) -> Zeroizing<Vec<u8>> {
+    Zeroizing::new(x.to_bytes_be())
 }
 
 /// Computes a key with these primes and this exponent.
-fn key_of(p: &BoxedUint, q: &BoxedUint, e: &BoxedUint) -> KeyParts {
-    let one = BoxedUint::one();
-    let (p_1, q_1) = (p.wrapping_sub(&one), q.wrapping_sub(&one));
-    let inverse = |x: &BoxedUint, m: &BoxedUint| {
-        let m = NonZero::new(m.clone()).unwrap();
-        x.rem(&m).invert_mod(&m).unwrap()
-    };
-    let n = p.concatenating_mul(q);
+fn key_of(p: &BigUint, q: &BigUint, e: &BigUint) -> KeyParts {
+    let (p_1, q_1) = (p - 1u8, q - 1u8);
+    let inverse = |x: &BigUint, m: &BigUint| secret(&x.modinv(m).unwrap());
     KeyParts {
-        d: secret(&inverse(e, &p_1.concatenating_mul(&q_1))),
-        d_p: secret(&inverse(e, &p_1)),
-        d_q: secret(&inverse(e, &q_1)),
-        q_inv: secret(&inverse(q, p)),
-        n: n.to_be_bytes().to_vec(),
-        e: e.to_be_bytes().to_vec(),
+        d: inverse(e, &(&p_1 * &q_1)),
+        d_p: inverse(e, &p_1),
+        d_q: inverse(e, &q_1),
+        q_inv: inverse(q, p),
+        n: (p * q).to_bytes_be(),
+        e: e.to_bytes_be(),
         p: secret(p),
         q: secret(q),
     }
@@ -68,10 +52,16 @@ fn key_of(p: &BoxedUint, q: &BoxedUint, e: &BoxedUint) -> KeyParts {
 
 #[test]
 fn valid_keys_give_their_numbers_as_limbs() {
-    for (bits, file) in KEYS {
-        let parts = parse::private(file).unwrap();
+    for (bits, name) in [
+        (512, "rsa-512"),
+        (1024, "rsa-1024"),
+        (2047, "rsa-2047"),
+        (2048, "rsa-2048-e3"),
+        (3072, "rsa-3072"),
+        (8192, "rsa-8192"),
+    ] {
+        let parts = parse::private(&file(name)).unwrap();
         let key = private(&parts).unwrap();
-        assert_eq!(key.bits, bits);
         for (limbs, bytes) in [
             (&key.d, &parts.d),
             (&key.p, &parts.p),
@@ -82,15 +72,11 @@ fn valid_keys_give_their_numbers_as_limbs() {
         ] {
             assert_eq!(be(limbs), trim(bytes), "{bits} bits");
         }
-        assert_eq!((be(&key.n), be(&key.e)), (parts.n.clone(), parts.e.clone()));
-        assert_eq!(key.n.len(), bits.div_ceil(64));
-        assert_eq!(key.d.len(), key.n.len());
+        let CheckedPublic { n, e, bits: found } = key.public;
+        assert_eq!((be(&n), be(&e), found), (parts.n, parts.e, bits));
+        assert_eq!([n.len(), key.d.len()], [bits.div_ceil(64); 2]);
         assert_eq!((key.d_p.len(), key.q_inv.len()), (key.p.len(), key.p.len()));
-        assert_eq!((key.d_q.len(), key.e.len()), (key.q.len(), 1));
-
-        let checked = public(&PublicParts { n: parts.n, e: parts.e }).unwrap();
-        assert_eq!((checked.bits, &checked.n), (bits, &*key.n));
-        assert_eq!(checked.e, *key.e);
+        assert_eq!((key.d_q.len(), e.len()), (key.q.len(), 1));
     }
 }
 
@@ -107,7 +93,7 @@ fn leading_zeros_do_not_matter() {
         pad(secret);
     }
     let padded = private(&parts).unwrap();
-    assert_eq!((&key.n, &key.d, &key.q_inv), (&padded.n, &padded.d, &padded.q_inv));
+    assert_eq!((key.public, key.d, key.q_inv), (padded.public, padded.d, padded.q_inv));
 }
 
 #[test]
@@ -116,7 +102,7 @@ fn sizes_are_512_to_8192_bits() {
         let mut n = vec![0; bits.div_ceil(8)];
         n[0] = 1 << ((bits - 1) % 8);
         *n.last_mut().unwrap() |= 1;
-        public(&PublicParts { n, e: vec![3] })
+        public(&n, &[3])
     };
     for bits in [512, 513, 2047, 8191, 8192] {
         assert_eq!(of_bits(bits).unwrap().bits, bits);
@@ -124,8 +110,7 @@ fn sizes_are_512_to_8192_bits() {
     for bits in [1, 511, 8193, 9000] {
         assert_eq!(of_bits(bits), Err(Rejected::Size { bits }.into()));
     }
-    let nothing = PublicParts { n: vec![], e: vec![3] };
-    assert_eq!(public(&nothing), Err(Rejected::Size { bits: 0 }.into()));
+    assert_eq!(public(&[], &[3]), Err(Rejected::Size { bits: 0 }.into()));
 }
 
 #[test]
@@ -133,7 +118,7 @@ fn exponents_are_odd_and_from_3_to_2_to_the_256() {
     let with = |e: &[u8]| {
         let mut parts = parts();
         parts.e = e.to_vec();
-        let public = public(&PublicParts { n: parts.n.clone(), e: e.to_vec() });
+        let public = public(&parts.n, e);
         // the private key is refused for the same reason, before its other numbers are checked
         if let Err(Error::Rejected(reason)) = &public {
             assert_eq!(rejected(&parts), *reason);
@@ -159,7 +144,7 @@ fn an_exponent_of_256_bits_is_accepted() {
     let mut e = [0xff; 32];
     e[31] = 67;
     let key = private(&key_of(&p, &q, &uint(&e))).unwrap();
-    assert_eq!(key.e.len(), 4);
+    assert_eq!(key.public.e.len(), 4);
 }
 
 #[test]
@@ -186,8 +171,7 @@ fn primes_are_odd_distinct_and_make_the_modulus() {
     assert_eq!(rejected(&one), Rejected::PrimeOne(Prime::P));
     // p^2 = n
     let mut square = parts();
-    let p = uint(&square.p);
-    square.n = p.concatenating_mul(&p).to_be_bytes().to_vec();
+    square.n = uint(&square.p).pow(2).to_bytes_be();
     square.q = square.p.clone();
     assert_eq!(rejected(&square), Rejected::EqualPrimes);
     // n plus or minus 2, and a "prime" longer than n
@@ -211,14 +195,14 @@ fn swapped_primes_need_their_own_numbers() {
 }
 
 /// 2^bits - 1
-fn mersenne(bits: u32) -> BoxedUint {
-    BoxedUint::one_with_precision(bits + 1).shl(bits).wrapping_sub(BoxedUint::one())
+fn mersenne(bits: u32) -> BigUint {
+    (BigUint::from(1u8) << bits) - 1u8
 }
 
 #[test]
 fn a_prime_has_a_quarter_of_the_bits() {
     // Mersenne primes: p has 127, q has 521 bits; n has 648, of which a quarter is 162.
-    let e = BoxedUint::from(65_537_u64);
+    let e = BigUint::from(65_537_u32);
     let (p, q) = (mersenne(127), mersenne(521));
     assert_eq!(rejected(&key_of(&p, &q, &e)), Rejected::PrimeSmall(Prime::P));
     assert_eq!(rejected(&key_of(&q, &p, &e)), Rejected::PrimeSmall(Prime::Q));
@@ -226,9 +210,10 @@ fn a_prime_has_a_quarter_of_the_bits() {
     let (p, q) = (mersenne(521), mersenne(1279));
     for (p, q) in [(&p, &q), (&q, &p)] {
         let key = private(&key_of(p, q, &e)).unwrap();
-        assert_eq!(key.bits, 1800);
-        assert_eq!([key.p.len(), key.d_p.len(), key.q_inv.len()], [p.nlimbs(); 3]);
-        assert_eq!([key.q.len(), key.d_q.len()], [q.nlimbs(); 2]);
+        assert_eq!(key.public.bits, 1800);
+        let limbs = |x: &BigUint| x.to_u64_digits().len();
+        assert_eq!([key.p.len(), key.d_p.len(), key.q_inv.len()], [limbs(p); 3]);
+        assert_eq!([key.q.len(), key.d_q.len()], [limbs(q); 2]);
     }
 }
 
@@ -265,17 +250,15 @@ fn numbers_are_below_their_moduli() {
     // The Mersenne primes of 607 and 1279 bits have a product of 1886 bits, which leaves bits of
     // its first byte free.
     let (p, q) = (mersenne(607), mersenne(1279));
-    let good = key_of(&p, &q, &BoxedUint::from(65_537_u64));
+    let good = key_of(&p, &q, &BigUint::from(65_537_u32));
     assert!(private(&good).is_ok());
-    let one = BoxedUint::one();
-    let (p_1, q_1) = (p.wrapping_sub(&one), q.wrapping_sub(&one));
-    let phi = p_1.concatenating_mul(&q_1);
+    let (p_1, q_1) = (&p - 1u8, &q - 1u8);
+    let phi = &p_1 * &q_1;
     for ((change, expected), step) in CRT.into_iter().zip([&phi, &p_1, &q_1, &p]) {
         let mut parts = good.clone();
         let number = change(&mut parts);
-        let len = trim(step.to_be_bytes().as_ref()).len();
-        *number = secret(&uint(number).concatenating_add(step));
-        assert_eq!(trim(number).len(), len, "as long as its modulus");
+        *number = secret(&(uint(number) + step));
+        assert_eq!(number.len(), step.to_bytes_be().len(), "as long as its modulus");
         assert_eq!(rejected(&parts), expected);
     }
 }
@@ -283,10 +266,9 @@ fn numbers_are_below_their_moduli() {
 #[test]
 fn d_is_right_for_both_primes() {
     let good = parts();
-    let one = BoxedUint::one();
     for prime in [&good.p, &good.q] {
         // congruent modulo this prime minus one, but not modulo the other prime minus one
-        let d = uint(&good.d).concatenating_add(uint(prime).wrapping_sub(&one));
+        let d = uint(&good.d) + uint(prime) - 1u8;
         let parts = KeyParts { d: secret(&d), ..good.clone() };
         assert_eq!(rejected(&parts), Rejected::D);
     }
@@ -295,14 +277,11 @@ fn d_is_right_for_both_primes() {
 #[test]
 fn d_modulo_the_least_common_multiple_is_accepted() {
     let mut parts = parts();
-    let one = BoxedUint::one();
-    let (p_1, q_1) = (uint(&parts.p).wrapping_sub(&one), uint(&parts.q).wrapping_sub(&one));
     // p-1 and q-1 are even. Half of their product is therefore a common multiple.
-    let half = NonZero::new(p_1.concatenating_mul(&q_1).shr(1)).unwrap();
-    let smaller = secret(&uint(&parts.d).rem(&half));
-    let larger = secret(&uint(&smaller).wrapping_add(half.as_ref()));
-    for d in [smaller, larger] {
-        parts.d = d;
+    let half = (uint(&parts.p) - 1u8) * (uint(&parts.q) - 1u8) / 2u8;
+    let smaller = uint(&parts.d) % &half;
+    for d in [&smaller, &(&smaller + &half)] {
+        parts.d = secret(d);
         assert!(private(&parts).is_ok());
     }
 }

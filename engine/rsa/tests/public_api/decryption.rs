@@ -4,43 +4,25 @@
 
 use openssl::encrypt::{Decrypter, Encrypter};
 use openssl::hash::{MessageDigest, hash};
-use openssl::pkey::{PKey, Private};
-use openssl::rsa::{Padding, Rsa};
+use openssl::pkey::PKey;
+use openssl::rsa::Padding;
 use openssl::sign::Signer;
 use tollgate_rsa::{
-    Error, Hash, Misuse, PrivateKey, PrivateRequest, Rejected, TlsVersions, Workspace,
-    eme_pkcs1v15, implicit_rejection, private_batch,
+    Error, Hash, Misuse, PrivateRequest, Rejected, TlsVersions, Workspace, eme_pkcs1v15,
+    implicit_rejection, private_batch,
 };
 
-use crate::workspaces;
-
-/// A key in both libraries.
-struct Key {
-    ours: PrivateKey,
-    theirs: PKey<Private>,
-}
+use crate::{Key, workspaces};
 
 impl Key {
-    fn new(pem: &str) -> Self {
-        let theirs = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
-        Self { ours: PrivateKey::from_pem(pem).unwrap(), theirs }
-    }
-
     /// Keys of all kinds: the smallest, one with a partial top byte, one bit more than full bytes,
     /// e = 3.
     fn all() -> Vec<Self> {
-        let pem_of = |bits| Rsa::generate(bits).unwrap().private_key_to_pem().unwrap();
-        let odd = String::from_utf8(pem_of(1025)).unwrap();
-        [
-            include_str!("../../../../vectors/keys/rsa-512.pem"),
-            include_str!("../../../../vectors/keys/rsa-1024.pem"),
-            &odd,
-            include_str!("../../../../vectors/keys/rsa-2047.pem"),
-            include_str!("../../../../vectors/keys/rsa-2048-e3.pem"),
-            include_str!("../../../../vectors/keys/rsa-4096.pem"),
-        ]
-        .map(Self::new)
-        .into()
+        let files = ["rsa-512", "rsa-1024", "rsa-2047", "rsa-2048-e3", "rsa-4096"];
+        let mut keys: Vec<_> =
+            files.into_iter().map(|name| Self::read(&format!("{name}.pem"))).collect();
+        keys.push(Self::generated(1025));
+        keys
     }
 
     /// The ciphertext of any number below n.
@@ -232,7 +214,7 @@ fn decryption_agrees_with_a_readable_model_single_and_in_a_batch() {
 
 #[test]
 fn premaster_secrets_always_have_48_bytes() {
-    let key = Key::new(include_str!("../../../../vectors/keys/rsa-1024.pem"));
+    let key = Key::read("rsa-1024.pem");
     let mut ws = Workspace::new().unwrap();
     let versions = TlsVersions { client: 0x0303, negotiated: None };
     let premaster: Vec<u8> = [3, 3].into_iter().chain(1..47).collect();
@@ -257,7 +239,7 @@ fn premaster_secrets_always_have_48_bytes() {
 
 #[test]
 fn publicly_invalid_ciphertexts_have_one_error() {
-    let key = Key::new(include_str!("../../../../vectors/keys/rsa-1024.pem")).ours;
+    let key = Key::read("rsa-1024.pem").ours;
     let mut ws = Workspace::new().unwrap();
     let hash = Hash::Sha256;
     let failed: Error = Rejected::DecryptionFailed.into();

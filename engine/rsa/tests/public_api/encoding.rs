@@ -1,6 +1,6 @@
 //! Written keys read back unchanged, here and in OpenSSL.
 
-use openssl::pkey::PKey;
+use openssl::pkey::Private;
 use openssl::rsa::Rsa;
 use tollgate_rsa::pkcs1::{
     DecodeRsaPrivateKey as _, DecodeRsaPublicKey as _, EncodeRsaPrivateKey as _,
@@ -12,26 +12,14 @@ use tollgate_rsa::pkcs8::{
 };
 use tollgate_rsa::{KeyParts, PrivateKey, PublicKey, pkcs1};
 
-use crate::read;
-
-/// Every size, a public exponent of one byte, and a modulus that does not fill its top byte.
-const KEYS: [&str; 8] = [
-    "rsa-512.pem",
-    "rsa-1024.pem",
-    "rsa-2047.pem",
-    "rsa-2048.pem",
-    "rsa-2048-e3.pem",
-    "rsa-3072.pem",
-    "rsa-4096.pem",
-    "rsa-8192.pem",
-];
+use crate::{KEYS, Key, read};
 
 fn trim(bytes: &[u8]) -> &[u8] {
     &bytes[bytes.iter().take_while(|&&byte| byte == 0).count()..]
 }
 
 #[track_caller]
-fn assert_same(parts: &KeyParts, key: &Rsa<openssl::pkey::Private>) {
+fn assert_same(parts: &KeyParts, key: &Rsa<Private>) {
     assert_eq!(parts.n, key.n().to_vec());
     assert_eq!(parts.e, key.e().to_vec());
     for (ours, theirs) in [
@@ -48,12 +36,9 @@ fn assert_same(parts: &KeyParts, key: &Rsa<openssl::pkey::Private>) {
 
 #[test]
 fn every_format_of_a_private_key_reads_back() {
-    for name in KEYS {
-        let pem = read(name);
-        let (key, theirs) = (
-            PrivateKey::from_pem(&pem).unwrap(),
-            Rsa::private_key_from_pem(pem.as_bytes()).unwrap(),
-        );
+    for (name, _) in KEYS {
+        let Key { ours: key, theirs: their_pkey } = Key::read(name);
+        let theirs = their_pkey.rsa().unwrap();
         assert_same(&key.to_parts(), &theirs);
         let again = PrivateKey::from_parts(&key.to_parts()).unwrap();
         assert_same(&again.to_parts(), &theirs);
@@ -61,7 +46,6 @@ fn every_format_of_a_private_key_reads_back() {
         let pkcs1 = key.to_pkcs1_der().unwrap();
         assert_eq!(pkcs1.as_bytes(), theirs.private_key_to_der().unwrap(), "{name}");
         let pkcs8 = key.to_pkcs8_der().unwrap();
-        let their_pkey = PKey::from_rsa(theirs.clone()).unwrap();
         assert_eq!(pkcs8.as_bytes(), their_pkey.private_key_to_pkcs8().unwrap(), "{name}");
 
         let pkcs1_pem = key.to_pkcs1_pem(LineEnding::LF).unwrap();
@@ -83,11 +67,9 @@ fn every_format_of_a_private_key_reads_back() {
 
 #[test]
 fn every_format_of_a_public_key_reads_back() {
-    for name in KEYS {
-        let pem = read(name);
-        let key = PrivateKey::from_pem(&pem).unwrap();
-        let key = key.public();
-        let theirs = Rsa::private_key_from_pem(pem.as_bytes()).unwrap();
+    for (name, _) in KEYS {
+        let Key { ours, theirs } = Key::read(name);
+        let (key, theirs) = (ours.public(), theirs.rsa().unwrap());
         let (pkcs1, spki) = (key.to_pkcs1_der().unwrap(), key.to_public_key_der().unwrap());
         assert_eq!(pkcs1.as_bytes(), theirs.public_key_to_der_pkcs1().unwrap(), "{name}");
         assert_eq!(spki.as_bytes(), theirs.public_key_to_der().unwrap(), "{name}");

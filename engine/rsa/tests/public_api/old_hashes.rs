@@ -2,19 +2,17 @@
 //! only after explicit encoding.
 
 use openssl::hash::MessageDigest;
-use openssl::pkey::PKey;
 use openssl::rsa::Padding;
 use openssl::sign::{Signer, Verifier};
 use tollgate_rsa::{
-    Hash, PrivateKey, PrivateRequest, Rejected, Salt, Workspace, pkcs1v15, sign_pkcs1v15_batch,
+    Hash, PrivateRequest, Rejected, Salt, Workspace, pkcs1v15, sign_pkcs1v15_batch,
 };
 
-const PEM: &str = include_str!("../../../../vectors/keys/rsa-1024.pem");
+use crate::Key;
 
 #[test]
 fn old_signatures_are_verified_and_need_explicit_encoding() {
-    let key = PrivateKey::from_pem(PEM).unwrap();
-    let theirs = PKey::private_key_from_pem(PEM.as_bytes()).unwrap();
+    let Key { ours: key, theirs } = Key::read("rsa-1024.pem");
     let mut ws = Workspace::new().unwrap();
     for (hash, name) in [(Hash::Md5, "MD5"), (Hash::Md5Sha1, "MD5-SHA1"), (Hash::Sha1, "SHA1")] {
         let md = MessageDigest::from_name(name).unwrap();
@@ -42,8 +40,7 @@ fn old_signatures_are_verified_and_need_explicit_encoding() {
 
 #[test]
 fn caller_built_content_agrees_with_openssl() {
-    let key = PrivateKey::from_pem(PEM).unwrap();
-    let theirs = PKey::private_key_from_pem(PEM.as_bytes()).unwrap();
+    let Key { ours: key, theirs } = Key::read("rsa-1024.pem");
     let rsa = theirs.rsa().unwrap();
     let mut ws = Workspace::new().unwrap();
     for len in [0, 1, 36, 117] {

@@ -1,30 +1,17 @@
 //! Operations of every size, single and in lanes, on every kernel of this machine, against OpenSSL.
 
 use openssl::bn::{BigNum, BigNumContext};
-use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::Padding;
-use openssl::sign::{RsaPssSaltlen, Signer, Verifier};
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_rsa::{
     Error, Form, Hash, KeyParts, Misuse, Operation, Plan, Plans, PrivateKey, PrivateRequest,
-    PublicRequest, Rejected, Salt, VerifyRequest, Workspace, private_batch, public_batch,
+    PublicRequest, Rejected, VerifyRequest, Workspace, private_batch, public_batch,
     sign_pkcs1v15_batch, verify_pkcs1v15_batch,
 };
 
 use crate::made::{key_from, key_of};
-
-/// Each valid key of `vectors/keys`, ordered by size.
-const KEYS: [(usize, &str); 8] = [
-    (512, include_str!("../../../../vectors/keys/rsa-512.pem")),
-    (1024, include_str!("../../../../vectors/keys/rsa-1024.pem")),
-    (2047, include_str!("../../../../vectors/keys/rsa-2047.pem")),
-    (2048, include_str!("../../../../vectors/keys/rsa-2048.pem")),
-    (2048, include_str!("../../../../vectors/keys/rsa-2048-e3.pem")),
-    (3072, include_str!("../../../../vectors/keys/rsa-3072.pem")),
-    (4096, include_str!("../../../../vectors/keys/rsa-4096.pem")),
-    (8192, include_str!("../../../../vectors/keys/rsa-8192.pem")),
-];
+use crate::{KEYS, Key};
 
 /// One workspace per pair of kernels; batches always use lanes.
 fn workspaces() -> impl Iterator<Item = (String, Workspace)> {
@@ -54,6 +41,11 @@ fn run_public<'a>(
     requests.iter().for_each(|request| request.outcome().unwrap());
 }
 
+/// Reads the [`KEYS`] at these positions.
+fn read_all(at: impl IntoIterator<Item = usize>) -> Vec<Key> {
+    at.into_iter().map(|i| Key::read(KEYS[i].0)).collect()
+}
+
 /// c^d mod n by OpenSSL.
 fn expected(key: &PKey<Private>, c: &[u8]) -> Vec<u8> {
     let rsa = key.rsa().unwrap();
@@ -73,10 +65,8 @@ fn below(rng: &mut fastrand::Rng, size: usize) -> Vec<u8> {
 fn private_and_public_operations_agree_with_openssl() {
     let mut rng = fastrand::Rng::with_seed(4);
     for (name, mut workspace) in workspaces() {
-        for (bits, pem) in KEYS {
-            let key = PrivateKey::from_pem(pem).unwrap();
-            assert_eq!(key.bits(), bits);
-            let theirs = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
+        for (file, bits) in KEYS {
+            let Key { ours: key, theirs } = Key::read(file);
             let portable = name.starts_with("amm64_portable");
             for round in 0..if portable || bits > 4096 { 1 } else { 4 } {
                 let inputs: Vec<_> = (0..8).map(|_| below(&mut rng, key.size())).collect();
@@ -105,23 +95,19 @@ fn private_and_public_operations_agree_with_openssl() {
 #[test]
 fn few_requests_agree_with_openssl() {
     let mut rng = fastrand::Rng::with_seed(9);
-    let other = PKey::from_rsa(openssl::rsa::Rsa::generate(2048).unwrap()).unwrap();
-    let other = String::from_utf8(other.private_key_to_pem_pkcs8().unwrap()).unwrap();
-    let pems =
-        [KEYS[1].1, KEYS[1].1, KEYS[3].1, &other, KEYS[4].1, KEYS[2].1, KEYS[5].1, KEYS[5].1];
-    let keys: Vec<_> = pems.iter().map(|pem| PrivateKey::from_pem(pem).unwrap()).collect();
+    let mut keys = read_all([1, 1, 3, 4, 2, 5, 5]);
+    keys.insert(3, Key::generated(2048));
     for (name, workspace) in workspaces() {
         let mut workspace = workspace.with_plans(Plans::always(Form::Two));
         for round in 0..if name.starts_with("amm64_portable") { 1 } else { 3 } {
-            let inputs: Vec<_> = keys.iter().map(|key| below(&mut rng, key.size())).collect();
+            let inputs: Vec<_> = keys.iter().map(|key| below(&mut rng, key.ours.size())).collect();
             let mut outputs = inputs.clone();
             // each key twice, adjacent or far apart
-            let mut batch: Vec<_> = keys.iter().zip(&mut outputs).collect();
+            let mut batch: Vec<_> = keys.iter().map(|key| &key.ours).zip(&mut outputs).collect();
             batch.rotate_left(round);
             run_private(&mut workspace, batch.into_iter());
-            for ((input, output), pem) in inputs.iter().zip(&outputs).zip(pems) {
-                let theirs = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
-                assert_eq!(*output, expected(&theirs, input), "{name}");
+            for ((input, output), key) in inputs.iter().zip(&outputs).zip(&keys) {
+                assert_eq!(*output, expected(&key.theirs, input), "{name}");
             }
         }
     }
@@ -236,24 +222,20 @@ fn short_secret_exponents_agree_with_openssl() {
 #[test]
 fn a_batch_mixes_keys_sizes_and_refusals() {
     let mut rng = fastrand::Rng::with_seed(6);
-    let keys: Vec<_> =
-        KEYS[..6].iter().map(|(_, pem)| PrivateKey::from_pem(pem).unwrap()).collect();
-    let theirs: Vec<_> = KEYS[..6]
-        .iter()
-        .map(|(_, pem)| PKey::private_key_from_pem(pem.as_bytes()).unwrap())
-        .collect();
+    let keys = read_all(0..6);
     for (name, mut workspace) in workspaces().take(1) {
         // more operations than a blinding pair lasts, in lanes that change keys
         for count in [1, 2, 7, 8, 9, 30] {
             let of: Vec<usize> = (0..count).map(|_| rng.usize(..keys.len())).collect();
-            let mut inputs: Vec<_> = of.iter().map(|&k| below(&mut rng, keys[k].size())).collect();
+            let mut inputs: Vec<_> =
+                of.iter().map(|&k| below(&mut rng, keys[k].ours.size())).collect();
             inputs[count / 2].fill(0xff); // at least n
             let mut outputs = inputs.clone();
             outputs[count - 1].push(0); // one byte too long
             let mut requests: Vec<_> = of
                 .iter()
                 .zip(&mut outputs)
-                .map(|(&k, o)| PrivateRequest::new(&keys[k], o))
+                .map(|(&k, o)| PrivateRequest::new(&keys[k].ours, o))
                 .collect();
             private_batch(&mut workspace, &mut requests);
             for (i, request) in requests.iter_mut().enumerate() {
@@ -265,11 +247,8 @@ fn a_batch_mixes_keys_sizes_and_refusals() {
                     assert!(request.buffer().iter().all(|&b| b == 0xff), "unchanged");
                 } else {
                     outcome.unwrap();
-                    assert_eq!(
-                        request.buffer(),
-                        expected(&theirs[of[i]], &inputs[i]),
-                        "{name} {i}"
-                    );
+                    let expected = expected(&keys[of[i]].theirs, &inputs[i]);
+                    assert_eq!(request.buffer(), expected, "{name} {i}");
                 }
             }
         }
@@ -280,8 +259,7 @@ fn a_batch_mixes_keys_sizes_and_refusals() {
 #[test]
 fn batches_of_any_size_are_right_with_every_plan() {
     let mut rng = fastrand::Rng::with_seed(10);
-    let keys: Vec<_> =
-        KEYS[..2].iter().map(|(_, pem)| PrivateKey::from_pem(pem).unwrap()).collect();
+    let keys = read_all(0..2);
     let limbs =
         LimbKernel::all().into_iter().find(|kernel| !matches!(kernel, LimbKernel::Portable));
     let mut workspace = Workspace::with_kernels(limbs.unwrap(), LaneKernel::best());
@@ -292,7 +270,7 @@ fn batches_of_any_size_are_right_with_every_plan() {
             plans = plans.with(operation, 512, plan()).with(operation, 1024, plan());
         }
         workspace = workspace.with_plans(plans);
-        let of: Vec<_> = (0..n).map(|_| &keys[rng.usize(..2)]).collect();
+        let of: Vec<_> = (0..n).map(|_| &keys[rng.usize(..2)].ours).collect();
         let inputs: Vec<_> = of.iter().map(|key| below(&mut rng, key.size())).collect();
         let mut outputs = inputs.clone();
         run_private(&mut workspace, of.iter().copied().zip(&mut outputs));
@@ -308,7 +286,7 @@ fn batches_of_any_size_are_right_with_every_plan() {
 
 #[test]
 fn blinding_pairs_are_renewed_and_every_operation_stays_right() {
-    let key = PrivateKey::from_pem(KEYS[0].1).unwrap();
+    let key = Key::read("rsa-512.pem").ours;
     let mut rng = fastrand::Rng::with_seed(7);
     let mut workspace = Workspace::new().unwrap();
     // one inversion gives eight pairs for 64 operations each
@@ -322,46 +300,12 @@ fn blinding_pairs_are_renewed_and_every_operation_stays_right() {
 }
 
 #[test]
-fn signatures_equal_openssls_and_openssl_verifies_them() {
-    let mut workspace = Workspace::new().unwrap();
-    let message = b"signed by one, verified by the other";
-    let (hash, salt) = (Hash::Sha256, Salt::Digest);
-    let digest = hash.digest(message);
-    let digest = digest.as_ref();
-    for (bits, pem) in &KEYS[1..7] {
-        let (key, theirs) = (
-            PrivateKey::from_pem(pem).unwrap(),
-            PKey::private_key_from_pem(pem.as_bytes()).unwrap(),
-        );
-        let mut ours = vec![0; key.size()];
-        key.sign_pkcs1v15(&mut workspace, hash, digest, &mut ours).unwrap();
-        let mut signer = Signer::new(MessageDigest::sha256(), &theirs).unwrap();
-        assert_eq!(ours, signer.sign_oneshot_to_vec(message).unwrap(), "{bits}");
-
-        key.sign_pss(&mut workspace, hash, hash, salt, digest, &mut ours).unwrap();
-        let mut verifier = Verifier::new(MessageDigest::sha256(), &theirs).unwrap();
-        verifier.set_rsa_padding(Padding::PKCS1_PSS).unwrap();
-        verifier.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).unwrap();
-        assert!(
-            verifier.verify_oneshot(&ours, message).unwrap(),
-            "{bits}: OpenSSL verifies our PSS"
-        );
-        let mut signer = Signer::new(MessageDigest::sha256(), &theirs).unwrap();
-        signer.set_rsa_padding(Padding::PKCS1_PSS).unwrap();
-        signer.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).unwrap();
-        let signature = signer.sign_oneshot_to_vec(message).unwrap();
-        key.public().verify_pss(&mut workspace, hash, hash, salt, digest, &signature).unwrap();
-    }
-}
-
-#[test]
 fn batches_of_signatures_sign_and_verify() {
     for (name, mut workspace) in workspaces() {
-        let keys: Vec<_> =
-            KEYS[..4].iter().map(|(_, pem)| PrivateKey::from_pem(pem).unwrap()).collect();
+        let keys = read_all(0..4);
         let digests: Vec<_> = (0..11u8).map(|i| Hash::Sha256.digest(&[i])).collect();
         let digests: Vec<&[u8]> = digests.iter().map(AsRef::as_ref).collect();
-        let key = |i: usize| &keys[i % 4];
+        let key = |i: usize| &keys[i % 4].ours;
         let mut signatures: Vec<_> = (0..11).map(|i| vec![0; key(i).size()]).collect();
         let mut requests: Vec<_> = signatures
             .iter_mut()
@@ -385,7 +329,7 @@ fn batches_of_signatures_sign_and_verify() {
 
 #[test]
 fn threads_share_a_key() {
-    let key = PrivateKey::from_pem(KEYS[1].1).unwrap();
+    let key = Key::read("rsa-1024.pem").ours;
     std::thread::scope(|scope| {
         for thread in 0..4 {
             let key = &key;

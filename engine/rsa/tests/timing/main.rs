@@ -46,6 +46,17 @@ fn judge(what: &str, mut look: impl FnMut() -> Option<Leakage>) {
     }
 }
 
+/// Checks that a test can fail.
+fn planted(what: &str, leakage: Option<Leakage>) {
+    match leakage {
+        Some(leakage) => {
+            println!("a planted leak, {what}: {leakage}");
+            assert!(leakage.is_shown(), "{what} must show: {leakage}");
+        }
+        None => println!("skipped: this processor has no readable counter"),
+    }
+}
+
 fn odd(rng: &mut fastrand::Rng) -> Vec<u64> {
     let mut m: Vec<u64> = (0..BITS / 64).map(|_| rng.u64(..)).collect();
     m[0] |= 1;
@@ -118,18 +129,24 @@ fn chosen<K: Kernel>(all: Vec<K>) -> Vec<K> {
     if chosen.is_empty() { all } else { chosen }
 }
 
-fn single_exponentiations(secret: Secret) {
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn exponentiations_one_at_a_time() {
     let mut rng = fastrand::Rng::with_seed(23);
     let shape = Shape::limbs(BITS);
     let load = |m: &[u64]| Modulus::<u64>::new(m, shape).unwrap();
     let pair = Pair::new(load(&odd(&mut rng)), load(&odd(&mut rng)));
     for kernel in chosen(LimbKernel::all()) {
-        let what = format!("exponentiation on {}, {secret:?}", kernel.name());
-        judge(&what, || exponentiation(kernel, &pair, secret));
+        for secret in [Secret::Exponent, Secret::Message] {
+            let what = format!("exponentiation on {}, {secret:?}", kernel.name());
+            judge(&what, || exponentiation(kernel, &pair, secret));
+        }
     }
 }
 
-fn batch_exponentiations(secret: Secret) {
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn exponentiations_in_a_batch() {
     let mut rng = fastrand::Rng::with_seed(27);
     let mut pair = Pair::<Row>::lanes(Shape::digits(BITS));
     for m in pair.each_mut() {
@@ -139,33 +156,11 @@ fn batch_exponentiations(secret: Secret) {
         }
     }
     for kernel in chosen(LaneKernel::all()) {
-        let what = format!("{LANES} exponentiations on {}, {secret:?}", kernel.name());
-        judge(&what, || exponentiation(kernel, &pair, secret));
+        for secret in [Secret::Exponent, Secret::Message] {
+            let what = format!("{LANES} exponentiations on {}, {secret:?}", kernel.name());
+            judge(&what, || exponentiation(kernel, &pair, secret));
+        }
     }
-}
-
-#[test]
-#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
-fn exponents_one_at_a_time() {
-    single_exponentiations(Secret::Exponent);
-}
-
-#[test]
-#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
-fn messages_one_at_a_time() {
-    single_exponentiations(Secret::Message);
-}
-
-#[test]
-#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
-fn exponents_in_a_batch() {
-    batch_exponentiations(Secret::Exponent);
-}
-
-#[test]
-#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
-fn messages_in_a_batch() {
-    batch_exponentiations(Secret::Message);
 }
 
 /// Checks that the test can fail: an exponentiation that treats its exponent as public.
@@ -185,12 +180,5 @@ fn a_planted_leak_is_detected() {
     };
     let mut run = |e: &mut u64| kernel.exp_vartime(&m, &x, &[*e], &mut z, &mut t);
     let plan = LeakPlan { samples: 20_000, time: Duration::from_secs(60) };
-    let leakage = leak(plan, &mut rng, &mut inputs, &mut make, &mut run);
-    match leakage {
-        Some(leakage) => {
-            println!("a planted leak: {leakage}");
-            assert!(leakage.is_shown(), "an exponent's bits must show: {leakage}");
-        }
-        None => println!("skipped: this processor has no readable counter"),
-    }
+    planted("a public exponent", leak(plan, &mut rng, &mut inputs, &mut make, &mut run));
 }

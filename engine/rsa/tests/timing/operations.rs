@@ -67,47 +67,32 @@ fn operations(
     Some(leak.result())
 }
 
-fn private_operations(of_keys: bool) {
+/// What is secret, and whether this is the key.
+const SECRETS: [(&str, bool); 2] = [("Message", false), ("Key", true)];
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn private_operations_one_at_a_time() {
     let numbers = Numbers::new();
-    let secret = if of_keys { "Key" } else { "Message" };
     for limbs in chosen(LimbKernel::all()) {
         let mut workspace = Workspace::with_kernels(limbs, LaneKernel::Portable);
-        let what = format!("private operation on {}, {secret}", limbs.name());
-        judge(&what, || operations(&mut workspace, &numbers, 1, of_keys));
+        for (secret, of_keys) in SECRETS {
+            let what = format!("private operation on {}, {secret}", limbs.name());
+            judge(&what, || operations(&mut workspace, &numbers, 1, of_keys));
+        }
     }
 }
 
-fn private_batches(of_keys: bool) {
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn private_operations_in_a_batch() {
     let numbers = Numbers::new();
-    let secret = if of_keys { "Key" } else { "Message" };
     for lanes in chosen(LaneKernel::all()) {
         let mut workspace = Workspace::with_kernels(LimbKernel::best(), lanes)
             .with_plans(Plans::always(Form::Lanes));
-        let what = format!("{LANES} private operations on {}, {secret}", lanes.name());
-        judge(&what, || operations(&mut workspace, &numbers, LANES, of_keys));
+        for (secret, of_keys) in SECRETS {
+            let what = format!("{LANES} private operations on {}, {secret}", lanes.name());
+            judge(&what, || operations(&mut workspace, &numbers, LANES, of_keys));
+        }
     }
-}
-
-#[test]
-#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
-fn private_messages_one_at_a_time() {
-    private_operations(false);
-}
-
-#[test]
-#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
-fn private_keys_one_at_a_time() {
-    private_operations(true);
-}
-
-#[test]
-#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
-fn private_messages_in_a_batch() {
-    private_batches(false);
-}
-
-#[test]
-#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
-fn private_keys_in_a_batch() {
-    private_batches(true);
 }

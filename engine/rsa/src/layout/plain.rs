@@ -1,0 +1,136 @@
+//! Plain numbers in words and in bytes, and the words of stored blinding pairs.
+
+use tollgate_mont::{Digit, Place, Row, Scalar, Word};
+use zeroize::{DefaultIsZeroes, Zeroize};
+
+use crate::material::load_digits;
+use crate::natural::{from_bytes, to_bytes};
+
+/// Words of plain numbers.
+pub(crate) trait Plain: Word {
+    /// Reads a big-endian number into a lane, zero-extended or cut.
+    fn read(words: &mut [Self], lane: usize, bytes: &[u8]);
+
+    /// Writes a lane as a big-endian number, cut to the length of `bytes`. The words must be clean.
+    fn write(bytes: &mut [u8], words: &[Self], lane: usize);
+}
+
+impl Plain for u64 {
+    fn read(limbs: &mut [Self], _one: usize, bytes: &[u8]) {
+        from_bytes(limbs, bytes);
+    }
+
+    fn write(bytes: &mut [u8], limbs: &[Self], _one: usize) {
+        to_bytes(bytes, limbs);
+    }
+}
+
+/// Bytes of two digits.
+const TWO: usize = 2 * Digit::BITS / 8;
+
+impl Plain for Row {
+    fn read(rows: &mut [Self], lane: usize, bytes: &[u8]) {
+        let mut rows = rows.iter_mut();
+        let mut put = |two: &[u8; TWO]| {
+            let (low, high) = (two.last_chunk().expect("13 bytes"), two.first_chunk().expect("13"));
+            let [low, high] = [low, high].map(|eight| u64::from_be_bytes(*eight));
+            for bits in [low, high >> (64 - Digit::BITS)] {
+                if let Some(row) = rows.next() {
+                    row.set_lane(lane, Digit::from_bits(bits).bits());
+                }
+            }
+        };
+        let (rest, whole) = bytes.as_rchunks();
+        whole.iter().rev().for_each(&mut put);
+        let mut top = [0; TWO];
+        top[TWO - rest.len()..].copy_from_slice(rest);
+        put(&top);
+        top.zeroize();
+        rows.for_each(|row| row.set_lane(lane, 0));
+    }
+
+    fn write(bytes: &mut [u8], rows: &[Self], lane: usize) {
+        let mut rows = rows.iter().map(|row| row.lane(lane));
+        let mut two = || {
+            let [low, high] = [rows.next(), rows.next()].map(Option::unwrap_or_default);
+            (u128::from(low) | u128::from(high) << Digit::BITS).to_be_bytes()
+        };
+        let (rest, whole) = bytes.as_rchunks_mut::<TWO>();
+        whole.iter_mut().rev().for_each(|bytes| bytes.copy_from_slice(&two()[16 - TWO..]));
+        rest.copy_from_slice(&two()[16 - rest.len()..]);
+    }
+}
+
+/// Words of stored blinding pairs, for a kernel on words `W`.
+pub(crate) trait Stored<W>: DefaultIsZeroes {
+    /// Copies a stored number into a lane.
+    fn load(words: &mut [W], lane: usize, stored: &[Self]);
+
+    /// Copies a lane into a stored number.
+    fn store(stored: &mut [Self], words: &[W], lane: usize);
+}
+
+/// Words that are one number each are stored as they are.
+impl<W: Word> Stored<W> for W {
+    fn load(words: &mut [W], _one: usize, stored: &[Self]) {
+        words.copy_from_slice(stored);
+    }
+
+    fn store(stored: &mut [Self], words: &[W], _one: usize) {
+        stored.copy_from_slice(words);
+    }
+}
+
+/// A lane is stored as its digits.
+impl Stored<Row> for Digit {
+    fn load(rows: &mut [Row], lane: usize, digits: &[Self]) {
+        load_digits(rows, Place::Lane(lane), digits);
+    }
+
+    fn store(digits: &mut [Self], rows: &[Row], lane: usize) {
+        for (digit, row) in digits.iter_mut().zip(rows) {
+            *digit = Self::from_bits(row.lane(lane)); // clean
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_mont::LANES;
+
+    use super::*;
+
+    #[test]
+    fn bytes_go_into_a_lane_and_back() {
+        let mut rng = fastrand::Rng::with_seed(14);
+        for size in [1usize, 6, 7, 8, 13, 64, 127, 128, 129, 256, 1024] {
+            let bytes: Vec<u8> = (0..size).map(|_| rng.u8(..)).collect();
+            let k = (8 * size + 6).div_ceil(Digit::BITS) + 2; // two digits beyond the number
+            let (mut rows, mut limbs) = (vec![Row([7; LANES]); k], vec![0; size.div_ceil(8)]);
+            Row::read(&mut rows, 5, &bytes);
+            from_bytes(&mut limbs, &bytes);
+            let mut digits = vec![Digit::default(); k];
+            Digit::pack(&mut digits, &limbs);
+            for (row, digit) in rows.iter().zip(&digits) {
+                let mut right = [7; LANES];
+                right[5] = digit.bits();
+                assert!(*row == Row(right), "{size} bytes");
+            }
+            let mut back = vec![0; size];
+            Row::write(&mut back, &rows, 5);
+            assert_eq!(back, bytes);
+            // fewer rows than the bytes need, then more rows than they need
+            let few = k.saturating_sub(4);
+            let mut cut = rows[..few].to_vec();
+            Row::read(&mut cut, 5, &bytes);
+            assert!(cut == rows[..few], "{size} bytes, cut");
+            Row::write(&mut back, &cut, 5);
+            from_bytes(&mut limbs, &back);
+            Digit::pack(&mut digits, &limbs);
+            assert!(digits[few..].iter().all(|digit| *digit == Digit(0)), "{size} bytes, cut");
+            for (row, digit) in cut.iter().zip(&digits) {
+                assert_eq!(row.lane(5), digit.bits(), "{size} bytes, cut");
+            }
+        }
+    }
+}
