@@ -28,6 +28,11 @@ impl CliError {
         Self { why: words.join(" "), is_unread: false }
     }
 
+    /// An error with this message if a check has failed.
+    pub(crate) fn unless(is_right: bool, why: &str) -> Result<(), Self> {
+        if is_right { Ok(()) } else { Err(Self::new(why)) }
+    }
+
     /// Converts an error that concerns `what`, such as an option or the name of a file.
     pub(crate) fn about<E: fmt::Display>(what: impl fmt::Display) -> impl Fn(E) -> Self {
         move |error| Self::new(format!("{what}: {error}"))

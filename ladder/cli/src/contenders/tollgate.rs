@@ -8,7 +8,7 @@ use tollgate_rsa::{
 };
 
 use super::full_length::FullLength;
-use super::{Case, Contender, Failed, Job, KeyOperation, Run, Turns, compare};
+use super::{Case, Contender, Job, KeyOperation, Run, compare, computed, in_turn};
 use crate::bounds::Family;
 use crate::error::CliError;
 use crate::keys::Key;
@@ -79,41 +79,28 @@ fn single_kernel(workspace: &Workspace, job: &Job) -> Family {
     Family::single(workspace.limb_kernel(), bits)
 }
 
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self::new(error)
-    }
-}
-
 fn one_by_one(job: &Job, mut workspace: Workspace) -> Result<Run, Error> {
-    let (key, mut turns) = (Rc::clone(&job.key), Turns::new(job));
-    let mut buffer = vec![0; key.ours.size()];
+    let key = Rc::clone(&job.key);
     Ok(match job.what {
         KeyOperation::PrivateFull => {
             let mut full = FullLength::on_limbs(workspace.limb_kernel(), &key.ours);
-            Box::new(move || {
-                let case = turns.next();
-                buffer.copy_from_slice(&case.input);
-                full.run(core::slice::from_mut(&mut buffer));
-                compare(&buffer, &case.output)
+            computed(job, move |_, input, output| {
+                output.copy_from_slice(input);
+                full.run(&mut [output]);
+                Ok(())
             })
         }
         KeyOperation::Public(e) => {
             let key = with_exponent(&key.ours, e)?;
-            Box::new(move || {
-                let case = turns.next();
-                buffer.copy_from_slice(&case.input);
-                key.public(&mut workspace, &mut buffer)?;
-                compare(&buffer, &case.output)
+            computed(job, move |_, input, output| {
+                output.copy_from_slice(input);
+                Ok(key.public(&mut workspace, output)?)
             })
         }
-        KeyOperation::Sign => Box::new(move || {
-            let case = turns.next();
-            key.ours.sign_pkcs1v15(&mut workspace, Hash::Sha256, &case.input, &mut buffer)?;
-            compare(&buffer, &case.output)
+        KeyOperation::Sign => computed(job, move |_, input, output| {
+            Ok(key.ours.sign_pkcs1v15(&mut workspace, Hash::Sha256, input, output)?)
         }),
-        KeyOperation::Verify => Box::new(move || {
-            let case = turns.next();
+        KeyOperation::Verify => in_turn(job, move |_, case| {
             let public = key.ours.public();
             Ok(public.verify_pkcs1v15(&mut workspace, Hash::Sha256, &case.input, &case.output)?)
         }),
@@ -189,6 +176,6 @@ fn fill(buffers: &mut [Vec<u8>], cases: &[Case]) {
     }
 }
 
-fn compare_all(buffers: &[Vec<u8>], cases: &[Case]) -> Result<(), Failed> {
+fn compare_all(buffers: &[Vec<u8>], cases: &[Case]) -> Result<(), CliError> {
     buffers.iter().zip(cases).try_for_each(|(buffer, case)| compare(buffer, &case.output))
 }

@@ -8,7 +8,8 @@ use tollgate_mont::{
 
 use tollgate_variants::{Numbers as Constants, Variant};
 
-use crate::contenders::{Failed, Run};
+use crate::contenders::Run;
+use crate::error::CliError;
 
 /// Calls in a chain.
 pub(crate) const CALLS: u32 = 16;
@@ -220,8 +221,8 @@ where
     Box::new(move || compare(right && chain.run() == first))
 }
 
-fn compare(is_right: bool) -> Result<(), Failed> {
-    if is_right { Ok(()) } else { Err(Failed::new("the product is not the model's")) }
+fn compare(is_right: bool) -> Result<(), CliError> {
+    CliError::unless(is_right, "the product is not the model's")
 }
 
 #[cfg(test)]

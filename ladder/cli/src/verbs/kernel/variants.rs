@@ -11,7 +11,7 @@ use tollgate_variants::{
     fixed_table_words, fixed_window, scratch_words, sliding_table_words, sliding_window_vartime,
 };
 
-use crate::contenders::{self, Contender, Failed};
+use crate::contenders::{self, Contender};
 use crate::error::CliError;
 use crate::figures::{Figures, subject};
 use crate::measure::{cycles, measure};
@@ -210,7 +210,7 @@ fn exponentiation(is_sliding: bool, width: usize, bits: u32) -> contenders::Run 
         } else {
             fixed_window(kernel, width, &m, size(bits), &x, &e, &mut z, &mut t);
         }
-        if z == right { Ok(()) } else { Err(Failed::new("the power is not the engine's")) }
+        CliError::unless(z == right, "the power is not the engine's")
     })
 }
 

@@ -88,7 +88,7 @@ fn rate(
         let mut contender = prepared?;
         let each = u64::from(contender.batch.unwrap_or(1));
         while !stop.load(Relaxed) {
-            (contender.run)().map_err(CliError::new)?;
+            (contender.run)()?;
             operations.fetch_add(each, Relaxed);
         }
         Ok(())

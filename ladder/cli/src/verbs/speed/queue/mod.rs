@@ -15,7 +15,7 @@ use tollgate_record::{Estimate, Key as KeyName, Operation, Record, Subject, Topi
 use tollgate_report::engine as engine_table;
 use tollgate_rsa::{Hash, PrivateKey, Workspace};
 
-use crate::contenders::{Contender, Failed, Job, tollgate};
+use crate::contenders::{self, Contender, Job, tollgate};
 use crate::error::CliError;
 use crate::figures::{Figures, subject};
 use crate::interrupt;
@@ -54,19 +54,14 @@ impl Cases {
     }
 
     /// Signs case `i` through an engine and checks the result.
-    fn sign(&self, caller: &Caller<PrivateJob>, i: usize) -> Result<(), Failed> {
+    fn sign(&self, caller: &Caller<PrivateJob>, i: usize) -> Result<(), CliError> {
         let i = i % self.digests.len();
-        let answer =
-            caller.run(|job| job.load(&self.key, WORK, &self.digests[i])).map_err(Failed::new)?;
+        let answer = caller.run(|job| job.load(&self.key, WORK, &self.digests[i]))?;
         self.compare(i, answer.output())
     }
 
-    fn compare(&self, i: usize, signature: &[u8]) -> Result<(), Failed> {
-        if signature == self.signatures[i] {
-            Ok(())
-        } else {
-            Err(Failed::new("the result is not the right one"))
-        }
+    fn compare(&self, i: usize, signature: &[u8]) -> Result<(), CliError> {
+        contenders::compare(signature, &self.signatures[i])
     }
 }
 
