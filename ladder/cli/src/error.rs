@@ -4,6 +4,16 @@ use core::fmt;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+/// A [`CliError`] with a formatted message.
+macro_rules! error {
+    ($($message:tt)*) => { $crate::error::CliError::new(format_args!($($message)*)) };
+}
+
+/// Returns an error with a formatted message.
+macro_rules! bail {
+    ($($message:tt)*) => { return Err(error!($($message)*)) };
+}
+
 /// Exit code if a condition of `--fail-if` holds.
 pub(crate) const CONDITION_HOLDS: u8 = 3;
 
@@ -35,7 +45,7 @@ impl CliError {
 
     /// Converts an error that concerns `what`, such as an option or the name of a file.
     pub(crate) fn about<E: fmt::Display>(what: impl fmt::Display) -> impl Fn(E) -> Self {
-        move |error| Self::new(format!("{what}: {error}"))
+        move |error| error!("{what}: {error}")
     }
 
     /// Converts an error of a file or folder that cannot be read or written, and adds the next
@@ -54,7 +64,7 @@ impl CliError {
                 ErrorKind::PermissionDenied => ": take another, or run it as its owner".to_owned(),
                 _ => String::new(),
             };
-            Self::new(format!("{}: {error}{advice}", path.display()))
+            error!("{}: {error}{advice}", path.display())
         }
     }
 

@@ -62,7 +62,7 @@ impl Key {
     /// The built-in key of one of [`SIZES`].
     pub(crate) fn built_in(bits: u32) -> Result<Self, CliError> {
         let place = SIZES.iter().position(|size| *size == bits);
-        let none = || CliError::new(format!("no built-in key has {bits} bits"));
+        let none = || error!("no built-in key has {bits} bits");
         let place = place.ok_or_else(none)?;
         Self::new(BUILT_IN[place], &format!("built-in key of {bits} bits"))
     }
@@ -79,7 +79,7 @@ impl Key {
         let openssl = Rsa::private_key_from_pem(bytes)
             .or_else(|_| Rsa::private_key_from_der(bytes))
             .or_else(|_| openssl::pkey::PKey::private_key_from_der(bytes)?.rsa())
-            .map_err(|error| CliError::new(format!("{name}: OpenSSL does not take it: {error}")))?;
+            .map_err(|error| error!("{name}: OpenSSL does not take it: {error}"))?;
         Ok(Self { ours: Arc::new(ours), openssl })
     }
 
@@ -110,8 +110,10 @@ pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CliError> {
     let size = read.map_err(CliError::at(path))?;
     if bytes.len() as u64 > FILE_MAX_BYTES {
         let size = if size > FILE_MAX_BYTES { size.to_string() } else { "over 1048576".to_owned() };
-        let why = format!("it has {size} bytes, more than any key file: is this the right file?");
-        return Err(CliError::about(path.display())(why));
+        bail!(
+            "{}: it has {size} bytes, more than any key file: is this the right file?",
+            path.display()
+        );
     }
     Ok(bytes)
 }

@@ -18,8 +18,7 @@ const UNREAD: u8 = 141;
 /// Checks that standard output was open when the program started.
 pub(crate) fn check_stdout() -> Result<(), CliError> {
     if stdout::was_closed() {
-        let why = "standard output is closed: redirect it to a file, or to /dev/null";
-        return Err(CliError::new(why));
+        bail!("standard output is closed: redirect it to a file, or to /dev/null");
     }
     Ok(())
 }

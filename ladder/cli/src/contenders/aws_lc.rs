@@ -56,11 +56,11 @@ pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender,
 }
 
 fn unspecified(_: Unspecified) -> CliError {
-    CliError::new("AWS-LC gave an error, and by design does not say which")
+    error!("AWS-LC gave an error, and by design does not say which")
 }
 
 fn refused(error: impl core::fmt::Display) -> CliError {
-    CliError::new(format!("AWS-LC does not do this: {error}; leave it out with --against"))
+    error!("AWS-LC does not do this: {error}; leave it out with --against")
 }
 
 /// A SHA-256 digest from its bytes.
@@ -71,7 +71,7 @@ fn import(digest: &[u8]) -> Result<Digest, Unspecified> {
 fn pkcs8(pem: &[u8]) -> Result<Vec<u8>, CliError> {
     PKey::private_key_from_pem(pem)
         .and_then(|key| key.private_key_to_pkcs8())
-        .map_err(|error| CliError::new(format!("a built-in key cannot be read: {error}")))
+        .map_err(|error| error!("a built-in key cannot be read: {error}"))
 }
 
 fn ecdsa(signs: bool) -> Result<Run, CliError> {

@@ -50,7 +50,7 @@ pub(crate) fn reference(
 }
 
 fn refused(error: ErrorStack) -> CliError {
-    CliError::new(format!("OpenSSL does not do this: {error}; leave it out with --against"))
+    error!("OpenSSL does not do this: {error}; leave it out with --against")
 }
 
 fn valid(verdict: bool) -> Result<(), CliError> {

@@ -147,7 +147,7 @@ fn one_line(error: &clap::Error, arguments: &[OsString]) -> CliError {
         name += verb.get_name();
         command = verb;
     }
-    CliError::new(format!("{what}; try '{name} --help'"))
+    error!("{what}; try '{name} --help'")
 }
 
 #[cfg(test)]

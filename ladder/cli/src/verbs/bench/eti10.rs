@@ -177,7 +177,7 @@ fn start(bench: &Bench) -> Result<Vec<Running>, CliError> {
     let certificate = Certificate::SelfSigned(KeyKind::OF_2001).to_pem()?;
     let module = match &bench.module {
         Some(module) => module.clone(),
-        None => module().map_err(|error| CliError::new(format!("{error}: --module FILE")))?,
+        None => module().map_err(|error| error!("{error}: --module FILE"))?,
     };
     let start = |step: &Step| {
         let settings = Settings {
@@ -194,7 +194,7 @@ fn start(bench: &Bench) -> Result<Vec<Running>, CliError> {
 
 fn plan_of<'a>(plans: &'a [Plan], step: &Step) -> Result<&'a Plan, CliError> {
     let is_of = |plan: &&Plan| plan.offer.suite.as_deref() == Some(step.suite);
-    plans.iter().find(is_of).ok_or_else(|| CliError::new("a step has no plan"))
+    plans.iter().find(is_of).ok_or_else(|| error!("a step has no plan"))
 }
 
 /// Runs every step once in each round; successive rounds begin with different steps.

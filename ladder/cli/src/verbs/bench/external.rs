@@ -59,8 +59,7 @@ pub(super) fn evidence(options: &Options) -> Result<Evidence, CliError> {
         Some(format) => log.written_as(format),
         None => log,
     });
-    let of_flag =
-        |flag: &'static str| move |why: io::Error| CliError::new(format!("{flag}: {why}"));
+    let of_flag = |flag: &'static str| move |why: io::Error| error!("{flag}: {why}");
     let meter: Option<Box<dyn CpuMeter>> = match &options.given.cgroup {
         Some(path) => Some(Box::new(CgroupCpu::new(path).map_err(of_flag("--cgroup"))?)),
         None if options.given.pid.is_empty() => None,
@@ -81,8 +80,10 @@ fn check_workers(named: &[u32]) -> Result<(), CliError> {
         return Ok(());
     }
     let all: Vec<String> = named.iter().chain(&unnamed).map(u32::to_string).collect();
-    let why = format!("these have started others, its workers: give --pid {}", all.join(","));
-    Err(CliError::new(format!("--pid: {why}, or --cgroup")))
+    bail!(
+        "--pid: these have started others, its workers: give --pid {}, or --cgroup",
+        all.join(",")
+    )
 }
 
 /// The child processes; empty if the kernel does not list them (`CONFIG_PROC_CHILDREN`).

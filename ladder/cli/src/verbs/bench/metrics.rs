@@ -137,7 +137,7 @@ pub(super) struct Endpoint;
 impl Endpoint {
     /// Listens, and prints the address.
     pub(super) fn start(address: SocketAddr, watched: Arc<Watched>) -> Result<Self, CliError> {
-        let wrong = |error: io::Error| CliError::new(format!("--metrics: {address}: {error}"));
+        let wrong = |error: io::Error| error!("--metrics: {address}: {error}");
         let listener = TcpListener::bind(address).map_err(wrong)?;
         say(&format!("metrics: http://{}/metrics", listener.local_addr().map_err(wrong)?));
         let serve = move || {

@@ -71,7 +71,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
             resume,
             ..plan
         };
-        plan.check().map_err(|error| CliError::new(format!("{}: {error}", named(&plan))))?;
+        plan.check().map_err(|error| error!("{}: {error}", named(&plan)))?;
         // with `all`, `suites::ask_all` tries each suite on the server
         let probed = probed.filter(|_| !suites::is_all(&options.suites));
         probed.map_or(Ok(()), |probed| probed.check(&plan))?;
@@ -121,7 +121,7 @@ pub(super) fn bodies(options: &Options) -> Result<Vec<u64>, CliError> {
         let (count, server) = (all.len(), "--server openssl");
         let why =
             format!("{count} sizes of bodies, and installed servers need a file for each: give");
-        return Err(CliError::new(format!("{why} {server}, or at most {BODIES_MAX} sizes")));
+        bail!("{why} {server}, or at most {BODIES_MAX} sizes");
     }
     Ok(all.into_iter().collect())
 }
@@ -138,8 +138,7 @@ pub(super) fn transactions(options: &Options) -> Result<Option<u64>, CliError> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1000000")]
     let whole = on_each as u64;
     if on_each.fract() > 0.0 || !requests.is_multiple_of(whole.max(1)) {
-        let why = "--requests: give a multiple of --requests-per-connection";
-        return Err(CliError::new(why));
+        bail!("--requests: give a multiple of --requests-per-connection");
     }
     Ok(Some(requests / whole.max(1)))
 }

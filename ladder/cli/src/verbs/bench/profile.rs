@@ -158,14 +158,15 @@ impl Profiler {
             return Ok(());
         }
         if scenario.records.iter().all(|record| record.machine.core_clock_hz.is_none()) {
-            let why = "the core clock of this machine is unknown: samples give no cycles";
-            return Err(CliError::about("bench profile")(why));
+            bail!(
+                "bench profile: the core clock of this machine is unknown: samples give no cycles"
+            );
         }
         let (mut found, mut notes) = (Vec::new(), Vec::new());
         for (rounds, naming) in scenario.rounds().iter().zip(names) {
             let rounds: Option<Vec<_>> =
                 rounds.iter().map(|outcome| Some((outcome, runs.profile(outcome)?))).collect();
-            let none = || CliError::new("bench profile: a run has no samples: run again");
+            let none = || error!("bench profile: a run has no samples: run again");
             let rounds = rounds.ok_or_else(none)?;
             let label = format!("{}, {}", scenario.label(), naming.by);
             check(&rounds, self.event, &scenario.records).map_err(CliError::about(&label))?;
@@ -231,16 +232,15 @@ type Round<'a> = (&'a Outcome, &'a Profile);
 fn check(rounds: &[Round<'_>], event: Event, records: &[Record]) -> Result<(), CliError> {
     let lost = rounds.iter().map(|(_, profile)| profile.lost_share()).fold(0.0, f64::max);
     if lost > LOST_MAX {
-        let why = format!("perf lost {:.1} % of its samples: stop other programs", 100.0 * lost);
-        return Err(CliError::new(why));
+        bail!("perf lost {:.1} % of its samples: stop other programs", 100.0 * lost);
     }
     let sampled = sampled_share(rounds, event, records);
     if !(SAMPLED_MIN..SAMPLED_MAX).contains(&sampled) {
-        return Err(CliError::new(format!(
+        bail!(
             "the samples stand for {:.0} % of the server's CPU time: --pid must name all of its \
              processes, and --seconds give each run enough time",
             100.0 * sampled
-        )));
+        );
     }
     Ok(())
 }

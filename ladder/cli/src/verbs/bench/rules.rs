@@ -227,7 +227,7 @@ fn check_once(options: &Options) -> Result<(), CliError> {
     ];
     for (option, names) in named {
         if let Some(twice) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
-            return Err(CliError::new(format!("{option}: {} is given twice", names[twice])));
+            bail!("{option}: {} is given twice", names[twice]);
         }
     }
     Ok(())

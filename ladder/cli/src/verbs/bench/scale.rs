@@ -39,8 +39,7 @@ pub(super) fn run(
     let cores = Cores::of(options)?;
     let (most, last) = (cores.free(), cores.last(span));
     if span.first > last {
-        let why = format!("--span: this machine has {most} beside the client's: begin at 1");
-        return Err(CliError::new(why));
+        bail!("--span: this machine has {most} beside the client's: begin at 1");
     }
     let mut run = Run::measuring(options.written.json.as_deref())?;
     undone.iter().cloned().for_each(|what| run.notes.add(what));
@@ -101,8 +100,7 @@ impl Cores {
         let (shared, mut all): (Vec<u32>, Vec<u32>) =
             cores.rev().partition(|core| clients.contains(core));
         if clients.is_empty() || all.is_empty() {
-            let why = "scale: client and server would share the only core of this machine";
-            return Err(CliError::new(why));
+            bail!("scale: client and server would share the only core of this machine");
         }
         all.extend(shared.iter().rev());
         Ok(Self { all, clients: shared })
@@ -205,7 +203,7 @@ fn predicted(series: &Series, fit: &Fit) -> Result<Vec<Record>, CliError> {
     let last = measured.clone().max().unwrap_or(1);
     let from: Vec<String> = series.points.iter().map(|(_, r)| r.subject.to_string()).collect();
     let record = |cores: u32| {
-        let (_, like) = series.points.first().ok_or_else(|| CliError::new("no point"))?;
+        let (_, like) = series.points.first().ok_or_else(|| error!("no point"))?;
         let rate = fit.rate(cores)?;
         let subject = series.subject.with(word::SERVER_CORES, cores)?;
         Ok(Record {

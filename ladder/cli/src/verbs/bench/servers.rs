@@ -177,9 +177,7 @@ fn embedded(options: &Options, key: KeyKind, folder: &Folder) -> Result<Named, C
 /// Starts a server on rustls for each requested signer. All servers use the same key.
 fn rustls(options: &Options, key: KeyKind) -> Result<Named, CliError> {
     if key == KeyKind::OF_2001 {
-        let why =
-            "--server rustls: rustls takes RSA keys from 2048 bits on: give another --key-type";
-        return Err(CliError::new(why));
+        bail!("--server rustls: rustls takes RSA keys from 2048 bits on: give another --key-type");
     }
     let certificate = Certificate::SelfSigned(key).to_pem()?;
     let start = |signer: Signer| {
@@ -196,7 +194,7 @@ fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Named, Cli
     let module = match &options.module {
         _ if !options.has(EngineKind::Tollgate) => None,
         Some(module) => Some(module.clone()),
-        None => Some(module().map_err(|error| CliError::new(format!("{error}: --module FILE")))?),
+        None => Some(module().map_err(|error| error!("{error}: --module FILE"))?),
     };
     let without = Settings {
         bodies: plan::bodies(options)?,

@@ -26,8 +26,7 @@ pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
     let probe = site.probe((!options.handshake_only).then_some(&form))?;
     let choice = probe.choice();
     if choice.is_none() && !is_plain {
-        let why = "it has no suite and group that this client can ask for together";
-        return Err(CliError::new(format!("{url}: {why}")));
+        bail!("{url}: it has no suite and group that this client can ask for together");
     }
     let mut options = options.clone();
     if let Some(bytes) = probe.body.as_ref().and_then(|body| body.bytes) {
@@ -65,7 +64,7 @@ fn client_certificate(options: &Options) -> Result<Option<ClientCertificate>, Cl
         return Ok(None);
     };
     let found = ClientCertificate::new(certificates(chain)?, &pkcs8(key)?);
-    found.map(Some).map_err(|error| CliError::new(format!("--client-cert: {error}")))
+    found.map(Some).map_err(|error| error!("--client-cert: {error}"))
 }
 
 /// The certificates in DER; an empty list is refused later.
@@ -73,7 +72,7 @@ fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, CliError> {
     let pem = fs::read(path).map_err(CliError::at(path))?;
     let chain =
         X509::stack_from_pem(&pem).and_then(|chain| chain.iter().map(|c| c.to_der()).collect());
-    chain.map_err(|_| CliError::new(format!("{}: no certificates in PEM", path.display())))
+    chain.map_err(|_| error!("{}: no certificates in PEM", path.display()))
 }
 
 fn pkcs8(path: &Path) -> Result<Vec<u8>, CliError> {
@@ -81,7 +80,5 @@ fn pkcs8(path: &Path) -> Result<Vec<u8>, CliError> {
     // without a callback OpenSSL would ask for a passphrase on the terminal
     let key = PKey::private_key_from_pem_callback(&pem, |_| Err(ErrorStack::get()));
     let key = key.and_then(|key| key.private_key_to_pkcs8());
-    key.map_err(|_| {
-        CliError::new(format!("{}: no private key in PEM, or encrypted", path.display()))
-    })
+    key.map_err(|_| error!("{}: no private key in PEM, or encrypted", path.display()))
 }

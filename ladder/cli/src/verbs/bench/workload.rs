@@ -37,7 +37,7 @@ pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
         return Ok(Applied { options, undone: Vec::new() });
     };
     let workload = find(&name)?;
-    let refused = |why: String| CliError::new(format!("--workload {name}: {why}"));
+    let refused = |why: String| error!("--workload {name}: {why}");
     if let Some(paper) = workload.compared_with.as_ref().map(|paper| paper.value.word())
         && published::of(paper, Timestamp::now()).is_empty()
     {

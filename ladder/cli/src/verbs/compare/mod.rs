@@ -32,7 +32,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let sides = options.files.iter().map(|path| Side::read(path, wanted));
     let sides = sides.collect::<Result<Vec<Side>, CliError>>()?;
     let Some((first, others)) = sides.split_first() else {
-        return Err(CliError::new("give files of records, as --json makes them"));
+        bail!("give files of records, as --json makes them");
     };
     let mut output = Output::new(options.written.json.as_deref())?;
     let mut blocks = Vec::new();
@@ -52,9 +52,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let measured = sides.iter().flat_map(Side::last);
     blocks.extend(platforms::text(measured, &published::records(Timestamp::now())));
     if blocks.is_empty() {
-        let why = "nothing to compare: give records of two runs or of two machines, or of \
-                   RSA-1024 with RSA key exchange, which stand beside a paper's";
-        return Err(CliError::new(why));
+        bail!(
+            "nothing to compare: give records of two runs or of two machines, or of \
+                   RSA-1024 with RSA key exchange, which stand beside a paper's"
+        );
     }
     output.text(&blocks.join("\n"))?;
     Ok(if failed { ExitCode::from(CONDITION_HOLDS) } else { ExitCode::SUCCESS })

@@ -35,8 +35,10 @@ impl Side {
         let records = shelf::read(&files(path)?)?;
         let side = Self::of(name, records.into_iter().filter(wanted));
         if side.figures.is_empty() {
-            let why = "no measured record in it that is asked for: give a file that --json made";
-            return Err(CliError::new(format!("{}: {why}", side.name)));
+            bail!(
+                "{}: no measured record in it that is asked for: give a file that --json made",
+                side.name
+            );
         }
         Ok(side)
     }
@@ -93,7 +95,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, CliError> {
         }
     }
     if files.is_empty() {
-        return Err(CliError::new(format!("{}: no file in it ends in .jsonl", path.display())));
+        bail!("{}: no file in it ends in .jsonl", path.display());
     }
     files.sort();
     Ok(files)

@@ -43,9 +43,7 @@ pub(super) fn read(options: &Options) -> Result<Vec<Record>, CliError> {
         return Ok(vec![of_command_line(us, options.bytes)?]);
     }
     if options.files.is_empty() {
-        let why =
-            "no input: give files of records, written by tollgate bench --json, or --cpu-us X";
-        return Err(CliError::new(why));
+        bail!("no input: give files of records, written by tollgate bench --json, or --cpu-us X");
     }
     shelf::read(&options.files)
 }
@@ -78,15 +76,12 @@ pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<MeasuredSess
     }
     if wanted.is_empty() {
         let what = word::SERVER_CPU_NS_PER_SESSION;
-        return Err(CliError::new(format!(
-            "no record of {what}: write some with tollgate bench --json FILE, or give --cpu-us"
-        )));
+        bail!("no record of {what}: write some with tollgate bench --json FILE, or give --cpu-us");
     }
     let given = |record: &Record| {
         let subject = &record.subject;
         let bytes = subject.parameter(word::BYTES).map_or(Ok(0), str::parse);
-        let bytes =
-            bytes.map_err(|_| CliError::new(format!("{subject}: bytes is not a number")))?;
+        let bytes = bytes.map_err(|_| error!("{subject}: bytes is not a number"))?;
         Ok(MeasuredSession {
             record: record.clone(),
             basis: Basis::of(record, host.commit.clone(), Timestamp::now())?,

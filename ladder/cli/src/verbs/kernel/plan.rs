@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let known = |bits: &&u32| !keys::SIZES.contains(bits);
     if let Some(bits) = options.bits.iter().find(known) {
         let sizes = keys::SIZES.map(|size| size.to_string()).join(", ");
-        return Err(CliError::new(format!("--bits {bits}: plans are for keys of {sizes} bits")));
+        bail!("--bits {bits}: plans are for keys of {sizes} bits");
     }
     let json = options.written.json.as_deref();
     Run::of_verb(json, "kernel", |run, bar| collect(options, run, bar), plan_table::table)

@@ -44,7 +44,7 @@ struct Entry {
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     if let Some(bits) = options.bits.iter().find(|bits| **bits > BITS_MAX) {
-        return Err(CliError::new(format!("--bits {bits}: variants go up to {BITS_MAX} bits")));
+        bail!("--bits {bits}: variants go up to {BITS_MAX} bits");
     }
     let json = options.written.json.as_deref();
     Run::of_verb(json, "kernel", |run, bar| collect(options, run, bar), tables::table)

@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     let mut workspace = Workspace::new()?;
     let bad = |what: &str, error: &Error| {
         output.text(&format!("bad   {what}\n"))?;
-        Err(CliError::new(format!("{name}: {error}")))
+        Err(error!("{name}: {error}"))
     };
     if let Err(error) = key.check_primes(&mut workspace) {
         return bad("primes", &error);

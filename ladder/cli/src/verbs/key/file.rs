@@ -35,7 +35,7 @@ impl KeyFile {
                 let key = PublicKey::from_bytes(&bytes);
                 Either::Public(Box::new(key.map_err(CliError::about(name))?))
             }
-            Err(error) => return Err(CliError::new(format!("{name}: {error}"))),
+            Err(error) => return Err(error!("{name}: {error}")),
         };
         let is_in = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
         let pem = is_in("-----BEGIN ");

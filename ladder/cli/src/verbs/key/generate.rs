@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     let mut watch = |search| shown.tell(search);
     let key = wanted(options).watched(&mut watch).run(&mut workspace);
     drop(shown);
-    let key = key.map_err(|error| CliError::new(format!("--bits, --e: {error}")))?;
+    let key = key.map_err(|error| error!("--bits, --e: {error}"))?;
     let text = match options.format {
         Format::Pkcs8 => key.to_pkcs8_pem(LineEnding::LF).expect("a key has a PKCS#8 form"),
         Format::Pkcs1 => key.to_pkcs1_pem(LineEnding::LF).expect("a key has a PKCS#1 form"),
@@ -68,7 +68,7 @@ fn said(key: &PrivateKey, place: &str) -> String {
 
 fn is_there(path: &Path) -> CliError {
     let name = path.display();
-    CliError::new(format!("{name}: the file exists: name another, or replace it with --force"))
+    error!("{name}: the file exists: name another, or replace it with --force")
 }
 
 /// Writes a file that only its owner can read. Replaces an existing file atomically.

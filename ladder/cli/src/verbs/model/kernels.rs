@@ -48,7 +48,7 @@ pub(super) fn report(
     let Some((kernel, bits, call, analysis)) = last else {
         let what = "no multiplier has a known rate, or the kernel supports none of the sizes; omit \
                     --kernel for the machine's own product";
-        return Err(CliError::new(format!("{name} on {}: {what}", model.name)));
+        bail!("{name} on {}: {what}", model.name);
     };
     let mut text = columns(&rows, 1..3);
     text += &wrapped(&format!(
@@ -157,7 +157,7 @@ pub(super) fn what_if(
 ) -> Result<String, CliError> {
     let model = &selected.model;
     let (limit, name) = (change.limit, change.limit.key());
-    let wrong = |error| CliError::new(format!("--what-if {name}={}: {error}", change.value));
+    let wrong = |error| error!("--what-if {name}={}: {error}", change.value);
     let then = model.changed(limit, change.value).map_err(wrong)?;
     let heads = ["kernel", "bits", "now", "then", "change", "limit now", "limit then"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
@@ -191,10 +191,7 @@ pub(super) fn what_if(
         ]);
     }
     if rows.len() == 1 {
-        return Err(CliError::new(format!(
-            "{}: no kernel has a bound on this machine",
-            model.name
-        )));
+        bail!("{}: no kernel has a bound on this machine", model.name);
     }
     let was = model.rates.get(&limit).map_or_else(|| Rate::unknown().to_string(), Rate::to_string);
     let about = format!("{}: {name} = {} in place of {was}", model.name, change.value);

@@ -43,7 +43,7 @@ pub(super) fn table(model: &Machine, records: &[Record]) -> Result<String, CliEr
     let rows = rows(model, records);
     if rows.is_empty() {
         let what = "the records contain no kernel with a bound on this machine";
-        return Err(CliError::new(format!("{what}; run 'tollgate kernel --json FILE'")));
+        bail!("{what}; run 'tollgate kernel --json FILE'");
     }
     let mut sizes: Vec<u32> = rows.iter().map(|row| row.bits).collect();
     sizes.sort_unstable();

@@ -93,8 +93,7 @@ impl SelectedMachine {
         }
         if !Path::new(name).exists() && !name.contains(['/', '.']) {
             let names = FILES.map(|file| file.name).join(", ");
-            let why = format!("no such file or built-in machine; give host or one of {names}");
-            return Err(CliError::about(name)(why));
+            bail!("{name}: no such file or built-in machine; give host or one of {names}");
         }
         let text = fs::read_to_string(name).map_err(CliError::at(Path::new(name)))?;
         let model = processor::Machine::from_toml(&text).map_err(CliError::about(name))?;

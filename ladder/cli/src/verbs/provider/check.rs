@@ -27,10 +27,7 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     line("good", "modules", &openssl.modules.display().to_string())?;
     let path = openssl.chosen(options.openssl_conf.as_deref());
     if !path.is_file() {
-        return Err(CliError::new(format!(
-            "{}: no such configuration; run: tollgate provider install",
-            path.display()
-        )));
+        bail!("{}: no such configuration; run: tollgate provider install", path.display());
     }
     let configuration = Configuration::read(&path)?;
     line("good", "configuration", &path.display().to_string())?;

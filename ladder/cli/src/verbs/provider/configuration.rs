@@ -33,7 +33,7 @@ impl Configuration {
     fn add(&mut self, path: &Path, section: &mut String, depth: usize) -> Result<(), CliError> {
         let name = path.display();
         if depth == DEPTH_MAX {
-            return Err(CliError::new(format!("{name}: its includes are circular")));
+            bail!("{name}: its includes are circular");
         }
         let bytes = fs::read(path).map_err(CliError::at(path))?;
         let text = String::from_utf8_lossy(&bytes).replace("\\\n", "");
@@ -143,10 +143,10 @@ pub(super) fn snippet(
     let start = below.start().unwrap_or("openssl_init");
     let properties = below.default_properties().unwrap_or_default();
     if properties.replace(' ', "").contains("fips=yes") {
-        return Err(CliError::new(format!(
+        bail!(
             "this system's OpenSSL is set to `{properties}`: Tollgate is not a FIPS module and \
              cannot be used with it"
-        )));
+        );
     }
     let include = base.map(|(path, _)| format!(".include {}\n", path.display()));
     let other = |name: &str| name != "default" && name != "tollgate";

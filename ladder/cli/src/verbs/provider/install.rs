@@ -107,9 +107,8 @@ impl Installation {
         let mut replaced = Vec::new();
         if let Some((_, bytes)) = &self.copy {
             let folder = self.module.parent().unwrap_or(Path::new("/"));
-            fs::create_dir_all(folder).map_err(|error| {
-                CliError::new(format!("{}: {error}; run it as root", folder.display()))
-            })?;
+            fs::create_dir_all(folder)
+                .map_err(|error| error!("{}: {error}; run it as root", folder.display()))?;
             replaced.push((Replaced::write(&self.module, bytes)?, None));
         }
         if !self.is_written {
@@ -172,12 +171,12 @@ fn read_ours(configuration: &Path) -> Result<Option<String>, CliError> {
     match fs::read_to_string(configuration) {
         Ok(text) if text.starts_with(MARK) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Ok(_) => Err(CliError::new(format!(
+        Ok(_) => Err(error!(
             "{}: tollgate did not write this file and does not change it; name another with \
              --openssl-conf",
             configuration.display()
-        ))),
-        Err(error) => Err(CliError::new(format!("{}: {error}", configuration.display()))),
+        )),
+        Err(error) => Err(error!("{}: {error}", configuration.display())),
     }
 }
 
@@ -203,9 +202,7 @@ fn read(module: &Path) -> Result<Vec<u8>, CliError> {
     let name = module.display();
     let bytes = fs::read(module).map_err(CliError::at(module))?;
     if !bytes.starts_with(b"\x7fELF") {
-        return Err(CliError::new(format!(
-            "{name}: not a shared library; build one with ./x provider"
-        )));
+        bail!("{name}: not a shared library; build one with ./x provider");
     }
     Ok(bytes)
 }

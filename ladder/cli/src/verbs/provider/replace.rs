@@ -103,7 +103,7 @@ fn refusal(path: &Path, error: &io::Error) -> CliError {
         io::ErrorKind::NotFound => "; make the folder first",
         _ => "",
     };
-    CliError::new(format!("{}: {error}{advice}", path.display()))
+    error!("{}: {error}{advice}", path.display())
 }
 
 #[cfg(test)]

@@ -40,9 +40,8 @@ fn folder(options: &Stats, configuration: Option<&Path>) -> Result<PathBuf, CliE
 
 fn all(options: &Stats, folder: &Path) -> Result<ExitCode, CliError> {
     let output = Output::with_object(options.json.as_deref())?;
-    let files = metrics::read(folder).map_err(|error| {
-        CliError::new(format!("{error}; name the folder of `metrics = ...` with --metrics"))
-    })?;
+    let files = metrics::read(folder)
+        .map_err(|error| error!("{error}; name the folder of `metrics = ...` with --metrics"))?;
     let (living, dead): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.is_of_a_living());
     if options.prune {
         for file in &dead {
@@ -63,7 +62,7 @@ fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode
             ErrorKind::PermissionDenied => "run it as root or as the process's user".to_owned(),
             _ => format!("see it with: ps -p {pid}"),
         };
-        CliError::new(format!("process {pid}: {error}; {advice}"))
+        error!("process {pid}: {error}; {advice}")
     })?;
     // A process in a container or a chroot writes below its own root.
     let relative = folder.strip_prefix("/").unwrap_or(folder);

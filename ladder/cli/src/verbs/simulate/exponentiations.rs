@@ -86,7 +86,7 @@ fn run(
     let done = design.exponentiation().run(&timing, numbers)?;
     if done.result != *expected {
         let name = format!("{}, {}", design.row(), design.window);
-        return Err(CliError::new(format!("{name}: wrong result; report this defect")));
+        bail!("{name}: wrong result; report this defect");
     }
     Ok(done.counts.cycles)
 }

@@ -25,9 +25,7 @@ const PROFILE: [Column; 4] = [
 ];
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
-    let of_file = |error: &dyn core::fmt::Display| {
-        CliError::new(format!("{}: {error}", options.file.display()))
-    };
+    let of_file = |error: &dyn core::fmt::Display| error!("{}: {error}", options.file.display());
     let set =
         if options.plain { InstructionSet::sparc() } else { InstructionSet::with_accumulator() };
     let core = Core::of(options.timing.as_deref())?;
@@ -53,12 +51,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
             Ok(Ending::Exit(status)) => break status,
             Err(failure) => return Err(of_file(&failure)),
             Ok(_) if left == 0 => {
-                return Err(CliError::new(format!(
+                bail!(
                     "{}: it has not ended after {} instructions, at {:#010x}; raise --limit",
                     options.file.display(),
                     options.limit,
                     machine.pc()
-                )));
+                );
             }
             Ok(_) if interrupt::asked() => return Ok(interrupt::exit_code()),
             Ok(_) => {}
@@ -87,7 +85,7 @@ fn load(options: &Options, set: &InstructionSet) -> Result<Program, CliError> {
         Err("neither an ELF file nor an assembly file (.s); use --flat ADDRESS for a flat binary"
             .into())
     };
-    program.map_err(|why| CliError::new(format!("{name}: {why}")))
+    program.map_err(|why| error!("{name}: {why}"))
 }
 
 /// Prints the program's output before the error.

@@ -25,7 +25,7 @@ impl Rv64Product {
         let measure = |source| Product::new(source, bits / 64).measure(&inputs);
         let (base, extended) = (measure(Source::Base)?, measure(Source::Extended)?);
         if base.result != extended.result {
-            return Err(CliError::new("RV64: the results differ; report this defect"));
+            bail!("RV64: the results differ; report this defect");
         }
         Ok(Self { bits, base: base.run, extended: extended.run })
     }

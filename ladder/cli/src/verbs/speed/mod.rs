@@ -63,7 +63,7 @@ pub(crate) fn collect(
     progress: &Progress,
 ) -> Result<Vec<Record>, CliError> {
     if options.lineup.against.contains(&Against::None) && options.lineup.against.len() > 1 {
-        return Err(CliError::new("--against: none stands alone; drop it, or the others"));
+        bail!("--against: none stands alone; drop it, or the others");
     }
     let rows: Vec<_> = rows(options)?.into_iter().map(|row| (row.label(), row)).collect();
     let count = u32::try_from(rows.len()).expect("few rows");

@@ -31,7 +31,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
             Some((line, bad)) => format!("line {line}: {bad}"),
             None => "it is empty".to_owned(),
         };
-        return Err(CliError::new(format!("{names}: no request in it; {why}")));
+        bail!("{names}: no request in it; {why}");
     }
     let workload = study.workload(&names);
     let file = options.folder.join(format!("{}.toml", options.name));
@@ -76,7 +76,7 @@ fn write(file: &Path, toml: &str) -> Result<(), CliError> {
         fs::create_dir_all(folder).map_err(wrong)?;
     }
     let mut made = File::create_new(file).map_err(|error| {
-        CliError::new(format!("{}: {error}; give another --name, or remove it", file.display()))
+        error!("{}: {error}; give another --name, or remove it", file.display())
     })?;
     made.write_all(toml.as_bytes()).map_err(wrong)
 }

@@ -32,8 +32,7 @@ pub(crate) fn find(name: &str) -> Result<Workload, CliError> {
     let is_file = Path::new(name).extension().is_some_and(|ending| ending == "toml");
     if !is_file {
         let known = FILES.map(|file| file.name).join(", ");
-        let why = format!("{name}: no such workload; give {known}, or a file that ends in .toml");
-        return Err(CliError::new(why));
+        bail!("{name}: no such workload; give {known}, or a file that ends in .toml");
     }
     let text = fs::read_to_string(name).map_err(CliError::at(Path::new(name)))?;
     Workload::from_toml(&text).map_err(CliError::about(name))

@@ -126,7 +126,7 @@ impl Out {
         let mut open = self.open.borrow_mut();
         if let Err(error) = open.told(scenario, server, outcome) {
             let folder = self.folder.display();
-            open.wrong.get_or_insert(CliError::new(format!("--out: {folder}: {error}")));
+            open.wrong.get_or_insert(error!("--out: {folder}: {error}"));
         }
     }
 
@@ -145,8 +145,7 @@ impl Out {
         for (name, text) in files {
             let path = self.folder.join(name);
             let written = fs::write(&path, text);
-            written
-                .map_err(|error| CliError::new(format!("--out: {}: {error}", path.display())))?;
+            written.map_err(|error| error!("--out: {}: {error}", path.display()))?;
         }
         let (count, folder) = (open.runs.len(), self.folder.display());
         say(&format!("{count} runs written to {folder}, with a picture of them: report.html"));
