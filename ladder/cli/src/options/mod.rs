@@ -17,20 +17,20 @@ use clap::{ArgMatches, Command, CommandFactory as _, FromArgMatches as _, Parser
 pub(crate) use crate::verbs::bench::options::{
     Bench, BenchCommand, CoreSpan, EngineKind, Mode, Sampling, ServerKind,
 };
-pub(crate) use crate::verbs::compare::options::{Compare, Failing};
+pub(crate) use crate::verbs::compare::Compare;
 pub(crate) use crate::verbs::completions::Completions;
-pub(crate) use crate::verbs::fleet::options::Fleet;
-pub(crate) use crate::verbs::kernel::options::Kernel;
-pub(crate) use crate::verbs::key::options::Key;
+pub(crate) use crate::verbs::fleet::Fleet;
+pub(crate) use crate::verbs::kernel::Kernel;
+pub(crate) use crate::verbs::key::Key;
 pub(crate) use crate::verbs::ladder::Ladder;
-pub(crate) use crate::verbs::model::options::{Change, Model};
-pub(crate) use crate::verbs::provider::options::Provider;
+pub(crate) use crate::verbs::model::Model;
+pub(crate) use crate::verbs::provider::Provider;
 pub(crate) use crate::verbs::report::Report;
 pub(crate) use crate::verbs::serve::Serve;
 pub(crate) use crate::verbs::session::Session;
-pub(crate) use crate::verbs::simulate::options::Simulate;
-pub(crate) use crate::verbs::speed::options::{Against, Exponent, Speed, Table};
-pub(crate) use crate::verbs::workload::options::Workload;
+pub(crate) use crate::verbs::simulate::Simulate;
+pub(crate) use crate::verbs::speed::Speed;
+pub(crate) use crate::verbs::workload::Workload;
 
 use crate::error::CliError;
 

@@ -18,9 +18,9 @@ use crate::options::{Bench, Fleet, Model, Session};
 use crate::output::say;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::fleet::options::positive;
-use crate::verbs::kernel::options::Table;
-use crate::verbs::speed::options::Operations;
+use crate::verbs::fleet::positive;
+use crate::verbs::kernel::Table;
+use crate::verbs::speed::Operations;
 use crate::{bench, fleet, interrupt, kernel, model, report, session, shelf, simulate, speed};
 
 /// The rungs from the lowest, each with its steps.

@@ -5,9 +5,9 @@ use tollgate_fleet::forecast::Basis;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Record, Service, Subject, Timestamp, Topic, Unit};
 
+use super::Fleet;
 use crate::error::CliError;
 use crate::host::Host;
-use crate::options::Fleet as Options;
 use crate::shelf;
 
 /// The cost of one session, and its record.
@@ -38,7 +38,7 @@ impl MeasuredSession {
 }
 
 /// The records of the files; or, if the command line gives a CPU time, a record of this time.
-pub(super) fn read(options: &Options) -> Result<Vec<Record>, CliError> {
+pub(super) fn read(options: &Fleet) -> Result<Vec<Record>, CliError> {
     if let Some(us) = options.cpu_us {
         return Ok(vec![of_command_line(us, options.bytes)?]);
     }

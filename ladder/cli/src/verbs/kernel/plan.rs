@@ -10,6 +10,7 @@ use tollgate_record::{Estimate, Kind, Record, Unit};
 use tollgate_report::plan as plan_table;
 use tollgate_rsa::{Form, Plan, Workspace};
 
+use super::PlanOptions as Options;
 use crate::contenders::{Contender, Job, tollgate};
 use crate::error::CliError;
 use crate::figures::Figures;
@@ -17,7 +18,6 @@ use crate::keys::{self, Key, KeyOperation};
 use crate::measure::{cycles, measure};
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::kernel::options::PlanOptions as Options;
 use crate::verbs::speed::rows::Row;
 
 /// The largest batch in the table; larger batches repeat the pattern.

@@ -11,15 +11,15 @@ use tollgate_variants::{
     fixed_table_words, fixed_window, scratch_words, sliding_table_words, sliding_window_vartime,
 };
 
+use super::Variants as Options;
+use super::chain::{self, CALLS, Call, Numbers};
+use super::symbols::Symbols;
 use crate::contenders::{self, Contender};
 use crate::error::CliError;
 use crate::figures::{Figures, subject};
 use crate::measure::{cycles, measure};
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::kernel::chain::{self, CALLS, Call, Numbers};
-use crate::verbs::kernel::options::Variants as Options;
-use crate::verbs::kernel::symbols::Symbols;
 
 /// The unroll factor of squares and exponentiations.
 const UNROLL: Unroll = Unroll::Four;

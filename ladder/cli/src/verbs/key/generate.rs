@@ -13,11 +13,11 @@ use tollgate_rsa::pkcs8::{EncodePrivateKey as _, LineEnding};
 use tollgate_rsa::{Generation, PrivateKey, Progress as Search, Workspace};
 
 use super::file::fingerprint;
+use super::{Format, Gen};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
-use crate::verbs::key::options::{Format, Gen};
 
 /// Minimum duration of a search that shows a progress bar.
 const SHORT: Duration = Duration::from_secs(2);

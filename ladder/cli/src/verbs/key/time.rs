@@ -12,6 +12,7 @@ use tollgate_report::heading;
 use tollgate_rsa::{PrivateKey, Workspace};
 
 use super::generate::wanted;
+use super::{Check, Gen, Timed};
 use crate::contenders::{self, Contender};
 use crate::error::CliError;
 use crate::figures::{Figures, subject};
@@ -20,7 +21,6 @@ use crate::keys;
 use crate::measure::measure;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::key::options::{Check, Gen, Timed};
 
 /// Measures the time to generate a key.
 pub(crate) fn generate(options: &Gen) -> Result<ExitCode, CliError> {

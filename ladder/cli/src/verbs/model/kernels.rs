@@ -5,13 +5,12 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Record, Topic};
 use tollgate_report::text::wrapped;
 
-use super::SelectedMachine;
 use super::columns::{columns, figure};
+use super::{Change, SelectedMachine};
 use crate::bounds::call;
 use crate::error::CliError;
 use crate::figures::{Figures, subject};
 use crate::host::Host;
-use crate::options::Change;
 
 /// The calls of the kernel with this name at these sizes. The name `all` means every kernel.
 fn calls(name: &str, sizes: &[u32]) -> impl Iterator<Item = (Kernel, u32, Call)> {

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
+use super::Check;
 use super::configuration::{Configuration, QUERY, SETTINGS, is_yes};
 use super::openssl::Openssl;
 use super::processes::{self, Module, Process};
 use super::proof;
 use crate::error::CliError;
 use crate::output::Output;
-use crate::verbs::provider::options::Check;
 
 /// Keys of a provider's section that libcrypto itself reads.
 const LIBCRYPTO: [&str; 4] = ["identity", "module", "activate", "soft_load"];

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use super::Install;
 use super::configuration::{Configuration, MARK, settings, snippet};
 use super::openssl::Openssl;
 use super::proof;
@@ -15,7 +16,6 @@ use super::replace::Replaced;
 use crate::error::CliError;
 use crate::folder::Folder;
 use crate::output::Output;
-use crate::verbs::provider::options::Install;
 
 /// The actions of an installation.
 struct Installation {

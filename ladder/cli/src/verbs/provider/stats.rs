@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use super::Stats;
 use super::check::answer;
 use super::configuration::Configuration;
 use super::metrics::{self, ProcessFile};
@@ -16,7 +17,6 @@ use super::openssl::Openssl;
 use super::processes::{self, Module, Process};
 use crate::error::CliError;
 use crate::output::{Output, write_object};
-use crate::verbs::provider::options::Stats;
 
 pub(crate) fn run(options: &Stats) -> Result<ExitCode, CliError> {
     let configuration = Openssl::find().map(|openssl| openssl.chosen(None)).ok();

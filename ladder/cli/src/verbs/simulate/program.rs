@@ -8,11 +8,10 @@ use tollgate_report::grid::{Column, grid};
 use tollgate_simulator::machine::Traced;
 use tollgate_simulator::{Assembler, Ending, InstructionSet, Machine, Program, elf};
 
-use super::{Core, grouped};
+use super::{Core, RunProgram as Options, grouped};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::output::Output;
-use crate::verbs::simulate::options::RunProgram as Options;
 
 /// Instructions between two checks of the console and of Ctrl-C.
 const SLICE: u64 = 10_000_000;

@@ -11,8 +11,7 @@ use tollgate_simulator::timing::Issue;
 use super::Core;
 use super::designs::{Design, Multiplier};
 use super::exponentiations::{ExponentiationCost, Method};
-use super::products::{Product, Size};
-use super::rv64::{MULTIPLY_SLOTS, Rv64Product};
+use super::products::{MULTIPLY_SLOTS, Product, Rv64Product, Size};
 use crate::cells::float;
 
 /// Creates the records of a core.

@@ -9,14 +9,13 @@ use tollgate_report::{simulation, text::wrapped};
 use super::designs::{Design, EXTENDED, PLAIN, designs};
 use super::drawing::drawing;
 use super::exponentiations::{ExponentiationCost, WORDS, counted, execute, other_sizes, tables};
-use super::products::Size;
+use super::products::{Rv64Product, Size, rv64_table};
 use super::records::Figures;
-use super::{Core, rv64};
+use super::{Core, Study as Options};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::simulate::options::Study as Options;
 
 #[derive(Default)]
 struct Study {
@@ -25,7 +24,7 @@ struct Study {
     raised: Vec<ExponentiationCost>,
     /// Exponentiations of other sizes.
     others: Vec<ExponentiationCost>,
-    rv64: Vec<rv64::Rv64Product>,
+    rv64: Vec<Rv64Product>,
 }
 
 /// Runs the study and prints it.
@@ -81,7 +80,7 @@ impl Study {
             let size = Size::measure(&core.timing, bits / 32)?;
             output.records(&figures.of_size(&size))?;
             study.sizes.push(size);
-            let pair = rv64::Rv64Product::measure(*bits)?;
+            let pair = Rv64Product::measure(*bits)?;
             output.records(&figures.of_rv64(&pair))?;
             study.rv64.push(pair);
         }
@@ -122,6 +121,6 @@ impl Study {
         if !self.others.is_empty() {
             text += &other_sizes(&self.others);
         }
-        text + &rv64::table(&self.rv64)
+        text + &rv64_table(&self.rv64)
     }
 }

@@ -10,7 +10,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Topic, Unit};
 use tollgate_report::grid::{Column, grid};
 
-use super::options::Operations;
+use super::Operations;
 use super::queue::median;
 use super::rows::rows;
 use crate::cells::{self, float};

@@ -23,7 +23,7 @@ use crate::keys::{Key, KeyOperation};
 use crate::measure::measure;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::speed::options::Queue as QueueOptions;
+use crate::verbs::speed::Queue as QueueOptions;
 
 /// Shares of the seconds for a size: for many threads, for one thread, and for random arrivals.
 const PARTS: [f64; 3] = [0.4, 0.2, 0.4];
