@@ -16,8 +16,7 @@ use tollgate_stock_servers::{Product, Running, Settings, module};
 
 use super::options::Eti10 as Options;
 use super::profile::Profiler;
-use super::rounds::{Rounds, is_unsteady};
-use super::scenario::Scenario;
+use super::scenario::{Rounds, Scenario, is_unsteady};
 use super::{context, plan, report};
 use crate::error::CliError;
 use crate::interrupt;

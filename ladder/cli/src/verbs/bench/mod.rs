@@ -5,22 +5,19 @@ pub(crate) mod options;
 mod clients;
 mod eti10;
 mod external;
-pub(crate) mod fail_if;
 mod metrics;
 mod out;
 mod plan;
 mod profile;
 mod report;
-mod rounds;
 pub(crate) mod rules;
 mod scale;
 mod scenario;
 mod search;
 mod servers;
 mod suites;
-mod summary;
+pub(crate) mod summary;
 mod times;
-mod url;
 mod watch;
 mod workload;
 
@@ -41,8 +38,7 @@ use crate::run::Run;
 use options::SubVerb;
 use out::{About, Judged};
 use profile::Profiler;
-use rounds::Rounds;
-use scenario::Scenario;
+use scenario::{Rounds, Scenario};
 use watch::Watch;
 
 /// Measures and prints: verdicts first, then the figures unless they are invalid.
@@ -51,7 +47,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
         return eti10::run(options);
     }
     let workload::Applied { options, undone } = &workload::applied(&command.request()?)?;
-    let options = &url::applied(options)?;
+    let options = &external::applied(options)?;
     if !options.is_minimal() {
         return clients::run(options, undone);
     }
@@ -110,11 +106,7 @@ fn judge(options: &Options, scenarios: &[Scenario]) -> Result<Option<ExitCode>, 
     let verdict = scenarios.iter().map(Scenario::verdict).max().unwrap_or(Verdict::Invalid);
     let conditions = &options.outputs.fail_if;
     if let Some(path) = &options.outputs.summary {
-        let holds = |condition: &&fail_if::Condition| {
-            all.iter().any(|figures| condition.holds(|metric| figures.metric(metric)).is_some())
-        };
-        let failed: Vec<_> = conditions.iter().filter(holds).map(ToString::to_string).collect();
-        summary::write(path, verdict.word(), &all, &failed)?;
+        summary::write(path, verdict.word(), &all, conditions)?;
     }
     Ok(match verdict {
         Verdict::Invalid => Some(ExitCode::FAILURE),
@@ -214,7 +206,7 @@ fn scenarios(
                 if let Some(profiler) = &profiler {
                     profiler.look(&mut servers, rig.threads(options)?);
                 }
-                rounds::run(options, plan, &mut servers, |part| watch.part(progress, part))
+                scenario::run(options, plan, &mut servers, |part| watch.part(progress, part))
             });
             let rounds = match loaded {
                 Ok(Some(rounds)) => rounds,
