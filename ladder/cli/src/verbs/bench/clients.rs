@@ -10,13 +10,12 @@ use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 use tollgate_rivals::{Client, Counted, Error, run as load};
 
-use super::{context, plan, report, servers};
+use super::{context, plan, report, run_of, servers};
 use crate::cells::{float, or_dash, rate};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Bench as Options;
 use crate::progress::Progress;
-use crate::run::Run;
 
 const COLUMNS: [Column; 7] = [
     Column::words("server", 22),
@@ -40,8 +39,7 @@ struct Row {
 
 /// Runs all clients against all servers in turn and prints the results.
 pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, CliError> {
-    let mut run = Run::measuring(options.written.json.as_deref())?;
-    undone.iter().cloned().for_each(|what| run.notes.add(what));
+    let mut run = run_of(options, undone)?;
     let progress = Progress::new("bench");
     let plans = plan::plans(options)?;
     let keys = options.keys();

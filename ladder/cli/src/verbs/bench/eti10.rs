@@ -42,56 +42,39 @@ struct Step {
     /// The server's name in records.
     by: &'static str,
     suite: &'static str,
-    is_masked: bool,
-    has_engine: bool,
     /// The step's description in the table.
     words: &'static str,
     /// The baseline's cycles divided by this step's cycles, as published in the paper.
     published: Option<f64>,
 }
 
+impl Step {
+    const fn new(
+        by: &'static str,
+        suite: &'static str,
+        words: &'static str,
+        published: Option<f64>,
+    ) -> Self {
+        Self { by, suite, words, published }
+    }
+
+    /// Returns whether OpenSSL works without the instructions for AES.
+    fn is_masked(&self) -> bool {
+        self.by == "nginx-noaes"
+    }
+
+    fn has_engine(&self) -> bool {
+        self.by == "nginx-tollgate"
+    }
+}
+
 /// All steps; the first one is the baseline.
 const STEPS: [Step; 5] = [
-    Step {
-        by: "nginx-noaes",
-        suite: CBC,
-        is_masked: true,
-        has_engine: false,
-        words: "AES128-SHA, no AES instructions",
-        published: Some(1.0),
-    },
-    Step {
-        by: "nginx-openssl",
-        suite: CBC,
-        is_masked: false,
-        has_engine: false,
-        words: "AES128-SHA",
-        published: None,
-    },
-    Step {
-        by: "nginx-tollgate",
-        suite: CBC,
-        is_masked: false,
-        has_engine: true,
-        words: "AES128-SHA, Tollgate's RSA",
-        published: Some(1.67),
-    },
-    Step {
-        by: "nginx-openssl",
-        suite: GCM,
-        is_masked: false,
-        has_engine: false,
-        words: "AES128-GCM",
-        published: None,
-    },
-    Step {
-        by: "nginx-tollgate",
-        suite: GCM,
-        is_masked: false,
-        has_engine: true,
-        words: "AES128-GCM, Tollgate's RSA",
-        published: Some(2.43),
-    },
+    Step::new("nginx-noaes", CBC, "AES128-SHA, no AES instructions", Some(1.0)),
+    Step::new("nginx-openssl", CBC, "AES128-SHA", None),
+    Step::new("nginx-tollgate", CBC, "AES128-SHA, Tollgate's RSA", Some(1.67)),
+    Step::new("nginx-openssl", GCM, "AES128-GCM", None),
+    Step::new("nginx-tollgate", GCM, "AES128-GCM, Tollgate's RSA", Some(2.43)),
 ];
 
 /// The rounds of a step.
@@ -180,10 +163,10 @@ fn start(bench: &Bench) -> Result<Vec<Running>, CliError> {
     };
     let start = |step: &Step| {
         let settings = Settings {
-            module: step.has_engine.then(|| module.clone()),
+            module: step.has_engine().then(|| module.clone()),
             bodies: vec![BYTES],
             cores: plan::server_cores(bench),
-            environment: step.is_masked.then(|| (MASK.0.to_owned(), MASK.1.to_owned())),
+            environment: step.is_masked().then(|| (MASK.0.to_owned(), MASK.1.to_owned())),
             ..Settings::new(certificate.clone())
         };
         Ok(Product::Nginx.start(&settings)?)

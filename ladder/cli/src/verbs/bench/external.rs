@@ -115,7 +115,7 @@ impl External {
         if self.is_plain {
             server = server.with_plain(self.target.clone());
         }
-        let Evidence { log, meter } = evidence(&self.options)?;
+        let (log, meter) = evidence(&self.options)?;
         server.referee = log.map(|log| Box::new(log) as _);
         server.cpu = meter;
         Ok(server)
@@ -123,13 +123,10 @@ impl External {
 }
 
 /// Access log and CPU clock, if given.
-pub(super) struct Evidence {
-    log: Option<AccessLog>,
-    meter: Option<Box<dyn CpuMeter>>,
-}
+type Evidence = (Option<AccessLog>, Option<Box<dyn CpuMeter>>);
 
 /// Opens the log and the CPU clock that the options name.
-pub(super) fn evidence(options: &Options) -> Result<Evidence, CliError> {
+fn evidence(options: &Options) -> Result<Evidence, CliError> {
     let log = options.given.log.as_ref().map(AccessLog::open).transpose()?;
     let log = log.map(|log| match options.given.log_format {
         Some(format) => log.written_as(format),
@@ -145,7 +142,7 @@ pub(super) fn evidence(options: &Options) -> Result<Evidence, CliError> {
             Some(Box::new(meter.map_err(of_flag("--pid"))?))
         }
     };
-    Ok(Evidence { log, meter })
+    Ok((log, meter))
 }
 
 /// Refuses a parent process: it has almost no CPU time, because its workers do the measured work.
@@ -155,11 +152,8 @@ fn check_workers(named: &[u32]) -> Result<(), CliError> {
     if unnamed.is_empty() {
         return Ok(());
     }
-    let all: Vec<String> = named.iter().chain(&unnamed).map(u32::to_string).collect();
-    bail!(
-        "--pid: these have started others, its workers: give --pid {}, or --cgroup",
-        all.join(",")
-    )
+    let all = plan::listed(&[named, &unnamed].concat());
+    bail!("--pid: these have started others, its workers: give --pid {}, or --cgroup", all)
 }
 
 /// The child processes; empty if the kernel does not list them (`CONFIG_PROC_CHILDREN`).

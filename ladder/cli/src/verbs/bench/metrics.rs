@@ -131,28 +131,23 @@ impl One {
     }
 }
 
-/// A thread that answers on an address until the program ends.
-pub(super) struct Endpoint;
-
-impl Endpoint {
-    /// Listens, and prints the address.
-    pub(super) fn start(address: SocketAddr, watched: Arc<Watched>) -> Result<Self, CliError> {
-        let wrong = |error: io::Error| error!("--metrics: {address}: {error}");
-        let listener = TcpListener::bind(address).map_err(wrong)?;
-        say(&format!("metrics: http://{}/metrics", listener.local_addr().map_err(wrong)?));
-        let serve = move || {
-            for stream in listener.incoming() {
-                match stream {
-                    // the reader is gone, or will send another request
-                    Ok(stream) => drop(answer(stream, &watched)),
-                    // possibly out of file descriptors
-                    Err(_) => thread::sleep(PAUSE),
-                }
+/// Starts a thread that answers on an address until the program ends, and prints the address.
+pub(super) fn serve(address: SocketAddr, watched: Arc<Watched>) -> Result<(), CliError> {
+    let wrong = |error: io::Error| error!("--metrics: {address}: {error}");
+    let listener = TcpListener::bind(address).map_err(wrong)?;
+    say(&format!("metrics: http://{}/metrics", listener.local_addr().map_err(wrong)?));
+    let serve = move || {
+        for stream in listener.incoming() {
+            match stream {
+                // the reader is gone, or will send another request
+                Ok(stream) => drop(answer(stream, &watched)),
+                // possibly out of file descriptors
+                Err(_) => thread::sleep(PAUSE),
             }
-        };
-        thread::Builder::new().name("metrics".to_owned()).spawn(serve).map_err(wrong)?;
-        Ok(Self)
-    }
+        }
+    };
+    thread::Builder::new().name("metrics".to_owned()).spawn(serve).map_err(wrong)?;
+    Ok(())
 }
 
 /// Answers one request and closes the connection.

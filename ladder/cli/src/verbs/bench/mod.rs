@@ -46,7 +46,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     if let Some(SubVerb::Eti10(options)) = &command.verb {
         return eti10::run(options);
     }
-    let workload::Applied { options, undone } = &workload::applied(&command.request()?)?;
+    let (options, undone) = &workload::applied(&command.request()?)?;
     let options = &external::applied(options)?;
     if !options.is_minimal() {
         return clients::run(options, undone);
@@ -54,8 +54,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     if let Mode::Scale(span) = options.mode {
         return scale::run(options, span, undone);
     }
-    let mut run = run_of(options)?;
-    undone.iter().cloned().for_each(|what| run.notes.add(what));
+    let mut run = run_of(options, undone)?;
     let watch = Watch::of(options)?;
     let progress = Progress::new("bench");
     if let Some(objective) = options.objective() {
@@ -78,7 +77,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     }
     if options.target.is_some() || options.outputs.histogram {
         for scenario in &scenarios {
-            text += &summary::histogram(scenario.label(), &scenario.figures());
+            text += &summary::histogram(&scenario.label, &scenario.figures());
         }
     }
     let ended = run.end(&text);
@@ -89,10 +88,11 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     Ok(if interrupt::asked() { code } else { failed.unwrap_or(code) })
 }
 
-/// Creates a run that measures. If the summary goes to standard output, the run prints no tables
-/// there.
-fn run_of(options: &Options) -> Result<Run, CliError> {
+/// Creates a run that measures, with notes about the parts of the workload that it omits. If the
+/// summary goes to standard output, the run prints no tables there.
+fn run_of(options: &Options, undone: &[String]) -> Result<Run, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
+    undone.iter().for_each(|what| run.notes.add(what));
     if options.outputs.summary.as_deref() == Some(Path::new("-")) {
         run.output.leave_stdout();
     }
@@ -242,7 +242,7 @@ fn context(options: &Options, host: &Host) -> tollgate_load::Context {
     conditions.remove("threads"); // the plan has its own
     let cores = |cores: Vec<u32>| match cores.as_slice() {
         [] => "any".to_owned(),
-        cores => cores.iter().map(u32::to_string).collect::<Vec<_>>().join(","),
+        cores => plan::listed(cores),
     };
     conditions.insert("client_cores".to_owned(), cores(plan::client_cores(options)));
     if options.target.is_none() {

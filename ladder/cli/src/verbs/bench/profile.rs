@@ -163,12 +163,12 @@ impl Profiler {
             );
         }
         let (mut found, mut notes) = (Vec::new(), Vec::new());
-        for (rounds, naming) in scenario.rounds().iter().zip(names) {
+        for (rounds, naming) in scenario.rounds.outcomes.iter().zip(names) {
             let rounds: Option<Vec<_>> =
                 rounds.iter().map(|outcome| Some((outcome, runs.profile(outcome)?))).collect();
             let none = || error!("bench profile: a run has no samples: run again");
             let rounds = rounds.ok_or_else(none)?;
-            let label = format!("{}, {}", scenario.label(), naming.by);
+            let label = format!("{}, {}", scenario.label, naming.by);
             check(&rounds, self.event, &scenario.records).map_err(CliError::about(&label))?;
             let subject = naming.subject(plan)?;
             let is_cpu = |record: &&Record| {

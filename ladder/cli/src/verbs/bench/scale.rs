@@ -11,13 +11,12 @@ use tollgate_report::text::wrapped;
 
 use super::out::Judged;
 use super::watch::Watch;
-use super::{end, judge, plan, report, scenarios};
+use super::{end, judge, plan, report, run_of, scenarios};
 use crate::cells::bar;
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::{Bench as Options, CoreSpan};
 use crate::progress::Progress;
-use crate::run::Run;
 
 /// Columns of the longest bar.
 const BAR: u32 = 40;
@@ -41,8 +40,7 @@ pub(super) fn run(
     if span.first > last {
         bail!("--span: this machine has {most} beside the client's: begin at 1");
     }
-    let mut run = Run::measuring(options.written.json.as_deref())?;
-    undone.iter().cloned().for_each(|what| run.notes.add(what));
+    let mut run = run_of(options, undone)?;
     let watch = Watch::of(options)?;
     let (mut text, mut all, mut done) = (String::new(), Vec::new(), Vec::new());
     for count in span.first..=last {
@@ -122,8 +120,7 @@ impl Cores {
         let (all, free) = (self.all.len(), self.free());
         let mut words = format!("server on {count} of {all} cores");
         if count > free {
-            let shared = self.all.iter().skip(free as usize).take((count - free) as usize);
-            let shared = shared.map(u32::to_string).collect::<Vec<_>>().join(",");
+            let shared = plan::listed(&self.all[free as usize..count as usize]);
             words += &format!(
                 "; core {shared} is the client's too: its rate is less than that of a server with \
                  {count} cores of its own, and no law is fitted to it"

@@ -109,8 +109,8 @@ fn is_beyond_repeating(outcome: &Outcome) -> bool {
 /// The rounds of one key type and protocol.
 pub(super) struct Scenario {
     /// `rsa-2048 tls13`.
-    label: String,
-    rounds: Rounds,
+    pub(super) label: String,
+    pub(super) rounds: Rounds,
     /// Empty if the scenario is invalid.
     pub(super) records: Vec<Record>,
     /// Lines below the table.
@@ -136,15 +136,6 @@ impl Scenario {
             scenario.records.extend(totals);
         }
         Ok(scenario)
-    }
-
-    pub(super) fn label(&self) -> &str {
-        &self.label
-    }
-
-    /// The rounds of each server.
-    pub(super) fn rounds(&self) -> &[Vec<Outcome>] {
-        &self.rounds.outcomes
     }
 
     /// The figures of each server, over all rounds.

@@ -26,11 +26,6 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Describes the highest rate that meets the objective.
-    pub(super) fn answer(&self) -> String {
-        answer(&self.curve)
-    }
-
     /// Points of a curve: arrivals per second, and a time in nanoseconds. Steps without a time are
     /// left out.
     pub(super) fn points(&self, of: fn(&Step) -> Option<u64>) -> Vec<(f64, f64)> {
@@ -157,7 +152,8 @@ pub(super) fn text(all: &[Found]) -> String {
     )
 }
 
-fn answer(curve: &Curve) -> String {
+/// Describes the highest rate that meets the objective.
+pub(super) fn answer(curve: &Curve) -> String {
     let objective = curve.objective;
     let met = curve.met_per_s.map_or_else(|| "no rate".to_owned(), |met| format!("{met:.0} per s"));
     match (curve.above_per_s, curve.client_is_limit) {

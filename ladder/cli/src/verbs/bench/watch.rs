@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use tollgate_load::{Live, Naming, Server};
 
-use super::metrics::{Endpoint, Watched};
+use super::metrics::{self, Watched};
 use super::out::{About, Judged, Out};
 use crate::cells::float;
 use crate::error::CliError;
@@ -26,7 +26,6 @@ const LINE_EVERY: Duration = Duration::from_secs(30);
 /// All observers that the options ask for.
 pub(super) struct Watch {
     out: Option<Out>,
-    endpoint: Option<Endpoint>,
     watched: Arc<Watched>,
     seen: RefCell<Seen>,
 }
@@ -49,15 +48,15 @@ impl Watch {
             moments: VecDeque::new(),
             line_at: Instant::now() + LINE_EVERY,
         };
-        Self { out: None, endpoint: None, watched: Arc::default(), seen: RefCell::new(seen) }
+        Self { out: None, watched: Arc::default(), seen: RefCell::new(seen) }
     }
 
     /// Starts the observers that the options ask for.
     pub(super) fn of(options: &Options) -> Result<Self, CliError> {
         let out = options.outputs.out.as_deref().map(Out::new).transpose()?;
-        let mut watch = Self { out, ..Self::plain() };
+        let watch = Self { out, ..Self::plain() };
         if let Some(address) = options.outputs.metrics {
-            watch.endpoint = Some(Endpoint::start(address, Arc::clone(&watch.watched))?);
+            metrics::serve(address, Arc::clone(&watch.watched))?;
         }
         Ok(watch)
     }

@@ -16,7 +16,7 @@ use tollgate_load::{Latency, LatencyLog, Outcome, Point};
 use tollgate_record::{Record, Timestamp};
 
 use super::scenario::Scenario;
-use super::search::Found;
+use super::search::{self, Found};
 use crate::error::CliError;
 use crate::host::Host;
 use crate::interrupt;
@@ -73,12 +73,12 @@ impl<'a> Judged<'a> {
     pub(super) fn scenario(scenario: &'a Scenario) -> Self {
         let verdict = scenario.verdict().to_string();
         let lines = unwrapped(&scenario.verdict_text());
-        Self { label: scenario.label(), verdict, lines, records: &scenario.records, found: None }
+        Self { label: &scenario.label, verdict, lines, records: &scenario.records, found: None }
     }
 
     /// The conclusion of a search.
     pub(super) fn found(found: &'a Found) -> Self {
-        let (verdict, records) = (found.answer(), found.record.as_slice());
+        let (verdict, records) = (search::answer(&found.curve), found.record.as_slice());
         let lines = vec![format!("{}: {verdict}", found.label)];
         Self { label: &found.label, verdict, lines, records, found: Some(found) }
     }
