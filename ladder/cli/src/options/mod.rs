@@ -3,6 +3,8 @@
 mod files;
 #[cfg(test)]
 mod pages;
+#[cfg(test)]
+mod refusals;
 pub(crate) mod values;
 
 use core::error::Error as _;
@@ -163,43 +165,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// Asserts that each command line is refused with one line that contains these words.
-    #[track_caller]
-    pub(crate) fn assert_refused(verb: &str, bad: &[(&[&str], &str)]) {
-        for (flags, why) in bad {
-            let message = Options::of(&[&[verb], *flags].concat()).unwrap_err().to_string();
-            assert!(message.contains(why), "{flags:?}: {message}");
-            assert_eq!(message.lines().count(), 1, "{message}");
-        }
-    }
-
     #[test]
     fn the_declaration_is_sound() {
         Options::command().debug_assert();
-    }
-
-    #[test]
-    fn wrong_options_are_refused_with_their_names_and_the_help_of_their_verb() {
-        for (line, why) in [
-            ("bench --seconds -1", "'-1' for '--seconds <S>'"),
-            ("compare", "<FILE>"),
-            ("compare a --drift -1", "from 0 to 1"),
-            ("compare a --drift 2", "0 to 1"),
-            ("compare a --fail-if better", "slower"),
-            ("drive", "'drive'; try 'tollgate --help'"),
-            ("key gen --nope", "'--nope' found; try 'tollgate key gen --help'"),
-            ("provider install --remove --module x.so", "cannot be used with"),
-            ("provider stats --pid 0", "0 is not in 1.."),
-            ("provider stats --pid 1 --prune", "cannot be used with"),
-            ("provider switch", "unrecognized subcommand"),
-            ("serve --address here", "give IP:PORT"),
-            ("session --bytes x", "give a whole number; try 'tollgate session --help'"),
-            ("workload from-log a.log", "--name"),
-            ("workload from-log a.log --name ../x", "a-z"),
-            ("workload from-log --name x", "<LOG>"),
-        ] {
-            let words: Vec<&str> = line.split(' ').collect();
-            assert_refused(words[0], &[(&words[1..], why)]);
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod sessions;
 
+use core::ops::Bound;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -16,7 +17,7 @@ use tollgate_report::{fleet as fleet_table, heading};
 
 use crate::error::CliError;
 use crate::host::Host;
-use crate::options::values::Written;
+use crate::options::values::{Written, within};
 use crate::run::{Notes, Run};
 
 use sessions::MeasuredSession;
@@ -71,7 +72,8 @@ pub(crate) struct Fleet {
 
     /// Squared coefficient of variation of the service time: 0 for equal sessions, 1 for an
     /// exponential distribution
-    #[arg(long, value_name = "SCV", default_value = "1", value_parser = not_negative)]
+    #[arg(long, value_name = "SCV", default_value = "1")]
+    #[arg(value_parser = within(0.0..=1e6, "give a number from 0 to 1000000"))]
     pub(crate) variation: f64,
 
     /// Power of one busy core in watts, including its share of the machine; without it no energy is
@@ -212,17 +214,8 @@ fn service(options: &Fleet, one: &MeasuredSession) -> Result<ServiceTime, Error>
 }
 
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(value) if 0.0 < value && value <= 1e12 => Ok(value),
-        _ => Err("give a number above 0, at most 10^12".to_owned()),
-    }
-}
-
-fn not_negative(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(value) if (0.0..=1e6).contains(&value) => Ok(value),
-        _ => Err("give a number from 0 to 1000000".to_owned()),
-    }
+    let range = (Bound::Excluded(0.0), Bound::Included(1e12));
+    within(range, "give a number above 0, at most 10^12")(text)
 }
 
 fn currency(text: &str) -> Result<Currency, String> {

@@ -205,7 +205,6 @@ impl SelectedMachine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::tests::assert_refused;
 
     #[test]
     fn a_range_contains_powers_of_two_and_one_and_a_half_times() {
@@ -214,20 +213,5 @@ mod tests {
         assert_eq!(sizes("512..8192").unwrap(), all);
         assert_eq!(sizes("1024,512..768").unwrap(), [1024, 512, 768]);
         assert!(sizes("8192..512").is_err() && sizes("1..2").is_err() && sizes("").is_err());
-    }
-
-    #[test]
-    fn wrong_flags_are_refused_in_one_line() {
-        assert_refused(
-            "model",
-            &[
-                (&["--kernel", "amm"], "no such kernel"),
-                (&["--what-if", "clock=3"], "no such field"),
-                (&["--what-if", "mulx"], "FIELD=VALUE"),
-                (&["--what-if", "mulx=fast"], "a number"),
-                (&["--bits", "512-8192"], "128 to 8192"),
-                (&["--calibrate", "x", "--machine", "host"], "cannot be used with"),
-            ],
-        );
     }
 }

@@ -318,7 +318,6 @@ fn records_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::tests::assert_refused;
     use crate::options::{Options, Verb};
 
     fn speed(flags: &[&str]) -> Operations {
@@ -358,33 +357,5 @@ mod tests {
         let options = speed(&[]);
         assert_eq!(options.lineup.against, [Against::Openssl, Against::AwsLc]);
         assert_eq!((options.lineup.batch, options.bits.len()), (8, 0));
-    }
-
-    #[test]
-    fn what_is_not_right_is_refused_in_one_line() {
-        assert_refused(
-            "speed",
-            &[
-                (&["--bits", "9000"][..], "--key FILE"),
-                (&["--bits", "two"], "--key FILE"),
-                (&["--bits", "512,"], "--key FILE"),
-                (&["--exponent", "4"], "odd"),
-                (&["--exponent", "1"], "odd"),
-                (&["--exponent", "-7"], "-7"),
-                (&["--exponent", "18446744073709551617"], "2^64"),
-                (&["--batch", "0"], "1..=1024"),
-                (&["--batch", "1025"], "1..=1024"),
-                (&["--against", "gnutls"], "gnutls"),
-                (&["--seconds", "0"], "seconds"),
-                (&["--seconds", "nan"], "seconds"),
-                (&["--seconds", "inf"], "seconds"),
-                (&["pkeu", "--bits", "512"], "--bits"),
-                (&["--bits", "512", "pkeu"], "pkeu"),
-                (&["queue", "--batch", "4"], "--batch"),
-                (&["--multi", "0"], "1..=1024"),
-                (&["--bits", "512", "--key", "x.pem"], "--key"),
-                (&["--speed"], "--speed"),
-            ],
-        );
     }
 }

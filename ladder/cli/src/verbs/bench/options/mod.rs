@@ -467,7 +467,7 @@ fn verify(text: &str) -> Result<Verify, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::tests::{assert_refused, bench};
+    use crate::options::tests::bench;
 
     #[test]
     fn flags_become_values() {
@@ -497,56 +497,5 @@ mod tests {
         }
         let one_in = bench(&["--verify", "10"]).verify;
         assert_eq!(one_in, Verify::Sample { one_in: 10 });
-    }
-
-    #[test]
-    fn wrong_options_are_refused_in_one_line() {
-        assert_refused(
-            "bench",
-            &[
-                (&["--key-type", "ecdsa-p256"][..], "both engines"),
-                (&["--key-type", "rsa-512"], "rsa-2048"),
-                (&["--client", "wget"], "rustls"),
-                (&["scale", "--span", "0..2"], "1..8"),
-                (&["scale", "--span", "3..2"], "1..n"),
-                (&["scale", "--server-cores", "1"], "--server-cores"),
-                (&["--workload", "hp2001", "--bytes", "1"], "--bytes"),
-                (&["--workload", "hp2001", "--rate", "1"], "--rate"),
-                (&["--workload", "hp2001", "--resume", "1%"], "--resume"),
-                (&["--client", "curl", "--handshake-only"], "--handshake-only"),
-                (&["search", "--client", "curl", "--slo", "p99=1ms"], "--client"),
-                (&["--client", "curl", "--out", "x"], "--out"),
-                (&["scale", "--slo", "p99=1ms"], "--slo"),
-                (&["--protocol", "tls11"], "tls12-rsa"),
-                (&["--close", "never"], "--close"),
-                (&["--verify", "0"], "one in N"),
-                (&["--drift-max", "2"], "0 to 1"),
-                (&["--metrics", "somewhere"], "IP:PORT"),
-                (&["--metrics", "70000"], "IP:PORT"),
-                (&["--rounds", "0"], "1..=1000"),
-                (&["--log", "x"], "<URL>"),
-                (&["--bytes", "1", "--handshake-only"], "--handshake-only"),
-                (&["-n", "0"], "1..=1000000000"),
-                (&["scale", "-n", "1"], "--seconds"),
-                (&["localhost"], "https://HOST"),
-                (&["https://localhost/", "--bytes", "1"], "--bytes"),
-                (&["https://localhost/", "--key-type", "rsa-2048"], "--key-type"),
-                (&["https://localhost/", "--log-format", "nginx"], "--log"),
-                (&["https://h/", "--log", "x", "--log-format", "iis"], "haproxy"),
-                (&["--i-may-test", "h"], "<URL>"),
-                (&["--method", "POST"], "<URL>"),
-                (&["https://h/", "--method", "GET /x"], "such as POST"),
-                (&["https://h/", "--method", "HEAD"], "no body"),
-                (&["https://h/", "-H", "Host: x"], "the client sets Host"),
-                (&["https://h/", "-H", "A: b\r\nC: d"], "in one line"),
-                (&["https://h/", "-H", "A b: c"], "no space"),
-                (&["https://h/", "-H", "Accept"], "NAME: VALUE"),
-                (&["https://h/", "-d", "x", "--handshake-only"], "--handshake-only"),
-                (&["--server", "iis"], "nginx"),
-                (&["--engine", "gnutls"], "aws-lc"),
-                (&["--async", "https://127.0.0.1:1"], "--async"),
-                (&["--server", "rustls", "https://127.0.0.1:1"], "--server"),
-            ],
-        );
     }
 }
