@@ -23,7 +23,7 @@ fn every_bad_key_is_refused_by_name() {
         ["rsa-2048.pub.pem", "rsa-2048-encrypted.pem", "ec-p256.pem", "rsa-2048-3primes.pem"]
             .map(|name| keys().join(name)),
     );
-    files.push(scratch("there-is-no-such-file.pem"));
+    files.push(scratch("there-is-no-such-file.pem").to_owned());
     files.push(keys()); // a folder, not a file
     for file in files {
         let name = file.to_str().unwrap();
@@ -230,7 +230,7 @@ fn ctrl_c_prints_the_rows_that_are_done() {
     let file = scratch("interrupted.jsonl");
     let mut running = tollgate()
         .args(["speed", "--bits", "512,4096", "--seconds", "1", "--against", "none", "--json"])
-        .arg(&file)
+        .arg(&*file)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

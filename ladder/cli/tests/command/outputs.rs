@@ -62,7 +62,7 @@ fn rows(folder: &Path, name: &str) -> Vec<BTreeMap<String, String>> {
 #[test]
 fn a_folder_has_every_run_and_its_files_agree() {
     let folder = scratch("out");
-    let output = line(SHORT, &["--out", folder.to_str().unwrap()]);
+    let output = line(SHORT, &["--out", folder.name()]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("4 runs written to"), "{stderr}");
     assert_follows_the_schema(&folder.join("outcome.json"));
@@ -104,7 +104,6 @@ fn a_folder_has_every_run_and_its_files_agree() {
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(page.contains("RSA-2048 TLS 1.3") && page.contains("<polyline"), "{page}");
     assert!(!page.contains("<script") && !page.contains("http"), "it loads nothing");
-    fs::remove_dir_all(&folder).unwrap();
     refused(&run(&["bench", "--out", "/dev/null/x"]), "--out: /dev/null/x");
     refused(&run(&["bench", "--out", "/dev/null"]), "this path exists");
 }
@@ -114,7 +113,7 @@ fn an_interrupted_run_keeps_its_results_and_says_so() {
     let folder = scratch("stopped");
     let mut bench = tollgate()
         .args(["bench", "--seconds", "60", "--protocol", "tls13", "--rounds", "2", "--out"])
-        .arg(&folder)
+        .arg(&*folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .args(["--metrics", "0"])
@@ -139,7 +138,6 @@ fn an_interrupted_run_keeps_its_results_and_says_so() {
     assert!(rows(&folder, "series.csv").iter().all(|row| row["verdict"] == "INVALID"));
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(page.contains("Stopped before the end"));
-    fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Reads the address that the program prints on standard error.

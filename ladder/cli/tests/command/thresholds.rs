@@ -3,19 +3,18 @@
 use std::fs;
 
 use crate::bench::bench;
-use crate::program::{run, scratch};
+use crate::program::{run, said, scratch};
 
 const SHORT: [&str; 6] = ["--protocol", "tls13", "--bytes", "100", "--rounds", "2"];
 
 #[test]
 fn a_condition_that_is_met_has_an_exit_code_and_a_line() {
     let file = scratch("summary.json");
-    let name = file.to_str().unwrap();
+    let name = file.name();
     let more = ["--fail-if", "p50>1us", "--fail-if", "failures>90%", "--summary", name];
     let output = bench(&[&SHORT[..], &more, &["--histogram"]].concat());
     let summary: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-    fs::remove_file(&file).unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     if summary["verdict"] == "INVALID" {
         assert_eq!(output.status.code(), Some(1), "{stderr}");
@@ -46,9 +45,7 @@ fn a_summary_is_the_only_standard_output() {
 #[test]
 fn completions_name_the_verbs_and_their_options() {
     for shell in ["bash", "zsh", "fish"] {
-        let output = run(&["completions", shell]);
-        let script = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success(), "{shell}");
+        let script = said(&run(&["completions", shell]));
         for word in ["bench", "variants", "fail-if"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
