@@ -68,14 +68,12 @@ impl CliError {
         }
     }
 
-    /// Converts an error of standard output.
     pub(crate) fn of_output(error: io::Error) -> Self {
         let is_unread = error.kind() == ErrorKind::BrokenPipe;
         Self { is_unread, ..Self::about("standard output")(error) }
     }
 }
 
-/// The folder of a file.
 pub(crate) fn folder(path: &Path) -> &Path {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new("."))

@@ -27,7 +27,6 @@ impl<'a> Figures<'a> {
         Self::new(host).with([(word::SECONDS_PER_ROW, seconds)])
     }
 
-    /// Adds conditions.
     pub(crate) fn with<V: ToString>(
         &self,
         more: impl IntoIterator<Item = (&'static str, V)>,
@@ -38,7 +37,6 @@ impl<'a> Figures<'a> {
         Self { host: self.host, conditions }
     }
 
-    /// A measured figure.
     pub(crate) fn measured(
         &self,
         subject: &Subject,
@@ -83,7 +81,6 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// A subject with parameters.
 pub(crate) fn subject<V: fmt::Display>(
     topic: Topic,
     parameters: impl IntoIterator<Item = (&'static str, V)>,

@@ -20,7 +20,6 @@ impl Folder {
         Ok(Self(folder))
     }
 
-    /// The path of a file in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

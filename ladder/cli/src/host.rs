@@ -14,15 +14,11 @@ const OPENSSL_VETO: &str = "OPENSSL_ia32cap";
 
 /// The properties that all records of a run share.
 pub(crate) struct Host {
-    /// The fingerprint.
     pub(crate) machine: Machine,
     /// The same machine for the model, calibrated by probes.
     pub(crate) model: processor::Machine,
-    /// Versions of all libraries and tools.
     pub(crate) versions: BTreeMap<String, String>,
-    /// The commit of this build.
     pub(crate) commit: Option<String>,
-    /// Other conditions of the figures.
     pub(crate) conditions: BTreeMap<String, String>,
     /// Advice if the figures cannot be trusted.
     pub(crate) warning: Option<String>,
@@ -38,7 +34,6 @@ impl Host {
         masked.into_iter().chain(load)
     }
 
-    /// The context of session records.
     pub(crate) fn context(&self) -> Context {
         Context {
             machine: self.machine.clone(),

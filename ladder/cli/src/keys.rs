@@ -37,7 +37,6 @@ const FILE_MAX_BYTES: u64 = 1 << 20;
 /// Capacity of the first buffer, in bytes: the longest file that the parser accepts.
 const FILE_START_BYTES: usize = 1 << 16;
 
-/// An operation with an RSA key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyOperation {
     /// The private operation without CRT, raw.
@@ -52,7 +51,6 @@ pub(crate) enum KeyOperation {
 
 /// An RSA private key in the form of each library.
 pub(crate) struct Key {
-    /// The key for `tollgate-rsa`.
     pub(crate) ours: Arc<PrivateKey>,
     /// The key for OpenSSL; other libraries import the key from this form.
     pub(crate) openssl: Rsa<openssl::pkey::Private>,
@@ -90,13 +88,11 @@ impl Key {
         u32::try_from(bits).expect("a number of bits")
     }
 
-    /// Bits of the modulus.
     pub(crate) fn bits(&self) -> u32 {
         u32::try_from(self.ours.bits()).expect("at most 8192")
     }
 }
 
-/// Returns the bytes of a key file.
 pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CliError> {
     // One allocation: a buffer that grows leaves copies of the key in freed memory.
     let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_START_BYTES));

@@ -47,7 +47,6 @@ pub(crate) fn write_object(path: &Path, object: &Value) -> Result<(), CliError> 
     fs::write(path, text).map_err(CliError::at(path))
 }
 
-/// The destinations of tables and records.
 pub(crate) struct Output {
     /// True if standard output carries JSON.
     tables_to_stderr: bool,
@@ -95,7 +94,6 @@ impl Output {
         })
     }
 
-    /// Prints text as it is.
     pub(crate) fn text(&self, text: &str) -> Result<(), CliError> {
         let written = progress::aside(|| {
             if self.tables_to_stderr {

@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Steps of the bar.
 const STEPS: u32 = 10_000;
 
 /// The bar on the terminal; other output to the terminal must go through [`aside`].
@@ -19,7 +18,6 @@ pub(crate) struct Progress {
     seconds: Cell<f64>,
     row: Cell<f64>,
     what: RefCell<String>,
-    /// A note about the row in progress.
     note: RefCell<String>,
 }
 
@@ -49,7 +47,6 @@ impl Progress {
         self.seconds.set(seconds);
     }
 
-    /// Starts row `row`.
     pub(crate) fn row(&self, row: usize, what: &str) {
         self.row.set(f64::from(u32::try_from(row).unwrap_or(u32::MAX)));
         self.what.replace(what.to_owned());
@@ -57,7 +54,6 @@ impl Progress {
         self.part(0.0);
     }
 
-    /// Sets the note of the row.
     pub(crate) fn note(&self, words: &str) {
         self.note.replace(format!(", {words}"));
     }
@@ -93,7 +89,6 @@ pub(crate) fn aside<T>(write: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Removes the bar from the terminal.
 pub(crate) fn clear() {
     if let Some(bar) = shown().take() {
         bar.finish_and_clear();

@@ -100,7 +100,6 @@ impl Notes {
         }
     }
 
-    /// Adds the warnings of a row.
     pub(crate) fn warn(&mut self, row: &str, warnings: Vec<Warning>) {
         for warning in warnings {
             let row = row.to_owned();
@@ -124,7 +123,6 @@ impl Notes {
         gap.to_owned() + &texts.iter().map(|note| text::wrapped(note)).collect::<String>()
     }
 
-    /// The text of each note.
     fn texts(&self) -> Vec<String> {
         let warnings = self.warnings.iter().map(|worst| {
             let more = match worst.count - 1 {

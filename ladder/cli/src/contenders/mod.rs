@@ -30,7 +30,6 @@ pub(crate) struct Case {
     pub(crate) output: Vec<u8>,
 }
 
-/// An implementation of an operation.
 pub(crate) struct Contender {
     /// The implementation's name in subjects.
     pub(crate) by: &'static str,
@@ -71,7 +70,6 @@ impl Job {
     }
 }
 
-/// The digest of message `number`.
 pub(crate) fn digest(number: u32) -> Vec<u8> {
     Hash::Sha256.digest(format!("message {number}").as_bytes()).as_ref().to_vec()
 }
@@ -120,7 +118,6 @@ fn selected_to_verify() -> impl FnMut() -> bool {
     }
 }
 
-/// Compares a result with the expected one.
 pub(crate) fn compare(found: &[u8], right: &[u8]) -> Result<(), CliError> {
     CliError::unless(found == right, "the result is not the right one")
 }

@@ -14,7 +14,6 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::output::Output;
 
-/// Columns of the longest bar.
 const BAR: u32 = 60;
 
 #[derive(Args, Clone, Debug)]
@@ -74,7 +73,6 @@ pub(crate) fn find(name: &str) -> Result<Named, CliError> {
     Named::from_toml(&text).map_err(CliError::about(name))
 }
 
-/// Prints a workload, or all names.
 fn show(options: &Show) -> Result<ExitCode, CliError> {
     let text = match &options.workload {
         Some(name) => text(&find(name)?),

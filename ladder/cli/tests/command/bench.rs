@@ -18,12 +18,10 @@ use crate::program::{
     Serve, figure, line, recorded, records, refused, run, scratch, signal, text, tollgate,
 };
 
-/// Returns the lines of `text` that start with `start`.
 pub(crate) fn starting(text: &str, start: &str) -> Vec<String> {
     text.lines().filter(|line| line.starts_with(start)).map(str::to_owned).collect()
 }
 
-/// Returns the numbers of a line, in order.
 pub(crate) fn numbers(line: &str) -> Vec<u64> {
     line.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
 }
@@ -417,7 +415,6 @@ fn by_client(stdout: &str, client: &str) -> Vec<Vec<u64>> {
     told.map(numbers).collect()
 }
 
-/// Every client.
 const CLIENTS: [&str; 4] = ["minimal", "rustls", "curl", "s_time"];
 
 #[test]

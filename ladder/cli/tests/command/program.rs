@@ -109,7 +109,6 @@ pub(crate) fn said(output: &Output) -> String {
     stdout
 }
 
-/// Sends a signal, such as `TERM`, to a process.
 pub(crate) fn signal(name: &str, process: u32) {
     let kill = Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status();
     assert!(kill.unwrap().success());
@@ -159,7 +158,6 @@ impl Serve {
         fs::read_to_string(&self.log).unwrap()
     }
 
-    /// Returns a URL of the server.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("https://{}{path}", self.address)
     }

@@ -30,7 +30,6 @@ const COLUMNS: [Column; 7] = [
 /// Two clients cost a server the same if the ratio of their costs is in this range.
 const SAME_COST: core::ops::RangeInclusive<f64> = 0.97..=1.03;
 
-/// The rounds of one client on one server.
 struct Row {
     client: Client,
     server: usize,
@@ -150,7 +149,6 @@ fn yardstick(clients: &[Client]) -> Client {
     *complete.or(clients.first()).unwrap_or(&Client::Minimal)
 }
 
-/// The cost of a session to the server or to the client.
 type Cost = fn(&Counted) -> Option<f64>;
 
 /// The cost of a session with a row's client, divided by the cost with the baseline client on the

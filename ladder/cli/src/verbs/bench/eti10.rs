@@ -37,7 +37,6 @@ const MASK: (&str, &str) = ("OPENSSL_ia32cap", "~0x200000200000000:~0x0:~0x0:~0x
 const CBC: &str = "TLS_RSA_WITH_AES_128_CBC_SHA";
 const GCM: &str = "TLS_RSA_WITH_AES_128_GCM_SHA256";
 
-/// A way to serve the session.
 struct Step {
     /// The server's name in records.
     by: &'static str,
@@ -77,7 +76,6 @@ const STEPS: [Step; 5] = [
     Step::new("nginx-tollgate", GCM, "AES128-GCM, Tollgate's RSA", Some(2.43)),
 ];
 
-/// The rounds of a step.
 #[derive(Default)]
 struct Measured {
     outcomes: Vec<Outcome>,
@@ -136,7 +134,6 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     Ok(if is_valid { code } else { ExitCode::FAILURE })
 }
 
-/// The load of all steps.
 fn request(options: &Options) -> Bench {
     let sampling = Sampling { flame_graphs: options.flame_graphs.clone(), predict_seconds: 0.0 };
     Bench {

@@ -42,7 +42,6 @@ pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
     Ok(options)
 }
 
-/// Describes the server, with warnings.
 pub(super) fn heading(options: &Options) -> String {
     let Some(probed) = &options.given.probed else { return String::new() };
     let (url, address) = (probed.site.url(), probed.site.target().address());
@@ -64,7 +63,6 @@ pub(super) fn heading(options: &Options) -> String {
     text
 }
 
-/// Reads certificate and key, if the options name them.
 fn client_certificate(options: &Options) -> Result<Option<ClientCertificate>, CliError> {
     let (Some(chain), Some(key)) = (&options.given.client_cert, &options.given.client_key) else {
         return Ok(None);

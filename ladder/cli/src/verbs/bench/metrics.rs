@@ -46,7 +46,6 @@ impl Watched {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(one));
     }
 
-    /// Renders all counters.
     fn text(&self) -> String {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let counted = all.into_iter().map(|one| (one.live.counts(), one));
@@ -150,7 +149,6 @@ pub(super) fn serve(address: SocketAddr, watched: Arc<Watched>) -> Result<(), Cl
     Ok(())
 }
 
-/// Answers one request and closes the connection.
 fn answer(mut stream: TcpStream, watched: &Watched) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;

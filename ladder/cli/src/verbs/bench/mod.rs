@@ -114,7 +114,6 @@ fn judge(options: &Options, scenarios: &[Scenario]) -> Result<Option<ExitCode>, 
     })
 }
 
-/// Writes the outputs that need all results.
 fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Result<(), CliError> {
     let (heading, notes) = (report::heading(options, &run.host), run.notes.lines());
     watch.end(&About { host: &run.host, heading: &heading, notes: &notes }, judged)

@@ -182,7 +182,6 @@ fn cores(asked: &[u32], usual: fn(u32) -> u32) -> Vec<u32> {
     last.map(usual).into_iter().collect()
 }
 
-/// Describes the plan.
 pub(super) fn words(options: &Options) -> String {
     let exchange = match (&options.sizes, &options.given.probed) {
         _ if options.handshake_only => "no transfer".to_owned(),
@@ -248,7 +247,6 @@ pub(super) fn words(options: &Options) -> String {
     )
 }
 
-/// Describes the end of a run.
 fn ends(options: &Options) -> String {
     match options.requests {
         Some(requests) => format!("{requests} requests in each run, {} s at most", options.seconds),
@@ -274,7 +272,6 @@ fn each(what: &str, cores: &[u32]) -> String {
     }
 }
 
-/// `1,2`
 pub(super) fn listed(cores: &[u32]) -> String {
     cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }

@@ -73,7 +73,6 @@ struct Runs {
     wrong: Option<CliError>,
 }
 
-/// The profile of a run.
 struct Taken {
     server: String,
     began_at: Timestamp,
@@ -197,7 +196,6 @@ impl Profiler {
 }
 
 impl Runs {
-    /// The profile of a run.
     fn profile(&self, of: &Outcome) -> Option<&Profile> {
         let is_own = |taken: &&Taken| taken.server == of.server && taken.began_at == of.began_at;
         Some(&self.taken.iter().find(is_own)?.profile)
@@ -218,14 +216,12 @@ impl Runs {
     }
 }
 
-/// Nanoseconds of `CLOCK_MONOTONIC`.
 fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     let [seconds, ns] = [now.tv_sec, now.tv_nsec].map(|part| u64::try_from(part).unwrap_or(0));
     1_000_000_000 * seconds + ns
 }
 
-/// A run with its profile.
 type Round<'a> = (&'a Outcome, &'a Profile);
 
 /// Refuses profiles that do not stand for the server's CPU time.
@@ -381,7 +377,6 @@ pub(super) fn predict(
     Ok(())
 }
 
-/// The tables of all scenarios.
 pub(super) fn text(scenarios: &[Scenario]) -> String {
     let records: Vec<Record> =
         scenarios.iter().flat_map(|scenario| scenario.records.iter().cloned()).collect();

@@ -35,7 +35,6 @@ pub(super) fn text(options: &Options, host: &Host, scenarios: &[Scenario]) -> St
     text
 }
 
-/// Machine and plan.
 pub(super) fn heading(options: &Options, host: &Host) -> String {
     machine(host) + &asked(options)
 }

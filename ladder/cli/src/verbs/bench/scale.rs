@@ -18,7 +18,6 @@ use crate::interrupt;
 use crate::options::{Bench as Options, CoreSpan};
 use crate::progress::Progress;
 
-/// Columns of the longest bar.
 const BAR: u32 = 40;
 
 /// A server's rates, by its number of cores.

@@ -19,7 +19,6 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Bench as Options;
 
-/// The outcomes of the rounds.
 pub(super) struct Rounds {
     /// By server, then by round.
     pub(super) outcomes: Vec<Vec<Outcome>>,
@@ -113,7 +112,6 @@ pub(super) struct Scenario {
     pub(super) rounds: Rounds,
     /// Empty if the scenario is invalid.
     pub(super) records: Vec<Record>,
-    /// Lines below the table.
     pub(super) notes: Vec<String>,
 }
 

@@ -17,7 +17,6 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::options::{Bench as Options, Mode};
 
-/// The result for one server.
 pub(super) struct Found {
     /// `rsa-2048 tls13, openssl`.
     pub(super) label: String,
@@ -34,7 +33,6 @@ impl Found {
         points.filter(|point| point.0 > 0.0 && point.1 > 0.0).collect()
     }
 
-    /// The rates and the answer.
     pub(super) fn to_json(&self) -> Value {
         let curve = &self.curve;
         let step = |step: &Step| {

@@ -40,19 +40,14 @@ fn asked<T>(options: &Options, all: impl IntoIterator<Item = (EngineKind, T)>) -
 /// Servers that are ready for load, with their names in records.
 pub(super) struct Rig {
     servers: Vec<(Naming, Ready)>,
-    /// The logs of embedded servers.
     _folder: Option<Folder>,
 }
 
-/// A server that is ready for load.
 enum Ready {
     /// An embedded server on OpenSSL, with its access log.
     Embedded(Running, PathBuf),
-    /// A server that was already running.
     External(Box<External>),
-    /// An embedded server on rustls.
     Rustls(Blocking),
-    /// An installed server.
     Stock(Stock),
 }
 
@@ -75,7 +70,6 @@ impl Rig {
         Ok(Self { servers: servers.into_iter().map(named).collect(), _folder: Some(folder) })
     }
 
-    /// The names of the servers in records.
     pub(super) fn names(&self) -> Vec<Naming> {
         self.servers.iter().map(|(naming, _)| naming.clone()).collect()
     }
@@ -146,7 +140,6 @@ pub(super) fn threads_of_stock(running: &Stock) -> Result<Threads, CliError> {
     Ok(Threads::OfProcesses(processes))
 }
 
-/// Servers with the names of their implementations.
 type Named = Vec<(String, Ready)>;
 
 /// Starts a server on OpenSSL for each requested engine. Each server has its own key.
@@ -215,7 +208,6 @@ fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Named, Cli
     asked(options, named).into_iter().map(start).collect()
 }
 
-/// Cores of the servers' workers.
 fn cores(options: &Options) -> Vec<usize> {
     let cores = plan::server_cores(options);
     cores.into_iter().filter_map(|core| usize::try_from(core).ok()).collect()

@@ -11,7 +11,6 @@ use crate::cells::{self, or_dash};
 use crate::error::CliError;
 use crate::interrupt;
 
-/// Columns of the longest bar.
 const BAR: u32 = 20;
 
 /// The servers' answers to each suite.
@@ -30,7 +29,6 @@ pub(super) fn all(asked: &[String]) -> Vec<String> {
     }
 }
 
-/// Returns whether `all` is given.
 pub(super) fn is_all(asked: &[String]) -> bool {
     matches!(asked, [all] if all == ALL)
 }
@@ -67,7 +65,6 @@ pub(super) fn ask_all(plans: Vec<Plan>, servers: &[Server<'_>]) -> Result<Option
     }
 }
 
-/// A server's rate with a suite.
 struct Rate<'a> {
     key: String,
     suite: &'a str,

@@ -20,10 +20,8 @@ use crate::output::{say, write_object};
 const QUANTILES: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)];
 
-/// Rows of a histogram.
 const BINS: usize = 12;
 
-/// Columns of the longest bar.
 const BAR: usize = 24;
 
 /// A metric and the limit that it must not cross.
@@ -36,14 +34,12 @@ pub(crate) struct Condition {
     text: String,
 }
 
-/// A figure of one server in one scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Metric {
     /// Failed transactions as a share of all.
     Failures,
     /// A quantile of handshake times, in [0, 1].
     Handshake(f64),
-    /// Sessions per second.
     Rate,
     /// A quantile of transaction times, in [0, 1].
     Transaction(f64),

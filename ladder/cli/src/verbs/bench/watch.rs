@@ -40,7 +40,6 @@ struct Seen {
 }
 
 impl Watch {
-    /// Only the progress line.
     pub(super) fn plain() -> Self {
         let seen = Seen {
             label: String::new(),
@@ -98,7 +97,6 @@ impl Watch {
         progress.part(part);
     }
 
-    /// Writes the outputs that need all results.
     pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), CliError> {
         self.out.as_ref().map_or(Ok(()), |out| out.end(about, judged))
     }

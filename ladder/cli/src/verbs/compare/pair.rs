@@ -9,12 +9,17 @@ use super::change::{Basis, Change, change};
 use super::drift::{Drift, is_yardstick};
 use super::side::{Figure, Side, same_machine};
 
-/// The result for a figure of either side.
 pub(super) enum ComparedPair<'a> {
-    /// Both sides have the figure.
-    Changed { figure: &'a Figure, change: Change, answer: Answer },
+    Changed {
+        figure: &'a Figure,
+        change: Change,
+        answer: Answer,
+    },
     /// The figure is not comparable, for this reason.
-    Incomparable { figure: &'a Figure, why: String },
+    Incomparable {
+        figure: &'a Figure,
+        why: String,
+    },
     /// The sides are different machines; the table of platforms shows the figure.
     OtherMachine,
 }
@@ -65,7 +70,6 @@ impl<'a> Pairs<'a> {
         self.pairs.iter().filter(is).count()
     }
 
-    /// The number of figures that are not comparable.
     pub(super) fn incomparable(&self) -> usize {
         self.pairs.iter().filter(|pair| matches!(pair, ComparedPair::Incomparable { .. })).count()
     }

@@ -19,7 +19,6 @@ pub(super) struct Figure {
 
 /// The measured records of a file, or of all files of a folder.
 pub(super) struct Side {
-    /// The name of the file or folder.
     pub(super) name: String,
     /// Figures in the order of their first record.
     pub(super) figures: Vec<Figure>,
@@ -43,7 +42,6 @@ impl Side {
         Ok(side)
     }
 
-    /// A side with these records.
     pub(super) fn of(name: String, records: impl Iterator<Item = Record>) -> Self {
         let mut side = Self { name, figures: Vec::new(), runs: BTreeMap::new() };
         for record in records.filter(|record| record.kind == Kind::Measured) {
@@ -67,7 +65,6 @@ impl Side {
         self.runs.get(figure).map_or(&[], Vec::as_slice)
     }
 
-    /// Each figure's last record.
     pub(super) fn last(&self) -> impl Iterator<Item = &Record> {
         self.figures.iter().filter_map(|figure| self.runs(figure).last())
     }

@@ -200,7 +200,6 @@ fn price(options: &Fleet) -> Result<Option<Price>, Error> {
     options.price_per_core_hour.map(price).transpose()
 }
 
-/// Cores of one machine.
 fn cores(options: &Fleet, host: &Host) -> u32 {
     options.cores_per_machine.or(host.machine.logical_cores).unwrap_or(1)
 }

@@ -15,7 +15,6 @@ pub(super) struct MeasuredSession {
     pub(super) record: Record,
     pub(super) basis: Basis,
     pub(super) session: SessionCost,
-    /// The engine.
     pub(super) by: String,
 }
 

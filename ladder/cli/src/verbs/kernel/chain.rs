@@ -14,12 +14,10 @@ use crate::error::CliError;
 /// Calls in a chain.
 pub(crate) const CALLS: u32 = 16;
 
-/// The call that a chain repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     /// Products with a fixed factor.
     Product,
-    /// Squares.
     Square,
 }
 
@@ -146,7 +144,6 @@ fn packed<S: Scalar>(limbs: &[u64], shape: Shape) -> Vec<S> {
     words
 }
 
-/// A kernel with its operands.
 struct Chain<K: Kernel> {
     kernel: K,
     call: Call,
@@ -187,7 +184,6 @@ impl<K: Kernel> Chain<K> {
         self.run_by(self.kernel)
     }
 
-    /// Runs the chain with another kernel.
     fn run_by(&mut self, kernel: impl Kernel<Word = K::Word>) -> &[K::Word] {
         self.z.copy_from_slice(&self.x);
         for _ in 0..CALLS {

@@ -97,7 +97,6 @@ pub(crate) fn bits(text: &str) -> Result<u32, String> {
     }
 }
 
-/// A kernel and the call to measure.
 #[derive(Clone, Copy)]
 struct Asked {
     kernel: Family,
@@ -203,7 +202,6 @@ fn at_size(
     Ok(Some(records))
 }
 
-/// Every kernel of this machine.
 fn kernels() -> Vec<Asked> {
     let lanes = LaneKernel::all().into_iter().map(Family::Lanes);
     let blocks = BlockKernel::all().into_iter().map(Family::Blocks);

@@ -60,7 +60,6 @@ fn json(file: &KeyFile) -> Value {
     })
 }
 
-/// The result of a test.
 enum Verdict {
     Good,
     /// The key works but should not be used.
@@ -129,7 +128,6 @@ fn public_exponent(key: &PublicKey) -> (Verdict, String) {
     }
 }
 
-/// Signs a digest and verifies the signature.
 fn sign(key: &PrivateKey, workspace: &mut Workspace) -> Result<(), Error> {
     let digest = Hash::Sha256.digest(b"tollgate key check");
     let mut signature = vec![0; key.size()];
@@ -137,7 +135,6 @@ fn sign(key: &PrivateKey, workspace: &mut Workspace) -> Result<(), Error> {
     key.public().verify_pkcs1v15(workspace, Hash::Sha256, digest.as_ref(), &signature)
 }
 
-/// The contents of a key file.
 struct KeyFile {
     key: Either,
     /// `PEM` or `DER`.
@@ -146,7 +143,6 @@ struct KeyFile {
     format: &'static str,
 }
 
-/// A private or a public key.
 enum Either {
     Private(Box<PrivateKey>),
     Public(Box<PublicKey>),
@@ -181,7 +177,6 @@ impl KeyFile {
         Ok(Self { key, encoding: if pem { "PEM" } else { "DER" }, format })
     }
 
-    /// Returns the public key.
     fn public(&self) -> &PublicKey {
         match &self.key {
             Either::Private(key) => key.public(),
@@ -189,7 +184,6 @@ impl KeyFile {
         }
     }
 
-    /// Returns `private` or `public`.
     fn kind(&self) -> &'static str {
         match &self.key {
             Either::Private(_) => "private",

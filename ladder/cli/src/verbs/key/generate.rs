@@ -22,7 +22,6 @@ use crate::progress::Progress;
 /// Minimum duration of a search that shows a progress bar.
 const SHORT: Duration = Duration::from_secs(2);
 
-/// Generates a key and writes it.
 pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     let file = options.output.as_deref().filter(|path| *path != Path::new("-"));
     if file.is_none() {
@@ -52,7 +51,6 @@ pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     Ok(interrupt::exit_code())
 }
 
-/// Returns the parameters of the key.
 pub(super) fn wanted<'a>(options: &Gen) -> Generation<'a> {
     let bits = usize::try_from(options.bits).expect("32 bits fit");
     let generation =

@@ -22,7 +22,6 @@ use crate::measure::measure;
 use crate::progress::Progress;
 use crate::run::Run;
 
-/// Measures the time to generate a key.
 pub(crate) fn generate(options: &Gen) -> Result<ExitCode, CliError> {
     compare(options.bits as usize, "generate", generators(options)?, &options.timed)
 }
@@ -46,7 +45,6 @@ pub(crate) fn load(options: &Check) -> Result<ExitCode, CliError> {
     compare(key.bits(), "load", [Box::new(ours), Box::new(theirs)], &options.timed)
 }
 
-/// Measures both contenders and prints the times.
 fn compare(
     bits: usize,
     what: &str,

@@ -18,7 +18,6 @@ const TIE: f64 = 0.02;
 /// The mark of a measurement that is faster than its bound.
 const BEATEN: &str = "BEATEN";
 
-/// A kernel at a size.
 struct Comparison {
     kernel: Kernel,
     bits: u32,

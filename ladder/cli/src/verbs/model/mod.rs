@@ -60,7 +60,6 @@ pub(crate) struct Model {
     pub(crate) sensitivity: bool,
 }
 
-/// Sizes of moduli.
 #[derive(Clone, Debug)]
 pub(crate) struct Sizes(pub(crate) Vec<u32>);
 
@@ -89,7 +88,6 @@ impl FromStr for Sizes {
     }
 }
 
-/// A rate and its changed value.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) limit: Limit,
@@ -168,7 +166,6 @@ pub(crate) fn collect(options: &Model, run: &mut Run) -> Result<Vec<Record>, Cli
     Ok(records)
 }
 
-/// The selected machine.
 pub(super) struct SelectedMachine {
     /// Its name in subjects.
     pub(super) word: String,
@@ -177,7 +174,6 @@ pub(super) struct SelectedMachine {
 }
 
 impl SelectedMachine {
-    /// The machine that the options name.
     fn of(options: &Model, host: &Host) -> Result<Self, CliError> {
         let name = options.machine.as_deref().unwrap_or("host");
         if name == "host" {

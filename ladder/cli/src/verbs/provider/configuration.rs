@@ -71,12 +71,10 @@ impl Configuration {
             .try_for_each(|file| self.add(file, section, depth + 1))
     }
 
-    /// Returns the lines of a section.
     pub(crate) fn section(&self, name: &str) -> &[(String, String)] {
         self.sections.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns a value of a section.
     pub(crate) fn value(&self, section: &str, key: &str) -> Option<&str> {
         let found = self.section(section).iter().find(|(name, _)| name == key);
         found.map(|(_, value)| value.as_str())
@@ -106,7 +104,6 @@ impl Configuration {
         self.providers().iter().find(is_ours).map(|(_, section)| section.as_str())
     }
 
-    /// Returns the default property query.
     pub(crate) fn default_properties(&self) -> Option<&str> {
         self.value(self.started("alg_section")?, "default_properties")
     }
@@ -129,7 +126,6 @@ pub(super) const SETTINGS: [&str; 5] =
 /// The query that prefers the provider for operations but not for keys.
 pub(super) const QUERY: &str = "?tollgate.operations=yes";
 
-/// The section of the provider.
 const SECTION: &str = "tollgate_module";
 
 /// Returns the text of a configuration that includes `base` and adds the provider.
@@ -176,7 +172,6 @@ pub(super) fn snippet(
     ))
 }
 
-/// Returns the settings in an earlier file.
 pub(super) fn settings(before: &Configuration) -> Vec<(String, String)> {
     let lines = before.section(SECTION).iter();
     lines.filter(|(key, _)| SETTINGS.contains(&key.as_str())).cloned().collect()

@@ -17,13 +17,11 @@ use crate::error::CliError;
 use crate::folder::Folder;
 use crate::output::Output;
 
-/// The actions of an installation.
 struct Installation {
     /// The source of the module and its bytes; `None` if it is already installed.
     copy: Option<(PathBuf, Vec<u8>)>,
     module: PathBuf,
     configuration: PathBuf,
-    /// The text of the configuration.
     text: String,
     /// True if the configuration already has this text.
     is_written: bool,

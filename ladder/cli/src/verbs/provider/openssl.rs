@@ -35,7 +35,6 @@ impl Openssl {
         Ok(Self { version, modules, folder: quoted(&said(&["version", "-d"])?)? })
     }
 
-    /// Returns the path of the installed module.
     pub(super) fn module(&self) -> PathBuf {
         self.modules.join("tollgate.so")
     }

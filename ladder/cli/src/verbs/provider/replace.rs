@@ -12,7 +12,6 @@ use crate::error::CliError;
 #[must_use]
 pub(super) struct Replaced {
     path: PathBuf,
-    /// The path of the previous file.
     before: Option<PathBuf>,
     kept: bool,
 }
@@ -91,7 +90,6 @@ impl Drop for Replaced {
     }
 }
 
-/// A name in the same folder.
 pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     path.with_file_name(format!(".{name}.{end}"))

@@ -47,7 +47,6 @@ fn real_server(options: &Session) -> Vec<Bench> {
     runs.into_iter().map(bench).collect()
 }
 
-/// The run of `tollgate bench` for one payload.
 fn bench((key, protocol, bytes): Asked) -> Bench {
     Bench { key, protocol, bytes: bytes[0], rounds: 4, seconds: 1.0, ..defaults() }
 }

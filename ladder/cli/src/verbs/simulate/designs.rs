@@ -6,7 +6,6 @@ use tollgate_simulator::routines::{
 };
 use tollgate_simulator::timing::Issue;
 
-/// A multiplier: its instructions and its timing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Multiplier {
     pub(super) arithmetic: Arithmetic,
@@ -24,7 +23,6 @@ impl Multiplier {
         core.clone().with_products(self.slots, self.issue)
     }
 
-    /// The multiplier's name in tables.
     pub(super) fn name(self) -> String {
         let slots = self.slots;
         match (self.arithmetic, self.issue) {
@@ -66,7 +64,6 @@ fn windows() -> impl Iterator<Item = Window> {
     (1..=6).map(Window::Sliding).chain((1..=6).map(Window::Fixed))
 }
 
-/// An exponentiation of the study.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Design {
     pub(super) multiplier: Multiplier,

@@ -22,7 +22,6 @@ const NEAR: f64 = 0.025;
 /// The words of the moduli whose exponentiations are all executed (1024 bits).
 pub(super) const WORDS: u32 = 32;
 
-/// An exponentiation and its cycles.
 pub(super) struct ExponentiationCost {
     pub(super) design: Design,
     pub(super) cycles: u64,

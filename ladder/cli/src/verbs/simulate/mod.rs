@@ -125,7 +125,6 @@ pub(crate) fn collect(run: &mut Run, progress: &Progress) -> Result<Vec<Record>,
     study::headline(&Core::leon2(), run, progress)
 }
 
-/// A simulated core.
 struct Core {
     /// Its name in subjects.
     word: String,
@@ -133,7 +132,6 @@ struct Core {
 }
 
 impl Core {
-    /// The default core.
     fn leon2() -> Self {
         Self { word: "leon-2".to_owned(), timing: Timing::leon2() }
     }

@@ -13,7 +13,6 @@ use super::grouped;
 use crate::cells::float;
 use crate::error::CliError;
 
-/// A routine and its cycles with every multiplier.
 pub(super) struct Product {
     pub(super) routine: Routine,
     pub(super) code: usize,
@@ -45,7 +44,6 @@ impl Size {
         Ok(Self { words, products })
     }
 
-    /// Bits of the modulus.
     pub(super) fn bits(&self) -> u32 {
         32 * self.words
     }
@@ -64,7 +62,6 @@ impl Size {
         product.cycles.iter().find(|(of, _)| *of == multiplier).map(|(_, cycles)| *cycles)
     }
 
-    /// A table for each arithmetic.
     pub(super) fn tables(&self) -> String {
         let mut text = format!(
             "\nCycles of one Montgomery product or square of {} bits, by the slots of a \
@@ -129,7 +126,6 @@ impl Rv64Product {
         Ok(Self { bits, base: base.run, extended: extended.run })
     }
 
-    /// Bytes of the product's code.
     pub(super) fn code_bytes(&self, source: Source) -> u64 {
         4 * rv64::Product::new(source, self.bits / 64).code().len() as u64
     }

@@ -14,7 +14,6 @@ use super::exponentiations::{ExponentiationCost, Method};
 use super::products::{MULTIPLY_SLOTS, Product, Rv64Product, Size};
 use crate::cells::float;
 
-/// Creates the records of a core.
 pub(super) struct Figures<'a> {
     pub(super) core: &'a Core,
     pub(super) commit: Option<String>,
@@ -181,7 +180,6 @@ impl Figures<'_> {
     }
 }
 
-/// The basis of a figure.
 #[derive(Clone)]
 struct Basis {
     core: String,

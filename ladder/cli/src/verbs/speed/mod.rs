@@ -153,7 +153,6 @@ pub(crate) enum Against {
     Openssl,
 }
 
-/// The exponent of a raw operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exponent {
     /// d, as long as the modulus, without CRT.

@@ -15,7 +15,6 @@ use crate::run::Notes;
 /// Default sizes of the table; 512 and 1024 are insecure, but the papers used them.
 const SIZES: [u32; 5] = [512, 1024, 2048, 3072, 4096];
 
-/// A key and an operation.
 pub(crate) enum Row {
     /// A key of a type other than RSA, for comparison. Only libraries are measured.
     Context(KeyName, Operation),

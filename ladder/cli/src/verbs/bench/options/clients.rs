@@ -73,7 +73,6 @@ impl Clients {
         self.arrivals.clone().unwrap_or(Pattern::Poisson { per_s: 1.0 })
     }
 
-    /// The clients' timeout.
     pub(crate) fn patience(&self) -> Option<ClientTimeout> {
         let ms = u64::try_from(self.patience?.as_millis()).unwrap_or(u64::MAX);
         Some(ClientTimeout { ms, retries: self.retries })

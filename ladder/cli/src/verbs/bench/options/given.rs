@@ -62,7 +62,6 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// The file of the body.
     pub(crate) fn body_file(&self) -> Option<&Path> {
         self.body.as_ref()?.strip_prefix('@').map(Path::new)
     }

@@ -133,7 +133,6 @@ pub(crate) enum Mode {
 }
 
 impl BenchCommand {
-    /// The options of the load.
     pub(crate) fn options(&self) -> &Bench {
         match &self.verb {
             // `eti10` makes its own load
@@ -320,13 +319,11 @@ pub(crate) struct Bench {
     pub(crate) written: Written,
 }
 
-/// Headings of the help.
 const LOAD: &str = "Load";
 const SERVERS: &str = "Client and servers";
 const SESSION: &str = "Session";
 
 impl Bench {
-    /// The objective of a search.
     pub(crate) const fn objective(&self) -> Option<Objective> {
         match self.mode {
             Mode::Search(objective, _) => Some(objective),

@@ -5,13 +5,11 @@ use tollgate_load::{Close, Freshness, Mechanism, Pattern, Resume};
 use super::Bench;
 use crate::options::values::within;
 
-/// Values of `--close`.
 pub(super) const CLOSE: [(&str, &str, Close); 2] = [
     ("fin", "A close alert and FIN; the client waits for the server's", Close::Fin),
     ("rst", "A TCP reset", Close::RstAfterConfirm),
 ];
 
-/// Values of `--key-share`.
 pub(super) const KEY_SHARE: [(&str, &str, Freshness); 2] = [
     ("fresh", "A fresh one for each handshake, as real clients do", Freshness::Fresh),
     ("reuse", "One for each thread", Freshness::Reuse),

@@ -48,7 +48,6 @@ struct Told {
     times: Option<[Latency; 2]>,
 }
 
-/// Identifies a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Run {
     /// `rsa-2048 tls13`.
@@ -69,14 +68,12 @@ pub(super) struct Judged<'a> {
 }
 
 impl<'a> Judged<'a> {
-    /// The conclusion of rounds.
     pub(super) fn scenario(scenario: &'a Scenario) -> Self {
         let verdict = scenario.verdict().to_string();
         let lines = unwrapped(&scenario.verdict_text());
         Self { label: &scenario.label, verdict, lines, records: &scenario.records, found: None }
     }
 
-    /// The conclusion of a search.
     pub(super) fn found(found: &'a Found) -> Self {
         let (verdict, records) = (search::answer(&found.curve), found.record.as_slice());
         let lines = vec![format!("{}: {verdict}", found.label)];

@@ -86,7 +86,6 @@ fn collect(
     })
 }
 
-/// The measurement of one key.
 struct Bout {
     bits: u32,
     seconds: f64,
@@ -105,7 +104,6 @@ impl Bout {
         Ok(Self { bits, seconds, job, cases, cores })
     }
 
-    /// All figures; `None` after Ctrl-C.
     fn measure(&self, run: &mut Run, progress: &Progress) -> Result<Option<Vec<Record>>, CliError> {
         let [closed, alone, open] = PARTS.map(|part| part * self.seconds);
         let Some(rates) = closed::rates(&self.cases, self.cores, closed)? else { return Ok(None) };
@@ -222,7 +220,6 @@ fn engine() -> Result<Queue<PrivateJob>, CliError> {
 
 const TOO_LITTLE: &str = "too little time to measure: raise --seconds";
 
-/// The median of samples.
 pub(super) fn median(samples: &[f64]) -> Result<Estimate, CliError> {
     median_estimate(samples).ok_or_else(|| CliError::new(TOO_LITTLE))
 }

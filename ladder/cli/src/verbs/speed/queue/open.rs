@@ -50,7 +50,6 @@ pub(super) struct Responses {
     pub(super) windows: Windows,
 }
 
-/// The number of windows.
 #[derive(Clone, Copy)]
 pub(super) struct Windows {
     pub(super) all: usize,
@@ -151,7 +150,6 @@ fn quantile(times: &[u64], of_100: usize) -> f64 {
     float(times[(times.len() * of_100).div_ceil(100).max(1) - 1])
 }
 
-/// The arrivals of requests.
 #[derive(Clone, Copy)]
 enum Arrivals {
     /// The next request arrives as soon as the queue has a free slot.
