@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::host::Host;
 use crate::interrupt;
 use crate::output::Output;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 
 /// The context of functions that collect records.
 pub(crate) struct Run {
@@ -40,12 +40,12 @@ impl Run {
     pub(crate) fn of_verb(
         json: Option<&Path>,
         title: &'static str,
-        collect: impl FnOnce(&mut Self, &Progress) -> Result<Vec<Record>, CliError>,
+        collect: impl FnOnce(&mut Self) -> Result<Vec<Record>, CliError>,
         table: impl FnOnce(&[Record]) -> String,
     ) -> Result<ExitCode, CliError> {
         let mut run = Self::measuring(json)?;
         let progress = Progress::new(title);
-        let records = collect(&mut run, &progress)?;
+        let records = collect(&mut run)?;
         drop(progress);
         run.end(&(heading::lines(&records) + "\n" + &table(&records)))
     }
@@ -55,15 +55,14 @@ impl Run {
     /// the completed rows.
     pub(crate) fn rows<R>(
         &mut self,
-        progress: &Progress,
         seconds: f64,
         rows: Vec<(String, R)>,
         mut measure: impl FnMut(&mut Self, &str, R) -> Result<Option<Vec<Record>>, CliError>,
     ) -> Result<Vec<Record>, CliError> {
-        progress.plan(rows.len(), seconds);
+        progress::plan(rows.len(), seconds);
         let mut records = Vec::new();
         for (number, (label, row)) in rows.into_iter().enumerate() {
-            progress.row(number, &label);
+            progress::row(number, &label);
             let Some(found) = measure(self, &label, row)? else { break };
             self.output.records(&found)?;
             records.extend(found);

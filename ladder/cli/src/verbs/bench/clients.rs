@@ -15,7 +15,7 @@ use crate::cells::{float, or_dash, rate};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Bench as Options;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 
 const COLUMNS: [Column; 7] = [
     Column::words("server", 22),
@@ -42,16 +42,15 @@ pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, CliE
     let progress = Progress::new("bench");
     let plans = plan::plans(options)?;
     let keys = options.keys();
-    progress.plan(keys.len() * plans.len(), seconds(options));
+    progress::plan(keys.len() * plans.len(), seconds(options));
     let (mut text, mut all, mut valid) = (String::new(), Vec::new(), true);
     for key in keys {
         let rig = servers::Rig::start(options, *key)?;
         for plan in &plans {
             let label = format!("{} {}", rig.names()[0].key, plan.protocol.word());
-            progress.row(all.len(), &label);
+            progress::row(all.len(), &label);
             let mut servers = rig.servers()?;
-            let Some(rows) = rounds(options, plan, &mut servers, |part| progress.part(part))?
-            else {
+            let Some(rows) = rounds(options, plan, &mut servers)? else {
                 return run.end(&text);
             };
             let names = rig.names();
@@ -85,7 +84,6 @@ fn rounds(
     options: &Options,
     plan: &Plan,
     servers: &mut [Server<'_>],
-    progress: impl Fn(f64),
 ) -> Result<Option<Vec<Row>>, CliError> {
     let mut rows: Vec<Row> = Vec::new();
     for server in 0..servers.len() {
@@ -103,7 +101,7 @@ fn rounds(
                 Err(error) => return Err(error.into()),
             }
             let done = float(turn as u64) / float(turns as u64);
-            progress((f64::from(round) + done) / f64::from(options.rounds));
+            progress::part((f64::from(round) + done) / f64::from(options.rounds));
         }
     }
     Ok(Some(rows))

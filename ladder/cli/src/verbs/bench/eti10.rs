@@ -22,7 +22,7 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::options::values::defaults;
 use crate::options::{Bench, EngineKind, Mode, Sampling, ServerKind};
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::run::Run;
 
 /// Bytes of a response: 140 KB, as the paper counts them.
@@ -90,8 +90,8 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let plans = plan::plans(&bench)?;
     let profiler = Profiler::of(&bench)?;
     let progress = Progress::new("bench");
-    progress.plan(1, plan::seconds(&bench) * f64::from(u32::try_from(STEPS.len())?));
-    progress.row(0, "sessions of 140 KB");
+    progress::plan(1, plan::seconds(&bench) * f64::from(u32::try_from(STEPS.len())?));
+    progress::row(0, "sessions of 140 KB");
     let servers = start(&bench)?;
     let mut rounds: Vec<Measured> = STEPS.iter().map(|_| Measured::default()).collect();
     {
@@ -104,7 +104,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
             let threads = servers.iter().map(super::servers::threads_of_stock);
             profiler.look(&mut targets, threads.collect::<Result<_, _>>()?);
         }
-        measure(&bench, &plans, &mut targets, &mut rounds, &progress)?;
+        measure(&bench, &plans, &mut targets, &mut rounds)?;
     }
     drop(progress);
     if interrupt::asked() {
@@ -182,7 +182,6 @@ fn measure(
     plans: &[Plan],
     targets: &mut [Server<'_>],
     rounds: &mut [Measured],
-    progress: &Progress,
 ) -> Result<(), CliError> {
     let all = f64::from(bench.rounds) * f64::from(u32::try_from(STEPS.len())?);
     let mut done = 0.0;
@@ -190,7 +189,7 @@ fn measure(
         for turn in 0..STEPS.len() {
             let at = (round + turn) % STEPS.len();
             let plan = plan_of(plans, &STEPS[at])?;
-            let part = &mut |_, part: f64| progress.part((done + part) / all);
+            let part = &mut |_, part: f64| progress::part((done + part) / all);
             let mut once = || load(plan, &mut targets[at], &interrupt::asked, part);
             let mut outcome = once();
             for _ in 0..bench.repeats {

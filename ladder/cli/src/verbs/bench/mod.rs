@@ -32,7 +32,7 @@ use crate::error::CliError;
 use crate::host::Host;
 use crate::interrupt;
 use crate::options::{Bench as Options, BenchCommand, Mode, ServerKind};
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::run::Run;
 
 use options::SubVerb;
@@ -56,11 +56,11 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     }
     let mut run = run_of(options, undone)?;
     let watch = Watch::of(options)?;
-    let progress = Progress::new("bench");
     if let Some(objective) = options.objective() {
-        return find_rate(options, objective, &mut run, (progress, &watch));
+        return find_rate(options, objective, &mut run, &watch);
     }
-    let mut scenarios = scenarios(options, &mut run, (&progress, &watch))?;
+    let progress = Progress::new("bench");
+    let mut scenarios = scenarios(options, &mut run, &watch)?;
     drop(progress);
     if let Mode::Profile(sampling) = &options.mode {
         profile::predict(options, sampling, &mut run, &mut scenarios)?;
@@ -121,12 +121,8 @@ fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Re
 
 /// Collects the records of every key type and protocol. An invalid combination has a note instead.
 /// After Ctrl-C, returns the records of the completed combinations.
-pub(crate) fn collect(
-    options: &Options,
-    run: &mut Run,
-    progress: &Progress,
-) -> Result<Vec<Record>, CliError> {
-    let scenarios = scenarios(options, run, (progress, &Watch::plain()))?;
+pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, CliError> {
+    let scenarios = scenarios(options, run, &Watch::plain())?;
     let invalid = scenarios.iter().filter(|scenario| scenario.verdict() == Verdict::Invalid);
     invalid.for_each(|scenario| run.notes.add(scenario.verdict_text().replace('\n', " ")));
     Ok(scenarios.into_iter().flat_map(|scenario| scenario.records).collect())
@@ -138,12 +134,13 @@ fn find_rate(
     options: &Options,
     objective: Objective,
     run: &mut Run,
-    (progress, watch): (Progress, &Watch),
+    watch: &Watch,
 ) -> Result<ExitCode, CliError> {
+    let progress = Progress::new("bench");
     let plans = plan::plans(options)?;
     let keys = options.keys();
     let searches = keys.len() * plans.len() * options.servers() as usize;
-    progress.plan(searches, plan::search_seconds(options));
+    progress::plan(searches, plan::search_seconds(options));
     let (context, mut all) = (context(options, &run.host), Vec::new());
     'all: for key in keys {
         let rig = servers::Rig::start(options, *key)?;
@@ -151,11 +148,11 @@ fn find_rate(
         for plan in &plans {
             for (server, naming) in rig.servers()?.iter_mut().zip(&names) {
                 let label = format!("{} {}, {}", naming.key, plan::named(plan), naming.by);
-                progress.row(all.len(), &label);
+                progress::row(all.len(), &label);
                 watch.look(&label, slice::from_ref(naming), slice::from_mut(server));
                 let of = (label, naming, &context);
                 match search::search(plan, objective, server, of, |part| {
-                    watch.part(&progress, part);
+                    watch.part(part);
                 })? {
                     Some(found) => {
                         run.output.records(found.record.as_slice())?;
@@ -175,16 +172,12 @@ fn find_rate(
 }
 
 /// Measures a scenario for each key type and protocol, in this order.
-fn scenarios(
-    options: &Options,
-    run: &mut Run,
-    (progress, watch): (&Progress, &Watch),
-) -> Result<Vec<Scenario>, CliError> {
+fn scenarios(options: &Options, run: &mut Run, watch: &Watch) -> Result<Vec<Scenario>, CliError> {
     let plans = plan::plans(options)?;
     let mut scenarios = Vec::new();
     let keys = options.keys();
     let profiler = Profiler::of(options)?;
-    progress.plan(keys.len() * plans.len(), plan::seconds(options));
+    progress::plan(keys.len() * plans.len(), plan::seconds(options));
     for key in keys {
         let rig = servers::Rig::start(options, *key)?;
         let names = rig.names();
@@ -193,19 +186,19 @@ fn scenarios(
             let Some(asked) = suites::ask_all(plans, &rig.servers()?)? else {
                 return Ok(scenarios);
             };
-            progress.plan(keys.len() * asked.taken.len(), plan::seconds(options));
+            progress::plan(keys.len() * asked.taken.len(), plan::seconds(options));
             asked.refused.into_iter().for_each(|line| run.notes.add(line));
             plans = asked.taken;
         }
         for plan in &plans {
             let label = label(options, &format!("{} {}", names[0].key, plan::named(plan)));
-            progress.row(scenarios.len(), &label);
+            progress::row(scenarios.len(), &label);
             let loaded = rig.servers().and_then(|mut servers| {
                 watch.look(&label, &names, &mut servers);
                 if let Some(profiler) = &profiler {
                     profiler.look(&mut servers, rig.threads(options)?);
                 }
-                scenario::run(options, plan, &mut servers, |part| watch.part(progress, part))
+                scenario::run(options, plan, &mut servers, |part| watch.part(part))
             });
             let rounds = match loaded {
                 Ok(Some(rounds)) => rounds,

@@ -365,8 +365,8 @@ pub(super) fn predict(
     let is_asked = sampling.predict_seconds > 0.0 && !scenarios.is_empty() && !interrupt::asked();
     let request = parts::request(options, sampling.predict_seconds).filter(|_| is_asked);
     let Some(request) = request else { return Ok(()) };
-    let progress = Progress::new("session");
-    let predicted = parts::collect(&request, run, &progress)?;
+    let _progress = Progress::new("session");
+    let predicted = parts::collect(&request, run)?;
     for scenario in scenarios {
         let service = |record: &Record| record.subject.topic().service().cloned();
         let own = scenario.records.first().and_then(service);

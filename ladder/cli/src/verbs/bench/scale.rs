@@ -46,7 +46,7 @@ pub(super) fn run(
         let server_cores = cores.all.iter().copied().take(count as usize).collect();
         let options = Options { server_cores, ..options.clone() };
         let progress = Progress::new("bench");
-        let found = scenarios(&options, &mut run, (&progress, &watch))?;
+        let found = scenarios(&options, &mut run, &watch)?;
         drop(progress);
         if all.is_empty() {
             text += &(report::machine(&run.host) + &report::asked(&options) + "\n");

@@ -15,7 +15,7 @@ use crate::cells::float;
 use crate::error::CliError;
 use crate::options::Bench as Options;
 use crate::output::say;
-use crate::progress::Progress;
+use crate::progress;
 
 /// Period of the displayed rate.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -79,7 +79,7 @@ impl Watch {
     }
 
     /// Updates the finished part of a row, with the rate of the last second and lost connections.
-    pub(super) fn part(&self, progress: &Progress, part: f64) {
+    pub(super) fn part(&self, part: f64) {
         let mut seen = self.seen.borrow_mut();
         let counts = seen.servers.iter().map(|live| live.counts());
         let (mut done, mut lost) = (0, 0);
@@ -93,8 +93,7 @@ impl Watch {
             seen.line_at += LINE_EVERY;
             say(&format!("{}: {words}, {:.0} % done", seen.label, 100.0 * part));
         }
-        progress.note(&words);
-        progress.part(part);
+        progress::noted_part(&words, part);
     }
 
     pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), CliError> {

@@ -20,7 +20,7 @@ use crate::figures::{self, Figures};
 use crate::host::Host;
 use crate::measure::{cycles, measure};
 use crate::options::values::{Written, seconds};
-use crate::progress::Progress;
+use crate::progress;
 use crate::run::Run;
 
 use chain::{CALLS, Call};
@@ -110,8 +110,8 @@ pub(crate) fn run(options: &Kernel) -> Result<ExitCode, CliError> {
         Some(SubVerb::Variants(options)) => return variants::run(options),
         None => &options.table,
     };
-    let sorted = |run: &mut Run, progress: &Progress| {
-        let mut records = collect(options, run, progress)?;
+    let sorted = |run: &mut Run| {
+        let mut records = collect(options, run)?;
         // Sort by kernel, then by size, so that the sizes of a kernel are next to each other.
         let kernels = kernels();
         records.sort_by_key(|record: &Record| {
@@ -125,16 +125,10 @@ pub(crate) fn run(options: &Kernel) -> Result<ExitCode, CliError> {
 
 /// The records of every kernel, by size and then by kernel. After Ctrl-C, returns the records of
 /// the completed sizes.
-pub(crate) fn collect(
-    options: &Table,
-    run: &mut Run,
-    progress: &Progress,
-) -> Result<Vec<Record>, CliError> {
+pub(crate) fn collect(options: &Table, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let (seconds, kernels) = (options.seconds, kernels());
     let sizes = options.bits.iter().map(|bits| (label(*bits), *bits)).collect();
-    run.rows(progress, seconds, sizes, |run, _, bits| {
-        at_size(&kernels, bits, seconds, run, |part| progress.part(part))
-    })
+    run.rows(seconds, sizes, |run, _, bits| at_size(&kernels, bits, seconds, run, progress::part))
 }
 
 /// Measures these kernels at one size, except for those in `known`, and returns the records; `None`

@@ -18,7 +18,7 @@ use crate::contenders::{self, Contender};
 use crate::error::CliError;
 use crate::figures::{Figures, subject};
 use crate::measure::{cycles, measure};
-use crate::progress::Progress;
+use crate::progress;
 use crate::run::Run;
 
 /// The unroll factor of squares and exponentiations.
@@ -47,12 +47,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
         bail!("--bits {bits}: variants go up to {BITS_MAX} bits");
     }
     let json = options.written.json.as_deref();
-    Run::of_verb(json, "kernel", |run, bar| collect(options, run, bar), tables::table)
+    Run::of_verb(json, "kernel", |run| collect(options, run), tables::table)
 }
 
 /// Published figures, and the records of every row. After Ctrl-C, returns only the records of the
 /// completed rows.
-fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
+fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let limbs: Vec<usize> = options.bits.iter().map(|bits| Shape::limbs(size(*bits)).k()).collect();
     let mut records = tables::published(Timestamp::now(), &limbs);
     run.output.records(&records)?;
@@ -64,17 +64,10 @@ fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<
     let exponents = options.bits.iter().filter(|bits| **bits <= EXPONENT_BITS_MAX);
     let products = options.bits.iter().map(|bits| row("products", *bits));
     let rows = products.chain(exponents.map(|bits| row("windows", *bits))).collect();
-    let part = |part| progress.part(part);
-    records.extend(run.rows(
-        progress,
-        options.seconds,
-        rows,
-        |run, label, (is_products, bits)| {
-            let entries =
-                if is_products { products_of(bits, symbols.as_ref()) } else { windows(bits) };
-            measured(label, entries?, options.seconds, run, part)
-        },
-    )?);
+    records.extend(run.rows(options.seconds, rows, |run, label, (is_products, bits)| {
+        let entries = if is_products { products_of(bits, symbols.as_ref()) } else { windows(bits) };
+        measured(label, entries?, options.seconds, run)
+    })?);
     Ok(records)
 }
 
@@ -84,14 +77,13 @@ fn measured(
     entries: Vec<Entry>,
     seconds: f64,
     run: &mut Run,
-    progress: impl FnMut(f64),
 ) -> Result<Option<Vec<Record>>, CliError> {
     let (mut contenders, mut of_entries) = (Vec::new(), Vec::new());
     for Entry { subject, quantity, contender, exact } in entries {
         contenders.push(contender);
         of_entries.push((subject, quantity, exact));
     }
-    let measured = measure(label, &mut contenders, seconds, &mut run.notes, progress)?;
+    let measured = measure(label, &mut contenders, seconds, &mut run.notes, progress::part)?;
     let Some(series) = measured else { return Ok(None) };
     let (figures, mut records) = (Figures::of_row(&run.host, seconds), Vec::new());
     for (place, (subject, quantity, exact)) in of_entries.into_iter().enumerate() {

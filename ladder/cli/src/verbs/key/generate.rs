@@ -17,7 +17,7 @@ use super::{Format, Gen};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 
 /// Minimum duration of a search that shows a progress bar.
 const SHORT: Duration = Duration::from_secs(2);
@@ -116,9 +116,9 @@ impl Shown {
         }
         let count = |x: usize| f64::from(u32::try_from(x).unwrap_or(u32::MAX));
         let part = count(search.tested) / count(search.expected.max(1));
-        let bar = self.bar.get_or_insert_with(|| Progress::new("key"));
-        bar.plan(1, spent.as_secs_f64() / part);
-        bar.row(0, &format!("RSA-{}, {} of 2 primes, on average", self.bits, search.primes));
-        bar.part(part);
+        self.bar.get_or_insert_with(|| Progress::new("key"));
+        progress::plan(1, spent.as_secs_f64() / part);
+        progress::row(0, &format!("RSA-{}, {} of 2 primes, on average", self.bits, search.primes));
+        progress::part(part);
     }
 }

@@ -19,7 +19,7 @@ use crate::figures::{Figures, subject};
 use crate::interrupt;
 use crate::keys;
 use crate::measure::measure;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::run::Run;
 
 pub(crate) fn generate(options: &Gen) -> Result<ExitCode, CliError> {
@@ -57,10 +57,9 @@ fn compare(
     let mut run = Run::measuring(options.json.as_deref())?;
     let label = format!("RSA-{bits} {what}");
     let progress = Progress::new("key");
-    progress.plan(1, seconds);
-    progress.row(0, &label);
-    let part = |part| progress.part(part);
-    let measured = measure(&label, &mut contenders, seconds, &mut run.notes, part)?;
+    progress::plan(1, seconds);
+    progress::row(0, &label);
+    let measured = measure(&label, &mut contenders, seconds, &mut run.notes, progress::part)?;
     drop(progress);
     let Some(series) = measured else { return Ok(interrupt::exit_code()) };
     let figures = Figures::of_row(&run.host, seconds);

@@ -22,12 +22,12 @@ pub(crate) use parts::{Session, collect};
 pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("session");
-    let mut records = collect(options, &mut run, &progress)?;
+    let mut records = collect(options, &mut run)?;
     drop(progress);
     if !options.parts_only && !interrupt::asked() {
-        let progress = Progress::new("server");
+        let _progress = Progress::new("server");
         for bench in real_server(options) {
-            let found = bench::collect(&bench, &mut run, &progress)?;
+            let found = bench::collect(&bench, &mut run)?;
             records.extend(found);
         }
     }

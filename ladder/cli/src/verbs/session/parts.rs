@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::options::values::{Written, defaults, seconds};
 use crate::options::{Bench, ServerKind};
-use crate::progress::Progress;
+use crate::progress;
 use crate::run::Run;
 use crate::verbs::bench::options::{protocol, rsa};
 
@@ -48,16 +48,11 @@ pub(crate) struct Session {
 }
 
 /// The records of the parts, their sums, and the predicted rates; none after Ctrl-C.
-pub(crate) fn collect(
-    options: &Session,
-    run: &mut Run,
-    progress: &Progress,
-) -> Result<Vec<Record>, CliError> {
+pub(crate) fn collect(options: &Session, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let Run { host, output, .. } = run;
-    progress.plan(1, options.seconds);
-    progress.row(0, "parts of sessions");
-    let told = &mut |part| progress.part(part);
-    let measured = measure(&plan(options), &host.context(), &interrupt::asked, told);
+    progress::plan(1, options.seconds);
+    progress::row(0, "parts of sessions");
+    let measured = measure(&plan(options), &host.context(), &interrupt::asked, &mut progress::part);
     let mut records = match measured {
         Err(_) if interrupt::asked() => return Ok(Vec::new()),
         measured => measured?,

@@ -14,7 +14,7 @@ use super::products::Size;
 use crate::cells::float;
 use crate::error::CliError;
 use crate::interrupt;
-use crate::progress::Progress;
+use crate::progress;
 
 /// The largest relative difference at which a figure counts as equal to the paper's.
 const NEAR: f64 = 0.025;
@@ -50,7 +50,6 @@ impl Method {
 pub(super) fn execute(
     core: &Timing,
     designs: &[Design],
-    progress: &Progress,
     mut done: impl FnMut(&ExponentiationCost) -> Result<(), CliError>,
 ) -> Result<Vec<ExponentiationCost>, CliError> {
     let start = Instant::now();
@@ -64,8 +63,8 @@ pub(super) fn execute(
                 return Ok(raised);
             }
             let mean = start.elapsed().as_secs_f64() / float(raised.len().max(1) as u64);
-            progress.plan(designs.len(), mean);
-            progress.row(raised.len(), &format!("{}, {}", design.row(), design.window));
+            progress::plan(designs.len(), mean);
+            progress::row(raised.len(), &format!("{}, {}", design.row(), design.window));
             let cycles = run(core, *design, numbers, &expected)?;
             let it = ExponentiationCost { design: *design, cycles, how: Method::Executed };
             done(&it)?;

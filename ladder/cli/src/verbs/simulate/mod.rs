@@ -19,7 +19,6 @@ use tollgate_simulator::Timing;
 
 use crate::error::CliError;
 use crate::options::values::Written;
-use crate::progress::Progress;
 use crate::run::Run;
 
 #[derive(Args, Clone, Debug)]
@@ -121,8 +120,8 @@ pub(crate) fn run(options: &Simulate) -> Result<ExitCode, CliError> {
 }
 
 /// The records of the study's headline, for the report.
-pub(crate) fn collect(run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
-    study::headline(&Core::leon2(), run, progress)
+pub(crate) fn collect(run: &mut Run) -> Result<Vec<Record>, CliError> {
+    study::headline(&Core::leon2(), run)
 }
 
 struct Core {

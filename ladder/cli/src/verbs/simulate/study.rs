@@ -34,12 +34,12 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let progress = Progress::new("study");
     let heading = format!("{}\nmemory that never waits\n", core.timing.name);
     if options.headline {
-        let records = headline(&core, &mut run, &progress)?;
+        let records = headline(&core, &mut run)?;
         drop(progress);
         let sentence = simulation::sentence(&records).unwrap_or_default();
         return run.end(&(heading + &wrapped(&sentence)));
     }
-    let study = Study::new(options, &core, &mut run, &progress)?;
+    let study = Study::new(options, &core, &mut run)?;
     drop(progress);
     if let (Some(file), Some(size)) = (&options.svg, study.first()) {
         fs::write(file, drawing(size, &study.raised)).map_err(CliError::at(file))?;
@@ -48,15 +48,11 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
 }
 
 /// The records of the headline's exponentiation with and without the extension, and the paper's.
-pub(super) fn headline(
-    core: &Core,
-    run: &mut Run,
-    progress: &Progress,
-) -> Result<Vec<Record>, CliError> {
+pub(super) fn headline(core: &Core, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let figures = Figures { core, commit: run.host.commit.clone() };
     let designs = [PLAIN[0], EXTENDED[0]].map(|multiplier| Design::headline(multiplier, WORDS));
     let mut records = vec![simulation::published(Timestamp::now())];
-    execute(&core.timing, &designs, progress, |raised| {
+    execute(&core.timing, &designs, |raised| {
         records.extend(figures.of_exponentiation(raised));
         Ok(())
     })?;
@@ -66,12 +62,7 @@ pub(super) fn headline(
 
 impl Study {
     /// Runs the study and writes the records of each part. Ctrl-C ends it early.
-    fn new(
-        options: &Options,
-        core: &Core,
-        run: &mut Run,
-        progress: &Progress,
-    ) -> Result<Self, CliError> {
+    fn new(options: &Options, core: &Core, run: &mut Run) -> Result<Self, CliError> {
         let figures = Figures { core, commit: run.host.commit.clone() };
         let output = &mut run.output;
         let mut study = Self::default();
@@ -91,7 +82,7 @@ impl Study {
             let is_whole = size.words == WORDS;
             let headline = Design::headline(EXTENDED[0], size.words);
             let designs = if is_whole { designs(size.words) } else { vec![headline] };
-            let executed = execute(&core.timing, &designs, progress, |raised| {
+            let executed = execute(&core.timing, &designs, |raised| {
                 output.records(&figures.of_exponentiation(raised))
             })?;
             if is_whole {

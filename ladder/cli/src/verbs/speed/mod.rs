@@ -23,7 +23,7 @@ use crate::host::Host;
 use crate::keys;
 use crate::measure::measure;
 use crate::options::values::{Written, defaults, seconds};
-use crate::progress::Progress;
+use crate::progress;
 use crate::run::Run;
 use crate::verbs::kernel;
 
@@ -204,12 +204,11 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
     let json = options.written.json.as_deref();
     if let Some(threads) = options.multi {
         let seconds = options.seconds.unwrap_or(MULTI_SECONDS);
-        let collect =
-            |run: &mut Run, bar: &Progress| multi::collect(options, (threads, seconds), run, bar);
+        let collect = |run: &mut Run| multi::collect(options, (threads, seconds), run);
         return Run::of_verb(json, "speed", collect, multi::table);
     }
     let table = |records: &[Record]| table(options.table, records);
-    Run::of_verb(json, "speed", |run, progress| collect(options, &[], run, progress), table)
+    Run::of_verb(json, "speed", |run| collect(options, &[], run), table)
 }
 
 /// The records of every row that the options select, and of the kernels that explain these rows.
@@ -219,7 +218,6 @@ pub(crate) fn collect(
     options: &Operations,
     known: &[Record],
     run: &mut Run,
-    progress: &Progress,
 ) -> Result<Vec<Record>, CliError> {
     if options.lineup.against.contains(&Against::None) && options.lineup.against.len() > 1 {
         bail!("--against: none stands alone; drop it, or the others");
@@ -233,13 +231,12 @@ pub(crate) fn collect(
     };
     run.output.records(&records)?;
     let mut kernels = known.to_vec();
-    let found = run.rows(progress, seconds * (1.0 + KERNEL_PART), rows, |run, label, row| {
+    let found = run.rows(seconds * (1.0 + KERNEL_PART), rows, |run, label, row| {
         let mut contenders = row.lineup(&options.lineup, &mut run.notes)?;
         let explained = explaining(&row, &contenders, &kernels, seconds, run)?;
         let Some(mut found) = explained else { return Ok(None) };
         kernels.extend(found.iter().cloned());
-        let part = |part| progress.part(part);
-        let measured = measure(label, &mut contenders, seconds, &mut run.notes, part)?;
+        let measured = measure(label, &mut contenders, seconds, &mut run.notes, progress::part)?;
         let Some(series) = measured else { return Ok(None) };
         let figures = Figures::of_row(&run.host, seconds);
         found.extend(records_of(&row, &run.host, &figures, &kernels, &contenders, &series)?);

@@ -21,7 +21,7 @@ use crate::figures::{Figures, subject};
 use crate::interrupt;
 use crate::keys::{Key, KeyOperation};
 use crate::measure::measure;
-use crate::progress::Progress;
+use crate::progress;
 use crate::run::Run;
 use crate::verbs::speed::Queue as QueueOptions;
 
@@ -67,23 +67,17 @@ impl Cases {
 
 pub(crate) fn run(options: &QueueOptions) -> Result<ExitCode, CliError> {
     let json = options.written.json.as_deref();
-    Run::of_verb(json, "engine", |run, bar| collect(options, run, bar), engine_table::table)
+    Run::of_verb(json, "engine", |run| collect(options, run), engine_table::table)
 }
 
 /// The records of every size. After Ctrl-C, returns the records of the completed sizes.
-fn collect(
-    options: &QueueOptions,
-    run: &mut Run,
-    progress: &Progress,
-) -> Result<Vec<Record>, CliError> {
+fn collect(options: &QueueOptions, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let keys: Vec<Key> = match &options.key {
         Some(path) => vec![Key::from_file(path)?],
         None => options.bits.iter().copied().map(Key::built_in).collect::<Result<_, _>>()?,
     };
     let keys = keys.into_iter().map(|key| (format!("RSA-{}", key.bits()), key)).collect();
-    run.rows(progress, options.seconds, keys, |run, _, key| {
-        Bout::new(key, options.seconds)?.measure(run, progress)
-    })
+    run.rows(options.seconds, keys, |run, _, key| Bout::new(key, options.seconds)?.measure(run))
 }
 
 struct Bout {
@@ -104,12 +98,12 @@ impl Bout {
         Ok(Self { bits, seconds, job, cases, cores })
     }
 
-    fn measure(&self, run: &mut Run, progress: &Progress) -> Result<Option<Vec<Record>>, CliError> {
+    fn measure(&self, run: &mut Run) -> Result<Option<Vec<Record>>, CliError> {
         let [closed, alone, open] = PARTS.map(|part| part * self.seconds);
         let Some(rates) = closed::rates(&self.cases, self.cores, closed)? else { return Ok(None) };
-        progress.part(PARTS[0]);
+        progress::part(PARTS[0]);
         let Some(alone) = self.alone(run, alone)? else { return Ok(None) };
-        progress.part(PARTS[0] + PARTS[1]);
+        progress::part(PARTS[0] + PARTS[1]);
         let Some(open) = open::responses(&self.cases, self.cores, open)? else { return Ok(None) };
         self.say_lost(run, open.windows);
         let figures = Figures::of_row(&run.host, self.seconds).with([("cores", self.cores)]);
@@ -233,7 +227,7 @@ mod tests {
         let mut run = Run::new(None).unwrap();
         let mut measure = |seconds| {
             let bout = Bout::new(Key::built_in(512).unwrap(), seconds).unwrap();
-            bout.measure(&mut run, &Progress::new("test"))
+            bout.measure(&mut run)
         };
         // A busy machine needs more time to produce results.
         let mut seconds = 0.3;
