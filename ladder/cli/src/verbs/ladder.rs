@@ -117,7 +117,7 @@ impl LadderRun {
             "costs are for {} USD per core and hour: set yours with --price-per-core-hour",
             self.price
         ));
-        if !self.run.host.machine.features.contains("ifma") {
+        if !self.run.host.context.machine.features.contains("ifma") {
             self.run.notes.add(
                 "no AVX-512 IFMA here (or it is disabled): Tollgate uses the integer multiplier, and \
                  batches do not pay"

@@ -116,7 +116,7 @@ fn judge(options: &Options, scenarios: &[Scenario]) -> Result<Option<ExitCode>, 
 
 fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Result<(), CliError> {
     let (heading, notes) = (report::heading(options, &run.host), run.notes.lines());
-    watch.end(&About { host: &run.host, heading: &heading, notes: &notes }, judged)
+    watch.end(&About { context: &run.host.context, heading: &heading, notes: &notes }, judged)
 }
 
 /// Collects the records of every key type and protocol. An invalid combination has a note instead.
@@ -228,7 +228,7 @@ fn label(options: &Options, name: &str) -> String {
 
 /// The conditions that all records of a run share.
 fn context(options: &Options, host: &Host) -> tollgate_load::Context {
-    let mut context = host.context();
+    let mut context = host.context.clone();
     context.versions.extend(installed(options));
     let conditions = &mut context.conditions;
     conditions.remove("threads"); // the plan has its own

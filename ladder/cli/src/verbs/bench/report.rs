@@ -48,7 +48,11 @@ pub(super) fn asked(options: &Options) -> String {
 
 /// The heading of tables with measured records, which names the common conditions of a run.
 pub(super) fn machine(host: &Host) -> String {
-    heading::of_machine(&host.machine, &host.versions, host.commit.as_deref())
+    heading::of_machine(
+        &host.context.machine,
+        &host.context.versions,
+        host.context.commit.as_deref(),
+    )
 }
 
 /// The figures of the workload's paper, if it names one.

@@ -201,7 +201,7 @@ fn price(options: &Fleet) -> Result<Option<Price>, Error> {
 }
 
 fn cores(options: &Fleet, host: &Host) -> u32 {
-    options.cores_per_machine.or(host.machine.logical_cores).unwrap_or(1)
+    options.cores_per_machine.or(host.context.machine.logical_cores).unwrap_or(1)
 }
 
 fn station(options: &Fleet, host: &Host) -> Result<Station, Error> {

@@ -23,29 +23,27 @@ pub(crate) enum Call {
 
 /// A chain on limbs with a modulus of `bits` bits.
 pub(crate) fn limbs(kernel: LimbKernel, call: Call, bits: u32) -> Run {
-    let mut numbers = Numbers::new(bits);
-    let shape = Shape::limbs(numbers.bits);
-    let m = Modulus::<u64>::new(&numbers.modulus(), shape).expect("the modulus is odd");
-    let mut operand = || packed::<u64>(&numbers.below(), shape);
-    let (x, y) = (operand(), operand());
-    let chain = |kernel| Chain::new(kernel, call, &m, &x, &y, reduce);
-    run(chain(kernel), chain(LimbKernel::Portable))
+    run(on_limbs(kernel, call, bits), on_limbs(LimbKernel::Portable, call, bits))
 }
 
 /// A chain of a variant with a modulus of `bits` bits, on the same numbers as [`limbs`].
 pub(crate) fn variant(variant: Variant, call: Call, bits: u32) -> Run {
+    let mut chain = on_limbs(LimbKernel::Portable, call, bits);
+    let (right, constants) = (chain.canonical(), Constants::of(&chain.m));
+    let first = chain.run_by(variant.kernel(&constants)).to_vec();
+    let mut reduced = first.clone();
+    carry::reduce(&mut reduced, chain.m.m());
+    let is_right = reduced == right;
+    Box::new(move || compare(is_right && chain.run_by(variant.kernel(&constants)) == first))
+}
+
+fn on_limbs(kernel: LimbKernel, call: Call, bits: u32) -> Chain<LimbKernel> {
     let mut numbers = Numbers::new(bits);
     let shape = Shape::limbs(numbers.bits);
     let m = Modulus::<u64>::new(&numbers.modulus(), shape).expect("the modulus is odd");
     let mut operand = || packed::<u64>(&numbers.below(), shape);
     let (x, y) = (operand(), operand());
-    let mut chain = Chain::new(LimbKernel::Portable, call, &m, &x, &y, reduce);
-    let (right, constants) = (chain.canonical(), Constants::of(&m));
-    let first = chain.run_by(variant.kernel(&constants)).to_vec();
-    let mut reduced = first.clone();
-    carry::reduce(&mut reduced, m.m());
-    let is_right = reduced == right;
-    Box::new(move || compare(is_right && chain.run_by(variant.kernel(&constants)) == first))
+    Chain::new(kernel, call, &m, &x, &y, reduce)
 }
 
 /// A chain in eight lanes with eight moduli of `bits` bits.

@@ -148,7 +148,7 @@ pub(crate) fn missing(
         }
     }
     // Without cycles these figures could not explain the operations.
-    if asked.is_empty() || run.host.machine.core_clock_hz.is_none() {
+    if asked.is_empty() || run.host.context.machine.core_clock_hz.is_none() {
         return Ok(Some(Vec::new()));
     }
     at_size(&asked, bits, seconds, run, |_| {})

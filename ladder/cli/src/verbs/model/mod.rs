@@ -160,7 +160,7 @@ pub(crate) fn collect(options: &Model, run: &mut Run) -> Result<Vec<Record>, Cli
     }
     let SelectedMachine { word, model, machine } = SelectedMachine::of(options, host)?;
     let ours = hosts::records(&word, &model, &machine, &options.bits.0, now);
-    let with_commit = |record| Record { commit: host.commit.clone(), ..record };
+    let with_commit = |record| Record { commit: host.context.commit.clone(), ..record };
     records.extend(ours.into_iter().map(with_commit));
     output.records(&records)?;
     Ok(records)
@@ -177,7 +177,7 @@ impl SelectedMachine {
     fn of(options: &Model, host: &Host) -> Result<Self, CliError> {
         let name = options.machine.as_deref().unwrap_or("host");
         if name == "host" {
-            let (model, machine) = (host.model.clone(), host.machine.clone());
+            let (model, machine) = (host.model.clone(), host.context.machine.clone());
             return Ok(Self { word: name.to_owned(), model, machine });
         }
         if let Some(file) = File::named(name) {

@@ -52,12 +52,12 @@ pub(crate) fn collect(options: &Session, run: &mut Run) -> Result<Vec<Record>, C
     let Run { host, output, .. } = run;
     progress::plan(1, options.seconds);
     progress::row(0, "parts of sessions");
-    let measured = measure(&plan(options), &host.context(), &interrupt::asked, &mut progress::part);
+    let measured = measure(&plan(options), &host.context, &interrupt::asked, &mut progress::part);
     let mut records = match measured {
         Err(_) if interrupt::asked() => return Ok(Vec::new()),
         measured => measured?,
     };
-    if let Some(clock) = &host.machine.core_clock_hz {
+    if let Some(clock) = &host.context.machine.core_clock_hz {
         let is_total = |record: &&Record| {
             record.quantity == word::CYCLES_PER_SESSION
                 && record.subject.parameter(word::PART).is_none()

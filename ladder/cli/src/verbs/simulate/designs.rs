@@ -14,8 +14,12 @@ pub(super) struct Multiplier {
 }
 
 impl Multiplier {
-    const fn of(arithmetic: Arithmetic, slots: u32, issue: Issue) -> Self {
-        Self { arithmetic, slots, issue }
+    const fn plain(slots: u32) -> Self {
+        Self { arithmetic: Arithmetic::Plain, slots, issue: Issue::Blocking }
+    }
+
+    const fn extended(slots: u32, issue: Issue) -> Self {
+        Self { arithmetic: Arithmetic::Extended, slots, issue }
     }
 
     /// The timing of `core` with this multiplier.
@@ -34,19 +38,15 @@ impl Multiplier {
 }
 
 /// The multipliers of LEON-2: 32x32, 32x16, 16x16, iterative.
-pub(super) const PLAIN: [Multiplier; 4] = [
-    Multiplier::of(Arithmetic::Plain, 1, Issue::Blocking),
-    Multiplier::of(Arithmetic::Plain, 3, Issue::Blocking),
-    Multiplier::of(Arithmetic::Plain, 5, Issue::Blocking),
-    Multiplier::of(Arithmetic::Plain, 35, Issue::Blocking),
-];
+pub(super) const PLAIN: [Multiplier; 4] =
+    [Multiplier::plain(1), Multiplier::plain(3), Multiplier::plain(5), Multiplier::plain(35)];
 
 /// Multipliers of the extension.
 pub(super) const EXTENDED: [Multiplier; 4] = [
-    Multiplier::of(Arithmetic::Extended, 1, Issue::Blocking),
-    Multiplier::of(Arithmetic::Extended, 2, Issue::Blocking),
-    Multiplier::of(Arithmetic::Extended, 3, Issue::Blocking),
-    Multiplier::of(Arithmetic::Extended, 2, Issue::Decoupled),
+    Multiplier::extended(1, Issue::Blocking),
+    Multiplier::extended(2, Issue::Blocking),
+    Multiplier::extended(3, Issue::Blocking),
+    Multiplier::extended(2, Issue::Decoupled),
 ];
 
 /// Every routine of this arithmetic for moduli of `words` words.

@@ -49,7 +49,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
 
 /// The records of the headline's exponentiation with and without the extension, and the paper's.
 pub(super) fn headline(core: &Core, run: &mut Run) -> Result<Vec<Record>, CliError> {
-    let figures = Figures { core, commit: run.host.commit.clone() };
+    let figures = Figures { core, commit: run.host.context.commit.clone() };
     let designs = [PLAIN[0], EXTENDED[0]].map(|multiplier| Design::headline(multiplier, WORDS));
     let mut records = vec![simulation::published(Timestamp::now())];
     execute(&core.timing, &designs, |raised| {
@@ -63,7 +63,7 @@ pub(super) fn headline(core: &Core, run: &mut Run) -> Result<Vec<Record>, CliErr
 impl Study {
     /// Runs the study and writes the records of each part. Ctrl-C ends it early.
     fn new(options: &Options, core: &Core, run: &mut Run) -> Result<Self, CliError> {
-        let figures = Figures { core, commit: run.host.commit.clone() };
+        let figures = Figures { core, commit: run.host.context.commit.clone() };
         let output = &mut run.output;
         let mut study = Self::default();
         output.records(&[simulation::published(Timestamp::now())])?;

@@ -198,7 +198,7 @@ mod tests {
 
     fn clients(flags: &[&str]) -> Clients {
         match Options::of(&[&["bench"], flags].concat()).unwrap().verb {
-            Verb::Bench(options) => options.options().clients.clone(),
+            Verb::Bench(options) => options.unchecked().clients,
             other => unreachable!("bench was asked for: {other:?}"),
         }
     }

@@ -38,11 +38,35 @@ pub(crate) enum SubVerb {
     /// Measure the gains of Intel's study of 2010 (ETI10) with nginx: AES instructions, GCM, RSA
     Eti10(Eti10),
     /// Sample the servers with perf, and show their CPU time by part beside the prediction
-    Profile(Box<Profile>),
+    Profile {
+        #[command(flatten)]
+        sampling: Sampling,
+
+        #[command(flatten)]
+        bench: Box<Bench>,
+    },
     /// Measure the servers on more and more cores, and fit a scaling law
-    Scale(Box<Scale>),
+    Scale {
+        /// First and last number of cores; n is the number of cores that the client does not use
+        #[arg(long, value_name = "A..B", default_value = "1..n", value_parser = core_span)]
+        span: CoreSpan,
+
+        #[command(flatten)]
+        bench: Box<Bench>,
+    },
     /// Find the highest rate at which a quantile of the response times stays within a limit
-    Search(Box<Search>),
+    Search {
+        /// Quantile and its limit, as in p99=20ms
+        #[arg(long, value_name = "OBJECTIVE")]
+        slo: Objective,
+
+        /// Draw rates and times as SVG in FILE, replacing it
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+
+        #[command(flatten)]
+        bench: Box<Bench>,
+    },
 }
 
 #[derive(Args, Clone, Debug)]
@@ -72,15 +96,6 @@ pub(crate) struct Eti10 {
     pub(crate) written: Written,
 }
 
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Profile {
-    #[command(flatten)]
-    sampling: Sampling,
-
-    #[command(flatten)]
-    bench: Bench,
-}
-
 /// The options of a profile.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Profile")]
@@ -92,30 +107,6 @@ pub(crate) struct Sampling {
     /// Seconds to measure the parts alone, for the predictions beside the profile; 0 for none
     #[arg(long, value_name = "S", default_value = "15", value_parser = prediction_seconds)]
     pub(crate) predict_seconds: f64,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Scale {
-    /// First and last number of cores; n is the number of cores that the client does not use
-    #[arg(long, value_name = "A..B", default_value = "1..n", value_parser = core_span)]
-    span: CoreSpan,
-
-    #[command(flatten)]
-    bench: Bench,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Search {
-    /// Quantile and its limit, as in p99=20ms
-    #[arg(long, value_name = "OBJECTIVE")]
-    slo: Objective,
-
-    /// Draw rates and times as SVG in FILE, replacing it
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
-
-    #[command(flatten)]
-    bench: Bench,
 }
 
 /// The kind of result that a run of `tollgate bench` gives.
@@ -133,25 +124,20 @@ pub(crate) enum Mode {
 }
 
 impl BenchCommand {
-    pub(crate) fn options(&self) -> &Bench {
-        match &self.verb {
-            // `eti10` makes its own load
-            None | Some(SubVerb::Eti10(_)) => &self.rounds,
-            Some(SubVerb::Profile(profile)) => &profile.bench,
-            Some(SubVerb::Scale(scale)) => &scale.bench,
-            Some(SubVerb::Search(search)) => &search.bench,
-        }
-    }
-
     /// The options and the kind of result, before the checks of `request`.
     pub(super) fn unchecked(&self) -> Bench {
-        let mode = match &self.verb {
-            None | Some(SubVerb::Eti10(_)) => Mode::Rounds,
-            Some(SubVerb::Profile(profile)) => Mode::Profile(profile.sampling.clone()),
-            Some(SubVerb::Scale(scale)) => Mode::Scale(scale.span),
-            Some(SubVerb::Search(search)) => Mode::Search(search.slo, search.svg.clone()),
+        let (mode, bench) = match &self.verb {
+            // `eti10` makes its own load
+            None | Some(SubVerb::Eti10(_)) => (Mode::Rounds, &self.rounds),
+            Some(SubVerb::Profile { sampling, bench }) => {
+                (Mode::Profile(sampling.clone()), &**bench)
+            }
+            Some(SubVerb::Scale { span, bench }) => (Mode::Scale(*span), &**bench),
+            Some(SubVerb::Search { slo, svg, bench }) => {
+                (Mode::Search(*slo, svg.clone()), &**bench)
+            }
         };
-        Bench { mode, ..self.options().clone() }
+        Bench { mode, ..bench.clone() }
     }
 }
 

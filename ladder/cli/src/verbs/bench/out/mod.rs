@@ -12,13 +12,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tollgate_load::{Latency, LatencyLog, Outcome, Point};
+use tollgate_load::{Context, Latency, LatencyLog, Outcome, Point};
 use tollgate_record::{Record, Timestamp};
 
 use super::scenario::Scenario;
 use super::search::{self, Found};
 use crate::error::CliError;
-use crate::host::Host;
 use crate::interrupt;
 use crate::output::say;
 
@@ -83,7 +82,7 @@ impl<'a> Judged<'a> {
 
 /// The context of all runs.
 pub(super) struct About<'a> {
-    pub(super) host: &'a Host,
+    pub(super) context: &'a Context,
     /// Machine and plan, as printed.
     pub(super) heading: &'a str,
     pub(super) notes: &'a str,
