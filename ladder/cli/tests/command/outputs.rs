@@ -1,4 +1,5 @@
-//! The outputs of `tollgate bench`: `--out`, `--metrics`. The tests also accept invalid runs.
+//! The outputs of `tollgate bench`: `--out`, `--metrics`, `--fail-if`, `--summary` and
+//! `--histogram`; and `completions`. The tests also accept invalid runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,13 +9,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::program::{Serve, line, recorded, refused, run, scratch, signal, text, tollgate};
+use crate::bench::bench;
+use crate::program::{Serve, recorded, refused, run, said, scratch, signal, text, tollgate};
 
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/bench-outcome.schema.json");
 
-/// Short runs; their steadiness is not judged.
-const SHORT: &str = "bench --seconds 0.5 --drift-max 1 --connections 4 --repeats 0 \
-                     --protocol tls13 --rounds 2";
+const SMALL: [&str; 6] = ["--protocol", "tls13", "--bytes", "100", "--rounds", "2"];
 
 /// Validates the document against the schema, with an independent validator.
 fn assert_follows_the_schema(document: &Path) {
@@ -62,7 +62,7 @@ fn rows(folder: &Path, name: &str) -> Vec<BTreeMap<String, String>> {
 #[test]
 fn a_folder_has_every_run_and_its_files_agree() {
     let folder = scratch("out");
-    let output = line(SHORT, &["--out", folder.name()]);
+    let output = bench(&["--protocol", "tls13", "--rounds", "2", "--out", folder.name()]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("4 runs written to"), "{stderr}");
     assert_follows_the_schema(&folder.join("outcome.json"));
@@ -256,4 +256,48 @@ fn metrics_have_growing_counters_and_histograms() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     refused(&run(&["bench", "--metrics", &address]), "--metrics: ");
+}
+
+#[test]
+fn a_condition_that_is_met_has_an_exit_code_and_a_line() {
+    let file = scratch("summary.json");
+    let name = file.name();
+    let more = ["--fail-if", "p50>1us", "--fail-if", "failures>90%", "--summary", name];
+    let output = bench(&[&SMALL[..], &more, &["--histogram"]].concat());
+    let summary: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if summary["verdict"] == "INVALID" {
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        return; // the machine is too busy for a result
+    }
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert_eq!(stderr.lines().filter(|line| line.contains("--fail-if p50>1us")).count(), 2);
+    assert!(!stderr.contains("failures>90%"), "{stderr}");
+    assert_eq!(summary["failed_conditions"], serde_json::json!(["p50>1us"]));
+    let servers = summary["servers"].as_array().unwrap();
+    assert_eq!(servers.len(), 2);
+    for server in servers {
+        assert!(server["sessions_per_s"].as_f64().unwrap() > 0.0, "{server}");
+        assert!(server["transaction_ms"]["p99"].as_f64().unwrap() > 0.0, "{server}");
+        assert_eq!(server["failures"], 0);
+    }
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("times of transactions") && stdout.contains("###"), "{stdout}");
+}
+
+#[test]
+fn a_summary_is_the_only_standard_output() {
+    let output = bench(&[&SMALL[..], &["--engine", "tollgate", "--summary", "-"]].concat());
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(summary["servers"][0]["server"], "tollgate");
+}
+
+#[test]
+fn completions_name_the_verbs_and_their_options() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = said(&run(&["completions", shell]));
+        for word in ["bench", "variants", "fail-if"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
 }

@@ -17,6 +17,7 @@ use tollgate_server::log::{Line, Reader};
 
 use super::options::given::Probed;
 use super::plan;
+use crate::cells::distinct;
 use crate::error::CliError;
 use crate::keys;
 use crate::options::Bench as Options;
@@ -49,15 +50,8 @@ pub(super) fn heading(options: &Options) -> String {
     for line in probed.probe.lines() {
         text += &wrapped(&format!("- {line}"));
     }
-    let mut warnings: Vec<String> = Vec::new();
-    for plan in plan::plans(options).unwrap_or_default() {
-        for warning in probed.probe.warnings(&plan) {
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
-    }
-    for warning in warnings {
+    let plans = plan::plans(options).unwrap_or_default();
+    for warning in distinct(plans.iter().flat_map(|plan| probed.probe.warnings(plan))) {
         text += &wrapped(&format!("- warning: {warning}"));
     }
     text

@@ -20,7 +20,7 @@ use tollgate_session::measured_total;
 
 use super::plan::{client_cores, server_cores};
 use super::scenario::Scenario;
-use crate::cells::float;
+use crate::cells::{distinct, float};
 use crate::error::CliError;
 use crate::folder::Folder;
 use crate::interrupt;
@@ -272,14 +272,8 @@ struct Sampled<'a> {
 impl Sampled<'_> {
     /// The cycles of each part and of its details for one session.
     fn records(&self, cores: Option<f64>) -> Result<Vec<Record>, CliError> {
-        let mut words: Vec<&str> = Vec::new();
-        for part in all_parts() {
-            if !words.contains(&part.of.as_str()) {
-                words.push(&part.of);
-            }
-        }
         let mut all = Vec::new();
-        for of in words {
+        for of in distinct(all_parts().iter().map(|part| part.of.as_str())) {
             let own = || all_parts().iter().filter(|part| part.of == of);
             let whole = |profile: &Profile| own().map(|part| profile.share(&part.word)).sum();
             all.extend(self.record(of, None, whole)?);

@@ -219,6 +219,7 @@ impl Connections {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::Folder;
     use crate::options::{Options as All, Verb};
 
     fn asked(name: &str) -> Result<Options, CliError> {
@@ -269,12 +270,10 @@ mod tests {
     #[test]
     fn what_a_log_says_becomes_flags_where_a_plan_can_express_it() {
         let file = |more: &str| {
-            let name = format!("tollgate-asked-{}-{}.toml", std::process::id(), more.len());
-            let path = std::env::temp_dir().join(name);
+            let folder = Folder::new().unwrap();
+            let path = folder.path("asked.toml");
             std::fs::write(&path, format!("title = \"of a log\"\n{more}")).unwrap();
-            let found = asked(&path.display().to_string());
-            std::fs::remove_file(&path).unwrap();
-            found
+            asked(&path.display().to_string())
         };
         let arrivals = |dispersion: &str| {
             format!(

@@ -1,5 +1,7 @@
 //! Two sides as text: a row for each figure, with a bar to the left or right of 1.
 
+use std::collections::BTreeSet;
+
 use tollgate_record::{Cycles, Nanos, Record, Unit};
 use tollgate_report::text::wrapped;
 
@@ -7,7 +9,7 @@ use super::answer::is_ratio;
 use super::change::Basis;
 use super::pair::{ComparedPair, Pairs};
 use super::side::{Figure, Side};
-use crate::cells::{self, rate};
+use crate::cells::{self, distinct, rate};
 
 /// Columns of a bar on each side of its middle.
 const HALF_BAR: u32 = 7;
@@ -176,14 +178,10 @@ fn machine(pairs: &Pairs<'_>, drift: f64) -> Vec<String> {
 
 /// The basis of the intervals.
 fn bases(pairs: &Pairs<'_>) -> Vec<String> {
-    let mut bases: Vec<Basis> = Vec::new();
-    for pair in &pairs.pairs {
-        if let ComparedPair::Changed { change, .. } = pair
-            && !bases.contains(&change.basis)
-        {
-            bases.push(change.basis);
-        }
-    }
+    let bases = distinct(pairs.pairs.iter().filter_map(|pair| match pair {
+        ComparedPair::Changed { change, .. } => Some(change.basis),
+        _ => None,
+    }));
     let has = |wanted: fn(&Basis) -> bool| bases.iter().any(wanted);
     let mut lines = Vec::new();
     for basis in &bases {
@@ -221,9 +219,7 @@ fn differences(before: &Side, after: &Side) -> Option<String> {
     };
     let known = |value: Option<&String>| value.map_or("unknown", String::as_str).to_owned();
     differ("commit", known(one.commit.as_ref()), known(other.commit.as_ref()));
-    let mut names: Vec<&String> = one.versions.keys().chain(other.versions.keys()).collect();
-    names.sort();
-    names.dedup();
+    let names: BTreeSet<&String> = one.versions.keys().chain(other.versions.keys()).collect();
     for name in names {
         differ(name, known(one.versions.get(name)), known(other.versions.get(name)));
     }

@@ -180,12 +180,12 @@ pub(super) fn settings(before: &Configuration) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::Folder;
 
     #[test]
     fn sections_are_taken_up_again_and_the_last_value_counts() {
-        let folder = std::env::temp_dir().join(format!("tollgate-conf-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let (base, file) = (folder.join("base.cnf"), folder.join("file.cnf"));
+        let folder = Folder::new().unwrap();
+        let (base, file) = (folder.path("base.cnf"), folder.path("file.cnf"));
         fs::write(
             &base,
             "openssl_conf = start # a comment\n[ start ]\nproviders=list\nssl_conf = \\\ntls\n\
@@ -197,7 +197,7 @@ mod tests {
              [ours]\ndefault = d\nx = y\n[y]\nmodule = /lib/libtollgate_provider.so\n[d]\n\
              activate = yes\n[a]\ndefault_properties = \"?provider=tollgate\"\n",
             base.display(),
-            folder.display()
+            folder.as_ref().display()
         );
         fs::write(&file, text).unwrap();
         let configuration = Configuration::read(&file).unwrap();
@@ -211,7 +211,6 @@ mod tests {
         fs::write(&file, format!(".include {}\n", file.display())).unwrap();
         let endless = Configuration::read(&file).unwrap_err().to_string();
         assert!(endless.contains("circular"), "{endless}");
-        fs::remove_dir_all(&folder).unwrap();
     }
 
     /// The package contains the file that `install` writes on a default Debian system.

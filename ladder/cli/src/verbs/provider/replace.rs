@@ -107,17 +107,16 @@ fn refusal(path: &Path, error: &io::Error) -> CliError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::Folder;
 
     #[test]
     fn nothing_is_written_through_a_link() {
-        let folder = std::env::temp_dir().join(format!("tollgate-link-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let (path, victim) = (folder.join("file"), folder.join("victim"));
+        let folder = Folder::new().unwrap();
+        let (path, victim) = (folder.path("file"), folder.path("victim"));
         fs::write(&victim, "mine").unwrap();
         std::os::unix::fs::symlink(&victim, beside(&path, "new")).unwrap();
         Replaced::write(&path, b"ours").unwrap().keep(None).unwrap();
         let (ours, mine) = (fs::read(&path).unwrap(), fs::read(&victim).unwrap());
-        fs::remove_dir_all(&folder).unwrap();
         assert_eq!((&ours[..], &mine[..]), (&b"ours"[..], &b"mine"[..]));
     }
 }

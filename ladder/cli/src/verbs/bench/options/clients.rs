@@ -194,6 +194,7 @@ fn time(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::Folder;
     use crate::options::{Options, Verb};
 
     fn clients(flags: &[&str]) -> Clients {
@@ -225,15 +226,14 @@ mod tests {
 
     #[test]
     fn a_trace_is_read_and_its_bad_lines_are_reported() {
-        let name = format!("tollgate-trace-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let folder = Folder::new().unwrap();
+        let path = folder.path("trace");
         let flag = format!("trace:{}", path.display());
         fs::write(&path, "0.0\n0.5\n").unwrap();
         let found = clients(&["--arrivals", &flag]).arrivals(false);
         assert!(found.is_open());
         fs::write(&path, "0.5\n0.0\n").unwrap();
         let error = Options::of(&["bench", "--arrivals", &flag]).unwrap_err().to_string();
-        fs::remove_file(&path).unwrap();
         assert!(error.contains("line 2"), "{error}");
     }
 }
