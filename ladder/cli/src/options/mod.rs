@@ -156,13 +156,17 @@ fn one_line(error: &clap::Error, arguments: &[OsString]) -> CliError {
 pub(crate) mod tests {
     use super::*;
 
+    /// Parses a command line.
+    #[track_caller]
+    pub(crate) fn verb(line: &str) -> Verb {
+        Options::of(&line.split_whitespace().collect::<Vec<_>>()).unwrap().verb
+    }
+
     /// Parses `tollgate bench` with these options.
     #[track_caller]
-    pub(crate) fn bench(flags: &[&str]) -> Bench {
-        match Options::of(&[&["bench"], flags].concat()).unwrap().verb {
-            Verb::Bench(options) => options.request().unwrap(),
-            other => unreachable!("bench was asked for: {other:?}"),
-        }
+    pub(crate) fn bench(flags: &str) -> Bench {
+        let Verb::Bench(options) = verb(&format!("bench {flags}")) else { unreachable!("{flags}") };
+        options.request().unwrap()
     }
 
     #[test]

@@ -220,17 +220,14 @@ impl Connections {
 mod tests {
     use super::*;
     use crate::folder::Folder;
-    use crate::options::{Options as All, Verb};
+    use crate::options::tests::bench;
 
     fn asked(name: &str) -> Result<Options, CliError> {
-        asked_with(&["--workload", name]).map(|(options, _)| options)
+        asked_with(&format!("--workload {name}")).map(|(options, _)| options)
     }
 
-    fn asked_with(flags: &[&str]) -> Result<(Options, Vec<String>), CliError> {
-        match All::of(&[&["bench"], flags].concat()).unwrap().verb {
-            Verb::Bench(options) => applied(&options.request()?),
-            other => unreachable!("bench was asked for: {other:?}"),
-        }
+    fn asked_with(flags: &str) -> Result<(Options, Vec<String>), CliError> {
+        applied(&bench(flags))
     }
 
     #[test]
@@ -251,20 +248,19 @@ mod tests {
 
     #[test]
     fn what_stays_undone_is_said() {
-        let (web, undone) = asked_with(&["--workload", "web2026"]).unwrap();
+        let (web, undone) = asked_with("--workload web2026").unwrap();
         assert_eq!((web.protocol, web.bytes), (vec![Protocol::Tls13], 37_000));
         assert_eq!((web.clients.requests_per_connection, web.resumed_share), (10.0, 0.5));
         assert_eq!(undone, [""; 0]);
-        let (rustls, undone) =
-            asked_with(&["--workload", "web2026", "--client", "rustls"]).unwrap();
+        let (rustls, undone) = asked_with("--workload web2026 --client rustls").unwrap();
         let [resumed] = &undone[..] else { panic!("{undone:?}") };
         assert!(resumed.contains("resumes 50 %") && rustls.resumed_share == 0.0);
-        let (pq, undone) = asked_with(&["--workload", "pq2026", "--server", "rustls"]).unwrap();
+        let (pq, undone) = asked_with("--workload pq2026 --server rustls").unwrap();
         assert_eq!((pq.protocol, undone), (vec![Protocol::Tls13], Vec::new()));
         assert_eq!(pq.group, ["X25519MLKEM768"]);
-        let (_, undone) = asked_with(&["--workload", "hp2001", "https://127.0.0.1:1/"]).unwrap();
+        let (_, undone) = asked_with("--workload hp2001 https://127.0.0.1:1/").unwrap();
         assert!(undone[0].contains("has its own"), "{undone:?}");
-        assert_eq!(asked_with(&[]).unwrap().1, [""; 0]);
+        assert_eq!(asked_with("").unwrap().1, [""; 0]);
     }
 
     #[test]

@@ -59,13 +59,12 @@ mod tests {
 
     use super::parts::plan;
     use super::*;
-    use crate::options::{Options as Line, Verb};
+    use crate::options::Verb;
+    use crate::options::tests::verb;
 
     /// Key, protocol and bytes of each planned session and of each measured one.
-    fn planned_and_measured(flags: &[&str]) -> [BTreeSet<(String, String, u64)>; 2] {
-        let Verb::Session(options) = Line::of(&[&["session"], flags].concat()).unwrap().verb else {
-            unreachable!("session was asked for")
-        };
+    fn planned_and_measured(flags: &str) -> [BTreeSet<(String, String, u64)>; 2] {
+        let Verb::Session(options) = verb(&format!("session {flags}")) else { unreachable!() };
         let planned = plan(&options).sessions.into_iter().map(|session| {
             (session.key.to_string(), session.protocol.word().to_owned(), session.bytes)
         });
@@ -83,13 +82,12 @@ mod tests {
 
     #[test]
     fn every_session_but_the_sweep_has_a_real_server() {
-        let [planned, measured] = planned_and_measured(&[]);
+        let [planned, measured] = planned_and_measured("");
         let sweep: Vec<_> = planned.difference(&measured).collect();
         assert!(sweep.iter().all(|(key, protocol, _)| key == "rsa-2048" && protocol == "tls13"));
         assert_eq!((planned.len(), measured.len(), sweep.len()), (11, 5, 6));
         assert!(measured.is_subset(&planned));
-        let [planned, measured] =
-            planned_and_measured(&["--bytes", "0,1024", "--key-type", "rsa-4096"]);
+        let [planned, measured] = planned_and_measured("--bytes 0,1024 --key-type rsa-4096");
         assert_eq!((planned.len(), &planned), (4, &measured));
     }
 }

@@ -314,10 +314,11 @@ fn records_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Options, Verb};
+    use crate::options::Verb;
+    use crate::options::tests::verb;
 
-    fn speed(flags: &[&str]) -> Operations {
-        match Options::of(&[&["speed"], flags].concat()).unwrap().verb {
+    fn speed(flags: &str) -> Operations {
+        match verb(&format!("speed {flags}")) {
             Verb::Speed(Speed { operations, verb: None }) => operations,
             Verb::Speed(Speed { verb: Some(SubVerb::Pkeu(pkeu)), .. }) => pkeu.operations(),
             other => unreachable!("speed was asked for: {other:?}"),
@@ -326,31 +327,20 @@ mod tests {
 
     #[test]
     fn flags_become_values() {
-        let options = speed(&[
-            "--bits",
-            "512,2048",
-            "--batch",
-            "16",
-            "--against",
-            "openssl",
-            "--seconds",
-            "0.5",
-            "--exponent",
-            "7",
-            "--json",
-            "-",
-        ]);
+        let options = speed(
+            "--bits 512,2048 --batch 16 --against openssl --seconds 0.5 --exponent 7 --json -",
+        );
         assert_eq!(options.bits, [512, 2048]);
         assert_eq!((options.lineup.batch, options.seconds), (16, Some(0.5)));
         assert_eq!(options.lineup.against, [Against::Openssl]);
         assert_eq!(options.exponent, Some(Exponent::Public(7)));
         assert_eq!(options.written.json, Some(PathBuf::from("-")));
-        let options = speed(&["--exponent", "full", "--key", "x.pem"]);
+        let options = speed("--exponent full --key x.pem");
         assert_eq!(options.exponent, Some(Exponent::Full));
-        let options = speed(&["pkeu", "--batch", "4", "-z", "500ms"]);
+        let options = speed("pkeu --batch 4 -z 500ms");
         assert_eq!((options.table, options.lineup.batch), (Some(Table::Pkeu), 4));
         assert_eq!((options.seconds, options.bits.len()), (Some(0.5), 0));
-        let options = speed(&[]);
+        let options = speed("");
         assert_eq!(options.lineup.against, [Against::Openssl, Against::AwsLc]);
         assert_eq!((options.lineup.batch, options.bits.len()), (8, 0));
     }

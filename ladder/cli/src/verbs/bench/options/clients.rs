@@ -195,22 +195,20 @@ fn time(text: &str) -> Result<Duration, String> {
 mod tests {
     use super::*;
     use crate::folder::Folder;
-    use crate::options::{Options, Verb};
+    use crate::options::Options;
+    use crate::options::tests::bench;
 
-    fn clients(flags: &[&str]) -> Clients {
-        match Options::of(&[&["bench"], flags].concat()).unwrap().verb {
-            Verb::Bench(options) => options.unchecked().clients,
-            other => unreachable!("bench was asked for: {other:?}"),
-        }
+    fn clients(flags: &str) -> Clients {
+        bench(flags).clients
     }
 
     #[test]
     fn flags_become_arrivals() {
-        let arrivals = |flags: &[&str]| clients(flags).arrivals(false);
-        assert_eq!(arrivals(&[]), Arrivals::Closed { think: Think::None });
+        let arrivals = |flags: &str| clients(flags).arrivals(false);
+        assert_eq!(arrivals(""), Arrivals::Closed { think: Think::None });
         let think = Think::Exponential { mean_ms: 10.0 };
-        assert_eq!(arrivals(&["--think", "random:10ms"]), Arrivals::Closed { think });
-        let of = |kind: &str| match arrivals(&["--rate", "500", "--arrivals", kind]) {
+        assert_eq!(arrivals("--think random:10ms"), Arrivals::Closed { think });
+        let of = |kind: &str| match arrivals(&format!("--rate 500 --arrivals {kind}")) {
             Arrivals::Open { pattern, .. } => pattern,
             Arrivals::Closed { .. } => unreachable!("a rate was given"),
         };
@@ -220,7 +218,7 @@ mod tests {
         assert_eq!(of("gamma:2.5"), Pattern::Gamma { per_s, dispersion: 2.5 });
         assert_eq!(of("pareto:1.5"), Pattern::Pareto { per_s, shape: 1.5 });
         assert_eq!(of("bursts:50ms/0.2s"), Pattern::Bursts { per_s, on_ms: 50, off_ms: 200 });
-        let patient = clients(&["--patience", "2s", "--retries", "3"]).patience();
+        let patient = clients("--patience 2s --retries 3").patience();
         assert_eq!(patient, Some(ClientTimeout { ms: 2000, retries: 3 }));
     }
 
@@ -230,7 +228,7 @@ mod tests {
         let path = folder.path("trace");
         let flag = format!("trace:{}", path.display());
         fs::write(&path, "0.0\n0.5\n").unwrap();
-        let found = clients(&["--arrivals", &flag]).arrivals(false);
+        let found = clients(&format!("--arrivals {flag}")).arrivals(false);
         assert!(found.is_open());
         fs::write(&path, "0.5\n0.0\n").unwrap();
         let error = Options::of(&["bench", "--arrivals", &flag]).unwrap_err().to_string();

@@ -454,31 +454,31 @@ mod tests {
 
     #[test]
     fn flags_become_values() {
-        let options = bench(&["--key-type", "rsa-2048,rsa-3072", "--protocol", "tls13,tls12-rsa"]);
+        let options = bench("--key-type rsa-2048,rsa-3072 --protocol tls13,tls12-rsa");
         assert_eq!(options.key.len(), 2);
         assert_eq!(options.protocol, [Protocol::Tls13, Protocol::Tls12Rsa]);
         assert_eq!((options.bytes, options.verify), (14_336, Verify::Never));
-        assert_eq!(bench(&["--key-type", "rsa-1024"]).key, [KeyKind::OF_2001]);
-        let Mode::Scale(span) = bench(&["scale"]).mode else { panic!("scale was asked for") };
+        assert_eq!(bench("--key-type rsa-1024").key, [KeyKind::OF_2001]);
+        let Mode::Scale(span) = bench("scale").mode else { panic!("scale was asked for") };
         assert_eq!(span, CoreSpan { first: 1, last: None });
-        let short = bench(&["-c", "8", "-z", "10s", "-q", "5", "https://127.0.0.1/"]);
+        let short = bench("-c 8 -z 10s -q 5 https://127.0.0.1/");
         assert_eq!((short.connections, short.seconds, short.clients.rate), (8, 10.0, Some(5.0)));
-        let number = bench(&["-n", "500"]);
+        let number = bench("-n 500");
         assert_eq!((number.requests, number.seconds), (Some(500), 600.0));
-        assert_eq!(bench(&["-n", "500", "-z", "5s"]).seconds, 5.0);
+        assert_eq!(bench("-n 500 -z 5s").seconds, 5.0);
         assert_eq!(options.client, [Client::Minimal]);
-        assert_eq!(bench(&["--client", "rustls,curl"]).client, [Client::Rustls, Client::Curl]);
-        assert_eq!(bench(&["--client", "s_time"]).client, [Client::STime]);
+        assert_eq!(bench("--client rustls,curl").client, [Client::Rustls, Client::Curl]);
+        assert_eq!(bench("--client s_time").client, [Client::STime]);
         for (flags, expected) in [
-            (&[][..], Close::RstAfterConfirm),
-            (&["--close", "fin"], Close::Fin),
-            (&["--resume", "0.5", "--resume-by", "early-data"], Close::Fin),
-            (&["--resume", "0.5", "--resume-by", "psk"], Close::RstAfterConfirm),
+            ("", Close::RstAfterConfirm),
+            ("--close fin", Close::Fin),
+            ("--resume 0.5 --resume-by early-data", Close::Fin),
+            ("--resume 0.5 --resume-by psk", Close::RstAfterConfirm),
         ] {
             let options = bench(flags);
             assert_eq!(options.close(options.resume(true)), expected, "{flags:?}");
         }
-        let one_in = bench(&["--verify", "10"]).verify;
+        let one_in = bench("--verify 10").verify;
         assert_eq!(one_in, Verify::Sample { one_in: 10 });
     }
 }

@@ -69,11 +69,12 @@ mod tests {
 
     #[test]
     fn shares_and_mechanisms_become_a_plan() {
-        assert_eq!(bench(&[]).resume(true), None);
-        let by_share = |text, is_tls13| bench(&["--resume", text]).resume(is_tls13).unwrap();
+        assert_eq!(bench("").resume(true), None);
+        let by_share =
+            |text, is_tls13| bench(&format!("--resume {text}")).resume(is_tls13).unwrap();
         assert_eq!(by_share("80%", true), Resume { share: 0.8, by: Mechanism::Psk });
         assert_eq!(by_share("0.25", false), Resume { share: 0.25, by: Mechanism::Ticket });
-        let flags = bench(&["--resume", "100%", "--resume-by", "early-data"]);
+        let flags = bench("--resume 100% --resume-by early-data");
         assert_eq!(flags.resume(true), Some(Resume { share: 1.0, by: Mechanism::EarlyData }));
         assert_eq!(flags.resume_words(), "100.0 % of the sessions resumed, by early-data");
     }
