@@ -37,6 +37,21 @@ pub(crate) fn fail(error: &CliError) -> ExitCode {
     ExitCode::from(2)
 }
 
+/// Prints text, and writes a JSON object to the file `json`. If `json` is `-`, the text goes to
+/// standard error.
+pub(crate) fn text_and_object(
+    json: Option<&Path>,
+    text: &str,
+    object: &Value,
+) -> Result<(), CliError> {
+    let mut output = Output::new(None)?;
+    if json == Some(Path::new("-")) {
+        output.leave_stdout();
+    }
+    output.text(text)?;
+    json.map_or(Ok(()), |path| write_object(path, object))
+}
+
 /// Writes a JSON object to a file, and replaces an existing file. The path `-` means standard
 /// output.
 pub(crate) fn write_object(path: &Path, object: &Value) -> Result<(), CliError> {
@@ -67,16 +82,6 @@ impl Output {
             Some(path) => Some(Box::new(File::create(path).map_err(CliError::at(path))?)),
         };
         Ok(Self { tables_to_stderr, records: to.map(jsonl::Writer::new), file })
-    }
-
-    /// Prints tables in addition to a JSON object in the file `json`. If `json` is `-`, the tables
-    /// go to standard error.
-    pub(crate) fn with_object(json: Option<&Path>) -> Result<Self, CliError> {
-        let mut output = Self::new(None)?;
-        if json == Some(Path::new("-")) {
-            output.leave_stdout();
-        }
-        Ok(output)
     }
 
     /// Moves tables to standard error.

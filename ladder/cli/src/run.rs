@@ -14,7 +14,6 @@ use crate::interrupt;
 use crate::output::Output;
 use crate::progress::{self, Progress};
 
-/// The context of functions that collect records.
 pub(crate) struct Run {
     pub(crate) host: Host,
     pub(crate) output: Output,

@@ -82,7 +82,6 @@ fn show(options: &Show) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every parameter with its source, and a drawing of the sizes.
 fn text(workload: &Named) -> String {
     let mut text = wrapped(&workload.title);
     for (name, parameter) in workload.parameters() {

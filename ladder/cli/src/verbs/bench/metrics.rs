@@ -29,7 +29,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// All servers under load, with their counters.
 #[derive(Debug, Default)]
 pub(super) struct Watched(Mutex<Vec<Arc<One>>>);
 
@@ -57,11 +56,9 @@ impl Watched {
     }
 }
 
-/// The counts at one moment.
 #[derive(Debug)]
 struct Snapshot(Vec<(LiveCounts, Arc<One>)>);
 
-/// A counter: its name, its help, and its value.
 type Counter = (&'static str, &'static str, fn(&LiveCounts) -> u64);
 
 const COUNTERS: [Counter; 7] = [
@@ -74,7 +71,6 @@ const COUNTERS: [Counter; 7] = [
     ("body_bytes", "Bytes of bodies received", |counts| counts.body_bytes),
 ];
 
-/// A histogram: its name, its help text, and its times.
 type Histogram = (&'static str, &'static str, fn(&StepTimes) -> &Buckets);
 
 const TIMES: [Histogram; 3] = [

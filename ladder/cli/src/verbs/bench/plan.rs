@@ -172,7 +172,6 @@ pub(super) fn server_cores(options: &Options) -> Vec<u32> {
     cores(&options.server_cores, |last| last)
 }
 
-/// The cores that an option names, or the default for two or more cores, given the last core.
 fn cores(asked: &[u32], usual: fn(u32) -> u32) -> Vec<u32> {
     if !asked.is_empty() {
         return asked.to_vec();

@@ -52,7 +52,6 @@ const SAMPLED_MAX: f64 = 1.15;
 /// Functions that no rule knows are listed if their share is above this value.
 const UNKNOWN_SHOWN: f64 = 0.002;
 
-/// Samples the servers in all of their runs.
 pub(super) struct Profiler {
     event: Event,
     folder: Folder,
@@ -61,7 +60,6 @@ pub(super) struct Profiler {
     runs: Rc<RefCell<Runs>>,
 }
 
-/// The recordings since the last scenario.
 #[derive(Default)]
 struct Runs {
     count: u32,
@@ -262,7 +260,6 @@ fn idle_cores(options: &Options) -> Option<f64> {
     is_known.then(|| float(u64::try_from(cores).unwrap_or(u64::MAX)))
 }
 
-/// The sampled rounds of a server, with the record of its CPU time.
 struct Sampled<'a> {
     cpu: &'a Record,
     rounds: &'a [Round<'a>],
@@ -336,7 +333,6 @@ impl Sampled<'_> {
     }
 }
 
-/// A line with the functions that no rule knows, if these functions take time.
 fn unknown(label: &str, profile: &Profile) -> Option<String> {
     let all = profile.unknown();
     let shown: Vec<String> = all

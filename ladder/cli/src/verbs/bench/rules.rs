@@ -41,7 +41,6 @@ fn check(rules: Rules) -> Result<(), CliError> {
     }
 }
 
-/// Rules about search, scale, other clients and outputs.
 fn of_mode(options: &Options) -> Rules {
     let Options { mode, clients, outputs, suites, .. } = options;
     let (is_search, is_rounds) = (options.objective().is_some(), matches!(mode, Mode::Rounds));
@@ -104,7 +103,6 @@ fn of_mode(options: &Options) -> Rules {
     ]
 }
 
-/// Rules about a URL and its requests.
 fn of_url(options: &Options) -> Rules {
     let (given, url, is_minimal) = (&options.given, &options.target, options.is_minimal());
     let is_plain = url.as_ref().is_some_and(|url| url.scheme() == Scheme::Http);

@@ -20,7 +20,6 @@ use crate::progress::Progress;
 
 const BAR: u32 = 40;
 
-/// A server's rates, by its number of cores.
 struct Series {
     /// The subject without the number of cores.
     subject: Subject,
@@ -129,7 +128,6 @@ impl Cores {
     }
 }
 
-/// Rates by server, with the number of cores in the subject.
 fn series(all: &[(u32, Record)]) -> Result<Vec<Series>, CliError> {
     let mut found: Vec<Series> = Vec::new();
     let rates = all.iter().filter(|(_, record)| record.quantity == word::SESSIONS_PER_S);
@@ -144,7 +142,6 @@ fn series(all: &[(u32, Record)]) -> Result<Vec<Series>, CliError> {
     Ok(found)
 }
 
-/// Draws the total rates and the rates per core as bars.
 fn drawn(series: &Series) -> String {
     let per_core = |(cores, record): &(u32, Record)| record.estimate.point() / f64::from(*cores);
     let most = series.points.iter().map(per_core).fold(0.0, f64::max);

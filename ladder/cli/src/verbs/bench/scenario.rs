@@ -105,7 +105,6 @@ fn is_beyond_repeating(outcome: &Outcome) -> bool {
     })
 }
 
-/// The rounds of one key type and protocol.
 pub(super) struct Scenario {
     /// `rsa-2048 tls13`.
     pub(super) label: String,
@@ -136,7 +135,6 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The figures of each server, over all rounds.
     pub(super) fn figures(&self) -> Vec<ServerFigures> {
         let of_server = |rounds: &Vec<Outcome>| ServerFigures::of(&self.label, rounds);
         self.rounds.outcomes.iter().filter_map(of_server).collect()
@@ -202,7 +200,6 @@ fn findings<'a>(all: impl Iterator<Item = (&'a str, &'a Finding)>, how: &str) ->
     kinds.into_iter().map(line).collect()
 }
 
-/// The counts of client and log over all rounds of a server.
 fn counts(rounds: &[Outcome]) -> String {
     let Some(first) = rounds.first() else { return String::new() };
     let sum = |of: fn(&Outcome) -> u64| rounds.iter().map(of).sum::<u64>();
@@ -227,7 +224,6 @@ fn counts(rounds: &[Outcome]) -> String {
     wrapped(&text)
 }
 
-/// The sizes of the bodies, if they vary.
 fn bodies(rounds: &[Outcome]) -> String {
     let line = |served| wrapped(&format!("- {}: {served}", rounds[0].server));
     ServedBodies::of(rounds).map_or_else(String::new, line)

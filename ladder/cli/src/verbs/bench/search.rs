@@ -68,7 +68,6 @@ const COLUMNS: [Column; 8] = [
     Column::words("quantile, log; | the limit", BAR),
 ];
 
-/// Characters of the widest bar.
 const BAR: usize = 30;
 
 /// Searches; returns `None` after Ctrl-C.
@@ -132,7 +131,6 @@ fn record(
     Ok(Some(context.measured(subject, word::SESSIONS_PER_S_WITHIN, figure, more)?))
 }
 
-/// The table and the answer of each server.
 pub(super) fn text(all: &[Found]) -> String {
     let mut text = String::new();
     for found in all {
@@ -222,7 +220,6 @@ fn bar(ns: Option<u64>, objective: Objective) -> String {
         .to_owned()
 }
 
-/// Draws the curves if the options name a file.
 pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), CliError> {
     let Mode::Search(_, Some(file)) = &options.mode else { return Ok(()) };
     let points = |found: &Found, of: fn(&Step) -> Option<u64>| {

@@ -16,7 +16,6 @@ use crate::cells::float;
 use crate::error::{CONDITION_HOLDS, CliError};
 use crate::output::{say, write_object};
 
-/// Quantiles in the summary.
 const QUANTILES: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)];
 

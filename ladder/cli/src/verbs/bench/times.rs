@@ -150,7 +150,6 @@ fn of_kind(rounds: &[Outcome], which: Which) -> String {
     )
 }
 
-/// Formats a time with three digits and its unit.
 pub(super) fn short(ns: u64) -> String {
     let (value, unit) = match float(ns) {
         1e9.. => (float(ns) / 1e9, "s"),

@@ -17,7 +17,6 @@ const HALF_BAR: u32 = 7;
 /// The smallest factor that corresponds to a full half bar.
 const FULL_BAR_MIN: f64 = 1.1;
 
-/// The rows, followed by the notes.
 pub(super) fn text(before: &Side, after: &Side, pairs: &Pairs<'_>, drift: f64) -> String {
     let mut text = wrapped(&format!("{} beside {}", after.name, before.name));
     let longest = changes(pairs).map(|(_, ratio)| ratio.ln().abs());
@@ -63,7 +62,6 @@ fn line([name, before, after, ratio, interval, answer, bar]: &[&str; 7]) -> Stri
     line.trim_end().to_owned() + "\n"
 }
 
-/// The figure of the last run.
 fn of_last(runs: &[Record]) -> String {
     let Some(record) = runs.last() else { return "-".to_owned() };
     let point = record.estimate.point();
@@ -176,7 +174,6 @@ fn machine(pairs: &Pairs<'_>, drift: f64) -> Vec<String> {
     lines
 }
 
-/// The basis of the intervals.
 fn bases(pairs: &Pairs<'_>) -> Vec<String> {
     let bases = distinct(pairs.pairs.iter().filter_map(|pair| match pair {
         ComparedPair::Changed { change, .. } => Some(change.basis),
@@ -208,7 +205,6 @@ fn bases(pairs: &Pairs<'_>) -> Vec<String> {
     lines
 }
 
-/// Other differences: versions, commits, machine.
 fn differences(before: &Side, after: &Side) -> Option<String> {
     let (one, other) = (before.last().next()?, after.last().next()?);
     let mut found = Vec::new();

@@ -82,7 +82,6 @@ pub(crate) struct Fleet {
     pub(crate) watts: Option<f64>,
 }
 
-/// Reads records, computes and prints.
 pub(crate) fn run(options: &Fleet) -> Result<ExitCode, CliError> {
     let known = sessions::read(options)?;
     let mut run = Run::new(options.written.json.as_deref())?;
@@ -115,7 +114,6 @@ pub(crate) fn collect(
     Ok(records)
 }
 
-/// Sizes, costs and response times of one engine.
 fn alone(
     options: &Fleet,
     host: &Host,

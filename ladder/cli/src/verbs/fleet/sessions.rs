@@ -47,7 +47,6 @@ pub(super) fn read(options: &Fleet) -> Result<Vec<Record>, CliError> {
     shelf::read(&options.files)
 }
 
-/// The record of a CPU time on the command line.
 fn of_command_line(us: f64, bytes: u64) -> Result<Record, CliError> {
     let topic = Topic::Server(Service::Named("session".to_owned()));
     let subject = Subject::new(topic).and_then(|subject| subject.with(word::BY, "given"))?;

@@ -154,7 +154,6 @@ pub(crate) fn missing(
     at_size(&asked, bits, seconds, run, |_| {})
 }
 
-/// The measured cycles of a call.
 pub(crate) fn cycles_per_call<'a>(records: &'a [Record], subject: &Subject) -> Option<&'a Record> {
     records.iter().find(|record| {
         record.subject == *subject

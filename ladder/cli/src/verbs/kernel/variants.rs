@@ -33,7 +33,6 @@ const BITS_MAX: u32 = 4096;
 /// The variant for exponentiations by windows: the simplest variant that has a formula for squares.
 const WINDOWED: Variant = Variant { method: Method::Sos, unroll: UNROLL };
 
-/// A contender and the data of its records.
 struct Entry {
     subject: Subject,
     quantity: Quantity,
@@ -155,7 +154,6 @@ fn product(
     Ok(Entry { subject, quantity: word::CYCLES_PER_CALL, contender, exact })
 }
 
-/// Fixed and sliding windows of every size.
 fn windows(bits: u32) -> Result<Vec<Entry>, CliError> {
     let k = Shape::limbs(size(bits)).k();
     let mut entries = Vec::new();

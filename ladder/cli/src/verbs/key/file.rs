@@ -13,18 +13,14 @@ use tollgate_rsa::{Error, Found, Hash, PrivateKey, PublicKey, Rejected, Workspac
 use super::{Check, Show};
 use crate::error::CliError;
 use crate::keys;
-use crate::output::{Output, write_object};
+use crate::output::{Output, text_and_object};
 
 /// The smallest secure modulus, in bits.
 const SECURE_BITS: usize = 2048;
 
 pub(super) fn show(options: &Show) -> Result<ExitCode, CliError> {
     let file = KeyFile::read(&options.file)?;
-    let output = Output::with_object(options.json.as_deref())?;
-    output.text(&lines(&file))?;
-    if let Some(path) = &options.json {
-        write_object(path, &json(&file))?;
-    }
+    text_and_object(options.json.as_deref(), &lines(&file), &json(&file))?;
     Ok(ExitCode::SUCCESS)
 }
 

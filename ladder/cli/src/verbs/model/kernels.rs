@@ -89,7 +89,6 @@ fn unknown(analysis: &Analysis) -> String {
     wrapped(&format!("unknown and ignored, for the last row: {}", words.join(", ")))
 }
 
-/// The rates that would lower the bound.
 fn lowered_by(
     kernel: Kernel,
     bits: u32,

@@ -16,7 +16,6 @@ use crate::error::CliError;
 /// The longest file that is read, in bytes: many times the length that the provider writes.
 const BYTES_MAX: u64 = 1 << 16;
 
-/// The file of one provider in one process.
 #[derive(Debug)]
 pub(super) struct ProcessFile {
     pub(super) path: PathBuf,

@@ -98,7 +98,6 @@ fn quoted(line: &str) -> Result<PathBuf, CliError> {
     })
 }
 
-/// Runs the command with a configuration.
 pub(super) fn run(configuration: &Path, arguments: &[&str]) -> Result<Output, CliError> {
     Command::new("openssl")
         .args(arguments)

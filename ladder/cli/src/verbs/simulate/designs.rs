@@ -49,7 +49,6 @@ pub(super) const EXTENDED: [Multiplier; 4] = [
     Multiplier::extended(2, Issue::Decoupled),
 ];
 
-/// Every routine of this arithmetic for moduli of `words` words.
 pub(super) fn routines(arithmetic: Arithmetic, words: u32) -> Vec<Routine> {
     let algorithms = [Algorithm::Fips, Algorithm::Cios, Algorithm::Squaring];
     let of = |algorithm| {

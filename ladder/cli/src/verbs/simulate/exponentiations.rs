@@ -103,7 +103,6 @@ pub(super) fn counted(size: &Size) -> Vec<ExponentiationCost> {
     multipliers.into_iter().filter_map(count).collect()
 }
 
-/// The tables of 1024 bits, and the combinations whose cycles match the paper's figure.
 pub(super) fn tables(raised: &[ExponentiationCost]) -> String {
     let mut text =
         "\nExponentiation of 1024 bits, executed from its first instruction to its last: million \
@@ -132,7 +131,6 @@ pub(super) fn tables(raised: &[ExponentiationCost]) -> String {
     text + "\n" + &reached(raised)
 }
 
-/// The combinations that match the paper's figure.
 fn reached(raised: &[ExponentiationCost]) -> String {
     let near: Vec<String> = raised
         .iter()
@@ -153,7 +151,6 @@ fn reached(raised: &[ExponentiationCost]) -> String {
     text
 }
 
-/// The table of other sizes.
 pub(super) fn other_sizes(raised: &[ExponentiationCost]) -> String {
     let columns = [
         Column::figures("bits", 6),

@@ -111,7 +111,6 @@ fn address(text: &str) -> Result<u32, String> {
     address.map_err(|_| "an address is a number up to 0xffffffff".to_owned())
 }
 
-/// Runs a program, or the study.
 pub(crate) fn run(options: &Simulate) -> Result<ExitCode, CliError> {
     match &options.verb {
         SubVerb::Run(options) => program::run(options),

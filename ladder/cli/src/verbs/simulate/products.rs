@@ -19,7 +19,6 @@ pub(super) struct Product {
     pub(super) cycles: Vec<(Multiplier, u64)>,
 }
 
-/// Every routine for moduli of one size.
 pub(super) struct Size {
     pub(super) words: u32,
     pub(super) products: Vec<Product>,
@@ -48,7 +47,6 @@ impl Size {
         32 * self.words
     }
 
-    /// The cycles of a routine with a multiplier.
     pub(super) fn cycles(
         &self,
         algorithm: Algorithm,
@@ -86,7 +84,6 @@ impl Size {
         text
     }
 
-    /// The gain of the extension with the same loops.
     pub(super) fn gains(&self) -> String {
         let gain = |loops, plain: Multiplier, extended: Multiplier| {
             let cycles = |multiplier| self.cycles(Algorithm::Fips, loops, multiplier);

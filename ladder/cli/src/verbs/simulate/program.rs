@@ -68,7 +68,6 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     Ok(if status == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Loads a program by the type of its file.
 fn load(options: &Options, set: &InstructionSet) -> Result<Program, CliError> {
     let name = options.file.display();
     let bytes = fs::read(&options.file).map_err(CliError::at(&options.file))?;

@@ -20,7 +20,6 @@ pub(super) struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    /// The bytes of each routine, and its cycles with each multiplier.
     pub(super) fn of_size(&self, size: &Size) -> Vec<Record> {
         let of = |product: &Product| {
             let routine = product.routine;
@@ -45,7 +44,6 @@ impl Figures<'_> {
         size.products.iter().flat_map(of).collect()
     }
 
-    /// The cycles of an exponentiation, and the bytes of its table.
     pub(super) fn of_exponentiation(
         &self,
         ExponentiationCost { design, cycles, how }: &ExponentiationCost,
@@ -196,7 +194,6 @@ fn on_multiplier(multiplier: Multiplier) -> [(&'static str, String); 2] {
     [(word::ISSUE, issue.to_owned()), (word::SLOTS, multiplier.slots.to_string())]
 }
 
-/// The subject of a routine on a simulated processor.
 fn simulated(processor: &str, routine: &str) -> Subject {
     let (processor, routine) = (processor.to_owned(), routine.to_owned());
     Subject::new(Topic::Simulation { processor, routine }).expect("a path of letters and digits")

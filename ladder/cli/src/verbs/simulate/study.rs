@@ -27,7 +27,6 @@ struct Study {
     rv64: Vec<Rv64Product>,
 }
 
-/// Runs the study and prints it.
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let core = Core::of(options.timing.as_deref())?;
     let mut run = Run::new(options.written.json.as_deref())?;

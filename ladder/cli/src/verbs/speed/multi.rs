@@ -107,7 +107,6 @@ fn rate(
     })
 }
 
-/// The table of the sums.
 pub(super) fn table(records: &[Record]) -> String {
     let row = |record: &Record| {
         let subject = &record.subject;

@@ -78,7 +78,6 @@ impl Clients {
         Some(ClientTimeout { ms, retries: self.retries })
     }
 
-    /// Describes the arrivals, for the line of the plan.
     pub(crate) fn words(&self, connections: u32, is_search: bool) -> String {
         let mut text = match (&self.arrivals, self.rate) {
             (Some(Pattern::Trace(trace)), _) => {

@@ -112,12 +112,9 @@ pub(crate) struct Sampling {
 /// The kind of result that a run of `tollgate bench` gives.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Mode {
-    /// The figures of one load.
     #[default]
     Rounds,
-    /// The CPU time by part.
     Profile(Sampling),
-    /// The rates by number of cores.
     Scale(CoreSpan),
     /// The highest rate that meets an objective, with the file of its curve.
     Search(Objective, Option<PathBuf>),
@@ -375,7 +372,6 @@ pub(crate) enum ServerKind {
 }
 
 impl ServerKind {
-    /// The product, if it is an installed server.
     pub(crate) const fn stock(self) -> Option<Product> {
         match self {
             Self::Apache => Some(Product::Apache),

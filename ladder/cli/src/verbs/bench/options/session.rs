@@ -25,7 +25,6 @@ impl Bench {
         (share > 0.0).then_some(Resume { share, by })
     }
 
-    /// Describes the resumption, for the line of the plan.
     pub(crate) fn resume_words(&self) -> String {
         let Some(Resume { share, by }) = self.resume(true) else {
             return "full handshakes, none resumed".to_owned();
@@ -40,7 +39,6 @@ impl Bench {
         self.close.unwrap_or(if is_early { Close::Fin } else { Close::RstAfterConfirm })
     }
 
-    /// Describes the end of connections, for the line of the plan.
     pub(crate) fn close_words(&self) -> &'static str {
         match self.close(self.resume(true)) {
             Close::Fin => "sends a close alert and awaits the server's",

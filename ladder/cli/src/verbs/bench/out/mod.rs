@@ -27,7 +27,6 @@ pub(super) struct Out {
     open: RefCell<Open>,
 }
 
-/// The open files, and the data for the final documents.
 struct Open {
     series: File,
     counts: File,
@@ -37,7 +36,6 @@ struct Open {
     wrong: Option<CliError>,
 }
 
-/// The data of a run for the final documents.
 struct Told {
     run: Run,
     began_at: Timestamp,
@@ -56,7 +54,6 @@ struct Run {
     number: usize,
 }
 
-/// The conclusion of a scenario.
 pub(super) struct Judged<'a> {
     label: &'a str,
     verdict: String,
@@ -80,7 +77,6 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// The context of all runs.
 pub(super) struct About<'a> {
     pub(super) context: &'a Context,
     /// Machine and plan, as printed.
@@ -95,7 +91,6 @@ fn unwrapped(text: &str) -> Vec<String> {
 }
 
 impl Out {
-    /// Creates the folder, and the files to which each run adds rows.
     pub(super) fn new(folder: &Path) -> Result<Self, CliError> {
         let wrong = |path: &Path| {
             let path = path.to_owned();
@@ -126,7 +121,6 @@ impl Out {
         }
     }
 
-    /// Writes the final documents, and prints their folder.
     pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), CliError> {
         let mut open = self.open.borrow_mut();
         if let Some(wrong) = open.wrong.take() {

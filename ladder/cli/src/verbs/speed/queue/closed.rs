@@ -37,8 +37,7 @@ pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Ra
     let cores = usize::try_from(cores)?;
     let workspaces = (0..cores).map(|_| Workspace::new()).collect::<Result<Vec<_>, _>>();
     let mut workspaces = workspaces?;
-    let (mut direct, mut through, mut ratio) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut many, mut many_ratio) = (Vec::new(), Vec::new());
+    let mut rounds = Vec::new();
     let engine_of_many = self::engine()?;
     let mut few = (0..cores).map(|_| engine_of_many.caller()).collect::<Result<Vec<_>, _>>()?;
     for round in 0..=ROUNDS {
@@ -55,17 +54,14 @@ pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Ra
         if round > 0 {
             // the first round is the warm-up
             let cores = float(cores as u64);
-            direct.push(without / cores);
-            through.push(with / cores);
-            ratio.push(with / without);
-            many.push(with_many / cores);
-            many_ratio.push(with_many / without);
+            let (engine, many) = (with / without, with_many / without);
+            rounds.push([without / cores, with / cores, engine, with_many / cores, many]);
         }
     }
     let fill = engine.stats()?.mean_fill();
     let fill = Estimate::exact(fill)?;
-    let (direct, engine, ratio) = (median(&direct)?, median(&through)?, median(&ratio)?);
-    let (many, many_ratio) = (median(&many)?, median(&many_ratio)?);
+    let of = |figure: usize| median(&rounds.iter().map(|round| round[figure]).collect::<Vec<_>>());
+    let (direct, engine, ratio, many, many_ratio) = (of(0)?, of(1)?, of(2)?, of(3)?, of(4)?);
     Ok(Some(Rates { direct, engine, ratio, fill, many, many_ratio }))
 }
 
