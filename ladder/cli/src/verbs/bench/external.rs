@@ -8,7 +8,7 @@ use std::path::Path;
 use openssl::error::ErrorStack;
 use openssl::pkey::PKey;
 use openssl::x509::X509;
-use tollgate_load::{AccessLog, CgroupCpu, CpuMeter, Naming, ProcessCpu, Server, Target};
+use tollgate_load::{AccessLog, CgroupCpu, CpuMeter, Naming, ProcessCpu, Server};
 use tollgate_probe::{ClientCertificate, Scheme, Site, resolve};
 use tollgate_record::Subject;
 use tollgate_record::vocabulary as word;
@@ -81,37 +81,28 @@ fn pkcs8(path: &Path) -> Result<Vec<u8>, CliError> {
     key.map_err(|_| error!("{}: no private key in PEM, or encrypted", path.display()))
 }
 
-/// The evidence about a server.
-pub(super) struct External {
-    target: Target,
-    is_plain: bool,
-    options: Options,
+/// The server's name in records: the name of its engine, if the log was written by a Tollgate server
+/// that names its engine.
+pub(super) fn naming(options: &Options, probed: &Probed) -> Naming {
+    let by = options.given.log.as_deref().and_then(engine_of);
+    Naming { key: probed.key(), by: by.unwrap_or_else(|| "external".to_owned()) }
 }
 
-impl External {
-    pub(super) fn of(options: &Options, probed: &Probed) -> Self {
-        let (target, is_plain) = (probed.site.target().clone(), probed.is_plain());
-        Self { target, is_plain, options: options.clone() }
+/// The server for the load generator, with its log and CPU clock.
+pub(super) fn server<'a>(
+    options: &Options,
+    probed: &Probed,
+    naming: &Naming,
+) -> Result<Server<'a>, CliError> {
+    let target = probed.site.target();
+    let mut server = Server::new(&naming.by, target.clone());
+    if probed.is_plain() {
+        server = server.with_plain(target.clone());
     }
-
-    /// The server's name in records: the name of its engine, if the log was written by a Tollgate
-    /// server that names its engine.
-    pub(super) fn naming(&self, probed: &Probed) -> Naming {
-        let by = self.options.given.log.as_deref().and_then(engine_of);
-        Naming { key: probed.key(), by: by.unwrap_or_else(|| "external".to_owned()) }
-    }
-
-    /// The server for the load generator, with its log and CPU clock.
-    pub(super) fn server(&self, naming: &Naming) -> Result<Server<'_>, CliError> {
-        let mut server = Server::new(&naming.by, self.target.clone());
-        if self.is_plain {
-            server = server.with_plain(self.target.clone());
-        }
-        let (log, meter) = evidence(&self.options)?;
-        server.referee = log.map(|log| Box::new(log) as _);
-        server.cpu = meter;
-        Ok(server)
-    }
+    let (log, meter) = evidence(options)?;
+    server.referee = log.map(|log| Box::new(log) as _);
+    server.cpu = meter;
+    Ok(server)
 }
 
 /// Access log and CPU clock, if given.

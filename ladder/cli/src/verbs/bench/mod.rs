@@ -196,7 +196,7 @@ fn scenarios(options: &Options, run: &mut Run, watch: &Watch) -> Result<Vec<Scen
             let loaded = rig.servers().and_then(|mut servers| {
                 watch.look(&label, &names, &mut servers);
                 if let Some(profiler) = &profiler {
-                    profiler.look(&mut servers, rig.threads(options)?);
+                    profiler.look(&mut servers, rig.threads()?);
                 }
                 scenario::run(options, plan, &mut servers, |part| watch.part(part))
             });

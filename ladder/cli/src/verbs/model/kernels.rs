@@ -5,8 +5,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Record, Topic};
 use tollgate_report::text::wrapped;
 
-use super::columns::{columns, figure};
-use super::{Change, SelectedMachine};
+use super::{Change, SelectedMachine, columns, figure};
 use crate::bounds::call;
 use crate::error::CliError;
 use crate::figures::{Figures, subject};

@@ -8,7 +8,7 @@ use tollgate_record::vocabulary::{BITS, CYCLES_PER_LANE};
 use tollgate_record::{Estimate, Kind, Record, Topic};
 use tollgate_report::text::wrapped;
 
-use super::columns::{columns, figure};
+use super::{columns, figure};
 use crate::bounds::call;
 use crate::error::CliError;
 

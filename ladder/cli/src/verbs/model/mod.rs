@@ -1,6 +1,5 @@
 //! `tollgate model`: Montgomery products on described machines and on this one.
 
-mod columns;
 mod draw;
 mod kernels;
 mod measured;
@@ -15,7 +14,8 @@ use clap::Args;
 use tollgate_processor::machines::{FILES, File};
 use tollgate_processor::{self as processor, Kernel, Limit, host as hosts, papers};
 use tollgate_record::{Machine, Record, Timestamp};
-use tollgate_report::{heading, model as model_table};
+use tollgate_report::grid::{Column, grid};
+use tollgate_report::{WIDTH, heading, model as model_table};
 
 use crate::error::CliError;
 use crate::host::Host;
@@ -198,6 +198,33 @@ impl SelectedMachine {
     }
 }
 
+/// Formats rows, the first of which is the heading. Each column is as wide as its widest cell; the
+/// columns `figures` are right-aligned, the others left-aligned. Lines that are longer than the
+/// common width are cut.
+fn columns(rows: &[Vec<String>], figures: core::ops::Range<usize>) -> String {
+    let Some((headings, body)) = rows.split_first() else { return String::new() };
+    let column = |(place, heading): (usize, &String)| {
+        let cells = rows.iter().filter_map(|row| row.get(place));
+        let width = cells.map(|cell| cell.chars().count()).max().unwrap_or(0).min(WIDTH);
+        let is_figures = figures.contains(&place);
+        let column = if is_figures { Column::figures } else { Column::words };
+        column("", width).headed(heading.clone())
+    };
+    let columns: Vec<Column> = headings.iter().enumerate().map(column).collect();
+    let cut = |line: &str| line.chars().take(WIDTH).collect::<String>().trim_end().to_owned();
+    grid(&columns, body.to_vec()).lines().map(|line| cut(line) + "\n").collect()
+}
+
+/// A figure with three digits; thousands with a k.
+fn figure(value: f64) -> String {
+    match value {
+        v if v >= 1e4 => format!("{:.1}k", v / 1e3),
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 10.0 => format!("{v:.1}"),
+        v => format!("{v:.2}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,5 +236,14 @@ mod tests {
         assert_eq!(sizes("512..8192").unwrap(), all);
         assert_eq!(sizes("1024,512..768").unwrap(), [1024, 512, 768]);
         assert!(sizes("8192..512").is_err() && sizes("1..2").is_err() && sizes("").is_err());
+    }
+
+    #[test]
+    fn figures_are_right_aligned_and_lines_fit_the_width() {
+        let row = |words: &str, figure: &str| vec![words.to_owned(), figure.to_owned()];
+        let text = columns(&[row("who", "cycles"), row("itanium", "9")], 1..2);
+        assert_eq!(text, "who      cycles\n---------------\nitanium       9\n");
+        let wide = columns(&[row("x", "y"), row(&"z".repeat(200), "1")], 1..2);
+        assert!(wide.lines().all(|line| line.len() <= WIDTH));
     }
 }

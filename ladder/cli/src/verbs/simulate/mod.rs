@@ -2,7 +2,6 @@
 //! hardware.
 
 mod designs;
-mod drawing;
 mod exponentiations;
 mod products;
 mod program;
