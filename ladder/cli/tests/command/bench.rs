@@ -15,7 +15,7 @@ use tollgate_server::{Certificate, KeyKind};
 use tollgate_stock_servers::{Product, Settings};
 
 use crate::program::{
-    Serve, figure, line, recorded, records, refused, run, scratch, signal, text, tollgate,
+    Serve, figure, line, recorded, records, refused, run, scratch, signal, start, text, tollgate,
 };
 
 pub(crate) fn starting(text: &str, start: &str) -> Vec<String> {
@@ -331,16 +331,9 @@ fn without_a_log_runs_are_unconfirmed() {
 fn a_server_that_is_killed_leaves_no_figure() {
     let serve = Serve::start("killed.log", &[]);
     let file = scratch("killed.jsonl");
-    let bench = tollgate()
-        .args(["bench", &serve.url("/bytes/14336"), "--protocol", "tls12-x25519,tls13"])
-        .args(["--seconds", "100", "--rounds", "1", "--log"])
-        .arg(&*serve.log)
-        .arg("--json")
-        .arg(&*file)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let flags = "bench --protocol tls12-x25519,tls13 --seconds 100 --rounds 1 --json";
+    let more = [file.name(), "--log", serve.log.name(), &serve.url("/bytes/14336")];
+    let bench = start(flags, &more);
     while fs::read_to_string(&serve.log).unwrap().lines().count() < 200 {
         thread::sleep(core::time::Duration::from_millis(10));
     }

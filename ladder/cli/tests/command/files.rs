@@ -2,9 +2,8 @@
 //! is reported before anything is measured.
 
 use std::fs;
-use std::process::Stdio;
 
-use crate::program::{keys, refused, run, scratch, tollgate};
+use crate::program::{keys, refused, run, scratch, start};
 
 #[test]
 fn inputs_are_not_overwritten() {
@@ -71,8 +70,7 @@ fn a_closed_pipe_is_silent_and_the_page_is_complete() {
         (&["fleet", "--cpu-us", "300", "--json", "-"], ""),
         (&["key", "gen", "--insecure", "--bits", "512"], ""),
     ] {
-        let mut child =
-            tollgate().args(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = start(line[0], &line[1..]);
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();

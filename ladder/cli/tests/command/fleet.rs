@@ -4,7 +4,7 @@ use std::fs::File;
 
 use tollgate_record::{Estimate, Kind, Machine, Record, Unit, jsonl};
 
-use crate::program::{figure, line, recorded, refused, run, scratch, text};
+use crate::program::{figure, line, recorded, refused, run, scratch, shown};
 
 fn server(by: &str, us: f64) -> Record {
     let subject = format!("server/rsa-2048/tls13?by={by}&bytes=14336").parse().unwrap();
@@ -28,8 +28,7 @@ fn two_engines_are_sized_and_compared() {
     let flags = "fleet --gbps 1,10 --price-per-core-hour 0.07 --currency EUR --watts 5 \
                  --cores-per-machine 64";
     let (output, records) = recorded(flags, &[from.name()]);
-    let stdout = text(&output);
-    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    let stdout = shown(&output);
     let of = |by: &str, more: &str| format!("fleet/rsa-2048/tls13?{more}by={by}&bytes=14336");
     // 10 Gbps carry 87 193.08 sessions per second of 14 336 bytes. Each session takes 400 us of a
     // core, which may be busy for 70 % of its time.

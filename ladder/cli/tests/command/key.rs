@@ -4,11 +4,11 @@ use core::time::Duration;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Output, Stdio};
+use std::process::{Command, ExitStatus, Output};
 use std::thread::sleep;
 use std::time::Instant;
 
-use crate::program::{keys, recorded, refused, run, said, scratch, signal, tollgate};
+use crate::program::{keys, recorded, refused, run, said, scratch, signal, start, tollgate};
 
 fn generate(file: &Path, more: &[&str]) -> Output {
     let small = ["key", "gen", "--insecure", "--bits", "512", "-o", file.to_str().unwrap()];
@@ -70,12 +70,7 @@ fn a_long_file_is_refused_with_its_length() {
 fn a_fifo_without_a_writer_ends_with_the_first_signal() {
     let file = scratch("fifo");
     assert!(Command::new("mkfifo").arg(&*file).status().unwrap().success());
-    let mut child = tollgate()
-        .args(["key", "show", file.name()])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = start("key show", &[file.name()]);
     // Gives the program time to open the file. An earlier signal also ends the program.
     sleep(Duration::from_millis(500));
     signal("TERM", child.id());

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::bench::bench;
-use crate::program::{Serve, recorded, refused, run, said, scratch, signal, text, tollgate};
+use crate::program::{Serve, recorded, refused, run, said, scratch, signal, start, text};
 
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/bench-outcome.schema.json");
 
@@ -111,14 +111,8 @@ fn a_folder_has_every_run_and_its_files_agree() {
 #[test]
 fn an_interrupted_run_keeps_its_results_and_says_so() {
     let folder = scratch("stopped");
-    let mut bench = tollgate()
-        .args(["bench", "--seconds", "60", "--protocol", "tls13", "--rounds", "2", "--out"])
-        .arg(&*folder)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .args(["--metrics", "0"])
-        .spawn()
-        .unwrap();
+    let flags = "bench --seconds 60 --protocol tls13 --rounds 2 --metrics 0 --out";
+    let mut bench = start(flags, &[folder.name()]);
     let mut stderr = BufReader::new(bench.stderr.take().unwrap());
     let address = metrics_address(&mut stderr);
     while sessions(&scraped(&address)) < 20.0 {
@@ -216,14 +210,9 @@ fn suites_of_the_server_are_measured_and_others_left_out() {
 
 #[test]
 fn metrics_have_growing_counters_and_histograms() {
-    let flags = ["--metrics", "127.0.0.1:0", "--seconds", "3", "--rounds", "2"];
-    let mut bench = tollgate()
-        .args(["bench", "--protocol", "tls13", "--repeats", "0", "--drift-max", "1"])
-        .args(flags)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let flags = "bench --protocol tls13 --repeats 0 --drift-max 1 --metrics 127.0.0.1:0 --seconds 3 \
+                 --rounds 2";
+    let mut bench = start(flags, &[]);
     let mut stderr = BufReader::new(bench.stderr.take().unwrap());
     let url = metrics_address(&mut stderr);
     let above = |count: f64| loop {

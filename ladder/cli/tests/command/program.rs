@@ -22,6 +22,13 @@ pub(crate) fn line(words: &str, more: &[&str]) -> Output {
     tollgate().args(words.split(' ')).args(more).output().unwrap()
 }
 
+/// Starts the words of a line, then `more`.
+pub(crate) fn start(words: &str, more: &[&str]) -> Child {
+    let mut command = tollgate();
+    command.args(words.split(' ')).args(more);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
 /// Runs a line with records to a file, and also returns the records.
 pub(crate) fn recorded(words: &str, more: &[&str]) -> (Output, Vec<Record>) {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -100,6 +107,13 @@ pub(crate) fn figure<'a>(records: &'a [Record], subject: &str, quantity: &str) -
     records.iter().find(is).unwrap_or_else(|| panic!("no {subject} {quantity}"))
 }
 
+/// Returns [`text`] of a successful run.
+#[track_caller]
+pub(crate) fn shown(output: &Output) -> String {
+    said(output);
+    text(output)
+}
+
 /// Returns standard output of a successful run.
 #[track_caller]
 pub(crate) fn said(output: &Output) -> String {
@@ -133,14 +147,9 @@ impl Serve {
     /// Starts the server on another address of this machine.
     pub(crate) fn at(ip: &str, name: &str, flags: &[&str]) -> Self {
         let log = scratch(name);
-        let mut child = tollgate()
-            .args(["serve", "--address", &format!("{ip}:0"), "--access-log"])
-            .arg(&*log)
-            .args(flags)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let address = format!("{ip}:0");
+        let own = ["--address", &address, "--access-log", log.name()];
+        let mut child = start("serve", &[&own, flags].concat());
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut said = String::new();
         while !said.contains("access log:") {

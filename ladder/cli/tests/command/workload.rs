@@ -5,24 +5,16 @@ use std::fs;
 use tollgate_record::Area;
 
 use crate::bench::{agreed, bench, bench_recorded, is_missing, numbers, starting};
-use crate::program::{Serve, refused, run, said, scratch, text};
-
-/// Returns the output of a successful command.
-#[track_caller]
-fn shown(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    said(&output);
-    text(&output)
-}
+use crate::program::{Serve, refused, run, scratch, shown, text};
 
 #[test]
 fn named_workloads_are_listed_and_shown_with_their_sources() {
-    let names = shown(&["workload", "show"]);
+    let names = shown(&run(&["workload", "show"]));
     for name in ["hp2001", "bank140k", "web2026", "pq2026"] {
         assert!(names.contains(name), "{names}");
-        assert!(shown(&["workload", "show", name]).contains("bytes: "), "{name}");
+        assert!(shown(&run(&["workload", "show", name])).contains("bytes: "), "{name}");
     }
-    assert!(shown(&["workload", "show", "hp2001"]).contains("instead of RC4-128"));
+    assert!(shown(&run(&["workload", "show", "hp2001"])).contains("instead of RC4-128"));
     refused(&run(&["workload", "show", "hp2002"]), "give hp2001");
 }
 
@@ -45,12 +37,12 @@ fn a_log_of_the_embedded_server_becomes_a_workload_and_is_not_overwritten() {
         assert!(std::time::Instant::now() < end, "the log is written");
         std::thread::sleep(core::time::Duration::from_millis(20));
     }
-    let made = shown(&asked);
+    let made = shown(&run(&asked));
     for words in ["3 requests", "requests per connection: 1", "resumed: 0 %", "protocol: tls13"] {
         assert!(made.contains(words), "{words} in\n{made}");
     }
     let file = folder.join("here.toml");
-    let shown = shown(&["workload", "show", file.to_str().unwrap()]);
+    let shown = shown(&run(&["workload", "show", file.to_str().unwrap()]));
     assert!(shown.contains("from 100 to 2000 bytes, half of them at most 2000"), "{shown}");
     refused(&run(&asked), "give another --name");
 }
@@ -71,7 +63,7 @@ fn sizes_from_a_log_are_requested() {
     let folder = folder.name();
     let made = ["workload", "from-log", log.name(), "--name", "x", "--folder", folder];
     // the mean of 1, 4, 9, ... 10000 is 100 * 101 * 201 / 6 / 100
-    let told = shown(&made);
+    let told = shown(&run(&made));
     assert!(told.contains("3384 in the mean"), "{told}");
     let workload = format!("{folder}/x.toml");
     for server in ["openssl", "nginx"] {
@@ -133,7 +125,8 @@ fn bursts_and_requests_from_a_log_are_repeated() {
     }
     fs::write(&log, lines).unwrap();
     let folder = folder.name();
-    let told = shown(&["workload", "from-log", log.name(), "--name", "x", "--folder", folder]);
+    let told =
+        shown(&run(&["workload", "from-log", log.name(), "--name", "x", "--folder", folder]));
     for words in ["250 requests per second, 350 in the busiest", "per connection: 2.5"] {
         assert!(told.contains(words), "{words} in\n{told}");
     }
