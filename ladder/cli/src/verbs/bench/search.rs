@@ -25,12 +25,18 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Points of a curve: arrivals per second, and a time in nanoseconds. Steps without a time are
-    /// left out.
-    pub(super) fn points(&self, of: fn(&Step) -> Option<u64>) -> Vec<(f64, f64)> {
-        let point = |step: &Step| Some((step.offered_per_s, float(of(step)?)));
-        let points = self.curve.steps.iter().filter_map(point);
-        points.filter(|point| point.0 > 0.0 && point.1 > 0.0).collect()
+    /// The lines of a drawing, with their names: arrivals per second, and a time in nanoseconds.
+    /// Steps without a time are left out.
+    pub(super) fn lines(&self) -> Vec<(String, Vec<(f64, f64)>)> {
+        let points = |of: fn(&Step) -> Option<u64>| {
+            let point = |step: &Step| Some((step.offered_per_s, float(of(step)?)));
+            let points = self.curve.steps.iter().filter_map(point);
+            points.filter(|point| point.0 > 0.0 && point.1 > 0.0).collect()
+        };
+        vec![
+            ("p50".to_owned(), points(|step| step.p50_ns)),
+            (self.curve.objective.name(), points(|step| step.quantile_ns)),
+        ]
     }
 
     pub(super) fn to_json(&self) -> Value {
@@ -222,19 +228,14 @@ fn bar(ns: Option<u64>, objective: Objective) -> String {
 
 pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), CliError> {
     let Mode::Search(_, Some(file)) = &options.mode else { return Ok(()) };
-    let points = |found: &Found, of: fn(&Step) -> Option<u64>| {
-        found.points(of).into_iter().map(|(rate, ns)| (rate, ns / 1e3)).collect::<Vec<_>>()
+    let series = |(name, points): (String, Vec<(f64, f64)>)| {
+        let points = points.into_iter().map(|(rate, ns)| (rate, ns / 1e3)).collect();
+        Series { name, points }
     };
     let plane = |found: &Found| Plane {
         title: found.label.clone(),
         axes: ["arrivals per second".to_owned(), "µs from the intended start".to_owned()],
-        series: vec![
-            Series { name: "p50".to_owned(), points: points(found, |step| step.p50_ns) },
-            Series {
-                name: found.curve.objective.name(),
-                points: points(found, |step| step.quantile_ns),
-            },
-        ],
+        series: found.lines().into_iter().map(series).collect(),
     };
     let planes_of: Vec<Plane> = all.iter().map(plane).collect();
     let svg = planes("Times under load, open loop", &planes_of);

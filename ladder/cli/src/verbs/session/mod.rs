@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use tollgate_load::Protocol;
 use tollgate_report::{heading, session as session_table};
+use tollgate_server::KeyKind;
 
 use crate::error::CliError;
 use crate::interrupt;
@@ -16,8 +17,8 @@ use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::bench;
 
-use parts::{Asked, asked, is_ladder};
 pub(crate) use parts::{Session, collect};
+use parts::{asked, is_ladder};
 
 pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
@@ -39,23 +40,20 @@ pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
 /// to vary the payload have no run.
 fn real_server(options: &Session) -> Vec<Bench> {
     let (keys, protocols, bytes) = asked(options);
-    let mut runs: Vec<Asked> =
-        bytes.iter().map(|bytes| (keys.clone(), protocols.clone(), vec![*bytes])).collect();
+    let bench = |key: &[KeyKind], protocol: &[Protocol], bytes| {
+        let (key, protocol) = (key.to_vec(), protocol.to_vec());
+        Bench { key, protocol, bytes, rounds: 4, seconds: 1.0, ..defaults() }
+    };
+    let mut runs: Vec<Bench> = bytes.iter().map(|bytes| bench(&keys, &protocols, *bytes)).collect();
     if is_ladder(options) {
-        runs.push((keys[..1].to_vec(), vec![Protocol::Tls12Rsa], bytes));
+        runs.push(bench(&keys[..1], &[Protocol::Tls12Rsa], bytes[0]));
     }
-    runs.into_iter().map(bench).collect()
-}
-
-fn bench((key, protocol, bytes): Asked) -> Bench {
-    Bench { key, protocol, bytes: bytes[0], rounds: 4, seconds: 1.0, ..defaults() }
+    runs
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-
-    use tollgate_server::KeyKind;
 
     use super::parts::plan;
     use super::*;

@@ -104,11 +104,9 @@ pub(super) fn is_ladder(options: &Session) -> bool {
     options.key.is_empty() && options.protocol.is_empty() && options.bytes.is_empty()
 }
 
-/// Keys, protocols and payloads; the plan is their product.
-pub(super) type Asked = (Vec<KeyKind>, Vec<Protocol>, Vec<u64>);
-
-/// The requested lists, with defaults for missing ones.
-pub(super) fn asked(options: &Session) -> Asked {
+/// The requested keys, protocols and payloads, with defaults for missing lists. The plan is their
+/// product.
+pub(super) fn asked(options: &Session) -> (Vec<KeyKind>, Vec<Protocol>, Vec<u64>) {
     let keys = match &*options.key {
         [] => vec![KeyKind::Rsa { bits: 2048 }, KeyKind::Rsa { bits: 3072 }],
         keys => keys.to_vec(),

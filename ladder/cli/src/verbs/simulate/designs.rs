@@ -59,6 +59,10 @@ pub(super) fn routines(arithmetic: Arithmetic, words: u32) -> Vec<Routine> {
     algorithms.into_iter().flat_map(of).collect()
 }
 
+/// The multipliers of the pictures, and of exponentiations that are counted.
+pub(super) const SHOWN: [Multiplier; 5] =
+    [PLAIN[0], PLAIN[1], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
+
 fn windows() -> impl Iterator<Item = Window> {
     (1..=6).map(Window::Sliding).chain((1..=6).map(Window::Fixed))
 }

@@ -9,7 +9,7 @@ use tollgate_report::text::wrapped;
 use tollgate_simulator::Timing;
 use tollgate_simulator::routines::{Algorithm, Number, Window};
 
-use super::designs::{Design, EXTENDED, PLAIN, numbers};
+use super::designs::{Design, SHOWN, numbers};
 use super::products::Size;
 use crate::cells::float;
 use crate::error::CliError;
@@ -93,14 +93,13 @@ fn run(
 /// times the number of products.
 pub(super) fn counted(size: &Size) -> Vec<ExponentiationCost> {
     let [_, exponent, _] = numbers(size.words);
-    let multipliers = [PLAIN[0], PLAIN[1], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
     let count = |multiplier| {
         let design = Design::headline(multiplier, size.words);
         let product = size.cycles(Algorithm::Fips, design.loops, multiplier)?;
         let cycles = product * design.window.products(&exponent).total();
         Some(ExponentiationCost { design, cycles, how: Method::Counted })
     };
-    multipliers.into_iter().filter_map(count).collect()
+    SHOWN.into_iter().filter_map(count).collect()
 }
 
 pub(super) fn tables(raised: &[ExponentiationCost]) -> String {

@@ -1,5 +1,5 @@
-//! `tollgate simulate study`: the cycles that a multiply-accumulate instruction saves, in tables and as
-//! a picture.
+//! `tollgate simulate study`: the cycles that a multiply-accumulate instruction saves, in tables
+//! and as a picture.
 
 use std::fs;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use tollgate_report::points::{Plane, Series, planes};
 use tollgate_report::{simulation, text::wrapped};
 use tollgate_simulator::routines::{Algorithm, Loops, Window};
 
-use super::designs::{Design, EXTENDED, Multiplier, PLAIN, designs};
+use super::designs::{Design, EXTENDED, Multiplier, PLAIN, SHOWN, designs};
 use super::exponentiations::{ExponentiationCost, WORDS, counted, execute, other_sizes, tables};
 use super::products::{Rv64Product, Size, rv64_table};
 use super::records::Figures;
@@ -136,9 +136,7 @@ fn drawing(size: &Size, raised: &[ExponentiationCost]) -> String {
     let code = Plane {
         title: "One product: cycles against code".to_owned(),
         axes: ["bytes of code".to_owned(), "cycles".to_owned()],
-        series: [PLAIN[0], PLAIN[1], EXTENDED[0], EXTENDED[1], EXTENDED[3]]
-            .map(of_multiplier)
-            .into(),
+        series: SHOWN.map(of_multiplier).into(),
     };
     let chosen = |multiplier: Multiplier| Series {
         name: format!("{}, unrolled by 4", multiplier.name()),
@@ -155,7 +153,7 @@ fn drawing(size: &Size, raised: &[ExponentiationCost]) -> String {
     let table = Plane {
         title: "Exponentiation of 1024 bits: cycles against table".to_owned(),
         axes: ["bytes of the table, sliding windows".to_owned(), "cycles".to_owned()],
-        series: [PLAIN[0], PLAIN[1], EXTENDED[0], EXTENDED[1], EXTENDED[3]].map(chosen).into(),
+        series: SHOWN.map(chosen).into(),
     };
     let by_slots = |multipliers: [Multiplier; 4], loops: Loops| {
         let blocking = multipliers.into_iter().filter(|multiplier| *multiplier != EXTENDED[3]);

@@ -95,12 +95,5 @@ fn curve(found: &Found) -> Curve {
     let objective = found.curve.objective;
     #[allow(clippy::cast_precision_loss, reason = "limits are below a day: 10^14 ns")]
     let limit_ns = objective.limit().as_nanos() as f64;
-    Curve {
-        objective: objective.to_string(),
-        limit_ns,
-        lines: vec![
-            ("p50".to_owned(), found.points(|step| step.p50_ns)),
-            (objective.name(), found.points(|step| step.quantile_ns)),
-        ],
-    }
+    Curve { objective: objective.to_string(), limit_ns, lines: found.lines() }
 }
