@@ -9,9 +9,8 @@ use tollgate_rsa::{
 
 use super::full_length::FullLength;
 use super::{Case, Contender, Job, KeyOperation, Run, compare, computed, in_turn};
-use crate::bounds::Family;
+use crate::bounds::{Family, modulus_bits};
 use crate::error::CliError;
-use crate::keys::Key;
 
 const BY: &str = "tollgate";
 
@@ -68,15 +67,8 @@ pub(crate) fn operation(what: KeyOperation) -> Operation {
     }
 }
 
-/// The kernel of a single operation. With CRT it multiplies modulo the primes, otherwise modulo n.
 fn single_kernel(workspace: &Workspace, job: &Job) -> Family {
-    let bits = match job.what {
-        KeyOperation::Sign => job.key.prime_bits(),
-        KeyOperation::PrivateFull | KeyOperation::Public(_) | KeyOperation::Verify => {
-            job.key.bits()
-        }
-    };
-    Family::single(workspace.limb_kernel(), bits)
+    Family::single(workspace.limb_kernel(), modulus_bits(&job.key, job.what))
 }
 
 fn one_by_one(job: &Job, mut workspace: Workspace) -> Result<Run, Error> {
@@ -143,7 +135,9 @@ fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run
         }
         KeyOperation::Sign => Box::new(move || {
             let digests: Vec<&[u8]> = cases[..count].iter().map(|case| &*case.input).collect();
-            let mut requests = private_requests(&key, &mut buffers);
+            let requests = buffers.iter_mut();
+            let requests = requests.map(|buffer| PrivateRequest::new(&key.ours, buffer));
+            let mut requests: Vec<_> = requests.collect();
             sign_pkcs1v15_batch(&mut workspace, Hash::Sha256, &digests, &mut requests);
             requests.iter().try_for_each(PrivateRequest::outcome)?;
             compare_all(&buffers, &cases)
@@ -164,10 +158,6 @@ fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run
 fn with_exponent(key: &PrivateKey, e: u64) -> Result<PublicKey, Error> {
     let zeros = usize::try_from(e.leading_zeros() / 8).expect("at most 8");
     PublicKey::from_components(&key.public().modulus(), &e.to_be_bytes()[zeros..])
-}
-
-fn private_requests<'a>(key: &'a Key, buffers: &'a mut [Vec<u8>]) -> Vec<PrivateRequest<'a>> {
-    buffers.iter_mut().map(|buffer| PrivateRequest::new(&key.ours, buffer)).collect()
 }
 
 fn fill(buffers: &mut [Vec<u8>], cases: &[Case]) {

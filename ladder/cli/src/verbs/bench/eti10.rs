@@ -56,24 +56,21 @@ impl Step {
     ) -> Self {
         Self { by, suite, words, published }
     }
-
-    /// Returns whether OpenSSL works without the instructions for AES.
-    fn is_masked(&self) -> bool {
-        self.by == "nginx-noaes"
-    }
-
-    fn has_engine(&self) -> bool {
-        self.by == "nginx-tollgate"
-    }
 }
+
+/// The step without the instructions for AES.
+const NO_AES: &str = "nginx-noaes";
+
+/// The steps with the provider.
+const TOLLGATE: &str = "nginx-tollgate";
 
 /// All steps; the first one is the baseline.
 const STEPS: [Step; 5] = [
-    Step::new("nginx-noaes", CBC, "AES128-SHA, no AES instructions", Some(1.0)),
+    Step::new(NO_AES, CBC, "AES128-SHA, no AES instructions", Some(1.0)),
     Step::new("nginx-openssl", CBC, "AES128-SHA", None),
-    Step::new("nginx-tollgate", CBC, "AES128-SHA, Tollgate's RSA", Some(1.67)),
+    Step::new(TOLLGATE, CBC, "AES128-SHA, Tollgate's RSA", Some(1.67)),
     Step::new("nginx-openssl", GCM, "AES128-GCM", None),
-    Step::new("nginx-tollgate", GCM, "AES128-GCM, Tollgate's RSA", Some(2.43)),
+    Step::new(TOLLGATE, GCM, "AES128-GCM, Tollgate's RSA", Some(2.43)),
 ];
 
 #[derive(Default)]
@@ -160,10 +157,10 @@ fn start(bench: &Bench) -> Result<Vec<Running>, CliError> {
     };
     let start = |step: &Step| {
         let settings = Settings {
-            module: step.has_engine().then(|| module.clone()),
+            module: (step.by == TOLLGATE).then(|| module.clone()),
             bodies: vec![BYTES],
             cores: plan::server_cores(bench),
-            environment: step.is_masked().then(|| (MASK.0.to_owned(), MASK.1.to_owned())),
+            environment: (step.by == NO_AES).then(|| (MASK.0.to_owned(), MASK.1.to_owned())),
             ..Settings::new(certificate.clone())
         };
         Ok(Product::Nginx.start(&settings)?)

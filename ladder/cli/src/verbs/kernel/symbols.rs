@@ -26,15 +26,12 @@ impl Symbols {
 /// The address to which the beginning of the file is mapped. A line has the form `start-end rights
 /// offset device inode path`.
 fn loaded_at(maps: &str, path: &str) -> Option<usize> {
+    let is_zero = |offset: &str| offset.bytes().all(|digit| digit == b'0');
     let first = |line: &&str| {
         line.ends_with(path) && line.split_ascii_whitespace().nth(2).is_some_and(is_zero)
     };
     let (start, _) = maps.lines().find(first)?.split_once('-')?;
     usize::from_str_radix(start, 16).ok()
-}
-
-fn is_zero(offset: &str) -> bool {
-    offset.bytes().all(|digit| digit == b'0')
 }
 
 /// The functions of an ELF file that is mapped at `base`; `None` if there are none.

@@ -126,13 +126,9 @@ pub(crate) fn remove(options: &Install) -> Result<ExitCode, CliError> {
     let ours = read_ours(&configuration)?;
     let has_settings =
         ours.is_some() && !settings(&Configuration::read(&configuration)?).is_empty();
-    let module = openssl.module();
-    let there: Vec<(PathBuf, Option<PathBuf>)> =
-        [(configuration.clone(), has_settings.then(|| configuration.with_extension("cnf.bak")))]
-            .into_iter()
-            .chain([(module, None)])
-            .filter(|(file, _)| file.exists())
-            .collect();
+    let backup = has_settings.then(|| configuration.with_extension("cnf.bak"));
+    let mut there = vec![(configuration.clone(), backup), (openssl.module(), None)];
+    there.retain(|(file, _)| file.exists());
     let output = Output::new(None)?;
     if options.dry_run || there.is_empty() {
         let lines = there.iter().map(|(file, _)| format!("would remove {}\n", file.display()));
