@@ -1,4 +1,5 @@
-//! Tests that wrong options are refused in one line, which names the option and the help of its verb.
+//! Tests that wrong options are refused in one line, which names the option and the help of its
+//! verb.
 
 use super::Options;
 

@@ -1,5 +1,5 @@
-//! `tollgate bench URL`: a running server. It is examined before any load, and its access log and CPU
-//! clock are the evidence.
+//! `tollgate bench URL`: a running server. It is examined before any load, and its access log and
+//! CPU clock are the evidence.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader};
@@ -81,8 +81,8 @@ fn pkcs8(path: &Path) -> Result<Vec<u8>, CliError> {
     key.map_err(|_| error!("{}: no private key in PEM, or encrypted", path.display()))
 }
 
-/// The server's name in records: the name of its engine, if the log was written by a Tollgate server
-/// that names its engine.
+/// The server's name in records: the name of its engine, if the log was written by a Tollgate
+/// server that names its engine.
 pub(super) fn naming(options: &Options, probed: &Probed) -> Naming {
     let by = options.given.log.as_deref().and_then(engine_of);
     Naming { key: probed.key(), by: by.unwrap_or_else(|| "external".to_owned()) }

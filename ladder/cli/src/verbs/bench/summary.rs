@@ -1,5 +1,5 @@
-//! The figures of each server: `--summary` writes them as one JSON object, for jq and CI; `--fail-if`
-//! has conditions on them; and the histogram of response times on the terminal.
+//! The figures of each server: `--summary` writes them as one JSON object, for jq and CI;
+//! `--fail-if` has conditions on them; and the histogram of response times on the terminal.
 
 use core::fmt;
 use core::str::FromStr;

@@ -23,8 +23,8 @@ const OF_PROTOCOLS: [&str; 3] = [
     "TLS_AES_128_GCM_SHA256",
 ];
 
-/// Applies the workload to the options; other options keep their values. Also returns a sentence for
-/// each part of the workload that the plan cannot express.
+/// Applies the workload to the options; other options keep their values. Also returns a sentence
+/// for each part of the workload that the plan cannot express.
 pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliError> {
     let mut options = options.clone();
     let Some(name) = options.workload.clone() else {

@@ -1,5 +1,5 @@
-//! `tollgate key show` and `key check`: prints the properties of a key file, or a line with a verdict
-//! for each test of its key.
+//! `tollgate key show` and `key check`: prints the properties of a key file, or a line with a
+//! verdict for each test of its key.
 
 use core::fmt;
 use std::path::Path;
