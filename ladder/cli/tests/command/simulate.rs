@@ -10,8 +10,7 @@ use crate::program::{figure, line, recorded, refused, run, said, scratch};
 fn simulated(name: &str, content: &[u8], more: &[&str]) -> std::process::Output {
     let file = scratch(name);
     fs::write(&file, content).unwrap();
-    let output = run(&[&["simulate", "run", file.name()], more].concat());
-    output
+    run(&[&["simulate", "run", file.name()], more].concat())
 }
 
 const HELLO: &str = "
