@@ -112,7 +112,6 @@ pub(crate) fn call(kernel: Kernel, bits: u32) -> Option<Call> {
     call_for(KeyOperation::Sign, kernel, bits)
 }
 
-/// The call of a kernel for an operation.
 fn call_for(what: KeyOperation, kernel: Kernel, bits: u32) -> Option<Call> {
     let size = usize::try_from(bits).ok()?;
     let small = |count: usize| u32::try_from(count).expect("at most 160");

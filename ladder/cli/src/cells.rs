@@ -1,4 +1,4 @@
-//! Cells of tables: rates, bars, and a dash for an unknown figure.
+//! Cells of tables: rates, bars, a dash for an unknown figure, and the distinct values of a column.
 
 use tollgate_record::PerSecond;
 
@@ -10,6 +10,17 @@ pub(crate) fn or_dash<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> St
 /// A rate, in a column whose heading names the unit.
 pub(crate) fn rate(per_s: f64) -> String {
     PerSecond::new(per_s).to_string().replace("/s", "")
+}
+
+/// The distinct values, in the order of their first appearance.
+pub(crate) fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut distinct = Vec::new();
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct
 }
 
 /// A bar that is `share * columns` columns long, rounded.

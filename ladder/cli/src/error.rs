@@ -4,6 +4,16 @@ use core::fmt;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+/// A [`CliError`] with a formatted message.
+macro_rules! error {
+    ($($message:tt)*) => { $crate::error::CliError::new(format_args!($($message)*)) };
+}
+
+/// Returns an error with a formatted message.
+macro_rules! bail {
+    ($($message:tt)*) => { return Err(error!($($message)*)) };
+}
+
 /// Exit code if a condition of `--fail-if` holds.
 pub(crate) const CONDITION_HOLDS: u8 = 3;
 
@@ -28,9 +38,14 @@ impl CliError {
         Self { why: words.join(" "), is_unread: false }
     }
 
+    /// An error with this message if a check has failed.
+    pub(crate) fn unless(is_right: bool, why: &str) -> Result<(), Self> {
+        if is_right { Ok(()) } else { Err(Self::new(why)) }
+    }
+
     /// Converts an error that concerns `what`, such as an option or the name of a file.
     pub(crate) fn about<E: fmt::Display>(what: impl fmt::Display) -> impl Fn(E) -> Self {
-        move |error| Self::new(format!("{what}: {error}"))
+        move |error| error!("{what}: {error}")
     }
 
     /// Converts an error of a file or folder that cannot be read or written, and adds the next
@@ -49,18 +64,16 @@ impl CliError {
                 ErrorKind::PermissionDenied => ": take another, or run it as its owner".to_owned(),
                 _ => String::new(),
             };
-            Self::new(format!("{}: {error}{advice}", path.display()))
+            error!("{}: {error}{advice}", path.display())
         }
     }
 
-    /// Converts an error of standard output.
     pub(crate) fn of_output(error: io::Error) -> Self {
         let is_unread = error.kind() == ErrorKind::BrokenPipe;
         Self { is_unread, ..Self::about("standard output")(error) }
     }
 }
 
-/// The folder of a file.
 pub(crate) fn folder(path: &Path) -> &Path {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new("."))

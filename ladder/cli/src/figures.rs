@@ -3,6 +3,7 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
+use tollgate_load::Context;
 use tollgate_processor::Bound;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Subject, Topic, Unit};
@@ -19,7 +20,7 @@ pub(crate) struct Figures<'a> {
 impl<'a> Figures<'a> {
     /// Makes records of this machine.
     pub(crate) fn new(host: &'a Host) -> Self {
-        Self { host, conditions: host.conditions.clone() }
+        Self { host, conditions: host.context.conditions.clone() }
     }
 
     /// Makes records of a row that is measured for this number of seconds.
@@ -27,7 +28,6 @@ impl<'a> Figures<'a> {
         Self::new(host).with([(word::SECONDS_PER_ROW, seconds)])
     }
 
-    /// Adds conditions.
     pub(crate) fn with<V: ToString>(
         &self,
         more: impl IntoIterator<Item = (&'static str, V)>,
@@ -38,7 +38,6 @@ impl<'a> Figures<'a> {
         Self { host: self.host, conditions }
     }
 
-    /// A measured figure.
     pub(crate) fn measured(
         &self,
         subject: &Subject,
@@ -47,11 +46,12 @@ impl<'a> Figures<'a> {
         estimate: Estimate,
     ) -> Record {
         let figure = (quantity, unit, estimate);
+        let Context { machine, versions, commit, .. } = self.host.context.clone();
         Record {
-            versions: self.host.versions.clone(),
-            commit: self.host.commit.clone(),
+            versions,
+            commit,
             conditions: self.conditions.clone(),
-            ..Record::new(subject.clone(), figure, Kind::Measured, self.host.machine.clone())
+            ..Record::new(subject.clone(), figure, Kind::Measured, machine)
         }
     }
 
@@ -83,7 +83,6 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// A subject with parameters.
 pub(crate) fn subject<V: fmt::Display>(
     topic: Topic,
     parameters: impl IntoIterator<Item = (&'static str, V)>,

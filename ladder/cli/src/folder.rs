@@ -16,11 +16,10 @@ impl Folder {
         let folder = std::env::temp_dir().join(name);
         // fails if the path exists, so the folder has no other owner
         let made = DirBuilder::new().mode(0o700).create(&folder);
-        made.map_err(|error| CliError::new(format!("{}: {error}; set TMPDIR", folder.display())))?;
+        made.map_err(|error| error!("{}: {error}; set TMPDIR", folder.display()))?;
         Ok(Self(folder))
     }
 
-    /// The path of a file in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

@@ -7,45 +7,28 @@ use tollgate_calibrate::probe::Rates as Probed;
 use tollgate_load::Context;
 use tollgate_processor as processor;
 use tollgate_processor::{Limit, Mark, Rate, RegisterFile, Registers};
-use tollgate_record::{Machine, Timestamp};
+use tollgate_record::Timestamp;
 
 /// The variable that disables CPU features in OpenSSL.
 const OPENSSL_VETO: &str = "OPENSSL_ia32cap";
 
 /// The properties that all records of a run share.
 pub(crate) struct Host {
-    /// The fingerprint.
-    pub(crate) machine: Machine,
+    pub(crate) context: Context,
     /// The same machine for the model, calibrated by probes.
     pub(crate) model: processor::Machine,
-    /// Versions of all libraries and tools.
-    pub(crate) versions: BTreeMap<String, String>,
-    /// The commit of this build.
-    pub(crate) commit: Option<String>,
-    /// Other conditions of the figures.
-    pub(crate) conditions: BTreeMap<String, String>,
     /// Advice if the figures cannot be trusted.
-    pub(crate) warning: Option<String>,
+    warning: Option<String>,
 }
 
 impl Host {
     /// Notes about this machine for the reader of the figures.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
-        let masked = self.conditions.get("openssl_ia32cap").map(|mask| {
+        let masked = self.context.conditions.get("openssl_ia32cap").map(|mask| {
             format!("{OPENSSL_VETO} is set ({mask}): OpenSSL does not run as it would otherwise")
         });
         let load = self.warning.as_ref().map(|warning| format!("warning: {warning}"));
         masked.into_iter().chain(load)
-    }
-
-    /// The context of session records.
-    pub(crate) fn context(&self) -> Context {
-        Context {
-            machine: self.machine.clone(),
-            versions: self.versions.clone(),
-            commit: self.commit.clone(),
-            conditions: self.conditions.clone(),
-        }
     }
 
     /// Identifies and calibrates this machine; takes about 30 ms.
@@ -53,14 +36,13 @@ impl Host {
         let machine = this_machine();
         let conditions = Conditions::now();
         let model = calibrated(&machine.cpu);
-        Self {
+        let context = Context {
             machine,
-            model,
             versions: versions(),
             commit: option_env!("TOLLGATE_COMMIT").map(str::to_owned),
-            warning: conditions.warning(),
             conditions: shared(&conditions),
-        }
+        };
+        Self { context, model, warning: conditions.warning() }
     }
 }
 

@@ -37,7 +37,6 @@ const FILE_MAX_BYTES: u64 = 1 << 20;
 /// Capacity of the first buffer, in bytes: the longest file that the parser accepts.
 const FILE_START_BYTES: usize = 1 << 16;
 
-/// An operation with an RSA key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyOperation {
     /// The private operation without CRT, raw.
@@ -52,7 +51,6 @@ pub(crate) enum KeyOperation {
 
 /// An RSA private key in the form of each library.
 pub(crate) struct Key {
-    /// The key for `tollgate-rsa`.
     pub(crate) ours: Arc<PrivateKey>,
     /// The key for OpenSSL; other libraries import the key from this form.
     pub(crate) openssl: Rsa<openssl::pkey::Private>,
@@ -62,7 +60,7 @@ impl Key {
     /// The built-in key of one of [`SIZES`].
     pub(crate) fn built_in(bits: u32) -> Result<Self, CliError> {
         let place = SIZES.iter().position(|size| *size == bits);
-        let none = || CliError::new(format!("no built-in key has {bits} bits"));
+        let none = || error!("no built-in key has {bits} bits");
         let place = place.ok_or_else(none)?;
         Self::new(BUILT_IN[place], &format!("built-in key of {bits} bits"))
     }
@@ -79,7 +77,7 @@ impl Key {
         let openssl = Rsa::private_key_from_pem(bytes)
             .or_else(|_| Rsa::private_key_from_der(bytes))
             .or_else(|_| openssl::pkey::PKey::private_key_from_der(bytes)?.rsa())
-            .map_err(|error| CliError::new(format!("{name}: OpenSSL does not take it: {error}")))?;
+            .map_err(|error| error!("{name}: OpenSSL does not take it: {error}"))?;
         Ok(Self { ours: Arc::new(ours), openssl })
     }
 
@@ -90,13 +88,11 @@ impl Key {
         u32::try_from(bits).expect("a number of bits")
     }
 
-    /// Bits of the modulus.
     pub(crate) fn bits(&self) -> u32 {
         u32::try_from(self.ours.bits()).expect("at most 8192")
     }
 }
 
-/// Returns the bytes of a key file.
 pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CliError> {
     // One allocation: a buffer that grows leaves copies of the key in freed memory.
     let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_START_BYTES));
@@ -110,8 +106,10 @@ pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CliError> {
     let size = read.map_err(CliError::at(path))?;
     if bytes.len() as u64 > FILE_MAX_BYTES {
         let size = if size > FILE_MAX_BYTES { size.to_string() } else { "over 1048576".to_owned() };
-        let why = format!("it has {size} bytes, more than any key file: is this the right file?");
-        return Err(CliError::about(path.display())(why));
+        bail!(
+            "{}: it has {size} bytes, more than any key file: is this the right file?",
+            path.display()
+        );
     }
     Ok(bytes)
 }

@@ -1,10 +1,12 @@
 //! `tollgate`: the cost of a TLS connection, rung by rung.
 #![deny(unsafe_code)]
 
+#[macro_use]
+mod error;
+
 mod bounds;
 mod cells;
 mod contenders;
-mod error;
 mod figures;
 mod folder;
 mod host;

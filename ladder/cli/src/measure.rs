@@ -51,9 +51,9 @@ pub(crate) fn measure(
 
 /// Core cycles of one operation.
 pub(crate) fn cycles(series: &Series, contender: usize) -> Result<Estimate, CliError> {
-    let none =
-        || CliError::new("core cycles cannot be told on this machine: no time stamp counter");
-    series.cycles(contender).ok_or_else(none)
+    series
+        .cycles(contender)
+        .ok_or_else(|| error!("core cycles cannot be told on this machine: no time stamp counter"))
 }
 
 fn plan(row: Duration, contenders: usize) -> SamplePlan {

@@ -18,8 +18,7 @@ const UNREAD: u8 = 141;
 /// Checks that standard output was open when the program started.
 pub(crate) fn check_stdout() -> Result<(), CliError> {
     if stdout::was_closed() {
-        let why = "standard output is closed: redirect it to a file, or to /dev/null";
-        return Err(CliError::new(why));
+        bail!("standard output is closed: redirect it to a file, or to /dev/null");
     }
     Ok(())
 }
@@ -38,6 +37,21 @@ pub(crate) fn fail(error: &CliError) -> ExitCode {
     ExitCode::from(2)
 }
 
+/// Prints text, and writes a JSON object to the file `json`. If `json` is `-`, the text goes to
+/// standard error.
+pub(crate) fn text_and_object(
+    json: Option<&Path>,
+    text: &str,
+    object: &Value,
+) -> Result<(), CliError> {
+    let mut output = Output::new(None)?;
+    if json == Some(Path::new("-")) {
+        output.leave_stdout();
+    }
+    output.text(text)?;
+    json.map_or(Ok(()), |path| write_object(path, object))
+}
+
 /// Writes a JSON object to a file, and replaces an existing file. The path `-` means standard
 /// output.
 pub(crate) fn write_object(path: &Path, object: &Value) -> Result<(), CliError> {
@@ -48,7 +62,6 @@ pub(crate) fn write_object(path: &Path, object: &Value) -> Result<(), CliError> 
     fs::write(path, text).map_err(CliError::at(path))
 }
 
-/// The destinations of tables and records.
 pub(crate) struct Output {
     /// True if standard output carries JSON.
     tables_to_stderr: bool,
@@ -71,16 +84,6 @@ impl Output {
         Ok(Self { tables_to_stderr, records: to.map(jsonl::Writer::new), file })
     }
 
-    /// Prints tables in addition to a JSON object in the file `json`. If `json` is `-`, the tables
-    /// go to standard error.
-    pub(crate) fn with_object(json: Option<&Path>) -> Result<Self, CliError> {
-        let mut output = Self::new(None)?;
-        if json == Some(Path::new("-")) {
-            output.leave_stdout();
-        }
-        Ok(output)
-    }
-
     /// Moves tables to standard error.
     pub(crate) const fn leave_stdout(&mut self) {
         self.tables_to_stderr = true;
@@ -96,7 +99,6 @@ impl Output {
         })
     }
 
-    /// Prints text as it is.
     pub(crate) fn text(&self, text: &str) -> Result<(), CliError> {
         let written = progress::aside(|| {
             if self.tables_to_stderr {

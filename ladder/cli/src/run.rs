@@ -12,9 +12,8 @@ use crate::error::CliError;
 use crate::host::Host;
 use crate::interrupt;
 use crate::output::Output;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 
-/// The context of functions that collect records.
 pub(crate) struct Run {
     pub(crate) host: Host,
     pub(crate) output: Output,
@@ -40,12 +39,12 @@ impl Run {
     pub(crate) fn of_verb(
         json: Option<&Path>,
         title: &'static str,
-        collect: impl FnOnce(&mut Self, &Progress) -> Result<Vec<Record>, CliError>,
+        collect: impl FnOnce(&mut Self) -> Result<Vec<Record>, CliError>,
         table: impl FnOnce(&[Record]) -> String,
     ) -> Result<ExitCode, CliError> {
         let mut run = Self::measuring(json)?;
         let progress = Progress::new(title);
-        let records = collect(&mut run, &progress)?;
+        let records = collect(&mut run)?;
         drop(progress);
         run.end(&(heading::lines(&records) + "\n" + &table(&records)))
     }
@@ -55,15 +54,14 @@ impl Run {
     /// the completed rows.
     pub(crate) fn rows<R>(
         &mut self,
-        progress: &Progress,
         seconds: f64,
         rows: Vec<(String, R)>,
         mut measure: impl FnMut(&mut Self, &str, R) -> Result<Option<Vec<Record>>, CliError>,
     ) -> Result<Vec<Record>, CliError> {
-        progress.plan(rows.len(), seconds);
+        progress::plan(rows.len(), seconds);
         let mut records = Vec::new();
         for (number, (label, row)) in rows.into_iter().enumerate() {
-            progress.row(number, &label);
+            progress::row(number, &label);
             let Some(found) = measure(self, &label, row)? else { break };
             self.output.records(&found)?;
             records.extend(found);
@@ -100,7 +98,6 @@ impl Notes {
         }
     }
 
-    /// Adds the warnings of a row.
     pub(crate) fn warn(&mut self, row: &str, warnings: Vec<Warning>) {
         for warning in warnings {
             let row = row.to_owned();
@@ -124,7 +121,6 @@ impl Notes {
         gap.to_owned() + &texts.iter().map(|note| text::wrapped(note)).collect::<String>()
     }
 
-    /// The text of each note.
     fn texts(&self) -> Vec<String> {
         let warnings = self.warnings.iter().map(|worst| {
             let more = match worst.count - 1 {

@@ -25,19 +25,20 @@ pub(crate) fn fresh(
         1 => format!("{date}.jsonl"),
         run => format!("{date}-{run}.jsonl"),
     };
-    (1..=RUNS_MAX).map(|run| folder.join(name(run))).find(|path| !path.exists()).ok_or_else(|| {
-        CliError::new(format!("{}: {RUNS_MAX} runs in a day; remove some", folder.display()))
-    })
+    (1..=RUNS_MAX)
+        .map(|run| folder.join(name(run)))
+        .find(|path| !path.exists())
+        .ok_or_else(|| error!("{}: {RUNS_MAX} runs in a day; remove some", folder.display()))
 }
 
 /// The file of the last run of this machine.
 pub(crate) fn newest(records: &Path, machine: &Machine) -> Result<PathBuf, CliError> {
     let folder = records.join(machine.slug());
     let none = || {
-        CliError::new(format!(
+        error!(
             "{}: no records of this machine; run 'tollgate ladder', or name files of records",
             folder.display()
-        ))
+        )
     };
     let files = match fs::read_dir(&folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(none()),
@@ -64,7 +65,7 @@ pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Record>, CliError> {
         let found = jsonl::read_all(BufReader::new(file));
         let is_named = path.extension().is_some_and(|ending| ending == "jsonl");
         let advice = if is_named { "" } else { ", or give a file that --json wrote" };
-        let wrong = |error| CliError::new(format!("{}: {error}{advice}", path.display()));
+        let wrong = |error| error!("{}: {error}{advice}", path.display());
         records.extend(found.map_err(wrong)?);
     }
     Ok(records)

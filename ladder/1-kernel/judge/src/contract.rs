@@ -176,10 +176,7 @@ pub fn products<K: Kernel<Word: Layout>>(
                     assert_eq!(&z * &r % m, &xy % m, "{name} {bits} bits: lane {l} is wrong");
                     // squares of digits promise it only below 7m
                     let is_bound = xy <= &r * m && !(square && xy >= m * m * 49u8);
-                    assert!(
-                        !is_bound || z < m * 3u8,
-                        "{name} {bits} bits: lane {l} is too large"
-                    );
+                    assert!(!is_bound || z < m * 3u8, "{name} {bits} bits: lane {l} is too large");
                     checked += 1;
                 }
             }

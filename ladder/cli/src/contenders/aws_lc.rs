@@ -1,7 +1,5 @@
 //! AWS-LC, limited to the operations that aws-lc-rs exposes.
 
-use std::rc::Rc;
-
 use aws_lc_rs::digest::{Digest, SHA256};
 use aws_lc_rs::error::Unspecified;
 use aws_lc_rs::signature::{
@@ -12,7 +10,9 @@ use aws_lc_rs::signature::{
 use openssl::pkey::PKey;
 use tollgate_record::{Key as KeyName, Operation};
 
-use super::{Contender, Failed, Job, KeyOperation, Run, VERIFY_EVERY, compare, digest};
+use super::{
+    Contender, Job, KeyOperation, Run, compare, computed, digest, in_turn, selected_to_verify,
+};
 use crate::error::CliError;
 use crate::keys::{ECDSA_P256, ED25519};
 
@@ -30,27 +30,18 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
     let pair = RsaKeyPair::from_der(&der).map_err(|error| refused(&error))?;
     let digests: Vec<Digest> =
         job.cases.iter().filter_map(|case| import(&case.input).ok()).collect();
-    let cases = Rc::clone(&job.cases);
-    let mut turns = (0..cases.len()).cycle();
-    let mut turn = move || turns.next().expect("there are cases");
     let run: Run = match job.what {
         KeyOperation::PrivateFull | KeyOperation::Public(_) => {
             return Err("AWS-LC (aws-lc-rs) offers no raw RSA operation".to_owned());
         }
-        KeyOperation::Sign => {
-            let mut signature = vec![0; pair.public_modulus_len()];
-            Box::new(move || {
-                let now = turn();
-                pair.sign_digest(&RSA_PKCS1_SHA256, &digests[now], &mut signature)?;
-                compare(&signature, &cases[now].output)
-            })
-        }
+        KeyOperation::Sign => computed(job, move |number, _, output| {
+            pair.sign_digest(&RSA_PKCS1_SHA256, &digests[number], output).map_err(unspecified)
+        }),
         KeyOperation::Verify => {
             let key = ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, pair.public_key())
                 .map_err(|error| refused(&error))?;
-            Box::new(move || {
-                let now = turn();
-                Ok(key.verify_digest_sig(&digests[now], &cases[now].output)?)
+            in_turn(job, move |number, case| {
+                key.verify_digest_sig(&digests[number], &case.output).map_err(unspecified)
             })
         }
     };
@@ -64,14 +55,12 @@ pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender,
     Ok(Contender::library(BY, run))
 }
 
-impl From<Unspecified> for Failed {
-    fn from(_: Unspecified) -> Self {
-        Self::new("AWS-LC gave an error, and by design does not say which")
-    }
+fn unspecified(_: Unspecified) -> CliError {
+    error!("AWS-LC gave an error, and by design does not say which")
 }
 
 fn refused(error: impl core::fmt::Display) -> CliError {
-    CliError::new(format!("AWS-LC does not do this: {error}; leave it out with --against"))
+    error!("AWS-LC does not do this: {error}; leave it out with --against")
 }
 
 /// A SHA-256 digest from its bytes.
@@ -82,7 +71,7 @@ fn import(digest: &[u8]) -> Result<Digest, Unspecified> {
 fn pkcs8(pem: &[u8]) -> Result<Vec<u8>, CliError> {
     PKey::private_key_from_pem(pem)
         .and_then(|key| key.private_key_to_pkcs8())
-        .map_err(|error| CliError::new(format!("a built-in key cannot be read: {error}")))
+        .map_err(|error| error!("a built-in key cannot be read: {error}"))
 }
 
 fn ecdsa(signs: bool) -> Result<Run, CliError> {
@@ -93,16 +82,15 @@ fn ecdsa(signs: bool) -> Result<Run, CliError> {
     let message = import(&digest(0)).map_err(refused)?;
     if !signs {
         let signature = pair.sign_digest(&message).map_err(refused)?;
-        return Ok(Box::new(move || Ok(public.verify_digest_sig(&message, signature.as_ref())?)));
+        return Ok(Box::new(move || {
+            public.verify_digest_sig(&message, signature.as_ref()).map_err(unspecified)
+        }));
     }
-    let mut count = 0_u32;
+    let mut is_selected = selected_to_verify();
     Ok(Box::new(move || {
-        let signature = pair.sign_digest(&message)?;
-        count = count.wrapping_add(1);
-        // Each signature is different, so there is no expected value. Verify a few signatures
-        // instead.
-        if count % VERIFY_EVERY == 1 {
-            public.verify_digest_sig(&message, signature.as_ref())?;
+        let signature = pair.sign_digest(&message).map_err(unspecified)?;
+        if is_selected() {
+            public.verify_digest_sig(&message, signature.as_ref()).map_err(unspecified)?;
         }
         Ok(())
     }))
@@ -117,5 +105,5 @@ fn ed25519(signs: bool) -> Result<Run, CliError> {
         return Ok(Box::new(run));
     }
     let public = ParsedPublicKey::new(&ED25519_ALGORITHM, pair.public_key()).map_err(refused)?;
-    Ok(Box::new(move || Ok(public.verify_sig(&message, right.as_ref())?)))
+    Ok(Box::new(move || public.verify_sig(&message, right.as_ref()).map_err(unspecified)))
 }

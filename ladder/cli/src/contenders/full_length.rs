@@ -4,6 +4,8 @@
 //! It is a bare exponentiation on `mont`, neither blinded nor checked. Use it only for
 //! measurements, never with keys that matter.
 
+use core::ops::DerefMut;
+
 use tollgate_mont::{
     Digit, Exponentiate, LaneKernel, LimbKernel, Modulus, Place, Row, Scalar, Shape, Word,
 };
@@ -23,7 +25,6 @@ pub(crate) struct FullLength<K: Exponentiate> {
 }
 
 impl FullLength<LimbKernel> {
-    /// One operation at a time.
     pub(crate) fn on_limbs(kernel: LimbKernel, key: &PrivateKey) -> Self {
         let n = modulus::<u64>(key, Shape::limbs(key.bits()));
         Self::new(kernel, n, key)
@@ -31,7 +32,6 @@ impl FullLength<LimbKernel> {
 }
 
 impl FullLength<LaneKernel> {
-    /// Up to eight operations at a time.
     pub(crate) fn in_lanes(kernel: LaneKernel, key: &PrivateKey) -> Self {
         let shape = Shape::digits(key.bits());
         let mut n = Modulus::<Row>::lanes(shape);
@@ -58,7 +58,7 @@ impl<K: Exponentiate> FullLength<K> {
     /// # Panics
     ///
     /// If there are more buffers than lanes.
-    pub(crate) fn run(&mut self, buffers: &mut [Vec<u8>]) {
+    pub(crate) fn run<B: DerefMut<Target = [u8]>>(&mut self, buffers: &mut [B]) {
         let mut number = vec![<K::Word as Word>::Scalar::default(); self.n.k()];
         for (lane, buffer) in buffers.iter().enumerate() {
             Scalar::pack(&mut number, &limbs(buffer));

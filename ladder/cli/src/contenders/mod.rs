@@ -5,7 +5,6 @@ mod full_length;
 pub(crate) mod openssl;
 pub(crate) mod tollgate;
 
-use core::fmt;
 use std::rc::Rc;
 
 use tollgate_rsa::Hash;
@@ -31,7 +30,6 @@ pub(crate) struct Case {
     pub(crate) output: Vec<u8>,
 }
 
-/// An implementation of an operation.
 pub(crate) struct Contender {
     /// The implementation's name in subjects.
     pub(crate) by: &'static str,
@@ -50,24 +48,8 @@ impl Contender {
     }
 }
 
-/// One run of a contender.
-pub(crate) type Run = Box<dyn FnMut() -> Result<(), Failed>>;
-
-/// A run failed, or its result is wrong.
-#[derive(Debug)]
-pub(crate) struct Failed(String);
-
-impl Failed {
-    pub(crate) fn new(why: impl fmt::Display) -> Self {
-        Self(why.to_string())
-    }
-}
-
-impl fmt::Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+/// One run of a contender; fails if the operation fails or its result is wrong.
+pub(crate) type Run = Box<dyn FnMut() -> Result<(), CliError>>;
 
 impl Job {
     /// Creates cases for batches of up to `batch`, at least 8; OpenSSL computes the expected
@@ -88,7 +70,6 @@ impl Job {
     }
 }
 
-/// The digest of message `number`.
 pub(crate) fn digest(number: u32) -> Vec<u8> {
     Hash::Sha256.digest(format!("message {number}").as_bytes()).as_ref().to_vec()
 }
@@ -105,27 +86,40 @@ fn representative(number: u32, size: usize) -> Vec<u8> {
     bytes
 }
 
-/// Cycles through the cases.
-struct Turns {
-    cases: Rc<[Case]>,
-    next: usize,
+/// A run that passes the cases to `body` in turn, each with its number.
+fn in_turn(job: &Job, mut body: impl FnMut(usize, &Case) -> Result<(), CliError> + 'static) -> Run {
+    let cases = Rc::clone(&job.cases);
+    let mut turns = (0..cases.len()).cycle();
+    Box::new(move || {
+        let number = turns.next().expect("there are cases");
+        body(number, &cases[number])
+    })
 }
 
-impl Turns {
-    fn new(job: &Job) -> Self {
-        Self { cases: Rc::clone(&job.cases), next: 0 }
-    }
+/// A run that computes outputs in turn, and compares them with the expected ones.
+fn computed(
+    job: &Job,
+    mut compute: impl FnMut(usize, &[u8], &mut [u8]) -> Result<(), CliError> + 'static,
+) -> Run {
+    let mut buffer = vec![0; job.key.ours.size()];
+    in_turn(job, move |number, case| {
+        compute(number, &case.input, &mut buffer)?;
+        compare(&buffer, &case.output)
+    })
+}
 
-    fn next(&mut self) -> &Case {
-        let case = &self.cases[self.next];
-        self.next = (self.next + 1) % self.cases.len();
-        case
+/// Selects the first of every [`VERIFY_EVERY`] signatures. Each ECDSA signature is different, so
+/// there is no expected value.
+fn selected_to_verify() -> impl FnMut() -> bool {
+    let mut count = 0_u32;
+    move || {
+        count = count.wrapping_add(1);
+        count % VERIFY_EVERY == 1
     }
 }
 
-/// Compares a result with the expected one.
-fn compare(found: &[u8], right: &[u8]) -> Result<(), Failed> {
-    if found == right { Ok(()) } else { Err(Failed::new("the result is not the right one")) }
+pub(crate) fn compare(found: &[u8], right: &[u8]) -> Result<(), CliError> {
+    CliError::unless(found == right, "the result is not the right one")
 }
 
 #[cfg(test)]

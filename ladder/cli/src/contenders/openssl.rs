@@ -9,7 +9,9 @@ use openssl::rsa::{Padding, Rsa, RsaPrivateKeyBuilder};
 use openssl::sign::{Signer, Verifier};
 use tollgate_record::{Key as KeyName, Operation};
 
-use super::{Contender, Failed, Job, KeyOperation, Run, Turns, VERIFY_EVERY, compare, digest};
+use super::{
+    Contender, Job, KeyOperation, Run, compare, computed, digest, in_turn, selected_to_verify,
+};
 use crate::error::CliError;
 use crate::keys::{ECDSA_P256, ED25519, Key};
 
@@ -27,7 +29,6 @@ pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender,
     run.map(|run| Contender::library(BY, run)).map_err(refused)
 }
 
-/// The expected output for an input.
 pub(crate) fn reference(
     key: &Key,
     what: KeyOperation,
@@ -48,47 +49,32 @@ pub(crate) fn reference(
     Ok(output)
 }
 
-impl From<ErrorStack> for Failed {
-    fn from(error: ErrorStack) -> Self {
-        Self::new(error)
-    }
-}
-
 fn refused(error: ErrorStack) -> CliError {
-    CliError::new(format!("OpenSSL does not do this: {error}; leave it out with --against"))
+    error!("OpenSSL does not do this: {error}; leave it out with --against")
 }
 
-fn valid(verdict: bool) -> Result<(), Failed> {
-    if verdict { Ok(()) } else { Err(Failed::new("a valid signature was refused")) }
+fn valid(verdict: bool) -> Result<(), CliError> {
+    CliError::unless(verdict, "a valid signature was refused")
 }
 
 fn run(job: &Job) -> Result<Run, ErrorStack> {
-    let (key, mut turns) = (&job.key.openssl, Turns::new(job));
-    let mut buffer = vec![0; job.key.ours.size()];
+    let key = &job.key.openssl;
     Ok(match job.what {
         KeyOperation::PrivateFull => {
             let key = without_factors(key)?;
-            Box::new(move || {
-                let case = turns.next();
-                key.private_encrypt(&case.input, &mut buffer, Padding::NONE)?;
-                compare(&buffer, &case.output)
+            computed(job, move |_, input, output| {
+                Ok(key.private_encrypt(input, output, Padding::NONE).map(drop)?)
             })
         }
         KeyOperation::Public(e) => {
             let key = with_exponent(key, e)?;
-            Box::new(move || {
-                let case = turns.next();
-                key.public_encrypt(&case.input, &mut buffer, Padding::NONE)?;
-                compare(&buffer, &case.output)
+            computed(job, move |_, input, output| {
+                Ok(key.public_encrypt(input, output, Padding::NONE).map(drop)?)
             })
         }
         KeyOperation::Sign => {
             let mut signer = signer(key)?;
-            Box::new(move || {
-                let case = turns.next();
-                signer.sign(&case.input, Some(&mut buffer))?;
-                compare(&buffer, &case.output)
-            })
+            computed(job, move |_, input, output| Ok(signer.sign(input, Some(output)).map(drop)?))
         }
         KeyOperation::Verify => {
             let key = PKey::from_rsa(key.clone())?;
@@ -96,10 +82,7 @@ fn run(job: &Job) -> Result<Run, ErrorStack> {
             verifier.verify_init()?;
             verifier.set_rsa_padding(Padding::PKCS1)?;
             verifier.set_signature_md(Md::sha256())?;
-            Box::new(move || {
-                let case = turns.next();
-                valid(verifier.verify(&case.input, &case.output)?)
-            })
+            in_turn(job, move |_, case| valid(verifier.verify(&case.input, &case.output)?))
         }
     })
 }
@@ -139,13 +122,10 @@ fn ecdsa(signs: bool) -> Result<Run, ErrorStack> {
         signer.sign_to_vec(&message, &mut signature)?;
         return Ok(Box::new(move || valid(verifier.verify(&message, &signature)?)));
     }
-    let (mut signature, mut count) = (vec![0; key.size()], 0_u32);
+    let (mut signature, mut is_selected) = (vec![0; key.size()], selected_to_verify());
     Ok(Box::new(move || {
         let length = signer.sign(&message, Some(&mut signature))?;
-        count = count.wrapping_add(1);
-        // Each signature is different, so there is no expected value. Verify a few signatures
-        // instead.
-        if count % VERIFY_EVERY == 1 {
+        if is_selected() {
             valid(verifier.verify(&message, &signature[..length])?)?;
         }
         Ok(())

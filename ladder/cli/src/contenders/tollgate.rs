@@ -8,10 +8,9 @@ use tollgate_rsa::{
 };
 
 use super::full_length::FullLength;
-use super::{Case, Contender, Failed, Job, KeyOperation, Run, Turns, compare};
-use crate::bounds::Family;
+use super::{Case, Contender, Job, KeyOperation, Run, compare, computed, in_turn};
+use crate::bounds::{Family, modulus_bits};
 use crate::error::CliError;
-use crate::keys::Key;
 
 const BY: &str = "tollgate";
 
@@ -68,52 +67,32 @@ pub(crate) fn operation(what: KeyOperation) -> Operation {
     }
 }
 
-/// The kernel of a single operation. With CRT it multiplies modulo the primes, otherwise modulo n.
 fn single_kernel(workspace: &Workspace, job: &Job) -> Family {
-    let bits = match job.what {
-        KeyOperation::Sign => job.key.prime_bits(),
-        KeyOperation::PrivateFull | KeyOperation::Public(_) | KeyOperation::Verify => {
-            job.key.bits()
-        }
-    };
-    Family::single(workspace.limb_kernel(), bits)
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self::new(error)
-    }
+    Family::single(workspace.limb_kernel(), modulus_bits(&job.key, job.what))
 }
 
 fn one_by_one(job: &Job, mut workspace: Workspace) -> Result<Run, Error> {
-    let (key, mut turns) = (Rc::clone(&job.key), Turns::new(job));
-    let mut buffer = vec![0; key.ours.size()];
+    let key = Rc::clone(&job.key);
     Ok(match job.what {
         KeyOperation::PrivateFull => {
             let mut full = FullLength::on_limbs(workspace.limb_kernel(), &key.ours);
-            Box::new(move || {
-                let case = turns.next();
-                buffer.copy_from_slice(&case.input);
-                full.run(core::slice::from_mut(&mut buffer));
-                compare(&buffer, &case.output)
+            computed(job, move |_, input, output| {
+                output.copy_from_slice(input);
+                full.run(&mut [output]);
+                Ok(())
             })
         }
         KeyOperation::Public(e) => {
             let key = with_exponent(&key.ours, e)?;
-            Box::new(move || {
-                let case = turns.next();
-                buffer.copy_from_slice(&case.input);
-                key.public(&mut workspace, &mut buffer)?;
-                compare(&buffer, &case.output)
+            computed(job, move |_, input, output| {
+                output.copy_from_slice(input);
+                Ok(key.public(&mut workspace, output)?)
             })
         }
-        KeyOperation::Sign => Box::new(move || {
-            let case = turns.next();
-            key.ours.sign_pkcs1v15(&mut workspace, Hash::Sha256, &case.input, &mut buffer)?;
-            compare(&buffer, &case.output)
+        KeyOperation::Sign => computed(job, move |_, input, output| {
+            Ok(key.ours.sign_pkcs1v15(&mut workspace, Hash::Sha256, input, output)?)
         }),
-        KeyOperation::Verify => Box::new(move || {
-            let case = turns.next();
+        KeyOperation::Verify => in_turn(job, move |_, case| {
             let public = key.ours.public();
             Ok(public.verify_pkcs1v15(&mut workspace, Hash::Sha256, &case.input, &case.output)?)
         }),
@@ -156,7 +135,9 @@ fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run
         }
         KeyOperation::Sign => Box::new(move || {
             let digests: Vec<&[u8]> = cases[..count].iter().map(|case| &*case.input).collect();
-            let mut requests = private_requests(&key, &mut buffers);
+            let requests = buffers.iter_mut();
+            let requests = requests.map(|buffer| PrivateRequest::new(&key.ours, buffer));
+            let mut requests: Vec<_> = requests.collect();
             sign_pkcs1v15_batch(&mut workspace, Hash::Sha256, &digests, &mut requests);
             requests.iter().try_for_each(PrivateRequest::outcome)?;
             compare_all(&buffers, &cases)
@@ -179,16 +160,12 @@ fn with_exponent(key: &PrivateKey, e: u64) -> Result<PublicKey, Error> {
     PublicKey::from_components(&key.public().modulus(), &e.to_be_bytes()[zeros..])
 }
 
-fn private_requests<'a>(key: &'a Key, buffers: &'a mut [Vec<u8>]) -> Vec<PrivateRequest<'a>> {
-    buffers.iter_mut().map(|buffer| PrivateRequest::new(&key.ours, buffer)).collect()
-}
-
 fn fill(buffers: &mut [Vec<u8>], cases: &[Case]) {
     for (buffer, case) in buffers.iter_mut().zip(cases) {
         buffer.copy_from_slice(&case.input);
     }
 }
 
-fn compare_all(buffers: &[Vec<u8>], cases: &[Case]) -> Result<(), Failed> {
+fn compare_all(buffers: &[Vec<u8>], cases: &[Case]) -> Result<(), CliError> {
     buffers.iter().zip(cases).try_for_each(|(buffer, case)| compare(buffer, &case.output))
 }

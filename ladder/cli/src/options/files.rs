@@ -33,8 +33,10 @@ pub(super) fn check(matches: &ArgMatches) -> Result<(), CliError> {
             return Err(wrong(" is an input and would be overwritten: choose another file"));
         }
         if let Some((other, _)) = writes[..at].iter().find(|(_, other)| is_here(other)) {
-            let why = format!(" is already the file of {}: choose another file", flag(other));
-            return Err(wrong(&why));
+            return Err(wrong(&format!(
+                " is already the file of {}: choose another file",
+                flag(other)
+            )));
         }
         writable(path).map_err(|error| CliError::about(flag(option))(CliError::at(path)(error)))?;
     }

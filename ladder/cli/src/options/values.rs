@@ -1,6 +1,7 @@
 //! Options and values that several verbs share.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::ops::RangeBounds;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -39,12 +40,20 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Returns a parser for numbers in this range, with the error `why`.
+pub(crate) fn within(
+    range: impl RangeBounds<f64> + Clone + Send + Sync + 'static,
+    why: &'static str,
+) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| why.to_owned())
+    }
+}
+
 /// A share from 0 to 1.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("give a share from 0 to 1".to_owned()),
-    }
+    within(0.0..=1.0, "give a share from 0 to 1")(text)
 }
 
 /// An address with its port, or a port of 127.0.0.1.

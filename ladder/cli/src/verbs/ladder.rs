@@ -18,9 +18,9 @@ use crate::options::{Bench, Fleet, Model, Session};
 use crate::output::say;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::fleet::options::positive;
-use crate::verbs::kernel::options::Table;
-use crate::verbs::speed::options::Operations;
+use crate::verbs::fleet::positive;
+use crate::verbs::kernel::Table;
+use crate::verbs::speed::Operations;
 use crate::{bench, fleet, interrupt, kernel, model, report, session, shelf, simulate, speed};
 
 /// The rungs from the lowest, each with its steps.
@@ -37,7 +37,7 @@ const RUNGS: [(&str, &[Step]); 6] = [
 ];
 
 /// Collects the records of one request to a verb.
-type Step = fn(&mut LadderRun, &Progress) -> Result<Vec<Record>, CliError>;
+type Step = fn(&mut LadderRun) -> Result<Vec<Record>, CliError>;
 
 /// The time that `--quick` measures, as a share of the usual time.
 const QUICK: f64 = 0.1;
@@ -117,7 +117,7 @@ impl LadderRun {
             "costs are for {} USD per core and hour: set yours with --price-per-core-hour",
             self.price
         ));
-        if !self.run.host.machine.features.contains("ifma") {
+        if !self.run.host.context.machine.features.contains("ifma") {
             self.run.notes.add(
                 "no AVX-512 IFMA here (or it is disabled): Tollgate uses the integer multiplier, and \
                  batches do not pay"
@@ -133,7 +133,7 @@ impl LadderRun {
         let before = self.records.len();
         for step in steps {
             let progress = Progress::new(rung);
-            let found = step(self, &progress)?;
+            let found = step(self)?;
             drop(progress);
             self.records.extend(found);
             if interrupt::asked() {
@@ -149,51 +149,51 @@ impl LadderRun {
         Ok(())
     }
 
-    fn model(&mut self, _: &Progress) -> Result<Vec<Record>, CliError> {
+    fn model(&mut self) -> Result<Vec<Record>, CliError> {
         model::collect(&defaults::<Model>(), &mut self.run)
     }
 
-    fn simulate(&mut self, progress: &Progress) -> Result<Vec<Record>, CliError> {
-        simulate::collect(&mut self.run, progress)
+    fn simulate(&mut self) -> Result<Vec<Record>, CliError> {
+        simulate::collect(&mut self.run)
     }
 
-    fn kernel(&mut self, progress: &Progress) -> Result<Vec<Record>, CliError> {
+    fn kernel(&mut self) -> Result<Vec<Record>, CliError> {
         let options = Table { seconds: 2.0 * self.pace, ..defaults() };
-        kernel::collect(&options, &mut self.run, progress)
+        kernel::collect(&options, &mut self.run)
     }
 
-    fn speed(&mut self, progress: &Progress) -> Result<Vec<Record>, CliError> {
+    fn speed(&mut self) -> Result<Vec<Record>, CliError> {
         let bits = vec![1024, 2048, 3072, 4096];
         let options = Operations { bits, seconds: Some(4.0 * self.pace), ..defaults() };
-        speed::collect(&options, &self.records, &mut self.run, progress)
+        speed::collect(&options, &self.records, &mut self.run)
     }
 
-    fn session(&mut self, progress: &Progress) -> Result<Vec<Record>, CliError> {
+    fn session(&mut self) -> Result<Vec<Record>, CliError> {
         let options = Session { parts_only: true, seconds: 25.0 * self.pace, ..defaults() };
-        session::collect(&options, &mut self.run, progress)
+        session::collect(&options, &mut self.run)
     }
 
-    fn two_key_sizes(&mut self, progress: &Progress) -> Result<Vec<Record>, CliError> {
+    fn two_key_sizes(&mut self) -> Result<Vec<Record>, CliError> {
         let key = [2048, 3072].map(|bits| KeyKind::Rsa { bits }).to_vec();
-        self.bench(Bench { key, ..defaults() }, progress)
+        self.bench(Bench { key, ..defaults() })
     }
 
-    fn rsa_key_exchange(&mut self, progress: &Progress) -> Result<Vec<Record>, CliError> {
-        self.bench(Bench { protocol: vec![Protocol::Tls12Rsa], ..defaults() }, progress)
+    fn rsa_key_exchange(&mut self) -> Result<Vec<Record>, CliError> {
+        self.bench(Bench { protocol: vec![Protocol::Tls12Rsa], ..defaults() })
     }
 
-    fn long_responses(&mut self, progress: &Progress) -> Result<Vec<Record>, CliError> {
+    fn long_responses(&mut self) -> Result<Vec<Record>, CliError> {
         let protocol = vec![Protocol::Tls13];
-        self.bench(Bench { protocol, bytes: 143_360, ..defaults() }, progress)
+        self.bench(Bench { protocol, bytes: 143_360, ..defaults() })
     }
 
-    fn bench(&mut self, options: Bench, progress: &Progress) -> Result<Vec<Record>, CliError> {
+    fn bench(&mut self, options: Bench) -> Result<Vec<Record>, CliError> {
         let rounds = if self.pace < 1.0 { QUICK_ROUNDS } else { 4 };
         let seconds = self.pace.max(BENCH_SECONDS_MIN);
-        bench::collect(&Bench { rounds, seconds, ..options }, &mut self.run, progress)
+        bench::collect(&Bench { rounds, seconds, ..options }, &mut self.run)
     }
 
-    fn fleet(&mut self, _: &Progress) -> Result<Vec<Record>, CliError> {
+    fn fleet(&mut self) -> Result<Vec<Record>, CliError> {
         if !fleet::rests_on(&self.records) {
             let why = "5 fleet: no server has a valid figure to compute from";
             self.run.notes.add(why.to_owned());

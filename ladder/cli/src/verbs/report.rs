@@ -42,10 +42,7 @@ pub(crate) fn run(options: &Report) -> Result<ExitCode, CliError> {
     let records = shelf::read(&files)?;
     if records.is_empty() {
         let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-        return Err(CliError::new(format!(
-            "{}: no records; run 'tollgate ladder'",
-            names.join(", ")
-        )));
+        bail!("{}: no records; run 'tollgate ladder'", names.join(", "));
     }
     let mut output = Output::new(options.json.as_deref())?;
     output.records(&records)?;

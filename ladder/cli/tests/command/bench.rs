@@ -15,15 +15,13 @@ use tollgate_server::{Certificate, KeyKind};
 use tollgate_stock_servers::{Product, Settings};
 
 use crate::program::{
-    Serve, line, recorded, records, refused, run, scratch, signal, text, tollgate,
+    Serve, figure, line, recorded, records, refused, run, scratch, signal, start, text, tollgate,
 };
 
-/// Returns the lines of `text` that start with `start`.
 pub(crate) fn starting(text: &str, start: &str) -> Vec<String> {
     text.lines().filter(|line| line.starts_with(start)).map(str::to_owned).collect()
 }
 
-/// Returns the numbers of a line, in order.
 pub(crate) fn numbers(line: &str) -> Vec<u64> {
     line.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
 }
@@ -81,9 +79,7 @@ fn both_engines_are_loaded_in_turn_and_their_logs_agree() {
     assert!(place("plan: ") < place("tls12-rsa: VALID"), "{stdout}");
     assert!(place("tls12-rsa: VALID") < place("95 % interval"), "verdicts come first\n{stdout}");
     let measured = |subject: &str, quantity: &str| {
-        let is = |r: &&Record| r.subject.to_string() == subject && r.quantity.as_str() == quantity;
-        let found = records.iter().find(is);
-        let found = found.unwrap_or_else(|| panic!("no {subject} {quantity}"));
+        let found = figure(&records, subject, quantity);
         assert_eq!(found.kind, Kind::Measured);
         assert!(found.versions.contains_key("openssl"));
         assert_eq!(found.conditions["rounds"], "2");
@@ -129,14 +125,12 @@ fn requests_have_method_header_fields_and_body() {
     let at = format!("@{}", body.display());
     let load = ["bench", &url, "-c", "2", "-n", "20", "--rounds", "1", "--drift-max", "1"];
     let form = ["--method", "PUT", "-H", "X-Token: secret", "-d", &at, "--repeats", "0"];
-    let output = run(&[&load[..], &form, &["--json", file.to_str().unwrap()]].concat());
-    fs::remove_file(&body).unwrap();
+    let output = run(&[&load[..], &form, &["--json", file.name()]].concat());
     let stdout = text(&output).split_whitespace().collect::<Vec<_>>().join(" ");
     let words = "one PUT with header fields X-Token and a body of 9 bytes for /api, 2 bytes";
     assert!(stdout.contains(words), "{stdout}");
     assert!(stdout.contains("21 sessions, 0 failures"), "{stdout}");
     assert!(!fs::read_to_string(&file).unwrap().contains("secret"));
-    fs::remove_file(&file).unwrap();
     refused(&run(&["bench", &url, "-d", "@/no/such/body"]), "/no/such/body");
 }
 
@@ -239,7 +233,6 @@ fn a_stock_server_has_the_bodies_of_a_trace() {
     let trace = format!("trace:{}", file.display());
     let flags = ["--server", "nginx", "--rounds", "2", "--protocol", "tls13", "--arrivals", &trace];
     let output = bench(&flags);
-    fs::remove_file(&file).unwrap();
     if is_missing(&output) {
         return;
     }
@@ -251,7 +244,7 @@ fn a_stock_server_has_the_bodies_of_a_trace() {
 #[test]
 fn each_handshake_that_the_client_counts_is_in_the_log_of_another_process() {
     let serve = Serve::start("target.log", &[]);
-    let log = serve.log.to_str().unwrap().to_owned();
+    let log = serve.log.name().to_owned();
     let process = serve.child.id().to_string();
     let url = serve.url("/bytes/14336");
     let seen = [&url, "--log", &log, "--pid", &process];
@@ -338,16 +331,9 @@ fn without_a_log_runs_are_unconfirmed() {
 fn a_server_that_is_killed_leaves_no_figure() {
     let serve = Serve::start("killed.log", &[]);
     let file = scratch("killed.jsonl");
-    let bench = tollgate()
-        .args(["bench", &serve.url("/bytes/14336"), "--protocol", "tls12-x25519,tls13"])
-        .args(["--seconds", "100", "--rounds", "1", "--log"])
-        .arg(&serve.log)
-        .arg("--json")
-        .arg(&file)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let flags = "bench --protocol tls12-x25519,tls13 --seconds 100 --rounds 1 --json";
+    let more = [file.name(), "--log", serve.log.name(), &serve.url("/bytes/14336")];
+    let bench = start(flags, &more);
     while fs::read_to_string(&serve.log).unwrap().lines().count() < 200 {
         thread::sleep(core::time::Duration::from_millis(10));
     }
@@ -422,7 +408,6 @@ fn by_client(stdout: &str, client: &str) -> Vec<Vec<u64>> {
     told.map(numbers).collect()
 }
 
-/// Every client.
 const CLIENTS: [&str; 4] = ["minimal", "rustls", "curl", "s_time"];
 
 #[test]
@@ -432,7 +417,7 @@ fn four_clients_load_the_same_servers_and_the_log_confirms_each() {
     let output = tollgate()
         .args(SHORT.split(' '))
         .args(["--client", "minimal,rustls,curl,s_time", "--protocol", "tls13", "--rounds", "2"])
-        .args(["--json", file.to_str().unwrap()])
+        .args(["--json", file.name()])
         .env("https_proxy", "http://127.0.0.1:9")
         .output()
         .unwrap();
@@ -455,10 +440,7 @@ fn four_clients_load_the_same_servers_and_the_log_confirms_each() {
     }
     let costs = |client: &str| {
         let subject = format!("server/rsa-2048/tls13?by=openssl&bytes=14336&client={client}");
-        let is = |r: &&Record| {
-            r.subject.to_string() == subject && r.quantity.as_str() == "server_cpu_ns_per_session"
-        };
-        records.iter().find(is).unwrap_or_else(|| panic!("{subject}")).estimate.point()
+        figure(&records, &subject, "server_cpu_ns_per_session").estimate.point()
     };
     assert!(CLIENTS.iter().all(|client| costs(client) > 0.0));
     let against = |client, quantity: &str| {

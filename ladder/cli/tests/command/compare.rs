@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 
 use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit, jsonl};
 
-use crate::program::{records, refused, run, scratch, text};
+use crate::program::{Scratch, records, refused, run, scratch, text};
 
 fn rate(by: &str, per_s: f64, taken_at_s: i64) -> Record {
     let subject = format!("server/rsa-2048/tls13?by={by}&bytes=14336").parse().unwrap();
@@ -23,10 +23,15 @@ fn rate(by: &str, per_s: f64, taken_at_s: i64) -> Record {
     }
 }
 
-fn write(to: &Path, records: &[Record]) -> PathBuf {
+fn write(to: &Path, records: &[Record]) {
     let mut writer = jsonl::Writer::new(File::create(to).unwrap());
     records.iter().for_each(|record| writer.write(record).unwrap());
-    to.to_owned()
+}
+
+fn written(name: &str, records: &[Record]) -> Scratch {
+    let file = scratch(name);
+    write(&file, records);
+    file
 }
 
 fn compare(files: &[&Path], flags: &[&str]) -> Output {
@@ -39,9 +44,9 @@ fn a_change_that_yardsticks_do_not_explain_is_proven_and_fails_the_build_if_it_i
     let before = [rate("openssl", 2000.0, 0), rate("tollgate", 4000.0, 0)];
     let slow_machine = [rate("openssl", 1600.0, 9), rate("tollgate", 3200.0, 9)];
     let slow_code = [rate("openssl", 1980.0, 9), rate("tollgate", 3200.0, 9)];
-    let before = write(&scratch("compare-before.jsonl"), &before);
-    let machine = write(&scratch("compare-machine.jsonl"), &slow_machine);
-    let code = write(&scratch("compare-code.jsonl"), &slow_code);
+    let before = written("compare-before.jsonl", &before);
+    let machine = written("compare-machine.jsonl", &slow_machine);
+    let code = written("compare-code.jsonl", &slow_code);
     let to = scratch("compare-changes.jsonl");
 
     let fail = ["--fail-if", "slower"];
@@ -50,7 +55,7 @@ fn a_change_that_yardsticks_do_not_explain_is_proven_and_fails_the_build_if_it_i
     let said = text(&output);
     assert!(said.contains("0.800") && said.contains("1 no change proven, 1 yardstick"), "{said}");
 
-    let flags = [&fail[..], &["--json", to.to_str().unwrap()]].concat();
+    let flags = [&fail[..], &["--json", to.name()]].concat();
     let output = compare(&[&before, &code], &flags);
     assert_eq!(output.status.code(), Some(3));
     assert!(text(&output).contains("1 slower, 1 yardstick"));
@@ -61,9 +66,6 @@ fn a_change_that_yardsticks_do_not_explain_is_proven_and_fails_the_build_if_it_i
 
     let output = compare(&[&before, &code], &[]);
     assert_eq!(output.status.code(), Some(0), "nobody asked for a failure");
-    for file in [before, machine, code] {
-        fs::remove_file(file).unwrap();
-    }
 }
 
 #[test]
@@ -81,9 +83,6 @@ fn runs_in_turn_are_paired() {
     }
     let said = text(&compare(&[&old, &new], &[]));
     assert!(said.contains("1 faster") && said.contains("6 pairs of runs"), "{said}");
-    for folder in [old, new] {
-        fs::remove_dir_all(folder).unwrap();
-    }
 }
 
 #[test]
@@ -92,33 +91,27 @@ fn other_conditions_and_invalid_runs_are_not_comparable() {
     let mut after = before.clone();
     after[0].conditions.insert("connections".to_owned(), "64".to_owned());
     after[1].conditions.insert("verdict".to_owned(), "INVALID".to_owned());
-    let before = write(&scratch("compare-conditions.jsonl"), &before);
-    let after = write(&scratch("compare-other-conditions.jsonl"), &after);
+    let before = written("compare-conditions.jsonl", &before);
+    let after = written("compare-other-conditions.jsonl", &after);
     let output = compare(&[&before, &after], &["--fail-if", "incomparable"]);
     assert_eq!(output.status.code(), Some(3));
     let said = text(&output);
     assert!(said.contains("connections is not recorded, then 64"), "{said}");
     assert!(said.contains("the run of the second side is INVALID"), "{said}");
-    for file in [before, after] {
-        fs::remove_file(file).unwrap();
-    }
 }
 
 #[test]
 fn machines_are_compared_in_a_table() {
-    let here = write(&scratch("compare-here.jsonl"), &[rate("tollgate", 1000.0, 0)]);
+    let here = written("compare-here.jsonl", &[rate("tollgate", 1000.0, 0)]);
     let mut other = rate("tollgate", 3000.0, 0);
     other.machine = Machine::unknown("Another Processor");
-    let there = write(&scratch("compare-there.jsonl"), &[other]);
+    let there = written("compare-there.jsonl", &[other]);
     let said = text(&compare(&[&here, &there], &[]));
     assert!(said.contains("tollgate on Another Processor") && said.contains("3.000"), "{said}");
     assert!(!said.contains("95 % interval"), "nothing of two machines is a change: {said}");
     refused(&compare(&[&here], &[]), "nothing to compare");
     refused(&compare(&[&here, &there], &["--only", "kernel"]), "no measured record");
     refused(&compare(&[Path::new("/nonexistent")], &[]), "/nonexistent");
-    for file in [here, there] {
-        fs::remove_file(file).unwrap();
-    }
 }
 
 #[test]

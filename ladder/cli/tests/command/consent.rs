@@ -3,13 +3,12 @@
 
 use core::time::Duration;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tollgate_record::Timestamp;
 
 use crate::bench::{agreed, bench};
-use crate::program::{Serve, refused, run, scratch, text};
+use crate::program::{Scratch, Serve, refused, run, scratch, text};
 
 /// An address for documentation (RFC 5737), which the rule treats as public.
 const PUBLIC: &str = "203.0.113.1";
@@ -58,7 +57,7 @@ fn beside_public_addresses() {
 fn private_addresses_need_no_consent() {
     for ip in NEAR {
         let serve = Serve::at(ip, "near.log", &[]);
-        let log = serve.log.to_str().unwrap();
+        let log = serve.log.name();
         let output = bench(&[&serve.url("/bytes/100"), "--rounds", "1", "--log", log]);
         agreed(&text(&output), "tollgate");
     }
@@ -89,8 +88,8 @@ fn servers_without_consent_get_only_the_consent_request() {
         (Some(format!("host: example.org\nuntil: {}\n", day(30))), 200, "host: 203.0.113.1"),
         (Some(format!("host: {PUBLIC}\nuntil: {}\n", day(-1))), 200, "a later day"),
     ] {
-        let root = Root::with(file.as_deref());
-        let serve = Serve::at(PUBLIC, "asked.log", &["--root", root.path()]);
+        let root = root(file.as_deref());
+        let serve = Serve::at(PUBLIC, "asked.log", &["--root", root.name()]);
         let asked = ["bench", &serve.url("/bytes/100"), "--i-may-test", PUBLIC];
         refused(&run(&asked), why);
         let log = serve.stopped();
@@ -103,12 +102,12 @@ fn servers_without_consent_get_only_the_consent_request() {
 
 fn servers_with_consent_are_measured() {
     let until = (Timestamp::now() + Duration::from_secs(30 * 24 * 3600)).to_string();
-    let root = Root::with(Some(&format!("host: {PUBLIC}\nuntil: {}\n", &until[..10])));
-    let serve = Serve::at(PUBLIC, "agreed.log", &["--root", root.path()]);
+    let root = root(Some(&format!("host: {PUBLIC}\nuntil: {}\n", &until[..10])));
+    let serve = Serve::at(PUBLIC, "agreed.log", &["--root", root.name()]);
     let file = scratch("agreed.jsonl");
-    let (url, log) = (serve.url("/bytes/100"), serve.log.to_str().unwrap());
+    let (url, log) = (serve.url("/bytes/100"), serve.log.name());
     let asked = [&url, "--i-may-test", PUBLIC, "--log", log, "--rounds", "1"];
-    let output = bench(&[&asked[..], &["--json", file.to_str().unwrap()]].concat());
+    let output = bench(&[&asked[..], &["--json", file.name()]].concat());
     let stdout = text(&output);
     agreed(&stdout, "tollgate");
     // on a busy machine an invalid run leaves no record
@@ -141,26 +140,12 @@ fn packets() -> u64 {
     counts.split_ascii_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// A folder to serve, with or without a file of consent; removed when dropped.
-struct Root(PathBuf);
-
-impl Root {
-    fn with(consent: Option<&str>) -> Self {
-        let root = Self(scratch("consent"));
-        fs::create_dir_all(root.0.join(".well-known")).unwrap();
-        if let Some(text) = consent {
-            fs::write(root.0.join(".well-known/tollgate-consent"), text).unwrap();
-        }
-        root
+/// A folder to serve, with or without a file of consent.
+fn root(consent: Option<&str>) -> Scratch {
+    let root = scratch("consent");
+    fs::create_dir_all(root.join(".well-known")).unwrap();
+    if let Some(text) = consent {
+        fs::write(root.join(".well-known/tollgate-consent"), text).unwrap();
     }
-
-    fn path(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-}
-
-impl Drop for Root {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(Path::new(&self.0));
-    }
+    root
 }

@@ -2,16 +2,15 @@
 //! is reported before anything is measured.
 
 use std::fs;
-use std::process::Stdio;
 
-use crate::program::{keys, refused, run, scratch, tollgate};
+use crate::program::{keys, refused, run, scratch, start};
 
 #[test]
 fn inputs_are_not_overwritten() {
     let key = fs::read(keys().join("rsa-512.pem")).unwrap();
     let file = scratch("precious");
     fs::write(&file, &key).unwrap();
-    let name = file.to_str().unwrap();
+    let name = file.name();
     // the same file under another name
     let other =
         format!("{}/./{}", file.parent().unwrap().display(), file.file_name().unwrap().display());
@@ -33,13 +32,12 @@ fn inputs_are_not_overwritten() {
         refused(&run(line), "is an input and would be overwritten");
         assert_eq!(fs::read(&file).unwrap(), key, "{line:?}");
     }
-    fs::remove_file(&file).unwrap();
 }
 
 #[test]
 fn two_outputs_need_two_files() {
     let file = scratch("both");
-    let name = file.to_str().unwrap();
+    let name = file.name();
     refused(&run(&["ladder", "--json", name, "--report", name]), "is already the file of --json");
     refused(
         &run(&["simulate", "study", "--json", name, "--svg", name]),
@@ -67,13 +65,12 @@ fn a_closed_pipe_is_silent_and_the_page_is_complete() {
     let records = concat!(env!("CARGO_MANIFEST_DIR"), "/../../records/speed.jsonl");
     let page = scratch("unread.html");
     for (line, said) in [
-        (&["report", records, "--report", page.to_str().unwrap()][..], "report: "),
+        (&["report", records, "--report", page.name()][..], "report: "),
         (&["fleet", "--cpu-us", "300"], ""),
         (&["fleet", "--cpu-us", "300", "--json", "-"], ""),
         (&["key", "gen", "--insecure", "--bits", "512"], ""),
     ] {
-        let mut child =
-            tollgate().args(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = start(line[0], &line[1..]);
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
@@ -81,5 +78,4 @@ fn a_closed_pipe_is_silent_and_the_page_is_complete() {
         assert!(stderr.is_empty() || !said.is_empty() && stderr.starts_with(said), "{stderr}");
     }
     assert!(fs::read_to_string(&page).unwrap().ends_with("</html>"));
-    fs::remove_file(&page).unwrap();
 }

@@ -1,10 +1,10 @@
 //! `tollgate fleet`: predictions from records, or from one figure.
 
-use std::fs::{self, File};
+use std::fs::File;
 
 use tollgate_record::{Estimate, Kind, Machine, Record, Unit, jsonl};
 
-use crate::program::{line, recorded, refused, run, scratch, text};
+use crate::program::{figure, line, recorded, refused, run, scratch, shown};
 
 fn server(by: &str, us: f64) -> Record {
     let subject = format!("server/rsa-2048/tls13?by={by}&bytes=14336").parse().unwrap();
@@ -14,9 +14,7 @@ fn server(by: &str, us: f64) -> Record {
 }
 
 fn point(records: &[Record], subject: &str, quantity: &str) -> f64 {
-    let is = |r: &&Record| r.subject.to_string() == subject && r.quantity.as_str() == quantity;
-    let found = records.iter().find(is);
-    let found = found.unwrap_or_else(|| panic!("no {subject} {quantity}"));
+    let found = figure(records, subject, quantity);
     assert!(matches!(&found.kind, Kind::Predicted { by, .. } if by == "5-fleet"));
     found.estimate.point()
 }
@@ -29,10 +27,8 @@ fn two_engines_are_sized_and_compared() {
     writer.write(&server("tollgate", 400.0)).unwrap();
     let flags = "fleet --gbps 1,10 --price-per-core-hour 0.07 --currency EUR --watts 5 \
                  --cores-per-machine 64";
-    let (output, records) = recorded(flags, &[from.to_str().unwrap()]);
-    fs::remove_file(&from).unwrap();
-    let stdout = text(&output);
-    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    let (output, records) = recorded(flags, &[from.name()]);
+    let stdout = shown(&output);
     let of = |by: &str, more: &str| format!("fleet/rsa-2048/tls13?{more}by={by}&bytes=14336");
     // 10 Gbps carry 87 193.08 sessions per second of 14 336 bytes. Each session takes 400 us of a
     // core, which may be busy for 70 % of its time.
@@ -80,7 +76,7 @@ fn every_error_is_one_line() {
     let empty = scratch("empty.jsonl");
     File::create(&empty).unwrap();
     refused(&run(&["fleet"]), "files of records");
-    refused(&run(&["fleet", empty.to_str().unwrap()]), "tollgate bench --json");
+    refused(&run(&["fleet", empty.name()]), "tollgate bench --json");
     refused(&run(&["fleet", "/no/such/file"]), "/no/such/file");
     refused(&run(&["fleet", "/etc/passwd"]), "/etc/passwd: line 1");
     refused(&run(&["fleet", "/etc/passwd"]), "give a file that --json wrote");
@@ -88,5 +84,4 @@ fn every_error_is_one_line() {
     refused(&run(&["fleet", "--cpu-us", "1", "--utilisation", "1.5"]), "at most 1");
     refused(&run(&["fleet", "--cpu-us", "1", "--currency", "euro"]), "EUR");
     refused(&run(&["fleet", "--cpu-us", "1", "--gbps", "nan"]), "above 0");
-    fs::remove_file(&empty).unwrap();
 }

@@ -18,5 +18,4 @@ mod provider;
 mod serve;
 mod shown;
 mod simulate;
-mod thresholds;
 mod workload;

@@ -1,20 +1,20 @@
-//! The outputs of `tollgate bench`: `--out`, `--metrics`. The tests also accept invalid runs.
+//! The outputs of `tollgate bench`: `--out`, `--metrics`, `--fail-if`, `--summary` and
+//! `--histogram`; and `completions`. The tests also accept invalid runs.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::program::{Serve, line, recorded, refused, run, scratch, signal, text, tollgate};
+use crate::bench::bench;
+use crate::program::{Serve, recorded, refused, run, said, scratch, signal, start, text};
 
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/bench-outcome.schema.json");
 
-/// Short runs; their steadiness is not judged.
-const SHORT: &str = "bench --seconds 0.5 --drift-max 1 --connections 4 --repeats 0 \
-                     --protocol tls13 --rounds 2";
+const SMALL: [&str; 6] = ["--protocol", "tls13", "--bytes", "100", "--rounds", "2"];
 
 /// Validates the document against the schema, with an independent validator.
 fn assert_follows_the_schema(document: &Path) {
@@ -62,7 +62,7 @@ fn rows(folder: &Path, name: &str) -> Vec<BTreeMap<String, String>> {
 #[test]
 fn a_folder_has_every_run_and_its_files_agree() {
     let folder = scratch("out");
-    let output = line(SHORT, &["--out", folder.to_str().unwrap()]);
+    let output = bench(&["--protocol", "tls13", "--rounds", "2", "--out", folder.name()]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("4 runs written to"), "{stderr}");
     assert_follows_the_schema(&folder.join("outcome.json"));
@@ -104,7 +104,6 @@ fn a_folder_has_every_run_and_its_files_agree() {
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(page.contains("RSA-2048 TLS 1.3") && page.contains("<polyline"), "{page}");
     assert!(!page.contains("<script") && !page.contains("http"), "it loads nothing");
-    fs::remove_dir_all(&folder).unwrap();
     refused(&run(&["bench", "--out", "/dev/null/x"]), "--out: /dev/null/x");
     refused(&run(&["bench", "--out", "/dev/null"]), "this path exists");
 }
@@ -112,14 +111,8 @@ fn a_folder_has_every_run_and_its_files_agree() {
 #[test]
 fn an_interrupted_run_keeps_its_results_and_says_so() {
     let folder = scratch("stopped");
-    let mut bench = tollgate()
-        .args(["bench", "--seconds", "60", "--protocol", "tls13", "--rounds", "2", "--out"])
-        .arg(&folder)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .args(["--metrics", "0"])
-        .spawn()
-        .unwrap();
+    let flags = "bench --seconds 60 --protocol tls13 --rounds 2 --metrics 0 --out";
+    let mut bench = start(flags, &[folder.name()]);
     let mut stderr = BufReader::new(bench.stderr.take().unwrap());
     let address = metrics_address(&mut stderr);
     while sessions(&scraped(&address)) < 20.0 {
@@ -139,7 +132,6 @@ fn an_interrupted_run_keeps_its_results_and_says_so() {
     assert!(rows(&folder, "series.csv").iter().all(|row| row["verdict"] == "INVALID"));
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(page.contains("Stopped before the end"));
-    fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Reads the address that the program prints on standard error.
@@ -218,14 +210,9 @@ fn suites_of_the_server_are_measured_and_others_left_out() {
 
 #[test]
 fn metrics_have_growing_counters_and_histograms() {
-    let flags = ["--metrics", "127.0.0.1:0", "--seconds", "3", "--rounds", "2"];
-    let mut bench = tollgate()
-        .args(["bench", "--protocol", "tls13", "--repeats", "0", "--drift-max", "1"])
-        .args(flags)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let flags = "bench --protocol tls13 --repeats 0 --drift-max 1 --metrics 127.0.0.1:0 --seconds 3 \
+                 --rounds 2";
+    let mut bench = start(flags, &[]);
     let mut stderr = BufReader::new(bench.stderr.take().unwrap());
     let url = metrics_address(&mut stderr);
     let above = |count: f64| loop {
@@ -258,4 +245,48 @@ fn metrics_have_growing_counters_and_histograms() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     refused(&run(&["bench", "--metrics", &address]), "--metrics: ");
+}
+
+#[test]
+fn a_condition_that_is_met_has_an_exit_code_and_a_line() {
+    let file = scratch("summary.json");
+    let name = file.name();
+    let more = ["--fail-if", "p50>1us", "--fail-if", "failures>90%", "--summary", name];
+    let output = bench(&[&SMALL[..], &more, &["--histogram"]].concat());
+    let summary: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if summary["verdict"] == "INVALID" {
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        return; // the machine is too busy for a result
+    }
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert_eq!(stderr.lines().filter(|line| line.contains("--fail-if p50>1us")).count(), 2);
+    assert!(!stderr.contains("failures>90%"), "{stderr}");
+    assert_eq!(summary["failed_conditions"], serde_json::json!(["p50>1us"]));
+    let servers = summary["servers"].as_array().unwrap();
+    assert_eq!(servers.len(), 2);
+    for server in servers {
+        assert!(server["sessions_per_s"].as_f64().unwrap() > 0.0, "{server}");
+        assert!(server["transaction_ms"]["p99"].as_f64().unwrap() > 0.0, "{server}");
+        assert_eq!(server["failures"], 0);
+    }
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("times of transactions") && stdout.contains("###"), "{stdout}");
+}
+
+#[test]
+fn a_summary_is_the_only_standard_output() {
+    let output = bench(&[&SMALL[..], &["--engine", "tollgate", "--summary", "-"]].concat());
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(summary["servers"][0]["server"], "tollgate");
+}
+
+#[test]
+fn completions_name_the_verbs_and_their_options() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = said(&run(&["completions", shell]));
+        for word in ["bench", "variants", "fail-if"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::program::{refused, run, scratch};
+use super::program::{refused, run, said, scratch};
 
 const PAGE: &str = include_str!("../../../../docs/own-processor.md");
 
@@ -22,16 +22,14 @@ fn lines(file: &str) -> Vec<Vec<String>> {
 #[test]
 fn a_processor_is_added_as_the_page_says() {
     let file = scratch("mine.toml");
-    let name = file.to_str().unwrap().to_owned();
+    let name = file.name().to_owned();
     let [machine, routine] = files().try_into().unwrap();
     fs::write(&file, &machine).unwrap();
     let lines = lines(&name);
     assert_eq!(lines.len(), 4);
     let call = |line: &[String]| {
         let words: Vec<&str> = line.iter().map(String::as_str).collect();
-        let output = run(&words);
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(output.status.code(), Some(0), "{line:?}: {text}");
+        let text = said(&run(&words));
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         text
     };
@@ -59,13 +57,12 @@ fn a_processor_is_added_as_the_page_says() {
     fs::write(&file, wrong).unwrap();
     let why = "line 5: rates.vpmadd52_zmm: the number has no source: add source = \"...\"";
     refused(&run(&["model", "--machine", &name]), why);
-    fs::remove_file(&file).unwrap();
 }
 
 #[test]
 fn invalid_machine_files_are_refused_with_line_and_field() {
     let file = scratch("wrong.toml");
-    let name = file.to_str().unwrap();
+    let name = file.name();
     let machine = &files()[0];
     for (from, to, why) in [
         ("per_cycle = 1, mark", "per_cycle = 1e30, mark", "line 5: rates.vpmadd52_zmm: a number"),
@@ -80,5 +77,4 @@ fn invalid_machine_files_are_refused_with_line_and_field() {
         refused(&output, why);
         refused(&output, name);
     }
-    fs::remove_file(&file).unwrap();
 }

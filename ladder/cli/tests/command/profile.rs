@@ -38,7 +38,7 @@ fn the_parts_of_a_server_add_up_to_its_cpu_time() {
     }
     for (server, engine) in [("nginx", "openssl"), ("nginx", "tollgate"), ("openssl", "tollgate")] {
         let folder = scratch("flames");
-        let flames = folder.to_str().unwrap();
+        let flames = folder.name();
         let more = ["--server", server, "--engine", engine, "--flame-graphs", flames];
         let (output, records) = recorded(SHORT, &more);
         if output.status.code() == Some(1) {
@@ -58,7 +58,6 @@ fn the_parts_of_a_server_add_up_to_its_cpu_time() {
             if server == "openssl" { engine.to_owned() } else { format!("{server}-{engine}") };
         let svg = folder.join(format!("rsa-2048-tls13-{name}.svg"));
         assert!(fs::read_to_string(svg).unwrap().contains("rsa"), "{said}");
-        fs::remove_dir_all(folder).unwrap();
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs the built program, captures its output, and starts its server.
 
+use core::ops::Deref;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
@@ -21,11 +22,18 @@ pub(crate) fn line(words: &str, more: &[&str]) -> Output {
     tollgate().args(words.split(' ')).args(more).output().unwrap()
 }
 
+/// Starts the words of a line, then `more`.
+pub(crate) fn start(words: &str, more: &[&str]) -> Child {
+    let mut command = tollgate();
+    command.args(words.split(' ')).args(more);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
 /// Runs a line with records to a file, and also returns the records.
 pub(crate) fn recorded(words: &str, more: &[&str]) -> (Output, Vec<Record>) {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let file = scratch(&format!("{}.jsonl", NUMBER.fetch_add(1, Ordering::Relaxed)));
-    let output = line(words, &[more, &["--json", file.to_str().unwrap()]].concat());
+    let output = line(words, &[more, &["--json", file.name()]].concat());
     (output, records(&file))
 }
 
@@ -33,9 +41,39 @@ pub(crate) fn keys() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/keys")
 }
 
-/// Returns a file name that no other test of this run uses.
-pub(crate) fn scratch(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
+/// Returns a path that no other test of this run uses.
+pub(crate) fn scratch(name: &str) -> Scratch {
+    let name = format!("{}-{name}", std::process::id());
+    Scratch(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
+}
+
+/// A file or folder that is removed on drop, if it exists.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(crate) fn name(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Deref for Scratch {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl AsRef<Path> for Scratch {
+    fn as_ref(&self) -> &Path {
+        self
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = if self.is_dir() { fs::remove_dir_all(&self.0) } else { fs::remove_file(&self.0) };
+    }
 }
 
 /// Expects exit code 2, nothing on standard output, and one line on standard error that contains
@@ -59,12 +97,32 @@ pub(crate) fn text(output: &Output) -> String {
 }
 
 pub(crate) fn records(file: &Path) -> Vec<Record> {
-    let records = jsonl::read_all(BufReader::new(File::open(file).unwrap())).unwrap();
-    fs::remove_file(file).unwrap();
-    records
+    jsonl::read_all(BufReader::new(File::open(file).unwrap())).unwrap()
 }
 
-/// Sends a signal, such as `TERM`, to a process.
+/// Returns the record with this subject and quantity.
+#[track_caller]
+pub(crate) fn figure<'a>(records: &'a [Record], subject: &str, quantity: &str) -> &'a Record {
+    let is = |r: &&Record| r.subject.to_string() == subject && r.quantity.as_str() == quantity;
+    records.iter().find(is).unwrap_or_else(|| panic!("no {subject} {quantity}"))
+}
+
+/// Returns [`text`] of a successful run.
+#[track_caller]
+pub(crate) fn shown(output: &Output) -> String {
+    said(output);
+    text(output)
+}
+
+/// Returns standard output of a successful run.
+#[track_caller]
+pub(crate) fn said(output: &Output) -> String {
+    let stdout = String::from_utf8(output.stdout.clone()).unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}{stdout}");
+    stdout
+}
+
 pub(crate) fn signal(name: &str, process: u32) {
     let kill = Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status();
     assert!(kill.unwrap().success());
@@ -75,7 +133,7 @@ pub(crate) struct Serve {
     pub(crate) child: Child,
     pub(crate) stdout: BufReader<ChildStdout>,
     pub(crate) address: String,
-    pub(crate) log: PathBuf,
+    pub(crate) log: Scratch,
     /// The server's output, up to the line that says that it is ready.
     pub(crate) said: String,
 }
@@ -89,14 +147,9 @@ impl Serve {
     /// Starts the server on another address of this machine.
     pub(crate) fn at(ip: &str, name: &str, flags: &[&str]) -> Self {
         let log = scratch(name);
-        let mut child = tollgate()
-            .args(["serve", "--address", &format!("{ip}:0"), "--access-log"])
-            .arg(&log)
-            .args(flags)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let address = format!("{ip}:0");
+        let own = ["--address", &address, "--access-log", log.name()];
+        let mut child = start("serve", &[&own, flags].concat());
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut said = String::new();
         while !said.contains("access log:") {
@@ -114,7 +167,6 @@ impl Serve {
         fs::read_to_string(&self.log).unwrap()
     }
 
-    /// Returns a URL of the server.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("https://{}{path}", self.address)
     }
@@ -124,6 +176,5 @@ impl Drop for Serve {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = fs::remove_file(&self.log);
     }
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::program::{keys, refused, tollgate};
+use crate::program::{keys, refused, said, tollgate};
 
 /// A minimal OpenSSL installation: a configuration and a folder of modules, separate from the real
 /// ones.
@@ -83,13 +83,6 @@ fn module() -> PathBuf {
     let module = program.with_file_name("deps").join("libtollgate_provider.so");
     assert!(module.is_file(), "{} is missing", module.display());
     module
-}
-
-#[track_caller]
-fn said(output: &Output) -> String {
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{stderr}{}", String::from_utf8_lossy(&output.stdout));
-    String::from_utf8(output.stdout.clone()).unwrap()
 }
 
 #[test]

@@ -5,25 +5,16 @@ use std::fs;
 use tollgate_record::Area;
 
 use crate::bench::{agreed, bench, bench_recorded, is_missing, numbers, starting};
-use crate::program::{Serve, refused, run, scratch, text};
-
-/// Returns the output of a successful command.
-#[track_caller]
-fn said(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
-    text(&output)
-}
+use crate::program::{Serve, refused, run, scratch, shown, text};
 
 #[test]
 fn named_workloads_are_listed_and_shown_with_their_sources() {
-    let names = said(&["workload", "show"]);
+    let names = shown(&run(&["workload", "show"]));
     for name in ["hp2001", "bank140k", "web2026", "pq2026"] {
         assert!(names.contains(name), "{names}");
-        assert!(said(&["workload", "show", name]).contains("bytes: "), "{name}");
+        assert!(shown(&run(&["workload", "show", name])).contains("bytes: "), "{name}");
     }
-    assert!(said(&["workload", "show", "hp2001"]).contains("instead of RC4-128"));
+    assert!(shown(&run(&["workload", "show", "hp2001"])).contains("instead of RC4-128"));
     refused(&run(&["workload", "show", "hp2002"]), "give hp2001");
 }
 
@@ -38,7 +29,7 @@ fn a_log_of_the_embedded_server_becomes_a_workload_and_is_not_overwritten() {
         assert_eq!(output.stdout.len(), bytes);
     }
     let folder = scratch("workloads");
-    let (log, to) = (serve.log.to_str().unwrap(), folder.to_str().unwrap());
+    let (log, to) = (serve.log.name(), folder.name());
     let asked = ["workload", "from-log", log, "--name", "here", "--folder", to];
     // The server writes lines in batches.
     let end = std::time::Instant::now() + core::time::Duration::from_secs(10);
@@ -46,15 +37,14 @@ fn a_log_of_the_embedded_server_becomes_a_workload_and_is_not_overwritten() {
         assert!(std::time::Instant::now() < end, "the log is written");
         std::thread::sleep(core::time::Duration::from_millis(20));
     }
-    let made = said(&asked);
+    let made = shown(&run(&asked));
     for words in ["3 requests", "requests per connection: 1", "resumed: 0 %", "protocol: tls13"] {
         assert!(made.contains(words), "{words} in\n{made}");
     }
     let file = folder.join("here.toml");
-    let shown = said(&["workload", "show", file.to_str().unwrap()]);
+    let shown = shown(&run(&["workload", "show", file.to_str().unwrap()]));
     assert!(shown.contains("from 100 to 2000 bytes, half of them at most 2000"), "{shown}");
     refused(&run(&asked), "give another --name");
-    fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Bodies of many sizes: from a log to a workload, to a server, and back to a log.
@@ -70,10 +60,10 @@ fn sizes_from_a_log_are_requested() {
         )
     };
     fs::write(&log, (1..=100).map(line).collect::<String>()).unwrap();
-    let folder = folder.to_str().unwrap();
-    let made = ["workload", "from-log", log.to_str().unwrap(), "--name", "x", "--folder", folder];
+    let folder = folder.name();
+    let made = ["workload", "from-log", log.name(), "--name", "x", "--folder", folder];
     // the mean of 1, 4, 9, ... 10000 is 100 * 101 * 201 / 6 / 100
-    let told = said(&made);
+    let told = shown(&run(&made));
     assert!(told.contains("3384 in the mean"), "{told}");
     let workload = format!("{folder}/x.toml");
     for server in ["openssl", "nginx"] {
@@ -116,8 +106,6 @@ fn sizes_from_a_log_are_requested() {
     }
     let asked = ["bench", "--workload", &workload, "--client", "curl"];
     refused(&run(&asked), "bodies of one size");
-    fs::remove_file(&log).unwrap();
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// Bursts of connections with two or three requests each: from a log to a workload, to a server.
@@ -136,9 +124,9 @@ fn bursts_and_requests_from_a_log_are_repeated() {
         }
     }
     fs::write(&log, lines).unwrap();
-    let folder = folder.to_str().unwrap();
+    let folder = folder.name();
     let told =
-        said(&["workload", "from-log", log.to_str().unwrap(), "--name", "x", "--folder", folder]);
+        shown(&run(&["workload", "from-log", log.name(), "--name", "x", "--folder", folder]));
     for words in ["250 requests per second, 350 in the busiest", "per connection: 2.5"] {
         assert!(told.contains(words), "{words} in\n{told}");
     }
@@ -160,8 +148,6 @@ fn bursts_and_requests_from_a_log_are_repeated() {
         // the first connection has two requests, and the last one may have two or three
         assert!((5 * handshakes).abs_diff(2 * responses) <= 2 * runs, "{line}");
     }
-    fs::remove_file(&log).unwrap();
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -169,14 +155,12 @@ fn bad_lines_are_counted_and_shown_and_a_file_without_requests_is_refused() {
     let (log, folder) = (scratch("mixed.log"), scratch("mixed"));
     let line = "::1 - - [10/Oct/2026:13:55:36 +0000] \"GET / HTTP/1.1\" 200 7";
     fs::write(&log, format!("{line}\nnot a line\n\n\u{1b}[31m\n{line}\n")).unwrap();
-    let folder = folder.to_str().unwrap();
+    let folder = folder.name();
     let of = |log: &str| run(&["workload", "from-log", log, "--name", "x", "--folder", folder]);
-    let stdout = text(&of(log.to_str().unwrap()));
+    let stdout = text(&of(log.name()));
     assert!(stdout.contains("known here: 2\n- line 2: "), "{stdout}");
     assert!(stdout.contains("- line 4: ") && !stdout.contains('\u{1b}'), "{stdout}");
     assert!(stdout.contains("not known: resumption"), "{stdout}");
     fs::write(&log, "not a line\n").unwrap();
-    refused(&of(log.to_str().unwrap()), "no request in it");
-    fs::remove_file(&log).unwrap();
-    fs::remove_dir_all(folder).unwrap();
+    refused(&of(log.name()), "no request in it");
 }

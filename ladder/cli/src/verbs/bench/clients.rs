@@ -10,13 +10,12 @@ use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 use tollgate_rivals::{Client, Counted, Error, run as load};
 
-use super::{context, plan, report, servers};
+use super::{context, plan, report, run_of, servers};
 use crate::cells::{float, or_dash, rate};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Bench as Options;
-use crate::progress::Progress;
-use crate::run::Run;
+use crate::progress::{self, Progress};
 
 const COLUMNS: [Column; 7] = [
     Column::words("server", 22),
@@ -31,7 +30,6 @@ const COLUMNS: [Column; 7] = [
 /// Two clients cost a server the same if the ratio of their costs is in this range.
 const SAME_COST: core::ops::RangeInclusive<f64> = 0.97..=1.03;
 
-/// The rounds of one client on one server.
 struct Row {
     client: Client,
     server: usize,
@@ -40,21 +38,19 @@ struct Row {
 
 /// Runs all clients against all servers in turn and prints the results.
 pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, CliError> {
-    let mut run = Run::measuring(options.written.json.as_deref())?;
-    undone.iter().cloned().for_each(|what| run.notes.add(what));
+    let mut run = run_of(options, undone)?;
     let progress = Progress::new("bench");
     let plans = plan::plans(options)?;
     let keys = options.keys();
-    progress.plan(keys.len() * plans.len(), seconds(options));
+    progress::plan(keys.len() * plans.len(), seconds(options));
     let (mut text, mut all, mut valid) = (String::new(), Vec::new(), true);
     for key in keys {
         let rig = servers::Rig::start(options, *key)?;
         for plan in &plans {
             let label = format!("{} {}", rig.names()[0].key, plan.protocol.word());
-            progress.row(all.len(), &label);
+            progress::row(all.len(), &label);
             let mut servers = rig.servers()?;
-            let Some(rows) = rounds(options, plan, &mut servers, |part| progress.part(part))?
-            else {
+            let Some(rows) = rounds(options, plan, &mut servers)? else {
                 return run.end(&text);
             };
             let names = rig.names();
@@ -88,7 +84,6 @@ fn rounds(
     options: &Options,
     plan: &Plan,
     servers: &mut [Server<'_>],
-    progress: impl Fn(f64),
 ) -> Result<Option<Vec<Row>>, CliError> {
     let mut rows: Vec<Row> = Vec::new();
     for server in 0..servers.len() {
@@ -106,7 +101,7 @@ fn rounds(
                 Err(error) => return Err(error.into()),
             }
             let done = float(turn as u64) / float(turns as u64);
-            progress((f64::from(round) + done) / f64::from(options.rounds));
+            progress::part((f64::from(round) + done) / f64::from(options.rounds));
         }
     }
     Ok(Some(rows))
@@ -152,7 +147,6 @@ fn yardstick(clients: &[Client]) -> Client {
     *complete.or(clients.first()).unwrap_or(&Client::Minimal)
 }
 
-/// The cost of a session to the server or to the client.
 type Cost = fn(&Counted) -> Option<f64>;
 
 /// The cost of a session with a row's client, divided by the cost with the baseline client on the

@@ -16,14 +16,13 @@ use tollgate_stock_servers::{Product, Running, Settings, module};
 
 use super::options::Eti10 as Options;
 use super::profile::Profiler;
-use super::rounds::{Rounds, is_unsteady};
-use super::scenario::Scenario;
+use super::scenario::{Rounds, Scenario, is_unsteady};
 use super::{context, plan, report};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::values::defaults;
 use crate::options::{Bench, EngineKind, Mode, Sampling, ServerKind};
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::run::Run;
 
 /// Bytes of a response: 140 KB, as the paper counts them.
@@ -38,64 +37,42 @@ const MASK: (&str, &str) = ("OPENSSL_ia32cap", "~0x200000200000000:~0x0:~0x0:~0x
 const CBC: &str = "TLS_RSA_WITH_AES_128_CBC_SHA";
 const GCM: &str = "TLS_RSA_WITH_AES_128_GCM_SHA256";
 
-/// A way to serve the session.
 struct Step {
     /// The server's name in records.
     by: &'static str,
     suite: &'static str,
-    is_masked: bool,
-    has_engine: bool,
     /// The step's description in the table.
     words: &'static str,
     /// The baseline's cycles divided by this step's cycles, as published in the paper.
     published: Option<f64>,
 }
 
+impl Step {
+    const fn new(
+        by: &'static str,
+        suite: &'static str,
+        words: &'static str,
+        published: Option<f64>,
+    ) -> Self {
+        Self { by, suite, words, published }
+    }
+}
+
+/// The step without the instructions for AES.
+const NO_AES: &str = "nginx-noaes";
+
+/// The steps with the provider.
+const TOLLGATE: &str = "nginx-tollgate";
+
 /// All steps; the first one is the baseline.
 const STEPS: [Step; 5] = [
-    Step {
-        by: "nginx-noaes",
-        suite: CBC,
-        is_masked: true,
-        has_engine: false,
-        words: "AES128-SHA, no AES instructions",
-        published: Some(1.0),
-    },
-    Step {
-        by: "nginx-openssl",
-        suite: CBC,
-        is_masked: false,
-        has_engine: false,
-        words: "AES128-SHA",
-        published: None,
-    },
-    Step {
-        by: "nginx-tollgate",
-        suite: CBC,
-        is_masked: false,
-        has_engine: true,
-        words: "AES128-SHA, Tollgate's RSA",
-        published: Some(1.67),
-    },
-    Step {
-        by: "nginx-openssl",
-        suite: GCM,
-        is_masked: false,
-        has_engine: false,
-        words: "AES128-GCM",
-        published: None,
-    },
-    Step {
-        by: "nginx-tollgate",
-        suite: GCM,
-        is_masked: false,
-        has_engine: true,
-        words: "AES128-GCM, Tollgate's RSA",
-        published: Some(2.43),
-    },
+    Step::new(NO_AES, CBC, "AES128-SHA, no AES instructions", Some(1.0)),
+    Step::new("nginx-openssl", CBC, "AES128-SHA", None),
+    Step::new(TOLLGATE, CBC, "AES128-SHA, Tollgate's RSA", Some(1.67)),
+    Step::new("nginx-openssl", GCM, "AES128-GCM", None),
+    Step::new(TOLLGATE, GCM, "AES128-GCM, Tollgate's RSA", Some(2.43)),
 ];
 
-/// The rounds of a step.
 #[derive(Default)]
 struct Measured {
     outcomes: Vec<Outcome>,
@@ -110,8 +87,8 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let plans = plan::plans(&bench)?;
     let profiler = Profiler::of(&bench)?;
     let progress = Progress::new("bench");
-    progress.plan(1, plan::seconds(&bench) * f64::from(u32::try_from(STEPS.len())?));
-    progress.row(0, "sessions of 140 KB");
+    progress::plan(1, plan::seconds(&bench) * f64::from(u32::try_from(STEPS.len())?));
+    progress::row(0, "sessions of 140 KB");
     let servers = start(&bench)?;
     let mut rounds: Vec<Measured> = STEPS.iter().map(|_| Measured::default()).collect();
     {
@@ -124,7 +101,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
             let threads = servers.iter().map(super::servers::threads_of_stock);
             profiler.look(&mut targets, threads.collect::<Result<_, _>>()?);
         }
-        measure(&bench, &plans, &mut targets, &mut rounds, &progress)?;
+        measure(&bench, &plans, &mut targets, &mut rounds)?;
     }
     drop(progress);
     if interrupt::asked() {
@@ -154,7 +131,6 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     Ok(if is_valid { code } else { ExitCode::FAILURE })
 }
 
-/// The load of all steps.
 fn request(options: &Options) -> Bench {
     let sampling = Sampling { flame_graphs: options.flame_graphs.clone(), predict_seconds: 0.0 };
     Bench {
@@ -177,14 +153,14 @@ fn start(bench: &Bench) -> Result<Vec<Running>, CliError> {
     let certificate = Certificate::SelfSigned(KeyKind::OF_2001).to_pem()?;
     let module = match &bench.module {
         Some(module) => module.clone(),
-        None => module().map_err(|error| CliError::new(format!("{error}: --module FILE")))?,
+        None => module().map_err(|error| error!("{error}: --module FILE"))?,
     };
     let start = |step: &Step| {
         let settings = Settings {
-            module: step.has_engine.then(|| module.clone()),
+            module: (step.by == TOLLGATE).then(|| module.clone()),
             bodies: vec![BYTES],
             cores: plan::server_cores(bench),
-            environment: step.is_masked.then(|| (MASK.0.to_owned(), MASK.1.to_owned())),
+            environment: (step.by == NO_AES).then(|| (MASK.0.to_owned(), MASK.1.to_owned())),
             ..Settings::new(certificate.clone())
         };
         Ok(Product::Nginx.start(&settings)?)
@@ -194,7 +170,7 @@ fn start(bench: &Bench) -> Result<Vec<Running>, CliError> {
 
 fn plan_of<'a>(plans: &'a [Plan], step: &Step) -> Result<&'a Plan, CliError> {
     let is_of = |plan: &&Plan| plan.offer.suite.as_deref() == Some(step.suite);
-    plans.iter().find(is_of).ok_or_else(|| CliError::new("a step has no plan"))
+    plans.iter().find(is_of).ok_or_else(|| error!("a step has no plan"))
 }
 
 /// Runs every step once in each round; successive rounds begin with different steps.
@@ -203,7 +179,6 @@ fn measure(
     plans: &[Plan],
     targets: &mut [Server<'_>],
     rounds: &mut [Measured],
-    progress: &Progress,
 ) -> Result<(), CliError> {
     let all = f64::from(bench.rounds) * f64::from(u32::try_from(STEPS.len())?);
     let mut done = 0.0;
@@ -211,7 +186,7 @@ fn measure(
         for turn in 0..STEPS.len() {
             let at = (round + turn) % STEPS.len();
             let plan = plan_of(plans, &STEPS[at])?;
-            let part = &mut |_, part: f64| progress.part((done + part) / all);
+            let part = &mut |_, part: f64| progress::part((done + part) / all);
             let mut once = || load(plan, &mut targets[at], &interrupt::asked, part);
             let mut outcome = once();
             for _ in 0..bench.repeats {

@@ -1,66 +1,121 @@
-//! A running server, and the evidence about it: access log and CPU clock.
+//! `tollgate bench URL`: a running server. It is examined before any load, and its access log and
+//! CPU clock are the evidence.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::Path;
 
-use tollgate_load::{AccessLog, CgroupCpu, CpuMeter, Naming, Server, Target, processes_cpu};
+use openssl::error::ErrorStack;
+use openssl::pkey::PKey;
+use openssl::x509::X509;
+use tollgate_load::{AccessLog, CgroupCpu, CpuMeter, Naming, Server, processes_cpu};
+use tollgate_probe::{ClientCertificate, Scheme, Site, resolve};
 use tollgate_record::Subject;
 use tollgate_record::vocabulary as word;
+use tollgate_report::text::wrapped;
 use tollgate_server::log::{Line, Reader};
 
 use super::options::given::Probed;
+use super::plan;
+use crate::cells::distinct;
 use crate::error::CliError;
+use crate::keys;
 use crate::options::Bench as Options;
 
-/// The evidence about a server.
-pub(super) struct External {
-    target: Target,
-    is_plain: bool,
-    options: Options,
+/// Examines the server at the URL, if there is one, and adds its properties to the options.
+pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
+    let Some(url) = &options.target else { return Ok(options.clone()) };
+    let is_plain = url.scheme() == Scheme::Http;
+    evidence(options)?; // reports a wrong path before the first request
+    let may_test = options.given.i_may_test.as_deref();
+    let site = Site::find(url, may_test, client_certificate(options)?.as_ref(), &resolve)?;
+    let form = options.given.request_form()?;
+    let probe = site.probe((!options.handshake_only).then_some(&form))?;
+    let choice = probe.choice();
+    if choice.is_none() && !is_plain {
+        bail!("{url}: it has no suite and group that this client can ask for together");
+    }
+    let mut options = options.clone();
+    if let Some(bytes) = probe.body.as_ref().and_then(|body| body.bytes) {
+        options.bytes = bytes;
+    }
+    options.given.probed = Some(Probed { site, probe, choice });
+    Ok(options)
 }
 
-impl External {
-    pub(super) fn of(options: &Options, probed: &Probed) -> Self {
-        let (target, is_plain) = (probed.site.target().clone(), probed.is_plain());
-        Self { target, is_plain, options: options.clone() }
+pub(super) fn heading(options: &Options) -> String {
+    let Some(probed) = &options.given.probed else { return String::new() };
+    let (url, address) = (probed.site.url(), probed.site.target().address());
+    let mut text = wrapped(&format!("{url}, at {address}:"));
+    for line in probed.probe.lines() {
+        text += &wrapped(&format!("- {line}"));
     }
+    let plans = plan::plans(options).unwrap_or_default();
+    for warning in distinct(plans.iter().flat_map(|plan| probed.probe.warnings(plan))) {
+        text += &wrapped(&format!("- warning: {warning}"));
+    }
+    text
+}
 
-    /// The server's name in records: the name of its engine, if the log was written by a Tollgate
-    /// server that names its engine.
-    pub(super) fn naming(&self, probed: &Probed) -> Naming {
-        let by = self.options.given.log.as_deref().and_then(engine_of);
-        Naming { key: probed.key(), by: by.unwrap_or_else(|| "external".to_owned()) }
-    }
+fn client_certificate(options: &Options) -> Result<Option<ClientCertificate>, CliError> {
+    let (Some(chain), Some(key)) = (&options.given.client_cert, &options.given.client_key) else {
+        return Ok(None);
+    };
+    let found = ClientCertificate::new(certificates(chain)?, &pkcs8(key)?);
+    found.map(Some).map_err(|error| error!("--client-cert: {error}"))
+}
 
-    /// The server for the load generator, with its log and CPU clock.
-    pub(super) fn server(&self, naming: &Naming) -> Result<Server<'_>, CliError> {
-        let mut server = Server::new(&naming.by, self.target.clone());
-        if self.is_plain {
-            server = server.with_plain(self.target.clone());
-        }
-        let Evidence { log, meter } = evidence(&self.options)?;
-        server.referee = log.map(|log| Box::new(log) as _);
-        server.cpu = meter;
-        Ok(server)
+/// The certificates in DER; an empty list is refused later.
+fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, CliError> {
+    let pem = fs::read(path).map_err(CliError::at(path))?;
+    let chain =
+        X509::stack_from_pem(&pem).and_then(|chain| chain.iter().map(|c| c.to_der()).collect());
+    chain.map_err(|_| error!("{}: no certificates in PEM", path.display()))
+}
+
+fn pkcs8(path: &Path) -> Result<Vec<u8>, CliError> {
+    let pem = keys::read(path)?;
+    // without a callback OpenSSL would ask for a passphrase on the terminal
+    let key = PKey::private_key_from_pem_callback(&pem, |_| Err(ErrorStack::get()));
+    let key = key.and_then(|key| key.private_key_to_pkcs8());
+    key.map_err(|_| error!("{}: no private key in PEM, or encrypted", path.display()))
+}
+
+/// The server's name in records: the name of its engine, if the log was written by a Tollgate
+/// server that names its engine.
+pub(super) fn naming(options: &Options, probed: &Probed) -> Naming {
+    let by = options.given.log.as_deref().and_then(engine_of);
+    Naming { key: probed.key(), by: by.unwrap_or_else(|| "external".to_owned()) }
+}
+
+/// The server for the load generator, with its log and CPU clock.
+pub(super) fn server<'a>(
+    options: &Options,
+    probed: &Probed,
+    naming: &Naming,
+) -> Result<Server<'a>, CliError> {
+    let target = probed.site.target();
+    let mut server = Server::new(&naming.by, target.clone());
+    if probed.is_plain() {
+        server = server.with_plain(target.clone());
     }
+    let (log, meter) = evidence(options)?;
+    server.referee = log.map(|log| Box::new(log) as _);
+    server.cpu = meter;
+    Ok(server)
 }
 
 /// Access log and CPU clock, if given.
-pub(super) struct Evidence {
-    log: Option<AccessLog>,
-    meter: Option<Box<CpuMeter<'static>>>,
-}
+type Evidence = (Option<AccessLog>, Option<Box<CpuMeter<'static>>>);
 
 /// Opens the log and the CPU clock that the options name.
-pub(super) fn evidence(options: &Options) -> Result<Evidence, CliError> {
+fn evidence(options: &Options) -> Result<Evidence, CliError> {
     let log = options.given.log.as_ref().map(AccessLog::open).transpose()?;
     let log = log.map(|log| match options.given.log_format {
         Some(format) => log.written_as(format),
         None => log,
     });
-    let of_flag =
-        |flag: &'static str| move |why: io::Error| CliError::new(format!("{flag}: {why}"));
+    let of_flag = |flag: &'static str| move |why: io::Error| error!("{flag}: {why}");
     let meter: Option<Box<CpuMeter<'static>>> = match &options.given.cgroup {
         Some(path) => {
             let group = CgroupCpu::new(path).map_err(of_flag("--cgroup"))?;
@@ -74,7 +129,7 @@ pub(super) fn evidence(options: &Options) -> Result<Evidence, CliError> {
             Some(Box::new(move || processes_cpu(&processes)))
         }
     };
-    Ok(Evidence { log, meter })
+    Ok((log, meter))
 }
 
 /// Refuses a parent process: it has almost no CPU time, because its workers do the measured work.
@@ -84,9 +139,8 @@ fn check_workers(named: &[u32]) -> Result<(), CliError> {
     if unnamed.is_empty() {
         return Ok(());
     }
-    let all: Vec<String> = named.iter().chain(&unnamed).map(u32::to_string).collect();
-    let why = format!("these have started others, its workers: give --pid {}", all.join(","));
-    Err(CliError::new(format!("--pid: {why}, or --cgroup")))
+    let all = plan::listed(&[named, &unnamed].concat());
+    bail!("--pid: these have started others, its workers: give --pid {}, or --cgroup", all)
 }
 
 /// The child processes; empty if the kernel does not list them (`CONFIG_PROC_CHILDREN`).

@@ -29,7 +29,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// All servers under load, with their counters.
 #[derive(Debug, Default)]
 pub(super) struct Watched(Mutex<Vec<Arc<One>>>);
 
@@ -46,7 +45,6 @@ impl Watched {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(one));
     }
 
-    /// Renders all counters.
     fn text(&self) -> String {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let counted = all.into_iter().map(|one| (one.live.counts(), one));
@@ -58,11 +56,9 @@ impl Watched {
     }
 }
 
-/// The counts at one moment.
 #[derive(Debug)]
 struct Snapshot(Vec<(LiveCounts, Arc<One>)>);
 
-/// A counter: its name, its help, and its value.
 type Counter = (&'static str, &'static str, fn(&LiveCounts) -> u64);
 
 const COUNTERS: [Counter; 7] = [
@@ -75,7 +71,6 @@ const COUNTERS: [Counter; 7] = [
     ("body_bytes", "Bytes of bodies received", |counts| counts.body_bytes),
 ];
 
-/// A histogram: its name, its help text, and its times.
 type Histogram = (&'static str, &'static str, fn(&StepTimes) -> &Buckets);
 
 const TIMES: [Histogram; 3] = [
@@ -131,31 +126,25 @@ impl One {
     }
 }
 
-/// A thread that answers on an address until the program ends.
-pub(super) struct Endpoint;
-
-impl Endpoint {
-    /// Listens, and prints the address.
-    pub(super) fn start(address: SocketAddr, watched: Arc<Watched>) -> Result<Self, CliError> {
-        let wrong = |error: io::Error| CliError::new(format!("--metrics: {address}: {error}"));
-        let listener = TcpListener::bind(address).map_err(wrong)?;
-        say(&format!("metrics: http://{}/metrics", listener.local_addr().map_err(wrong)?));
-        let serve = move || {
-            for stream in listener.incoming() {
-                match stream {
-                    // the reader is gone, or will send another request
-                    Ok(stream) => drop(answer(stream, &watched)),
-                    // possibly out of file descriptors
-                    Err(_) => thread::sleep(PAUSE),
-                }
+/// Starts a thread that answers on an address until the program ends, and prints the address.
+pub(super) fn serve(address: SocketAddr, watched: Arc<Watched>) -> Result<(), CliError> {
+    let wrong = |error: io::Error| error!("--metrics: {address}: {error}");
+    let listener = TcpListener::bind(address).map_err(wrong)?;
+    say(&format!("metrics: http://{}/metrics", listener.local_addr().map_err(wrong)?));
+    let serve = move || {
+        for stream in listener.incoming() {
+            match stream {
+                // the reader is gone, or will send another request
+                Ok(stream) => drop(answer(stream, &watched)),
+                // possibly out of file descriptors
+                Err(_) => thread::sleep(PAUSE),
             }
-        };
-        thread::Builder::new().name("metrics".to_owned()).spawn(serve).map_err(wrong)?;
-        Ok(Self)
-    }
+        }
+    };
+    thread::Builder::new().name("metrics".to_owned()).spawn(serve).map_err(wrong)?;
+    Ok(())
 }
 
-/// Answers one request and closes the connection.
 fn answer(mut stream: TcpStream, watched: &Watched) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;

@@ -5,22 +5,19 @@ pub(crate) mod options;
 mod clients;
 mod eti10;
 mod external;
-pub(crate) mod fail_if;
 mod metrics;
 mod out;
 mod plan;
 mod profile;
 mod report;
-mod rounds;
 pub(crate) mod rules;
 mod scale;
 mod scenario;
 mod search;
 mod servers;
 mod suites;
-mod summary;
+pub(crate) mod summary;
 mod times;
-mod url;
 mod watch;
 mod workload;
 
@@ -35,14 +32,13 @@ use crate::error::CliError;
 use crate::host::Host;
 use crate::interrupt;
 use crate::options::{Bench as Options, BenchCommand, Mode, ServerKind};
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::run::Run;
 
 use options::SubVerb;
 use out::{About, Judged};
 use profile::Profiler;
-use rounds::Rounds;
-use scenario::Scenario;
+use scenario::{Rounds, Scenario};
 use watch::Watch;
 
 /// Measures and prints: verdicts first, then the figures unless they are invalid.
@@ -50,22 +46,21 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     if let Some(SubVerb::Eti10(options)) = &command.verb {
         return eti10::run(options);
     }
-    let workload::Applied { options, undone } = &workload::applied(&command.request()?)?;
-    let options = &url::applied(options)?;
+    let (options, undone) = &workload::applied(&command.request()?)?;
+    let options = &external::applied(options)?;
     if !options.is_minimal() {
         return clients::run(options, undone);
     }
     if let Mode::Scale(span) = options.mode {
         return scale::run(options, span, undone);
     }
-    let mut run = run_of(options)?;
-    undone.iter().cloned().for_each(|what| run.notes.add(what));
+    let mut run = run_of(options, undone)?;
     let watch = Watch::of(options)?;
-    let progress = Progress::new("bench");
     if let Some(objective) = options.objective() {
-        return find_rate(options, objective, &mut run, (progress, &watch));
+        return find_rate(options, objective, &mut run, &watch);
     }
-    let mut scenarios = scenarios(options, &mut run, (&progress, &watch))?;
+    let progress = Progress::new("bench");
+    let mut scenarios = scenarios(options, &mut run, &watch)?;
     drop(progress);
     if let Mode::Profile(sampling) = &options.mode {
         profile::predict(options, sampling, &mut run, &mut scenarios)?;
@@ -82,7 +77,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     }
     if options.target.is_some() || options.outputs.histogram {
         for scenario in &scenarios {
-            text += &summary::histogram(scenario.label(), &scenario.figures());
+            text += &summary::histogram(&scenario.label, &scenario.figures());
         }
     }
     let ended = run.end(&text);
@@ -93,10 +88,11 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     Ok(if interrupt::asked() { code } else { failed.unwrap_or(code) })
 }
 
-/// Creates a run that measures. If the summary goes to standard output, the run prints no tables
-/// there.
-fn run_of(options: &Options) -> Result<Run, CliError> {
+/// Creates a run that measures, with notes about the parts of the workload that it omits. If the
+/// summary goes to standard output, the run prints no tables there.
+fn run_of(options: &Options, undone: &[String]) -> Result<Run, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
+    undone.iter().for_each(|what| run.notes.add(what));
     if options.outputs.summary.as_deref() == Some(Path::new("-")) {
         run.output.leave_stdout();
     }
@@ -110,11 +106,7 @@ fn judge(options: &Options, scenarios: &[Scenario]) -> Result<Option<ExitCode>, 
     let verdict = scenarios.iter().map(Scenario::verdict).max().unwrap_or(Verdict::Invalid);
     let conditions = &options.outputs.fail_if;
     if let Some(path) = &options.outputs.summary {
-        let holds = |condition: &&fail_if::Condition| {
-            all.iter().any(|figures| condition.holds(|metric| figures.metric(metric)).is_some())
-        };
-        let failed: Vec<_> = conditions.iter().filter(holds).map(ToString::to_string).collect();
-        summary::write(path, verdict.word(), &all, &failed)?;
+        summary::write(path, verdict.word(), &all, conditions)?;
     }
     Ok(match verdict {
         Verdict::Invalid => Some(ExitCode::FAILURE),
@@ -122,20 +114,15 @@ fn judge(options: &Options, scenarios: &[Scenario]) -> Result<Option<ExitCode>, 
     })
 }
 
-/// Writes the outputs that need all results.
 fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Result<(), CliError> {
     let (heading, notes) = (report::heading(options, &run.host), run.notes.lines());
-    watch.end(&About { host: &run.host, heading: &heading, notes: &notes }, judged)
+    watch.end(&About { context: &run.host.context, heading: &heading, notes: &notes }, judged)
 }
 
 /// Collects the records of every key type and protocol. An invalid combination has a note instead.
 /// After Ctrl-C, returns the records of the completed combinations.
-pub(crate) fn collect(
-    options: &Options,
-    run: &mut Run,
-    progress: &Progress,
-) -> Result<Vec<Record>, CliError> {
-    let scenarios = scenarios(options, run, (progress, &Watch::plain()))?;
+pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, CliError> {
+    let scenarios = scenarios(options, run, &Watch::plain())?;
     let invalid = scenarios.iter().filter(|scenario| scenario.verdict() == Verdict::Invalid);
     invalid.for_each(|scenario| run.notes.add(scenario.verdict_text().replace('\n', " ")));
     Ok(scenarios.into_iter().flat_map(|scenario| scenario.records).collect())
@@ -147,12 +134,13 @@ fn find_rate(
     options: &Options,
     objective: Objective,
     run: &mut Run,
-    (progress, watch): (Progress, &Watch),
+    watch: &Watch,
 ) -> Result<ExitCode, CliError> {
+    let progress = Progress::new("bench");
     let plans = plan::plans(options)?;
     let keys = options.keys();
     let searches = keys.len() * plans.len() * options.servers() as usize;
-    progress.plan(searches, plan::search_seconds(options));
+    progress::plan(searches, plan::search_seconds(options));
     let (context, mut all) = (context(options, &run.host), Vec::new());
     'all: for key in keys {
         let rig = servers::Rig::start(options, *key)?;
@@ -160,11 +148,11 @@ fn find_rate(
         for plan in &plans {
             for (server, naming) in rig.servers()?.iter_mut().zip(&names) {
                 let label = format!("{} {}, {}", naming.key, plan::named(plan), naming.by);
-                progress.row(all.len(), &label);
+                progress::row(all.len(), &label);
                 watch.look(&label, slice::from_ref(naming), slice::from_mut(server));
                 let of = (label, naming, &context);
                 match search::search(plan, objective, server, of, |part| {
-                    watch.part(&progress, part);
+                    watch.part(part);
                 })? {
                     Some(found) => {
                         run.output.records(found.record.as_slice())?;
@@ -184,16 +172,12 @@ fn find_rate(
 }
 
 /// Measures a scenario for each key type and protocol, in this order.
-fn scenarios(
-    options: &Options,
-    run: &mut Run,
-    (progress, watch): (&Progress, &Watch),
-) -> Result<Vec<Scenario>, CliError> {
+fn scenarios(options: &Options, run: &mut Run, watch: &Watch) -> Result<Vec<Scenario>, CliError> {
     let plans = plan::plans(options)?;
     let mut scenarios = Vec::new();
     let keys = options.keys();
     let profiler = Profiler::of(options)?;
-    progress.plan(keys.len() * plans.len(), plan::seconds(options));
+    progress::plan(keys.len() * plans.len(), plan::seconds(options));
     for key in keys {
         let rig = servers::Rig::start(options, *key)?;
         let names = rig.names();
@@ -202,19 +186,19 @@ fn scenarios(
             let Some(asked) = suites::ask_all(plans, &rig.servers()?)? else {
                 return Ok(scenarios);
             };
-            progress.plan(keys.len() * asked.taken.len(), plan::seconds(options));
+            progress::plan(keys.len() * asked.taken.len(), plan::seconds(options));
             asked.refused.into_iter().for_each(|line| run.notes.add(line));
             plans = asked.taken;
         }
         for plan in &plans {
             let label = label(options, &format!("{} {}", names[0].key, plan::named(plan)));
-            progress.row(scenarios.len(), &label);
+            progress::row(scenarios.len(), &label);
             let loaded = rig.servers().and_then(|mut servers| {
                 watch.look(&label, &names, &mut servers);
                 if let Some(profiler) = &profiler {
-                    profiler.look(&mut servers, rig.threads(options)?);
+                    profiler.look(&mut servers, rig.threads()?);
                 }
-                rounds::run(options, plan, &mut servers, |part| watch.part(progress, part))
+                scenario::run(options, plan, &mut servers, |part| watch.part(part))
             });
             let rounds = match loaded {
                 Ok(Some(rounds)) => rounds,
@@ -244,13 +228,13 @@ fn label(options: &Options, name: &str) -> String {
 
 /// The conditions that all records of a run share.
 fn context(options: &Options, host: &Host) -> tollgate_load::Context {
-    let mut context = host.context();
+    let mut context = host.context.clone();
     context.versions.extend(installed(options));
     let conditions = &mut context.conditions;
     conditions.remove("threads"); // the plan has its own
     let cores = |cores: Vec<u32>| match cores.as_slice() {
         [] => "any".to_owned(),
-        cores => cores.iter().map(u32::to_string).collect::<Vec<_>>().join(","),
+        cores => plan::listed(cores),
     };
     conditions.insert("client_cores".to_owned(), cores(plan::client_cores(options)));
     if options.target.is_none() {

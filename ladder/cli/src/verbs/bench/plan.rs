@@ -71,7 +71,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
             resume,
             ..plan
         };
-        plan.check().map_err(|error| CliError::new(format!("{}: {error}", named(&plan))))?;
+        plan.check().map_err(|error| error!("{}: {error}", named(&plan)))?;
         // with `all`, `suites::ask_all` tries each suite on the server
         let probed = probed.filter(|_| !suites::is_all(&options.suites));
         probed.map_or(Ok(()), |probed| probed.check(&plan))?;
@@ -118,10 +118,11 @@ pub(super) fn named(plan: &Plan) -> String {
 pub(super) fn bodies(options: &Options) -> Result<Vec<u64>, CliError> {
     let all: BTreeSet<u64> = plans(options)?.iter().flat_map(Plan::bodies).collect();
     if all.len() > BODIES_MAX {
-        let (count, server) = (all.len(), "--server openssl");
-        let why =
-            format!("{count} sizes of bodies, and installed servers need a file for each: give");
-        return Err(CliError::new(format!("{why} {server}, or at most {BODIES_MAX} sizes")));
+        bail!(
+            "{} sizes of bodies, and installed servers need a file for each: give --server \
+             openssl, or at most {BODIES_MAX} sizes",
+            all.len()
+        );
     }
     Ok(all.into_iter().collect())
 }
@@ -138,8 +139,7 @@ pub(super) fn transactions(options: &Options) -> Result<Option<u64>, CliError> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1000000")]
     let whole = on_each as u64;
     if on_each.fract() > 0.0 || !requests.is_multiple_of(whole.max(1)) {
-        let why = "--requests: give a multiple of --requests-per-connection";
-        return Err(CliError::new(why));
+        bail!("--requests: give a multiple of --requests-per-connection");
     }
     Ok(Some(requests / whole.max(1)))
 }
@@ -164,27 +164,23 @@ pub(super) fn search_seconds(options: &Options) -> f64 {
 
 /// Cores of the client's threads; by default the first core, if there are two or more cores.
 pub(super) fn client_cores(options: &Options) -> Vec<u32> {
-    match (options.client_cores.as_slice(), last_core()) {
-        ([], Some(_)) => vec![0],
-        (asked, _) => asked.to_vec(),
-    }
+    cores(&options.client_cores, |_| 0)
 }
 
 /// Cores of a server's workers; by default the last core, if there are two or more cores.
 pub(super) fn server_cores(options: &Options) -> Vec<u32> {
-    match (options.server_cores.as_slice(), last_core()) {
-        ([], Some(last)) => vec![last],
-        (asked, _) => asked.to_vec(),
+    cores(&options.server_cores, |last| last)
+}
+
+fn cores(asked: &[u32], usual: fn(u32) -> u32) -> Vec<u32> {
+    if !asked.is_empty() {
+        return asked.to_vec();
     }
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    let last = u32::try_from(count - 1).ok().filter(|last| *last > 0);
+    last.map(usual).into_iter().collect()
 }
 
-/// The last logical core, if there are two or more cores.
-fn last_core() -> Option<u32> {
-    let cores = std::thread::available_parallelism().ok()?.get();
-    u32::try_from(cores - 1).ok().filter(|last| *last > 0)
-}
-
-/// Describes the plan.
 pub(super) fn words(options: &Options) -> String {
     let exchange = match (&options.sizes, &options.given.probed) {
         _ if options.handshake_only => "no transfer".to_owned(),
@@ -250,7 +246,6 @@ pub(super) fn words(options: &Options) -> String {
     )
 }
 
-/// Describes the end of a run.
 fn ends(options: &Options) -> String {
     match options.requests {
         Some(requests) => format!("{requests} requests in each run, {} s at most", options.seconds),
@@ -260,20 +255,22 @@ fn ends(options: &Options) -> String {
 
 /// `on core 1`, `on cores 1,2 together`.
 fn on(cores: &[u32]) -> String {
-    let list = cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-    match cores.len() {
-        0 => "not pinned".to_owned(),
-        1 => format!("on core {list}"),
-        _ => format!("on cores {list} together"),
+    match cores {
+        [] => "not pinned".to_owned(),
+        [core] => format!("on core {core}"),
+        _ => format!("on cores {} together", listed(cores)),
     }
 }
 
 /// `a worker on core 1`, `a worker on each of cores 1,2`.
 fn each(what: &str, cores: &[u32]) -> String {
-    let list = cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-    match cores.len() {
-        0 => format!("{what}, not pinned"),
-        1 => format!("{what} on core {list}"),
-        _ => format!("{what} on each of cores {list}"),
+    match cores {
+        [] => format!("{what}, not pinned"),
+        [core] => format!("{what} on core {core}"),
+        _ => format!("{what} on each of cores {}", listed(cores)),
     }
+}
+
+pub(super) fn listed(cores: &[u32]) -> String {
+    cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }

@@ -20,7 +20,7 @@ use tollgate_session::measured_total;
 
 use super::plan::{client_cores, server_cores};
 use super::scenario::Scenario;
-use crate::cells::float;
+use crate::cells::{distinct, float};
 use crate::error::CliError;
 use crate::folder::Folder;
 use crate::interrupt;
@@ -52,7 +52,6 @@ const SAMPLED_MAX: f64 = 1.15;
 /// Functions that no rule knows are listed if their share is above this value.
 const UNKNOWN_SHOWN: f64 = 0.002;
 
-/// Samples the servers in all of their runs.
 pub(super) struct Profiler {
     event: Event,
     folder: Folder,
@@ -61,7 +60,6 @@ pub(super) struct Profiler {
     runs: Rc<RefCell<Runs>>,
 }
 
-/// The recordings since the last scenario.
 #[derive(Default)]
 struct Runs {
     count: u32,
@@ -73,7 +71,6 @@ struct Runs {
     wrong: Option<CliError>,
 }
 
-/// The profile of a run.
 struct Taken {
     server: String,
     began_at: Timestamp,
@@ -158,16 +155,17 @@ impl Profiler {
             return Ok(());
         }
         if scenario.records.iter().all(|record| record.machine.core_clock_hz.is_none()) {
-            let why = "the core clock of this machine is unknown: samples give no cycles";
-            return Err(CliError::about("bench profile")(why));
+            bail!(
+                "bench profile: the core clock of this machine is unknown: samples give no cycles"
+            );
         }
         let (mut found, mut notes) = (Vec::new(), Vec::new());
-        for (rounds, naming) in scenario.rounds().iter().zip(names) {
+        for (rounds, naming) in scenario.rounds.outcomes.iter().zip(names) {
             let rounds: Option<Vec<_>> =
                 rounds.iter().map(|outcome| Some((outcome, runs.profile(outcome)?))).collect();
-            let none = || CliError::new("bench profile: a run has no samples: run again");
+            let none = || error!("bench profile: a run has no samples: run again");
             let rounds = rounds.ok_or_else(none)?;
-            let label = format!("{}, {}", scenario.label(), naming.by);
+            let label = format!("{}, {}", scenario.label, naming.by);
             check(&rounds, self.event, &scenario.records).map_err(CliError::about(&label))?;
             let subject = naming.subject(plan)?;
             let is_cpu = |record: &&Record| {
@@ -196,7 +194,6 @@ impl Profiler {
 }
 
 impl Runs {
-    /// The profile of a run.
     fn profile(&self, of: &Outcome) -> Option<&Profile> {
         let is_own = |taken: &&Taken| taken.server == of.server && taken.began_at == of.began_at;
         Some(&self.taken.iter().find(is_own)?.profile)
@@ -217,30 +214,27 @@ impl Runs {
     }
 }
 
-/// Nanoseconds of `CLOCK_MONOTONIC`.
 fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     let [seconds, ns] = [now.tv_sec, now.tv_nsec].map(|part| u64::try_from(part).unwrap_or(0));
     1_000_000_000 * seconds + ns
 }
 
-/// A run with its profile.
 type Round<'a> = (&'a Outcome, &'a Profile);
 
 /// Refuses profiles that do not stand for the server's CPU time.
 fn check(rounds: &[Round<'_>], event: Event, records: &[Record]) -> Result<(), CliError> {
     let lost = rounds.iter().map(|(_, profile)| profile.lost_share()).fold(0.0, f64::max);
     if lost > LOST_MAX {
-        let why = format!("perf lost {:.1} % of its samples: stop other programs", 100.0 * lost);
-        return Err(CliError::new(why));
+        bail!("perf lost {:.1} % of its samples: stop other programs", 100.0 * lost);
     }
     let sampled = sampled_share(rounds, event, records);
     if !(SAMPLED_MIN..SAMPLED_MAX).contains(&sampled) {
-        return Err(CliError::new(format!(
+        bail!(
             "the samples stand for {:.0} % of the server's CPU time: --pid must name all of its \
              processes, and --seconds give each run enough time",
             100.0 * sampled
-        )));
+        );
     }
     Ok(())
 }
@@ -266,7 +260,6 @@ fn idle_cores(options: &Options) -> Option<f64> {
     is_known.then(|| float(u64::try_from(cores).unwrap_or(u64::MAX)))
 }
 
-/// The sampled rounds of a server, with the record of its CPU time.
 struct Sampled<'a> {
     cpu: &'a Record,
     rounds: &'a [Round<'a>],
@@ -276,14 +269,8 @@ struct Sampled<'a> {
 impl Sampled<'_> {
     /// The cycles of each part and of its details for one session.
     fn records(&self, cores: Option<f64>) -> Result<Vec<Record>, CliError> {
-        let mut words: Vec<&str> = Vec::new();
-        for part in all_parts() {
-            if !words.contains(&part.of.as_str()) {
-                words.push(&part.of);
-            }
-        }
         let mut all = Vec::new();
-        for of in words {
+        for of in distinct(all_parts().iter().map(|part| part.of.as_str())) {
             let own = || all_parts().iter().filter(|part| part.of == of);
             let whole = |profile: &Profile| own().map(|part| profile.share(&part.word)).sum();
             all.extend(self.record(of, None, whole)?);
@@ -346,7 +333,6 @@ impl Sampled<'_> {
     }
 }
 
-/// A line with the functions that no rule knows, if these functions take time.
 fn unknown(label: &str, profile: &Profile) -> Option<String> {
     let all = profile.unknown();
     let shown: Vec<String> = all
@@ -369,8 +355,8 @@ pub(super) fn predict(
     let is_asked = sampling.predict_seconds > 0.0 && !scenarios.is_empty() && !interrupt::asked();
     let request = parts::request(options, sampling.predict_seconds).filter(|_| is_asked);
     let Some(request) = request else { return Ok(()) };
-    let progress = Progress::new("session");
-    let predicted = parts::collect(&request, run, &progress)?;
+    let _progress = Progress::new("session");
+    let predicted = parts::collect(&request, run)?;
     for scenario in scenarios {
         let service = |record: &Record| record.subject.topic().service().cloned();
         let own = scenario.records.first().and_then(service);
@@ -381,7 +367,6 @@ pub(super) fn predict(
     Ok(())
 }
 
-/// The tables of all scenarios.
 pub(super) fn text(scenarios: &[Scenario]) -> String {
     let records: Vec<Record> =
         scenarios.iter().flat_map(|scenario| scenario.records.iter().cloned()).collect();

@@ -6,7 +6,7 @@ use tollgate_report::text::wrapped;
 use tollgate_report::{heading, published as papers, server};
 
 use super::scenario::Scenario;
-use super::{plan, suites, url};
+use super::{external, plan, suites};
 use crate::host::Host;
 use crate::options::Bench as Options;
 use crate::verbs::compare::platforms;
@@ -35,7 +35,6 @@ pub(super) fn text(options: &Options, host: &Host, scenarios: &[Scenario]) -> St
     text
 }
 
-/// Machine and plan.
 pub(super) fn heading(options: &Options, host: &Host) -> String {
     machine(host) + &asked(options)
 }
@@ -44,12 +43,16 @@ pub(super) fn heading(options: &Options, host: &Host) -> String {
 pub(super) fn asked(options: &Options) -> String {
     let named = options.workload.as_ref().and_then(|name| Some((name, find(name).ok()?)));
     let workload = named.map(|(name, workload)| wrapped(&disclosure(name, &workload)));
-    workload.unwrap_or_default() + &url::text(options) + &wrapped(&plan::words(options))
+    workload.unwrap_or_default() + &external::heading(options) + &wrapped(&plan::words(options))
 }
 
 /// The heading of tables with measured records, which names the common conditions of a run.
 pub(super) fn machine(host: &Host) -> String {
-    heading::of_machine(&host.machine, &host.versions, host.commit.as_deref())
+    heading::of_machine(
+        &host.context.machine,
+        &host.context.versions,
+        host.context.commit.as_deref(),
+    )
 }
 
 /// The figures of the workload's paper, if it names one.

@@ -1,4 +1,5 @@
-//! Options of `tollgate bench` that exclude each other.
+//! Options of `tollgate bench` that exclude each other. The message of the first combination that
+//! is present names the next step for the user.
 //!
 //! Conflicts that clap can express are declared at the options; conflicts that depend on a value
 //! are here.
@@ -11,10 +12,6 @@ use tollgate_probe::Scheme;
 use super::suites;
 use crate::error::CliError;
 use crate::options::{Bench as Options, BenchCommand, EngineKind, Mode, ServerKind};
-
-/// Refused combinations, in the order of the checks. The first value of an entry is true if the
-/// options contain the combination. The second value is a message with the next step for the user.
-type Rules = Vec<(bool, &'static str)>;
 
 impl BenchCommand {
     /// The options and the kind of result. Refuses options that exclude each other, and lists that
@@ -34,15 +31,11 @@ pub(super) fn check_possible(options: &Options) -> Result<(), CliError> {
     check(of_servers(options))
 }
 
-fn check(rules: Rules) -> Result<(), CliError> {
-    match rules.into_iter().find(|(is_broken, _)| *is_broken) {
-        Some((_, message)) => Err(CliError::new(message)),
-        None => Ok(()),
-    }
+fn check(refusal: Option<&'static str>) -> Result<(), CliError> {
+    refusal.map_or(Ok(()), |message| Err(CliError::new(message)))
 }
 
-/// Rules about search, scale, other clients and outputs.
-fn of_mode(options: &Options) -> Rules {
+fn of_mode(options: &Options) -> Option<&'static str> {
     let Options { mode, clients, outputs, suites, .. } = options;
     let (is_search, is_rounds) = (options.objective().is_some(), matches!(mode, Mode::Rounds));
     let is_profile = matches!(mode, Mode::Profile(_));
@@ -58,54 +51,49 @@ fn of_mode(options: &Options) -> Rules {
     let has_rate = clients.rate.is_some();
     let has_evidence = options.given.log.is_some() && !options.given.pid.is_empty();
     let is_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
-    vec![
-        (
-            is_profile && options.target.is_some() && !has_evidence,
+    Some(match () {
+        () if is_profile && options.target.is_some() && !has_evidence => {
             "profile: with a URL give --pid, so that perf finds the server, and --log, so that the \
-             server confirms the sessions",
-        ),
-        (
-            matches!(mode, Mode::Scale(_)) && chooses_servers,
-            "scale: it starts the servers and chooses their cores: leave out URL and --server-cores",
-        ),
-        (is_search && has_rate, "--rate: a search finds the rate: leave it out"),
-        (is_search && clients.think.is_some(), "--think: a search has an open loop: leave it out"),
-        (is_search && has_trace, "--arrivals: a search changes the rate, and a trace has its own"),
-        (has_trace && has_rate, "--rate: a trace has its own rate: leave it out"),
-        (
-            clients.arrivals.is_some() && !has_trace && !has_rate && !is_search,
-            "--arrivals: give --rate too",
-        ),
-        (
-            has_other_client && needs_minimal,
+             server confirms the sessions"
+        }
+        () if matches!(mode, Mode::Scale(_)) && chooses_servers => {
+            "scale: it starts the servers and chooses their cores: leave out URL and --server-cores"
+        }
+        () if is_search && has_rate => "--rate: a search finds the rate: leave it out",
+        () if is_search && clients.think.is_some() => {
+            "--think: a search has an open loop: leave it out"
+        }
+        () if is_search && has_trace => {
+            "--arrivals: a search changes the rate, and a trace has its own"
+        }
+        () if has_trace && has_rate => "--rate: a trace has its own rate: leave it out",
+        () if clients.arrivals.is_some() && !has_trace && !has_rate && !is_search => {
+            "--arrivals: give --rate too"
+        }
+        () if has_other_client && needs_minimal => {
             "--client: only minimal can be used with profile, search, scale, --handshake-only, --out, \
-             --metrics, --summary and --fail-if",
-        ),
-        (
-            suites::is_all(suites) && (has_other_client || is_search),
-            "--suites all: with --client and search, name the suites that the servers take",
-        ),
-        (
-            !is_rounds && !is_profile && outputs.summary.is_some(),
-            "--summary: search and scale have none: give --json or --out",
-        ),
-        (
-            options.requests.is_some() && (!is_rounds || has_other_client),
-            "--requests: profile, search, scale and other clients run for a time: give --seconds",
-        ),
-        (
-            is_search && !outputs.fail_if.is_empty(),
-            "--fail-if: a search has its own objective: leave it out",
-        ),
-        (
-            is_stdout(&outputs.summary) && is_stdout(&options.written.json),
-            "--summary: --json has standard output: give one of them a file",
-        ),
-    ]
+             --metrics, --summary and --fail-if"
+        }
+        () if suites::is_all(suites) && (has_other_client || is_search) => {
+            "--suites all: with --client and search, name the suites that the servers take"
+        }
+        () if !is_rounds && !is_profile && outputs.summary.is_some() => {
+            "--summary: search and scale have none: give --json or --out"
+        }
+        () if options.requests.is_some() && (!is_rounds || has_other_client) => {
+            "--requests: profile, search, scale and other clients run for a time: give --seconds"
+        }
+        () if is_search && !outputs.fail_if.is_empty() => {
+            "--fail-if: a search has its own objective: leave it out"
+        }
+        () if is_stdout(&outputs.summary) && is_stdout(&options.written.json) => {
+            "--summary: --json has standard output: give one of them a file"
+        }
+        () => return None,
+    })
 }
 
-/// Rules about a URL and its requests.
-fn of_url(options: &Options) -> Rules {
+fn of_url(options: &Options) -> Option<&'static str> {
     let (given, url, is_minimal) = (&options.given, &options.target, options.is_minimal());
     let is_plain = url.as_ref().is_some_and(|url| url.scheme() == Scheme::Http);
     let has_handshake = !options.protocol.is_empty()
@@ -121,31 +109,28 @@ fn of_url(options: &Options) -> Rules {
             || size.is_none_or(|size| size.parse::<u64>().is_err())
             || url.name().is_some_and(|name| name != "localhost")
     });
-    vec![
-        (
-            is_plain && has_handshake,
+    Some(match () {
+        () if is_plain && has_handshake => {
             "URL: http has no handshake: leave out --protocol, --suites, --group, --resume, \
-             --client-cert and --handshake-only",
-        ),
-        (
-            has_form && (options.handshake_only || !is_minimal),
+             --client-cert and --handshake-only"
+        }
+        () if has_form && (options.handshake_only || !is_minimal) => {
             "--method, --header, --body: handshakes alone and other clients have no such requests: \
-             leave out --handshake-only and --client",
-        ),
-        (
-            !is_minimal && given.client_cert.is_some(),
-            "--client-cert: other clients cannot send one: leave out --client",
-        ),
-        (
-            !is_minimal && has_other_path,
+             leave out --handshake-only and --client"
+        }
+        () if !is_minimal && given.client_cert.is_some() => {
+            "--client-cert: other clients cannot send one: leave out --client"
+        }
+        () if !is_minimal && has_other_path => {
             "--client: other clients request https://ADDRESS/bytes/N: give such a URL, or leave out \
-             --client",
-        ),
-    ]
+             --client"
+        }
+        () => return None,
+    })
 }
 
 /// Rules about the servers' abilities, once the workload and the URL are known.
-fn of_servers(options: &Options) -> Rules {
+fn of_servers(options: &Options) -> Option<&'static str> {
     let (server, engine, clients) = (options.server, &options.engine, &options.clients);
     let (is_rustls, stock) = (server == ServerKind::Rustls, server.stock());
     let starts = options.target.is_none();
@@ -156,63 +141,51 @@ fn of_servers(options: &Options) -> Rules {
     let keeps_open = matches!(server, ServerKind::Nginx | ServerKind::Openssl);
     let has_rsa = options.protocols().contains(&Protocol::Tls12Rsa);
     let asynchronous = options.asynchronous;
-    vec![
-        (
-            clients.requests_per_connection > 1.0 && starts && !keeps_open,
+    Some(match () {
+        () if clients.requests_per_connection > 1.0 && starts && !keeps_open => {
             "--requests-per-connection: of these servers nginx and openssl keep connections open, \
-             and their logs tell handshakes from requests: give --server nginx or openssl",
-        ),
-        (
-            clients.http_share > 0.0 && server != ServerKind::Nginx,
+             and their logs tell handshakes from requests: give --server nginx or openssl"
+        }
+        () if clients.http_share > 0.0 && server != ServerKind::Nginx => {
             "--http-share: of these servers only nginx speaks HTTP without TLS too: give --server \
-             nginx",
-        ),
-        (
-            is_rustls && has_rsa && options.suites.is_empty(),
-            "--server rustls: rustls has no RSA key exchange: leave out tls12-rsa",
-        ),
-        (
-            is_rustls && engine.contains(&EngineKind::Openssl),
-            "--engine: rustls has aws-lc instead of openssl: give aws-lc or tollgate",
-        ),
-        (
-            !is_rustls && engine.contains(&EngineKind::AwsLc),
-            "--engine: of these servers only rustls has aws-lc: give openssl or tollgate",
-        ),
-        (
-            asynchronous && !options.has(EngineKind::Tollgate),
-            "--async: the server without the provider pauses nothing: give --engine tollgate too",
-        ),
-        (
-            asynchronous && server != ServerKind::Haproxy,
-            "--async: of these servers only haproxy can pause handshakes: give --server haproxy",
-        ),
-        (
-            options.handshake_only && stock.is_some(),
-            "--handshake-only: the logs of installed servers have requests only: give --bytes 0",
-        ),
-        (
-            options.module.is_some() && stock.is_none(),
-            "--module: only installed servers load one: give --server nginx, haproxy or apache",
-        ),
-        (
-            resumes && is_rustls,
-            "--resume: the servers on rustls resume nothing: give another --server",
-        ),
-        (
-            resumes && server == ServerKind::Openssl && !by_ticket,
+             nginx"
+        }
+        () if is_rustls && has_rsa && options.suites.is_empty() => {
+            "--server rustls: rustls has no RSA key exchange: leave out tls12-rsa"
+        }
+        () if is_rustls && engine.contains(&EngineKind::Openssl) => {
+            "--engine: rustls has aws-lc instead of openssl: give aws-lc or tollgate"
+        }
+        () if !is_rustls && engine.contains(&EngineKind::AwsLc) => {
+            "--engine: of these servers only rustls has aws-lc: give openssl or tollgate"
+        }
+        () if asynchronous && !options.has(EngineKind::Tollgate) => {
+            "--async: the server without the provider pauses nothing: give --engine tollgate too"
+        }
+        () if asynchronous && server != ServerKind::Haproxy => {
+            "--async: of these servers only haproxy can pause handshakes: give --server haproxy"
+        }
+        () if options.handshake_only && stock.is_some() => {
+            "--handshake-only: the logs of installed servers have requests only: give --bytes 0"
+        }
+        () if options.module.is_some() && stock.is_none() => {
+            "--module: only installed servers load one: give --server nginx, haproxy or apache"
+        }
+        () if resumes && is_rustls => {
+            "--resume: the servers on rustls resume nothing: give another --server"
+        }
+        () if resumes && server == ServerKind::Openssl && !by_ticket => {
             "--resume-by: the servers on openssl give tickets only: give ticket or psk, or --server \
-             nginx",
-        ),
-        (
-            resumes && cannot_resume,
-            "--resume-by: this server cannot: give --server nginx, which can do all",
-        ),
-        (
-            options.is_minimal() && !options.rounds.is_multiple_of(options.servers()),
-            "--rounds: give an even number, so that each engine runs first equally often",
-        ),
-    ]
+             nginx"
+        }
+        () if resumes && cannot_resume => {
+            "--resume-by: this server cannot: give --server nginx, which can do all"
+        }
+        () if options.is_minimal() && !options.rounds.is_multiple_of(options.servers()) => {
+            "--rounds: give an even number, so that each engine runs first equally often"
+        }
+        () => return None,
+    })
 }
 
 /// Refuses lists that contain a value twice: the value would be measured twice under one name.
@@ -227,7 +200,7 @@ fn check_once(options: &Options) -> Result<(), CliError> {
     ];
     for (option, names) in named {
         if let Some(twice) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
-            return Err(CliError::new(format!("{option}: {} is given twice", names[twice])));
+            bail!("{option}: {} is given twice", names[twice]);
         }
     }
     Ok(())

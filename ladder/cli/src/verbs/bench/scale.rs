@@ -11,18 +11,15 @@ use tollgate_report::text::wrapped;
 
 use super::out::Judged;
 use super::watch::Watch;
-use super::{end, judge, plan, report, scenarios};
+use super::{end, judge, plan, report, run_of, scenarios};
 use crate::cells::bar;
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::{Bench as Options, CoreSpan};
 use crate::progress::Progress;
-use crate::run::Run;
 
-/// Columns of the longest bar.
 const BAR: u32 = 40;
 
-/// A server's rates, by its number of cores.
 struct Series {
     /// The subject without the number of cores.
     subject: Subject,
@@ -39,18 +36,16 @@ pub(super) fn run(
     let cores = Cores::of(options)?;
     let (most, last) = (cores.free(), cores.last(span));
     if span.first > last {
-        let why = format!("--span: this machine has {most} beside the client's: begin at 1");
-        return Err(CliError::new(why));
+        bail!("--span: this machine has {most} beside the client's: begin at 1");
     }
-    let mut run = Run::measuring(options.written.json.as_deref())?;
-    undone.iter().cloned().for_each(|what| run.notes.add(what));
+    let mut run = run_of(options, undone)?;
     let watch = Watch::of(options)?;
     let (mut text, mut all, mut done) = (String::new(), Vec::new(), Vec::new());
     for count in span.first..=last {
         let server_cores = cores.all.iter().copied().take(count as usize).collect();
         let options = Options { server_cores, ..options.clone() };
         let progress = Progress::new("bench");
-        let found = scenarios(&options, &mut run, (&progress, &watch))?;
+        let found = scenarios(&options, &mut run, &watch)?;
         drop(progress);
         if all.is_empty() {
             text += &(report::machine(&run.host) + &report::asked(&options) + "\n");
@@ -101,8 +96,7 @@ impl Cores {
         let (shared, mut all): (Vec<u32>, Vec<u32>) =
             cores.rev().partition(|core| clients.contains(core));
         if clients.is_empty() || all.is_empty() {
-            let why = "scale: client and server would share the only core of this machine";
-            return Err(CliError::new(why));
+            bail!("scale: client and server would share the only core of this machine");
         }
         all.extend(shared.iter().rev());
         Ok(Self { all, clients: shared })
@@ -124,8 +118,7 @@ impl Cores {
         let (all, free) = (self.all.len(), self.free());
         let mut words = format!("server on {count} of {all} cores");
         if count > free {
-            let shared = self.all.iter().skip(free as usize).take((count - free) as usize);
-            let shared = shared.map(u32::to_string).collect::<Vec<_>>().join(",");
+            let shared = plan::listed(&self.all[free as usize..count as usize]);
             words += &format!(
                 "; core {shared} is the client's too: its rate is less than that of a server with \
                  {count} cores of its own, and no law is fitted to it"
@@ -135,7 +128,6 @@ impl Cores {
     }
 }
 
-/// Rates by server, with the number of cores in the subject.
 fn series(all: &[(u32, Record)]) -> Result<Vec<Series>, CliError> {
     let mut found: Vec<Series> = Vec::new();
     let rates = all.iter().filter(|(_, record)| record.quantity == word::SESSIONS_PER_S);
@@ -150,7 +142,6 @@ fn series(all: &[(u32, Record)]) -> Result<Vec<Series>, CliError> {
     Ok(found)
 }
 
-/// Draws the total rates and the rates per core as bars.
 fn drawn(series: &Series) -> String {
     let per_core = |(cores, record): &(u32, Record)| record.estimate.point() / f64::from(*cores);
     let most = series.points.iter().map(per_core).fold(0.0, f64::max);
@@ -205,7 +196,7 @@ fn predicted(series: &Series, fit: &Fit) -> Result<Vec<Record>, CliError> {
     let last = measured.clone().max().unwrap_or(1);
     let from: Vec<String> = series.points.iter().map(|(_, r)| r.subject.to_string()).collect();
     let record = |cores: u32| {
-        let (_, like) = series.points.first().ok_or_else(|| CliError::new("no point"))?;
+        let (_, like) = series.points.first().ok_or_else(|| error!("no point"))?;
         let rate = fit.rate(cores)?;
         let subject = series.subject.with(word::SERVER_CORES, cores)?;
         Ok(Record {

@@ -1,26 +1,116 @@
-//! One key type and protocol: its verdict, and its records unless it is invalid.
+//! One key type and protocol: its rounds, its verdict, and its records unless it is invalid.
+//!
+//! The servers take turns, and rounds with a drifting rate are repeated.
 
 use core::mem::discriminant;
 
-use tollgate_load::{Comparison, Context, Finding, Naming, Outcome, ServedBodies, Verdict};
+use tollgate_load::{
+    Comparison, Context, Error, Finding, Naming, Outcome, Plan, ServedBodies, Server, Verdict,
+    compare,
+};
 use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
 use tollgate_report::text::wrapped;
 use tollgate_session::measured_total;
 
-use super::rounds::Rounds;
 use super::summary::ServerFigures;
 use super::times;
 use crate::error::CliError;
+use crate::interrupt;
+use crate::options::Bench as Options;
 
-/// The rounds of one key type and protocol.
+pub(super) struct Rounds {
+    /// By server, then by round.
+    pub(super) outcomes: Vec<Vec<Outcome>>,
+    /// Rounds that were repeated because their rate was not steady.
+    pub(super) repeated: u32,
+    /// The reason if the rounds ended early because a round could not start.
+    pub(super) broken: Option<String>,
+}
+
+impl Rounds {
+    /// A result without rounds, with the reason why there are none.
+    pub(super) fn broken(why: &CliError) -> Self {
+        Self { outcomes: Vec::new(), repeated: 0, broken: Some(why.to_string()) }
+    }
+}
+
+/// Runs the rounds in blocks in which every server has each position once. An invalid round ends
+/// the rounds, because the rest could not give a figure. Returns `None` after Ctrl-C.
+pub(super) fn run(
+    options: &Options,
+    plan: &Plan,
+    servers: &mut [Server<'_>],
+    mut progress: impl FnMut(f64),
+) -> Result<Option<Rounds>, CliError> {
+    let turns = u32::try_from(servers.len().max(1)).unwrap_or(u32::MAX);
+    let outcomes = servers.iter().map(|_| Vec::new()).collect();
+    let mut rounds = Rounds { outcomes, repeated: 0, broken: None };
+    let share = f64::from(turns) / f64::from(options.rounds);
+    for block in 0..options.rounds / turns {
+        let begun = f64::from(block) * share;
+        let mut tell = |part: f64| progress(begun + share * part);
+        let found = match settled(options, plan, servers, &mut rounds.repeated, &mut tell) {
+            Ok(found) => found,
+            Err(Error::Stopped) => return Ok(None),
+            Err(error) if block == 0 => return Err(error.into()),
+            Err(error) => {
+                rounds.broken = Some(format!("round {}: {error}", block * turns + 1));
+                break;
+            }
+        };
+        let verdict = found.verdict();
+        for (server, known) in rounds.outcomes.iter_mut().enumerate() {
+            known.extend_from_slice(found.outcomes(server));
+        }
+        if verdict == Verdict::Invalid {
+            break;
+        }
+    }
+    Ok(Some(rounds))
+}
+
+/// Runs a block. Repeats it while it is invalid only because its rate was not steady (for example,
+/// because of other load on a shared machine). The options limit the number of repetitions. The
+/// result contains that number.
+fn settled(
+    options: &Options,
+    plan: &Plan,
+    servers: &mut [Server<'_>],
+    repeated: &mut u32,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Comparison, Error> {
+    let turns = servers.len();
+    let mut block =
+        || compare(plan, servers, turns, &interrupt::asked, &mut |_, part| progress(part));
+    for _ in 0..options.repeats {
+        let found = block()?;
+        let outcomes = (0..turns).flat_map(|server| found.outcomes(server));
+        if !outcomes.clone().any(is_unsteady) || outcomes.clone().any(is_beyond_repeating) {
+            return Ok(found);
+        }
+        *repeated += u32::try_from(turns).unwrap_or(u32::MAX);
+    }
+    block()
+}
+
+/// Returns whether a run is invalid only because of the shape of its rate or its arrivals.
+pub(super) fn is_unsteady(outcome: &Outcome) -> bool {
+    outcome.verdict == Verdict::Invalid && !is_beyond_repeating(outcome)
+}
+
+fn is_beyond_repeating(outcome: &Outcome) -> bool {
+    outcome.reasons.iter().any(|reason| {
+        !matches!(reason, Finding::Drift { .. } | Finding::OfferedOffPlan { .. } | Finding::Stalled)
+    })
+}
+
 pub(super) struct Scenario {
     /// `rsa-2048 tls13`.
-    label: String,
-    rounds: Rounds,
+    pub(super) label: String,
+    pub(super) rounds: Rounds,
     /// Empty if the scenario is invalid.
     pub(super) records: Vec<Record>,
-    /// Lines below the table.
     pub(super) notes: Vec<String>,
 }
 
@@ -45,16 +135,6 @@ impl Scenario {
         Ok(scenario)
     }
 
-    pub(super) fn label(&self) -> &str {
-        &self.label
-    }
-
-    /// The rounds of each server.
-    pub(super) fn rounds(&self) -> &[Vec<Outcome>] {
-        &self.rounds.outcomes
-    }
-
-    /// The figures of each server, over all rounds.
     pub(super) fn figures(&self) -> Vec<ServerFigures> {
         let of_server = |rounds: &Vec<Outcome>| ServerFigures::of(&self.label, rounds);
         self.rounds.outcomes.iter().filter_map(of_server).collect()
@@ -120,7 +200,6 @@ fn findings<'a>(all: impl Iterator<Item = (&'a str, &'a Finding)>, how: &str) ->
     kinds.into_iter().map(line).collect()
 }
 
-/// The counts of client and log over all rounds of a server.
 fn counts(rounds: &[Outcome]) -> String {
     let Some(first) = rounds.first() else { return String::new() };
     let sum = |of: fn(&Outcome) -> u64| rounds.iter().map(of).sum::<u64>();
@@ -145,7 +224,6 @@ fn counts(rounds: &[Outcome]) -> String {
     wrapped(&text)
 }
 
-/// The sizes of the bodies, if they vary.
 fn bodies(rounds: &[Outcome]) -> String {
     let line = |served| wrapped(&format!("- {}: {served}", rounds[0].server));
     ServedBodies::of(rounds).map_or_else(String::new, line)

@@ -17,7 +17,6 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::options::{Bench as Options, Mode};
 
-/// The result for one server.
 pub(super) struct Found {
     /// `rsa-2048 tls13, openssl`.
     pub(super) label: String,
@@ -26,20 +25,20 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Describes the highest rate that meets the objective.
-    pub(super) fn answer(&self) -> String {
-        answer(&self.curve)
+    /// The lines of a drawing, with their names: arrivals per second, and a time in nanoseconds.
+    /// Steps without a time are left out.
+    pub(super) fn lines(&self) -> Vec<(String, Vec<(f64, f64)>)> {
+        let points = |of: fn(&Step) -> Option<u64>| {
+            let point = |step: &Step| Some((step.offered_per_s, float(of(step)?)));
+            let points = self.curve.steps.iter().filter_map(point);
+            points.filter(|point| point.0 > 0.0 && point.1 > 0.0).collect()
+        };
+        vec![
+            ("p50".to_owned(), points(|step| step.p50_ns)),
+            (self.curve.objective.name(), points(|step| step.quantile_ns)),
+        ]
     }
 
-    /// Points of a curve: arrivals per second, and a time in nanoseconds. Steps without a time are
-    /// left out.
-    pub(super) fn points(&self, of: fn(&Step) -> Option<u64>) -> Vec<(f64, f64)> {
-        let point = |step: &Step| Some((step.offered_per_s, float(of(step)?)));
-        let points = self.curve.steps.iter().filter_map(point);
-        points.filter(|point| point.0 > 0.0 && point.1 > 0.0).collect()
-    }
-
-    /// The rates and the answer.
     pub(super) fn to_json(&self) -> Value {
         let curve = &self.curve;
         let step = |step: &Step| {
@@ -75,7 +74,6 @@ const COLUMNS: [Column; 8] = [
     Column::words("quantile, log; | the limit", BAR),
 ];
 
-/// Characters of the widest bar.
 const BAR: usize = 30;
 
 /// Searches; returns `None` after Ctrl-C.
@@ -139,7 +137,6 @@ fn record(
     Ok(Some(context.measured(subject, word::SESSIONS_PER_S_WITHIN, figure, more)?))
 }
 
-/// The table and the answer of each server.
 pub(super) fn text(all: &[Found]) -> String {
     let mut text = String::new();
     for found in all {
@@ -157,7 +154,8 @@ pub(super) fn text(all: &[Found]) -> String {
     )
 }
 
-fn answer(curve: &Curve) -> String {
+/// Describes the highest rate that meets the objective.
+pub(super) fn answer(curve: &Curve) -> String {
     let objective = curve.objective;
     let met = curve.met_per_s.map_or_else(|| "no rate".to_owned(), |met| format!("{met:.0} per s"));
     match (curve.above_per_s, curve.client_is_limit) {
@@ -228,22 +226,16 @@ fn bar(ns: Option<u64>, objective: Objective) -> String {
         .to_owned()
 }
 
-/// Draws the curves if the options name a file.
 pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), CliError> {
     let Mode::Search(_, Some(file)) = &options.mode else { return Ok(()) };
-    let points = |found: &Found, of: fn(&Step) -> Option<u64>| {
-        found.points(of).into_iter().map(|(rate, ns)| (rate, ns / 1e3)).collect::<Vec<_>>()
+    let series = |(name, points): (String, Vec<(f64, f64)>)| {
+        let points = points.into_iter().map(|(rate, ns)| (rate, ns / 1e3)).collect();
+        Series { name, points }
     };
     let plane = |found: &Found| Plane {
         title: found.label.clone(),
         axes: ["arrivals per second".to_owned(), "µs from the intended start".to_owned()],
-        series: vec![
-            Series { name: "p50".to_owned(), points: points(found, |step| step.p50_ns) },
-            Series {
-                name: found.curve.objective.name(),
-                points: points(found, |step| step.quantile_ns),
-            },
-        ],
+        series: found.lines().into_iter().map(series).collect(),
     };
     let planes_of: Vec<Plane> = all.iter().map(plane).collect();
     let svg = planes("Times under load, open loop", &planes_of);

@@ -14,8 +14,8 @@ use tollgate_server::{
 };
 use tollgate_stock_servers::{Product, Running as Stock, Settings, module};
 
-use super::external::External;
-use super::plan;
+use super::options::given::Probed;
+use super::{external, plan};
 use crate::error::CliError;
 use crate::folder::Folder;
 use crate::options::{Bench as Options, EngineKind, ServerKind};
@@ -38,32 +38,27 @@ fn asked<T>(options: &Options, all: impl IntoIterator<Item = (EngineKind, T)>) -
 }
 
 /// Servers that are ready for load, with their names in records.
-pub(super) struct Rig {
-    servers: Vec<(Naming, Ready)>,
-    /// The logs of embedded servers.
+pub(super) struct Rig<'a> {
+    options: &'a Options,
+    servers: Vec<(Naming, Ready<'a>)>,
     _folder: Option<Folder>,
 }
 
-/// A server that is ready for load.
-enum Ready {
+enum Ready<'a> {
     /// An embedded server on OpenSSL, with its access log.
     Embedded(Running, PathBuf),
-    /// A server that was already running.
-    External(Box<External>),
-    /// An embedded server on rustls.
+    External(&'a Probed),
     Rustls(Blocking),
-    /// An installed server.
     Stock(Stock),
 }
 
-impl Rig {
+impl<'a> Rig<'a> {
     /// Starts the servers, each with a key of this type, or finds the external one.
-    pub(super) fn start(options: &Options, key: KeyKind) -> Result<Self, CliError> {
+    pub(super) fn start(options: &'a Options, key: KeyKind) -> Result<Self, CliError> {
         if let Some(probed) = &options.given.probed {
-            let given = External::of(options, probed);
-            let naming = given.naming(probed);
-            let servers = vec![(naming, Ready::External(Box::new(given)))];
-            return Ok(Self { servers, _folder: None });
+            let naming = external::naming(options, probed);
+            let servers = vec![(naming, Ready::External(probed))];
+            return Ok(Self { options, servers, _folder: None });
         }
         let folder = Folder::new()?;
         let servers = match (options.server, options.server.stock()) {
@@ -72,26 +67,26 @@ impl Rig {
             _ => embedded(options, key, &folder)?,
         };
         let named = |(by, server)| (Naming { key: key.to_string(), by }, server);
-        Ok(Self { servers: servers.into_iter().map(named).collect(), _folder: Some(folder) })
+        let servers = servers.into_iter().map(named).collect();
+        Ok(Self { options, servers, _folder: Some(folder) })
     }
 
-    /// The names of the servers in records.
     pub(super) fn names(&self) -> Vec<Naming> {
         self.servers.iter().map(|(naming, _)| naming.clone()).collect()
     }
 
     /// The servers for the load generator, with their logs and CPU clocks.
     pub(super) fn servers(&self) -> Result<Vec<Server<'_>>, CliError> {
-        self.servers.iter().map(|(naming, server)| server.target(naming)).collect()
+        self.servers.iter().map(|(naming, server)| server.target(self.options, naming)).collect()
     }
 
     /// The threads of each server, for a profile.
-    pub(super) fn threads(&self, options: &Options) -> Result<Vec<Threads>, CliError> {
-        self.servers.iter().map(|(_, server)| server.threads(options)).collect()
+    pub(super) fn threads(&self) -> Result<Vec<Threads>, CliError> {
+        self.servers.iter().map(|(_, server)| server.threads(self.options)).collect()
     }
 }
 
-impl Ready {
+impl Ready<'_> {
     /// Servers in this process share the names of their threads. A profile can still tell them
     /// apart: only the threads of the server under load run.
     fn threads(&self, options: &Options) -> Result<Threads, CliError> {
@@ -103,13 +98,13 @@ impl Ready {
         })
     }
 
-    fn target(&self, naming: &Naming) -> Result<Server<'_>, CliError> {
+    fn target(&self, options: &Options, naming: &Naming) -> Result<Server<'_>, CliError> {
         let at = |address| Ok::<_, CliError>(Server::new(&naming.by, Target::new(address)?));
         Ok(match self {
             Self::Embedded(running, path) => at(running.addr())?
                 .with_referee(AccessLog::open(path)?)
                 .with_cpu(|| Ok(running.counters().worker_cpu.iter().sum::<Duration>())),
-            Self::External(given) => given.server(naming)?,
+            Self::External(probed) => external::server(options, probed, naming)?,
             Self::Rustls(running) => {
                 at(running.addr())?.with_referee(running.referee()).with_cpu(|| Ok(running.cpu()))
             }
@@ -146,8 +141,7 @@ pub(super) fn threads_of_stock(running: &Stock) -> Result<Threads, CliError> {
     Ok(Threads::OfProcesses(processes))
 }
 
-/// Servers with the names of their implementations.
-type Named = Vec<(String, Ready)>;
+type Named = Vec<(String, Ready<'static>)>;
 
 /// Starts a server on OpenSSL for each requested engine. Each server has its own key.
 fn embedded(options: &Options, key: KeyKind, folder: &Folder) -> Result<Named, CliError> {
@@ -177,9 +171,7 @@ fn embedded(options: &Options, key: KeyKind, folder: &Folder) -> Result<Named, C
 /// Starts a server on rustls for each requested signer. All servers use the same key.
 fn rustls(options: &Options, key: KeyKind) -> Result<Named, CliError> {
     if key == KeyKind::OF_2001 {
-        let why =
-            "--server rustls: rustls takes RSA keys from 2048 bits on: give another --key-type";
-        return Err(CliError::new(why));
+        bail!("--server rustls: rustls takes RSA keys from 2048 bits on: give another --key-type");
     }
     let certificate = Certificate::SelfSigned(key).to_pem()?;
     let start = |signer: Signer| {
@@ -196,7 +188,7 @@ fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Named, Cli
     let module = match &options.module {
         _ if !options.has(EngineKind::Tollgate) => None,
         Some(module) => Some(module.clone()),
-        None => Some(module().map_err(|error| CliError::new(format!("{error}: --module FILE")))?),
+        None => Some(module().map_err(|error| error!("{error}: --module FILE"))?),
     };
     let without = Settings {
         bodies: plan::bodies(options)?,
@@ -217,7 +209,6 @@ fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Named, Cli
     asked(options, named).into_iter().map(start).collect()
 }
 
-/// Cores of the servers' workers.
 fn cores(options: &Options) -> Vec<usize> {
     let cores = plan::server_cores(options);
     cores.into_iter().filter_map(|core| usize::try_from(core).ok()).collect()

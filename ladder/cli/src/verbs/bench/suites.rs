@@ -7,11 +7,10 @@ use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 
 use super::scenario::Scenario;
-use crate::cells::{self, or_dash};
+use crate::cells::{self, distinct, or_dash};
 use crate::error::CliError;
 use crate::interrupt;
 
-/// Columns of the longest bar.
 const BAR: u32 = 20;
 
 /// The servers' answers to each suite.
@@ -30,7 +29,6 @@ pub(super) fn all(asked: &[String]) -> Vec<String> {
     }
 }
 
-/// Returns whether `all` is given.
 pub(super) fn is_all(asked: &[String]) -> bool {
     matches!(asked, [all] if all == ALL)
 }
@@ -67,7 +65,6 @@ pub(super) fn ask_all(plans: Vec<Plan>, servers: &[Server<'_>]) -> Result<Option
     }
 }
 
-/// A server's rate with a suite.
 struct Rate<'a> {
     key: String,
     suite: &'a str,
@@ -95,12 +92,7 @@ pub(super) fn table(scenarios: &[Scenario]) -> String {
         scenarios.iter().flat_map(|scenario| &scenario.records).filter_map(Rate::of).collect();
     let mut keys: Vec<&str> = rates.iter().map(|rate| rate.key.as_str()).collect();
     keys.dedup();
-    let mut servers: Vec<&str> = Vec::new();
-    for rate in &rates {
-        if !servers.contains(&rate.by) {
-            servers.push(rate.by);
-        }
-    }
+    let servers = distinct(rates.iter().map(|rate| rate.by));
     keys.into_iter().map(|key| of_key(key, &rates, &servers)).collect()
 }
 
@@ -109,15 +101,11 @@ fn of_key(key: &str, rates: &[Rate<'_>], servers: &[&str]) -> String {
         let own = |rate: &&Rate<'_>| rate.key == key && rate.suite == suite && rate.by == by;
         rates.iter().find(own).map(|rate| rate.per_s)
     };
-    let mut suites: Vec<&str> = Vec::new();
-    for rate in rates.iter().filter(|rate| rate.key == key) {
-        if !suites.contains(&rate.suite) {
-            suites.push(rate.suite);
-        }
-    }
+    let own = || rates.iter().filter(|rate| rate.key == key);
+    let mut suites = distinct(own().map(|rate| rate.suite));
     let first = |suite: &&str| servers.first().and_then(|by| rate(suite, by)).unwrap_or(0.0);
     suites.sort_by(|one, other| first(other).total_cmp(&first(one)));
-    let most = rates.iter().filter(|rate| rate.key == key).map(|r| r.per_s).fold(0.0, f64::max);
+    let most = own().map(|rate| rate.per_s).fold(0.0, f64::max);
     let mut columns = vec![Column::words("suite", 45).headed(format!("{key}, suite"))];
     let head = |by: &&str| Column::figures("", 14).headed((*by).to_owned());
     columns.extend(servers.iter().map(head));

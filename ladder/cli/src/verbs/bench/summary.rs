@@ -1,29 +1,112 @@
-//! `tollgate bench --summary`: one JSON object with the figures of each server, for jq and CI; and
-//! the histogram of response times on the terminal.
+//! The figures of each server: `--summary` writes them as one JSON object, for jq and CI;
+//! `--fail-if` has conditions on them; and the histogram of response times on the terminal.
 
+use core::fmt;
+use core::str::FromStr;
 use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use tollgate_load::{Latency, Outcome};
+use tollgate_load::{Latency, Outcome, duration};
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 
-use super::fail_if::{Condition, Metric};
 use super::times::short;
 use crate::cells::float;
 use crate::error::{CONDITION_HOLDS, CliError};
 use crate::output::{say, write_object};
 
-/// Quantiles in the summary.
 const QUANTILES: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)];
 
-/// Rows of a histogram.
 const BINS: usize = 12;
 
-/// Columns of the longest bar.
 const BAR: usize = 24;
+
+/// A metric and the limit that it must not cross.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Condition {
+    metric: Metric,
+    is_above: bool,
+    /// The limit in nanoseconds, in sessions per second, or as a share.
+    limit: f64,
+    text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Metric {
+    /// Failed transactions as a share of all.
+    Failures,
+    /// A quantile of handshake times, in [0, 1].
+    Handshake(f64),
+    Rate,
+    /// A quantile of transaction times, in [0, 1].
+    Transaction(f64),
+}
+
+const USAGE: &str = "give METRIC<LIMIT or METRIC>LIMIT with pNN or handshake-pNN and a time as in \
+                     50ms, rate and sessions per second, or failures and a share as in 0.1%";
+
+impl FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let usage = || USAGE.to_owned();
+        let at = text.find(['<', '>']).ok_or_else(usage)?;
+        let (metric, limit) = (text[..at].trim(), text[at + 1..].trim());
+        let quantile = |word: &str| {
+            let percent = word.strip_prefix('p')?.parse::<f64>().ok()?;
+            (percent > 0.0 && percent <= 100.0).then_some(percent / 100.0)
+        };
+        let metric = match metric {
+            "failures" => Some(Metric::Failures),
+            "rate" => Some(Metric::Rate),
+            word => match word.strip_prefix("handshake-") {
+                Some(word) => quantile(word).map(Metric::Handshake),
+                None => quantile(word).map(Metric::Transaction),
+            },
+        };
+        let metric = metric.ok_or_else(usage)?;
+        let limit = match metric {
+            Metric::Failures => match limit.strip_suffix('%') {
+                Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
+                None => limit.parse::<f64>().ok(),
+            },
+            Metric::Rate => limit.parse::<f64>().ok(),
+            Metric::Handshake(_) | Metric::Transaction(_) => {
+                duration(limit).map(|limit| limit.as_secs_f64() * 1e9)
+            }
+        };
+        let limit = limit.filter(|limit| limit.is_finite() && *limit >= 0.0).ok_or_else(usage)?;
+        let is_above = text[at..].starts_with('>');
+        Ok(Self { metric, is_above, limit, text: text.to_owned() })
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Condition {
+    /// Returns the value as text if the condition holds, otherwise `None`. An unknown value is
+    /// above every limit. A quantile is unknown if it includes transactions that never ended.
+    fn holds(&self, of: impl FnOnce(Metric) -> Option<f64>) -> Option<String> {
+        let value = of(self.metric);
+        let holds = match (value, self.is_above) {
+            (Some(value), true) => value > self.limit,
+            (Some(value), false) => value < self.limit,
+            (None, is_above) => is_above == !matches!(self.metric, Metric::Rate),
+        };
+        holds.then(|| match (value, self.metric) {
+            (None, _) => "unknown".to_owned(),
+            (Some(value), Metric::Failures) => format!("{:.3} %", 100.0 * value),
+            (Some(value), Metric::Rate) => format!("{value:.0} per second"),
+            (Some(value), _) => format!("{:.3} ms", value / 1e6),
+        })
+    }
+}
 
 /// The figures of one server in one scenario, over all its rounds.
 #[derive(Clone, Debug)]
@@ -73,7 +156,7 @@ impl ServerFigures {
     }
 
     /// A figure of `--fail-if`; `None` if it is unknown.
-    pub(super) fn metric(&self, metric: Metric) -> Option<f64> {
+    fn metric(&self, metric: Metric) -> Option<f64> {
         match metric {
             Metric::Failures => Some(self.failed_share()),
             Metric::Handshake(q) => quantile_ns(self.handshake.as_ref(), q),
@@ -117,8 +200,12 @@ pub(super) fn write(
     path: &Path,
     verdict: &str,
     all: &[ServerFigures],
-    failed: &[String],
+    conditions: &[Condition],
 ) -> Result<(), CliError> {
+    let holds = |condition: &&Condition| {
+        all.iter().any(|figures| condition.holds(|metric| figures.metric(metric)).is_some())
+    };
+    let failed: Vec<_> = conditions.iter().filter(holds).map(ToString::to_string).collect();
     let summary = json!({
         "version": 1,
         "verdict": verdict,
@@ -195,4 +282,37 @@ pub(super) fn histogram(label: &str, servers: &[ServerFigures]) -> String {
     };
     let head = wrapped(&format!("{label}, times of transactions:"));
     format!("\n{head}{}", grid(&columns, (0..BINS).map(row).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_parsed() {
+        let parsed =
+            |text: &str| text.parse::<Condition>().map(|c| (c.metric, c.is_above, c.limit));
+        assert_eq!(parsed("p99>50ms"), Ok((Metric::Transaction(0.99), true, 5e7)));
+        assert_eq!(parsed("handshake-p50 > 2ms"), Ok((Metric::Handshake(0.5), true, 2e6)));
+        assert_eq!(parsed("rate<1000"), Ok((Metric::Rate, false, 1000.0)));
+        assert_eq!(parsed("failures>0.1%"), Ok((Metric::Failures, true, 0.001)));
+        for wrong in ["p99", "p99>50", "p0>1ms", "p101>1ms", "rate<x", "failures>-1", "load>1"] {
+            assert!(parsed(wrong).unwrap_err().contains("METRIC"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn conditions_are_judged() {
+        let value = |metric| match metric {
+            Metric::Rate => Some(900.0),
+            Metric::Failures => Some(0.0),
+            Metric::Handshake(_) | Metric::Transaction(_) => None,
+        };
+        let holds = |text: &str| text.parse::<Condition>().unwrap().holds(value);
+        assert_eq!(holds("rate<1000").as_deref(), Some("900 per second"));
+        assert_eq!(holds("rate>1000"), None);
+        // without any times a quantile is unknown, and exceeds every limit
+        assert_eq!(holds("p99>50ms").as_deref(), Some("unknown"));
+        assert_eq!((holds("p99<50ms"), holds("failures>0")), (None, None));
+    }
 }

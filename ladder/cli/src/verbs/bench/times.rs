@@ -4,7 +4,7 @@
 use tollgate_load::{ArrivalCounts, Latency, Outcome, Resumptions, SessionTimes, Times};
 use tollgate_report::text::wrapped;
 
-use crate::cells::float;
+use crate::cells::{float, or_dash};
 
 /// Quantiles of each line.
 const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
@@ -56,29 +56,31 @@ fn offered(rounds: &[Outcome]) -> String {
     )
 }
 
-/// Formats the medians over the rounds.
+/// Formats the medians over the rounds; an unknown time counts as the longest.
 pub(super) fn of(rounds: &[Outcome], which: impl Fn(&Outcome) -> Option<&Latency>) -> String {
-    let quantile = |q| {
-        let mut all: Vec<Option<u64>> =
-            rounds.iter().map(|outcome| which(outcome)?.quantile_ns(q)).collect();
-        all.sort_unstable_by_key(|ns| ns.unwrap_or(u64::MAX)); // `None` counts as the longest time
-        all.get(all.len() / 2).copied().flatten().map_or_else(|| "-".to_owned(), short)
+    let all = |q| rounds.iter().map(|outcome| which(outcome)?.quantile_ns(q)).collect();
+    medians(all)
+}
+
+/// The medians of the times that `all` returns for each quantile.
+fn medians(all: impl Fn(f64) -> Vec<Option<u64>>) -> String {
+    let median = |q| {
+        let mut all = all(q);
+        all.sort_unstable_by_key(|ns| ns.unwrap_or(u64::MAX));
+        or_dash(all.get(all.len() / 2).copied().flatten(), short)
     };
-    QUANTILES.map(quantile).join("/")
+    QUANTILES.map(median).join("/")
 }
 
 fn phases(rounds: &[Outcome], times: fn(&Outcome) -> Option<&Times>) -> String {
     let Some(first) = rounds.first().and_then(times) else { return "no figures".to_owned() };
     let phase = |(number, (name, latency)): (usize, (&str, &Latency))| {
-        let quantile = |q| {
-            let mut all: Vec<u64> = rounds
-                .iter()
-                .filter_map(|outcome| times(outcome)?.all()[number].1.quantile_ns(q))
-                .collect();
-            all.sort_unstable();
-            all.get(all.len() / 2).copied().map_or_else(|| "-".to_owned(), short)
+        let known = |q| {
+            let known =
+                |outcome: &Outcome| times(outcome)?.all()[number].1.quantile_ns(q).map(Some);
+            rounds.iter().filter_map(known).collect()
         };
-        (latency.count() > 0).then(|| format!("{name} {}", QUANTILES.map(quantile).join("/")))
+        (latency.count() > 0).then(|| format!("{name} {}", medians(known)))
     };
     first.all().into_iter().enumerate().filter_map(phase).collect::<Vec<_>>().join(", ")
 }
@@ -148,7 +150,6 @@ fn of_kind(rounds: &[Outcome], which: Which) -> String {
     )
 }
 
-/// Formats a time with three digits and its unit.
 pub(super) fn short(ns: u64) -> String {
     let (value, unit) = match float(ns) {
         1e9.. => (float(ns) / 1e9, "s"),

@@ -9,13 +9,13 @@ use std::time::Instant;
 
 use tollgate_load::{Live, Naming, Server};
 
-use super::metrics::{Endpoint, Watched};
+use super::metrics::{self, Watched};
 use super::out::{About, Judged, Out};
 use crate::cells::float;
 use crate::error::CliError;
 use crate::options::Bench as Options;
 use crate::output::say;
-use crate::progress::Progress;
+use crate::progress;
 
 /// Period of the displayed rate.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -26,7 +26,6 @@ const LINE_EVERY: Duration = Duration::from_secs(30);
 /// All observers that the options ask for.
 pub(super) struct Watch {
     out: Option<Out>,
-    endpoint: Option<Endpoint>,
     watched: Arc<Watched>,
     seen: RefCell<Seen>,
 }
@@ -41,7 +40,6 @@ struct Seen {
 }
 
 impl Watch {
-    /// Only the progress line.
     pub(super) fn plain() -> Self {
         let seen = Seen {
             label: String::new(),
@@ -49,15 +47,15 @@ impl Watch {
             moments: VecDeque::new(),
             line_at: Instant::now() + LINE_EVERY,
         };
-        Self { out: None, endpoint: None, watched: Arc::default(), seen: RefCell::new(seen) }
+        Self { out: None, watched: Arc::default(), seen: RefCell::new(seen) }
     }
 
     /// Starts the observers that the options ask for.
     pub(super) fn of(options: &Options) -> Result<Self, CliError> {
         let out = options.outputs.out.as_deref().map(Out::new).transpose()?;
-        let mut watch = Self { out, ..Self::plain() };
+        let watch = Self { out, ..Self::plain() };
         if let Some(address) = options.outputs.metrics {
-            watch.endpoint = Some(Endpoint::start(address, Arc::clone(&watch.watched))?);
+            metrics::serve(address, Arc::clone(&watch.watched))?;
         }
         Ok(watch)
     }
@@ -81,7 +79,7 @@ impl Watch {
     }
 
     /// Updates the finished part of a row, with the rate of the last second and lost connections.
-    pub(super) fn part(&self, progress: &Progress, part: f64) {
+    pub(super) fn part(&self, part: f64) {
         let mut seen = self.seen.borrow_mut();
         let counts = seen.servers.iter().map(|live| live.counts());
         let (mut done, mut lost) = (0, 0);
@@ -95,11 +93,9 @@ impl Watch {
             seen.line_at += LINE_EVERY;
             say(&format!("{}: {words}, {:.0} % done", seen.label, 100.0 * part));
         }
-        progress.note(&words);
-        progress.part(part);
+        progress::noted_part(&words, part);
     }
 
-    /// Writes the outputs that need all results.
     pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), CliError> {
         self.out.as_ref().map_or(Ok(()), |out| out.end(about, judged))
     }

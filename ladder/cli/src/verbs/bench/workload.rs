@@ -23,21 +23,15 @@ const OF_PROTOCOLS: [&str; 3] = [
     "TLS_AES_128_GCM_SHA256",
 ];
 
-/// The options with a workload applied, and the parts of the workload that the plan cannot express.
-pub(super) struct Applied {
-    pub(super) options: Options,
-    /// One sentence for each part.
-    pub(super) undone: Vec<String>,
-}
-
-/// Applies the workload to the options; other options keep their values.
-pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
+/// Applies the workload to the options; other options keep their values. Also returns a sentence
+/// for each part of the workload that the plan cannot express.
+pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliError> {
     let mut options = options.clone();
     let Some(name) = options.workload.clone() else {
-        return Ok(Applied { options, undone: Vec::new() });
+        return Ok((options, Vec::new()));
     };
     let workload = find(&name)?;
-    let refused = |why: String| CliError::new(format!("--workload {name}: {why}"));
+    let refused = |why: String| error!("--workload {name}: {why}");
     if let Some(paper) = workload.compared_with.as_ref().map(|paper| paper.value.get())
         && published::of(paper, Timestamp::now()).is_empty()
     {
@@ -102,7 +96,7 @@ pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
     if let Some(long) = sizes.iter().find(|size| **size > tollgate_server::BODY_BYTES_MAX) {
         return Err(refused(format!("no server here has a body of {long} bytes")));
     }
-    Ok(Applied { options, undone })
+    Ok((options, undone))
 }
 
 /// The parts of the workload that a plan omits, and the effect on the figures.
@@ -226,17 +220,15 @@ impl Connections {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Options as All, Verb};
+    use crate::folder::Folder;
+    use crate::options::tests::bench;
 
     fn asked(name: &str) -> Result<Options, CliError> {
-        asked_with(&["--workload", name]).map(|applied| applied.options)
+        asked_with(&format!("--workload {name}")).map(|(options, _)| options)
     }
 
-    fn asked_with(flags: &[&str]) -> Result<Applied, CliError> {
-        match All::of(&[&["bench"], flags].concat()).unwrap().verb {
-            Verb::Bench(options) => applied(&options.request()?),
-            other => unreachable!("bench was asked for: {other:?}"),
-        }
+    fn asked_with(flags: &str) -> Result<(Options, Vec<String>), CliError> {
+        applied(&bench(flags))
     }
 
     #[test]
@@ -257,33 +249,28 @@ mod tests {
 
     #[test]
     fn what_stays_undone_is_said() {
-        let web = asked_with(&["--workload", "web2026"]).unwrap();
-        assert_eq!(web.options.protocol, [Protocol::Tls13]);
-        assert_eq!(
-            (web.options.clients.requests_per_connection, web.options.bytes),
-            (10.0, 37_000)
-        );
-        assert_eq!((web.options.resumed_share, web.undone), (0.5, Vec::new()));
-        let rustls = asked_with(&["--workload", "web2026", "--client", "rustls"]).unwrap();
-        let [undone] = &rustls.undone[..] else { panic!("{:?}", rustls.undone) };
-        assert!(undone.contains("resumes 50 %") && rustls.options.resumed_share == 0.0);
-        let pq = asked_with(&["--workload", "pq2026", "--server", "rustls"]).unwrap();
-        assert_eq!((pq.options.protocol, pq.undone), (vec![Protocol::Tls13], Vec::new()));
-        assert_eq!(pq.options.group, ["X25519MLKEM768"]);
-        let there = asked_with(&["--workload", "hp2001", "https://127.0.0.1:1/"]).unwrap();
-        assert!(there.undone[0].contains("has its own"), "{:?}", there.undone);
-        assert_eq!(asked_with(&[]).map(|applied| applied.undone).unwrap(), Vec::<String>::new());
+        let (web, undone) = asked_with("--workload web2026").unwrap();
+        assert_eq!((web.protocol, web.bytes), (vec![Protocol::Tls13], 37_000));
+        assert_eq!((web.clients.requests_per_connection, web.resumed_share), (10.0, 0.5));
+        assert_eq!(undone, [""; 0]);
+        let (rustls, undone) = asked_with("--workload web2026 --client rustls").unwrap();
+        let [resumed] = &undone[..] else { panic!("{undone:?}") };
+        assert!(resumed.contains("resumes 50 %") && rustls.resumed_share == 0.0);
+        let (pq, undone) = asked_with("--workload pq2026 --server rustls").unwrap();
+        assert_eq!((pq.protocol, undone), (vec![Protocol::Tls13], Vec::new()));
+        assert_eq!(pq.group, ["X25519MLKEM768"]);
+        let (_, undone) = asked_with("--workload hp2001 https://127.0.0.1:1/").unwrap();
+        assert!(undone[0].contains("has its own"), "{undone:?}");
+        assert_eq!(asked_with("").unwrap().1, [""; 0]);
     }
 
     #[test]
     fn what_a_log_says_becomes_flags_where_a_plan_can_express_it() {
         let file = |more: &str| {
-            let name = format!("tollgate-asked-{}-{}.toml", std::process::id(), more.len());
-            let path = std::env::temp_dir().join(name);
+            let folder = Folder::new().unwrap();
+            let path = folder.path("asked.toml");
             std::fs::write(&path, format!("title = \"of a log\"\n{more}")).unwrap();
-            let found = asked(&path.display().to_string());
-            std::fs::remove_file(&path).unwrap();
-            found
+            asked(&path.display().to_string())
         };
         let arrivals = |dispersion: &str| {
             format!(

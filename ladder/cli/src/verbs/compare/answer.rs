@@ -9,18 +9,15 @@ use super::change::Change;
 use super::drift::Moved;
 use super::side::Figure;
 
-/// The result for a figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// Proven better than on the first side.
     Faster,
-    /// Proven worse.
     Slower,
     /// Proven larger; neither direction is better.
     More,
     /// Proven smaller; neither direction is better.
     Less,
-    /// Exactly the same.
     Same,
     /// The interval, widened by the machine's drift, contains 1.
     Unproven,
@@ -91,7 +88,6 @@ fn beyond(ratio: &Estimate, machine: Moved) -> Option<(f64, f64)> {
 }
 
 impl Answer {
-    /// The word in records.
     pub(super) const fn word(&self) -> &'static str {
         match self {
             Self::Faster => "faster",

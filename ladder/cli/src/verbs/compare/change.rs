@@ -13,7 +13,6 @@ pub(super) struct Change {
     pub(super) basis: Basis,
 }
 
-/// The basis of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Basis {
     /// Not sampled: bytes and counts are exact.
@@ -68,7 +67,6 @@ pub(super) fn change(before: &[Record], after: &[Record]) -> Option<Change> {
     Some(Change { ratio, basis: Basis::Runs(ratio.samples()) })
 }
 
-/// Bytes and counts without an interval.
 fn is_exact(record: &Record) -> bool {
     let (low, high) = record.estimate.interval();
     matches!(record.unit, Unit::Bytes | Unit::Count) && low == high

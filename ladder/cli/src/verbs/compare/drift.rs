@@ -21,7 +21,6 @@ impl Moved {
     }
 }
 
-/// The ratios of yardsticks, by rung and quantity.
 pub(super) struct Drift {
     yardsticks: Vec<(Area, Quantity, f64)>,
     otherwise: Moved,

@@ -1,23 +1,23 @@
 //! `tollgate compare`: compares records of two or more runs, and of several machines.
 
-pub(crate) mod options;
 pub(crate) mod platforms;
 
 mod answer;
 mod change;
-mod conditions;
 mod drift;
 mod pair;
 mod side;
 mod table;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::{Args, ValueEnum};
 use tollgate_record::{Record, Timestamp};
 use tollgate_report::published;
 
 use crate::error::{CONDITION_HOLDS, CliError};
-use crate::options::{Compare as Options, Failing};
+use crate::options::values::{Written, share};
 use crate::output::Output;
 
 pub(crate) use side::same_machine;
@@ -26,13 +26,47 @@ use answer::Answer;
 use pair::{ComparedPair, Pairs};
 use side::Side;
 
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Compare {
+    /// Assumed drift of the machine's speed between two runs, as a share, for figures without a
+    /// yardstick (third-party code of the same version) in both files
+    #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = share)]
+    drift: f64,
+
+    /// Conditions that end the run with exit code 3, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    fail_if: Vec<Failing>,
+
+    /// Files of records, or folders with a file for each run; every later one is compared with the
+    /// first
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    written: Written,
+
+    /// Texts, separated by commas, as in server/,tls13; only figures whose subject or quantity
+    /// contains one of them are compared
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+/// Conditions of `--fail-if`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Failing {
+    /// A figure is proven to be slower than on the first side.
+    Slower,
+    /// A figure is on one side only, or was measured under other conditions.
+    Incomparable,
+}
+
 /// Compares and prints; the exit code is 3 if a condition of `--fail-if` holds.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
+pub(crate) fn run(options: &Compare) -> Result<ExitCode, CliError> {
     let wanted = |record: &Record| is_wanted(record, &options.only);
     let sides = options.files.iter().map(|path| Side::read(path, wanted));
     let sides = sides.collect::<Result<Vec<Side>, CliError>>()?;
     let Some((first, others)) = sides.split_first() else {
-        return Err(CliError::new("give files of records, as --json makes them"));
+        bail!("give files of records, as --json makes them");
     };
     let mut output = Output::new(options.written.json.as_deref())?;
     let mut blocks = Vec::new();
@@ -52,9 +86,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let measured = sides.iter().flat_map(Side::last);
     blocks.extend(platforms::text(measured, &published::records(Timestamp::now())));
     if blocks.is_empty() {
-        let why = "nothing to compare: give records of two runs or of two machines, or of \
-                   RSA-1024 with RSA key exchange, which stand beside a paper's";
-        return Err(CliError::new(why));
+        bail!(
+            "nothing to compare: give records of two runs or of two machines, or of \
+                   RSA-1024 with RSA key exchange, which stand beside a paper's"
+        );
     }
     output.text(&blocks.join("\n"))?;
     Ok(if failed { ExitCode::from(CONDITION_HOLDS) } else { ExitCode::SUCCESS })

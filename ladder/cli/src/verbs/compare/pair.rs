@@ -1,21 +1,25 @@
 //! Pairs the figures of two sides, and writes the changes as records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tollgate_record::{Kind, Record, Timestamp, Unit};
 
 use super::answer::{Answer, answer};
 use super::change::{Basis, Change, change};
-use super::conditions::obstacle;
 use super::drift::{Drift, is_yardstick};
 use super::side::{Figure, Side, same_machine};
 
-/// The result for a figure of either side.
 pub(super) enum ComparedPair<'a> {
-    /// Both sides have the figure.
-    Changed { figure: &'a Figure, change: Change, answer: Answer },
+    Changed {
+        figure: &'a Figure,
+        change: Change,
+        answer: Answer,
+    },
     /// The figure is not comparable, for this reason.
-    Incomparable { figure: &'a Figure, why: String },
+    Incomparable {
+        figure: &'a Figure,
+        why: String,
+    },
     /// The sides are different machines; the table of platforms shows the figure.
     OtherMachine,
 }
@@ -66,7 +70,6 @@ impl<'a> Pairs<'a> {
         self.pairs.iter().filter(is).count()
     }
 
-    /// The number of figures that are not comparable.
     pub(super) fn incomparable(&self) -> usize {
         self.pairs.iter().filter(|pair| matches!(pair, ComparedPair::Incomparable { .. })).count()
     }
@@ -88,6 +91,49 @@ fn found<'a>(figure: &'a Figure, before: &Side, after: &Side) -> Found<'a> {
     let zero = || incomparable("a figure or the end of its interval is 0 or less".to_owned());
     let change = change(first, second).ok_or_else(zero)?;
     Ok((change, is_yardstick(figure, one, other)))
+}
+
+/// Conditions that may differ between comparable figures: they vary from run to run, describe a
+/// choice of the code under test, or give the duration and number of repetitions.
+const FREE: [&str; 20] = [
+    "calls",
+    "client_verified",
+    "costs",
+    "counts",
+    "cut",
+    "drift_max",
+    "form",
+    "governor",
+    "kernel",
+    "lanes",
+    "limits",
+    "load_average",
+    "plan",
+    "rounds",
+    "rounds_repeated",
+    "seconds_per_row",
+    "sustain_ms",
+    "transactions",
+    "verdict",
+    "warm_up_ms",
+];
+
+/// The reason why the figures of two runs are not comparable, if there is one.
+fn obstacle(before: &Record, after: &Record) -> Option<String> {
+    for (side, record) in [("first", before), ("second", after)] {
+        if record.conditions.get("verdict").is_some_and(|verdict| verdict == "INVALID") {
+            return Some(format!("the run of the {side} side is INVALID"));
+        }
+    }
+    let names: BTreeSet<&String> =
+        before.conditions.keys().chain(after.conditions.keys()).collect();
+    let value = |record: &Record, name: &String| {
+        record.conditions.get(name).cloned().unwrap_or_else(|| "not recorded".to_owned())
+    };
+    names.into_iter().filter(|name| !FREE.contains(&name.as_str())).find_map(|name| {
+        let (one, other) = (value(before, name), value(after, name));
+        (one != other).then(|| format!("{name} is {one}, then {other}"))
+    })
 }
 
 /// The change of the quantity `sessions_per_s` is the quantity `sessions_per_s_change`.
@@ -123,4 +169,28 @@ pub(super) fn records(before: &Side, after: &Side, pairs: &Pairs<'_>) -> Vec<Rec
         })
     };
     pairs.pairs.iter().filter_map(record).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verbs::compare::tests::record;
+
+    #[test]
+    fn what_was_asked_must_be_the_same_and_what_happened_need_not() {
+        let before = record("server/x", 1.0);
+        let with = |name: &str, value: &str| {
+            let mut record = before.clone();
+            record.conditions.insert(name.to_owned(), value.to_owned());
+            record
+        };
+        assert_eq!(obstacle(&before, &with("load_average", "3.1")), None);
+        assert_eq!(obstacle(&with("kernel", "a"), &with("kernel", "b")), None);
+        let why = obstacle(&with("connections", "16"), &with("connections", "32"));
+        assert_eq!(why.as_deref(), Some("connections is 16, then 32"));
+        let why = obstacle(&before, &with("rate", "100"));
+        assert_eq!(why.as_deref(), Some("rate is not recorded, then 100"));
+        let why = obstacle(&before, &with("verdict", "INVALID"));
+        assert_eq!(why.as_deref(), Some("the run of the second side is INVALID"));
+    }
 }

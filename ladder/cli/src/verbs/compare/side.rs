@@ -19,7 +19,6 @@ pub(super) struct Figure {
 
 /// The measured records of a file, or of all files of a folder.
 pub(super) struct Side {
-    /// The name of the file or folder.
     pub(super) name: String,
     /// Figures in the order of their first record.
     pub(super) figures: Vec<Figure>,
@@ -35,13 +34,14 @@ impl Side {
         let records = shelf::read(&files(path)?)?;
         let side = Self::of(name, records.into_iter().filter(wanted));
         if side.figures.is_empty() {
-            let why = "no measured record in it that is asked for: give a file that --json made";
-            return Err(CliError::new(format!("{}: {why}", side.name)));
+            bail!(
+                "{}: no measured record in it that is asked for: give a file that --json made",
+                side.name
+            );
         }
         Ok(side)
     }
 
-    /// A side with these records.
     pub(super) fn of(name: String, records: impl Iterator<Item = Record>) -> Self {
         let mut side = Self { name, figures: Vec::new(), runs: BTreeMap::new() };
         for record in records.filter(|record| record.kind == Kind::Measured) {
@@ -65,7 +65,6 @@ impl Side {
         self.runs.get(figure).map_or(&[], Vec::as_slice)
     }
 
-    /// Each figure's last record.
     pub(super) fn last(&self) -> impl Iterator<Item = &Record> {
         self.figures.iter().filter_map(|figure| self.runs(figure).last())
     }
@@ -93,7 +92,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, CliError> {
         }
     }
     if files.is_empty() {
-        return Err(CliError::new(format!("{}: no file in it ends in .jsonl", path.display())));
+        bail!("{}: no file in it ends in .jsonl", path.display());
     }
     files.sort();
     Ok(files)

@@ -1,5 +1,7 @@
 //! Two sides as text: a row for each figure, with a bar to the left or right of 1.
 
+use std::collections::BTreeSet;
+
 use tollgate_record::{Cycles, Nanos, Record, Unit};
 use tollgate_report::text::wrapped;
 
@@ -7,7 +9,7 @@ use super::answer::is_ratio;
 use super::change::Basis;
 use super::pair::{ComparedPair, Pairs};
 use super::side::{Figure, Side};
-use crate::cells::{self, rate};
+use crate::cells::{self, distinct, rate};
 
 /// Columns of a bar on each side of its middle.
 const HALF_BAR: u32 = 7;
@@ -15,7 +17,6 @@ const HALF_BAR: u32 = 7;
 /// The smallest factor that corresponds to a full half bar.
 const FULL_BAR_MIN: f64 = 1.1;
 
-/// The rows, followed by the notes.
 pub(super) fn text(before: &Side, after: &Side, pairs: &Pairs<'_>, drift: f64) -> String {
     let mut text = wrapped(&format!("{} beside {}", after.name, before.name));
     let longest = changes(pairs).map(|(_, ratio)| ratio.ln().abs());
@@ -61,7 +62,6 @@ fn line([name, before, after, ratio, interval, answer, bar]: &[&str; 7]) -> Stri
     line.trim_end().to_owned() + "\n"
 }
 
-/// The figure of the last run.
 fn of_last(runs: &[Record]) -> String {
     let Some(record) = runs.last() else { return "-".to_owned() };
     let point = record.estimate.point();
@@ -174,16 +174,11 @@ fn machine(pairs: &Pairs<'_>, drift: f64) -> Vec<String> {
     lines
 }
 
-/// The basis of the intervals.
 fn bases(pairs: &Pairs<'_>) -> Vec<String> {
-    let mut bases: Vec<Basis> = Vec::new();
-    for pair in &pairs.pairs {
-        if let ComparedPair::Changed { change, .. } = pair
-            && !bases.contains(&change.basis)
-        {
-            bases.push(change.basis);
-        }
-    }
+    let bases = distinct(pairs.pairs.iter().filter_map(|pair| match pair {
+        ComparedPair::Changed { change, .. } => Some(change.basis),
+        _ => None,
+    }));
     let has = |wanted: fn(&Basis) -> bool| bases.iter().any(wanted);
     let mut lines = Vec::new();
     for basis in &bases {
@@ -210,7 +205,6 @@ fn bases(pairs: &Pairs<'_>) -> Vec<String> {
     lines
 }
 
-/// Other differences: versions, commits, machine.
 fn differences(before: &Side, after: &Side) -> Option<String> {
     let (one, other) = (before.last().next()?, after.last().next()?);
     let mut found = Vec::new();
@@ -221,9 +215,7 @@ fn differences(before: &Side, after: &Side) -> Option<String> {
     };
     let known = |value: Option<&String>| value.map_or("unknown", String::as_str).to_owned();
     differ("commit", known(one.commit.as_ref()), known(other.commit.as_ref()));
-    let mut names: Vec<&String> = one.versions.keys().chain(other.versions.keys()).collect();
-    names.sort();
-    names.dedup();
+    let names: BTreeSet<&String> = one.versions.keys().chain(other.versions.keys()).collect();
     for name in names {
         differ(name, known(one.versions.get(name)), known(other.versions.get(name)));
     }

@@ -1,23 +1,23 @@
 //! `tollgate fleet`: cores, costs and response times from the cost of a session.
 
-pub(crate) mod options;
-
 mod sessions;
 
+use core::ops::Bound;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
 use tollgate_fleet::forecast::{
     Requirements, double_record, gain_records, response_records, saving_records,
 };
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
-use tollgate_fleet::{Compared, Demand, Error, Power, Price, saving};
+use tollgate_fleet::{Compared, Currency, Demand, Error, Power, Price, Utilisation, saving};
 use tollgate_record::{Area, Estimate, PerSecond, Record};
 use tollgate_report::{fleet as fleet_table, heading};
 
 use crate::error::CliError;
 use crate::host::Host;
-
-use crate::options::Fleet as Options;
+use crate::options::values::{Written, within};
 use crate::run::{Notes, Run};
 
 use sessions::MeasuredSession;
@@ -26,8 +26,63 @@ pub(crate) use sessions::rests_on;
 /// The loads of the response times.
 const LOADS: [f64; 5] = [0.5, 0.7, 0.8, 0.9, 0.95];
 
-/// Reads records, computes and prints.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Fleet {
+    /// Payload of a session in bytes, with --cpu-us
+    #[arg(long, value_name = "N", default_value = "14336")]
+    pub(crate) bytes: u64,
+
+    /// Cores of one machine, which share one queue [default: those of this machine]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub(crate) cores_per_machine: Option<u32>,
+
+    /// Server CPU time of one session in microseconds, instead of files
+    #[arg(long, value_name = "X", value_parser = positive)]
+    #[arg(conflicts_with = "files")]
+    pub(crate) cpu_us: Option<f64>,
+
+    /// Currency of the price
+    #[arg(long, value_name = "CODE", default_value = "USD", value_parser = currency)]
+    pub(crate) currency: Currency,
+
+    /// Links to fill with payload, in 10^9 bits per second, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,10,100")]
+    #[arg(value_parser = positive)]
+    pub(crate) gbps: Vec<f64>,
+
+    /// Files of records, as `tollgate bench --json` writes them
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+
+    /// Price of one core for one hour; without it no costs are computed
+    #[arg(long, value_name = "PRICE", value_parser = positive)]
+    pub(crate) price_per_core_hour: Option<f64>,
+
+    /// Sessions per second to serve, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = positive)]
+    pub(crate) sessions_per_s: Vec<f64>,
+
+    /// Share of the cores' time to use; the rest is head room
+    #[arg(long, value_name = "SHARE", default_value = "0.7", value_parser = utilisation)]
+    pub(crate) utilisation: Utilisation,
+
+    /// Squared coefficient of variation of the service time: 0 for equal sessions, 1 for an
+    /// exponential distribution
+    #[arg(long, value_name = "SCV", default_value = "1")]
+    #[arg(value_parser = within(0.0..=1e6, "give a number from 0 to 1000000"))]
+    pub(crate) variation: f64,
+
+    /// Power of one busy core in watts, including its share of the machine; without it no energy is
+    /// computed
+    #[arg(long, value_name = "W", value_parser = positive)]
+    pub(crate) watts: Option<f64>,
+}
+
+pub(crate) fn run(options: &Fleet) -> Result<ExitCode, CliError> {
     let known = sessions::read(options)?;
     let mut run = Run::new(options.written.json.as_deref())?;
     let predicted = collect(options, &known, &mut run)?;
@@ -40,7 +95,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 
 /// Predictions from the server records among `known`.
 pub(crate) fn collect(
-    options: &Options,
+    options: &Fleet,
     known: &[Record],
     run: &mut Run,
 ) -> Result<Vec<Record>, CliError> {
@@ -59,9 +114,8 @@ pub(crate) fn collect(
     Ok(records)
 }
 
-/// Sizes, costs and response times of one engine.
 fn alone(
-    options: &Options,
+    options: &Fleet,
     host: &Host,
     one: &MeasuredSession,
     notes: &mut Notes,
@@ -89,7 +143,7 @@ fn alone(
 
 /// Savings of one engine compared with another, and its gain at one arrival rate.
 fn compared(
-    options: &Options,
+    options: &Fleet,
     host: &Host,
     known: &[Record],
     (one, other): (&MeasuredSession, &MeasuredSession),
@@ -133,26 +187,39 @@ fn compared(
     Ok(records)
 }
 
-fn demands(options: &Options, one: &MeasuredSession) -> Vec<Demand> {
+fn demands(options: &Fleet, one: &MeasuredSession) -> Vec<Demand> {
     let links = options.gbps.iter().filter(|_| one.session.bytes() > 0).copied().map(Demand::gbps);
     let rates = options.sessions_per_s.iter().map(|rate| Demand::Sessions(PerSecond::new(*rate)));
     links.chain(rates).collect()
 }
 
-fn price(options: &Options) -> Result<Option<Price>, Error> {
+fn price(options: &Fleet) -> Result<Option<Price>, Error> {
     let price = |amount| Price::per_core_hour(amount, options.currency);
     options.price_per_core_hour.map(price).transpose()
 }
 
-/// Cores of one machine.
-fn cores(options: &Options, host: &Host) -> u32 {
-    options.cores_per_machine.or(host.machine.logical_cores).unwrap_or(1)
+fn cores(options: &Fleet, host: &Host) -> u32 {
+    options.cores_per_machine.or(host.context.machine.logical_cores).unwrap_or(1)
 }
 
-fn station(options: &Options, host: &Host) -> Result<Station, Error> {
+fn station(options: &Fleet, host: &Host) -> Result<Station, Error> {
     Station::new(cores(options, host), Discipline::OneQueue)
 }
 
-fn service(options: &Options, one: &MeasuredSession) -> Result<ServiceTime, Error> {
+fn service(options: &Fleet, one: &MeasuredSession) -> Result<ServiceTime, Error> {
     ServiceTime::new(one.session.cpu_ns(), Estimate::exact(options.variation)?)
+}
+
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
+    let range = (Bound::Excluded(0.0), Bound::Included(1e12));
+    within(range, "give a number above 0, at most 10^12")(text)
+}
+
+fn currency(text: &str) -> Result<Currency, String> {
+    Currency::new(text).ok_or_else(|| "give three capital letters, such as EUR".to_owned())
+}
+
+fn utilisation(text: &str) -> Result<Utilisation, String> {
+    let why = "give a share above 0 and at most 1";
+    text.parse().ok().and_then(|share| Utilisation::new(share).ok()).ok_or_else(|| why.to_owned())
 }

@@ -5,9 +5,9 @@ use tollgate_fleet::forecast::Basis;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Record, Service, Subject, Timestamp, Topic, Unit};
 
+use super::Fleet;
 use crate::error::CliError;
 use crate::host::Host;
-use crate::options::Fleet as Options;
 use crate::shelf;
 
 /// The cost of one session, and its record.
@@ -15,7 +15,6 @@ pub(super) struct MeasuredSession {
     pub(super) record: Record,
     pub(super) basis: Basis,
     pub(super) session: SessionCost,
-    /// The engine.
     pub(super) by: String,
 }
 
@@ -38,19 +37,16 @@ impl MeasuredSession {
 }
 
 /// The records of the files; or, if the command line gives a CPU time, a record of this time.
-pub(super) fn read(options: &Options) -> Result<Vec<Record>, CliError> {
+pub(super) fn read(options: &Fleet) -> Result<Vec<Record>, CliError> {
     if let Some(us) = options.cpu_us {
         return Ok(vec![of_command_line(us, options.bytes)?]);
     }
     if options.files.is_empty() {
-        let why =
-            "no input: give files of records, written by tollgate bench --json, or --cpu-us X";
-        return Err(CliError::new(why));
+        bail!("no input: give files of records, written by tollgate bench --json, or --cpu-us X");
     }
     shelf::read(&options.files)
 }
 
-/// The record of a CPU time on the command line.
 fn of_command_line(us: f64, bytes: u64) -> Result<Record, CliError> {
     let topic = Topic::Server(Service::Named("session".to_owned()));
     let subject = Subject::new(topic).and_then(|subject| subject.with(word::BY, "given"))?;
@@ -78,18 +74,15 @@ pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<MeasuredSess
     }
     if wanted.is_empty() {
         let what = word::SERVER_CPU_NS_PER_SESSION;
-        return Err(CliError::new(format!(
-            "no record of {what}: write some with tollgate bench --json FILE, or give --cpu-us"
-        )));
+        bail!("no record of {what}: write some with tollgate bench --json FILE, or give --cpu-us");
     }
     let given = |record: &Record| {
         let subject = &record.subject;
         let bytes = subject.parameter(word::BYTES).map_or(Ok(0), str::parse);
-        let bytes =
-            bytes.map_err(|_| CliError::new(format!("{subject}: bytes is not a number")))?;
+        let bytes = bytes.map_err(|_| error!("{subject}: bytes is not a number"))?;
         Ok(MeasuredSession {
             record: record.clone(),
-            basis: Basis::of(record, host.commit.clone(), Timestamp::now())?,
+            basis: Basis::of(record, host.context.commit.clone(), Timestamp::now())?,
             session: SessionCost::from_record(record, bytes)?,
             by: subject.parameter(word::BY).unwrap_or("-").to_owned(),
         })

@@ -8,45 +8,42 @@ use tollgate_mont::{
 
 use tollgate_variants::{Numbers as Constants, Variant};
 
-use crate::contenders::{Failed, Run};
+use crate::contenders::Run;
+use crate::error::CliError;
 
 /// Calls in a chain.
 pub(crate) const CALLS: u32 = 16;
 
-/// The call that a chain repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     /// Products with a fixed factor.
     Product,
-    /// Squares.
     Square,
 }
 
 /// A chain on limbs with a modulus of `bits` bits.
 pub(crate) fn limbs(kernel: LimbKernel, call: Call, bits: u32) -> Run {
-    let mut numbers = Numbers::new(bits);
-    let shape = Shape::limbs(numbers.bits);
-    let m = Modulus::<u64>::new(&numbers.modulus(), shape).expect("the modulus is odd");
-    let mut operand = || packed::<u64>(&numbers.below(), shape);
-    let (x, y) = (operand(), operand());
-    let chain = |kernel| Chain::new(kernel, call, &m, &x, &y, reduce);
-    run(chain(kernel), chain(LimbKernel::Portable))
+    run(on_limbs(kernel, call, bits), on_limbs(LimbKernel::Portable, call, bits))
 }
 
 /// A chain of a variant with a modulus of `bits` bits, on the same numbers as [`limbs`].
 pub(crate) fn variant(variant: Variant, call: Call, bits: u32) -> Run {
+    let mut chain = on_limbs(LimbKernel::Portable, call, bits);
+    let (right, constants) = (chain.canonical(), Constants::of(&chain.m));
+    let first = chain.run_by(variant.kernel(&constants)).to_vec();
+    let mut reduced = first.clone();
+    carry::reduce(&mut reduced, chain.m.m());
+    let is_right = reduced == right;
+    Box::new(move || compare(is_right && chain.run_by(variant.kernel(&constants)) == first))
+}
+
+fn on_limbs(kernel: LimbKernel, call: Call, bits: u32) -> Chain<LimbKernel> {
     let mut numbers = Numbers::new(bits);
     let shape = Shape::limbs(numbers.bits);
     let m = Modulus::<u64>::new(&numbers.modulus(), shape).expect("the modulus is odd");
     let mut operand = || packed::<u64>(&numbers.below(), shape);
     let (x, y) = (operand(), operand());
-    let mut chain = Chain::new(LimbKernel::Portable, call, &m, &x, &y, reduce);
-    let (right, constants) = (chain.canonical(), Constants::of(&m));
-    let first = chain.run_by(variant.kernel(&constants)).to_vec();
-    let mut reduced = first.clone();
-    carry::reduce(&mut reduced, m.m());
-    let is_right = reduced == right;
-    Box::new(move || compare(is_right && chain.run_by(variant.kernel(&constants)) == first))
+    Chain::new(kernel, call, &m, &x, &y, reduce)
 }
 
 /// A chain in eight lanes with eight moduli of `bits` bits.
@@ -145,7 +142,6 @@ fn packed<S: Scalar>(limbs: &[u64], shape: Shape) -> Vec<S> {
     words
 }
 
-/// A kernel with its operands.
 struct Chain<K: Kernel> {
     kernel: K,
     call: Call,
@@ -186,7 +182,6 @@ impl<K: Kernel> Chain<K> {
         self.run_by(self.kernel)
     }
 
-    /// Runs the chain with another kernel.
     fn run_by(&mut self, kernel: impl Kernel<Word = K::Word>) -> &[K::Word] {
         self.z.copy_from_slice(&self.x);
         for _ in 0..CALLS {
@@ -220,8 +215,8 @@ where
     Box::new(move || compare(right && chain.run() == first))
 }
 
-fn compare(is_right: bool) -> Result<(), Failed> {
-    if is_right { Ok(()) } else { Err(Failed::new("the product is not the model's")) }
+fn compare(is_right: bool) -> Result<(), CliError> {
+    CliError::unless(is_right, "the product is not the model's")
 }
 
 #[cfg(test)]

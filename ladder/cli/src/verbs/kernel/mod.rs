@@ -1,13 +1,13 @@
 //! `tollgate kernel`: Montgomery products and squares of every kernel that this machine supports.
 
 pub(crate) mod chain;
-pub(crate) mod options;
 pub(crate) mod plan;
 pub(crate) mod symbols;
 pub(crate) mod variants;
 
 use std::process::ExitCode;
 
+use clap::{Args, Subcommand};
 use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Record, Subject, Topic, Unit};
@@ -19,12 +19,84 @@ use crate::error::CliError;
 use crate::figures::{self, Figures};
 use crate::host::Host;
 use crate::measure::{cycles, measure};
-use crate::progress::Progress;
+use crate::options::values::{Written, seconds};
+use crate::progress;
 use crate::run::Run;
-use crate::verbs::kernel::chain::{CALLS, Call};
-use crate::verbs::kernel::options::{Kernel, SubVerb, Table};
 
-/// A kernel and the call to measure.
+use chain::{CALLS, Call};
+
+#[derive(Args, Clone, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Kernel {
+    #[command(flatten)]
+    pub(crate) table: Table,
+
+    #[command(subcommand)]
+    pub(crate) verb: Option<SubVerb>,
+}
+
+/// Other tables of the kernels.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum SubVerb {
+    /// Measure how batches of 1 to 16 requests are best split into calls, beside the built-in plan
+    Plan(PlanOptions),
+    /// Compare textbook algorithms for products and exponentiations (a study)
+    Variants(Variants),
+}
+
+/// The table of all kernels.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Table {
+    /// Sizes of moduli in bits, separated by commas, each 128 to 8192
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "512,1024,1536,2048")]
+    #[arg(value_parser = bits)]
+    pub(crate) bits: Vec<u32>,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+
+    /// Seconds for each size
+    #[arg(short = 'z', long, value_name = "S", default_value = "2", value_parser = seconds)]
+    pub(crate) seconds: f64,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlanOptions {
+    /// Sizes of keys in bits, separated by commas: 512, 1024, 2048, 3072, 4096, 8192
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1024,2048,3072,4096")]
+    #[arg(value_parser = bits)]
+    pub(crate) bits: Vec<u32>,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+
+    /// Seconds for each size and operation
+    #[arg(short = 'z', long, value_name = "S", default_value = "3", value_parser = seconds)]
+    pub(crate) seconds: f64,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Variants {
+    /// Sizes of moduli in bits, separated by commas, each 128 to 4096
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = bits)]
+    #[arg(default_value = "512,1024,1536,2048,3072,4096")]
+    pub(crate) bits: Vec<u32>,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+
+    /// Seconds for each row
+    #[arg(short = 'z', long, value_name = "S", default_value = "5", value_parser = seconds)]
+    pub(crate) seconds: f64,
+}
+
+pub(crate) fn bits(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(bits @ 128..=8192) => Ok(bits),
+        _ => Err("give sizes of 128 to 8192 bits".to_owned()),
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Asked {
     kernel: Family,
@@ -38,8 +110,8 @@ pub(crate) fn run(options: &Kernel) -> Result<ExitCode, CliError> {
         Some(SubVerb::Variants(options)) => return variants::run(options),
         None => &options.table,
     };
-    let sorted = |run: &mut Run, progress: &Progress| {
-        let mut records = collect(options, run, progress)?;
+    let sorted = |run: &mut Run| {
+        let mut records = collect(options, run)?;
         // Sort by kernel, then by size, so that the sizes of a kernel are next to each other.
         let kernels = kernels();
         records.sort_by_key(|record: &Record| {
@@ -53,16 +125,10 @@ pub(crate) fn run(options: &Kernel) -> Result<ExitCode, CliError> {
 
 /// The records of every kernel, by size and then by kernel. After Ctrl-C, returns the records of
 /// the completed sizes.
-pub(crate) fn collect(
-    options: &Table,
-    run: &mut Run,
-    progress: &Progress,
-) -> Result<Vec<Record>, CliError> {
+pub(crate) fn collect(options: &Table, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let (seconds, kernels) = (options.seconds, kernels());
     let sizes = options.bits.iter().map(|bits| (label(*bits), *bits)).collect();
-    run.rows(progress, seconds, sizes, |run, _, bits| {
-        at_size(&kernels, bits, seconds, run, |part| progress.part(part))
-    })
+    run.rows(seconds, sizes, |run, _, bits| at_size(&kernels, bits, seconds, run, progress::part))
 }
 
 /// Measures these kernels at one size, except for those in `known`, and returns the records; `None`
@@ -82,13 +148,12 @@ pub(crate) fn missing(
         }
     }
     // Without cycles these figures could not explain the operations.
-    if asked.is_empty() || run.host.machine.core_clock_hz.is_none() {
+    if asked.is_empty() || run.host.context.machine.core_clock_hz.is_none() {
         return Ok(Some(Vec::new()));
     }
     at_size(&asked, bits, seconds, run, |_| {})
 }
 
-/// The measured cycles of a call.
 pub(crate) fn cycles_per_call<'a>(records: &'a [Record], subject: &Subject) -> Option<&'a Record> {
     records.iter().find(|record| {
         record.subject == *subject
@@ -130,7 +195,6 @@ fn at_size(
     Ok(Some(records))
 }
 
-/// Every kernel of this machine.
 fn kernels() -> Vec<Asked> {
     let lanes = LaneKernel::all().into_iter().map(Family::Lanes);
     let blocks = BlockKernel::all().into_iter().map(Family::Blocks);

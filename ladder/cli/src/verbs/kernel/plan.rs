@@ -10,14 +10,14 @@ use tollgate_record::{Estimate, Kind, Record, Unit};
 use tollgate_report::plan as plan_table;
 use tollgate_rsa::{Form, Plan, Workspace};
 
+use super::PlanOptions as Options;
 use crate::contenders::{Contender, Job, tollgate};
 use crate::error::CliError;
 use crate::figures::Figures;
 use crate::keys::{self, Key, KeyOperation};
 use crate::measure::{cycles, measure};
-use crate::progress::Progress;
+use crate::progress;
 use crate::run::Run;
-use crate::verbs::kernel::options::PlanOptions as Options;
 use crate::verbs::speed::rows::Row;
 
 /// The largest batch in the table; larger batches repeat the pattern.
@@ -35,15 +35,15 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let known = |bits: &&u32| !keys::SIZES.contains(bits);
     if let Some(bits) = options.bits.iter().find(known) {
         let sizes = keys::SIZES.map(|size| size.to_string()).join(", ");
-        return Err(CliError::new(format!("--bits {bits}: plans are for keys of {sizes} bits")));
+        bail!("--bits {bits}: plans are for keys of {sizes} bits");
     }
     let json = options.written.json.as_deref();
-    Run::of_verb(json, "kernel", |run, bar| collect(options, run, bar), plan_table::table)
+    Run::of_verb(json, "kernel", |run| collect(options, run), plan_table::table)
 }
 
 /// The records of every size and operation. After Ctrl-C, returns the records of the completed
 /// rows.
-fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
+fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let mut jobs = Vec::new();
     for bits in &options.bits {
         let key = Rc::new(Key::built_in(*bits)?);
@@ -52,9 +52,7 @@ fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<
             jobs.push((row.label(), row));
         }
     }
-    run.rows(progress, options.seconds, jobs, |run, label, row| {
-        at_row(label, &row, options.seconds, run, |part| progress.part(part))
-    })
+    run.rows(options.seconds, jobs, |run, label, row| at_row(label, &row, options.seconds, run))
 }
 
 /// The records of one size and operation; `None` after Ctrl-C.
@@ -63,7 +61,6 @@ fn at_row(
     row: &Row,
     seconds: f64,
     run: &mut Run,
-    progress: impl FnMut(f64),
 ) -> Result<Option<Vec<Record>>, CliError> {
     let Row::Rsa(job) = row else { return Ok(None) };
     let (mut forms, mut contenders) = (Vec::new(), Vec::new());
@@ -73,7 +70,7 @@ fn at_row(
             contenders.push(contender);
         }
     }
-    let measured = measure(label, &mut contenders, seconds, &mut run.notes, progress)?;
+    let measured = measure(label, &mut contenders, seconds, &mut run.notes, progress::part)?;
     let Some(series) = measured else { return Ok(None) };
     let figures = Figures::of_row(&run.host, seconds);
     let mut records = Vec::new();

@@ -11,15 +11,15 @@ use tollgate_variants::{
     fixed_table_words, fixed_window, scratch_words, sliding_table_words, sliding_window_vartime,
 };
 
-use crate::contenders::{self, Contender, Failed};
+use super::Variants as Options;
+use super::chain::{self, CALLS, Call, Numbers};
+use super::symbols::Symbols;
+use crate::contenders::{self, Contender};
 use crate::error::CliError;
 use crate::figures::{Figures, subject};
 use crate::measure::{cycles, measure};
-use crate::progress::Progress;
+use crate::progress;
 use crate::run::Run;
-use crate::verbs::kernel::chain::{self, CALLS, Call, Numbers};
-use crate::verbs::kernel::options::Variants as Options;
-use crate::verbs::kernel::symbols::Symbols;
 
 /// The unroll factor of squares and exponentiations.
 const UNROLL: Unroll = Unroll::Four;
@@ -33,7 +33,6 @@ const BITS_MAX: u32 = 4096;
 /// The variant for exponentiations by windows: the simplest variant that has a formula for squares.
 const WINDOWED: Variant = Variant { method: Method::Sos, unroll: UNROLL };
 
-/// A contender and the data of its records.
 struct Entry {
     subject: Subject,
     quantity: Quantity,
@@ -44,15 +43,15 @@ struct Entry {
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     if let Some(bits) = options.bits.iter().find(|bits| **bits > BITS_MAX) {
-        return Err(CliError::new(format!("--bits {bits}: variants go up to {BITS_MAX} bits")));
+        bail!("--bits {bits}: variants go up to {BITS_MAX} bits");
     }
     let json = options.written.json.as_deref();
-    Run::of_verb(json, "kernel", |run, bar| collect(options, run, bar), tables::table)
+    Run::of_verb(json, "kernel", |run| collect(options, run), tables::table)
 }
 
 /// Published figures, and the records of every row. After Ctrl-C, returns only the records of the
 /// completed rows.
-fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
+fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let limbs: Vec<usize> = options.bits.iter().map(|bits| Shape::limbs(size(*bits)).k()).collect();
     let mut records = tables::published(Timestamp::now(), &limbs);
     run.output.records(&records)?;
@@ -64,17 +63,10 @@ fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<
     let exponents = options.bits.iter().filter(|bits| **bits <= EXPONENT_BITS_MAX);
     let products = options.bits.iter().map(|bits| row("products", *bits));
     let rows = products.chain(exponents.map(|bits| row("windows", *bits))).collect();
-    let part = |part| progress.part(part);
-    records.extend(run.rows(
-        progress,
-        options.seconds,
-        rows,
-        |run, label, (is_products, bits)| {
-            let entries =
-                if is_products { products_of(bits, symbols.as_ref()) } else { windows(bits) };
-            measured(label, entries?, options.seconds, run, part)
-        },
-    )?);
+    records.extend(run.rows(options.seconds, rows, |run, label, (is_products, bits)| {
+        let entries = if is_products { products_of(bits, symbols.as_ref()) } else { windows(bits) };
+        measured(label, entries?, options.seconds, run)
+    })?);
     Ok(records)
 }
 
@@ -84,14 +76,13 @@ fn measured(
     entries: Vec<Entry>,
     seconds: f64,
     run: &mut Run,
-    progress: impl FnMut(f64),
 ) -> Result<Option<Vec<Record>>, CliError> {
     let (mut contenders, mut of_entries) = (Vec::new(), Vec::new());
     for Entry { subject, quantity, contender, exact } in entries {
         contenders.push(contender);
         of_entries.push((subject, quantity, exact));
     }
-    let measured = measure(label, &mut contenders, seconds, &mut run.notes, progress)?;
+    let measured = measure(label, &mut contenders, seconds, &mut run.notes, progress::part)?;
     let Some(series) = measured else { return Ok(None) };
     let (figures, mut records) = (Figures::of_row(&run.host, seconds), Vec::new());
     for (place, (subject, quantity, exact)) in of_entries.into_iter().enumerate() {
@@ -163,7 +154,6 @@ fn product(
     Ok(Entry { subject, quantity: word::CYCLES_PER_CALL, contender, exact })
 }
 
-/// Fixed and sliding windows of every size.
 fn windows(bits: u32) -> Result<Vec<Entry>, CliError> {
     let k = Shape::limbs(size(bits)).k();
     let mut entries = Vec::new();
@@ -210,7 +200,7 @@ fn exponentiation(is_sliding: bool, width: usize, bits: u32) -> contenders::Run 
         } else {
             fixed_window(kernel, width, &m, size(bits), &x, &e, &mut z, &mut t);
         }
-        if z == right { Ok(()) } else { Err(Failed::new("the power is not the engine's")) }
+        CliError::unless(z == right, "the power is not the engine's")
     })
 }
 

@@ -13,16 +13,15 @@ use tollgate_rsa::pkcs8::{EncodePrivateKey as _, LineEnding};
 use tollgate_rsa::{Generation, PrivateKey, Progress as Search, Workspace};
 
 use super::file::fingerprint;
+use super::{Format, Gen};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::output;
-use crate::progress::Progress;
-use crate::verbs::key::options::{Format, Gen};
+use crate::progress::{self, Progress};
 
 /// Minimum duration of a search that shows a progress bar.
 const SHORT: Duration = Duration::from_secs(2);
 
-/// Generates a key and writes it.
 pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     let file = options.output.as_deref().filter(|path| *path != Path::new("-"));
     if file.is_none() {
@@ -36,7 +35,7 @@ pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     let mut watch = |search| shown.tell(search);
     let key = wanted(options).watched(&mut watch).run(&mut workspace);
     drop(shown);
-    let key = key.map_err(|error| CliError::new(format!("--bits, --e: {error}")))?;
+    let key = key.map_err(|error| error!("--bits, --e: {error}"))?;
     let text = match options.format {
         Format::Pkcs8 => key.to_pkcs8_pem(LineEnding::LF).expect("a key has a PKCS#8 form"),
         Format::Pkcs1 => key.to_pkcs1_pem(LineEnding::LF).expect("a key has a PKCS#1 form"),
@@ -52,7 +51,6 @@ pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     Ok(interrupt::exit_code())
 }
 
-/// Returns the parameters of the key.
 pub(super) fn wanted<'a>(options: &Gen) -> Generation<'a> {
     let bits = usize::try_from(options.bits).expect("32 bits fit");
     let generation =
@@ -68,7 +66,7 @@ fn said(key: &PrivateKey, place: &str) -> String {
 
 fn is_there(path: &Path) -> CliError {
     let name = path.display();
-    CliError::new(format!("{name}: the file exists: name another, or replace it with --force"))
+    error!("{name}: the file exists: name another, or replace it with --force")
 }
 
 /// Writes a file that only its owner can read. Replaces an existing file atomically.
@@ -118,9 +116,9 @@ impl Shown {
         }
         let count = |x: usize| f64::from(u32::try_from(x).unwrap_or(u32::MAX));
         let part = count(search.tested) / count(search.expected.max(1));
-        let bar = self.bar.get_or_insert_with(|| Progress::new("key"));
-        bar.plan(1, spent.as_secs_f64() / part);
-        bar.row(0, &format!("RSA-{}, {} of 2 primes, on average", self.bits, search.primes));
-        bar.part(part);
+        self.bar.get_or_insert_with(|| Progress::new("key"));
+        progress::plan(1, spent.as_secs_f64() / part);
+        progress::row(0, &format!("RSA-{}, {} of 2 primes, on average", self.bits, search.primes));
+        progress::part(part);
     }
 }

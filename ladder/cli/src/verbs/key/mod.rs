@@ -1,25 +1,120 @@
 //! `tollgate key`: generates, shows and checks RSA keys.
 
-pub(crate) mod options;
-
-use std::process::ExitCode;
-
-use crate::error::CliError;
-use crate::options::Key;
-use crate::verbs::key::options::SubVerb;
-
-mod check;
 mod file;
 mod generate;
-mod show;
 mod time;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::error::CliError;
+use crate::options::values::seconds;
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Key {
+    #[command(subcommand)]
+    pub(crate) verb: SubVerb,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum SubVerb {
+    /// Generate an RSA key, by FIPS 186-5
+    Gen(Gen),
+    /// Print the properties of a key file, but no secret numbers
+    Show(Show),
+    /// Validate a key: one line with a verdict for each test
+    Check(Check),
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Gen {
+    /// Bits of the modulus, an even number from 2048 to 8192
+    #[arg(long, value_name = "N", default_value_t = 3072)]
+    pub(crate) bits: u32,
+
+    /// Public exponent, odd, from 65537 to 2^64 - 1
+    #[arg(long, value_name = "E", default_value_t = 65537)]
+    pub(crate) e: u64,
+
+    /// Also allow sizes from 512 bits and exponents from 3, for tests: such keys protect nothing
+    #[arg(long)]
+    pub(crate) insecure: bool,
+
+    /// File to write, readable only by you; - is standard output [default: -]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Structure of the key, in PEM
+    #[arg(long, value_name = "FORMAT", default_value = "pkcs8")]
+    pub(crate) format: Format,
+
+    /// Replace an existing file
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
+
+    /// Write no key: measure the time to generate one, with Tollgate and OpenSSL
+    #[arg(long, conflicts_with_all = ["output", "format"])]
+    pub(crate) time: bool,
+
+    #[command(flatten)]
+    pub(crate) timed: Timed,
+}
+
+/// The options of a measurement.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Timed {
+    /// Seconds of --time
+    #[arg(short = 'z', long, value_name = "S", default_value = "5", value_parser = seconds)]
+    #[arg(requires = "time")]
+    pub(crate) seconds: f64,
+
+    /// With --time: write the records as JSON Lines to FILE, replacing it; - is standard output
+    #[arg(long, value_name = "FILE", requires = "time")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// The structure around a private key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// BEGIN PRIVATE KEY
+    Pkcs8,
+    /// BEGIN RSA PRIVATE KEY
+    Pkcs1,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Show {
+    /// A private or a public key, PEM or DER, PKCS#8, PKCS#1 or SPKI
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Write one JSON object with the properties to FILE, replacing it; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Check {
+    /// A private or a public key, PEM or DER, PKCS#8, PKCS#1 or SPKI
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Check nothing: measure the time to load the private key, with Tollgate and OpenSSL
+    #[arg(long)]
+    pub(crate) time: bool,
+
+    #[command(flatten)]
+    pub(crate) timed: Timed,
+}
 
 pub(crate) fn run(options: &Key) -> Result<ExitCode, CliError> {
     match &options.verb {
         SubVerb::Gen(options) if options.time => time::generate(options),
         SubVerb::Gen(options) => generate::run(options),
-        SubVerb::Show(options) => show::run(options),
+        SubVerb::Show(options) => file::show(options),
         SubVerb::Check(options) if options.time => time::load(options),
-        SubVerb::Check(options) => check::run(options),
+        SubVerb::Check(options) => file::check(options),
     }
 }

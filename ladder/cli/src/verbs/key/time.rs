@@ -12,17 +12,16 @@ use tollgate_report::heading;
 use tollgate_rsa::{PrivateKey, Workspace};
 
 use super::generate::wanted;
-use crate::contenders::{self, Contender, Failed};
+use super::{Check, Gen, Timed};
+use crate::contenders::{self, Contender};
 use crate::error::CliError;
 use crate::figures::{Figures, subject};
 use crate::interrupt;
 use crate::keys;
 use crate::measure::measure;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::run::Run;
-use crate::verbs::key::options::{Check, Gen, Timed};
 
-/// Measures the time to generate a key.
 pub(crate) fn generate(options: &Gen) -> Result<ExitCode, CliError> {
     compare(options.bits as usize, "generate", generators(options)?, &options.timed)
 }
@@ -34,19 +33,18 @@ pub(crate) fn load(options: &Check) -> Result<ExitCode, CliError> {
     let key = PrivateKey::from_bytes(&bytes).map_err(CliError::about(options.file.display()))?;
     let theirs = bytes.clone();
     let is_pem = PKey::private_key_from_pem(&bytes).is_ok();
-    let ours = move || PrivateKey::from_bytes(&bytes).map(|_| ()).map_err(Failed::new);
+    let ours = move || Ok(PrivateKey::from_bytes(&bytes).map(drop)?);
     let theirs = move || {
         let key = if is_pem {
             PKey::private_key_from_pem(&theirs)
         } else {
             PKey::private_key_from_der(&theirs)
         };
-        key.and_then(|key| key.rsa()).map(|_| ()).map_err(Failed::new)
+        Ok(key.and_then(|key| key.rsa()).map(drop)?)
     };
     compare(key.bits(), "load", [Box::new(ours), Box::new(theirs)], &options.timed)
 }
 
-/// Measures both contenders and prints the times.
 fn compare(
     bits: usize,
     what: &str,
@@ -59,10 +57,9 @@ fn compare(
     let mut run = Run::measuring(options.json.as_deref())?;
     let label = format!("RSA-{bits} {what}");
     let progress = Progress::new("key");
-    progress.plan(1, seconds);
-    progress.row(0, &label);
-    let part = |part| progress.part(part);
-    let measured = measure(&label, &mut contenders, seconds, &mut run.notes, part)?;
+    progress::plan(1, seconds);
+    progress::row(0, &label);
+    let measured = measure(&label, &mut contenders, seconds, &mut run.notes, progress::part)?;
     drop(progress);
     let Some(series) = measured else { return Ok(interrupt::exit_code()) };
     let figures = Figures::of_row(&run.host, seconds);
@@ -98,15 +95,15 @@ fn generators(options: &Gen) -> Result<[contenders::Run; 2], CliError> {
     let ours = {
         let options = options.clone();
         move || {
-            let key = wanted(&options).run(&mut workspace).map_err(Failed::new)?;
-            if key.bits() == options.bits as usize { Ok(()) } else { Err(Failed::new("its size")) }
+            let key = wanted(&options).run(&mut workspace)?;
+            CliError::unless(key.bits() == options.bits as usize, "its size")
         }
     };
     let (bits, e) = (options.bits, options.e);
     let theirs = move || {
-        let e = BigNum::from_slice(&e.to_be_bytes()).map_err(Failed::new)?;
-        let key = Rsa::generate_with_e(bits, &e).map_err(Failed::new)?;
-        if key.n().num_bits() == bits.cast_signed() { Ok(()) } else { Err(Failed::new("its size")) }
+        let e = BigNum::from_slice(&e.to_be_bytes())?;
+        let key = Rsa::generate_with_e(bits, &e)?;
+        CliError::unless(key.n().num_bits() == bits.cast_signed(), "its size")
     };
     Ok([Box::new(ours), Box::new(theirs)])
 }

@@ -5,7 +5,7 @@ use tollgate_processor::{Kernel, Limit, Machine, Routine, Schedule};
 use tollgate_report::WIDTH;
 use tollgate_report::text::wrapped;
 
-use super::columns::columns;
+use super::columns;
 use crate::bounds::call;
 
 /// Maximum number of cycles in a drawing.

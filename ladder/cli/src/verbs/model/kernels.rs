@@ -5,13 +5,11 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Record, Topic};
 use tollgate_report::text::wrapped;
 
-use super::SelectedMachine;
-use super::columns::{columns, figure};
+use super::{Change, SelectedMachine, columns, figure};
 use crate::bounds::call;
 use crate::error::CliError;
 use crate::figures::{Figures, subject};
 use crate::host::Host;
-use crate::options::Change;
 
 /// The calls of the kernel with this name at these sizes. The name `all` means every kernel.
 fn calls(name: &str, sizes: &[u32]) -> impl Iterator<Item = (Kernel, u32, Call)> {
@@ -48,7 +46,7 @@ pub(super) fn report(
     let Some((kernel, bits, call, analysis)) = last else {
         let what = "no multiplier has a known rate, or the kernel supports none of the sizes; omit \
                     --kernel for the machine's own product";
-        return Err(CliError::new(format!("{name} on {}: {what}", model.name)));
+        bail!("{name} on {}: {what}", model.name);
     };
     let mut text = columns(&rows, 1..3);
     text += &wrapped(&format!(
@@ -90,7 +88,6 @@ fn unknown(analysis: &Analysis) -> String {
     wrapped(&format!("unknown and ignored, for the last row: {}", words.join(", ")))
 }
 
-/// The rates that would lower the bound.
 fn lowered_by(
     kernel: Kernel,
     bits: u32,
@@ -157,7 +154,7 @@ pub(super) fn what_if(
 ) -> Result<String, CliError> {
     let model = &selected.model;
     let (limit, name) = (change.limit, change.limit.key());
-    let wrong = |error| CliError::new(format!("--what-if {name}={}: {error}", change.value));
+    let wrong = |error| error!("--what-if {name}={}: {error}", change.value);
     let then = model.changed(limit, change.value).map_err(wrong)?;
     let heads = ["kernel", "bits", "now", "then", "change", "limit now", "limit then"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
@@ -191,10 +188,7 @@ pub(super) fn what_if(
         ]);
     }
     if rows.len() == 1 {
-        return Err(CliError::new(format!(
-            "{}: no kernel has a bound on this machine",
-            model.name
-        )));
+        bail!("{}: no kernel has a bound on this machine", model.name);
     }
     let was = model.rates.get(&limit).map_or_else(|| Rate::unknown().to_string(), Rate::to_string);
     let about = format!("{}: {name} = {} in place of {was}", model.name, change.value);

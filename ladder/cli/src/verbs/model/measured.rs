@@ -8,7 +8,7 @@ use tollgate_record::vocabulary::{BITS, CYCLES_PER_LANE};
 use tollgate_record::{Estimate, Kind, Record, Topic};
 use tollgate_report::text::wrapped;
 
-use super::columns::{columns, figure};
+use super::{columns, figure};
 use crate::bounds::call;
 use crate::error::CliError;
 
@@ -18,7 +18,6 @@ const TIE: f64 = 0.02;
 /// The mark of a measurement that is faster than its bound.
 const BEATEN: &str = "BEATEN";
 
-/// A kernel at a size.
 struct Comparison {
     kernel: Kernel,
     bits: u32,
@@ -43,7 +42,7 @@ pub(super) fn table(model: &Machine, records: &[Record]) -> Result<String, CliEr
     let rows = rows(model, records);
     if rows.is_empty() {
         let what = "the records contain no kernel with a bound on this machine";
-        return Err(CliError::new(format!("{what}; run 'tollgate kernel --json FILE'")));
+        bail!("{what}; run 'tollgate kernel --json FILE'");
     }
     let mut sizes: Vec<u32> = rows.iter().map(|row| row.bits).collect();
     sizes.sort_unstable();

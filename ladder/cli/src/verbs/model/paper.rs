@@ -4,7 +4,7 @@ use tollgate_processor::papers::{Origin, PRIVATE, Private, Processor};
 use tollgate_processor::{Limit, RegisterFile};
 use tollgate_report::text::wrapped;
 
-use super::columns::{columns, figure};
+use super::{columns, figure};
 use crate::verbs::speed::pkeu;
 
 /// Tables 6 and 7 as printed: property, value for each processor, and limits of the model.

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
+use super::Check;
 use super::configuration::{Configuration, QUERY, SETTINGS, is_yes};
 use super::openssl::Openssl;
 use super::processes::{self, Module, Process};
 use super::proof;
 use crate::error::CliError;
 use crate::output::Output;
-use crate::verbs::provider::options::Check;
 
 /// Keys of a provider's section that libcrypto itself reads.
 const LIBCRYPTO: [&str; 4] = ["identity", "module", "activate", "soft_load"];
@@ -27,10 +27,7 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     line("good", "modules", &openssl.modules.display().to_string())?;
     let path = openssl.chosen(options.openssl_conf.as_deref());
     if !path.is_file() {
-        return Err(CliError::new(format!(
-            "{}: no such configuration; run: tollgate provider install",
-            path.display()
-        )));
+        bail!("{}: no such configuration; run: tollgate provider install", path.display());
     }
     let configuration = Configuration::read(&path)?;
     line("good", "configuration", &path.display().to_string())?;
@@ -51,71 +48,65 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A verdict, its subject, and the reason.
+type Finding = (&'static str, &'static str, String);
+
 /// Checks a configuration without running OpenSSL.
-fn findings(configuration: &Configuration) -> Vec<(&'static str, &'static str, String)> {
-    let mut findings = Vec::new();
+fn findings(configuration: &Configuration) -> Vec<Finding> {
+    let good = |what, why: &str| ("good", what, why.to_owned());
+    let weak = |what, why: &str| ("weak", what, why.to_owned());
     let providers = configuration.providers();
     let at = |wanted: &str| providers.iter().position(|(name, _)| name == wanted);
     let ours = configuration.tollgate();
     let ours_at = providers.iter().position(|(_, section)| Some(section.as_str()) == ours);
     let default =
         at("default").map(|at| (at, is_yes(configuration.value(&providers[at].1, "activate"))));
-    findings.push(match default {
+    let default = match default {
         Some((at, true)) if ours_at.is_none_or(|ours| at < ours) => {
-            ("good", "default", "listed, activated, and before tollgate".to_owned())
+            good("default", "listed, activated, and before tollgate")
         }
-        Some((_, true)) => (
-            "weak",
-            "default",
-            "list it before tollgate: it reads and generates the keys".to_owned(),
-        ),
-        Some((_, false)) => ("weak", "default", "give its section activate = 1".to_owned()),
-        None => {
-            ("weak", "default", "list it and activate it: without it only RSA works".to_owned())
+        Some((_, true)) => {
+            weak("default", "list it before tollgate: it reads and generates the keys")
         }
-    });
+        Some((_, false)) => weak("default", "give its section activate = 1"),
+        None => weak("default", "list it and activate it: without it only RSA works"),
+    };
     let query = configuration.default_properties().unwrap_or_default();
     let has = |clause: &str| query.split(',').any(|part| part.replace(' ', "") == clause);
-    findings.push(if has(QUERY) {
-        ("good", "query", query.to_owned())
+    let lost = if has(QUERY) {
+        None
     } else if has("?provider=tollgate") {
-        let lost =
-            "programs that query a provider themselves, such as stunnel, do not use Tollgate";
-        ("weak", "query", format!("{query}: {lost}; write {QUERY}"))
+        Some("programs that query a provider themselves, such as stunnel, do not use Tollgate")
     } else if has("?tollgate.rsa=yes") {
-        (
-            "weak",
-            "query",
-            format!("{query}: refused keys do not fall back to OpenSSL; write {QUERY}"),
-        )
+        Some("refused keys do not fall back to OpenSSL")
     } else if query.contains("tollgate") {
-        ("weak", "query", format!("{query}: with this query only RSA works; write {QUERY}"))
+        Some("with this query only RSA works")
     } else {
-        ("weak", "query", format!("none: set default_properties = {QUERY}"))
-    });
-    let Some(section) = ours else { return findings };
-    for (key, value) in configuration.section(section) {
+        Some("")
+    };
+    let query = match lost {
+        None => good("query", query),
+        Some("") => weak("query", &format!("none: set default_properties = {QUERY}")),
+        Some(lost) => weak("query", &format!("{query}: {lost}; write {QUERY}")),
+    };
+    let lines = ours.map_or(&[][..], |section| configuration.section(section));
+    let settings = lines.iter().filter_map(|(key, value)| {
         let is_section = !configuration.section(value).is_empty();
-        if SETTINGS.contains(&key.as_str()) {
-            findings.push(if is_section {
-                (
-                    "weak",
-                    "setting",
-                    format!("{key} = {value}: this is the name of a section; rename the section"),
-                )
-            } else {
-                ("good", "setting", format!("{key} = {value}"))
-            });
-        } else if !LIBCRYPTO.contains(&key.as_str()) {
-            let known = SETTINGS.join(", ");
-            findings.push((
-                "weak",
-                "setting",
-                format!("{key}: unknown, and ignored; known: {known}"),
-            ));
+        let setting = format!("{key} = {value}");
+        match SETTINGS.contains(&key.as_str()) {
+            true if is_section => {
+                let why = "this is the name of a section; rename the section";
+                Some(weak("setting", &format!("{setting}: {why}")))
+            }
+            true => Some(good("setting", &setting)),
+            false if LIBCRYPTO.contains(&key.as_str()) => None,
+            false => {
+                let known = SETTINGS.join(", ");
+                Some(weak("setting", &format!("{key}: unknown, and ignored; known: {known}")))
+            }
         }
-    }
-    findings
+    });
+    [default, query].into_iter().chain(settings).collect()
 }
 
 /// Lists the running programs with a libcrypto, and their use of the module.

@@ -33,7 +33,7 @@ impl Configuration {
     fn add(&mut self, path: &Path, section: &mut String, depth: usize) -> Result<(), CliError> {
         let name = path.display();
         if depth == DEPTH_MAX {
-            return Err(CliError::new(format!("{name}: its includes are circular")));
+            bail!("{name}: its includes are circular");
         }
         let bytes = fs::read(path).map_err(CliError::at(path))?;
         let text = String::from_utf8_lossy(&bytes).replace("\\\n", "");
@@ -71,12 +71,10 @@ impl Configuration {
             .try_for_each(|file| self.add(file, section, depth + 1))
     }
 
-    /// Returns the lines of a section.
     pub(crate) fn section(&self, name: &str) -> &[(String, String)] {
         self.sections.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns a value of a section.
     pub(crate) fn value(&self, section: &str, key: &str) -> Option<&str> {
         let found = self.section(section).iter().find(|(name, _)| name == key);
         found.map(|(_, value)| value.as_str())
@@ -106,7 +104,6 @@ impl Configuration {
         self.providers().iter().find(is_ours).map(|(_, section)| section.as_str())
     }
 
-    /// Returns the default property query.
     pub(crate) fn default_properties(&self) -> Option<&str> {
         self.value(self.started("alg_section")?, "default_properties")
     }
@@ -129,7 +126,6 @@ pub(super) const SETTINGS: [&str; 5] =
 /// The query that prefers the provider for operations but not for keys.
 pub(super) const QUERY: &str = "?tollgate.operations=yes";
 
-/// The section of the provider.
 const SECTION: &str = "tollgate_module";
 
 /// Returns the text of a configuration that includes `base` and adds the provider.
@@ -143,10 +139,10 @@ pub(super) fn snippet(
     let start = below.start().unwrap_or("openssl_init");
     let properties = below.default_properties().unwrap_or_default();
     if properties.replace(' ', "").contains("fips=yes") {
-        return Err(CliError::new(format!(
+        bail!(
             "this system's OpenSSL is set to `{properties}`: Tollgate is not a FIPS module and \
              cannot be used with it"
-        )));
+        );
     }
     let include = base.map(|(path, _)| format!(".include {}\n", path.display()));
     let other = |name: &str| name != "default" && name != "tollgate";
@@ -176,7 +172,6 @@ pub(super) fn snippet(
     ))
 }
 
-/// Returns the settings in an earlier file.
 pub(super) fn settings(before: &Configuration) -> Vec<(String, String)> {
     let lines = before.section(SECTION).iter();
     lines.filter(|(key, _)| SETTINGS.contains(&key.as_str())).cloned().collect()
@@ -185,12 +180,12 @@ pub(super) fn settings(before: &Configuration) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::Folder;
 
     #[test]
     fn sections_are_taken_up_again_and_the_last_value_counts() {
-        let folder = std::env::temp_dir().join(format!("tollgate-conf-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let (base, file) = (folder.join("base.cnf"), folder.join("file.cnf"));
+        let folder = Folder::new().unwrap();
+        let (base, file) = (folder.path("base.cnf"), folder.path("file.cnf"));
         fs::write(
             &base,
             "openssl_conf = start # a comment\n[ start ]\nproviders=list\nssl_conf = \\\ntls\n\
@@ -202,7 +197,7 @@ mod tests {
              [ours]\ndefault = d\nx = y\n[y]\nmodule = /lib/libtollgate_provider.so\n[d]\n\
              activate = yes\n[a]\ndefault_properties = \"?provider=tollgate\"\n",
             base.display(),
-            folder.display()
+            folder.as_ref().display()
         );
         fs::write(&file, text).unwrap();
         let configuration = Configuration::read(&file).unwrap();
@@ -216,7 +211,6 @@ mod tests {
         fs::write(&file, format!(".include {}\n", file.display())).unwrap();
         let endless = Configuration::read(&file).unwrap_err().to_string();
         assert!(endless.contains("circular"), "{endless}");
-        fs::remove_dir_all(&folder).unwrap();
     }
 
     /// The package contains the file that `install` writes on a default Debian system.

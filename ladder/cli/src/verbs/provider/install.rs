@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use super::Install;
 use super::configuration::{Configuration, MARK, settings, snippet};
 use super::openssl::Openssl;
 use super::proof;
@@ -15,15 +16,12 @@ use super::replace::Replaced;
 use crate::error::CliError;
 use crate::folder::Folder;
 use crate::output::Output;
-use crate::verbs::provider::options::Install;
 
-/// The actions of an installation.
 struct Installation {
     /// The source of the module and its bytes; `None` if it is already installed.
     copy: Option<(PathBuf, Vec<u8>)>,
     module: PathBuf,
     configuration: PathBuf,
-    /// The text of the configuration.
     text: String,
     /// True if the configuration already has this text.
     is_written: bool,
@@ -107,9 +105,8 @@ impl Installation {
         let mut replaced = Vec::new();
         if let Some((_, bytes)) = &self.copy {
             let folder = self.module.parent().unwrap_or(Path::new("/"));
-            fs::create_dir_all(folder).map_err(|error| {
-                CliError::new(format!("{}: {error}; run it as root", folder.display()))
-            })?;
+            fs::create_dir_all(folder)
+                .map_err(|error| error!("{}: {error}; run it as root", folder.display()))?;
             replaced.push((Replaced::write(&self.module, bytes)?, None));
         }
         if !self.is_written {
@@ -129,13 +126,9 @@ pub(crate) fn remove(options: &Install) -> Result<ExitCode, CliError> {
     let ours = read_ours(&configuration)?;
     let has_settings =
         ours.is_some() && !settings(&Configuration::read(&configuration)?).is_empty();
-    let module = openssl.module();
-    let there: Vec<(PathBuf, Option<PathBuf>)> =
-        [(configuration.clone(), has_settings.then(|| configuration.with_extension("cnf.bak")))]
-            .into_iter()
-            .chain([(module, None)])
-            .filter(|(file, _)| file.exists())
-            .collect();
+    let backup = has_settings.then(|| configuration.with_extension("cnf.bak"));
+    let mut there = vec![(configuration.clone(), backup), (openssl.module(), None)];
+    there.retain(|(file, _)| file.exists());
     let output = Output::new(None)?;
     if options.dry_run || there.is_empty() {
         let lines = there.iter().map(|(file, _)| format!("would remove {}\n", file.display()));
@@ -172,12 +165,12 @@ fn read_ours(configuration: &Path) -> Result<Option<String>, CliError> {
     match fs::read_to_string(configuration) {
         Ok(text) if text.starts_with(MARK) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Ok(_) => Err(CliError::new(format!(
+        Ok(_) => Err(error!(
             "{}: tollgate did not write this file and does not change it; name another with \
              --openssl-conf",
             configuration.display()
-        ))),
-        Err(error) => Err(CliError::new(format!("{}: {error}", configuration.display()))),
+        )),
+        Err(error) => Err(error!("{}: {error}", configuration.display())),
     }
 }
 
@@ -203,9 +196,7 @@ fn read(module: &Path) -> Result<Vec<u8>, CliError> {
     let name = module.display();
     let bytes = fs::read(module).map_err(CliError::at(module))?;
     if !bytes.starts_with(b"\x7fELF") {
-        return Err(CliError::new(format!(
-            "{name}: not a shared library; build one with ./x provider"
-        )));
+        bail!("{name}: not a shared library; build one with ./x provider");
     }
     Ok(bytes)
 }

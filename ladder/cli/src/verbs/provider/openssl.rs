@@ -26,9 +26,7 @@ impl Openssl {
         let number = version.split_whitespace().nth(1).unwrap_or_default();
         let major: u32 = number.split('.').next().and_then(|n| n.parse().ok()).unwrap_or_default();
         if major < 3 || !version.starts_with("OpenSSL ") {
-            return Err(CliError::new(format!(
-                "`openssl version` says {version}: providers need OpenSSL 3.0 or later"
-            )));
+            bail!("`openssl version` says {version}: providers need OpenSSL 3.0 or later");
         }
         let modules = match std::env::var_os("OPENSSL_MODULES") {
             Some(folder) if !folder.is_empty() => folder.into(),
@@ -37,7 +35,6 @@ impl Openssl {
         Ok(Self { version, modules, folder: quoted(&said(&["version", "-d"])?)? })
     }
 
-    /// Returns the path of the installed module.
     pub(super) fn module(&self) -> PathBuf {
         self.modules.join("tollgate.so")
     }
@@ -52,12 +49,12 @@ impl Openssl {
         }
         match stranger(&named) {
             None => Ok(Some(named)),
-            Some(open) => Err(CliError::new(format!(
+            Some(open) => Err(error!(
                 "{}: other users can change {}, and so every program that uses Tollgate; remove \
                  that right, or unset OPENSSL_CONF",
                 named.display(),
                 open.display()
-            ))),
+            )),
         }
     }
 
@@ -88,11 +85,7 @@ fn named_configuration() -> Option<PathBuf> {
 fn said(arguments: &[&str]) -> Result<String, CliError> {
     let output = run(Path::new("/dev/null"), arguments)?;
     if !output.status.success() {
-        return Err(CliError::new(format!(
-            "openssl {}: {}",
-            arguments.join(" "),
-            error_of(&output)
-        )));
+        bail!("openssl {}: {}", arguments.join(" "), error_of(&output));
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
@@ -101,13 +94,10 @@ fn said(arguments: &[&str]) -> Result<String, CliError> {
 fn quoted(line: &str) -> Result<PathBuf, CliError> {
     let path = line.split('"').nth(1).filter(|path| path.starts_with('/'));
     path.map(PathBuf::from).ok_or_else(|| {
-        CliError::new(format!(
-            "`openssl version` says {line}: a folder was expected; set OPENSSL_MODULES"
-        ))
+        error!("`openssl version` says {line}: a folder was expected; set OPENSSL_MODULES")
     })
 }
 
-/// Runs the command with a configuration.
 pub(super) fn run(configuration: &Path, arguments: &[&str]) -> Result<Output, CliError> {
     Command::new("openssl")
         .args(arguments)
@@ -115,9 +105,7 @@ pub(super) fn run(configuration: &Path, arguments: &[&str]) -> Result<Output, Cl
         .stdin(Stdio::null())
         .output()
         .map_err(|error| {
-            CliError::new(format!(
-                "openssl: {error}; install the command (Debian: apt install openssl)"
-            ))
+            error!("openssl: {error}; install the command (Debian: apt install openssl)")
         })
 }
 

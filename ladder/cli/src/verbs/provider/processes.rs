@@ -19,7 +19,6 @@ pub(super) struct Process {
     pub(super) configuration: Option<String>,
 }
 
-/// The module in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Module {
     Loaded,
@@ -81,14 +80,12 @@ pub(super) fn started(pid: u32) -> Option<f64> {
     Some(ticks / 100.0)
 }
 
-/// Returns the effective user of a process.
 pub(super) fn user(pid: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Returns the time of the last boot.
 pub(super) fn booted() -> Option<SystemTime> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let line = stat.lines().find_map(|line| line.strip_prefix("btime "))?;

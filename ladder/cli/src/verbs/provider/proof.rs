@@ -14,13 +14,10 @@ pub(super) fn prove(configuration: &Path) -> Result<(), CliError> {
     let name = configuration.display();
     let read = Configuration::read(configuration)?;
     let section = read.tollgate().ok_or_else(|| {
-        CliError::new(format!("{name} lists no provider tollgate; run: tollgate provider install"))
+        error!("{name} lists no provider tollgate; run: tollgate provider install")
     })?;
     if !openssl::lists_tollgate(configuration)? {
-        return Err(CliError::new(format!(
-            "{name}: OpenSSL did not load it: {}",
-            why_not(&read, section)?
-        )));
+        bail!("{name}: OpenSSL did not load it: {}", why_not(&read, section)?);
     }
     let folder = Folder::new()?;
     let text = format!(
@@ -34,16 +31,16 @@ pub(super) fn prove(configuration: &Path) -> Result<(), CliError> {
     let counted = metrics::read(folder.as_ref())?;
     let sum = |name: &str| counted.iter().filter_map(|file| file.counts.get(name)).sum::<u64>();
     if (sum("signatures"), sum("decryptions")) != (2, 1) {
-        return Err(CliError::new(format!(
+        bail!(
             "{name}: OpenSSL loads the module but signs without it; set default_properties = \
              {QUERY} in the section that alg_section names"
-        )));
+        );
     }
     match differ {
         None => Ok(()),
-        Some(what) => Err(CliError::new(format!(
+        Some(what) => Err(error!(
             "{name}: OpenSSL does not accept {what}; do not use this module, and report it"
-        ))),
+        )),
     }
 }
 
@@ -62,7 +59,7 @@ fn compare(folder: &Folder, ours: &Path) -> Result<Option<&'static str>, CliErro
             return Ok(output.stdout);
         }
         let why = openssl::error_of(&output);
-        Err(CliError::new(format!("openssl {}: {why}", words.first().unwrap_or(&""))))
+        Err(error!("openssl {}: {why}", words.first().unwrap_or(&"")))
     };
     put(&folder.path("message"), b"tollgate provider check")?;
     run(stock, "genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out @key")?;

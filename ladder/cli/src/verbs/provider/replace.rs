@@ -12,7 +12,6 @@ use crate::error::CliError;
 #[must_use]
 pub(super) struct Replaced {
     path: PathBuf,
-    /// The path of the previous file.
     before: Option<PathBuf>,
     kept: bool,
 }
@@ -91,7 +90,6 @@ impl Drop for Replaced {
     }
 }
 
-/// A name in the same folder.
 pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     path.with_file_name(format!(".{name}.{end}"))
@@ -103,23 +101,22 @@ fn refusal(path: &Path, error: &io::Error) -> CliError {
         io::ErrorKind::NotFound => "; make the folder first",
         _ => "",
     };
-    CliError::new(format!("{}: {error}{advice}", path.display()))
+    error!("{}: {error}{advice}", path.display())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::Folder;
 
     #[test]
     fn nothing_is_written_through_a_link() {
-        let folder = std::env::temp_dir().join(format!("tollgate-link-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let (path, victim) = (folder.join("file"), folder.join("victim"));
+        let folder = Folder::new().unwrap();
+        let (path, victim) = (folder.path("file"), folder.path("victim"));
         fs::write(&victim, "mine").unwrap();
         std::os::unix::fs::symlink(&victim, beside(&path, "new")).unwrap();
         Replaced::write(&path, b"ours").unwrap().keep(None).unwrap();
         let (ours, mine) = (fs::read(&path).unwrap(), fs::read(&victim).unwrap());
-        fs::remove_dir_all(&folder).unwrap();
         assert_eq!((&ours[..], &mine[..]), (&b"ours"[..], &b"mine"[..]));
     }
 }

@@ -9,14 +9,14 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use super::Stats;
 use super::check::answer;
 use super::configuration::Configuration;
 use super::metrics::{self, ProcessFile};
 use super::openssl::Openssl;
 use super::processes::{self, Module, Process};
 use crate::error::CliError;
-use crate::output::{Output, write_object};
-use crate::verbs::provider::options::Stats;
+use crate::output::{check_stdout, text_and_object};
 
 pub(crate) fn run(options: &Stats) -> Result<ExitCode, CliError> {
     let configuration = Openssl::find().map(|openssl| openssl.chosen(None)).ok();
@@ -39,20 +39,17 @@ fn folder(options: &Stats, configuration: Option<&Path>) -> Result<PathBuf, CliE
 }
 
 fn all(options: &Stats, folder: &Path) -> Result<ExitCode, CliError> {
-    let output = Output::with_object(options.json.as_deref())?;
-    let files = metrics::read(folder).map_err(|error| {
-        CliError::new(format!("{error}; name the folder of `metrics = ...` with --metrics"))
-    })?;
+    check_stdout()?;
+    let files = metrics::read(folder)
+        .map_err(|error| error!("{error}; name the folder of `metrics = ...` with --metrics"))?;
     let (living, dead): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.is_of_a_living());
     if options.prune {
         for file in &dead {
             fs::remove_file(&file.path).map_err(CliError::about(file.path.display()))?;
         }
     }
-    output.text(&table(&living, &dead, folder, options.prune))?;
-    if let Some(path) = &options.json {
-        write_object(path, &object(&living, &dead, folder))?;
-    }
+    let text = table(&living, &dead, folder, options.prune);
+    text_and_object(options.json.as_deref(), &text, &object(&living, &dead, folder))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -63,7 +60,7 @@ fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode
             ErrorKind::PermissionDenied => "run it as root or as the process's user".to_owned(),
             _ => format!("see it with: ps -p {pid}"),
         };
-        CliError::new(format!("process {pid}: {error}; {advice}"))
+        error!("process {pid}: {error}; {advice}")
     })?;
     // A process in a container or a chroot writes below its own root.
     let relative = folder.strip_prefix("/").unwrap_or(folder);
@@ -75,7 +72,6 @@ fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode
         files = read(folder).into_iter().filter(is_of_it).collect();
     }
     let uses = process.module != Module::Missing;
-    let output = Output::with_object(options.json.as_deref())?;
     let counts = sum(&files.iter().collect::<Vec<_>>());
     let why = answer(&process, conf);
     let mut text = format!("{} {pid}: {why}\n", process.program);
@@ -83,17 +79,14 @@ fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode
         (true, true) => text += &format!("{}\n", no_counts(&process, &within, folder)),
         _ => lines(&mut text, &counts),
     }
-    output.text(&text)?;
-    if let Some(path) = &options.json {
-        let object = json!({
-            "pid": pid,
-            "program": process.program,
-            "uses_tollgate": uses,
-            "why": why,
-            "counts": counts,
-        });
-        write_object(path, &object)?;
-    }
+    let object = json!({
+        "pid": pid,
+        "program": process.program,
+        "uses_tollgate": uses,
+        "why": why,
+        "counts": counts,
+    });
+    text_and_object(options.json.as_deref(), &text, &object)?;
     Ok(if uses { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 

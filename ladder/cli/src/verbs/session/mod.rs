@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use tollgate_load::Protocol;
 use tollgate_report::{heading, session as session_table};
+use tollgate_server::KeyKind;
 
 use crate::error::CliError;
 use crate::interrupt;
@@ -16,18 +17,18 @@ use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::bench;
 
-use parts::{Asked, asked, is_ladder};
 pub(crate) use parts::{Session, collect};
+use parts::{asked, is_ladder};
 
 pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("session");
-    let mut records = collect(options, &mut run, &progress)?;
+    let mut records = collect(options, &mut run)?;
     drop(progress);
     if !options.parts_only && !interrupt::asked() {
-        let progress = Progress::new("server");
+        let _progress = Progress::new("server");
         for bench in real_server(options) {
-            let found = bench::collect(&bench, &mut run, &progress)?;
+            let found = bench::collect(&bench, &mut run)?;
             records.extend(found);
         }
     }
@@ -39,34 +40,29 @@ pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
 /// to vary the payload have no run.
 fn real_server(options: &Session) -> Vec<Bench> {
     let (keys, protocols, bytes) = asked(options);
-    let mut runs: Vec<Asked> =
-        bytes.iter().map(|bytes| (keys.clone(), protocols.clone(), vec![*bytes])).collect();
+    let bench = |key: &[KeyKind], protocol: &[Protocol], bytes| {
+        let (key, protocol) = (key.to_vec(), protocol.to_vec());
+        Bench { key, protocol, bytes, rounds: 4, seconds: 1.0, ..defaults() }
+    };
+    let mut runs: Vec<Bench> = bytes.iter().map(|bytes| bench(&keys, &protocols, *bytes)).collect();
     if is_ladder(options) {
-        runs.push((keys[..1].to_vec(), vec![Protocol::Tls12Rsa], bytes));
+        runs.push(bench(&keys[..1], &[Protocol::Tls12Rsa], bytes[0]));
     }
-    runs.into_iter().map(bench).collect()
-}
-
-/// The run of `tollgate bench` for one payload.
-fn bench((key, protocol, bytes): Asked) -> Bench {
-    Bench { key, protocol, bytes: bytes[0], rounds: 4, seconds: 1.0, ..defaults() }
+    runs
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use tollgate_server::KeyKind;
-
     use super::parts::plan;
     use super::*;
-    use crate::options::{Options as Line, Verb};
+    use crate::options::Verb;
+    use crate::options::tests::verb;
 
     /// Key, protocol and bytes of each planned session and of each measured one.
-    fn planned_and_measured(flags: &[&str]) -> [BTreeSet<(String, String, u64)>; 2] {
-        let Verb::Session(options) = Line::of(&[&["session"], flags].concat()).unwrap().verb else {
-            unreachable!("session was asked for")
-        };
+    fn planned_and_measured(flags: &str) -> [BTreeSet<(String, String, u64)>; 2] {
+        let Verb::Session(options) = verb(&format!("session {flags}")) else { unreachable!() };
         let planned = plan(&options).sessions.into_iter().map(|session| {
             (session.key.to_string(), session.protocol.word().to_owned(), session.bytes)
         });
@@ -84,13 +80,12 @@ mod tests {
 
     #[test]
     fn every_session_but_the_sweep_has_a_real_server() {
-        let [planned, measured] = planned_and_measured(&[]);
+        let [planned, measured] = planned_and_measured("");
         let sweep: Vec<_> = planned.difference(&measured).collect();
         assert!(sweep.iter().all(|(key, protocol, _)| key == "rsa-2048" && protocol == "tls13"));
         assert_eq!((planned.len(), measured.len(), sweep.len()), (11, 5, 6));
         assert!(measured.is_subset(&planned));
-        let [planned, measured] =
-            planned_and_measured(&["--bytes", "0,1024", "--key-type", "rsa-4096"]);
+        let [planned, measured] = planned_and_measured("--bytes 0,1024 --key-type rsa-4096");
         assert_eq!((planned.len(), &planned), (4, &measured));
     }
 }

@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::options::values::{Written, defaults, seconds};
 use crate::options::{Bench, ServerKind};
-use crate::progress::Progress;
+use crate::progress;
 use crate::run::Run;
 use crate::verbs::bench::options::{protocol, rsa};
 
@@ -48,21 +48,16 @@ pub(crate) struct Session {
 }
 
 /// The records of the parts, their sums, and the predicted rates; none after Ctrl-C.
-pub(crate) fn collect(
-    options: &Session,
-    run: &mut Run,
-    progress: &Progress,
-) -> Result<Vec<Record>, CliError> {
+pub(crate) fn collect(options: &Session, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let Run { host, output, .. } = run;
-    progress.plan(1, options.seconds);
-    progress.row(0, "parts of sessions");
-    let told = &mut |part| progress.part(part);
-    let measured = measure(&plan(options), &host.context(), &interrupt::asked, told);
+    progress::plan(1, options.seconds);
+    progress::row(0, "parts of sessions");
+    let measured = measure(&plan(options), &host.context, &interrupt::asked, &mut progress::part);
     let mut records = match measured {
         Err(_) if interrupt::asked() => return Ok(Vec::new()),
         measured => measured?,
     };
-    if let Some(clock) = &host.machine.core_clock_hz {
+    if let Some(clock) = &host.context.machine.core_clock_hz {
         let is_total = |record: &&Record| {
             record.quantity == word::CYCLES_PER_SESSION
                 && record.subject.parameter(word::PART).is_none()
@@ -109,11 +104,9 @@ pub(super) fn is_ladder(options: &Session) -> bool {
     options.key.is_empty() && options.protocol.is_empty() && options.bytes.is_empty()
 }
 
-/// Keys, protocols and payloads; the plan is their product.
-pub(super) type Asked = (Vec<KeyKind>, Vec<Protocol>, Vec<u64>);
-
-/// The requested lists, with defaults for missing ones.
-pub(super) fn asked(options: &Session) -> Asked {
+/// The requested keys, protocols and payloads, with defaults for missing lists. The plan is their
+/// product.
+pub(super) fn asked(options: &Session) -> (Vec<KeyKind>, Vec<Protocol>, Vec<u64>) {
     let keys = match &*options.key {
         [] => vec![KeyKind::Rsa { bits: 2048 }, KeyKind::Rsa { bits: 3072 }],
         keys => keys.to_vec(),

@@ -6,7 +6,6 @@ use tollgate_simulator::routines::{
 };
 use tollgate_simulator::timing::Issue;
 
-/// A multiplier: its instructions and its timing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Multiplier {
     pub(super) arithmetic: Arithmetic,
@@ -15,8 +14,12 @@ pub(super) struct Multiplier {
 }
 
 impl Multiplier {
-    const fn of(arithmetic: Arithmetic, slots: u32, issue: Issue) -> Self {
-        Self { arithmetic, slots, issue }
+    const fn plain(slots: u32) -> Self {
+        Self { arithmetic: Arithmetic::Plain, slots, issue: Issue::Blocking }
+    }
+
+    const fn extended(slots: u32, issue: Issue) -> Self {
+        Self { arithmetic: Arithmetic::Extended, slots, issue }
     }
 
     /// The timing of `core` with this multiplier.
@@ -24,7 +27,6 @@ impl Multiplier {
         core.clone().with_products(self.slots, self.issue)
     }
 
-    /// The multiplier's name in tables.
     pub(super) fn name(self) -> String {
         let slots = self.slots;
         match (self.arithmetic, self.issue) {
@@ -36,22 +38,17 @@ impl Multiplier {
 }
 
 /// The multipliers of LEON-2: 32x32, 32x16, 16x16, iterative.
-pub(super) const PLAIN: [Multiplier; 4] = [
-    Multiplier::of(Arithmetic::Plain, 1, Issue::Blocking),
-    Multiplier::of(Arithmetic::Plain, 3, Issue::Blocking),
-    Multiplier::of(Arithmetic::Plain, 5, Issue::Blocking),
-    Multiplier::of(Arithmetic::Plain, 35, Issue::Blocking),
-];
+pub(super) const PLAIN: [Multiplier; 4] =
+    [Multiplier::plain(1), Multiplier::plain(3), Multiplier::plain(5), Multiplier::plain(35)];
 
 /// Multipliers of the extension.
 pub(super) const EXTENDED: [Multiplier; 4] = [
-    Multiplier::of(Arithmetic::Extended, 1, Issue::Blocking),
-    Multiplier::of(Arithmetic::Extended, 2, Issue::Blocking),
-    Multiplier::of(Arithmetic::Extended, 3, Issue::Blocking),
-    Multiplier::of(Arithmetic::Extended, 2, Issue::Decoupled),
+    Multiplier::extended(1, Issue::Blocking),
+    Multiplier::extended(2, Issue::Blocking),
+    Multiplier::extended(3, Issue::Blocking),
+    Multiplier::extended(2, Issue::Decoupled),
 ];
 
-/// Every routine of this arithmetic for moduli of `words` words.
 pub(super) fn routines(arithmetic: Arithmetic, words: u32) -> Vec<Routine> {
     let algorithms = [Algorithm::Fips, Algorithm::Cios, Algorithm::Squaring];
     let of = |algorithm| {
@@ -62,11 +59,14 @@ pub(super) fn routines(arithmetic: Arithmetic, words: u32) -> Vec<Routine> {
     algorithms.into_iter().flat_map(of).collect()
 }
 
+/// The multipliers of the pictures, and of exponentiations that are counted.
+pub(super) const SHOWN: [Multiplier; 5] =
+    [PLAIN[0], PLAIN[1], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
+
 fn windows() -> impl Iterator<Item = Window> {
     (1..=6).map(Window::Sliding).chain((1..=6).map(Window::Fixed))
 }
 
-/// An exponentiation of the study.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Design {
     pub(super) multiplier: Multiplier,

@@ -9,12 +9,12 @@ use tollgate_report::text::wrapped;
 use tollgate_simulator::Timing;
 use tollgate_simulator::routines::{Algorithm, Number, Window};
 
-use super::designs::{Design, EXTENDED, PLAIN, numbers};
+use super::designs::{Design, SHOWN, numbers};
 use super::products::Size;
 use crate::cells::float;
 use crate::error::CliError;
 use crate::interrupt;
-use crate::progress::Progress;
+use crate::progress;
 
 /// The largest relative difference at which a figure counts as equal to the paper's.
 const NEAR: f64 = 0.025;
@@ -22,7 +22,6 @@ const NEAR: f64 = 0.025;
 /// The words of the moduli whose exponentiations are all executed (1024 bits).
 pub(super) const WORDS: u32 = 32;
 
-/// An exponentiation and its cycles.
 pub(super) struct ExponentiationCost {
     pub(super) design: Design,
     pub(super) cycles: u64,
@@ -51,7 +50,6 @@ impl Method {
 pub(super) fn execute(
     core: &Timing,
     designs: &[Design],
-    progress: &Progress,
     mut done: impl FnMut(&ExponentiationCost) -> Result<(), CliError>,
 ) -> Result<Vec<ExponentiationCost>, CliError> {
     let start = Instant::now();
@@ -65,8 +63,8 @@ pub(super) fn execute(
                 return Ok(raised);
             }
             let mean = start.elapsed().as_secs_f64() / float(raised.len().max(1) as u64);
-            progress.plan(designs.len(), mean);
-            progress.row(raised.len(), &format!("{}, {}", design.row(), design.window));
+            progress::plan(designs.len(), mean);
+            progress::row(raised.len(), &format!("{}, {}", design.row(), design.window));
             let cycles = run(core, *design, numbers, &expected)?;
             let it = ExponentiationCost { design: *design, cycles, how: Method::Executed };
             done(&it)?;
@@ -86,7 +84,7 @@ fn run(
     let done = design.exponentiation().run(&timing, numbers)?;
     if done.result != *expected {
         let name = format!("{}, {}", design.row(), design.window);
-        return Err(CliError::new(format!("{name}: wrong result; report this defect")));
+        bail!("{name}: wrong result; report this defect");
     }
     Ok(done.counts.cycles)
 }
@@ -95,17 +93,15 @@ fn run(
 /// times the number of products.
 pub(super) fn counted(size: &Size) -> Vec<ExponentiationCost> {
     let [_, exponent, _] = numbers(size.words);
-    let multipliers = [PLAIN[0], PLAIN[1], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
     let count = |multiplier| {
         let design = Design::headline(multiplier, size.words);
         let product = size.cycles(Algorithm::Fips, design.loops, multiplier)?;
         let cycles = product * design.window.products(&exponent).total();
         Some(ExponentiationCost { design, cycles, how: Method::Counted })
     };
-    multipliers.into_iter().filter_map(count).collect()
+    SHOWN.into_iter().filter_map(count).collect()
 }
 
-/// The tables of 1024 bits, and the combinations whose cycles match the paper's figure.
 pub(super) fn tables(raised: &[ExponentiationCost]) -> String {
     let mut text =
         "\nExponentiation of 1024 bits, executed from its first instruction to its last: million \
@@ -134,7 +130,6 @@ pub(super) fn tables(raised: &[ExponentiationCost]) -> String {
     text + "\n" + &reached(raised)
 }
 
-/// The combinations that match the paper's figure.
 fn reached(raised: &[ExponentiationCost]) -> String {
     let near: Vec<String> = raised
         .iter()
@@ -155,7 +150,6 @@ fn reached(raised: &[ExponentiationCost]) -> String {
     text
 }
 
-/// The table of other sizes.
 pub(super) fn other_sizes(raised: &[ExponentiationCost]) -> String {
     let columns = [
         Column::figures("bits", 6),

@@ -1,23 +1,24 @@
-//! The study's products: every routine with every multiplier, at one size.
+//! The study's products at one size: every routine with every multiplier, and on RV64 with the
+//! published multiply-add instructions.
 
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 use tollgate_simulator::Timing;
 use tollgate_simulator::routines::{Algorithm, Arithmetic, Inputs, Loops, Routine};
+use tollgate_simulator::rv64;
+use tollgate_simulator::rv64::{Run, Source};
 
 use super::designs::{EXTENDED, Multiplier, PLAIN, routines};
 use super::grouped;
 use crate::cells::float;
 use crate::error::CliError;
 
-/// A routine and its cycles with every multiplier.
 pub(super) struct Product {
     pub(super) routine: Routine,
     pub(super) code: usize,
     pub(super) cycles: Vec<(Multiplier, u64)>,
 }
 
-/// Every routine for moduli of one size.
 pub(super) struct Size {
     pub(super) words: u32,
     pub(super) products: Vec<Product>,
@@ -42,12 +43,10 @@ impl Size {
         Ok(Self { words, products })
     }
 
-    /// Bits of the modulus.
     pub(super) fn bits(&self) -> u32 {
         32 * self.words
     }
 
-    /// The cycles of a routine with a multiplier.
     pub(super) fn cycles(
         &self,
         algorithm: Algorithm,
@@ -61,7 +60,6 @@ impl Size {
         product.cycles.iter().find(|(of, _)| *of == multiplier).map(|(_, cycles)| *cycles)
     }
 
-    /// A table for each arithmetic.
     pub(super) fn tables(&self) -> String {
         let mut text = format!(
             "\nCycles of one Montgomery product or square of {} bits, by the slots of a \
@@ -86,7 +84,6 @@ impl Size {
         text
     }
 
-    /// The gain of the extension with the same loops.
     pub(super) fn gains(&self) -> String {
         let gain = |loops, plain: Multiplier, extended: Multiplier| {
             let cycles = |multiplier| self.cycles(Algorithm::Fips, loops, multiplier);
@@ -103,4 +100,63 @@ impl Size {
         let bits = self.bits();
         wrapped(&format!("The extension's gain at {bits} bits, FIPS: {}.", rows.join("; ")))
     }
+}
+
+/// Slots of a product of words in the timing model.
+pub(super) const MULTIPLY_SLOTS: u64 = 3;
+
+/// A product of one size, without the extension and with it.
+pub(super) struct Rv64Product {
+    pub(super) bits: u32,
+    pub(super) base: Run,
+    pub(super) extended: Run,
+}
+
+impl Rv64Product {
+    pub(super) fn measure(bits: u32) -> Result<Self, CliError> {
+        let inputs = Inputs::patterned(bits / 32);
+        let measure = |source| rv64::Product::new(source, bits / 64).measure(&inputs);
+        let (base, extended) = (measure(Source::Base)?, measure(Source::Extended)?);
+        if base.result != extended.result {
+            bail!("RV64: the results differ; report this defect");
+        }
+        Ok(Self { bits, base: base.run, extended: extended.run })
+    }
+
+    pub(super) fn code_bytes(&self, source: Source) -> u64 {
+        4 * rv64::Product::new(source, self.bits / 64).code().len() as u64
+    }
+}
+
+/// Instructions, and slots by the timing model.
+pub(super) fn rv64_table(products: &[Rv64Product]) -> String {
+    let columns = [
+        Column::figures("bits", 6),
+        Column::figures("RV64IM", 10),
+        Column::figures("extended", 10),
+        Column::figures("gain", 6),
+        Column::figures("slots, RV64IM", 14),
+        Column::figures("slots, extended", 16),
+    ];
+    let row = |Rv64Product { bits, base, extended }: &Rv64Product| {
+        let gain = float(base.instructions) / float(extended.instructions);
+        vec![
+            bits.to_string(),
+            grouped(base.instructions),
+            grouped(extended.instructions),
+            format!("{gain:.2}x"),
+            grouped(base.slots(MULTIPLY_SLOTS)),
+            grouped(extended.slots(MULTIPLY_SLOTS)),
+        ]
+    };
+    format!(
+        "\nInstructions of one Montgomery product on RV64\n\n{}{}",
+        grid(&columns, products.iter().map(row).collect()),
+        wrapped(&format!(
+            "By columns, fully unrolled, without its final subtraction; extended: maddlu, maddhu \
+             and cadd of scarv/rvkex. Slots by a simple model of an in-order core, not compared \
+             with a processor: one for each instruction, {MULTIPLY_SLOTS} for a product of words, \
+             one more if the next instruction reads a loaded word."
+        ))
+    )
 }

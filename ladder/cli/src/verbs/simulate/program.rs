@@ -8,11 +8,10 @@ use tollgate_report::grid::{Column, grid};
 use tollgate_simulator::machine::Traced;
 use tollgate_simulator::{Assembler, Ending, InstructionSet, Machine, Program, elf};
 
-use super::{Core, grouped};
+use super::{Core, RunProgram as Options, grouped};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::output::Output;
-use crate::verbs::simulate::options::RunProgram as Options;
 
 /// Instructions between two checks of the console and of Ctrl-C.
 const SLICE: u64 = 10_000_000;
@@ -25,9 +24,7 @@ const PROFILE: [Column; 4] = [
 ];
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
-    let of_file = |error: &dyn core::fmt::Display| {
-        CliError::new(format!("{}: {error}", options.file.display()))
-    };
+    let of_file = |error: &dyn core::fmt::Display| error!("{}: {error}", options.file.display());
     let set =
         if options.plain { InstructionSet::sparc() } else { InstructionSet::with_accumulator() };
     let core = Core::of(options.timing.as_deref())?;
@@ -53,12 +50,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
             Ok(Ending::Exit(status)) => break status,
             Err(failure) => return Err(of_file(&failure)),
             Ok(_) if left == 0 => {
-                return Err(CliError::new(format!(
+                bail!(
                     "{}: it has not ended after {} instructions, at {:#010x}; raise --limit",
                     options.file.display(),
                     options.limit,
                     machine.pc()
-                )));
+                );
             }
             Ok(_) if interrupt::asked() => return Ok(interrupt::exit_code()),
             Ok(_) => {}
@@ -71,7 +68,6 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     Ok(if status == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Loads a program by the type of its file.
 fn load(options: &Options, set: &InstructionSet) -> Result<Program, CliError> {
     let name = options.file.display();
     let bytes = fs::read(&options.file).map_err(CliError::at(&options.file))?;
@@ -87,7 +83,7 @@ fn load(options: &Options, set: &InstructionSet) -> Result<Program, CliError> {
         Err("neither an ELF file nor an assembly file (.s); use --flat ADDRESS for a flat binary"
             .into())
     };
-    program.map_err(|why| CliError::new(format!("{name}: {why}")))
+    program.map_err(|why| error!("{name}: {why}"))
 }
 
 /// Prints the program's output before the error.

@@ -11,18 +11,15 @@ use tollgate_simulator::timing::Issue;
 use super::Core;
 use super::designs::{Design, Multiplier};
 use super::exponentiations::{ExponentiationCost, Method};
-use super::products::{Product, Size};
-use super::rv64::{MULTIPLY_SLOTS, Rv64Product};
+use super::products::{MULTIPLY_SLOTS, Product, Rv64Product, Size};
 use crate::cells::float;
 
-/// Creates the records of a core.
 pub(super) struct Figures<'a> {
     pub(super) core: &'a Core,
     pub(super) commit: Option<String>,
 }
 
 impl Figures<'_> {
-    /// The bytes of each routine, and its cycles with each multiplier.
     pub(super) fn of_size(&self, size: &Size) -> Vec<Record> {
         let of = |product: &Product| {
             let routine = product.routine;
@@ -47,7 +44,6 @@ impl Figures<'_> {
         size.products.iter().flat_map(of).collect()
     }
 
-    /// The cycles of an exponentiation, and the bytes of its table.
     pub(super) fn of_exponentiation(
         &self,
         ExponentiationCost { design, cycles, how }: &ExponentiationCost,
@@ -182,7 +178,6 @@ impl Figures<'_> {
     }
 }
 
-/// The basis of a figure.
 #[derive(Clone)]
 struct Basis {
     core: String,
@@ -199,7 +194,6 @@ fn on_multiplier(multiplier: Multiplier) -> [(&'static str, String); 2] {
     [(word::ISSUE, issue.to_owned()), (word::SLOTS, multiplier.slots.to_string())]
 }
 
-/// The subject of a routine on a simulated processor.
 fn simulated(processor: &str, routine: &str) -> Subject {
     let (processor, routine) = (processor.to_owned(), routine.to_owned());
     Subject::new(Topic::Simulation { processor, routine }).expect("a path of letters and digits")

@@ -2,13 +2,14 @@
 
 pub(crate) mod explained;
 mod multi;
-pub(crate) mod options;
 pub(crate) mod pkeu;
 pub(crate) mod queue;
 pub(crate) mod rows;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::{Args, Subcommand, ValueEnum};
 use tollgate_bench::Series;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Unit};
@@ -19,13 +20,171 @@ use crate::contenders::Contender;
 use crate::error::CliError;
 use crate::figures::Figures;
 use crate::host::Host;
+use crate::keys;
 use crate::measure::measure;
-use crate::options::{Against, Speed, Table};
-use crate::progress::Progress;
+use crate::options::values::{Written, defaults, seconds};
+use crate::progress;
 use crate::run::Run;
 use crate::verbs::kernel;
-use crate::verbs::speed::options::{Operations, SubVerb};
-use crate::verbs::speed::rows::{Row, rows};
+
+use rows::{Row, rows};
+
+#[derive(Args, Clone, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Speed {
+    #[command(flatten)]
+    pub(crate) operations: Operations,
+
+    #[command(subcommand)]
+    pub(crate) verb: Option<SubVerb>,
+}
+
+/// Other tables of operations.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum SubVerb {
+    /// Compare with a public-key execution unit of 2005: cycles measured here, at its clock rates
+    Pkeu(Pkeu),
+    /// Measure the engine's queue: with many threads, with one, and with random arrivals
+    Queue(Queue),
+}
+
+/// The libraries and the batch that operations are measured with.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LineupOptions {
+    /// Libraries to compare with, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "openssl,aws-lc")]
+    pub(crate) against: Vec<Against>,
+
+    /// Operations in a batch, 1 to 1024; 1 measures no batches
+    #[arg(long, value_name = "N", default_value = "8")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) batch: u32,
+}
+
+/// The table of operations.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Operations {
+    #[command(flatten)]
+    pub(crate) lineup: LineupOptions,
+
+    /// Sizes of keys in bits, separated by commas [default: 512,1024,2048,3072,4096]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = key_bits)]
+    pub(crate) bits: Vec<u32>,
+
+    /// Exponent to measure instead of signatures: an odd public exponent from 3, or "full" for the
+    /// private operation without CRT (an exponent as long as the modulus)
+    #[arg(long, value_name = "VALUE|full", value_parser = exponent)]
+    pub(crate) exponent: Option<Exponent>,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+
+    /// RSA private key (PEM or DER, PKCS#8 or PKCS#1) to use instead of the built-in keys
+    #[arg(long, value_name = "FILE", conflicts_with = "bits")]
+    pub(crate) key: Option<PathBuf>,
+
+    /// Threads that each run the operation; also prints the sum of their rates, as openssl speed
+    /// -multi does [default: one thread]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) multi: Option<u32>,
+
+    /// Seconds for each row (one key and one operation) [default: a minute for the whole table]
+    #[arg(short = 'z', long, value_name = "S", value_parser = seconds)]
+    pub(crate) seconds: Option<f64>,
+
+    /// Set by `tollgate speed pkeu`.
+    #[arg(skip)]
+    pub(crate) table: Option<Table>,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Pkeu {
+    #[command(flatten)]
+    pub(crate) lineup: LineupOptions,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+
+    /// Seconds for each row (one key and one operation) [default: a minute for the whole table]
+    #[arg(short = 'z', long, value_name = "S", value_parser = seconds)]
+    pub(crate) seconds: Option<f64>,
+}
+
+impl Pkeu {
+    /// The operations of this table.
+    pub(crate) fn operations(&self) -> Operations {
+        Operations {
+            lineup: self.lineup.clone(),
+            written: self.written.clone(),
+            seconds: self.seconds,
+            table: Some(Table::Pkeu),
+            ..defaults()
+        }
+    }
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Queue {
+    /// Sizes of keys in bits, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1024,2048")]
+    #[arg(value_parser = key_bits)]
+    pub(crate) bits: Vec<u32>,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+
+    /// RSA private key (PEM or DER, PKCS#8 or PKCS#1) to use instead of the built-in keys
+    #[arg(long, value_name = "FILE", conflicts_with = "bits")]
+    pub(crate) key: Option<PathBuf>,
+
+    /// Seconds for each size
+    #[arg(short = 'z', long, value_name = "S", default_value = "12", value_parser = seconds)]
+    pub(crate) seconds: f64,
+}
+
+/// The libraries to compare with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Against {
+    /// AWS-LC, through aws-lc-rs.
+    AwsLc,
+    /// No library.
+    None,
+    /// The system's libcrypto.
+    Openssl,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exponent {
+    /// d, as long as the modulus, without CRT.
+    Full,
+    /// A public exponent, odd, from 3.
+    Public(u64),
+}
+
+/// Tables other than the usual one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Table {
+    /// Six rows and eight clocks of Freescale, Understanding Public-Key Performance, 2005.
+    Pkeu,
+}
+
+fn key_bits(text: &str) -> Result<u32, String> {
+    let known = || keys::SIZES.map(|bits| bits.to_string()).join(", ");
+    match text.parse() {
+        Ok(bits) if keys::SIZES.contains(&bits) => Ok(bits),
+        _ => Err(format!("built-in keys have {} bits; for another, give --key FILE", known())),
+    }
+}
+
+fn exponent(text: &str) -> Result<Exponent, String> {
+    if text == "full" {
+        return Ok(Exponent::Full);
+    }
+    match text.parse() {
+        Ok(e) if e >= 3 && e % 2 == 1 => Ok(Exponent::Public(e)),
+        _ => Err("give an odd number from 3 to 2^64 - 1, or full".to_owned()),
+    }
+}
 
 /// Default seconds for the whole table.
 const TABLE_SECONDS: f64 = 60.0;
@@ -45,12 +204,11 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
     let json = options.written.json.as_deref();
     if let Some(threads) = options.multi {
         let seconds = options.seconds.unwrap_or(MULTI_SECONDS);
-        let collect =
-            |run: &mut Run, bar: &Progress| multi::collect(options, (threads, seconds), run, bar);
+        let collect = |run: &mut Run| multi::collect(options, (threads, seconds), run);
         return Run::of_verb(json, "speed", collect, multi::table);
     }
     let table = |records: &[Record]| table(options.table, records);
-    Run::of_verb(json, "speed", |run, progress| collect(options, &[], run, progress), table)
+    Run::of_verb(json, "speed", |run| collect(options, &[], run), table)
 }
 
 /// The records of every row that the options select, and of the kernels that explain these rows.
@@ -60,10 +218,9 @@ pub(crate) fn collect(
     options: &Operations,
     known: &[Record],
     run: &mut Run,
-    progress: &Progress,
 ) -> Result<Vec<Record>, CliError> {
     if options.lineup.against.contains(&Against::None) && options.lineup.against.len() > 1 {
-        return Err(CliError::new("--against: none stands alone; drop it, or the others"));
+        bail!("--against: none stands alone; drop it, or the others");
     }
     let rows: Vec<_> = rows(options)?.into_iter().map(|row| (row.label(), row)).collect();
     let count = u32::try_from(rows.len()).expect("few rows");
@@ -74,13 +231,12 @@ pub(crate) fn collect(
     };
     run.output.records(&records)?;
     let mut kernels = known.to_vec();
-    let found = run.rows(progress, seconds * (1.0 + KERNEL_PART), rows, |run, label, row| {
+    let found = run.rows(seconds * (1.0 + KERNEL_PART), rows, |run, label, row| {
         let mut contenders = row.lineup(&options.lineup, &mut run.notes)?;
         let explained = explaining(&row, &contenders, &kernels, seconds, run)?;
         let Some(mut found) = explained else { return Ok(None) };
         kernels.extend(found.iter().cloned());
-        let part = |part| progress.part(part);
-        let measured = measure(label, &mut contenders, seconds, &mut run.notes, part)?;
+        let measured = measure(label, &mut contenders, seconds, &mut run.notes, progress::part)?;
         let Some(series) = measured else { return Ok(None) };
         let figures = Figures::of_row(&run.host, seconds);
         found.extend(records_of(&row, &run.host, &figures, &kernels, &contenders, &series)?);
@@ -153,4 +309,39 @@ fn records_of(
         }
     }
     Ok(records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Verb;
+    use crate::options::tests::verb;
+
+    fn speed(flags: &str) -> Operations {
+        match verb(&format!("speed {flags}")) {
+            Verb::Speed(Speed { operations, verb: None }) => operations,
+            Verb::Speed(Speed { verb: Some(SubVerb::Pkeu(pkeu)), .. }) => pkeu.operations(),
+            other => unreachable!("speed was asked for: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn flags_become_values() {
+        let options = speed(
+            "--bits 512,2048 --batch 16 --against openssl --seconds 0.5 --exponent 7 --json -",
+        );
+        assert_eq!(options.bits, [512, 2048]);
+        assert_eq!((options.lineup.batch, options.seconds), (16, Some(0.5)));
+        assert_eq!(options.lineup.against, [Against::Openssl]);
+        assert_eq!(options.exponent, Some(Exponent::Public(7)));
+        assert_eq!(options.written.json, Some(PathBuf::from("-")));
+        let options = speed("--exponent full --key x.pem");
+        assert_eq!(options.exponent, Some(Exponent::Full));
+        let options = speed("pkeu --batch 4 -z 500ms");
+        assert_eq!((options.table, options.lineup.batch), (Some(Table::Pkeu), 4));
+        assert_eq!((options.seconds, options.bits.len()), (Some(0.5), 0));
+        let options = speed("");
+        assert_eq!(options.lineup.against, [Against::Openssl, Against::AwsLc]);
+        assert_eq!((options.lineup.batch, options.bits.len()), (8, 0));
+    }
 }

@@ -10,14 +10,14 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Topic, Unit};
 use tollgate_report::grid::{Column, grid};
 
-use super::options::Operations;
+use super::Operations;
 use super::queue::median;
 use super::rows::rows;
 use crate::cells::{self, float};
 use crate::error::CliError;
 use crate::figures::Figures;
 use crate::interrupt;
-use crate::progress::Progress;
+use crate::progress;
 use crate::run::{Notes, Run};
 
 /// Slices of time of each contender; they take turns.
@@ -39,11 +39,10 @@ pub(super) fn collect(
     options: &Operations,
     (threads, seconds): (u32, f64),
     run: &mut Run,
-    progress: &Progress,
 ) -> Result<Vec<Record>, CliError> {
     let rows = rows(options)?.into_iter().enumerate();
     let rows = rows.map(|(number, row)| (row.label(), (number, row))).collect();
-    run.rows(progress, seconds, rows, |run, _, (number, row)| {
+    run.rows(seconds, rows, |run, _, (number, row)| {
         let contenders = row.lineup(&options.lineup, &mut run.notes)?;
         let count = u32::try_from(contenders.len()).unwrap_or(u32::MAX).max(1);
         let slice = Duration::from_secs_f64(seconds / f64::from(count * SLICES));
@@ -55,7 +54,7 @@ pub(super) fn collect(
                 }
                 rates.push(rate(options, (number, place), threads, slice)?);
             }
-            progress.part(f64::from(turn + 1) / f64::from(SLICES));
+            progress::part(f64::from(turn + 1) / f64::from(SLICES));
         }
         let figures = Figures::of_row(&run.host, seconds).with([(word::THREADS, threads)]);
         let mut found = Vec::new();
@@ -88,7 +87,7 @@ fn rate(
         let mut contender = prepared?;
         let each = u64::from(contender.batch.unwrap_or(1));
         while !stop.load(Relaxed) {
-            (contender.run)().map_err(CliError::new)?;
+            (contender.run)()?;
             operations.fetch_add(each, Relaxed);
         }
         Ok(())
@@ -108,7 +107,6 @@ fn rate(
     })
 }
 
-/// The table of the sums.
 pub(super) fn table(records: &[Record]) -> String {
     let row = |record: &Record| {
         let subject = &record.subject;
@@ -138,7 +136,7 @@ mod tests {
     fn two_threads_have_a_sum() {
         let options = Operations { bits: vec![512], ..defaults() };
         let mut run = Run::new(None).unwrap();
-        let records = collect(&options, (2, 0.5), &mut run, &Progress::new("test")).unwrap();
+        let records = collect(&options, (2, 0.5), &mut run).unwrap();
         assert!(records.iter().all(|record| record.subject.parameter(word::THREADS) == Some("2")));
         let table = table(&records);
         assert!(table.contains("rsa-512 sign") && table.contains("openssl"), "{table}");

@@ -6,7 +6,6 @@ use tollgate_record::{Estimate, Key, Operation, Record, Subject, Topic, Unit};
 use crate::error::CliError;
 use crate::figures::Figures;
 
-/// The source of the times.
 const SOURCE: &str = "Freescale Semiconductor, Understanding Public-Key Performance, rev. 0, white \
                       paper PublicKeyPerfWP, February 2005: milliseconds per operation in the \
                       public-key execution unit, operands loaded to DONE; CPU, data movement and \
@@ -41,7 +40,6 @@ pub(crate) const SIZES: [u32; 3] = [512, 1024, 2048];
 /// The exponent of 3 bits for the paper's rows with a short exponent; the paper gives no value.
 pub(crate) const SHORT_EXPONENT: u64 = 7;
 
-/// The paper's 48 times.
 pub(crate) fn published(figures: &Figures<'_>) -> Result<Vec<Record>, CliError> {
     let mut records = Vec::new();
     for (bits, exponent_bits, times) in TIMES_MS {

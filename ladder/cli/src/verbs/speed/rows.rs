@@ -5,19 +5,16 @@ use std::rc::Rc;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Key as KeyName, Operation, Subject, Topic};
 
+use super::{Against, Exponent, LineupOptions, Operations, Table, pkeu};
 use crate::contenders::{Contender, Job, aws_lc, openssl, tollgate};
 use crate::error::CliError;
 use crate::figures::subject;
 use crate::keys::{Key, KeyOperation};
-use crate::options::{Against, Exponent, Table};
 use crate::run::Notes;
-use crate::verbs::speed::options::{LineupOptions, Operations};
-use crate::verbs::speed::pkeu;
 
 /// Default sizes of the table; 512 and 1024 are insecure, but the papers used them.
 const SIZES: [u32; 5] = [512, 1024, 2048, 3072, 4096];
 
-/// A key and an operation.
 pub(crate) enum Row {
     /// A key of a type other than RSA, for comparison. Only libraries are measured.
     Context(KeyName, Operation),

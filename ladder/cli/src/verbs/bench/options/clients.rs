@@ -6,14 +6,15 @@ use std::fs;
 use clap::Args;
 use tollgate_load::{Arrivals, ClientTimeout, Pattern, Plan, Think, duration};
 
-use crate::options::values::share;
+use crate::options::values::{share, within};
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Arrivals")]
 pub(crate) struct Clients {
     /// Arrivals per second in an open loop, independent of the completion of earlier ones;
     /// --connections is then the maximum in flight [default: a closed loop]
-    #[arg(short = 'q', long, value_name = "R", value_parser = rate)]
+    #[arg(short = 'q', long, value_name = "R")]
+    #[arg(value_parser = within(0.001..=Pattern::PER_S_MAX, "give 0.001 to 10000000 per second"))]
     pub(crate) rate: Option<f64>,
 
     /// Distribution of the arrivals: poisson, constant, gamma:DISPERSION, pareto:SHAPE,
@@ -23,7 +24,8 @@ pub(crate) struct Clients {
     pub(crate) arrivals: Option<Pattern>,
 
     /// Requests on each connection, one after the other; 2.5 alternates between two and three
-    #[arg(long, value_name = "N", default_value = "1", value_parser = requests)]
+    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(value_parser = within(1.0..=Plan::REQUESTS_MAX, "give 1 to 1000000 requests"))]
     pub(crate) requests_per_connection: f64,
 
     /// Pause of a client between transactions in a closed loop, as in 10ms, or random:10ms for
@@ -71,13 +73,11 @@ impl Clients {
         self.arrivals.clone().unwrap_or(Pattern::Poisson { per_s: 1.0 })
     }
 
-    /// The clients' timeout.
     pub(crate) fn patience(&self) -> Option<ClientTimeout> {
         let ms = u64::try_from(self.patience?.as_millis()).unwrap_or(u64::MAX);
         Some(ClientTimeout { ms, retries: self.retries })
     }
 
-    /// Describes the arrivals, for the line of the plan.
     pub(crate) fn words(&self, connections: u32, is_search: bool) -> String {
         let mut text = match (&self.arrivals, self.rate) {
             (Some(Pattern::Trace(trace)), _) => {
@@ -173,20 +173,6 @@ fn pattern(text: &str) -> Result<Pattern, String> {
     }
 }
 
-fn requests(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(requests) if (1.0..=Plan::REQUESTS_MAX).contains(&requests) => Ok(requests),
-        _ => Err("give 1 to 1000000 requests".to_owned()),
-    }
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(rate) if (0.001..=Pattern::PER_S_MAX).contains(&rate) => Ok(rate),
-        _ => Err("give 0.001 to 10000000 per second".to_owned()),
-    }
-}
-
 fn think(text: &str) -> Result<Think, String> {
     let (random, length) = match text.strip_prefix("random:") {
         Some(length) => (true, length),
@@ -207,23 +193,21 @@ fn time(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::tests::assert_refused;
-    use crate::options::{Options, Verb};
+    use crate::folder::Folder;
+    use crate::options::Options;
+    use crate::options::tests::bench;
 
-    fn clients(flags: &[&str]) -> Clients {
-        match Options::of(&[&["bench"], flags].concat()).unwrap().verb {
-            Verb::Bench(options) => options.options().clients.clone(),
-            other => unreachable!("bench was asked for: {other:?}"),
-        }
+    fn clients(flags: &str) -> Clients {
+        bench(flags).clients
     }
 
     #[test]
     fn flags_become_arrivals() {
-        let arrivals = |flags: &[&str]| clients(flags).arrivals(false);
-        assert_eq!(arrivals(&[]), Arrivals::Closed { think: Think::None });
+        let arrivals = |flags: &str| clients(flags).arrivals(false);
+        assert_eq!(arrivals(""), Arrivals::Closed { think: Think::None });
         let think = Think::Exponential { mean_ms: 10.0 };
-        assert_eq!(arrivals(&["--think", "random:10ms"]), Arrivals::Closed { think });
-        let of = |kind: &str| match arrivals(&["--rate", "500", "--arrivals", kind]) {
+        assert_eq!(arrivals("--think random:10ms"), Arrivals::Closed { think });
+        let of = |kind: &str| match arrivals(&format!("--rate 500 --arrivals {kind}")) {
             Arrivals::Open { pattern, .. } => pattern,
             Arrivals::Closed { .. } => unreachable!("a rate was given"),
         };
@@ -233,47 +217,20 @@ mod tests {
         assert_eq!(of("gamma:2.5"), Pattern::Gamma { per_s, dispersion: 2.5 });
         assert_eq!(of("pareto:1.5"), Pattern::Pareto { per_s, shape: 1.5 });
         assert_eq!(of("bursts:50ms/0.2s"), Pattern::Bursts { per_s, on_ms: 50, off_ms: 200 });
-        let patient = clients(&["--patience", "2s", "--retries", "3"]).patience();
+        let patient = clients("--patience 2s --retries 3").patience();
         assert_eq!(patient, Some(ClientTimeout { ms: 2000, retries: 3 }));
     }
 
     #[test]
-    fn errors_name_the_option() {
-        assert_refused(
-            "bench",
-            &[
-                (&["--rate", "0"][..], "--rate"),
-                (&["--rate", "1", "--arrivals", "pareto:1"], "--arrivals"),
-                (&["--rate", "1", "--arrivals", "bursts:50"], "bursts:50ms/200ms"),
-                (&["--rate", "1", "--arrivals", "gamma"], "gamma:5"),
-                (&["--rate", "1", "--arrivals", "normal"], "poisson"),
-                (&["--requests-per-connection", "0.5"], "--requests-per-connection"),
-                (&["--arrivals", "trace:/does/not/exist"], "/does/not/exist"),
-                (&["--rate", "1", "--think", "1ms"], "--think"),
-                (&["--think", "10"], "random:10ms"),
-                (&["--patience", "0s"], "--patience"),
-                (&["--retries", "1"], "--patience"),
-                (&["--http-share", "2"], "--http-share"),
-                (&["search", "--slo", "p99"], "--slo"),
-                (&["search"], "--slo"),
-                (&["search", "--slo", "p99=1ms", "--rate", "5"], "--rate"),
-                (&["--svg", "x.svg"], "--svg"),
-                (&["--arrivals", "constant"], "--rate"),
-            ],
-        );
-    }
-
-    #[test]
     fn a_trace_is_read_and_its_bad_lines_are_reported() {
-        let name = format!("tollgate-trace-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let folder = Folder::new().unwrap();
+        let path = folder.path("trace");
         let flag = format!("trace:{}", path.display());
         fs::write(&path, "0.0\n0.5\n").unwrap();
-        let found = clients(&["--arrivals", &flag]).arrivals(false);
+        let found = clients(&format!("--arrivals {flag}")).arrivals(false);
         assert!(found.is_open());
         fs::write(&path, "0.5\n0.0\n").unwrap();
         let error = Options::of(&["bench", "--arrivals", &flag]).unwrap_err().to_string();
-        fs::remove_file(&path).unwrap();
         assert!(error.contains("line 2"), "{error}");
     }
 }

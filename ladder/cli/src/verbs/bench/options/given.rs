@@ -62,7 +62,6 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// The file of the body.
     pub(crate) fn body_file(&self) -> Option<&Path> {
         self.body.as_ref()?.strip_prefix('@').map(Path::new)
     }
@@ -75,7 +74,7 @@ impl Given {
             (None, None) => Vec::new(),
         };
         let usual = if self.body.is_some() { "POST" } else { "GET" };
-        let wrong = |flag: &'static str| move |why| CliError::new(format!("{flag}: {why}"));
+        let wrong = |flag: &'static str| move |why| error!("{flag}: {why}");
         let method = self.method.as_deref().unwrap_or(usual);
         let mut form = RequestForm::default().with_method(method).map_err(wrong("--method"))?;
         for field in &self.header {
@@ -115,12 +114,11 @@ impl Probed {
     pub(crate) fn check(&self, plan: &Plan) -> Result<(), CliError> {
         let url = self.site.url();
         if has_bytes(plan) && !url.path().starts_with("/bytes/") {
-            let why = "bodies of many sizes are requested as /bytes/N: give such a URL";
-            return Err(CliError::new(format!("{url}: {why}")));
+            bail!("{url}: bodies of many sizes are requested as /bytes/N: give such a URL");
         }
         match self.probe.unmet(plan) {
             None => Ok(()),
-            Some(unmet) => Err(CliError::new(format!("{url}: {unmet}"))),
+            Some(unmet) => Err(error!("{url}: {unmet}")),
         }
     }
 }

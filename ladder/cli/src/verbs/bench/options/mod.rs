@@ -38,11 +38,35 @@ pub(crate) enum SubVerb {
     /// Measure the gains of Intel's study of 2010 (ETI10) with nginx: AES instructions, GCM, RSA
     Eti10(Eti10),
     /// Sample the servers with perf, and show their CPU time by part beside the prediction
-    Profile(Box<Profile>),
+    Profile {
+        #[command(flatten)]
+        sampling: Sampling,
+
+        #[command(flatten)]
+        bench: Box<Bench>,
+    },
     /// Measure the servers on more and more cores, and fit a scaling law
-    Scale(Box<Scale>),
+    Scale {
+        /// First and last number of cores; n is the number of cores that the client does not use
+        #[arg(long, value_name = "A..B", default_value = "1..n", value_parser = core_span)]
+        span: CoreSpan,
+
+        #[command(flatten)]
+        bench: Box<Bench>,
+    },
     /// Find the highest rate at which a quantile of the response times stays within a limit
-    Search(Box<Search>),
+    Search {
+        /// Quantile and its limit, as in p99=20ms
+        #[arg(long, value_name = "OBJECTIVE")]
+        slo: Objective,
+
+        /// Draw rates and times as SVG in FILE, replacing it
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+
+        #[command(flatten)]
+        bench: Box<Bench>,
+    },
 }
 
 #[derive(Args, Clone, Debug)]
@@ -72,15 +96,6 @@ pub(crate) struct Eti10 {
     pub(crate) written: Written,
 }
 
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Profile {
-    #[command(flatten)]
-    sampling: Sampling,
-
-    #[command(flatten)]
-    bench: Bench,
-}
-
 /// The options of a profile.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Profile")]
@@ -94,65 +109,32 @@ pub(crate) struct Sampling {
     pub(crate) predict_seconds: f64,
 }
 
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Scale {
-    /// First and last number of cores; n is the number of cores that the client does not use
-    #[arg(long, value_name = "A..B", default_value = "1..n", value_parser = core_span)]
-    span: CoreSpan,
-
-    #[command(flatten)]
-    bench: Bench,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Search {
-    /// Quantile and its limit, as in p99=20ms
-    #[arg(long, value_name = "OBJECTIVE")]
-    slo: Objective,
-
-    /// Draw rates and times as SVG in FILE, replacing it
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
-
-    #[command(flatten)]
-    bench: Bench,
-}
-
 /// The kind of result that a run of `tollgate bench` gives.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Mode {
-    /// The figures of one load.
     #[default]
     Rounds,
-    /// The CPU time by part.
     Profile(Sampling),
-    /// The rates by number of cores.
     Scale(CoreSpan),
     /// The highest rate that meets an objective, with the file of its curve.
     Search(Objective, Option<PathBuf>),
 }
 
 impl BenchCommand {
-    /// The options of the load.
-    pub(crate) fn options(&self) -> &Bench {
-        match &self.verb {
-            // `eti10` makes its own load
-            None | Some(SubVerb::Eti10(_)) => &self.rounds,
-            Some(SubVerb::Profile(profile)) => &profile.bench,
-            Some(SubVerb::Scale(scale)) => &scale.bench,
-            Some(SubVerb::Search(search)) => &search.bench,
-        }
-    }
-
     /// The options and the kind of result, before the checks of `request`.
     pub(super) fn unchecked(&self) -> Bench {
-        let mode = match &self.verb {
-            None | Some(SubVerb::Eti10(_)) => Mode::Rounds,
-            Some(SubVerb::Profile(profile)) => Mode::Profile(profile.sampling.clone()),
-            Some(SubVerb::Scale(scale)) => Mode::Scale(scale.span),
-            Some(SubVerb::Search(search)) => Mode::Search(search.slo, search.svg.clone()),
+        let (mode, bench) = match &self.verb {
+            // `eti10` makes its own load
+            None | Some(SubVerb::Eti10(_)) => (Mode::Rounds, &self.rounds),
+            Some(SubVerb::Profile { sampling, bench }) => {
+                (Mode::Profile(sampling.clone()), &**bench)
+            }
+            Some(SubVerb::Scale { span, bench }) => (Mode::Scale(*span), &**bench),
+            Some(SubVerb::Search { slo, svg, bench }) => {
+                (Mode::Search(*slo, svg.clone()), &**bench)
+            }
         };
-        Bench { mode, ..self.options().clone() }
+        Bench { mode, ..bench.clone() }
     }
 }
 
@@ -320,13 +302,11 @@ pub(crate) struct Bench {
     pub(crate) written: Written,
 }
 
-/// Headings of the help.
 const LOAD: &str = "Load";
 const SERVERS: &str = "Client and servers";
 const SESSION: &str = "Session";
 
 impl Bench {
-    /// The objective of a search.
     pub(crate) const fn objective(&self) -> Option<Objective> {
         match self.mode {
             Mode::Search(objective, _) => Some(objective),
@@ -392,7 +372,6 @@ pub(crate) enum ServerKind {
 }
 
 impl ServerKind {
-    /// The product, if it is an installed server.
     pub(crate) const fn stock(self) -> Option<Product> {
         match self {
             Self::Apache => Some(Product::Apache),
@@ -467,86 +446,35 @@ fn verify(text: &str) -> Result<Verify, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::tests::{assert_refused, bench};
+    use crate::options::tests::bench;
 
     #[test]
     fn flags_become_values() {
-        let options = bench(&["--key-type", "rsa-2048,rsa-3072", "--protocol", "tls13,tls12-rsa"]);
+        let options = bench("--key-type rsa-2048,rsa-3072 --protocol tls13,tls12-rsa");
         assert_eq!(options.key.len(), 2);
         assert_eq!(options.protocol, [Protocol::Tls13, Protocol::Tls12Rsa]);
         assert_eq!((options.bytes, options.verify), (14_336, Verify::Never));
-        assert_eq!(bench(&["--key-type", "rsa-1024"]).key, [KeyKind::OF_2001]);
-        let Mode::Scale(span) = bench(&["scale"]).mode else { panic!("scale was asked for") };
+        assert_eq!(bench("--key-type rsa-1024").key, [KeyKind::OF_2001]);
+        let Mode::Scale(span) = bench("scale").mode else { panic!("scale was asked for") };
         assert_eq!(span, CoreSpan { first: 1, last: None });
-        let short = bench(&["-c", "8", "-z", "10s", "-q", "5", "https://127.0.0.1/"]);
+        let short = bench("-c 8 -z 10s -q 5 https://127.0.0.1/");
         assert_eq!((short.connections, short.seconds, short.clients.rate), (8, 10.0, Some(5.0)));
-        let number = bench(&["-n", "500"]);
+        let number = bench("-n 500");
         assert_eq!((number.requests, number.seconds), (Some(500), 600.0));
-        assert_eq!(bench(&["-n", "500", "-z", "5s"]).seconds, 5.0);
+        assert_eq!(bench("-n 500 -z 5s").seconds, 5.0);
         assert_eq!(options.client, [Client::Minimal]);
-        assert_eq!(bench(&["--client", "rustls,curl"]).client, [Client::Rustls, Client::Curl]);
-        assert_eq!(bench(&["--client", "s_time"]).client, [Client::STime]);
+        assert_eq!(bench("--client rustls,curl").client, [Client::Rustls, Client::Curl]);
+        assert_eq!(bench("--client s_time").client, [Client::STime]);
         for (flags, expected) in [
-            (&[][..], Close::RstAfterConfirm),
-            (&["--close", "fin"], Close::Fin),
-            (&["--resume", "0.5", "--resume-by", "early-data"], Close::Fin),
-            (&["--resume", "0.5", "--resume-by", "psk"], Close::RstAfterConfirm),
+            ("", Close::RstAfterConfirm),
+            ("--close fin", Close::Fin),
+            ("--resume 0.5 --resume-by early-data", Close::Fin),
+            ("--resume 0.5 --resume-by psk", Close::RstAfterConfirm),
         ] {
             let options = bench(flags);
             assert_eq!(options.close(options.resume(true)), expected, "{flags:?}");
         }
-        let one_in = bench(&["--verify", "10"]).verify;
+        let one_in = bench("--verify 10").verify;
         assert_eq!(one_in, Verify::Sample { one_in: 10 });
-    }
-
-    #[test]
-    fn wrong_options_are_refused_in_one_line() {
-        assert_refused(
-            "bench",
-            &[
-                (&["--key-type", "ecdsa-p256"][..], "both engines"),
-                (&["--key-type", "rsa-512"], "rsa-2048"),
-                (&["--client", "wget"], "rustls"),
-                (&["scale", "--span", "0..2"], "1..8"),
-                (&["scale", "--span", "3..2"], "1..n"),
-                (&["scale", "--server-cores", "1"], "--server-cores"),
-                (&["--workload", "hp2001", "--bytes", "1"], "--bytes"),
-                (&["--workload", "hp2001", "--rate", "1"], "--rate"),
-                (&["--workload", "hp2001", "--resume", "1%"], "--resume"),
-                (&["--client", "curl", "--handshake-only"], "--handshake-only"),
-                (&["search", "--client", "curl", "--slo", "p99=1ms"], "--client"),
-                (&["--client", "curl", "--out", "x"], "--out"),
-                (&["scale", "--slo", "p99=1ms"], "--slo"),
-                (&["--protocol", "tls11"], "tls12-rsa"),
-                (&["--close", "never"], "--close"),
-                (&["--verify", "0"], "one in N"),
-                (&["--drift-max", "2"], "0 to 1"),
-                (&["--metrics", "somewhere"], "IP:PORT"),
-                (&["--metrics", "70000"], "IP:PORT"),
-                (&["--rounds", "0"], "1..=1000"),
-                (&["--log", "x"], "<URL>"),
-                (&["--bytes", "1", "--handshake-only"], "--handshake-only"),
-                (&["-n", "0"], "1..=1000000000"),
-                (&["scale", "-n", "1"], "--seconds"),
-                (&["localhost"], "https://HOST"),
-                (&["https://localhost/", "--bytes", "1"], "--bytes"),
-                (&["https://localhost/", "--key-type", "rsa-2048"], "--key-type"),
-                (&["https://localhost/", "--log-format", "nginx"], "--log"),
-                (&["https://h/", "--log", "x", "--log-format", "iis"], "haproxy"),
-                (&["--i-may-test", "h"], "<URL>"),
-                (&["--method", "POST"], "<URL>"),
-                (&["https://h/", "--method", "GET /x"], "such as POST"),
-                (&["https://h/", "--method", "HEAD"], "no body"),
-                (&["https://h/", "-H", "Host: x"], "the client sets Host"),
-                (&["https://h/", "-H", "A: b\r\nC: d"], "in one line"),
-                (&["https://h/", "-H", "A b: c"], "no space"),
-                (&["https://h/", "-H", "Accept"], "NAME: VALUE"),
-                (&["https://h/", "-d", "x", "--handshake-only"], "--handshake-only"),
-                (&["--server", "iis"], "nginx"),
-                (&["--engine", "gnutls"], "aws-lc"),
-                (&["--async", "https://127.0.0.1:1"], "--async"),
-                (&["--server", "rustls", "https://127.0.0.1:1"], "--server"),
-            ],
-        );
     }
 }

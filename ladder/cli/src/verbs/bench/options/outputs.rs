@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::options::values::listens;
-use crate::verbs::bench::fail_if::Condition;
+use crate::verbs::bench::summary::Condition;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]

@@ -12,13 +12,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tollgate_load::{Latency, LatencyLog, Outcome, Point};
+use tollgate_load::{Context, Latency, LatencyLog, Outcome, Point};
 use tollgate_record::{Record, Timestamp};
 
 use super::scenario::Scenario;
-use super::search::Found;
+use super::search::{self, Found};
 use crate::error::CliError;
-use crate::host::Host;
 use crate::interrupt;
 use crate::output::say;
 
@@ -28,7 +27,6 @@ pub(super) struct Out {
     open: RefCell<Open>,
 }
 
-/// The open files, and the data for the final documents.
 struct Open {
     series: File,
     counts: File,
@@ -38,7 +36,6 @@ struct Open {
     wrong: Option<CliError>,
 }
 
-/// The data of a run for the final documents.
 struct Told {
     run: Run,
     began_at: Timestamp,
@@ -48,7 +45,6 @@ struct Told {
     times: Option<[Latency; 2]>,
 }
 
-/// Identifies a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Run {
     /// `rsa-2048 tls13`.
@@ -58,7 +54,6 @@ struct Run {
     number: usize,
 }
 
-/// The conclusion of a scenario.
 pub(super) struct Judged<'a> {
     label: &'a str,
     verdict: String,
@@ -69,24 +64,21 @@ pub(super) struct Judged<'a> {
 }
 
 impl<'a> Judged<'a> {
-    /// The conclusion of rounds.
     pub(super) fn scenario(scenario: &'a Scenario) -> Self {
         let verdict = scenario.verdict().to_string();
         let lines = unwrapped(&scenario.verdict_text());
-        Self { label: scenario.label(), verdict, lines, records: &scenario.records, found: None }
+        Self { label: &scenario.label, verdict, lines, records: &scenario.records, found: None }
     }
 
-    /// The conclusion of a search.
     pub(super) fn found(found: &'a Found) -> Self {
-        let (verdict, records) = (found.answer(), found.record.as_slice());
+        let (verdict, records) = (search::answer(&found.curve), found.record.as_slice());
         let lines = vec![format!("{}: {verdict}", found.label)];
         Self { label: &found.label, verdict, lines, records, found: Some(found) }
     }
 }
 
-/// The context of all runs.
 pub(super) struct About<'a> {
-    pub(super) host: &'a Host,
+    pub(super) context: &'a Context,
     /// Machine and plan, as printed.
     pub(super) heading: &'a str,
     pub(super) notes: &'a str,
@@ -99,7 +91,6 @@ fn unwrapped(text: &str) -> Vec<String> {
 }
 
 impl Out {
-    /// Creates the folder, and the files to which each run adds rows.
     pub(super) fn new(folder: &Path) -> Result<Self, CliError> {
         let wrong = |path: &Path| {
             let path = path.to_owned();
@@ -126,11 +117,10 @@ impl Out {
         let mut open = self.open.borrow_mut();
         if let Err(error) = open.told(scenario, server, outcome) {
             let folder = self.folder.display();
-            open.wrong.get_or_insert(CliError::new(format!("--out: {folder}: {error}")));
+            open.wrong.get_or_insert(error!("--out: {folder}: {error}"));
         }
     }
 
-    /// Writes the final documents, and prints their folder.
     pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), CliError> {
         let mut open = self.open.borrow_mut();
         if let Some(wrong) = open.wrong.take() {
@@ -145,8 +135,7 @@ impl Out {
         for (name, text) in files {
             let path = self.folder.join(name);
             let written = fs::write(&path, text);
-            written
-                .map_err(|error| CliError::new(format!("--out: {}: {error}", path.display())))?;
+            written.map_err(|error| error!("--out: {}: {error}", path.display()))?;
         }
         let (count, folder) = (open.runs.len(), self.folder.display());
         say(&format!("{count} runs written to {folder}, with a picture of them: report.html"));

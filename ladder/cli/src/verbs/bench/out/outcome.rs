@@ -40,10 +40,10 @@ pub(super) fn of(
         "complete": is_complete,
         "written_at": Timestamp::now().to_string(),
         "command": std::env::args().skip(1).collect::<Vec<_>>(),
-        "machine": about.host.machine,
-        "versions": about.host.versions,
-        "commit": about.host.commit,
-        "conditions": about.host.conditions,
+        "machine": about.context.machine,
+        "versions": about.context.versions,
+        "commit": about.context.commit,
+        "conditions": about.context.conditions,
         "scenarios": labels.iter().map(scenario).collect::<Vec<_>>(),
     })
 }

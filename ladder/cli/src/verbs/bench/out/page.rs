@@ -5,7 +5,7 @@ use tollgate_record::Timestamp;
 use tollgate_report::html::{Curve, Runs, Scenario, Second, Server, of_runs};
 
 use super::{About, Judged, Told, unwrapped};
-use crate::cells::float;
+use crate::cells::{distinct, float};
 use crate::verbs::bench::search::Found;
 
 /// Points of a curve between two quantiles that differ by one nine, such as 0.9 and 0.99.
@@ -46,12 +46,7 @@ pub(super) fn of(
 /// times of runs at different rates cannot be combined.
 fn servers(runs: &[&Told], with_times: bool) -> Vec<Server> {
     let Some(start) = runs.iter().map(|told| told.began_at).min() else { return Vec::new() };
-    let mut names: Vec<&str> = Vec::new();
-    for told in runs {
-        if !names.contains(&told.run.server.as_str()) {
-            names.push(&told.run.server);
-        }
-    }
+    let names = distinct(runs.iter().map(|told| told.run.server.as_str()));
     let server = |name: &str| {
         let own = || runs.iter().filter(|told| told.run.server == name);
         let times = |which: usize| {
@@ -100,12 +95,5 @@ fn curve(found: &Found) -> Curve {
     let objective = found.curve.objective;
     #[allow(clippy::cast_precision_loss, reason = "limits are below a day: 10^14 ns")]
     let limit_ns = objective.limit().as_nanos() as f64;
-    Curve {
-        objective: objective.to_string(),
-        limit_ns,
-        lines: vec![
-            ("p50".to_owned(), found.points(|step| step.p50_ns)),
-            (objective.name(), found.points(|step| step.quantile_ns)),
-        ],
-    }
+    Curve { objective: objective.to_string(), limit_ns, lines: found.lines() }
 }

@@ -4,7 +4,6 @@ use tollgate_load::{Counts, Outcome, Point};
 
 use super::Run;
 
-/// The heading of `counts.csv`.
 pub(super) const COUNTS: &str = "scenario,server,run,verdict,of,what,phase,cause,count\n";
 
 /// `counts.csv`: a row for each count of the client's whole run, of the measured period, and of the
@@ -62,7 +61,6 @@ pub(super) fn counts(run: &Run, outcome: &Outcome) -> String {
     text
 }
 
-/// The client's counts by name.
 pub(super) fn named(counts: &Counts) -> [(&'static str, u64); 14] {
     [
         ("attempts", counts.attempts),
@@ -82,7 +80,6 @@ pub(super) fn named(counts: &Counts) -> [(&'static str, u64); 14] {
     ]
 }
 
-/// The heading of `series.csv`.
 pub(super) const SERIES: &str = "scenario,server,run,verdict,from_s,width_s,stage,begun,completed,\
                                  failed,gave_up,never_began,p50_ns,p99_ns\n";
 

@@ -9,9 +9,7 @@ use tollgate_queue::{Caller, PrivateJob};
 use tollgate_record::Estimate;
 use tollgate_rsa::PrivateRequest;
 
-use super::{
-    BATCH, Cases, CliError, Failed, Hash, THREADS, WORK, Workspace, engine, interrupt, median,
-};
+use super::{BATCH, Cases, CliError, Hash, THREADS, WORK, Workspace, engine, interrupt, median};
 use crate::cells::float;
 
 /// Operations per second and core, with and without the engine, and the ratios of these rates.
@@ -39,8 +37,7 @@ pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Ra
     let cores = usize::try_from(cores)?;
     let workspaces = (0..cores).map(|_| Workspace::new()).collect::<Result<Vec<_>, _>>();
     let mut workspaces = workspaces?;
-    let (mut direct, mut through, mut ratio) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut many, mut many_ratio) = (Vec::new(), Vec::new());
+    let mut rounds = Vec::new();
     let engine_of_many = self::engine()?;
     let mut few = (0..cores).map(|_| engine_of_many.caller()).collect::<Result<Vec<_>, _>>()?;
     for round in 0..=ROUNDS {
@@ -57,40 +54,37 @@ pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Ra
         if round > 0 {
             // the first round is the warm-up
             let cores = float(cores as u64);
-            direct.push(without / cores);
-            through.push(with / cores);
-            ratio.push(with / without);
-            many.push(with_many / cores);
-            many_ratio.push(with_many / without);
+            let (engine, many) = (with / without, with_many / without);
+            rounds.push([without / cores, with / cores, engine, with_many / cores, many]);
         }
     }
     let fill = engine.stats()?.mean_fill();
     let fill = Estimate::exact(fill)?;
-    let (direct, engine, ratio) = (median(&direct)?, median(&through)?, median(&ratio)?);
-    let (many, many_ratio) = (median(&many)?, median(&many_ratio)?);
+    let of = |figure: usize| median(&rounds.iter().map(|round| round[figure]).collect::<Vec<_>>());
+    let (direct, engine, ratio, many, many_ratio) = (of(0)?, of(1)?, of(2)?, of(3)?, of(4)?);
     Ok(Some(Rates { direct, engine, ratio, fill, many, many_ratio }))
 }
 
 /// Signs many requests through the engine from one thread, checks them and returns their number.
-fn sign_many(cases: &Cases, caller: &Caller<PrivateJob>) -> Result<u64, Failed> {
+fn sign_many(cases: &Cases, caller: &Caller<PrivateJob>) -> Result<u64, CliError> {
     let case = |i: usize| i % cases.digests.len();
     let mut end = Ok(());
     caller
         .run_many(
             MANY as usize,
             |i, job| job.load(&cases.key, WORK, &cases.digests[case(i)]),
-            |i, done| match done.map_err(Failed::new) {
+            |i, done| match done.map_err(CliError::new) {
                 Ok(job) if end.is_ok() => end = cases.compare(case(i), job.output()),
                 Ok(_) => {}
                 Err(failed) => end = Err(failed),
             },
         )
-        .map_err(Failed::new)?;
+        .map_err(CliError::new)?;
     end.map(|()| u64::from(MANY))
 }
 
 /// Signs all cases in one batch, checks them and returns their number.
-pub(super) fn batch(cases: &Cases, workspace: &mut Workspace) -> Result<u64, Failed> {
+pub(super) fn batch(cases: &Cases, workspace: &mut Workspace) -> Result<u64, CliError> {
     let size = cases.key.size();
     let mut buffers = [[0; tollgate_rsa::MODULUS_BYTES_MAX]; BATCH as usize];
     let digests: [&[u8]; BATCH as usize] = core::array::from_fn(|i| &cases.digests[i][..]);
@@ -98,7 +92,7 @@ pub(super) fn batch(cases: &Cases, workspace: &mut Workspace) -> Result<u64, Fai
         buffers.each_mut().map(|buffer| PrivateRequest::new(&cases.key, &mut buffer[..size]));
     tollgate_rsa::sign_pkcs1v15_batch(workspace, Hash::Sha256, &digests, &mut requests);
     for (i, request) in requests.iter_mut().enumerate() {
-        request.outcome().map_err(Failed::new)?;
+        request.outcome()?;
         cases.compare(i, request.buffer())?;
     }
     Ok(u64::from(BATCH))
@@ -108,7 +102,7 @@ pub(super) fn batch(cases: &Cases, workspace: &mut Workspace) -> Result<u64, Fai
 pub(super) fn rate<S: Send>(
     threads: &mut [S],
     slice: Duration,
-    work: impl Fn(&mut S) -> Result<u64, Failed> + Sync,
+    work: impl Fn(&mut S) -> Result<u64, CliError> + Sync,
 ) -> Result<f64, CliError> {
     let (stop, operations) = (AtomicBool::new(false), AtomicU64::new(0));
     let begin = Instant::now();
@@ -122,14 +116,13 @@ pub(super) fn rate<S: Send>(
                         own += work(state)?;
                     }
                     operations.fetch_add(own, Relaxed);
-                    Ok::<(), Failed>(())
+                    Ok::<(), CliError>(())
                 })
             })
             .collect();
         thread::sleep(slice);
         stop.store(true, Relaxed);
         running.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
-    })
-    .map_err(CliError::new)?;
+    })?;
     Ok(float(operations.into_inner()) / begin.elapsed().as_secs_f64())
 }

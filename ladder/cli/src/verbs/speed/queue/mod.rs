@@ -15,15 +15,15 @@ use tollgate_record::{Estimate, Key as KeyName, Operation, Record, Subject, Topi
 use tollgate_report::engine as engine_table;
 use tollgate_rsa::{Hash, PrivateKey, Workspace};
 
-use crate::contenders::{Contender, Failed, Job, tollgate};
+use crate::contenders::{self, Contender, Job, tollgate};
 use crate::error::CliError;
 use crate::figures::{Figures, subject};
 use crate::interrupt;
 use crate::keys::{Key, KeyOperation};
 use crate::measure::measure;
-use crate::progress::Progress;
+use crate::progress;
 use crate::run::Run;
-use crate::verbs::speed::options::Queue as QueueOptions;
+use crate::verbs::speed::Queue as QueueOptions;
 
 /// Shares of the seconds for a size: for many threads, for one thread, and for random arrivals.
 const PARTS: [f64; 3] = [0.4, 0.2, 0.4];
@@ -54,44 +54,32 @@ impl Cases {
     }
 
     /// Signs case `i` through an engine and checks the result.
-    fn sign(&self, caller: &Caller<PrivateJob>, i: usize) -> Result<(), Failed> {
+    fn sign(&self, caller: &Caller<PrivateJob>, i: usize) -> Result<(), CliError> {
         let i = i % self.digests.len();
-        let answer =
-            caller.run(|job| job.load(&self.key, WORK, &self.digests[i])).map_err(Failed::new)?;
+        let answer = caller.run(|job| job.load(&self.key, WORK, &self.digests[i]))?;
         self.compare(i, answer.output())
     }
 
-    fn compare(&self, i: usize, signature: &[u8]) -> Result<(), Failed> {
-        if signature == self.signatures[i] {
-            Ok(())
-        } else {
-            Err(Failed::new("the result is not the right one"))
-        }
+    fn compare(&self, i: usize, signature: &[u8]) -> Result<(), CliError> {
+        contenders::compare(signature, &self.signatures[i])
     }
 }
 
 pub(crate) fn run(options: &QueueOptions) -> Result<ExitCode, CliError> {
     let json = options.written.json.as_deref();
-    Run::of_verb(json, "engine", |run, bar| collect(options, run, bar), engine_table::table)
+    Run::of_verb(json, "engine", |run| collect(options, run), engine_table::table)
 }
 
 /// The records of every size. After Ctrl-C, returns the records of the completed sizes.
-fn collect(
-    options: &QueueOptions,
-    run: &mut Run,
-    progress: &Progress,
-) -> Result<Vec<Record>, CliError> {
+fn collect(options: &QueueOptions, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let keys: Vec<Key> = match &options.key {
         Some(path) => vec![Key::from_file(path)?],
         None => options.bits.iter().copied().map(Key::built_in).collect::<Result<_, _>>()?,
     };
     let keys = keys.into_iter().map(|key| (format!("RSA-{}", key.bits()), key)).collect();
-    run.rows(progress, options.seconds, keys, |run, _, key| {
-        Bout::new(key, options.seconds)?.measure(run, progress)
-    })
+    run.rows(options.seconds, keys, |run, _, key| Bout::new(key, options.seconds)?.measure(run))
 }
 
-/// The measurement of one key.
 struct Bout {
     bits: u32,
     seconds: f64,
@@ -110,13 +98,12 @@ impl Bout {
         Ok(Self { bits, seconds, job, cases, cores })
     }
 
-    /// All figures; `None` after Ctrl-C.
-    fn measure(&self, run: &mut Run, progress: &Progress) -> Result<Option<Vec<Record>>, CliError> {
+    fn measure(&self, run: &mut Run) -> Result<Option<Vec<Record>>, CliError> {
         let [closed, alone, open] = PARTS.map(|part| part * self.seconds);
         let Some(rates) = closed::rates(&self.cases, self.cores, closed)? else { return Ok(None) };
-        progress.part(PARTS[0]);
+        progress::part(PARTS[0]);
         let Some(alone) = self.alone(run, alone)? else { return Ok(None) };
-        progress.part(PARTS[0] + PARTS[1]);
+        progress::part(PARTS[0] + PARTS[1]);
         let Some(open) = open::responses(&self.cases, self.cores, open)? else { return Ok(None) };
         self.say_lost(run, open.windows);
         let figures = Figures::of_row(&run.host, self.seconds).with([("cores", self.cores)]);
@@ -227,7 +214,6 @@ fn engine() -> Result<Queue<PrivateJob>, CliError> {
 
 const TOO_LITTLE: &str = "too little time to measure: raise --seconds";
 
-/// The median of samples.
 pub(super) fn median(samples: &[f64]) -> Result<Estimate, CliError> {
     median_estimate(samples).ok_or_else(|| CliError::new(TOO_LITTLE))
 }
@@ -241,7 +227,7 @@ mod tests {
         let mut run = Run::new(None).unwrap();
         let mut measure = |seconds| {
             let bout = Bout::new(Key::built_in(512).unwrap(), seconds).unwrap();
-            bout.measure(&mut run, &Progress::new("test"))
+            bout.measure(&mut run)
         };
         // A busy machine needs more time to produce results.
         let mut seconds = 0.3;

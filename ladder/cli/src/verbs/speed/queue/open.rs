@@ -16,7 +16,7 @@ use tollgate_queue::{Caller, Error, PrivateError, PrivateJob, Queue};
 use tollgate_record::Estimate;
 
 use super::closed::{batch, rate};
-use super::{BATCH, Cases, CliError, Failed, WORK, Workspace, engine, interrupt, median};
+use super::{BATCH, Cases, CliError, WORK, Workspace, engine, interrupt, median};
 use crate::cells::float;
 
 /// The arrival rate, as a share of the throughput of the same threads with a full queue.
@@ -50,7 +50,6 @@ pub(super) struct Responses {
     pub(super) windows: Windows,
 }
 
-/// The number of windows.
 #[derive(Clone, Copy)]
 pub(super) struct Windows {
     pub(super) all: usize,
@@ -151,7 +150,6 @@ fn quantile(times: &[u64], of_100: usize) -> f64 {
     float(times[(times.len() * of_100).div_ceil(100).max(1) - 1])
 }
 
-/// The arrivals of requests.
 #[derive(Clone, Copy)]
 enum Arrivals {
     /// The next request arrives as soon as the queue has a free slot.
@@ -185,12 +183,11 @@ fn answers(
     arrivals: Arrivals,
     length: Duration,
 ) -> Result<Vec<u64>, CliError> {
-    let callers = (0..THREADS).map(|_| engine.caller()).collect::<Result<Vec<_>, _>>();
+    let callers = (0..THREADS).map(|_| engine.caller()).collect::<Result<Vec<_>, _>>()?;
     let (tell, told) = mpsc::channel();
     let begin = Instant::now();
     thread::scope(|scope| {
         let threads: Vec<_> = callers
-            .map_err(Failed::new)?
             .into_iter()
             .zip(0..)
             .map(|(caller, number)| {
@@ -204,16 +201,14 @@ fn answers(
                         thread::sleep(due.saturating_sub(begin.elapsed()));
                         submit(cases, &caller, i, begin + due, &tell)?;
                     }
-                    Ok::<(), Failed>(())
+                    Ok::<(), CliError>(())
                 })
             })
             .collect();
         threads.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
-    })
-    .map_err(CliError::new)?;
+    })?;
     drop(tell); // the callbacks drop their copies
-    let times: Result<Vec<u64>, Failed> = told.iter().collect();
-    times.map_err(CliError::new)
+    told.iter().collect()
 }
 
 /// The pause of a thread after a full queue, much shorter than the time in which the queue empties.
@@ -225,20 +220,20 @@ fn submit(
     caller: &Caller<PrivateJob>,
     i: usize,
     due: Instant,
-    tell: &Sender<Result<u64, Failed>>,
-) -> Result<(), Failed> {
+    tell: &Sender<Result<u64, CliError>>,
+) -> Result<(), CliError> {
     let i = i % cases.digests.len();
     loop {
         let (own, tell) = (Arc::clone(cases), tell.clone());
         let callback = move |end: Result<&PrivateJob, PrivateError>| {
             let time = u64::try_from(due.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            let checked = end.map_err(Failed::new).and_then(|job| own.compare(i, job.output()));
+            let checked = end.map_err(CliError::new).and_then(|job| own.compare(i, job.output()));
             let _ = tell.send(checked.map(|()| time)); // the receiver may be gone after a failure
         };
         match caller.submit_with(|job| job.load(&cases.key, WORK, &cases.digests[i]), callback) {
             Ok(()) => return Ok(()),
             Err(Error::Full { .. } | Error::CallerFull { .. }) => thread::sleep(REST),
-            Err(error) => return Err(Failed::new(error)),
+            Err(error) => return Err(error.into()),
         }
     }
 }

@@ -1,0 +1,129 @@
+//! Tests that wrong options are refused in one line, which names the option and the help of its
+//! verb.
+
+use super::Options;
+
+#[track_caller]
+fn assert_refused(words: &[&str], why: &str) {
+    let message = Options::of(words).unwrap_err().to_string();
+    assert!(message.contains(why), "{words:?}: {message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+}
+
+#[test]
+fn wrong_options_are_refused_with_their_names_and_the_help_of_their_verb() {
+    for (line, why) in [
+        ("bench --rate 0", "--rate"),
+        ("bench --rate 1 --arrivals pareto:1", "--arrivals"),
+        ("bench --rate 1 --arrivals bursts:50", "bursts:50ms/200ms"),
+        ("bench --rate 1 --arrivals gamma", "gamma:5"),
+        ("bench --rate 1 --arrivals normal", "poisson"),
+        ("bench --requests-per-connection 0.5", "--requests-per-connection"),
+        ("bench --arrivals trace:/does/not/exist", "/does/not/exist"),
+        ("bench --rate 1 --think 1ms", "--think"),
+        ("bench --think 10", "random:10ms"),
+        ("bench --patience 0s", "--patience"),
+        ("bench --retries 1", "--patience"),
+        ("bench --http-share 2", "--http-share"),
+        ("bench search --slo p99", "--slo"),
+        ("bench search", "--slo"),
+        ("bench search --slo p99=1ms --rate 5", "--rate"),
+        ("bench --svg x.svg", "--svg"),
+        ("bench --arrivals constant", "--rate"),
+        ("bench --resume 101%", "--resume"),
+        ("bench --resume 80% --resume-by cookie", "session-id, ticket"),
+        ("bench --key-type ecdsa-p256", "both engines"),
+        ("bench --key-type rsa-512", "rsa-2048"),
+        ("bench --client wget", "rustls"),
+        ("bench scale --span 0..2", "1..8"),
+        ("bench scale --span 3..2", "1..n"),
+        ("bench scale --server-cores 1", "--server-cores"),
+        ("bench --workload hp2001 --bytes 1", "--bytes"),
+        ("bench --workload hp2001 --rate 1", "--rate"),
+        ("bench --workload hp2001 --resume 1%", "--resume"),
+        ("bench --client curl --handshake-only", "--handshake-only"),
+        ("bench search --client curl --slo p99=1ms", "--client"),
+        ("bench --client curl --out x", "--out"),
+        ("bench scale --slo p99=1ms", "--slo"),
+        ("bench --protocol tls11", "tls12-rsa"),
+        ("bench --close never", "--close"),
+        ("bench --verify 0", "one in N"),
+        ("bench --drift-max 2", "0 to 1"),
+        ("bench --metrics somewhere", "IP:PORT"),
+        ("bench --metrics 70000", "IP:PORT"),
+        ("bench --rounds 0", "1..=1000"),
+        ("bench --log x", "<URL>"),
+        ("bench --bytes 1 --handshake-only", "--handshake-only"),
+        ("bench -n 0", "1..=1000000000"),
+        ("bench scale -n 1", "--seconds"),
+        ("bench localhost", "https://HOST"),
+        ("bench https://localhost/ --bytes 1", "--bytes"),
+        ("bench https://localhost/ --key-type rsa-2048", "--key-type"),
+        ("bench https://localhost/ --log-format nginx", "--log"),
+        ("bench https://h/ --log x --log-format iis", "haproxy"),
+        ("bench --i-may-test h", "<URL>"),
+        ("bench --method POST", "<URL>"),
+        ("bench https://h/ --method HEAD", "no body"),
+        ("bench https://h/ -H Accept", "NAME: VALUE"),
+        ("bench https://h/ -d x --handshake-only", "--handshake-only"),
+        ("bench --server iis", "nginx"),
+        ("bench --engine gnutls", "aws-lc"),
+        ("bench --async https://127.0.0.1:1", "--async"),
+        ("bench --server rustls https://127.0.0.1:1", "--server"),
+        ("bench --seconds -1", "'-1' for '--seconds <S>'"),
+        ("compare", "<FILE>"),
+        ("compare a --drift -1", "from 0 to 1"),
+        ("compare a --drift 2", "0 to 1"),
+        ("compare a --fail-if better", "slower"),
+        ("drive", "'drive'; try 'tollgate --help'"),
+        ("key gen --nope", "'--nope' found; try 'tollgate key gen --help'"),
+        ("model --kernel amm", "no such kernel"),
+        ("model --what-if clock=3", "no such field"),
+        ("model --what-if mulx", "FIELD=VALUE"),
+        ("model --what-if mulx=fast", "a number"),
+        ("model --bits 512-8192", "128 to 8192"),
+        ("model --calibrate x --machine host", "cannot be used with"),
+        ("provider install --remove --module x.so", "cannot be used with"),
+        ("provider stats --pid 0", "0 is not in 1.."),
+        ("provider stats --pid 1 --prune", "cannot be used with"),
+        ("provider switch", "unrecognized subcommand"),
+        ("serve --address here", "give IP:PORT"),
+        ("session --bytes x", "give a whole number; try 'tollgate session --help'"),
+        ("speed --bits 9000", "--key FILE"),
+        ("speed --bits two", "--key FILE"),
+        ("speed --bits 512,", "--key FILE"),
+        ("speed --exponent 4", "odd"),
+        ("speed --exponent 1", "odd"),
+        ("speed --exponent -7", "-7"),
+        ("speed --exponent 18446744073709551617", "2^64"),
+        ("speed --batch 0", "1..=1024"),
+        ("speed --batch 1025", "1..=1024"),
+        ("speed --against gnutls", "gnutls"),
+        ("speed --seconds 0", "seconds"),
+        ("speed --seconds nan", "seconds"),
+        ("speed --seconds inf", "seconds"),
+        ("speed pkeu --bits 512", "--bits"),
+        ("speed --bits 512 pkeu", "pkeu"),
+        ("speed queue --batch 4", "--batch"),
+        ("speed --multi 0", "1..=1024"),
+        ("speed --bits 512 --key x.pem", "--key"),
+        ("speed --speed", "--speed"),
+        ("workload from-log a.log", "--name"),
+        ("workload from-log a.log --name ../x", "a-z"),
+        ("workload from-log --name x", "<LOG>"),
+    ] {
+        assert_refused(&line.split(' ').collect::<Vec<_>>(), why);
+    }
+}
+
+#[test]
+fn methods_and_header_fields_are_refused_with_their_reason() {
+    for (words, why) in [
+        (["https://h/", "--method", "GET /x"], "such as POST"),
+        (["https://h/", "-H", "Host: x"], "the client sets Host"),
+        (["https://h/", "-H", "A: b\r\nC: d"], "in one line"),
+        (["https://h/", "-H", "A b: c"], "no space"),
+    ] {
+        assert_refused(&[&["bench"], &words[..]].concat(), why);
+    }
+}
