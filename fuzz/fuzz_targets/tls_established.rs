@@ -98,8 +98,8 @@ fn established() -> (Connection, Server) {
         panic!("a suite of TLS 1.3");
     };
     let mut server = Server { key: suite.aead_alg.encrypter(key, iv), sequence: 0 };
-    // AWS-LC needs every sequence number in order. Use up those of the tickets that followed the
-    // handshake.
+    // AWS-LC requires consecutive sequence numbers. The tickets after the handshake used the first
+    // `sequence` numbers: skip them.
     (0..sequence).for_each(|_| drop(server.seal(22, b"")));
     (client, server)
 }

@@ -27,12 +27,13 @@ use crate::word::{DIGIT, Digit, LANES, Row, Scalar, Word};
 pub struct Blocks {
     /// The largest size of a modulus, in bits.
     bits_max: usize,
-    /// K: the digits of a block, which are also the rows of a number.
+    /// K: the number of digits in a block, and of rows in a number.
     k: usize,
-    /// Lanes of one number.
+    /// The number of lanes that one number takes.
     lanes: usize,
-    /// The digits of the last block that a product uses: K, or fewer if the modulus does not fill
-    /// the block. A product multiplies by these digits and removes as many in the reduction.
+    /// The number of digits of the last block that a product uses: K, or fewer if the modulus does
+    /// not fill the block. A product multiplies by these digits and removes as many in the
+    /// reduction.
     last: usize,
 }
 
@@ -112,22 +113,22 @@ impl Blocks {
         Shape::blocks(self.k, self.lanes, self.r_bits())
     }
 
-    /// K, the rows of a number.
+    /// K, the number of rows in a number.
     pub fn k(self) -> usize {
         self.k
     }
 
-    /// Lanes of one number: eight, seven, four or two.
+    /// The number of lanes that one number takes: eight, seven, four or two.
     pub fn lanes(self) -> usize {
         self.lanes
     }
 
-    /// Numbers side by side.
+    /// How many numbers share the rows: one, two or four.
     pub fn numbers(self) -> usize {
         LANES / self.lanes
     }
 
-    /// The digits of a multiplier that a product uses. The reduction removes as many digits.
+    /// The number of digits of a multiplier that a product uses. The reduction removes as many.
     pub const fn rows(self) -> usize {
         (self.lanes - 1) * self.k + self.last
     }
@@ -211,8 +212,8 @@ impl Blocks {
         (0..self.numbers()).for_each(|number| self.pack(rows, number, limbs));
     }
 
-    /// Returns whether the product of two sums is still below 7m. Each sum has two results as
-    /// terms and is below 14m.
+    /// Returns whether the product of two sums is still below 7m. Each sum adds two results and is
+    /// below 14m.
     pub fn takes_sums(self) -> bool {
         self.r_bits() - self.bits_max >= 8
     }
@@ -246,7 +247,7 @@ impl Blocks {
     }
 }
 
-/// Limbs of the longest number, plus one.
+/// The number of limbs of the longest number, plus one.
 const LIMBS: usize = 65;
 
 #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]

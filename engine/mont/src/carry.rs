@@ -40,7 +40,7 @@ pub fn add_mod<W: Word>(z: &mut [W], x: &[W], y: &[W], m: &[W]) {
 
 /// z := z mod m, for z < 3m. A product of x and y is below 3m if `x*y <= R*m`.
 ///
-/// Computes z - m and z - 2m side by side, since neither borrow waits for the other.
+/// Computes z - m and z - 2m at the same time, since neither borrow waits for the other.
 #[inline(always)]
 pub fn reduce<W: Word>(z: &mut [W], m: &[W]) {
     let mut borrows = [W::default(); 2];

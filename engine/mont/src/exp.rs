@@ -16,9 +16,9 @@ use crate::word::Word;
 /// Kernels on lane blocks do not implement this trait. A [`LimbKernel`](crate::LimbKernel) uses
 /// them for exponentiations of limbs. Their own exponentiations take a [`Power`](crate::Power).
 pub trait Exponentiate: Kernel {
-    /// Fills the tables of exponentiations side by side: in every stream, entry i := x^i in
-    /// Montgomery form, for all i >= 2. The caller has written entry 0, R mod m, and entry 1, x in
-    /// Montgomery form.
+    /// Fills the tables of several exponentiations (streams) in step: in every stream, entry i :=
+    /// x^i in Montgomery form, for all i >= 2. The caller has written entry 0, R mod m, and entry
+    /// 1, x in Montgomery form.
     ///
     /// # Panics
     ///
@@ -28,9 +28,10 @@ pub trait Exponentiate: Kernel {
         window::table(self, streams);
     }
 
-    /// Processes the windows of exponentiations side by side, each with its own table. For each
-    /// window of w bits of e below bit `top`, in every stream: z :== z^{2^w} * `table[window]` /
-    /// R^{2^w} (mod m). `top` is a multiple of w. Reads every entry of the table for each window.
+    /// Processes the windows of several exponentiations (streams) in step, each with its own table.
+    /// For each window of w bits of e below bit `top`, in every stream: z :== z^{2^w} *
+    /// `table[window]` / R^{2^w} (mod m). `top` is a multiple of w. Reads every entry of the table
+    /// for each window.
     ///
     /// # Panics
     ///
@@ -70,7 +71,7 @@ pub trait Exponentiate: Kernel {
         plain(self, [m], bits, x, [e], [z], t);
     }
 
-    /// Computes [`exp`](Self::exp) of one x modulo p and modulo q, side by side.
+    /// Computes [`exp`](Self::exp) of one x modulo p and modulo q, in step.
     ///
     /// # Panics
     ///
@@ -87,7 +88,7 @@ pub trait Exponentiate: Kernel {
         plain(self, [pair.p(), pair.q()], bits, x, e, z, t);
     }
 
-    /// z := x^e mod m for a *public* odd e of 64-bit words, and x < R. x and z are not in
+    /// z := x^e mod m for a *public* odd e of 64-bit words, and x < m. x and z are not in
     /// Montgomery form. The time depends on e alone.
     ///
     /// # Panics
@@ -106,10 +107,10 @@ pub trait Exponentiate: Kernel {
     }
 }
 
-/// Bits of a window for exponents of `bits` bits. A short exponent has few windows: a large table
-/// of 2^w entries would cost more than it saves. By the number of products, w = 5 is best above 320
-/// bits. Each window also reads the whole table; in lanes this is almost free, since the reads are
-/// interleaved with squares.
+/// The number of bits in a window for exponents of `bits` bits. A short exponent has few windows: a
+/// large table of 2^w entries would cost more than it saves. By the number of products, w = 5 is
+/// best above 320 bits. Each window also reads the whole table; in lanes this is almost free, since
+/// the reads are interleaved with squares.
 pub(crate) const fn window_bits<W: Word>(bits: usize) -> usize {
     match bits {
         0..=32 => 2,

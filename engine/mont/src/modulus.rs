@@ -84,7 +84,7 @@ impl<W: Zeroize> Modulus<W> {
     pub fn shape(&self) -> Shape {
         self.shape
     }
-    /// The words of scratch memory that one product needs.
+    /// The number of words of scratch memory that one product needs.
     pub fn scratch_words(&self) -> usize {
         self.shape.scratch_words()
     }
@@ -125,8 +125,8 @@ impl<W: Zeroize> Modulus<W> {
     pub(crate) fn bits(&self) -> usize {
         self.bits
     }
-    /// The same modulus in lane blocks, as each of the numbers side by side. `None` if this modulus
-    /// is not in limbs, or no layout has its size.
+    /// This modulus in lane blocks, as each of the numbers that share the rows. `None` if this
+    /// modulus is not in limbs, or no layout has its size.
     pub fn blocks(&self) -> Option<&Modulus<Row>> {
         self.blocks.as_deref()
     }
@@ -205,8 +205,8 @@ impl<S: Scalar> Modulus<S> {
     }
 
     /// Returns x R / 2^`halvings` mod m in lane blocks. R is that of the layout of the blocks.
-    /// Returns `None` if no layout of blocks has the size of m. Otherwise as
-    /// [`enter`](Self::enter).
+    /// Returns `None` if no layout of blocks has the size of m. Like [`enter`](Self::enter), it
+    /// takes constant time but is slow.
     ///
     /// # Panics
     ///
@@ -219,7 +219,7 @@ impl<S: Scalar> Modulus<S> {
         Some(rows)
     }
 
-    /// Returns the same modulus in a layout of lane blocks, as each of the numbers side by side.
+    /// Returns this modulus in a layout of lane blocks, as each of the numbers that share the rows.
     #[inline(never)]
     fn again(&self, blocks: Blocks) -> Box<Modulus<Row>> {
         let m = self.limbs();

@@ -1,7 +1,7 @@
 //! The number of words of a number, and the tiles in which kernels process them.
 
-/// The number K of words, the words of a tile, and the radix. A shape depends only on the size of a
-/// modulus, which is public.
+/// The number K of words, the number of words in a tile, and the radix. A shape depends only on the
+/// size of a modulus, which is public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     k: usize,
@@ -27,11 +27,11 @@ const _: () = assert!(4 * K_MAX < 1 << 10, "an accumulator would overflow");
 // The same bound for half digits of 26 bits: at most 2K + 1 products of 27 by 27 bits, and a carry.
 const _: () = assert!(2 * K_MAX + 1 < 1 << 9, "a column of half digits would overflow");
 
-/// Bits between m and R that the eight-lane kernels need: 64 m <= R.
+/// The number of bits by which R must be longer than m for the eight-lane kernels: 64 m <= R.
 pub(crate) const SLACK_BITS: usize = 6;
 
 impl Shape {
-    /// Limbs of a modulus of `bits` bits: m < R = 2^{64K}.
+    /// The shape in limbs of a modulus of `bits` bits: m < R = 2^{64K}.
     ///
     /// # Panics
     ///
@@ -41,7 +41,7 @@ impl Shape {
         Self::fewest(bits.div_ceil(64), &TILES64, 64)
     }
 
-    /// Digits of a modulus of `bits` bits: 64 m <= R = 2^{52K}.
+    /// The shape in digits of a modulus of `bits` bits: 64 m <= R = 2^{52K}.
     ///
     /// # Panics
     ///
@@ -51,7 +51,7 @@ impl Shape {
         Self::fewest((bits + SLACK_BITS).div_ceil(52), &TILES52, 52)
     }
 
-    /// Rows of numbers in lane blocks, which take `lanes` lanes each.
+    /// The shape of numbers in lane blocks that take `k` rows and `lanes` lanes each.
     pub(crate) const fn blocks(k: usize, lanes: usize, r_bits: usize) -> Self {
         Self { k, tile: lanes, radix_bits: 52, r_bits, scratch_words: 0 }
     }
@@ -74,7 +74,8 @@ impl Shape {
         self.k
     }
 
-    /// The words of a tile; they divide K. In lane blocks: the lanes of a number.
+    /// The number of words in a tile; it divides K. In lane blocks: the number of lanes of a
+    /// number.
     pub fn tile(self) -> usize {
         self.tile
     }
@@ -84,7 +85,7 @@ impl Shape {
         self.r_bits
     }
 
-    /// Bits of a word: 64 for limbs, 52 for digits.
+    /// The number of bits in a word: 64 for limbs, 52 for digits.
     pub fn radix_bits(self) -> usize {
         self.radix_bits
     }
@@ -112,7 +113,7 @@ impl Shape {
         self.tile == 20 && self.k == 40
     }
 
-    /// The words of the fold constants for numbers in lanes: see `Modulus::fold`.
+    /// The number of words of the fold constants for numbers in lanes: see `Modulus::fold`.
     pub(crate) fn fold_words(self) -> usize {
         if self.folds_by_halves() {
             2 * self.k + 3 * (self.tile / 2 + 1)
@@ -123,7 +124,7 @@ impl Shape {
         }
     }
 
-    /// The words of scratch memory for one product with any kernel of this word type.
+    /// The number of words of scratch memory for one product with any kernel of this word type.
     pub fn scratch_words(self) -> usize {
         self.scratch_words
     }

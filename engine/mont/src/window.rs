@@ -1,4 +1,4 @@
-//! The windows of an exponentiation, in several streams side by side.
+//! The windows of several exponentiations (streams) in step.
 
 use crate::contract::Kernel;
 use crate::modulus::Modulus;

@@ -2,7 +2,7 @@
 
 use zeroize::DefaultIsZeroes;
 
-/// The numbers side by side in a [`Row`].
+/// The number of lanes of a [`Row`], each of which holds one number.
 pub const LANES: usize = 8;
 
 /// Mask of the low 52 bits, the value of a digit. `vpmadd52` ignores the bits above.
@@ -41,7 +41,7 @@ impl DefaultIsZeroes for Digit {}
 
 /// One position of one number: a limb (`u64`, radix 2^64) or a [`Digit`] (radix 2^52).
 pub trait Scalar: DefaultIsZeroes {
-    /// Bits of a position.
+    /// The number of bits of a position.
     const BITS: usize;
     /// Creates a position from the low [`Self::BITS`] bits of `x`.
     fn from_bits(x: u64) -> Self;
@@ -140,7 +140,7 @@ impl Place {
 pub trait Word: DefaultIsZeroes + Send + Sync + 'static {
     /// One position of one number.
     type Scalar: Scalar;
-    /// The numbers side by side in a word.
+    /// The number of lanes of a word, each of which holds one number.
     const LANES: usize;
 
     /// Returns a word with the same 64 bits in every lane.

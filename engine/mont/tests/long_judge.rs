@@ -20,12 +20,12 @@ use tollgate_mont::{
     Scalar, Shape, Word,
 };
 
-/// Calls for each modulus or set of moduli, alternately products and squares.
+/// The number of calls for each modulus or set of moduli, alternately products and squares.
 const CALLS: usize = 512;
 
 type Limbs = Vec<u64>;
 
-/// z := x * y, or x^2 if there is no y, for numbers side by side.
+/// z := x * y, or x^2 if there is no y, for one or several numbers in one call.
 type Multiply<'a> = Box<dyn FnMut(&mut [Limbs], &[Limbs], Option<&[Limbs]>) + 'a>;
 
 /// A kernel with its moduli.

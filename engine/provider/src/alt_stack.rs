@@ -46,8 +46,8 @@ pub(crate) fn on_alt_stack<T>(run: impl FnOnce() -> T) -> T {
     thread_local! {
         static STACK: RefCell<Option<Box<MaybeUninit<AltStack>>>> = const { RefCell::new(None) };
     }
-    // The stack is taken out and put back, because a nested call needs another one. While the
-    // thread ends there is no thread-local value.
+    // The stack is taken out and put back, because a nested call needs another one. If the thread
+    // is ending, `try_with` fails, because there is no thread-local value any more.
     let taken = STACK.try_with(|cell| cell.take()).ok().flatten();
     let mut stack = taken.unwrap_or_else(Box::new_uninit);
     let (mut run, mut result) = (Some(run), None);
@@ -60,7 +60,7 @@ pub(crate) fn on_alt_stack<T>(run: impl FnOnce() -> T) -> T {
     if !enter(&mut stack, &mut task) {
         task();
     }
-    // While the thread ends, the stack is dropped here.
+    // If the thread is ending, `try_with` fails and drops the stack.
     let _ = STACK.try_with(|cell| cell.replace(Some(stack)));
     match result.expect("the task has run") {
         Ok(value) => value,

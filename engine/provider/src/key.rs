@@ -85,9 +85,7 @@ impl Key {
         if let Self::Private(key) = self
             && with_private
         {
-            secrets(&key.to_parts())
-                .into_iter()
-                .for_each(|(key, secret)| numbers.push(key, secret));
+            secrets(&key.to_parts()).for_each(|(name, secret)| numbers.push(name, secret));
         }
         numbers
     }
@@ -101,12 +99,13 @@ impl Key {
         answers.text(OSSL_PKEY_PARAM_DEFAULT_DIGEST, c"SHA256")?;
         answers.number(OSSL_PKEY_PARAM_RSA_N, &public.modulus())?;
         answers.number(OSSL_PKEY_PARAM_RSA_E, &public.exponent())?;
-        let Self::Private(key) = self else {
-            return Ok(());
-        };
-        secrets(&key.to_parts())
-            .into_iter()
-            .try_for_each(|(key, secret)| answers.number(key, secret))
+        match self {
+            Self::Private(key) if SECRETS.iter().any(|name| answers.has(name)) => {
+                let parts = key.to_parts();
+                secrets(&parts).try_for_each(|(name, secret)| answers.number(name, secret))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Applies the private operation to a random number and checks the result with e. The import
@@ -123,15 +122,19 @@ impl Key {
     }
 }
 
-fn secrets(parts: &KeyParts) -> [(&'static CStr, &[u8]); 6] {
-    [
-        (OSSL_PKEY_PARAM_RSA_D, &parts.d),
-        (OSSL_PKEY_PARAM_RSA_FACTOR1, &parts.p),
-        (OSSL_PKEY_PARAM_RSA_FACTOR2, &parts.q),
-        (OSSL_PKEY_PARAM_RSA_EXPONENT1, &parts.d_p),
-        (OSSL_PKEY_PARAM_RSA_EXPONENT2, &parts.d_q),
-        (OSSL_PKEY_PARAM_RSA_COEFFICIENT1, &parts.q_inv),
-    ]
+/// The names of the secret numbers, in the order of [`secrets`].
+const SECRETS: [&CStr; 6] = [
+    OSSL_PKEY_PARAM_RSA_D,
+    OSSL_PKEY_PARAM_RSA_FACTOR1,
+    OSSL_PKEY_PARAM_RSA_FACTOR2,
+    OSSL_PKEY_PARAM_RSA_EXPONENT1,
+    OSSL_PKEY_PARAM_RSA_EXPONENT2,
+    OSSL_PKEY_PARAM_RSA_COEFFICIENT1,
+];
+
+fn secrets(parts: &KeyParts) -> impl Iterator<Item = (&'static CStr, &[u8])> {
+    let KeyParts { d, p, q, d_p, d_q, q_inv, .. } = parts;
+    SECRETS.into_iter().zip([&d[..], p, q, d_p, d_q, q_inv])
 }
 
 /// Returns the length of a big-endian number in bits.

@@ -22,9 +22,9 @@ use crate::counters::{Counters, Event};
 pub(crate) struct ProcessState {
     /// The fork generation of the process.
     process: u64,
-    /// Logical cores that the process may use.
+    /// The number of logical cores that the process may use.
     cores: usize,
-    /// Calling threads with an operation under way.
+    /// The number of calling threads with an operation under way.
     waiting: AtomicUsize,
     engine: OnceLock<Option<RunningEngine>>,
 }

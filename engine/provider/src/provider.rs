@@ -94,12 +94,12 @@ impl Provider {
             Scratch { workspace, job: Box::default() }
         };
         // The memory is taken out of the thread-local cell and put back afterwards. A panic drops
-        // the memory. While the thread ends, the cell no longer exists. The memory is boxed because
-        // it is large and stacks may be small.
+        // the memory. If the thread is ending, the cell no longer exists, and `try_with` fails. The
+        // memory is boxed because it is large and stacks may be small.
         let taken = SCRATCH.try_with(|cell| cell.take()).ok().flatten();
         let mut scratch = taken.unwrap_or_else(fresh);
         let result = run(&mut scratch);
-        // While the thread ends, the memory is dropped here.
+        // If the thread is ending, `try_with` fails and drops the memory.
         let _ = SCRATCH.try_with(|cell| cell.replace(Some(scratch)));
         result
     }

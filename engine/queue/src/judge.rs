@@ -48,7 +48,7 @@ pub trait Cases<J: Job>: Sync {
 pub struct Verdict {
     /// The unit's name.
     pub name: String,
-    /// Maximum jobs of one call.
+    /// Maximum number of jobs in one call.
     pub width: usize,
     /// The shortest call for each tried batch size: number of requests and duration of the call.
     pub calls: Vec<(usize, Duration)>,
@@ -119,13 +119,13 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Calls per batch size; the shortest counts.
+/// Number of calls for each batch size; the shortest counts.
 const ROUNDS: usize = 5;
 
 /// Every batch size up to this one is tried; of larger sizes, the powers of two and the width.
 const EVERY_FILL_TO: usize = 16;
 
-/// Threads of the test in a queue, and requests of each.
+/// Number of threads of the test in a queue, and number of requests of each thread.
 const THREADS: usize = 4;
 const REQUESTS: usize = 40;
 

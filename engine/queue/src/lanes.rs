@@ -19,7 +19,7 @@ pub struct Lanes {
     workspace: Workspace,
 }
 
-/// Maximum operations of one call.
+/// Maximum number of operations in one call.
 const WIDTH: usize = 8;
 
 impl Lanes {

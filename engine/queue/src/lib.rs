@@ -25,7 +25,7 @@
 //!     for number in 0..16 {
 //!         let (queue, key) = (&queue, &key);
 //!         scope.spawn(move || {
-//!             let caller = queue.caller()?; // queued fairly beside the others
+//!             let caller = queue.caller()?; // scheduled fairly with the others
 //!             let digest = Hash::Sha256.digest(&[number]);
 //!             let mut signature = vec![0; key.size()];
 //!             caller.private(key, work, digest.as_ref(), &mut signature).map(<[u8]>::len)

@@ -42,7 +42,7 @@ struct Identity<J: Job> {
 /// The result of [`Queue::shut_down`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShutdownReport {
-    /// Waiting requests that failed with [`Error::ShutDown`] at the deadline.
+    /// Number of waiting requests that failed with [`Error::ShutDown`] at the deadline.
     pub cancelled: usize,
     /// `true` if units or callbacks were still running at the deadline; they finish on their own.
     pub still_running: bool,
@@ -240,7 +240,7 @@ impl<J: Job> Caller<J> {
     ///
     /// # Errors
     ///
-    /// As [`submit`](Self::submit); `callback` is not called then.
+    /// As [`submit`](Self::submit). After an error, `callback` is not called.
     pub fn submit_with(
         &self,
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
@@ -350,5 +350,6 @@ impl<J: Job> State<J> {
     }
 }
 
-/// Requests of one [`Caller::run_many`] in the queue at a time; more would not fill more lanes.
+/// Maximum number of requests that one [`Caller::run_many`] has in the queue at a time; more would
+/// not fill more lanes.
 const WINDOW: usize = 64;

@@ -7,25 +7,25 @@ use hdrhistogram::Histogram;
 /// Counters and histograms since the start.
 #[derive(Clone, Debug)]
 pub struct Stats {
-    /// Requests that were queued.
+    /// Number of requests that were queued.
     pub submitted: u64,
-    /// Requests that ended with a result.
+    /// Number of requests that ended with a result.
     pub done: u64,
-    /// Requests that a unit refused, or that ended with an error of the queue.
+    /// Number of requests that a unit refused, or that ended with an error of the queue.
     pub failed: u64,
-    /// Requests whose ticket was dropped before they ended.
+    /// Number of requests whose ticket was dropped before they ended.
     pub cancelled: u64,
-    /// Requests refused because all slots, or all slots of their caller, were in use.
+    /// Number of requests refused because all slots, or all slots of their caller, were in use.
     pub turned_away: u64,
-    /// Requests retried on another unit.
+    /// Number of requests retried on another unit.
     pub retried: u64,
-    /// Results whose check failed.
+    /// Number of results whose check failed.
     pub faults: u64,
-    /// Quarantined units, including those readmitted since.
+    /// Number of quarantined units, including those readmitted since.
     pub quarantines: u64,
-    /// Callbacks that panicked.
+    /// Number of callbacks that panicked.
     pub callback_panics: u64,
-    /// Calls of units by batch size: `fill[n]` calls had n requests.
+    /// Number of calls of units by batch size: `fill[n]` calls had n requests.
     pub fill: Vec<u64>,
     /// Number of waiting requests at each arrival.
     pub queue_depth: Histogram<u64>,

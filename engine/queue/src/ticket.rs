@@ -25,8 +25,8 @@ pub(crate) struct SlotGuard<J: Job> {
 /// it is not run, or its result is wiped.
 ///
 /// In a queue without workers, `poll` of this future runs waiting jobs while a unit is idle, and
-/// every waiting future is woken whenever a unit becomes idle. For many futures configure workers:
-/// then `poll` only checks for the result.
+/// every waiting future is woken whenever a unit becomes idle. If there are many futures, configure
+/// workers, so that `poll` only checks for the result.
 #[must_use = "a ticket that is dropped cancels its request"]
 pub struct Ticket<J: Job> {
     shared: Arc<Shared<J>>,
@@ -121,7 +121,7 @@ impl<J: Job> Ticket<J> {
         self.answer(taken.expect("without a deadline it waits for the end"))
     }
 
-    /// Waits until the deadline; returns `None` if there is no answer then. A batch led by this
+    /// Waits until the deadline; returns `None` if there is still no answer. A batch led by this
     /// thread runs to its end, so this may return one service time late.
     ///
     /// # Errors

@@ -114,7 +114,7 @@ impl PrivateKey {
     ///
     /// # Errors
     ///
-    /// [`Rejected::DecryptionFailed`] for any invalid ciphertext; then the buffer is zeroed.
+    /// [`Rejected::DecryptionFailed`] for any invalid ciphertext; the buffer is then zeroed.
     /// [`Misuse::BufferLength`](crate::Misuse::BufferLength); [`Error::Fault`] and `Unavailable` as
     /// [`private`](Self::private).
     pub fn decrypt_oaep<'a>(

@@ -259,7 +259,8 @@ pub const MODULUS_BITS_MIN: usize = 512;
 /// The largest modulus that is accepted, in bits.
 pub const MODULUS_BITS_MAX: usize = 8192;
 
-/// Bytes of the largest modulus, and so of the longest signature, ciphertext and message.
+/// The length in bytes of the largest modulus, and so of the longest signature, ciphertext and
+/// message.
 pub const MODULUS_BYTES_MAX: usize = MODULUS_BITS_MAX / 8;
 
 const DAMAGED: &str = "the key is damaged or was made wrongly: \

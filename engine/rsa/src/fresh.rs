@@ -26,7 +26,7 @@ pub(crate) struct Fresh<'a, W> {
 }
 
 impl<'a, W: Word> Fresh<'a, W> {
-    /// Words of memory for `count` pairs.
+    /// The number of words of memory for `count` pairs.
     pub(crate) fn words(k: usize, count: usize) -> usize {
         if count == 0 { 0 } else { (3 * count + 1) * k }
     }

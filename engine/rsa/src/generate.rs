@@ -7,10 +7,11 @@
 //!
 //! The time reveals how many candidates were discarded, and which small prime divided each of them.
 //! Discarded candidates are independent of the two primes, since A.1.3 draws each candidate anew.
-//! No branch and no address depends on the bits of the two primes: they are divided by all small
-//! primes, raised to powers and squared as often as any other candidate. There is one accepted
-//! exception. If a test takes more than [`miller_rabin::SQUARINGS`] squarings, the time reveals
-//! that a prime minus one is divisible by a high power of two. This happens for one key in 32,768.
+//! No branch and no address depends on the bits of the two primes. Each of them is divided by every
+//! small prime. In each round of the test it then takes the same exponentiation and the same number
+//! of squarings as any other candidate. There is one accepted exception. If a test takes more than
+//! [`miller_rabin::SQUARINGS`] squarings, the time reveals that a prime minus one is divisible by a
+//! high power of two. This happens for one key in 32,768.
 
 use core::ops::RangeInclusive;
 
@@ -36,8 +37,8 @@ mod tests;
 
 use miller_rabin::{Candidate, Test};
 
-/// Rounds for an untrusted prime. A composite number passes a round with a probability of at most
-/// 1/4.
+/// The number of rounds for an untrusted prime. A composite number passes a round with a
+/// probability of at most 1/4.
 const CHECK_ROUNDS: usize = 64;
 
 /// The source of random bytes: the system, or a seeded generator in tests.

@@ -22,7 +22,7 @@ pub(crate) type DHash = Zeroizing<[u8; 32]>;
 pub struct RejectionKey {
     /// The draft's KDK.
     kdk: Zeroizing<[u8; 32]>,
-    /// Bytes of the modulus.
+    /// The length of the modulus in bytes.
     size: usize,
 }
 

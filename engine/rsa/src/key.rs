@@ -89,12 +89,12 @@ impl PublicKey {
         Self { limbs, digits, n, e, bits }
     }
 
-    /// Bits of n.
+    /// The length of n in bits.
     pub fn bits(&self) -> usize {
         self.bits
     }
 
-    /// Bytes of n, of a signature and of a message representative.
+    /// The length in bytes of n, of a signature and of a message representative.
     pub fn size(&self) -> usize {
         self.bits.div_ceil(8)
     }
@@ -179,12 +179,12 @@ impl PrivateKey {
         }
     }
 
-    /// Bits of n.
+    /// The length of n in bits.
     pub fn bits(&self) -> usize {
         self.public.bits()
     }
 
-    /// Bytes of n, of a signature and of a message representative.
+    /// The length in bytes of n, of a signature and of a message representative.
     pub fn size(&self) -> usize {
         self.public.size()
     }
@@ -200,7 +200,7 @@ impl PrivateKey {
         self.bits() < SECURE_BITS
     }
 
-    /// Bits of p and of q.
+    /// The lengths of p and q in bits.
     pub fn prime_bits(&self) -> [usize; 2] {
         [self.limbs.pair.p(), self.limbs.pair.q()].map(|prime| bit_length(prime.m()))
     }

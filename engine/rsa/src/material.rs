@@ -9,7 +9,7 @@ use crate::blinding::Pool;
 use crate::fresh::AT_ONCE;
 use crate::validate::Checked;
 
-/// 64-bit words of a public exponent: below 2^256.
+/// The number of 64-bit words of a public exponent, which is below 2^256.
 pub(crate) const E_WORDS: usize = 4;
 
 /// The primes and the constants of recombination, in one radix. Wiped when dropped.
@@ -68,7 +68,7 @@ pub(crate) struct Numbers<'a, W: Zeroize> {
     pub(crate) e: &'a [W],
     pub(crate) primes: &'a Primes<W>,
     pub(crate) exponents: &'a Exponents<W>,
-    /// Bits of the longest prime in all lanes. Public.
+    /// The length in bits of the longest prime in all lanes; public.
     pub(crate) prime_bits: usize,
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn run<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
 }
 
 /// Steps 1 to 8. Returns which operations passed the check: only their buffers hold a result. Fails
-/// if there are no random bytes for fresh pairs; then no buffer has changed.
+/// if there are no random bytes for fresh pairs; in this case no buffer has changed.
 fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
     workspace: &mut Workspace,
     requests: &mut [PrivateRequest<'_>],
@@ -83,7 +83,8 @@ fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
 ) -> Result<[bool; N], Error> {
     let keys = at.map(|i| requests[i].key);
     let mut pairs = keys.map(|key| B::pool(key).take());
-    // In lanes one fresh pair costs as much as eight. Two operations in step share an inversion.
+    // If any pair is spent, make fresh pairs for all operations: in lanes, one fresh pair costs as
+    // much as eight, and for two operations in step, one call computes both inversions.
     let spent = pairs.iter().any(|pair| pair.left == 0);
     let mut call = B::begin(workspace, &keys, spent);
     if spent {
@@ -165,7 +166,8 @@ pub(crate) fn compute<L: Layout, const SETS: usize>(call: &mut Call<'_, L, SETS>
     fault_points!("s^e", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.power));
 }
 
-/// Returns for each operation whether s^e = c, after [`compute`] and with c loaded again.
+/// Returns, for each operation, whether s^e = c. Before this call, [`compute`] has set s^e, and c
+/// has been read again from the requests.
 fn check<L: Layout, const SETS: usize, const N: usize>(call: &Call<'_, L, SETS>) -> [bool; N] {
     let equal = call.sets.each_ref().map(|set| equal(call.kernel, set.power, set.c));
     core::array::from_fn(|operation| {

@@ -26,8 +26,8 @@ pub enum Form {
     Lanes,
 }
 
-/// Costs of the forms of one operation with keys of one size, in single operations. A form whose
-/// cost is `None` or NaN is never used.
+/// Costs of the forms of one operation with keys of one size, as multiples of the cost of a single
+/// operation. A form whose cost is `None` or NaN is never used.
 ///
 /// ```
 /// use tollgate_rsa::Plan;
@@ -49,7 +49,7 @@ pub struct Plan {
 /// A batch, cut into calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// Requests that run in lanes.
+    /// The number of requests that run in lanes.
     in_lanes: usize,
     lanes: usize,
     twos: usize,
@@ -57,7 +57,7 @@ pub struct Cut {
 }
 
 impl Plan {
-    /// Uses this form for every batch, even where it is slow: for measurements.
+    /// Uses this form for every batch, even where it is slow. For measurements.
     pub fn always(form: Form) -> Self {
         let free = |is: bool| is.then_some(0.0);
         Self { two: free(form == Form::Two), lanes: free(form == Form::Lanes) }
@@ -85,7 +85,8 @@ impl Plan {
         Cut { twos, ones: requests - 2 * twos, ..Cut::default() }
     }
 
-    /// The cost of a cut, in single operations; NaN if a form of the cut has no cost.
+    /// The cost of a cut, as a multiple of the cost of a single operation; NaN if a form of the cut
+    /// has no cost.
     #[allow(clippy::cast_precision_loss, reason = "batches have far fewer than 2^52 requests")]
     pub fn cost(&self, cut: Cut) -> f64 {
         let of = |calls: usize, cost: Option<f64>| match calls {

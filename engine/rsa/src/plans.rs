@@ -75,7 +75,7 @@ impl Plans {
         Self(tables.concat())
     }
 
-    /// Uses one form for every batch, even where it is slow: for measurements.
+    /// Uses one form for every batch, even where it is slow. For measurements.
     pub fn always(form: Form) -> Self {
         let row = |operation| Row { operation, bits: usize::MAX, plan: Plan::always(form) };
         Self([Private, Public].map(row).to_vec())

@@ -10,7 +10,7 @@ use crate::eme_pkcs1v15::OVERHEAD;
 use crate::error::{Error, Unavailable};
 use crate::mask::Mask;
 
-/// Bytes of a premaster secret.
+/// The length of a premaster secret in bytes.
 pub const PREMASTER_LEN: usize = 48;
 
 /// A premaster secret, wiped when dropped.

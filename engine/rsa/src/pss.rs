@@ -51,7 +51,8 @@ impl Salt {
         Ok(len)
     }
 
-    /// The length in bytes where the longest salt has `room` bytes; `None` for any length.
+    /// Returns the length in bytes, if the longest possible salt has `room` bytes. Returns `None`
+    /// if any length is allowed.
     fn len(self, hash: Hash, room: usize) -> Option<usize> {
         match self {
             Self::Auto => None,

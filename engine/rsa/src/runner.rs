@@ -10,7 +10,7 @@ use zeroize::Zeroize;
 pub(crate) struct Runner<K: Kernel> {
     pub(crate) kernel: K,
     memory: Vec<K::Word>,
-    /// Words that may hold secrets.
+    /// The number of words that may hold secrets.
     used: usize,
 }
 

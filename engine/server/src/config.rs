@@ -28,7 +28,8 @@ pub enum Resumption {
 pub struct Config {
     /// The address to listen on; port 0 chooses a free port.
     pub address: SocketAddr,
-    /// Worker threads, 1 to [`WORKERS_MAX`]; each has its own listener, event loop and TLS context.
+    /// The number of worker threads, 1 to [`WORKERS_MAX`]; each has its own listener, event loop
+    /// and TLS context.
     pub workers: usize,
     /// The logical cores, one per worker; `None` leaves the choice to the scheduler.
     pub pin: Option<Vec<usize>>,

@@ -14,38 +14,38 @@ use crate::thread_clock::ThreadClock;
 /// other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Connections accepted.
+    /// Number of accepted connections.
     pub connections: u64,
-    /// Connections that are open now.
+    /// Number of connections that are open now.
     pub connections_open: u64,
-    /// Handshakes completed with a private-key operation.
+    /// Number of handshakes completed with a private-key operation.
     pub handshakes_full: u64,
-    /// Handshakes completed by resuming a session.
+    /// Number of handshakes completed by resuming a session.
     pub handshakes_resumed: u64,
-    /// Handshakes that failed, by reason. The list contains every reason, even if its count is
-    /// zero.
+    /// Number of handshakes that failed, by reason. The list contains every reason, even if its
+    /// count is zero.
     pub handshakes_failed: Vec<(Failure, u64)>,
-    /// Responses sent completely.
+    /// Number of responses sent completely.
     pub requests: u64,
-    /// Responses that were begun and not completed.
+    /// Number of responses that were begun and not completed.
     pub requests_cut: u64,
-    /// Responses begun, by status class: 1xx (never), 2xx, 3xx (never), 4xx, 5xx.
+    /// Number of responses begun, by status class: 1xx (never), 2xx, 3xx (never), 4xx, 5xx.
     pub responses: [u64; 5],
-    /// Bytes of bodies sent, before encryption.
+    /// Number of bytes of bodies sent, before encryption.
     pub body_bytes: u64,
-    /// Connections that ended after a handshake, by reason.
+    /// Number of connections that ended after a handshake, by reason.
     pub ends: Vec<(End, u64)>,
-    /// Pauses in accepting because no file descriptors were left.
+    /// Number of pauses in accepting because no file descriptors were left.
     pub descriptor_pauses: u64,
-    /// Turns of all event loops.
+    /// Number of turns of all event loops.
     pub loop_turns: u64,
     /// CPU time of each worker thread, user and system.
     pub worker_cpu: Vec<Duration>,
     /// CPU time of the whole process, user and system, including its other threads.
     pub process_cpu: Duration,
-    /// Access-log lines (handshakes and requests) written.
+    /// Number of access-log lines (handshakes and requests) written.
     pub log_lines: u64,
-    /// Access-log lines that were lost.
+    /// Number of access-log lines that were lost.
     pub log_lines_lost: u64,
     /// The provider that did the private-key operations.
     pub signer: Signer,
@@ -76,17 +76,17 @@ impl Counters {
 pub struct Signer {
     /// The name of the OpenSSL provider that signed with each worker's key at start.
     pub provider: String,
-    /// Private-key operations that this provider counted in the workers' library contexts since the
-    /// server started; `None` for OpenSSL's own provider, which does not count.
+    /// Number of private-key operations that this provider counted in the workers' library contexts
+    /// since the server started; `None` for OpenSSL's own provider, which does not count.
     pub operations: Option<SignerOperations>,
 }
 
 /// Private-key operations, as counted by the provider `tollgate`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SignerOperations {
-    /// Signatures.
+    /// Number of signatures.
     pub signatures: u64,
-    /// Decryptions (RSA key exchange).
+    /// Number of decryptions (RSA key exchange).
     pub decryptions: u64,
 }
 

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::kinds::Engine;
 use crate::suite::Suite;
 
-/// The most worker threads of one server.
+/// The maximum number of worker threads in one server.
 pub const WORKERS_MAX: usize = 1024;
 
 /// The reason why a server did not start.

@@ -41,7 +41,7 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// As [`crate::Server::start`], without those of sockets and threads.
+    /// Those of [`crate::Server::start`], except errors of sockets and threads.
     pub fn new(config: &Config) -> Result<Self, Error> {
         let Setup { config, credentials, tickets, shared } =
             Setup::new(Config { workers: 1, pin: None, ..config.clone() })?;

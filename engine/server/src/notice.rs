@@ -26,9 +26,9 @@ pub enum Notice {
     /// The configured engine did fewer private-key operations than there were full handshakes, so
     /// another provider signed.
     SilentFallback {
-        /// Full handshakes of this server.
+        /// The number of full handshakes of this server.
         full_handshakes: u64,
-        /// Private-key operations of the engine since the server started.
+        /// The number of private-key operations of the engine since the server started.
         private_operations: u64,
     },
     /// A worker panicked: its connections are lost, and the log lacks their end.

@@ -137,11 +137,11 @@ impl fmt::Debug for Running {
 pub struct Report {
     /// The final counters.
     pub counters: Counters,
-    /// Connections with a handshake or response under way that were cut off by the limit.
+    /// The number of connections that were cut off because they had not ended within the limit.
     pub connections_cut: u64,
-    /// Workers that panicked or did not end; anything but zero is a bug.
+    /// The number of workers that panicked or did not end; anything but zero is a bug.
     pub workers_lost: usize,
-    /// Every line of the access log was written, including the stop line; true without a log.
+    /// Every line of the access log was written, including the stop line; true if there is no log.
     pub log_complete: bool,
     /// The duration of the stop.
     pub took: Duration,

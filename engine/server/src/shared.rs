@@ -19,7 +19,7 @@ pub(crate) struct Shared {
     root: Option<Root>,
     log: Arc<LogState>,
     notices: Arc<Notices>,
-    /// The deadline for finishing, once the server stops.
+    /// Set when the server stops: the time by which the workers must finish.
     stop: OnceLock<Instant>,
 }
 
@@ -63,7 +63,7 @@ impl Shared {
         self.stop.set(deadline).expect("a server stops once");
     }
 
-    /// Returns the deadline for finishing, once the server stops.
+    /// Returns the time by which the workers must finish; `None` unless the server is stopping.
     pub(crate) fn stop_deadline(&self) -> Option<Instant> {
         self.stop.get().copied()
     }

@@ -112,7 +112,7 @@ impl Worker {
         }
     }
 
-    /// Returns how long to wait for events, or `None` for a wait without limit.
+    /// Returns how long to wait for events, or `None` if there is no limit.
     fn wait(&self) -> Option<Duration> {
         let now = self.cx.now;
         if !self.again.is_empty() || (self.accept_ready && self.may_accept()) {

@@ -27,7 +27,7 @@ use crate::welch::{Moments, Welch};
 const T_MAX: f64 = 4.5;
 /// Number of thresholds, as in the paper's program.
 const CROPS: usize = 100;
-/// Samples that determine the thresholds; they are not tested.
+/// The number of samples that determine the thresholds; they are not tested.
 const CALIBRATION: usize = 10_000;
 /// Minimum samples of a class for a test of squared deviations, which needs a stable mean.
 const SETTLED: f64 = 5_000.0;

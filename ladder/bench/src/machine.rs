@@ -7,7 +7,7 @@ use tollgate_record::Machine;
 
 use crate::estimate::median_estimate;
 
-/// Windows for the measurement of the clock, about 50 µs each.
+/// The number of windows for the measurement of the clock, about 50 µs each.
 const CLOCK_WINDOWS: usize = 41;
 
 /// Reads the facts of this machine and measures its core clock.

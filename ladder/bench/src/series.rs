@@ -225,14 +225,14 @@ impl fmt::Display for Warning {
             ),
             Self::Shared { share, left_out: true } => write!(
                 f,
-                "a neighbour ran on the core's sibling thread in {:.0} % of the samples: these are \
-                 left out; other figures of that time (servers, load) include its effect",
+                "another program used the core's sibling thread in {:.0} % of the samples: these \
+                 are left out; other figures of that time (servers, load) include its effect",
                 100.0 * share
             ),
             Self::Shared { share, left_out: false } => write!(
                 f,
-                "a neighbour ran on the core's sibling thread in {:.0} % of the samples, and \
-                 the others are too few to leave these out: measure longer (--seconds), or \
+                "another program used the core's sibling thread in {:.0} % of the samples, and \
+                 the others are too few to leave these out: measure longer (--seconds), or at \
                  another time",
                 100.0 * share
             ),
@@ -248,8 +248,9 @@ impl fmt::Display for Warning {
             ),
             Self::Outliers { name, share } => write!(
                 f,
-                "{:.0} % of the samples of {name} lie more than 10 % from the median: stop what \
-                 else runs here, or measure longer (--seconds), and trust the ratios first",
+                "{:.0} % of the samples of {name} lie more than 10 % from the median: stop other \
+                 programs, or measure longer (--seconds); ratios are more reliable than single \
+                 figures",
                 100.0 * share
             ),
         }

@@ -94,7 +94,7 @@ pub fn core_hz(windows: usize) -> Option<Vec<f64>> {
     Some(hz)
 }
 
-/// Ticks of the time stamp counter for one chain, never 0.
+/// The number of ticks of the time stamp counter for one chain, never 0.
 fn chain_ticks() -> Option<u64> {
     let one = || {
         let first = tsc::ticks()?;

@@ -13,12 +13,13 @@
 
 use crate::tsc;
 
-/// Instructions of a block. On cores from 2015 or later, half of the instruction window has room
-/// for fewer than two blocks.
+/// The number of instructions in a block. On cores from 2015 or later, half of the instruction
+/// window has room for fewer than two blocks.
 #[cfg(target_arch = "x86_64")]
 const BLOCK: u32 = 160;
 
-/// Blocks of a reading: about a microsecond, short enough for a reading with each sample.
+/// The number of blocks in a reading. They take about a microsecond, which is short enough for a
+/// reading with each sample.
 #[cfg(target_arch = "x86_64")]
 const BLOCKS: u32 = 100;
 

@@ -3,9 +3,9 @@
 //! A tick of this counter is *not* a core cycle: the counter runs at a fixed rate, whatever the
 //! core's clock. Convert ticks to core cycles with [`crate::clock`].
 
-/// Reads the time stamp counter. The processor executes all instructions before the call before the
-/// read, and all instructions after the call after the read. `None` if there is no readable counter
-/// (other architectures).
+/// Reads the time stamp counter. The read is ordered: the processor executes it after all
+/// instructions that precede the call, and before all instructions that follow the call. `None` if
+/// there is no readable counter (other architectures).
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[must_use]

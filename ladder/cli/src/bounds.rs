@@ -10,9 +10,9 @@ use crate::keys::{Key, KeyOperation};
 /// A kernel of this project, in any representation of numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Family {
-    /// Digits of one or two numbers in lane blocks.
+    /// A kernel for one or two numbers, whose digits are in lane blocks.
     Blocks(BlockKernel),
-    /// Digits of eight numbers.
+    /// A kernel for the digits of eight numbers, one in each lane.
     Lanes(LaneKernel),
     Limbs(LimbKernel),
 }
@@ -75,7 +75,7 @@ impl Family {
         }
     }
 
-    /// Words of a modulus of `bits` bits.
+    /// The number of words in a modulus of `bits` bits.
     pub(crate) fn words(self, bits: u32) -> u32 {
         let bits = usize::try_from(bits).expect("at most 8192");
         let words = match (self, Blocks::of_pair(bits)) {

@@ -81,7 +81,7 @@ impl Key {
         Ok(Self { ours: Arc::new(ours), openssl })
     }
 
-    /// Bits of the longer prime, which is the size of the products with CRT.
+    /// The length of the longer prime in bits, which is the size of the products with CRT.
     pub(crate) fn prime_bits(&self) -> u32 {
         let bits = |prime: Option<&openssl::bn::BigNumRef>| prime.map_or(0, |p| p.num_bits());
         let bits = bits(self.openssl.p()).max(bits(self.openssl.q()));

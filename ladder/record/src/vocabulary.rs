@@ -35,7 +35,8 @@ pub const MEASURED: &str = "measured";
 
 /// Core cycles of one operation; for a batch, the cycles of the batch divided by its operations.
 pub const CYCLES_PER_OPERATION: Quantity = Quantity::known("cycles_per_operation");
-/// Nanoseconds of one operation; for a batch, the time of the batch divided by its operations.
+/// Time of one operation in nanoseconds; for a batch, the time of the batch divided by its
+/// operations.
 pub const NS_PER_OPERATION: Quantity = Quantity::known("ns_per_operation");
 /// Operations per second of one thread.
 pub const OPERATIONS_PER_S: Quantity = Quantity::known("operations_per_s");
@@ -64,29 +65,29 @@ pub const EXPONENT: &str = "exponent";
 pub const GROUP: &str = "group";
 /// Parameter: the registered name of a session's cipher suite.
 pub const SUITE: &str = "suite";
-/// Value of [`EXPONENT`]: an exponent as long as the modulus, without CRT. Value of [`SESSIONS`]:
-/// full handshakes.
+/// Value of [`EXPONENT`]: the private exponent, without CRT; it is as long as the modulus. Value of
+/// [`SESSIONS`]: full handshakes.
 pub const FULL: &str = "full";
 /// Parameter: the clock, in MHz, for which a time was published.
 pub const CLOCK_MHZ: &str = "clock_mhz";
 /// Parameter: the size of a modulus in bits.
 pub const BITS: &str = "bits";
-/// Parameter: words (digits or limbs) of a modulus.
+/// Parameter: the number of words (digits or limbs) in a modulus.
 pub const K: &str = "K";
 
-/// Bytes of machine code of a call, without functions that it shares with other calls.
+/// Size of a call's machine code in bytes, without functions that it shares with other calls.
 pub const CODE_BYTES: Quantity = Quantity::known("code_bytes");
-/// Bytes of the table of powers that an exponentiation reads.
+/// Size in bytes of the table of powers that an exponentiation reads.
 pub const TABLE_BYTES: Quantity = Quantity::known("table_bytes");
-/// Instructions that a call executes.
+/// Number of instructions that a call executes.
 pub const INSTRUCTIONS: Quantity = Quantity::known("instructions_per_call");
-/// Multiplications of words in a call.
+/// Number of multiplications of two words in a call.
 pub const MULTIPLICATIONS: Quantity = Quantity::known("multiplications");
-/// Additions of words in a call.
+/// Number of additions of two words in a call.
 pub const ADDITIONS: Quantity = Quantity::known("additions");
-/// Words that a call reads from memory.
+/// Number of words that a call reads from memory.
 pub const READS: Quantity = Quantity::known("reads");
-/// Words that a call writes to memory.
+/// Number of words that a call writes to memory.
 pub const WRITES: Quantity = Quantity::known("writes");
 /// Segment of a path: a 64-bit processor whose instructions are counted,
 /// `simulation/rv64/fips?arithmetic=rv64im&bits=1024&loops=full`.
@@ -106,13 +107,13 @@ pub const ISSUE: &str = "issue";
 /// Parameter: the form of the innermost loops of a simulated routine: `index`, `pointers`,
 /// `unrolled-4`, `full`.
 pub const LOOPS: &str = "loops";
-/// Parameter: slots of the core that a product of words takes.
+/// Parameter: slots that the simulated core takes for one multiplication of two words.
 pub const SLOTS: &str = "slots";
 /// Parameter: the routine for an exponentiation's squares.
 pub const SQUARE: &str = "square";
-/// Parameter: products in the body of an innermost loop.
+/// Parameter: the number of products in the body of an innermost loop.
 pub const UNROLL: &str = "unroll";
-/// Parameter: bits of an exponentiation's window.
+/// Parameter: the size of an exponentiation's window in bits.
 pub const WINDOW: &str = "window";
 
 /// First segment of the subjects of the engine, `engine/rsa-2048/sign?by=engine&threads=16`; and
@@ -122,7 +123,8 @@ pub const ENGINE: &str = "engine";
 pub const THREADS: &str = "threads";
 /// Operations per second of all threads, divided by the number of cores.
 pub const OPERATIONS_PER_S_PER_CORE: Quantity = Quantity::known("operations_per_s_per_core");
-/// Operations per second, divided by those without the engine, parameter [`AGAINST`].
+/// Operations per second, divided by those of direct calls without the engine. The parameter
+/// [`AGAINST`] names the implementation that is called directly.
 pub const OPERATIONS_PER_S_RATIO: Quantity = Quantity::known("operations_per_s_ratio");
 /// Mean number of requests in a call.
 pub const MEAN_FILL: Quantity = Quantity::known("mean_fill");
@@ -155,7 +157,7 @@ pub const SECONDS_PER_ROW: &str = "seconds_per_row";
 /// Core cycles of a server for one session: `session/rsa-2048/tls13?by=tollgate&bytes=0`. With the
 /// parameter [`PART`], the cycles of one part.
 pub const CYCLES_PER_SESSION: Quantity = Quantity::known("cycles_per_session");
-/// Core cycles of a server for one message of the handshake, parameter [`MESSAGE`].
+/// Core cycles of a server for the message of the handshake that the parameter [`MESSAGE`] names.
 pub const CYCLES_PER_MESSAGE: Quantity = Quantity::known("cycles_per_message");
 /// Parameter: a part of a session's cost.
 pub const PART: &str = "part";
@@ -194,8 +196,8 @@ pub const COUNTS: &str = "counts";
 /// Parameter: the client that loaded a server, if several are compared: `minimal`, `rustls`, `curl`
 /// or `s_time`.
 pub const CLIENT: &str = "client";
-/// Parameter: payload of a session in bytes. If bodies have several sizes, it is their mean, and
-/// the subject also has the parameter [`SIZES`].
+/// Parameter: the payload of a session in bytes. If bodies have several sizes, it is their mean,
+/// and the subject also has the parameter [`SIZES`].
 pub const BYTES: &str = "bytes";
 /// Parameter: the smallest, the median and the largest size of bodies of several sizes:
 /// `15-511-974`.
@@ -243,7 +245,7 @@ pub const TRANSACTION_NS_P99: Quantity = Quantity::known("transaction_ns_p99");
 /// The quantiles of transaction times that records have.
 pub const TRANSACTION_NS: [Quantity; 3] =
     [TRANSACTION_NS_P50, TRANSACTION_NS_P90, TRANSACTION_NS_P99];
-/// The highest rate of arrivals, in sessions per second, that meets an objective, parameter
+/// The highest rate of arrivals, in sessions per second, that meets the objective in the parameter
 /// [`SLO`]. The interval ends at the lowest rate that does not meet it.
 pub const SESSIONS_PER_S_WITHIN: Quantity = Quantity::known("sessions_per_s_within");
 /// Parameter: the objective: a quantile of the time from the intended start, and its limit:
@@ -266,24 +268,24 @@ pub const RESUMED_BY: &str = "resumed_by";
 pub const SESSIONS: &str = "sessions";
 /// Value of [`SESSIONS`]: resumed sessions.
 pub const RESUMED: &str = "resumed";
-/// Sessions per second, divided by those of another engine, parameter [`AGAINST`].
+/// Sessions per second, divided by those of the engine that the parameter [`AGAINST`] names.
 pub const SESSIONS_PER_S_RATIO: Quantity = Quantity::known("sessions_per_s_ratio");
-/// Server CPU time per session, divided by that of another engine, parameter [`AGAINST`].
+/// Server CPU time per session, divided by that of the engine that the parameter [`AGAINST`] names.
 pub const SERVER_CPU_RATIO: Quantity = Quantity::known("server_cpu_per_session_ratio");
-/// Client CPU time per session, divided by that of another client, parameter [`AGAINST`].
+/// Client CPU time per session, divided by that of the client that the parameter [`AGAINST`] names.
 pub const CLIENT_CPU_RATIO: Quantity = Quantity::known("client_cpu_per_session_ratio");
 
 /// Sessions per second of one dedicated core.
 pub const SESSIONS_PER_S_PER_CORE: Quantity = Quantity::known("sessions_per_s_per_core");
 /// Payload bits per second of one dedicated core.
 pub const BITS_PER_S_PER_CORE: Quantity = Quantity::known("bits_per_s_per_core");
-/// Cores for a demand, not rounded.
+/// Number of cores for a demand, not rounded.
 pub const CORES: Quantity = Quantity::known("cores");
-/// Cores for a demand, rounded up.
+/// Number of cores for a demand, rounded up.
 pub const WHOLE_CORES: Quantity = Quantity::known("whole_cores");
-/// Cores of one machine that a demand leaves free.
+/// Number of cores of one machine that a demand leaves free.
 pub const CORES_LEFT: Quantity = Quantity::known("cores_left");
-/// Machines for a demand, rounded up.
+/// Number of machines for a demand, rounded up.
 pub const MACHINES: Quantity = Quantity::known("machines");
 
 /// Cost of a million sessions, in the currency that the parameter [`CURRENCY`] names.
@@ -291,15 +293,17 @@ pub const COST_PER_MILLION: Quantity = Quantity::known("cost_per_million_session
 /// Price of a machine, divided by its sessions per second, in the currency that the parameter
 /// [`CURRENCY`] names.
 pub const PRICE_PER_SESSION_PER_S: Quantity = Quantity::known("price_per_session_per_s");
-/// Joules of a million sessions; absent if the power is unknown.
+/// Energy of a million sessions in joules; absent if the power is unknown.
 pub const JOULES_PER_MILLION: Quantity = Quantity::known("joules_per_million_sessions");
-/// Share of the CPU time that one engine saves against another, parameter [`AGAINST`].
+/// Share of the CPU time that an engine saves, compared with the engine that the parameter
+/// [`AGAINST`] names.
 pub const SAVED_SHARE: Quantity = Quantity::known("saved_share");
 /// Savings for a million sessions, in the currency that the parameter [`CURRENCY`] names.
 pub const SAVED_PER_MILLION: Quantity = Quantity::known("saved_per_million_sessions");
 /// Savings in a year of the demand, in the currency that the parameter [`CURRENCY`] names.
 pub const SAVED_PER_YEAR: Quantity = Quantity::known("saved_per_year");
-/// Cores that an engine saves at the demand, compared with the one in [`AGAINST`]; not rounded.
+/// Number of cores that an engine saves at the demand, compared with the engine that the parameter
+/// [`AGAINST`] names; not rounded.
 pub const SAVED_CORES: Quantity = Quantity::known("saved_cores");
 
 /// Share of the sessions that have to wait.
@@ -314,20 +318,20 @@ pub const RESPONSE_NS_P50: Quantity = Quantity::known("response_ns_p50");
 pub const RESPONSE_NS_P99: Quantity = Quantity::known("response_ns_p99");
 /// The load at which the mean response time is twice the service time.
 pub const LOAD_WHERE_DOUBLE: Quantity = Quantity::known("load_where_response_doubles");
-/// Capacity, divided by that of another engine, parameter [`AGAINST`].
+/// Capacity, divided by that of the engine that the parameter [`AGAINST`] names.
 pub const CAPACITY_GAIN: Quantity = Quantity::known("capacity_gain");
 /// Mean response time of another engine, divided by this engine's, at the same arrival rate.
 pub const RESPONSE_GAIN: Quantity = Quantity::known("response_gain");
-/// Sessions that wait when a burst ends.
+/// Number of sessions that wait when a burst ends.
 pub const BACKLOG_SESSIONS: Quantity = Quantity::known("backlog_sessions");
 /// The longest wait that a burst causes, in nanoseconds.
 pub const BACKLOG_WAIT_NS: Quantity = Quantity::known("backlog_wait_ns_max");
-/// From the end of a burst until the queue is empty, in nanoseconds.
+/// Time from the end of a burst until the queue is empty, in nanoseconds.
 pub const BACKLOG_DRAIN_NS: Quantity = Quantity::known("backlog_drain_ns");
 
 /// Parameter: a demand in sessions per second.
 pub const DEMAND_PER_S: &str = "sessions_per_s";
-/// Parameter: a link, in 10^9 bits per second.
+/// Parameter: a link's rate in 10^9 bits per second.
 pub const LINK_GBPS: &str = "link_gbps";
 /// Parameter: the currency of a cost.
 pub const CURRENCY: &str = "currency";
@@ -337,7 +341,7 @@ pub const STATION_CORES: &str = "station_cores";
 pub const SERVER_CORES: &str = "server_cores";
 /// Parameter: the queue discipline: `one_queue`, `queue_per_core` or `sharing`.
 pub const LINE: &str = "line";
-/// Parameter: busy share of a core's time.
+/// Parameter: the share of a core's time in which it is busy.
 pub const LOAD: &str = "load";
 
 /// Parameter: sessions per second during a burst.
@@ -347,7 +351,7 @@ pub const BURST_NS: &str = "burst_ns";
 
 /// Condition: the share of a core's time to use.
 pub const UTILISATION: &str = "utilisation";
-/// Condition: cores of one machine.
+/// Condition: the number of cores of one machine.
 pub const CORES_PER_MACHINE: &str = "cores_per_machine";
 /// Condition: price of a core for an hour.
 pub const PRICE_PER_CORE_HOUR: &str = "price_per_core_hour";

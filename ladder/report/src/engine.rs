@@ -35,13 +35,13 @@ pub fn table(records: &[Record]) -> String {
         return "the engine was not measured: run `tollgate speed queue`\n".to_owned();
     }
     let rows = subjects.iter().map(|subject| row(lookup, subject)).collect();
-    let note = "threads: throughput per core of threads that submit without a pause, one request \
-                at a time or many before they wait; without: one thread per core that signs \
-                batches of eight without the engine. alone: time of one thread's operation, \
-                through the engine and without it. p99 at load: 99 of 100 response times, from \
-                the intended arrival, are at most this long, at random arrivals with this share \
-                of the full engine's throughput; without: the service time of a batch of eight at \
-                the same moments. fill: mean number of requests in a call";
+    let note = "threads: throughput per core. The threads submit without a pause, one request at a \
+                time or many before they wait. Without the engine, one thread per core signs \
+                batches of eight. alone: the time of an operation of one thread. p99 at load: the \
+                response time, from the intended arrival, that 99 of 100 requests do not exceed. \
+                Arrivals are random, at this share of the full engine's throughput. Without the \
+                engine, the figure is the service time of a batch of eight at the same moments. \
+                fill: the mean number of requests in a call";
     let is_insecure = subjects.iter().any(|subject| is_insecure(subject));
     let notes = [Some(note), is_insecure.then_some(INSECURE_NOTE)].into_iter().flatten();
     let notes = notes.map(str::to_owned).collect();

@@ -1,4 +1,5 @@
-//! The table of `tollgate bench eti10`: sessions of \[ETI10\] today, beside the paper's figures.
+//! The table of `tollgate bench eti10`: sessions of \[ETI10\] today, compared with the paper's
+//! figures.
 
 use tollgate_record::vocabulary::{
     PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA,
@@ -11,7 +12,7 @@ use crate::grid::{Column, fitting};
 use crate::lookup::{MISSING, ratio};
 use crate::table::{Row, Table};
 
-/// Clocks of a session in the paper, before the improvements.
+/// The clock cycles of a session in the paper, before the improvements.
 const PUBLISHED_CYCLES: f64 = 6.38e6;
 
 /// The rows of the second table: parts of a session, and the paper's clocks.
@@ -25,7 +26,7 @@ const PARTS: [(&str, &[&str], Option<f64>); 7] = [
     ("system", &[PART_SYSTEM], None),
 ];
 
-/// Clocks in the paper for everything but RSA, AES and HMAC.
+/// The clock cycles in the paper for everything but RSA, AES and HMAC.
 const PUBLISHED_OTHER: f64 = 0.73e6;
 
 const COLUMNS: [Column; 6] = fitting([
@@ -71,8 +72,8 @@ pub fn table(steps: &[Step]) -> String {
         Row::new(step.words, cells)
     };
     let notes = vec![
-        "cycles: of the server's core for one session; times: as many sessions in the same cycles \
-         as the first row, median of the rounds with its 95 % interval; paper: [ETI10] 2010, whose \
+        "cycles: of the server's core for one session; times: sessions in the same cycles, relative \
+         to the first row, the median of the rounds with its 95 % interval; paper: [ETI10] 2010, whose \
          first row has OpenSSL 1.0 with AES by tables, and whose other rows have its own RSA"
             .to_owned(),
     ];
@@ -80,7 +81,7 @@ pub fn table(steps: &[Step]) -> String {
     table.text() + &by_part(steps).map_or_else(String::new, |table| format!("\n{}", table.text()))
 }
 
-/// The cycles of each step by part; none without a profile.
+/// The cycles of each step by part; empty if there is no profile.
 fn by_part(steps: &[Step]) -> Option<Table> {
     if steps.iter().any(|step| step.parts.is_empty()) {
         return None;
@@ -105,8 +106,8 @@ fn by_part(steps: &[Step]) -> Option<Table> {
     rows.push(row("all but RSA, AES, HMAC", &other, Some(PUBLISHED_OTHER)));
     rows.push(row("sum", &all, Some(PUBLISHED_CYCLES)));
     let notes = vec![
-        "row 1 to 5: the rows of the table above; AES: with GCM, its authentication too; paper: the \
-         session of its first row"
+        "row 1 to 5: the rows of the table above; AES: with GCM, it includes the authentication; \
+         paper: the session of its first row"
             .to_owned(),
     ];
     Some(Table { columns, rows, notes })

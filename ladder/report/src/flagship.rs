@@ -1,4 +1,4 @@
-//! The scope of the summary: one key, one payload, the first protocols.
+//! The scope of the summary: one key, one payload, and at most two protocols.
 
 use tollgate_record::vocabulary::{BY, BYTES};
 use tollgate_record::{Key, Protocol, Record, Service, Subject, Topic};
@@ -12,11 +12,11 @@ use crate::session::rank;
 const KEY: Key = Key::Rsa(2048);
 const SIZE: &str = "14336";
 
-/// The scope of the summary: one key, one payload, the first protocols.
+/// The scope of the summary: one key, one payload, and at most two protocols.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Flagship {
     pub(crate) key: Key,
-    /// The payload in bytes, as in subjects.
+    /// The payload in bytes, as record subjects spell it.
     pub(crate) bytes: String,
     /// At most two protocols.
     pub(crate) protocols: Vec<Protocol>,

@@ -25,7 +25,7 @@ pub fn speed(records: &[Record]) -> String {
         || signers.iter().filter(|_| first.by == "tollgate").filter(|l| l.by != first.by);
     let mut headings = vec!["key".to_owned()];
     headings.extend(signers.iter().map(|signer| signing.name(signer)));
-    headings.extend(libraries().map(|library| format!("times {}", who(library.by))));
+    headings.extend(libraries().map(|library| format!("relative to {}", who(library.by))));
     let sides = headings.iter().enumerate().map(|(at, _)| if at == 0 { "---" } else { "--:" });
     let mut rows = line(&headings) + &line(&sides.map(str::to_owned).collect::<Vec<_>>());
     for bits in SIZES {
@@ -40,8 +40,8 @@ pub fn speed(records: &[Record]) -> String {
     let date = signing.date().map_or_else(String::new, |date| format!(" on {date}"));
     let spent = signing.seconds().map_or_else(String::new, |s| format!(", {s} s for each row"));
     let times = libraries().next().map_or("", |_| {
-        "; in the last columns: how many times as fast as that library the first column is, with \
-         95 % intervals"
+        "; the last columns give the speed of the first column relative to each library, with 95 % \
+         intervals"
     });
     format!(
         "Sign operations per second of one core (PKCS#1 v1.5, SHA-256){times}.\n\n{rows}\n\

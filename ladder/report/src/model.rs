@@ -56,9 +56,10 @@ pub(crate) fn products(records: &[Record]) -> Table {
     let mut all = modelled(records);
     all.retain(|row| row.change.is_empty());
     let mut notes = vec![
-        "Core cycles of one Montgomery product; error: of the model against the paper; paper's: \
-         whether its authors measured or estimated; limit: the resource that determines the \
-         figure. For this machine the figure is a bound, for the papers' machines an estimate."
+        "Core cycles of one Montgomery product; error: of the model's figure, relative to the \
+         published one; paper's: whether its authors measured or estimated; limit: the resource \
+         that determines the figure. For this machine the figure is a bound, for the machines of \
+         papers an estimate."
             .to_owned(),
     ];
     notes.extend(all.iter().filter_map(Modelled::assumption));
@@ -102,7 +103,7 @@ pub(crate) fn source(record: &Record) -> Option<String> {
     Some(format!("{}: {source}", Citation::of(record)?))
 }
 
-/// The name in subjects of the machine on which the report is made.
+/// The name that record subjects use for the machine on which the report is made.
 pub(crate) const HOST: &str = "host";
 
 /// One machine and modulus size.

@@ -15,7 +15,7 @@ pub(crate) const INSECURE: char = '!';
 
 /// The explanation of the mark.
 pub(crate) const INSECURE_NOTE: &str =
-    "! insecure size, not for use; shown because the papers used it";
+    "! insecure size, not for use; shown for comparison with published results";
 
 /// Returns `true` if the subject's key is too small to be secure.
 pub(crate) fn is_insecure(subject: &Subject) -> bool {

@@ -49,11 +49,12 @@ pub fn table(records: &[Record]) -> String {
         left = others;
     }
     text += &wrapped(
-        "cut: calls of a batch, by the costs measured here: [n] n requests in lanes, 2 two in \
-         step, 1 one alone; share: cycles/op divided by the cost of a single operation; built in: the \
-         program's cut, if it differs; loses: the extra cost of that cut, by the costs measured \
-         here. A call on lanes costs the same for any number of used lanes. In larger batches, \
-         lanes run all requests, none, or as many as fill whole calls.",
+        "cut: the calls of a batch, by the costs measured here: [n] is a call of n requests in \
+         lanes, 2 of two requests in step, 1 of one request alone. share: cycles/op divided by the \
+         cost of a single operation. built in: the program's cut, if it differs. loses: the extra \
+         cost of that cut, by the costs measured here. A call on lanes costs the same for any \
+         number of used lanes. In larger batches, lanes run all requests, none, or as many as fill \
+         whole calls.",
     );
     if planned.iter().any(|subject| is_insecure(subject)) {
         text += &wrapped(INSECURE_NOTE);

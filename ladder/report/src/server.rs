@@ -85,7 +85,7 @@ fn sizes(subject: &Subject) -> Option<String> {
     Some(format!("sizes {}", subject.parameter(word::SIZES)?))
 }
 
-/// Share and mechanism of resumption, `resumed 0.8, ticket`; `None` without resumption.
+/// Share and mechanism of resumption, `resumed 0.8, ticket`; `None` if no session is resumed.
 fn resumed(subject: &Subject) -> Option<String> {
     let share = subject.parameter(word::RESUMED_SHARE)?;
     Some(format!("resumed {share}, {}", subject.parameter(word::RESUMED_BY)?))

@@ -48,7 +48,8 @@ const COLUMNS: [Column; 11] = fitting([
 pub(crate) struct Session<'a> {
     /// The subject without `part`.
     pub(crate) subject: Subject,
-    /// Parts by name: first the parts in `PARTS`, in that order, then others as recorded.
+    /// Each part and its name. The parts in `PARTS` come first, in that order; the others follow in
+    /// the order of the records.
     pub(crate) parts: Vec<(&'a str, &'a Record)>,
     /// The record of the sum of the parts.
     pub(crate) total: Option<&'a Record>,

@@ -47,7 +47,7 @@ impl<'a> Signing<'a> {
         signers
     }
 
-    /// Signatures per second of one thread; `None` without a valid measured rate.
+    /// Signatures per second of one thread; `None` if there is no valid measured rate.
     pub(crate) fn rate(self, bits: u32, signer: &Signer) -> Option<PerSecond> {
         let rate = self.measured(&subject(bits, signer)?, OPERATIONS_PER_S, Unit::PerSecond)?;
         (rate.point() > 0.0).then_some(PerSecond::new(rate.point()))
@@ -73,7 +73,7 @@ impl<'a> Signing<'a> {
         }
     }
 
-    /// A short name of the machine; empty without measurements.
+    /// A short name of the machine; empty if there are no measurements.
     pub(crate) fn machine(self) -> String {
         let Some(first) = self.first() else {
             return String::new();

@@ -20,8 +20,8 @@ const GTS07: &str = "Großschädl, Tillich, Szekely, Performance Evaluation of I
 pub const GTS07_EXPONENTIATION: f64 = 12.5e6;
 
 /// Returns the subject of the main result's exponentiation, with [`word::V8`] or
-/// [`word::EXTENDED`]. The configuration is: LEON-2, products of words in one slot, FIPS unrolled
-/// by 4 for products and squares, sliding windows of 5 bits.
+/// [`word::EXTENDED`]. The configuration is: LEON-2, one slot for a multiplication of two words,
+/// FIPS unrolled by 4 for products and squares, sliding windows of 5 bits.
 ///
 /// # Panics
 ///
@@ -112,8 +112,8 @@ impl<'a> Headline<'a> {
         });
         format!(
             "A simulated LEON-2 with an instruction that multiplies and accumulates takes {} \
-             cycles for an exponentiation of 1024 bits (one slot for a product of words, loops \
-             unrolled by 4, sliding windows of 5 bits){}{}.",
+             cycles for an exponentiation of 1024 bits (one slot for a multiplication of two words, \
+             loops unrolled by 4, sliding windows of 5 bits){}{}.",
             cycles(self.extended),
             gain.unwrap_or_default(),
             paper.unwrap_or_default()

@@ -48,7 +48,8 @@ pub fn table(records: &[Record]) -> String {
     }
     if explains(TIMES_AS_FAST) {
         notes.push(
-            "times as fast: than the fastest library of the row, measured in turn, 95 % interval",
+            "times as fast: the speed relative to the fastest library of the row. Both were \
+             measured in turn; the interval has 95 % confidence",
         );
     }
     if explains(BOUND_CYCLES_PER_OPERATION) {

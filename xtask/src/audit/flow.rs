@@ -63,8 +63,8 @@ pub(crate) struct Call {
     pub(crate) secret: BTreeSet<Gpr>,
     /// The state of the caller, which contains the callee's stack arguments.
     state: State,
-    /// Bytes between the callee's stack pointer on entry and the caller's stack pointer at the
-    /// call.
+    /// The number of bytes between the callee's stack pointer on entry and the caller's stack
+    /// pointer at the call.
     pushed: i64,
 }
 

@@ -119,9 +119,16 @@ fn a_branch_on_a_carry() {
 }
 
 #[test]
-fn a_load_by_a_mask() {
-    only(&["vmovdqa64 zmm1{k1},ZMMWORD PTR [rdi]"], "1000", "load by a mask");
-    only(&["vpternlogq zmm1{k1},zmm2,ZMMWORD PTR [rdi],0xca"], "1000", "load by a mask");
+fn a_load_or_store_by_a_mask() {
+    for line in [
+        "vmovdqa64 zmm1{k1},ZMMWORD PTR [rdi]",
+        "vpternlogq zmm1{k1},zmm2,ZMMWORD PTR [rdi],0xca",
+        "vmovdqa64 ZMMWORD PTR [rdi]{k1},zmm0",
+        "vpmaskmovq ymm0,ymm1,YMMWORD PTR [rdi]",
+        "vpcompressq ZMMWORD PTR [rdi]{k1},zmm0",
+    ] {
+        only(&[line], "1000", "by a mask");
+    }
     assert!(planted(&["vpternlogq zmm1{k1},zmm2,zmm3,0xca"]).is_empty());
 }
 

@@ -35,7 +35,7 @@ pub(super) fn halves(w: u64) -> Multiplies {
     Multiplies::halves(w, w)
 }
 
-/// Rows of W digits.
+/// A loop whose passes are rows of W digits.
 pub(super) fn rows(p: &[u64]) -> Work {
     Work::rows(halves(p[0]))
 }

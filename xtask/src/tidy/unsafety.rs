@@ -34,8 +34,8 @@ fn check_file(
     let marked = owner.is_some_and(|krate| krate.marked_unsafe == Some(true));
     let is_root = owner.is_some_and(|krate| krate.roots.contains(&file.path));
     let is_kernel = marked && file.path.contains("/src/kernels/");
-    // This file must not use `unsafe`, but cannot forbid it: `forbid` would also apply to the
-    // kernels with assembly.
+    // `kernels/mod.rs` must not use `unsafe`, but cannot forbid it: there, `forbid` would also
+    // apply to the kernels with assembly.
     let is_list_of_kernels = is_kernel && file.path.ends_with("/mod.rs");
 
     if !marked || is_list_of_kernels {

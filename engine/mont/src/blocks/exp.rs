@@ -105,8 +105,8 @@ pub(crate) struct Set<'a> {
     e: &'a mut [Row],
 }
 
-/// Bits of a window. A short exponent has few windows: a large table of 2^w entries would cost more
-/// than it saves.
+/// The number of bits in a window. A short exponent has few windows: a large table of 2^w entries
+/// would cost more than it saves.
 const fn window_bits(bits: usize) -> usize {
     match bits {
         0..=32 => 2,
@@ -115,7 +115,7 @@ const fn window_bits(bits: usize) -> usize {
     }
 }
 
-/// The rows of scratch memory that `sets` sets need.
+/// The number of rows of scratch memory that `sets` sets need.
 pub(crate) fn exp_rows(blocks: Blocks, bits: usize, sets: usize) -> usize {
     sets * (((3 + (1 << window_bits(bits))) * blocks.k()) + bits.div_ceil(64))
 }
@@ -232,8 +232,8 @@ impl Set<'_> {
     }
 }
 
-/// z := x^e mod m for each of the S numbers, which are computed side by side. e is public, odd and
-/// the same for all; x < R. `t` has 4K rows for each number.
+/// z := x^e mod m for each of the S numbers, in step. e is public, odd and the same for all; x < R.
+/// `t` has 4K rows for each number.
 pub(crate) fn exp_vartime<const S: usize>(
     kernel: impl WindowKernel,
     m: [&Modulus<u64>; S],

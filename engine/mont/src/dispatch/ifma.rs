@@ -139,7 +139,8 @@ pub(super) fn windows<const S: usize>(
 fn long_window<const S: usize>(w: usize, streams: &mut [Windows<'_, Row>; S], _proof: HaveIfma) {
     let (k, tile) = (streams[0].z.len(), streams[0].m.shape().tile());
     for s in &mut *streams {
-        proven!(start(vectors_mut(s.entry), &vector(s.index)));
+        let index = &vectors(core::slice::from_ref(&s.index))[0];
+        proven!(start(vectors_mut(s.entry), index));
     }
     for first in (0..w).map(|part| part * SPAN) {
         let mut squares = streams.each_mut().map(

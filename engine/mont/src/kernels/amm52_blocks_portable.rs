@@ -14,7 +14,7 @@ use zeroize::Zeroize;
 use crate::blocks::Blocks;
 use crate::word::{DIGIT, Row};
 
-/// Limbs of the longest number, plus two for the products that a row adds.
+/// The number of limbs of the longest number, plus two for the products that a row adds.
 const LIMBS: usize = 67;
 
 pub(crate) fn amm52_blocks_portable(

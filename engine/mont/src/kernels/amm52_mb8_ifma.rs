@@ -1,6 +1,6 @@
 // Almost Montgomery multiply (AMM), z :== x * y / 2^{52K} (mod m), in each of 8 lanes.
 // Inputs x[K], y[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[4K+16]. Radix 2^52,
-// digit-major, blocks of W digits. S streams of these, side by side.
+// digit-major, blocks of W digits. One call computes S such products (streams).
 //
 // Requires  m odd; 64m <= R = 2^{52K}; x*y <= R*m (true if x, y < 8m);
 //           k0 = -1/m mod 2^52; b1 < m.

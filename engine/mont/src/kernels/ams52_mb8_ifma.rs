@@ -1,6 +1,7 @@
 // Almost Montgomery square (AMS), z :== x^2 / 2^{52K} (mod m), in each of 8 lanes.
 // Inputs x[K], m[K], b1[K] = 2^-52 mod m, half[K] = b1 / 2 mod m if K = W, k0; output z[K];
-// scratch t[4K+16]. Radix 2^52, digit-major, blocks of W digits. S streams of these, side by side.
+// scratch t[4K+16]. Radix 2^52, digit-major, blocks of W digits. One call computes S such squares
+// (streams).
 //
 // Requires  m odd; 64m <= R = 2^{52K}; x^2 <= R*m (true if x < 8m); k0 = -1/m mod 2^52; b1 < m.
 //           Digits may be dirty: their low 52 bits count.

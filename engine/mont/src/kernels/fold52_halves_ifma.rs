@@ -1,5 +1,5 @@
 // Reduction of products of K = 2W digits, W = 2H, with Karatsuba's method on halves of tiles. Radix
-// B = 2^52, eight numbers in each vector, S streams side by side.
+// B = 2^52, eight numbers in each vector. One call reduces S such products (streams).
 //
 //   t[0..2K] -> z[0..K]   z :== t / B^K (mod m)
 //

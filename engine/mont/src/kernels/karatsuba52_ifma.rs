@@ -1,5 +1,5 @@
 // Products and squares of 2W digits by one level of Karatsuba's method, radix B = 2^52, eight
-// numbers in each vector, S streams side by side. H = B^W, a = a0 + a1 H.
+// numbers in each vector. One call computes S of them (streams). H = B^W, a = a0 + a1 H.
 //
 //   square   t[0..4W] := x^2      = a0^2 + (a0^2 + a1^2 - (a0 - a1)^2) H + a1^2 H^2
 //   product  t[0..4W] := x * y    = a0 b0 + (a0 b0 + a1 b1 - (a0 - a1)(b0 - b1)) H + a1 b1 H^2

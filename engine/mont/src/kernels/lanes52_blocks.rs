@@ -6,7 +6,7 @@ use core::arch::x86_64::*;
 use super::tiles52_ifma::{V, add};
 use super::unroll::{un, un10};
 
-/// The constants of the moduli side by side, for a product: b1, b2 and m.
+/// The constants b1, b2 and m for a product, of all moduli that share the rows.
 pub(crate) type Constants<const K: usize> = [[V; K]; 3];
 
 /// `black_box(Pin(c)).0` in every row makes LLVM read the constants again in each row. Otherwise it
@@ -93,17 +93,15 @@ pub(super) fn digits<const K: usize, const L: usize, const C: usize, const N: us
     carried::<K, L>(&t)
 }
 
-/// Returns the columns t as digits. Carries once from each block to the next, then digit by digit
-/// inside the blocks; the spare bit takes the last carry. Exact for all columns below 2^63.
+/// Returns the columns t as digits. The carry out of each block goes to the next block first, and
+/// then carries propagate inside the blocks; the spare bit takes the last one. Digits are dirty,
+/// except the last of each block. Exact for all columns below 2^63.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn carried<const K: usize, const L: usize>(t: &[V; K]) -> [V; K] {
-    let mut z = [_mm512_setzero_si512(); K];
-    z[0] = add(and(t[0], (1 << 52) - 1), up::<L>(_mm512_srli_epi64::<51>(t[K - 1])));
-    un10!(1 <= J < K {
-        let digit = and(t[J], if J + 1 == K { (1 << 51) - 1 } else { (1 << 52) - 1 });
-        let carry = _mm512_srli_epi64::<52>(t[J - 1]);
-        z[J] = add(add(digit, carry), _mm512_srli_epi64::<52>(z[J - 1]));
-    });
+    let mut z = *t;
+    z[0] = add(t[0], up::<L>(_mm512_srli_epi64::<51>(t[K - 1])));
+    z[K - 1] = and(t[K - 1], (1 << 51) - 1);
+    un10!(1 <= J < K { z[J] = add(z[J], _mm512_srli_epi64::<52>(z[J - 1])); });
     z
 }

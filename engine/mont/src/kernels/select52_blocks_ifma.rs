@@ -15,6 +15,7 @@ use core::hint::black_box;
 
 use super::select52_mb8_ifma::{chosen, odd};
 use super::tiles52_ifma::V;
+use super::unmasked::unmasked;
 
 #[inline(never)]
 #[target_feature(enable = "avx512f")]
@@ -29,7 +30,7 @@ pub(crate) fn select52_blocks_ifma<const K: usize>(z: &mut [V], table: &[V], ind
         found |= selected(z, &[[*last, [_mm512_setzero_si512(); K]]], &mut pair);
     }
     for z in z {
-        *z = _mm512_maskz_mov_epi64(found, *z);
+        *z = unmasked(&_mm512_maskz_mov_epi64(found, unmasked(z)));
     }
 }
 

@@ -11,7 +11,7 @@ use core::arch::x86_64::*;
 
 use super::tiles26_avx2::Digits;
 
-/// Digits that stay in registers during a pass over the entries.
+/// The number of digits that stay in registers during a pass over the entries.
 const SPAN: usize = 5;
 
 #[inline(never)]

@@ -123,10 +123,10 @@ pub(crate) fn select52_mb8_ifma(z: &mut [V], table: &[V], index: V) {
         let (even, odd) = entries.split_at(k);
         for (j, z) in z.iter_mut().enumerate() {
             // after an odd number of entries, index = E selects zero
-            *z = chosen(*z, mask, &even[j], odd.get(j).unwrap_or(&zero));
+            *z = unmasked(&chosen(*z, mask, &even[j], odd.get(j).unwrap_or(&zero)));
         }
     }
     for z in z {
-        *z = _mm512_maskz_mov_epi64(found, *z);
+        *z = unmasked(&_mm512_maskz_mov_epi64(found, unmasked(z)));
     }
 }

@@ -8,7 +8,7 @@
 
 use core::arch::x86_64::*;
 
-/// Limbs per pass over the table; they take four registers.
+/// The number of limbs in a pass over the table; they take four registers.
 const BLOCK: usize = 8;
 
 #[inline(never)]

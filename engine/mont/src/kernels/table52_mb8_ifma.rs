@@ -1,6 +1,6 @@
 // The table of an exponentiation, table[i] :== x^i / R^{i-1} (mod m) for 2 <= i < E, R = 2^{52W},
-// in each of 8 lanes, for numbers of one tile: K = W digits of 52 bits. S streams of these, entry
-// by entry.
+// in each of 8 lanes, for numbers of one tile: K = W digits of 52 bits. One call computes S such
+// tables (streams): entry i of every stream, then entry i + 1.
 // Inputs x[W] = table[1], m[W], b1[W] = 2^-52 mod m, half[W] = b1 / 2 mod m, k0; output
 // table[2..E][W].
 //

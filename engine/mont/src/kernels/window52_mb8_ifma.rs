@@ -1,11 +1,11 @@
 // A window of an exponentiation, z :== z^{2^squares} * table[index] / R^{2^squares} (mod m), R =
-// 2^{52W}, in each of 8 lanes, for numbers of one tile: K = W digits of 52 bits. S streams of
-// these, square by square.
+// 2^{52W}, in each of 8 lanes, for numbers of one tile: K = W digits of 52 bits. One call computes
+// S such windows (streams): one square of every stream, then the next.
 // Inputs z[W], table[E][W], index, m[W], b1[W] = 2^-52 mod m, half[W] = b1 / 2 mod m, k0; output
 // z[W], or next[W] if the number of products is odd; scratch next[W], entry[W].
 //
-// Requires  m odd; 64m <= R; z and the entries below 8m; index < E; E is a multiple of SPAN, at most
-//           SPAN * squares, so that the squares read the whole table.
+// Requires  m odd; 64m <= R; z and the entries below 8m; index < E; E is a multiple of SPAN, at
+//           most SPAN * squares, so that the squares read the whole table.
 // Ensures   the result is below 3m; all its digits except the last are dirty.
 // Counts    W(W+1) + 2W^2 + 1 vpmadd52 a square, 4W^2 + 1 the product; EW / 2 operations to read.
 // Time      constant: no branch or address depends on z, the table, the index, m, b1 or k0.

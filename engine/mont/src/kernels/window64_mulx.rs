@@ -1,5 +1,6 @@
 // A window of an exponentiation, z :== z^{2^squares} * y / R^{2^squares} (mod m), R = 2^512, for
-// numbers of one tile: K = 8 limbs. S streams of these, square by square.
+// numbers of one tile: K = 8 limbs. One call computes S such windows (streams): one square of every
+// stream, then the next.
 // Inputs z[8], y[8], m[8], k0; output z[8]; scratch t[24].
 //
 // Requires  m odd; z, y < R; k0 = -1/m mod 2^64.

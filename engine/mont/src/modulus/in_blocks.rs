@@ -1,4 +1,4 @@
-//! One modulus in lane blocks, or several side by side.
+//! One modulus in lane blocks, or several that share the rows.
 
 use super::Modulus;
 use super::field::Field;
@@ -7,7 +7,8 @@ use crate::shape::Shape;
 use crate::word::{Digit, LANES, Row, Scalar, Word};
 
 impl Modulus<Row> {
-    /// Returns m in lane blocks, as each of the numbers side by side. `k` is its size in limbs.
+    /// Returns m in lane blocks, as each of the numbers that share the rows. `k` is its size in
+    /// limbs.
     pub(super) fn in_blocks(blocks: Blocks, m: &[u64], k: usize, field: &mut Field<'_>) -> Self {
         let pack_into = |rows: &mut [Row], x: &[u64]| {
             (0..blocks.numbers()).for_each(|number| blocks.pack(rows, number, x));

@@ -1,4 +1,4 @@
-//! Two moduli whose exponentiations run side by side.
+//! Two moduli whose exponentiations run in step.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -7,7 +7,7 @@ use crate::blocks::Blocks;
 use crate::shape::Shape;
 use crate::word::{Row, Scalar};
 
-/// Two moduli of one shape whose exponentiations run side by side: the primes of a key.
+/// Two moduli of one shape whose exponentiations run in step: the primes of a key.
 #[derive(Clone, Debug, ZeroizeOnDrop)]
 pub struct Pair<W: Zeroize> {
     /// The first.
@@ -17,7 +17,8 @@ pub struct Pair<W: Zeroize> {
     /// Both moduli in one set of lane blocks, if two fit.
     #[zeroize(skip)] // wipes itself
     blocks: Option<Box<Modulus<Row>>>,
-    /// Both moduli in one set of lane blocks for four, each twice. A second pair replaces one half.
+    /// Both moduli, each twice, in one set of lane blocks for four numbers. For two keys, the
+    /// second pair replaces one half.
     #[zeroize(skip)] // wipes itself
     four_way: Option<Box<Modulus<Row>>>,
 }
@@ -44,7 +45,8 @@ impl<W: Zeroize> Pair<W> {
     pub fn blocks(&self) -> Option<&Modulus<Row>> {
         self.blocks.as_deref()
     }
-    /// Both moduli in one set of lane blocks for four, each twice; `None` if four do not fit.
+    /// Both moduli, each twice, in one set of lane blocks for four numbers; `None` if four do not
+    /// fit.
     pub fn four_way(&self) -> Option<&Modulus<Row>> {
         self.four_way.as_deref()
     }

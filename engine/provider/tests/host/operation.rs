@@ -25,14 +25,16 @@ impl MdContext {
 
     /// Signs the message that was hashed in pieces.
     pub(crate) fn finish(&self) -> Result<Vec<u8>, String> {
-        // SAFETY: a context, and a buffer or a query of the length.
+        // SAFETY: the context is valid. `out` is a buffer of `len` bytes, or NULL to query the
+        // length.
         with_buffer(|out, len| unsafe { libcrypto::EVP_DigestSignFinal(self.0, out, len) })
     }
 
     /// Signs a message in one call.
     pub(crate) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, String> {
         let (tbs, tbs_len) = (message.as_ptr(), message.len());
-        // SAFETY: a context, a buffer or a query of the length, the message.
+        // SAFETY: the context and the message are valid. `out` is a buffer of `len` bytes, or NULL
+        // to query the length.
         with_buffer(|out, len| unsafe { libcrypto::EVP_DigestSign(self.0, out, len, tbs, tbs_len) })
     }
 
@@ -93,7 +95,8 @@ impl Operation {
     }
 
     pub(crate) fn run(&self, step: Step, input: &[u8]) -> Result<Vec<u8>, String> {
-        // SAFETY: a context, a buffer or a query of the length, the input.
+        // SAFETY: the context and the input are valid. `out` is a buffer of `len` bytes, or NULL to
+        // query the length.
         with_buffer(|out, len| unsafe { step(self.0, out, len, input.as_ptr(), input.len()) })
     }
 

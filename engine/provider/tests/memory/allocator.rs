@@ -5,7 +5,7 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::alloc::System;
 
-/// Bytes in use from Rust's allocator, not from libcrypto's.
+/// The number of bytes in use from Rust's allocator, not from libcrypto's.
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 /// Addresses and lengths of the blocks in use, in an open-addressing hash table.
 static BLOCKS: [[AtomicUsize; 2]; 1 << 14] =

@@ -19,7 +19,7 @@ enum Step {
 /// A waiting request and its observations.
 struct Observed {
     flow: (usize, u64),
-    /// Requests of its flow ahead of it, by tags.
+    /// The number of requests of its flow that are ahead of it, by tags.
     k: u64,
     batches: u64,
     flows: HashSet<(usize, u64)>,

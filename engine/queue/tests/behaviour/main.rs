@@ -43,8 +43,8 @@ fn listening(config: Config) -> (Config, Arc<Mutex<Vec<Event>>>) {
     (Config { on_event: Some(Box::new(on_event)), ..config }, events)
 }
 
-/// A queue with one unit of width one, which is busy with the request of a thread. After a message
-/// to the sender, the unit continues and the thread returns its answer, 2.
+/// A queue with one unit of width one, which is busy with the request of a thread. The unit
+/// continues after the test sends `()` on the channel. The thread then returns the result, 2.
 fn busy() -> (Toy, Caller<Doubling>, mpsc::Sender<()>, thread::JoinHandle<u64>) {
     let (unit, has_entered, go_on) = gated(1);
     let queue = queue(Config::with_capacity(8), [unit]);
@@ -55,7 +55,7 @@ fn busy() -> (Toy, Caller<Doubling>, mpsc::Sender<()>, thread::JoinHandle<u64>) 
     (queue, caller, go_on, leader)
 }
 
-/// A unit whose first batch blocks until a message to the sender.
+/// A unit whose first batch blocks until the test sends `()` on the channel.
 fn gated(width: usize) -> (Doubler, mpsc::Receiver<()>, mpsc::Sender<()>) {
     let (entered, has_entered) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel();

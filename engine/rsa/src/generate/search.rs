@@ -19,7 +19,7 @@ use crate::runner::Runner;
 /// larger, the candidate is above sqrt(2) 2^{bits - 1}.
 const SQRT_HALF: u64 = 0xb504_f333_f9de_6485;
 
-/// Candidates per random draw.
+/// The number of candidates per random draw.
 const DRAWN: usize = 16;
 
 /// Trial division uses the primes up to this factor times the number of bits of a candidate. At

@@ -337,7 +337,7 @@ fn a_broken_source_ends_the_search() {
         Generation::insecure(512).run_with(&mut ws, random).map(|_| ()).unwrap_err()
     };
     let ended = Error::from(Unavailable::Primes { tried: 20 * 512 });
-    // the candidates are never in range, then never pass the sieve, since 3 divides them
+    // 0: no candidate is in range; 0xff: every candidate is divisible by 3
     for byte in [0, 0xff] {
         let mut source = |bytes: &mut [u8]| {
             bytes.fill(byte);

@@ -25,7 +25,7 @@ impl Plain for u64 {
     }
 }
 
-/// Bytes of two digits.
+/// The length of two digits in bytes.
 const TWO: usize = 2 * Digit::BITS / 8;
 
 impl Plain for Row {

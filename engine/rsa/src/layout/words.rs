@@ -155,12 +155,12 @@ fn crt<K: Exponentiate<Word: Plain>>(
     fault_points!("m", K::Word::LANES, [&mut *set.x]);
 }
 
-/// Words of scratch for products and public exponentiations modulo n.
+/// The number of words of scratch for products and public exponentiations modulo n.
 fn public_scratch<K: Exponentiate>(kernel: K, n: &Modulus<K::Word>) -> usize {
     kernel.exp_words(n.shape(), 1).max(n.scratch_words())
 }
 
-/// Words of memory for [`public`].
+/// The number of words of memory for [`public`].
 pub(crate) fn public_words<K: Exponentiate>(kernel: K, n: &Modulus<K::Word>) -> usize {
     2 * n.k() + public_scratch(kernel, n)
 }

@@ -19,7 +19,7 @@ use crate::{INPUTS, judge, planted};
 const PLAN: LeakPlan = LeakPlan { samples: 1_000_000, time: Duration::from_secs(6) };
 /// For planted leaks.
 const PLANTED: LeakPlan = LeakPlan { samples: 60_000, time: Duration::from_secs(60) };
-/// Bytes of the modulus; a short one allows more samples.
+/// The length of the modulus in bytes; a short one allows more samples.
 const SIZE: usize = 128;
 /// Position of the zero before a premaster secret.
 const SEPARATOR: usize = SIZE - 49;

@@ -6,10 +6,10 @@ use tollgate_rsa::{KeyParts, PrivateKey};
 use crate::BITS;
 use crate::made::key_from;
 
-/// Keys per class.
+/// The number of keys per class.
 pub(crate) const KEYS: usize = 8;
 
-/// Primes; enough that some of their products are close to each other.
+/// The number of primes: enough that some of their products are close to each other.
 const PRIMES: usize = 64;
 
 /// The numbers of one key that is loaded repeatedly, and of others.

@@ -22,7 +22,8 @@ use tollgate_mont::{
     Word,
 };
 
-/// Bits of a prime: the largest for which a million samples of an operation take a minute.
+/// The length of a prime in bits: the largest for which a million samples of an operation take a
+/// minute.
 const BITS: usize = 512;
 /// Number of inputs in memory.
 const INPUTS: usize = 64;

@@ -67,7 +67,7 @@ fn operations(
     Some(leak.result())
 }
 
-/// What is secret, and whether this is the key.
+/// The name of the secret input, and whether that is the key.
 const SECRETS: [(&str, bool); 2] = [("Message", false), ("Key", true)];
 
 #[test]

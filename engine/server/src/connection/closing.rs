@@ -11,7 +11,8 @@ use crate::failure::{Broken, End, Failure};
 
 /// The longest wait for the client to close a connection that the server has closed.
 const LINGER: Duration = Duration::from_secs(1);
-/// The time for a connection's first request when the server stops.
+/// The longest time that an idle connection stays open after the server begins to stop, so that it
+/// can still send a request.
 const FIRST_REQUEST_GRACE: Duration = Duration::from_secs(1);
 
 impl<S: Transport> Connection<S> {

@@ -16,15 +16,15 @@ const TARGET_BYTES_MAX: usize = 256;
 /// Buffers and state of requests and responses.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
-    /// Requests answered or being answered.
+    /// The number of requests answered or being answered.
     requests: u64,
     /// Received bytes that are not yet parsed: at most a head and a record.
     inbox: Vec<u8>,
-    /// Bytes of a request's body that are still to be skipped.
+    /// The number of bytes of a request's body that are still to be skipped.
     skip: u64,
     /// Bytes to send: the head and the beginning of the body, or a part of a file.
     outbox: Vec<u8>,
-    /// Bytes of `outbox` that were sent.
+    /// The number of bytes of `outbox` that were sent.
     sent: usize,
     sending: Option<Sending>,
 }
@@ -36,7 +36,7 @@ struct Sending {
     target: Cow<'static, str>,
     status: Status,
     body: Body,
-    /// Bytes of the head that are still to be sent.
+    /// The number of bytes of the head that are still to be sent.
     head_left: usize,
     body_sent: u64,
     begun: Instant,

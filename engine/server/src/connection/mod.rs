@@ -45,8 +45,8 @@ pub(crate) struct Context {
     date: Date,
     /// A buffer for one record.
     scratch: Box<[u8; RECORD_BYTES_MAX]>,
-    /// The deadline for finishing, once the server stops: it finishes responses and accepts no new
-    /// requests.
+    /// Set when the server stops: it then accepts no new requests, and must finish its responses by
+    /// this time.
     pub(crate) draining: Option<Instant>,
 }
 

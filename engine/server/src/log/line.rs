@@ -91,7 +91,7 @@ pub struct RequestLine {
     pub target: Cow<'static, str>,
     /// The status of the response.
     pub status: u16,
-    /// Bytes of the response's body that were sent.
+    /// The number of bytes of the response's body that were sent.
     pub bytes: u64,
     /// The whole response was sent.
     pub complete: bool,
@@ -125,7 +125,7 @@ pub struct StartLine {
     pub provider: String,
     /// The kind of the key, "rsa-2048".
     pub key: String,
-    /// Worker threads.
+    /// The number of worker threads.
     pub workers: u64,
     /// The version of OpenSSL.
     pub openssl: String,
@@ -137,8 +137,8 @@ pub struct StartLine {
 pub struct StopLine {
     /// The time, in microseconds since 1970.
     pub time_us: u64,
-    /// Handshake and request lines written since the start.
+    /// The number of handshake and request lines written since the start.
     pub lines: u64,
-    /// Handshake and request lines lost since the start.
+    /// The number of handshake and request lines lost since the start.
     pub lost: u64,
 }

@@ -41,7 +41,7 @@ impl LogState {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Handshake and request lines that were lost.
+    /// Returns the number of handshake and request lines that were lost.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }

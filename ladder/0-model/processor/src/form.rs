@@ -97,7 +97,7 @@ impl Form {
     }
 
     /// The multiply instructions of one Montgomery product of `k` words (digits or limbs): `k^2`
-    /// products of words, `k^2` more for the reduction, and one per word for the quotient digit.
+    /// for the product, `k^2` for the reduction, and one per word for the quotient digit.
     ///
     /// * VPMADD52: `4k^2 + 1`, because the last quotient digit needs a low half only.
     /// * VPMADD52 in blocks: `4k^2 / 8 + 1`.
@@ -141,8 +141,8 @@ impl Form {
         self.call(k * k, 0)
     }
 
-    /// A call with `full` whole products of two words and `low` products that need the low half
-    /// only.
+    /// A call with `full` multiplications of two words, and `low` more that need only the low half
+    /// of the result.
     fn call(self, full: u64, low: u64) -> Count {
         Count(match self {
             Self::Blocks52 => (2 * full).div_ceil(8) + low.min(1),
@@ -154,9 +154,9 @@ impl Form {
     }
 }
 
-/// The products of words in a reduction of 2 `half` words by rows. If `half` is 20, the reduction
-/// instead takes three products of blocks by halves (3 * 3 * 10^2), 20 rows of 20, and the last
-/// row.
+/// The number of multiplications of two words in a reduction of 2 `half` words by rows. If `half`
+/// is 20, the reduction instead takes three products of blocks by halves (3 * 3 * 10^2), 20 rows of
+/// 20, and the last row.
 fn folded(half: u64) -> u64 {
     if half == 20 { 9 * half * half / 4 + half * half + 2 * half } else { 4 * half * half }
 }

@@ -12,8 +12,8 @@ use crate::machine::Machine;
 /// fastest method. The subject of a record is, for example, `model/host/amm?bits=1024`. A size
 /// without a known rate has no record.
 ///
-/// `name` is the machine's name in subjects: `host` for the machine that this program runs on.
-/// `model` is the machine's description, and `machine` is its fingerprint.
+/// `name` is the machine's name in record subjects: `host` for the machine that this program runs
+/// on. `model` is the machine's description, and `machine` is its fingerprint.
 ///
 /// # Panics
 ///

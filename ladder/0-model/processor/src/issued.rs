@@ -98,7 +98,7 @@ fn with_masks(form: Count, k: u32) -> Count {
     form + Count(u64::from(k))
 }
 
-/// Rows of product and reduction over all lanes, used or not.
+/// The instructions of the rows of product and reduction, over all lanes, used or not.
 fn blocks(rows: u32, k: u32) -> Count {
     Count(4 * u64::from(rows) * u64::from(k) + 1)
 }

@@ -16,9 +16,9 @@ use crate::sourced::Rate;
 pub struct Call {
     /// The size of the operands.
     pub size: Size,
-    /// Words of a tile; K in a kernel without tiles.
+    /// The number of words in a tile; K in a kernel without tiles.
     pub tile: u32,
-    /// Numbers that a call computes.
+    /// How many numbers a call computes.
     pub numbers: u32,
 }
 
@@ -43,7 +43,7 @@ enum Family {
     LimbsPortable,
 }
 
-/// Limbs of each number in `amm52_blocks_portable`, whatever its size.
+/// The number of limbs of each number in `amm52_blocks_portable`, whatever its size.
 const BLOCKS_PORTABLE_LIMBS: u32 = 67;
 
 impl Kernel {

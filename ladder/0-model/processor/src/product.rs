@@ -16,7 +16,7 @@ pub struct Product {
     pub bound: Bound,
     /// The cycles of each limit alone.
     pub limits: Vec<Bound>,
-    /// Numbers that one call computes.
+    /// How many numbers one call computes.
     pub lanes: u32,
     /// The assumption behind the figure.
     pub assumption: String,

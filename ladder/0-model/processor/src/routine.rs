@@ -15,12 +15,12 @@ use crate::sourced::{BadNumber, Uses};
 pub struct Routine {
     /// The largest modulus, in bits, for which the method is valid. `None` if it is valid for all.
     pub bits_max: Option<u32>,
-    /// Its assumption, printed beside the figure.
+    /// Its assumption, printed with the figure.
     pub assumption: String,
     /// The digits of a number.
     pub digit: Digits,
-    /// The uses of each resource per product and per row. A limit is ignored if it is missing or
-    /// its use is unknown.
+    /// The number of uses of each resource, per product of two digits and per row. A resource does
+    /// not limit the result if it is absent, or if its number of uses is unknown.
     pub uses: BTreeMap<Limit, Uses>,
 }
 
@@ -28,7 +28,7 @@ pub struct Routine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "DigitsWire")]
 pub struct Digits {
-    /// Bits of a digit.
+    /// Size of a digit in bits.
     pub bits: NonZeroU32,
     /// The reason for this size.
     pub source: String,
@@ -38,7 +38,7 @@ pub struct Digits {
 const DIGIT_MAX: u32 = 128;
 
 impl Digits {
-    /// Digits of `bits` bits, and the reason.
+    /// Creates digits of `bits` bits; `source` is the reason for this size.
     ///
     /// # Errors
     ///

@@ -23,7 +23,7 @@ pub struct Line {
 pub struct Schedule {
     /// A line for each unit.
     pub lines: Vec<Line>,
-    /// Cycles from one product of two digits to the next.
+    /// The number of cycles from one product of two digits to the next.
     pub pace: f64,
 }
 
@@ -80,9 +80,9 @@ impl Machine {
 /// The operations of one limit.
 struct Work {
     limit: Limit,
-    /// Operations of each product.
+    /// The number of operations for each product.
     amount: f64,
-    /// Cycles of each operation.
+    /// The number of cycles of each operation.
     each: f64,
     pace: f64,
     /// Delay in cycles from the start of the product.

@@ -113,7 +113,7 @@ impl Pipeline {
         *self = Self::default();
     }
 
-    /// Cycles of waiting for a load.
+    /// How many cycles an instruction waits for a load.
     fn load_stall(&self, timing: &Timing, slot: &Slot) -> u32 {
         let delay = timing.interlocks.load_delay;
         let at = |register: u8, hit: u8| register != 0 && register == hit;
@@ -137,7 +137,7 @@ impl Pipeline {
         next.max(after_next)
     }
 
-    /// Cycles of waiting for condition codes.
+    /// How many cycles an instruction waits for condition codes.
     fn icc_stall(&self, timing: &Timing, slot: &Slot) -> u32 {
         let large = timing.multiplier.geometry == Geometry::By32x32;
         let reads = slot.icc.carry() || matches!(slot.icc, Icc::Branch | Icc::Reads);

@@ -31,7 +31,7 @@ pub struct Timing {
     pub windows: Windows,
 }
 
-/// Slots of classes of instructions.
+/// The number of slots that each class of instructions takes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "each is a class of instructions")]
@@ -43,10 +43,10 @@ pub struct Slots {
     pub store_double: u32,
     pub atomic: u32,
     pub branch: u32,
-    /// Slots of a jump, without the bubble after its delay slot.
+    /// The number of slots of a jump, without the bubble after its delay slot.
     pub jump: u32,
     pub divide: u32,
-    /// Slots from an instruction that traps to the first instruction of its handler.
+    /// The number of slots from an instruction that traps to the first instruction of its handler.
     pub trap: u32,
 }
 
@@ -54,11 +54,11 @@ pub struct Slots {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interlocks {
-    /// Slots from a load to an instruction that reads its result: 1 or 2.
+    /// The number of slots from a load to an instruction that reads its result: 1 or 2.
     pub load_delay: u32,
     /// True if a branch waits for condition codes of the instruction before it.
     pub icc_hold: bool,
-    /// Slots lost after the delay slot of a jump to an address in registers.
+    /// The number of slots lost after the delay slot of a jump to an address in registers.
     pub jump_bubble: u32,
 }
 
@@ -68,12 +68,12 @@ pub struct Interlocks {
 pub struct Multiplier {
     /// Its array.
     pub geometry: Geometry,
-    /// Slots of a product. `None` if the geometry determines the number of slots.
+    /// The number of slots of a multiplication. `None` if the geometry determines it.
     slots: Option<u32>,
 }
 
 impl Multiplier {
-    /// Slots of a product.
+    /// The number of slots of a multiplication.
     pub fn slots(&self) -> u32 {
         self.slots.unwrap_or(self.geometry.slots())
     }
@@ -98,7 +98,7 @@ pub enum Geometry {
 }
 
 impl Geometry {
-    /// Slots of a product on LEON-2.
+    /// The number of slots of a multiplication on LEON-2.
     pub fn slots(self) -> u32 {
         match self {
             Self::By32x32 => 1,
@@ -114,7 +114,7 @@ impl Geometry {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Accumulate {
-    /// Slots of a product into the accumulator.
+    /// The number of slots of a multiplication into the accumulator.
     pub slots: u32,
     /// The instruction that waits until such a product is complete.
     pub issue: Issue,
@@ -136,9 +136,11 @@ pub enum Issue {
 pub struct Windows {
     /// Their number.
     pub count: u32,
-    /// Slots of a handler that stores a window, if the simulator acts as the operating system.
+    /// The number of slots of a handler that stores a window, if the simulator acts as the
+    /// operating system.
     pub spill: u32,
-    /// Slots of a handler that loads a window, if the simulator acts as the operating system.
+    /// The number of slots of a handler that loads a window, if the simulator acts as the operating
+    /// system.
     pub fill: u32,
 }
 

@@ -29,19 +29,20 @@ impl PublicExponent {
     }
 }
 
-/// Limbs of the table of a fixed window: all 2^w powers.
+/// The length in limbs of a fixed window's table, which holds all 2^w powers.
 #[must_use]
 pub const fn fixed_table_words(k: usize, width: usize) -> usize {
     k << width
 }
 
-/// Limbs of the table of a sliding window: the 2^{w-1} odd powers.
+/// The length in limbs of a sliding window's table, which holds the 2^{w-1} odd powers.
 #[must_use]
 pub const fn sliding_table_words(k: usize, width: usize) -> usize {
     k << (width - 1)
 }
 
-/// Limbs of scratch for either window, in addition to the scratch of a product.
+/// The length in limbs of the scratch for either window. It includes the `product` limbs of scratch
+/// that a product needs.
 #[must_use]
 pub const fn scratch_words(k: usize, width: usize, product: usize) -> usize {
     fixed_table_words(k, width) + 3 * k + product

@@ -206,7 +206,7 @@ pub(crate) mod counted {
         COUNT.set(COUNT.get() + 1);
     }
 
-    /// Multiplications in `work`.
+    /// The number of multiplications in `work`.
     pub(crate) fn during(work: impl FnOnce()) -> usize {
         let before = COUNT.get();
         work();

@@ -109,7 +109,7 @@ impl Method {
         !matches!(self, Self::Cios | Self::Fios)
     }
 
-    /// Multiplications of limbs in a call on K limbs, K even.
+    /// The number of multiplications of two limbs in a call on K limbs, K even.
     pub const fn multiplications(self, call: Call, k: usize) -> usize {
         let (whole, half) = (k * k, k * (k + 1) / 2);
         let x_y = match (self, call) {

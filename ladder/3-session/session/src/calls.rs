@@ -12,14 +12,14 @@ use crate::error::Error;
 use crate::libcrypto::{self, Kdf, Padding};
 use crate::primitive::{Group, Primitive, PrivateOperation};
 
-/// Bytes that a server signs in TLS 1.3: padding, text and transcript hash (RFC 8446 §4.4.3). In
-/// TLS 1.2 the number of signed bytes is similar.
+/// The number of bytes that a server signs in TLS 1.3: padding, text and transcript hash (RFC 8446
+/// §4.4.3). In TLS 1.2 it is similar.
 const SIGNED_BYTES: usize = 130;
-/// Bytes of an HKDF label and its context, RFC 8446 §7.1.
+/// The length in bytes of an HKDF label and its context, RFC 8446 §7.1.
 const LABEL_BYTES: usize = 54;
-/// Bytes of the label and the seed of the TLS 1.2 PRF, if the seed is a session hash.
+/// The length in bytes of the label and the seed of the TLS 1.2 PRF, if the seed is a session hash.
 const SEED_BYTES: usize = 54;
-/// Bytes of a record's additional data.
+/// The length in bytes of a record's additional data.
 const ADDED_BYTES: usize = 13;
 const TAG_BYTES: usize = 16;
 /// A fixed key: the benchmark encrypts no secrets.

@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::pipe::{LAPS, Lap, Pipe, Recording};
 use crate::plan::Session;
 
-/// Connections in flight: the load generator's default. Together, these connections use as much
-/// memory as those of a server under load, which is more than the inner caches have.
+/// The number of connections in flight: the load generator's default. Together, these connections
+/// use as much memory as those of a server under load, which is more than the inner caches have.
 const CONNECTIONS: usize = 16;
 
 /// A server in memory and its clients, ready for sessions of one kind.
@@ -165,7 +165,7 @@ impl<'w> Stage<'w> {
     }
 }
 
-/// Ticks since `before`.
+/// The number of ticks since `before`.
 fn since(before: Option<u64>) -> u64 {
     before.zip(tsc::ticks()).map_or(0, |(from, to)| to.saturating_sub(from))
 }

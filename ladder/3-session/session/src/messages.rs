@@ -29,9 +29,9 @@ use crate::pipe::Lap;
 use crate::primitive::{Group, Primitive, PrivateOperation};
 use crate::wire::Flight;
 
-/// Bytes that AES-128-GCM adds to a record of TLS 1.2, RFC 5288 §3.
+/// The number of bytes that AES-128-GCM adds to a record of TLS 1.2, RFC 5288 §3.
 const ADDED_TLS12: usize = 24;
-/// Bytes that AES-128-GCM and the inner content type add to a record of TLS 1.3.
+/// The number of bytes that AES-128-GCM and the inner content type add to a record of TLS 1.3.
 const ADDED_TLS13: usize = 17;
 
 /// A message of the handshake.
@@ -220,9 +220,9 @@ impl Flights {
     }
 }
 
-/// Bytes of a master secret.
+/// The length of a master secret in bytes.
 pub(crate) const PRF_LONG: u32 = 48;
-/// Bytes of a Finished.
+/// The length in bytes of the data in a Finished.
 pub(crate) const PRF_SHORT: u32 = 12;
 
 #[cfg(test)]

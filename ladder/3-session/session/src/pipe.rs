@@ -37,7 +37,7 @@ pub(crate) enum Call {
 /// A call, and the server's time before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Ticks of the time stamp counter since the previous call.
+    /// The number of ticks of the time stamp counter since the previous call.
     pub(crate) ticks: u64,
     pub(crate) call: Call,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Recording {
 #[derive(Debug)]
 pub(crate) struct Pipe {
     to_server: VecDeque<(Lap, Vec<u8>)>,
-    /// Bytes of the front piece that were already read.
+    /// The number of bytes of the front piece that were already read.
     read: usize,
     from_server: Vec<u8>,
     /// True if the client left without a `close_notify`.

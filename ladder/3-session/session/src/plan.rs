@@ -24,7 +24,7 @@ pub struct Session {
     pub protocol: Protocol,
     /// The implementation of the private-key operation.
     pub engine: Engine,
-    /// Bytes of the response's body.
+    /// The length of the response's body in bytes.
     pub bytes: u64,
 }
 

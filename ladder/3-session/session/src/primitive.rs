@@ -7,9 +7,10 @@ use tollgate_record::{BadSubject, Subject, Topic};
 
 use crate::plan::Session;
 
-/// Bytes of the small and the large hash input, from which the cost per byte is computed.
+/// The lengths in bytes of the small and the large hash input, from which the cost per byte is
+/// computed.
 pub(crate) const HASH_BYTES: [u32; 2] = [64, 1088];
-/// Bytes of the small and the large record. The large one is a full record.
+/// The lengths in bytes of the small and the large record. The large one is a full record.
 pub(crate) const RECORD_BYTES: [u32; 2] = [64, 16_384];
 
 /// An operation with the private key.

@@ -23,9 +23,9 @@ use crate::error::Error;
 use crate::in_memory::{Recorded, number};
 use crate::pipe::{Call, Lap, Recording, Step};
 
-/// Connections in flight: the load generator's default.
+/// The number of connections in flight: the load generator's default.
 const CONNECTIONS: usize = 16;
-/// Sessions of one replay; far more than the connections in flight.
+/// The number of sessions in one replay, which is far above the number of connections in flight.
 const SESSIONS: u32 = 96;
 /// Warm-up sessions before the measured ones, until the caches are as warm as under load.
 const SETTLE: u32 = 24;
@@ -35,10 +35,10 @@ const BACKLOG: i32 = 4096;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The number of short measurements of the core clock before and after a replay.
 const CLOCK_WINDOWS: usize = 9;
-/// Turns of [`spin`] for a session. They take about as long as the session's system calls, and
-/// longer than the peer needs for a session.
+/// The number of turns of [`spin`] for a session. They take about as long as the session's system
+/// calls, and longer than the peer needs for a session.
 const TURNS: f64 = 60_000.0;
-/// Turns of [`spin`] in a timing sample.
+/// The number of turns of [`spin`] in a timing sample.
 const TIMED_TURNS: u64 = 20_000;
 
 /// A call of the server, and the turns of [`spin`] before it.
@@ -61,7 +61,7 @@ pub(crate) struct Replay {
     address: SocketAddr,
     moves: Vec<Move>,
     exchanges: Vec<Exchange>,
-    /// Turns of [`spin`] in a session.
+    /// The number of turns of [`spin`] in a session.
     turns: u64,
     cores: Option<[usize; 2]>,
 }
@@ -197,7 +197,8 @@ fn exchanges(recording: &Recording) -> [Exchange; 3] {
     })
 }
 
-/// Turns of [`spin`] in a tick of the time stamp counter; 0 without such a counter.
+/// The number of turns of [`spin`] in a tick of the time stamp counter; 0 if there is no such
+/// counter.
 fn turns_per_tick() -> f64 {
     let timed = |turns: u64| {
         let before = tsc::ticks()?;

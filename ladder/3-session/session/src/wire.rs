@@ -2,17 +2,17 @@
 
 use tollgate_tls_client::Content;
 
-/// Bytes of a record's header.
+/// The length of a record's header in bytes.
 const HEADER: usize = 5;
-/// Bytes of a handshake message's header.
+/// The length of a handshake message's header in bytes.
 const MESSAGE_HEADER: usize = 4;
 
 /// The records of one flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flight {
-    /// Bytes of each handshake message in the clear, headers included.
+    /// The length in bytes of each handshake message in the clear, headers included.
     pub(crate) clear: Vec<usize>,
-    /// Bytes of the body of each encrypted record.
+    /// The length in bytes of the body of each encrypted record.
     pub(crate) encrypted: Vec<usize>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) enum EncryptingKey {
 /// A key of at least 1,024 bits that is smaller than the library supports.
 #[derive(Debug)]
 pub(crate) struct SmallKey {
-    /// Bytes of the modulus.
+    /// The length of the modulus in bytes.
     bytes: usize,
     modulus: BoxedMontyParams,
     exponent: BoxedUint,

@@ -14,7 +14,7 @@ use crate::error::{Unavailable, Violation};
 use crate::ffdhe::{Exponent, Field};
 use crate::registry::Group;
 
-/// Bytes of a ciphertext of ML-KEM-768 (FIPS 203, table 3).
+/// The length in bytes of a ciphertext of ML-KEM-768 (FIPS 203, table 3).
 const CIPHERTEXT: usize = 1088;
 
 pub(crate) struct KeyPair {

@@ -21,7 +21,7 @@ pub(crate) struct Field {
     p_minus_1: BoxedUint,
     params: BoxedMontyParams,
     generator: BoxedMontyForm,
-    /// Bits of an exponent.
+    /// The length of an exponent in bits.
     exponent_bits: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Bytes for the server.
+//! The bytes to send to the server.
 
 use crate::decode::put_vector;
 use crate::protect::{FRAGMENT, RecordKey, header};

@@ -18,7 +18,7 @@ use cbc::{Block, Cbc};
 use mac::Mac;
 use stream::Stream;
 
-/// Bytes of a record's header: type, version, length.
+/// The length in bytes of a record's header: type, version, length.
 pub(crate) const HEADER: usize = 5;
 /// Maximum plaintext of a record (RFC 8446 §5.1).
 pub(crate) const FRAGMENT: usize = 1 << 14;

@@ -70,7 +70,7 @@ registry! {
 }
 
 impl Group {
-    /// Bytes of a client's public key on the wire.
+    /// The length in bytes of a client's public key on the wire.
     pub(crate) const fn public_bytes(self) -> usize {
         match self {
             Self::P256 => 65,

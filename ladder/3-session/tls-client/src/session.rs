@@ -45,7 +45,7 @@ pub struct Facts {
     pub tickets: u32,
     /// Key updates of the server.
     pub key_updates: u32,
-    /// Bytes of the server's leaf certificate.
+    /// The length in bytes of the server's leaf certificate.
     pub leaf_bytes: usize,
 }
 

@@ -61,7 +61,7 @@ pub enum MacHash {
 }
 
 impl MacHash {
-    /// Bytes of the HMAC, and of its key.
+    /// The length in bytes of the HMAC, and of its key.
     pub(crate) const fn bytes(self) -> usize {
         match self {
             Self::Sha1 => 20,
@@ -72,10 +72,10 @@ impl MacHash {
 }
 
 impl Cipher {
-    /// Bytes of the nonce of an AEAD.
+    /// The length in bytes of the nonce of an AEAD.
     pub(crate) const NONCE_BYTES: usize = 12;
 
-    /// Bytes of the key.
+    /// The length of the key in bytes.
     pub(crate) const fn key_bytes(self) -> usize {
         match self {
             Self::Aes128Gcm | Self::Aes128Cbc(_) | Self::Rc4(_) => 16,
@@ -84,7 +84,7 @@ impl Cipher {
         }
     }
 
-    /// Bytes of the IV in the key block of TLS 1.2.
+    /// The length in bytes of the IV in the key block of TLS 1.2.
     pub(crate) const fn iv_bytes(self) -> usize {
         match self {
             Self::Aes128Gcm | Self::Aes256Gcm => 4,

@@ -31,7 +31,7 @@ pub struct AccessLog {
     file: BufReader<File>,
     /// The format of all lines. With `None` the format of each line is detected.
     format: Option<LogFormat>,
-    /// Bytes of the file read so far.
+    /// The number of bytes of the file that were read so far.
     position: u64,
     /// An incomplete line.
     rest: Vec<u8>,

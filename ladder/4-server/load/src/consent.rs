@@ -79,10 +79,10 @@ messages! {
     }
 }
 
-/// Returns the end of the permission to load the server at `address` with the name `host`. `None`
-/// means that the permission has no end. `named` is the host that the user allows to be tested.
-/// `fetch` requests [`CONSENT_PATH`] from the address without following redirections. It is not
-/// called if `named` is `None`.
+/// Returns the end of the permission to load-test the server at `address` with the name `host`.
+/// `None` means that the permission has no end. `named` is the host that the user allows to be
+/// tested. `fetch` requests [`CONSENT_PATH`] from the address without following redirections. It is
+/// not called if `named` is `None`.
 pub(crate) fn consent(
     address: SocketAddr,
     host: &str,

@@ -29,11 +29,11 @@ pub struct Counts {
     pub resumptions: Resumptions,
     /// Complete responses, also of transactions that failed later.
     pub responses: u64,
-    /// Bytes of the bodies of these responses.
+    /// The total length in bytes of the bodies of these responses.
     pub response_bytes: u64,
     /// Connections with all responses complete and, unless plain, a confirmed handshake.
     pub transactions: u64,
-    /// Bytes of bodies received, also of failed transactions.
+    /// The number of body bytes received, also in failed transactions.
     pub body_bytes: u64,
     /// Failures by phase and cause.
     pub failures: BTreeMap<Failure, u64>,

@@ -1,4 +1,4 @@
-//! The text that records contain beside figures: parameters, conditions, bodies.
+//! The text that records contain in addition to figures: parameters, conditions, bodies.
 
 use core::fmt;
 

@@ -43,9 +43,10 @@ messages! {
             ),
         };
         Referee(error: io::Error) =>
-            "the server's log cannot be read ({error}): give its path, or run without referee";
+            "the server's log cannot be read ({error}): give its path, or run without a referee";
         ServerCpu(error: io::Error) =>
-            "the server's CPU time cannot be read ({error}): check its process id, or run without";
+            "the server's CPU time cannot be read ({error}): check its process ID, or do not \
+             measure it";
         Stopped => "stopped before the run was done";
     }
 }

@@ -50,8 +50,8 @@ messages! {
             "the seed gives {arrivals} arrivals in the measured part, the mean is \
              {arrivals_mean:.0}: measure longer, or with several seeds";
         Drift { share: f64 } =>
-            "the rate moved by {:+.1} % during the measured part: warm up longer, stop what else \
-             runs here, and repeat", 100.0 * share;
+            "the rate moved by {:+.1} % during the measured part: warm up longer, stop other \
+             programs, and repeat", 100.0 * share;
         Errors { failed: u64, attempts: u64, worst: Failure } =>
             "{failed} of {attempts} transactions failed, most often: {worst}; see the server's log";
         HelloRetries { count: u64 } =>
@@ -112,18 +112,18 @@ messages! {
             "{refused} connections were refused during the run: the server ended, or was \
              restarted; see its log, and repeat";
         ServerCpuLate =>
-            "the server's CPU time was read late, and there is no figure of it: stop what else \
-             runs here, or measure longer";
+            "the server's CPU time was read late, and there is no figure of it: stop other \
+             programs, or measure longer";
         ServerCpuLost { why: String } =>
             "the server's CPU time could not be read to the end ({why}): see that the server lives";
         ServerGone { failure: Failure, transactions: u64 } =>
             "the server stopped answering after {transactions} transactions: {failure}; start it \
              again, and look at its log";
         ShapeUnknown =>
-            "the measured part is too short to tell whether the rate stood still: measure for 600 \
-             ms at least";
+            "the measured part is too short to tell whether the rate stalled: measure for 600 ms \
+             at least";
         Spread { share: f64 } =>
-            "the rate per bin scatters by {:.1} %: stop what else runs here, or measure longer",
+            "the rate per bin scatters by {:.1} %: stop other programs, or measure longer",
             100.0 * share;
         Stalled =>
             "for a while no transaction was completed: check the server, and repeat";

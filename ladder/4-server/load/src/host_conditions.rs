@@ -149,7 +149,7 @@ impl HostConditions {
 }
 
 impl Ports {
-    /// Ports of all source addresses of a plan.
+    /// The number of ports of all source addresses of a plan.
     fn of_plan(self, plan: &Plan) -> Option<u64> {
         Some(self.range? * u64::from(plan.source_addresses.max(1)))
     }

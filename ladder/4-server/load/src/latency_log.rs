@@ -46,7 +46,8 @@ impl<W: Write> LatencyLog<W> {
         writeln!(self.to, "#{}", text.replace(['\n', '\r'], " "))
     }
 
-    /// Writes the times of an interval. Characters that a tag cannot have become `_`.
+    /// Writes the times of an interval. In the tag, commas, whitespace and control characters are
+    /// replaced with `_`.
     ///
     /// # Errors
     ///

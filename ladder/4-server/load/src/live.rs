@@ -21,7 +21,7 @@ pub struct LiveCounts {
     pub timed_out: u64,
     /// Arrivals that never began.
     pub dropped: u64,
-    /// Bytes of bodies received.
+    /// The number of body bytes received.
     pub body_bytes: u64,
     /// Times of the steps.
     pub times: StepTimes,

@@ -102,7 +102,8 @@ impl Offer {
             None => group.filter(|_| self.suite.is_none()),
         };
         if let Some(group) = group {
-            // with ECDSA the other groups remain: they name the certificate's curve
+            // An ECDSA certificate must use the curve of an offered group. Therefore, offer the
+            // other groups too, after this one.
             settings
                 .groups
                 .retain(|other| *other != group && suite.exchange() == KeyExchange::EcdheEcdsa);
@@ -111,7 +112,7 @@ impl Offer {
         Some(settings)
     }
 
-    /// Version and key exchange, as subjects of records spell them: `tls12-rsa`.
+    /// Protocol version and key exchange as record subjects spell them, such as `tls12-rsa`.
     pub(crate) fn word(&self, protocol: Protocol) -> &'static str {
         let Some(settings) = self.settings(protocol) else { return protocol.word() };
         match (settings.suite.exchange(), settings.groups.first()) {

@@ -13,7 +13,7 @@ use crate::sequence::{Arrival, Sequence, ThreadArrivals};
 #[derive(Clone, Debug)]
 pub(crate) struct OpenLoop {
     arrivals: Peekable<ThreadArrivals>,
-    /// The begin of the run; arrival times are relative to it.
+    /// The start of the run; arrival times are relative to it.
     start: Instant,
     queue: VecDeque<Arrival>,
     queue_max: usize,

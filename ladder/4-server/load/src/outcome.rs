@@ -53,7 +53,8 @@ pub struct Outcome {
     pub client_cpu: Option<ClientCpu>,
     /// CPU time of the server, in CPU seconds per second.
     pub server_cores: Option<f64>,
-    /// The server's log of the whole run; `None` without referee, or if the log failed.
+    /// The server's log of the whole run. `None` if there is no referee, if the run was broken off,
+    /// or if the log could not be read.
     pub seen: Option<Seen>,
     /// Connections in flight when the run was stopped.
     pub abandoned: u64,

@@ -98,7 +98,7 @@ pub enum Exchange {
     Get {
         /// The path, as it stands in the request; begins with `/`.
         path: String,
-        /// Bytes of the body. Any other length is an error.
+        /// The length of the body in bytes. Any other length is an error.
         bytes: u64,
     },
     /// `GET` of `/bytes/N`, with N drawn for each request. Any other length of the body is an
@@ -376,8 +376,8 @@ impl Plan {
         }
     }
 
-    /// Protocol version and key exchange in subjects of records: `tls12-rsa`; `http` if all
-    /// transactions are plain.
+    /// Protocol version and key exchange as record subjects spell them, such as `tls12-rsa`. `http`
+    /// if all transactions are plain.
     #[must_use]
     pub fn word(&self) -> &'static str {
         if self.plain_share >= 1.0 {

@@ -8,7 +8,7 @@ use std::fs;
 pub struct Ports {
     /// Number of ephemeral ports (`ip_local_port_range`) for each pair of addresses.
     pub range: Option<u64>,
-    /// Sockets in `TIME_WAIT`, of clients and servers.
+    /// The number of sockets in `TIME_WAIT`, of clients and servers.
     pub waiting: Option<u64>,
 }
 

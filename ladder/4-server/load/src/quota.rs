@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub(crate) struct Quota {
     all: u64,
-    /// The number of transactions that are left; `None` without a limit.
+    /// The number of transactions that are left; `None` if there is no limit.
     left: Option<AtomicU64>,
 }
 

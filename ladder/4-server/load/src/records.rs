@@ -25,7 +25,7 @@ const ROUNDS_95: usize = 6;
 /// Maximum number of doubts in a record.
 const DOUBTS_MAX: usize = 8;
 
-/// The name of a server in subjects.
+/// The name of a server in record subjects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Naming {
     /// The server's key: `rsa-2048`.

@@ -39,7 +39,8 @@ pub struct Seen {
     pub failed: u64,
     /// Requests with a complete response of status 200.
     pub requests: u64,
-    /// Bytes of the bodies of these responses; `None` if the log does not have them.
+    /// The total length in bytes of the bodies of these responses; `None` if the log does not have
+    /// it.
     pub body_bytes: Option<u64>,
 }
 

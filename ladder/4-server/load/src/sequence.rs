@@ -8,11 +8,11 @@ use crate::seeded::Seeded;
 /// An arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
-    /// Time since the begin of the run.
+    /// Time since the start of the run.
     pub(crate) at: Duration,
     /// Number from 0, over all threads.
     pub(crate) number: u64,
-    /// Bytes of the body, if different from the plan.
+    /// The length of the body in bytes, if it differs from the plan.
     pub(crate) bytes: Option<u64>,
     /// True if the arrival resumes a session; `None` unless a trace has resumed sessions.
     pub(crate) reuse: Option<bool>,

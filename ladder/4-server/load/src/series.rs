@@ -36,11 +36,11 @@ pub(crate) struct Second {
 /// One second of a run, or a longer interval if the run is longer than ten minutes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// The begin of the point, counted from the first connection.
+    /// The start of the point, counted from the first connection.
     pub from: Duration,
     /// The length of the point. The last point may be shorter than the others.
     pub width: Duration,
-    /// The stage at the begin of the point.
+    /// The stage at the start of the point.
     pub stage: Stage,
     /// Connections begun.
     pub attempts: u64,

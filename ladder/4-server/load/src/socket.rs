@@ -106,7 +106,7 @@ pub(crate) fn descriptors_allowed() -> u64 {
 
 /// Reserves file descriptors for the plan's connections; raises the soft limit if allowed.
 pub(crate) fn reserve_descriptors(plan: &Plan) -> Result<(), Error> {
-    // a server in this process may use many already
+    // A server in this process may already have many open descriptors.
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
     let own = u64::from(plan.connections) + u64::from(plan.threads); // a poll per thread
     let needed = own + open + DESCRIPTORS_BESIDE;

@@ -14,7 +14,7 @@ pub(crate) struct Task {
     /// The task's number in the run; a retry keeps it. In a closed loop, threads take 64
     /// consecutive numbers each, in turn.
     pub(crate) number: u64,
-    /// Bytes of the body, if different from the plan.
+    /// The length of the body in bytes, if it differs from the plan.
     pub(crate) bytes: Option<u64>,
     /// Number of earlier attempts that timed out.
     pub(crate) retries: u32,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Recorded arrivals: one line for each, with the time in seconds, optionally the bytes of the
 /// body, and optionally `full` or `reuse` for the session.
 ///
-/// Times may be absolute or relative; the first one is the begin of the run, and they must not
+/// Times may be absolute or relative; the first one is the start of the run, and they must not
 /// decrease. Empty lines and lines that begin with `#` are ignored.
 ///
 /// ```
@@ -29,9 +29,9 @@ pub struct Trace(Arc<[Recorded]>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recorded {
-    /// Nanoseconds since the first line.
+    /// The time since the first line in nanoseconds.
     pub at_ns: u64,
-    /// Bytes of the body; with `None` the body has the plan's bytes.
+    /// The length of the body in bytes. If it is `None`, the plan sets the length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// True if the session was resumed.

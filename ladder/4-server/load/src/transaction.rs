@@ -41,15 +41,15 @@ pub(crate) struct Slot {
     spare: Stored,
     progress: Progress,
     marks: Marks,
-    /// Requests not sent yet.
+    /// The number of requests that are not sent yet.
     requests_left: u32,
     /// Body bytes of complete responses.
     bytes_before: u64,
     /// True if the slot must be driven again without an event.
     pub(crate) is_unread: bool,
-    /// When the client timeout ends; `None` without timeout, or after the last byte.
+    /// When the client timeout ends. `None` if there is no timeout, or after the last byte.
     pub(crate) timeout_at: Option<Instant>,
-    /// The current phase, and its begin.
+    /// The current phase, and its start.
     phase: Phase,
     phase_since: Instant,
 }

@@ -54,7 +54,8 @@ pub(crate) struct Evidence {
     /// The server's CPU time was read too late for a figure.
     pub(crate) server_cpu_late: bool,
     pub(crate) host: HostConditions,
-    /// `None` without referee.
+    /// The server's log, or why it could not be read. `None` if there is no referee, or if the run
+    /// was broken off.
     pub(crate) seen: Option<Result<Seen, String>>,
 }
 

@@ -14,10 +14,11 @@ pub struct Body {
     pub status: u16,
     /// The `Location` of a redirection.
     pub location: Option<String>,
-    /// Bytes of the first body; `None` if it is chunked: the load generator does not read chunks.
+    /// The length of the first body in bytes; `None` if it is chunked: the load generator does not
+    /// read chunks.
     pub bytes: Option<u64>,
-    /// Bytes of the second body; `None` if there is no second response with the same status and a
-    /// known length.
+    /// The length of the second body in bytes; `None` if there is no second response with the same
+    /// status and a known length.
     pub again: Option<u64>,
 }
 

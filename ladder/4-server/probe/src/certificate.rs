@@ -16,7 +16,7 @@ const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 /// A server's certificate, unverified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// The kind of its key, as subjects of records spell it: `rsa-2048`, `ecdsa-p256`, `other`.
+    /// The kind of its key, as record subjects spell it: `rsa-2048`, `ecdsa-p256`, `other`.
     pub key: String,
     /// End of validity.
     pub until: Timestamp,

@@ -42,7 +42,7 @@ impl ClientCertificate {
         })
     }
 
-    /// The kind of its key, spelled as in subjects of records: `rsa-2048`.
+    /// The kind of its key, as record subjects spell it: `rsa-2048`.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key

@@ -30,7 +30,7 @@ pub struct Complete {
     pub group: Option<String>,
     /// The certificate chain, each in DER, the server's own first.
     pub chain: Vec<Vec<u8>>,
-    /// Bytes of the stapled OCSP response; 0 if there is none.
+    /// The length of the stapled OCSP response in bytes; 0 if there is none.
     pub ocsp_bytes: usize,
     /// TLS 1.3 tickets of the first session.
     pub tickets: u32,

@@ -24,11 +24,11 @@ pub struct Support {
     pub curves: Vec<Group>,
     /// The server's leaf certificates, one for each kind of key.
     pub leaves: Vec<Certificate>,
-    /// Tickets of TLS 1.2 in one handshake.
+    /// The number of TLS 1.2 tickets in one handshake.
     pub tickets_tls12: u32,
     /// The server requests a client certificate, and got an empty one.
     pub lacks_certificate: bool,
-    /// Handshakes tried.
+    /// The number of handshakes that were tried.
     pub tried: u32,
 }
 
@@ -110,7 +110,8 @@ impl Support {
         for group in Group::ALL {
             for suite in [tls13, tls12].into_iter().flatten().filter(|suite| group.serves(*suite)) {
                 let mut settings = with_every_group(suite);
-                // with ECDSA the other groups name the certificate's curve
+                // An ECDSA certificate must use the curve of an offered group. Therefore, offer
+                // the other groups too, after this one.
                 match suite.exchange() {
                     KeyExchange::EcdheEcdsa => {
                         settings.groups.retain(|other| *other != group);

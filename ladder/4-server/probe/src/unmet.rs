@@ -8,7 +8,8 @@ use crate::lines::names;
 use crate::probe::Probe;
 use crate::support::Support;
 
-/// Bytes of certificates that fit the first flight: ten segments (RFC 6928) of 1460 bytes.
+/// Maximum number of bytes of certificates that fit the first flight: ten segments (RFC 6928) of
+/// 1460 bytes.
 const FIRST_FLIGHT_BYTES: usize = 14_600;
 
 /// Protocols in order of preference.
@@ -43,8 +44,8 @@ impl Probe {
         self.support.as_ref().is_some_and(|o| o.has_curve_key() && !o.has_rsa_key())
     }
 
-    /// Returns a requirement of the plan that the server does not meet, and the remedy. Runs of this
-    /// plan would fail.
+    /// Returns a requirement of the plan that the server does not meet, and the remedy. Runs of
+    /// this plan would fail.
     #[must_use]
     pub fn unmet(&self, plan: &Plan) -> Option<String> {
         if let Some(body) = &self.body

@@ -11,8 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::error::Error;
 use crate::script::Samples;
 
-/// Bytes of the stack that `perf` copies with each sample: enough for the frames of RSA, whose
-/// tables of powers are on the stack (16 KB was enough for OpenSSL's).
+/// The number of bytes of the stack that `perf` copies with each sample: enough for the frames of
+/// RSA, whose tables of powers are on the stack (16 KB was enough for OpenSSL's).
 const STACK_BYTES: u32 = 32_768;
 
 /// What `perf` counts until it takes a sample.

@@ -80,7 +80,7 @@ impl Profile {
         self.samples
     }
 
-    /// Samples that the kernel dropped, as a share of all.
+    /// The share of the samples that the kernel dropped.
     #[must_use]
     pub fn lost_share(&self) -> f64 {
         share(self.lost, self.lost + self.samples)

@@ -11,15 +11,15 @@ use crate::operations::Operations;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Samples {
     pub(crate) samples: Vec<Sample>,
-    /// Samples that the kernel dropped.
+    /// The number of samples that the kernel dropped.
     pub(crate) lost: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
-    /// Nanoseconds of `CLOCK_MONOTONIC`.
+    /// The time by `CLOCK_MONOTONIC` in nanoseconds.
     pub(crate) at_ns: u64,
-    /// Units of the event since the previous sample of the thread.
+    /// The number of units of the event since the previous sample of the thread.
     pub(crate) period: u64,
     /// The innermost function first.
     pub(crate) frames: Vec<Frame>,

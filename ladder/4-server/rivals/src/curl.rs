@@ -10,8 +10,8 @@ use tollgate_load::Protocol;
 use crate::counted::Tally;
 use crate::error::Error;
 
-/// Transfers of a process in sequence, each on its own connection. A process makes several
-/// transfers, because starting a process costs more than a transfer.
+/// The number of transfers that a process makes in sequence, each on its own connection. A process
+/// makes several transfers, because starting a process costs more than a transfer.
 pub const TRANSFERS: usize = 20;
 
 /// Timeout of a transfer, in seconds.

@@ -107,7 +107,7 @@ fn minimal(
     Ok(Counted { transactions, failed, seen, objections, per_s, server_cpu, client_cpu })
 }
 
-/// Bytes of the body. An error means that only the load generator can run the plan.
+/// The length of the body in bytes. An error means that only the load generator can run the plan.
 fn bytes(plan: &Plan) -> Result<u64, Error> {
     let usual = Plan::new(plan.protocol);
     let why = if plan.arrivals != usual.arrivals || plan.client_timeout != usual.client_timeout {

@@ -14,7 +14,7 @@ use crate::request::{HEAD_BYTES_MAX, Request};
 
 /// Timeout of each read and write.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of a body in one write: whole periods, so that all pieces are equal.
+/// The number of bytes of a body in one write: whole periods, so that all pieces are equal.
 const PIECE_BYTES: usize = 256 * 251;
 const _: () = assert!((PIECE_BYTES as u64).is_multiple_of(BODY_PERIOD), "a piece is whole periods");
 

@@ -18,7 +18,7 @@ pub(crate) struct Counts {
     pub(crate) failed: AtomicU64,
     /// Responses with status 200 that the kernel has accepted completely.
     pub(crate) requests: AtomicU64,
-    /// Bytes of the bodies of these responses.
+    /// The total length in bytes of the bodies of these responses.
     pub(crate) body_bytes: AtomicU64,
 }
 

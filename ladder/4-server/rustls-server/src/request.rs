@@ -8,7 +8,7 @@ const FIELDS_MAX: usize = 64;
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// Bytes of the body; `None` if the target does not exist.
+    /// The length of the body in bytes; `None` if the target does not exist.
     pub(crate) body_bytes: Option<u64>,
     pub(crate) head_bytes: usize,
 }

@@ -199,7 +199,7 @@ impl Running {
     }
 
     /// Returns the folder for the counters of the provider: each process writes a file in
-    /// Prometheus' text format. Empty without the provider.
+    /// Prometheus' text format. If the server runs without the provider, the folder is empty.
     #[must_use]
     pub fn metrics(&self) -> PathBuf {
         self.folder.path().join(METRICS)

@@ -77,7 +77,7 @@ checked!(
     "a protocol is tls12-rsa, tls12-x25519, tls12-p256, tls13, or another word that begins with tls"
 );
 checked!(
-    /// Bytes of a body.
+    /// The length of a body in bytes.
     Bytes(u64),
     |bytes| *bytes <= 1 << 40,
     "bytes are at most 2^40"
@@ -115,7 +115,7 @@ pub enum Arrivals {
         /// Mean requests per second.
         #[serde(deserialize_with = "counted")]
         per_s: f64,
-        /// Requests in the busiest second.
+        /// The number of requests in the busiest second.
         peak_per_s: u64,
         /// Variance of the requests per second divided by their mean, within a minute: 1 for
         /// Poisson arrivals, more for bursts.

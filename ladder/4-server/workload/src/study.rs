@@ -31,7 +31,7 @@ pub struct Study {
     sizes: Vec<u64>,
     /// Requests by second since 1970; seconds without requests are absent.
     seconds: BTreeMap<i64, u64>,
-    /// Requests of each identified connection.
+    /// The number of requests of each identified connection.
     connections: HashMap<u64, u64>,
     /// True if a connection resumed a session, by its handshake or first request.
     resumed: HashMap<u64, bool>,
@@ -94,13 +94,13 @@ impl Study {
         }
     }
 
-    /// Lines read.
+    /// The number of lines that were read.
     #[must_use]
     pub const fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// Lines of requests.
+    /// The number of lines that are requests.
     #[must_use]
     pub const fn requests(&self) -> u64 {
         self.requests

@@ -18,9 +18,9 @@ pub struct Workload {
     pub protocol: Option<Sourced<Protocol>>,
     /// The cipher suite, by its IANA name.
     pub suite: Option<Sourced<String>>,
-    /// Bytes of each body.
+    /// The length of each body in bytes.
     pub bytes: Option<Sourced<Bytes>>,
-    /// Bytes of bodies, if they differ.
+    /// The lengths of the bodies in bytes, if they differ.
     pub sizes: Option<Sourced<Quantiles>>,
     /// Requests on a connection.
     pub requests_per_connection: Option<Sourced<Requests>>,

@@ -13,7 +13,7 @@ use tollgate_record::{BadEstimate, Estimate};
 
 use crate::Error;
 
-/// The direction of a formula in one of its inputs.
+/// States whether the result of a formula rises or falls if one of its inputs rises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slope {
     /// The result never falls.
@@ -22,9 +22,9 @@ pub enum Slope {
     Falling,
 }
 
-/// Computes the estimate of `f` from the estimates of its inputs. Each input is paired with the
-/// direction of `f` in this input. The result has as many samples as the input with the fewest
-/// samples.
+/// Computes the estimate of `f` from the estimates of its inputs. The [`Slope`] of an input states
+/// whether `f` rises or falls if this input rises. The result has as many samples as the input with
+/// the fewest samples.
 ///
 /// ```
 /// use tollgate_fleet::interval::{Slope, propagate};

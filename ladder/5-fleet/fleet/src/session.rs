@@ -6,7 +6,7 @@ use crate::Error;
 use crate::demand::{BITS_PER_BYTE, as_f64};
 use crate::interval::{Slope, propagate};
 
-/// Nanoseconds in a second.
+/// The number of nanoseconds in a second.
 pub(crate) const NS_PER_S: f64 = 1e9;
 
 /// The server's CPU time and the payload of one session.

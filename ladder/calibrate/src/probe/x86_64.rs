@@ -32,9 +32,9 @@ const FAST: usize = 9 * WINDOWS / 10;
 /// Products per row of the row probes.
 const ROW: usize = 8;
 
-/// Iterations of the vector probes' loop per window.
+/// The number of iterations of the vector probes' loop per window.
 const TURNS: u32 = 2_000;
-/// Rows or groups of scalar instructions per window.
+/// The number of rows or groups of scalar instructions per window.
 const ROWS: u32 = 2_000;
 
 /// Instructions per cycle in a fast window of a batch. `window` executes `count` instructions.
@@ -47,9 +47,9 @@ fn rate(count: u32, mut window: impl FnMut()) -> Option<f64> {
     Some(rates[FAST])
 }
 
-/// Accumulators of the vector probe, of each kind. A latency of 4 cycles at 2 instructions per
-/// cycle needs 8 accumulators; 12 leave some reserve. 24 accumulators and two operands fit into 32
-/// registers.
+/// The number of accumulators of each kind in the vector probe. A latency of 4 cycles at 2
+/// instructions per cycle needs 8 accumulators; 12 leave some reserve. 24 accumulators and two
+/// operands fit into 32 registers.
 const ACCUMULATORS: usize = 12;
 
 fn vpmadd52_zmm(_proof: HaveIfma) -> Option<f64> {
@@ -75,7 +75,7 @@ fn vpmadd52_turns(x: i64) {
     black_box((low, high));
 }
 
-/// Links of a chain per iteration of its loop.
+/// The number of links of a chain per iteration of its loop.
 const LINKS: u32 = 16;
 
 fn vpmadd52_chain(_proof: HaveIfma) -> Option<f64> {

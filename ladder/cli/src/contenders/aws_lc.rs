@@ -18,7 +18,8 @@ use crate::keys::{ECDSA_P256, ED25519};
 
 const BY: &str = "aws-lc";
 
-/// AWS-LC, one operation at a time. An error is a sentence that explains the empty cell.
+/// Returns AWS-LC as a contender, one operation at a time. The error is a note for the user that
+/// says why the table has no row for AWS-LC.
 pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
     if job.key.bits() < 2048 {
         return Err("AWS-LC (aws-lc-rs) takes no RSA keys below 2048 bits".to_owned());

@@ -31,7 +31,7 @@ pub(crate) struct Case {
 }
 
 pub(crate) struct Contender {
-    /// The implementation's name in subjects.
+    /// The implementation's name in record subjects.
     pub(crate) by: &'static str,
     /// The number of operations in one run; `None` if each run is one operation.
     pub(crate) batch: Option<u32>,

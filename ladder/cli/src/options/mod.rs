@@ -55,7 +55,7 @@ OPENSSL_ia32cap.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Load a TLS server, or two embedded ones in turn, and check every count against its log
+    /// Load a TLS server, or two embedded servers in turn, and check the counts against server logs
     Bench(Box<BenchCommand>),
     /// Compare the records of several runs or machines: faster, slower, or no change proven
     Compare(Compare),
@@ -77,7 +77,7 @@ pub(crate) enum Verb {
     Report(Report),
     /// Run the embedded TLS server, with Tollgate's engine or OpenSSL's
     Serve(Serve),
-    /// Measure what a TLS session costs a server, part by part, and beside a real server
+    /// Predict what a TLS session costs a server, part by part, and compare with a real server
     Session(Session),
     /// Simulate programs on a processor, instruction by instruction
     Simulate(Simulate),

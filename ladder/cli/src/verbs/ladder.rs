@@ -67,7 +67,7 @@ pub(crate) struct Ladder {
     #[arg(long, value_name = "PRICE", default_value = "0.05", value_parser = positive)]
     pub(crate) price_per_core_hour: f64,
 
-    /// Measure for a tenth of the time, and two rounds of each server: a check with rough figures
+    /// Measure for a tenth of the time, with only two rounds of each server, for rough figures
     #[arg(long)]
     pub(crate) quick: bool,
 

@@ -112,7 +112,7 @@ fn the_module_is_installed_checked_counted_and_removed() {
     assert!(said(&system.install(&named)).contains("there already"));
     assert_eq!(fs::metadata(&installed).unwrap().ino(), node);
 
-    // A user's settings are kept, and the previous contents are saved.
+    // A new installation keeps the user's settings, and saves the previous file as `.bak`.
     let conf = system.0.join("tollgate.cnf");
     let metrics = system.path("metrics");
     fs::create_dir(&metrics).unwrap();

@@ -36,10 +36,10 @@ pub(super) fn table(records: &[Record]) -> Table {
         .collect();
     let busy = match busy.as_slice() {
         [] => String::new(),
-        shares => format!(", each busy to {} at most", shares.join(" or ")),
+        shares => format!(", each busy for at most {} of the time", shares.join(" or ")),
     };
     let note = format!(
-        "cores: needed for a link full of payload, or for this number of sessions per \
+        "cores: the number needed for a link full of payload, or for this number of sessions per \
          second{busy}; whole: rounded up; left: cores of the last machine for the application"
     );
     Table { columns: COLUMNS.into(), rows, notes: vec![note] }

@@ -39,7 +39,7 @@ pub(super) fn table(records: &[Record]) -> Table {
         [] => "unknown without a price".to_owned(),
         prices => {
             let prices = prices.join(" or ");
-            format!("of a million sessions at {prices} per core and hour, head room paid for")
+            format!("of a million sessions at {prices} per core and hour, including head room")
         }
     };
     let is_energy = |record: &Record| record.quantity == word::JOULES_PER_MILLION;

@@ -22,9 +22,9 @@ const COLUMNS: [Column; 7] = fitting([
 
 pub(super) fn table(records: &[Record]) -> Table {
     let curves = curves(records);
-    let mut note = "load: busy share of the cores; wait: the share of sessions that find no core \
-                    free, and the mean wait of all sessions; mean, p99: from arrival to the last byte, \
-                    network and client not counted; random arrivals"
+    let mut note = "load: the share of the time in which the cores are busy; wait: the share of \
+                    sessions that find no core free, and the mean wait of all sessions; mean, p99: \
+                    from arrival to the last byte, without network and client; random arrivals"
         .to_owned();
     for model in models(&curves) {
         note += "; ";

@@ -60,9 +60,9 @@ pub(super) fn section(records: &[Record]) -> Markup {
         id: "handshake",
         title: "The handshake, message by message",
         see: html! {
-            "Time runs downwards. Each arrow is a message; beside the server stands its cost \
-             in core cycles: the upper bar and figure with \
-             tollgate, the lower one with OpenSSL. It is Figure 1 of the Itanium paper, with \
+            "Time runs downwards. Each arrow is a message. On the server's side are its costs \
+             in core cycles: the upper bar and figure with tollgate, the lower bar and figure \
+             with OpenSSL. It is Figure 1 of the Itanium paper, with \
              costs."
         },
         means: diagrams.iter().filter_map(Diagram::dearest).collect(),

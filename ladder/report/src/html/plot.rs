@@ -8,7 +8,7 @@ use crate::text::cut;
 /// Height of the plane in pixels.
 const HEIGHT: f64 = 240.0;
 
-/// Maximum number of characters of a line's name beside its end.
+/// Maximum number of characters of a line's name, which is drawn next to the line's end.
 const NAME_MAX: usize = 12;
 
 /// A line chart.

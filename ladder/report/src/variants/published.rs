@@ -18,7 +18,7 @@ pub const ETI10_PRODUCT_512: f64 = 806.0;
 /// b K + c, as (a, b, c).
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
-    /// The name in subjects.
+    /// The name in record subjects.
     pub name: &'static str,
     /// Multiplications.
     pub multiplications: (f64, f64, f64),
@@ -66,8 +66,8 @@ pub const KAK96_TABLE: [Schedule; 4] = [
     },
 ];
 
-/// Returns the published records for a study of variants: counts for these numbers of words, and
-/// cycles.
+/// Returns the published records for a study of variants: the operation counts of \[KAK96\] for
+/// moduli of these numbers of words, and the published cycles.
 ///
 /// # Panics
 ///

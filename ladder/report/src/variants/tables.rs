@@ -57,10 +57,11 @@ pub(super) fn products(lookup: Lookup<'_>) -> Table {
     };
     let rows = calls(lookup).into_iter().map(row).collect();
     let note = "\
-        product, square: core cycles of a call; mults: multiplications of limbs in a product; by \
-        2, 4, 8: products in the body of the innermost loop; best: the least of them; square: \
-        unrolled by 4, its own formula, or the product where there is none (cios, fios); the \
-        kernel of the engine below the variants is not one of them";
+        product, square: core cycles of a call. mults: the number of multiplications of two limbs \
+        in a product. by 2, 4, 8: the number of products in the body of the innermost loop. best: \
+        the lowest cycles of a product. square: unrolled by 4; if there is no formula for squares \
+        (cios, fios), the cycles of a product. The rows below the variants are the engine's \
+        kernel";
     Table { columns: PRODUCTS.into(), rows, notes: vec![note.to_owned()] }
 }
 
@@ -88,8 +89,9 @@ pub(super) fn code(lookup: Lookup<'_>) -> Table {
         }
     }
     let note = "\
-        bytes of code: sizes of the functions in this program's table of symbols, code for every \
-        size of modulus, without what the standard library copies and fills with";
+        bytes of code: sizes of the functions according to this program's table of symbols. The \
+        code is for every size of modulus. The standard library's functions that copy and fill \
+        are not included";
     Table { columns: CODE.into(), rows, notes: vec![note.to_owned()] }
 }
 
@@ -124,15 +126,16 @@ pub(super) fn windows(lookup: Lookup<'_>) -> Table {
     };
     let rows = fixed.iter().map(row).collect();
     let note = "\
-        fixed, sliding: core cycles of x^e mod m, e as long as m; sliding windows are for public \
-        exponents only: their time tells e; a fixed one reads its whole table for each window";
+        fixed, sliding: core cycles of x^e mod m; e is as long as m. Sliding windows are for \
+        public exponents only, because their time reveals e. Fixed windows read the whole table for each \
+        window of the exponent";
     Table { columns: WINDOWS.into(), rows, notes: vec![note.to_owned()] }
 }
 
 const COUNTS: [Column; 7] = fitting([
     Column::words("schedule", 18),
     Column::figures("K", 3),
-    Column::figures("mults, ours", 12),
+    Column::figures("mults, here", 12),
     Column::figures("mults", 7),
     Column::figures("additions", 10),
     Column::figures("reads", 7),
@@ -158,14 +161,14 @@ pub(super) fn counts(lookup: Lookup<'_>) -> Table {
     };
     let rows = of_paper.iter().filter(|subject| subject.parameter(K) == words).map(row).collect();
     let note = "\
-        additions, reads, writes: of words, by [KAK96]; not all of them were compared with the \
-        paper (see METHODOLOGY)";
+        additions, reads, writes: numbers of operations on words according to [KAK96]. Not all of \
+        these numbers were compared with the paper (see METHODOLOGY)";
     Table { columns: COUNTS.into(), rows, notes: vec![note.to_owned()] }
 }
 
 const PAPERS: [Column; 3] = fitting([
-    Column::words("of a paper", 74),
-    Column::figures("theirs", 10),
+    Column::words("comparison", 74),
+    Column::figures("published", 10),
     Column::figures("here", 10),
 ]);
 
@@ -195,22 +198,22 @@ pub(super) fn papers(lookup: Lookup<'_>) -> Table {
     let published = |subject: &Subject, quantity| cell(lookup.cycles(Published, subject, quantity));
     let rows = [
         (
-            "[ETI10] time with Karatsuba over schoolbook; RSA-1024, ours 512 bits",
+            "[ETI10] time by Karatsuba / time by schoolbook: RSA-1024; here 512 bits",
             [times(theirs), times(ours)],
         ),
         (
-            "[ETI10] 512 bits, cycles: a product; ours of Montgomery, schoolbook",
+            "[ETI10] cycles, 512-bit product; here Montgomery product by schoolbook",
             [published(&product(), CYCLES_PER_CALL), cell(at_512("amm64_sos"))],
         ),
         (
-            "[GTS07] 1024-bit exponentiation, cycles; ours the best fixed window",
+            "[GTS07] cycles, 1024-bit exponentiation; here the best fixed window",
             [published(&simulation::of_paper(), CYCLES_PER_OPERATION), cell(least)],
         ),
     ];
     let rows = rows.map(|(name, cells)| Row::new(name, cells.into()));
     let note = "\
-        papers: other machines, words of 32 or 64 bits, and other code: for the ratios, not the \
-        cycles";
+        The published results are from other machines, with words of 32 or 64 bits, and from other \
+        code. Compare the ratios, not the cycles";
     Table { columns: PAPERS.into(), rows: rows.into(), notes: vec![note.to_owned()] }
 }
 

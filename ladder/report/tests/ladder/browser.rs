@@ -23,7 +23,7 @@ const BROWSERS: [&str; 4] =
 /// Timeout of the browser.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The results of the probe: values by word.
+/// The probe's output: the values reported under each name, such as `width` or `cut`.
 type Found = BTreeMap<String, Vec<String>>;
 
 fn browser() -> Option<PathBuf> {

@@ -43,8 +43,8 @@ fn sentences_explain_each_rung_by_the_one_below() {
     for sentence in [
         "0 The same arithmetic lands within 2.4 % of 4 published figures of [ITA00] 2000.",
         "0 A simulated LEON-2 with an instruction that multiplies and accumulates takes 12.4M \
-         cycles for an exponentiation of 1024 bits (one slot for a product of words, loops \
-         unrolled by 4, sliding windows of 5 bits), 1.80 times fewer than the 22.3M without; \
+         cycles for an exponentiation of 1024 bits (one slot for a multiplication of two words, \
+         loops unrolled by 4, sliding windows of 5 bits), 1.80 times fewer than the 22.3M without; \
          [GTS07] 2007 has about 12.5M and does not say in which configuration, so this one reaches \
          the figure, but may not be the paper's configuration.",
         "1 One call of amm52_mb8_ifma takes 905 cycles of which its bound explains 90 %; what \
@@ -144,8 +144,8 @@ fn fleets_show_cores_cost_and_response() {
     assert_eq!(at_90, ["90 %", "5.90k", "81 %", "1.65 ms", "1.95 ms", "8.88 ms"], "{table}");
     let text = unwrapped(&table);
     for sentence in [
-        "cost: of a million sessions at 0.05 USD per core and hour, head room paid for;",
-        "each busy to 70 % at most;",
+        "cost: of a million sessions at 0.05 USD per core and hour, including head room;",
+        "each busy for at most 70 % of the time;",
         "TLS 1.3, RSA-2048, 14 KB, tollgate against OpenSSL: a core serves 1.31 [1.30-1.32] times \
          as many sessions; saves 23.8 [23.5 to 24.0] % of the CPU time; COSTS 120 [119 to 121] USD \
          a year more at 10 Gbps; at 3000/s the mean response is 2.00 times as LONG.",

@@ -165,8 +165,8 @@ fn lanes_square(w: u64, blocks: u64, streams: u64, reading: bool) -> Whole {
 /// numbers.
 const SEQUENCES: u64 = 6;
 
-/// Returns the parts of the reduction of half digits: fold rows in blocks of w, with one fewer in
-/// the last block.
+/// Returns the parts of the reduction of half digits: the fold rows, in blocks of w rows, and w - 1
+/// rows in the last block.
 fn halves_reduction(w: u64, blocks: u64) -> Vec<Part> {
     let (k, groups) = (w * blocks, 2);
     let fold = |rows: u64, calls: u64| {

@@ -8,8 +8,8 @@ impl Walk<'_> {
     /// Executes an instruction on vectors or masks. A result in a general register or in the flags
     /// is secret.
     pub(super) fn vector(&mut self, at: &Instruction, state: &mut State) {
-        if loads_by_mask(at) {
-            self.find(at, "a load by a mask: its time may depend on earlier masks");
+        if accesses_by_mask(at) {
+            self.find(at, "a load or store by a mask: times may depend on the mask");
         }
         let compares = ["ptest", "comis", "ktest", "kortest"];
         if compares.iter().any(|name| at.mnemonic.contains(name)) {
@@ -304,13 +304,13 @@ fn is_copy(at: &Instruction) -> bool {
     at.operands.len() == 2 && !masked && moves.iter().any(|name| at.mnemonic.starts_with(name))
 }
 
-/// Returns whether a mask decides which words of memory an instruction loads. If none, the load does
-/// not set the page's accessed bit, and takes longer while the bit is clear.
-fn loads_by_mask(at: &Instruction) -> bool {
-    let is_masked = ["{k", "vpmaskmov", "vmaskmov"].iter().any(|mask| at.text.contains(mask));
-    let loads =
-        |operand: &Operand| matches!(operand, Operand::Memory(memory) if !memory.vector_index);
-    is_masked && at.operands.iter().skip(1).any(loads)
+/// Returns whether a mask decides which words of memory an instruction loads or stores. A load of
+/// none does not set the page's accessed bit, and takes longer while the bit is clear; a load after
+/// a store takes longer for some masks.
+fn accesses_by_mask(at: &Instruction) -> bool {
+    let masks = ["{k", "vpmaskmov", "vmaskmov", "vpcompress", "vpexpand"];
+    let memory = |operand: &Operand| matches!(operand, Operand::Memory(m) if !m.vector_index);
+    masks.iter().any(|mask| at.text.contains(mask)) && at.operands.iter().any(memory)
 }
 
 /// Returns whether an instruction belongs to the vector and mask units.

@@ -41,7 +41,7 @@ impl Processor {
     pub const ALL: [Self; 4] =
         [Self::Itanium, Self::Alpha21264, Self::UltraSparc3, Self::PowerPcG4];
 
-    /// The name of the processor's machine file, which is also its name in subjects.
+    /// The name of the processor's machine file, which is also its name in record subjects.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Itanium => "itanium",

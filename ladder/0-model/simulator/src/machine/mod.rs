@@ -50,7 +50,8 @@ pub struct Machine {
     state: State,
     pipeline: Pipeline,
     blocks: Blocks,
-    /// True if the instruction at `pc` is annulled: only after a jump in a delay slot.
+    /// True if the instruction at `pc` is annulled, so that the next step must skip it. Only
+    /// [`step`](Self::step) sets this; a block skips its annulled instruction itself.
     annulled: bool,
     cycles: u64,
     instructions: u64,
@@ -85,12 +86,12 @@ impl Machine {
         })
     }
 
-    /// Cycles since the start.
+    /// The number of cycles since the start.
     pub fn cycles(&self) -> u64 {
         self.cycles
     }
 
-    /// Instructions since the start, without annulled ones.
+    /// The number of instructions executed since the start; annulled ones do not count.
     pub fn instructions(&self) -> u64 {
         self.instructions
     }

@@ -5,7 +5,7 @@
 //! p_(i-j)` for i - n < j < n. Its lowest word is a word of the result; it overwrites an m that no
 //! later column needs.
 
-/// The code of a machine for the parts of a column. The accumulator starts at zero.
+/// Generates the code for the parts of a column, for one machine. The accumulator starts at zero.
 pub(crate) trait Columns {
     /// Adds `a_j b_k + m_j p_k`.
     fn pair(&mut self, j: u32, k: u32);

@@ -27,7 +27,7 @@ pub struct Exponentiation {
 pub struct ExponentiationRun {
     /// Counts from the first instruction to the last.
     pub counts: Counts,
-    /// Bytes of code.
+    /// The size of the code in bytes.
     pub code: usize,
     /// base^exponent mod p.
     pub result: Number,
@@ -69,7 +69,7 @@ impl Exponentiation {
         })
     }
 
-    /// Bytes of the table of powers.
+    /// The size in bytes of the table of powers.
     pub fn table_bytes(&self) -> u32 {
         4 * self.multiply.words() * self.window.entries()
     }

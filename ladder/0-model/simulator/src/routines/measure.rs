@@ -58,7 +58,7 @@ pub struct Counts {
 pub struct RoutineRun {
     /// Counts from the call to its return.
     pub counts: Counts,
-    /// Bytes of its code.
+    /// The size of its code in bytes.
     pub code: usize,
     /// Its result.
     pub result: Number,

@@ -69,11 +69,11 @@ impl fmt::Display for Window {
 /// The products of an exponentiation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Products {
-    /// Squarings.
+    /// The number of squarings.
     pub squarings: u64,
-    /// Multiplications by powers of the table.
+    /// The number of multiplications by powers of the table.
     pub multiplications: u64,
-    /// Products that compute the table.
+    /// The number of products that compute the table.
     pub table: u64,
 }
 

@@ -21,10 +21,10 @@ pub struct Core {
 pub struct Run {
     /// Instructions.
     pub instructions: u64,
-    /// Instructions that multiply.
+    /// The number of executed instructions that multiply.
     pub products: u64,
-    /// Instructions that read the result of the load before them. Such an instruction waits for the
-    /// load.
+    /// The number of executed instructions that read the result of the load before them. Such an
+    /// instruction waits for the load.
     pub waits: u64,
 }
 

@@ -71,7 +71,7 @@ fn encodings_are_those_of_binutils() {
             } else if row.syntax == Syntax::Call {
                 word &= !0x3fff_ff00;
             } else if bits & 1 != 0 {
-                word &= !0x1fe0; // unused beside a second register
+                word &= !0x1fe0; // unused if there is a second register
             }
             let Some(instruction) = set.decode(word) else { continue };
             let target = instruction.target(0);

@@ -203,8 +203,9 @@ fn exponentiations_are_correct_and_take_the_counted_products() {
                         if separate {
                             continue;
                         }
-                        // Each product of words takes one more slot. A Montgomery product has 2 n^2
-                        // + n products of words, and the table position of each digit takes one.
+                        // In the second run each multiplication of two words takes one more slot. A
+                        // Montgomery product has 2 n^2 + n of them. Each digit of the exponent
+                        // needs one more, to compute its position in the table.
                         let products = window.products(exponent);
                         let digits = match window {
                             Window::Fixed(_) => u64::from(exponent.bits().div_ceil(bits)),

@@ -19,7 +19,7 @@ const LISTENER: Token = Token(usize::MAX);
 const EVENTS_MAX: usize = 1024;
 const ACCEPTS_MAX: usize = 64;
 const RECORD_BYTES_MAX: usize = 16 * 1024;
-/// Sessions whose computation is timed before and after a replay.
+/// The number of sessions whose computation is timed before and after a replay.
 const COMPUTED: u32 = 10;
 
 /// A connection and its progress in the session.
@@ -28,9 +28,9 @@ struct Visit {
     at: usize,
     /// True if the computation before the next call is done.
     computed: bool,
-    /// Bytes that were read before the recorded call that reads them.
+    /// The number of bytes that were read before the recorded call that reads them.
     ahead: usize,
-    /// Bytes of the next write that were already written.
+    /// The number of bytes of the next write that were already written.
     written: usize,
 }
 

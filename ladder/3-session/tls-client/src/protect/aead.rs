@@ -53,7 +53,7 @@ impl Aead {
         nonce
     }
 
-    /// Bytes of the nonce before the ciphertext.
+    /// The length in bytes of the part of the nonce that precedes the ciphertext.
     const fn explicit(&self) -> usize {
         if matches!(self.layout, Layout::Explicit) { EXPLICIT } else { 0 }
     }

@@ -12,7 +12,7 @@ pub(crate) const LOG_FORMAT: &str = concat!(
     r#"proto=%{SSL_PROTOCOL}x" tollgate"#,
 );
 
-/// Threads of the child; each handshake blocks one.
+/// The number of threads of the child; each handshake blocks one.
 const THREADS: u32 = 64;
 
 pub(super) fn recipe(place: &Place<'_>) -> Recipe {

@@ -17,7 +17,7 @@ pub(crate) const COUNT_REQUESTS: &str =
     "  http-request set-var(sess.requests) int(0) unless { var(sess.requests) -m found }
   http-request set-var(sess.requests) var(sess.requests),add(1)";
 
-/// Bytes of a response beside its body, with reserve.
+/// The length in bytes of a response without its body, with reserve.
 const HEAD_BYTES: u64 = 2048;
 
 /// The default size of a buffer.

@@ -1,4 +1,4 @@
-//! Clients that reset their connections during handshakes, beside clients that do not.
+//! Clients that reset their connections during handshakes, at the same time as clients that do not.
 //!
 //! The measured part takes one second, or ten minutes with `TOLLGATE_TEST_LONG`.
 //! `TOLLGATE_TEST_SOAK_SECONDS` sets another duration.
@@ -26,7 +26,7 @@ const WAIT_US_MAX: u64 = 4000;
 /// stack, at most a whole stack, and its connection.
 const LOST_KIB_PER_JOB: u64 = 32;
 
-/// Objects of handshakes that are running when the counter is read.
+/// Maximum number of objects that belong to unfinished handshakes when the counters are read.
 const PASSING: u64 = 4;
 
 /// Memory that allocators may keep or return at any time.

@@ -15,7 +15,7 @@ use tollgate_server::Certificate;
 use tollgate_stock_servers::{Error, Product, Running, Settings, module};
 use zeroize::Zeroizing;
 
-/// Bytes of the body that clients request.
+/// The length in bytes of the body that clients request.
 pub(crate) const BYTES: u64 = 1000;
 
 /// Protocols of the clients; the first signs PKCS#1, the second decrypts, the third signs PSS.
@@ -82,8 +82,8 @@ pub(crate) fn load(running: &Running, plan: &Plan) -> Outcome {
     run(plan, &mut server, &|| false, &mut |_, _| {}).unwrap()
 }
 
-/// Runs a plan without referee, because the log may lack lines: if several threads of HAProxy write
-/// at once, one sometimes drops its line.
+/// Runs a plan without a referee, because the log may lack lines: if several threads of HAProxy
+/// write at once, one sometimes drops its line.
 pub(crate) fn load_without_referee(running: &Running, plan: &Plan) -> Outcome {
     run(plan, &mut server(running), &|| false, &mut |_, _| {}).unwrap()
 }

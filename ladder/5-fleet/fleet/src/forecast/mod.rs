@@ -48,7 +48,7 @@ pub struct Requirements {
     pub demands: Vec<Demand>,
     /// The utilisation of the cores.
     pub utilisation: Utilisation,
-    /// Cores of one machine.
+    /// The number of cores of one machine.
     pub cores_per_machine: Option<u32>,
     /// The price of a core.
     pub price: Option<Price>,

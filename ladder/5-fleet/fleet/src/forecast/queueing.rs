@@ -9,7 +9,7 @@ use crate::{Demand, Error};
 use tollgate_record::vocabulary as word;
 
 impl Discipline {
-    /// The name in subjects.
+    /// The name in record subjects.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

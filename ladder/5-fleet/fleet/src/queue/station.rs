@@ -186,8 +186,8 @@ impl Station {
         hull(with(service.scv().point())?, &[at_low.0, at_low.1, at_high.0, at_high.1])
     }
 
-    /// The utilisation at which the mean response time is `times` (above 1) the mean service time.
-    /// If `times` is 2, this is the load at which the response time has doubled.
+    /// The utilisation at which the mean response time is `times` times the mean service time.
+    /// `times` is above 1. If it is 2, this is the load at which the response time has doubled.
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ use crate::interval::hull;
 /// A measured rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Cores at work, at least 1.
+    /// The number of cores at work, at least 1.
     pub cores: u32,
     /// Sessions per second, above 0.
     pub per_s: Estimate,

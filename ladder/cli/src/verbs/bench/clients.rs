@@ -74,7 +74,7 @@ pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, CliE
     Ok(if valid { code } else { ExitCode::FAILURE })
 }
 
-/// Seconds of all clients for a key type and a protocol.
+/// How long all clients take for one key type and one protocol, in seconds.
 fn seconds(options: &Options) -> f64 {
     float(options.client.len() as u64) * plan::seconds(options)
 }

@@ -25,7 +25,7 @@ use crate::options::{Bench, EngineKind, Mode, Sampling, ServerKind};
 use crate::progress::{self, Progress};
 use crate::run::Run;
 
-/// Bytes of a response: 140 KB, as the paper counts them.
+/// The length of a response in bytes: 140 KB, as the paper counts them.
 const BYTES: u64 = 140_000;
 
 /// The variable that disables the instructions AES-NI and PCLMULQDQ in OpenSSL, and its value; see

@@ -19,7 +19,8 @@ const BODIES_MAX: usize = 4096;
 /// Requests per second that the progress bar assumes for `--requests` until it has a measured rate.
 const REQUESTS_PER_S: f64 = 1000.0;
 
-/// Seconds of a run besides its load: the first transaction, and the wait for the log.
+/// Time of a run in addition to its load, in seconds: the first transaction, and the wait for the
+/// log.
 const ASIDE_S: f64 = 0.6;
 
 /// Makes a plan for each protocol or suite with each group.
@@ -149,7 +150,7 @@ fn warm_up_seconds(options: &Options) -> f64 {
     if options.requests.is_some() { 0.0 } else { WARM_UP_PART * options.seconds }
 }
 
-/// Seconds of a scenario without repeated rounds.
+/// How long a scenario takes if no round is repeated, in seconds.
 #[allow(clippy::cast_precision_loss, reason = "an estimate for the progress bar")]
 pub(super) fn seconds(options: &Options) -> f64 {
     let requests = options.requests.map_or(f64::INFINITY, |all| all as f64 / REQUESTS_PER_S);
@@ -157,7 +158,7 @@ pub(super) fn seconds(options: &Options) -> f64 {
     f64::from(options.servers()) * f64::from(options.rounds) * run
 }
 
-/// Approximate seconds of a search on one server: a dozen rates, each twice.
+/// How long a search on one server takes, in seconds: about a dozen rates, each twice.
 pub(super) fn search_seconds(options: &Options) -> f64 {
     24.0 * ((1.0 + WARM_UP_PART) * options.seconds + ASIDE_S)
 }

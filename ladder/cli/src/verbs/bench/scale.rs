@@ -36,7 +36,7 @@ pub(super) fn run(
     let cores = Cores::of(options)?;
     let (most, last) = (cores.free(), cores.last(span));
     if span.first > last {
-        bail!("--span: this machine has {most} beside the client's: begin at 1");
+        bail!("--span: this machine has {most} in addition to the client's: begin at 1");
     }
     let mut run = run_of(options, undone)?;
     let watch = Watch::of(options)?;
@@ -66,7 +66,7 @@ pub(super) fn run(
         let law = fitted(&series, most);
         text += &wrapped(&match &law {
             Ok(law) => of_law(law, last),
-            Err(why) => format!("no law: {why}; {most} beside the client's are all there are here"),
+            Err(why) => format!("no law: {why}; without the client's, this machine has {most}"),
         });
         if let Ok(law) = law {
             run.output.records(&predicted(&series, &law)?)?;

@@ -128,7 +128,7 @@ pub(super) struct ServerFigures {
 }
 
 impl ServerFigures {
-    /// Sums up the rounds of a server; `None` without a round.
+    /// Sums up the rounds of a server; `None` if there are none.
     pub(super) fn of(scenario: &str, rounds: &[Outcome]) -> Option<Self> {
         let first = rounds.first()?;
         let sum = |of: fn(&Outcome) -> u64| rounds.iter().map(of).sum::<u64>();

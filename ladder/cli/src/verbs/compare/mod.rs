@@ -88,7 +88,7 @@ pub(crate) fn run(options: &Compare) -> Result<ExitCode, CliError> {
     if blocks.is_empty() {
         bail!(
             "nothing to compare: give records of two runs or of two machines, or of \
-                   RSA-1024 with RSA key exchange, which stand beside a paper's"
+                   RSA-1024 with RSA key exchange, which are compared with published results"
         );
     }
     output.text(&blocks.join("\n"))?;

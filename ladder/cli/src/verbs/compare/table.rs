@@ -11,14 +11,14 @@ use super::pair::{ComparedPair, Pairs};
 use super::side::{Figure, Side};
 use crate::cells::{self, distinct, rate};
 
-/// Columns of a bar on each side of its middle.
+/// The number of columns of a bar on each side of its middle.
 const HALF_BAR: u32 = 7;
 
 /// The smallest factor that corresponds to a full half bar.
 const FULL_BAR_MIN: f64 = 1.1;
 
 pub(super) fn text(before: &Side, after: &Side, pairs: &Pairs<'_>, drift: f64) -> String {
-    let mut text = wrapped(&format!("{} beside {}", after.name, before.name));
+    let mut text = wrapped(&format!("{} compared with {}", after.name, before.name));
     let longest = changes(pairs).map(|(_, ratio)| ratio.ln().abs());
     let full = longest.fold(FULL_BAR_MIN.ln(), f64::max);
     if changes(pairs).next().is_some() {

@@ -38,7 +38,8 @@ pub(crate) struct Kernel {
 /// Other tables of the kernels.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SubVerb {
-    /// Measure how batches of 1 to 16 requests are best split into calls, beside the built-in plan
+    /// Measure how batches of 1 to 16 requests are best split into calls, and compare with the
+    /// built-in plan
     Plan(PlanOptions),
     /// Compare textbook algorithms for products and exponentiations (a study)
     Variants(Variants),

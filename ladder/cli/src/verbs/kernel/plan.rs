@@ -23,7 +23,8 @@ use crate::verbs::speed::rows::Row;
 /// The largest batch in the table; larger batches repeat the pattern.
 const REQUESTS_MAX: usize = 16;
 
-/// One operation of each kind that has separate costs.
+/// One operation of each kind: private by CRT, private without CRT, and public. Each kind has its
+/// own costs.
 const OPERATIONS: [KeyOperation; 3] =
     [KeyOperation::Sign, KeyOperation::PrivateFull, KeyOperation::Verify];
 

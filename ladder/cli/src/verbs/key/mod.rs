@@ -30,7 +30,7 @@ pub(crate) enum SubVerb {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Gen {
-    /// Bits of the modulus, an even number from 2048 to 8192
+    /// Size of the modulus in bits, an even number from 2048 to 8192
     #[arg(long, value_name = "N", default_value_t = 3072)]
     pub(crate) bits: u32,
 
@@ -65,7 +65,7 @@ pub(crate) struct Gen {
 /// The options of a measurement.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Timed {
-    /// Seconds of --time
+    /// Duration of --time in seconds
     #[arg(short = 'z', long, value_name = "S", default_value = "5", value_parser = seconds)]
     #[arg(requires = "time")]
     pub(crate) seconds: f64,

@@ -24,7 +24,7 @@ const TABLE_3: [(&str, &str, &str); 6] = [
     ("memory 1", "add if", "apply carry, under the predicate"),
 ];
 
-/// Table 3 as printed, and the same cycle by the model.
+/// Table 3 as printed, then the schedule that the model computes for the same processor.
 pub(super) fn of_paper() -> String {
     let heads = ["table 3, one cycle", "operation", "purpose"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];

@@ -167,7 +167,7 @@ pub(crate) fn collect(options: &Model, run: &mut Run) -> Result<Vec<Record>, Cli
 }
 
 pub(super) struct SelectedMachine {
-    /// Its name in subjects.
+    /// Its name in record subjects.
     pub(super) word: String,
     pub(super) model: processor::Machine,
     pub(super) machine: Machine,

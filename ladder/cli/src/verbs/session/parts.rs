@@ -32,7 +32,7 @@ pub(crate) struct Session {
     #[arg(id = "key-type", long, value_name = "LIST", value_delimiter = ',', value_parser = rsa)]
     pub(crate) key: Vec<KeyKind>,
 
-    /// Measure only the parts, without a real server beside them
+    /// Measure only the parts, without a real server for comparison
     #[arg(long)]
     pub(crate) parts_only: bool,
 

@@ -80,8 +80,8 @@ pub(crate) struct Study {
     #[arg(long)]
     pub(crate) products: bool,
 
-    /// Run only the exponentiation of the ladder's report, with and without the extension, and print
-    /// the paper's figure; takes a second
+    /// Run only the exponentiation of the ladder's report, with and without the extension, and
+    /// print the paper's figure; takes a second
     #[arg(long, conflicts_with_all = ["bits", "products", "svg", "timing"])]
     pub(crate) headline: bool,
 
@@ -123,7 +123,7 @@ pub(crate) fn collect(run: &mut Run) -> Result<Vec<Record>, CliError> {
 }
 
 struct Core {
-    /// Its name in subjects.
+    /// Its name in record subjects.
     word: String,
     timing: Timing,
 }

@@ -102,7 +102,7 @@ impl Size {
     }
 }
 
-/// Slots of a product of words in the timing model.
+/// The number of slots of a multiplication of two words in the timing model.
 pub(super) const MULTIPLY_SLOTS: u64 = 3;
 
 /// A product of one size, without the extension and with it.
@@ -155,7 +155,7 @@ pub(super) fn rv64_table(products: &[Rv64Product]) -> String {
         wrapped(&format!(
             "By columns, fully unrolled, without its final subtraction; extended: maddlu, maddhu \
              and cadd of scarv/rvkex. Slots by a simple model of an in-order core, not compared \
-             with a processor: one for each instruction, {MULTIPLY_SLOTS} for a product of words, \
+             with a processor: one for each instruction, {MULTIPLY_SLOTS} for a multiplication, \
              one more if the next instruction reads a loaded word."
         ))
     )

@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::output::Output;
 
-/// Instructions between two checks of the console and of Ctrl-C.
+/// The number of instructions between two checks of the console and of Ctrl-C.
 const SLICE: u64 = 10_000_000;
 
 const PROFILE: [Column; 4] = [

@@ -168,7 +168,7 @@ fn drawing(size: &Size, raised: &[ExponentiationCost]) -> String {
     };
     let multiplier = Plane {
         title: "One product: cycles against multiplier".to_owned(),
-        axes: ["slots of a product of words".to_owned(), "cycles".to_owned()],
+        axes: ["slots of a multiplication of two words".to_owned(), "cycles".to_owned()],
         series: vec![
             by_slots(PLAIN, Loops::Index),
             by_slots(PLAIN, Loops::Unrolled(8)),

@@ -42,7 +42,8 @@ pub(crate) struct Speed {
 /// Other tables of operations.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SubVerb {
-    /// Compare with a public-key execution unit of 2005: cycles measured here, at its clock rates
+    /// Compare with a public-key unit of 2005: convert cycles measured here to time at its clock
+    /// rates
     Pkeu(Pkeu),
     /// Measure the engine's queue: with many threads, with one, and with random arrivals
     Queue(Queue),
@@ -71,8 +72,8 @@ pub(crate) struct Operations {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = key_bits)]
     pub(crate) bits: Vec<u32>,
 
-    /// Exponent to measure instead of signatures: an odd public exponent from 3, or "full" for the
-    /// private operation without CRT (an exponent as long as the modulus)
+    /// Exponent to measure instead of signatures: an odd public exponent of at least 3, or "full"
+    /// for the private operation without CRT (an exponent as long as the modulus)
     #[arg(long, value_name = "VALUE|full", value_parser = exponent)]
     pub(crate) exponent: Option<Exponent>,
 
@@ -155,9 +156,9 @@ pub(crate) enum Against {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exponent {
-    /// d, as long as the modulus, without CRT.
+    /// The private exponent d, without CRT. It is as long as the modulus.
     Full,
-    /// A public exponent, odd, from 3.
+    /// An odd public exponent of at least 3.
     Public(u64),
 }
 

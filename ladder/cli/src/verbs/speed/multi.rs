@@ -20,7 +20,7 @@ use crate::interrupt;
 use crate::progress;
 use crate::run::{Notes, Run};
 
-/// Slices of time of each contender; they take turns.
+/// The number of time slices of each contender; the contenders take turns.
 const SLICES: u32 = 6;
 
 /// The share of a slice in which threads run, but are not counted.

@@ -12,7 +12,8 @@ use crate::figures::subject;
 use crate::keys::{Key, KeyOperation};
 use crate::run::Notes;
 
-/// Default sizes of the table; 512 and 1024 are insecure, but the papers used them.
+/// Default sizes of the table. 512 and 1024 are insecure; they are for comparison with published
+/// results.
 const SIZES: [u32; 5] = [512, 1024, 2048, 3072, 4096];
 
 pub(crate) enum Row {

@@ -24,8 +24,8 @@ const TICKS: [(f64, &str); 6] = [
     (0.99999, "99.999"),
 ];
 
-/// Draws transactions per second over time, each run at the time at which it took place. Empty
-/// without a measured second.
+/// Draws transactions per second over time, each run at the time at which it took place. The chart
+/// is empty if no second was measured.
 pub(super) fn rates(servers: &[Server]) -> Markup {
     let seconds = || servers.iter().flat_map(|server| server.runs.iter().flatten());
     let Some(end) = seconds().map(|second| second.from_s + second.width_s).reduce(f64::max) else {
@@ -75,7 +75,7 @@ fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile.clamp(0.0, 0.999_999)).log10()
 }
 
-/// Draws times by quantile; empty without times.
+/// Draws times by quantile. The chart is empty if there are no times.
 pub(super) fn times(what: &str, servers: &[Server], of: fn(&Server) -> &Points) -> Markup {
     let points = || servers.iter().flat_map(of);
     let furthest = points().map(|point| nines(point.0)).fold(0.0, f64::max);
@@ -106,8 +106,8 @@ pub(super) fn times(what: &str, servers: &[Server], of: fn(&Server) -> &Points) 
     plot.markup()
 }
 
-/// Draws times by arrival rate: the steps of a search, and the limit of its objective. Empty without
-/// points.
+/// Draws times by arrival rate: the steps of a search, and the limit of its objective. The
+/// chart is empty if there are no points.
 pub(super) fn curve(curve: &Curve) -> Markup {
     let points = || curve.lines.iter().flat_map(|(_, points)| points);
     let longest = points().map(|point| point.1).fold(0.0, f64::max);

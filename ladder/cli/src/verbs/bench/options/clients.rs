@@ -18,7 +18,7 @@ pub(crate) struct Clients {
     pub(crate) rate: Option<f64>,
 
     /// Distribution of the arrivals: poisson, constant, gamma:DISPERSION, pareto:SHAPE,
-    /// bursts:ON/OFF (two times, such as 50ms), or trace:FILE [default: poisson]
+    /// bursts:ON/OFF (two durations, such as 50ms/2s), or trace:FILE [default: poisson]
     // normalised to one per second: --rate scales it
     #[arg(long, value_name = "KIND", value_parser = pattern)]
     pub(crate) arrivals: Option<Pattern>,
@@ -46,8 +46,8 @@ pub(crate) struct Clients {
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub(crate) http_share: f64,
 
-    /// Loopback addresses that connections use in turn, from 127.0.0.2 on, to a server on
-    /// 127.0.0.1; each has its own ports [default: the system chooses]
+    /// Number of loopback source addresses, from 127.0.0.2 on, that connections to a server on
+    /// 127.0.0.1 use in turn; each has its own ports [default: the system chooses]
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
     #[arg(value_parser = clap::value_parser!(u8).range(0..=i64::from(Plan::SOURCE_ADDRESSES_MAX)))]
     pub(crate) source_addresses: u8,
@@ -105,10 +105,10 @@ impl Clients {
                 ", times from the intended start, at most {connections} connections in flight"
             ),
             (false, Some(Think::Constant { ms })) => {
-                format!(" of {connections} clients who think for {ms} ms")
+                format!(" of {connections} clients that pause for {ms} ms")
             }
             (false, Some(Think::Exponential { mean_ms })) => {
-                format!(" of {connections} clients who think for {mean_ms} ms in the mean")
+                format!(" of {connections} clients that pause for {mean_ms} ms on average")
             }
             (false, _) => {
                 text.insert_str(0, &format!("{connections} connections in flight, "));
@@ -158,7 +158,7 @@ fn pattern(text: &str) -> Result<Pattern, String> {
             let times = times.split_once('/').and_then(|(on, off)| Some((ms(on)?, ms(off)?)));
             match times {
                 Some((on_ms, off_ms)) if on_ms > 0 => Ok(Pattern::Bursts { per_s, on_ms, off_ms }),
-                _ => Err("give how long they come and do not, 1ms to 1h each, as in \
+                _ => Err("give the durations of bursts and pauses, 1ms to 1h each, as in \
                      bursts:50ms/200ms"
                     .to_owned()),
             }

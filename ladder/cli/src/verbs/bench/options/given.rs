@@ -13,8 +13,9 @@ use crate::error::CliError;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Server at a URL")]
 pub(crate) struct Given {
-    /// Host name of the URL, to confirm that you may load a server that is neither on this machine
-    /// nor in a private network; the server must consent too, at /.well-known/tollgate-consent
+    /// Host name of the URL, to confirm that you may load-test a server that is neither on this
+    /// machine nor in a private network; the server must consent too, at
+    /// /.well-known/tollgate-consent
     #[arg(long, value_name = "HOST", requires = "target")]
     pub(crate) i_may_test: Option<String>,
 
@@ -105,7 +106,7 @@ impl Probed {
         self.choice.clone().unwrap_or((Protocol::Tls13, Offer::default()))
     }
 
-    /// Type of the server's key, as in subjects of records.
+    /// Type of the server's key, as record subjects spell it.
     pub(crate) fn key(&self) -> String {
         self.probe.leaf().map_or_else(|| "none".to_owned(), |leaf| leaf.key)
     }

@@ -37,7 +37,7 @@ pub(crate) struct BenchCommand {
 pub(crate) enum SubVerb {
     /// Measure the gains of Intel's study of 2010 (ETI10) with nginx: AES instructions, GCM, RSA
     Eti10(Eti10),
-    /// Sample the servers with perf, and show their CPU time by part beside the prediction
+    /// Sample the servers with perf, and compare their CPU time with the prediction, part by part
     Profile {
         #[command(flatten)]
         sampling: Sampling,
@@ -76,7 +76,7 @@ pub(crate) struct Eti10 {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
 
-    /// Seconds of each run that count; a warm-up of half as long comes first
+    /// Seconds of the measured part of each run; before it, a warm-up runs for half this time
     #[arg(short = 'z', long, value_name = "S", default_value = "2", value_parser = run_seconds)]
     pub(crate) seconds: f64,
 
@@ -104,7 +104,7 @@ pub(crate) struct Sampling {
     #[arg(long, value_name = "DIR")]
     pub(crate) flame_graphs: Option<PathBuf>,
 
-    /// Seconds to measure the parts alone, for the predictions beside the profile; 0 for none
+    /// Seconds to measure the parts alone, for predictions to compare with the profile; 0 for none
     #[arg(long, value_name = "S", default_value = "15", value_parser = prediction_seconds)]
     pub(crate) predict_seconds: f64,
 }
@@ -153,7 +153,8 @@ pub(crate) struct Bench {
     #[arg(short, long, value_name = "C", default_value = "16", help_heading = LOAD)]
     pub(crate) connections: u32,
 
-    /// Seconds of each run that count, also as in 10s or 2m; a warm-up of half as long comes first
+    /// Seconds of the measured part of each run, also as in 10s or 2m; before it, a warm-up runs
+    /// for half this time
     #[arg(short = 'z', long, value_name = "S", default_value = "2", value_parser = run_seconds)]
     #[arg(default_value_if("requests", ArgPredicate::IsPresent, "600"), help_heading = LOAD)]
     pub(crate) seconds: f64,
@@ -170,7 +171,7 @@ pub(crate) struct Bench {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
 
-    /// Maximum repetitions of a round that is invalid only because its rate drifted or stood still
+    /// Maximum repetitions of a round that is invalid only because its rate drifted or stalled
     #[arg(long, value_name = "N", default_value = "3", help_heading = LOAD)]
     pub(crate) repeats: u32,
 
@@ -191,7 +192,8 @@ pub(crate) struct Bench {
     pub(crate) clients: Clients,
 
     /// Protocol versions and key exchanges, separated by commas: tls12-rsa, tls12-x25519,
-    /// tls12-p256, tls13 [default: tls12-x25519,tls13; for a URL, the best of the server]
+    /// tls12-p256, tls13 [default: tls12-x25519,tls13; for a URL, the best that the server
+    /// supports]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = protocol)]
     #[arg(help_heading = SESSION)]
     pub(crate) protocol: Vec<Protocol>,
@@ -390,14 +392,14 @@ pub(crate) struct CoreSpan {
     pub(crate) last: Option<u32>,
 }
 
-/// Seconds of a run; shorter ones cannot be judged.
+/// Parses the length of a run in seconds; shorter runs cannot be judged.
 fn run_seconds(text: &str) -> Result<f64, String> {
     let least = Duration::from_millis(Plan::SUSTAIN_MS_MIN).as_secs_f64();
     let enough = seconds(text).ok().filter(|seconds| *seconds >= least);
     enough.ok_or_else(|| format!("give {least} to 3600 seconds"))
 }
 
-/// Seconds for predictions, or 0 for none.
+/// Parses the time for predictions in seconds; 0 for none.
 fn prediction_seconds(text: &str) -> Result<f64, String> {
     if text == "0" { Ok(0.0) } else { seconds(text) }
 }

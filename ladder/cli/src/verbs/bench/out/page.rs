@@ -8,7 +8,8 @@ use super::{About, Judged, Told, unwrapped};
 use crate::cells::{distinct, float};
 use crate::verbs::bench::search::Found;
 
-/// Points of a curve between two quantiles that differ by one nine, such as 0.9 and 0.99.
+/// The number of points of a curve between two quantiles that differ by one nine, such as 0.9 and
+/// 0.99.
 const POINTS_PER_NINE: u32 = 20;
 
 pub(super) fn of(

@@ -26,7 +26,7 @@ pub(super) struct Rates {
 /// Rounds. Each has one slice without the engine and two slices with it.
 const ROUNDS: u32 = 12;
 
-/// Requests that one thread submits before it waits.
+/// The number of requests that one thread submits before it waits.
 pub(super) const MANY: u32 = 64;
 
 /// Runs the slices in turn; `None` after Ctrl-C.

@@ -28,10 +28,10 @@ use crate::verbs::speed::Queue as QueueOptions;
 /// Shares of the seconds for a size: for many threads, for one thread, and for random arrivals.
 const PARTS: [f64; 3] = [0.4, 0.2, 0.4];
 
-/// Threads that submit without a pause.
+/// The number of threads that submit without a pause.
 const THREADS: u32 = 16;
 
-/// Operations of a batch without the engine; a batch fills the lanes.
+/// The number of operations in a batch without the engine; a batch fills the lanes.
 const BATCH: u32 = 8;
 
 const BY: &str = "engine";

@@ -22,7 +22,7 @@ use crate::cells::float;
 /// The arrival rate, as a share of the throughput of the same threads with a full queue.
 pub(super) const LOAD: f64 = 0.7;
 
-/// Threads that submit the arrivals and receive the callbacks.
+/// The number of threads that submit the arrivals and receive the callbacks.
 pub(super) const THREADS: u32 = 2;
 
 /// Windows, each with its own quantiles; the first one is the warm-up.
@@ -53,7 +53,7 @@ pub(super) struct Responses {
 #[derive(Clone, Copy)]
 pub(super) struct Windows {
     pub(super) all: usize,
-    /// Windows in which another process used part of a core.
+    /// The number of windows in which another process used part of a core.
     pub(super) lost: usize,
     /// True if the figures exclude the lost windows.
     pub(super) left_out: bool,
