@@ -149,7 +149,7 @@ mod tests {
         assert!(bench.wait(7) < MAX / 4, "{:?} for one", bench.wait(7));
     }
 
-    /// The expected number falls when fewer requests arrive. It grows when a batch that waits for
+    /// The expected number of requests falls when fewer arrive. It grows when a batch that waits for
     /// one more request gets that request.
     #[test]
     fn the_expectation_follows_the_arrivals() {

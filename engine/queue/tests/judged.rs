@@ -33,7 +33,7 @@ impl Cases<Doubling> for Numbers {
     }
 }
 
-/// The finding on a unit that doubles a batch and then calls `after` on it.
+/// Returns the judge's finding about a unit that doubles a batch and then calls `after` on it.
 fn finding(mut after: impl FnMut(&mut Batch) + Send + 'static) -> Finding {
     let wrong = Instead(Doubler::new(4), move |doubler: &mut Doubler, batch: &mut Batch| {
         doubler.run(batch);

@@ -58,7 +58,7 @@ const DRIFT: f64 = 0.03;
 /// With fewer rounds, clearly less than 95 % of bootstrap intervals contain the true value.
 const FEW_ROUNDS: usize = 10;
 
-/// Share of time off the core, or of outliers, from which a warning is given.
+/// Share of time off the core, or of outliers. At this share or more there is a warning.
 const DOUBTFUL: f64 = 0.1;
 
 impl Series {

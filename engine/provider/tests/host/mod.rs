@@ -268,7 +268,7 @@ impl Drop for Host {
 
 impl Clone for Key {
     fn clone(&self) -> Self {
-        // SAFETY: a key; the new reference is freed with the clone.
+        // SAFETY: the key is valid; the clone frees the new reference.
         unsafe { libcrypto::EVP_PKEY_up_ref(self.0) };
         Self(self.0)
     }

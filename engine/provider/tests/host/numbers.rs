@@ -23,7 +23,7 @@ pub(crate) fn numbers(key: &Key) -> Vec<(&'static CStr, Vec<u8>)> {
         c"rsa-coefficient1",
     ];
     let mut params = ptr::null_mut();
-    // SAFETY: a key and a pointer to its parameters.
+    // SAFETY: the key is valid, and `params` is a pointer that the call may write.
     let done = unsafe { libcrypto::EVP_PKEY_todata(key.0, KEYPAIR, &mut params) };
     assert_eq!(done, 1);
     let mut numbers = Vec::new();

@@ -8,7 +8,7 @@ use crate::toy::Doubling;
 /// An operation on a schedule.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// A request of a caller, a key and a class arrives.
+    /// A request arrives. The numbers are its caller, key and class.
     Arrives(usize, u64, u64),
     /// A unit takes a batch.
     RunsBatch,

@@ -50,7 +50,7 @@ impl<S: Transport> Connection<S> {
         if broken.failure == Failure::Closed {
             return Step::Done;
         }
-        // OpenSSL has sent an alert, which closing at once could discard.
+        // OpenSSL has sent an alert. If the connection closed at once, the alert could be lost.
         self.begin_lingering(cx)
     }
 

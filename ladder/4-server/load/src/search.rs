@@ -57,7 +57,7 @@ const CLIENT_BUSY_MAX: f64 = 0.8;
 /// A step is decided when one result leads by this number of runs.
 const LEAD: u32 = 2;
 
-/// Maximum number of runs; then the step is undecided.
+/// Maximum number of runs of a step. After these runs the step counts as undecided.
 const RUNS_MAX: u32 = 5;
 
 /// A step lasts at most this many times the plan's duration, to have enough arrivals.

@@ -87,8 +87,8 @@ impl Tally {
         self.schedule = *ended;
     }
 
-    /// Counts an event by its own time, because a turn of the loop may extend over the end of a
-    /// stage.
+    /// Counts an event in the stage of its own time, because a turn of the loop may extend over the
+    /// end of a stage.
     fn count(&mut self, at: Instant, is_plain: bool, change: impl Fn(&mut Counts)) {
         change(&mut self.whole);
         if is_plain {

@@ -9,8 +9,8 @@ pub(crate) struct LogRate {
 }
 
 impl LogRate {
-    /// Records that the log has `requests` now. A server writes in batches, so only changes
-    /// count.
+    /// Records that the log contains this number of requests now. A server writes in batches: an
+    /// unchanged number is not recorded.
     pub(crate) fn see(&mut self, now: Instant, requests: u64) {
         if self.changes.last().is_none_or(|(_, known)| *known != requests) {
             self.changes.push((now, requests));

@@ -43,7 +43,7 @@ pub(super) fn check(matches: &ArgMatches) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The values of these options for a verb and its sub-verb, each with its option.
+/// Returns the files that these options name, for a verb and its sub-verb: option and path.
 fn named<'a>(matches: &'a ArgMatches, options: &[&'static str]) -> Vec<(&'static str, &'a Path)> {
     let mut found = Vec::new();
     for &option in options {

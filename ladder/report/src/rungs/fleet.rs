@@ -12,7 +12,7 @@ use crate::lookup::Lookup;
 use crate::lookup::Origin::{Predicted, Published};
 use crate::names::{self, who};
 
-/// Link rates in Gbps, as subjects spell them.
+/// Link rates in Gbps, written as in the subjects of records.
 pub(crate) const LINKS: [&str; 3] = ["1", "10", "100"];
 
 pub(super) fn rung(records: &[Record]) -> Content<'_> {

@@ -13,7 +13,7 @@ use crate::rig::{
     with_provider,
 };
 
-/// Returns the first cores that this process may use; `None` if there are fewer.
+/// Returns the first `count` cores that this process may use; `None` if it may use fewer.
 fn cores(count: usize) -> Option<Vec<u32>> {
     let allowed = sched_getaffinity(None).unwrap();
     let cores = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).take(count);

@@ -25,7 +25,7 @@ use crate::progress;
 use crate::run::Run;
 use crate::verbs::speed::Queue as QueueOptions;
 
-/// Shares of the seconds for a size: for many threads, for one thread, and for random arrivals.
+/// How the time for a key size is divided: many threads, one thread, random arrivals.
 const PARTS: [f64; 3] = [0.4, 0.2, 0.4];
 
 /// The number of threads that submit without a pause.
