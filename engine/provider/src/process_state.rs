@@ -38,7 +38,7 @@ pub(crate) struct RunningEngine {
 /// A calling thread with an operation under way.
 pub(crate) struct Waiting<'a> {
     state: &'a ProcessState,
-    /// Whether a core was free when the thread began. If so, batching does not pay.
+    /// True if a core was free when the thread began. Then batching does not pay.
     pub(crate) has_core: bool,
 }
 
