@@ -2,7 +2,7 @@
 //!
 //! Operating systems clear accessed bits to find pages that no one uses. If a load by an empty mask
 //! then takes longer until a load selects something, the time of a table select by masked loads
-//! depends on what it has selected. Run it as root or as the user of the process:
+//! depends on what it has selected.
 //!
 //! ```text
 //! cargo run --release --package tollgate-calibrate --example accessed_bit

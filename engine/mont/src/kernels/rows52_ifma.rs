@@ -17,8 +17,8 @@
 // Intel's processors more than one vector load per cycle slows down vpmadd52.
 //
 // Order. A processor prefers the oldest of the operations that are ready. The two digits to fold
-// next depend on a chain of some 25 cycles, so that chain stands before the bulk of the rows that
-// it does not depend on. Behind them, it would start when they end, and nothing would run beside.
+// next depend on a chain of some 25 cycles. The chain stands before the bulk of the rows, which it
+// does not need. After them, it would begin when they end, and no other work would overlap with it.
 //
 // Square. t = 2c + d: c are the products of different digits, d the squares of digits. A fold row
 // adds t_i * b1 to t. Here all fold rows but one add t_i * half to c, in the same registers. A column
@@ -34,11 +34,20 @@
 use core::arch::x86_64::*;
 
 use super::select52_mb8_ifma::{Blocks, SPAN, V, digit, masks};
-use super::tiles52_ifma::{Short, add, carry, hi, lo, one_row, pin, two_rows};
+use super::tiles52_ifma::{Short, add, carry, hi, lo, pin, two_rows};
 use super::unroll::{evens, un};
 
-/// The textbook row on column W - 1, $t, and the columns from W on, $column; and the carries. $top is
-/// the last column.
+/// Adds the product of x with y to the columns from $at on.
+macro_rules! one_row {
+    ($w:ident, $at:expr, $W:ident, $x:expr, $y:expr) => {
+        $w[$at] = lo($w[$at], $x, $y[0]);
+        un!(1 <= J < $W { $w[$at + J] = hi(lo($w[$at + J], $x, $y[J]), $x, $y[J - 1]); });
+        $w[$at + $W] = hi($w[$at + $W], $x, $y[$W - 1]);
+    };
+}
+
+/// Does the textbook row and propagates the carries. $t is column W - 1, $column column W + $j, and
+/// $top the last column.
 macro_rules! last_row {
     ($W:ident, $z:ident, $m:expr, $k0:expr, $t:expr, |$j:ident| $column:expr, $top:expr) => {{
         let (m, t) = (pin($m), $t);
@@ -98,7 +107,7 @@ pub(super) fn amm_rows<const W: usize>(z: &mut [V; W], x: &[V; W], y: &[V; W], m
 macro_rules! square_rows {
     ($W:ident, $z:ident, $x:ident, $m:ident, $also:ident) => {{
         let zero = _mm512_setzero_si512();
-        // c, then q; 44 covers every index in `un`
+        // the columns of c; 44 covers every index in `un`
         let mut w = [zero; 44];
         /// Rows I and I + 1 of c, without the squares of digits.
         macro_rules! products {

@@ -3,7 +3,7 @@
 //
 // Counts    per pair of entries one test and K vpternlogq.
 // Time      constant: every entry is read; no branch or address depends on the index or the table.
-//           No load has a mask (see `unmasked`).
+//           No load or store has a mask (see `unmasked`).
 // Model     select_portable.
 //
 // Entries come in pairs, as in `select52_mb8_ifma`.

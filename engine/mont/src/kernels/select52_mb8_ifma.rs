@@ -6,13 +6,13 @@
 //
 // Counts    per pair of entries and digit one vpternlogq; per pair one compare for each part.
 // Time      constant: every entry is read; no branch or address depends on the index or the table.
-//           No load has a mask (see `unmasked`).
+//           No load or store has a mask (see `unmasked`).
 // Model     select_portable.
 //
 // Pairs. z begins as a choice: all ones in lanes with an odd index, else zero. In the lanes whose
 // index is in the pair, z := z ? odd entry : even entry. This is one operation for two entries. On
 // Intel's processors it uses the same two ports as a multiplication.
-//! `select52_mb8_ifma`: one operation for two entries, four pairs at a time.
+//! `select52_mb8_ifma`: one operation for two entries.
 #![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
@@ -23,10 +23,10 @@ use super::unroll::{un, un4};
 /// A digit of eight numbers.
 pub(super) type V = __m512i;
 
-/// Pairs of entries in a part: their masks stay in mask registers for all digits.
+/// The number of pairs of entries in a part. Their masks stay in mask registers for all digits.
 const PAIRS: usize = 4;
 
-/// Entries in a part.
+/// The number of entries in a part.
 pub(crate) const SPAN: usize = 2 * PAIRS;
 
 /// A part of a select: z := entry e if index = first + e, else z.

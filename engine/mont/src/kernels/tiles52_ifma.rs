@@ -117,11 +117,12 @@ pub(super) fn block_mut<const W: usize>(x: &mut [V]) -> &mut [V; W] {
     x.first_chunk_mut().expect("a whole block")
 }
 
-/// Adds the products of x0 and x1 with digits FROM.. of y to the columns from $at on. Two rows at
-/// once load a digit of y once for four vpmadd52.
+/// Adds the products of x0 and x1 with the digits of y from $from on to the columns from $at on. Two
+/// rows at once load a digit of y once for four vpmadd52.
 macro_rules! two_rows {
     ($w:ident, $at:expr, $W:ident, $x0:expr, $x1:expr, $y:expr, $from:expr) => {
         un!(J < $W {
+            // J >= $from, which rustc refuses for 0
             if J + 1 > $from {
                 let y = $y[J];
                 $w[$at + J] = lo($w[$at + J], $x0, y);
@@ -133,16 +134,7 @@ macro_rules! two_rows {
     };
 }
 
-/// Adds the product of x with y to the columns from $at on.
-macro_rules! one_row {
-    ($w:ident, $at:expr, $W:ident, $x:expr, $y:expr) => {
-        $w[$at] = lo($w[$at], $x, $y[0]);
-        un!(1 <= J < $W { $w[$at + J] = hi(lo($w[$at + J], $x, $y[J]), $x, $y[J - 1]); });
-        $w[$at + $W] = hi($w[$at + $W], $x, $y[$W - 1]);
-    };
-}
-
-pub(super) use {one_row, two_rows};
+pub(super) use two_rows;
 
 /// t[0..R+W] := a[0..R] * b, in R = W - LESS rows; if ACC, adds the product to t.
 #[inline(never)]
