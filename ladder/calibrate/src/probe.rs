@@ -13,6 +13,8 @@ pub struct Rates {
     /// VPMADD52 on 512-bit registers per cycle: 12 low and 12 high halves in turn, on 24
     /// accumulators, register operands only.
     pub vpmadd52_zmm_per_cycle: Option<f64>,
+    /// Instructions per cycle of VPMADD52 and additions in turn, 12 of each, on 512-bit registers.
+    pub vector_zmm_per_cycle: Option<f64>,
     /// Products of a row of vectors per cycle: VPMULUDQ on 256-bit registers, each added by VPADDQ
     /// to one of 12 accumulators, register operands only.
     pub vpmuludq_vpaddq_ymm_per_cycle: Option<f64>,
@@ -51,10 +53,21 @@ impl Rates {
                 break;
             }
         }
-        let [vpmadd52, vpmuludq, mulx, row, loads, loads_zmm, mulx_chain, vpmadd52_chain, mul_adc] =
-            best.map(|best| best.second);
+        let [
+            vpmadd52,
+            vector,
+            vpmuludq,
+            mulx,
+            row,
+            loads,
+            loads_zmm,
+            mulx_chain,
+            vpmadd52_chain,
+            mul_adc,
+        ] = best.map(|best| best.second);
         Self {
             vpmadd52_zmm_per_cycle: vpmadd52,
+            vector_zmm_per_cycle: vector,
             vpmuludq_vpaddq_ymm_per_cycle: vpmuludq,
             mulx_per_cycle: mulx,
             mulx_adcx_adox_per_cycle: row,
@@ -105,7 +118,7 @@ use x86_64::PROBES;
 
 /// Other architectures have no probes, since cycles cannot be measured there.
 #[cfg(not(target_arch = "x86_64"))]
-const PROBES: [fn() -> Option<f64>; 9] = [|| None; 9];
+const PROBES: [fn() -> Option<f64>; 10] = [|| None; 10];
 
 #[cfg(test)]
 mod tests {
@@ -140,12 +153,14 @@ mod tests {
         let rates = Rates::measure();
         let have = |proof: bool| proof && cfg!(target_arch = "x86_64");
         assert_eq!(rates.vpmadd52_zmm_per_cycle.is_some(), HaveIfma::check().is_some());
+        assert_eq!(rates.vector_zmm_per_cycle.is_some(), HaveIfma::check().is_some());
         assert_eq!(rates.vpmuludq_vpaddq_ymm_per_cycle.is_some(), HaveAvx2::check().is_some());
         assert_eq!(rates.mulx_per_cycle.is_some(), HaveAdxBmi2::check().is_some());
         assert_eq!(rates.mulx_adcx_adox_per_cycle.is_some(), HaveAdxBmi2::check().is_some());
         assert_eq!(rates.mul_adc_per_cycle.is_some(), have(true));
         let all = [
             rates.vpmadd52_zmm_per_cycle,
+            rates.vector_zmm_per_cycle,
             rates.vpmuludq_vpaddq_ymm_per_cycle,
             rates.mulx_per_cycle,
             rates.mulx_adcx_adox_per_cycle,

@@ -68,6 +68,9 @@ limits! {
     /// All loads, including those of values that do not fit the registers. Its rate is that of
     /// [`LoadsZmm`](Self::LoadsZmm).
     Residency = "spilled_zmm", "register";
+    /// Operations on 512-bit registers of any kind except loads and stores: the vector units
+    /// together.
+    VectorZmm = "vector_zmm", "vector";
     /// VPMADD52 on 512-bit registers: the vector multipliers.
     Vpmadd52 = "vpmadd52_zmm", "vpmadd52";
     /// A chain of dependent VPMADD52: the digits of a reduction.
