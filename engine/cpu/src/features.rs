@@ -171,6 +171,29 @@ proofs! {
     HaveIfma = Ifma;
 }
 
+impl HaveIfma {
+    /// Returns `true` on Intel's cores: all operations on 512-bit registers share two ports there, so
+    /// that a shuffle takes the place of a multiplication, and a load does not. On AMD's Zen 5,
+    /// multiplications, additions and shuffles have ports of their own.
+    #[must_use]
+    pub fn shares_vector_ports(self) -> bool {
+        static INTEL: OnceLock<bool> = OnceLock::new();
+        *INTEL.get_or_init(is_intel)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn is_intel() -> bool {
+    let vendor = core::arch::x86_64::__cpuid(0);
+    let text = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat();
+    text == b"GenuineIntel"
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn is_intel() -> bool {
+    false
+}
+
 #[cfg(test)]
 mod tests {
 

@@ -100,8 +100,8 @@ pub(crate) const TABLE: &[Row] = &[
     row(
         "amm52_blocks_ifma::window52_blocks_ifma",
         "squares of a window; lengths",
-        "3, 1; 5, 5",
-        |p| Work::rows(blocks(3 * p[0] + p[1], p[0])),
+        "3, 1, 1; 3, 2, 1; 5, 1, 5; 5, 2, 5",
+        |p| Work::rows(blocks(3 * p[0] + p[2], p[0])),
     ),
     row(
         "amm52_long_blocks_ifma::amm52_long_blocks_ifma",

@@ -228,17 +228,27 @@ pub(super) fn window_blocks(
     table: &[Row],
     index: &Row,
     m: &Modulus<Row>,
-    _proof: HaveIfma,
+    proof: HaveIfma,
 ) {
     let (z, table, k0) = (vectors_mut(z), vectors(table), &vectors(m.k0_in_place())[0]);
     let index = &vectors(core::slice::from_ref(index))[0];
-    match (m.shape().k(), m.shape().tile()) {
-        (3, 4) => proven!(window52_blocks_ifma::<3, 1>(z, squares, table, index, constants(m), k0)),
-        (5, 4) => proven!(window52_blocks_ifma::<5, 5>(z, squares, table, index, constants(m), k0)),
-        (5, 2) => {
+    match (m.shape().k(), m.shape().tile(), proof.shares_vector_ports()) {
+        (3, 4, false) => {
+            proven!(window52_blocks_ifma::<3, 1, 1>(z, squares, table, index, constants(m), k0));
+        }
+        (3, 4, true) => {
+            proven!(window52_blocks_ifma::<3, 2, 1>(z, squares, table, index, constants(m), k0));
+        }
+        (5, 4, false) => {
+            proven!(window52_blocks_ifma::<5, 1, 5>(z, squares, table, index, constants(m), k0));
+        }
+        (5, 4, true) => {
+            proven!(window52_blocks_ifma::<5, 2, 5>(z, squares, table, index, constants(m), k0));
+        }
+        (5, 2, _) => {
             proven!(window52_long_blocks_ifma::<5, 5>(z, squares, table, index, constants(m), k0));
         }
-        (k, lanes) => unreachable!("no windows of {k} digits for {lanes} lanes"),
+        (k, lanes, _) => unreachable!("no windows of {k} digits for {lanes} lanes"),
     }
 }
 
@@ -288,4 +298,46 @@ pub(super) fn select(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma)
     let (z, table) = (vectors_mut(z), vectors(table));
     // SAFETY: `_proof` shows that avx512f is present.
     unsafe { select52_mb8_ifma(z, table, vector(index)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::word::LANES;
+
+    /// Each machine uses one order of lanes: see [`HaveIfma::shares_vector_ports`]. Both kernels do
+    /// the same operations on every number, so any operands serve.
+    #[test]
+    fn windows_are_the_same_in_both_orders_of_lanes() {
+        let Some(_proof) = HaveIfma::check() else {
+            return; // `tests/backends.rs` says what is tested
+        };
+        macro_rules! compare {
+            ($k:literal, $last:literal) => {
+                for round in 0..200 {
+                    let mut rng = fastrand::Rng::with_seed(round);
+                    let mut row = || {
+                        Row([(); LANES].map(|()| match rng.u64(..) {
+                            word if round % 4 == 0 && word % 2 == 0 => u64::MAX, // columns carry
+                            word => word,
+                        }))
+                    };
+                    let mut rows = |count| -> Vec<Row> { (0..count).map(|_| row()).collect() };
+                    let (mut one, table, c, k0) = (rows($k), rows(32 * $k), rows(3 * $k), rows(1));
+                    let mut two = one.clone();
+                    let c = vectors(&c).as_chunks::<$k>().0.first_chunk().expect("b1, b2, m");
+                    let mut index = [round % 32; LANES];
+                    index[LANES / 2..].fill(round / 6 % 32);
+                    let (table, k0, index) = (vectors(&table), vector(k0[0]), vector(Row(index)));
+                    let z = vectors_mut(&mut one);
+                    proven!(window52_blocks_ifma::<$k, 1, $last>(z, 5, table, &index, c, &k0));
+                    let z = vectors_mut(&mut two);
+                    proven!(window52_blocks_ifma::<$k, 2, $last>(z, 5, table, &index, c, &k0));
+                    assert!(one.iter().zip(&two).all(|(x, y)| x.0 == y.0), "{} {round}", $k);
+                }
+            };
+        }
+        compare!(3, 1);
+        compare!(5, 5);
+    }
 }

@@ -48,7 +48,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
     k0: &V,
 ) -> [V; K] {
     const { assert!(K <= 10 && C >= 2 && C <= K && (L == 2 || L == 8), "no such blocks") };
-    let low_lanes = low_lanes(L);
+    let low_lanes = low_lanes(L, 1);
     let zero = _mm512_setzero_si512();
     // low and high halves of the columns of this block; 24 covers every index in `un10`
     let (mut l, mut h): ([V; 24], [V; 24]);
@@ -92,7 +92,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
     // removes digit $b and adds its product with $n, $up columns higher
     macro_rules! reduce {
         ($a:ident, $b:expr, $up:expr, $n:ident, $end:expr) => {
-            let q = spread::<L>(l[$b]);
+            let q = spread::<L, 1>(l[$b]);
             l[$b + 1] = add(l[$b + 1], _mm512_maskz_srli_epi64::<52>(low_lanes, l[$b]));
             if $up == 2 && $b + 2 < K {
                 l[$b + 2] = add(l[$b + 2], h[$b + 2]);
@@ -110,10 +110,10 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
                 reduce!(a, B, 2, b2, K);
             }
         });
-        q = spread::<L>(add(l[K - 1], l[K - 1]));
+        q = spread::<L, 1>(add(l[K - 1], l[K - 1]));
         un10!(J < K {
             let s = add(l[K + J], h[K + J]);
-            t[J] = add(add(s, s), down::<L>(l[J]));
+            t[J] = add(add(s, s), down::<L, 1>(l[J]));
         });
         t[0] = add(t[0], _mm512_maskz_srli_epi64::<51>(low_lanes, l[K - 1]));
         top = add(h[2 * K], h[2 * K]);
@@ -130,12 +130,12 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
         }
     });
     let [_, _, m] = black_box(Pin(c)).0;
-    let q = spread::<L>(lo(zero, l[C - 1], *k0));
+    let q = spread::<L, 1>(lo(zero, l[C - 1], *k0));
     un10!(J < K {
         l[C - 1 + J] = lo(l[C - 1 + J], q, m[J]);
         h[C + J] = hi(h[C + J], q, m[J]);
     });
-    digits::<K, L, C, 24>(&l, &h)
+    digits::<K, L, 1, C, 24>(&l, &h)
 }
 
 /// z := x * y / R, for one or four numbers. `rows` is x in memory.
@@ -164,5 +164,5 @@ pub(crate) fn window52_long_blocks_ifma<const K: usize, const C: usize>(
     c: &Constants<K>,
     k0: &V,
 ) {
-    powered(z, squares, table, index, |x, y| product::<K, 2, C, 1>(x, &[], y, c, k0));
+    powered(z, squares, table, index, |y| *y, |x, y| product::<K, 2, C, 1>(x, &[], y, c, k0));
 }

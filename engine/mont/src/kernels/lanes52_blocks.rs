@@ -1,4 +1,6 @@
 //! Lane operations for kernels on numbers in lane blocks, with AVX-512.
+//!
+//! Neighbouring blocks of a number are D lanes apart: 1, or 2 if the lanes of two numbers alternate.
 #![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
@@ -24,19 +26,21 @@ fn and(x: V, mask: i64) -> V {
 /// Copies lane 0 of each number to all lanes of that number.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn spread<const L: usize>(x: V) -> V {
-    match L {
-        2 => _mm512_unpacklo_epi64(x, x),
-        4 => _mm512_permutex_epi64::<0x00>(x),
+pub(super) fn spread<const L: usize, const D: usize>(x: V) -> V {
+    match (L, D) {
+        (_, 2) => _mm512_shuffle_i64x2::<0x00>(x, x),
+        (2, _) => _mm512_unpacklo_epi64(x, x),
+        (4, _) => _mm512_permutex_epi64::<0x00>(x),
         _ => _mm512_broadcastq_epi64(_mm512_castsi512_si128(x)),
     }
 }
 
 /// The mask of lane 0 of each number.
-pub(super) const fn low_lanes(l: usize) -> __mmask8 {
-    match l {
-        2 => 0x55,
-        4 => 0x11,
+pub(super) const fn low_lanes(l: usize, d: usize) -> __mmask8 {
+    match (l, d) {
+        (_, 2) => 0x03,
+        (2, _) => 0x55,
+        (4, _) => 0x11,
         _ => 0x01,
     }
 }
@@ -44,10 +48,11 @@ pub(super) const fn low_lanes(l: usize) -> __mmask8 {
 /// Moves each block to the next lower lane of its number, and zero to the top lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn down<const L: usize>(x: V) -> V {
-    match L {
-        2 => _mm512_unpackhi_epi64(x, _mm512_setzero_si512()),
-        4 => _mm512_maskz_permutex_epi64::<0x39>(0x77, x),
+pub(super) fn down<const L: usize, const D: usize>(x: V) -> V {
+    match (L, D) {
+        (_, 2) => _mm512_alignr_epi64::<2>(_mm512_setzero_si512(), x),
+        (2, _) => _mm512_unpackhi_epi64(x, _mm512_setzero_si512()),
+        (4, _) => _mm512_maskz_permutex_epi64::<0x39>(0x77, x),
         _ => _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), x),
     }
 }
@@ -55,10 +60,11 @@ pub(super) fn down<const L: usize>(x: V) -> V {
 /// Moves each block to the next higher lane of its number, and zero to the lowest lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn up<const L: usize>(x: V) -> V {
-    match L {
-        2 => _mm512_unpacklo_epi64(_mm512_setzero_si512(), x),
-        4 => _mm512_maskz_permutex_epi64::<0x90>(0xEE, x),
+pub(super) fn up<const L: usize, const D: usize>(x: V) -> V {
+    match (L, D) {
+        (_, 2) => _mm512_alignr_epi64::<6>(x, _mm512_setzero_si512()),
+        (2, _) => _mm512_unpacklo_epi64(_mm512_setzero_si512(), x),
+        (4, _) => _mm512_maskz_permutex_epi64::<0x90>(0xEE, x),
         _ => _mm512_alignr_epi64::<7>(x, _mm512_setzero_si512()),
     }
 }
@@ -66,17 +72,23 @@ pub(super) fn up<const L: usize>(x: V) -> V {
 /// Returns the digits of a result whose columns begin at column C of the last block.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn digits<const K: usize, const L: usize, const C: usize, const N: usize>(
+pub(super) fn digits<
+    const K: usize,
+    const L: usize,
+    const D: usize,
+    const C: usize,
+    const N: usize,
+>(
     l: &[V; N],
     h: &[V; N],
 ) -> [V; K] {
-    let low_lane = low_lanes(L);
+    let low_lane = low_lanes(L, D);
     let zero = _mm512_setzero_si512();
     let mut t = [zero; K];
     if C == K {
         un10!(J < K {
             let s = add(l[K + J], h[K + J]);
-            t[J] = add(down::<L>(l[J]), add(s, s));
+            t[J] = add(down::<L, D>(l[J]), add(s, s));
         });
         t[0] = add(t[0], _mm512_maskz_srli_epi64::<51>(low_lane, l[C - 1]));
     } else {
@@ -84,13 +96,13 @@ pub(super) fn digits<const K: usize, const L: usize, const C: usize, const N: us
         // lower columns belong to the top of the next lower block, whose unit is half as large.
         un10!(J < K { t[J] = add(l[C + J], h[C + J]); });
         un10!(J < C {
-            let d = down::<L>(l[J]);
+            let d = down::<L, D>(l[J]);
             t[K - C + J] = add(t[K - C + J], _mm512_srli_epi64::<1>(d));
             t[K - C + J - 1] = add(t[K - C + J - 1], _mm512_slli_epi64::<51>(and(d, 1)));
         });
         t[0] = add(t[0], _mm512_maskz_srli_epi64::<52>(low_lane, l[C - 1]));
     }
-    carried::<K, L>(&t)
+    carried::<K, L, D>(&t)
 }
 
 /// Returns the columns t as digits. The carry out of each block goes to the next block first, and
@@ -98,9 +110,9 @@ pub(super) fn digits<const K: usize, const L: usize, const C: usize, const N: us
 /// except the last of each block. Exact for all columns below 2^63.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn carried<const K: usize, const L: usize>(t: &[V; K]) -> [V; K] {
+fn carried<const K: usize, const L: usize, const D: usize>(t: &[V; K]) -> [V; K] {
     let mut z = *t;
-    z[0] = add(t[0], up::<L>(_mm512_srli_epi64::<51>(t[K - 1])));
+    z[0] = add(t[0], up::<L, D>(_mm512_srli_epi64::<51>(t[K - 1])));
     z[K - 1] = and(t[K - 1], (1 << 51) - 1);
     un10!(1 <= J < K { z[J] = add(z[J], _mm512_srli_epi64::<52>(z[J - 1])); });
     z

@@ -55,7 +55,7 @@ fn selected<const K: usize>(z: &mut [V; K], pairs: &[[[V; K]; 2]], pair: &mut V)
 /// Number of pairs of table entries that are read before a square.
 const PART: usize = 4;
 
-/// z := z^{2^squares} * table[index] / R^{2^squares} by the given product. z stays in registers.
+/// z := z^{2^squares} * entry(table[index]) / R^{2^squares} by the given product. z stays in registers.
 /// The table has whole pairs, at most PART for each square.
 ///
 /// The table is read in parts, one before each square, while the core still waits for the carries
@@ -67,6 +67,7 @@ pub(super) fn powered<const K: usize>(
     squares: usize,
     table: &[V],
     index: &V,
+    entry: impl Fn(&[V; K]) -> [V; K],
     product: impl Fn(&[V; K], &[V; K]) -> [V; K],
 ) {
     let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
@@ -78,7 +79,7 @@ pub(super) fn powered<const K: usize>(
         if let Some(part) = parts.next() {
             selected(black_box(&mut y), part, &mut pair);
         }
-        let factor = if i < squares { power } else { *black_box(&y) };
+        let factor = if i < squares { power } else { entry(black_box(&y)) };
         power = product(&power, &factor);
     }
     *z = power;

@@ -46,10 +46,12 @@ fn wholes() -> Vec<Whole> {
     }
     for (k, rows, function, passes) in [
         (3, 10, "amm52_blocks_ifma::amm52_blocks_ifma::<3, 4, 1>", 0),
-        (3, 10, "amm52_blocks_ifma::window52_blocks_ifma::<3, 1>", 1),
+        (3, 10, "amm52_blocks_ifma::window52_blocks_ifma::<3, 1, 1>", 1),
+        (3, 10, "amm52_blocks_ifma::window52_blocks_ifma::<3, 2, 1>", 1),
         (3, 20, "amm52_blocks_ifma::amm52_blocks_ifma::<3, 7, 2>", 0),
         (5, 20, "amm52_blocks_ifma::amm52_blocks_ifma::<5, 4, 5>", 0),
-        (5, 20, "amm52_blocks_ifma::window52_blocks_ifma::<5, 5>", 1),
+        (5, 20, "amm52_blocks_ifma::window52_blocks_ifma::<5, 1, 5>", 1),
+        (5, 20, "amm52_blocks_ifma::window52_blocks_ifma::<5, 2, 5>", 1),
         (4, 30, "amm52_blocks_ifma::amm52_blocks_ifma::<4, 8, 2>", 0),
         (5, 40, "amm52_blocks_ifma::amm52_blocks_ifma::<5, 8, 5>", 0),
         (5, 10, "amm52_long_blocks_ifma::amm52_long_blocks_ifma::<5, 2, 5>", 0),
