@@ -35,6 +35,8 @@ mod exp;
 mod kernels;
 mod modulus;
 mod shape;
+#[cfg(target_arch = "x86_64")]
+mod vectors;
 mod window;
 mod word;
 

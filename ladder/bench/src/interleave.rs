@@ -14,8 +14,8 @@ pub struct SamplePlan {
     pub warm_up: Duration,
     /// Duration of all rounds; the last round is completed.
     pub total: Duration,
-    /// Duration of a sample. It should be long compared with the readings of the clock (about 80
-    /// 000 cycles), and short compared with changes of the machine.
+    /// Duration of a sample. It should be long compared with the start of wide vector code (2 µs on
+    /// some cores), and short compared with changes of the machine.
     pub sample: Duration,
     /// Minimum number of rounds, whatever their duration; 0 counts as 1.
     pub min_rounds: usize,

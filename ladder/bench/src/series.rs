@@ -153,21 +153,17 @@ impl Series {
         median_estimate(&values).expect("a series has a round, and times are finite")
     }
 
-    /// The cost of an operation of `above` relative to `below`: the median of the rounds' ratios,
-    /// in core cycles if they are known, otherwise in time.
+    /// The time of an operation of `above` relative to `below`: the median of the rounds' ratios.
+    /// Not in cycles: a core may have a lower clock while it runs one of them.
     ///
     /// # Panics
     ///
     /// If there is no such contender.
     pub fn ratio(&self, above: usize, below: usize) -> Estimate {
+        let nanos = |contender: usize, round: usize| self.samples[contender][round].nanos;
         let rounds = self.used(&[above, below]);
-        let ratios: Vec<f64> = rounds
-            .map(|round| (self.samples[above][round], self.samples[below][round]))
-            .map(|(above, below)| match (above.cycles, below.cycles) {
-                (Some(above), Some(below)) => above / below,
-                _ => above.nanos / below.nanos,
-            })
-            .collect();
+        let ratios: Vec<f64> =
+            rounds.map(|round| nanos(above, round) / nanos(below, round)).collect();
         median_estimate(&ratios).expect("a series has a round, and an operation takes time")
     }
 

@@ -1,4 +1,4 @@
-//! Rows as vectors, and the calls that need AVX-512 IFMA.
+//! The calls that need AVX-512 IFMA.
 
 use core::arch::x86_64::__m512i;
 
@@ -16,23 +16,9 @@ use crate::kernels::table52_mb8_ifma::table52_mb8_ifma;
 use crate::kernels::tiles52_ifma::{Factors, Reduction};
 use crate::kernels::window52_mb8_ifma::{Stream, window52_mb8_ifma};
 use crate::modulus::Modulus;
+use crate::vectors::{vector, vectors, vectors_mut};
 use crate::window::{self, Windows, bits_at};
 use crate::word::Row;
-
-// SOUNDNESS.md#layout-casts
-const _: () = assert!(size_of::<Row>() == size_of::<__m512i>());
-const _: () = assert!(align_of::<Row>() == align_of::<__m512i>());
-
-fn vectors(x: &[Row]) -> &[__m512i] {
-    // SAFETY: both types have the same size and alignment (asserted above), and any bits are valid
-    // in both types.
-    unsafe { core::slice::from_raw_parts(x.as_ptr().cast(), x.len()) }
-}
-
-fn vectors_mut(x: &mut [Row]) -> &mut [__m512i] {
-    // SAFETY: as in `vectors`. The result keeps the exclusive borrow of x.
-    unsafe { core::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), x.len()) }
-}
 
 /// A call of the kernel that is compiled for this tile width. The calling function takes a proof
 /// of IFMA.
@@ -67,11 +53,6 @@ pub(super) fn with_target_features<R>(f: impl FnOnce() -> R, _proof: HaveIfma) -
         f()
     }
     proven!(inside(f))
-}
-
-#[inline(always)]
-fn vector(x: Row) -> __m512i {
-    vectors(&[x])[0]
 }
 
 /// Inlined to build the value in place. Copying it right after narrower writes would stall.

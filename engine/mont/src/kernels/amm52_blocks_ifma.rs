@@ -35,10 +35,10 @@ use core::arch::x86_64::*;
 use core::hint::black_box;
 
 use super::lanes52_blocks::{Constants, Pin, digits, down, low_lanes, spread};
-use super::quarters::quarters;
 use super::select52_blocks_ifma::powered;
 use super::tiles52_ifma::{V, add, block, hi, lo};
 use super::unroll::{un, un5, un8};
+use crate::vectors::quarters;
 use crate::word::Row;
 
 /// Returns digit `k` of block `a` in all lanes of its number. The digits of two numbers come from

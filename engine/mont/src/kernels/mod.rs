@@ -31,8 +31,6 @@ mod karatsuba52_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod lanes52_blocks;
 #[cfg(target_arch = "x86_64")]
-mod quarters;
-#[cfg(target_arch = "x86_64")]
 mod rows52_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select52_blocks_ifma;
