@@ -1,7 +1,7 @@
 //! The plan of each operation and size: built in, or from costs that the caller has measured.
 //!
-//! Nothing is timed here. The built-in costs were measured once, on one processor. Callers can
-//! replace them by their own.
+//! Nothing is timed here. The built-in costs were measured on an AMD and an Intel processor; a
+//! processor takes those of its nearest relative. Callers can replace them by their own.
 
 use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
 
@@ -20,7 +20,10 @@ use crate::plan::{Form, Operation, Plan};
 /// # Ok::<(), tollgate_rsa::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Plans(Vec<Row>);
+pub struct Plans {
+    rows: Vec<Row>,
+    measured_on: Option<&'static str>,
+}
 
 /// Costs of an operation with keys of up to `bits` bits, as multiples of a single operation: see
 /// [`Plan`].
@@ -38,6 +41,10 @@ const fn row(operation: Operation, bits: usize, two: Option<f64>, lanes: f64) ->
 
 use Operation::{Private, Public};
 
+/// The processors of the tables below.
+const ZEN_5: &str = "AMD Zen 5";
+const GRANITE_RAPIDS: &str = "Intel Granite Rapids";
+
 /// IFMA: lanes compared with lane blocks, on a Zen 5 core, from `records/plan.jsonl`.
 const IFMA_AGAINST_BLOCKS: [Row; 8] = [
     row(Private, 1024, Some(1.21), 2.64),
@@ -48,6 +55,18 @@ const IFMA_AGAINST_BLOCKS: [Row; 8] = [
     row(Public, 2048, None, 4.85),
     row(Public, 3072, None, 5.61),
     row(Public, 4096, None, 5.98),
+];
+
+/// The same on a Granite Rapids core, from `records/plan-intel.jsonl`. For Intel's processors.
+const IFMA_AGAINST_BLOCKS_INTEL: [Row; 8] = [
+    row(Private, 1024, Some(1.45), 3.12),
+    row(Private, 2048, Some(1.84), 5.07),
+    row(Private, 3072, None, 5.21),
+    row(Private, 4096, None, 6.32),
+    row(Public, 1024, None, 2.84),
+    row(Public, 2048, None, 4.08),
+    row(Public, 3072, None, 4.94),
+    row(Public, 4096, None, 5.54),
 ];
 
 /// IFMA lanes compared with limbs (MULX), on a Zen 5 core (docs/experiments.md). Used for keys
@@ -61,40 +80,49 @@ const AVX2_AGAINST_LIMBS: [Row; 3] =
 impl Plans {
     /// Returns the built-in plans for these kernels.
     pub fn built_in(limbs: LimbKernel, lanes: LaneKernel) -> Self {
-        let tables: &[&[Row]] = match (lanes, limbs) {
-            (LaneKernel::Ifma(_), LimbKernel::Blocks(BlockKernel::Ifma(..))) => {
-                &[&IFMA_AGAINST_BLOCKS, &IFMA_AGAINST_LIMBS]
+        let (measured_on, tables): (_, &[&[Row]]) = match (lanes, limbs) {
+            (LaneKernel::Ifma(proof), LimbKernel::Blocks(BlockKernel::Ifma(..))) => {
+                if proof.shares_vector_ports() {
+                    (GRANITE_RAPIDS, &[&IFMA_AGAINST_BLOCKS_INTEL, &IFMA_AGAINST_LIMBS])
+                } else {
+                    (ZEN_5, &[&IFMA_AGAINST_BLOCKS, &IFMA_AGAINST_LIMBS])
+                }
             }
-            (LaneKernel::Ifma(_), _) => &[&IFMA_AGAINST_LIMBS],
+            (LaneKernel::Ifma(_), _) => (ZEN_5, &[&IFMA_AGAINST_LIMBS]),
             // Lane blocks of IFMA are faster than lanes of AVX2. The portable kernel multiplies
             // eight numbers one after the other.
             (LaneKernel::Avx2(_), LimbKernel::Blocks(BlockKernel::Ifma(..)))
-            | (LaneKernel::Portable, _) => &[],
-            (LaneKernel::Avx2(_), _) => &[&AVX2_AGAINST_LIMBS],
+            | (LaneKernel::Portable, _) => return Self::default(),
+            (LaneKernel::Avx2(_), _) => (ZEN_5, &[&AVX2_AGAINST_LIMBS]),
         };
-        Self(tables.concat())
+        Self { rows: tables.concat(), measured_on: Some(measured_on) }
+    }
+
+    /// The processor whose costs the built-in plans contain. `None` if there are none.
+    pub fn measured_on(&self) -> Option<&'static str> {
+        self.measured_on
     }
 
     /// Uses one form for every batch, even where it is slow. For measurements.
     pub fn always(form: Form) -> Self {
         let row = |operation| Row { operation, bits: usize::MAX, plan: Plan::always(form) };
-        Self([Private, Public].map(row).to_vec())
+        Self { rows: [Private, Public].map(row).to_vec(), measured_on: None }
     }
 
     /// Replaces the plan for keys of up to `bits` bits. It applies down to the next smaller size
     /// that has a plan.
     #[must_use]
     pub fn with(mut self, operation: Operation, bits: usize, plan: Plan) -> Self {
-        self.0.retain(|row| (row.operation, row.bits) != (operation, bits));
-        self.0.push(Row { operation, bits, plan });
-        self.0.sort_by_key(|row| row.bits);
+        self.rows.retain(|row| (row.operation, row.bits) != (operation, bits));
+        self.rows.push(Row { operation, bits, plan });
+        self.rows.sort_by_key(|row| row.bits);
         self
     }
 
     /// Returns the plan for keys of this size: the plan of the smallest size that is not below it,
     /// otherwise of the largest size. Without any plan, operations run one by one.
     pub fn plan(&self, operation: Operation, bits: usize) -> Plan {
-        let mut rows = self.0.iter().filter(|row| row.operation == operation);
+        let mut rows = self.rows.iter().filter(|row| row.operation == operation);
         let largest = rows.clone().next_back();
         rows.find(|row| row.bits >= bits).or(largest).map_or(Plan::default(), |row| row.plan)
     }
@@ -118,7 +146,7 @@ mod tests {
 
     #[test]
     fn sizes_differ_and_grow_within_a_table() {
-        for rows in [&IFMA_AGAINST_BLOCKS[..], &IFMA_AGAINST_LIMBS] {
+        for rows in [&IFMA_AGAINST_BLOCKS[..], &IFMA_AGAINST_BLOCKS_INTEL, &IFMA_AGAINST_LIMBS] {
             for pair in rows.windows(2).filter(|pair| pair[0].operation == pair[1].operation) {
                 assert!(pair[0].bits < pair[1].bits, "{pair:?}");
             }

@@ -84,10 +84,12 @@ fn at_row(
     }
     let measured = costs(&forms, &contenders, &series);
     let operation = tollgate::operation(job.what);
-    let built_in = Workspace::new()?.plans().plan(operation, job.key.ours.bits());
+    let workspace = Workspace::new()?;
+    let plans = workspace.plans();
+    let built_in = plans.plan(operation, job.key.ours.bits());
     let batches = Batches { figures, measured, of_forms: records.clone() };
-    records.extend(batches.records(measured, None)?);
-    records.extend(batches.records(built_in, Some(word::BUILT_IN))?);
+    records.extend(batches.records(measured, None, None)?);
+    records.extend(batches.records(built_in, Some(word::BUILT_IN), plans.measured_on())?);
     Ok(Some(records))
 }
 
@@ -112,8 +114,13 @@ struct Batches<'a> {
 
 impl Batches<'_> {
     /// Returns a prediction for each number of requests, split by `plan`. `name` marks a plan that
-    /// is not made from the measured costs.
-    fn records(&self, plan: Plan, name: Option<&str>) -> Result<Vec<Record>, CliError> {
+    /// is not made from the measured costs; these were measured on the processor `on`.
+    fn records(
+        &self,
+        plan: Plan,
+        name: Option<&str>,
+        on: Option<&str>,
+    ) -> Result<Vec<Record>, CliError> {
         let one = &self.of_forms[0];
         let from = self.of_forms.iter().map(|record| record.subject.to_string()).collect();
         let kind = Kind::Predicted { by: word::OPERATION_RUNG.to_owned(), from };
@@ -124,8 +131,8 @@ impl Batches<'_> {
             if let Some(name) = name {
                 subject = subject.with(word::PLAN, name)?;
             }
-            let figures =
-                self.figures.with([(word::CUT, cut.to_string()), (word::COSTS, costs_text(plan))]);
+            let costs = costs_text(plan, on);
+            let figures = self.figures.with([(word::CUT, cut.to_string()), (word::COSTS, costs)]);
             let estimate = self.per_operation(plan, requests)?;
             let record =
                 figures.measured(&subject, word::CYCLES_PER_OPERATION, Unit::Cycles, estimate);
@@ -145,9 +152,10 @@ impl Batches<'_> {
     }
 }
 
-/// `two in step 1.86, lanes 5.43`.
-fn costs_text(plan: Plan) -> String {
+/// `two in step 1.86, lanes 5.43`, and for built-in costs ` (AMD Zen 5)`.
+fn costs_text(plan: Plan, on: Option<&str>) -> String {
     let of = |name, cost: Option<f64>| cost.map(|cost| format!("{name} {cost:.2}"));
     let costs = [of("two in step", plan.two), of("lanes", plan.lanes)];
-    costs.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let costs = costs.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    on.map_or(costs.clone(), |on| format!("{costs} ({on})"))
 }
