@@ -59,13 +59,13 @@ const IFMA_AGAINST_BLOCKS: [Row; 8] = [
 
 /// The same on a Granite Rapids core, from `records/plan-intel.jsonl`. For Intel's processors.
 const IFMA_AGAINST_BLOCKS_INTEL: [Row; 8] = [
-    row(Private, 1024, Some(1.45), 3.12),
-    row(Private, 2048, Some(1.84), 5.07),
-    row(Private, 3072, None, 5.21),
-    row(Private, 4096, None, 6.32),
-    row(Public, 1024, None, 2.84),
-    row(Public, 2048, None, 4.08),
-    row(Public, 3072, None, 4.94),
+    row(Private, 1024, Some(1.42), 3.14),
+    row(Private, 2048, Some(1.92), 4.87),
+    row(Private, 3072, None, 4.50),
+    row(Private, 4096, None, 5.40),
+    row(Public, 1024, None, 2.83),
+    row(Public, 2048, None, 4.42),
+    row(Public, 3072, None, 5.12),
     row(Public, 4096, None, 5.54),
 ];
 
