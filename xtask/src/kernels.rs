@@ -63,7 +63,7 @@ impl Multiplies {
         Self([0, 0, mulx, adcx, adox, 0])
     }
 
-    /// Count of products of half digits.
+    /// Returns the count of products of half digits.
     pub(crate) const fn half_digits(vpmuludq: u64) -> Self {
         Self([0, 0, 0, 0, 0, vpmuludq])
     }
@@ -76,7 +76,7 @@ impl Multiplies {
         Some(self)
     }
 
-    /// The number of all multiplications.
+    /// Returns the number of all multiplications.
     pub(crate) fn total(self) -> u64 {
         let [low, high, mulx, _, _, vpmuludq] = self.0;
         low + high + mulx + vpmuludq
@@ -109,12 +109,12 @@ impl fmt::Display for Multiplies {
 }
 
 impl Work {
-    /// A function without loops.
+    /// Creates a function without loops.
     pub(crate) fn once(once: Multiplies) -> Self {
         Self { once, passes: Vec::new() }
     }
 
-    /// A function with one kind of passes and no multiplications outside the loop.
+    /// Creates a function with one kind of passes and no multiplications outside the loop.
     pub(crate) fn rows(pass: Multiplies) -> Self {
         Self { once: Multiplies::NONE, passes: vec![pass] }
     }

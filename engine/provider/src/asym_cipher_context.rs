@@ -250,8 +250,8 @@ impl Oaep {
     }
 }
 
-/// The hash function of OAEP or of its MGF1. MDC-2 is not allowed, because its DES reads tables at
-/// addresses that depend on the data, and the data is secret here.
+/// Returns the hash function of OAEP or of its MGF1. MDC-2 is not allowed, because its DES reads
+/// tables at addresses that depend on the data, and the data is secret here.
 fn hash(param: Param<'_>) -> Result<Hash, Reason> {
     let named = hashing::from_name(param.text().ok_or(Reason::Parameter)?);
     named.filter(|hash| *hash != Hash::Mdc2).ok_or(Reason::DigestUnsupported)

@@ -99,7 +99,7 @@ impl Metrics {
             if background::spawn("tollgate-metrics", move || metrics.work(process)).is_ok() {
                 return;
             }
-            // The mark `active` stays, so that operations do not try again to start a thread.
+            // The flag `active` stays set, so that operations do not try again to start a thread.
             self.written_ms.store(0, Ordering::Relaxed);
             self.threadless.store(process, Ordering::Release);
             self.write_unless_closed(process);

@@ -115,7 +115,8 @@ impl<J: Job> Ticket<J> {
         self.wait_same_process()
     }
 
-    /// [`wait`](Self::wait) without the fork check, in the process that has just submitted it.
+    /// Waits as [`wait`](Self::wait) does, but without the fork check: this process has just
+    /// submitted the request.
     pub(crate) fn wait_same_process(mut self) -> Result<Answer<J>, Error<J::Refusal>> {
         let taken = self.shared.wait(self.slot(), None);
         self.answer(taken.expect("without a deadline it waits for the end"))

@@ -67,7 +67,7 @@ pub(crate) trait Backend<const SETS: usize, const N: usize>: Layout {
     /// Words of stored pairs.
     type Stored: Stored<WordOf<Self>>;
 
-    /// The pool of the key's pairs in this layout.
+    /// Returns the pool of the key's pairs in this layout.
     fn pool(key: &PrivateKey) -> &Pool<Self::Stored>;
 
     /// Divides the workspace's memory for operations with these keys, and loads the keys into
@@ -119,7 +119,7 @@ pub(crate) struct Set<'a, L: Layout> {
 }
 
 impl<'a, L: Layout, const SETS: usize> Call<'a, L, SETS> {
-    /// The set of an operation, and its lane there.
+    /// Returns the set of an operation, and its lane there.
     pub(crate) fn place(&mut self, operation: usize) -> (&mut Set<'a, L>, usize) {
         (&mut self.sets[operation / L::Plain::LANES], operation % L::Plain::LANES)
     }

@@ -176,7 +176,7 @@ fn check<L: Layout, const SETS: usize, const N: usize>(call: &Call<'_, L, SETS>)
     })
 }
 
-/// All ones in each lane where x = y, else zero.
+/// Returns all ones in each lane where x = y, else zero.
 pub(crate) fn equal<W: Word>(kernel: impl Kernel, x: &[W], y: &[W]) -> W {
     kernel.with_target_features(
         #[inline(always)]

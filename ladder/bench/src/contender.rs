@@ -31,8 +31,8 @@ impl fmt::Display for Wrong {
 impl core::error::Error for Wrong {}
 
 impl<'a> Contender<'a> {
-    /// `run` runs `operations_per_run` operations (8 for a batch of eight; 0 counts as 1) and
-    /// checks them. All figures are per operation.
+    /// Creates a contender. `run` runs `operations_per_run` operations (8 for a batch of eight; 0
+    /// counts as 1) and checks them. All figures are per operation.
     pub fn new(
         name: impl Into<String>,
         operations_per_run: u32,
@@ -42,7 +42,7 @@ impl<'a> Contender<'a> {
         Self { name: name.into(), operations_per_run, run: Box::new(run) }
     }
 
-    /// The contender's name in errors and warnings.
+    /// Returns the contender's name in errors and warnings.
     pub fn name(&self) -> &str {
         &self.name
     }

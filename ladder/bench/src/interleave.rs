@@ -22,13 +22,13 @@ pub struct SamplePlan {
 }
 
 impl SamplePlan {
-    /// For published figures: samples of 4 ms, at least eleven rounds.
+    /// Returns a plan for published figures: samples of 4 ms, at least eleven rounds.
     pub const fn thorough(total: Duration) -> Self {
         let (warm_up, sample) = (Duration::from_millis(50), Duration::from_millis(4));
         Self { warm_up, total, sample, min_rounds: 11 }
     }
 
-    /// For a quick look: samples of 1 ms, at least three rounds.
+    /// Returns a plan for a quick look: samples of 1 ms, at least three rounds.
     pub const fn quick() -> Self {
         Self {
             warm_up: Duration::from_millis(2),

@@ -98,7 +98,7 @@ fn versions() -> BTreeMap<String, String> {
     ])
 }
 
-/// Load, governor, and the CPU features disabled in OpenSSL.
+/// Returns the load, the governor, and the CPU features disabled in OpenSSL.
 fn shared(conditions: &Conditions) -> BTreeMap<String, String> {
     let mut map = conditions.to_map();
     map.insert("threads".to_owned(), "1".to_owned());

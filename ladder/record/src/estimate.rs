@@ -27,7 +27,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// An estimate from `samples` samples with the 95 % interval `(low, high)`.
+    /// Creates an estimate from `samples` samples with the 95 % interval `(low, high)`.
     ///
     /// # Errors
     ///
@@ -46,8 +46,8 @@ impl Estimate {
         Ok(Self { point, low, high, samples })
     }
 
-    /// A figure of a paper or a model: an interval of zero width, one sample. The record's kind
-    /// states whether it was published, computed or counted.
+    /// Creates a figure of a paper or a model: an interval of zero width, one sample. The record's
+    /// kind states whether it was published, computed or counted.
     ///
     /// # Errors
     ///
@@ -56,25 +56,25 @@ impl Estimate {
         Self::new(point, (point, point), 1)
     }
 
-    /// The best single value (for measurements the median).
+    /// Returns the best single value (for measurements the median).
     #[must_use]
     pub const fn point(&self) -> f64 {
         self.point
     }
 
-    /// The 95 % interval `(low, high)`.
+    /// Returns the 95 % interval `(low, high)`.
     #[must_use]
     pub const fn interval(&self) -> (f64, f64) {
         (self.low, self.high)
     }
 
-    /// The number of samples, at least one.
+    /// Returns the number of samples, at least one.
     #[must_use]
     pub const fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// The same estimate in another unit: every value times `factor`.
+    /// Returns the same estimate in another unit: every value times `factor`.
     ///
     /// ```
     /// # use tollgate_record::Estimate;
@@ -91,7 +91,7 @@ impl Estimate {
         Self::new(self.point * factor, (a.min(b), a.max(b)), self.samples)
     }
 
-    /// `numerator` over each value: a time per operation becomes a rate. The two ends of the
+    /// Divides `numerator` by each value: a time per operation becomes a rate. The two ends of the
     /// interval are exchanged.
     ///
     /// # Errors

@@ -38,7 +38,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A figure without versions, commit, conditions and doubts, taken now.
+    /// Creates a figure without versions, commit, conditions and doubts, taken now.
     #[must_use]
     pub fn new(
         subject: Subject,

@@ -194,7 +194,7 @@ fn swapped_primes_need_their_own_numbers() {
     assert!(private(&whole).is_ok(), "p < q is as good as p > q");
 }
 
-/// 2^bits - 1
+/// Returns 2^bits - 1
 fn mersenne(bits: u32) -> BigUint {
     (BigUint::from(1u8) << bits) - 1u8
 }

@@ -33,7 +33,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// The word in files and tables.
+    /// Returns the word in files and tables.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Unverified => "unverified",
@@ -80,7 +80,7 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// `count` registers, and the source.
+    /// Creates a number of registers with its source.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Registers {
         Ok(Self { count, source: Source::new(mark, source)? })
     }
 
-    /// The number of registers.
+    /// Returns the number of registers.
     pub const fn count(&self) -> u32 {
         self.count
     }

@@ -43,7 +43,7 @@ impl Segment {
 }
 
 impl Program {
-    /// A flat binary that begins with its first instruction.
+    /// Creates a flat binary that begins with its first instruction.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl Program {
         program.memory().map(|_| program)
     }
 
-    /// The bytes at an address, if one segment contains them all.
+    /// Returns the bytes at an address, if one segment contains them all.
     pub fn bytes(&self, address: u32, count: usize) -> Option<&[u8]> {
         self.segments.iter().find_map(|segment| {
             let start = address.checked_sub(segment.address)? as usize;
@@ -65,7 +65,7 @@ impl Program {
         })
     }
 
-    /// The number of bytes, without zeros.
+    /// Returns the number of bytes, without zeros.
     pub fn size(&self) -> usize {
         self.segments.iter().map(|segment| segment.bytes.len()).sum()
     }
@@ -104,7 +104,7 @@ impl Program {
         Ok(memory)
     }
 
-    /// The symbol of an address, or the one before it and the distance.
+    /// Returns the symbol of an address, or the one before it and the distance.
     pub fn place(&self, address: u32) -> Option<String> {
         let before = self.symbols.iter().filter(|&(_, &at)| at <= address);
         let (name, &at) = before.max_by_key(|&(_, &at)| at)?;

@@ -30,7 +30,7 @@ pub(crate) fn subject(plan: &Plan, mut subject: Subject) -> Result<Subject, BadS
     Ok(subject)
 }
 
-/// Planned and actual resumption, over all rounds.
+/// Returns the planned and actual resumption, over all rounds.
 pub(crate) fn resumption(rounds: &[Outcome]) -> String {
     let Some(Resume { share, by }) = rounds.first().and_then(|round| round.plan.resume) else {
         return "none".to_owned();
@@ -97,7 +97,7 @@ pub struct ServedBodies {
 }
 
 impl ServedBodies {
-    /// The bodies of these rounds; `None` if the plan has one size.
+    /// Returns the bodies of these rounds; `None` if the plan has one size.
     #[must_use]
     pub fn of(rounds: &[Outcome]) -> Option<Self> {
         let Exchange::Sizes(sizes) = &rounds.first()?.plan.exchange else { return None };

@@ -39,7 +39,7 @@ pub struct StepTimes {
 }
 
 impl StepTimes {
-    /// The times of all steps.
+    /// Returns the times of all steps.
     #[must_use]
     pub const fn all(&self) -> [&Buckets; 3] {
         [&self.connect, &self.handshake, &self.transaction]
@@ -112,7 +112,7 @@ impl Live {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The current counts.
+    /// Returns the current counts.
     #[must_use]
     pub fn counts(&self) -> LiveCounts {
         *self.lock()

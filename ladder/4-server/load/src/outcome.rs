@@ -101,20 +101,22 @@ impl Outcome {
         self.is_believed().then_some(rates)
     }
 
-    /// CPU time of the server per transaction, in nanoseconds; `None` if it was not measured,
-    /// or the run is invalid.
+    /// Returns the CPU time of the server per transaction, in nanoseconds; `None` if it was not
+    /// measured, or the run is invalid.
     #[must_use]
     pub fn server_cpu_ns_per_session(&self) -> Option<f64> {
         Some(1e9 * self.server_cores? / self.sessions_per_s()?)
     }
 
-    /// CPU time of the client per transaction, in nanoseconds; `None` if the run is invalid.
+    /// Returns the CPU time of the client per transaction, in nanoseconds; `None` if the run is
+    /// invalid.
     #[must_use]
     pub fn client_cpu_ns_per_session(&self) -> Option<f64> {
         Some(1e9 * self.client_cpu?.cores / self.sessions_per_s()?)
     }
 
-    /// TCP connect times, of secure and plain transactions; `None` if the run is invalid.
+    /// Returns the TCP connect times of secure and plain transactions; `None` if the run is
+    /// invalid.
     #[must_use]
     pub fn connect(&self) -> Option<Latency> {
         let all = Latency::sum([&self.secure_times.connect, &self.plain_times.connect]);
@@ -145,15 +147,15 @@ impl Outcome {
         self.is_believed().then_some(&self.secure_times)
     }
 
-    /// Full sessions and resumed sessions of the sustained part, separately; `None` if the plan
+    /// Returns the full sessions and the resumed sessions of the sustained part; `None` if the plan
     /// resumes none, or the run is invalid.
     #[must_use]
     pub fn by_resumption(&self) -> Option<&ByResumption> {
         self.by_resumption.as_ref().filter(|_| self.is_believed())
     }
 
-    /// Share of the confirmed handshakes of the sustained part that resumed a session as
-    /// planned; `None` if the plan resumes none.
+    /// Returns the share of the confirmed handshakes of the sustained part that resumed a session
+    /// as planned; `None` if the plan resumes none.
     #[must_use]
     pub fn resumed_share(&self) -> Option<f64> {
         self.plan.resume.and_then(|resume| resume.achieved(&self.sustain))
@@ -167,7 +169,7 @@ impl Outcome {
 }
 
 impl fmt::Display for Outcome {
-    /// A few lines: the verdict with its reasons, then the counts of both sides.
+    /// Writes a few lines: the verdict with its reasons, then the counts of both sides.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.server, self.verdict)?;
         for reason in &self.reasons {

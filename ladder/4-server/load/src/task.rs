@@ -21,7 +21,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// The first attempt of a secure transaction with a full handshake and the plan's body.
+    /// Returns the first attempt of a secure transaction with a full handshake and the plan's body.
     pub(crate) const fn new(intended: Instant, number: u64) -> Self {
         Self { intended, is_plain: false, resumes: false, number, bytes: None, retries: 0 }
     }

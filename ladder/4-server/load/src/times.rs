@@ -65,7 +65,7 @@ impl Times {
         self.service.add(&other.service);
     }
 
-    /// All histograms, with the names that `--out` and the lines below a table use.
+    /// Returns all histograms, with the names that `--out` and the lines below a table use.
     #[must_use]
     pub const fn all(&self) -> [(&'static str, &Latency); 7] {
         [

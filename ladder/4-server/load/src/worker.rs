@@ -278,9 +278,9 @@ impl Worker {
         Ok(())
     }
 
-    /// The timeout of the wait for events: zero, or none. Without timeout the alarm ends the wait.
-    /// The alarm is set for the next action, at the latest for the next check of timeouts. A wait
-    /// with its own timeout would make the kernel set and clear a timer each time.
+    /// Returns the timeout of the wait for events: zero, or none. Without timeout the alarm ends
+    /// the wait. The alarm is set for the next action, at the latest for the next check of
+    /// timeouts. A wait with its own timeout would make the kernel set and clear a timer each time.
     fn timeout(&mut self, now: Instant, sweep_at: Instant) -> Result<Option<Duration>, Error> {
         if !self.unread.is_empty() {
             return Ok(Some(Duration::ZERO));

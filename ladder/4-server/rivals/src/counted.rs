@@ -27,13 +27,14 @@ impl Counted {
         self.per_s.filter(|_| self.objections.is_empty())
     }
 
-    /// CPU time of the server divided by the sessions of its log, in nanoseconds.
+    /// Returns the CPU time of the server divided by the sessions of its log, in nanoseconds.
     #[must_use]
     pub fn server_cpu_ns_per_session(&self) -> Option<f64> {
         self.over_sessions(self.server_cpu)
     }
 
-    /// CPU time of the client and its processes divided by the sessions, in nanoseconds.
+    /// Returns the CPU time of the client and its processes divided by the sessions, in
+    /// nanoseconds.
     #[must_use]
     pub fn client_cpu_ns_per_session(&self) -> Option<f64> {
         self.over_sessions(self.client_cpu)

@@ -7,7 +7,7 @@ use tollgate_load::{Exchange, Limits, Outcome, Plan, Protocol, Server, Target, V
 use tollgate_rustls_server::{Config, Running, Signer};
 use tollgate_server::{Certificate, KeyKind};
 
-/// A short run. Other tests run at the same time, so its steadiness is not judged.
+/// Performs a short run. Other tests run at the same time, so its steadiness is not judged.
 fn outcome(running: &Running, protocol: Protocol, exchange: Exchange) -> Outcome {
     let plan = Plan {
         connections: 4,

@@ -64,7 +64,7 @@ fn refused(error: impl core::fmt::Display) -> CliError {
     error!("AWS-LC does not do this: {error}; leave it out with --against")
 }
 
-/// A SHA-256 digest from its bytes.
+/// Returns a SHA-256 digest from its bytes.
 fn import(digest: &[u8]) -> Result<Digest, Unspecified> {
     Digest::import_less_safe(digest, &SHA256)
 }

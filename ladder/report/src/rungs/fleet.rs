@@ -48,7 +48,7 @@ fn cores<'a>(lookup: Lookup<'a>, subject: &Subject, gbps: &str) -> Option<&'a Re
     lookup.record(Predicted, &subject, WHOLE_CORES, Unit::Count)
 }
 
-/// The cost in any currency.
+/// Returns the cost in any currency.
 fn cost<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
     lookup.all(Predicted, COST_PER_MILLION).rev().find(|record| {
         record.unit == Unit::Count && record.subject.without(&[CURRENCY]) == *subject

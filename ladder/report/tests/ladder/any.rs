@@ -42,7 +42,7 @@ fn subject() -> impl Strategy<Value = String> {
 }
 
 prop_compose! {
-    /// A synthetic record with some unusual fields.
+    /// Returns a synthetic record with some unusual fields.
     fn any_record()(
         record in prop::sample::select(synthetic::all()),
         point in prop_oneof![

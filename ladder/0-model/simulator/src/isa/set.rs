@@ -15,7 +15,7 @@ pub struct InstructionSet {
 }
 
 impl InstructionSet {
-    /// SPARC V8 without extensions.
+    /// Returns SPARC V8 without extensions.
     ///
     /// # Panics
     ///
@@ -25,7 +25,7 @@ impl InstructionSet {
         Self::new(&[sparc::ROWS]).expect("a test checks that the rows do not overlap")
     }
 
-    /// SPARC V8 with the multiply-accumulate extension.
+    /// Returns SPARC V8 with the multiply-accumulate extension.
     ///
     /// # Panics
     ///
@@ -57,7 +57,7 @@ impl InstructionSet {
         Ok(Self { rows, buckets })
     }
 
-    /// All rows.
+    /// Returns all rows.
     pub fn rows(&self) -> impl Iterator<Item = &'static Row> {
         self.rows.iter().copied()
     }
@@ -85,7 +85,7 @@ fn bucket(word: u32) -> usize {
     ((word >> 24) & 0xc0 | (word >> 19) & 0x3f) as usize
 }
 
-/// A word of a bucket, with all other bits zero.
+/// Returns a word of a bucket, with all other bits zero.
 fn representative(bucket: usize) -> u32 {
     let bucket = u32::try_from(bucket).expect("buckets are few");
     (bucket & 0xc0) << 24 | (bucket & 0x3f) << 19

@@ -29,9 +29,9 @@ pub struct Run {
 }
 
 impl Run {
-    /// The slots by a simple model of an in-order core. An instruction takes one slot, and a
-    /// product takes `multiply` slots. An instruction that reads the result of the load just before
-    /// it takes one more slot. The model was not compared with a processor.
+    /// Returns the slots by a simple model of an in-order core. An instruction takes one slot, and
+    /// a product takes `multiply` slots. An instruction that reads the result of the load just
+    /// before it takes one more slot. The model was not compared with a processor.
     pub const fn slots(&self, multiply: u64) -> u64 {
         self.instructions + self.products * (multiply - 1) + self.waits
     }
@@ -63,8 +63,8 @@ impl fmt::Display for Stopped {
 impl core::error::Error for Stopped {}
 
 impl Core {
-    /// A core with these instruction tables, this program at address 0, and `bytes` bytes of
-    /// memory.
+    /// Creates a core with these instruction tables, this program at address 0, and `bytes` bytes
+    /// of memory.
     #[must_use]
     pub fn new(tables: &[&'static [Row]], program: &[u32], bytes: usize) -> Self {
         let mut memory: Vec<u8> = program.iter().flat_map(|word| word.to_le_bytes()).collect();

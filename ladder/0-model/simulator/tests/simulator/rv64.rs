@@ -49,7 +49,7 @@ fn words_are_the_published_ones() {
     }
 }
 
-/// The counts of a product of random numbers, whose result is checked.
+/// Returns the counts of a product of random numbers, whose result is checked.
 fn multiply(source: Source, words: u32, seed: u64) -> Run {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut number = |top: u32, lowest_bit: u32| {

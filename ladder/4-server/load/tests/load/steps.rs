@@ -43,7 +43,7 @@ struct Delaying {
 }
 
 impl Delaying {
-    /// Listens; with `delays_connect` it drops the first SYN of each connection.
+    /// Starts a server. With `delays_connect`, it drops the first SYN of each connection.
     fn start(delays_connect: bool) -> Self {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
@@ -211,8 +211,8 @@ fn each_time_has_the_delays_of_its_definition() {
     }
 }
 
-/// From the request to the last byte of its response. In TLS 1.3 the response confirms the
-/// handshake.
+/// Returns the time from the request to the last byte of its response. In TLS 1.3 the response
+/// confirms the handshake.
 fn times_after_request(protocol: Protocol) -> Duration {
     if protocol == Protocol::Tls13 { CONFIRM + BODY } else { BODY }
 }

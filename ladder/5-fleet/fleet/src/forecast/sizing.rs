@@ -22,8 +22,8 @@ pub fn per_core_records(basis: &Basis, session: &SessionCost) -> Result<Vec<Reco
     Ok(records)
 }
 
-/// The number of cores for a demand. If `cores_per_machine` is given, the records also contain the
-/// number of machines and the cores that remain.
+/// Returns the number of cores for a demand. If `cores_per_machine` is given, the records also
+/// contain the number of machines and the cores that remain.
 ///
 /// # Errors
 ///

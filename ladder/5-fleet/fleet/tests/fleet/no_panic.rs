@@ -9,7 +9,7 @@ use tollgate_fleet::{
 };
 use tollgate_record::{Estimate, Nanos, PerSecond};
 
-/// Zeros of both signs, and the smallest positive numbers, normal and subnormal.
+/// Returns zeros of both signs, and the smallest positive numbers, normal and subnormal.
 fn zeros() -> impl Strategy<Value = f64> {
     prop::sample::select(vec![0.0, -0.0, f64::MIN_POSITIVE, 5e-324])
 }

@@ -14,8 +14,8 @@ use crate::error::CliError;
 use crate::options::{Bench as Options, BenchCommand, EngineKind, Mode, ServerKind};
 
 impl BenchCommand {
-    /// The options and the kind of result. Refuses options that exclude each other, and lists that
-    /// contain a value twice.
+    /// Returns the options and the kind of result. Refuses options that exclude each other, and
+    /// lists that contain a value twice.
     pub(crate) fn request(&self) -> Result<Options, CliError> {
         let options = self.unchecked();
         check(of_mode(&options))?;

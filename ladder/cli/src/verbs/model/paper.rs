@@ -26,7 +26,7 @@ const ARCHITECTURE: [(&str, [&str; 4], &[Limit]); 3] = [
 const WIDTHS: [&str; 4] = ["64x64, any half", "64x64, any half", "64x64, low half", "four 16x16"];
 const REGISTERS: [&str; 4] = ["128", "32, 80 physical", "32 in windows", "32 of 128 bits"];
 
-/// All tables except table 5, which is a separate table, and table 3, which is drawn.
+/// Returns all tables except table 5, which is a separate table, and table 3, which is drawn.
 pub(super) fn tables() -> String {
     rates() + &architecture() + &decoded()
 }

@@ -48,7 +48,8 @@ pub(super) fn figures(records: &[Record]) -> Markup {
     }
 }
 
-/// The server's name: `OpenSSL`, or `OpenSSL, resumed` if the subject covers only resumed sessions.
+/// Returns the server's name: `OpenSSL`, or `OpenSSL, resumed` if the subject covers only resumed
+/// sessions.
 fn name(subject: &Subject) -> String {
     let by = names::who(names::by(subject));
     subject.parameter(word::SESSIONS).map_or(by.to_owned(), |kind| format!("{by}, {kind}"))
