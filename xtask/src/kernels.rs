@@ -53,12 +53,12 @@ const NAMES: [&str; 6] = ["vpmadd52luq", "vpmadd52huq", "mulx", "adcx", "adox", 
 impl Multiplies {
     pub(crate) const NONE: Self = Self([0; 6]);
 
-    /// Counts of low and high halves of products of digits.
+    /// Returns the counts of low and high halves of products of digits.
     pub(crate) const fn halves(low: u64, high: u64) -> Self {
         Self([low, high, 0, 0, 0, 0])
     }
 
-    /// Counts of products of limbs, and of the steps of both carry chains.
+    /// Returns the counts of products of limbs, and of the steps of both carry chains.
     pub(crate) const fn limbs(mulx: u64, adcx: u64, adox: u64) -> Self {
         Self([0, 0, mulx, adcx, adox, 0])
     }

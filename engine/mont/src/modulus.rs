@@ -139,8 +139,8 @@ impl<W: Zeroize + Copy> Modulus<W> {
         self.k0
     }
 
-    /// [`k0`](Self::k0) in place. A copy may be written in parts. A kernel that loads the whole
-    /// would then stall until the parts have left the store buffer.
+    /// Returns [`k0`](Self::k0) in place, not a copy. A copy may be written in parts, and a kernel
+    /// that loads the whole word would then stall until the parts have left the store buffer.
     pub(crate) fn k0_in_place(&self) -> &[W] {
         core::slice::from_ref(&self.k0)
     }

@@ -33,8 +33,8 @@ thread_local! {
         const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Marks a point that every operation of a call passes. `sets` has a number for each set of
-/// registers. With lanes, each of the `lanes` lanes of a number belongs to one operation.
+/// Marks a point that every operation of a call passes. `sets` has a number for each set of the
+/// call. With lanes, each of the `lanes` lanes of a number belongs to one operation.
 pub(crate) fn points<W: Word, const SETS: usize>(
     name: &'static str,
     lanes: usize,

@@ -88,7 +88,7 @@ pub(crate) enum Base {
     Result,
 }
 
-/// Operations that run together: sets of registers, and the memory that they share.
+/// Operations that run together: their sets of numbers, and the memory that the sets share.
 pub(crate) struct Call<'a, L: Layout, const SETS: usize> {
     pub(crate) kernel: L::Kernel,
     pub(crate) sets: [Set<'a, L>; SETS],
@@ -97,7 +97,7 @@ pub(crate) struct Call<'a, L: Layout, const SETS: usize> {
     pub(crate) shared: L::Shared<'a>,
 }
 
-/// The registers of one operation, or of eight in lanes; K(n) words each.
+/// The numbers of one operation, or of eight operations in lanes; K(n) words each.
 pub(crate) struct Set<'a, L: Layout> {
     pub(crate) own: L::Own<'a>,
     pub(crate) n: &'a Modulus<WordOf<L>>,

@@ -10,7 +10,8 @@ pub struct Contender<'a> {
 }
 
 /// A result was wrong, so the measurement is invalid.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
 pub struct Wrong {
     what: String,
 }
@@ -21,14 +22,6 @@ impl Wrong {
         Self { what: what.into() }
     }
 }
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl core::error::Error for Wrong {}
 
 impl<'a> Contender<'a> {
     /// Creates a contender. `run` runs `operations_per_run` operations (8 for a batch of eight; 0

@@ -22,7 +22,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Notes about this machine for the reader of the figures.
+    /// Returns notes about this machine for the reader of the figures.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let masked = self.context.conditions.get("openssl_ia32cap").map(|mask| {
             format!("{OPENSSL_VETO} is set ({mask}): OpenSSL does not run as it would otherwise")

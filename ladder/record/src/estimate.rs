@@ -1,7 +1,5 @@
 //! Figures with intervals.
 
-use core::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// A point with its 95 % interval and its number of samples.
@@ -107,11 +105,13 @@ impl Estimate {
 }
 
 /// The reason why numbers are not an estimate.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadEstimate {
     /// One of the numbers is infinite or not a number.
+    #[error("an estimate needs finite numbers")]
     NotFinite,
     /// The interval does not hold the point.
+    #[error("the point {point} lies outside its interval {low} to {high}")]
     OutsideInterval {
         /// The point given.
         point: f64,
@@ -121,22 +121,9 @@ pub enum BadEstimate {
         high: f64,
     },
     /// No sample at all.
+    #[error("an estimate needs at least one sample")]
     NoSamples,
 }
-
-impl fmt::Display for BadEstimate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotFinite => f.write_str("an estimate needs finite numbers"),
-            Self::OutsideInterval { point, low, high } => {
-                write!(f, "the point {point} lies outside its interval {low} to {high}")
-            }
-            Self::NoSamples => f.write_str("an estimate needs at least one sample"),
-        }
-    }
-}
-
-impl core::error::Error for BadEstimate {}
 
 /// The form on disk.
 #[derive(Serialize, Deserialize)]

@@ -255,19 +255,12 @@ impl From<Quantity> for String {
 }
 
 /// Text that is not a subject or a quantity. Correct its spelling.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?}: {why}")]
 pub struct BadSubject {
     text: String,
     why: &'static str,
 }
-
-impl fmt::Display for BadSubject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {}", self.text, self.why)
-    }
-}
-
-impl core::error::Error for BadSubject {}
 
 /// Returns `true` if the text is not empty and every character is allowed.
 fn made_of(text: &str, allowed: impl Fn(char) -> bool) -> bool {

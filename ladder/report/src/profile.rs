@@ -64,7 +64,8 @@ fn of_service(
     servers.chunks(SERVERS_MAX).map(table).collect()
 }
 
-/// Returns the order of parts: those of rung 3, the server, unknown functions, waiting.
+/// Returns the rank of a part in the table: first the parts of rung 3, then the server, unknown
+/// functions and waiting.
 fn rank(part: &str) -> usize {
     let last = [PART_SERVER, PART_UNKNOWN, PART_IDLE];
     PARTS.iter().chain(&last).position(|known| *known == part).unwrap_or(PARTS.len())

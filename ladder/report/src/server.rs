@@ -48,7 +48,8 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-/// Rates and times of every measured server, for a terminal or a page; empty if there is none.
+/// Returns the rates and times of every measured server, for a terminal or a page; empty if there
+/// is none.
 pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
     let lookup = Lookup(records);
     let subjects = lookup.measured(Area::Server);

@@ -47,7 +47,7 @@ impl<'a> Signing<'a> {
         signers
     }
 
-    /// Signatures per second of one thread; `None` if there is no valid measured rate.
+    /// Returns the signatures per second of one thread; `None` if there is no valid measured rate.
     pub(crate) fn rate(self, bits: u32, signer: &Signer) -> Option<PerSecond> {
         let rate = self.measured(&subject(bits, signer)?, OPERATIONS_PER_S, Unit::PerSecond)?;
         (rate.point() > 0.0).then_some(PerSecond::new(rate.point()))

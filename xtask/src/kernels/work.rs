@@ -66,7 +66,7 @@ pub(super) fn limb_tile(w: u64) -> Multiplies {
     Multiplies::limbs(w * w, w * (w + 1), w * w)
 }
 
-/// Products of different limbs among W. A row ends with one more adcx, as in a tile.
+/// Returns the products of different limbs among W. A row ends with one more adcx, as in a tile.
 pub(super) fn limb_triangle(w: u64) -> Multiplies {
     let above = w * (w - 1) / 2;
     Multiplies::limbs(above, above + w - 1, above)
@@ -130,7 +130,7 @@ pub(super) fn finish(streams: u64) -> Work {
     Work { once: Multiplies::halves(2 * streams, streams), passes: vec![halves(streams)] }
 }
 
-/// `rows` rows of W products of half digits.
+/// Returns `rows` rows of W products of half digits.
 pub(super) fn parts(rows: u64, w: u64) -> Multiplies {
     Multiplies::half_digits(rows * w)
 }

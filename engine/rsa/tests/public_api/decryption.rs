@@ -15,8 +15,8 @@ use tollgate_rsa::{
 use crate::{Key, workspaces};
 
 impl Key {
-    /// Keys of all kinds: the smallest, one with a partial top byte, one bit more than full bytes,
-    /// e = 3.
+    /// Returns keys of all kinds: the smallest, one with a partial top byte, one bit more than full
+    /// bytes, e = 3.
     fn all() -> Vec<Self> {
         let files = ["rsa-512", "rsa-1024", "rsa-2047", "rsa-2048-e3", "rsa-4096"];
         let mut keys: Vec<_> =

@@ -229,7 +229,7 @@ pub(crate) fn handshake_record(kind: u8, message: &[u8]) -> Vec<u8> {
 /// A socket that can hold back bytes in both directions.
 pub(crate) struct Valve {
     pub(crate) socket: TcpStream,
-    /// Reads bytes of the peer; otherwise each read would block.
+    /// If true, reads return the peer's bytes; otherwise each read would block.
     pub(crate) reads: bool,
     /// Collects written bytes instead of sending them.
     pub(crate) held: Option<Vec<u8>>,

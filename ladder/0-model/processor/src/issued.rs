@@ -28,7 +28,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// Numbers of `k` words.
+    /// Creates the size of numbers of `k` words.
     #[must_use]
     pub const fn words(k: u32) -> Self {
         Self { k, rows: k }

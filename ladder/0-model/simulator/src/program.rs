@@ -1,6 +1,5 @@
 //! A program: segments, symbols and entry point.
 
-use core::fmt;
 use std::collections::BTreeMap;
 
 use crate::memory::Memory;
@@ -113,7 +112,8 @@ impl Program {
 }
 
 /// An invalid program file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct BadProgram(String);
 
 impl BadProgram {
@@ -121,11 +121,3 @@ impl BadProgram {
         Self(why.to_owned())
     }
 }
-
-impl fmt::Display for BadProgram {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for BadProgram {}

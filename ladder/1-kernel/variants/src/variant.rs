@@ -166,7 +166,8 @@ impl Variant {
         }
     }
 
-    /// Addresses of the functions that run in a call; together they are all of its code.
+    /// Returns the addresses of the functions that run in a call; together they are all of its
+    /// code.
     pub fn code(self, call: Call) -> Vec<usize> {
         let Routines { entries, halves } = self.routines();
         let own = halves.map(|halves| halves[call as usize] as usize);

@@ -40,7 +40,7 @@ pub(crate) fn resumption(rounds: &[Outcome]) -> String {
     format!("{:.1} % by {by}: {all}", 100.0 * share)
 }
 
-/// Conditions of arrivals and clients.
+/// Returns the conditions of arrivals and clients.
 pub(crate) fn conditions(plan: &Plan) -> Vec<(String, String)> {
     let mut all = Vec::new();
     let mut say = |name: &str, value: String| all.push((name.to_owned(), value));
@@ -84,7 +84,7 @@ pub(crate) fn conditions(plan: &Plan) -> Vec<(String, String)> {
     all
 }
 
-/// Bodies of a server's rounds, for a plan with several sizes.
+/// The counts of response bodies over a server's rounds, for a plan with several sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ServedBodies {
     /// Mean size of the plan, in bytes.

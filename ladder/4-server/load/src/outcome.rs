@@ -79,20 +79,20 @@ impl Outcome {
         self.verdict != Verdict::Invalid
     }
 
-    /// Transactions per second in the sustained part, also of an invalid run: an overloaded server
-    /// has a rate too.
+    /// Returns the transactions per second in the sustained part, also of an invalid run: an
+    /// overloaded server has a rate too.
     #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
     pub(crate) fn rate(&self) -> f64 {
         self.sustain.transactions as f64 / self.sustained.as_secs_f64()
     }
 
-    /// Transactions per second in the sustained part; `None` if the run is invalid.
+    /// Returns the transactions per second in the sustained part; `None` if the run is invalid.
     #[must_use]
     pub fn sessions_per_s(&self) -> Option<f64> {
         self.is_believed().then(|| self.rate())
     }
 
-    /// Transactions per second by bin; `None` if the run is invalid.
+    /// Returns the transactions per second by bin; `None` if the run is invalid.
     #[must_use]
     pub fn sessions_per_s_by_bin(&self) -> Option<Vec<f64>> {
         let width = self.bin_width.as_secs_f64();
@@ -130,8 +130,8 @@ impl Outcome {
         self.is_believed().then_some(&self.secure_times.handshake)
     }
 
-    /// Times of whole transactions, to the last byte of the last response; `None` if the run is
-    /// invalid.
+    /// Returns the times of whole transactions, to the last byte of the last response; `None` if
+    /// the run is invalid.
     ///
     /// In an open loop times begin at the intended start and include waiting in the queue; dropped
     /// and timed-out arrivals count as infinite. In a closed loop they are service times, from
@@ -141,7 +141,7 @@ impl Outcome {
         self.is_believed().then_some(&self.response)
     }
 
-    /// Times of secure transactions by phase; `None` if the run is invalid.
+    /// Returns the times of secure transactions by phase; `None` if the run is invalid.
     #[must_use]
     pub fn secure_times(&self) -> Option<&Times> {
         self.is_believed().then_some(&self.secure_times)
@@ -161,7 +161,7 @@ impl Outcome {
         self.plan.resume.and_then(|resume| resume.achieved(&self.sustain))
     }
 
-    /// Times of plain transactions by phase; `None` if the run is invalid.
+    /// Returns the times of plain transactions by phase; `None` if the run is invalid.
     #[must_use]
     pub fn plain_times(&self) -> Option<&Times> {
         self.is_believed().then_some(&self.plain_times)

@@ -27,7 +27,8 @@ impl Sizes {
     /// Number of sizes that represent a distribution.
     pub const GRID: u32 = 64;
 
-    /// Sizes that represent a distribution: the middles of [`GRID`](Self::GRID) equal shares.
+    /// Returns sizes that represent a distribution: the middles of [`GRID`](Self::GRID) equal
+    /// shares.
     #[must_use]
     pub fn of(distribution: &Quantiles) -> Self {
         Self(distribution.midpoints(Self::GRID))

@@ -103,8 +103,8 @@ mod tests {
         assert!((0.07..0.09).contains(&steady.spread), "{steady:?}");
     }
 
-    /// Counts of about 1000 per bin, times `shape`, with noise as on a shared machine: its standard
-    /// deviation is 60, and the correlation of neighbouring bins is 0.8.
+    /// Returns counts of about 1000 per bin, times `shape`, with noise as on a shared machine: its
+    /// standard deviation is 60, and the correlation of neighbouring bins is 0.8.
     fn waves(rng: &mut fastrand::Rng, shape: impl Fn(u32) -> f64) -> Vec<u64> {
         let mut uniform = || 2.0 * 3f64.sqrt() * (rng.f64() - 0.5);
         let mut wave = uniform();

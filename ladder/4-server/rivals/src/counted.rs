@@ -21,7 +21,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Sessions per second of the server.
+    /// Returns the sessions per second of the server.
     #[must_use]
     pub fn sessions_per_s(&self) -> Option<f64> {
         self.per_s.filter(|_| self.objections.is_empty())

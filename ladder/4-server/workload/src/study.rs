@@ -41,7 +41,7 @@ pub struct Study {
     protocols: BTreeMap<String, u64>,
 }
 
-/// Lines that are not access-log lines.
+/// Returns the lines that are not access-log lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bad {
     /// The number of bad lines.

@@ -26,7 +26,7 @@ impl Demand {
         Self::Link(PerSecond::new(gigabits * 1e9))
     }
 
-    /// Sessions per second, each with `bytes` of payload.
+    /// Returns the demand in sessions per second, each with `bytes` of payload.
     ///
     /// # Errors
     ///

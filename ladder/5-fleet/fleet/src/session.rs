@@ -87,7 +87,7 @@ impl SessionCost {
         self.bytes
     }
 
-    /// Sessions per second of one fully used core.
+    /// Returns the sessions per second of one fully used core.
     ///
     /// # Errors
     ///

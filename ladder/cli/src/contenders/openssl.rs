@@ -22,7 +22,7 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, CliError> {
     run(job).map(|run| Contender::library(BY, run)).map_err(refused)
 }
 
-/// Signatures or verifications with a key of a type other than RSA.
+/// Creates a contender for signatures or verifications with a key of a type other than RSA.
 pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender, CliError> {
     let signs = *operation == Operation::Sign;
     let run = if *key == KeyName::EcdsaP256 { ecdsa(signs) } else { ed25519(signs) };

@@ -15,7 +15,7 @@ pub(crate) struct Written {
     pub(crate) json: Option<PathBuf>,
 }
 
-/// Options with their declared default values, for a verb that runs another verb.
+/// Returns options with their declared default values, for a verb that runs another verb.
 ///
 /// # Panics
 ///

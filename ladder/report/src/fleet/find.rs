@@ -95,7 +95,7 @@ pub(crate) struct Point<'a> {
 }
 
 impl Curve<'_> {
-    /// Sessions per second at a load.
+    /// Returns the sessions per second at a load.
     pub(crate) fn rate(&self, load: f64) -> Option<f64> {
         let cores: f64 = self.cores.parse().ok()?;
         let rate = load * cores * 1e9 / self.service_ns?;

@@ -55,7 +55,7 @@ fn cost<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
     })
 }
 
-/// Compares Tollgate with OpenSSL on the middle link.
+/// Compares Tollgate with OpenSSL on the middle link of `LINKS`.
 fn sentence(rows: &[Figure<'_>], protocol: &Protocol, payload: &str) -> Option<String> {
     let cores = |by: &str| {
         let what = format!("{} Gbps of {payload}, {by}", LINKS[1]);
@@ -77,7 +77,7 @@ fn sentence(rows: &[Figure<'_>], protocol: &Protocol, payload: &str) -> Option<S
     ))
 }
 
-/// Returns the published figure with the fewest cores for the middle link.
+/// Returns the published figure with the fewest cores for the middle link of `LINKS`.
 fn as_published(records: &[Record]) -> Option<Figure<'_>> {
     let fewest = Lookup(records)
         .all(Published, WHOLE_CORES)

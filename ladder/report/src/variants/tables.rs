@@ -33,7 +33,7 @@ const PRODUCTS: [Column; 10] = fitting([
     Column::figures("square", 8),
 ]);
 
-/// Products and squares: cycles by unroll factor.
+/// Returns the table of products and squares: cycles by unroll factor.
 pub(super) fn products(lookup: Lookup<'_>) -> Table {
     let row = |subject: Subject| {
         let by = UNROLLS.map(|unroll| cycles_of(lookup, unrolled(&subject, unroll)));
@@ -104,7 +104,7 @@ const WINDOWS: [Column; 6] = fitting([
     Column::figures("table bytes", 12),
 ]);
 
-/// Exponentiations by fixed and by sliding windows.
+/// Returns the table of exponentiations by fixed and by sliding windows.
 pub(super) fn windows(lookup: Lookup<'_>) -> Table {
     let fixed = lookup.subjects(|record| {
         let name = record.subject.topic().kernel();

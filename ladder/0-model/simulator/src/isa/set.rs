@@ -1,7 +1,5 @@
 //! The instruction set of a machine: one or more tables that do not overlap.
 
-use core::fmt;
-
 use super::instruction::Instruction;
 use super::row::Row;
 use super::{accumulate, sparc};
@@ -92,20 +90,9 @@ fn representative(bucket: usize) -> u32 {
 }
 
 /// Two rows match the same word. Correct the tables.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a word is both {first} and {second}; change the encoding of one, or leave its table out")]
 pub struct Overlap {
     first: &'static str,
     second: &'static str,
 }
-
-impl fmt::Display for Overlap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a word is both {} and {}; change the encoding of one, or leave its table out",
-            self.first, self.second
-        )
-    }
-}
-
-impl core::error::Error for Overlap {}

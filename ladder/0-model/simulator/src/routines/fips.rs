@@ -101,7 +101,8 @@ fn by_pointers(text: &mut Text, half: Half) {
     text.add(format!("cmp %l4, {end}; bne {again}; sub %l6, 4, %l6"));
 }
 
-/// Blocks of `by` pairs. A computed jump enters the first block so that the last one is complete.
+/// Writes blocks of `by` pairs. A computed jump enters the first block so that the last one is
+/// complete.
 fn unrolled(text: &mut Text, half: Half, by: u32) {
     let (block, bytes) = (label_of(half), 4 * by);
     text.add(match half {

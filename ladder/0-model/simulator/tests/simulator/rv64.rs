@@ -1,4 +1,5 @@
-//! RV64: encodings compared with the published ones, instructions of a product with Spike's count.
+//! Tests of RV64. Encodings are compared with published ones, and the instructions of a product
+//! with Spike's count.
 
 use num_bigint::BigUint;
 use tollgate_simulator::routines::{Inputs, Number};

@@ -6,8 +6,8 @@ use super::basis::Basis;
 use crate::{Demand, Error, SessionCost, Sizing};
 use tollgate_record::vocabulary as word;
 
-/// Sessions per second and payload bits per second of one core. There is no record of bits if the
-/// session has no payload.
+/// Returns the sessions per second and the payload bits per second of one core. There is no record
+/// of bits if the session has no payload.
 ///
 /// # Errors
 ///

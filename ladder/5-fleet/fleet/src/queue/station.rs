@@ -85,7 +85,7 @@ impl Station {
         Ok(Self { cores, discipline })
     }
 
-    /// Waits and response times at an arrival rate `rate` for the whole station.
+    /// Returns the waits and response times at an arrival rate `rate` for the whole station.
     ///
     /// # Errors
     ///
@@ -97,8 +97,8 @@ impl Station {
         self.response(service, |mean| stable(load * mean))
     }
 
-    /// Waits and response times if each core is busy for exactly a share `load`. Use this function
-    /// for a plot with the load on its horizontal axis.
+    /// Returns the waits and response times if each core is busy for exactly a share `load`. Use
+    /// this function for a plot with the load on its horizontal axis.
     ///
     /// # Errors
     ///

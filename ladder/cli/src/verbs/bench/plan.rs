@@ -163,12 +163,14 @@ pub(super) fn search_seconds(options: &Options) -> f64 {
     24.0 * ((1.0 + WARM_UP_PART) * options.seconds + ASIDE_S)
 }
 
-/// Cores of the client's threads; by default the first core, if there are two or more cores.
+/// Returns the cores of the client's threads; by default the first core, if there are two or more
+/// cores.
 pub(super) fn client_cores(options: &Options) -> Vec<u32> {
     cores(&options.client_cores, |_| 0)
 }
 
-/// Cores of a server's workers; by default the last core, if there are two or more cores.
+/// Returns the cores of a server's workers; by default the last core, if there are two or more
+/// cores.
 pub(super) fn server_cores(options: &Options) -> Vec<u32> {
     cores(&options.server_cores, |last| last)
 }

@@ -129,7 +129,7 @@ fn of_url(options: &Options) -> Option<&'static str> {
     })
 }
 
-/// Rules about the servers' abilities, once the workload and the URL are known.
+/// Checks the rules about the servers' abilities, once the workload and the URL are known.
 fn of_servers(options: &Options) -> Option<&'static str> {
     let (server, engine, clients) = (options.server, &options.engine, &options.clients);
     let (is_rustls, stock) = (server == ServerKind::Rustls, server.stock());

@@ -175,7 +175,7 @@ impl Scenario {
     }
 }
 
-/// Findings with the name of their server.
+/// Returns findings with the name of their server.
 fn named(of: fn(&Outcome) -> &[Finding]) -> impl Fn(&Outcome) -> Vec<(&str, &Finding)> {
     move |outcome| of(outcome).iter().map(|finding| (outcome.server.as_str(), finding)).collect()
 }

@@ -31,7 +31,7 @@ pub(super) fn tables() -> String {
     rates() + &architecture() + &decoded()
 }
 
-/// Tables 1 and 2: operations per second, computed from a product's cycles.
+/// Returns tables 1 and 2: operations per second, computed from a product's cycles.
 fn rates() -> String {
     let heads =
         ["tables 1 and 2: RSA-1024", "MHz", "paper's", "", "model's", "error", "kernel's share"];
@@ -71,7 +71,7 @@ fn rates() -> String {
     format!("\n{}{notes}", columns(&rows, 1..7))
 }
 
-/// Tables 6 and 7: the paper's values, and the model's values with their marks.
+/// Returns tables 6 and 7: the paper's values, and the model's values with their marks.
 fn architecture() -> String {
     let machines = Processor::ALL.map(Processor::machine);
     let mut rows = vec![vec!["tables 6 and 7".to_owned(), String::new()]];

@@ -256,7 +256,7 @@ fn table(table: Option<Table>, records: &[Record]) -> String {
     speed_table::table(records) + gap + &context
 }
 
-/// Figures of the kernels that a row depends on and that are not in `known`.
+/// Returns the figures of the kernels that a row depends on and that are not in `known`.
 fn explaining(
     row: &Row,
     contenders: &[Contender],

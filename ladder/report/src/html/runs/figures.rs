@@ -11,7 +11,7 @@ use crate::html::session_cost;
 use crate::lookup::{Lookup, Origin::Measured};
 use crate::{names, profile, server};
 
-/// Bars and tables; empty if there are no figures.
+/// Returns bars and tables; empty if there are no figures.
 pub(super) fn figures(records: &[Record]) -> Markup {
     let lookup = Lookup(records);
     let subjects = lookup.measured(Area::Server);

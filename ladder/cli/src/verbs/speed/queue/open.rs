@@ -113,7 +113,8 @@ pub(super) fn responses(
     summary(windows, fill).map(Some)
 }
 
-/// Returns the medians of the windows that are not lost, or of all windows if too few remain.
+/// Returns the medians of the windows that no other process slowed down, or of all windows if too
+/// few remain.
 fn summary(mut windows: Vec<Window>, fill: Estimate) -> Result<Responses, CliError> {
     let all = windows.len();
     let lowest = windows.iter().filter_map(|window| window.gauge).min().unwrap_or(0);
