@@ -51,7 +51,7 @@ pub(crate) struct Metrics {
     active: AtomicU64,
     /// The process that cannot start a writing thread.
     threadless: AtomicU64,
-    /// When the process in `threadless` wrote last, in milliseconds after `created`.
+    /// The time at which the process in `threadless` wrote last, in milliseconds after `created`.
     written_ms: AtomicU64,
     created: Instant,
     /// The process that is writing the file.

@@ -34,7 +34,8 @@ pub struct Ticket<J: Job> {
     slot: Option<usize>,
 }
 
-/// When a polling thread with many tickets runs a batch; see [`Ticket::try_take_or_run`].
+/// The condition under which a polling thread with many tickets runs a batch; see
+/// [`Ticket::try_take_or_run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunBatch {
     /// If the batch is full and has more than one request.

@@ -24,12 +24,12 @@ pub enum Form {
     /// of the low halves, one of the high halves, and one of the sums of the halves. Each
     /// instruction works on four numbers. Fold rows reduce.
     Halves52,
-    /// One number in limbs of 64 bits, MUL, ADD and ADC.
+    /// One number in limbs of 64 bits, with MUL, ADD and ADC.
     Mul,
     /// Eight numbers side by side in digits of 52 bits, with one MUL per product of two digits.
     /// This is the form of lanes on a machine without vectors.
     Mul52,
-    /// One number in limbs of 64 bits, MULX, ADCX and ADOX.
+    /// One number in limbs of 64 bits, with MULX, ADCX and ADOX.
     Mulx,
 }
 

@@ -18,7 +18,7 @@ pub struct Call {
     pub size: Size,
     /// The number of words in a tile; K in a kernel without tiles.
     pub tile: u32,
-    /// How many numbers a call computes.
+    /// The number of numbers that a call computes.
     pub numbers: u32,
 }
 

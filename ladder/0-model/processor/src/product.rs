@@ -16,7 +16,7 @@ pub struct Product {
     pub bound: Bound,
     /// The cycles of each limit alone.
     pub limits: Vec<Bound>,
-    /// How many numbers one call computes.
+    /// The number of numbers that one call computes.
     pub lanes: u32,
     /// The assumption behind the figure.
     pub assumption: String,

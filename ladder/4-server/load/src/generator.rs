@@ -20,8 +20,8 @@ pub(crate) struct Generator {
     mix: Mix,
     /// In a closed loop: the number of the next transaction.
     number: u64,
-    /// In a closed loop: how many numbers belong to other threads, and are skipped after each
-    /// [`CHUNK`] of this thread.
+    /// In a closed loop, the number of task numbers that belong to other threads. They are skipped
+    /// after each [`CHUNK`] of this thread.
     others: u64,
 }
 

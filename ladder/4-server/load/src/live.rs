@@ -32,7 +32,7 @@ pub struct LiveCounts {
 pub struct StepTimes {
     /// TCP connect.
     pub connect: Buckets,
-    /// From the `ClientHello` until the server confirmed the handshake.
+    /// The time from the `ClientHello` until the server confirmed the handshake.
     pub handshake: Buckets,
     /// The whole transaction; in an open loop from the intended start.
     pub transaction: Buckets,

@@ -42,7 +42,7 @@ pub(crate) struct Progress {
     pub(crate) closed: bool,
 }
 
-/// When the steps of a transaction began or ended, all read from the monotonic clock.
+/// The times at which the steps of a transaction began or ended, all read from the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marks {
     /// Just before the socket is opened: TCP connect time and the whole transaction begin here.

@@ -47,7 +47,7 @@ pub(crate) struct Slot {
     bytes_before: u64,
     /// True if the slot must be driven again without an event.
     pub(crate) is_unread: bool,
-    /// When the client timeout ends. `None` if there is no timeout, or after the last byte.
+    /// The end of the client timeout. `None` if there is no timeout, or after the last byte.
     pub(crate) timeout_at: Option<Instant>,
     /// The current phase, and its start.
     phase: Phase,

@@ -23,11 +23,12 @@ use crate::{plan, until};
 
 /// Linux repeats a SYN after this time if the first one was dropped.
 const CONNECT: Duration = Duration::from_secs(1);
-/// From the `ClientHello` to the `ServerHello`.
+/// The server's delay from the `ClientHello` to the `ServerHello`.
 const HELLO: Duration = Duration::from_millis(220);
-/// From the client's last handshake message to the first byte that confirms the handshake.
+/// The server's delay from the client's last handshake message to the first byte that confirms the
+/// handshake.
 const CONFIRM: Duration = Duration::from_millis(350);
-/// From the first to the last byte of the body.
+/// The server's delay from the first to the last byte of the body.
 const BODY: Duration = Duration::from_millis(140);
 
 /// A time may exceed its delays by this much, which is less than any of the delays.
