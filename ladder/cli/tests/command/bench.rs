@@ -15,7 +15,7 @@ use tollgate_server::{Certificate, KeyKind};
 use tollgate_stock_servers::{Product, Settings};
 
 use crate::program::{
-    Serve, figure, line, recorded, records, refused, run, scratch, signal, start, text, tollgate,
+    Serve, figure, line, recorded, records, refused, run, scratch, signal, start, text,
 };
 
 pub(crate) fn starting(text: &str, start: &str) -> Vec<String> {

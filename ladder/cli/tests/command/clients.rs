@@ -1,5 +1,7 @@
 //! `tollgate bench --client`: several clients load the same servers, and the log confirms each.
 
+use tollgate_record::Record;
+
 use crate::bench::{SHORT, by_client};
 use crate::program::{figure, records, scratch, text, tollgate};
 
