@@ -84,7 +84,7 @@ pub fn run(
     })
 }
 
-/// Runs the load generator itself, with the server's CPU time over the whole run.
+/// Runs the load generator itself, and measures the server's CPU time over the whole run.
 fn minimal(
     plan: &Plan,
     server: &mut Server<'_>,
