@@ -35,14 +35,14 @@ fn main() {
     set("TOLLGATE_AWS_LC_SYS", locked(&lock, "aws-lc-sys"));
 }
 
-/// The first line that a command prints, if it succeeds.
+/// Returns the first line that a command prints, if it succeeds.
 fn line(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     let text = String::from_utf8(output.stdout).ok()?;
     text.lines().next().map(str::to_owned)
 }
 
-/// The version of a package in the text of a lock file.
+/// Returns the version of a package in the text of a lock file.
 fn locked(lock: &str, package: &str) -> Option<String> {
     let entry = lock.split_once(&format!("name = \"{package}\"\nversion = \""))?.1;
     entry.split_once('"').map(|(version, _)| version.to_owned())

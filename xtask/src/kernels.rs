@@ -53,17 +53,17 @@ const NAMES: [&str; 6] = ["vpmadd52luq", "vpmadd52huq", "mulx", "adcx", "adox", 
 impl Multiplies {
     pub(crate) const NONE: Self = Self([0; 6]);
 
-    /// Counts of low and high halves of products of digits.
+    /// Returns the counts of low and high halves of products of digits.
     pub(crate) const fn halves(low: u64, high: u64) -> Self {
         Self([low, high, 0, 0, 0, 0])
     }
 
-    /// Counts of products of limbs, and of the steps of both carry chains.
+    /// Returns the counts of products of limbs, and of the steps of both carry chains.
     pub(crate) const fn limbs(mulx: u64, adcx: u64, adox: u64) -> Self {
         Self([0, 0, mulx, adcx, adox, 0])
     }
 
-    /// Count of products of half digits.
+    /// Returns the count of products of half digits.
     pub(crate) const fn half_digits(vpmuludq: u64) -> Self {
         Self([0, 0, 0, 0, 0, vpmuludq])
     }
@@ -76,7 +76,7 @@ impl Multiplies {
         Some(self)
     }
 
-    /// The number of all multiplications.
+    /// Returns the number of all multiplications.
     pub(crate) fn total(self) -> u64 {
         let [low, high, mulx, _, _, vpmuludq] = self.0;
         low + high + mulx + vpmuludq
@@ -109,12 +109,12 @@ impl fmt::Display for Multiplies {
 }
 
 impl Work {
-    /// A function without loops.
+    /// Creates a function without loops.
     pub(crate) fn once(once: Multiplies) -> Self {
         Self { once, passes: Vec::new() }
     }
 
-    /// A function with one kind of passes and no multiplications outside the loop.
+    /// Creates a function with one kind of passes and no multiplications outside the loop.
     pub(crate) fn rows(pass: Multiplies) -> Self {
         Self { once: Multiplies::NONE, passes: vec![pass] }
     }

@@ -110,7 +110,7 @@ impl Program {
 }
 
 impl Function {
-    /// The address of the first instruction.
+    /// Returns the address of the first instruction.
     pub(crate) fn address(&self) -> Option<u64> {
         self.code.first().map(|first| first.address)
     }

@@ -163,7 +163,8 @@ pub(crate) mod fake {
     use super::{Crate, Dependency, File, Workspace};
     use crate::finding::Finding;
 
-    /// A crate that every check accepts: folder `crates/NAME`, layer 1, no unsafe, a library.
+    /// Returns a crate that every check accepts: folder `crates/NAME`, layer 1, no unsafe, a
+    /// library.
     pub(crate) fn krate(name: &str) -> Crate {
         Crate {
             name: name.into(),
@@ -183,14 +184,14 @@ pub(crate) mod fake {
         Dependency { name: name.into(), normal: false }
     }
 
-    /// A workspace with these files, each a path and a text.
+    /// Returns a workspace with these files, each a path and a text.
     pub(crate) fn workspace(crates: &[Crate], files: &[(&str, &str)]) -> Workspace {
         let file =
             |(path, text): &(&str, &str)| File { path: (*path).into(), text: (*text).into() };
         Workspace { crates: crates.to_vec(), files: files.iter().map(file).collect() }
     }
 
-    /// The findings of a check in a workspace with these files, as lines.
+    /// Returns the findings of a check in a workspace with these files, as lines.
     pub(crate) fn findings(
         check: fn(&Workspace) -> Vec<Finding>,
         crates: &[Crate],

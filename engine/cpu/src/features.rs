@@ -30,7 +30,7 @@ impl Feature {
     /// Every feature, in the alphabetical order of their words.
     pub const ALL: [Self; 3] = [Self::Adx, Self::Avx2, Self::Ifma];
 
-    /// The word of the feature in `TOLLGATE_CPU_DISABLE`, in records and in tests.
+    /// Returns the word of the feature in `TOLLGATE_CPU_DISABLE`, in records and in tests.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -108,8 +108,8 @@ fn parse_veto(text: &str) -> Result<Vec<Feature>, UnknownFeature> {
     Ok(features)
 }
 
-/// The features that the user disabled by [`VETO_VARIABLE`], sorted. The variable is read once per
-/// process.
+/// Returns the features that the user disabled by [`VETO_VARIABLE`], sorted. The variable is read
+/// once per process.
 ///
 /// # Errors
 ///
@@ -124,7 +124,7 @@ pub fn veto() -> Result<&'static [Feature], &'static UnknownFeature> {
     .as_deref()
 }
 
-/// The features that [`veto`] returns, or all features if the variable is invalid.
+/// Returns the features that [`veto`] returns, or all features if the variable is invalid.
 #[must_use]
 pub fn vetoed() -> &'static [Feature] {
     // If the variable contains a misspelt word, use no feature: the user may have meant any of
@@ -132,13 +132,13 @@ pub fn vetoed() -> &'static [Feature] {
     veto().unwrap_or(&Feature::ALL)
 }
 
-/// The features that this machine has, including disabled ones.
+/// Returns the features that this machine has, including disabled ones.
 #[must_use]
 pub fn present() -> Vec<Feature> {
     Feature::ALL.into_iter().filter(|feature| feature.is_present()).collect()
 }
 
-/// The features that kernels may use: present and not disabled.
+/// Returns the features that kernels may use: present and not disabled.
 #[must_use]
 pub fn in_use() -> Vec<Feature> {
     Feature::ALL.into_iter().filter(|feature| feature.is_usable()).collect()

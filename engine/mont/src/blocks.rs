@@ -61,44 +61,45 @@ impl Blocks {
         Self { bits_max: 1024, k: 10, lanes: 2, last: 10 },
     ];
 
-    /// The layout for one modulus of `bits` bits; `None` above 4096.
+    /// Returns the layout for one modulus of `bits` bits; `None` above 4096.
     pub fn of_bits(bits: usize) -> Option<Self> {
         Self::ALL.into_iter().find(|blocks| bits <= blocks.bits_max)
     }
 
-    /// The layout for two moduli of `bits` bits, side by side if they fit; `None` above 4096.
+    /// Returns the layout for two moduli of `bits` bits, side by side if they fit; `None` above
+    /// 4096.
     pub fn of_pair(bits: usize) -> Option<Self> {
         let two = |blocks: &Self| blocks.numbers() == 2 && bits <= blocks.bits_max;
         Self::ALL.into_iter().find(two).or_else(|| Self::of_bits(bits))
     }
 
-    /// The layout for four moduli of `bits` bits; `None` above 1024.
+    /// Returns the layout for four moduli of `bits` bits; `None` above 1024.
     pub fn of_four(bits: usize) -> Option<Self> {
         Self::ALL.into_iter().find(|blocks| blocks.numbers() == 4 && bits <= blocks.bits_max)
     }
 
-    /// All layouts for moduli of `bits` bits, without repetition.
+    /// Returns all layouts for moduli of `bits` bits, without repetition.
     pub fn each_of(bits: usize) -> impl Iterator<Item = Self> {
         let pair = Self::of_pair(bits).filter(|pair| Self::of_bits(bits) != Some(*pair));
         [Self::of_bits(bits), pair, Self::of_four(bits)].into_iter().flatten()
     }
 
-    /// The layout for a modulus whose limbs have this shape.
+    /// Returns the layout for a modulus whose limbs have this shape.
     pub(crate) fn of_limbs(shape: Shape) -> Option<Self> {
         Self::of_bits(64 * shape.k()).filter(|_| shape.radix_bits() == 64)
     }
 
-    /// The layout for two moduli whose limbs have this shape, the primes of a key.
+    /// Returns the layout for two moduli whose limbs have this shape, the primes of a key.
     pub(crate) fn pair_of_limbs(shape: Shape) -> Option<Self> {
         Self::of_pair(64 * shape.k()).filter(|_| shape.radix_bits() == 64)
     }
 
-    /// The layout for four moduli whose limbs have this shape.
+    /// Returns the layout for four moduli whose limbs have this shape.
     pub(crate) fn four_of_limbs(shape: Shape) -> Option<Self> {
         Self::of_four(64 * shape.k()).filter(|_| shape.radix_bits() == 64)
     }
 
-    /// The layout of a shape of blocks.
+    /// Returns the layout of a shape of blocks.
     ///
     /// # Panics
     ///
@@ -108,48 +109,50 @@ impl Blocks {
         found.expect("the shape is one of lane blocks")
     }
 
-    /// The shape of numbers in this layout.
+    /// Returns the shape of numbers in this layout.
     pub fn shape(self) -> Shape {
         Shape::blocks(self.k, self.lanes, self.r_bits())
     }
 
-    /// K, the number of rows in a number.
+    /// Returns K, the number of rows in a number.
     pub fn k(self) -> usize {
         self.k
     }
 
-    /// The number of lanes that one number takes: eight, seven, four or two.
+    /// Returns the number of lanes that one number takes: eight, seven, four or two.
     pub fn lanes(self) -> usize {
         self.lanes
     }
 
-    /// How many numbers share the rows: one, two or four.
+    /// Returns how many numbers share the rows: one, two or four.
     pub fn numbers(self) -> usize {
         LANES / self.lanes
     }
 
-    /// The number of digits of a multiplier that a product uses. The reduction removes as many.
+    /// Returns the number of digits of a multiplier that a product uses. The reduction removes as
+    /// many.
     pub const fn rows(self) -> usize {
         (self.lanes - 1) * self.k + self.last
     }
 
-    /// The distance between the starts of two neighbouring blocks, in bits.
+    /// Returns the distance between the starts of two neighbouring blocks, in bits.
     const fn block_bits(self) -> usize {
         52 * self.k - 1
     }
 
-    /// log2 R: the number of bits that the reduction of a product removes.
+    /// Returns log2 R: the number of bits that the reduction of a product removes.
     pub const fn r_bits(self) -> usize {
         let spare = if self.last == self.k { 1 } else { 0 };
         (self.lanes - 1) * self.block_bits() + 52 * self.last - spare
     }
 
-    /// The largest size of a modulus, in bits. A number of twice that size is split at this bit.
+    /// Returns the largest size of a modulus, in bits. A number of twice that size is split at this
+    /// bit.
     pub fn bits_max(self) -> usize {
         self.bits_max
     }
 
-    /// The bit position of digit `k` of block `l`, and its number of bits.
+    /// Returns the bit position of digit `k` of block `l`, and its number of bits.
     fn place(self, l: usize, k: usize) -> (usize, usize) {
         let inner = l + 1 < self.lanes && k + 1 == self.k;
         (self.block_bits() * l + 52 * k, if inner { 51 } else { 52 })

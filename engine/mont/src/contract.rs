@@ -23,11 +23,11 @@ pub trait Kernel: Copy + core::fmt::Debug {
     /// The words of its numbers.
     type Word: Word;
 
-    /// The name of the kernel that [`amm`](Self::amm) calls. Its file, function, test, benchmark
-    /// row and record subject have the same name.
+    /// Returns the name of the kernel that [`amm`](Self::amm) calls. Its file, function, test,
+    /// benchmark row and record subject have the same name.
     fn name(self) -> &'static str;
 
-    /// The name of the kernel that [`ams`](Self::ams) calls.
+    /// Returns the name of the kernel that [`ams`](Self::ams) calls.
     fn square_name(self) -> &'static str;
 
     /// Almost Montgomery multiply: z :== x * y / R (mod m).

@@ -55,7 +55,7 @@ pub enum LaneKernel {
 }
 
 impl LimbKernel {
-    /// The kernels that this processor can run and the veto allows, the best first.
+    /// Returns the kernels that this processor can run and the veto allows, the best first.
     pub fn all() -> Vec<Self> {
         let ifma = BlockKernel::ifma().map(Self::Blocks);
         let mulx = HaveAdxBmi2::check().map(Self::Mulx);
@@ -63,7 +63,7 @@ impl LimbKernel {
         ifma.into_iter().chain(mulx).chain(models).collect()
     }
 
-    /// The best of [`all`](Self::all).
+    /// Returns the best of [`all`](Self::all).
     pub fn best() -> Self {
         Self::all()[0]
     }
@@ -81,7 +81,7 @@ impl LimbKernel {
 }
 
 impl BlockKernel {
-    /// The kernels that this processor can run and the veto allows, the best first.
+    /// Returns the kernels that this processor can run and the veto allows, the best first.
     pub fn all() -> Vec<Self> {
         Self::ifma().into_iter().chain([Self::Portable]).collect()
     }
@@ -92,14 +92,14 @@ impl BlockKernel {
 }
 
 impl LaneKernel {
-    /// The kernels that this processor can run and the veto allows, the best first.
+    /// Returns the kernels that this processor can run and the veto allows, the best first.
     pub fn all() -> Vec<Self> {
         let ifma = HaveIfma::check().map(Self::Ifma);
         let avx2 = HaveAvx2::check().map(Self::Avx2);
         ifma.into_iter().chain(avx2).chain([Self::Portable]).collect()
     }
 
-    /// The best of [`all`](Self::all).
+    /// Returns the best of [`all`](Self::all).
     pub fn best() -> Self {
         Self::all()[0]
     }
@@ -319,7 +319,7 @@ fn pays_for_limbs(set: &Modulus<Row>) -> bool {
     set.shape().tile() == LANES
 }
 
-/// The whole rows in scratch memory.
+/// Returns the whole rows in scratch memory.
 fn rows(words: &mut [u64]) -> &mut [Row] {
     // SAFETY: a row is eight words, and any bits are a value of it.
     unsafe { words.align_to_mut().1 }

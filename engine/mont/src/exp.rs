@@ -107,10 +107,10 @@ pub trait Exponentiate: Kernel {
     }
 }
 
-/// The number of bits in a window for exponents of `bits` bits. A short exponent has few windows: a
-/// large table of 2^w entries would cost more than it saves. By the number of products, w = 5 is
-/// best above 320 bits. Each window also reads the whole table; in lanes this is almost free, since
-/// the reads are interleaved with squares.
+/// Returns the number of bits in a window for exponents of `bits` bits. A short exponent has few
+/// windows: a large table of 2^w entries would cost more than it saves. By the number of products,
+/// w = 5 is best above 320 bits. Each window also reads the whole table; in lanes this is almost
+/// free, since the reads are interleaved with squares.
 pub(crate) const fn window_bits<W: Word>(bits: usize) -> usize {
     match bits {
         0..=32 => 2,

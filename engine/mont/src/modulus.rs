@@ -76,70 +76,71 @@ impl core::fmt::Display for NotOdd {
 impl core::error::Error for NotOdd {}
 
 impl<W: Zeroize> Modulus<W> {
-    /// K, the number of words.
+    /// Returns K, the number of words.
     pub fn k(&self) -> usize {
         self.shape.k()
     }
-    /// K, and the tiles in which a kernel processes the words.
+    /// Returns K, and the tiles in which a kernel processes the words.
     pub fn shape(&self) -> Shape {
         self.shape
     }
-    /// The number of words of scratch memory that one product needs.
+    /// Returns the number of words of scratch memory that one product needs.
     pub fn scratch_words(&self) -> usize {
         self.shape.scratch_words()
     }
-    /// m.
+    /// Returns m.
     pub fn m(&self) -> &[W] {
         &self.m
     }
-    /// R mod m: 1 in Montgomery form.
+    /// Returns R mod m: 1 in Montgomery form.
     pub fn one(&self) -> &[W] {
         &self.one
     }
-    /// R^2 mod m. A product with it converts a number to Montgomery form.
+    /// Returns R^2 mod m. A product with it converts a number to Montgomery form.
     pub fn rr(&self) -> &[W] {
         &self.rr
     }
-    /// R^2 H mod m, for numbers x = x1 H + x0 of twice the size. Its product with x1 is x1 H in
-    /// Montgomery form. H = R; in lane blocks H = 2^b, where b is the largest size of a modulus.
+    /// Returns R^2 H mod m, for numbers x = x1 H + x0 of twice the size. Its product with x1 is x1
+    /// H in Montgomery form. H = R; in lane blocks H = 2^b, where b is the largest size of a
+    /// modulus.
     pub fn upper(&self) -> &[W] {
         &self.upper
     }
-    /// 1, not in Montgomery form. A product with it converts a number from Montgomery form.
+    /// Returns 1, not in Montgomery form. A product with it converts a number from Montgomery form.
     pub fn plain_one(&self) -> &[W] {
         &self.plain_one
     }
-    /// B^-1 mod m, in radix 2^52 only. In lane blocks, B^-2 mod m and m follow. For the constants
-    /// that follow in some sizes in lanes, see [`fold::constants`].
+    /// Returns B^-1 mod m, in radix 2^52 only. In lane blocks, B^-2 mod m and m follow. For the
+    /// constants that follow in some sizes in lanes, see [`fold::constants`].
     pub(crate) fn fold(&self) -> &[W] {
         &self.fold
     }
-    /// The last factor of a product in lane blocks; it changes the Montgomery form. For one or two
-    /// numbers: R^2 / 2^{64K} mod m. The product of two numbers in the Montgomery form of K limbs
-    /// is then in that form, too. For four numbers: the R mod m of the blocks for two numbers. The
-    /// result is then in the Montgomery form of those blocks.
+    /// Returns the last factor of a product in lane blocks; it changes the Montgomery form. For one
+    /// or two numbers: R^2 / 2^{64K} mod m. The product of two numbers in the Montgomery form of K
+    /// limbs is then in that form, too. For four numbers: the R mod m of the blocks for two
+    /// numbers. The result is then in the Montgomery form of those blocks.
     pub(crate) fn exit_factor(&self) -> &[W] {
         &self.exit_factor
     }
-    /// The size of m in bits; in lanes, that of the modulus loaded last.
+    /// Returns the size of m in bits; in lanes, that of the modulus loaded last.
     pub(crate) fn bits(&self) -> usize {
         self.bits
     }
-    /// This modulus in lane blocks, as each of the numbers that share the rows. `None` if this
-    /// modulus is not in limbs, or no layout has its size.
+    /// Returns this modulus in lane blocks, as each of the numbers that share the rows. `None` if
+    /// this modulus is not in limbs, or no layout has its size.
     pub fn blocks(&self) -> Option<&Modulus<Row>> {
         self.blocks.as_deref()
     }
 }
 
 impl<W: Zeroize + Copy> Modulus<W> {
-    /// -1/m mod the radix. The bits above the radix are dirty.
+    /// Returns -1/m mod the radix. The bits above the radix are dirty.
     pub(crate) fn k0(&self) -> W {
         self.k0
     }
 
-    /// [`k0`](Self::k0) in place. A copy may be written in parts. A kernel that loads the whole
-    /// would then stall until the parts have left the store buffer.
+    /// Returns [`k0`](Self::k0) in place, not a copy. A copy may be written in parts, and a kernel
+    /// that loads the whole word would then stall until the parts have left the store buffer.
     pub(crate) fn k0_in_place(&self) -> &[W] {
         core::slice::from_ref(&self.k0)
     }
@@ -248,7 +249,8 @@ impl<S: Scalar> Modulus<S> {
 }
 
 impl Modulus<Row> {
-    /// Memory for eight moduli of this shape. Load every lane before a kernel uses the modulus.
+    /// Returns memory for eight moduli of this shape. Load every lane before a kernel uses the
+    /// modulus.
     pub fn lanes(shape: Shape) -> Self {
         let zeros = || vec![Row::default(); shape.k()];
         let (m, one, rr, upper) = (zeros(), zeros(), zeros(), zeros());
@@ -307,8 +309,8 @@ impl Modulus<Row> {
     }
 }
 
-/// The position of the highest set bit, plus one. The time depends on the number of high zero
-/// limbs.
+/// Returns the position of the highest set bit, plus one. The time depends on the number of high
+/// zero limbs.
 fn bit_length(x: &[u64]) -> usize {
     let top = x.iter().rposition(|&limb| limb != 0);
     top.map_or(0, |i| 64 * (i + 1) - x[i].leading_zeros() as usize)

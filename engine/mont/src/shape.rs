@@ -31,7 +31,7 @@ const _: () = assert!(2 * K_MAX + 1 < 1 << 9, "a column of half digits would ove
 pub(crate) const SLACK_BITS: usize = 6;
 
 impl Shape {
-    /// The shape in limbs of a modulus of `bits` bits: m < R = 2^{64K}.
+    /// Returns the shape in limbs of a modulus of `bits` bits: m < R = 2^{64K}.
     ///
     /// # Panics
     ///
@@ -41,7 +41,7 @@ impl Shape {
         Self::fewest(bits.div_ceil(64), &TILES64, 64)
     }
 
-    /// The shape in digits of a modulus of `bits` bits: 64 m <= R = 2^{52K}.
+    /// Returns the shape in digits of a modulus of `bits` bits: 64 m <= R = 2^{52K}.
     ///
     /// # Panics
     ///
@@ -51,7 +51,7 @@ impl Shape {
         Self::fewest((bits + SLACK_BITS).div_ceil(52), &TILES52, 52)
     }
 
-    /// The shape of numbers in lane blocks that take `k` rows and `lanes` lanes each.
+    /// Returns the shape of numbers in lane blocks that take `k` rows and `lanes` lanes each.
     pub(crate) const fn blocks(k: usize, lanes: usize, r_bits: usize) -> Self {
         Self { k, tile: lanes, radix_bits: 52, r_bits, scratch_words: 0 }
     }
@@ -69,28 +69,28 @@ impl Shape {
         tiles.iter().map(of).min_by_key(|s| (s.k, usize::MAX - s.tile)).expect("tiles is not empty")
     }
 
-    /// K, the number of words.
+    /// Returns K, the number of words.
     pub fn k(self) -> usize {
         self.k
     }
 
-    /// The number of words in a tile; it divides K. In lane blocks: the number of lanes of a
-    /// number.
+    /// Returns the number of words in a tile; it divides K. In lane blocks: the number of lanes of
+    /// a number.
     pub fn tile(self) -> usize {
         self.tile
     }
 
-    /// log2 R.
+    /// Returns log2 R.
     pub fn r_bits(self) -> usize {
         self.r_bits
     }
 
-    /// The number of bits in a word: 64 for limbs, 52 for digits.
+    /// Returns the number of bits in a word: 64 for limbs, 52 for digits.
     pub fn radix_bits(self) -> usize {
         self.radix_bits
     }
 
-    /// The largest size of a modulus of this shape, in bits.
+    /// Returns the largest size of a modulus of this shape, in bits.
     pub fn modulus_bits_max(self) -> usize {
         let slack = if self.radix_bits == 52 { SLACK_BITS } else { 0 };
         self.k * self.radix_bits - slack
@@ -113,7 +113,7 @@ impl Shape {
         self.tile == 20 && self.k == 40
     }
 
-    /// The number of words of the fold constants for numbers in lanes: see `Modulus::fold`.
+    /// Returns the number of words of the fold constants for numbers in lanes: see `Modulus::fold`.
     pub(crate) fn fold_words(self) -> usize {
         if self.folds_by_halves() {
             2 * self.k + 3 * (self.tile / 2 + 1)
@@ -124,7 +124,8 @@ impl Shape {
         }
     }
 
-    /// The number of words of scratch memory for one product with any kernel of this word type.
+    /// Returns the number of words of scratch memory for one product with any kernel of this word
+    /// type.
     pub fn scratch_words(self) -> usize {
         self.scratch_words
     }

@@ -62,7 +62,8 @@ pub(crate) fn bits_at<W: Word>(e: &[W], at: usize, len: usize) -> W {
     all.zip(all, |x, _| x & ((1 << len) - 1))
 }
 
-/// The positions of the lowest bits of the windows of w bits below bit `top`, in descending order.
+/// Returns the positions of the lowest bits of the windows of w bits below bit `top`, in descending
+/// order.
 ///
 /// # Panics
 ///

@@ -45,9 +45,9 @@ pub trait Scalar: DefaultIsZeroes {
     const BITS: usize;
     /// Creates a position from the low [`Self::BITS`] bits of `x`.
     fn from_bits(x: u64) -> Self;
-    /// The bits of the position.
+    /// Returns the bits of the position.
     fn bits(self) -> u64;
-    /// The word in which the position is stored.
+    /// Returns the word in which the position is stored.
     fn word(&self) -> &u64;
 
     /// Writes the number `limbs` (radix 2^64, little-endian) into `z`, zero-extended or cut to the
@@ -151,9 +151,9 @@ pub trait Word: DefaultIsZeroes + Send + Sync + 'static {
     fn set_lane(&mut self, lane: usize, x: u64);
     /// Applies `f` to each lane of two words.
     fn zip(self, y: Self, f: impl Fn(u64, u64) -> u64) -> Self;
-    /// x + y + carry (:= z + radix * carry'), carry 0 or 1 in each lane; z is clean.
+    /// Returns x + y + carry (:= z + radix * carry'), carry 0 or 1 in each lane; z is clean.
     fn add_carry(self, y: Self, carry: &mut Self) -> Self;
-    /// x - y - borrow (:= z - radix * borrow'), borrow 0 or 1 in each lane; z is clean.
+    /// Returns x - y - borrow (:= z - radix * borrow'), borrow 0 or 1 in each lane; z is clean.
     fn sub_borrow(self, y: Self, borrow: &mut Self) -> Self;
 
     /// Returns x in the lanes where `mask` is all ones, y where `mask` is zero.

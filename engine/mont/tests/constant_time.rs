@@ -9,7 +9,7 @@ use tollgate_mont::{
 };
 use tollgate_rerun as rerun;
 
-/// Random words marked as secret for memcheck.
+/// Returns random words marked as secret for memcheck.
 fn secret<W: Word>(rng: &mut fastrand::Rng, len: usize) -> Vec<W> {
     let mut words = vec![W::default(); len];
     for word in &mut words {
@@ -46,7 +46,7 @@ fn operations<K: Exponentiate>(kernel: K, pair: &Pair<K::Word>, bits: usize) {
     carry::pick(&mut z, same, &w);
 }
 
-/// An odd modulus of `bits` bits. Its value is secret too; its length is public.
+/// Returns an odd modulus of `bits` bits. Its value is secret too; its length is public.
 fn modulus(bits: usize) -> Vec<u64> {
     let mut rng = fastrand::Rng::with_seed(10);
     let mut m: Vec<u64> = (0..bits / 64).map(|_| rng.u64(..)).collect();

@@ -152,7 +152,7 @@ impl Edges {
         Self(edges.iter().filter(|x| **x <= most).map(|x| limbs(x, n)).collect())
     }
 
-    /// Returns an operand. One in four is at a bound, or has words of zeros and ones.
+    /// Writes an operand to `x`. One in four is at a bound, or has words of zeros and ones.
     fn operand(&self, rng: &mut fastrand::Rng, x: &mut [u64], bits: usize) {
         let kind = rng.usize(..64);
         if let Some(edge) = self.0.get(kind) {

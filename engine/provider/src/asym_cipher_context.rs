@@ -1,4 +1,4 @@
-//! The safe part of encryption and decryption: provider-asym_cipher(7).
+//! Contexts of encryption and decryption, without `unsafe` code: provider-asym_cipher(7).
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tollgate_rsa::{Hash, MODULUS_BYTES_MAX, TlsVersions, eme_pkcs1v15};
 use zeroize::Zeroizing;
 
 use crate::abi::*;
-use crate::context::Context;
+use crate::context::{Context, operation_key};
 use crate::counters::Event;
 use crate::handle::Output;
 use crate::hashing;
@@ -107,18 +107,10 @@ impl Context for AsymCipherContext {
         }
     }
 
-    fn init(
-        &mut self,
-        key: Option<Arc<Key>>,
-        private: bool,
-        params: Params<'_>,
-    ) -> Result<(), Reason> {
-        let key = key.or(self.key.take()).ok_or(Reason::KeyMissing)?;
-        if private {
-            key.private()?;
-        }
+    fn restart(&mut self, key: Option<Arc<Key>>, private: bool) -> Result<(), Reason> {
+        let key = operation_key(key, &mut self.key, private)?;
         *self = Self { key: Some(key), ..Self::new(Arc::clone(&self.provider)) };
-        self.set(params)
+        Ok(())
     }
 
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
@@ -250,8 +242,8 @@ impl Oaep {
     }
 }
 
-/// The hash function of OAEP or of its MGF1. MDC-2 is not allowed, because its DES reads tables at
-/// addresses that depend on the data, and the data is secret here.
+/// Returns the hash function of OAEP or of its MGF1. MDC-2 is not allowed, because its DES reads
+/// tables at addresses that depend on the data, and the data is secret here.
 fn hash(param: Param<'_>) -> Result<Hash, Reason> {
     let named = hashing::from_name(param.text().ok_or(Reason::Parameter)?);
     named.filter(|hash| *hash != Hash::Mdc2).ok_or(Reason::DigestUnsupported)

@@ -24,7 +24,7 @@ pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Resu
     unsafe { sigfillset(&mut all) };
     // SAFETY: a set, and a variable for the previous one.
     let is_set = unsafe { pthread_sigmask(SIG_SETMASK, &all, &mut before) } == 0;
-    // A thread inherits the set of its creator.
+    // A thread inherits the signal mask of its creator.
     let thread = builder.spawn(run);
     if is_set {
         // SAFETY: the set from the call above.

@@ -26,16 +26,25 @@ pub(crate) trait Context: AsRef<Provider> + Clone {
 
     /// Starts an operation, which needs the private half if `private` is true. If `key` is `None`,
     /// the context keeps its last key.
-    fn init(
-        &mut self,
-        key: Option<Arc<Key>>,
-        private: bool,
-        params: Params<'_>,
-    ) -> Result<(), Reason>;
+    fn restart(&mut self, key: Option<Arc<Key>>, private: bool) -> Result<(), Reason>;
 
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason>;
 
     fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason>;
+}
+
+/// Returns the key of an operation: `key`, or else the context's last key. Refuses a key without a
+/// private half if `private` is true.
+pub(crate) fn operation_key(
+    key: Option<Arc<Key>>,
+    last: &mut Option<Arc<Key>>,
+    private: bool,
+) -> Result<Arc<Key>, Reason> {
+    let key = key.or(last.take()).ok_or(Reason::KeyMissing)?;
+    if private {
+        key.private()?;
+    }
+    Ok(key)
 }
 
 /// Returns the key of an init call, or `None` if the pointer is NULL. The call then refers to the
@@ -73,7 +82,10 @@ pub(crate) unsafe extern "C" fn init<C: Context, const PRIVATE: bool>(
     let key = unsafe { key(provkey) };
     // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };
-    entry(ctx, |ctx| ctx.init(key?, PRIVATE, params))
+    entry(ctx, |ctx| {
+        ctx.restart(key?, PRIVATE)?;
+        ctx.set(params)
+    })
 }
 
 pub(crate) unsafe extern "C" fn get_ctx_params<C: Context>(

@@ -81,7 +81,7 @@ const VERSION: &CStr =
         Err(_) => panic!("a version has no NUL"),
     };
 
-/// The symbol that libcrypto looks for in a module: provider(7).
+/// Initialises the provider. libcrypto looks for this symbol in a module: provider(7).
 ///
 /// # Safety
 ///

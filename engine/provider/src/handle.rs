@@ -24,7 +24,7 @@ pub(crate) fn create<T>(body: impl FnOnce() -> Option<T>) -> *mut c_void {
     catch(ptr::null_mut(), || body().map_or(ptr::null_mut(), give))
 }
 
-/// The entry point that drops an object; NULL is ignored.
+/// Drops an object for libcrypto; NULL is ignored.
 ///
 /// # Safety
 ///

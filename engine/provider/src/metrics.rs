@@ -51,7 +51,7 @@ pub(crate) struct Metrics {
     active: AtomicU64,
     /// The process that cannot start a writing thread.
     threadless: AtomicU64,
-    /// When the process in `threadless` wrote last, in milliseconds after `created`.
+    /// The time at which the process in `threadless` wrote last, in milliseconds after `created`.
     written_ms: AtomicU64,
     created: Instant,
     /// The process that is writing the file.
@@ -99,7 +99,7 @@ impl Metrics {
             if background::spawn("tollgate-metrics", move || metrics.work(process)).is_ok() {
                 return;
             }
-            // The mark `active` stays, so that operations do not try again to start a thread.
+            // The flag `active` stays set, so that operations do not try again to start a thread.
             self.written_ms.store(0, Ordering::Relaxed);
             self.threadless.store(process, Ordering::Release);
             self.write_unless_closed(process);

@@ -1,4 +1,4 @@
-//! The safe part of signing and verifying: provider-signature(7).
+//! Contexts of signing and verifying, without `unsafe` code: provider-signature(7).
 #![forbid(unsafe_code)]
 
 mod settings;
@@ -67,15 +67,6 @@ impl SignatureContext {
         }
         self.message = Message::Empty;
         self.set(params)
-    }
-
-    fn restart(&mut self, key: Option<Arc<Key>>, private: bool) -> Result<(), Reason> {
-        let key = key.or(self.key.take()).ok_or(Reason::KeyMissing)?;
-        if private {
-            key.private()?;
-        }
-        *self = Self { key: Some(key), md: self.md, ..Self::new(Arc::clone(&self.provider)) };
-        Ok(())
     }
 
     pub(crate) fn update(&mut self, piece: &[u8]) -> Result<(), Reason> {

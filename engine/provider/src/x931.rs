@@ -12,7 +12,8 @@ use tollgate_rsa::Hash;
 
 use crate::reason::Reason;
 
-/// The byte that names the hash function (ISO/IEC 10118). X9.31 has no byte for other functions.
+/// Returns the byte that names the hash function (ISO/IEC 10118). X9.31 has no byte for other
+/// functions.
 pub(crate) fn hash_id(hash: Hash) -> Result<u8, Reason> {
     match hash {
         Hash::Sha1 => Ok(0x33),

@@ -56,8 +56,8 @@ impl Arrivals {
         if is_alone { 1 } else { room.min(self.expected + more) }
     }
 
-    /// Maximum time to wait for the missing requests: twice the time in which this many requests
-    /// arrive at the mean rate.
+    /// Returns the maximum time to wait for the missing requests: twice the time in which this many
+    /// requests arrive at the mean rate.
     pub(crate) fn linger(&self, missing: usize) -> Duration {
         let missing = u32::try_from(missing).unwrap_or(u32::MAX);
         self.max.min(self.mean_gap.saturating_mul(2).saturating_mul(missing))

@@ -34,7 +34,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The default limits, with this capacity.
+    /// Returns the default limits, with this capacity.
     #[must_use]
     pub const fn with_capacity(capacity: usize) -> Self {
         Self {

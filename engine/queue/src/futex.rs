@@ -42,7 +42,7 @@ impl Futex {
 /// The largest number of threads that the system call accepts.
 const ALL: u32 = i32::MAX.unsigned_abs();
 
-/// The wake mask of these slots.
+/// Returns the wake mask of these slots.
 fn bits(slots: &[usize]) -> NonZeroU32 {
     let bits = slots.iter().fold(0, |bits, slot| bits | 1_u32 << (slot % Futex::SLOTS));
     NonZeroU32::new(bits).expect("at least one slot")

@@ -80,7 +80,7 @@ fn submit(caller: &Caller<Doubling>, x: u64) -> Ticket<Doubling> {
     caller.submit(Doubling::of(x)).unwrap()
 }
 
-/// A thread that submits one request and waits for it.
+/// Starts a thread that submits one request and waits for it.
 fn waiting(queue: &Queue<Doubling>, x: u64) -> JoinHandle<()> {
     let caller = queue.caller().unwrap();
     spawn(move || assert_eq!(caller.run(Doubling::of(x)).unwrap().doubled, 2 * x))
@@ -288,7 +288,7 @@ fn a_future_beside_a_waiting_thread() {
     });
 }
 
-/// A queue and its worker, a thread that loom controls.
+/// Returns a queue and its worker, a thread that loom controls.
 fn with_worker(units: impl IntoIterator<Item = Doubler>) -> (Queue<Doubling>, JoinHandle<()>) {
     let config = Config { workers: 1, ..Config::with_capacity(6) };
     let queue = Queue::start(config, units.into_iter().map(Doubler::boxed)).unwrap();

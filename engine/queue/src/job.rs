@@ -8,11 +8,11 @@ pub trait Job: Default + Send + 'static {
     /// The error of a job that cannot be done.
     type Refusal: core::error::Error + Clone + Send + 'static;
 
-    /// The class of the job; jobs of one class can share a call.
+    /// Returns the class of the job; jobs of one class can share a call.
     fn class(&self) -> Class;
 
-    /// The key of the job. Requests of one caller with different keys are scheduled fairly. It is
-    /// not secret; two copies of one key may have different numbers.
+    /// Returns the key of the job. Requests of one caller with different keys are scheduled fairly.
+    /// It is not secret; two copies of one key may have different numbers.
     fn key(&self) -> u64;
 
     /// Returns `true` if the job has a result. A job done without a result counts as a fault.

@@ -58,8 +58,8 @@ impl Unit<PrivateJob> for Lanes {
         &self.name
     }
 
-    /// The largest batch that costs less than single operations: eight in lanes, two in a pair, or
-    /// one.
+    /// Returns the largest batch that costs less than single operations: eight in lanes, two in a
+    /// pair, or one.
     fn width(&self, class: Class) -> usize {
         let bits = usize::try_from(class.0).unwrap_or(usize::MAX);
         let plan = self.workspace.plans().plan(Operation::Private, bits);

@@ -63,7 +63,7 @@ impl Job for PrivateJob {
         Class(self.key.as_ref().map_or(0, |key| key.bits() as u64))
     }
 
-    /// The address of the key: a key loaded twice counts as two.
+    /// Returns the address of the key: a key loaded twice counts as two.
     fn key(&self) -> u64 {
         self.key.as_ref().map_or(0, |key| Arc::as_ptr(key).addr() as u64)
     }
@@ -104,19 +104,21 @@ impl PrivateJob {
         Ok(())
     }
 
-    /// The result of a completed job: a signature or number of the key's size, or a message.
+    /// Returns the result of a completed job: a signature or number of the key's size, or a
+    /// message.
     #[must_use]
     pub fn output(&self) -> &[u8] {
         self.result.clone().map_or(&[], |result| &self.output.bytes[result])
     }
 
-    /// The job's key, work and input, for a unit.
+    /// Returns the job's key, work and input, for a unit.
     #[must_use]
     pub fn asked(&self) -> Option<(&Arc<PrivateKey>, Work, &[u8])> {
         Some((self.key.as_ref()?, self.work?, &self.input.bytes[..self.input.len]))
     }
 
-    /// The key and the output buffer, which holds the padded input after [`encode`](Self::encode).
+    /// Returns the key and the output buffer, which holds the padded input after
+    /// [`encode`](Self::encode).
     #[must_use]
     pub fn operation(&mut self) -> Option<(&PrivateKey, &mut [u8])> {
         let key = self.key.as_deref()?;
@@ -239,7 +241,7 @@ impl core::fmt::Debug for Signing<'_> {
 }
 
 impl<'a> Signing<'a> {
-    /// `work` on `input`, with an output buffer of the key's size.
+    /// Creates a request for `work` on `input`, with an output buffer of the key's size.
     pub fn new(
         key: &'a Arc<PrivateKey>,
         work: Work,
@@ -249,7 +251,7 @@ impl<'a> Signing<'a> {
         Self { key, work, input, output, outcome: Err(crate::Error::ShutDown) }
     }
 
-    /// The result, at the start of the buffer.
+    /// Returns the result, at the start of the buffer.
     ///
     /// # Errors
     ///

@@ -343,7 +343,7 @@ impl<J: Job> Schedule<J> {
         self.slots[index].since
     }
 
-    /// The first waiting request: its slot and class.
+    /// Returns the first waiting request: its slot and class.
     pub(crate) fn next(&self) -> Option<(usize, Class)> {
         self.waiting.first().map(|&index| (index, self.slots[index].class))
     }
@@ -352,12 +352,12 @@ impl<J: Job> Schedule<J> {
         self.next().map(|(_, class)| class)
     }
 
-    /// Number of waiting requests.
+    /// Returns the number of waiting requests.
     pub(crate) fn depth(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Number of slots that are not free.
+    /// Returns the number of slots that are not free.
     pub(crate) fn slots_in_use(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -128,7 +128,7 @@ impl<J: Job> Shared<J> {
 }
 
 impl<J: Job> State<J> {
-    /// Number of units in use.
+    /// Returns the number of units in use.
     pub(crate) fn healthy(&self) -> usize {
         self.idle.len() + self.busy
     }

@@ -38,7 +38,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// For batches of up to `width` requests and a queue of `capacity`.
+    /// Creates counters for batches of up to `width` requests and a queue of `capacity`.
     pub(crate) fn new(width: usize, capacity: usize) -> Self {
         Self {
             submitted: 0,
@@ -58,13 +58,13 @@ impl Stats {
         }
     }
 
-    /// Number of unit calls.
+    /// Returns the number of unit calls.
     #[must_use]
     pub fn batches(&self) -> u64 {
         self.fill.iter().sum()
     }
 
-    /// Mean number of requests in a unit call.
+    /// Returns the mean number of requests in a unit call.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
     pub fn mean_fill(&self) -> f64 {
@@ -76,8 +76,8 @@ impl Stats {
 /// One hundred seconds.
 const TIME_NS_MAX: u64 = 100_000_000_000;
 
-/// A histogram from 1 to `max` with two significant digits. `saturating_record` counts a value
-/// above the range as the maximum.
+/// Returns a histogram from 1 to `max` with two significant digits. `saturating_record` counts a
+/// value above the range as the maximum.
 fn histogram(max: u64) -> Histogram<u64> {
     Histogram::new_with_bounds(1, max, 2).expect("1 and above is a range")
 }

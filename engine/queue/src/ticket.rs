@@ -34,7 +34,8 @@ pub struct Ticket<J: Job> {
     slot: Option<usize>,
 }
 
-/// When a polling thread with many tickets runs a batch; see [`Ticket::try_take_or_run`].
+/// The condition under which a polling thread with many tickets runs a batch; see
+/// [`Ticket::try_take_or_run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunBatch {
     /// If the batch is full and has more than one request.
@@ -115,7 +116,8 @@ impl<J: Job> Ticket<J> {
         self.wait_same_process()
     }
 
-    /// [`wait`](Self::wait) without the fork check, in the process that has just submitted it.
+    /// Waits as [`wait`](Self::wait) does, but without the fork check: this process has just
+    /// submitted the request.
     pub(crate) fn wait_same_process(mut self) -> Result<Answer<J>, Error<J::Refusal>> {
         let taken = self.shared.wait(self.slot(), None);
         self.answer(taken.expect("without a deadline it waits for the end"))

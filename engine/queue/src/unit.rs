@@ -9,11 +9,11 @@ use crate::job::{Class, Job, Request};
 ///
 /// `docs/own-unit.md` shows how to write one; [`judge`](mod@crate::judge) tests it.
 pub trait Unit<J: Job>: Send {
-    /// Display name, such as `lanes 0`.
+    /// Returns the display name, such as `lanes 0`.
     fn name(&self) -> &str;
 
-    /// Maximum batch size for this class, at least 1. In a batch of this size, a job must cost no
-    /// more than alone.
+    /// Returns the maximum batch size for this class, at least 1. In a batch of this size, a job
+    /// must cost no more than alone.
     fn width(&self, class: Class) -> usize;
 
     /// Runs the jobs, all of one class and at most [`width`](Self::width) of them, and sets the

@@ -57,8 +57,8 @@ impl<J: Job> UnitSlot<J> {
         catch_unwind(AssertUnwindSafe(|| self.unit.self_test().is_ok())).unwrap_or(false)
     }
 
-    /// Maximum number of requests of a class in a batch: the unit's width, or 1 if `width` panics,
-    /// because this is called under the queue's lock.
+    /// Returns the maximum number of requests of a class in a batch: the unit's width, or 1 if
+    /// `width` panics, because this is called under the queue's lock.
     pub(crate) fn room(&self, class: Class) -> usize {
         let width = catch_unwind(AssertUnwindSafe(|| self.unit.width(class))).unwrap_or(1);
         width.clamp(1, self.batch.slots.capacity())

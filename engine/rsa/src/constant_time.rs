@@ -13,7 +13,7 @@ use tollgate_rerun as rerun;
 use crate::test_keys::{self, run};
 use crate::{Form, Plans, PrivateKey, Workspace};
 
-/// A key whose secrets are marked for memcheck.
+/// Returns a key whose secrets are marked for memcheck.
 fn secret_key(name: &str) -> PrivateKey {
     let key = test_keys::key(name);
     key.limbs.pair.mark_secret();

@@ -22,7 +22,7 @@ use crate::error::{Error, MODULUS_BITS_MAX, Rejected};
 use crate::key::{PrivateKey, PublicKey};
 use crate::parse;
 
-/// The DER of PKCS#1's `RSAPrivateKey`.
+/// Returns the DER of PKCS#1's `RSAPrivateKey`.
 fn private_pkcs1(key: &PrivateKey) -> der::Result<SecretDocument> {
     let parts = key.to_parts();
     SecretDocument::encode_msg(&RsaPrivateKeyRef {
@@ -38,7 +38,7 @@ fn private_pkcs1(key: &PrivateKey) -> der::Result<SecretDocument> {
     })
 }
 
-/// The DER of PKCS#1's `RSAPublicKey`.
+/// Returns the DER of PKCS#1's `RSAPublicKey`.
 fn public_pkcs1(key: &PublicKey) -> der::Result<Document> {
     let (n, e) = (key.modulus(), key.exponent());
     Document::encode_msg(&RsaPublicKeyRef {

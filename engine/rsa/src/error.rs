@@ -206,7 +206,7 @@ impl Misuse {
 }
 
 impl Rejected {
-    /// The verdict on a signature.
+    /// Returns the verdict on a signature.
     pub(crate) fn unless_valid(is_valid: bool) -> Result<(), Error> {
         if is_valid { Ok(()) } else { Err(Self::SignatureInvalid.into()) }
     }

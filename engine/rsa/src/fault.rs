@@ -33,8 +33,9 @@ thread_local! {
         const { RefCell::new(BTreeMap::new()) };
 }
 
-/// A point that every operation of a call passes. `sets` has a number for each set of registers.
-/// With lanes, each of the `lanes` lanes of a number belongs to one operation.
+/// Marks a point that every operation of a call passes, with the number of each set at this point.
+/// A number of a set in lanes belongs to `lanes` operations, one in each lane; any other number
+/// belongs to one operation.
 pub(crate) fn points<W: Word, const SETS: usize>(
     name: &'static str,
     lanes: usize,

@@ -53,7 +53,7 @@ fn faulty_key(inject: fn(&mut PrivateKey)) -> PrivateKey {
     key
 }
 
-/// The modulus with one bit flipped.
+/// Returns the modulus with one bit flipped.
 fn flipped<S: Scalar>(m: &Modulus<S>) -> Modulus<S> {
     let mut limbs = vec![0; m.k() * S::BITS / 64];
     S::unpack(&mut limbs, m.m());

@@ -26,7 +26,7 @@ pub(crate) struct Fresh<'a, W> {
 }
 
 impl<'a, W: Word> Fresh<'a, W> {
-    /// The number of words of memory for `count` pairs.
+    /// Returns the number of words of memory for `count` pairs.
     pub(crate) fn words(k: usize, count: usize) -> usize {
         if count == 0 { 0 } else { (3 * count + 1) * k }
     }
@@ -38,12 +38,12 @@ impl<'a, W: Word> Fresh<'a, W> {
         Self { k, blinds, units, products }
     }
 
-    /// The number of pairs.
+    /// Returns the number of pairs.
     pub(crate) fn count(&self) -> usize {
         self.units.len() / self.k
     }
 
-    /// The places of r^e and r of pair `i`.
+    /// Returns the places of r^e and r of pair `i`.
     pub(crate) fn pair_mut(&mut self, i: usize) -> (&mut [W], &mut [W]) {
         let k = self.k;
         (&mut self.blinds[i * k..][..k], &mut self.units[i * k..][..k])
@@ -59,7 +59,7 @@ impl<'a, W: Word> Fresh<'a, W> {
         }
     }
 
-    /// The product of all r, in Montgomery form; the caller replaces it by its inverse.
+    /// Returns the product of all r, in Montgomery form; the caller replaces it by its inverse.
     pub(crate) fn product(&mut self) -> &mut [W] {
         let last = self.units.len() - self.k;
         &mut self.products[last..][..self.k]
@@ -103,7 +103,7 @@ mod tests {
     use crate::test_keys::{self, run};
     use crate::{Form, Plans, Workspace};
 
-    /// The remaining uses of all pairs in a pool, and their r^e.
+    /// Returns the remaining uses of all pairs in a pool, and their r^e.
     fn pairs<S: zeroize::DefaultIsZeroes>(
         pool: &Pool<S>,
         bits: impl Fn(&S) -> u64,

@@ -187,8 +187,8 @@ impl PrivateKey {
         Ok(())
     }
 
-    /// The pairwise consistency test (SP 800-56B, 6.4.1.1): the private half must decrypt what the
-    /// public half encrypted.
+    /// Performs the pairwise consistency test (SP 800-56B, 6.4.1.1): the private half must decrypt
+    /// what the public half encrypted.
     ///
     /// # Errors
     ///

@@ -96,7 +96,8 @@ fn synthetic_start(kdk: &Hmac<Sha256>, size: usize) -> u32 {
     size.wrapping_sub(len) // len < size; a checked difference would branch
 }
 
-/// A block of HMAC-SHA-256 in counter mode: HMAC(kdk, counter || label || bits of all blocks).
+/// Returns a block of HMAC-SHA-256 in counter mode: HMAC(kdk, counter || label || bits of all
+/// blocks).
 fn expanded(kdk: &Hmac<Sha256>, counter: u16, label: &[u8], bits: u16) -> Zeroizing<[u8; 32]> {
     let (counter, bits) = (counter.to_be_bytes(), bits.to_be_bytes());
     output(kdk.clone().chain_update(counter).chain_update(label).chain_update(bits))

@@ -89,24 +89,24 @@ impl PublicKey {
         Self { limbs, digits, n, e, bits }
     }
 
-    /// The length of n in bits.
+    /// Returns the length of n in bits.
     pub fn bits(&self) -> usize {
         self.bits
     }
 
-    /// The length in bytes of n, of a signature and of a message representative.
+    /// Returns the length in bytes of n, of a signature and of a message representative.
     pub fn size(&self) -> usize {
         self.bits.div_ceil(8)
     }
 
-    /// n, big-endian, [`size`](Self::size) bytes.
+    /// Returns n, big-endian, [`size`](Self::size) bytes.
     pub fn modulus(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.size()];
         to_bytes(&mut bytes, &self.n);
         bytes
     }
 
-    /// e, big-endian, without leading zeros.
+    /// Returns e, big-endian, without leading zeros.
     pub fn exponent(&self) -> Vec<u8> {
         let mut bytes = vec![0; 8 * self.e.len()];
         to_bytes(&mut bytes, &self.e);
@@ -179,17 +179,17 @@ impl PrivateKey {
         }
     }
 
-    /// The length of n in bits.
+    /// Returns the length of n in bits.
     pub fn bits(&self) -> usize {
         self.public.bits()
     }
 
-    /// The length in bytes of n, of a signature and of a message representative.
+    /// Returns the length in bytes of n, of a signature and of a message representative.
     pub fn size(&self) -> usize {
         self.public.size()
     }
 
-    /// The public half.
+    /// Returns the public half.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
@@ -200,7 +200,7 @@ impl PrivateKey {
         self.bits() < SECURE_BITS
     }
 
-    /// The lengths of p and q in bits.
+    /// Returns the lengths of p and q in bits.
     pub fn prime_bits(&self) -> [usize; 2] {
         [self.limbs.pair.p(), self.limbs.pair.q()].map(|prime| bit_length(prime.m()))
     }
@@ -209,7 +209,7 @@ impl PrivateKey {
         Class { n: self.public.digits.shape(), prime: self.digits.pair.p().shape() }
     }
 
-    /// The numbers of an operation on limbs.
+    /// Returns the numbers of an operation on limbs.
     pub(crate) fn numbers(&self) -> Numbers<'_, u64> {
         Numbers {
             n: &self.public.limbs,

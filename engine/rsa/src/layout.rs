@@ -67,7 +67,7 @@ pub(crate) trait Backend<const SETS: usize, const N: usize>: Layout {
     /// Words of stored pairs.
     type Stored: Stored<WordOf<Self>>;
 
-    /// The pool of the key's pairs in this layout.
+    /// Returns the pool of the key's pairs in this layout.
     fn pool(key: &PrivateKey) -> &Pool<Self::Stored>;
 
     /// Divides the workspace's memory for operations with these keys, and loads the keys into
@@ -88,7 +88,7 @@ pub(crate) enum Base {
     Result,
 }
 
-/// Operations that run together: sets of registers, and the memory that they share.
+/// Operations that run together: their sets of numbers, and the memory that the sets share.
 pub(crate) struct Call<'a, L: Layout, const SETS: usize> {
     pub(crate) kernel: L::Kernel,
     pub(crate) sets: [Set<'a, L>; SETS],
@@ -97,7 +97,7 @@ pub(crate) struct Call<'a, L: Layout, const SETS: usize> {
     pub(crate) shared: L::Shared<'a>,
 }
 
-/// The registers of one operation, or of eight in lanes; K(n) words each.
+/// The numbers of one operation, or of eight operations in lanes; K(n) words each.
 pub(crate) struct Set<'a, L: Layout> {
     pub(crate) own: L::Own<'a>,
     pub(crate) n: &'a Modulus<WordOf<L>>,
@@ -119,7 +119,7 @@ pub(crate) struct Set<'a, L: Layout> {
 }
 
 impl<'a, L: Layout, const SETS: usize> Call<'a, L, SETS> {
-    /// The set of an operation, and its lane there.
+    /// Returns the set of an operation, and its lane there.
     pub(crate) fn place(&mut self, operation: usize) -> (&mut Set<'a, L>, usize) {
         (&mut self.sets[operation / L::Plain::LANES], operation % L::Plain::LANES)
     }

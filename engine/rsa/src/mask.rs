@@ -21,18 +21,18 @@ pub(crate) struct Mask(u32);
 impl Mask {
     pub(crate) const NO: Self = Self(0);
 
-    /// x = 0.
+    /// Returns the mask of x = 0.
     pub(crate) fn zero(x: u32) -> Self {
         // the top bits of !x and of x - 1 are both set only for 0
         Self::of_top_bit(!x & x.wrapping_sub(1))
     }
 
-    /// x = y.
+    /// Returns the mask of x = y.
     pub(crate) fn equal(x: impl Into<u32>, y: impl Into<u32>) -> Self {
         Self::zero(x.into() ^ y.into())
     }
 
-    /// x < y; both below 2^31.
+    /// Returns the mask of x < y, for x and y below 2^31.
     pub(crate) fn less(x: u32, y: u32) -> Self {
         Self::of_top_bit(x.wrapping_sub(y))
     }

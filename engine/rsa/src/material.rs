@@ -43,7 +43,7 @@ pub(crate) enum Exponent {
 }
 
 impl<W: Zeroize> Exponents<W> {
-    /// The exponents modulo p and q.
+    /// Returns the exponents modulo p and q.
     pub(crate) fn modulo_primes(&self, exponent: Exponent) -> [&[W]; 2] {
         match exponent {
             Exponent::D => [&self.d_p, &self.d_q],
@@ -192,7 +192,7 @@ impl Lanes {
         }
     }
 
-    /// All secret numbers except the primes.
+    /// Returns all secret numbers except the primes.
     fn secrets(&mut self) -> [&mut Vec<Row>; 6] {
         let Primes { q_inv, q_n, .. } = &mut self.primes;
         let Exponents { d_p, d_q, inverse_p, inverse_q } = &mut self.exponents;
@@ -245,7 +245,7 @@ impl Lanes {
         load_words(&mut self.exponents.inverse_q, place, &exponents.inverse_q);
     }
 
-    /// n and e.
+    /// Returns n and e.
     pub(crate) fn public(&self) -> (&Modulus<Row>, &[Row]) {
         (&self.n, &self.e)
     }

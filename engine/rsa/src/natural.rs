@@ -16,14 +16,14 @@ pub(crate) fn natural(bytes: &[u8], len: usize) -> Natural {
     x
 }
 
-/// x - 1 for odd x.
+/// Returns x - 1 for odd x.
 pub(crate) fn less_one(x: &[u64]) -> Natural {
     let mut z = Zeroizing::new(x.to_vec());
     z[0] ^= 1;
     z
 }
 
-/// x y, with as many limbs as both together.
+/// Returns x y, with as many limbs as both together.
 pub(crate) fn product(x: &[u64], y: &[u64]) -> Natural {
     let mut product = Zeroizing::new(vec![0; x.len() + y.len()]);
     for (i, x) in x.iter().enumerate() {
@@ -39,7 +39,7 @@ pub(crate) fn product(x: &[u64], y: &[u64]) -> Natural {
     product
 }
 
-/// All ones if x < y, else zero.
+/// Returns all ones if x < y, else zero.
 pub(crate) fn is_below(x: &[u64], y: &[u64]) -> u64 {
     let mut borrow = 0;
     for i in 0..x.len().max(y.len()) {
@@ -48,7 +48,7 @@ pub(crate) fn is_below(x: &[u64], y: &[u64]) -> u64 {
     borrow.mask()
 }
 
-/// All ones if x = y, else zero.
+/// Returns all ones if x = y, else zero.
 pub(crate) fn is_equal(x: &[u64], y: &[u64]) -> u64 {
     let differ = (0..x.len().max(y.len())).fold(0, |all, i| all | (at(x, i) ^ at(y, i)));
     differ.is_zero()
@@ -95,7 +95,7 @@ pub(crate) fn bit_length(x: &[u64]) -> usize {
     top.map_or(0, |i| 64 * (i + 1) - x[i].leading_zeros() as usize)
 }
 
-/// Big-endian bytes to little-endian limbs, zero-extended or cut.
+/// Converts big-endian bytes to little-endian limbs, zero-extended or cut.
 pub(crate) fn from_bytes(limbs: &mut [u64], bytes: &[u8]) {
     let (top, whole) = bytes.as_rchunks();
     let mut whole = whole.iter().rev().map(|bytes| u64::from_be_bytes(*bytes));
@@ -110,14 +110,14 @@ pub(crate) fn from_bytes(limbs: &mut [u64], bytes: &[u8]) {
     }
 }
 
-/// A number as the big-endian bytes of `bits` bits.
+/// Returns a number as the big-endian bytes of `bits` bits.
 pub(crate) fn secret_bytes(limbs: &[u64], bits: usize) -> Zeroizing<Vec<u8>> {
     let mut bytes = Zeroizing::new(vec![0; bits.div_ceil(8)]);
     to_bytes(&mut bytes, limbs);
     bytes
 }
 
-/// Little-endian limbs to big-endian bytes, zero-extended or cut.
+/// Converts little-endian limbs to big-endian bytes, zero-extended or cut.
 pub(crate) fn to_bytes(bytes: &mut [u8], limbs: &[u64]) {
     let mut limbs = limbs.iter().chain(core::iter::repeat(&0));
     for bytes in bytes.rchunks_mut(8) {
@@ -145,7 +145,7 @@ mod tests {
         limbs.iter().rev().fold(BigUint::ZERO, |x, limb| (x << 64) + limb)
     }
 
-    /// Random limbs, and limbs with long carry and borrow chains.
+    /// Returns random limbs, and limbs with long carry and borrow chains.
     fn random(rng: &mut fastrand::Rng, len: usize) -> Vec<u64> {
         let limb = |rng: &mut fastrand::Rng| match rng.u8(..4) {
             0 => 0,

@@ -51,7 +51,7 @@ pub(crate) fn check_input(key: &PublicKey, buffer: &[u8]) -> Result<(), Error> {
 /// Runs the `requests` at `at`, whose inputs are checked, in one call of `N` operations, and sets
 /// their outcomes. Only the first `used` differ; the others repeat the first one to fill lanes.
 ///
-/// `SETS` sets of registers hold the operations: see [`Call`].
+/// `SETS` sets of numbers hold the operations: see [`Call`].
 pub(crate) fn run<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
     workspace: &mut Workspace,
     requests: &mut [PrivateRequest<'_>],
@@ -176,7 +176,7 @@ fn check<L: Layout, const SETS: usize, const N: usize>(call: &Call<'_, L, SETS>)
     })
 }
 
-/// All ones in each lane where x = y, else zero.
+/// Returns all ones in each lane where x = y, else zero.
 pub(crate) fn equal<W: Word>(kernel: impl Kernel, x: &[W], y: &[W]) -> W {
     kernel.with_target_features(
         #[inline(always)]

@@ -85,8 +85,8 @@ impl Plan {
         Cut { twos, ones: requests - 2 * twos, ..Cut::default() }
     }
 
-    /// The cost of a cut, as a multiple of the cost of a single operation; NaN if a form of the cut
-    /// has no cost.
+    /// Returns the cost of a cut, as a multiple of the cost of a single operation; NaN if a form of
+    /// the cut has no cost.
     #[allow(clippy::cast_precision_loss, reason = "batches have far fewer than 2^52 requests")]
     pub fn cost(&self, cut: Cut) -> f64 {
         let of = |calls: usize, cost: Option<f64>| match calls {

@@ -34,7 +34,7 @@ struct Row {
     plan: Plan,
 }
 
-/// A row of costs, known to three digits.
+/// Returns a row of costs, known to three digits.
 const fn row(operation: Operation, bits: usize, two: Option<f64>, lanes: f64) -> Row {
     Row { operation, bits, plan: Plan { two, lanes: Some(lanes) } }
 }

@@ -65,7 +65,7 @@ pub fn decode(em: &[u8], versions: TlsVersions, mut substitute: Premaster) -> Pr
 mod tests {
     use super::*;
 
-    /// 00 02 PS 00 03 03 and 46 bytes.
+    /// Returns an encoded message: 00 02 PS 00 03 03 and 46 bytes.
     fn message() -> [u8; 64] {
         let mut em = [9; 64];
         em[..2].copy_from_slice(&[0, 2]);

@@ -207,12 +207,13 @@ fn is_consistent(
     h_prime.as_ref() == h
 }
 
-/// The length of the encoded message in bytes: emLen = ceil(emBits / 8), emBits = modBits - 1.
+/// Returns the length of the encoded message in bytes: emLen = ceil(emBits / 8), emBits = modBits -
+/// 1.
 const fn em_len(mod_bits: usize) -> usize {
     mod_bits.saturating_sub(1).div_ceil(8)
 }
 
-/// The bits of the first byte of the encoded message that may be set.
+/// Returns the bits of the first byte of the encoded message that may be set.
 const fn top_mask(mod_bits: usize) -> u8 {
     // 8emLen - emBits = 8 ceil(emBits / 8) - emBits = -emBits mod 8
     let unused = (8 - mod_bits.saturating_sub(1) % 8) % 8;

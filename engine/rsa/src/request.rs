@@ -30,7 +30,7 @@ macro_rules! request {
         }
 
         impl<'a> $request<'a> {
-            /// A request on a buffer of the key's size, big-endian.
+            /// Creates a request on a buffer of the key's size, big-endian.
             pub fn new(key: &'a $key, buffer: &'a mut [u8]) -> Self {
                 Self { key, buffer, outcome: None }
             }
@@ -48,7 +48,7 @@ macro_rules! request {
                 self.outcome.clone().expect("a request has an outcome after its batch")
             }
 
-            /// The buffer: it holds the result if the outcome is `Ok`.
+            /// Returns the buffer: it holds the result if the outcome is `Ok`.
             pub fn buffer(&mut self) -> &mut [u8] {
                 self.buffer
             }

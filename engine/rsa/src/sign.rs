@@ -183,12 +183,12 @@ pub struct VerifyRequest<'a> {
 }
 
 impl<'a> VerifyRequest<'a> {
-    /// A signature of a message's digest.
+    /// Creates a request to sign a message's digest.
     pub fn new(key: &'a PublicKey, hash: Hash, digest: &'a [u8], signature: &'a [u8]) -> Self {
         Self { key, hash, digest, signature, outcome: None }
     }
 
-    /// The result of [`PublicKey::verify_pkcs1v15`].
+    /// Returns the result of [`PublicKey::verify_pkcs1v15`].
     ///
     /// # Errors
     ///

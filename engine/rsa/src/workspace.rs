@@ -79,17 +79,17 @@ impl Workspace {
         self
     }
 
-    /// The plans that cut batches into calls.
+    /// Returns the plans that cut batches into calls.
     pub fn plans(&self) -> &Plans {
         &self.plans
     }
 
-    /// The kernel of single operations.
+    /// Returns the kernel of single operations.
     pub fn limb_kernel(&self) -> LimbKernel {
         self.limbs.kernel
     }
 
-    /// The kernel of batches.
+    /// Returns the kernel of batches.
     pub fn lane_kernel(&self) -> LaneKernel {
         self.lanes.kernel
     }

@@ -59,7 +59,7 @@ use zeroize::Zeroize as _;
 
 pub use signing_key::SigningKey;
 
-/// rustls's aws-lc-rs provider, except that RSA keys sign through `queue`.
+/// Returns rustls's aws-lc-rs provider, except that RSA keys sign through `queue`.
 ///
 /// Call it once per queue: rustls keeps key providers for the life of the program, so each call
 /// leaks one and its handle of the queue. End such a queue by `shut_down`, not by dropping its

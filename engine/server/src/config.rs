@@ -90,11 +90,13 @@ impl Default for Config {
 /// day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// From accepting a connection to the end of its handshake.
+    /// The longest time from accepting a connection to the end of its handshake.
     pub handshake: Duration,
-    /// Between a response (or the handshake) and the first byte of the next request.
+    /// The longest time between a response (or the handshake) and the first byte of the next
+    /// request.
     pub idle: Duration,
-    /// From the first byte of a request to its last byte, including a body that is skipped.
+    /// The longest time from the first byte of a request to its last byte, including a body that is
+    /// skipped.
     pub request: Duration,
     /// The longest time in which a client accepts no bytes of a response.
     pub write: Duration,

@@ -40,8 +40,8 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Creates a context on the thread that will use it. Refuses a key with which another provider
-    /// than the engine's would sign or decrypt.
+    /// Creates a context on the thread that will use it. Refuses a key if a provider other than the
+    /// engine's would sign or decrypt with it.
     pub(crate) fn new(
         config: &Config,
         credentials: &Credentials,

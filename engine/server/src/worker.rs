@@ -199,7 +199,7 @@ impl Worker {
         };
         match act(connection, &mut self.cx) {
             Turn::Again => {
-                // Added once, because each entry is a turn.
+                // Add the connection only once: it gets a turn for each entry.
                 if !core::mem::replace(&mut connection.is_due_again, true) {
                     self.again.push(key);
                 }

@@ -171,7 +171,7 @@ pub(crate) fn start_log(
     log.map(|path| Writer::start(path, start, shared.log())).transpose()
 }
 
-/// The body of a worker thread.
+/// Runs the event loop of a worker thread.
 fn work(
     index: usize,
     socket: net::TcpListener,

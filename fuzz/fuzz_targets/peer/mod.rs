@@ -9,7 +9,7 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ServerConfig, ServerConnection};
 use tollgate_tls_client::{Config, Connection, SavedSession, Settings, Suite, VerifySignature};
 
-/// The settings of clients of this server.
+/// Returns the settings of clients of this server.
 pub(crate) fn settings(suite: Suite) -> Settings {
     Settings {
         verify_signature: VerifySignature::Never,

@@ -27,14 +27,14 @@ impl Conditions {
         }
     }
 
-    /// The conditions as a part of a record.
+    /// Returns the conditions as a part of a record.
     pub fn to_map(&self) -> BTreeMap<String, String> {
         let load = self.load_average.map(|load| ("load_average".to_owned(), format!("{load:.2}")));
         let governor = self.governor.clone().map(|name| ("governor".to_owned(), name));
         load.into_iter().chain(governor).collect()
     }
 
-    /// A warning with its remedy, if the figures cannot be trusted.
+    /// Returns a warning with its remedy, if the figures cannot be trusted.
     pub fn warning(&self) -> Option<String> {
         let load = self.load_average.filter(|&load| load > BUSY)?;
         Some(format!(

@@ -10,7 +10,8 @@ pub struct Contender<'a> {
 }
 
 /// A result was wrong, so the measurement is invalid.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
 pub struct Wrong {
     what: String,
 }
@@ -22,17 +23,9 @@ impl Wrong {
     }
 }
 
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl core::error::Error for Wrong {}
-
 impl<'a> Contender<'a> {
-    /// `run` runs `operations_per_run` operations (8 for a batch of eight; 0 counts as 1) and
-    /// checks them. All figures are per operation.
+    /// Creates a contender. `run` runs `operations_per_run` operations (8 for a batch of eight; 0
+    /// counts as 1) and checks them. All figures are per operation.
     pub fn new(
         name: impl Into<String>,
         operations_per_run: u32,
@@ -42,7 +35,7 @@ impl<'a> Contender<'a> {
         Self { name: name.into(), operations_per_run, run: Box::new(run) }
     }
 
-    /// The contender's name in errors and warnings.
+    /// Returns the contender's name in errors and warnings.
     pub fn name(&self) -> &str {
         &self.name
     }

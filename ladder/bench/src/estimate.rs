@@ -6,7 +6,7 @@ use tollgate_record::Estimate;
 /// 95 % interval.
 const RESAMPLES: usize = 1000;
 
-/// The median; the mean of the middle two for an even number of values. 0 for no values.
+/// Returns the median; the mean of the middle two for an even number of values. 0 for no values.
 pub fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     median_in_place(&mut values)
@@ -25,8 +25,8 @@ fn median_in_place(values: &mut [f64]) -> f64 {
     lower.map_or(upper, |lower| f64::midpoint(lower, upper))
 }
 
-/// The median with its 95 % bootstrap interval. The generator's seed is fixed, so the same values
-/// give the same interval. `None` if there are no values, or a value is not finite.
+/// Returns the median with its 95 % bootstrap interval. The generator's seed is fixed, so the same
+/// values give the same interval. `None` if there are no values, or a value is not finite.
 pub fn median_estimate(values: &[f64]) -> Option<Estimate> {
     if values.is_empty() || values.iter().any(|v| !v.is_finite()) {
         return None;
@@ -35,8 +35,8 @@ pub fn median_estimate(values: &[f64]) -> Option<Estimate> {
     bootstrapped(median(values), values.len(), || resampled(values, &mut rng))
 }
 
-/// The median of `above` divided by the median of `below`, for separate samples, with its 95 %
-/// bootstrap interval. Each side is resampled separately. For paired values, use
+/// Returns the median of `above` divided by the median of `below`, for separate samples, with its
+/// 95 % bootstrap interval. Each side is resampled separately. For paired values, use
 /// [`median_estimate`] of the ratios, which gives a narrower interval. `None` if a side is empty or
 /// has a value that is not finite and positive.
 ///
@@ -57,13 +57,13 @@ pub fn median_ratio_estimate(above: &[f64], below: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The median of values drawn from these with replacement.
+/// Returns the median of values drawn from these with replacement.
 fn resampled(values: &[f64], rng: &mut fastrand::Rng) -> f64 {
     let mut resample: Vec<f64> = values.iter().map(|_| values[rng.usize(..values.len())]).collect();
     median_in_place(&mut resample)
 }
 
-/// `point` with the interval that contains 95 % of the resampled figures.
+/// Returns `point` with the interval that contains 95 % of the resampled figures.
 fn bootstrapped(point: f64, samples: usize, resampled: impl FnMut() -> f64) -> Option<Estimate> {
     let mut figures: Vec<f64> = core::iter::repeat_with(resampled).take(RESAMPLES).collect();
     figures.sort_unstable_by(f64::total_cmp);

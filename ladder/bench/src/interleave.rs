@@ -1,6 +1,5 @@
 //! Measures contenders in turn: calibrates, warms up, and samples round by round.
 
-use core::fmt;
 use core::time::Duration;
 
 use crate::contender::{Contender, Wrong};
@@ -22,13 +21,13 @@ pub struct SamplePlan {
 }
 
 impl SamplePlan {
-    /// For published figures: samples of 4 ms, at least eleven rounds.
+    /// Returns a plan for published figures: samples of 4 ms, at least eleven rounds.
     pub const fn thorough(total: Duration) -> Self {
         let (warm_up, sample) = (Duration::from_millis(50), Duration::from_millis(4));
         Self { warm_up, total, sample, min_rounds: 11 }
     }
 
-    /// For a quick look: samples of 1 ms, at least three rounds.
+    /// Returns a plan for a quick look: samples of 1 ms, at least three rounds.
     pub const fn quick() -> Self {
         Self {
             warm_up: Duration::from_millis(2),
@@ -40,13 +39,19 @@ impl SamplePlan {
 }
 
 /// The measurement failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// There are no contenders.
+    #[error("nothing to measure: name at least one contender")]
     NoContenders,
     /// The caller stopped the measurement.
+    #[error("stopped before the measurement was complete: run it again")]
     Stopped,
     /// A contender's result was wrong, so its figures and comparisons are invalid.
+    #[error(
+        "{name} gave a wrong result ({wrong}); nothing is reported of this measurement: test this \
+         machine's memory and processor, then report the case"
+    )]
     Wrong {
         /// The contender.
         name: String,
@@ -54,24 +59,6 @@ pub enum Error {
         wrong: Wrong,
     },
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoContenders => f.write_str("nothing to measure: name at least one contender"),
-            Self::Stopped => {
-                f.write_str("stopped before the measurement was complete: run it again")
-            }
-            Self::Wrong { name, wrong } => write!(
-                f,
-                "{name} gave a wrong result ({wrong}); nothing is reported of this measurement: \
-                 test this machine's memory and processor, then report the case"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for Error {}
 
 /// Measures all contenders in rounds: first to last, then last to first, and so on.
 ///

@@ -87,8 +87,8 @@ impl Test {
         }
     }
 
-    /// The spread of the layouts' differences, divided by the spread that their samples explain. It
-    /// is about 1 if the layout does not matter.
+    /// Returns the spread of the layouts' differences, divided by the spread that their samples
+    /// explain. It is about 1 if the layout does not matter.
     fn spread(&self) -> f64 {
         if self.differences.count() < 2.0 {
             return 1.0;
@@ -96,8 +96,8 @@ impl Test {
         (self.differences.variance() / self.explained.mean()).sqrt()
     }
 
-    /// t of the layouts' differences, or t of the samples if there is one layout. 0 if there are
-    /// too few layouts or samples.
+    /// Returns t of the layouts' differences, or t of the samples if there is one layout. 0 if
+    /// there are too few layouts or samples.
     fn t(&self, layouts: usize) -> f64 {
         if layouts > 0 {
             if self.differences.count() < FEWEST_LAYOUTS { 0.0 } else { self.differences.t() }
@@ -202,7 +202,7 @@ impl Leak {
         self.layouts += 1;
     }
 
-    /// The result of the samples so far.
+    /// Returns the result of the samples so far.
     #[must_use]
     pub fn result(&self) -> Leakage {
         let all = self.all.pooled.samples();
@@ -269,7 +269,7 @@ impl Leak {
     }
 }
 
-/// [`Leak::look`] with one layout.
+/// Calls [`Leak::look`] with one layout.
 ///
 /// # Panics
 ///
@@ -291,12 +291,13 @@ mod tests {
 
     use super::*;
 
-    /// Approximately normal: a sum of twelve uniform numbers has variance 1.
+    /// Returns an approximately normal number: a sum of twelve uniform numbers has variance 1.
     fn normal(rng: &mut fastrand::Rng) -> f64 {
         (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0
     }
 
-    /// 400,000 samples of 1000 ticks with interrupts, and `more` ticks for random inputs.
+    /// Returns the result of 400,000 samples of 1000 ticks with interrupts, and `more` ticks for
+    /// random inputs.
     fn synthetic(seed: u64, more: f64, wider: f64) -> Leakage {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut leak = Leak::default();
@@ -332,8 +333,8 @@ mod tests {
         assert!(synthetic(7, 0.0, 2.0).is_shown());
     }
 
-    /// 64 layouts of 6,000 samples, with another time for each class of each layout, and `more`
-    /// ticks for random inputs.
+    /// Returns the result of 64 layouts of 6,000 samples, with another time for each class of each
+    /// layout, and `more` ticks for random inputs.
     fn laid_out(seed: u64, more: f64) -> Leakage {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut leak = Leak::default();

@@ -30,7 +30,7 @@ const WARM_UP: u32 = 16;
 pub(crate) trait Sampler {
     /// Runs the contender `runs` times.
     fn sample(&mut self, contender: &mut Contender<'_>, runs: u32) -> Result<Sample, Wrong>;
-    /// Time since the sampler was created.
+    /// Returns the time since the sampler was created.
     fn now(&self) -> Duration;
 }
 
@@ -72,7 +72,7 @@ impl Sampler for Timed {
     }
 }
 
-/// CPU time of this thread so far.
+/// Returns the CPU time of this thread so far.
 fn thread_cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(

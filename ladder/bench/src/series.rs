@@ -88,7 +88,7 @@ impl Series {
             .collect()
     }
 
-    /// The share of all samples in which the core was shared.
+    /// Returns the share of all samples in which the core was shared.
     fn shared(&self) -> f64 {
         let count = |shared: bool| if shared { 1.0 } else { 0.0 };
         let of = |c: usize| self.whole(&[c]).into_iter().map(|whole| count(!whole));
@@ -96,8 +96,8 @@ impl Series {
         shared.iter().sum::<f64>() / shared.iter().map(|_| 1.0).sum::<f64>().max(1.0)
     }
 
-    /// The rounds used for figures of these contenders. These are the rounds in which the core was
-    /// unshared, if there are enough of them; otherwise all rounds.
+    /// Returns the rounds used for figures of these contenders. These are the rounds in which the
+    /// core was unshared, if there are enough of them; otherwise all rounds.
     fn used(&self, contenders: &[usize]) -> impl Iterator<Item = usize> + use<> {
         let whole = self.whole(contenders);
         let all = whole.iter().filter(|&&whole| whole).count() < FEW_ROUNDS;
@@ -107,12 +107,12 @@ impl Series {
             .filter_map(move |(round, whole)| (all || whole).then_some(round))
     }
 
-    /// The number of rounds.
+    /// Returns the number of rounds.
     pub fn rounds(&self) -> usize {
         self.samples[0].len()
     }
 
-    /// The samples of a contender, by round.
+    /// Returns the samples of a contender, by round.
     ///
     /// # Panics
     ///
@@ -121,7 +121,7 @@ impl Series {
         &self.samples[contender]
     }
 
-    /// Core cycles per operation; `None` if cycles cannot be measured.
+    /// Returns the core cycles per operation; `None` if cycles cannot be measured.
     pub fn cycles(&self, contender: usize) -> Option<Estimate> {
         let samples = &self.samples[contender];
         let cycles: Option<Vec<f64>> =
@@ -129,7 +129,7 @@ impl Series {
         median_estimate(&cycles?)
     }
 
-    /// Wall time per operation in nanoseconds.
+    /// Returns the wall time per operation in nanoseconds.
     ///
     /// # Panics
     ///
@@ -138,7 +138,7 @@ impl Series {
         self.estimate(contender, |s| s.nanos)
     }
 
-    /// CPU time of the thread per operation in nanoseconds.
+    /// Returns the CPU time of the thread per operation in nanoseconds.
     ///
     /// # Panics
     ///
@@ -153,8 +153,8 @@ impl Series {
         median_estimate(&values).expect("a series has a round, and times are finite")
     }
 
-    /// The time of an operation of `above` relative to `below`: the median of the rounds' ratios.
-    /// Not in cycles: a core may have a lower clock while it runs one of them.
+    /// Returns the time of an operation of `above` relative to `below`: the median of the rounds'
+    /// ratios. Not in cycles: a core may have a lower clock while it runs one of them.
     ///
     /// # Panics
     ///
@@ -201,7 +201,7 @@ impl Series {
     }
 }
 
-/// The share of values that differ from the median by more than a tenth of it.
+/// Returns the share of values that differ from the median by more than a tenth of it.
 fn outliers(values: Vec<f64>) -> f64 {
     let middle = median(&values);
     let count = |far: bool| if far { 1.0 } else { 0.0 };

@@ -16,12 +16,12 @@ impl Moments {
         self.squares += deviation * (x - self.mean);
     }
 
-    /// The variance of the samples.
+    /// Returns the variance of the samples.
     pub(crate) fn variance(&self) -> f64 {
         self.squares / (self.count - 1.0)
     }
 
-    /// The variance of the mean.
+    /// Returns the variance of the mean.
     fn of_mean(&self) -> f64 {
         self.variance() / self.count
     }
@@ -34,8 +34,8 @@ impl Moments {
         self.count
     }
 
-    /// Student's t: the mean divided by its standard error. 0 if there are fewer than two samples,
-    /// or if all samples are zero.
+    /// Returns Student's t: the mean divided by its standard error. 0 if there are fewer than two
+    /// samples, or if all samples are zero.
     pub(crate) fn t(&self) -> f64 {
         if self.count < 2.0 || self.mean == 0.0 { 0.0 } else { self.mean / self.of_mean().sqrt() }
     }
@@ -51,35 +51,35 @@ impl Welch {
         self.0[usize::from(second)].push(x);
     }
 
-    /// Number of samples of the smaller class.
+    /// Returns the number of samples of the smaller class.
     pub(crate) fn samples(&self) -> f64 {
         self.0[0].count.min(self.0[1].count)
     }
 
-    /// Number of samples of both classes.
+    /// Returns the number of samples of both classes.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     pub(crate) fn total(&self) -> u64 {
         (self.0[0].count + self.0[1].count) as u64
     }
 
-    /// The mean of a class; 0 if it has no samples.
+    /// Returns the mean of a class; 0 if it has no samples.
     pub(crate) fn mean(&self, second: bool) -> f64 {
         self.0[usize::from(second)].mean
     }
 
-    /// The first class's mean minus the second's.
+    /// Returns the first class's mean minus the second's.
     pub(crate) fn difference(&self) -> f64 {
         self.mean(false) - self.mean(true)
     }
 
-    /// The variance of [`difference`](Self::difference).
+    /// Returns the variance of [`difference`](Self::difference).
     pub(crate) fn of_difference(&self) -> f64 {
         let [first, second] = self.0;
         first.of_mean() + second.of_mean()
     }
 
-    /// t: the difference of the means divided by its standard error. 0 if a class has fewer than
-    /// two samples, or if the means are equal.
+    /// Returns t: the difference of the means divided by its standard error. 0 if a class has fewer
+    /// than two samples, or if the means are equal.
     pub(crate) fn t(&self) -> f64 {
         let difference = self.difference();
         if self.samples() < 2.0 || difference == 0.0 {

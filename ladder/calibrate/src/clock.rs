@@ -97,7 +97,7 @@ pub fn core_hz(windows: usize) -> Option<Vec<f64>> {
     Some(hz)
 }
 
-/// The number of ticks of the time stamp counter for one chain, never 0.
+/// Returns the number of ticks of the time stamp counter for one chain, never 0.
 fn chain_ticks() -> Option<u64> {
     let of = |additions| {
         let first = tsc::ticks()?;
@@ -121,8 +121,8 @@ fn chain(additions: u32) {
     const {
         assert!(CHAIN_CYCLES.is_multiple_of(ADDS_PER_TURN) && SHORT.is_multiple_of(ADDS_PER_TURN));
     };
-    // SAFETY: additions in a loop on three declared registers; no memory, no stack. The
-    // addend is a register, because some cores execute additions of small constants in zero cycles.
+    // SAFETY: additions in a loop on three declared registers, without memory and stack. The addend
+    // is a register, because some cores execute additions of small constants in zero cycles.
     unsafe {
         core::arch::asm!(
             "2:",

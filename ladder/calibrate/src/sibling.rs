@@ -45,8 +45,8 @@ fn blocks() {
     const {
         assert!(BLOCK == 1 + 16 + 141 + 2, "the number of instructions below");
     };
-    // SAFETY: moves, multiplications of floats and a counter on three declared registers;
-    // no memory, no stack.
+    // SAFETY: moves, multiplications of floats and a counter on three declared registers, without
+    // memory and stack.
     unsafe {
         core::arch::asm!(
             "2:",

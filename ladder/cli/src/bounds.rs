@@ -18,7 +18,7 @@ pub(crate) enum Family {
 }
 
 impl Family {
-    /// The kernel of a single operation with moduli of at most `bits` bits.
+    /// Returns the kernel of a single operation with moduli of at most `bits` bits.
     pub(crate) fn single(kernel: LimbKernel, bits: u32) -> Self {
         match kernel {
             LimbKernel::Blocks(kernel) if lane_blocks(bits).is_some() => Self::Blocks(kernel),
@@ -28,7 +28,7 @@ impl Family {
         }
     }
 
-    /// The name of the kernel's product function.
+    /// Returns the name of the kernel's product function.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Blocks(kernel) => kernel.name(),
@@ -37,8 +37,8 @@ impl Family {
         }
     }
 
-    /// The name of the kernel's square function. Some kernels use their product function for
-    /// squares, too.
+    /// Returns the name of the kernel's square function. Some kernels use their product function
+    /// for squares, too.
     pub(crate) fn square_name(self) -> &'static str {
         match self {
             Self::Blocks(kernel) => kernel.square_name(),
@@ -52,7 +52,7 @@ impl Family {
         !matches!(self, Self::Blocks(_)) || lane_blocks(bits).is_some()
     }
 
-    /// The number of independent products that one call computes.
+    /// Returns the number of independent products that one call computes.
     pub(crate) fn numbers(self, bits: u32) -> u32 {
         match self {
             Self::Blocks(_) => lane_blocks(bits)
@@ -61,7 +61,7 @@ impl Family {
         }
     }
 
-    /// The model of the kernel's products.
+    /// Returns the model of the kernel's products.
     pub(crate) fn form(self) -> Form {
         match self {
             Self::Blocks(BlockKernel::Ifma(..)) => Form::Blocks52,
@@ -75,7 +75,7 @@ impl Family {
         }
     }
 
-    /// The number of words in a modulus of `bits` bits.
+    /// Returns the number of words in a modulus of `bits` bits.
     pub(crate) fn words(self, bits: u32) -> u32 {
         let bits = usize::try_from(bits).expect("at most 8192");
         let words = match (self, Blocks::of_pair(bits)) {
@@ -87,12 +87,13 @@ impl Family {
     }
 }
 
-/// The lane blocks for two moduli of `bits` bits.
+/// Returns the lane blocks for two moduli of `bits` bits.
 fn lane_blocks(bits: u32) -> Option<Blocks> {
     Blocks::of_pair(usize::try_from(bits).expect("at most 8192"))
 }
 
-/// The lane blocks for an operation: for both primes if it is a signature, otherwise for n alone.
+/// Returns the lane blocks for an operation: for both primes if it is a signature, otherwise for n
+/// alone.
 fn lane_blocks_of(what: KeyOperation, bits: u32) -> Option<Blocks> {
     match what {
         KeyOperation::Sign => lane_blocks(bits),
@@ -106,8 +107,8 @@ pub(crate) fn is_measured(kernel: Family, bits: u32, what: KeyOperation) -> bool
     !matches!(kernel, Family::Blocks(_)) || lane_blocks_of(what, bits) == lane_blocks(bits)
 }
 
-/// The call of a kernel on moduli of `bits` bits. A call on lane blocks takes two moduli. `None` if
-/// the kernel does not support this size.
+/// Returns the call of a kernel on moduli of `bits` bits. A call on lane blocks takes two moduli.
+/// `None` if the kernel does not support this size.
 pub(crate) fn call(kernel: Kernel, bits: u32) -> Option<Call> {
     call_for(KeyOperation::Sign, kernel, bits)
 }
@@ -127,7 +128,7 @@ fn call_for(what: KeyOperation, kernel: Kernel, bits: u32) -> Option<Call> {
     Some(Call { size: Size::words(small(shape.k())), tile: small(shape.tile()), numbers })
 }
 
-/// The bound of one call of the kernel with this name. It covers all numbers that the call
+/// Returns the bound of one call of the kernel with this name. It covers all numbers that the call
 /// processes. `None` if the machine's rates are unknown.
 pub(crate) fn of_call(machine: &Machine, name: &str, bits: u32) -> Option<Bound> {
     let kernel = Kernel::of(name)?;
@@ -136,8 +137,8 @@ pub(crate) fn of_call(machine: &Machine, name: &str, bits: u32) -> Option<Bound>
     Some(Bound { cycles: bound.cycles * f64::from(call.numbers), ..bound })
 }
 
-/// The bound of one operation. It covers squares and products and, with CRT, the recombination.
-/// `None` if the machine's rates are unknown.
+/// Returns the bound of one operation. It covers squares and products and, with CRT, the
+/// recombination. `None` if the machine's rates are unknown.
 pub(crate) fn of_operation(
     machine: &Machine,
     kernel: Family,
@@ -156,8 +157,8 @@ pub(crate) fn of_operation(
     Some(machine.analyse(&demand)?.bound)
 }
 
-/// The recombination: two products modulo n if lane blocks of n's size exist, otherwise h * q
-/// without reduction.
+/// Returns the recombination: two products modulo n if lane blocks of n's size exist, otherwise h *
+/// q without reduction.
 fn recombination(machine: &Machine, kernel: Family, key: &Key) -> Demand {
     if let Family::Blocks(blocks) = kernel {
         let product = Kernel::of(blocks.name());
@@ -173,7 +174,7 @@ fn recombination(machine: &Machine, kernel: Family, key: &Key) -> Demand {
     product.over(f64::from(form.lanes()))
 }
 
-/// The calls of one operation, and the size in bits of their modulus.
+/// Returns the calls of one operation, and the size in bits of their modulus.
 pub(crate) fn calls_of_operation(kernel: Family, key: &Key, what: KeyOperation) -> (Calls, u32) {
     let (form, modulus) = (kernel.form(), modulus_bits(key, what));
     let calls = match public_exponent(key, what) {
@@ -186,7 +187,7 @@ pub(crate) fn calls_of_operation(kernel: Family, key: &Key, what: KeyOperation) 
     (calls, modulus)
 }
 
-/// Size in bits of the modulus of an operation's products.
+/// Returns the size in bits of the modulus of an operation's products.
 pub(crate) fn modulus_bits(key: &Key, what: KeyOperation) -> u32 {
     match what {
         KeyOperation::Sign => key.prime_bits(),
@@ -194,7 +195,8 @@ pub(crate) fn modulus_bits(key: &Key, what: KeyOperation) -> u32 {
     }
 }
 
-/// Length in bits and number of set bits of the operation's public exponent, if it has one.
+/// Returns the length in bits and number of set bits of the operation's public exponent, if it has
+/// one.
 fn public_exponent(key: &Key, what: KeyOperation) -> Option<(u32, u32)> {
     match what {
         KeyOperation::Sign | KeyOperation::PrivateFull => None,
@@ -203,7 +205,8 @@ fn public_exponent(key: &Key, what: KeyOperation) -> Option<(u32, u32)> {
     }
 }
 
-/// Length in bits of a big-endian number without leading zeros, and its number of set bits.
+/// Returns the length in bits of a big-endian number without leading zeros, and its number of set
+/// bits.
 fn bits_and_ones(number: &[u8]) -> (u32, u32) {
     let ones = number.iter().map(|byte| byte.count_ones()).sum();
     let zeros = number.iter().take_while(|byte| **byte == 0).count();

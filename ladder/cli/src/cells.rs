@@ -2,17 +2,17 @@
 
 use tollgate_record::PerSecond;
 
-/// The text of a value; `-` for an unknown one.
+/// Returns the text of a value; `-` for an unknown one.
 pub(crate) fn or_dash<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| "-".to_owned(), text)
 }
 
-/// A rate, in a column whose heading names the unit.
+/// Returns a rate, in a column whose heading names the unit.
 pub(crate) fn rate(per_s: f64) -> String {
     PerSecond::new(per_s).to_string().replace("/s", "")
 }
 
-/// The distinct values, in the order of their first appearance.
+/// Returns the distinct values, in the order of their first appearance.
 pub(crate) fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut distinct = Vec::new();
     for value in values {
@@ -23,7 +23,7 @@ pub(crate) fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec
     distinct
 }
 
-/// A bar that is `share * columns` columns long, rounded.
+/// Returns a bar that is `share * columns` columns long, rounded.
 pub(crate) fn bar(share: f64, columns: u32) -> String {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to columns")]
     let length = (share.clamp(0.0, 1.0) * f64::from(columns)).round() as usize;

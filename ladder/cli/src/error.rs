@@ -38,7 +38,7 @@ impl CliError {
         Self { why: words.join(" "), is_unread: false }
     }
 
-    /// An error with this message if a check has failed.
+    /// Returns an error with this message if a check has failed.
     pub(crate) fn unless(is_right: bool, why: &str) -> Result<(), Self> {
         if is_right { Ok(()) } else { Err(Self::new(why)) }
     }

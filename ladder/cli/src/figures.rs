@@ -55,7 +55,7 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// A bound of the model; the record contains its limit and its rates.
+    /// Returns a bound of the model; the record contains its limit and its rates.
     pub(crate) fn bound(
         &self,
         subject: &Subject,
@@ -69,7 +69,7 @@ impl<'a> Figures<'a> {
         Ok(Record { kind, ..limited.measured(subject, quantity, Unit::Cycles, estimate) })
     }
 
-    /// A published figure, for a machine that is known only by name.
+    /// Returns a published figure, for a machine that is known only by name.
     pub(crate) fn published(
         &self,
         subject: &Subject,

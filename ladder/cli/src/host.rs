@@ -22,7 +22,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Notes about this machine for the reader of the figures.
+    /// Returns notes about this machine for the reader of the figures.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let masked = self.context.conditions.get("openssl_ia32cap").map(|mask| {
             format!("{OPENSSL_VETO} is set ({mask}): OpenSSL does not run as it would otherwise")
@@ -98,7 +98,7 @@ fn versions() -> BTreeMap<String, String> {
     ])
 }
 
-/// Load, governor, and the CPU features disabled in OpenSSL.
+/// Returns the load, the governor, and the CPU features disabled in OpenSSL.
 fn shared(conditions: &Conditions) -> BTreeMap<String, String> {
     let mut map = conditions.to_map();
     map.insert("threads".to_owned(), "1".to_owned());

@@ -55,7 +55,7 @@ pub(crate) fn wait() {
     drop(WAITING.1.wait_while(guard, |()| !asked()));
 }
 
-/// The exit code of a run that ended, or was stopped.
+/// Returns the exit code of a run that ended, or was stopped.
 pub(crate) fn exit_code() -> ExitCode {
     if asked() { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS }
 }

@@ -57,7 +57,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The built-in key of one of [`SIZES`].
+    /// Returns the built-in key of one of [`SIZES`].
     pub(crate) fn built_in(bits: u32) -> Result<Self, CliError> {
         let place = SIZES.iter().position(|size| *size == bits);
         let none = || error!("no built-in key has {bits} bits");
@@ -65,7 +65,7 @@ impl Key {
         Self::new(BUILT_IN[place], &format!("built-in key of {bits} bits"))
     }
 
-    /// The key in a file, PEM or DER. An error begins with the name of the file.
+    /// Returns the key in a file, PEM or DER. An error begins with the name of the file.
     pub(crate) fn from_file(path: &Path) -> Result<Self, CliError> {
         Self::new(&read(path)?, &path.display().to_string())
     }
@@ -81,7 +81,7 @@ impl Key {
         Ok(Self { ours: Arc::new(ours), openssl })
     }
 
-    /// The length of the longer prime in bits, which is the size of the products with CRT.
+    /// Returns the length of the longer prime in bits, which is the size of the products with CRT.
     pub(crate) fn prime_bits(&self) -> u32 {
         let bits = |prime: Option<&openssl::bn::BigNumRef>| prime.map_or(0, |p| p.num_bits());
         let bits = bits(self.openssl.p()).max(bits(self.openssl.q()));

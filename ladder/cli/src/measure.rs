@@ -49,7 +49,7 @@ pub(crate) fn measure(
     }
 }
 
-/// Core cycles of one operation.
+/// Returns the core cycles of one operation.
 pub(crate) fn cycles(series: &Series, contender: usize) -> Result<Estimate, CliError> {
     series
         .cycles(contender)

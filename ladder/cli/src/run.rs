@@ -114,7 +114,7 @@ impl Notes {
         }
     }
 
-    /// All notes, wrapped, after an empty line; empty if there are none.
+    /// Returns all notes, wrapped, after an empty line; empty if there are none.
     pub(crate) fn lines(&self) -> String {
         let texts = self.texts();
         let gap = if texts.is_empty() { "" } else { "\n" };
@@ -133,7 +133,8 @@ impl Notes {
     }
 }
 
-/// The severity of a warning, comparable with the severity of other warnings of the same kind.
+/// Returns the severity of a warning, comparable with the severity of other warnings of the same
+/// kind.
 fn share(warning: &Warning) -> f64 {
     match warning {
         // fewer rounds are worse

@@ -11,7 +11,7 @@ use crate::error::CliError;
 /// Maximum runs of one machine on one day.
 const RUNS_MAX: u32 = 1000;
 
-/// The file for a new run of this machine: `MACHINE/DATE.jsonl`, or if that exists,
+/// Returns the file for a new run of this machine: `MACHINE/DATE.jsonl`, or if that exists,
 /// `MACHINE/DATE-2.jsonl` and so on. Makes the folder.
 pub(crate) fn fresh(
     records: &Path,
@@ -31,7 +31,7 @@ pub(crate) fn fresh(
         .ok_or_else(|| error!("{}: {RUNS_MAX} runs in a day; remove some", folder.display()))
 }
 
-/// The file of the last run of this machine.
+/// Returns the file of the last run of this machine.
 pub(crate) fn newest(records: &Path, machine: &Machine) -> Result<PathBuf, CliError> {
     let folder = records.join(machine.slug());
     let none = || {
@@ -57,7 +57,7 @@ pub(crate) fn newest(records: &Path, machine: &Machine) -> Result<PathBuf, CliEr
     runs.pop().map(|(_, path)| path).ok_or_else(none)
 }
 
-/// The records of these files, one after the other.
+/// Returns the records of these files, one after the other.
 pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Record>, CliError> {
     let mut records = Vec::new();
     for path in files {

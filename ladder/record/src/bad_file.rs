@@ -14,8 +14,8 @@ pub struct BadFile {
 }
 
 impl BadFile {
-    /// A parser's error. `text` is the content of the file, `what` the kind of file, and `span` the
-    /// byte range of the error.
+    /// Creates a parser's error. `text` is the content of the file, `what` the kind of file, and
+    /// `span` the byte range of the error.
     #[must_use]
     pub fn at(what: &'static str, text: &str, span: Option<Range<usize>>, message: &str) -> Self {
         let before = span.and_then(|span| text.get(..span.start));
@@ -25,14 +25,14 @@ impl BadFile {
         Self { what, line, field, why: message.lines().collect::<Vec<_>>().join("; ") }
     }
 
-    /// A field with an impossible value.
+    /// Creates a field with an impossible value.
     #[must_use]
     pub fn field(what: &'static str, field: &str, why: String) -> Self {
         Self { what, line: None, field: field.to_owned(), why }
     }
 }
 
-/// The field of a line, `rates.mulx`: its key under the heading above it.
+/// Returns the field of a line, `rates.mulx`: its key under the heading above it.
 fn field(text: &str, line: usize) -> String {
     let is_heading = |line: &&str| line.starts_with('[');
     let lines = || text.lines().take(line).map(str::trim);

@@ -1,7 +1,5 @@
 //! Figures with intervals.
 
-use core::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// A point with its 95 % interval and its number of samples.
@@ -27,7 +25,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// An estimate from `samples` samples with the 95 % interval `(low, high)`.
+    /// Creates an estimate from `samples` samples with the 95 % interval `(low, high)`.
     ///
     /// # Errors
     ///
@@ -46,8 +44,8 @@ impl Estimate {
         Ok(Self { point, low, high, samples })
     }
 
-    /// A figure of a paper or a model: an interval of zero width, one sample. The record's kind
-    /// states whether it was published, computed or counted.
+    /// Creates a figure of a paper or a model: an interval of zero width, one sample. The record's
+    /// kind states whether it was published, computed or counted.
     ///
     /// # Errors
     ///
@@ -56,25 +54,25 @@ impl Estimate {
         Self::new(point, (point, point), 1)
     }
 
-    /// The best single value (for measurements the median).
+    /// Returns the best single value (for measurements the median).
     #[must_use]
     pub const fn point(&self) -> f64 {
         self.point
     }
 
-    /// The 95 % interval `(low, high)`.
+    /// Returns the 95 % interval `(low, high)`.
     #[must_use]
     pub const fn interval(&self) -> (f64, f64) {
         (self.low, self.high)
     }
 
-    /// The number of samples, at least one.
+    /// Returns the number of samples, at least one.
     #[must_use]
     pub const fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// The same estimate in another unit: every value times `factor`.
+    /// Returns the same estimate in another unit: every value times `factor`.
     ///
     /// ```
     /// # use tollgate_record::Estimate;
@@ -91,7 +89,7 @@ impl Estimate {
         Self::new(self.point * factor, (a.min(b), a.max(b)), self.samples)
     }
 
-    /// `numerator` over each value: a time per operation becomes a rate. The two ends of the
+    /// Divides `numerator` by each value: a time per operation becomes a rate. The two ends of the
     /// interval are exchanged.
     ///
     /// # Errors
@@ -107,11 +105,13 @@ impl Estimate {
 }
 
 /// The reason why numbers are not an estimate.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadEstimate {
     /// One of the numbers is infinite or not a number.
+    #[error("an estimate needs finite numbers")]
     NotFinite,
     /// The interval does not hold the point.
+    #[error("the point {point} lies outside its interval {low} to {high}")]
     OutsideInterval {
         /// The point given.
         point: f64,
@@ -121,22 +121,9 @@ pub enum BadEstimate {
         high: f64,
     },
     /// No sample at all.
+    #[error("an estimate needs at least one sample")]
     NoSamples,
 }
-
-impl fmt::Display for BadEstimate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotFinite => f.write_str("an estimate needs finite numbers"),
-            Self::OutsideInterval { point, low, high } => {
-                write!(f, "the point {point} lies outside its interval {low} to {high}")
-            }
-            Self::NoSamples => f.write_str("an estimate needs at least one sample"),
-        }
-    }
-}
-
-impl core::error::Error for BadEstimate {}
 
 /// The form on disk.
 #[derive(Serialize, Deserialize)]

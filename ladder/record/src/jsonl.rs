@@ -30,7 +30,7 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// A writer that appends lines to `to`.
+    /// Creates a writer that appends lines to `to`.
     pub const fn new(to: W) -> Self {
         Self { to }
     }
@@ -71,12 +71,12 @@ pub struct Reader<R> {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// A reader of the lines of `from`.
+    /// Creates a reader of the lines of `from`.
     pub const fn new(from: R) -> Self {
         Self { from, line: 0, done: false }
     }
 
-    /// The next record, `None` at the end.
+    /// Returns the next record, `None` at the end.
     fn read(&mut self) -> Result<Option<Record>, Problem> {
         loop {
             let mut line = Vec::new();
@@ -117,7 +117,7 @@ impl<R: BufRead> Iterator for Reader<R> {
     }
 }
 
-/// All records of `from`.
+/// Returns all records of `from`.
 ///
 /// # Errors
 ///

@@ -29,7 +29,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine with nothing but the processor's name.
+    /// Creates a machine with nothing but the processor's name.
     #[must_use]
     pub fn unknown(cpu: &str) -> Self {
         Self {
@@ -43,8 +43,8 @@ impl Machine {
         }
     }
 
-    /// A short name for folders: processor, cores, "vm" if virtualised, and vetoes. Made of `a-z`,
-    /// `0-9` and single `-`, never empty, at most 64 bytes.
+    /// Returns a short name for folders: processor, cores, "vm" if virtualised, and vetoes. Made of
+    /// `a-z`, `0-9` and single `-`, never empty, at most 64 bytes.
     ///
     /// ```
     /// use tollgate_record::Machine;

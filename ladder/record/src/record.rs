@@ -33,12 +33,12 @@ pub struct Record {
     /// Reasons to doubt the figure, each with its remedy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
-    /// When the figure was taken, computed or copied.
+    /// The time at which the figure was taken, computed or copied.
     pub taken_at: Timestamp,
 }
 
 impl Record {
-    /// A figure without versions, commit, conditions and doubts, taken now.
+    /// Creates a figure without versions, commit, conditions and doubts, taken now.
     #[must_use]
     pub fn new(
         subject: Subject,

@@ -38,7 +38,7 @@ pub struct Subject {
 const LENGTH_MAX_BYTES: usize = 512;
 
 impl Subject {
-    /// A subject without parameters.
+    /// Creates a subject without parameters.
     ///
     /// # Errors
     ///
@@ -48,42 +48,42 @@ impl Subject {
         Self { topic, parameters: BTreeMap::new() }.checked()
     }
 
-    /// The topic.
+    /// Returns the topic.
     #[must_use]
     pub const fn topic(&self) -> &Topic {
         &self.topic
     }
 
-    /// The area of the topic.
+    /// Returns the area of the topic.
     #[must_use]
     pub fn area(&self) -> Area {
         self.topic.area()
     }
 
-    /// The key of an operation, session, server or fleet.
+    /// Returns the key of an operation, session, server or fleet.
     #[must_use]
     pub const fn key(&self) -> Option<&Key> {
         self.topic.key()
     }
 
-    /// The protocol of a session, server or fleet.
+    /// Returns the protocol of a session, server or fleet.
     #[must_use]
     pub const fn protocol(&self) -> Option<&Protocol> {
         self.topic.protocol()
     }
 
-    /// The value of a parameter.
+    /// Returns the value of a parameter.
     #[must_use]
     pub fn parameter(&self, key: &str) -> Option<&str> {
         self.parameters.get(key).map(String::as_str)
     }
 
-    /// All parameters, sorted by key.
+    /// Returns all parameters, sorted by key.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
         self.parameters.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// The same subject with another topic.
+    /// Returns the same subject with another topic.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Subject {
         Self { topic, parameters: self.parameters.clone() }.checked()
     }
 
-    /// The same subject with one more parameter, or with another value for it.
+    /// Returns the same subject with one more parameter, or with another value for it.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Subject {
         subject.checked()
     }
 
-    /// The same subject without these parameters.
+    /// Returns the same subject without these parameters.
     #[must_use]
     pub fn without(&self, keys: &[&str]) -> Self {
         let mut subject = self.clone();
@@ -111,7 +111,7 @@ impl Subject {
         subject
     }
 
-    /// The subject, if its spelling is valid.
+    /// Returns the subject, if its spelling is valid.
     fn checked(self) -> Result<Self, BadSubject> {
         self.to_string().parse()
     }
@@ -188,7 +188,7 @@ pub struct Quantity {
 const NAME_MAX_BYTES: usize = 64;
 
 impl Quantity {
-    /// A quantity of the [vocabulary](crate::vocabulary).
+    /// Creates a quantity of the [vocabulary](crate::vocabulary).
     ///
     /// # Panics
     ///
@@ -205,7 +205,7 @@ impl Quantity {
         Self { bytes, length: name.len() }
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
@@ -255,19 +255,12 @@ impl From<Quantity> for String {
 }
 
 /// Text that is not a subject or a quantity. Correct its spelling.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?}: {why}")]
 pub struct BadSubject {
     text: String,
     why: &'static str,
 }
-
-impl fmt::Display for BadSubject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {}", self.text, self.why)
-    }
-}
-
-impl core::error::Error for BadSubject {}
 
 /// Returns `true` if the text is not empty and every character is allowed.
 fn made_of(text: &str, allowed: impl Fn(char) -> bool) -> bool {

@@ -100,7 +100,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// The bits of an RSA modulus; `None` for other keys.
+    /// Returns the bits of an RSA modulus; `None` for other keys.
     #[must_use]
     pub const fn rsa_bits(&self) -> Option<u32> {
         match self {
@@ -265,7 +265,7 @@ pub enum Topic {
 }
 
 impl Topic {
-    /// The area that the path begins with.
+    /// Returns the area that the path begins with.
     #[must_use]
     pub fn area(&self) -> Area {
         match self {
@@ -282,7 +282,7 @@ impl Topic {
         }
     }
 
-    /// The service of a session, a server or a fleet.
+    /// Returns the service of a session, a server or a fleet.
     #[must_use]
     pub const fn service(&self) -> Option<&Service> {
         match self {
@@ -291,7 +291,7 @@ impl Topic {
         }
     }
 
-    /// The key of an operation or a service.
+    /// Returns the key of an operation or a service.
     #[must_use]
     pub const fn key(&self) -> Option<&Key> {
         match self {
@@ -303,7 +303,7 @@ impl Topic {
         }
     }
 
-    /// The protocol of a service.
+    /// Returns the protocol of a service.
     #[must_use]
     pub const fn protocol(&self) -> Option<&Protocol> {
         match self.service() {
@@ -312,7 +312,7 @@ impl Topic {
         }
     }
 
-    /// The name of a kernel or a variant.
+    /// Returns the name of a kernel or a variant.
     #[must_use]
     pub fn kernel(&self) -> Option<&str> {
         match self {

@@ -37,13 +37,13 @@ const NANOS_PER_SECOND: f64 = 1e9;
 macro_rules! quantity {
     ($name:ident, $prefixes:expr, $unit:literal) => {
         impl $name {
-            /// The quantity of this many units.
+            /// Returns the quantity of this many units.
             #[must_use]
             pub const fn new(value: f64) -> Self {
                 Self(value)
             }
 
-            /// The bare number of units.
+            /// Returns the bare number of units.
             #[must_use]
             pub const fn get(self) -> f64 {
                 self.0
@@ -109,7 +109,7 @@ quantity!(Nanos, [" ns", " µs", " ms", " s"], "");
 quantity!(PerSecond, ["", "k", "M", "G", "T"], "/s");
 
 impl Cycles {
-    /// The time of these cycles at `clock` (cycles per second).
+    /// Returns the time of these cycles at `clock` (cycles per second).
     #[must_use]
     pub fn at(self, clock: PerSecond) -> Nanos {
         Nanos(self.0 / clock.0 * NANOS_PER_SECOND)
@@ -117,7 +117,8 @@ impl Cycles {
 }
 
 impl Nanos {
-    /// The rate of one worker that finishes `operations` (8 for a batch of eight) in this time.
+    /// Returns the rate of one worker that finishes `operations` (8 for a batch of eight) in this
+    /// time.
     #[must_use]
     pub fn per_second(self, operations: f64) -> PerSecond {
         PerSecond(operations / self.0 * NANOS_PER_SECOND)
@@ -125,7 +126,7 @@ impl Nanos {
 }
 
 impl PerSecond {
-    /// The time that one worker needs for an operation at this rate.
+    /// Returns the time that one worker needs for an operation at this rate.
     #[must_use]
     pub fn nanos_each(self) -> Nanos {
         Nanos(NANOS_PER_SECOND / self.0)
@@ -145,8 +146,8 @@ fn write(f: &mut fmt::Formatter<'_>, value: f64, prefixes: &[&str], unit: &str) 
     }
 }
 
-/// `value` with `digits` significant digits (three by default), scaled by a power of a thousand,
-/// and that power's prefix: 204 600 is ("205", "k").
+/// Returns `value` with `digits` significant digits (three by default), scaled by a power of a
+/// thousand, and that power's prefix: 204 600 is ("205", "k").
 fn scaled<'a>(value: f64, digits: Option<usize>, prefixes: &[&'a str]) -> (String, &'a str) {
     let digits = digits.unwrap_or(3).max(1);
     let last = prefixes.len() - 1;
@@ -164,7 +165,8 @@ fn scaled<'a>(value: f64, digits: Option<usize>, prefixes: &[&'a str]) -> (Strin
     }
 }
 
-/// `value` rounded to `digits` significant digits; digits before the point are never dropped.
+/// Returns `value` rounded to `digits` significant digits; digits before the point are never
+/// dropped.
 fn significant(value: f64, digits: usize) -> String {
     let before = |text: &str| {
         let whole = text.trim_start_matches('-').split('.').next().unwrap_or("");

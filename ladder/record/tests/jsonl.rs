@@ -13,8 +13,8 @@ fn unit() -> impl Strategy<Value = Unit> {
     prop::sample::select(vec![Cycles, Nanos, PerSecond, PerCycle, Bytes, Count, Ratio])
 }
 
-/// Any three finite numbers in ascending order, including subnormals, zeros of both signs and the
-/// largest.
+/// Returns any three finite numbers in ascending order, including subnormals, zeros of both signs
+/// and the largest.
 fn estimate() -> impl Strategy<Value = Estimate> {
     let finite = any::<f64>().prop_filter("finite", |x| x.is_finite());
     ([finite.clone(), finite.clone(), finite], 1..=u64::MAX).prop_map(|(mut x, samples)| {

@@ -81,7 +81,7 @@ pub fn table(steps: &[Step]) -> String {
     table.text() + &by_part(steps).map_or_else(String::new, |table| format!("\n{}", table.text()))
 }
 
-/// The cycles of each step by part; empty if there is no profile.
+/// Returns the cycles of each step by part; empty if there is no profile.
 fn by_part(steps: &[Step]) -> Option<Table> {
     if steps.iter().any(|step| step.parts.is_empty()) {
         return None;

@@ -10,7 +10,7 @@ const WHOLE_MAX: f64 = 100_000.0;
 /// Ratios of this value or more are not printed as a percentage.
 pub(crate) const ERROR_MAX: f64 = 100.0;
 
-/// The number without its unit: `275k`, `38`. Only times keep their unit: `67.7 µs`.
+/// Returns the number without its unit: `275k`, `38`. Only times keep their unit: `67.7 µs`.
 pub(crate) fn number(point: f64, unit: Unit) -> String {
     match unit {
         _ if point == 0.0 => "0".to_owned(),
@@ -23,22 +23,22 @@ pub(crate) fn number(point: f64, unit: Unit) -> String {
     }
 }
 
-/// The number of a record.
+/// Returns the number of a record.
 pub(crate) fn of_record(record: &Record) -> String {
     number(record.estimate.point(), record.unit)
 }
 
-/// The number of a record, or a dash.
+/// Returns the number of a record, or a dash.
 pub(crate) fn of(record: Option<&Record>) -> String {
     record.map_or_else(|| MISSING.to_owned(), of_record)
 }
 
-/// The number, or a dash.
+/// Returns the number, or a dash.
 pub(crate) fn optional(point: Option<f64>, unit: Unit) -> String {
     point.map_or_else(|| MISSING.to_owned(), |point| number(point, unit))
 }
 
-/// The interval of a record, `[5.04-5.19]`; a dash if it has zero width.
+/// Returns the interval of a record, `[5.04-5.19]`; a dash if it has zero width.
 pub(crate) fn interval(record: Option<&Record>) -> String {
     match record.map(|record| (record.estimate.interval(), record.unit)) {
         Some(((low, high), unit)) if low < high => {
@@ -48,7 +48,7 @@ pub(crate) fn interval(record: Option<&Record>) -> String {
     }
 }
 
-/// The suffix of a number: ` cycles`, `/s`, nothing for a time and a count.
+/// Returns the suffix of a number: ` cycles`, `/s`, nothing for a time and a count.
 pub(crate) const fn unit(unit: Unit) -> &'static str {
     match unit {
         Unit::Cycles => " cycles",
@@ -59,7 +59,7 @@ pub(crate) const fn unit(unit: Unit) -> &'static str {
     }
 }
 
-/// A part of a whole in whole percent; a dash if the ratio is too large or not a number.
+/// Returns a part of a whole in whole percent; a dash if the ratio is too large or not a number.
 pub(crate) fn percent(part: f64, whole: f64) -> String {
     let share = 100.0 * part / whole;
     if whole > 0.0 && share.is_finite() && share.abs() < 100.0 * ERROR_MAX {
@@ -69,7 +69,7 @@ pub(crate) fn percent(part: f64, whole: f64) -> String {
     }
 }
 
-/// A difference with its sign.
+/// Returns a difference with its sign.
 pub(crate) fn difference(point: f64, unit: Unit) -> String {
     let sign = if point < 0.0 { "-" } else { "+" };
     format!("{sign}{}", number(point.abs(), unit))

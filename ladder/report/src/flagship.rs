@@ -65,7 +65,7 @@ impl Flagship {
             && self.protocols.first().is_some_and(|first| subject.protocol() == Some(first))
     }
 
-    /// The payload in words.
+    /// Returns the payload in words.
     pub(crate) fn payload(&self) -> String {
         names::payload(self.bytes.parse().unwrap_or(0))
     }

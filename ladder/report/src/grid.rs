@@ -24,13 +24,13 @@ pub(crate) enum Side {
 }
 
 impl Column {
-    /// A column of words, left-aligned.
+    /// Creates a column of words, left-aligned.
     #[must_use]
     pub const fn words(heading: &'static str, width: usize) -> Self {
         Self { heading: Cow::Borrowed(heading), width, side: Side::Left }
     }
 
-    /// A column of figures, right-aligned.
+    /// Creates a column of figures, right-aligned.
     #[must_use]
     pub const fn figures(heading: &'static str, width: usize) -> Self {
         Self { heading: Cow::Borrowed(heading), width, side: Side::Right }

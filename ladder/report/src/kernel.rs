@@ -21,7 +21,7 @@ const COLUMNS: [Column; 8] = fitting([
     Column::words("limit", 8),
 ]);
 
-/// The table of every measured kernel.
+/// Returns the table of every measured kernel.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let kernels = kernels(records);
@@ -31,7 +31,7 @@ pub fn table(records: &[Record]) -> String {
     }
 }
 
-/// The same table as data, for a terminal or a page.
+/// Returns the same table as data, for a terminal or a page.
 pub(crate) fn kernels(records: &[Record]) -> Table {
     let lookup = Lookup(records);
     let rows = lookup.measured(Area::Kernel).into_iter().map(|subject| row(lookup, subject));

@@ -22,7 +22,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// The origin of a record.
+    /// Returns the origin of a record.
     pub(crate) const fn of(record: &Record) -> Self {
         match record.kind {
             Kind::Measured => Self::Measured,
@@ -37,7 +37,8 @@ impl Origin {
 pub(crate) struct Lookup<'a>(pub(crate) &'a [Record]);
 
 impl<'a> Lookup<'a> {
-    /// The subjects of an area that have a measured figure, in the order of their first record.
+    /// Returns the subjects of an area that have a measured figure, in the order of their first
+    /// record.
     pub(crate) fn measured(self, area: Area) -> Vec<&'a Subject> {
         self.subjects(|record| {
             record.kind == Kind::Measured
@@ -46,13 +47,13 @@ impl<'a> Lookup<'a> {
         })
     }
 
-    /// The distinct subjects of the records that satisfy `wanted`, in the order of their first
-    /// record.
+    /// Returns the distinct subjects of the records that satisfy `wanted`, in the order of their
+    /// first record.
     pub(crate) fn subjects(self, wanted: impl Fn(&Record) -> bool) -> Vec<&'a Subject> {
         distinct(self.0.iter().filter(|record| wanted(record)).map(|record| &record.subject))
     }
 
-    /// All records of a quantity with this origin.
+    /// Returns all records of a quantity with this origin.
     pub(crate) fn all(
         self,
         origin: Origin,
@@ -62,7 +63,7 @@ impl<'a> Lookup<'a> {
         self.0.iter().filter(is_wanted)
     }
 
-    /// The record of a subject's figure.
+    /// Returns the record of a subject's figure.
     pub(crate) fn record(
         self,
         origin: Origin,
@@ -78,7 +79,7 @@ impl<'a> Lookup<'a> {
         })
     }
 
-    /// A subject's figure.
+    /// Returns a subject's figure.
     pub(crate) fn find(
         self,
         origin: Origin,
@@ -89,7 +90,7 @@ impl<'a> Lookup<'a> {
         self.record(origin, subject, quantity, unit).map(|record| &record.estimate)
     }
 
-    /// A subject's figure in cycles.
+    /// Returns a subject's figure in cycles.
     pub(crate) fn cycles(
         self,
         origin: Origin,
@@ -100,7 +101,7 @@ impl<'a> Lookup<'a> {
         Some(Cycles::new(found.point()))
     }
 
-    /// A subject's figure in nanoseconds.
+    /// Returns a subject's figure in nanoseconds.
     pub(crate) fn nanos(
         self,
         origin: Origin,
@@ -111,7 +112,7 @@ impl<'a> Lookup<'a> {
         Some(Nanos::new(found.point()))
     }
 
-    /// A subject's figure per second.
+    /// Returns a subject's figure per second.
     pub(crate) fn per_second(
         self,
         origin: Origin,
@@ -150,7 +151,7 @@ pub(crate) fn latest(records: &[Record]) -> Vec<Record> {
     kept.into_iter().cloned().collect()
 }
 
-/// A quantity without its unit, which the heading of the column gives.
+/// Returns a quantity without its unit, which the heading of the column gives.
 pub(crate) fn cell(quantity: Option<impl Display>) -> String {
     let Some(quantity) = quantity else {
         return MISSING.to_owned();
@@ -160,7 +161,7 @@ pub(crate) fn cell(quantity: Option<impl Display>) -> String {
     bare.unwrap_or(&text).to_owned()
 }
 
-/// The bound as a share of the measured cycles, in percent.
+/// Returns the bound as a share of the measured cycles, in percent.
 pub(crate) fn share(bound: Option<Cycles>, measured: Option<Cycles>) -> String {
     match (bound, measured) {
         (Some(bound), Some(measured)) if measured.get() > 0.0 => {
@@ -170,7 +171,7 @@ pub(crate) fn share(bound: Option<Cycles>, measured: Option<Cycles>) -> String {
     }
 }
 
-/// A ratio with its interval, `2.51 [2.48-2.55]`.
+/// Returns a ratio with its interval, `2.51 [2.48-2.55]`.
 pub(crate) fn ratio(estimate: &Estimate) -> String {
     let digits = if estimate.point() < 9.995 { 2 } else { 1 };
     let (low, high) = estimate.interval();

@@ -51,7 +51,7 @@ pub fn table(records: &[Record]) -> String {
     table.text() + &changes + &sources(all.iter().filter_map(|row| row.published))
 }
 
-/// The products of the unchanged models, for a terminal or a page.
+/// Returns the products of the unchanged models, for a terminal or a page.
 pub(crate) fn products(records: &[Record]) -> Table {
     let mut all = modelled(records);
     all.retain(|row| row.change.is_empty());
@@ -79,7 +79,7 @@ fn row(row: &Modelled<'_>) -> Row {
     Row::new(row.name(), cells)
 }
 
-/// A row for the effect of changing one number of the model.
+/// Returns a row for the effect of changing one number of the model.
 fn changed(row: &Modelled<'_>) -> Row {
     let name = format!("{}, {} bits", row.name(), row.bits);
     Row::new(name, vec![row.change.clone(), cycles(row.predicted), row.error_text()])
@@ -89,13 +89,13 @@ fn cycles(record: Option<&Record>) -> String {
     cell(record.map(|record| format!("{:.0}", record.estimate.point())))
 }
 
-/// The sources of published records: a paragraph for each source, without repetition.
+/// Returns the sources of published records: a paragraph for each source, without repetition.
 pub(crate) fn sources<'a>(records: impl Iterator<Item = &'a Record>) -> String {
     let sources: BTreeSet<String> = records.filter_map(source).collect();
     sources.iter().map(|source| wrapped(source)).collect()
 }
 
-/// The citation of a figure and its place in the paper: `[ITA00] 2000: table 5`.
+/// Returns the citation of a figure and its place in the paper: `[ITA00] 2000: table 5`.
 pub(crate) fn source(record: &Record) -> Option<String> {
     let Kind::Published { source } = &record.kind else {
         return None;
@@ -119,7 +119,7 @@ pub(crate) struct Modelled<'a> {
 }
 
 impl Modelled<'_> {
-    /// The machine's name in words, from its records.
+    /// Returns the machine's name in words, from its records.
     pub(crate) fn name(&self) -> &str {
         let record = self.predicted.or(self.measured).or(self.published);
         match self.machine {
@@ -128,7 +128,7 @@ impl Modelled<'_> {
         }
     }
 
-    /// The relative error of the model against the paper: 0.02 means 2 % above the paper.
+    /// Returns the relative error of the model against the paper: 0.02 means 2 % above the paper.
     pub(crate) fn error(&self) -> Option<f64> {
         let (model, paper) = (self.predicted?.estimate.point(), self.published?.estimate.point());
         let error = model / paper - 1.0;
@@ -143,17 +143,17 @@ impl Modelled<'_> {
         }
     }
 
-    /// The resource that limits the model.
+    /// Returns the resource that limits the model.
     pub(crate) fn limit(&self) -> Option<&str> {
         self.condition(LIMIT)
     }
 
-    /// The origin of the paper's figure: `measured`, `estimated`.
+    /// Returns the origin of the paper's figure: `measured`, `estimated`.
     pub(crate) fn origin(&self) -> Option<&str> {
         self.published?.conditions.get(ORIGIN).map(String::as_str)
     }
 
-    /// The assumptions of the model, with the mark of its least certain number: `stated`,
+    /// Returns the assumptions of the model, with the mark of its least certain number: `stated`,
     /// `assumed`.
     fn assumption(&self) -> Option<String> {
         let mark = self.condition(MARK).map(|mark| format!(" [{mark}]")).unwrap_or_default();
@@ -165,8 +165,8 @@ impl Modelled<'_> {
     }
 }
 
-/// Every machine and size, in the order of the records. After each unchanged model, its changed
-/// models follow. This machine is last.
+/// Returns every machine and size, in the order of the records. After each unchanged model, its
+/// changed models follow. This machine is last.
 pub(crate) fn modelled(records: &[Record]) -> Vec<Modelled<'_>> {
     let lookup = Lookup(records);
     let mut subjects: Vec<&Subject> = lookup.subjects(|record| {

@@ -22,12 +22,12 @@ pub(crate) fn is_insecure(subject: &Subject) -> bool {
     rsa_bits(subject).is_some_and(|bits| bits < SECURE_BITS_MIN)
 }
 
-/// The size of the subject's RSA key in bits.
+/// Returns the size of the subject's RSA key in bits.
 pub(crate) fn rsa_bits(subject: &Subject) -> Option<u32> {
     subject.key()?.rsa_bits()
 }
 
-/// A key by name: `rsa-2048` is RSA-2048, `ecdsa-p256` is ECDSA P-256.
+/// Returns a key by name: `rsa-2048` is RSA-2048, `ecdsa-p256` is ECDSA P-256.
 pub(crate) fn key(key: &Key) -> String {
     match key {
         Key::EcdsaP256 => "ECDSA P-256".to_owned(),
@@ -38,7 +38,7 @@ pub(crate) fn key(key: &Key) -> String {
     }
 }
 
-/// A key and an operation: `RSA-1024! sign`, `RSA-512! e=7`, `RSA-512! no CRT`.
+/// Returns a key and an operation: `RSA-1024! sign`, `RSA-512! e=7`, `RSA-512! no CRT`.
 pub(crate) fn operation(subject: &Subject) -> String {
     let mark = if is_insecure(subject) { "!" } else { "" };
     let (name, operation) = match subject.topic() {
@@ -58,7 +58,7 @@ pub(crate) fn operation(subject: &Subject) -> String {
 /// The parameter `by` of the baseline in \[ETI10\].
 const BEFORE: &str = "unimproved";
 
-/// The name of the implementation in the parameter `by`.
+/// Returns the name of the implementation in the parameter `by`.
 pub(crate) fn who(by: &str) -> &str {
     match by {
         "aws-lc" => "AWS-LC",
@@ -70,12 +70,12 @@ pub(crate) fn who(by: &str) -> &str {
     }
 }
 
-/// The parameter `by`: the implementation. Empty if the subject does not have it.
+/// Returns the parameter `by`: the implementation. Empty if the subject does not have it.
 pub(crate) fn by(subject: &Subject) -> &str {
     subject.parameter(BY).unwrap_or_default()
 }
 
-/// The implementation and its batch size: `tollgate`, `tollgate x8`, `OpenSSL`.
+/// Returns the implementation and its batch size: `tollgate`, `tollgate x8`, `OpenSSL`.
 pub(crate) fn contender(subject: &Subject) -> String {
     let who = who(subject.parameter(BY).unwrap_or("-"));
     match subject.parameter(BATCH) {
@@ -84,7 +84,7 @@ pub(crate) fn contender(subject: &Subject) -> String {
     }
 }
 
-/// The name of a protocol.
+/// Returns the name of a protocol.
 pub(crate) fn protocol(protocol: &Protocol) -> &str {
     match protocol {
         Protocol::Tls13 => "TLS 1.3",
@@ -98,12 +98,13 @@ pub(crate) fn protocol(protocol: &Protocol) -> &str {
     }
 }
 
-/// The name of a subject's protocol.
+/// Returns the name of a subject's protocol.
 pub(crate) fn protocol_of(subject: &Subject) -> &str {
     subject.protocol().map_or("", protocol)
 }
 
-/// Protocol and key, `TLS 1.3, RSA-2048`, or the suite of a paper. Any other name is unchanged.
+/// Returns the protocol and key, `TLS 1.3, RSA-2048`, or the suite of a paper. Any other name is
+/// unchanged.
 pub(crate) fn service(subject: &Subject) -> String {
     match subject.topic().service() {
         Some(Service::Tls { key: of, protocol: by }) => format!("{}, {}", protocol(by), key(of)),
@@ -113,7 +114,8 @@ pub(crate) fn service(subject: &Subject) -> String {
     }
 }
 
-/// The key or the suite of a paper: `tls-rsa-1024-aes-128-gcm` becomes RSA-1024-AES-128-GCM.
+/// Returns the key or the suite of a paper: `tls-rsa-1024-aes-128-gcm` becomes
+/// RSA-1024-AES-128-GCM.
 pub(crate) fn suite(subject: &Subject) -> String {
     let word = match subject.topic().service() {
         Some(Service::Tls { key, .. }) => key.to_string(),
@@ -123,7 +125,7 @@ pub(crate) fn suite(subject: &Subject) -> String {
     word.to_ascii_uppercase()
 }
 
-/// The name of a part of a session's cost.
+/// Returns the name of a part of a session's cost.
 pub(crate) fn part(word: &str) -> &str {
     match word {
         PART_RSA => "RSA",
@@ -137,12 +139,12 @@ pub(crate) fn part(word: &str) -> &str {
     }
 }
 
-/// The payload of a session in bytes; 0 for a handshake alone.
+/// Returns the payload of a session in bytes; 0 for a handshake alone.
 pub(crate) fn bytes(subject: &Subject) -> u64 {
     subject.parameter(BYTES).and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
 }
 
-/// A payload: `14 KB` for 14336 bytes, `140 KB` for 140000, `handshake` for 0.
+/// Returns a payload: `14 KB` for 14336 bytes, `140 KB` for 140000, `handshake` for 0.
 pub(crate) fn payload(bytes: u64) -> String {
     match bytes {
         0 => "handshake".to_owned(),
@@ -152,9 +154,9 @@ pub(crate) fn payload(bytes: u64) -> String {
     }
 }
 
-/// The subject of a paper's figure without the paper's key: `OpenSSL 1.0` for `eti10-openssl-1.0`,
-/// empty for `eti10`. For \[HP01\], returns the machine's name, since the rows of that paper are
-/// machines.
+/// Returns the subject of a paper's figure without the paper's key: `OpenSSL 1.0` for
+/// `eti10-openssl-1.0`, empty for `eti10`. For \[HP01\], returns the machine's name, since the rows
+/// of that paper are machines.
 pub(crate) fn of_paper(record: &Record) -> String {
     let by = by(&record.subject);
     match by.split_once('-') {

@@ -100,12 +100,12 @@ fn rows(
     rows
 }
 
-/// Milliseconds with the paper's two decimals.
+/// Formats milliseconds with the paper's two decimals.
 fn as_printed(ms: f64) -> String {
     format!("{ms:.2}")
 }
 
-/// Milliseconds with two decimals, or more if two would show only zeros.
+/// Formats milliseconds with two decimals, or more if two would show only zeros.
 fn as_measured(ms: f64) -> String {
     if ms >= 0.095 { format!("{ms:.2}") } else { format!("{ms:.4}") }
 }

@@ -62,7 +62,7 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-/// The operation and the costs of its forms.
+/// Returns the operation and the costs of its forms.
 fn head(lookup: Lookup<'_>, subject: &Subject) -> String {
     let one = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
     let costs = |subject: Option<Subject>| {

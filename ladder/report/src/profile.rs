@@ -30,7 +30,7 @@ pub fn table(records: &[Record]) -> String {
     tables.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// The tables of a profile as data, for a terminal or a page. Each has its title.
+/// Returns the tables of a profile as data, for a terminal or a page. Each has its title.
 pub(crate) fn tables(records: &[Record]) -> Vec<(String, Table)> {
     let lookup = Lookup(records);
     let is_profiled = |record: &Record| {
@@ -44,7 +44,7 @@ pub(crate) fn tables(records: &[Record]) -> Vec<(String, Table)> {
     services.iter().flat_map(|service| of_service(lookup, service, &profiled)).collect()
 }
 
-/// The tables of a service, each of at most [`SERVERS_MAX`] servers.
+/// Returns the tables of a service, each of at most [`SERVERS_MAX`] servers.
 fn of_service(
     lookup: Lookup<'_>,
     service: &Subject,
@@ -64,7 +64,8 @@ fn of_service(
     servers.chunks(SERVERS_MAX).map(table).collect()
 }
 
-/// The order of parts: those of rung 3, the server, unknown functions, waiting.
+/// Returns the rank of a part in the table: first the parts of rung 3, then the server, unknown
+/// functions and waiting.
 fn rank(part: &str) -> usize {
     let last = [PART_SERVER, PART_UNKNOWN, PART_IDLE];
     PARTS.iter().chain(&last).position(|known| *known == part).unwrap_or(PARTS.len())
@@ -135,7 +136,7 @@ fn is_user(part: &str) -> bool {
     !is_kernel(part)
 }
 
-/// The figure, its interval and its prediction.
+/// Returns the figure, its interval and its prediction.
 fn figures(lookup: Lookup<'_>, server: &Subject, part: &str, detail: Option<&str>) -> [String; 3] {
     let full = part_of(server, part, detail);
     let find = |origin, subject: &Option<Subject>| {
@@ -155,14 +156,14 @@ fn part_of(server: &Subject, part: &str, detail: Option<&str>) -> Option<Subject
     }
 }
 
-/// The same session of the embedded server, which rung 3 predicts: `by=openssl` for
+/// Returns the same session of the embedded server, which rung 3 predicts: `by=openssl` for
 /// `by=nginx-openssl`.
 fn engine(server: &Subject) -> Option<Subject> {
     let by = server.parameter(BY)?.rsplit('-').next()?;
     server.without(&[BY]).with(BY, by).ok()
 }
 
-/// The sum of the parts that `of` selects, without waiting.
+/// Returns the sum of the parts that `of` selects, without waiting.
 fn sum(lookup: Lookup<'_>, server: &Subject, origin: Origin, of: fn(&str) -> bool) -> Option<f64> {
     let server = if origin == Measured { server.clone() } else { engine(server)? };
     let parts = lookup.subjects(|record| {

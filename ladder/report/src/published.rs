@@ -191,12 +191,12 @@ pub(crate) fn machine(cpu: &str, clock_hz: Option<f64>) -> Machine {
     Machine { core_clock_hz: clock, ..Machine::unknown(cpu) }
 }
 
-/// The private operation with an RSA-1024 key.
+/// Returns the private operation with an RSA-1024 key.
 pub(crate) const fn private() -> Topic {
     Topic::Operation { key: Key::Rsa(1024), operation: Operation::Private }
 }
 
-/// A subject made of constants of this crate.
+/// Returns a subject made of constants of this crate.
 pub(crate) fn subject(topic: Topic, parameters: &[(&str, &str)]) -> Subject {
     let bare = Subject::new(topic);
     let with = |subject: Subject, (key, value): &(&str, &str)| subject.with(key, value);

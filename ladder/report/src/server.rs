@@ -48,7 +48,8 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-/// Rates and times of every measured server, for a terminal or a page; empty if there is none.
+/// Returns the rates and times of every measured server, for a terminal or a page; empty if there
+/// is none.
 pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
     let lookup = Lookup(records);
     let subjects = lookup.measured(Area::Server);
@@ -80,18 +81,20 @@ fn row(subject: &Subject, cells: Vec<String>) -> Row {
     }
 }
 
-/// The sizes of bodies, `sizes 15-511-974`; `None` if all bodies have the same size.
+/// Returns the sizes of bodies, `sizes 15-511-974`; `None` if all bodies have the same size.
 fn sizes(subject: &Subject) -> Option<String> {
     Some(format!("sizes {}", subject.parameter(word::SIZES)?))
 }
 
-/// Share and mechanism of resumption, `resumed 0.8, ticket`; `None` if no session is resumed.
+/// Returns the share and mechanism of resumption, `resumed 0.8, ticket`; `None` if no session is
+/// resumed.
 fn resumed(subject: &Subject) -> Option<String> {
     let share = subject.parameter(word::RESUMED_SHARE)?;
     Some(format!("resumed {share}, {}", subject.parameter(word::RESUMED_BY)?))
 }
 
-/// The suite and the group, each only if it is not the protocol's default: `, X25519MLKEM768`.
+/// Returns the suite and the group, each only if it is not the protocol's default: `,
+/// X25519MLKEM768`.
 fn offered(subject: &Subject) -> String {
     let names = [word::SUITE, word::GROUP].into_iter().filter_map(|name| subject.parameter(name));
     names.map(|name| format!(", {name}")).collect()

@@ -57,30 +57,30 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// The predicted or published total; without such a record, the sum of the parts.
+    /// Returns the predicted or published total; without such a record, the sum of the parts.
     pub(crate) fn total(&self) -> Option<f64> {
         let sum = || self.parts.iter().map(|(_, record)| record.estimate.point()).sum();
         let sum = (!self.parts.is_empty()).then(sum);
         self.total.map(|record| record.estimate.point()).or(sum).filter(|sum| sum.is_finite())
     }
 
-    /// The cycles of one part.
+    /// Returns the cycles of one part.
     pub(crate) fn part(&self, name: &str) -> Option<f64> {
         let (_, record) = self.parts.iter().find(|(part, _)| *part == name)?;
         Some(record.estimate.point())
     }
 
-    /// The implementation.
+    /// Returns the implementation.
     pub(crate) fn by(&self) -> &str {
         names::by(&self.subject)
     }
 
-    /// Payload bytes.
+    /// Returns the payload bytes.
     pub(crate) fn bytes(&self) -> u64 {
         names::bytes(&self.subject)
     }
 
-    /// All records of the session.
+    /// Returns all records of the session.
     pub(crate) fn records(&self) -> impl Iterator<Item = &'a Record> {
         let parts = self.parts.iter().map(|(_, record)| *record);
         parts.chain(self.total).chain(self.measured)
@@ -131,7 +131,7 @@ pub(crate) fn rank(protocol: Option<&Protocol>) -> usize {
     PROTOCOLS.iter().position(|known| Some(known) == protocol).unwrap_or(PROTOCOLS.len())
 }
 
-/// The sort key of an engine: Tollgate first.
+/// Returns the sort key of an engine: Tollgate first.
 pub(crate) fn by_rank(subject: &Subject) -> usize {
     let known = ["tollgate", "openssl"];
     known.iter().position(|known| *known == names::by(subject)).unwrap_or(known.len())
@@ -149,7 +149,7 @@ pub fn table(records: &[Record]) -> String {
     table.text() + &sources(papers.iter().filter_map(|session| session.records().next()))
 }
 
-/// The same table as data, for a terminal or a page.
+/// Returns the same table as data, for a terminal or a page.
 pub(crate) fn costs(records: &[Record]) -> Table {
     let (ours, papers) = (sessions(records, false), sessions(records, true));
     let mut notes = vec![

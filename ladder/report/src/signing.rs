@@ -47,19 +47,20 @@ impl<'a> Signing<'a> {
         signers
     }
 
-    /// Signatures per second of one thread; `None` if there is no valid measured rate.
+    /// Returns the signatures per second of one thread; `None` if there is no valid measured rate.
     pub(crate) fn rate(self, bits: u32, signer: &Signer) -> Option<PerSecond> {
         let rate = self.measured(&subject(bits, signer)?, OPERATIONS_PER_S, Unit::PerSecond)?;
         (rate.point() > 0.0).then_some(PerSecond::new(rate.point()))
     }
 
-    /// The ratio to the rate of `library`. The signer and the library were measured in turn.
+    /// Returns the ratio to the rate of `library`. The signer and the library were measured in
+    /// turn.
     pub(crate) fn times(self, bits: u32, signer: &Signer, library: &str) -> Option<&'a Estimate> {
         let subject = subject(bits, signer)?.with(AGAINST, library).ok()?;
         self.measured(&subject, TIMES_AS_FAST, Unit::Ratio)
     }
 
-    /// The signer's name: `tollgate, batch of 8`, `OpenSSL 3.0.19`.
+    /// Returns the signer's name: `tollgate, batch of 8`, `OpenSSL 3.0.19`.
     pub(crate) fn name(self, signer: &Signer) -> String {
         let name = who(signer.by);
         match (signer.by, &signer.batch) {
@@ -73,7 +74,7 @@ impl<'a> Signing<'a> {
         }
     }
 
-    /// A short name of the machine; empty if there are no measurements.
+    /// Returns a short name of the machine; empty if there are no measurements.
     pub(crate) fn machine(self) -> String {
         let Some(first) = self.first() else {
             return String::new();
@@ -82,12 +83,12 @@ impl<'a> Signing<'a> {
         format!("{}{}", first.machine.cpu, if virtualised { ", virtual machine" } else { "" })
     }
 
-    /// The day of the measurement, UTC.
+    /// Returns the day of the measurement, UTC.
     pub(crate) fn date(self) -> Option<String> {
         self.first().map(|first| first.taken_at.strftime("%Y-%m-%d").to_string())
     }
 
-    /// The measurement time of each row of the table, in seconds.
+    /// Returns the measurement time of each row of the table, in seconds.
     pub(crate) fn seconds(self) -> Option<String> {
         let seconds = self.first()?.conditions.get(SECONDS_PER_ROW)?;
         Some(match seconds.parse::<f64>() {

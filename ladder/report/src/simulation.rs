@@ -40,7 +40,7 @@ pub fn headline(arithmetic: &str) -> Subject {
     subject(leon_2("exp_sliding"), &configuration)
 }
 
-/// The subject of the paper's figure.
+/// Returns the subject of the paper's figure.
 pub(crate) fn of_paper() -> Subject {
     subject(leon_2("exp"), &[(word::BITS, "1024"), (word::BY, "gts07")])
 }
@@ -49,7 +49,7 @@ fn leon_2(routine: &str) -> Topic {
     Topic::Simulation { processor: "leon-2".to_owned(), routine: routine.to_owned() }
 }
 
-/// The paper's figure as a record.
+/// Returns the paper's figure as a record.
 ///
 /// # Panics
 ///
@@ -61,7 +61,8 @@ pub fn published(taken_at: Timestamp) -> Record {
     record(of_paper(), cycles, leon, GTS07, taken_at)
 }
 
-/// The main result as a sentence; `None` if no exponentiation with the extension was simulated.
+/// Returns the main result as a sentence; `None` if no exponentiation with the extension was
+/// simulated.
 #[must_use]
 pub fn sentence(records: &[Record]) -> Option<String> {
     Some(Headline::of(records)?.sentence())
@@ -77,7 +78,7 @@ pub(crate) struct Headline<'a> {
 }
 
 impl<'a> Headline<'a> {
-    /// The figures on record; `None` if no exponentiation with the extension was simulated.
+    /// Returns the figures on record; `None` if no exponentiation with the extension was simulated.
     pub(crate) fn of(records: &'a [Record]) -> Option<Self> {
         let find = |origin, subject: &Subject| {
             Lookup(records).record(origin, subject, word::CYCLES_PER_OPERATION, Unit::Cycles)
@@ -89,7 +90,7 @@ impl<'a> Headline<'a> {
         })
     }
 
-    /// All records of the main result.
+    /// Returns all records of the main result.
     pub(crate) fn records(&self) -> impl Iterator<Item = &'a Record> {
         [Some(self.extended), self.plain, self.published].into_iter().flatten()
     }

@@ -63,7 +63,7 @@ pub fn table(records: &[Record]) -> String {
     Table { columns: COLUMNS.into(), rows, notes }.text()
 }
 
-/// The operation without the implementation: rows are grouped by it.
+/// Returns the operation without the implementation: rows are grouped by it.
 fn operation_of(subject: &Subject) -> (&Topic, Option<&str>) {
     (subject.topic(), subject.parameter(EXPONENT))
 }

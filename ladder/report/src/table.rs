@@ -27,7 +27,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// A row without headings.
+    /// Creates a row without headings.
     pub(crate) fn new(name: impl Into<String>, cells: Vec<String>) -> Self {
         Self { groups: Vec::new(), names: vec![name.into()], cells }
     }

@@ -7,14 +7,14 @@ use core::hint::black_box;
 use tollgate_cpu::{features, memcheck};
 use tollgate_rerun as rerun;
 
-/// Number of errors that memcheck reports while `work` runs.
+/// Returns the number of errors that memcheck reports while `work` runs.
 fn errors(work: impl FnOnce()) -> u64 {
     let before = memcheck::count_errors();
     work();
     memcheck::count_errors() - before
 }
 
-/// Thirty-two bytes unknown to the compiler.
+/// Returns 32 bytes that the compiler cannot know.
 fn secret() -> Vec<u8> {
     black_box((0..32).collect())
 }

@@ -10,7 +10,7 @@ pub(super) const SIZES: &str = "6, 1; 6, 2; 10, 1; 10, 2; 15, 1; 15, 2; 20, 1; 2
 /// number, digits of the last block that count.
 pub(super) const BLOCKS: &str = "3, 4, 1; 3, 7, 2; 5, 4, 5; 4, 8, 2; 5, 8, 5";
 
-/// A row whose arguments are all public.
+/// Returns a row whose arguments are all public.
 pub(crate) const fn row(
     path: &'static str,
     branches: &'static str,
@@ -20,8 +20,8 @@ pub(crate) const fn row(
     Row { path, secret: &[], secret_stack: &[], structs: &[], branches, instances, work }
 }
 
-/// A row of a function that contains no multiplications itself. Its first argument points to
-/// structs; the function passes their numbers to tiles.
+/// Returns a row of a function that contains no multiplications itself. Its first argument points
+/// to structs; the function passes their numbers to tiles.
 pub(super) const fn streams(
     path: &'static str,
     branches: &'static str,
@@ -30,12 +30,12 @@ pub(super) const fn streams(
     row(path, branches, instances, nothing).structs(&[(RDI, 1)])
 }
 
-/// W low halves and W high halves: a row of a product or a fold row.
+/// Returns W low halves and W high halves: a row of a product or a fold row.
 pub(super) fn halves(w: u64) -> Multiplies {
     Multiplies::halves(w, w)
 }
 
-/// A loop whose passes are rows of W digits.
+/// Returns a loop whose passes are rows of W digits.
 pub(super) fn rows(p: &[u64]) -> Work {
     Work::rows(halves(p[0]))
 }
@@ -44,15 +44,15 @@ pub(crate) fn nothing(_: &[u64]) -> Work {
     Work::once(Multiplies::NONE)
 }
 
-/// A product of `rows` rows in lane blocks of K digits. The last quotient digit takes only a low
-/// half.
+/// Returns a product of `rows` rows in lane blocks of K digits. The last quotient digit takes only
+/// a low half.
 pub(super) fn blocks(rows: u64, k: u64) -> Multiplies {
     Multiplies::halves(2 * rows * k + 1, 2 * rows * k)
 }
 
-/// A product in L lane blocks of K digits; C digits of the last block count. The last block and a
-/// row of zeros are outside the loop. Each pass is one other block. If there is only one other
-/// block, LLVM removes the loop and the row of zeros.
+/// Returns a product in L lane blocks of K digits; C digits of the last block count. The last block
+/// and a row of zeros are outside the loop. Each pass is one other block. If there is only one
+/// other block, LLVM removes the loop and the row of zeros.
 pub(super) fn long_blocks(k: u64, l: u64, c: u64) -> Work {
     if l == 2 {
         return Work::once(blocks(k + c, k));
@@ -61,37 +61,37 @@ pub(super) fn long_blocks(k: u64, l: u64, c: u64) -> Work {
     Work { once: Multiplies::halves(last + 1, last), passes: vec![halves(2 * k * k)] }
 }
 
-/// A tile of W by W limbs. Each row ends with one more adcx, which adds the carry.
+/// Returns a tile of W by W limbs. Each row ends with one more adcx, which adds the carry.
 pub(super) fn limb_tile(w: u64) -> Multiplies {
     Multiplies::limbs(w * w, w * (w + 1), w * w)
 }
 
-/// Products of different limbs among W. A row ends with one more adcx, as in a tile.
+/// Returns the products of different limbs among W. A row ends with one more adcx, as in a tile.
 pub(super) fn limb_triangle(w: u64) -> Multiplies {
     let above = w * (w - 1) / 2;
     Multiplies::limbs(above, above + w - 1, above)
 }
 
-/// The squares of W limbs, added to the doubled products. Each square takes two steps of both
-/// chains; the carries take one step before and one after all squares.
+/// Returns the squares of W limbs, added to the doubled products. Each square takes two steps of
+/// both chains; the carries take one step before and one after all squares.
 pub(super) fn limb_diagonal(w: u64) -> Multiplies {
     Multiplies::limbs(w, 2 * w + 2, 2 * w + 2)
 }
 
-/// The last sums of a row of tiles, with two carries.
+/// Returns the last sums of a row of tiles, with two carries.
 pub(super) fn limb_adding(w: u64) -> Multiplies {
     Multiplies::limbs(0, w + 2, w + 2)
 }
 
-/// A product of one tile of W limbs, alternating with the rows of its reduction. The first product
-/// row adds to nothing.
+/// Returns a product of one tile of W limbs, alternating with the rows of its reduction. The first
+/// product row adds to nothing.
 pub(super) fn limb_steps(w: u64) -> Multiplies {
     let rows = (w - 1) * (w + 1);
     limb_steps_reduced(Multiplies::limbs(w * w, rows, rows), w)
 }
 
-/// The square of one tile: about half of the products and, in all rows except the last, a product
-/// with the bit above the doubled limbs.
+/// Returns the square of one tile: about half of the products and, in all rows except the last, a
+/// product with the bit above the doubled limbs.
 pub(super) fn limb_steps_squared(w: u64) -> Multiplies {
     let (products, first) = (w * (w + 1) / 2, w);
     let bits = w - 1;
@@ -112,25 +112,25 @@ pub(super) fn limb_masking(w: u64) -> Multiplies {
     Multiplies::limbs(w, 0, 0)
 }
 
-/// The square of W digits, with each product of two different digits once.
+/// Returns the square of W digits, with each product of two different digits once.
 pub(super) fn triangle(p: &[u64]) -> Work {
     Work::once(halves(p[0] * (p[0] + 1) / 2))
 }
 
-/// The square of W digits and its reduction, without a loop. The last quotient digit takes only a
-/// low half.
+/// Returns the square of W digits and its reduction, without a loop. The last quotient digit takes
+/// only a low half.
 pub(super) fn whole_square(p: &[u64]) -> Work {
     let halves = p[0] * (p[0] + 1) / 2 + p[0] * p[0];
     Work::once(Multiplies::halves(halves + 1, halves))
 }
 
-/// The last row of a reduction in `streams` streams. The quotient digit and both ends of the row
-/// are outside the loop.
+/// Returns the last row of a reduction in `streams` streams. The quotient digit and both ends of
+/// the row are outside the loop.
 pub(super) fn finish(streams: u64) -> Work {
     Work { once: Multiplies::halves(2 * streams, streams), passes: vec![halves(streams)] }
 }
 
-/// `rows` rows of W products of half digits.
+/// Returns `rows` rows of W products of half digits.
 pub(super) fn parts(rows: u64, w: u64) -> Multiplies {
     Multiplies::half_digits(rows * w)
 }

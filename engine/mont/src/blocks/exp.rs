@@ -85,7 +85,7 @@ pub(super) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// The input of a set with a single number; the other numbers have no exponent.
+    /// Returns the input of a set with a single number; the other numbers have no exponent.
     pub(super) fn one(m: &'a Modulus<Row>, x: &'a [u64], e: &'a [u64]) -> Self {
         Self { m, pairs: [Base { x, e: [e, &[]] }, Base::default()] }
     }
@@ -105,8 +105,8 @@ pub(crate) struct Set<'a> {
     e: &'a mut [Row],
 }
 
-/// The number of bits in a window. A short exponent has few windows: a large table of 2^w entries
-/// would cost more than it saves.
+/// Returns the number of bits in a window. A short exponent has few windows: a large table of 2^w
+/// entries would cost more than it saves.
 const fn window_bits(bits: usize) -> usize {
     match bits {
         0..=32 => 2,
@@ -115,7 +115,7 @@ const fn window_bits(bits: usize) -> usize {
     }
 }
 
-/// The number of rows of scratch memory that `sets` sets need.
+/// Returns the number of rows of scratch memory that `sets` sets need.
 pub(crate) fn exp_rows(blocks: Blocks, bits: usize, sets: usize) -> usize {
     sets * (((3 + (1 << window_bits(bits))) * blocks.k()) + bits.div_ceil(64))
 }

@@ -251,7 +251,7 @@ pub(super) fn amm_blocks(z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, 
     }
 }
 
-/// The constants of a modulus in lane blocks: B^-1, B^-2 and m, with the radix B.
+/// Returns the constants of a modulus in lane blocks: B^-1, B^-2 and m, with the radix B.
 fn constants<const K: usize>(m: &Modulus<Row>) -> &Constants<K> {
     let constants = vectors(m.fold()).as_chunks::<K>().0;
     constants.first_chunk().expect("the modulus is one in lane blocks")

@@ -55,7 +55,7 @@ impl Modulus<Row> {
         self.take(q, |lane| lane / lanes % 2 == 1);
     }
 
-    /// Memory for [`load_halves`](Self::load_halves), without a modulus.
+    /// Returns memory for [`load_halves`](Self::load_halves), without a modulus.
     pub fn unloaded() -> Self {
         let mut lanes = Self::lanes(Shape::limbs(1));
         lanes.rows().into_iter().for_each(Vec::clear);

@@ -33,20 +33,20 @@ impl<W: Zeroize> Zeroize for Pair<W> {
 }
 
 impl<W: Zeroize> Pair<W> {
-    /// The first modulus.
+    /// Returns the first modulus.
     pub fn p(&self) -> &Modulus<W> {
         &self.p
     }
-    /// The second modulus.
+    /// Returns the second modulus.
     pub fn q(&self) -> &Modulus<W> {
         &self.q
     }
-    /// Both moduli in one set of lane blocks; `None` if two do not fit.
+    /// Returns both moduli in one set of lane blocks; `None` if two do not fit.
     pub fn blocks(&self) -> Option<&Modulus<Row>> {
         self.blocks.as_deref()
     }
-    /// Both moduli, each twice, in one set of lane blocks for four numbers; `None` if four do not
-    /// fit.
+    /// Returns both moduli, each twice, in one set of lane blocks for four numbers; `None` if four
+    /// do not fit.
     pub fn four_way(&self) -> Option<&Modulus<Row>> {
         self.four_way.as_deref()
     }
@@ -84,12 +84,12 @@ impl<S: Scalar> Pair<S> {
 }
 
 impl Pair<Row> {
-    /// Memory for eight pairs: see [`Modulus::lanes`].
+    /// Returns memory for eight pairs: see [`Modulus::lanes`].
     pub fn lanes(shape: Shape) -> Self {
         Self { p: Modulus::lanes(shape), q: Modulus::lanes(shape), blocks: None, four_way: None }
     }
 
-    /// The first and the second moduli, for operations that treat both alike.
+    /// Returns the first and the second moduli, for operations that treat both alike.
     pub fn each_mut(&mut self) -> [&mut Modulus<Row>; 2] {
         [&mut self.p, &mut self.q]
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Message, SignatureContext};
 use crate::abi::*;
 use crate::algorithm_id;
-use crate::context::Context;
+use crate::context::{Context, operation_key};
 use crate::hashing;
 use crate::key::Key;
 use crate::params::{Answers, Params};
@@ -52,14 +52,10 @@ impl Context for SignatureContext {
         }
     }
 
-    fn init(
-        &mut self,
-        key: Option<Arc<Key>>,
-        private: bool,
-        params: Params<'_>,
-    ) -> Result<(), Reason> {
-        self.restart(key, private)?;
-        self.set(params)
+    fn restart(&mut self, key: Option<Arc<Key>>, private: bool) -> Result<(), Reason> {
+        let key = operation_key(key, &mut self.key, private)?;
+        *self = Self { key: Some(key), md: self.md, ..Self::new(Arc::clone(&self.provider)) };
+        Ok(())
     }
 
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {

@@ -24,7 +24,7 @@ const DIGESTS: [&str; 14] = [
 /// The two directions: which side creates the output, and which one consumes it.
 const DIRECTIONS: [(bool, bool); 2] = [(true, false), (false, true)];
 
-/// A folder with a message, a key, and the key's public half.
+/// Returns a folder with a message, a key, and the key's public half.
 fn folder(key: &str) -> Folder {
     let folder = Folder::new();
     folder.write("message", &[7; 100_000]);

@@ -77,7 +77,7 @@ impl<'a> Job<'a> {
         Self { handle: ptr::null_mut(), context, operation: Box::new(Box::new(operation)) }
     }
 
-    /// A job without a wait context, which cannot be notified.
+    /// Creates a job without a wait context, which cannot be notified.
     pub(crate) fn without_context(operation: impl FnMut() + 'a) -> Self {
         let context = ptr::null_mut();
         Self { handle: ptr::null_mut(), context, operation: Box::new(Box::new(operation)) }

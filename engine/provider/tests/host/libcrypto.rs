@@ -136,42 +136,42 @@ functions! {
     (_: c_ulong, _: *mut c_char, _: usize) -> (): ERR_error_string_n;
 }
 
-/// An integer to get.
+/// Describes an integer to get.
 pub(crate) fn unsigned(key: &CStr, value: &mut u64) -> OSSL_PARAM {
     param(key, 2, ptr::from_mut(value).cast(), size_of::<u64>())
 }
 
-/// An `int` to set or get.
+/// Describes an `int` to set or get.
 pub(crate) fn int(key: &CStr, value: &mut c_int) -> OSSL_PARAM {
     param(key, 1, ptr::from_mut(value).cast(), size_of::<c_int>())
 }
 
-/// An `unsigned int` to set.
+/// Describes an `unsigned int` to set.
 pub(crate) fn uint(key: &CStr, value: &mut c_uint) -> OSSL_PARAM {
     param(key, 2, ptr::from_mut(value).cast(), size_of::<c_uint>())
 }
 
-/// A string to set.
+/// Describes a string to set.
 pub(crate) fn text(key: &CStr, value: &CStr) -> OSSL_PARAM {
     param(key, 4, value.as_ptr().cast_mut().cast(), value.to_bytes().len())
 }
 
-/// Bytes to set or get.
+/// Describes bytes to set or get.
 pub(crate) fn octets(key: &CStr, value: &mut [u8]) -> OSSL_PARAM {
     param(key, 5, value.as_mut_ptr().cast(), value.len())
 }
 
-/// A pointer to a string, to get.
+/// Describes a pointer to a string, to get.
 pub(crate) fn text_pointer(key: &CStr, value: &mut *const c_char) -> OSSL_PARAM {
     param(key, 6, ptr::from_mut(value).cast(), 0)
 }
 
-/// An integer in native byte order.
+/// Describes an integer in native byte order.
 pub(crate) fn number(key: &CStr, native: &mut [u8]) -> OSSL_PARAM {
     param(key, 2, native.as_mut_ptr().cast(), native.len())
 }
 
-/// Strings to set, with the end marker.
+/// Describes strings to set, with the end marker.
 pub(crate) fn texts(params: &[(&CStr, &CStr)]) -> Vec<OSSL_PARAM> {
     params.iter().map(|(key, value)| text(key, value)).chain([END]).collect()
 }

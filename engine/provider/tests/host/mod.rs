@@ -66,7 +66,7 @@ impl Host {
         })
     }
 
-    /// The provider as a module, loaded from a file.
+    /// Loads the provider from a file, as a module.
     pub(crate) fn module() -> Self {
         Self::new(|context| {
             let module = module();
@@ -139,12 +139,12 @@ impl Host {
         (self, key)
     }
 
-    /// A key of this context, from PEM.
+    /// Reads a key from PEM.
     pub(crate) fn key(&self, pem: &str) -> Key {
         self.read_key(pem, libcrypto::PEM_read_bio_PrivateKey_ex)
     }
 
-    /// A public key of this context, from PEM.
+    /// Reads a public key from PEM.
     pub(crate) fn public_key(&self, pem: &str) -> Key {
         self.read_key(pem, libcrypto::PEM_read_bio_PUBKEY_ex)
     }
@@ -308,8 +308,8 @@ pub(crate) fn errors() -> String {
     }
 }
 
-/// The module that cargo built with this test. The file of the library is in `deps`, like the test
-/// program, and has no hash in its name.
+/// Returns the module that cargo built with this test. The file of the library is in `deps`, like
+/// the test program, and has no hash in its name.
 pub(crate) fn module() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let module = program.with_file_name("libtollgate_provider.so");

@@ -10,7 +10,7 @@ use super::libcrypto;
 pub(crate) const KEYPAIR: c_int = 0x87;
 pub(crate) const PUBLIC_KEY: c_int = 0x86;
 
-/// n, e, and the private numbers, with their names.
+/// Returns n, e, and the private numbers, with their names.
 pub(crate) fn numbers(key: &Key) -> Vec<(&'static CStr, Vec<u8>)> {
     const NAMES: [&CStr; 8] = [
         c"n",

@@ -23,7 +23,7 @@ fn decrypt(
     operation.run(libcrypto::EVP_PKEY_decrypt, ciphertext)
 }
 
-/// A ciphertext from arbitrary bytes, including their padding.
+/// Returns a ciphertext from arbitrary bytes, including their padding.
 fn encrypt_raw(host: &Host, key: &Key, em: &[u8]) -> Vec<u8> {
     encrypt(host, key, DEFAULT, &[libcrypto::text(c"pad-mode", c"none")], em)
 }
@@ -73,7 +73,7 @@ fn raw_operations_equal_openssl_s() {
     assert!(error.contains("longer than the modulus"), "{error}");
 }
 
-/// 00 02, padding, 00, message; each case changes one part.
+/// Returns encodings `00 02`, padding, `00`, message; each has one part changed.
 fn bad_paddings(size: usize, message: &[u8]) -> Vec<Vec<u8>> {
     let mut good = vec![9; size];
     good[..2].copy_from_slice(&[0, 2]);

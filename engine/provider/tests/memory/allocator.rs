@@ -53,7 +53,7 @@ unsafe impl GlobalAlloc for Watching {
     }
 }
 
-/// All slots, starting with a block's own.
+/// Returns all slots, starting with a block's own.
 fn rows_from(memory: *mut u8) -> impl Iterator<Item = &'static [AtomicUsize; 2]> {
     let own = memory.addr() / 16 % BLOCKS.len();
     BLOCKS[own..].iter().chain(&BLOCKS[..own])

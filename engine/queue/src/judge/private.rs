@@ -63,7 +63,7 @@ fn kind(i: usize) -> Kind {
     [Kind::Signature, Kind::Pkcs1v15, Kind::BadPkcs1v15, Kind::Oaep, Kind::Premaster][i % 5]
 }
 
-/// A message that is unique to the case.
+/// Returns a message that is unique to the case.
 fn message(i: usize) -> [u8; premaster::PREMASTER_LEN] {
     let mut message = [0; premaster::PREMASTER_LEN];
     message[..2].copy_from_slice(&VERSIONS.client.to_be_bytes());
@@ -71,7 +71,7 @@ fn message(i: usize) -> [u8; premaster::PREMASTER_LEN] {
     message
 }
 
-/// A message short enough for every padding with a key of 512 bits.
+/// Returns a message short enough for every padding with a key of 512 bits.
 fn short_message(i: usize) -> [u8; 16] {
     *message(i)[2..].first_chunk().expect("46 bytes")
 }
@@ -124,7 +124,7 @@ impl Cases<PrivateJob> for PrivateCases {
         }
     }
 
-    /// A number that is at least the modulus.
+    /// Loads a number that is at least the modulus.
     fn load_refused(&self, job: &mut PrivateJob) -> Result<(), Error> {
         job.load(&self.key, Work::Raw, &vec![0xff; self.key.size()])
     }

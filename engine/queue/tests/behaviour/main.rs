@@ -22,7 +22,7 @@ fn queue(config: Config, units: impl IntoIterator<Item = Doubler>) -> Toy {
     Queue::start(config, units.into_iter().map(Doubler::boxed)).unwrap()
 }
 
-/// A queue with one unit of width four, and the unit's log.
+/// Returns a queue with one unit of width four, and the unit's log.
 fn four() -> (Toy, Caller<Doubling>, Log) {
     let unit = Doubler::new(4);
     let log = Arc::clone(&unit.log);
@@ -43,7 +43,7 @@ fn listening(config: Config) -> (Config, Arc<Mutex<Vec<Event>>>) {
     (Config { on_event: Some(Box::new(on_event)), ..config }, events)
 }
 
-/// A queue with one unit of width one, which is busy with the request of a thread. The unit
+/// Returns a queue with one unit of width one, which is busy with the request of a thread. The unit
 /// continues after the test sends `()` on the channel. The thread then returns the result, 2.
 fn busy() -> (Toy, Caller<Doubling>, mpsc::Sender<()>, thread::JoinHandle<u64>) {
     let (unit, has_entered, go_on) = gated(1);
@@ -55,7 +55,7 @@ fn busy() -> (Toy, Caller<Doubling>, mpsc::Sender<()>, thread::JoinHandle<u64>) 
     (queue, caller, go_on, leader)
 }
 
-/// A unit whose first batch blocks until the test sends `()` on the channel.
+/// Returns a unit whose first batch blocks until the test sends `()` on the channel.
 fn gated(width: usize) -> (Doubler, mpsc::Receiver<()>, mpsc::Sender<()>) {
     let (entered, has_entered) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel();

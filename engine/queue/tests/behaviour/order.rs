@@ -66,7 +66,8 @@ fn a_flood_of_one_caller_or_key_does_not_block_others() {
         let key = u64::from(by_key);
         let set = Doubling::with(|job| (job.x, job.key) = (99, key));
         assert_eq!(doubled(modest.submit(set).unwrap().wait()), 198);
-        // f = 2, k = 0: at most one batch of the flood comes first
+        // the bound of `schedule.rs` with f = 2 and k = 0: at most one batch of the flood comes
+        // first
         assert!(log.lock().unwrap().len() <= 2, "{:?}", log.lock().unwrap());
         drop(tickets);
     }

@@ -24,8 +24,8 @@ struct Peer {
 }
 
 impl Peer {
-    /// Three keys. Keys of different sizes share no batch; the last two keys have one size and
-    /// share batches.
+    /// Returns three keys. Keys of different sizes share no batch; the last two keys have the same
+    /// size and share batches.
     fn all() -> [Self; 3] {
         [
             include_str!("../../../../vectors/keys/rsa-1024.pem"),
@@ -51,7 +51,7 @@ impl Peer {
         c
     }
 
-    /// A ciphertext whose padding has one changed byte.
+    /// Returns a ciphertext whose padding has one changed byte.
     fn bad(&mut self, message: &[u8], at: usize, byte: u8) -> Vec<u8> {
         let mut em = vec![0; self.key.size()];
         eme_pkcs1v15::encode(&mut em, message).unwrap();

@@ -15,7 +15,7 @@ use crate::{
 
 const VERSIONS: TlsVersions = TlsVersions { client: 0x0303, negotiated: Some(0x0302) };
 
-/// A padded premaster secret, and the same with invalid padding. Each has 64 bytes.
+/// Returns a padded premaster secret, and the same with invalid padding. Each has 64 bytes.
 fn messages() -> [Vec<u8>; 2] {
     let mut good = vec![0; 64];
     eme_pkcs1v15::encode(&mut good, &[3; PREMASTER_LEN]).expect("it fits");

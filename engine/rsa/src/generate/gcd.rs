@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use super::miller_rabin::halvings;
 use crate::natural::{Natural, is_below, less_one, subtract};
 
-/// gcd(p - 1, q - 1) for odd p and q above 1, of one length.
+/// Returns gcd(p - 1, q - 1) for odd p and q above 1, of one length.
 pub(super) fn of_both_less_one(p: &[u64], q: &[u64]) -> Natural {
     let ((a, odd), (b, _)) = (halvings(p), halvings(q));
     let (mut gcd, _) = of_odd(&odd, &less_one(q));

@@ -147,7 +147,7 @@ impl Drop for Test<'_> {
     }
 }
 
-/// Random digits in every lane.
+/// Fills every lane with random digits.
 fn draw(rows: &mut [Row], random: Random<'_>) -> Result<(), Error> {
     let mut bytes = Zeroizing::new(vec![0; 8 * LANES * rows.len()]);
     random(&mut bytes)?;

@@ -27,7 +27,7 @@ const DRAWN: usize = 16;
 /// (docs/experiments.md).
 const SIEVE_PER_BIT: usize = 8;
 
-/// The numbers of a new key.
+/// Returns the numbers of a new key.
 pub(super) fn key_parts(
     kernel: LimbKernel,
     runner: &mut Runner<LaneKernel>,
@@ -131,7 +131,7 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A source of the primes of a modulus of this many bits.
+    /// Creates a source of the primes of a modulus of this many bits.
     fn new(modulus_bits: usize, random: Random<'a>) -> Self {
         let bits = modulus_bits / 2;
         let sieve = Sieve::new(u32::try_from(SIEVE_PER_BIT * bits).expect("at most 2^15"));
@@ -184,7 +184,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The 64 highest of `bits` bits.
+/// Returns the 64 highest of `bits` bits.
 fn top(x: &[u64], bits: usize) -> u64 {
     let (high, s) = (x[x.len() - 1], bits % 64);
     if s == 0 { high } else { high << (64 - s) | x[x.len() - 2] >> s }

@@ -26,7 +26,7 @@ struct Product {
 }
 
 impl Sieve {
-    /// A sieve of the odd primes below `limit`.
+    /// Creates a sieve of the odd primes below `limit`.
     pub(super) fn new(limit: u32) -> Self {
         let mut sieve = Self { divisors: Vec::new(), products: Vec::new() };
         let (mut m, mut first) = (1u64, 0);
@@ -58,7 +58,8 @@ impl Sieve {
         })
     }
 
-    /// The fraction of odd numbers that pass: the product of 1 - 1/p, about 1.12 / ln(limit).
+    /// Returns the fraction of odd numbers that pass: the product of 1 - 1/p, about 1.12 /
+    /// ln(limit).
     #[allow(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn part_that_passes(&self) -> f64 {
         let one_in = |d: &Divisor| u64::MAX as f64 / d.largest_quotient as f64;
@@ -81,7 +82,7 @@ fn remainder(x: &[u64], product: &Product) -> u64 {
     c
 }
 
-/// 1/x mod 2^64, for odd x. Newton's iteration doubles the correct bits: 5, 10, 20, 40, 80.
+/// Returns 1/x mod 2^64, for odd x. Newton's iteration doubles the correct bits: 5, 10, 20, 40, 80.
 fn inverse(x: u64) -> u64 {
     let start = x.wrapping_mul(3) ^ 2;
     (0..4).fold(start, |y, _| y.wrapping_mul(2u64.wrapping_sub(x.wrapping_mul(y))))

@@ -29,7 +29,7 @@ fn power_of_two(exponent: usize) -> BigUint {
     BigUint::from(1u8) << exponent
 }
 
-/// FIPS 186-5, B.3.1, with one base, step by step.
+/// Follows FIPS 186-5, B.3.1, step by step, with one base.
 fn may_be_prime(w: &BigUint, base: &BigUint) -> bool {
     let w_1: BigUint = w - 1u8;
     let a = w_1.trailing_zeros().unwrap();
@@ -55,7 +55,7 @@ fn is_prime(w: &BigUint) -> bool {
     small.iter().all(|p| w % p != BigUint::ZERO && may_be_prime(w, &BigUint::from(*p)))
 }
 
-/// A seeded source.
+/// Returns a seeded source.
 fn seeded(seed: u64) -> impl FnMut(&mut [u8]) -> Result<(), Error> {
     let mut rng = fastrand::Rng::with_seed(seed);
     move |bytes| {
@@ -149,7 +149,7 @@ fn pseudoprimes_agree_with_the_slow_test() {
     }
 }
 
-/// FIPS 186-5, C.1: base-2 logarithm of the bound on the probability that a random odd
+/// Returns the base-2 logarithm of the bound (FIPS 186-5, C.1) on the probability that a random odd
 /// number of k bits that passes t rounds is composite.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number")]
 fn error_bits(k: f64, t: f64) -> f64 {

@@ -25,7 +25,7 @@ const REGISTERS: usize = 8;
 const PRIME_REGISTERS: usize = 4;
 
 impl<K: Exponentiate<Word: Plain>> Words<K> {
-    /// A call in the runner's memory, with room for `fresh` new pairs.
+    /// Returns a call in the runner's memory, with room for `fresh` new pairs.
     pub(crate) fn call<'a>(
         runner: &'a mut Runner<K>,
         numbers: Numbers<'a, K::Word>,
@@ -155,12 +155,12 @@ fn crt<K: Exponentiate<Word: Plain>>(
     fault_points!("m", K::Word::LANES, [&mut *set.x]);
 }
 
-/// The number of words of scratch for products and public exponentiations modulo n.
+/// Returns the number of words of scratch for products and public exponentiations modulo n.
 fn public_scratch<K: Exponentiate>(kernel: K, n: &Modulus<K::Word>) -> usize {
     kernel.exp_words(n.shape(), 1).max(n.scratch_words())
 }
 
-/// The number of words of memory for [`public`].
+/// Returns the number of words of memory for [`public`].
 pub(crate) fn public_words<K: Exponentiate>(kernel: K, n: &Modulus<K::Word>) -> usize {
     2 * n.k() + public_scratch(kernel, n)
 }

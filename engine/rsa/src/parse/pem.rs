@@ -66,7 +66,8 @@ impl<'a> Block<'a> {
             .ok_or_else(|| Rejected::PemTruncated { label: printable(label) }.into())
     }
 
-    /// The header of an encrypted key in OpenSSL's traditional format: RFC 1421 §4.6.1.1.
+    /// Returns whether the block has the header of an encrypted key in OpenSSL's traditional format
+    /// (RFC 1421 §4.6.1.1).
     fn has_encryption_header(&self) -> bool {
         find(self.body, b"Proc-Type:").is_some() && find(self.body, b"ENCRYPTED").is_some()
     }

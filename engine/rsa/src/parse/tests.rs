@@ -18,7 +18,7 @@ const PRIMES: &[u8] = include_bytes!("../../../../vectors/keys/rsa-2048-3primes.
 const EC: &[u8] = include_bytes!("../../../../vectors/keys/ec-p256.pem");
 const ED25519: &[u8] = include_bytes!("../../../../vectors/keys/ed25519.pem");
 
-/// The DER of the first block, with any label.
+/// Returns the DER of the first block, with any label.
 fn der(pem: &[u8]) -> Vec<u8> {
     Block::read(&pem[BEGIN.len()..]).unwrap().decode().unwrap().to_vec()
 }
@@ -27,7 +27,7 @@ fn pem(label: &str, der: &[u8]) -> Vec<u8> {
     ::der::pem::encode_string(label, ::der::pem::LineEnding::LF, der).unwrap().into_bytes()
 }
 
-/// One DER element; bodies below 2^16 bytes.
+/// Returns one DER element; bodies below 2^16 bytes.
 fn tlv(tag: u8, body: &[u8]) -> Vec<u8> {
     let [high, low] = u16::try_from(body.len()).unwrap().to_be_bytes();
     let head = match (high, low) {

@@ -43,7 +43,7 @@ impl<D: HashFunction> SigningKey<D> {
         Self { inner: PooledKey::new(key.into()), salt_len, hash: PhantomData }
     }
 
-    /// The length of the salt in bytes.
+    /// Returns the length of the salt in bytes.
     pub fn salt_len(&self) -> usize {
         self.salt_len
     }
@@ -65,7 +65,7 @@ impl<D: HashFunction> VerifyingKey<D> {
         Self { inner: PooledKey::new(key.into()), salt_len: None, hash: PhantomData }
     }
 
-    /// The length of the salt in bytes; `None` if any length is accepted.
+    /// Returns the length of the salt in bytes; `None` if any length is accepted.
     pub fn salt_len(&self) -> Option<usize> {
         self.salt_len
     }

@@ -194,7 +194,7 @@ fn swapped_primes_need_their_own_numbers() {
     assert!(private(&whole).is_ok(), "p < q is as good as p > q");
 }
 
-/// 2^bits - 1
+/// Returns 2^bits - 1
 fn mersenne(bits: u32) -> BigUint {
     (BigUint::from(1u8) << bits) - 1u8
 }
@@ -267,7 +267,8 @@ fn numbers_are_below_their_moduli() {
 fn d_is_right_for_both_primes() {
     let good = parts();
     for prime in [&good.p, &good.q] {
-        // congruent modulo this prime minus one, but not modulo the other prime minus one
+        // congruent to the right d modulo this prime minus one, but not modulo the other prime
+        // minus one
         let d = uint(&good.d) + uint(prime) - 1u8;
         let parts = KeyParts { d: secret(&d), ..good.clone() };
         assert_eq!(rejected(&parts), Rejected::D);

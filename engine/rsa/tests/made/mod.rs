@@ -7,7 +7,7 @@ use openssl::bn::{BigNum, BigNumContext, BigNumRef};
 use tollgate_rsa::KeyParts;
 use zeroize::Zeroizing;
 
-/// A key with primes of these sizes; p may be the larger or the smaller one.
+/// Returns a key with primes of these sizes; p may be the larger or the smaller one.
 pub(crate) fn key_of(p_bits: i32, q_bits: i32, e: &BigNumRef) -> KeyParts {
     let prime = |bits| {
         let mut p = BigNum::new().unwrap();
@@ -21,7 +21,7 @@ pub(crate) fn key_of(p_bits: i32, q_bits: i32, e: &BigNumRef) -> KeyParts {
     }
 }
 
-/// A key of these primes, if e has an inverse modulo p - 1 and q - 1.
+/// Returns a key of these primes, if e has an inverse modulo p - 1 and q - 1.
 pub(crate) fn key_from(p: &BigNumRef, q: &BigNumRef, e: &BigNumRef) -> Option<KeyParts> {
     let mut ctx = BigNumContext::new().unwrap();
     let one = BigNum::from_u32(1).unwrap();

@@ -15,8 +15,8 @@ use tollgate_rsa::{
 use crate::{Key, workspaces};
 
 impl Key {
-    /// Keys of all kinds: the smallest, one with a partial top byte, one bit more than full bytes,
-    /// e = 3.
+    /// Returns keys of all kinds: the smallest, one with a partial top byte, one bit more than full
+    /// bytes, e = 3.
     fn all() -> Vec<Self> {
         let files = ["rsa-512", "rsa-1024", "rsa-2047", "rsa-2048-e3", "rsa-4096"];
         let mut keys: Vec<_> =
@@ -25,7 +25,7 @@ impl Key {
         keys
     }
 
-    /// The ciphertext of any number below n.
+    /// Returns the ciphertext of any number below n.
     fn encrypt_raw(&self, em: &[u8]) -> Vec<u8> {
         let mut c = vec![0; em.len()];
         self.theirs.rsa().unwrap().public_encrypt(em, &mut c, Padding::NONE).unwrap();
@@ -160,7 +160,7 @@ fn model(key: &Key, ciphertext: &[u8], em: &[u8]) -> Vec<u8> {
     prf(b"message", k)[k - len..].to_vec()
 }
 
-/// Valid and invalid encoded messages below n.
+/// Returns valid and invalid encoded messages below n.
 fn encoded(rng: &mut fastrand::Rng, size: usize) -> Vec<Vec<u8>> {
     let mut good: Vec<u8> = (0..size).map(|_| rng.u8(1..)).collect();
     good[..2].copy_from_slice(&[0, 2]);

@@ -10,7 +10,7 @@ use crate::{FOLDER, KEYS, read};
 /// A valid key in the other format of private keys.
 const PKCS1: (&str, usize) = ("rsa-2048-pkcs1.pem", 2048);
 
-/// Files without a usable private key, and their errors.
+/// Returns files without a usable private key, and their errors.
 fn bad() -> Vec<(&'static str, Rejected)> {
     let not_rsa = |algorithm: &str| Rejected::NotRsa { algorithm: algorithm.into() };
     let public = Rejected::Unexpected { found: Found::PublicKey, expected: Expected::PrivateKey };

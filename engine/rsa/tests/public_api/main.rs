@@ -70,7 +70,7 @@ fn is_refusal(verdict: &Result<(), Error>) -> bool {
     *verdict == Err(Rejected::SignatureInvalid.into())
 }
 
-/// One workspace per pair of kernels.
+/// Returns a workspace for each pair of kernels.
 fn workspaces() -> impl Iterator<Item = (String, Workspace)> {
     let limbs = LimbKernel::all().into_iter();
     limbs.zip(LaneKernel::all().into_iter().cycle()).map(|(limbs, lanes)| {

@@ -13,7 +13,7 @@ use tollgate_rsa::{
 use crate::made::{key_from, key_of};
 use crate::{KEYS, Key};
 
-/// One workspace per pair of kernels; batches always use lanes.
+/// Returns a workspace for each pair of kernels; batches always use lanes.
 fn workspaces() -> impl Iterator<Item = (String, Workspace)> {
     crate::workspaces()
         .map(|(name, workspace)| (name, workspace.with_plans(Plans::always(Form::Lanes))))
@@ -46,7 +46,7 @@ fn read_all(at: impl IntoIterator<Item = usize>) -> Vec<Key> {
     at.into_iter().map(|i| Key::read(KEYS[i].0)).collect()
 }
 
-/// c^d mod n by OpenSSL.
+/// Returns c^d mod n, computed by OpenSSL.
 fn expected(key: &PKey<Private>, c: &[u8]) -> Vec<u8> {
     let rsa = key.rsa().unwrap();
     let mut s = vec![0; c.len()];
@@ -54,7 +54,7 @@ fn expected(key: &PKey<Private>, c: &[u8]) -> Vec<u8> {
     s
 }
 
-/// A number below n: its top byte is 0, the others are random.
+/// Returns a number below n: its top byte is 0, the others are random.
 fn below(rng: &mut fastrand::Rng, size: usize) -> Vec<u8> {
     let mut c: Vec<u8> = (0..size).map(|_| rng.u8(..)).collect();
     c[0] = 0;
@@ -161,7 +161,7 @@ fn agrees_with_openssl(key: &PrivateKey, parts: &KeyParts, rng: &mut fastrand::R
     }
 }
 
-/// 2^bits plus a small difference.
+/// Returns 2^bits plus a small difference.
 fn near(bits: i32, more: i32) -> BigNum {
     let mut x = BigNum::new().unwrap();
     x.set_bit(bits).unwrap();

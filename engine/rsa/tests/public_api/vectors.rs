@@ -17,7 +17,7 @@ use crate::made::key_from;
 /// The fields of a block.
 type Block = BTreeMap<&'static str, &'static str>;
 
-/// The cases of a file, each with its key.
+/// Returns the cases of a file, each with its key.
 fn cases(file: &'static str) -> Vec<(Block, Block)> {
     let mut key = Block::new();
     let mut cases = Vec::new();

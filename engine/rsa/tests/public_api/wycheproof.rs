@@ -139,7 +139,7 @@ fn pss_signatures() {
     assert_eq!(count, Count { valid: 1856, refused: 861, acceptable_refused: 0, skipped: 780 });
 }
 
-/// A key whose identifier is RSASSA-PSS is refused; the test uses its numbers instead.
+/// Returns a key whose identifier is RSASSA-PSS is refused; the test uses its numbers instead.
 fn pss_key(group: &pss::TestGroup) -> PublicKey {
     let key = PublicKey::from_components(&group.key.n, &group.key.e).unwrap();
     assert_eq!((key.bits(), key.size()), (group.key_size, group.key_size.div_ceil(8)));

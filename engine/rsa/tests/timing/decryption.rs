@@ -59,7 +59,7 @@ const OAEP_CLASSES: [Class; 4] = [
 const OAEP_HASH: Hash = Hash::Sha1;
 const HASH_LEN: usize = OAEP_HASH.len();
 
-/// 00 02 PS 00 03 03 and 46 bytes, with the change of the class.
+/// Writes 00 02 PS 00 03 03 and 46 bytes, with the change of the class.
 fn pkcs1v15(em: &mut [u8], change: Change, rng: &mut fastrand::Rng) {
     em.iter_mut().for_each(|byte| *byte = rng.u8(1..));
     em[..2].copy_from_slice(&[0, 2]);
@@ -67,7 +67,7 @@ fn pkcs1v15(em: &mut [u8], change: Change, rng: &mut fastrand::Rng) {
     change(em);
 }
 
-/// 00 seed DB with the change of the class, then masked.
+/// Writes 00 seed DB with the change of the class, and masks it.
 fn masked(em: &mut [u8], change: Change, rng: &mut fastrand::Rng) {
     em[0] = 0;
     em[1..=HASH_LEN].iter_mut().for_each(|byte| *byte = rng.u8(..));

@@ -63,7 +63,7 @@ impl Numbers {
     }
 }
 
-/// A random prime p with p - 1 coprime to e.
+/// Returns a random prime p with p - 1 coprime to e.
 fn prime() -> BigNum {
     let mut p = BigNum::new().unwrap();
     let one = BigNum::from_u32(1).unwrap();

@@ -65,7 +65,7 @@ fn odd(rng: &mut fastrand::Rng) -> Vec<u64> {
     m
 }
 
-/// Words with fixed or random lanes; the highest bit of each number is clear, so that it is
+/// Fills words with fixed or random lanes; the highest bit of each number is clear, so that it is
 /// below the modulus.
 fn fill<W: Word>(words: &mut [W], fixed: &[W], random: bool, rng: &mut fastrand::Rng) {
     // both are drawn and copied in the same way for either class
@@ -123,7 +123,7 @@ fn exponentiation<K: Exponentiate>(
     leak(PLAN, &mut fastrand::Rng::with_seed(22), &mut inputs, &mut make, &mut run)
 }
 
-/// The kernels in use: portable ones, which memcheck checks, only if there is no other.
+/// Returns the kernels in use: portable ones, which memcheck checks, only if there is no other.
 fn chosen<K: Kernel>(all: Vec<K>) -> Vec<K> {
     let fast = |kernel: &K| !kernel.name().ends_with("portable");
     let chosen: Vec<K> = all.iter().copied().filter(fast).collect();

@@ -16,7 +16,7 @@ struct Operation {
     keys: Vec<(usize, usize)>,
 }
 
-/// `batch` operations in one call; either each message or each key is fixed or random.
+/// Times calls of `batch` operations; either each message or each key is fixed or random.
 fn operations(
     workspace: &mut Workspace,
     numbers: &Numbers,

@@ -15,13 +15,13 @@ pub(crate) fn queue() -> Queue<PrivateJob> {
     Queue::of_this_processor(Config::default()).unwrap()
 }
 
-/// The key in PKCS#8.
+/// Returns the key in PKCS#8.
 pub(crate) fn key(pem: &str) -> PrivateKeyDer<'static> {
     let key = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
     PrivatePkcs8KeyDer::from(key.private_key_to_pkcs8().unwrap()).into()
 }
 
-/// A self-signed certificate.
+/// Returns a self-signed certificate.
 pub(crate) fn certificate(pem: &str) -> CertificateDer<'static> {
     let key = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
     let mut name = X509NameBuilder::new().unwrap();

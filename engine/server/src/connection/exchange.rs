@@ -245,7 +245,7 @@ impl<S: Transport> Connection<S> {
     }
 }
 
-/// A target without its query, cut to the maximum length in a log line.
+/// Returns a target without its query, cut to the maximum length in a log line.
 fn loggable(target: &str) -> String {
     let path = target.split('?').next().unwrap_or_default();
     let ends = path.char_indices().map(|(at, letter)| at + letter.len_utf8());

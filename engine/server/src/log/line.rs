@@ -41,7 +41,7 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandshakeLine {
-    /// When the handshake ended, in microseconds since 1970.
+    /// The time at which the handshake ended, in microseconds since 1970.
     pub time_us: u64,
     /// The connection's number.
     pub connection: u64,
@@ -62,7 +62,7 @@ pub struct HandshakeLine {
     /// The alert that the client sent, if that is the reason: RFC 8446 §6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alert: Option<u8>,
-    /// From accepting the connection to the end of the handshake, in microseconds.
+    /// The time from accepting the connection to the end of the handshake, in microseconds.
     pub took_us: u64,
 }
 
@@ -70,7 +70,7 @@ pub struct HandshakeLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestLine {
-    /// When the response ended, in microseconds since 1970.
+    /// The time at which the response ended, in microseconds since 1970.
     pub time_us: u64,
     /// The connection's number.
     pub connection: u64,
@@ -95,7 +95,7 @@ pub struct RequestLine {
     pub bytes: u64,
     /// The whole response was sent.
     pub complete: bool,
-    /// From reading the request's head to the end of the response, in microseconds.
+    /// The time from reading the request's head to the end of the response, in microseconds.
     pub took_us: u64,
 }
 
@@ -103,7 +103,7 @@ pub struct RequestLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LostLine {
-    /// When this line was written, in microseconds since 1970.
+    /// The time at which this line was written, in microseconds since 1970.
     pub time_us: u64,
     /// The number of missing lines.
     pub lines: u64,

@@ -111,7 +111,7 @@ fn garbage_instead_of_http() {
     assert_eq!(complete, counters.requests);
 }
 
-/// A server with one short limit, a client that reaches it, and the expected outcome.
+/// Runs a client that reaches the one short limit of a server, and checks the outcome.
 fn meets(limits: Limits, client: impl FnOnce(&Rig)) -> (Counters, Log) {
     let rig = Rig::start(Config { limits, ..Config::default() });
     client(&rig);

@@ -83,7 +83,7 @@ fn responses_to_head_have_the_length_and_no_body() {
         let head = rig::head(&mut client);
         assert!(head.contains("\r\nContent-Length: 14336\r\n"), "{head}");
     }
-    // A refusal has no body, either.
+    // A response to HEAD has no body, even if the request is refused.
     client.write_all(b"HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999\r\n\r\n").unwrap();
     let head = rig::head(&mut client);
     assert!(head.starts_with("HTTP/1.1 413 "), "{head}");

@@ -162,7 +162,7 @@ pub(crate) fn run(program: &str, args: &[&str], input: &[u8]) -> Output {
     }
 }
 
-/// curl, which writes the body to standard output; the certificate is self-signed.
+/// Runs curl, which writes the body to standard output; the certificate is self-signed.
 pub(crate) fn curl(args: &[&str]) -> Output {
     let mut all = vec!["--silent", "--show-error", "--insecure", "--max-time", "15"];
     all.extend(args);
@@ -191,22 +191,22 @@ pub(crate) fn s_client(address: SocketAddr, args: &[&str], request: &str) -> (bo
 pub(crate) const ONE_REQUEST: &str =
     "GET /bytes/10 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
-/// A TLS client in this process; reads and writes time out after [`TIMEOUT`].
+/// Returns a TLS client in this process; reads and writes time out after [`TIMEOUT`].
 pub(crate) fn connect(address: SocketAddr) -> SslStream<TcpStream> {
     let mut stream = client(tcp(address));
     stream.connect().unwrap();
     stream
 }
 
-/// A TLS client on this socket, before its handshake. It trusts every certificate.
+/// Returns a TLS client on this socket, before its handshake. It trusts every certificate.
 pub(crate) fn client<S: Read + Write>(socket: S) -> SslStream<S> {
     let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
     context.set_verify(SslVerifyMode::NONE);
     SslStream::new(Ssl::new(&context.build()).unwrap(), socket).unwrap()
 }
 
-/// A record with a TLS 1.2 `ClientHello` of these suites for curve secp256r1. The other extensions
-/// follow those of the curve.
+/// Returns a record with a TLS 1.2 `ClientHello` of these suites for curve secp256r1. The other
+/// extensions follow those of the curve.
 pub(crate) fn client_hello(suites: &[[u8; 2]], extensions: &[u8]) -> Vec<u8> {
     let curve = [
         0, 10, 0, 4, 0, 2, 0, 23, // supported_groups: secp256r1
@@ -220,7 +220,7 @@ pub(crate) fn client_hello(suites: &[[u8; 2]], extensions: &[u8]) -> Vec<u8> {
     handshake_record(1, &hello)
 }
 
-/// A record with one handshake message of TLS 1.2.
+/// Returns a record with one handshake message of TLS 1.2.
 pub(crate) fn handshake_record(kind: u8, message: &[u8]) -> Vec<u8> {
     let length = u8::try_from(message.len()).unwrap();
     [&[22, 3, 3, 0, length + 4, kind, 0, 0, length][..], message].concat()
@@ -229,7 +229,7 @@ pub(crate) fn handshake_record(kind: u8, message: &[u8]) -> Vec<u8> {
 /// A socket that can hold back bytes in both directions.
 pub(crate) struct Valve {
     pub(crate) socket: TcpStream,
-    /// Reads bytes of the peer; otherwise each read would block.
+    /// If true, reads return the peer's bytes; otherwise each read would block.
     pub(crate) reads: bool,
     /// Collects written bytes instead of sending them.
     pub(crate) held: Option<Vec<u8>>,
@@ -254,7 +254,7 @@ impl Write for Valve {
     }
 }
 
-/// A TCP connection with the same timeouts.
+/// Returns a TCP connection with the same timeouts.
 pub(crate) fn tcp(address: SocketAddr) -> TcpStream {
     let socket = TcpStream::connect_timeout(&address, TIMEOUT).unwrap();
     socket.set_read_timeout(Some(TIMEOUT)).unwrap();

@@ -25,9 +25,9 @@ impl fmt::Display for Bound {
 }
 
 impl Bound {
-    /// The bound of several limits together: the largest limit, plus [`Limit::Latency`], which does
-    /// not overlap with the other limits. The bound has the name of the largest limit. If several
-    /// limits are equally large, the first of them gives the name.
+    /// Returns the bound of several limits together: the largest limit, plus [`Limit::Latency`],
+    /// which does not overlap with the other limits. The bound has the name of the largest limit.
+    /// If several limits are equally large, the first of them gives the name.
     #[must_use]
     pub fn of(limits: &[Self]) -> Option<Self> {
         let mut most: Option<Self> = None;
@@ -69,7 +69,7 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// This bound divided by `numbers`, for numbers that are computed together.
+    /// Returns this bound divided by `numbers`, for numbers that are computed together.
     #[must_use]
     pub fn shared_by(mut self, numbers: u32) -> Self {
         let numbers = f64::from(numbers);
@@ -81,15 +81,15 @@ impl Analysis {
         self
     }
 
-    /// The cycles of one limit alone.
+    /// Returns the cycles of one limit alone.
     pub fn alone(&self, limit: Limit) -> Option<Cycles> {
         self.limits.iter().find(|alone| alone.limit == limit).map(|alone| alone.cycles)
     }
 }
 
 impl Machine {
-    /// The bound of this work by all limits with a known rate. `None` if no multiplier has a known
-    /// rate.
+    /// Returns the bound of this work by all limits with a known rate. `None` if no multiplier has
+    /// a known rate.
     ///
     /// If a latency is unknown but has a lower limit, this lower limit counts, so the result
     /// remains a lower bound. Other unknown rates do not count.
@@ -114,8 +114,8 @@ impl Machine {
         Some(Analysis { bound: Bound::of(&limits)?, limits, unknown })
     }
 
-    /// The cycles of each limit alone. `None` if the rate of one limit is unknown: a bound by the
-    /// other limits would be valid, but its name would be a guess.
+    /// Returns the cycles of each limit alone. `None` if the rate of one limit is unknown: a bound
+    /// by the other limits would be valid, but its name would be a guess.
     pub fn limits(&self, demand: &Demand) -> Option<Vec<Bound>> {
         let alone = |&(limit, amount): &(Limit, f64)| {
             let cycles = self.rates.get(&limit.rate_limit())?.cycles(amount)?;
@@ -124,8 +124,8 @@ impl Machine {
         demand.amounts().iter().map(alone).collect()
     }
 
-    /// The minimum number of cycles for `count` multiply instructions of `form`, which is the
-    /// largest of the form's limits. `None` if the rate of one of these limits is unknown.
+    /// Returns the minimum number of cycles for `count` multiply instructions of `form`, which is
+    /// the largest of the form's limits. `None` if the rate of one of these limits is unknown.
     pub fn bound(&self, form: Form, count: Count) -> Option<Bound> {
         Bound::of(&self.limits(&Demand::multiplies(form, count))?)
     }

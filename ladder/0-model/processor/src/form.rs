@@ -24,12 +24,12 @@ pub enum Form {
     /// of the low halves, one of the high halves, and one of the sums of the halves. Each
     /// instruction works on four numbers. Fold rows reduce.
     Halves52,
-    /// One number in limbs of 64 bits, MUL, ADD and ADC.
+    /// One number in limbs of 64 bits, with MUL, ADD and ADC.
     Mul,
     /// Eight numbers side by side in digits of 52 bits, with one MUL per product of two digits.
     /// This is the form of lanes on a machine without vectors.
     Mul52,
-    /// One number in limbs of 64 bits, MULX, ADCX and ADOX.
+    /// One number in limbs of 64 bits, with MULX, ADCX and ADOX.
     Mulx,
 }
 
@@ -38,7 +38,7 @@ pub enum Form {
 pub struct Count(pub u64);
 
 impl Count {
-    /// The count as a number; exact below 2^53, which no operation on 8192 bits reaches.
+    /// Returns the count as a number; exact below 2^53, which no operation on 8192 bits reaches.
     #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     pub const fn get(self) -> f64 {
         self.0 as f64
@@ -77,8 +77,8 @@ impl Form {
         Self::Mulx,
     ];
 
-    /// Minimum number of words of a number of `bits` bits. Digits keep 6 bits free, so that results
-    /// need no final reduction. Kernels may round this number up to whole tiles.
+    /// Returns the minimum number of words for `bits` bits. Digits keep 6 bits free, so that
+    /// results need no final reduction. Kernels may round this number up to whole tiles.
     pub const fn words(self, bits: u32) -> u32 {
         match self {
             Self::Blocks52 | Self::Madd52 | Self::Karatsuba52 | Self::Halves52 | Self::Mul52 => {
@@ -88,7 +88,7 @@ impl Form {
         }
     }
 
-    /// The number of numbers that one call computes.
+    /// Returns the number of numbers that one call computes.
     pub const fn lanes(self) -> u32 {
         match self {
             Self::Madd52 | Self::Karatsuba52 | Self::Halves52 | Self::Mul52 => 8,
@@ -96,8 +96,8 @@ impl Form {
         }
     }
 
-    /// The multiply instructions of one Montgomery product of `k` words (digits or limbs): `k^2`
-    /// for the product, `k^2` for the reduction, and one per word for the quotient digit.
+    /// Returns the multiply instructions of one Montgomery product of `k` words (digits or limbs):
+    /// `k^2` for the product, `k^2` for the reduction, and one per word for the quotient digit.
     ///
     /// * VPMADD52: `4k^2 + 1`, because the last quotient digit needs a low half only.
     /// * VPMADD52 in blocks: `4k^2 / 8 + 1`.
@@ -111,14 +111,14 @@ impl Form {
         halved.fold(self.call(2 * k * k, k), Count::min)
     }
 
-    /// The half sizes of the Karatsuba kernels that hold `k` words.
+    /// Returns the half sizes of the Karatsuba kernels that hold `k` words.
     fn halves(self, k: u64) -> impl Iterator<Item = u64> {
         let halves: &[u64] = if self == Self::Karatsuba52 { &[15, 20] } else { &[] };
         halves.iter().copied().filter(move |half| k <= 2 * half)
     }
 
-    /// The multiply instructions of one Montgomery square of `k` words. Each product of different
-    /// words is computed once; the reduction is the same as in a product.
+    /// Returns the multiply instructions of one Montgomery square of `k` words. Each product of
+    /// different words is computed once; the reduction is the same as in a product.
     ///
     /// * VPMADD52: `k(k+1) + 2k^2 + 1`.
     /// * VPMADD52 in blocks: as a product.
@@ -135,14 +135,14 @@ impl Form {
         halved.fold(self.call(k * (k + 1) / 2 + k * k, k), Count::min)
     }
 
-    /// The multiply instructions of one product of `k` by `k` words without reduction.
+    /// Returns the multiply instructions of one product of `k` by `k` words without reduction.
     pub fn plain_product(self, k: u32) -> Count {
         let k = u64::from(k);
         self.call(k * k, 0)
     }
 
-    /// A call with `full` multiplications of two words, and `low` more that need only the low half
-    /// of the result.
+    /// Returns the multiply instructions of a call with `full` multiplications of two words, and
+    /// `low` more that need only the low half of the result.
     fn call(self, full: u64, low: u64) -> Count {
         Count(match self {
             Self::Blocks52 => (2 * full).div_ceil(8) + low.min(1),
@@ -154,9 +154,9 @@ impl Form {
     }
 }
 
-/// The number of multiplications of two words in a reduction of 2 `half` words by rows. If `half`
-/// is 20, the reduction instead takes three products of blocks by halves (3 * 3 * 10^2), 20 rows of
-/// 20, and the last row.
+/// Returns the number of multiplications of two words in a reduction of 2 `half` words by rows. If
+/// `half` is 20, the reduction instead takes three products of blocks by halves (3 * 3 * 10^2), 20
+/// rows of 20, and the last row.
 fn folded(half: u64) -> u64 {
     if half == 20 { 9 * half * half / 4 + half * half + 2 * half } else { 4 * half * half }
 }

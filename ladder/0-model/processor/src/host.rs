@@ -8,9 +8,9 @@ use tollgate_record::{Estimate, Kind, Record, Subject, Timestamp, Topic, Unit};
 
 use crate::machine::Machine;
 
-/// The bound of a Montgomery product of one number for each of `sizes` (in bits), by the machine's
-/// fastest method. The subject of a record is, for example, `model/host/amm?bits=1024`. A size
-/// without a known rate has no record.
+/// Returns the bound of a Montgomery product of one number for each of `sizes` (in bits), by the
+/// machine's fastest method. The subject of a record is, for example, `model/host/amm?bits=1024`. A
+/// size without a known rate has no record.
 ///
 /// `name` is the machine's name in record subjects: `host` for the machine that this program runs
 /// on. `model` is the machine's description, and `machine` is its fingerprint.

@@ -28,7 +28,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// Numbers of `k` words.
+    /// Creates the size of numbers of `k` words.
     #[must_use]
     pub const fn words(k: u32) -> Self {
         Self { k, rows: k }
@@ -71,34 +71,34 @@ impl Issued {
         }),
     ];
 
-    /// The kernel of this name.
+    /// Returns the kernel of this name.
     #[must_use]
     pub fn of(kernel: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|issued| issued.kernel == kernel)
     }
 
-    /// Multiply instructions of a call.
+    /// Returns the multiply instructions of a call.
     pub fn count(&self, size: Size) -> Count {
         (self.count)(size)
     }
 }
 
-/// A kernel with one formula for every size.
+/// Returns a kernel with one formula for every size.
 const fn row(kernel: &'static str, formula: &'static str, count: fn(Size) -> Count) -> Issued {
     Issued { kernel, formula, by_halves: None, count }
 }
 
-/// The form of eight lanes at K digits: 30 and 40 digits have Karatsuba kernels.
+/// Returns the form of eight lanes at K digits: 30 and 40 digits have Karatsuba kernels.
 fn lanes(k: u32) -> Form {
     if matches!(k, 30 | 40) { Form::Karatsuba52 } else { Form::Madd52 }
 }
 
-/// Each limb of m takes one more mulx, which selects m or 0 and leaves the flags unchanged.
+/// Adds one mulx for each limb of m, which selects m or 0 and leaves the flags unchanged.
 fn with_masks(form: Count, k: u32) -> Count {
     form + Count(u64::from(k))
 }
 
-/// The instructions of the rows of product and reduction, over all lanes, used or not.
+/// Returns the instructions of the rows of product and reduction, over all lanes, used or not.
 fn blocks(rows: u32, k: u32) -> Count {
     Count(4 * u64::from(rows) * u64::from(k) + 1)
 }

@@ -18,7 +18,7 @@ pub struct Call {
     pub size: Size,
     /// The number of words in a tile; K in a kernel without tiles.
     pub tile: u32,
-    /// How many numbers a call computes.
+    /// The number of numbers that a call computes.
     pub numbers: u32,
 }
 
@@ -70,13 +70,14 @@ impl Kernel {
         ]
     };
 
-    /// The kernel of this name.
+    /// Returns the kernel of this name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kernel| kernel.name == name)
     }
 
-    /// The methods of multiplication and reduction of this kernel. Each method has its own bound.
+    /// Returns the methods of multiplication and reduction of this kernel. Each method has its own
+    /// bound.
     pub const fn algorithm(self, call: Call) -> &'static str {
         match (self.family, call.size.k) {
             (Family::Lanes, 30) => "Karatsuba, fold rows",
@@ -93,8 +94,8 @@ impl Kernel {
         }
     }
 
-    /// The demand of one call. The number of registers of `machine` determines how many words are
-    /// loaded again.
+    /// Returns the demand of one call. The number of registers of `machine` determines how many
+    /// words are loaded again.
     pub fn demand(self, call: Call, machine: &Machine) -> Demand {
         let vector = machine.registers.get(&RegisterFile::Vector);
         let registers = vector.map(|registers| registers.count());
@@ -116,12 +117,13 @@ impl Kernel {
         }
     }
 
-    /// The demand of `times` calls, divided by the count of numbers that each call computes.
+    /// Returns the demand of `times` calls, divided by the count of numbers that each call
+    /// computes.
     pub fn calls(self, call: Call, machine: &Machine, times: u32) -> Demand {
         self.demand(call, machine).over(f64::from(call.numbers)).times(times)
     }
 
-    /// The multiply instructions that the kernel declares.
+    /// Returns the multiply instructions that the kernel declares.
     fn issued(self, size: Size) -> f64 {
         Issued::of(self.name).map_or(0.0, |issued| issued.count(size).get())
     }
@@ -158,8 +160,9 @@ impl Kernel {
         with_registers(self.issued(call.size), others, loads, chain, rows, live, registers)
     }
 
-    /// A product of limbs: MULX with a factor from memory, ADCX and ADOX. Each row of the reduction
-    /// waits for two multiplies in turn: first the one that computes `m_i`, then `m_i m_0`.
+    /// Returns the demand of a product of limbs: MULX with a factor from memory, ADCX and ADOX.
+    /// Each row of the reduction waits for two multiplies in turn: first the one that computes
+    /// `m_i`, then `m_i m_0`.
     fn on_limbs(self, k: u32) -> Demand {
         let form = if self.is_square { Form::Mulx.square(k) } else { Form::Mulx.product(k) };
         let words = f64::from(k);
@@ -174,14 +177,14 @@ impl Kernel {
     }
 }
 
-/// Rows of MUL with a factor from memory, ADD and ADC.
+/// Returns the demand of rows of MUL with a factor from memory, ADD and ADC.
 fn rows_of_mul(multiplies: f64) -> Demand {
     Demand::new([(Limit::MulRow, multiplies), (Limit::Issue, 3.0 * multiplies)])
 }
 
-/// VPMADD52 with its dependency chain and loads, and `others`, the vector operations that are not
-/// multiplies. If `live` words do not fit the registers, each row
-/// loads the surplus words again.
+/// Returns the demand of VPMADD52 with its dependency chain and loads, and of `others`, the vector
+/// operations that are not multiplies. If `live` words do not fit the registers, each row loads the
+/// surplus words again.
 fn with_registers(
     multiplies: f64,
     others: f64,
@@ -215,13 +218,13 @@ pub struct Improvement {
 }
 
 impl Machine {
-    /// The bound of one number of a kernel call, by every known limit. `None` if no multiplier has
-    /// a known rate.
+    /// Returns the bound of one number of a kernel call, by every known limit. `None` if no
+    /// multiplier has a known rate.
     pub fn kernel(&self, kernel: Kernel, call: Call) -> Option<Analysis> {
         Some(self.analyse(&kernel.demand(call, self))?.shared_by(call.numbers))
     }
 
-    /// The rates that lower this bound if they are twice as good, the most effective first.
+    /// Returns the rates that lower this bound if they are twice as good, the most effective first.
     pub fn improvements(&self, weigh: impl Fn(&Self) -> Option<Analysis>) -> Vec<Improvement> {
         let Some(now) = weigh(self) else {
             return Vec::new();

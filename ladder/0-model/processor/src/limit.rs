@@ -22,12 +22,13 @@ macro_rules! limits {
             /// Every limit.
             pub const ALL: [Self; [$($key),*].len()] = [$(Self::$limit),*];
 
-            /// The name in tables and records; at most 8 characters for a limit of a kernel.
+            /// Returns the name in tables and records; at most 8 characters for a limit of a
+            /// kernel.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$limit => $word),* }
             }
 
-            /// The key in a machine file.
+            /// Returns the key in a machine file.
             pub const fn key(self) -> &'static str {
                 match self { $(Self::$limit => $key),* }
             }
@@ -78,14 +79,14 @@ limits! {
 }
 
 impl Limit {
-    /// The limit of this key in a machine file.
+    /// Returns the limit of this key in a machine file.
     #[must_use]
     pub fn from_key(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|limit| limit.key() == name)
     }
 
-    /// The limit whose rate applies. For spilled registers it is the limit of loads, and for any
-    /// other limit the limit itself.
+    /// Returns the limit whose rate applies. For spilled registers it is the limit of loads, and
+    /// for any other limit the limit itself.
     #[must_use]
     pub const fn rate_limit(self) -> Self {
         match self {
@@ -118,7 +119,7 @@ impl Limit {
         )
     }
 
-    /// The limits that apply to a form.
+    /// Returns the limits that apply to a form.
     const fn of(form: Form) -> &'static [Self] {
         match form {
             Form::Blocks52 | Form::Madd52 | Form::Karatsuba52 => &[Self::Vpmadd52],
@@ -140,26 +141,26 @@ impl fmt::Display for Limit {
 pub struct Demand(Vec<(Limit, f64)>);
 
 impl Demand {
-    /// These amounts; amounts of zero are dropped.
+    /// Returns these amounts; amounts of zero are dropped.
     pub fn new(amounts: impl IntoIterator<Item = (Limit, f64)>) -> Self {
         Self(amounts.into_iter().filter(|(_, amount)| *amount > 0.0).collect())
     }
 
-    /// This demand divided by a number of pieces.
+    /// Returns this demand divided by a number of pieces.
     #[must_use]
     pub fn over(mut self, pieces: f64) -> Self {
         self.0.iter_mut().for_each(|(_, amount)| *amount /= pieces);
         self
     }
 
-    /// This demand, repeated `times` times.
+    /// Returns this demand, repeated `times` times.
     #[must_use]
     pub fn times(mut self, times: u32) -> Self {
         self.0.iter_mut().for_each(|(_, amount)| *amount *= f64::from(times));
         Self::new(self.0)
     }
 
-    /// The sum of two demands.
+    /// Returns the sum of two demands.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         for (limit, amount) in other.0 {
@@ -171,12 +172,12 @@ impl Demand {
         self
     }
 
-    /// The amounts; none is zero.
+    /// Returns the amounts; none is zero.
     pub fn amounts(&self) -> &[(Limit, f64)] {
         &self.0
     }
 
-    /// The demand of `count` multiply instructions of a form.
+    /// Returns the demand of `count` multiply instructions of a form.
     #[must_use]
     pub fn multiplies(form: Form, count: Count) -> Self {
         Self::new(Limit::of(form).iter().map(|limit| (*limit, count.get())))

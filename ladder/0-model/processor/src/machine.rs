@@ -59,7 +59,7 @@ pub enum RegisterFile {
 }
 
 impl Machine {
-    /// A machine with rates and no routines, such as a calibrated host.
+    /// Creates a machine with rates and no routines, such as a calibrated host.
     pub fn with_rates(name: &str, rates: impl IntoIterator<Item = (Limit, Rate)>) -> Self {
         Self {
             name: name.to_owned(),
@@ -80,7 +80,7 @@ impl Machine {
             .map_err(|error| BadFile::at("machine", text, error.span(), error.message()))
     }
 
-    /// This machine as a machine file.
+    /// Returns this machine as a machine file.
     ///
     /// # Panics
     ///
@@ -89,7 +89,7 @@ impl Machine {
         toml::to_string(self).expect("a machine is names, numbers and words")
     }
 
-    /// This machine with another value of one rate, in the same unit.
+    /// Returns this machine with another value of one rate, in the same unit.
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Each known rate as text: its key, value and source.
+    /// Returns each known rate as text: its key, value and source.
     pub fn sources(&self) -> impl Iterator<Item = String> {
         let known = self.rates.iter().filter(|(_, rate)| rate.value().is_some());
         known.map(|(limit, rate)| format!("{} = {rate}", limit.key()))

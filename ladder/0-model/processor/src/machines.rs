@@ -34,13 +34,13 @@ pub const FILES: [File; 12] = files![
 ];
 
 impl File {
-    /// The file of this name.
+    /// Returns the file of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         FILES.into_iter().find(|file| file.name == name)
     }
 
-    /// The machine that the file describes.
+    /// Returns the machine that the file describes.
     ///
     /// # Panics
     ///

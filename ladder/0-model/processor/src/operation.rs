@@ -19,13 +19,13 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// `products` products and no square.
+    /// Returns calls of `products` products and no squares.
     #[must_use]
     pub const fn products(products: u32) -> Self {
         Self { squares: 0, products }
     }
 
-    /// The multiply instructions of these calls on `k` words.
+    /// Returns the multiply instructions of these calls on `k` words.
     pub fn count(self, form: Form, k: u32) -> Count {
         form.square(k) * self.squares + form.product(k) * self.products
     }
@@ -45,8 +45,8 @@ impl Mul<u32> for Calls {
     }
 }
 
-/// The calls of the private operation with CRT: two exponentiations with exponents of `prime_bits`
-/// bits on `k` words each.
+/// Returns the calls of the private operation with CRT: two exponentiations with exponents of
+/// `prime_bits` bits on `k` words each.
 ///
 /// Counted per prime: two products to enter Montgomery form (the input has two halves), the
 /// exponentiation with the best window, and one product to leave Montgomery form. Counted once: one
@@ -65,8 +65,8 @@ pub fn private_calls(form: Form, k: u32, prime_bits: u32) -> Calls {
     }
 }
 
-/// The calls of the private operation without CRT: one exponentiation with an exponent of `bits`
-/// bits on `k` words, one product to enter Montgomery form and one product to leave it. The
+/// Returns the calls of the private operation without CRT: one exponentiation with an exponent of
+/// `bits` bits on `k` words, one product to enter Montgomery form and one product to leave it. The
 /// exponent is as long as the modulus.
 ///
 /// # Panics
@@ -77,8 +77,8 @@ pub fn private_full_calls(form: Form, k: u32, bits: u32) -> Calls {
     secret(form, k, bits) + Calls::products(2)
 }
 
-/// The calls of the public operation with an exponent of `bits` bits, of which `ones` are set: the
-/// exponentiation and one product to enter Montgomery form.
+/// Returns the calls of the public operation with an exponent of `bits` bits, of which `ones` are
+/// set: the exponentiation and one product to enter Montgomery form.
 ///
 /// # Panics
 ///
@@ -88,8 +88,8 @@ pub fn public_calls(bits: u32, ones: u32) -> Calls {
     public(bits, ones) + Calls::products(1)
 }
 
-/// The calls of one exponentiation by a secret exponent of `bits` bits with a fixed window of
-/// `window` bits.
+/// Returns the calls of one exponentiation by a secret exponent of `bits` bits with a fixed window
+/// of `window` bits.
 ///
 /// Counted are `bits - window` squares (the first window needs none), a product for each further
 /// window, and a table of the powers 2 to 2^window - 1, whose even powers are squares. Not counted
@@ -112,9 +112,9 @@ fn secret(form: Form, k: u32, bits: u32) -> Calls {
         .expect("there are windows to choose from")
 }
 
-/// The calls of one exponentiation, bit by bit, by a public exponent of `bits` bits, of which
-/// `ones` are set. The exponentiation takes a square for every bit but the first, and a product for
-/// every set bit but the first.
+/// Returns the calls of one exponentiation, bit by bit, by a public exponent of `bits` bits, of
+/// which `ones` are set. The exponentiation takes a square for every bit but the first, and a
+/// product for every set bit but the first.
 ///
 /// For 65537 (17 bits, 2 of them set) this is 16 squares and one product. The conversion to
 /// Montgomery form is not counted. An odd exponent needs no conversion back, because its last

@@ -16,7 +16,7 @@ pub struct Product {
     pub bound: Bound,
     /// The cycles of each limit alone.
     pub limits: Vec<Bound>,
-    /// How many numbers one call computes.
+    /// The number of numbers that one call computes.
     pub lanes: u32,
     /// The assumption behind the figure.
     pub assumption: String,
@@ -29,8 +29,9 @@ pub struct Product {
 }
 
 impl Machine {
-    /// A product of `bits` bits by the method with the fewest cycles for one number: a routine of
-    /// the machine file, or a kernel of this project. `None` if no method has known rates.
+    /// Returns a product of `bits` bits by the method with the fewest cycles for one number: a
+    /// routine of the machine file, or a kernel of this project. `None` if no method has known
+    /// rates.
     pub fn product(&self, bits: u32) -> Option<Product> {
         let routines = self.routines.iter().filter_map(|routine| self.by_routine(routine, bits));
         let forms = Form::ALL.into_iter().filter_map(|form| self.by_form(form, bits));
@@ -83,20 +84,20 @@ impl Machine {
         })
     }
 
-    /// The rates behind these limits, each with its key and source.
+    /// Returns the rates behind these limits, each with its key and source.
     pub fn rates_behind(&self, limits: &[Bound]) -> Vec<String> {
         let named = |limit: Limit| Some(format!("{} = {}", limit.key(), self.rates.get(&limit)?));
         limits.iter().filter_map(|alone| named(alone.limit.rate_limit())).collect()
     }
 
-    /// The marks of the rates behind these limits.
+    /// Returns the marks of the rates behind these limits.
     pub(crate) fn marks(&self, limits: &[Bound]) -> impl Iterator<Item = Mark> {
         limits.iter().filter_map(|alone| self.rates.get(&alone.limit.rate_limit())?.mark())
     }
 }
 
 impl Product {
-    /// The cycles of one limit alone.
+    /// Returns the cycles of one limit alone.
     pub fn alone(&self, limit: Limit) -> Option<Cycles> {
         self.limits.iter().find(|alone| alone.limit == limit).map(|alone| alone.cycles)
     }

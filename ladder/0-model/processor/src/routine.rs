@@ -70,7 +70,8 @@ impl TryFrom<DigitsWire> for Digits {
 }
 
 impl Routine {
-    /// The demand of a product of `bits` bits. `None` if the routine is not valid for this size.
+    /// Returns the demand of a product of `bits` bits. `None` if the routine is not valid for this
+    /// size.
     pub fn product(&self, bits: u32) -> Option<Demand> {
         if self.bits_max.is_some_and(|most| bits > most) {
             return None;
@@ -79,7 +80,7 @@ impl Routine {
         Some(self.demand(2.0 * digits * digits, digits))
     }
 
-    /// The demand of one product of two digits, without its row.
+    /// Returns the demand of one product of two digits, without its row.
     pub fn per_product(&self) -> Demand {
         self.demand(1.0, 0.0)
     }

@@ -140,12 +140,12 @@ impl Work {
     }
 }
 
-/// The letter of a product. The letters start again at a after z.
+/// Returns the letter of a product. The letters start again at a after z.
 fn letter(product: usize) -> char {
     char::from(b'a' + u8::try_from(product % 26).expect("below 26"))
 }
 
-/// A small count.
+/// Returns a small count.
 fn float(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }

@@ -33,7 +33,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// The word in files and tables.
+    /// Returns the word in files and tables.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Unverified => "unverified",
@@ -80,7 +80,7 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// `count` registers, and the source.
+    /// Creates a number of registers with its source.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Registers {
         Ok(Self { count, source: Source::new(mark, source)? })
     }
 
-    /// The number of registers.
+    /// Returns the number of registers.
     pub const fn count(&self) -> u32 {
         self.count
     }
@@ -124,43 +124,31 @@ impl TryFrom<RegistersWire> for Registers {
 }
 
 /// The reason why a machine file is invalid.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadNumber {
     /// A digit has 0 or more than 128 bits.
+    #[error("a digit has 1 to 128 bits, not {0}")]
     Digit(u32),
     /// A rate must have either a number with its unit or `unknown = true`, but not both.
+    #[error(
+        "a rate is {{ per_cycle = ..., mark = ..., source = ... }}, {{ cycles_each = ..., mark = \
+         ..., source = ... }}, {{ unknown = true }} or {{ unknown = true, at_least = ..., source = \
+         ... }}"
+    )]
     NotARate,
     /// A use must have either numbers with their units or `unknown = true`, but not both.
+    #[error(
+        "a use is {{ per_product = ..., per_row = ..., mark = ..., source = ... }} or {{ unknown = \
+         true }}"
+    )]
     NotAUse,
     /// A number has no source.
+    #[error("the number has no source: add source = \"...\"")]
     NoSource,
     /// The number is out of range.
+    #[error("a number here is from {least} to {most}, or 0 for a use; not {0}", least = RANGE.0, most = RANGE.1)]
     Value(f64),
 }
-
-impl fmt::Display for BadNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Digit(bits) => write!(f, "a digit has 1 to 128 bits, not {bits}"),
-            Self::NotARate => f.write_str(
-                "a rate is { per_cycle = ..., mark = ..., source = ... }, { cycles_each = ..., \
-                 mark = ..., source = ... }, { unknown = true } or { unknown = true, at_least = \
-                 ..., source = ... }",
-            ),
-            Self::NotAUse => f.write_str(
-                "a use is { per_product = ..., per_row = ..., mark = ..., source = ... } or { \
-                 unknown = true }",
-            ),
-            Self::NoSource => f.write_str("the number has no source: add source = \"...\""),
-            Self::Value(value) => {
-                let (least, most) = RANGE;
-                write!(f, "a number here is from {least} to {most}, or 0 for a use; not {value}")
-            }
-        }
-    }
-}
-
-impl core::error::Error for BadNumber {}
 
 fn positive(value: f64) -> Result<f64, BadNumber> {
     let (least, most) = RANGE;

@@ -26,24 +26,24 @@ impl Memory {
         Self { base, bytes: vec![0; bytes], console: Vec::new() }
     }
 
-    /// The first address, and the first one after the end.
+    /// Returns the first address, and the first one after the end.
     pub fn bounds(&self) -> (u32, u64) {
         (self.base, u64::from(self.base) + self.bytes.len() as u64)
     }
 
-    /// The bytes at an address, if all exist.
+    /// Returns the bytes at an address, if all exist.
     pub fn bytes(&self, address: u32, count: usize) -> Option<&[u8]> {
         let start = address.checked_sub(self.base)? as usize;
         self.bytes.get(start..start.checked_add(count)?)
     }
 
-    /// The bytes at an address, if all exist.
+    /// Returns the bytes at an address, if all exist.
     pub fn bytes_mut(&mut self, address: u32, count: usize) -> Option<&mut [u8]> {
         let start = address.checked_sub(self.base)? as usize;
         self.bytes.get_mut(start..start.checked_add(count)?)
     }
 
-    /// The bytes written to the console since the last call.
+    /// Returns the bytes written to the console since the last call.
     pub fn take_console(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.console)
     }

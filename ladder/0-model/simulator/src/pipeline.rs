@@ -23,7 +23,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// The properties of an instruction.
+    /// Returns the properties of an instruction.
     #[must_use]
     pub fn of(i: &Instruction) -> Self {
         let pair = matches!(i.row.cost, Cost::LoadDouble | Cost::StoreDouble);
@@ -113,7 +113,7 @@ impl Pipeline {
         *self = Self::default();
     }
 
-    /// How many cycles an instruction waits for a load.
+    /// Returns how many cycles an instruction waits for a load.
     fn load_stall(&self, timing: &Timing, slot: &Slot) -> u32 {
         let delay = timing.interlocks.load_delay;
         let at = |register: u8, hit: u8| register != 0 && register == hit;
@@ -137,7 +137,7 @@ impl Pipeline {
         next.max(after_next)
     }
 
-    /// How many cycles an instruction waits for condition codes.
+    /// Returns how many cycles an instruction waits for condition codes.
     fn icc_stall(&self, timing: &Timing, slot: &Slot) -> u32 {
         let large = timing.multiplier.geometry == Geometry::By32x32;
         let reads = slot.icc.carry() || matches!(slot.icc, Icc::Branch | Icc::Reads);
@@ -149,7 +149,7 @@ impl Pipeline {
     }
 }
 
-/// The number of a register after a change of windows; 0 if it has none.
+/// Returns the number of a register after a change of windows; 0 if it has none.
 fn moved(register: u8, by: i8) -> u8 {
     match (register, by) {
         (0..8, _) | (_, 0) => register,

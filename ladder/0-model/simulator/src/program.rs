@@ -1,6 +1,5 @@
 //! A program: segments, symbols and entry point.
 
-use core::fmt;
 use std::collections::BTreeMap;
 
 use crate::memory::Memory;
@@ -43,7 +42,7 @@ impl Segment {
 }
 
 impl Program {
-    /// A flat binary that begins with its first instruction.
+    /// Creates a flat binary that begins with its first instruction.
     ///
     /// # Errors
     ///
@@ -57,7 +56,7 @@ impl Program {
         program.memory().map(|_| program)
     }
 
-    /// The bytes at an address, if one segment contains them all.
+    /// Returns the bytes at an address, if one segment contains them all.
     pub fn bytes(&self, address: u32, count: usize) -> Option<&[u8]> {
         self.segments.iter().find_map(|segment| {
             let start = address.checked_sub(segment.address)? as usize;
@@ -65,7 +64,7 @@ impl Program {
         })
     }
 
-    /// The number of bytes, without zeros.
+    /// Returns the number of bytes, without zeros.
     pub fn size(&self) -> usize {
         self.segments.iter().map(|segment| segment.bytes.len()).sum()
     }
@@ -104,7 +103,7 @@ impl Program {
         Ok(memory)
     }
 
-    /// The symbol of an address, or the one before it and the distance.
+    /// Returns the symbol of an address, or the one before it and the distance.
     pub fn place(&self, address: u32) -> Option<String> {
         let before = self.symbols.iter().filter(|&(_, &at)| at <= address);
         let (name, &at) = before.max_by_key(|&(_, &at)| at)?;
@@ -113,7 +112,8 @@ impl Program {
 }
 
 /// An invalid program file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct BadProgram(String);
 
 impl BadProgram {
@@ -121,11 +121,3 @@ impl BadProgram {
         Self(why.to_owned())
     }
 }
-
-impl fmt::Display for BadProgram {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for BadProgram {}

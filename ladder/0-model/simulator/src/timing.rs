@@ -73,7 +73,7 @@ pub struct Multiplier {
 }
 
 impl Multiplier {
-    /// The number of slots of a multiplication.
+    /// Returns the number of slots of a multiplication.
     pub fn slots(&self) -> u32 {
         self.slots.unwrap_or(self.geometry.slots())
     }
@@ -98,7 +98,7 @@ pub enum Geometry {
 }
 
 impl Geometry {
-    /// The number of slots of a multiplication on LEON-2.
+    /// Returns the number of slots of a multiplication on LEON-2.
     pub fn slots(self) -> u32 {
         match self {
             Self::By32x32 => 1,
@@ -148,7 +148,7 @@ impl Timing {
     /// The file of LEON-2 with a multiplier of one slot and an accumulator unit of one slot.
     pub const LEON2: &str = include_str!("../timings/leon-2.toml");
 
-    /// The timing in [`Timing::LEON2`].
+    /// Returns the timing in [`Timing::LEON2`].
     ///
     /// # Panics
     ///
@@ -158,13 +158,14 @@ impl Timing {
         Self::from_toml(Self::LEON2).expect("a test reads it")
     }
 
-    /// This timing with another multiplier.
+    /// Returns this timing with another multiplier.
     #[must_use]
     pub fn with_multiplier(self, geometry: Geometry) -> Self {
         Self { multiplier: Multiplier { geometry, slots: None }, ..self }
     }
 
-    /// This timing with products of `slots` slots, both into a register and into the accumulator.
+    /// Returns this timing with products of `slots` slots, both into a register and into the
+    /// accumulator.
     #[must_use]
     pub fn with_products(self, slots: u32, issue: Issue) -> Self {
         let multiplier = Multiplier { slots: Some(slots), ..self.multiplier };

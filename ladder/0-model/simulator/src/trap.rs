@@ -28,7 +28,7 @@ pub enum Trap {
 }
 
 impl Trap {
-    /// Its number (`tt`), which selects the entry of a trap table.
+    /// Returns its number (`tt`), which selects the entry of a trap table.
     pub fn number(self) -> u32 {
         match self {
             Self::NoCode(_) => 0x01,

@@ -6,12 +6,12 @@
 use num_bigint::BigUint;
 use tollgate_mont::{Digit, Exponentiate, Kernel, Modulus, Pair, Place, Row, Scalar, Shape, Word};
 
-/// The number with these limbs or digits.
+/// Returns the number with these limbs or digits.
 pub fn number<S: Scalar>(x: &[S]) -> BigUint {
     x.iter().rev().fold(BigUint::ZERO, |a, x| (a << S::BITS) + x.bits())
 }
 
-/// The `n` limbs of a number.
+/// Returns the `n` limbs of a number.
 pub fn limbs(x: &BigUint, n: usize) -> Vec<u64> {
     let mut v = x.to_u64_digits();
     assert!(v.len() <= n, "{} limbs, not {n}", v.len());
@@ -19,13 +19,14 @@ pub fn limbs(x: &BigUint, n: usize) -> Vec<u64> {
     v
 }
 
-/// The number in a lane.
+/// Returns the number in a lane.
 pub fn lane<W: Word>(x: &[W], lane: usize) -> BigUint {
     let x: Vec<_> = x.iter().map(|w| W::Scalar::from_bits(w.lane(lane))).collect();
     number(&x)
 }
 
-/// A number whose digits carry in every column, in none, or in runs; `kind` selects the pattern.
+/// Returns a number whose digits carry in every column, in none, or in runs; `kind` selects the
+/// pattern.
 pub fn pattern(rng: &mut fastrand::Rng, bits: usize, kind: usize) -> BigUint {
     let ones = (BigUint::from(1u8) << bits) - 1u8;
     let mut random = || (0..bits.div_ceil(32)).map(|_| rng.u32(..)).collect::<Vec<_>>();
@@ -39,12 +40,12 @@ pub fn pattern(rng: &mut fastrand::Rng, bits: usize, kind: usize) -> BigUint {
     }
 }
 
-/// An odd modulus of exactly `bits` bits.
+/// Returns an odd modulus of exactly `bits` bits.
 pub fn modulus(rng: &mut fastrand::Rng, bits: usize, kind: usize) -> BigUint {
     pattern(rng, bits, kind) | BigUint::from(1u8) | (BigUint::from(1u8) << (bits - 1))
 }
 
-/// An operand below `bound`: a patterned number, a number at the bound, or a number near m.
+/// Returns an operand below `bound`: a patterned number, a number at the bound, or a number near m.
 pub fn operand(rng: &mut fastrand::Rng, m: &BigUint, bound: &BigUint, kind: usize) -> BigUint {
     let x = match kind % 10 {
         6 => m - 1u8,
@@ -60,15 +61,15 @@ pub fn operand(rng: &mut fastrand::Rng, m: &BigUint, bound: &BigUint, kind: usiz
 pub trait Layout: Word {
     /// The size of a limb or digit in bits.
     const RADIX_BITS: usize;
-    /// The shape for a modulus of `bits` bits.
+    /// Returns the shape for a modulus of `bits` bits.
     fn shape(bits: usize) -> Shape;
     /// Loads a modulus per lane.
     fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<Self>;
     /// Loads two moduli per lane.
     fn load_pair(shape: Shape, p: &[BigUint], q: &[BigUint]) -> Pair<Self>;
-    /// Exclusive bound of operands.
+    /// Returns the exclusive bound of operands.
     fn operand_bound(m: &BigUint, k: usize) -> BigUint;
-    /// Random bits above a digit, which a kernel must ignore.
+    /// Returns random bits above a digit, which a kernel must ignore.
     fn dirt(rng: &mut fastrand::Rng) -> u64;
 }
 
@@ -121,7 +122,7 @@ impl Layout for Row {
     }
 }
 
-/// The words of one number per lane, K digits each, with random bits above the digits.
+/// Returns the words of one number per lane, K digits each, with random bits above the digits.
 pub fn spread<W: Layout>(rng: &mut fastrand::Rng, k: usize, x: &[BigUint]) -> Vec<W> {
     let mut z = vec![W::default(); k];
     for (l, x) in x.iter().enumerate() {
@@ -174,7 +175,7 @@ pub fn products<K: Kernel<Word: Layout>>(
                     let (z, m, xy) = (lane(&z, l), &moduli[l], &x[l] * &y[l]);
                     let name = if square { kernel.square_name() } else { kernel.name() };
                     assert_eq!(&z * &r % m, &xy % m, "{name} {bits} bits: lane {l} is wrong");
-                    // squares of digits promise it only below 7m
+                    // squares of digits guarantee the bound only for operands below 7m
                     let is_digits = K::Word::RADIX_BITS == 52;
                     let is_bound = xy <= &r * m && !(is_digits && square && xy >= m * m * 49u8);
                     assert!(!is_bound || z < m * 3u8, "{name} {bits} bits: lane {l} is too large");

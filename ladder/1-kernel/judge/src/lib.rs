@@ -17,7 +17,6 @@
 pub mod contract;
 mod time;
 
-use core::fmt;
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
@@ -27,19 +26,12 @@ use crate::contract::Layout;
 pub use crate::time::time;
 
 /// A kernel broke its contract.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kernel} breaks the contract of kernels: {what}; correct it")]
 pub struct Refused {
     kernel: &'static str,
     what: String,
 }
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} breaks the contract of kernels: {}; correct it", self.kernel, self.what)
-    }
-}
-
-impl core::error::Error for Refused {}
 
 /// Sizes of moduli in bits, and rounds of twenty products. Some sizes fill a block of digits;
 /// others use only a small part of their last block.

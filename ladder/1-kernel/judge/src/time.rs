@@ -26,7 +26,7 @@ where
     interleave(&mut contenders, plan, &|| false, &mut |_| ())
 }
 
-/// Runs of products or squares of the same numbers.
+/// Creates runs of products or squares of the same numbers.
 fn calls<K: Kernel<Word: Layout> + 'static>(
     kernel: K,
     bits: usize,

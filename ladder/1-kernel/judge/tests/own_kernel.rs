@@ -81,7 +81,7 @@ fn low(x: u128) -> u64 {
     }
 }
 
-/// -1/m mod 2^64 for odd m: each step doubles the number of correct bits.
+/// Returns -1/m mod 2^64 for odd m: each step doubles the number of correct bits.
 fn minus_inverse(m: u64) -> u64 {
     let mut x = 1u64;
     for _ in 0..6 {

@@ -23,26 +23,26 @@ impl PublicExponent {
         self.0[i / 64] >> (i % 64) & 1 == 1
     }
 
-    /// Position of the highest bit, plus one; 0 for 0.
+    /// Returns the position of the highest bit, plus one; 0 for 0.
     fn bits(&self) -> usize {
         (0..64 * self.0.len()).rev().find(|&i| self.bit(i)).map_or(0, |top| top + 1)
     }
 }
 
-/// The length in limbs of a fixed window's table, which holds all 2^w powers.
+/// Returns the length in limbs of a fixed window's table, which holds all 2^w powers.
 #[must_use]
 pub const fn fixed_table_words(k: usize, width: usize) -> usize {
     k << width
 }
 
-/// The length in limbs of a sliding window's table, which holds the 2^{w-1} odd powers.
+/// Returns the length in limbs of a sliding window's table, which holds the 2^{w-1} odd powers.
 #[must_use]
 pub const fn sliding_table_words(k: usize, width: usize) -> usize {
     k << (width - 1)
 }
 
-/// The length in limbs of the scratch for either window. It includes the `product` limbs of scratch
-/// that a product needs.
+/// Returns the length in limbs of the scratch for either window. It includes the `product` limbs of
+/// scratch that a product needs.
 #[must_use]
 pub const fn scratch_words(k: usize, width: usize, product: usize) -> usize {
     fixed_table_words(k, width) + 3 * k + product
@@ -57,7 +57,7 @@ struct Parts<'t> {
     t: &'t mut [u64],
 }
 
-/// The parts, for a table of `words` limbs.
+/// Returns the parts, for a table of `words` limbs.
 fn cut(t: &mut [u64], k: usize, words: usize) -> Parts<'_> {
     let (table, t) = t.split_at_mut(words);
     let (z, t) = t.split_at_mut(k);
@@ -158,8 +158,8 @@ pub fn sliding_window_vartime<K: Kernel<Word = u64>>(
     leave(kernel, z, power, m, t);
 }
 
-/// For the `left` low bits of e: the length of the next window, and the table position of its odd
-/// power. A single zero is a window of one bit without a power.
+/// Returns, for the `left` low bits of e, the length of the next window and the table position of
+/// its odd power. A single zero is a window of one bit without a power.
 fn next_window(e: &PublicExponent, left: usize, width: usize) -> (usize, Option<usize>) {
     if !e.bit(left - 1) {
         return (1, None);
@@ -170,7 +170,7 @@ fn next_window(e: &PublicExponent, left: usize, width: usize) -> (usize, Option<
     (left - end, Some(value / 2))
 }
 
-/// Bits at..at+len of e, len <= 7; the position is public.
+/// Returns bits at..at+len of e, len <= 7; the position is public.
 fn window(e: &[u64], at: usize, len: usize) -> u64 {
     let (i, s) = (at / 64, at % 64);
     let low = e[i] >> s;

@@ -4,7 +4,7 @@
 //! a time. Every multiplication of a variant goes through [`wide`] or [`low`], so that tests can
 //! count the multiplications.
 
-/// x * y.
+/// Returns x * y.
 #[inline(always)]
 pub(crate) fn wide(x: u64, y: u64) -> u128 {
     #[cfg(test)]
@@ -12,7 +12,7 @@ pub(crate) fn wide(x: u64, y: u64) -> u128 {
     u128::from(x).wrapping_mul(u128::from(y))
 }
 
-/// x * y mod 2^64.
+/// Returns x * y mod 2^64.
 #[inline(always)]
 pub(crate) fn low(x: u64, y: u64) -> u64 {
     #[cfg(test)]
@@ -110,7 +110,7 @@ impl Column {
         self.add_limbs(other.0);
     }
 
-    /// The lowest limb; the column above keeps the rest.
+    /// Returns the lowest limb; the column above keeps the rest.
     #[inline(always)]
     pub(crate) fn shift(&mut self) -> u64 {
         let [lowest, middle, top] = self.0;
@@ -118,7 +118,7 @@ impl Column {
         lowest
     }
 
-    /// The lowest limb.
+    /// Returns the lowest limb.
     #[inline(always)]
     pub(crate) fn lowest(self) -> u64 {
         self.0[0]
@@ -153,13 +153,13 @@ pub(crate) fn add_carry(t: &mut u64, x: u64, carry: u64) -> u64 {
     u64::from(over)
 }
 
-/// A carry of 0 or 1.
+/// Returns a carry of 0 or 1.
 #[inline(always)]
 fn bit(carry: u64) -> u8 {
     carry.to_le_bytes()[0]
 }
 
-/// x + y + carry, for a carry of 0 or 1, and the carry out. The intrinsic makes each sum an
+/// Returns x + y + carry, for a carry of 0 or 1, and the carry out. The intrinsic makes each sum an
 /// ADC: the compiler would regroup sums of carries that are written as additions.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -169,7 +169,7 @@ fn add_with_carry(x: u64, y: u64, carry: u8) -> (u64, u8) {
     (sum, over)
 }
 
-/// x + y + carry, for a carry of 0 or 1, and the carry out.
+/// Returns x + y + carry, for a carry of 0 or 1, and the carry out.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 fn add_with_carry(x: u64, y: u64, carry: u8) -> (u64, u8) {
@@ -178,7 +178,7 @@ fn add_with_carry(x: u64, y: u64, carry: u8) -> (u64, u8) {
     (sum, u8::from(a | b))
 }
 
-/// The low limb.
+/// Returns the low limb.
 #[inline(always)]
 pub(crate) fn low_half(x: u128) -> u64 {
     #[allow(clippy::cast_possible_truncation, reason = "takes the low half")]
@@ -187,7 +187,7 @@ pub(crate) fn low_half(x: u128) -> u64 {
     }
 }
 
-/// The high limb.
+/// Returns the high limb.
 #[inline(always)]
 pub(crate) fn high_half(x: u128) -> u64 {
     low_half(x >> 64)
@@ -206,7 +206,7 @@ pub(crate) mod counted {
         COUNT.set(COUNT.get() + 1);
     }
 
-    /// The number of multiplications in `work`.
+    /// Returns the number of multiplications in `work`.
     pub(crate) fn during(work: impl FnOnce()) -> usize {
         let before = COUNT.get();
         work();

@@ -25,7 +25,7 @@ impl core::fmt::Debug for Numbers {
 }
 
 impl Numbers {
-    /// The constants of a modulus of the engine. Constant time for its number of limbs.
+    /// Returns the constants of a modulus of the engine. Constant time for its number of limbs.
     #[must_use]
     pub fn of(m: &Modulus<u64>) -> Self {
         let m = m.m().to_vec();
@@ -34,13 +34,14 @@ impl Numbers {
         Self { inverse: whole_inverse(&m, k0), m, k0, fold }
     }
 
-    /// K, the number of limbs.
+    /// Returns K, the number of limbs.
     pub fn k(&self) -> usize {
         self.m.len()
     }
 }
 
-/// -1/m mod 2^64, for odd m. Newton's iteration doubles the correct bits: 5, 10, 20, 40, 80.
+/// Returns -1/m mod 2^64, for odd m. Newton's iteration doubles the correct bits: 5, 10, 20, 40,
+/// 80.
 fn negative_inverse(m: u64) -> u64 {
     let mut x = m.wrapping_mul(3) ^ 2;
     for _ in 0..4 {
@@ -49,7 +50,7 @@ fn negative_inverse(m: u64) -> u64 {
     x.wrapping_neg()
 }
 
-/// (1 + m * k0) / 2^64, below m.
+/// Returns (1 + m * k0) / 2^64, below m.
 fn fold(m: &[u64], k0: u64) -> Vec<u64> {
     let mut z = vec![0; m.len()];
     let (_, mut carry) = mac(1, m[0], k0, 0);
@@ -60,7 +61,7 @@ fn fold(m: &[u64], k0: u64) -> Vec<u64> {
     z
 }
 
-/// -1/m mod R: the quotient digits of the reduction of 1, since 1 + q * m :== 0 (mod R).
+/// Returns -1/m mod R: the quotient digits of the reduction of 1, since 1 + q * m :== 0 (mod R).
 fn whole_inverse(m: &[u64], k0: u64) -> Vec<u64> {
     let mut t = vec![0; m.len()];
     t[0] = 1;

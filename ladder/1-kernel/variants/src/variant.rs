@@ -77,7 +77,7 @@ impl Method {
         Self::SingleStep,
     ];
 
-    /// The name of the product in records, such as `amm64_cios`.
+    /// Returns the name of the product in records, such as `amm64_cios`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sos => "amm64_sos",
@@ -109,7 +109,7 @@ impl Method {
         !matches!(self, Self::Cios | Self::Fios)
     }
 
-    /// The number of multiplications of two limbs in a call on K limbs, K even.
+    /// Returns the number of multiplications of two limbs in a call on K limbs, K even.
     pub const fn multiplications(self, call: Call, k: usize) -> usize {
         let (whole, half) = (k * k, k * (k + 1) / 2);
         let x_y = match (self, call) {
@@ -145,7 +145,7 @@ impl Unroll {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::One, Self::Two, Self::Four, Self::Eight];
 
-    /// The number of products.
+    /// Returns the number of products.
     pub const fn products(self) -> u32 {
         match self {
             Self::One => 1,
@@ -166,14 +166,15 @@ impl Variant {
         }
     }
 
-    /// Addresses of the functions that run in a call; together they are all of its code.
+    /// Returns the addresses of the functions that run in a call; together they are all of its
+    /// code.
     pub fn code(self, call: Call) -> Vec<usize> {
         let Routines { entries, halves } = self.routines();
         let own = halves.map(|halves| halves[call as usize] as usize);
         core::iter::once(entries[call as usize] as usize).chain(own).collect()
     }
 
-    /// The kernel for one modulus.
+    /// Returns the kernel for one modulus.
     pub fn kernel(self, numbers: &Numbers) -> VariantKernel<'_> {
         VariantKernel { method: self.method, entries: self.routines().entries, numbers }
     }

@@ -1,4 +1,5 @@
-//! Every variant passes the checks of the engine's kernels, and exponentiations by every window.
+//! Every variant passes the checks of the engine's kernels, and so do exponentiations with every
+//! window.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 

@@ -7,8 +7,8 @@ use crate::error::Error;
 
 const NS_PER_S: f64 = 1e9;
 
-/// The measured cost of a session: the real server's CPU time multiplied by the clock of its core
-/// in Hz. The subject is the same as that of the predicted total.
+/// Returns the measured cost of a session: the real server's CPU time multiplied by the clock of
+/// its core in Hz. The subject is the same as that of the predicted total.
 ///
 /// # Errors
 ///
@@ -66,7 +66,7 @@ fn refused(wanted: &'static str, record: &Record) -> Error {
     Error::Record { wanted, subject: record.subject.to_string() }
 }
 
-/// The product of two estimates above zero; their relative errors add in quadrature.
+/// Returns the product of two estimates above zero; their relative errors add in quadrature.
 fn product(a: &Estimate, b: &Estimate) -> Result<Estimate, Error> {
     let point = a.point() * b.point();
     let relative = |estimate: &Estimate, end: f64| (end / estimate.point() - 1.0).powi(2);

@@ -77,7 +77,7 @@ fn cpu_time() -> Duration {
     time.try_into().expect("CPU time is not negative")
 }
 
-/// One session up to its confirmation.
+/// Performs one session up to its confirmation.
 fn session(connection: &mut Connection, address: &str, close: bool) -> Result<(), Box<dyn Error>> {
     let mut socket = TcpStream::connect(address)?;
     socket.set_nodelay(true)?;

@@ -109,7 +109,7 @@ pub(crate) fn spki(certificate: &[u8]) -> Result<&[u8], der::Error> {
     fields.tlv_bytes()
 }
 
-/// The leaf of a Certificate message of TLS 1.2 (RFC 5246 §7.4.2).
+/// Returns the leaf of a Certificate message of TLS 1.2 (RFC 5246 §7.4.2).
 pub(crate) fn leaf_tls12(body: &[u8]) -> Result<&[u8], Violation> {
     let mut r = Reader::new(Message::CERTIFICATE, body);
     let mut list = r.vector(3, "certificate_list")?;
@@ -117,7 +117,7 @@ pub(crate) fn leaf_tls12(body: &[u8]) -> Result<&[u8], Violation> {
     leaf(&mut list, |_| Ok(()))
 }
 
-/// The leaf of a Certificate message of TLS 1.3 (RFC 8446 §4.4.2).
+/// Returns the leaf of a Certificate message of TLS 1.3 (RFC 8446 §4.4.2).
 pub(crate) fn leaf_tls13(body: &[u8]) -> Result<&[u8], Violation> {
     let mut r = Reader::new(Message::CERTIFICATE, body);
     r.vector(1, "certificate_request_context")?.end("certificate_request_context")?;

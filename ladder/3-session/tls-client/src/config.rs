@@ -49,12 +49,12 @@ impl Config {
         })
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The reused key pair of a group, if key shares are reused.
+    /// Returns the reused key pair of a group, if key shares are reused.
     pub(crate) fn pair(&self, group: Group) -> Option<&KeyPair> {
         self.pairs.iter().find(|pair| pair.group == group)
     }
@@ -110,7 +110,7 @@ fn check(settings: &Settings) -> Result<(), Misuse> {
     if pin { Ok(()) } else { Err(Misuse::Pin) }
 }
 
-/// RFC 6066 §3: labels without a trailing dot, and not an address.
+/// Returns whether RFC 6066 §3 allows this name: labels without a trailing dot, and not an address.
 fn is_dns_name(name: &str) -> bool {
     let label = |label: &str| {
         (1..=63).contains(&label.len())

@@ -91,7 +91,7 @@ impl fmt::Debug for Connection {
 }
 
 impl Connection {
-    /// A connection with a queued `ClientHello`.
+    /// Creates a connection with a queued `ClientHello`.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Queued bytes for the server.
+    /// Returns the queued bytes for the server.
     pub fn outgoing(&self) -> &[u8] {
         self.output.waiting()
     }
@@ -170,8 +170,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Space for bytes from the server. The space is empty only while a complete record waits for
-    /// [`poll`](Self::poll).
+    /// Returns space for bytes from the server. The space is empty only while a complete record
+    /// waits for [`poll`](Self::poll).
     pub fn space(&mut self) -> &mut [u8] {
         self.input.space()
     }
@@ -189,7 +189,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The next event; `None` if more bytes are needed. Responses are then in
+    /// Returns the next event; `None` if more bytes are needed. Responses are then in
     /// [`outgoing`](Self::outgoing).
     ///
     /// # Errors
@@ -302,14 +302,14 @@ impl Connection {
         matches!(self.awaiting, Await::Established | Await::Closed)
     }
 
-    /// The confirmation of the handshake by the server. Count a handshake only when it is
+    /// Returns the confirmation of the handshake by the server. Count a handshake only when it is
     /// confirmed. In TLS 1.3, the confirmation is later than
     /// [`is_established`](Self::is_established).
     pub const fn confirmation(&self) -> Option<Confirmation> {
         self.confirmation
     }
 
-    /// The current phase.
+    /// Returns the current phase.
     pub const fn phase(&self) -> SessionPhase {
         match self.awaiting {
             Await::ServerHello => SessionPhase::Hello,
@@ -330,23 +330,23 @@ impl Connection {
         }
     }
 
-    /// The results of the handshake.
+    /// Returns the results of the handshake.
     pub const fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// The application protocol that the server chose.
+    /// Returns the application protocol that the server chose.
     pub fn alpn(&self) -> Option<&[u8]> {
         self.alpn.map(|i| &self.config.settings.alpn[i][..])
     }
 
-    /// The server's leaf certificate in DER, if the server has sent one.
+    /// Returns the server's leaf certificate in DER, if the server has sent one.
     pub fn leaf(&self) -> Option<&[u8]> {
         let leaf = self.leaf.as_ref().filter(|_| self.facts.leaf_bytes > 0);
         leaf.map(|leaf| &*leaf.der)
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     pub const fn config(&self) -> &Arc<Config> {
         &self.config
     }

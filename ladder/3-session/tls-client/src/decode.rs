@@ -11,7 +11,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of a message body, without type and length.
+    /// Creates a reader of a message body, without type and length.
     pub(crate) const fn new(message: Message, bytes: &'a [u8]) -> Self {
         Self { bytes, message }
     }
@@ -20,12 +20,12 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
-    /// The violation for a malformed field of this message.
+    /// Returns the violation for a malformed field of this message.
     pub(crate) const fn malformed(&self, field: &'static str) -> Violation {
         Violation::Decode { message: self.message, field }
     }
 
-    /// The violation for a field of this message whose value is not allowed.
+    /// Returns the violation for a field of this message whose value is not allowed.
     pub(crate) const fn illegal(&self, field: &'static str) -> Violation {
         Violation::IllegalParameter { message: self.message, field }
     }
@@ -62,14 +62,14 @@ impl<'a> Reader<'a> {
         self.array(field).map(u32::from_be_bytes)
     }
 
-    /// A vector with a length of `width` bytes, at most 4.
+    /// Reads a vector with a length of `width` bytes, at most 4.
     pub(crate) fn vector(&mut self, width: usize, field: &'static str) -> Result<Self, Violation> {
         let length = self.bytes(width, field)?.iter();
         let length = length.fold(0, |length, &byte| length << 8 | usize::from(byte));
         Ok(Self { bytes: self.bytes(length, field)?, message: self.message })
     }
 
-    /// The remaining bytes.
+    /// Returns the remaining bytes.
     pub(crate) const fn rest(self) -> &'a [u8] {
         self.bytes
     }

@@ -38,7 +38,8 @@ pub(crate) struct SmallKey {
 }
 
 impl EncryptingKey {
-    /// The key of a `SubjectPublicKeyInfo`; `None` if it is not an RSA key of a supported size.
+    /// Returns the key of a `SubjectPublicKeyInfo`; `None` if it is not an RSA key of a supported
+    /// size.
     pub(crate) fn read(spki: &[u8]) -> Option<Self> {
         let library = PublicEncryptingKey::from_der(spki).ok();
         let library = library.and_then(|key| Pkcs1PublicEncryptingKey::new(key).ok());
@@ -77,7 +78,7 @@ impl SmallKey {
         })
     }
 
-    /// RSAES-PKCS1-v1_5 (RFC 8017 §7.2.1).
+    /// Encrypts with RSAES-PKCS1-v1_5 (RFC 8017 §7.2.1).
     fn encrypt(&self, secret: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let padding = self.bytes.checked_sub(secret.len() + 3)?;
         if padding + 3 < OVERHEAD_BYTES {

@@ -37,7 +37,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The phase of the session; `None` for errors outside a session.
+    /// Returns the phase of the session; `None` for errors outside a session.
     pub const fn phase(&self) -> Option<SessionPhase> {
         match self {
             Self::Alert { phase, .. }
@@ -164,7 +164,7 @@ pub enum Found {
 }
 
 impl Violation {
-    /// The alert for the server (RFC 8446 §6.2).
+    /// Returns the alert for the server (RFC 8446 §6.2).
     pub(crate) const fn alert(self) -> AlertDescription {
         match self {
             Self::Alpn

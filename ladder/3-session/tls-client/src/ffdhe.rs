@@ -26,7 +26,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// The field of a named group; `None` for an elliptic-curve group.
+    /// Returns the field of a named group; `None` for an elliptic-curve group.
     pub(crate) fn of(group: Group) -> Option<&'static Self> {
         static FIELDS: [OnceLock<Field>; 3] = [const { OnceLock::new() }; 3];
         // RFC 7919 §5.2 and appendix A: at least 225, 275 and 325 bits of exponent
@@ -42,7 +42,7 @@ impl Field {
         }))
     }
 
-    /// The named group with this prime and generator.
+    /// Returns the named group with this prime and generator.
     pub(crate) fn name(p: &[u8], g: &[u8]) -> Option<Group> {
         let groups = [Group::Ffdhe2048, Group::Ffdhe3072, Group::Ffdhe4096];
         groups.into_iter().find(|&group| {
@@ -57,8 +57,8 @@ impl Field {
         })
     }
 
-    /// The field of the server's prime. Primality is not tested; exponents are as long as the
-    /// prime, because the order of the generator is unknown.
+    /// Returns the field of the server's prime. Primality is not tested; exponents are as long as
+    /// the prime, because the order of the generator is unknown.
     pub(crate) fn chosen(p: &[u8], g: &[u8]) -> Result<Self, Violation> {
         let p = trimmed(p);
         let bits = 8 * p.len() - p.first().map_or(0, |byte| byte.leading_zeros() as usize);
@@ -78,7 +78,7 @@ impl Field {
         Some(Self { bytes: p.len(), p_minus_1, params, generator, exponent_bits })
     }
 
-    /// The prime.
+    /// Returns the prime.
     #[cfg(test)]
     pub(crate) fn prime(&self) -> Vec<u8> {
         let mut bytes = self.p_minus_1.to_be_bytes().to_vec();
@@ -86,7 +86,7 @@ impl Field {
         bytes
     }
 
-    /// A random exponent.
+    /// Returns a random exponent.
     pub(crate) fn exponent(&self) -> Result<Exponent, Unavailable> {
         let mut bytes = Zeroizing::new(vec![0; self.exponent_bits as usize / 8]);
         aws_lc_rs::rand::fill(&mut bytes).map_err(|_| Unavailable::Random)?;
@@ -94,12 +94,12 @@ impl Field {
         Ok(Exponent(Zeroizing::new(exponent)))
     }
 
-    /// The public value of an exponent, as long as the prime.
+    /// Returns the public value of an exponent, as long as the prime.
     pub(crate) fn public(&self, exponent: &Exponent) -> Vec<u8> {
         self.bytes_of(&self.power(&self.generator, exponent)).to_vec()
     }
 
-    /// The shared secret, as long as the prime.
+    /// Returns the shared secret, as long as the prime.
     pub(crate) fn agree(
         &self,
         exponent: &Exponent,
@@ -127,7 +127,7 @@ impl Field {
 /// A secret exponent of a field.
 pub(crate) struct Exponent(Zeroizing<BoxedUint>);
 
-/// A number with room for `bytes` bytes; `None` if it has more.
+/// Returns a number with room for `bytes` bytes; `None` if it has more.
 fn number(digits: &[u8], bytes: usize) -> Option<BoxedUint> {
     let bits = u32::try_from(8 * bytes).ok()?.next_multiple_of(64);
     BoxedUint::from_be_slice(digits, bits).ok()

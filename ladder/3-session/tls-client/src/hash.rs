@@ -21,7 +21,7 @@ pub(crate) enum Hash {
 }
 
 impl Hash {
-    /// Length of the output, in bytes.
+    /// Returns the length of the output, in bytes.
     pub(crate) fn bytes(self) -> usize {
         self.algorithm().output_len()
     }
@@ -41,12 +41,12 @@ impl Hash {
         hmac::Key::new(algorithm, key)
     }
 
-    /// The hash of the empty string.
+    /// Returns the hash of the empty string.
     pub(crate) fn of_nothing(self) -> Digest {
         digest::digest(self.algorithm(), &[])
     }
 
-    /// Zeros of the output's length.
+    /// Returns zeros of the output's length.
     pub(crate) fn zeros(self) -> &'static [u8] {
         &ZEROS[..self.bytes()]
     }
@@ -60,7 +60,7 @@ pub(crate) struct Secret {
 }
 
 impl Secret {
-    /// A copy of these bytes.
+    /// Creates a copy of these bytes.
     pub(crate) fn new(bytes: &[u8]) -> Self {
         let mut secret = Self { bytes: [0; BYTES_MAX], length: bytes.len() };
         secret.bytes[..bytes.len()].copy_from_slice(bytes);
@@ -96,7 +96,7 @@ impl Transcript {
         Self { context: Context::new(hash.algorithm()), messages: None }
     }
 
-    /// A transcript that keeps the messages.
+    /// Creates a transcript that keeps the messages.
     pub(crate) fn kept(hash: Hash) -> Self {
         Self { messages: Some(Vec::new()), ..Self::new(hash) }
     }
@@ -108,17 +108,17 @@ impl Transcript {
         }
     }
 
-    /// The hash of all messages so far.
+    /// Returns the hash of all messages so far.
     pub(crate) fn hash(&self) -> Digest {
         self.context.clone().finish()
     }
 
-    /// The length of the hash, in bytes.
+    /// Returns the length of the hash, in bytes.
     pub(crate) fn hash_bytes(&self) -> usize {
         self.context.algorithm().output_len()
     }
 
-    /// All messages so far, if they are kept.
+    /// Returns all messages so far, if they are kept.
     pub(crate) fn messages(&self) -> Option<&[u8]> {
         self.messages.as_deref()
     }

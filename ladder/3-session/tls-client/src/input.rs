@@ -36,7 +36,7 @@ impl Input {
         self.unread = 0..0;
     }
 
-    /// The free part; empty only if a complete record is unread.
+    /// Returns the free part; empty only if a complete record is unread.
     pub(crate) fn space(&mut self) -> &mut [u8] {
         if self.unread.start > 0 {
             self.bytes.copy_within(self.unread.clone(), 0);
@@ -45,7 +45,7 @@ impl Input {
         &mut self.bytes[self.unread.end..]
     }
 
-    /// Maximum argument of [`filled`](Self::filled).
+    /// Returns the maximum argument of [`filled`](Self::filled).
     pub(crate) const fn room(&self) -> usize {
         self.bytes.len() - self.unread.end
     }

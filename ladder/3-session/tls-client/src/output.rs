@@ -35,7 +35,7 @@ impl Output {
         }
     }
 
-    /// The position in the stream after all queued bytes.
+    /// Returns the position in the stream after all queued bytes.
     pub(crate) fn mark(&self) -> u64 {
         self.sent + self.waiting().len() as u64
     }

@@ -21,7 +21,7 @@ pub enum SessionPhase {
 }
 
 impl SessionPhase {
-    /// The name in one or two words, for tables and records.
+    /// Returns the name in one or two words, for tables and records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hello => "hello",
@@ -63,7 +63,7 @@ pub(crate) enum Await {
 }
 
 impl Await {
-    /// The expected message, in words.
+    /// Returns the expected message, in words.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::ServerHello => "server_hello",

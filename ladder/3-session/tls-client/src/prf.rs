@@ -49,26 +49,26 @@ impl Master {
         Self { key: hash.hmac_key(&*secret), secret }
     }
 
-    /// RFC 5246 §8.1. `premaster` is the premaster secret as an HMAC key; `randoms` are those of
-    /// client and server.
+    /// Derives the master secret (RFC 5246 §8.1). `premaster` is the premaster secret as an HMAC
+    /// key; `randoms` are those of client and server.
     pub(crate) fn new(hash: Hash, premaster: &hmac::Key, randoms: [&[u8; 32]; 2]) -> Self {
         Self::derive(hash, premaster, b"master secret", randoms.map(|random| &random[..]))
     }
 
-    /// RFC 7627 §4; `session_hash` is the hash of all messages up to and including the
-    /// `ClientKeyExchange`.
+    /// Derives the extended master secret (RFC 7627 §4); `session_hash` is the hash of all messages
+    /// up to and including the `ClientKeyExchange`.
     pub(crate) fn extended(hash: Hash, premaster: &hmac::Key, session_hash: &[u8]) -> Self {
         Self::derive(hash, premaster, b"extended master secret", [session_hash, &[]])
     }
 
-    /// The master secret of a saved session.
+    /// Returns the master secret of a saved session.
     pub(crate) fn saved(hash: Hash, saved: &[u8]) -> Self {
         let mut secret = Zeroizing::new([0; 48]);
         secret.copy_from_slice(saved);
         Self { key: hash.hmac_key(&*secret), secret }
     }
 
-    /// The keys of client and server (RFC 5246 §6.3).
+    /// Returns the keys of client and server (RFC 5246 §6.3).
     pub(crate) fn record_keys(
         &self,
         suite: Suite,
@@ -94,7 +94,7 @@ impl Master {
         (record_key(&client), record_key(&server))
     }
 
-    /// The content of a Finished (RFC 5246 §7.4.9).
+    /// Returns the content of a Finished (RFC 5246 §7.4.9).
     pub(crate) fn verify_data(&self, side: Side, transcript: &[u8]) -> [u8; 12] {
         let label: &[u8] = match side {
             Side::Client => b"client finished",

@@ -50,7 +50,7 @@ pub(crate) struct Keys<'a> {
 }
 
 impl RecordKey {
-    /// A key for TLS 1.2. The order of encryption and MAC matters only for block ciphers.
+    /// Creates a key for TLS 1.2. The order of encryption and MAC matters only for block ciphers.
     pub(crate) fn tls12(cipher: Cipher, keys: &Keys<'_>, encrypt_then_mac: bool) -> Self {
         let aead = |layout| Protection::Aead(Aead::new(cipher, keys.key, keys.iv, layout));
         let mac = |hash| Mac::new(hash, keys.mac);
@@ -66,7 +66,7 @@ impl RecordKey {
         })
     }
 
-    /// A key for TLS 1.3.
+    /// Creates a key for TLS 1.3.
     pub(crate) fn tls13(cipher: Cipher, key: &[u8], iv: &[u8]) -> Self {
         Self::new(Protection::Aead(Aead::new(cipher, key, iv, Layout::Inner)))
     }
@@ -101,7 +101,7 @@ impl RecordKey {
     }
 }
 
-/// The additional data of TLS 1.2 (RFC 5246 §6.2.3): sequence, type, version, length.
+/// Returns the additional data of TLS 1.2 (RFC 5246 §6.2.3): sequence, type, version, length.
 fn authenticated(sequence: u64, content: Content, length: usize) -> [u8; 13] {
     let mut bytes = [0; 13];
     bytes[..8].copy_from_slice(&sequence.to_be_bytes());
@@ -109,7 +109,7 @@ fn authenticated(sequence: u64, content: Content, length: usize) -> [u8; 13] {
     bytes
 }
 
-/// The header of a record with a body of `length` bytes.
+/// Returns the header of a record with a body of `length` bytes.
 pub(crate) fn header(content: Content, length: usize) -> [u8; HEADER] {
     let [major, minor] = TLS12.to_be_bytes();
     let length = u16::try_from(length).expect("a record has at most 2^14 + 2048 bytes");

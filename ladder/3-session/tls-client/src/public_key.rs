@@ -33,7 +33,7 @@ pub(crate) enum PublicKey {
 }
 
 impl PublicKey {
-    /// The kind of the key in a `SubjectPublicKeyInfo`.
+    /// Returns the kind of the key in a `SubjectPublicKeyInfo`.
     pub(crate) fn read(spki: &[u8]) -> Result<Self, Violation> {
         let info = SubjectPublicKeyInfoRef::from_der(spki).map_err(|_| Violation::Certificate)?;
         let curve = || info.algorithm.parameters_oid().ok();
@@ -63,7 +63,7 @@ impl PublicKey {
         }
     }
 
-    /// The verification algorithm of a scheme.
+    /// Returns the verification algorithm of a scheme.
     ///
     /// TLS 1.2 allows a hash function with any curve (RFC 8422 §5.4). TLS 1.3 allows each hash
     /// function only with its own curve; [`Self::signs_tls13`] checks this rule.
@@ -101,7 +101,7 @@ impl PublicKey {
         }
     }
 
-    /// The violation for a key that does not fit.
+    /// Returns the violation for a key that does not fit.
     pub(crate) const fn unfit(self) -> Violation {
         match self {
             Self::Rsa { bits } => Violation::KeySize { bits },

@@ -60,7 +60,7 @@ impl Connection {
         error
     }
 
-    /// The next event; `None` if more bytes are needed.
+    /// Returns the next event; `None` if more bytes are needed.
     pub(crate) fn next_event(&mut self) -> Result<Option<Received>, Stop> {
         loop {
             if self.awaiting == Await::Closed {
@@ -196,7 +196,7 @@ impl Connection {
         }
     }
 
-    /// The violation of an unexpected message or record.
+    /// Returns the violation of an unexpected message or record.
     pub(crate) const fn unexpected(&self, found: Found) -> Violation {
         Violation::UnexpectedMessage { expected: self.awaiting.name(), found }
     }
@@ -249,7 +249,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The server's leaf certificate. It always arrives before its first use.
+    /// Returns the server's leaf certificate. It always arrives before its first use.
     pub(crate) fn known_leaf(&self) -> Arc<Leaf> {
         Arc::clone(self.leaf.as_ref().expect("the order of messages is checked"))
     }

@@ -21,21 +21,21 @@ macro_rules! registry {
             /// Every entry, in the order of this table.
             pub const ALL: [Self; [$($number),*].len()] = [$(Self::$entry),*];
 
-            /// The registered name.
+            /// Returns the registered name.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$entry => $text,)*
                 }
             }
 
-            /// The number on the wire.
+            /// Returns the number on the wire.
             pub const fn number(self) -> u16 {
                 match self {
                     $(Self::$entry => $number,)*
                 }
             }
 
-            /// The entry with a registered name.
+            /// Returns the entry with a registered name.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|entry| entry.name() == name)
             }
@@ -70,7 +70,7 @@ registry! {
 }
 
 impl Group {
-    /// The length in bytes of a client's public key on the wire.
+    /// Returns the length in bytes of a client's public key on the wire.
     pub(crate) const fn public_bytes(self) -> usize {
         match self {
             Self::P256 => 65,

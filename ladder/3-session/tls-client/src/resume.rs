@@ -14,7 +14,7 @@ use crate::wire::Content;
 /// A session to resume.
 #[derive(Clone, Copy, Debug)]
 pub struct Resume<'a> {
-    /// The session. It must come from the same server and name.
+    /// The session. It must come from the same server, under the same name.
     pub session: &'a SavedSession,
     /// Time since the session was saved. TLS 1.3 servers compare it with their own clocks.
     pub age: Duration,
@@ -161,7 +161,7 @@ impl Connection {
 }
 
 impl SavedSession {
-    /// The offer of a hello, in addition to a session ID.
+    /// Returns the offer of a hello, in addition to a session ID.
     fn in_hello(&self, obfuscated_age: u32, early_data: bool) -> Offered<'_> {
         match self.of {
             Some((suite, _)) if suite.is_tls13() => {

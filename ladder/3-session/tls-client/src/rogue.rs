@@ -42,7 +42,7 @@ const TLS13: Suite = Suite::TLS_AES_128_GCM_SHA256;
 /// The random bytes of a TLS 1.2 server.
 const SERVER_RANDOM: [u8; 32] = [0x55; 32];
 
-/// The settings of a client that does not verify signatures.
+/// Returns the settings of a client that does not verify signatures.
 fn quiet(suite: Suite) -> Settings {
     Settings { verify_signature: VerifySignature::Never, ..Settings::new(suite) }
 }
@@ -106,7 +106,7 @@ impl Rogue {
         self.hello[6..].first_chunk().unwrap()
     }
 
-    /// The session ID that the client has sent.
+    /// Returns the session ID that the client has sent.
     fn session_id(&self) -> &[u8] {
         let id = &self.hello[38..];
         &id[1..1 + usize::from(id[0])]

@@ -59,8 +59,8 @@ impl SavedSession {
         self.of.is_none()
     }
 
-    /// The kind of the session; `None` if there is none. In TLS 1.3 the settings determine whether
-    /// the key is used alone.
+    /// Returns the kind of the session; `None` if there is none. In TLS 1.3 the settings determine
+    /// whether the key is used alone.
     pub fn kind(&self) -> Option<SessionKind> {
         self.of.map(|(suite, name)| match name {
             _ if suite.is_tls13() => SessionKind::Psk,
@@ -69,7 +69,7 @@ impl SavedSession {
         })
     }
 
-    /// The lifetime of the session; `None` if the server specified none. Servers specify
+    /// Returns the lifetime of the session; `None` if the server specified none. Servers specify
     /// none with a session ID.
     pub fn lifetime(&self) -> Option<Duration> {
         let tls13 = self.of.is_some_and(|(suite, _)| suite.is_tls13());
@@ -83,7 +83,8 @@ impl SavedSession {
         self.of.is_some_and(|(suite, _)| suite.is_tls13())
     }
 
-    /// TLS 1.3: maximum bytes of early data; 0 if the server does not allow early data.
+    /// Returns the maximum bytes of early data in TLS 1.3; 0 if the server does not allow early
+    /// data.
     pub const fn early_data_bytes_max(&self) -> u32 {
         self.early_data_bytes_max
     }
@@ -141,7 +142,7 @@ impl Kept {
         self.count = 0;
     }
 
-    /// The session that is being filled in; `None` if the maximum is reached.
+    /// Returns the session that is being filled in; `None` if the maximum is reached.
     pub(crate) fn next(&mut self) -> Option<&mut SavedSession> {
         if self.count == KEPT_MAX {
             return None;

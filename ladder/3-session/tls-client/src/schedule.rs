@@ -8,8 +8,8 @@ use crate::hash::{Hash, Secret};
 use crate::protect::RecordKey;
 use crate::suite::{Cipher, Suite};
 
-/// HKDF-Expand-Label (RFC 8446 §7.1) with an output of at most one hash. HKDF-Expand is then a
-/// single HMAC.
+/// Computes HKDF-Expand-Label (RFC 8446 §7.1) with an output of at most one hash. HKDF-Expand is
+/// then a single HMAC.
 fn expand_label(secret: &hmac::Key, label: &[u8], context: &[u8], bytes: usize) -> Secret {
     let length = u8::try_from(bytes).expect("at most 48");
     let prefixed = u8::try_from(6 + label.len()).expect("labels are short");
@@ -31,19 +31,19 @@ struct Stage {
 }
 
 impl Stage {
-    /// HKDF-Extract (RFC 5869 §2.2), with the salt prepared as an HMAC key.
+    /// Computes HKDF-Extract (RFC 5869 §2.2), with the salt prepared as an HMAC key.
     fn extract(hash: Hash, salt: &hmac::Key, input: &[u8]) -> Self {
         let secret = Secret::new(hmac::sign(salt, input).as_ref());
         Self { hash, secret: hash.hmac_key(&secret) }
     }
 
-    /// Derive-Secret (RFC 8446 §7.1).
+    /// Computes Derive-Secret (RFC 8446 §7.1).
     fn derive(&self, label: &[u8], transcript: &[u8]) -> Traffic {
         let secret = expand_label(&self.secret, label, transcript, self.hash.bytes());
         Traffic { hash: self.hash, secret }
     }
 
-    /// The salt of the next stage.
+    /// Returns the salt of the next stage.
     fn derived(&self) -> Secret {
         self.derive(b"derived", self.hash.of_nothing().as_ref()).secret
     }
@@ -57,18 +57,18 @@ impl Psk {
         Self(Stage::extract(hash, &hash.hmac_key(hash.zeros()), key))
     }
 
-    /// The binder (RFC 8446 §4.2.11.2); `transcript` is the hash up to the list of binders.
+    /// Returns the binder (RFC 8446 §4.2.11.2); `transcript` is the hash up to the list of binders.
     pub(crate) fn binder(&self, transcript: &[u8]) -> hmac::Tag {
         let nothing = self.0.hash.of_nothing();
         self.0.derive(b"res binder", nothing.as_ref()).verify_data(transcript)
     }
 
-    /// The secret of early data; `transcript` is the hash of the `ClientHello`.
+    /// Returns the secret of early data; `transcript` is the hash of the `ClientHello`.
     pub(crate) fn early_data(&self, transcript: &[u8]) -> Traffic {
         self.0.derive(b"c e traffic", transcript)
     }
 
-    /// The early secret of a handshake whose server accepts the pre-shared key.
+    /// Returns the early secret of a handshake whose server accepts the pre-shared key.
     pub(crate) fn early(&self) -> Early {
         let hash = self.0.hash;
         Early { hash, salt: hash.hmac_key(&self.0.derived()) }
@@ -83,17 +83,17 @@ pub(crate) struct Early {
 }
 
 impl Early {
-    /// The early secret without a pre-shared key.
+    /// Returns the early secret without a pre-shared key.
     pub(crate) fn new(hash: Hash) -> Self {
         Psk::new(hash, hash.zeros()).early()
     }
 
-    /// The secrets of a handshake with a pre-shared key alone.
+    /// Returns the secrets of a handshake with a pre-shared key alone.
     pub(crate) fn handshake_alone(&self, transcript: &[u8]) -> Handshake {
         self.handshake(self.hash.zeros(), transcript)
     }
 
-    /// The secrets of the handshake; `transcript` is the hash up to and including the
+    /// Returns the secrets of the handshake; `transcript` is the hash up to and including the
     /// `ServerHello`.
     pub(crate) fn handshake(&self, shared: &[u8], transcript: &[u8]) -> Handshake {
         let stage = Stage::extract(self.hash, &self.salt, shared);
@@ -123,14 +123,14 @@ impl Handshake {
 pub(crate) struct MasterSecret(Stage);
 
 impl MasterSecret {
-    /// The traffic secrets of client and server for application data; `transcript` is the hash up
-    /// to and including the server's Finished.
+    /// Returns the traffic secrets of client and server for application data; `transcript` is the
+    /// hash up to and including the server's Finished.
     pub(crate) fn application(&self, transcript: &[u8]) -> (Traffic, Traffic) {
         let derive = |label| self.0.derive(label, transcript);
         (derive(b"c ap traffic"), derive(b"s ap traffic"))
     }
 
-    /// The pre-shared key of a ticket (RFC 8446 §4.6.1); `transcript` is the hash up to and
+    /// Returns the pre-shared key of a ticket (RFC 8446 §4.6.1); `transcript` is the hash up to and
     /// including the client's Finished.
     pub(crate) fn psk(&self, transcript: &[u8], ticket_nonce: &[u8]) -> Secret {
         let resumption = self.0.derive(b"res master", transcript);
@@ -149,7 +149,7 @@ impl Traffic {
         self.hash.hmac_key(&self.secret)
     }
 
-    /// The record key that follows from this secret (RFC 8446 §7.3).
+    /// Returns the record key that follows from this secret (RFC 8446 §7.3).
     pub(crate) fn record_key(&self, suite: Suite) -> RecordKey {
         let secret = self.key();
         let cipher = suite.cipher();
@@ -157,13 +157,13 @@ impl Traffic {
         RecordKey::tls13(cipher, &key, &expand_label(&secret, b"iv", &[], Cipher::NONCE_BYTES))
     }
 
-    /// The content of a Finished (RFC 8446 §4.4.4).
+    /// Returns the content of a Finished (RFC 8446 §4.4.4).
     pub(crate) fn verify_data(&self, transcript: &[u8]) -> hmac::Tag {
         let finished = expand_label(&self.key(), b"finished", &[], self.hash.bytes());
         hmac::sign(&self.hash.hmac_key(&finished), transcript)
     }
 
-    /// The next generation, after a `KeyUpdate` (RFC 8446 §7.2).
+    /// Returns the next generation, after a `KeyUpdate` (RFC 8446 §7.2).
     pub(crate) fn next(&self) -> Self {
         let secret = expand_label(&self.key(), b"traffic upd", &[], self.hash.bytes());
         Self { hash: self.hash, secret }

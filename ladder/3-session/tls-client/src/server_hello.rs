@@ -54,7 +54,7 @@ fn head<'a>(body: &'a [u8], settings: &Settings) -> Result<Head<'a>, Violation> 
     Ok(Head { version, random, session_id, extensions })
 }
 
-/// The violation for a field of a `ServerHello` whose value is not allowed.
+/// Returns the violation for a field of a `ServerHello` whose value is not allowed.
 pub(crate) const fn illegal(field: &'static str) -> Violation {
     Violation::IllegalParameter { message: Message::SERVER_HELLO, field }
 }
@@ -95,7 +95,7 @@ pub(crate) struct Hello12<'a> {
 }
 
 impl<'a> Hello12<'a> {
-    /// `offers_ticket` is true if the client has requested or sent a ticket.
+    /// Reads a message. `offers_ticket` is true if the client has requested or sent a ticket.
     pub(crate) fn read(
         body: &'a [u8],
         settings: &Settings,
@@ -224,14 +224,14 @@ impl<'a> Hello13<'a> {
     }
 }
 
-/// The offered group with this number.
+/// Returns the offered group with this number.
 pub(crate) fn offered(number: u16, settings: &Settings) -> Result<Group, Violation> {
     Group::from_number(number)
         .filter(|group| settings.groups.contains(group))
         .ok_or(Violation::Group { found: number })
 }
 
-/// The offered signature scheme with this number.
+/// Returns the offered signature scheme with this number.
 pub(crate) fn offered_scheme(
     number: u16,
     settings: &Settings,
@@ -277,7 +277,7 @@ pub(crate) fn encrypted_extensions(
     Ok(found)
 }
 
-/// Maximum bytes of early data with a ticket (RFC 8446 §4.6.1); 0 if not allowed.
+/// Returns the maximum bytes of early data with a ticket (RFC 8446 §4.6.1); 0 if not allowed.
 pub(crate) fn early_data_bytes_max(extensions: Reader<'_>) -> Result<u32, Violation> {
     let mut max = 0;
     each(extensions, |extension, mut content| {
@@ -290,7 +290,7 @@ pub(crate) fn early_data_bytes_max(extensions: Reader<'_>) -> Result<u32, Violat
     Ok(max)
 }
 
-/// The schemes of a `CertificateRequest` of TLS 1.3 (RFC 8446 §4.3.2); empty for none.
+/// Returns the schemes of a `CertificateRequest` of TLS 1.3 (RFC 8446 §4.3.2); empty for none.
 pub(crate) fn signature_algorithms(extensions: Reader<'_>) -> Result<Reader<'_>, Violation> {
     let mut schemes = Reader::new(Message::CERTIFICATE_REQUEST, &[]);
     each(extensions, |extension, mut content| {
@@ -303,7 +303,7 @@ pub(crate) fn signature_algorithms(extensions: Reader<'_>) -> Result<Reader<'_>,
     Ok(schemes)
 }
 
-/// RFC 7301 §3.1: exactly one of the offered protocols.
+/// Reads the chosen protocol, which must be one of the offered ones (RFC 7301 §3.1).
 fn alpn(mut content: Reader<'_>, settings: &Settings) -> Result<usize, Violation> {
     if settings.alpn.is_empty() {
         return Err(Violation::ExtensionUnexpected { extension: Extension::ALPN });

@@ -158,7 +158,7 @@ impl Session {
         Ok(session)
     }
 
-    /// The random bytes of client and server.
+    /// Returns the random bytes of client and server.
     pub(crate) const fn randoms(&self) -> [&[u8; 32]; 2] {
         [&self.random.client, &self.server_random]
     }
@@ -171,7 +171,7 @@ impl Session {
         Ok(())
     }
 
-    /// The key pair prepared for this group.
+    /// Returns the key pair prepared for this group.
     pub(crate) fn pair<'a>(&'a self, config: &'a Config, group: Group) -> &'a KeyPair {
         let pair = self.fresh.as_ref().filter(|pair| pair.group == group);
         pair.or_else(|| config.pair(group)).expect("`prepare` made a key pair of this group")

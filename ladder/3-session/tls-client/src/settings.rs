@@ -37,7 +37,7 @@ pub enum Freshness {
 }
 
 impl Freshness {
-    /// The word for the setting in conditions of records.
+    /// Returns the word for the setting in conditions of records.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Fresh => "fresh",

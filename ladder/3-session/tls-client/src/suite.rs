@@ -61,7 +61,7 @@ pub enum MacHash {
 }
 
 impl MacHash {
-    /// The length in bytes of the HMAC, and of its key.
+    /// Returns the length in bytes of the HMAC, and of its key.
     pub(crate) const fn bytes(self) -> usize {
         match self {
             Self::Sha1 => 20,
@@ -75,7 +75,7 @@ impl Cipher {
     /// The length in bytes of the nonce of an AEAD.
     pub(crate) const NONCE_BYTES: usize = 12;
 
-    /// The length of the key in bytes.
+    /// Returns the length of the key in bytes.
     pub(crate) const fn key_bytes(self) -> usize {
         match self {
             Self::Aes128Gcm | Self::Aes128Cbc(_) | Self::Rc4(_) => 16,
@@ -84,7 +84,7 @@ impl Cipher {
         }
     }
 
-    /// The length in bytes of the IV in the key block of TLS 1.2.
+    /// Returns the length in bytes of the IV in the key block of TLS 1.2.
     pub(crate) const fn iv_bytes(self) -> usize {
         match self {
             Self::Aes128Gcm | Self::Aes256Gcm => 4,
@@ -94,7 +94,7 @@ impl Cipher {
         }
     }
 
-    /// The hash function of the HMAC; `None` for an AEAD.
+    /// Returns the hash function of the HMAC; `None` for an AEAD.
     pub(crate) const fn mac(self) -> Option<MacHash> {
         match self {
             Self::Aes128Gcm | Self::Aes256Gcm | Self::ChaCha20Poly1305 => None,
@@ -172,37 +172,37 @@ suites! {
 }
 
 impl Suite {
-    /// The suite with a registered name.
+    /// Returns the suite with a registered name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|suite| suite.name == name)
     }
 
-    /// The registered name.
+    /// Returns the registered name.
     pub const fn name(self) -> &'static str {
         self.name
     }
 
-    /// The number on the wire.
+    /// Returns the number on the wire.
     pub const fn number(self) -> u16 {
         self.number
     }
 
-    /// The key exchange method.
+    /// Returns the key exchange method.
     pub const fn exchange(self) -> KeyExchange {
         self.exchange
     }
 
-    /// The record cipher.
+    /// Returns the record cipher.
     pub const fn cipher(self) -> Cipher {
         self.cipher
     }
 
-    /// The hash function of transcript and key derivation.
+    /// Returns the hash function of transcript and key derivation.
     pub(crate) const fn hash(self) -> Hash {
         self.hash
     }
 
-    /// `TLSv1.2` or `TLSv1.3`, as servers log it.
+    /// Returns `TLSv1.2` or `TLSv1.3`, as servers log it.
     pub const fn version(self) -> &'static str {
         if self.is_tls13() { "TLSv1.3" } else { "TLSv1.2" }
     }

@@ -108,7 +108,8 @@ impl Connection {
         Ok(())
     }
 
-    /// The abbreviated handshake. The keys are known, and the server sends its Finished first.
+    /// Starts the abbreviated handshake. The keys are known, and the server sends its Finished
+    /// first.
     fn resume_tls12(&mut self) -> Result<(), Violation> {
         // RFC 7627 §5.3: the resumed session must keep the original session's choice
         if self.facts.extended_master_secret != self.offered.extended_master_secret {
@@ -126,8 +127,8 @@ impl Connection {
         Ok(())
     }
 
-    /// `ServerKeyExchange`: the signed parameters of the agreement (RFC 5246 §7.4.3, RFC 8422
-    /// §5.4).
+    /// Handles a `ServerKeyExchange`: the signed parameters of the agreement (RFC 5246 §7.4.3, RFC
+    /// 8422 §5.4).
     fn key_exchange(&mut self, body: &[u8]) -> Result<(), Stop> {
         let mut r = Reader::new(Message::SERVER_KEY_EXCHANGE, body);
         let settings = &self.config.settings;
@@ -201,7 +202,7 @@ impl Connection {
         Ok(())
     }
 
-    /// RFC 5246 §7.4.7.1.
+    /// Exchanges keys by RSA encryption (RFC 5246 §7.4.7.1).
     fn exchange_rsa(&mut self) -> Result<Master, Violation> {
         let leaf = self.known_leaf();
         // a premaster secret is the offered version, then random bytes
@@ -225,7 +226,7 @@ impl Connection {
         Ok(self.master(&self.config.settings.suite.hash().hmac_key(&**secret)))
     }
 
-    /// RFC 5246 §7.4.7.2, RFC 8422 §5.7.
+    /// Exchanges keys by Diffie-Hellman (RFC 5246 §7.4.7.2, RFC 8422 §5.7).
     fn exchange_agreed(&mut self) -> Result<Master, Violation> {
         let agreed = self.session.agreed.take().expect("the server's key exchange came before");
         let width = if self.config.settings.suite.has_curve() { 1 } else { 2 };
@@ -249,7 +250,7 @@ impl Connection {
         })
     }
 
-    /// The master secret; the transcript ends with the `ClientKeyExchange`.
+    /// Returns the master secret; the transcript ends with the `ClientKeyExchange`.
     fn master(&self, premaster: &hmac::Key) -> Master {
         let hash = self.config.settings.suite.hash();
         if self.facts.extended_master_secret {
@@ -325,7 +326,7 @@ enum Parameters<'a> {
     Field { p: &'a [u8], g: &'a [u8], public: &'a [u8] },
 }
 
-/// RFC 8422 §5.4.
+/// Reads the parameters of a curve (RFC 8422 §5.4).
 fn curve_parameters<'a>(
     r: &mut Reader<'a>,
     settings: &Settings,
@@ -338,8 +339,8 @@ fn curve_parameters<'a>(
     Ok(Parameters::Named { group, public })
 }
 
-/// RFC 5246 §7.4.3 and RFC 7919 §3: if named groups were offered, the server must choose one of
-/// them.
+/// Reads the parameters of a prime field (RFC 5246 §7.4.3, RFC 7919 §3). If named groups were
+/// offered, the server must choose one of them.
 fn field_parameters<'a>(
     r: &mut Reader<'a>,
     settings: &Settings,

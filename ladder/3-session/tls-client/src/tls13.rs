@@ -230,7 +230,8 @@ impl Connection {
         Ok(())
     }
 
-    /// RFC 8446 §4.6.3. One response answers all requests received before it is sent.
+    /// Handles a `KeyUpdate` (RFC 8446 §4.6.3). One response answers all requests received before
+    /// it is sent.
     fn key_update(&mut self, body: &[u8]) -> Result<(), Violation> {
         let mut r = Reader::new(Message::KEY_UPDATE, body);
         let request = r.u8("request_update")?;
@@ -263,7 +264,7 @@ impl Connection {
     }
 }
 
-/// The input of the signature in a `CertificateVerify` (RFC 8446 §4.4.3).
+/// Returns the input of the signature in a `CertificateVerify` (RFC 8446 §4.4.3).
 fn signed_content<'a>(side: &[u8; 6], transcript: &Transcript, draft: &'a mut Vec<u8>) -> &'a [u8] {
     draft.clear();
     draft.extend([b' '; 64]);

@@ -16,7 +16,7 @@ macro_rules! numbers {
                 pub const $const: Self = Self($value);
             )*
 
-            /// The registered name; `None` for an unknown number.
+            /// Returns the registered name; `None` for an unknown number.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($value => Some($text),)*

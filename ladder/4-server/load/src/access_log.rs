@@ -200,7 +200,7 @@ mod tests {
             Self { path, file }
         }
 
-        /// A new log, and a referee of its lines from now on.
+        /// Returns a new log, and a referee of its lines from now on.
         fn marked(name: &str) -> (Self, AccessLog) {
             let log = Self::new(name);
             let mut referee = AccessLog::open(&log.path).unwrap();

@@ -97,7 +97,7 @@ impl Arrivals {
     /// Maximum of `waiting_max`.
     pub const WAITING_MAX: u32 = 1_000_000;
 
-    /// An open loop with a queue of 10,000.
+    /// Creates an open loop with a queue of 10,000.
     #[must_use]
     pub const fn open(pattern: Pattern) -> Self {
         Self::Open { pattern, waiting_max: 10_000 }
@@ -109,8 +109,8 @@ impl Arrivals {
         matches!(self, Self::Open { .. })
     }
 
-    /// The share of a trace's arrivals that resume a session. `None` unless this is a trace in
-    /// which arrivals resume sessions.
+    /// Returns the share of a trace's arrivals that resume a session. `None` unless this is a trace
+    /// in which arrivals resume sessions.
     #[must_use]
     pub fn reused_share(&self) -> Option<f64> {
         match self {
@@ -119,7 +119,7 @@ impl Arrivals {
         }
     }
 
-    /// The violated rule, if any.
+    /// Returns the violated rule, if any.
     pub(crate) fn broken_rule(&self, run_ms: u64) -> Option<&'static str> {
         match self {
             Self::Closed { think } => {
@@ -146,7 +146,7 @@ impl Pattern {
     /// Maximum shape; above it Pareto-distributed gaps are nearly equal.
     pub const SHAPE_MAX: f64 = 100.0;
 
-    /// The name of the pattern in conditions of records and in flags.
+    /// Returns the name of the pattern in conditions of records and in flags.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
@@ -159,7 +159,7 @@ impl Pattern {
         }
     }
 
-    /// Mean arrivals per second.
+    /// Returns the mean arrivals per second.
     #[must_use]
     pub fn per_s(&self) -> f64 {
         match self {
@@ -172,8 +172,8 @@ impl Pattern {
         }
     }
 
-    /// The share of a trace's arrivals that resume a session. `None` unless this is a trace in
-    /// which arrivals resume sessions.
+    /// Returns the share of a trace's arrivals that resume a session. `None` unless this is a trace
+    /// in which arrivals resume sessions.
     #[must_use]
     pub fn reused_share(&self) -> Option<f64> {
         match self {

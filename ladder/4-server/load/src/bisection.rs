@@ -47,7 +47,7 @@ impl Bisection {
         Self { ramp, met: None, above: None, undecided: None, client_limited: false, steps: 0 }
     }
 
-    /// The next rate; `None` when the search has ended.
+    /// Returns the next rate; `None` when the search has ended.
     pub(crate) fn next_rate(&mut self) -> Option<f64> {
         self.steps += 1;
         if self.steps > STEPS_MAX {

@@ -113,7 +113,7 @@ impl Channel {
         self.tls_mut().filled(count)
     }
 
-    /// The next event. Plain connections have only data events.
+    /// Returns the next event. Plain connections have only data events.
     pub(crate) fn poll(&mut self) -> Result<Option<Event<'_>>, Error> {
         if !self.is_plain {
             return self.tls_mut().poll();

@@ -46,7 +46,7 @@ impl ClosedLoop {
         self.due.push(Reverse((at, place)));
     }
 
-    /// The slot that begins now, if one is due.
+    /// Returns the slot that begins now, if one is due.
     pub(crate) fn next(&mut self, now: Instant) -> Option<usize> {
         while let Some(&Reverse((at, place))) = self.due.peek()
             && at <= now

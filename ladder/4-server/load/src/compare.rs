@@ -57,7 +57,7 @@ pub fn compare(
 }
 
 impl Comparison {
-    /// A comparison of outcomes that the caller gives, by server and round.
+    /// Creates a comparison of outcomes that the caller gives, by server and round.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl Comparison {
         Ok(Self { outcomes })
     }
 
-    /// The outcomes of a server, by round.
+    /// Returns the outcomes of a server, by round.
     ///
     /// # Panics
     ///
@@ -84,24 +84,24 @@ impl Comparison {
         &self.outcomes[server]
     }
 
-    /// The worst verdict of all runs.
+    /// Returns the worst verdict of all runs.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let verdicts = self.outcomes.iter().flatten().map(|outcome| outcome.verdict);
         verdicts.max().unwrap_or(Verdict::Invalid)
     }
 
-    /// The ratio of the sessions per second of two servers: the median over the rounds with its
-    /// 95 % bootstrap interval; `None` if a run of either server is invalid. With fewer than six
-    /// rounds the confidence is below 95 %: the range of n ratios contains the median with
+    /// Returns the ratio of the sessions per second of two servers: the median over the rounds with
+    /// its 95 % bootstrap interval; `None` if a run of either server is invalid. With fewer than
+    /// six rounds the confidence is below 95 %: the range of n ratios contains the median with
     /// probability 1 - 2^(1 - n). Records state the confidence.
     #[must_use]
     pub fn sessions_ratio(&self, above: usize, below: usize) -> Option<Estimate> {
         self.ratio(above, below, Outcome::sessions_per_s)
     }
 
-    /// The ratio of the CPU time per session of two servers; `None` if a run of either server is
-    /// invalid, or if the CPU time was not measured.
+    /// Returns the ratio of the CPU time per session of two servers; `None` if a run of either
+    /// server is invalid, or if the CPU time was not measured.
     #[must_use]
     pub fn server_cpu_ratio(&self, above: usize, below: usize) -> Option<Estimate> {
         self.ratio(above, below, Outcome::server_cpu_ns_per_session)

@@ -103,7 +103,7 @@ pub(crate) fn consent(
     until(&file, host, now).map(Some).map_err(Refusal::BadFile)
 }
 
-/// The end of a consent file's permission for `host`.
+/// Returns the end of a consent file's permission for `host`.
 fn until(file: &str, host: &str, now: Timestamp) -> Result<Timestamp, String> {
     if file.len() > CONSENT_BYTES_MAX {
         return Err(format!("the file is longer than {CONSENT_BYTES_MAX} bytes"));

@@ -71,7 +71,7 @@ impl Counts {
         }
     }
 
-    /// All failures.
+    /// Returns all failures.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()
@@ -109,7 +109,7 @@ impl Counts {
         alerts
     }
 
-    /// The most frequent failure with its count.
+    /// Returns the most frequent failure with its count.
     #[must_use]
     pub fn worst(&self) -> Option<(&Failure, u64)> {
         let most = self.failures.iter().max_by_key(|(_, count)| **count);
@@ -158,7 +158,7 @@ impl Resumptions {
     }
 }
 
-/// `part` divided by `whole`; 0 if both are 0.
+/// Returns `part` divided by `whole`; 0 if both are 0.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
     let share = part as f64 / whole.max(1) as f64;

@@ -16,7 +16,7 @@ use crate::plan::Plan;
 /// Reads the CPU time of a server so far, user and system, over all threads; it never decreases.
 pub type CpuMeter<'a> = dyn FnMut() -> io::Result<Duration> + 'a;
 
-/// The CPU time of processes, from `/proc/PID/stat`, with a resolution of about 10 ms.
+/// Returns the CPU time of processes, from `/proc/PID/stat`, with a resolution of about 10 ms.
 ///
 /// Pass every process of the server: a web server's workers, not only their parent process.
 ///
@@ -37,8 +37,8 @@ pub struct CgroupCpu {
 const CGROUPS: &str = "/sys/fs/cgroup";
 
 impl CgroupCpu {
-    /// The control group with this folder, or with this path below `/sys/fs/cgroup`. The group may
-    /// be of version 2 (`cpu.stat`) or of version 1 (`cpuacct.usage`).
+    /// Returns the control group with this folder, or with this path below `/sys/fs/cgroup`. The
+    /// group may be of version 2 (`cpu.stat`) or of version 1 (`cpuacct.usage`).
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl CgroupCpu {
         Ok(if self.is_v2 { of_group_v2(&text) } else { of_group_v1(&text) })
     }
 
-    /// The CPU time of the group so far.
+    /// Returns the CPU time of the group so far.
     ///
     /// # Errors
     ///
@@ -104,8 +104,8 @@ fn process_cpu(process: u32) -> io::Result<Duration> {
     })
 }
 
-/// CPU time of child processes that this process has waited for; `None` if the system does not
-/// report it.
+/// Returns the CPU time of child processes that this process has waited for; `None` if the system
+/// does not report it.
 #[must_use]
 pub fn children_cpu() -> Option<Duration> {
     ticks(&fs::read_to_string("/proc/self/stat").ok()?, CHILDREN).map(duration)
@@ -121,8 +121,8 @@ const OWN: usize = 14;
 /// The number of the field cutime; the next field is cstime.
 const CHILDREN: usize = 16;
 
-/// The sum of a field and the next one. Fields are numbered from 1. The second field is a name in
-/// parentheses that may contain blanks and parentheses.
+/// Returns the sum of a field and the next one. Fields are numbered from 1. The second field is a
+/// name in parentheses that may contain blanks and parentheses.
 fn ticks(stat: &str, field: usize) -> Option<u64> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_ascii_whitespace().skip(field - 3);
@@ -131,7 +131,7 @@ fn ticks(stat: &str, field: usize) -> Option<u64> {
     user.checked_add(system)
 }
 
-/// CPU time of the calling thread so far.
+/// Returns the CPU time of the calling thread so far.
 #[must_use]
 pub fn thread_cpu() -> Duration {
     clock(ClockId::ThreadCPUTime)
@@ -143,8 +143,8 @@ pub(crate) fn clock(id: ClockId) -> Duration {
     Duration::from_secs(part(tv_sec)) + Duration::from_nanos(part(tv_nsec))
 }
 
-/// Time for which the calling thread was runnable without a core: the second field of its
-/// `schedstat`. `None` if the kernel does not count it.
+/// Returns the time for which the calling thread was runnable without a core: the second field of
+/// its `schedstat`. `None` if the kernel does not count it.
 pub(crate) fn thread_wait() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)

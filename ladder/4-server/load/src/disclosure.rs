@@ -30,7 +30,7 @@ pub(crate) fn subject(plan: &Plan, mut subject: Subject) -> Result<Subject, BadS
     Ok(subject)
 }
 
-/// Planned and actual resumption, over all rounds.
+/// Returns the planned and actual resumption, over all rounds.
 pub(crate) fn resumption(rounds: &[Outcome]) -> String {
     let Some(Resume { share, by }) = rounds.first().and_then(|round| round.plan.resume) else {
         return "none".to_owned();
@@ -40,7 +40,7 @@ pub(crate) fn resumption(rounds: &[Outcome]) -> String {
     format!("{:.1} % by {by}: {all}", 100.0 * share)
 }
 
-/// Conditions of arrivals and clients.
+/// Returns the conditions of arrivals and clients.
 pub(crate) fn conditions(plan: &Plan) -> Vec<(String, String)> {
     let mut all = Vec::new();
     let mut say = |name: &str, value: String| all.push((name.to_owned(), value));
@@ -84,7 +84,7 @@ pub(crate) fn conditions(plan: &Plan) -> Vec<(String, String)> {
     all
 }
 
-/// Bodies of a server's rounds, for a plan with several sizes.
+/// The counts of response bodies over a server's rounds, for a plan with several sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ServedBodies {
     /// Mean size of the plan, in bytes.
@@ -97,7 +97,7 @@ pub struct ServedBodies {
 }
 
 impl ServedBodies {
-    /// The bodies of these rounds; `None` if the plan has one size.
+    /// Returns the bodies of these rounds; `None` if the plan has one size.
     #[must_use]
     pub fn of(rounds: &[Outcome]) -> Option<Self> {
         let Exchange::Sizes(sizes) = &rounds.first()?.plan.exchange else { return None };

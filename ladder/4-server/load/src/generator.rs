@@ -20,8 +20,8 @@ pub(crate) struct Generator {
     mix: Mix,
     /// In a closed loop: the number of the next transaction.
     number: u64,
-    /// In a closed loop: how many numbers belong to other threads, and are skipped after each
-    /// [`CHUNK`] of this thread.
+    /// In a closed loop, the number of task numbers that belong to other threads. They are skipped
+    /// after each [`CHUNK`] of this thread.
     others: u64,
 }
 
@@ -117,7 +117,7 @@ impl Generator {
         Self { source, own, connections: plan.connections, mix, number, others }
     }
 
-    /// Maximum number of transactions in flight.
+    /// Returns the maximum number of transactions in flight.
     pub(crate) fn places(&self) -> usize {
         self.own.len()
     }
@@ -137,7 +137,7 @@ impl Generator {
         }
     }
 
-    /// The next action, if one is due.
+    /// Returns the next action, if one is due.
     pub(crate) fn next(&mut self, now: Instant) -> Option<Next> {
         match &mut self.source {
             Source::Closed(closed) => {
@@ -176,7 +176,7 @@ impl Generator {
         }
     }
 
-    /// A transaction has ended or timed out.
+    /// Notes that a transaction has ended or timed out.
     pub(crate) fn ended(&mut self, place: usize, now: Instant) {
         match &mut self.source {
             Source::Closed(closed) => closed.ended(place, now),
@@ -184,7 +184,7 @@ impl Generator {
         }
     }
 
-    /// A transaction failed. In a closed loop the connection begins again after a pause.
+    /// Notes that a transaction failed. In a closed loop the connection begins again after a pause.
     pub(crate) fn failed(&mut self, place: usize, now: Instant) {
         match &mut self.source {
             Source::Closed(closed) => closed.failed(place, now),
@@ -209,7 +209,7 @@ mod tests {
     use crate::arrivals::Pattern;
     use crate::offer::Protocol;
 
-    /// Intended start and kind of the first thousand arrivals, in order.
+    /// Returns the intended start and kind of the first thousand arrivals, in order.
     fn kinds(threads: u32) -> Vec<(Duration, bool)> {
         let plan = Plan {
             arrivals: Arrivals::open(Pattern::Constant { per_s: 1e6 }),

@@ -50,7 +50,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// The head after `before` bytes.
+    /// Returns the head after `before` bytes.
     fn read_behind(bytes: &'a [u8], before: usize) -> Result<Option<Self>, &'static str> {
         let mut fields = [httparse::EMPTY_HEADER; 64];
         let mut response = httparse::Response::new(&mut fields);

@@ -99,8 +99,8 @@ impl Clocks {
         best.map(|(_, clocks)| clocks).expect("the loop has turns")
     }
 
-    /// The larger one of the disagreements of the other two clocks with the monotonic clock, as a
-    /// share of the elapsed time.
+    /// Returns the larger one of the disagreements of the other two clocks with the monotonic
+    /// clock, as a share of the elapsed time.
     fn drift(&self, later: &Self) -> f64 {
         let took = |of: fn(&Self) -> Duration| of(later).as_secs_f64() - of(self).as_secs_f64();
         let time = took(|clocks| clocks.monotonic);
@@ -149,7 +149,7 @@ impl HostConditions {
 }
 
 impl Ports {
-    /// The number of ports of all source addresses of a plan.
+    /// Returns the number of ports of all source addresses of a plan.
     fn of_plan(self, plan: &Plan) -> Option<u64> {
         Some(self.range? * u64::from(plan.source_addresses.max(1)))
     }

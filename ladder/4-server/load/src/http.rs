@@ -59,7 +59,7 @@ impl Response {
         parsed?.map_or(Ok(()), |length| self.body(received - length))
     }
 
-    /// The length of the head at the beginning of `bytes`, once it is complete.
+    /// Returns the length of the head at the beginning of `bytes`, once it is complete.
     fn parse(&mut self, bytes: &[u8]) -> Result<Option<usize>, Cause> {
         let Some(head) = Head::read(bytes).map_err(Cause::Response)? else { return Ok(None) };
         if head.status != 200 {

@@ -48,7 +48,7 @@ impl Latency {
         self.above += other.above;
     }
 
-    /// The sum of several histograms; `None` if there are none.
+    /// Returns the sum of several histograms; `None` if there are none.
     #[must_use]
     pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut all = all.into_iter();
@@ -57,20 +57,20 @@ impl Latency {
         Some(sum)
     }
 
-    /// Number of recorded times, including times above the range and infinite times.
+    /// Returns the number of recorded times, including times above the range and infinite times.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.times.len() + self.above
     }
 
-    /// Number of times above the range, including infinite times. Arrivals of an open loop that
-    /// were dropped or timed out have an infinite time.
+    /// Returns the number of times above the range, including infinite times. Arrivals of an open
+    /// loop that were dropped or timed out have an infinite time.
     #[must_use]
     pub const fn above(&self) -> u64 {
         self.above
     }
 
-    /// The quantile `q` in [0, 1], in nanoseconds; `None` if there are no times, or the
+    /// Returns the quantile `q` in [0, 1], in nanoseconds; `None` if there are no times, or the
     /// quantile is above the range.
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<u64> {
@@ -89,8 +89,8 @@ impl Latency {
         Some(self.times.value_at_quantile(within))
     }
 
-    /// The times within the range in `HdrHistogram`'s format V2 with DEFLATE, in base64. Times
-    /// [`above`](Self::above) the range are not included.
+    /// Returns the times within the range in `HdrHistogram`'s format V2 with DEFLATE, in base64.
+    /// Times [`above`](Self::above) the range are not included.
     ///
     /// # Panics
     ///
@@ -104,7 +104,7 @@ impl Latency {
         Base64::encode_string(&bytes)
     }
 
-    /// The underlying histogram; its values are in nanoseconds.
+    /// Returns the underlying histogram; its values are in nanoseconds.
     #[must_use]
     pub const fn histogram(&self) -> &Histogram<u64> {
         &self.times

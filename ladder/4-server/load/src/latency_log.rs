@@ -18,7 +18,7 @@ pub struct LatencyLog<W> {
 }
 
 impl<W: Write> LatencyLog<W> {
-    /// A log that begins at `start`.
+    /// Returns a log that begins at `start`.
     ///
     /// # Errors
     ///

@@ -32,14 +32,14 @@ pub struct LiveCounts {
 pub struct StepTimes {
     /// TCP connect.
     pub connect: Buckets,
-    /// From the `ClientHello` until the server confirmed the handshake.
+    /// The time from the `ClientHello` until the server confirmed the handshake.
     pub handshake: Buckets,
     /// The whole transaction; in an open loop from the intended start.
     pub transaction: Buckets,
 }
 
 impl StepTimes {
-    /// The times of all steps.
+    /// Returns the times of all steps.
     #[must_use]
     pub const fn all(&self) -> [&Buckets; 3] {
         [&self.connect, &self.handshake, &self.transaction]
@@ -112,7 +112,7 @@ impl Live {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The current counts.
+    /// Returns the current counts.
     #[must_use]
     pub fn counts(&self) -> LiveCounts {
         *self.lock()

@@ -47,7 +47,7 @@ macro_rules! words {
             /// Every value, in order.
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
-            /// The word for the value in flags, plans, tables and records.
+            /// Returns the word for the value in flags, plans, tables and records.
             #[must_use]
             pub const fn word(self) -> &'static str {
                 match self {

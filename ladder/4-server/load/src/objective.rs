@@ -24,26 +24,26 @@ pub struct Objective {
 const RULE: &str = "give a quantile and a time, as in p99=20ms: p1 to p99.99, 1us to 100s";
 
 impl Objective {
-    /// The quantile in [0, 1].
+    /// Returns the quantile in [0, 1].
     #[must_use]
     pub fn quantile(&self) -> f64 {
         self.percent / 100.0
     }
 
-    /// The limit.
+    /// Returns the limit.
     #[must_use]
     pub const fn limit(&self) -> Duration {
         self.limit
     }
 
-    /// The quantile's name: `p99`.
+    /// Returns the quantile's name: `p99`.
     #[must_use]
     pub fn name(&self) -> String {
         format!("p{}", self.percent)
     }
 
-    /// The number of arrivals of which ten lie beyond the quantile. The quantile of fewer arrivals
-    /// is not significant.
+    /// Returns the number of arrivals of which ten lie beyond the quantile. The quantile of fewer
+    /// arrivals is not significant.
     pub(crate) fn arrivals_min(&self) -> f64 {
         10.0 / (1.0 - self.quantile())
     }
@@ -64,7 +64,7 @@ impl FromStr for Objective {
     }
 }
 
-/// A time with its unit: `20ms`, `1.5s`, `300us`.
+/// Reads a time with its unit: `20ms`, `1.5s`, `300us`.
 #[must_use]
 pub fn duration(text: &str) -> Option<Duration> {
     let at = text.find(char::is_alphabetic)?;

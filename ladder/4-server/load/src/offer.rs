@@ -39,7 +39,7 @@ pub struct Offer {
     pub curve_key: bool,
 }
 
-/// For `skip_serializing_if`.
+/// Returns the opposite of `flag`, for `skip_serializing_if`.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 const fn is_false(flag: &bool) -> bool {
     !*flag
@@ -52,8 +52,8 @@ impl Offer {
         self.suite.is_none() && self.group.is_none() && !self.curve_key
     }
 
-    /// The suite and the preferred group; `None` if a name is unknown, or they do not fit each
-    /// other.
+    /// Returns the suite and the preferred group; `None` if a name is unknown, or they do not fit
+    /// each other.
     #[must_use]
     pub fn suite_and_group(&self, protocol: Protocol) -> Option<(Suite, Option<Group>)> {
         let settings = self.settings(protocol)?;
@@ -61,12 +61,13 @@ impl Offer {
         Some((settings.suite, group))
     }
 
-    /// The names of all suites of the client.
+    /// Returns the names of all suites of the client.
     pub fn suites() -> impl Iterator<Item = &'static str> {
         Suite::ALL.into_iter().map(Suite::name)
     }
 
-    /// The client's settings; `None` if a name is unknown or the group does not fit the suite.
+    /// Returns the client's settings; `None` if a name is unknown or the group does not fit the
+    /// suite.
     pub(crate) fn settings(&self, protocol: Protocol) -> Option<Settings> {
         let (suite, group) = match protocol {
             Protocol::Tls12P256 => {
@@ -112,7 +113,8 @@ impl Offer {
         Some(settings)
     }
 
-    /// Protocol version and key exchange as record subjects spell them, such as `tls12-rsa`.
+    /// Returns the protocol version and key exchange as record subjects spell them, such as
+    /// `tls12-rsa`.
     pub(crate) fn word(&self, protocol: Protocol) -> &'static str {
         let Some(settings) = self.settings(protocol) else { return protocol.word() };
         match (settings.suite.exchange(), settings.groups.first()) {

@@ -60,7 +60,7 @@ impl OpenLoop {
         self.start + arrival.at
     }
 
-    /// The next arrival to begin or drop, if one is due. Queued arrivals come first.
+    /// Returns the next arrival to begin or drop, if one is due. Queued arrivals come first.
     pub(crate) fn next(&mut self, now: Instant) -> Option<Turn> {
         loop {
             if let Some(&arrival) = self.queue.front() {

@@ -79,20 +79,20 @@ impl Outcome {
         self.verdict != Verdict::Invalid
     }
 
-    /// Transactions per second in the sustained part, also of an invalid run: an overloaded server
-    /// has a rate too.
+    /// Returns the transactions per second in the sustained part, also of an invalid run: an
+    /// overloaded server has a rate too.
     #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
     pub(crate) fn rate(&self) -> f64 {
         self.sustain.transactions as f64 / self.sustained.as_secs_f64()
     }
 
-    /// Transactions per second in the sustained part; `None` if the run is invalid.
+    /// Returns the transactions per second in the sustained part; `None` if the run is invalid.
     #[must_use]
     pub fn sessions_per_s(&self) -> Option<f64> {
         self.is_believed().then(|| self.rate())
     }
 
-    /// Transactions per second by bin; `None` if the run is invalid.
+    /// Returns the transactions per second by bin; `None` if the run is invalid.
     #[must_use]
     pub fn sessions_per_s_by_bin(&self) -> Option<Vec<f64>> {
         let width = self.bin_width.as_secs_f64();
@@ -101,20 +101,22 @@ impl Outcome {
         self.is_believed().then_some(rates)
     }
 
-    /// CPU time of the server per transaction, in nanoseconds; `None` if it was not measured,
-    /// or the run is invalid.
+    /// Returns the CPU time of the server per transaction, in nanoseconds; `None` if it was not
+    /// measured, or the run is invalid.
     #[must_use]
     pub fn server_cpu_ns_per_session(&self) -> Option<f64> {
         Some(1e9 * self.server_cores? / self.sessions_per_s()?)
     }
 
-    /// CPU time of the client per transaction, in nanoseconds; `None` if the run is invalid.
+    /// Returns the CPU time of the client per transaction, in nanoseconds; `None` if the run is
+    /// invalid.
     #[must_use]
     pub fn client_cpu_ns_per_session(&self) -> Option<f64> {
         Some(1e9 * self.client_cpu?.cores / self.sessions_per_s()?)
     }
 
-    /// TCP connect times, of secure and plain transactions; `None` if the run is invalid.
+    /// Returns the TCP connect times of secure and plain transactions; `None` if the run is
+    /// invalid.
     #[must_use]
     pub fn connect(&self) -> Option<Latency> {
         let all = Latency::sum([&self.secure_times.connect, &self.plain_times.connect]);
@@ -128,8 +130,8 @@ impl Outcome {
         self.is_believed().then_some(&self.secure_times.handshake)
     }
 
-    /// Times of whole transactions, to the last byte of the last response; `None` if the run is
-    /// invalid.
+    /// Returns the times of whole transactions, to the last byte of the last response; `None` if
+    /// the run is invalid.
     ///
     /// In an open loop times begin at the intended start and include waiting in the queue; dropped
     /// and timed-out arrivals count as infinite. In a closed loop they are service times, from
@@ -139,27 +141,27 @@ impl Outcome {
         self.is_believed().then_some(&self.response)
     }
 
-    /// Times of secure transactions by phase; `None` if the run is invalid.
+    /// Returns the times of secure transactions by phase; `None` if the run is invalid.
     #[must_use]
     pub fn secure_times(&self) -> Option<&Times> {
         self.is_believed().then_some(&self.secure_times)
     }
 
-    /// Full sessions and resumed sessions of the sustained part, separately; `None` if the plan
+    /// Returns the full sessions and the resumed sessions of the sustained part; `None` if the plan
     /// resumes none, or the run is invalid.
     #[must_use]
     pub fn by_resumption(&self) -> Option<&ByResumption> {
         self.by_resumption.as_ref().filter(|_| self.is_believed())
     }
 
-    /// Share of the confirmed handshakes of the sustained part that resumed a session as
-    /// planned; `None` if the plan resumes none.
+    /// Returns the share of the confirmed handshakes of the sustained part that resumed a session
+    /// as planned; `None` if the plan resumes none.
     #[must_use]
     pub fn resumed_share(&self) -> Option<f64> {
         self.plan.resume.and_then(|resume| resume.achieved(&self.sustain))
     }
 
-    /// Times of plain transactions by phase; `None` if the run is invalid.
+    /// Returns the times of plain transactions by phase; `None` if the run is invalid.
     #[must_use]
     pub fn plain_times(&self) -> Option<&Times> {
         self.is_believed().then_some(&self.plain_times)
@@ -167,7 +169,7 @@ impl Outcome {
 }
 
 impl fmt::Display for Outcome {
-    /// A few lines: the verdict with its reasons, then the counts of both sides.
+    /// Writes a few lines: the verdict with its reasons, then the counts of both sides.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.server, self.verdict)?;
         for reason in &self.reasons {

@@ -63,7 +63,7 @@ messages! {
 }
 
 impl Cause {
-    /// The cause for a socket error.
+    /// Returns the cause for a socket error.
     pub(crate) fn of_io(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Self::Refused,

@@ -110,7 +110,7 @@ pub enum Exchange {
 }
 
 impl Exchange {
-    /// `GET /bytes/{bytes}`, as the embedded server serves it.
+    /// Returns `GET /bytes/{bytes}`, as the embedded server serves it.
     #[must_use]
     pub fn bytes(bytes: u64) -> Self {
         Self::Get { path: format!("/bytes/{bytes}"), bytes }
@@ -190,8 +190,8 @@ impl Plan {
     /// Maximum of all times: one day.
     pub const MS_MAX: u64 = 24 * 3600 * 1000;
 
-    /// Full handshakes with 14,336 bytes each \[HP01\]: one thread, a closed loop of 16
-    /// connections, one request on each, no signature verified, key shares fresh, reset after
+    /// Creates a plan of full handshakes with 14,336 bytes each \[HP01\]: one thread, a closed loop
+    /// of 16 connections, one request on each, no signature verified, key shares fresh, reset after
     /// confirmation; 1 s of warm-up and 5 s of measurement.
     #[must_use]
     pub fn new(protocol: Protocol) -> Self {
@@ -224,7 +224,7 @@ impl Plan {
         }
     }
 
-    /// The plan of a single transaction, plain or not, with a full handshake.
+    /// Returns the plan of a single transaction, plain or not, with a full handshake.
     pub(crate) fn of_one(&self, is_plain: bool) -> Self {
         Self {
             connections: 1,
@@ -237,7 +237,7 @@ impl Plan {
         }
     }
 
-    /// The first 16 hexadecimal digits of the SHA-256 of the plan's JSON.
+    /// Returns the first 16 hexadecimal digits of the SHA-256 of the plan's JSON.
     ///
     /// # Panics
     ///
@@ -344,7 +344,7 @@ impl Plan {
         }
     }
 
-    /// The violated rule of resumption, if any.
+    /// Returns the violated rule of resumption, if any.
     fn broken_resume_rule(&self, resume: Resume) -> Option<&'static str> {
         let is_tls13 = self.offer.settings(self.protocol).map(|known| known.suite.is_tls13());
         if !(resume.share > 0.0 && resume.share <= 1.0) {
@@ -376,8 +376,8 @@ impl Plan {
         }
     }
 
-    /// Protocol version and key exchange as record subjects spell them, such as `tls12-rsa`. `http`
-    /// if all transactions are plain.
+    /// Returns the protocol version and key exchange as record subjects spell them, such as
+    /// `tls12-rsa`. `http` if all transactions are plain.
     #[must_use]
     pub fn word(&self) -> &'static str {
         if self.plain_share >= 1.0 {
@@ -386,7 +386,7 @@ impl Plan {
         self.offer.word(self.protocol)
     }
 
-    /// All sizes of bodies that the plan requests.
+    /// Returns all sizes of bodies that the plan requests.
     #[must_use]
     pub fn bodies(&self) -> BTreeSet<u64> {
         let mut all = match &self.exchange {

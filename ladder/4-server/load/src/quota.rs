@@ -27,7 +27,7 @@ impl Quota {
         self.left.as_ref().is_some_and(|left| left.load(Ordering::Relaxed) == 0)
     }
 
-    /// The share of the transactions that have begun, in [0, 1]; 0 without a limit.
+    /// Returns the share of the transactions that have begun, in [0, 1]; 0 without a limit.
     #[allow(clippy::cast_precision_loss, reason = "a share for a progress bar")]
     pub(crate) fn begun(&self) -> f64 {
         let Some(left) = &self.left else { return 0.0 };

@@ -48,7 +48,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// A measured record; `more` are conditions in addition to the common ones.
+    /// Returns a measured record; `more` are conditions in addition to the common ones.
     ///
     /// # Errors
     ///
@@ -73,10 +73,11 @@ impl Context {
 }
 
 impl Naming {
-    /// The subject of a plan's records: `server/rsa-2048/tls13?by=tollgate&bytes=14336`. A plan
-    /// without transfer has `exchange=handshake` instead of `bytes`. A plan with several sizes has
-    /// their mean as `bytes`; `sizes` has the smallest, the median and the largest. An open loop,
-    /// several requests on a connection and a share of plain transactions add further parameters.
+    /// Returns the subject of a plan's records: `server/rsa-2048/tls13?by=tollgate&bytes=14336`. A
+    /// plan without transfer has `exchange=handshake` instead of `bytes`. A plan with several sizes
+    /// has their mean as `bytes`; `sizes` has the smallest, the median and the largest. An open
+    /// loop, several requests on a connection and a share of plain transactions add further
+    /// parameters.
     ///
     /// # Errors
     ///
@@ -98,7 +99,7 @@ impl Naming {
     }
 }
 
-/// The records of a server's rounds; empty if one of the rounds is invalid.
+/// Returns the records of a server's rounds; empty if one of the rounds is invalid.
 ///
 /// The quantities are `sessions_per_s`, `server_cpu_ns_per_session`, `client_cpu_ns_per_session`,
 /// and the quantiles `_p50`, `_p90` and `_p99` of `connect_ns`, `handshake_ns` and `transaction_ns`
@@ -144,8 +145,8 @@ pub fn records(
     Ok(all)
 }
 
-/// Separate records of full and resumed sessions, if some are resumed: `sessions_per_s` and the
-/// quantiles of `handshake_ns`, with the parameter `sessions`.
+/// Returns separate records of full and resumed sessions, if some are resumed: `sessions_per_s` and
+/// the quantiles of `handshake_ns`, with the parameter `sessions`.
 fn of_kinds(
     rounds: &[Outcome],
     subject: &Subject,
@@ -174,7 +175,7 @@ fn of_kinds(
 }
 
 impl Comparison {
-    /// The records of all servers, and ratios. For each server after the first,
+    /// Returns the records of all servers, and ratios. For each server after the first,
     /// `sessions_per_s_ratio` and `server_cpu_per_session_ratio` are its ratios to the first
     /// server, which the parameter `against` names. `names` has one entry per server.
     ///
@@ -207,7 +208,7 @@ impl Comparison {
 /// A figure, if there is an estimate.
 type Figure = (Quantity, Unit, Option<Estimate>);
 
-/// The records of the figures that have an estimate.
+/// Returns the records of the figures that have an estimate.
 fn of_figures(
     rounds: &[Outcome],
     subject: &Subject,
@@ -223,8 +224,8 @@ fn of_figures(
     figures.into_iter().filter_map(record).collect()
 }
 
-/// The quantiles that records have, from the times of each round, as medians over the rounds. A
-/// quantile is `None` if a round does not have it.
+/// Returns the quantiles that records have, from the times of each round, as medians over the
+/// rounds. A quantile is `None` if a round does not have it.
 fn quantiles(names: [Quantity; 3], rounds: Option<Vec<Latency>>) -> [Figure; 3] {
     let estimate = |q| {
         #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
@@ -239,16 +240,16 @@ fn median(rounds: &[Outcome], figure: impl Fn(&Outcome) -> Option<f64>) -> Optio
     median_estimate(&rounds.iter().map(figure).collect::<Option<Vec<f64>>>()?)
 }
 
-/// The mean of a run, with the interval of the median of its bins. The interval is extended to the
-/// mean, because the mean is exact, and a short run has uneven bins.
+/// Returns the mean of a run, with the interval of the median of its bins. The interval is extended
+/// to the mean, because the mean is exact, and a short run has uneven bins.
 fn around(mean: f64, bins: &[f64]) -> Option<Estimate> {
     let bins = median_estimate(bins)?;
     let (low, high) = bins.interval();
     Estimate::new(mean, (low.min(mean), high.max(mean)), bins.samples()).ok()
 }
 
-/// The doubts of all rounds, each doubt once. Their number is limited, because a record is one
-/// line.
+/// Returns the doubts of all rounds, each doubt once. Their number is limited, because a record is
+/// one line.
 fn doubts(rounds: &[Outcome]) -> Vec<String> {
     let mut doubts = Vec::new();
     if (2..ROUNDS_95).contains(&rounds.len()) {
@@ -265,7 +266,7 @@ fn doubts(rounds: &[Outcome]) -> Vec<String> {
     doubts
 }
 
-/// The conditions of the records: the plan's hash and policies.
+/// Returns the conditions of the records: the plan's hash and policies.
 fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
     let plan = &rounds[0].plan;
     let verify = match plan.verify {

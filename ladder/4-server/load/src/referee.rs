@@ -15,14 +15,15 @@ pub trait Referee {
     /// The log cannot be read.
     fn mark(&mut self) -> io::Result<()>;
 
-    /// The counts since [`mark`](Self::mark).
+    /// Returns the counts since [`mark`](Self::mark).
     ///
     /// # Errors
     ///
     /// The log cannot be read, or has an invalid line.
     fn seen(&mut self) -> io::Result<Seen>;
 
-    /// Maximum delay between an event and its line in the log: a server writes in batches.
+    /// Returns the maximum delay between an event and its line in the log: a server writes in
+    /// batches.
     fn lag(&self) -> Duration {
         Duration::from_millis(300)
     }

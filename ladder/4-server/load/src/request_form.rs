@@ -103,7 +103,7 @@ impl RequestForm {
         self.method == "GET" && self.body.is_empty()
     }
 
-    /// The method.
+    /// Returns the method.
     #[must_use]
     pub fn method(&self) -> &str {
         &self.method
@@ -135,7 +135,7 @@ impl RequestForm {
     }
 }
 
-/// RFC 9110 §5.6.2.
+/// Returns whether a text is a token (RFC 9110 §5.6.2).
 fn is_token(text: &str) -> bool {
     let is_of_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_of_token)

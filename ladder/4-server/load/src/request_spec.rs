@@ -73,8 +73,8 @@ impl RequestSpec {
         u32::try_from(with.saturating_sub(before)).unwrap_or(u32::MAX)
     }
 
-    /// Total number of requests of all tasks whose numbers are smaller, computed from the mean and
-    /// rounded down.
+    /// Returns the total number of requests of all tasks whose numbers are smaller, computed from
+    /// the mean and rounded down.
     fn requests_before(&self, number: u64) -> u64 {
         #[allow(
             clippy::cast_possible_truncation,

@@ -40,13 +40,13 @@ words! {
 }
 
 impl Mechanism {
-    /// The usual mechanism of the version.
+    /// Returns the usual mechanism of the version.
     #[must_use]
     pub const fn usual(is_tls13: bool) -> Self {
         if is_tls13 { Self::Psk } else { Self::Ticket }
     }
 
-    /// The kind of session that the mechanism needs.
+    /// Returns the kind of session that the mechanism needs.
     pub(crate) const fn saved_as(self) -> client::SessionKind {
         match self {
             Self::SessionId => client::SessionKind::SessionId,
@@ -69,7 +69,7 @@ impl Resume {
     pub(crate) const OF_TRACE: &str =
         "the trace has sessions that were resumed: resume says how, with the share of its lines";
 
-    /// The share of confirmed handshakes that resumed as planned; `None` if there are none.
+    /// Returns the share of confirmed handshakes that resumed as planned; `None` if there are none.
     pub(crate) fn achieved(self, counts: &Counts) -> Option<f64> {
         let found = match self.by {
             Mechanism::EarlyData => counts.resumptions.early_data,

@@ -51,7 +51,7 @@ pub struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    /// A server with a name and an address, and nothing else.
+    /// Creates a server with a name and an address, and nothing else.
     pub fn new(name: impl Into<String>, target: Target) -> Self {
         let name = name.into();
         Self { name, target, plain: None, referee: None, cpu: None, live: None, witness: None }
@@ -412,7 +412,8 @@ fn collect(
     })
 }
 
-/// CPU seconds per second between the two readings; `None` if one is missing or too late.
+/// Returns the CPU seconds per second between the two readings; `None` if one is missing or too
+/// late.
 fn server_cores(schedule: &Schedule, readings: &[(Instant, io::Result<Duration>)]) -> Option<f64> {
     let [(from, Ok(before)), (to, Ok(after))] = readings else {
         return None;

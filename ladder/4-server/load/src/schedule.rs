@@ -60,14 +60,14 @@ impl Schedule {
         }
     }
 
-    /// The schedule of the first transaction, before the run.
+    /// Returns the schedule of the first transaction, before the run.
     pub(crate) fn probe(plan: &Plan, start: Instant) -> Self {
         let (end, asks_until) = (start + 8 * plan.phase_max(), start + plan.phase_max());
         Self { sustain_start: end, sustain_end: end, asks_until, ..Self::new(plan, start) }
     }
 
-    /// The schedule of a run that ended when a number of transactions was reached, or at the
-    /// planned end. Each of its bins consists of a whole number of planned bins.
+    /// Returns the schedule of a run that ended when a number of transactions was reached, or at
+    /// the planned end. Each of its bins consists of a whole number of planned bins.
     pub(crate) fn ended(self, at: Instant) -> Self {
         let least = self.sustain_start + Duration::from_nanos(1);
         let sustain_end = at.clamp(least, self.sustain_end);
@@ -89,13 +89,13 @@ impl Schedule {
         }
     }
 
-    /// The first start of connection `index` of `count`.
+    /// Returns the first start of connection `index` of `count`.
     pub(crate) fn first_start(&self, index: u32, count: u32) -> Instant {
         let ramp = (self.sustain_start - self.start) / 2;
         self.start + ramp * index / count.max(1)
     }
 
-    /// The bin of a time in the sustained part.
+    /// Returns the bin of a time in the sustained part.
     pub(crate) fn bin_of(&self, now: Instant) -> Option<usize> {
         let since = now.checked_duration_since(self.sustain_start)?;
         let bin = usize::try_from(since.as_nanos() / self.bin_width.as_nanos()).ok()?;

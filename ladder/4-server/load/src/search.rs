@@ -110,8 +110,8 @@ pub fn search(
     Ok(Curve { objective, steps, met_per_s, above_per_s, client_is_limit, capacity_per_s })
 }
 
-/// The duration of a step. This is the plan's duration, or longer if the objective's quantile needs
-/// more arrivals.
+/// Returns the duration of a step. This is the plan's duration, or longer if the objective's
+/// quantile needs more arrivals.
 fn step_ms(plan: &Plan, objective: Objective, per_s: f64) -> u64 {
     let needed = Duration::try_from_secs_f64(objective.arrivals_min() / per_s);
     let needed =
@@ -186,7 +186,7 @@ fn beyond_use(outcome: &Outcome) -> Option<&Finding> {
     })
 }
 
-/// The lower median; `None` is infinite.
+/// Returns the lower median; `None` is infinite.
 fn median(mut values: Vec<Option<u64>>) -> Option<u64> {
     values.sort_unstable_by_key(|value| value.unwrap_or(u64::MAX));
     values.get((values.len().max(1) - 1) / 2).copied().flatten()

@@ -11,7 +11,7 @@ pub(crate) struct Seeded(u64);
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Seeded {
-    /// One of 2^64 streams of a seed.
+    /// Creates one of the 2^64 streams of a seed.
     pub(crate) const fn new(seed: u64, stream: u64) -> Self {
         Self(mixed(mixed(seed.wrapping_add(STEP)) ^ mixed(stream)))
     }
@@ -21,14 +21,14 @@ impl Seeded {
         mixed(self.0)
     }
 
-    /// Uniform in (0, 1].
+    /// Returns a number that is uniform in (0, 1].
     pub(crate) fn unit(&mut self) -> f64 {
         #[allow(clippy::cast_precision_loss, reason = "53 bits are exact")]
         let above = ((self.bits() >> 11) + 1) as f64;
         above * (0.5_f64).powi(53)
     }
 
-    /// Uniform below `count`, which is at least 1.
+    /// Returns a number that is uniform below `count`; `count` is at least 1.
     pub(crate) fn below(&mut self, count: usize) -> usize {
         let scaled = u128::from(self.bits()) * count as u128;
         usize::try_from(scaled >> 64).expect("less than the count")
@@ -39,13 +39,14 @@ impl Seeded {
         self.unit() <= share
     }
 
-    /// Exponentially distributed, with this mean.
+    /// Returns an exponentially distributed number with this mean.
     pub(crate) fn exponential(&mut self, mean: f64) -> f64 {
         -mean * self.unit().ln()
     }
 
-    /// Gamma-distributed, with this mean; `shape` is above 0. By G. Marsaglia and W. W. Tsang, *A
-    /// simple method for generating gamma variables*, ACM Trans. Math. Softw. 26 (2000).
+    /// Returns a gamma-distributed number with this mean; `shape` is above 0. The method is that of
+    /// G. Marsaglia and W. W. Tsang, *A simple method for generating gamma variables*, ACM Trans.
+    /// Math. Softw. 26 (2000).
     pub(crate) fn gamma(&mut self, mean: f64, shape: f64) -> f64 {
         // for a shape below one: the value for shape + 1, times a power of a uniform number
         let (least, factor) = match shape {
@@ -64,13 +65,13 @@ impl Seeded {
         }
     }
 
-    /// Normal, with a mean of 0 and a variance of 1: one of the two values that the Box-Muller
-    /// method gives.
+    /// Returns a normally distributed number with a mean of 0 and a variance of 1: one of the two
+    /// values that the Box-Muller method gives.
     fn normal(&mut self) -> f64 {
         (-2.0 * self.unit().ln()).sqrt() * (core::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// Pareto-distributed, with this mean; `shape` is above 1.
+    /// Returns a Pareto-distributed number with this mean; `shape` is above 1.
     pub(crate) fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
         mean * (shape - 1.0) / shape * self.unit().powf(-1.0 / shape)
     }

@@ -53,7 +53,7 @@ impl Sequence {
         Self { pattern, random, number: 0, at_s, says_reuse }
     }
 
-    /// The part of one thread.
+    /// Returns the part of one thread.
     pub(crate) fn part(self, thread: u32, threads: u32) -> ThreadArrivals {
         self.skip(thread as usize).step_by(threads as usize)
     }
@@ -135,7 +135,7 @@ mod tests {
         (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n)
     }
 
-    /// Variance of the arrivals per window divided by their mean.
+    /// Returns the variance of the arrivals per window divided by their mean.
     fn dispersion(pattern: &Pattern, window: Duration, windows: usize) -> f64 {
         let mut counts = vec![0.0; windows];
         for arrival in Sequence::new(pattern.clone(), 3) {

@@ -69,7 +69,7 @@ impl Series {
         Self { start, end, width, seconds }
     }
 
-    /// The second that contains a time; `None` after the end.
+    /// Returns the second that contains a time; `None` after the end.
     pub(crate) fn at(&mut self, now: Instant) -> Option<&mut Second> {
         if now >= self.end {
             return None;
@@ -95,7 +95,7 @@ impl Series {
         }
     }
 
-    /// All points; for a stopped run, the points before its end.
+    /// Returns all points; for a stopped run, the points before its end.
     pub(crate) fn points(&self, schedule: &Schedule, until: Option<Instant>) -> Vec<Point> {
         let end = until.unwrap_or(self.end).min(self.end);
         let point = |(number, second): (u32, &Second)| {

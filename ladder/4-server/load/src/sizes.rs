@@ -27,19 +27,20 @@ impl Sizes {
     /// Number of sizes that represent a distribution.
     pub const GRID: u32 = 64;
 
-    /// Sizes that represent a distribution: the middles of [`GRID`](Self::GRID) equal shares.
+    /// Returns sizes that represent a distribution: the middles of [`GRID`](Self::GRID) equal
+    /// shares.
     #[must_use]
     pub fn of(distribution: &Quantiles) -> Self {
         Self(distribution.midpoints(Self::GRID))
     }
 
-    /// All sizes. The sizes of a distribution are in increasing order.
+    /// Returns all sizes. The sizes of a distribution are in increasing order.
     #[must_use]
     pub fn all(&self) -> &[u64] {
         &self.0
     }
 
-    /// The mean, in bytes.
+    /// Returns the mean, in bytes.
     #[must_use]
     pub fn mean(&self) -> f64 {
         #[allow(clippy::cast_precision_loss, reason = "at most 2^48")]
@@ -47,7 +48,7 @@ impl Sizes {
         mean
     }
 
-    /// The smallest size, the lower median, and the largest size.
+    /// Returns the smallest size, the lower median, and the largest size.
     #[must_use]
     pub fn span(&self) -> [u64; 3] {
         let mut sorted = self.0.clone();
@@ -70,7 +71,7 @@ impl Sizes {
         self.0[usize::from(order[place])]
     }
 
-    /// The violated rule of a plan, if any.
+    /// Returns the violated rule of a plan, if any.
     pub(crate) fn broken_rule(&self) -> Option<&'static str> {
         let fits = |bytes: &u64| *bytes <= Self::BYTES_MAX;
         let ok = (1..=Self::COUNT_MAX).contains(&self.0.len()) && self.0.iter().all(fits);

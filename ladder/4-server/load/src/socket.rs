@@ -87,7 +87,7 @@ pub(crate) fn reset_on_close(stream: &TcpStream) {
 }
 
 impl Error {
-    /// A socket error that is caused by this process, not by the server.
+    /// Creates a socket error that is caused by this process, not by the server.
     pub(crate) fn of_socket(what: &'static str, error: io::Error) -> Self {
         match Errno::from_io_error(&error) {
             Some(Errno::MFILE | Errno::NFILE) => {

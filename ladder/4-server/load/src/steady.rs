@@ -58,16 +58,16 @@ impl Steady {
         })
     }
 
-    /// The size of the trend, minus two standard errors. If the trend is too uncertain to exceed a
-    /// limit by that, [`spread`](Self::spread) is large.
+    /// Returns the size of the trend, minus two standard errors. If the trend is too uncertain to
+    /// exceed a limit by that, [`spread`](Self::spread) is large.
     pub(crate) fn drift(&self) -> f64 {
         self.trend.abs() - 2.0 * self.trend_error
     }
 }
 
-/// Factor for the standard error of a slope if the residuals are autocorrelated, AR(1): `sqrt((1 +
-/// r) / (1 - r))`. r is limited to 0 to 0.8: alternating bins do not make an estimate more precise,
-/// and few bins can have a larger r by chance.
+/// Returns the factor for the standard error of a slope if the residuals are autocorrelated, AR(1):
+/// `sqrt((1 + r) / (1 - r))`. r is limited to 0 to 0.8: alternating bins do not make an estimate
+/// more precise, and few bins can have a larger r by chance.
 fn inflation(rests: &[f64]) -> f64 {
     let all: f64 = rests.iter().map(|rest| rest * rest).sum();
     let next: f64 = rests.iter().zip(&rests[1..]).map(|(a, b)| a * b).sum();
@@ -103,8 +103,8 @@ mod tests {
         assert!((0.07..0.09).contains(&steady.spread), "{steady:?}");
     }
 
-    /// Counts of about 1000 per bin, times `shape`, with noise as on a shared machine: its standard
-    /// deviation is 60, and the correlation of neighbouring bins is 0.8.
+    /// Returns counts of about 1000 per bin, times `shape`, with noise as on a shared machine: its
+    /// standard deviation is 60, and the correlation of neighbouring bins is 0.8.
     fn waves(rng: &mut fastrand::Rng, shape: impl Fn(u32) -> f64) -> Vec<u64> {
         let mut uniform = || 2.0 * 3f64.sqrt() * (rng.f64() - 0.5);
         let mut wave = uniform();

@@ -18,7 +18,7 @@ use crate::times::{ByResumption, Times};
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     pub(crate) schedule: Schedule,
-    /// From the first connection to the last.
+    /// The counts of the whole run, from the first connection to the last.
     pub(crate) whole: Counts,
     /// In the sustained part.
     pub(crate) sustain: Counts,

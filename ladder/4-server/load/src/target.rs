@@ -1,4 +1,4 @@
-//! The target of the load, with its consent.
+//! The server that gets the load, and its consent.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -25,7 +25,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The server that listens on `address`, on this machine or in a private network.
+    /// Returns the server that listens on `address`, on this machine or in a private network.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl Target {
         Self::admit(address, "", None, &|_| Err("it was not requested".to_owned()))
     }
 
-    /// The server at `address` with the name `host`, on any network.
+    /// Returns the server at `address` with the name `host`, on any network.
     ///
     /// Outside this machine and private networks the user must name the host (`may_test`), and the
     /// server must consent: `fetch` requests [`CONSENT_PATH`](crate::CONSENT_PATH) from this
@@ -83,31 +83,31 @@ impl Target {
         Self { identity: Some(identity), ..self }
     }
 
-    /// The client certificate.
+    /// Returns the client certificate.
     #[must_use]
     pub const fn identity(&self) -> Option<&Arc<Identity>> {
         self.identity.as_ref()
     }
 
-    /// The server's address.
+    /// Returns the server's address.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The server name.
+    /// Returns the server name.
     #[must_use]
     pub fn server_name(&self) -> Option<&str> {
         self.server_name.as_deref()
     }
 
-    /// The end of the server's consent, if the server needs one.
+    /// Returns the end of the server's consent, if the server needs one.
     #[must_use]
     pub fn consent_until(&self) -> Option<String> {
         self.until.map(|until| until.to_string())
     }
 
-    /// The value of `Host`.
+    /// Returns the value of `Host`.
     #[must_use]
     pub fn host(&self) -> String {
         let name = self.host.as_ref().or(self.server_name.as_ref());
@@ -141,7 +141,8 @@ pub(crate) struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    /// Without a target for plain transactions, all transactions have the same target.
+    /// Selects the targets. Without a target for plain transactions, all transactions have the same
+    /// target.
     pub(crate) fn of(secure: &'a Target, plain: Option<&'a Target>) -> Self {
         Self { secure, plain: plain.unwrap_or(secure) }
     }

@@ -21,7 +21,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// The first attempt of a secure transaction with a full handshake and the plan's body.
+    /// Returns the first attempt of a secure transaction with a full handshake and the plan's body.
     pub(crate) const fn new(intended: Instant, number: u64) -> Self {
         Self { intended, is_plain: false, resumes: false, number, bytes: None, retries: 0 }
     }
@@ -42,7 +42,7 @@ pub(crate) struct Progress {
     pub(crate) closed: bool,
 }
 
-/// When the steps of a transaction began or ended, all read from the monotonic clock.
+/// The times at which the steps of a transaction began or ended, all read from the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marks {
     /// Just before the socket is opened: TCP connect time and the whole transaction begin here.

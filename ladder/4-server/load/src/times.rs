@@ -11,8 +11,8 @@ use crate::request_spec::TransactionEvent;
 pub struct Times {
     /// TCP connect: from opening the socket until the connection is up.
     pub connect: Latency,
-    /// From the `ClientHello` until the client has verified the server's Finished and written its
-    /// own last message. Empty for plain transactions.
+    /// The time from the `ClientHello` until the client has verified the server's Finished and
+    /// written its own last message. Empty for plain transactions.
     pub client_finished: Latency,
     /// The part of `handshake` after the client has finished. It is zero if the server's Finished
     /// is the last message, as in a full handshake of TLS 1.2.
@@ -22,9 +22,9 @@ pub struct Times {
     /// 1.2, the client's Finished is the last message; the first response byte confirms it, or the
     /// server's `close_notify` in a plan without requests. Empty for plain transactions.
     pub handshake: Latency,
-    /// From each request to the first byte of its response.
+    /// The time from each request to the first byte of its response.
     pub first_byte: Latency,
-    /// From each request to the last byte of its response.
+    /// The time from each request to the last byte of its response.
     pub last_byte: Latency,
     /// The whole transaction: from opening the socket to the last byte of the last response.
     pub service: Latency,
@@ -65,7 +65,7 @@ impl Times {
         self.service.add(&other.service);
     }
 
-    /// All histograms, with the names that `--out` and the lines below a table use.
+    /// Returns all histograms, with the names that `--out` and the lines below a table use.
     #[must_use]
     pub const fn all(&self) -> [(&'static str, &Latency); 7] {
         [

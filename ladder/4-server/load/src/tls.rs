@@ -9,8 +9,8 @@ use crate::plan::{Plan, Verify};
 use crate::resumption::Mechanism;
 use crate::target::Target;
 
-/// The configuration of one thread. Secrets are reused only within a thread, and threads share no
-/// counter or lock.
+/// Returns the configuration of one thread. Secrets are reused only within a thread, and threads
+/// share no counter or lock.
 pub(crate) fn config(plan: &Plan, target: &Target) -> Result<Config, Error> {
     let offered = plan.offer.settings(plan.protocol);
     let offered = offered.ok_or(Error::Plan("this client does not know the suite or group"))?;

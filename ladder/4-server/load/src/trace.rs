@@ -43,19 +43,19 @@ impl Trace {
     /// Maximum number of arrivals.
     pub const ARRIVALS_MAX: usize = 10_000_000;
 
-    /// The arrivals, in order; at least one.
+    /// Returns the arrivals, in order; at least one.
     #[must_use]
     pub fn arrivals(&self) -> &[Recorded] {
         &self.0
     }
 
-    /// From the first arrival to the last.
+    /// Returns the time from the first arrival to the last.
     #[must_use]
     pub fn length(&self) -> Duration {
         Duration::from_nanos(self.0.last().map_or(0, |last| last.at_ns))
     }
 
-    /// The share of lines with `reuse`; `None` if no line has it.
+    /// Returns the share of lines with `reuse`; `None` if no line has it.
     #[must_use]
     pub fn reused_share(&self) -> Option<f64> {
         let reused = self.0.iter().filter(|arrival| arrival.reuse).count();
@@ -64,7 +64,7 @@ impl Trace {
         (reused > 0).then_some(share)
     }
 
-    /// Mean arrivals per second; 1 for a single arrival.
+    /// Returns the mean arrivals per second; 1 for a single arrival.
     pub(crate) fn per_s(&self) -> f64 {
         let gaps = self.0.len() - 1;
         #[allow(clippy::cast_precision_loss, reason = "at most ten million")]

@@ -47,7 +47,7 @@ pub(crate) struct Slot {
     bytes_before: u64,
     /// True if the slot must be driven again without an event.
     pub(crate) is_unread: bool,
-    /// When the client timeout ends. `None` if there is no timeout, or after the last byte.
+    /// The end of the client timeout. `None` if there is no timeout, or after the last byte.
     pub(crate) timeout_at: Option<Instant>,
     /// The current phase, and its start.
     phase: Phase,
@@ -86,7 +86,7 @@ impl Slot {
         self.stream.is_some()
     }
 
-    /// The current or last task.
+    /// Returns the current or last task.
     pub(crate) const fn task(&self) -> Task {
         self.task
     }
@@ -151,7 +151,7 @@ impl Slot {
         Ok(Ok(sent))
     }
 
-    /// The time from opening the socket until the connection was up.
+    /// Returns the time from opening the socket until the connection was up.
     pub(crate) fn connect_time(&self) -> Duration {
         self.marks.hello.saturating_duration_since(self.marks.started)
     }
@@ -379,7 +379,7 @@ mod tests {
     use crate::target::Target;
     use crate::tls;
 
-    /// A plain slot that has begun a task of the plan, with its poll and the listener.
+    /// Returns a plain slot that has begun a task of the plan, with its poll and the listener.
     fn begun(plan: &Plan) -> (Slot, RequestSpec, Poll, TcpListener) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let target = Target::new(listener.local_addr().unwrap()).unwrap();

@@ -57,7 +57,8 @@ fn judged(counts_unconfirmed: bool) -> (Counts, (Verdict, Findings)) {
     (evidence.tally.whole, judgement)
 }
 
-/// The handshakes that client and server counted, if a finding says that the numbers differ.
+/// Returns the handshakes that client and server counted, if a finding says that the numbers
+/// differ.
 fn disputed(findings: &Findings) -> Option<(u64, u64)> {
     findings.reasons.iter().find_map(|finding| match finding {
         Finding::RefereeHandshakes { client, server } => Some((*client, *server)),

@@ -25,7 +25,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict in one word.
+    /// Returns the verdict in one word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -209,7 +209,7 @@ mod tests {
     const SEEN: Seen =
         Seen { handshakes: 1000, requests: 1000, resumed: 0, failed: 0, body_bytes: None };
 
-    /// A good run of 1000 transactions.
+    /// Returns a good run of 1000 transactions.
     fn good() -> Evidence {
         let plan = Plan::new(Protocol::Tls13);
         let counts = Counts {

@@ -65,7 +65,7 @@ pub(crate) struct Worker {
     publisher: Option<LivePublisher>,
     /// Shared by the threads of a run.
     quota: Arc<Quota>,
-    /// When the last connection ended.
+    /// The time at which the last connection ended.
     ended_at: Instant,
     /// Failures since the last success, and the time of this success.
     failures: u64,
@@ -80,7 +80,7 @@ pub(crate) struct Report {
     pub(crate) cpu: Option<Usage>,
     /// The last failure, if the server was considered gone.
     pub(crate) server_gone: Option<Failure>,
-    /// When the last connection ended.
+    /// The time at which the last connection ended.
     pub(crate) ended_at: Instant,
 }
 
@@ -165,7 +165,7 @@ impl Worker {
         let mut sweep_at = schedule.start + SWEEP;
         loop {
             let now = Instant::now();
-            // the first turn enters the stage that the clock says, so that CPU time is read
+            // the first turn enters the stage of the current time, so that the CPU time is read
             let is_spent = stage.is_some() && self.quota.is_spent();
             let planned = schedule.stage(now);
             let entered = if is_spent { Stage::RampDown } else { planned };
@@ -278,9 +278,9 @@ impl Worker {
         Ok(())
     }
 
-    /// The timeout of the wait for events: zero, or none. Without timeout the alarm ends the wait.
-    /// The alarm is set for the next action, at the latest for the next check of timeouts. A wait
-    /// with its own timeout would make the kernel set and clear a timer each time.
+    /// Returns the timeout of the wait for events: zero, or none. Without timeout the alarm ends
+    /// the wait. The alarm is set for the next action, at the latest for the next check of
+    /// timeouts. A wait with its own timeout would make the kernel set and clear a timer each time.
     fn timeout(&mut self, now: Instant, sweep_at: Instant) -> Result<Option<Duration>, Error> {
         if !self.unread.is_empty() {
             return Ok(Some(Duration::ZERO));

@@ -164,7 +164,7 @@ fn ask(
 }
 
 impl Answer {
-    /// A response without its body.
+    /// Creates a response without its body.
     fn new(head: &Head<'_>) -> Self {
         let location = head.location.map(String::from_utf8_lossy);
         // Terminals print this text: keep visible ASCII only.
@@ -174,7 +174,7 @@ impl Answer {
     }
 }
 
-/// Reads; the end of a TLS stream without `close_notify` counts as an end.
+/// Reads bytes. The end of a TLS stream without `close_notify` is not an error.
 fn read(stream: &mut impl Read, chunk: &mut [u8]) -> io::Result<usize> {
     loop {
         match stream.read(chunk) {
@@ -292,7 +292,7 @@ mod tests {
         }
     }
 
-    /// The result for these bytes, read in pieces of this length.
+    /// Returns the result for these bytes, read in pieces of this length.
     fn said(text: &str, length: usize) -> Result<Body, String> {
         let pieces = text.as_bytes().chunks(length).map(<[u8]>::to_vec).collect();
         let mut wire = Wire { pieces, ..Wire::default() };

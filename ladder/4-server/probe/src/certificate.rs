@@ -82,7 +82,7 @@ fn key(spki: &[u8]) -> Result<String, der::Error> {
     })
 }
 
-/// The length of the modulus of an RSA key (RFC 8017 A.1.1).
+/// Returns the length of the modulus of an RSA key (RFC 8017 A.1.1).
 fn modulus_bits(key: &[u8]) -> Result<usize, der::Error> {
     let key = AnyRef::from_der(key)?;
     key.tag().assert_eq(Tag::Sequence)?;

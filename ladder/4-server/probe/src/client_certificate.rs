@@ -42,7 +42,7 @@ impl ClientCertificate {
         })
     }
 
-    /// The kind of its key, as record subjects spell it: `rsa-2048`.
+    /// Returns the kind of its key, as record subjects spell it: `rsa-2048`.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key

@@ -8,7 +8,7 @@ use crate::probe::Probe;
 use crate::support::Support;
 
 impl Probe {
-    /// One line for each result: six to ten for a server with TLS.
+    /// Returns one line for each result: six to ten for a server with TLS.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();

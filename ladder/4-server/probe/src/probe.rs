@@ -21,10 +21,10 @@ use crate::wire::Wire;
 pub struct Probe {
     /// Suites, groups and keys; `None` for a server without TLS.
     pub support: Option<Support>,
-    /// A complete client's TLS 1.3 session, if it succeeded.
+    /// The TLS 1.3 session of a complete client (rustls), if it succeeded.
     pub tls13: Option<Complete>,
-    /// A complete client's TLS 1.2 session, if it succeeded. It may fail because complete clients
-    /// no longer offer some suites.
+    /// The TLS 1.2 session of a complete client (rustls), if it succeeded. It may fail because
+    /// complete clients no longer offer some suites.
     pub tls12: Option<Complete>,
     /// The responses of the path, if it was requested.
     pub body: Option<Body>,
@@ -78,20 +78,20 @@ impl Site {
 }
 
 impl Probe {
-    /// The server's own certificate; preferably the one that a complete client got.
+    /// Returns the server's own certificate; preferably the one that a complete client got.
     #[must_use]
     pub fn leaf(&self) -> Option<Certificate> {
         let leaf = self.complete().find_map(|seen| Certificate::read(seen.chain.first()?));
         leaf.or_else(|| self.support.as_ref()?.leaves.first().cloned())
     }
 
-    /// Total bytes of the certificate chain.
+    /// Returns the total bytes of the certificate chain.
     #[must_use]
     pub fn chain_bytes(&self) -> Option<usize> {
         Some(self.complete().next()?.chain.iter().map(Vec::len).sum())
     }
 
-    /// The sessions of the complete client, TLS 1.3 first.
+    /// Returns the sessions of the complete client, TLS 1.3 first.
     pub(crate) fn complete(&self) -> impl Iterator<Item = &Complete> {
         [&self.tls13, &self.tls12].into_iter().flatten()
     }

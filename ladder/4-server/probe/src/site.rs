@@ -17,7 +17,7 @@ use crate::wire::{CALL_TIMEOUT, Wire};
 /// Resolves a host to its addresses.
 pub type Resolve<'a> = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + 'a;
 
-/// The system's resolver.
+/// Returns the system's resolver.
 ///
 /// # Errors
 ///
@@ -86,19 +86,19 @@ impl Site {
         Err(Error::Unreachable { authority: url.authority(), error })
     }
 
-    /// The server's URL.
+    /// Returns the server's URL.
     #[must_use]
     pub const fn url(&self) -> &Url {
         &self.url
     }
 
-    /// The server's address, for the load.
+    /// Returns the server's address, for the load.
     #[must_use]
     pub const fn target(&self) -> &Target {
         &self.target
     }
 
-    /// The certificate for a server that requests one.
+    /// Returns the certificate for a server that requests one.
     #[must_use]
     pub const fn client_certificate(&self) -> Option<&ClientCertificate> {
         self.certificate.as_ref()

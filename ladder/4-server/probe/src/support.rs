@@ -26,7 +26,7 @@ pub struct Support {
     pub leaves: Vec<Certificate>,
     /// The number of TLS 1.2 tickets in one handshake.
     pub tickets_tls12: u32,
-    /// The server requests a client certificate, and got an empty one.
+    /// The server requests a client certificate, and received an empty one.
     pub lacks_certificate: bool,
     /// The number of handshakes that were tried.
     pub tried: u32,
@@ -163,7 +163,7 @@ pub(crate) fn with_every_group(suite: Suite) -> Settings {
     settings
 }
 
-/// One handshake, up to the server's Finished.
+/// Performs one handshake, up to the server's Finished.
 fn handshake(site: &Site, settings: &Settings) -> Result<(Facts, Option<Certificate>), Failed> {
     let client = BlockingClient::connect(site, settings)?;
     let leaf = client.connection().leaf().and_then(Certificate::read);

@@ -17,8 +17,8 @@ const BEST_FIRST: [Protocol; 4] =
     [Protocol::Tls13, Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls12Rsa];
 
 impl Probe {
-    /// The best protocol that the server supports. The offer names suite and group if the server
-    /// lacks the default ones.
+    /// Returns the best protocol that the server supports. The offer names suite and group if the
+    /// server lacks the default ones.
     #[must_use]
     pub fn choice(&self) -> Option<(Protocol, Offer)> {
         let support = self.support.as_ref()?;

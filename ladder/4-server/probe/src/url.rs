@@ -141,7 +141,7 @@ fn read(text: &str) -> Result<Url, &'static str> {
     Ok(Url { scheme, host, port, path: path_of(path)? })
 }
 
-/// Host and port of an authority.
+/// Returns the host and port of an authority.
 fn split(authority: &str) -> Result<(Host, Option<&str>), &'static str> {
     if let Some(rest) = authority.strip_prefix('[') {
         let (ip, rest) = rest.split_once(']').ok_or("a bracket is not closed")?;

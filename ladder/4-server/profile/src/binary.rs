@@ -37,7 +37,8 @@ impl Binary {
         Some(Self { starts, segments: segments.collect() })
     }
 
-    /// The start of the function at a place in the file, as `perf` and `/proc/PID/maps` give it.
+    /// Returns the start of the function at a place in the file, as `perf` and `/proc/PID/maps`
+    /// give it.
     pub(crate) fn function_at(&self, offset: u64) -> Option<u64> {
         let inside = |(start, size, _): &&(u64, u64, u64)| (*start..start + size).contains(&offset);
         let (start, _, address) = self.segments.iter().find(inside)?;

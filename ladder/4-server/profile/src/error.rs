@@ -1,17 +1,18 @@
 //! Errors of profiling; each is one line that says what to do.
 
-use core::fmt;
 use std::io;
 
 /// The reason why there is no profile.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// `perf` ended with an error.
+    #[error("perf failed: {said}")]
     Failed {
         /// The last line that it wrote.
         said: String,
     },
     /// A system call on a file or process failed.
+    #[error("{what}: {error}")]
     Io {
         /// The action.
         what: &'static str,
@@ -19,10 +20,16 @@ pub enum Error {
         error: io::Error,
     },
     /// `perf` is not installed.
+    #[error("perf is not installed; on Debian run: apt-get install linux-perf")]
     Missing,
     /// The kernel does not let this user sample.
+    #[error(
+        "the kernel does not let this user sample: run as root, or run: sysctl \
+         kernel.perf_event_paranoid=1"
+    )]
     NotPermitted,
     /// The output of `perf script` has a line of unknown format.
+    #[error("perf script printed a line of unknown format: {line}; update perf")]
     UnknownFormat {
         /// The line.
         line: String,
@@ -34,24 +41,3 @@ impl Error {
         move |error| Self::Io { what, error }
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Failed { said } => write!(f, "perf failed: {said}"),
-            Self::Io { what, error } => write!(f, "{what}: {error}"),
-            Self::Missing => {
-                f.write_str("perf is not installed; on Debian run: apt-get install linux-perf")
-            }
-            Self::NotPermitted => f.write_str(
-                "the kernel does not let this user sample: run as root, or run: sysctl \
-                 kernel.perf_event_paranoid=1",
-            ),
-            Self::UnknownFormat { line } => {
-                write!(f, "perf script printed a line of unknown format: {line}; update perf")
-            }
-        }
-    }
-}
-
-impl core::error::Error for Error {}

@@ -117,7 +117,8 @@ impl Operations {
         Some(Self { names: names.collect(), file })
     }
 
-    /// The name of the function with this start, if `file` is the libcrypto of this process.
+    /// Returns the name of the function with this start, if `file` is the libcrypto of this
+    /// process.
     pub(crate) fn at(&self, file: &Path, start: u64) -> Option<&str> {
         let name = self.names.get(&start)?;
         let is_same = file == self.file || file.canonicalize().is_ok_and(|file| file == self.file);
@@ -125,7 +126,7 @@ impl Operations {
     }
 }
 
-/// The names and the addresses of an array of algorithms.
+/// Returns the names and the addresses of an array of algorithms.
 fn entries(first: *const Algorithm) -> Vec<(String, u64)> {
     let mut all = Vec::new();
     let mut next = first;
@@ -151,8 +152,8 @@ fn entries(first: *const Algorithm) -> Vec<(String, u64)> {
     all
 }
 
-/// `kdf TLS13-KDF`, or `signature CMAC|HMAC` if algorithms share the function; `None` if several
-/// operations do.
+/// Returns a name such as `kdf TLS13-KDF`, or `signature CMAC|HMAC` if algorithms share the
+/// function; `None` if several operations do.
 fn name(entries: &[(&'static str, String)]) -> Option<String> {
     let (operation, _) = entries.first()?;
     if entries.iter().any(|(other, _)| other != operation) {

@@ -51,7 +51,7 @@ static PARTS: LazyLock<Vec<Part>> = LazyLock::new(|| {
     files.into_iter().flat_map(read).collect()
 });
 
-/// All parts, in the order of tables and pictures.
+/// Returns all parts, in the order of tables and pictures.
 #[must_use]
 pub fn parts() -> &'static [Part] {
     &PARTS
@@ -67,8 +67,8 @@ impl Part {
     }
 }
 
-/// The part of a stack, whose innermost function comes first. In user code the outermost function
-/// of a part with whole calls decides; otherwise the innermost function that a rule knows.
+/// Returns the part of a stack, whose innermost function comes first. In user code the outermost
+/// function of a part with whole calls decides; otherwise the innermost function that a rule knows.
 pub(crate) fn part_of(frames: &[Frame]) -> Option<&'static Part> {
     let is_kernel = frames.first()?.is_kernel;
     let own = || frames.iter().filter(|frame| frame.is_kernel == is_kernel);

@@ -25,7 +25,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The best event that this machine and this user have.
+    /// Returns the best event that this machine and this user have.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Event {
         Ok(if counts { Self::Cycles } else { Self::CpuClock })
     }
 
-    /// Its name in `perf` and in records.
+    /// Returns its name in `perf` and in records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ pub enum Threads {
 }
 
 impl Threads {
-    /// The threads of this process whose names begin with `prefix`.
+    /// Returns the threads of this process whose names begin with `prefix`.
     ///
     /// # Errors
     ///
@@ -181,7 +181,7 @@ fn of_start(error: io::Error) -> Error {
     }
 }
 
-/// The error behind the words of `perf`.
+/// Returns the error behind the words of `perf`.
 fn of_words(said: &str) -> Error {
     if said.contains("perf_event_paranoid") || said.contains("Permission denied") {
         return Error::NotPermitted;

@@ -74,43 +74,43 @@ impl Profile {
         other.parts.iter().for_each(|(word, n)| *self.parts.entry(word).or_default() += n);
     }
 
-    /// The number of samples.
+    /// Returns the number of samples.
     #[must_use]
     pub const fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// The share of the samples that the kernel dropped.
+    /// Returns the share of the samples that the kernel dropped.
     #[must_use]
     pub fn lost_share(&self) -> f64 {
         share(self.lost, self.lost + self.samples)
     }
 
-    /// The CPU time of all samples, in units of the event: nanoseconds or cycles.
+    /// Returns the CPU time of all samples, in units of the event: nanoseconds or cycles.
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.total
     }
 
-    /// The share of user code, in [0, 1].
+    /// Returns the share of user code, in [0, 1].
     #[must_use]
     pub fn user_share(&self) -> f64 {
         share(self.user, self.total)
     }
 
-    /// The share of a part, in [0, 1].
+    /// Returns the share of a part, in [0, 1].
     #[must_use]
     pub fn share(&self, word: &str) -> f64 {
         share(self.parts.get(word).copied().unwrap_or_default(), self.total)
     }
 
-    /// The share of the functions that no rule knows, in [0, 1].
+    /// Returns the share of the functions that no rule knows, in [0, 1].
     #[must_use]
     pub fn unknown_share(&self) -> f64 {
         share(self.unknown.values().sum(), self.total)
     }
 
-    /// The functions that no rule knows, the largest share first.
+    /// Returns the functions that no rule knows, the largest share first.
     #[must_use]
     pub fn unknown(&self) -> Vec<Unknown> {
         let of = |(place, n): (&String, &u64)| Unknown {
@@ -146,7 +146,7 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// A stack as `inferno` reads it.
+/// Returns a stack as `inferno` reads it.
 fn stack(part: &str, frames: &[Frame]) -> String {
     let name = |frame: &Frame| {
         let symbol = frame.operation.as_ref().unwrap_or(&frame.symbol).replace([';', '\n'], ":");

@@ -21,19 +21,20 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Sessions per second of the server.
+    /// Returns the sessions per second of the server.
     #[must_use]
     pub fn sessions_per_s(&self) -> Option<f64> {
         self.per_s.filter(|_| self.objections.is_empty())
     }
 
-    /// CPU time of the server divided by the sessions of its log, in nanoseconds.
+    /// Returns the CPU time of the server divided by the sessions of its log, in nanoseconds.
     #[must_use]
     pub fn server_cpu_ns_per_session(&self) -> Option<f64> {
         self.over_sessions(self.server_cpu)
     }
 
-    /// CPU time of the client and its processes divided by the sessions, in nanoseconds.
+    /// Returns the CPU time of the client and its processes divided by the sessions, in
+    /// nanoseconds.
     #[must_use]
     pub fn client_cpu_ns_per_session(&self) -> Option<f64> {
         self.over_sessions(self.client_cpu)

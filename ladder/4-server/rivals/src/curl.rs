@@ -17,7 +17,7 @@ pub const TRANSFERS: usize = 20;
 /// Timeout of a transfer, in seconds.
 const TIMEOUT_S: &str = "20";
 
-/// The flags of every process of a plan.
+/// Returns the flags of every process of a plan.
 pub(crate) fn arguments(
     protocol: Protocol,
     address: SocketAddr,

@@ -84,7 +84,7 @@ pub fn run(
     })
 }
 
-/// The load generator's own run, with the server's CPU time over the whole run.
+/// Runs the load generator itself, and measures the server's CPU time over the whole run.
 fn minimal(
     plan: &Plan,
     server: &mut Server<'_>,
@@ -107,7 +107,8 @@ fn minimal(
     Ok(Counted { transactions, failed, seen, objections, per_s, server_cpu, client_cpu })
 }
 
-/// The length of the body in bytes. An error means that only the load generator can run the plan.
+/// Returns the length of the body in bytes. An error means that only the load generator can run the
+/// plan.
 fn bytes(plan: &Plan) -> Result<u64, Error> {
     let usual = Plan::new(plan.protocol);
     let why = if plan.arrivals != usual.arrivals || plan.client_timeout != usual.client_timeout {

@@ -147,7 +147,7 @@ fn response(stream: &mut impl io::Read, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// The length of the head, once it is complete; it must announce the body of the plan.
+/// Returns the length of the head, once it is complete; it must announce the body of the plan.
 fn head(received: &[u8], bytes: u64) -> io::Result<Option<usize>> {
     let Some(head) = Head::read(received).map_err(io::Error::other)? else { return Ok(None) };
     if head.status != 200 {

@@ -72,7 +72,7 @@ impl STime {
     }
 }
 
-/// The number of connections in `1234 connections in 3 real seconds, 14587 bytes read per
+/// Returns the number of connections in `1234 connections in 3 real seconds, 14587 bytes read per
 /// connection`; `None` if the line is missing, or has too few bytes for heads and bodies of
 /// `bytes`.
 fn connections(told: &str, bytes: u64) -> Option<u64> {

@@ -54,7 +54,7 @@ fn handshake(config: &Arc<ServerConfig>, mut socket: TcpStream) -> io::Result<Tl
     Ok(StreamOwned::new(tls, socket))
 }
 
-/// The next request; `None` at the end of the stream.
+/// Returns the next request; `None` at the end of the stream.
 fn next_request(stream: &mut TlsStream, received: &mut Vec<u8>) -> io::Result<Option<Request>> {
     let mut buffer = [0; HEAD_BYTES_MAX];
     loop {

@@ -54,7 +54,7 @@ impl CountReferee {
 
 impl Referee for CountReferee {
     fn mark(&mut self) -> io::Result<()> {
-        // events that are not counted yet belong to no run
+        // wait until all earlier events are counted: they belong to no run
         std::thread::sleep(self.lag());
         self.before = self.counts.seen();
         Ok(())

@@ -78,26 +78,27 @@ impl Running {
         Ok(())
     }
 
-    /// The address on which it listens.
+    /// Returns the address on which it listens.
     #[must_use]
     pub const fn addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// A referee for a load generator.
+    /// Returns a referee for a load generator.
     #[must_use]
     pub fn referee(&self) -> CountReferee {
         CountReferee::new(&self.shared.counts)
     }
 
-    /// CPU time of all threads; a thread updates its part at the end of each connection.
+    /// Returns the CPU time of all threads; a thread updates its part at the end of each
+    /// connection.
     #[must_use]
     pub fn cpu(&self) -> Duration {
         let load = |ns: &AtomicU64| Duration::from_nanos(ns.load(Ordering::Relaxed));
         self.shared.cpu_ns.iter().map(load).sum()
     }
 
-    /// The engine, if the server signs with it.
+    /// Returns the engine, if the server signs with it.
     #[must_use]
     pub const fn engine(&self) -> Option<&Queue<PrivateJob>> {
         self.engine.as_ref()
@@ -134,7 +135,7 @@ fn pin(cores: &[usize]) -> io::Result<()> {
 }
 
 impl Shared {
-    /// The body of a thread.
+    /// Runs a worker thread.
     fn work(&self, index: usize) {
         loop {
             let accepted = self.listener.accept();

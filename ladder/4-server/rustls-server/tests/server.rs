@@ -1,4 +1,5 @@
-//! The server under the load generator: it counts everything, with either signer.
+//! Loads the server with the load generator. The server must count every handshake and response,
+//! with either signer.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use core::time::Duration;
@@ -7,7 +8,7 @@ use tollgate_load::{Exchange, Limits, Outcome, Plan, Protocol, Server, Target, V
 use tollgate_rustls_server::{Config, Running, Signer};
 use tollgate_server::{Certificate, KeyKind};
 
-/// A short run. Other tests run at the same time, so its steadiness is not judged.
+/// Performs a short run. Other tests run at the same time, so its steadiness is not judged.
 fn outcome(running: &Running, protocol: Protocol, exchange: Exchange) -> Outcome {
     let plan = Plan {
         connections: 4,
@@ -25,7 +26,7 @@ fn outcome(running: &Running, protocol: Protocol, exchange: Exchange) -> Outcome
     run(&plan, &mut server, &|| false, &mut |_, _| {}).unwrap()
 }
 
-/// Handshakes that the server counted, and signatures that the engine counted.
+/// Returns the handshakes that the server counted, and the signatures that the engine counted.
 fn counted(signer: Signer) -> (u64, Option<u64>) {
     let certificate = Certificate::default();
     let config = Config { certificate, cores: vec![], signer, threads: 4 };

@@ -24,7 +24,7 @@ macro_rules! files {
 pub const FILES: [File; 4] = files!["hp2001", "bank140k", "web2026", "pq2026"];
 
 impl File {
-    /// The file with this name.
+    /// Returns the file with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         FILES.into_iter().find(|file| file.name == name)

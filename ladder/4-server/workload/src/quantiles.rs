@@ -25,7 +25,7 @@ checked!(
 );
 
 impl Quantiles {
-    /// The quantile `share`, in bytes; a share outside 0 to 1 is clamped.
+    /// Returns the quantile `share`, in bytes; a share outside 0 to 1 is clamped.
     #[must_use]
     pub fn at(&self, share: f64) -> u64 {
         let rows = &self.0;

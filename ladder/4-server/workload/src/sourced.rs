@@ -41,7 +41,7 @@ macro_rules! checked {
                 if check(&value) { Ok(Self(value)) } else { Err($why.to_owned()) }
             }
 
-            /// The value.
+            /// Returns the value.
             #[must_use]
             pub const fn get(&self) -> &$from {
                 &self.0
@@ -124,7 +124,7 @@ pub enum Arrivals {
     },
 }
 
-/// A finite number of at least 0; TOML also has `nan` and `inf`.
+/// Reads a finite number of at least 0; TOML also has `nan` and `inf`.
 fn counted<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(from)?;
     let is_count = number.is_finite() && number >= 0.0;
@@ -134,7 +134,7 @@ fn counted<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
 }
 
 impl<T> Sourced<T> {
-    /// A value and its source.
+    /// Creates a value and its source.
     ///
     /// # Errors
     ///

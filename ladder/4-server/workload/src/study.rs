@@ -41,7 +41,7 @@ pub struct Study {
     protocols: BTreeMap<String, u64>,
 }
 
-/// Lines that are not access-log lines.
+/// Returns the lines that are not access-log lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bad {
     /// The number of bad lines.
@@ -94,13 +94,13 @@ impl Study {
         }
     }
 
-    /// The number of lines that were read.
+    /// Returns the number of lines that were read.
     #[must_use]
     pub const fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// The number of lines that are requests.
+    /// Returns the number of lines that are requests.
     #[must_use]
     pub const fn requests(&self) -> u64 {
         self.requests
@@ -112,7 +112,7 @@ impl Study {
         &self.bad
     }
 
-    /// The workload. `log` names the log files, and becomes part of every source.
+    /// Returns the workload. `log` names the log files, and becomes part of every source.
     #[must_use]
     pub fn workload(&self, log: &str) -> Workload {
         let source = |what: &str| format!("{log}: {what}");
@@ -131,7 +131,7 @@ impl Study {
         }
     }
 
-    /// The parameters missing in the log, with instructions for logging them.
+    /// Returns the parameters missing in the log, with instructions for logging them.
     #[must_use]
     pub fn unknown(&self) -> Vec<&'static str> {
         let workload = self.workload("log");
@@ -243,7 +243,7 @@ impl Study {
 mod tests {
     use super::*;
 
-    /// A line of a second, with bytes and a connection.
+    /// Returns a line of a second, with bytes and a connection.
     fn line(second: u32, bytes: u64, connection: u32, resumed: bool) -> String {
         let (minute, second) = (second / 60, second % 60);
         let reused = if resumed { 'r' } else { '.' };

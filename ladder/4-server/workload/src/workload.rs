@@ -43,7 +43,7 @@ impl Workload {
             .map_err(|error| BadFile::at("workload", text, error.span(), error.message()))
     }
 
-    /// The workload as TOML.
+    /// Returns the workload as TOML.
     ///
     /// # Panics
     ///
@@ -53,7 +53,7 @@ impl Workload {
         toml::to_string(self).expect("a workload is names, numbers and words")
     }
 
-    /// Every parameter by name; `None` if it is unknown.
+    /// Returns every parameter by name; `None` if it is unknown.
     #[must_use]
     pub fn parameters(&self) -> Vec<(&'static str, Option<Parameter>)> {
         vec![
@@ -118,7 +118,7 @@ fn arrivals(arrivals: &Arrivals) -> String {
     }
 }
 
-/// At most two decimals.
+/// Prints a number with at most two decimals.
 fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

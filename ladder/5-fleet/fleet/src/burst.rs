@@ -34,7 +34,7 @@ pub struct Backlog {
 }
 
 impl Burst {
-    /// The backlog on `cores` cores with a mean service time of `mean_ns`.
+    /// Returns the backlog on `cores` cores with a mean service time of `mean_ns`.
     ///
     /// ```
     /// use tollgate_fleet::Burst;

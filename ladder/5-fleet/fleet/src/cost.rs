@@ -23,8 +23,8 @@ impl Currency {
     /// The United States dollar.
     pub const USD: Self = Self(*b"USD");
 
-    /// The currency with this code of three capital letters. The function does not check that the
-    /// currency exists.
+    /// Returns the currency with this code of three capital letters. The function does not check
+    /// that the currency exists.
     #[must_use]
     pub fn new(code: &str) -> Option<Self> {
         let letters: [u8; 3] = code.as_bytes().try_into().ok()?;
@@ -46,7 +46,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// A price for one core and one hour.
+    /// Creates a price for one core and one hour.
     ///
     /// # Errors
     ///
@@ -56,13 +56,13 @@ impl Price {
         Ok(Self { per_core_hour, currency })
     }
 
-    /// The amount per core and hour.
+    /// Returns the amount per core and hour.
     #[must_use]
     pub const fn amount(&self) -> f64 {
         self.per_core_hour
     }
 
-    /// The currency.
+    /// Returns the currency.
     #[must_use]
     pub const fn currency(&self) -> Currency {
         self.currency

@@ -20,13 +20,13 @@ pub enum Demand {
 }
 
 impl Demand {
-    /// A link of `gigabits` * 10^9 bits per second.
+    /// Creates a link of `gigabits` * 10^9 bits per second.
     #[must_use]
     pub fn gbps(gigabits: f64) -> Self {
         Self::Link(PerSecond::new(gigabits * 1e9))
     }
 
-    /// Sessions per second, each with `bytes` of payload.
+    /// Returns the demand in sessions per second, each with `bytes` of payload.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl Utilisation {
     /// Cores that are always busy, as published sizing tables assume.
     pub const FULL: Self = Self(1.0);
 
-    /// A share of a core's time.
+    /// Creates a share of a core's time.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Utilisation {
         Err(Error::Rejected { what: "utilisation", value: share, must })
     }
 
-    /// The share.
+    /// Returns the share.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0

@@ -1,14 +1,13 @@
 //! Errors of the computations.
 
-use core::fmt;
-
 use tollgate_record::{BadEstimate, BadSubject, Subject, Unit};
 
 /// The reason why there is no figure. No input makes this crate panic.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A number outside its range. Give another one.
+    #[error("{what} is {value}; it must {must}")]
     Rejected {
         /// The name of the number.
         what: &'static str,
@@ -19,18 +18,30 @@ pub enum Error {
     },
     /// More sessions arrive than the cores can serve: the queue grows without limit, and no mean
     /// exists. Use more cores, a faster engine or less load.
+    #[error(
+        "utilisation {utilisation:.3}: more sessions arrive than the cores can serve, so no mean \
+         response time exists; add cores or lower the load"
+    )]
     Unstable {
         /// Arriving work divided by capacity; at least 1.
         utilisation: f64,
     },
     /// The queue is stable for the point values of the estimates, but not at an end of their
     /// intervals. Measure longer, or use less load.
+    #[error(
+        "utilisation is {utilisation:.3} at the end of the interval: the queue may grow without \
+         limit; measure longer, or lower the load"
+    )]
     PerhapsUnstable {
         /// Utilisation at that end, at least 1.
         utilisation: f64,
     },
     /// One machine does not reach the demand with any number of cores: the scaling law falls beyond
     /// its peak. Use more machines.
+    #[error(
+        "one machine reaches at most {peak_per_s:.0} per second, with {peak_cores} cores; take \
+         more machines"
+    )]
     BeyondPeak {
         /// The highest rate per second that the law reaches.
         peak_per_s: f64,
@@ -39,13 +50,22 @@ pub enum Error {
     },
     /// Too few different numbers of cores for a law with three parameters. Measure at three or
     /// more.
+    #[error(
+        "{distinct} different numbers of cores: a scaling law with three parameters needs at least \
+         3; measure at more"
+    )]
     TooFewPoints {
         /// The different numbers of cores given.
         distinct: usize,
     },
     /// No formula gives quantiles for this queue discipline.
+    #[error(
+        "there is no quantile of the response time under processor sharing; use the mean, or \
+         another queue discipline"
+    )]
     NoQuantile,
     /// The unit of a record is not a unit of CPU time. Give another record.
+    #[error("{subject} is in {unit}; give a record in {wanted}")]
     WrongUnit {
         /// The record's subject.
         subject: Box<Subject>,
@@ -55,19 +75,26 @@ pub enum Error {
         wanted: &'static str,
     },
     /// A record is in cycles, but its machine has no core clock. Give a record in nanoseconds.
+    #[error(
+        "{subject} is in cycles and its machine has no core clock; give it in ns, or measure the \
+         clock"
+    )]
     NoClock {
         /// The record's subject.
         subject: Box<Subject>,
     },
     /// Records of two machines or of two workloads cannot be compared.
+    #[error("the two differ in {what}; compare records of one run")]
     NotComparable {
         /// The difference.
         what: &'static str,
     },
     /// A result is not finite. Check the inputs.
-    Estimate(BadEstimate),
+    #[error("the result is no figure: {0}; check the inputs")]
+    Estimate(#[from] BadEstimate),
     /// An invalid subject or quantity. Use a shorter one.
-    Spelling(BadSubject),
+    #[error("cannot be written as a record: {0}")]
+    Spelling(#[from] BadSubject),
 }
 
 impl Error {
@@ -88,72 +115,5 @@ impl Error {
         } else {
             Err(Self::Rejected { what, value, must: "be finite and not below 0" })
         }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rejected { what, value, must } => write!(f, "{what} is {value}; it must {must}"),
-            Self::Unstable { utilisation } => write!(
-                f,
-                "utilisation {utilisation:.3}: more sessions arrive than the cores can serve, so \
-                 no mean response time exists; add cores or lower the load"
-            ),
-            Self::PerhapsUnstable { utilisation } => write!(
-                f,
-                "utilisation is {utilisation:.3} at the end of the interval: the queue may grow \
-                 without limit; measure longer, or lower the load"
-            ),
-            Self::BeyondPeak { peak_per_s, peak_cores } => write!(
-                f,
-                "one machine reaches at most {peak_per_s:.0} per second, with {peak_cores} cores; \
-                 take more machines"
-            ),
-            Self::TooFewPoints { distinct } => write!(
-                f,
-                "{distinct} different numbers of cores: a scaling law with three parameters needs \
-                 at least 3; measure at more"
-            ),
-            Self::NoQuantile => f.write_str(
-                "there is no quantile of the response time under processor sharing; use the mean, \
-                 or another queue discipline",
-            ),
-            Self::WrongUnit { subject, unit, wanted } => {
-                write!(f, "{subject} is in {unit}; give a record in {wanted}")
-            }
-            Self::NoClock { subject } => write!(
-                f,
-                "{subject} is in cycles and its machine has no core clock; give it in ns, or \
-                 measure the clock"
-            ),
-            Self::NotComparable { what } => {
-                write!(f, "the two differ in {what}; compare records of one run")
-            }
-            Self::Estimate(why) => write!(f, "the result is no figure: {why}; check the inputs"),
-            Self::Spelling(why) => write!(f, "cannot be written as a record: {why}"),
-        }
-    }
-}
-
-impl core::error::Error for Error {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            Self::Estimate(why) => Some(why),
-            Self::Spelling(why) => Some(why),
-            _ => None,
-        }
-    }
-}
-
-impl From<BadEstimate> for Error {
-    fn from(why: BadEstimate) -> Self {
-        Self::Estimate(why)
-    }
-}
-
-impl From<BadSubject> for Error {
-    fn from(why: BadSubject) -> Self {
-        Self::Spelling(why)
     }
 }

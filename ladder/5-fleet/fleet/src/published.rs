@@ -66,7 +66,7 @@ pub const ETI10_TABLE: [Eti10; 3] = [
 /// TLS and 4 for the application), each with 1 200 transactions per second.
 pub const ETI10_USD_PER_SESSION_PER_S: [(&str, f64); 2] = [("appliance", 4.0), ("eti10", 0.28)];
 
-/// The table of \[ETI10\], its costs, and the capacity gain of \[ITA00\].
+/// Returns the table of \[ETI10\], its costs, and the capacity gain of \[ITA00\].
 ///
 /// # Errors
 ///

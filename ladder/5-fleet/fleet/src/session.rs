@@ -28,8 +28,8 @@ impl SessionCost {
         Ok(Self { cpu_ns, bytes })
     }
 
-    /// The CPU time per session from a record in nanoseconds, or in cycles of its machine's core
-    /// clock. The caller must make sure that the record contains server CPU time per session.
+    /// Returns the CPU time per session from a record in nanoseconds, or in cycles of its machine's
+    /// core clock. The caller must make sure that the record contains server CPU time per session.
     ///
     /// # Errors
     ///
@@ -75,19 +75,19 @@ impl SessionCost {
         Self::new(propagate(inputs, mean)?, self.bytes)
     }
 
-    /// CPU time per session in nanoseconds.
+    /// Returns the CPU time per session in nanoseconds.
     #[must_use]
     pub const fn cpu_ns(&self) -> Estimate {
         self.cpu_ns
     }
 
-    /// Payload per session in bytes.
+    /// Returns the payload per session in bytes.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Sessions per second of one fully used core.
+    /// Returns the sessions per second of one fully used core.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl SessionCost {
         Ok(self.cpu_ns.inverted(NS_PER_S)?)
     }
 
-    /// Payload bits per second of one fully used core.
+    /// Returns the payload bits per second of one fully used core.
     ///
     /// # Errors
     ///

@@ -50,8 +50,8 @@ pub fn size(
 }
 
 impl Sizing {
-    /// The cores of one machine that remain for the application. The result is 0 if TLS needs all
-    /// cores of a machine or more.
+    /// Returns the cores of one machine that remain for the application. The result is 0 if TLS
+    /// needs all cores of a machine or more.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Sizing {
         propagate([(self.whole_cores, Slope::Falling)], |[used]| Ok((all - used).max(0.0)))
     }
 
-    /// The number of machines that serve only TLS.
+    /// Returns the number of machines that serve only TLS.
     ///
     /// # Errors
     ///

@@ -89,7 +89,8 @@ fn vector_zmm(_proof: HaveIfma) -> Option<f64> {
 fn vector_turns() {
     let x = _mm512_set1_epi64(3);
     // SAFETY: VPMADD52 and additions on 24 vectors, each a chain of its own, in a loop that counts
-    // in a declared register. It writes declared registers and flags only; no memory, no stack.
+    // in a declared register. It writes declared registers and flags only, and uses neither memory
+    // nor the stack.
     unsafe {
         asm!(
             "2:",
@@ -149,8 +150,8 @@ fn loads_zmm(_proof: HaveIfma) -> Option<f64> {
 
 #[target_feature(enable = "avx512f")]
 fn zmm_turns(x: &[u64; 16]) {
-    // SAFETY: the loop reads the sixteen words at `x` and writes declared registers and flags
-    // only; no stack.
+    // SAFETY: the loop reads the sixteen words at `x`, writes declared registers and flags only,
+    // and does not use the stack.
     unsafe {
         asm!(
             "2:",
@@ -172,8 +173,8 @@ fn zmm_turns(x: &[u64; 16]) {
 fn loads() -> Option<f64> {
     let x = black_box([0_u64; 4]);
     rate(ROWS * 16, || {
-        // SAFETY: baseline instructions. The loop reads the four words at `x` and writes
-        // declared registers and flags only; no stack.
+        // SAFETY: baseline instructions. The loop reads the four words at `x`, writes declared
+        // registers and flags only, and does not use the stack.
         unsafe {
             asm!(
                 "2:",
@@ -199,8 +200,8 @@ fn loads() -> Option<f64> {
 
 fn mulx_chain(_proof: HaveAdxBmi2) -> Option<f64> {
     rate(ROWS * LINKS, || {
-        // SAFETY: `_proof` shows that bmi2 is present. MULX writes the two declared outputs and
-        // no flags; the loop counts in a declared register. No memory, no stack.
+        // SAFETY: `_proof` shows that bmi2 is present. MULX writes the two declared outputs and no
+        // flags; the loop counts in a declared register. Neither memory nor the stack is used.
         unsafe {
             asm!(
                 "2:",
@@ -243,8 +244,8 @@ fn vpmuludq_turns(x: i64) {
 
 fn mulx(_proof: HaveAdxBmi2) -> Option<f64> {
     rate(ROWS * 16, || {
-        // SAFETY: `_proof` shows that bmi2 is present. MULX writes the two declared outputs and
-        // no flags; the loop counts in a declared register. No memory, no stack.
+        // SAFETY: `_proof` shows that bmi2 is present. MULX writes the two declared outputs and no
+        // flags; the loop counts in a declared register. Neither memory nor the stack is used.
         unsafe {
             asm!(
                 "2:",
@@ -267,8 +268,8 @@ fn mulx(_proof: HaveAdxBmi2) -> Option<f64> {
 fn mulx_adcx_adox(_proof: HaveAdxBmi2) -> Option<f64> {
     let x: [u64; ROW] = black_box([u64::MAX; ROW]); // every column carries
     rate(ROWS * 8, || {
-        // SAFETY: `_proof` shows that bmi2 and adx are present. The loop reads the eight limbs
-        // at `x` and writes declared registers and flags only; no stack.
+        // SAFETY: `_proof` shows that bmi2 and adx are present. The loop reads the eight limbs at
+        // `x`, writes declared registers and flags only, and does not use the stack.
         unsafe {
             asm!(
                 "2:",
@@ -327,8 +328,8 @@ fn mul_adc() -> Option<f64> {
     let x: [u64; ROW] = black_box([u64::MAX; ROW]); // every column carries
     let mut z: [u64; ROW] = black_box([1; ROW]);
     rate(ROWS * 8, || {
-        // SAFETY: baseline instructions. The loop reads the eight limbs at `x`, reads and
-        // writes the eight limbs at `z`, and declared registers and flags; no stack.
+        // SAFETY: baseline instructions. The loop reads the eight limbs at `x`, reads and writes
+        // the eight limbs at `z`, declared registers and flags, and does not use the stack.
         unsafe {
             asm!(
                 "2:",

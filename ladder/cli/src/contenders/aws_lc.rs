@@ -49,7 +49,7 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
     Ok(Contender::library(BY, run))
 }
 
-/// Signatures or verifications with a key of a type other than RSA.
+/// Creates a contender for signatures or verifications with a key of a type other than RSA.
 pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender, CliError> {
     let signs = *operation == Operation::Sign;
     let run = if *key == KeyName::EcdsaP256 { ecdsa(signs)? } else { ed25519(signs)? };
@@ -64,7 +64,7 @@ fn refused(error: impl core::fmt::Display) -> CliError {
     error!("AWS-LC does not do this: {error}; leave it out with --against")
 }
 
-/// A SHA-256 digest from its bytes.
+/// Returns a SHA-256 digest from its bytes.
 fn import(digest: &[u8]) -> Result<Digest, Unspecified> {
     Digest::import_less_safe(digest, &SHA256)
 }

@@ -77,7 +77,7 @@ impl<K: Exponentiate> FullLength<K> {
     }
 }
 
-/// The little-endian limbs of a big-endian number.
+/// Returns the little-endian limbs of a big-endian number.
 fn limbs(bytes: &[u8]) -> Zeroizing<Vec<u64>> {
     let limb = |bytes: &[u8]| bytes.iter().fold(0, |limb, byte| limb << 8 | u64::from(*byte));
     Zeroizing::new(bytes.rchunks(8).map(limb).collect())

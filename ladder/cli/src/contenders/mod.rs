@@ -42,7 +42,7 @@ pub(crate) struct Contender {
 }
 
 impl Contender {
-    /// A library, which performs one operation at a time.
+    /// Creates a library, which performs one operation at a time.
     pub(crate) fn library(by: &'static str, run: Run) -> Self {
         Self { by, batch: None, kernel: None, run }
     }
@@ -74,8 +74,8 @@ pub(crate) fn digest(number: u32) -> Vec<u8> {
     Hash::Sha256.digest(format!("message {number}").as_bytes()).as_ref().to_vec()
 }
 
-/// A number of `size` bytes below any modulus of that size: its first byte is zero, and the first
-/// byte of a modulus is not.
+/// Returns a number of `size` bytes below any modulus of that size: its first byte is zero, and the
+/// first byte of a modulus is not.
 fn representative(number: u32, size: usize) -> Vec<u8> {
     let mut bytes = vec![0];
     for block in 0..size.div_ceil(32) {
@@ -86,7 +86,7 @@ fn representative(number: u32, size: usize) -> Vec<u8> {
     bytes
 }
 
-/// A run that passes the cases to `body` in turn, each with its number.
+/// Returns a run that passes the cases to `body` in turn, each with its number.
 fn in_turn(job: &Job, mut body: impl FnMut(usize, &Case) -> Result<(), CliError> + 'static) -> Run {
     let cases = Rc::clone(&job.cases);
     let mut turns = (0..cases.len()).cycle();
@@ -96,7 +96,7 @@ fn in_turn(job: &Job, mut body: impl FnMut(usize, &Case) -> Result<(), CliError>
     })
 }
 
-/// A run that computes outputs in turn, and compares them with the expected ones.
+/// Returns a run that computes outputs in turn, and compares them with the expected ones.
 fn computed(
     job: &Job,
     mut compute: impl FnMut(usize, &[u8], &mut [u8]) -> Result<(), CliError> + 'static,
@@ -126,7 +126,7 @@ pub(crate) fn compare(found: &[u8], right: &[u8]) -> Result<(), CliError> {
 mod tests {
     use super::*;
 
-    /// All contenders for this job, ours in batches of three.
+    /// Returns all contenders for this job, ours in batches of three.
     fn everybody(job: &Job) -> Vec<Contender> {
         let mut all = tollgate::contenders(job, 3).unwrap();
         all.push(openssl::contender(job).unwrap());

@@ -17,12 +17,12 @@ use crate::keys::{ECDSA_P256, ED25519, Key};
 
 const BY: &str = "openssl";
 
-/// OpenSSL, one operation at a time.
+/// Creates the contender OpenSSL, which performs one operation at a time.
 pub(crate) fn contender(job: &Job) -> Result<Contender, CliError> {
     run(job).map(|run| Contender::library(BY, run)).map_err(refused)
 }
 
-/// Signatures or verifications with a key of a type other than RSA.
+/// Creates a contender for signatures or verifications with a key of a type other than RSA.
 pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender, CliError> {
     let signs = *operation == Operation::Sign;
     let run = if *key == KeyName::EcdsaP256 { ecdsa(signs) } else { ed25519(signs) };
@@ -87,7 +87,7 @@ fn run(job: &Job) -> Result<Run, ErrorStack> {
     })
 }
 
-/// A context that is initialised once and can sign repeatedly.
+/// Returns a context that is initialised once and can sign repeatedly.
 fn signer(key: &Rsa<Private>) -> Result<PkeyCtx<Private>, ErrorStack> {
     let key = PKey::from_rsa(key.clone())?;
     let mut signer = PkeyCtx::new(&key)?;
@@ -97,13 +97,13 @@ fn signer(key: &Rsa<Private>) -> Result<PkeyCtx<Private>, ErrorStack> {
     Ok(signer)
 }
 
-/// The same key without p and q, so that OpenSSL cannot use CRT.
+/// Returns the same key without p and q, so that OpenSSL cannot use CRT.
 fn without_factors(key: &Rsa<Private>) -> Result<Rsa<Private>, ErrorStack> {
     let copy = BigNumRef::to_owned;
     Ok(RsaPrivateKeyBuilder::new(copy(key.n())?, copy(key.e())?, copy(key.d())?)?.build())
 }
 
-/// The key's modulus with another public exponent.
+/// Returns the key's modulus with another public exponent.
 fn with_exponent(key: &Rsa<Private>, e: u64) -> Result<Rsa<Public>, ErrorStack> {
     let e = BigNum::from_slice(&e.to_be_bytes())?;
     Rsa::from_public_components(key.n().to_owned()?, e)
@@ -132,8 +132,8 @@ fn ecdsa(signs: bool) -> Result<Run, ErrorStack> {
     }))
 }
 
-/// A context makes or verifies only one Ed25519 signature, so each run creates one, as a TLS server
-/// does.
+/// Creates a run of Ed25519. A context makes or verifies only one signature, so each run creates
+/// one, as a TLS server does.
 fn ed25519(signs: bool) -> Result<Run, ErrorStack> {
     let key = PKey::private_key_from_pem(ED25519)?;
     let message = digest(0);

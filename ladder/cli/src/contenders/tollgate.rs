@@ -18,7 +18,8 @@ const BY: &str = "tollgate";
 #[allow(clippy::cast_possible_truncation, reason = "there are eight")]
 const LANES: u32 = tollgate_mont::LANES as u32;
 
-/// Tollgate one operation at a time and, if `batch` is more than one, in batches of `batch`.
+/// Creates contenders for Tollgate: one operation at a time and, if `batch` is more than one,
+/// batches of `batch`.
 pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, CliError> {
     let single = Workspace::new()?;
     let kernel = single_kernel(&single, job);
@@ -38,7 +39,8 @@ pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, CliErr
     Ok(contenders)
 }
 
-/// Tollgate restricted to one form, even if that form is slow. `None` if it does not exist.
+/// Creates a contender for Tollgate restricted to one form, even if that form is slow. `None` if
+/// the form does not exist.
 pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, CliError> {
     let workspace = Workspace::new()?.with_plans(Plans::always(form));
     let kernel = match form {
@@ -56,7 +58,7 @@ pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, CliErr
     Ok(Some(Contender { by: BY, batch, kernel: Some(kernel), run }))
 }
 
-/// The operation for the planner.
+/// Returns the operation for the planner.
 pub(crate) fn operation(what: KeyOperation) -> Operation {
     match what {
         KeyOperation::Sign => Operation::Private,
@@ -154,7 +156,7 @@ fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run
     })
 }
 
-/// The key's modulus with another public exponent.
+/// Returns the key's modulus with another public exponent.
 fn with_exponent(key: &PrivateKey, e: u64) -> Result<PublicKey, Error> {
     let zeros = usize::try_from(e.leading_zeros() / 8).expect("at most 8");
     PublicKey::from_components(&key.public().modulus(), &e.to_be_bytes()[zeros..])

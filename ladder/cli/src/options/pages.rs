@@ -36,19 +36,19 @@ fn each_row_is_of_a_flag() {
     assert_eq!(unknown, [""; 0]);
 }
 
-/// The long options of a verb and of its sub-verbs.
+/// Returns the long options of a verb and of its sub-verbs.
 fn flags_of(verb: &Command) -> impl Iterator<Item = &Arg> {
     let all = core::iter::once(verb).chain(verb.get_subcommands());
     all.flat_map(Command::get_arguments).filter(|flag| flag.get_long().is_some())
 }
 
-/// The options in the first cell of a table's row.
+/// Returns the options in the first cell of a table's row.
 fn flags_in(line: &str) -> impl Iterator<Item = &str> {
     let cell = line.strip_prefix('|').and_then(|rest| rest.split('|').next()).unwrap_or_default();
     cell.split("`--").skip(1).filter_map(|rest| rest.split([' ', '`']).next())
 }
 
-/// The text of the pages `VERB.md` and `VERB-*.md`.
+/// Returns the text of the pages `VERB.md` and `VERB-*.md`.
 fn pages_of(verb: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
     let mut pages = String::new();

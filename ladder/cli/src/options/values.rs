@@ -15,7 +15,7 @@ pub(crate) struct Written {
     pub(crate) json: Option<PathBuf>,
 }
 
-/// Options with their declared default values, for a verb that runs another verb.
+/// Returns options with their declared default values, for a verb that runs another verb.
 ///
 /// # Panics
 ///
@@ -51,12 +51,12 @@ pub(crate) fn within(
     }
 }
 
-/// A share from 0 to 1.
+/// Reads a share from 0 to 1.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     within(0.0..=1.0, "give a share from 0 to 1")(text)
 }
 
-/// An address with its port, or a port of 127.0.0.1.
+/// Reads an address with its port, or a port of 127.0.0.1.
 pub(crate) fn listens(text: &str) -> Result<SocketAddr, String> {
     let port = text.parse().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
     port.or_else(|_| text.parse()).map_err(|_| "give IP:PORT, or a port of 127.0.0.1".to_owned())

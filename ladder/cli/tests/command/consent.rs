@@ -140,7 +140,7 @@ fn packets() -> u64 {
     counts.split_ascii_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// A folder to serve, with or without a file of consent.
+/// Returns a folder to serve, with or without a file of consent.
 fn root(consent: Option<&str>) -> Scratch {
     let root = scratch("consent");
     fs::create_dir_all(root.join(".well-known")).unwrap();

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "what was skipped is said")]
 
 mod bench;
+mod clients;
 mod compare;
 mod consent;
 mod files;

@@ -17,12 +17,13 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
     tollgate().args(arguments).output().unwrap()
 }
 
-/// Runs the words of a line, then `more`, such as paths, which may contain spaces.
+/// Runs the program with the words of a line as arguments, followed by `more`: arguments such as
+/// paths, which may contain spaces.
 pub(crate) fn line(words: &str, more: &[&str]) -> Output {
     tollgate().args(words.split(' ')).args(more).output().unwrap()
 }
 
-/// Starts the words of a line, then `more`.
+/// Starts the program with the words of a line as arguments, followed by `more`.
 pub(crate) fn start(words: &str, more: &[&str]) -> Child {
     let mut command = tollgate();
     command.args(words.split(' ')).args(more);

@@ -77,7 +77,8 @@ impl Drop for System {
     }
 }
 
-/// The module that cargo built with this program; the program's server links the same library.
+/// Returns the module that cargo built with this program; the program's server links the same
+/// library.
 fn module() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_tollgate"));
     let module = program.with_file_name("deps").join("libtollgate_provider.so");

@@ -31,7 +31,7 @@ fn the_signing_provider_and_the_final_counts_are_printed() {
     assert!(log.lines().last().unwrap().contains("\"stop\""), "{log}");
 }
 
-/// The server's metrics, over a separate connection.
+/// Returns the server's metrics, over a separate connection.
 fn metrics(address: &str) -> String {
     let output = Command::new("curl")
         .args(["--silent", "--show-error", "--insecure", "--max-time", "20"])

@@ -55,7 +55,7 @@ pub(crate) fn demands<'a>(lookup: Lookup<'a>, origin: Origin, fleet: &Subject) -
     distinct(sized(lookup).filter(takes).map(|record| &record.subject))
 }
 
-/// The demand of a subject, such as `10 Gbps` or `5000/s`.
+/// Returns the demand of a subject, such as `10 Gbps` or `5000/s`.
 pub(crate) fn demand(subject: &Subject) -> Option<String> {
     let link = subject.parameter(LINK_GBPS).map(|gbps| format!("{gbps} Gbps"));
     link.or_else(|| Some(format!("{}/s", subject.parameter(DEMAND_PER_S)?)))
@@ -95,7 +95,7 @@ pub(crate) struct Point<'a> {
 }
 
 impl Curve<'_> {
-    /// Sessions per second at a load.
+    /// Returns the sessions per second at a load.
     pub(crate) fn rate(&self, load: f64) -> Option<f64> {
         let cores: f64 = self.cores.parse().ok()?;
         let rate = load * cores * 1e9 / self.service_ns?;
@@ -103,7 +103,7 @@ impl Curve<'_> {
     }
 }
 
-/// Every curve, in the order of the records.
+/// Returns every curve, in the order of the records.
 pub(crate) fn curves(records: &[Record]) -> Vec<Curve<'_>> {
     let lookup = Lookup(records);
     let is_mean = |record: &Record| {

@@ -59,12 +59,12 @@ fn row(subject: &Subject, cited: Option<&Record>, cells: Vec<String>) -> Row {
     Row { groups, names: vec![size_and_engine(subject)], cells }
 }
 
-/// The full name of a fleet, such as `TLS 1.3, RSA-2048, 14 KB, tollgate`.
+/// Returns the full name of a fleet, such as `TLS 1.3, RSA-2048, 14 KB, tollgate`.
 pub(crate) fn name(subject: &Subject) -> String {
     format!("{}, {}", names::service(subject), size_and_engine(subject))
 }
 
-/// Payload and engine of a fleet, such as `14 KB, tollgate`.
+/// Returns payload and engine of a fleet, such as `14 KB, tollgate`.
 fn size_and_engine(subject: &Subject) -> String {
     let by = names::who(subject.parameter(word::BY).unwrap_or(MISSING));
     format!("{}, {by}", names::payload(names::bytes(subject)))
@@ -84,7 +84,7 @@ fn prices(records: &[Record]) -> impl Iterator<Item = String> {
     Lookup(records).all(Published, word::PRICE_PER_SESSION_PER_S).filter_map(sentence)
 }
 
-/// The distinct values of a condition in these records.
+/// Returns the distinct values of a condition in these records.
 fn conditions<'a>(records: impl Iterator<Item = &'a Record>, key: &str) -> Vec<&'a str> {
     distinct(records.filter_map(|record| record.conditions.get(key).map(String::as_str)))
 }

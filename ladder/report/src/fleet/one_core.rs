@@ -81,7 +81,7 @@ fn rests_on<'a>(lookup: Lookup<'a>, fleet: &Subject) -> Option<&'a Record> {
     lookup.0.iter().filter(is_cpu).min_by_key(|record| Origin::of(record))
 }
 
-/// The cost in the currency of the last record, such as `0.0061 USD`.
+/// Returns the cost in the currency of the last record, such as `0.0061 USD`.
 fn cost(lookup: Lookup<'_>, fleet: &Subject) -> Option<String> {
     let of_fleet = |record: &&Record| record.subject.without(&[word::CURRENCY]) == *fleet;
     let cost = costs(lookup).rev().find(of_fleet)?;

@@ -38,7 +38,7 @@ pub(super) fn table(records: &[Record]) -> Table {
     Table { columns: COLUMNS.into(), rows: rows.collect(), notes: vec![note] }
 }
 
-/// The queueing models that the records name.
+/// Returns the queueing models that the records name.
 pub(crate) fn models<'a>(curves: &[Curve<'a>]) -> Vec<&'a str> {
     conditions(means(curves), word::MODEL)
 }

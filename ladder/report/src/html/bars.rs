@@ -39,7 +39,7 @@ pub(super) struct Segment {
 }
 
 impl Bar {
-    /// A bar of one segment.
+    /// Creates a bar of one segment.
     pub(super) fn plain(
         label: impl Into<String>,
         class: &'static str,
@@ -51,12 +51,12 @@ impl Bar {
         Self { label, segments, figure: number(value, unit), ..Self::default() }
     }
 
-    /// The bar of a record.
+    /// Returns the bar of a record.
     pub(super) fn of(record: &Record, label: impl Into<String>, class: &'static str) -> Self {
         Self::plain(label, class, record.estimate.point(), record.unit)
     }
 
-    /// The bar of a published record, named by its citation.
+    /// Returns the bar of a published record, named by its citation.
     pub(super) fn published(record: &Record) -> Self {
         let cited = Citation::of(record).map_or_else(String::new, |cited| cited.to_string());
         Self::of(record, cited, "published")
@@ -66,7 +66,7 @@ impl Bar {
         self.segments.iter().map(|segment| segment.value.max(0.0)).sum()
     }
 
-    /// The largest value that the axis must include.
+    /// Returns the largest value that the axis must include.
     fn reach(&self) -> f64 {
         let ends = [Some(self.length()), self.mark, self.interval.map(|(_, high)| high)];
         ends.into_iter().flatten().filter(|end| end.is_finite()).fold(0.0, f64::max)
@@ -182,7 +182,7 @@ fn drawn(bar: &Bar, scale: &Scale, unit: Unit) -> Markup {
     }
 }
 
-/// A legend: CSS classes and their names.
+/// Returns a legend: CSS classes and their names.
 pub(super) fn legend(entries: &[(&'static str, String)]) -> Markup {
     html! {
         ul.legend {
@@ -198,7 +198,7 @@ pub(super) fn legend(entries: &[(&'static str, String)]) -> Markup {
     }
 }
 
-/// The CSS class of an engine's bars.
+/// Returns the CSS class of an engine's bars.
 pub(super) fn colour(by: &str, is_batch: bool) -> &'static str {
     match (by, is_batch) {
         ("tollgate", true) => "ours-batch",

@@ -62,7 +62,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
     .markup()
 }
 
-/// The links of all fleets, sorted by size.
+/// Returns the links of all fleets, sorted by size.
 fn all_links<'a>(fleets: &[Fleet<'a>]) -> Vec<&'a str> {
     let mut links: Vec<&str> =
         fleets.iter().flat_map(|fleet| fleet.links.iter().map(|(gbps, _)| *gbps)).collect();
@@ -87,13 +87,13 @@ fn panel(fleets: &[Fleet<'_>], gbps: &str) -> Markup {
     bars(&format!("{gbps} Gbps"), &[group], Unit::Count, "cores")
 }
 
-/// A bar named after the engine of the record.
+/// Returns a bar named after the engine of the record.
 fn of_engine(record: &Record) -> Bar {
     let by = record.subject.parameter(word::BY).unwrap_or(MISSING);
     Bar::of(record, who(by), colour(by, false))
 }
 
-/// The name of a fleet without its engine, such as `TLS 1.3, RSA-2048, 14 KB`.
+/// Returns the name of a fleet without its engine, such as `TLS 1.3, RSA-2048, 14 KB`.
 fn name_without_engine(subject: &Subject) -> String {
     let full = name(subject);
     full.rsplit_once(", ").map_or(full.clone(), |(most, _)| most.to_owned())
@@ -104,7 +104,7 @@ fn cost_records(lookup: Lookup<'_>) -> impl Iterator<Item = &Record> {
     lookup.all(Predicted, word::COST_PER_MILLION).filter(is_own)
 }
 
-/// The cost of a million sessions, for each currency and price of a core.
+/// Returns the cost of a million sessions, for each currency and price of a core.
 fn costs(lookup: Lookup<'_>) -> BTreeMap<String, Vec<Group>> {
     let mut found: BTreeMap<String, Vec<Group>> = BTreeMap::new();
     let mut records: Vec<&Record> = cost_records(lookup).collect();

@@ -85,7 +85,7 @@ pub(super) fn glossary() -> Markup {
     }
 }
 
-/// Every record as a row.
+/// Returns every record as a row.
 pub(super) fn all(records: &[Record]) -> Markup {
     let table = Table {
         columns: COLUMNS.into(),

@@ -38,7 +38,7 @@ pub(super) fn section(records: &[Record], rungs: &[Rung<'_>]) -> Markup {
     }
 }
 
-/// A rung: its representative figures as bars, and its sentences.
+/// Returns a rung: its representative figures as bars, and its sentences.
 fn step(rung: &Rung<'_>) -> Markup {
     html! {
         li {
@@ -58,8 +58,8 @@ fn step(rung: &Rung<'_>) -> Markup {
     }
 }
 
-/// The bars of the rows that represent the rung. Only rows with the unit of the first row are
-/// shown, since all rows share one scale.
+/// Returns the bars of the rows that represent the rung. Only rows with the unit of the first row
+/// are shown, since all rows share one scale.
 fn shown(rung: &Rung<'_>) -> Markup {
     let mut rows = rung.rows.iter().filter(|row| row.is_shown).peekable();
     let Some(first) = rows.peek().copied() else {
@@ -70,8 +70,8 @@ fn shown(rung: &Rung<'_>) -> Markup {
     bars("", &groups, first.unit, &first.unit_name)
 }
 
-/// The bars of one figure: predicted and measured. A figure that was not measured also has a bar
-/// for its published value.
+/// Returns the bars of one figure: predicted and measured. A figure that was not measured also has
+/// a bar for its published value.
 fn group(row: &Figure<'_>) -> Group {
     let mut drawn = Vec::new();
     if let Some(point) = row.predicted {
@@ -102,7 +102,7 @@ fn group(row: &Figure<'_>) -> Group {
     Group { heading: row.what.clone(), bars: drawn }
 }
 
-/// The table of all figures of all rungs.
+/// Returns the table of all figures of all rungs.
 fn table(rungs: &[Rung<'_>]) -> Markup {
     html! {
         table.figures {
@@ -153,7 +153,7 @@ fn cells(row: &Figure<'_>) -> Markup {
     }
 }
 
-/// The measured figure, with its interval in the tooltip.
+/// Returns the measured figure, with its interval in the tooltip.
 fn interval(row: &Figure<'_>) -> Markup {
     html! {
         @if let Some(record) = row.measured {

@@ -102,7 +102,7 @@ fn warnings(records: &[Record], machines: &[&Machine]) -> Vec<String> {
     found
 }
 
-/// Every condition of the measured records, with its values.
+/// Returns every condition of the measured records, with its values.
 fn conditions(records: &[Record]) -> Markup {
     let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.kind == Kind::Measured) {

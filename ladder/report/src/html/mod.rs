@@ -67,7 +67,7 @@ pub fn report(records: &[Record]) -> String {
     page("What a TLS connection costs", &html! { (about(all)) }, SECTIONS, &main)
 }
 
-/// A page with the shared style and links to its sections, by id and name.
+/// Returns a page with the shared style and links to its sections, by id and name.
 fn page<'a>(
     title: &str,
     lead: &Markup,
@@ -100,7 +100,7 @@ fn page<'a>(
     page.into_string()
 }
 
-/// Machine, date and number of figures.
+/// Returns machine, date and number of figures.
 fn about(records: &[Record]) -> String {
     let Some(first) = records.iter().find(|record| record.kind == Kind::Measured) else {
         return format!("{} records, none of them measured.", records.len());
@@ -116,7 +116,7 @@ fn about(records: &[Record]) -> String {
     )
 }
 
-/// The definitions of the hatching that the pictures use.
+/// Returns the definitions of the hatching that the pictures use.
 fn patterns() -> Markup {
     let hatch = |id: &str, class: &str| {
         html! {

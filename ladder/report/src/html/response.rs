@@ -47,7 +47,7 @@ pub(super) fn chart(curves: &[Curve<'_>]) -> Markup {
     plot.markup()
 }
 
-/// The queueing model that the records name.
+/// Returns the queueing model that the records name.
 fn model(curves: &[Curve<'_>]) -> String {
     match models(curves).as_slice() {
         [] => "model unknown".to_owned(),

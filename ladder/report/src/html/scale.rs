@@ -22,7 +22,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// A scale for these figures; negative figures and NaN are ignored.
+    /// Creates a scale for these figures; negative figures and NaN are ignored.
     pub(super) fn of(figures: impl IntoIterator<Item = f64>) -> Self {
         let is_drawn = |figure: &f64| figure.is_finite() && *figure > 0.0;
         let largest = figures.into_iter().filter(is_drawn).fold(0.0, f64::max).min(LARGEST);
@@ -37,18 +37,18 @@ impl Scale {
         Self { step, steps: steps.unwrap_or(4) }
     }
 
-    /// The figure at the end of the axis.
+    /// Returns the figure at the end of the axis.
     pub(super) fn top(&self) -> f64 {
         f64::from(self.steps) * self.step
     }
 
-    /// The position of a figure in percent of the axis, within 0 to 100.
+    /// Returns the position of a figure in percent of the axis, within 0 to 100.
     pub(super) fn at(&self, figure: f64) -> f64 {
         let share = 100.0 * figure / self.top();
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 100.0) }
     }
 
-    /// Every tick: its position in percent, and its label.
+    /// Returns every tick: its position in percent, and its label.
     pub(super) fn ticks(&self, unit: Unit) -> Vec<(f64, String)> {
         let tick = |count: u32| {
             let figure = f64::from(count) * self.step;
@@ -57,7 +57,7 @@ impl Scale {
         (0..=self.steps).map(tick).collect()
     }
 
-    /// The ticks of a horizontal axis: the last label ends in `suffix`.
+    /// Returns the ticks of a horizontal axis: the last label ends in `suffix`.
     pub(super) fn ticks_in(&self, unit: Unit, suffix: &str) -> Vec<(f64, String)> {
         let mut ticks = self.ticks(unit);
         if let Some((_, label)) = ticks.last_mut() {
@@ -67,7 +67,7 @@ impl Scale {
     }
 }
 
-/// The shortest label: `0`, `500k`, `1.5M`.
+/// Returns the shortest label: `0`, `500k`, `1.5M`.
 fn label(figure: f64, unit: Unit) -> String {
     if figure == 0.0 {
         return "0".to_owned();

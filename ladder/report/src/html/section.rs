@@ -73,7 +73,7 @@ pub(super) fn tables(tables: &[Table]) -> Markup {
     }
 }
 
-/// The command that measures missing figures.
+/// Returns the command that measures missing figures.
 pub(super) fn missing(verb: &str) -> Markup {
     html! { p.missing { "not measured: run " code { "tollgate " (verb) } } }
 }

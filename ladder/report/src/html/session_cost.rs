@@ -56,7 +56,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
     .markup()
 }
 
-/// The sessions of a profile: bars with the parts of each server, and their legend.
+/// Returns the sessions of a profile: bars with the parts of each server, and their legend.
 pub(super) fn profiled(records: &[Record]) -> Markup {
     let all = sessions(records, false);
     let ours: Vec<Session<'_>> =
@@ -70,7 +70,7 @@ pub(super) fn profiled(records: &[Record]) -> Markup {
     }
 }
 
-/// The picture of one protocol: a group of bars for each payload.
+/// Returns the picture of one protocol: a group of bars for each payload.
 fn panel(protocol: &Protocol, ours: &[Session<'_>], flagship: &Flagship) -> Markup {
     let sessions: Vec<&Session<'_>> =
         ours.iter().filter(|session| session.subject.protocol() == Some(protocol)).collect();
@@ -147,7 +147,7 @@ fn bar(session: &Session<'_>, flagship: &Flagship) -> Bar {
     }
 }
 
-/// The share of the RSA operation, and the measured total.
+/// Returns the share of the RSA operation, and the measured total.
 fn remark(session: &Session<'_>, measured: Option<f64>) -> String {
     let share = session.part(PART_RSA).zip(session.total());
     let share = share.map(|(rsa, total)| format!("RSA {}\n", percent(rsa, total)));
@@ -155,7 +155,7 @@ fn remark(session: &Session<'_>, measured: Option<f64>) -> String {
     share.unwrap_or_default() + &measured.unwrap_or_default()
 }
 
-/// The CSS class that sets a part's colour.
+/// Returns the CSS class that sets a part's colour.
 pub(super) fn class(part: &str) -> &'static str {
     match part {
         PART_RSA => "part-rsa",
@@ -169,7 +169,7 @@ pub(super) fn class(part: &str) -> &'static str {
     }
 }
 
-/// Legend entries for the parts that occur, in stacking order.
+/// Returns legend entries for the parts that occur, in stacking order.
 fn entries<'a>(sessions: impl Iterator<Item = &'a Session<'a>>) -> Vec<(&'static str, String)> {
     let costs = |(_, record): &&(&str, &Record)| record.estimate.point() > 0.0;
     let parts: BTreeSet<&str> =

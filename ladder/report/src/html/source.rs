@@ -53,7 +53,7 @@ fn of_ours(records: &[&Record]) -> Markup {
     }
 }
 
-/// The day of a record, UTC.
+/// Returns the day of a record, UTC.
 pub(super) fn date(record: &Record) -> String {
     record.taken_at.strftime("%Y-%m-%d").to_string()
 }

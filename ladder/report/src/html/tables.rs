@@ -66,7 +66,7 @@ fn chart(all: &[Modelled<'_>]) -> Markup {
     }
 }
 
-/// The main result of the study of simulated processors, next to the paper's figure.
+/// Returns the main result of the study of simulated processors, next to the paper's figure.
 fn study(records: &[Record]) -> Markup {
     html! {
         h3 { "A processor that nobody has built: cycles of an exponentiation of 1024 bits" }
@@ -80,7 +80,7 @@ fn study(records: &[Record]) -> Markup {
     }
 }
 
-/// The bars without the extension, with the extension, and of the paper.
+/// Returns the bars without the extension, with the extension, and of the paper.
 fn group(headline: &Headline<'_>) -> Group {
     let bar = |record, what: &str| Bar::of(record, format!("LEON-2, {what}"), "predicted");
     let plain = headline.plain.map(|record| bar(record, "as it is"));

@@ -48,14 +48,14 @@ fn cores<'a>(lookup: Lookup<'a>, subject: &Subject, gbps: &str) -> Option<&'a Re
     lookup.record(Predicted, &subject, WHOLE_CORES, Unit::Count)
 }
 
-/// The cost in any currency.
+/// Returns the cost in any currency.
 fn cost<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
     lookup.all(Predicted, COST_PER_MILLION).rev().find(|record| {
         record.unit == Unit::Count && record.subject.without(&[CURRENCY]) == *subject
     })
 }
 
-/// Compares Tollgate with OpenSSL on the middle link.
+/// Compares Tollgate with OpenSSL on the middle link of `LINKS`.
 fn sentence(rows: &[Figure<'_>], protocol: &Protocol, payload: &str) -> Option<String> {
     let cores = |by: &str| {
         let what = format!("{} Gbps of {payload}, {by}", LINKS[1]);
@@ -77,7 +77,7 @@ fn sentence(rows: &[Figure<'_>], protocol: &Protocol, payload: &str) -> Option<S
     ))
 }
 
-/// Returns the published figure with the fewest cores for the middle link.
+/// Returns the published figure with the fewest cores for the middle link of `LINKS`.
 fn as_published(records: &[Record]) -> Option<Figure<'_>> {
     let fewest = Lookup(records)
         .all(Published, WHOLE_CORES)

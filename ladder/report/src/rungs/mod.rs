@@ -114,12 +114,12 @@ impl<'a> Figure<'a> {
         self.predicted.is_some() || self.measured.is_some() || self.published.is_some()
     }
 
-    /// Measured minus predicted.
+    /// Returns the measured value minus the predicted value.
     pub(crate) fn remainder(&self) -> Option<f64> {
         Some(self.measured?.estimate.point() - self.predicted?)
     }
 
-    /// The remainder, absolute and as a share of the measured value: `+70.6k (26 %)`.
+    /// Returns the remainder, absolute and as a share of the measured value: `+70.6k (26 %)`.
     pub(crate) fn remainder_text(&self) -> String {
         let (Some(remainder), Some(measured)) = (self.remainder(), self.measured) else {
             return MISSING.to_owned();
@@ -128,19 +128,19 @@ impl<'a> Figure<'a> {
         format!("{} ({share})", figure::difference(remainder, self.unit))
     }
 
-    /// The prediction as text. A bound is marked.
+    /// Returns the prediction as text. A bound is marked.
     pub(crate) fn predicted_text(&self) -> String {
         let mark = if self.is_bound { ">" } else { "" };
         mark.to_owned() + &figure::optional(self.predicted, self.unit)
     }
 
-    /// All records of the row.
+    /// Returns all records of the row.
     pub(crate) fn records(&self) -> impl Iterator<Item = &'a Record> {
         self.sources.iter().copied().chain(self.measured).chain(self.published)
     }
 }
 
-/// All six rungs, the lowest first.
+/// Returns all six rungs, the lowest first.
 pub(crate) fn climb(records: &[Record]) -> Vec<Rung<'_>> {
     let contents = [
         model::rung(records),

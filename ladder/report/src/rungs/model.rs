@@ -60,7 +60,7 @@ pub(super) fn rung(records: &[Record]) -> Content<'_> {
     (rows, sentences)
 }
 
-/// A ratio in percent. Small values have one decimal.
+/// Returns a ratio in percent. Small values have one decimal.
 fn percent_of_ratio(ratio: f64) -> String {
     if ratio < 0.095 { format!("{:.1} %", 100.0 * ratio) } else { percent(ratio, 1.0) }
 }

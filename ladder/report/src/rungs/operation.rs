@@ -44,7 +44,7 @@ pub(super) fn rung(records: &[Record]) -> Content<'_> {
     (rows, sentences)
 }
 
-/// The representative key, if it was measured; otherwise the first measured RSA key.
+/// Returns the representative key, if it was measured; otherwise the first measured RSA key.
 fn key(lookup: Lookup<'_>) -> Key {
     let measured = lookup.measured(Area::Operation);
     let mut keys = measured
@@ -57,7 +57,7 @@ fn key(lookup: Lookup<'_>) -> Key {
     keys.clone().find(|key| **key == KEY).or_else(|| keys.next()).cloned().unwrap_or(KEY)
 }
 
-/// All signers with this key: Tollgate in batches, Tollgate one by one, then the others.
+/// Returns all signers with this key: Tollgate in batches, Tollgate one by one, then the others.
 fn signs<'a>(lookup: Lookup<'a>, key: &Key) -> Vec<&'a Subject> {
     let topic = Topic::Operation { key: key.clone(), operation: Operation::Sign };
     let mut subjects = lookup.measured(Area::Operation);

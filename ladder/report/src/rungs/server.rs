@@ -53,7 +53,7 @@ pub(super) fn rung(records: &[Record]) -> Content<'_> {
     (rows, sentences)
 }
 
-/// The ratio of Tollgate to OpenSSL for this protocol.
+/// Returns the ratio of Tollgate to OpenSSL for this protocol.
 fn ratio_record<'a>(
     lookup: Lookup<'a>,
     flagship: &Flagship,
@@ -85,7 +85,7 @@ fn explained(rows: &[Figure<'_>]) -> Option<String> {
     ))
 }
 
-/// The best published rate.
+/// Returns the best published rate.
 fn as_published(records: &[Record]) -> Option<Figure<'_>> {
     let best = Lookup(records)
         .all(Published, SESSIONS_PER_S)

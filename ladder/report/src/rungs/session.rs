@@ -47,7 +47,7 @@ fn row<'a>(session: &Session<'a>, flagship: &Flagship) -> Figure<'a> {
     row
 }
 
-/// The most expensive published session.
+/// Returns the most expensive published session.
 fn as_published(records: &[Record]) -> Option<Figure<'_>> {
     let all = sessions(records, true);
     let dearest = all

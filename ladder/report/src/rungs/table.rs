@@ -65,7 +65,7 @@ pub fn rung(records: &[Record], number: u8) -> String {
     Table { columns: COLUMNS.into(), rows: rows(rung), notes: Vec::new() }.text()
 }
 
-/// The figures below the rung's name.
+/// Returns the figures below the rung's name.
 fn rows(rung: &Rung<'_>) -> Vec<Row> {
     let row = |name: String, cells| Row {
         groups: vec![format!("{} {}: {}", rung.number, rung.name, rung.about)],
@@ -92,8 +92,8 @@ fn cells(figure: &Figure<'_>) -> Vec<String> {
     ]
 }
 
-/// The source of a published record, such as
-/// `[ETI10] 2010: Intel processor of 2010, 3 GHz; Encrypting the Internet, ...`.
+/// Returns the source of a published record, such as `[ETI10] 2010: Intel processor of 2010, 3 GHz;
+/// Encrypting the Internet, ...`.
 fn source(record: &Record) -> Option<String> {
     let Kind::Published { source } = &record.kind else {
         return None;

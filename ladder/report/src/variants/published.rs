@@ -86,7 +86,7 @@ pub fn published(taken_at: Timestamp, words: &[usize]) -> Vec<Record> {
     records
 }
 
-/// The subject of the product of \[ETI10\].
+/// Returns the subject of the product of \[ETI10\].
 pub(super) fn product() -> Subject {
     let topic = Topic::Variant("product".to_owned());
     subject(topic, &[(word::BITS, "512"), (word::BY, "eti10-older-core")])

@@ -33,7 +33,7 @@ const PRODUCTS: [Column; 10] = fitting([
     Column::figures("square", 8),
 ]);
 
-/// Products and squares: cycles by unroll factor.
+/// Returns the table of products and squares: cycles by unroll factor.
 pub(super) fn products(lookup: Lookup<'_>) -> Table {
     let row = |subject: Subject| {
         let by = UNROLLS.map(|unroll| cycles_of(lookup, unrolled(&subject, unroll)));
@@ -104,7 +104,7 @@ const WINDOWS: [Column; 6] = fitting([
     Column::figures("table bytes", 12),
 ]);
 
-/// Exponentiations by fixed and by sliding windows.
+/// Returns the table of exponentiations by fixed and by sliding windows.
 pub(super) fn windows(lookup: Lookup<'_>) -> Table {
     let fixed = lookup.subjects(|record| {
         let name = record.subject.topic().kernel();
@@ -142,7 +142,7 @@ const COUNTS: [Column; 7] = fitting([
     Column::figures("writes", 7),
 ]);
 
-/// The counts of \[KAK96\] and of this project, at one size.
+/// Returns the counts of \[KAK96\] and of this project, at one size.
 pub(super) fn counts(lookup: Lookup<'_>) -> Table {
     let of_paper = lookup.subjects(|record| record.subject.parameter(BY) == Some("kak96"));
     let has_16 = of_paper.iter().any(|subject| subject.parameter(K) == Some("16"));
@@ -172,7 +172,7 @@ const PAPERS: [Column; 3] = fitting([
     Column::figures("here", 10),
 ]);
 
-/// Published figures of papers that made the same comparisons.
+/// Returns the published figures of papers that made the same comparisons.
 pub(super) fn papers(lookup: Lookup<'_>) -> Table {
     let at_512 = |name: &str| {
         let found = calls(lookup).into_iter().find(|subject| {
@@ -227,7 +227,7 @@ fn calls(lookup: Lookup<'_>) -> Vec<Subject> {
     found
 }
 
-/// The subject with its size as the only parameter.
+/// Returns the subject with its size as the only parameter.
 fn sized(subject: &Subject) -> Option<Subject> {
     let bare = Subject::new(subject.topic().clone()).ok()?;
     let bare = bare.with(BITS, subject.parameter(BITS)?).ok()?;
@@ -242,7 +242,7 @@ fn parameter(subject: &Subject, key: &str) -> String {
     subject.parameter(key).unwrap_or(MISSING).to_owned()
 }
 
-/// The same call with this unroll factor.
+/// Returns the same call with this unroll factor.
 fn unrolled(subject: &Subject, unroll: &str) -> Option<Subject> {
     subject.with(UNROLL, unroll).ok()
 }
@@ -251,7 +251,7 @@ fn cycles_of(lookup: Lookup<'_>, subject: Option<Subject>) -> Option<Cycles> {
     lookup.cycles(Measured, &subject?, CYCLES_PER_CALL)
 }
 
-/// The square of a product's subject, if it was measured.
+/// Returns the square of a product's subject, if it was measured.
 fn square_of(subject: &Subject) -> Option<Subject> {
     let square = |name: &str| Some(format!("ams{}", name.strip_prefix("amm")?));
     let topic = match subject.topic() {
@@ -262,7 +262,7 @@ fn square_of(subject: &Subject) -> Option<Subject> {
     subject.with_topic(topic).ok()
 }
 
-/// A whole number without a unit prefix.
+/// Returns a whole number without a unit prefix.
 fn plain(
     lookup: Lookup<'_>,
     origin: Origin,

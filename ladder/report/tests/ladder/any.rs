@@ -7,13 +7,13 @@ use tollgate_report::{WIDTH, html};
 
 use crate::{all_tables, markup, synthetic};
 
-/// Values of parameters, and of conditions that contain numbers.
+/// Returns values of parameters, and of conditions that contain numbers.
 fn value() -> impl Strategy<Value = String> {
     let odd = ["0", "-1", "1e308", "NaN", "inf", "99999999999999999999", "0.999999", "10", "full"];
     prop_oneof![prop::sample::select(odd.map(str::to_owned).to_vec()), "[A-Za-z0-9_.+:-]{1,60}"]
 }
 
-/// Subjects in the usual spelling, and unusual ones.
+/// Returns subjects in the usual spelling, and unusual ones.
 fn subject() -> impl Strategy<Value = String> {
     let path = prop_oneof![
         "operation/(rsa-(512|2048|99999999999)|ecdsa-p256|[a-z]{1,90})/(sign|verify|private)",
@@ -42,7 +42,7 @@ fn subject() -> impl Strategy<Value = String> {
 }
 
 prop_compose! {
-    /// A synthetic record with some unusual fields.
+    /// Returns a synthetic record with some unusual fields.
     fn any_record()(
         record in prop::sample::select(synthetic::all()),
         point in prop_oneof![

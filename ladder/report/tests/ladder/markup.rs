@@ -75,7 +75,7 @@ fn check_text(text: &str) -> Result<(), String> {
     if text.contains('>') { Err(format!("bare >: {text:.80}")) } else { Ok(()) }
 }
 
-/// The content of the section with this id.
+/// Returns the content of the section with this id.
 pub(crate) fn section<'a>(html: &'a str, id: &str) -> &'a str {
     let (_, tail) = html
         .split_once(&format!("<section id=\"{id}\">"))
@@ -83,13 +83,13 @@ pub(crate) fn section<'a>(html: &'a str, id: &str) -> &'a str {
     tail.split_once("</section>").map_or(tail, |(inside, _)| inside)
 }
 
-/// The text of all elements whose tag begins with `tag`, such as `<td class="figure"`.
+/// Returns the text of all elements whose tag begins with `tag`, such as `<td class="figure"`.
 pub(crate) fn texts<'a>(html: &'a str, tag: &str) -> Vec<&'a str> {
     let found = html.split(tag).skip(1);
     found.filter_map(|tail| tail.split_once('>')?.1.split('<').next()).collect()
 }
 
-/// The widths of all rectangles of a class, in percent.
+/// Returns the widths of all rectangles of a class, in percent.
 pub(crate) fn widths(html: &str, class: &str) -> Vec<f64> {
     let tag = format!("<rect class=\"{class}\"");
     let found = html.split(&tag).skip(1);

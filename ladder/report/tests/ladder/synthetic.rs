@@ -13,7 +13,7 @@ const CLOCK_HZ: f64 = 4.0e9;
 #[derive(Default)]
 pub(crate) struct Synthetic(pub(crate) Vec<Record>);
 
-/// The records of a whole run of the ladder.
+/// Returns the records of a whole run of the ladder.
 pub(crate) fn all() -> Vec<Record> {
     let mut records = Synthetic::default();
     records.model();
@@ -28,7 +28,7 @@ pub(crate) fn all() -> Vec<Record> {
     records.0
 }
 
-/// The records whose subject begins with one of `rungs`.
+/// Returns the records whose subject begins with one of `rungs`.
 pub(crate) fn only(rungs: &[&str]) -> Vec<Record> {
     let of = |record: &Record| rungs.contains(&&*record.subject.area().to_string());
     all().into_iter().filter(of).collect()

@@ -18,7 +18,7 @@ fn record(subject: &str, quantity: Quantity, unit: Unit, point: f64) -> Record {
     }
 }
 
-/// The records of one measured operation: time, cycles at 4 GHz, rate.
+/// Returns the records of one measured operation: time, cycles at 4 GHz, rate.
 fn measured(subject: &str, ns: f64) -> Vec<Record> {
     vec![
         record(subject, word::NS_PER_OPERATION, Unit::Nanos, ns),

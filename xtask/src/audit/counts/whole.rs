@@ -76,7 +76,8 @@ fn tile_less(name: &str, w: u64, less: u64) -> String {
     format!("tiles52_ifma::{name}::<{w}, {less}>")
 }
 
-/// Returns the name of a product of w - `less` rows. `onto`: whether it is added to the columns.
+/// Returns the name of a product of w - `less` rows. `onto` is true if the product is added to the
+/// columns.
 fn product(w: u64, less: u64, onto: bool) -> String {
     format!("tiles52_ifma::mul_tile::<{w}, {less}, {onto}>")
 }
@@ -211,9 +212,10 @@ fn halves_square(w: u64, blocks: u64, s: u64) -> Whole {
 fn limbs(kernel: &'static str, w: u64, tiles: u64) -> Whole {
     let pairs = tiles * tiles;
     let passes = match kernel {
-        // passes: tiles of products; masks of m
+        // the kinds of passes: tiles of products, and masks of m
         "amm64_mulx" => vec![2 * pairs, tiles],
-        // passes: cross products and reduction; squares of tiles, in two steps; masks of m
+        // the kinds of passes: cross products and reduction; squares of tiles, in two steps; masks
+        // of m
         _ => vec![tiles * (tiles - 1) / 2 + pairs, tiles, tiles, tiles],
     };
     let function = format!("{kernel}::{kernel}::<{w}>");

@@ -41,7 +41,7 @@ impl Processor {
     pub const ALL: [Self; 4] =
         [Self::Itanium, Self::Alpha21264, Self::UltraSparc3, Self::PowerPcG4];
 
-    /// The name of the processor's machine file, which is also its name in record subjects.
+    /// Returns the name of the processor's machine file, which is also its name in record subjects.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Itanium => "itanium",
@@ -51,7 +51,7 @@ impl Processor {
         }
     }
 
-    /// The machine that its file describes.
+    /// Returns the machine that its file describes.
     ///
     /// # Panics
     ///
@@ -60,7 +60,7 @@ impl Processor {
         File::named(self.word()).expect("the files of this crate have these names").machine()
     }
 
-    /// The fingerprint in records: its name, and its clock if a figure depends on it.
+    /// Returns the fingerprint in records: its name, and its clock if a figure depends on it.
     fn fingerprint(self, clock_hz: Option<f64>) -> tollgate_record::Machine {
         let clock = clock_hz.map(|hz| Estimate::exact(hz).expect("a number of the tables"));
         let name = self.machine().name;
@@ -70,7 +70,7 @@ impl Processor {
         }
     }
 
-    /// The model's prediction for a product of `bits` bits.
+    /// Returns the model's prediction for a product of `bits` bits.
     ///
     /// # Panics
     ///
@@ -90,7 +90,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The value of the condition [`word::ORIGIN`].
+    /// Returns the value of the condition [`word::ORIGIN`].
     pub const fn word(self) -> &'static str {
         match self {
             Self::Estimated => word::ESTIMATED,
@@ -113,7 +113,8 @@ pub struct ProductRow {
 }
 
 impl ProductRow {
-    /// The relative error of the model: the model's cycles divided by the paper's cycles, minus 1.
+    /// Returns the relative error of the model: the model's cycles divided by the paper's cycles,
+    /// minus 1.
     pub fn error(&self) -> f64 {
         self.processor.product(self.bits).bound.cycles.get() / self.cycles - 1.0
     }
@@ -135,7 +136,7 @@ pub const PRODUCTS: [ProductRow; 5] = {
     ]
 };
 
-/// Every figure of tables 1, 4 and 5 as published, and the model's predictions.
+/// Returns every figure of tables 1, 4 and 5 as published, and the model's predictions.
 ///
 /// # Panics
 ///
@@ -169,7 +170,7 @@ fn amm(processor: Processor, bits: u32) -> Subject {
     bare.with(word::BITS, bits).expect("made of letters and digits")
 }
 
-/// A routine on one of the processors.
+/// Returns the subject of a routine on one of the processors.
 fn model(processor: Processor, routine: String) -> Subject {
     let topic = Topic::Model { machine: processor.word().to_owned(), routine };
     Subject::new(topic).expect("made of letters and digits")

@@ -16,8 +16,8 @@ pub enum Exponentiation {
 }
 
 impl Exponentiation {
-    /// The mean number of Montgomery products, squares included, for a random exponent of `bits`
-    /// bits.
+    /// Returns the mean number of Montgomery products, squares included, for a random exponent of
+    /// `bits` bits.
     pub fn products(self, bits: u32) -> f64 {
         let bits = f64::from(bits);
         match self {
@@ -75,22 +75,22 @@ pub const PRIVATE: [Private; 2] = [
 ];
 
 impl Private {
-    /// The paper's cycles of an operation: clock divided by rate.
+    /// Returns the paper's cycles of an operation: clock divided by rate.
     pub fn cycles(&self) -> Cycles {
         Cycles::new(self.clock / self.rate)
     }
 
-    /// The model's cycles of the products alone. The operation uses CRT, with two exponentiations
-    /// on half the bits. For each prime, two products enter Montgomery form and one product leaves
-    /// it.
+    /// Returns the model's cycles of the products alone. The operation uses CRT, with two
+    /// exponentiations on half the bits. For each prime, two products enter Montgomery form and one
+    /// product leaves it.
     pub fn product_cycles(&self) -> Cycles {
         let half = self.bits / 2;
         let products = 2.0 * (self.exponentiation.products(half) + 3.0);
         self.processor.product(half).bound.cycles * products
     }
 
-    /// The model's products as a share of the paper's operation. Above 1 the products alone take
-    /// longer than the paper's whole operation.
+    /// Returns the model's products as a share of the paper's operation. Above 1 the products alone
+    /// take longer than the paper's whole operation.
     pub fn kernel_share(&self) -> f64 {
         self.product_cycles() / self.cycles()
     }
@@ -98,7 +98,7 @@ impl Private {
     /// The clock, in MHz, up to which the paper expects the first row's rate to scale linearly.
     pub const LINEAR_MHZ: f64 = 800.0;
 
-    /// The assumptions behind the figures.
+    /// Returns the assumptions behind the figures.
     pub fn assumption(&self) -> String {
         let only = match self.origin {
             Origin::Estimated => "only Montgomery products, as a best case",
@@ -111,8 +111,9 @@ impl Private {
     }
 }
 
-/// The records of the published rates. An estimated rate also has the model's rate. A measured rate
-/// also has the share of the products, because a measured operation consists of more than products.
+/// Returns the records of the published rates. An estimated rate also has the model's rate. A
+/// measured rate also has the share of the products, because a measured operation consists of more
+/// than products.
 pub(super) fn records(taken_at: Timestamp) -> Vec<Record> {
     let mut records = Vec::new();
     for row in PRIVATE {

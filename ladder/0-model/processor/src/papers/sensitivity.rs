@@ -25,7 +25,7 @@ enum Change {
 use Change::{Alone, CyclesEach, PerCycle, Takes};
 use Processor::{Alpha21264, Itanium, PowerPcG4, UltraSparc3};
 
-/// Rows of the table with other possible assumptions.
+/// The table's rows: other possible assumptions.
 const CHANGES: [(Processor, u32, Change, &str); 16] = [
     (Itanium, 512, Alone(Limit::Multiplier), "nothing but multiplies"),
     (Itanium, 1024, Takes(Limit::Ports, 2.0, 0.0), "operands stay in registers"),
@@ -45,10 +45,10 @@ const CHANGES: [(Processor, u32, Change, &str); 16] = [
     (PowerPcG4, 1024, Takes(Limit::Issue, 2.0, 0.0), "16 slots for 8 products"),
 ];
 
-/// The model's predictions with one number of a machine file changed. The subjects are those of
-/// [`records()`](super::records()) with one more parameter, which holds the changed number, such as
-/// `model/itanium/amm?bits=1024&port_operations_per_product=3`. If only one limit counts, the
-/// parameter is `limit`.
+/// Returns the model's predictions with one number of a machine file changed. The subjects are
+/// those of [`records()`](super::records()) with one more parameter, which holds the changed
+/// number, such as `model/itanium/amm?bits=1024&port_operations_per_product=3`. If only one limit
+/// counts, the parameter is `limit`.
 ///
 /// # Panics
 ///

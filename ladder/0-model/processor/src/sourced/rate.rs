@@ -25,7 +25,7 @@ enum Paced {
 }
 
 impl Rate {
-    /// `value` operations per cycle, and the source.
+    /// Creates a rate of `value` operations per cycle.
     ///
     /// # Errors
     ///
@@ -34,7 +34,7 @@ impl Rate {
         Ok(Self(Paced::PerCycle(positive(value)?, Source::new(mark, source)?)))
     }
 
-    /// `value` cycles for each operation, one after another, and the source.
+    /// Creates a rate of `value` cycles for each operation, one after another.
     ///
     /// # Errors
     ///
@@ -43,14 +43,14 @@ impl Rate {
         Ok(Self(Paced::CyclesEach(positive(value)?, Source::new(mark, source)?)))
     }
 
-    /// An unknown rate.
+    /// Creates an unknown rate.
     #[must_use]
     pub const fn unknown() -> Self {
         Self(Paced::Unknown(None))
     }
 
-    /// An unknown rate with a lower limit. The limit is in operations per cycle, or in cycles if
-    /// the rate is a latency.
+    /// Creates an unknown rate with a lower limit. The limit is in operations per cycle, or in
+    /// cycles if the rate is a latency.
     ///
     /// # Errors
     ///
@@ -59,8 +59,9 @@ impl Rate {
         Ok(Self(Paced::Unknown(Some((positive(value)?, Source::new(mark, source)?)))))
     }
 
-    /// This rate with another value in the same unit. An unknown rate has no unit: the new rate is
-    /// in cycles for each operation if `is_latency` is set, and otherwise in operations per cycle.
+    /// Returns this rate with another value in the same unit. An unknown rate has no unit: the new
+    /// rate is in cycles for each operation if `is_latency` is set, and otherwise in operations per
+    /// cycle.
     ///
     /// # Errors
     ///
@@ -79,7 +80,7 @@ impl Rate {
         }
     }
 
-    /// The cycles of `count` operations, if the rate is known.
+    /// Returns the cycles of `count` operations, if the rate is known.
     pub fn cycles(&self, count: f64) -> Option<f64> {
         match &self.0 {
             Paced::Unknown(_) => None,
@@ -88,7 +89,7 @@ impl Rate {
         }
     }
 
-    /// The lower limit of an unknown rate.
+    /// Returns the lower limit of an unknown rate.
     pub fn least(&self) -> Option<f64> {
         match &self.0 {
             Paced::Unknown(Some((least, _))) => Some(*least),
@@ -96,7 +97,7 @@ impl Rate {
         }
     }
 
-    /// The value in its own unit, if it is known.
+    /// Returns the value in its own unit, if it is known.
     pub fn value(&self) -> Option<f64> {
         match &self.0 {
             Paced::Unknown(_) => None,
@@ -104,12 +105,12 @@ impl Rate {
         }
     }
 
-    /// The source.
+    /// Returns the source.
     pub fn source(&self) -> Option<&str> {
         self.sourced().map(|source| source.words.as_str())
     }
 
-    /// The mark of the source.
+    /// Returns the mark of the source.
     pub fn mark(&self) -> Option<Mark> {
         self.sourced().map(|source| source.mark)
     }

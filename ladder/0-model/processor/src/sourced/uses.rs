@@ -24,7 +24,7 @@ struct Used {
 }
 
 impl Uses {
-    /// The uses of each product of two digits and of each row, and the source.
+    /// Creates the uses of each product of two digits and of each row.
     ///
     /// # Errors
     ///
@@ -43,29 +43,29 @@ impl Uses {
         })))
     }
 
-    /// Unknown uses.
+    /// Creates unknown uses.
     #[must_use]
     pub const fn unknown() -> Self {
         Self(None)
     }
 
-    /// The uses of `products` products of two digits in `rows` rows, if they are known.
+    /// Returns the uses of `products` products of two digits in `rows` rows, if they are known.
     pub fn count(&self, products: f64, rows: f64) -> Option<f64> {
         let used = self.0.as_ref()?;
         Some(used.per_product * products + used.per_row * rows)
     }
 
-    /// The operations of a product in order; empty if the file does not name them.
+    /// Returns the operations of a product in order; empty if the file does not name them.
     pub fn does(&self) -> &[String] {
         self.0.as_ref().map_or(&[], |used| &used.does)
     }
 
-    /// The source.
+    /// Returns the source.
     pub fn source(&self) -> Option<&str> {
         self.0.as_ref().map(|used| used.source.words.as_str())
     }
 
-    /// The mark of the source.
+    /// Returns the mark of the source.
     pub fn mark(&self) -> Option<Mark> {
         self.0.as_ref().map(|used| used.source.mark)
     }

@@ -156,7 +156,7 @@ fn a_host_is_a_machine_file_and_its_best_form_counts() {
     assert!(host::records("host", &nothing, &machine, &[512], Timestamp::UNIX_EPOCH).is_empty());
 }
 
-/// Any valid number, including the ends of the range.
+/// Returns any valid number, including the ends of the range.
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![Just(1e-3), Just(1e3), 0.01..100.0, (-3.0..3.0).prop_map(|e| 10f64.powf(e))]
 }

@@ -30,12 +30,12 @@ impl Names {
         }
     }
 
-    /// The labels, with their addresses.
+    /// Returns the labels, with their addresses.
     pub(super) fn labels(self) -> BTreeMap<String, u32> {
         self.labels
     }
 
-    /// The value of an expression at this address.
+    /// Returns the value of an expression at this address.
     pub(super) fn evaluate(&self, text: &str, here: u32) -> Result<i64, String> {
         let mut reader = Reader { rest: text, names: self, here, depth: 0 };
         let value = reader.sum()?;

@@ -26,7 +26,7 @@ pub struct Assembler {
 }
 
 impl Assembler {
-    /// An assembler for these instructions.
+    /// Creates an assembler for these instructions.
     #[must_use]
     pub fn new(set: &InstructionSet) -> Self {
         let mut rows: HashMap<&'static str, Vec<&'static Row>> = HashMap::new();
@@ -87,7 +87,7 @@ impl Assembler {
         Ok(Program { segments, entry, symbols })
     }
 
-    /// The rows of a mnemonic.
+    /// Returns the rows of a mnemonic.
     fn rows(&self, name: &str) -> &[&'static Row] {
         self.rows.get(name).map_or(&[], Vec::as_slice)
     }

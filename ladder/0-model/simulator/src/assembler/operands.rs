@@ -33,7 +33,7 @@ pub(super) fn read(
     })
 }
 
-/// The notation of operands.
+/// Returns the notation of operands.
 fn form(syntax: Syntax) -> &'static str {
     match syntax {
         Syntax::None => "",
@@ -116,7 +116,7 @@ impl Reader<'_> {
         word(value).map(u32::cast_signed)
     }
 
-    /// The distance in words from this instruction to a label.
+    /// Returns the distance in words from this instruction to a label.
     fn distance(&self, label: &str) -> Result<i32, String> {
         let target = word(self.names.evaluate(label, self.here)?)?;
         let bytes = target.wrapping_sub(self.here).cast_signed();
@@ -127,7 +127,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A register or a constant.
+    /// Reads a register or a constant.
     fn second(&self, i: &mut Instruction, text: &str) -> Result<(), String> {
         if is_register(text) {
             i.rs2 = register(text)?;
@@ -137,7 +137,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A register, a constant, or the sum of a register and either.
+    /// Reads a register, a constant, or the sum of a register and either.
     fn address(&self, i: &mut Instruction, text: &str) -> Result<(), String> {
         if !text.starts_with('%') || !is_register(first_word(text)) {
             return self.second(i, text);
@@ -154,7 +154,7 @@ impl Reader<'_> {
     }
 }
 
-/// The text before the first space, plus or minus.
+/// Returns the text before the first space, plus or minus.
 fn first_word(text: &str) -> &str {
     text.split([' ', '\t', '+', '-']).next().unwrap_or_default()
 }

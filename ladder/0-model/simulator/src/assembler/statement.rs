@@ -11,7 +11,7 @@ pub(super) enum Statement {
     Line(String),
 }
 
-/// The statements of a source, each with its line number.
+/// Returns the statements of a source, each with its line number.
 pub(super) fn statements(source: &str) -> Vec<(usize, Statement)> {
     let mut all = Vec::new();
     for (i, line) in source.lines().enumerate() {
@@ -97,7 +97,7 @@ pub(super) fn operands(text: &str) -> Result<Vec<String>, String> {
     Ok(operands)
 }
 
-/// The bytes of a string in quotation marks.
+/// Returns the bytes of a string in quotation marks.
 pub(super) fn string(text: &str) -> Result<Vec<u8>, String> {
     let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     let inner = inner.ok_or("a string is written in quotation marks")?;

@@ -31,7 +31,7 @@ impl PartialEq for Instruction {
 }
 
 impl Instruction {
-    /// An instruction of this row with all operands zero.
+    /// Creates an instruction of this row with all operands zero.
     #[must_use]
     pub fn new(row: &'static Row) -> Self {
         Self { row, rd: 0, rs1: 0, rs2: 0, immediate: false, constant: 0, space: 0 }
@@ -115,12 +115,12 @@ impl Instruction {
         Ok(row.bits | fields)
     }
 
-    /// The target of a jump by [`Instruction::constant`] words from this address.
+    /// Returns the target of a jump by [`Instruction::constant`] words from this address.
     pub fn target(&self, address: u32) -> u32 {
         address.wrapping_add(self.constant.cast_unsigned() << 2)
     }
 
-    /// The instruction in assembly language, for this address.
+    /// Returns the instruction in assembly language, for this address.
     pub fn text(&self, address: u32) -> String {
         let i = self;
         let name = i.row.name;
@@ -181,12 +181,12 @@ impl Row {
     }
 }
 
-/// The lowest bits of a word, with sign.
+/// Returns the lowest bits of a word, with sign.
 fn signed(word: u32, bits: u32) -> i32 {
     (word << (32 - bits)).cast_signed() >> (32 - bits)
 }
 
-/// The name of a register.
+/// Returns the name of a register.
 #[must_use]
 pub fn register_name(register: u8) -> String {
     let kind = ["g", "o", "l", "i"][usize::from(register >> 3 & 3)];

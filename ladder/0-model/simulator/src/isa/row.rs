@@ -125,7 +125,7 @@ pub struct Accumulator(u128);
 impl Accumulator {
     const MASK: u128 = (1 << 72) - 1;
 
-    /// Its value.
+    /// Returns its value.
     pub fn value(self) -> u128 {
         self.0
     }
@@ -135,7 +135,7 @@ impl Accumulator {
         self.0 = (self.0 + (value & Self::MASK)) & Self::MASK;
     }
 
-    /// The lowest word.
+    /// Returns the lowest word.
     pub fn low(self) -> u32 {
         (self.0 & 0xffff_ffff) as u32
     }

@@ -1,7 +1,5 @@
 //! The instruction set of a machine: one or more tables that do not overlap.
 
-use core::fmt;
-
 use super::instruction::Instruction;
 use super::row::Row;
 use super::{accumulate, sparc};
@@ -15,7 +13,7 @@ pub struct InstructionSet {
 }
 
 impl InstructionSet {
-    /// SPARC V8 without extensions.
+    /// Returns SPARC V8 without extensions.
     ///
     /// # Panics
     ///
@@ -25,7 +23,7 @@ impl InstructionSet {
         Self::new(&[sparc::ROWS]).expect("a test checks that the rows do not overlap")
     }
 
-    /// SPARC V8 with the multiply-accumulate extension.
+    /// Returns SPARC V8 with the multiply-accumulate extension.
     ///
     /// # Panics
     ///
@@ -57,7 +55,7 @@ impl InstructionSet {
         Ok(Self { rows, buckets })
     }
 
-    /// All rows.
+    /// Returns all rows.
     pub fn rows(&self) -> impl Iterator<Item = &'static Row> {
         self.rows.iter().copied()
     }
@@ -85,27 +83,16 @@ fn bucket(word: u32) -> usize {
     ((word >> 24) & 0xc0 | (word >> 19) & 0x3f) as usize
 }
 
-/// A word of a bucket, with all other bits zero.
+/// Returns a word of a bucket, with all other bits zero.
 fn representative(bucket: usize) -> u32 {
     let bucket = u32::try_from(bucket).expect("buckets are few");
     (bucket & 0xc0) << 24 | (bucket & 0x3f) << 19
 }
 
 /// Two rows match the same word. Correct the tables.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a word is both {first} and {second}; change the encoding of one, or leave its table out")]
 pub struct Overlap {
     first: &'static str,
     second: &'static str,
 }
-
-impl fmt::Display for Overlap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a word is both {} and {}; change the encoding of one, or leave its table out",
-            self.first, self.second
-        )
-    }
-}
-
-impl core::error::Error for Overlap {}

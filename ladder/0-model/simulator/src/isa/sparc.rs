@@ -177,7 +177,7 @@ pub static ROWS: &[Row] = &[
     in_space(load("swapa", 0x1f, Swap, Cost::Atomic, "swap in an address space")),
 ];
 
-/// A row without operands and without effects on the condition codes, whose bits are zero.
+/// Returns a row without operands and without effects on the condition codes, whose bits are zero.
 const fn simple(name: Text, meaning: Meaning, says: Text) -> Row {
     Row {
         name,
@@ -225,13 +225,13 @@ const fn divide(name: Text, op3: u32, meaning: Meaning, icc: Icc, says: Text) ->
     Row { cost: Cost::Divide, ..alu(name, op3, meaning, icc, says) }
 }
 
-/// A read of a state register: nothing but `op`, `op3` and `rd`.
+/// Returns the row of an instruction that reads a state register: nothing but `op`, `op3` and `rd`.
 const fn read(register: Text, says: Text, op3: u32, meaning: Meaning, icc: Icc) -> Row {
     let row = alu("rd", op3, meaning, icc, says);
     Row { mask: 0xc1ff_ffff, syntax: Syntax::Read(register), ..row }
 }
 
-/// A write of a state register: `rs1 xor b`.
+/// Returns the row of an instruction that writes a state register: `rs1 xor b`.
 const fn write(register: Text, says: Text, op3: u32, meaning: Meaning, icc: Icc) -> Row {
     let row = alu("wr", op3, meaning, icc, says);
     Row { mask: FORMAT_3_RD, syntax: Syntax::Write(register), ..row }
@@ -249,8 +249,8 @@ const fn store(name: Text, op3: u32, meaning: Meaning, cost: Cost, says: Text) -
     Row { syntax: Syntax::Store, ..load(name, op3, meaning, cost, says) }
 }
 
-/// The same instruction with an address space in bits 12 to 5. Both addends of its address are
-/// registers.
+/// Returns the same instruction with an address space in bits 12 to 5. Both addends of its address
+/// are registers.
 const fn in_space(row: Row) -> Row {
     let syntax =
         if matches!(row.syntax, Syntax::Store) { Syntax::StoreSpace } else { Syntax::LoadSpace };

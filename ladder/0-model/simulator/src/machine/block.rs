@@ -156,7 +156,7 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// The block at an address, if it is decoded.
+    /// Returns the block at an address, if it is decoded.
     #[inline]
     pub(super) fn find(&mut self, address: u32) -> Option<usize> {
         let place = (address >> 2) as usize % INDEX;
@@ -190,7 +190,7 @@ impl Blocks {
         }
     }
 
-    /// Cycles and instructions of blocks, by start address.
+    /// Returns cycles and instructions of blocks, by start address.
     pub(super) fn spent(&self) -> impl Iterator<Item = (u32, u64, u64)> {
         let present =
             self.blocks.iter().map(|block| (block.start, block.cycles, block.instructions));

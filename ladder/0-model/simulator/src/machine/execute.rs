@@ -284,7 +284,7 @@ impl State {
         self.product(product.cast_unsigned())
     }
 
-    /// The quotient, limited to 32 bits as the manual defines.
+    /// Returns the quotient, limited to 32 bits as the manual defines.
     fn divide(&mut self, meaning: Meaning, a: u32, b: u32) -> Result<u32, Trap> {
         if b == 0 {
             return Err(Trap::DivisionByZero);
@@ -315,7 +315,7 @@ impl State {
         self.put(second, (both & 0xffff_ffff) as u32);
     }
 
-    /// A sum or difference; V is also set, or the instruction traps, if a tag is set.
+    /// Returns a sum or difference; V is also set, or the instruction traps, if a tag is set.
     fn tagged(&mut self, meaning: Meaning, a: u32, b: u32) -> Result<u32, Trap> {
         let adds = matches!(meaning, Meaning::Taddcc | Meaning::TaddccTv);
         let before = (self.n, self.z, self.v, self.c);

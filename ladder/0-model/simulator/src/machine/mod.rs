@@ -86,57 +86,57 @@ impl Machine {
         })
     }
 
-    /// The number of cycles since the start.
+    /// Returns the number of cycles since the start.
     pub fn cycles(&self) -> u64 {
         self.cycles
     }
 
-    /// The number of instructions executed since the start; annulled ones do not count.
+    /// Returns the number of instructions executed since the start; annulled ones do not count.
     pub fn instructions(&self) -> u64 {
         self.instructions
     }
 
-    /// Windows that the simulator stored and loaded as the operating system.
+    /// Returns windows that the simulator stored and loaded as the operating system.
     pub fn windows_moved(&self) -> (u64, u64) {
         (self.spills, self.fills)
     }
 
-    /// The 32 registers of the current window: globals, outs, locals, ins.
+    /// Returns the 32 registers of the current window: globals, outs, locals, ins.
     pub fn registers(&self) -> [u32; 32] {
         core::array::from_fn(|i| self.state.r[i])
     }
 
-    /// `%y`.
+    /// Returns `%y`.
     pub fn y(&self) -> u32 {
         self.state.y
     }
 
-    /// The condition codes: N, Z, V, C from bit 3 down.
+    /// Returns the condition codes: N, Z, V, C from bit 3 down.
     pub fn icc(&self) -> u32 {
         self.state.psr() >> 20 & 15
     }
 
-    /// The accumulator of the extension.
+    /// Returns the accumulator of the extension.
     pub fn accumulator(&self) -> u128 {
         self.state.accumulator.value()
     }
 
-    /// The address of the next instruction.
+    /// Returns the address of the next instruction.
     pub fn pc(&self) -> u32 {
         self.state.pc
     }
 
-    /// Memory.
+    /// Returns the memory.
     pub fn memory(&self) -> &Memory {
         &self.state.memory
     }
 
-    /// Memory, to write data; writing code has no effect on decoded blocks.
+    /// Returns the memory, to write data; writing code has no effect on decoded blocks.
     pub fn memory_mut(&mut self) -> &mut Memory {
         &mut self.state.memory
     }
 
-    /// The address of a symbol of the program.
+    /// Returns the address of a symbol of the program.
     pub fn symbol(&self, name: &str) -> Option<u32> {
         self.program.symbols.get(name).copied()
     }

@@ -16,8 +16,8 @@ pub struct Share {
 }
 
 impl Machine {
-    /// Cycles by routine, highest first. Single steps and traps belong to no routine and are listed
-    /// as `(other)`.
+    /// Returns cycles by routine, highest first. Single steps and traps belong to no routine and
+    /// are listed as `(other)`.
     pub fn profile(&self) -> Vec<Share> {
         let names: BTreeMap<u32, &str> =
             self.program.symbols.iter().map(|(name, &at)| (at, name.as_str())).collect();

@@ -207,18 +207,18 @@ impl Machine {
         }))
     }
 
-    /// The program's status, after it has ended.
+    /// Returns the program's status, after it has ended.
     pub fn ended(&self) -> Option<u32> {
         self.ended
     }
 
-    /// The word at `pc`.
+    /// Returns the word at `pc`.
     fn word(&self) -> Option<u32> {
         let bytes = self.state.memory.bytes(self.state.pc, 4)?;
         Some(u32::from_be_bytes(bytes.try_into().ok()?))
     }
 
-    /// The instruction at `pc`.
+    /// Returns the instruction at `pc`.
     fn fetch(&self) -> Result<Instruction, Trap> {
         let word = self.word().ok_or(Trap::NoCode(self.state.pc))?;
         self.set.decode(word).ok_or(Trap::Illegal)
@@ -264,7 +264,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The Linux system calls exit and write.
+    /// Performs the Linux system calls exit and write.
     fn system_call(&mut self) -> Result<(), Failure> {
         let (call, a, b, c) = (self.state.r[1], self.state.r[8], self.state.r[9], self.state.r[10]);
         self.instructions += 1;

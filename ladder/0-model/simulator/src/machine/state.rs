@@ -83,7 +83,8 @@ impl State {
         self.r[usize::from(register & 63)] = value;
     }
 
-    /// The window `by` windows after the current window. `save` switches to the previous window.
+    /// Returns the window `by` windows after the current window. `save` switches to the previous
+    /// window.
     fn window(&self, by: isize) -> usize {
         let count = self.windows.len().cast_signed();
         (self.cwp.cast_signed() + by).rem_euclid(count).cast_unsigned()

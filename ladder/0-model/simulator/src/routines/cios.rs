@@ -69,7 +69,7 @@ fn row(text: &mut Text, routine: &Routine) {
     });
 }
 
-/// The reduction: words 1 to U - 1, then blocks of U.
+/// Writes the reduction: words 1 to U - 1, then blocks of U.
 fn reduction_blocks(text: &mut Text, by: u32) {
     (1..by).for_each(|j| word(text, r::P, 4 * j, 4 * j - 4));
     let bytes = 4 * by;
@@ -79,8 +79,8 @@ fn reduction_blocks(text: &mut Text, by: u32) {
     text.add("@reduced:");
 }
 
-/// The loop over words of a number from `%l3` to `%g4`; t is read at `%l4` and stored `down` bytes
-/// lower.
+/// Writes the loop over words of a number from `%l3` to `%g4`; t is read at `%l4` and stored `down`
+/// bytes lower.
 fn blocks(text: &mut Text, name: &str, by: u32, down: u32) {
     text.add(format!("@{name}:"));
     for t in 0..by {
@@ -91,14 +91,14 @@ fn blocks(text: &mut Text, name: &str, by: u32, down: u32) {
     text.add(format!("add %l3, {bytes}, %l3; cmp %l3, %g4; bne @{name}; add %l4, {bytes}, %l4"));
 }
 
-/// The loop over words from offset `%l3` on; t is stored at `to`.
+/// Writes the loop over words from offset `%l3` on; t is stored at `to`.
 fn rolled(text: &mut Text, name: &str, number: &str, to: &str) {
     text.add(format!("@{name}:"));
     step(text, &format!("{number} + %l3"), "%i4 + %l3", &format!("{to} + %l3"));
     text.add(format!("cmp %l3, %l7; bne @{name}; add %l3, 4, %l3"));
 }
 
-/// A word at a known offset.
+/// Writes the step for a word at a known offset.
 fn word(text: &mut Text, number: &str, from: u32, to: u32) {
     let (number, t) = (format!("{number} + {from}"), format!("%i4 + {from}"));
     step(text, &number, &t, &format!("%i4 + {to}"));

@@ -69,12 +69,12 @@ impl Exponentiation {
         })
     }
 
-    /// The size in bytes of the table of powers.
+    /// Returns the size in bytes of the table of powers.
     pub fn table_bytes(&self) -> u32 {
         4 * self.multiply.words() * self.window.entries()
     }
 
-    /// The whole program.
+    /// Returns the whole program.
     fn source(&self, [base, exponent, p]: [&Number; 3]) -> String {
         let count = p.words().len();
         let square = match &self.square {

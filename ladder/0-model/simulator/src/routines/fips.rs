@@ -34,14 +34,14 @@ pub(super) fn write(text: &mut Text, routine: &Routine) {
     last_words(text, "+ %l7");
 }
 
-/// The end of the loop over columns.
+/// Writes the end of the loop over columns.
 pub(super) fn next_column(text: &mut Text, half: &str) {
     text.add(format!("add %l2, 4, %l2; cmp %l2, %l0; bne @{half}; nop"));
 }
 
-/// The loop over the pairs of a column. In the lower half, the first instruction of the loop fills
-/// the delay slot of the branch that skips the loop. In the upper half, `%g5` ends as the offset of
-/// the result's word.
+/// Writes the loop over the pairs of a column. In the lower half, the first instruction of the loop
+/// fills the delay slot of the branch that skips the loop. In the upper half, `%g5` ends as the
+/// offset of the result's word.
 fn columns(text: &mut Text, routine: &Routine, half: Half) {
     match routine.loops {
         Loops::Index => by_index(text, half),
@@ -101,7 +101,8 @@ fn by_pointers(text: &mut Text, half: Half) {
     text.add(format!("cmp %l4, {end}; bne {again}; sub %l6, 4, %l6"));
 }
 
-/// Blocks of `by` pairs. A computed jump enters the first block so that the last one is complete.
+/// Writes blocks of `by` pairs. A computed jump enters the first block so that the last one is
+/// complete.
 fn unrolled(text: &mut Text, half: Half, by: u32) {
     let (block, bytes) = (label_of(half), 4 * by);
     text.add(match half {
@@ -162,7 +163,7 @@ impl Columns for Text {
     }
 }
 
-/// The offset of a word, as part of an address.
+/// Returns the offset of a word, as part of an address.
 pub(super) fn place(word: u32) -> String {
     format!("+ {}", 4 * word)
 }

@@ -18,9 +18,9 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Pseudo-random numbers from a fixed seed. The generator xorshift (13, 17, 5) starts at 12345
-    /// and gives words of a, b and p in turn. The highest and lowest bits of p are set, and the
-    /// highest bits of a and b are cleared.
+    /// Returns pseudo-random numbers from a fixed seed. The generator xorshift (13, 17, 5) starts
+    /// at 12345 and gives words of a, b and p in turn. The highest and lowest bits of p are set,
+    /// and the highest bits of a and b are cleared.
     #[must_use]
     pub fn patterned(words: u32) -> Self {
         let mut state: u32 = 12345;
@@ -131,7 +131,7 @@ impl Routine {
     }
 }
 
-/// The data of a modulus: n, n0', p, and space for 2n words.
+/// Returns the data of a modulus: n, n0', p, and space for 2n words.
 pub(super) fn modulus(p: &Number) -> String {
     let count = p.words().len();
     format!(
@@ -145,7 +145,7 @@ pub(super) fn modulus(p: &Number) -> String {
     )
 }
 
-/// A number as data.
+/// Returns a number as data.
 pub(super) fn words(number: &Number) -> String {
     let words: Vec<String> = number.words().iter().map(u32::to_string).collect();
     format!(".word {}", words.join(", "))

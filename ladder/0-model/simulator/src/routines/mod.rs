@@ -89,7 +89,7 @@ pub struct Routine {
 }
 
 impl Routine {
-    /// A routine for moduli of `words` words of 32 bits.
+    /// Creates a routine for moduli of `words` words of 32 bits.
     ///
     /// # Errors
     ///
@@ -116,27 +116,27 @@ impl Routine {
         Err(Unsupported(why))
     }
 
-    /// Its schedule.
+    /// Returns its schedule.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// Its instructions that multiply and add.
+    /// Returns its instructions that multiply and add.
     pub fn arithmetic(&self) -> Arithmetic {
         self.arithmetic
     }
 
-    /// Its innermost loops.
+    /// Returns its innermost loops.
     pub fn loops(&self) -> Loops {
         self.loops
     }
 
-    /// The words of the modulus.
+    /// Returns the words of the modulus.
     pub fn words(&self) -> u32 {
         self.words
     }
 
-    /// The instruction set that it needs.
+    /// Returns the instruction set that it needs.
     pub fn instructions(&self) -> InstructionSet {
         match self.arithmetic {
             Arithmetic::Plain => InstructionSet::sparc(),
@@ -144,7 +144,7 @@ impl Routine {
         }
     }
 
-    /// Its source under this name. All its labels begin with the name.
+    /// Returns its source under this name. All its labels begin with the name.
     pub fn source(&self, name: &str) -> String {
         let mut text = Text::new(name, self.arithmetic);
         self.begin(&mut text);
@@ -157,7 +157,7 @@ impl Routine {
         text.into_source()
     }
 
-    /// The prologue: a new window, n in bytes, n0', and the addresses after p.
+    /// Writes the prologue: a new window, n in bytes, n0', and the addresses after p.
     fn begin(&self, text: &mut Text) {
         text.add("save %sp, -96, %sp");
         text.add(match self.loops {
@@ -168,7 +168,8 @@ impl Routine {
     }
 }
 
-/// The final subtraction: computes t - p, and selects t or t - p without a branch on a number.
+/// Writes the final subtraction, which computes t - p, and selects t or t - p without a branch on a
+/// number.
 ///
 /// z := t - p if t >= p, else t; t is the n words at m and the word REST above them.
 fn finish(text: &mut Text) {
@@ -230,13 +231,6 @@ impl fmt::Display for Loops {
 }
 
 /// There is no routine for these parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct Unsupported(&'static str);
-
-impl fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-impl core::error::Error for Unsupported {}

@@ -1,17 +1,17 @@
-//! Numbers, and slow reference arithmetic by definition.
+//! Numbers, and slow reference arithmetic that follows the definitions.
 
 /// A number below 2^(32n), lowest word first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Number(Vec<u32>);
 
 impl Number {
-    /// A number of these words, lowest first.
+    /// Creates a number of these words, lowest first.
     #[must_use]
     pub fn new(words: Vec<u32>) -> Self {
         Self(words)
     }
 
-    /// A small number with `words` words.
+    /// Creates a small number with `words` words.
     #[must_use]
     pub fn small(value: u32, words: usize) -> Self {
         let mut all = vec![0; words];
@@ -21,12 +21,12 @@ impl Number {
         Self(all)
     }
 
-    /// The words, lowest first.
+    /// Returns the words, lowest first.
     pub fn words(&self) -> &[u32] {
         &self.0
     }
 
-    /// The number of bits up to the highest that is set.
+    /// Returns the number of bits up to the highest that is set.
     pub fn bits(&self) -> u32 {
         let highest = self.0.iter().rposition(|&word| word != 0);
         highest.map_or(0, |i| {
@@ -52,7 +52,7 @@ impl Number {
         }
     }
 
-    /// 2 self mod p, self below p.
+    /// Returns 2 self mod p, for self below p.
     #[must_use]
     pub fn doubled(&self, p: &Self) -> Self {
         let mut carry = 0;
@@ -66,7 +66,8 @@ impl Number {
         doubled
     }
 
-    /// 2^(64n) mod p, with n the words of p: the factor to Montgomery form.
+    /// Returns 2^(64n) mod p, where n is the number of words of p. A product with it converts a
+    /// number to Montgomery form.
     #[must_use]
     pub fn square_of_r(p: &Self) -> Self {
         // The greatest power of two below p, or 1; p has its highest bit in word n - 1.
@@ -79,7 +80,7 @@ impl Number {
         (start..to).fold(power, |power, _| power.doubled(p))
     }
 
-    /// -1 / p mod 2^64, p odd; the lower half is -1 / p mod 2^32.
+    /// Returns -1 / p mod 2^64, for odd p; the lower half is -1 / p mod 2^32.
     #[must_use]
     pub fn n0(p: &Self) -> u64 {
         let lowest = p.0.iter().take(2).rev().fold(0, |limb, &word| limb << 32 | u64::from(word));

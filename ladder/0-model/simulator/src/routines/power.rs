@@ -47,7 +47,7 @@ table_done:
         clr     %l1             ! no power yet
 ";
 
-/// The loop over the digits of a fixed window. `%l0` counts the remaining bits.
+/// Returns the loop over the digits of a fixed window. `%l0` counts the remaining bits.
 pub(super) fn fixed() -> String {
     let (bit, multiply) = (add_bit("fixed"), multiply("fixed"));
     format!(
@@ -72,7 +72,7 @@ fixed_bit:
     )
 }
 
-/// The loop over the digits of a sliding window. `%l0` is the next bit.
+/// Returns the loop over the digits of a sliding window. `%l0` is the next bit.
 pub(super) fn sliding() -> String {
     let (bit, multiply) = (add_bit("slide"), multiply("slide"));
     format!(

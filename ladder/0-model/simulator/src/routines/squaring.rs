@@ -158,7 +158,7 @@ fn write_full(text: &mut Text, words: u32) {
     last_words(text, &place(words - 1));
 }
 
-/// The products of the square in one column.
+/// Writes the products of the square in one column.
 fn column(text: &mut Text, i: u32, first: u32) {
     let places: Vec<(u32, u32)> =
         (first..).map(|j| (j, i.saturating_sub(j))).take_while(|(j, k)| j < k).collect();
@@ -176,7 +176,7 @@ fn column(text: &mut Text, i: u32, first: u32) {
     }
 }
 
-/// Products, each added after the loads of the next.
+/// Writes products; each is added after the loads of the next.
 fn pairs(
     text: &mut Text,
     product: Product,

@@ -7,21 +7,23 @@ use super::Number;
 /// The digits of an exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Window {
-    /// Digits of this many bits from the lowest bit on; the table has all digits but zero.
+    /// Digits of this many bits, counted from the lowest bit. The table has a power for each digit
+    /// except zero.
     Fixed(u32),
-    /// Odd digits of at most this many bits, with zeros between; the table has the odd digits.
+    /// Odd digits of at most this many bits, with zeros between them. The table has a power for
+    /// each odd digit.
     Sliding(u32),
 }
 
 impl Window {
-    /// The bits of a digit.
+    /// Returns the bits of a digit.
     pub fn bits(self) -> u32 {
         match self {
             Self::Fixed(bits) | Self::Sliding(bits) => bits,
         }
     }
 
-    /// The number of powers in the table.
+    /// Returns the number of powers in the table.
     pub fn entries(self) -> u32 {
         match self {
             Self::Fixed(bits) => (1 << bits) - 1,
@@ -29,7 +31,7 @@ impl Window {
         }
     }
 
-    /// The products of an exponentiation, without the two conversions.
+    /// Returns the products of an exponentiation, without the two conversions.
     pub fn products(self, exponent: &Number) -> Products {
         let (bits, top) = (self.bits(), exponent.bits());
         let square = u32::from(matches!(self, Self::Sliding(2..)));
@@ -78,7 +80,7 @@ pub struct Products {
 }
 
 impl Products {
-    /// Their sum, and the two conversions.
+    /// Returns the number of all products, including the two conversions.
     pub fn total(self) -> u64 {
         self.squarings + self.multiplications + self.table + 2
     }

@@ -1,7 +1,5 @@
 //! A core that executes RV64IM: registers, memory and counts.
 
-use core::fmt;
-
 use super::row::{Form, Meaning, Row, decode};
 
 /// A core and its memory, which begins at address 0.
@@ -29,42 +27,31 @@ pub struct Run {
 }
 
 impl Run {
-    /// The slots by a simple model of an in-order core. An instruction takes one slot, and a
-    /// product takes `multiply` slots. An instruction that reads the result of the load just before
-    /// it takes one more slot. The model was not compared with a processor.
+    /// Returns the slots by a simple model of an in-order core. An instruction takes one slot, and
+    /// a product takes `multiply` slots. An instruction that reads the result of the load just
+    /// before it takes one more slot. The model was not compared with a processor.
     pub const fn slots(&self, multiply: u64) -> u64 {
         self.instructions + self.products * (multiply - 1) + self.waits
     }
 }
 
 /// The reason why a core stopped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Stopped {
     /// No valid instruction, or no memory, at this address.
+    #[error("at {0:#x}: no instruction of this machine")]
     NoInstruction(u64),
     /// A misaligned or missing address, and the address of the instruction.
+    #[error("at {1:#x}: address {0:#x} is misaligned or has no memory")]
     BadAddress(u64, u64),
     /// The limit of instructions was reached.
+    #[error("the limit of instructions was reached")]
     Limit,
 }
 
-impl fmt::Display for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoInstruction(at) => write!(f, "at {at:#x}: no instruction of this machine"),
-            Self::BadAddress(address, at) => {
-                write!(f, "at {at:#x}: address {address:#x} is misaligned or has no memory")
-            }
-            Self::Limit => f.write_str("the limit of instructions was reached"),
-        }
-    }
-}
-
-impl core::error::Error for Stopped {}
-
 impl Core {
-    /// A core with these instruction tables, this program at address 0, and `bytes` bytes of
-    /// memory.
+    /// Creates a core with these instruction tables, this program at address 0, and `bytes` bytes
+    /// of memory.
     #[must_use]
     pub fn new(tables: &[&'static [Row]], program: &[u32], bytes: usize) -> Self {
         let mut memory: Vec<u8> = program.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -17,7 +17,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Its instruction tables.
+    /// Returns its instruction tables.
     pub fn tables(self) -> Vec<&'static [Row]> {
         match self {
             Self::Base => vec![BASE],
@@ -81,7 +81,7 @@ impl Product {
         this
     }
 
-    /// Its code.
+    /// Returns its code.
     pub fn code(&self) -> &[u32] {
         &self.code
     }

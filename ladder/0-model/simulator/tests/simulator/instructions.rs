@@ -3,7 +3,7 @@
 use tollgate_simulator::isa::{Cost, Icc, InstructionSet, Meaning, Row, Syntax, accumulate, sparc};
 use tollgate_simulator::{Assembler, Ending, Machine, Timing};
 
-/// The word of a statement at 0x40000000.
+/// Returns the word of a statement at 0x40000000.
 fn word(statement: &str) -> u32 {
     let set = InstructionSet::with_accumulator();
     let program =
@@ -28,7 +28,8 @@ fn a_word_that_decodes_encodes_to_itself() {
     let mut met = std::collections::HashSet::new();
     let rows: Vec<&Row> = set.rows().collect();
     for _ in 0..100_000 {
-        // A random word; and each row's fixed bits with random other fields, which are often zero.
+        // Try random words, and the fixed bits of each row with random other fields, which are
+        // often zero.
         let row = rows[random.usize(..rows.len())];
         let sparse = random.u32(..) & random.u32(..);
         for word in

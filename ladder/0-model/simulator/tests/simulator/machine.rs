@@ -13,7 +13,7 @@ fn machine(source: &str) -> Machine {
     Machine::new(InstructionSet::sparc(), Timing::leon2(), &assemble(source)).unwrap()
 }
 
-/// The status with which a program ends.
+/// Returns the status with which a program ends.
 fn status(source: &str) -> u32 {
     match machine(source).run(1_000_000) {
         Ok(Ending::Exit(status)) => status,
@@ -313,7 +313,7 @@ fn sources_with_mistakes_name_the_line() {
     }
 }
 
-/// An ELF file of 32 bits, big-endian, for SPARC, with one segment and a symbol.
+/// Returns an ELF file of 32 bits, big-endian, for SPARC, with one segment and a symbol.
 fn elf_file(code: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
     let half = |file: &mut Vec<u8>, value: u16| file.extend(value.to_be_bytes());

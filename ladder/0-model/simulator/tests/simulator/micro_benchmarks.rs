@@ -23,7 +23,7 @@ fn configurations() -> [Timing; 5] {
     ]
 }
 
-/// Cycles from the first instruction of a body to the first after it.
+/// Returns cycles from the first instruction of a body to the first after it.
 fn cycles(timing: &Timing, before: &str, body: &str) -> u64 {
     let set = InstructionSet::sparc();
     let source = format!(

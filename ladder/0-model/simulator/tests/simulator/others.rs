@@ -130,7 +130,7 @@ impl Writer {
         }
     }
 
-    /// An instruction other than a jump.
+    /// Writes an instruction other than a jump.
     fn simple(&mut self) {
         const ARITHMETIC: [&str; 33] = [
             "add", "addcc", "addx", "addxcc", "sub", "subcc", "subx", "subxcc", "and", "andcc",
@@ -183,7 +183,8 @@ impl Writer {
         }
     }
 
-    /// A division: the divisor is not zero, and the quotient is in range or far from the limit.
+    /// Writes a division: the divisor is not zero, and the quotient is in range or far from the
+    /// limit.
     fn division(&mut self) {
         let name = ["udiv", "udivcc", "sdiv", "sdivcc"][self.random.usize(..4)];
         let (a, b, rd) = (self.register(), self.register(), self.register());
@@ -196,7 +197,7 @@ impl Writer {
         self.line(&format!("{name} {a}, {b}, {rd}"));
     }
 
-    /// A branch forward over some instructions.
+    /// Writes a branch forward over some instructions.
     fn branch(&mut self) {
         const CONDITIONS: [&str; 16] = [
             "n", "e", "le", "l", "leu", "cs", "neg", "vs", "a", "ne", "g", "ge", "gu", "cc", "pos",
@@ -212,13 +213,13 @@ impl Writer {
         writeln!(self.text, "label{label}:").unwrap();
     }
 
-    /// One word for a delay slot.
+    /// Writes one word for a delay slot.
     fn plain_word(&mut self) {
         let (a, b, rd) = (self.register(), self.second(), self.register());
         self.line(&format!("addxcc {a}, {b}, {rd}"));
     }
 
-    /// A loop of a few rounds, a call, or a window with some instructions in it.
+    /// Writes a loop of a few rounds, a call, or a window with some instructions in it.
     fn nested(&mut self) {
         if self.depth == 12 {
             return;
@@ -262,7 +263,8 @@ impl Writer {
         }
     }
 
-    /// A program, then all its registers, %y and the condition codes to standard output.
+    /// Writes a program that prints all its registers, %y and the condition codes to standard
+    /// output.
     fn program(&mut self, size: u32) {
         for register in FREE {
             let value = self.random.u32(..);

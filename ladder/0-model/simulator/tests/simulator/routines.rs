@@ -13,7 +13,7 @@ fn big(number: &Number) -> BigUint {
     BigUint::new(number.words().to_vec())
 }
 
-/// The expected result: a b / R mod p.
+/// Returns the expected result: a b / R mod p.
 fn product(a: &Number, b: &Number, p: &Number) -> BigUint {
     let r = BigUint::from(1_u32) << (32 * p.words().len());
     big(a) * big(b) * r.modinv(&big(p)).unwrap() % big(p)

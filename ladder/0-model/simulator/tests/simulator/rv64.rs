@@ -1,4 +1,5 @@
-//! RV64: encodings compared with the published ones, instructions of a product with Spike's count.
+//! Tests of RV64. Encodings are compared with published ones, and the instructions of a product
+//! with Spike's count.
 
 use num_bigint::BigUint;
 use tollgate_simulator::routines::{Inputs, Number};
@@ -49,7 +50,7 @@ fn words_are_the_published_ones() {
     }
 }
 
-/// The counts of a product of random numbers, whose result is checked.
+/// Returns the counts of a product of random numbers, whose result is checked.
 fn multiply(source: Source, words: u32, seed: u64) -> Run {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut number = |top: u32, lowest_bit: u32| {

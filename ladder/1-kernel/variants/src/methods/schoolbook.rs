@@ -1,4 +1,5 @@
-//! Every limb times every limb, row by row; squares by half the products.
+//! Schoolbook multiplication: every limb times every limb, row by row. A square takes about half of
+//! the products.
 
 use crate::limbs::{add_carry, add_row, high_half, low_half, wide};
 

@@ -106,7 +106,7 @@ pub(super) fn serve(
     Ok(hz.map(|hz| (spent - computing) * hz))
 }
 
-/// CPU seconds that the computation of one session takes now.
+/// Returns the CPU seconds that the computation of one session takes now.
 fn computing(turns: u64) -> f64 {
     let before = thread_cpu();
     (0..COMPUTED).for_each(|_| spin(turns));
@@ -193,8 +193,8 @@ impl Visit {
     }
 }
 
-/// The core's clock. Takes the fastest measurement, because other processes can only make it
-/// slower.
+/// Returns the core's clock. Takes the fastest measurement, because other processes can only make
+/// it slower.
 fn core_hz() -> Option<f64> {
     clock::core_hz(CLOCK_WINDOWS)?.last().copied()
 }

@@ -35,8 +35,8 @@ pub(super) struct Aead {
 }
 
 impl Aead {
-    /// `iv` has the length that the layout requires: a whole nonce, or the implicit part of a
-    /// nonce.
+    /// Creates a key. `iv` has the length that the layout requires: a whole nonce, or the implicit
+    /// part of a nonce.
     pub(super) fn new(cipher: Cipher, key: &[u8], iv: &[u8], layout: Layout) -> Self {
         let key = UnboundKey::new(algorithm(cipher), key).expect("cut to the cipher's size");
         let mut whole = [0; Cipher::NONCE_BYTES];
@@ -53,7 +53,7 @@ impl Aead {
         nonce
     }
 
-    /// The length in bytes of the part of the nonce that precedes the ciphertext.
+    /// Returns the length in bytes of the part of the nonce that precedes the ciphertext.
     const fn explicit(&self) -> usize {
         if matches!(self.layout, Layout::Explicit) { EXPLICIT } else { 0 }
     }

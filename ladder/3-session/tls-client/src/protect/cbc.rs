@@ -189,7 +189,7 @@ mod tests {
         Cbc::new(Block::aes(&AES_128, &[1; 16]), Mac::new(HASH, &[2; 20]), encrypt_then_mac)
     }
 
-    /// A record that encrypts these bytes.
+    /// Returns a record that encrypts these bytes.
     fn record(plain: &[u8], encrypt_then_mac: bool) -> Vec<u8> {
         let cbc = cbc(encrypt_then_mac);
         let mut data = plain.to_vec();
@@ -202,7 +202,8 @@ mod tests {
         [&header(CONTENT, body.len())[..], &body].concat()
     }
 
-    /// A record with `length` bytes of padding after content and MAC. Each padding byte is `value`.
+    /// Returns a record with `length` bytes of padding after content and MAC. Each padding byte is
+    /// `value`.
     fn padded(content: &[u8], encrypt_then_mac: bool, length: usize, value: u8) -> Vec<u8> {
         let mut plain = content.to_vec();
         if !encrypt_then_mac {

@@ -23,7 +23,8 @@ impl Mac {
         self.0.algorithm().tag_len()
     }
 
-    /// The MAC of the sequence number, the type, the version, the length of `bytes`, and `bytes`.
+    /// Returns the MAC of the sequence number, the type, the version, the length of `bytes`, and
+    /// `bytes`.
     pub(super) fn tag(&self, sequence: u64, content: Content, bytes: &[u8]) -> hmac::Tag {
         let mut context = hmac::Context::with_key(&self.0);
         context.update(&authenticated(sequence, content, bytes.len()));

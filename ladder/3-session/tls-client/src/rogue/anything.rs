@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A record of any type. Its bytes look like a message more often than random bytes do.
+/// Returns a record of any type. Its bytes look like a message more often than random bytes do.
 fn record() -> impl Strategy<Value = (Content, Vec<u8>)> {
     let content = prop_oneof![
         1 => any::<u8>(),

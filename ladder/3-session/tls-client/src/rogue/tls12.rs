@@ -4,7 +4,7 @@ use super::*;
 use crate::error::Found;
 use crate::wire::{AlertDescription, AlertLevel, Extension};
 
-/// Returns a `ServerHello` for this suite; `extensions` are encoded.
+/// Sends a `ServerHello` for this suite; `extensions` are already encoded.
 fn hello(rogue: &mut Rogue, suite: Suite, extensions: &[u8]) {
     let body = server_hello(&SERVER_RANDOM, &[], suite.number(), extensions);
     rogue.say(Message::SERVER_HELLO, &body);

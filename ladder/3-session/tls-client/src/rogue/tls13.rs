@@ -5,7 +5,7 @@ use crate::connection::Confirmation;
 use crate::error::Found;
 use crate::wire::{AlertDescription, AlertLevel};
 
-/// The random bytes of a `HelloRetryRequest` (RFC 8446 §4.1.3).
+/// Returns the random bytes of a `HelloRetryRequest` (RFC 8446 §4.1.3).
 fn retry_random() -> Vec<u8> {
     let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, b"HelloRetryRequest");
     hash.as_ref().to_vec()
@@ -27,7 +27,7 @@ fn say_hello(rogue: &mut Rogue) -> Handshake {
     secrets
 }
 
-/// A client that received a `ServerHello`.
+/// Returns a client that received a `ServerHello`.
 fn greeted(settings: Settings) -> (Rogue, Handshake) {
     let mut rogue = Rogue::new(settings);
     let secrets = say_hello(&mut rogue);

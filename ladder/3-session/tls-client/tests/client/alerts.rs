@@ -47,7 +47,7 @@ fn missing_common_parameters_are_reported_in_phase_hello() {
     }
 }
 
-/// A server that requires a client certificate.
+/// Returns a server that requires a client certificate.
 fn demanding(suite: Suite) -> ServerConnection {
     let (certificate, key) = certificate(RSA_2048);
     let provider = Server::new(suite, &[Group::X25519]).provider();

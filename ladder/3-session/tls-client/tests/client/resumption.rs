@@ -47,7 +47,7 @@ fn session(
     (pair.client, saved)
 }
 
-/// A rustls configuration with tickets, or with a session cache.
+/// Returns a rustls configuration with tickets, or with a session cache.
 fn rustls(suite: Suite, groups: &[Group], tickets: bool) -> Arc<ServerConfig> {
     let mut config = Server::new(suite, groups).config();
     if tickets {

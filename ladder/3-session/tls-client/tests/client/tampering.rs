@@ -8,7 +8,7 @@ use tollgate_tls_client::{Error, SessionPhase, Settings, VerifySignature, Violat
 use crate::peer;
 use crate::peer::{Pair, Server, kinds};
 
-/// The offsets of the records in `bytes`.
+/// Returns the offsets of the records in `bytes`.
 fn records(bytes: &[u8]) -> Vec<core::ops::Range<usize>> {
     let (mut found, mut at) = (vec![], 0);
     while let Some([_, _, _, high, low]) = bytes.get(at..at + 5) {

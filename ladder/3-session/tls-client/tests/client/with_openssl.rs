@@ -144,7 +144,7 @@ fn sessions_with_sampled_signatures_and_reused_keys_work() {
     }
 }
 
-/// The suites of this OpenSSL release, with OpenSSL's names.
+/// Returns the suites of this OpenSSL release, with OpenSSL's names.
 fn names_of_openssl() -> Vec<(Suite, String)> {
     let output = Command::new("openssl").args(["ciphers", "-stdname", "ALL:@SECLEVEL=0"]).output();
     let text = String::from_utf8(output.unwrap().stdout).unwrap();

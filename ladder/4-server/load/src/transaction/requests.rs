@@ -10,7 +10,7 @@ use crate::request_spec::RequestSpec;
 use crate::store::{Store, Stored};
 
 impl Slot {
-    /// The memory for the session to offer.
+    /// Returns the memory for the session to offer.
     pub(crate) const fn lent(&mut self) -> &mut Stored {
         &mut self.lent
     }

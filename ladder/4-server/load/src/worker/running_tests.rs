@@ -42,7 +42,7 @@ fn answer(stream: &mut (impl Read + Write)) {
     }
 }
 
-/// A server with its own key, which gives tickets.
+/// Returns a server with its own key, which gives tickets.
 fn tls() -> SslContext {
     let (key, certificate) = identity();
     let mut context = SslContext::builder(SslMethod::tls_server()).unwrap();
@@ -52,7 +52,7 @@ fn tls() -> SslContext {
     context.build()
 }
 
-/// A connection after its handshake, if that succeeded.
+/// Returns a connection after its handshake, if that succeeded.
 fn accept(context: &SslContext, stream: TcpStream) -> Option<SslStream<TcpStream>> {
     let mut stream = SslStream::new(Ssl::new(context).unwrap(), stream).unwrap();
     stream.accept().is_ok().then_some(stream)

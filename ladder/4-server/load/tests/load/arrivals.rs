@@ -9,7 +9,8 @@ use tollgate_load::{
 use crate::tls_server::{Behavior, STALL, Script, TlsServer};
 use crate::{load, plan, until};
 
-/// A short plan for a server with this behavior, without TLS, so that arrivals cost little.
+/// Runs a short plan against a server with this behavior. The plan uses no TLS, so that arrivals
+/// cost little.
 fn outcome(plan: &Plan, script: Script) -> Outcome {
     let server = TlsServer::start(script);
     load(plan, server.side())
@@ -26,7 +27,7 @@ fn open(pattern: Pattern, sustain_ms: u64) -> Plan {
     }
 }
 
-/// All arrivals began or were dropped, and all that began have ended.
+/// Asserts that all arrivals began or were dropped, and that all that began have ended.
 fn assert_accounted(outcome: &Outcome) {
     let (whole, offered) = (&outcome.whole, outcome.arrivals);
     assert_eq!(whole.attempts, whole.ended() + outcome.abandoned, "{outcome}");
@@ -127,7 +128,7 @@ fn think_time_lowers_the_rate() {
     let plan = Plan { connections: 4, ..plan };
     let start = Instant::now();
     let outcome = outcome(&plan, |_| Behavior::Good);
-    // four connections, each with at most six transactions in half a second, and one probe
+    // at most six transactions in half a second on each of four connections, and one probe
     assert!(outcome.whole.attempts <= 25, "{outcome} in {:?}", start.elapsed());
     assert!(outcome.whole.attempts > 4 || start.elapsed().as_secs() > 1, "{outcome}");
 }

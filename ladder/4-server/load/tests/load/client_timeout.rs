@@ -17,7 +17,7 @@ fn outcome(plan: &Plan) -> Outcome {
     })
 }
 
-/// Every attempt completed, failed or timed out; so did every attempt without TLS.
+/// Asserts that every attempt completed, failed or timed out, and so did every attempt without TLS.
 fn assert_accounted(outcome: &Outcome) {
     for counts in [&outcome.whole, &outcome.plain] {
         assert_eq!(counts.attempts, counts.ended(), "{outcome}");

@@ -12,12 +12,12 @@ use tollgate_load::{
 use crate::tls_server::{Behavior, Counter, Script, TlsServer};
 use crate::{confirmed, load, plan, until};
 
-/// A run against a server with this script, with enough connections for the assertions.
+/// Runs a plan against a server with this script, with enough connections for the assertions.
 fn outcome(plan: &Plan, script: Script) -> Outcome {
     outcome_with(plan, script, |_| {})
 }
 
-/// As [`outcome`], with a changed referee.
+/// Does as [`outcome`], with a changed referee.
 fn outcome_with(plan: &Plan, script: Script, change: fn(&mut Counter)) -> Outcome {
     confirmed(plan, script, change, |outcome| {
         outcome.whole.attempts >= ENOUGH && outcome.sustain.transactions > 0

@@ -11,7 +11,7 @@ use tollgate_load::{
 use crate::tls_server::{Behavior, TlsServer};
 use crate::{load, plan, until};
 
-/// A run with transactions of each planned kind.
+/// Runs a plan until the run has transactions of each planned kind.
 fn outcome(plan: &Plan) -> Outcome {
     let enough = |outcome: &Outcome| {
         let (all, plain) = (outcome.whole.transactions, outcome.plain.transactions);

@@ -23,7 +23,8 @@ use tollgate_load::{Finding, Limits, Outcome, Plan, Protocol, Server, run};
 
 use tls_server::{Counter, Script, TlsServer};
 
-/// A short plan. Other tests run at the same time, so steadiness and client load are not judged.
+/// Returns a short plan. Other tests run at the same time, so steadiness and client load are not
+/// judged.
 fn plan(protocol: Protocol) -> Plan {
     Plan {
         connections: 4,

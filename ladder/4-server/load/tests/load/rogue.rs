@@ -167,7 +167,8 @@ fn outcome(plan: &Plan, front: Front, script: Script, enough: u64) -> Outcome {
     })
 }
 
-/// All attempts have ended, and the client counts no more handshakes than the server.
+/// Asserts that all attempts have ended, and that the client counts no more handshakes than the
+/// server.
 fn assert_accounted(outcome: &Outcome) {
     let whole = &outcome.whole;
     assert_eq!(whole.attempts, whole.ended() + outcome.abandoned, "{outcome}");

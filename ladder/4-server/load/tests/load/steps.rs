@@ -23,11 +23,12 @@ use crate::{plan, until};
 
 /// Linux repeats a SYN after this time if the first one was dropped.
 const CONNECT: Duration = Duration::from_secs(1);
-/// From the `ClientHello` to the `ServerHello`.
+/// The server's delay from the `ClientHello` to the `ServerHello`.
 const HELLO: Duration = Duration::from_millis(220);
-/// From the client's last handshake message to the first byte that confirms the handshake.
+/// The server's delay from the client's last handshake message to the first byte that confirms the
+/// handshake.
 const CONFIRM: Duration = Duration::from_millis(350);
-/// From the first to the last byte of the body.
+/// The server's delay from the first to the last byte of the body.
 const BODY: Duration = Duration::from_millis(140);
 
 /// A time may exceed its delays by this much, which is less than any of the delays.
@@ -43,7 +44,7 @@ struct Delaying {
 }
 
 impl Delaying {
-    /// Listens; with `delays_connect` it drops the first SYN of each connection.
+    /// Starts a server. With `delays_connect`, it drops the first SYN of each connection.
     fn start(delays_connect: bool) -> Self {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
@@ -211,8 +212,8 @@ fn each_time_has_the_delays_of_its_definition() {
     }
 }
 
-/// From the request to the last byte of its response. In TLS 1.3 the response confirms the
-/// handshake.
+/// Returns the time from the request to the last byte of its response. In TLS 1.3 the response
+/// confirms the handshake.
 fn times_after_request(protocol: Protocol) -> Duration {
     if protocol == Protocol::Tls13 { CONFIRM + BODY } else { BODY }
 }

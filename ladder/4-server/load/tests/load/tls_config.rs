@@ -13,7 +13,7 @@ use rustls::server::{NoServerSessionStorage, ProducesTickets, WebPkiClientVerifi
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{RootCertStore, ServerConfig};
 
-/// A key and a certificate in PEM, made once.
+/// Returns a key and a certificate in PEM, made once.
 pub(crate) fn identity() -> &'static (String, String) {
     static IDENTITY: OnceLock<(String, String)> = OnceLock::new();
     IDENTITY.get_or_init(|| {
@@ -34,7 +34,7 @@ pub(crate) fn identity() -> &'static (String, String) {
     })
 }
 
-/// Key and certificate in DER.
+/// Returns the key and certificate in DER.
 fn identity_der() -> (PrivateKeyDer<'static>, Vec<u8>) {
     let (key, certificate) = identity();
     let key = PKey::private_key_from_pem(key.as_bytes()).unwrap().private_key_to_pkcs8().unwrap();
@@ -42,7 +42,7 @@ fn identity_der() -> (PrivateKeyDer<'static>, Vec<u8>) {
     (PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key)), certificate)
 }
 
-/// The configuration of a server that sends half of its certificate.
+/// Returns the configuration of a server that sends half of its certificate.
 pub(crate) fn broken() -> ServerConfig {
     let (key, certificate) = identity_der();
     let half = CertificateDer::from(certificate[..certificate.len() / 2].to_vec());
@@ -51,7 +51,7 @@ pub(crate) fn broken() -> ServerConfig {
     ServerConfig::builder().with_no_client_auth().with_cert_resolver(resolver)
 }
 
-/// The configuration of a server that gives empty tickets.
+/// Returns the configuration of a server that gives empty tickets.
 pub(crate) fn ticketing() -> ServerConfig {
     let mut config = config(false);
     config.ticketer = Arc::new(EmptyTickets);
@@ -79,7 +79,7 @@ impl ProducesTickets for EmptyTickets {
     }
 }
 
-/// A good server; with `strict` it requires a client certificate.
+/// Returns a good server; with `strict` it requires a client certificate.
 pub(crate) fn config(strict: bool) -> ServerConfig {
     let (key, certificate) = identity_der();
     let builder = ServerConfig::builder();
@@ -95,8 +95,8 @@ pub(crate) fn config(strict: bool) -> ServerConfig {
     builder.with_single_cert(vec![certificate], key).unwrap()
 }
 
-/// The configuration of a server that accepts up to `bytes_max` bytes of early data, and may answer
-/// them at once.
+/// Returns the configuration of a server that accepts up to `bytes_max` bytes of early data, and
+/// may answer them at once.
 pub(crate) fn early(bytes_max: u32) -> ServerConfig {
     let mut config = config(false);
     config.max_early_data_size = bytes_max;
@@ -104,7 +104,7 @@ pub(crate) fn early(bytes_max: u32) -> ServerConfig {
     config
 }
 
-/// The configuration of a server that neither gives nor resumes sessions.
+/// Returns the configuration of a server that neither gives nor resumes sessions.
 pub(crate) fn forgetful() -> ServerConfig {
     let mut config = config(false);
     config.session_storage = Arc::new(NoServerSessionStorage {});

@@ -142,12 +142,12 @@ impl TlsServer {
         Target::new(self.address).unwrap()
     }
 
-    /// The server's target for HTTP without TLS.
+    /// Returns the server's target for HTTP without TLS.
     pub(crate) fn plain(&self) -> Target {
         Target::new(self.plain).unwrap()
     }
 
-    /// The server with both targets and its referee.
+    /// Returns the server with both targets and its referee.
     pub(crate) fn side(&self) -> Server<'static> {
         Server::new("rustls", self.target()).with_plain(self.plain()).with_referee(self.referee())
     }
@@ -156,7 +156,7 @@ impl TlsServer {
         Counter { shared: Arc::clone(&self.shared), before: [0; 3], surplus: 0, resumed: 0 }
     }
 
-    /// Number of answered requests.
+    /// Returns the number of answered requests.
     pub(crate) fn answered(&self) -> u64 {
         self.shared.requests.load(Ordering::Relaxed)
     }
@@ -336,7 +336,7 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// Handshakes, requests, resumed sessions.
+    /// Returns the counts of handshakes, requests and resumed sessions.
     fn now(&self) -> [u64; 3] {
         let Shared { handshakes, requests, resumed, .. } = &*self.shared;
         [handshakes, requests, resumed].map(|counter| counter.load(Ordering::Relaxed))

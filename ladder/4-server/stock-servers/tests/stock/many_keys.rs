@@ -9,7 +9,7 @@ use tollgate_stock_servers::Product;
 use crate::command::connect;
 use crate::rig::{becomes, counted, is_long, renew, settle, start, with_provider};
 
-/// Certificates; more with `TOLLGATE_TEST_LONG`.
+/// Returns the number of certificates, which is larger with `TOLLGATE_TEST_LONG`.
 fn keys() -> u64 {
     if is_long() { 1000 } else { 20 }
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::{BadLine, Entry, Tail};
 
-/// `HOST IDENT USER [TIME] "REQUEST" STATUS BYTES ...`.
+/// Reads a line `HOST IDENT USER [TIME] "REQUEST" STATUS BYTES ...`.
 pub(super) fn read(line: &str) -> Result<Option<Entry>, BadLine> {
     let (_, rest) = line.split_once(" [").ok_or_else(|| {
         BadLine::new(
@@ -41,7 +41,7 @@ pub(super) fn read(line: &str) -> Result<Option<Entry>, BadLine> {
     Ok(Some(entry))
 }
 
-/// The rest after the closing quote; quotes in the text are escaped.
+/// Returns the rest after the closing quote; quotes in the text are escaped.
 fn after_quote(text: &str) -> Result<&str, BadLine> {
     let mut escaped = false;
     for (place, byte) in text.bytes().enumerate() {

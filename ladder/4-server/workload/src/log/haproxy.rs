@@ -5,8 +5,8 @@ use jiff::tz::TimeZone;
 
 use super::{BadLine, Entry, Tail, connection};
 
-/// `... CLIENT:PORT [ACCEPTED] FRONTEND BACKEND/SERVER TIMERS STATUS BYTES ...`; `None` if
-/// the line does not have this form.
+/// Reads a line `... CLIENT:PORT [ACCEPTED] FRONTEND BACKEND/SERVER TIMERS STATUS BYTES ...`;
+/// `None` if the line does not have this form.
 pub(super) fn read(line: &str) -> Option<Result<Entry, BadLine>> {
     let (before, rest) = line.split_once(" [")?;
     // Syslog writes the process id in brackets, without a space before them.

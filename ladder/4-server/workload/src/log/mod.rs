@@ -105,7 +105,7 @@ impl Entry {
     }
 }
 
-/// The line without white space at its ends; `None` if it is empty.
+/// Returns the line without white space at its ends; `None` if it is empty.
 fn content(line: &str) -> Result<Option<&str>, BadLine> {
     let line = line.trim();
     if line.len() > LINE_BYTES_MAX {
@@ -118,7 +118,7 @@ impl LogFormat {
     /// Every format.
     pub const ALL: [Self; 4] = [Self::Own, Self::Nginx, Self::Apache, Self::Haproxy];
 
-    /// One word, for flags.
+    /// Returns the name in one word, for flags.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -178,7 +178,8 @@ impl<'a> Tail<'a> {
     }
 }
 
-/// nginx writes `r` and `.`, Apache `Resumed` and `Initial`, HAProxy `1` and `0`.
+/// Reads whether a session was resumed. nginx writes `r` and `.`, Apache `Resumed` and `Initial`,
+/// HAProxy `1` and `0`.
 fn resumed(word: &str) -> Option<bool> {
     match word {
         "r" | "Resumed" | "1" => Some(true),

@@ -23,9 +23,9 @@ pub struct Basis {
 }
 
 impl Basis {
-    /// Predictions for the subject and machine of `record`: `server/x?by=y` becomes `fleet/x?by=y`.
-    /// `commit` is the commit of the predicting program, and `taken_at` is the time of the
-    /// prediction.
+    /// Prepares predictions for the subject and machine of `record`: `server/x?by=y` becomes
+    /// `fleet/x?by=y`. `commit` is the commit of the predicting program, and `taken_at` is the time
+    /// of the prediction.
     ///
     /// # Errors
     ///

@@ -57,7 +57,8 @@ pub struct Requirements {
 }
 
 impl Default for Requirements {
-    /// Links of 1, 10 and 100 Gbps at 70 % utilisation; no machine, no price, power unknown.
+    /// Returns links of 1, 10 and 100 Gbps at 70 % utilisation, without machine and price, and with
+    /// unknown power.
     fn default() -> Self {
         Self {
             demands: [1.0, 10.0, 100.0].map(Demand::gbps).to_vec(),

@@ -6,8 +6,8 @@ use super::basis::Basis;
 use crate::{Cost, Demand, Energy, Error, Price, Saving};
 use tollgate_record::vocabulary as word;
 
-/// The cost of a million sessions, and their energy if it is known. A condition of the cost states
-/// the power, or that the power is unknown.
+/// Returns the cost of a million sessions, and their energy if it is known. A condition of the cost
+/// states the power, or that the power is unknown.
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ pub fn cost_records(basis: &Basis, cost: &Cost) -> Result<Vec<Record>, Error> {
     Ok(records)
 }
 
-/// The savings at a demand if the engine of `basis` replaces the engine `against`.
+/// Returns the savings at a demand if the engine of `basis` replaces the engine `against`.
 ///
 /// # Errors
 ///

@@ -9,7 +9,7 @@ use crate::{Demand, Error};
 use tollgate_record::vocabulary as word;
 
 impl Discipline {
-    /// The name in record subjects.
+    /// Returns the name in record subjects.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -19,7 +19,7 @@ impl Discipline {
         }
     }
 
-    /// The formula of this discipline, as records name it.
+    /// Returns the formula of this discipline, as records name it.
     const fn model(self) -> &'static str {
         match self {
             Self::OneQueue => {
@@ -31,8 +31,8 @@ impl Discipline {
     }
 }
 
-/// The response time against load. For each of `loads` (at least 0 and below 1), the records
-/// contain the share of sessions that wait, the mean wait and the mean response time. For
+/// Returns the response time against load. For each of `loads` (at least 0 and below 1), the
+/// records contain the share of sessions that wait, the mean wait and the mean response time. For
 /// [`Discipline::OneQueue`] and [`Discipline::QueuePerCore`] they also contain the 0.99 quantile of
 /// the response time.
 ///
@@ -61,7 +61,7 @@ pub fn response_records(
     Ok(records)
 }
 
-/// The load at which the mean response time is twice the service time.
+/// Returns the load at which the mean response time is twice the service time.
 ///
 /// # Errors
 ///
@@ -75,7 +75,7 @@ pub fn double_record(
     Ok(at_station(basis, station, service)?.record(word::LOAD_WHERE_DOUBLE, Unit::Ratio, load))
 }
 
-/// The gain of the engine of `basis` over the engine `against` at one arrival rate.
+/// Returns the gain of the engine of `basis` over the engine `against` at one arrival rate.
 ///
 /// # Errors
 ///
@@ -95,7 +95,7 @@ pub fn gain_records(
     ])
 }
 
-/// The backlog of a burst on `cores` cores.
+/// Returns the backlog of a burst on `cores` cores.
 ///
 /// # Errors
 ///

@@ -6,8 +6,8 @@ use super::basis::Basis;
 use crate::{Demand, Error, SessionCost, Sizing};
 use tollgate_record::vocabulary as word;
 
-/// Sessions per second and payload bits per second of one core. There is no record of bits if the
-/// session has no payload.
+/// Returns the sessions per second and the payload bits per second of one core. There is no record
+/// of bits if the session has no payload.
 ///
 /// # Errors
 ///
@@ -22,8 +22,8 @@ pub fn per_core_records(basis: &Basis, session: &SessionCost) -> Result<Vec<Reco
     Ok(records)
 }
 
-/// The number of cores for a demand. If `cores_per_machine` is given, the records also contain the
-/// number of machines and the cores that remain.
+/// Returns the number of cores for a demand. If `cores_per_machine` is given, the records also
+/// contain the number of machines and the cores that remain.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! Erlang's two formulas: exact for Poisson arrivals and exponential service times.
 
-/// Erlang B: the share of arrivals that find all `servers` busy in a system without a queue.
-/// `offered` is the load in erlangs: arrival rate times mean service time, at least 0.
+/// Returns Erlang B, the share of arrivals that find all `servers` busy in a system without a
+/// queue. `offered` is the load in erlangs: arrival rate times mean service time, at least 0.
 ///
 /// Computed by the recurrence `B(0) := 1`, `B(k) := a B(k-1) / (k + a B(k-1))`. It adds positive
 /// numbers only; it is therefore accurate for any number of servers. \[Cooper81\] section 3.3.
@@ -12,8 +12,8 @@ pub(crate) fn erlang_b(servers: u32, offered: f64) -> f64 {
     })
 }
 
-/// Erlang C: the probability of waiting for one of `servers` (at least 1), each busy for a share
-/// `load` (at least 0 and below 1).
+/// Returns Erlang C, the probability of waiting for one of `servers` (at least 1), each busy for a
+/// share `load` (at least 0 and below 1).
 ///
 /// `C := B / (1 - load (1 - B))`. \[Cooper81\] section 3.4.
 pub(crate) fn erlang_c(servers: u32, load: f64) -> f64 {

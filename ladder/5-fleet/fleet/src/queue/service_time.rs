@@ -26,8 +26,8 @@ pub struct ServiceTime {
 }
 
 impl ServiceTime {
-    /// A service time of mean `mean_ns` nanoseconds and squared coefficient of variation `scv`
-    /// (variance over squared mean: 0 for a constant, 1 for an exponential distribution).
+    /// Creates a service time of mean `mean_ns` nanoseconds and squared coefficient of variation
+    /// `scv` (variance over squared mean: 0 for a constant, 1 for an exponential distribution).
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl ServiceTime {
         Ok(Self { mean_ns, scv, kinds: Vec::new() })
     }
 
-    /// Mean and variation of measured service times, at least 30 of them.
+    /// Computes the mean and variation of at least 30 measured service times.
     ///
     /// Intervals extend 1.96 standard errors to each side. The standard error of the variation is
     /// computed by the jackknife. The intervals are too narrow if the samples are not independent,
@@ -79,9 +79,9 @@ impl ServiceTime {
         )
     }
 
-    /// A mixture of several kinds of sessions with their shares, whose sum is 1. Full and resumed
-    /// handshakes together vary more than either kind. Quantiles of the response time use the kinds
-    /// separately, at the points of their estimates.
+    /// Creates a mixture of several kinds of sessions with their shares, whose sum is 1. Full and
+    /// resumed handshakes together vary more than either kind. Quantiles of the response time use
+    /// the kinds separately, at the points of their estimates.
     ///
     /// # Errors
     ///
@@ -132,13 +132,13 @@ impl ServiceTime {
         if self.kinds.is_empty() { vec![(1.0, 1.0, scv)] } else { self.kinds.clone() }
     }
 
-    /// Mean in nanoseconds.
+    /// Returns the mean in nanoseconds.
     #[must_use]
     pub const fn mean_ns(&self) -> Estimate {
         self.mean_ns
     }
 
-    /// Squared coefficient of variation.
+    /// Returns the squared coefficient of variation.
     #[must_use]
     pub const fn scv(&self) -> Estimate {
         self.scv

@@ -72,7 +72,7 @@ pub struct Gain {
 }
 
 impl Station {
-    /// `cores` cores with a queue discipline.
+    /// Creates a station of `cores` cores with a queue discipline.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl Station {
         Ok(Self { cores, discipline })
     }
 
-    /// Waits and response times at an arrival rate `rate` for the whole station.
+    /// Returns the waits and response times at an arrival rate `rate` for the whole station.
     ///
     /// # Errors
     ///
@@ -97,8 +97,8 @@ impl Station {
         self.response(service, |mean| stable(load * mean))
     }
 
-    /// Waits and response times if each core is busy for exactly a share `load`. Use this function
-    /// for a plot with the load on its horizontal axis.
+    /// Returns the waits and response times if each core is busy for exactly a share `load`. Use
+    /// this function for a plot with the load on its horizontal axis.
     ///
     /// # Errors
     ///
@@ -125,9 +125,9 @@ impl Station {
         })
     }
 
-    /// The `quantile` of the response time in nanoseconds at an arrival rate `rate` for the whole
-    /// station. It is an approximation; see [`super::tail`]. Its interval contains the values at
-    /// the ends of the two inputs' intervals.
+    /// Returns the `quantile` of the response time in nanoseconds at an arrival rate `rate` for the
+    /// whole station. It is an approximation; see [`super::tail`]. Its interval contains the values
+    /// at the ends of the two inputs' intervals.
     ///
     /// # Errors
     ///
@@ -143,7 +143,7 @@ impl Station {
         self.quantile(quantile, service, |mean| stable(load * mean))
     }
 
-    /// The same quantile if each core is busy for exactly a share `load`.
+    /// Returns the same quantile if each core is busy for exactly a share `load`.
     ///
     /// # Errors
     ///
@@ -186,8 +186,9 @@ impl Station {
         hull(with(service.scv().point())?, &[at_low.0, at_low.1, at_high.0, at_high.1])
     }
 
-    /// The utilisation at which the mean response time is `times` times the mean service time.
-    /// `times` is above 1. If it is 2, this is the load at which the response time has doubled.
+    /// Returns the utilisation at which the mean response time is `times` times the mean service
+    /// time. `times` is above 1. If it is 2, this is the load at which the response time has
+    /// doubled.
     ///
     /// # Errors
     ///
@@ -209,7 +210,7 @@ impl Station {
         })
     }
 
-    /// The gain if `second` replaces `first` at the same arrival rate.
+    /// Returns the gain if `second` replaces `first` at the same arrival rate.
     ///
     /// # Errors
     ///
@@ -235,25 +236,25 @@ impl Station {
         })
     }
 
-    /// The number of cores.
+    /// Returns the number of cores.
     #[must_use]
     pub const fn cores(&self) -> u32 {
         self.cores
     }
 
-    /// The queue discipline.
+    /// Returns the queue discipline.
     #[must_use]
     pub const fn discipline(&self) -> Discipline {
         self.discipline
     }
 
-    /// Utilisation per nanosecond of service time.
+    /// Returns the utilisation per nanosecond of service time.
     fn load_per_ns(&self, rate: PerSecond) -> Result<f64, Error> {
         let rate = Error::not_negative("the arrival rate per second", rate.get())?;
         Ok(rate / f64::from(self.cores) / NS_PER_S)
     }
 
-    /// The probability of waiting.
+    /// Returns the probability of waiting.
     fn waiting(&self, load: f64) -> f64 {
         match self.discipline {
             Discipline::OneQueue => erlang_c(self.cores, load),
@@ -261,7 +262,7 @@ impl Station {
         }
     }
 
-    /// Mean wait divided by mean service time.
+    /// Returns the mean wait divided by mean service time.
     fn wait(&self, load: f64, scv: f64) -> f64 {
         match self.discipline {
             Discipline::OneQueue => wait::mgc(self.cores, load, scv),

@@ -54,15 +54,15 @@ impl Shape {
 }
 
 impl Tail {
-    /// `wait` is the mean wait of all sessions, including those that do not wait, divided by the
-    /// mean service time. Each kind has its share, its mean divided by the mean of all, and its
-    /// squared coefficient of variation.
+    /// Creates the distribution. `wait` is the mean wait of all sessions, including those that do
+    /// not wait, divided by the mean service time. Each kind has its share, its mean divided by the
+    /// mean of all, and its squared coefficient of variation.
     pub(crate) fn new(waits: f64, wait: f64, kinds: &[(f64, f64, f64)]) -> Self {
         let shape = |&(share, mean, scv): &(f64, f64, f64)| (share, mean, Shape::of(scv));
         Self { waits, wait_rate: waits / wait, kinds: kinds.iter().map(shape).collect() }
     }
 
-    /// The probability that the response time is above `t`.
+    /// Returns the probability that the response time is above `t`.
     pub(crate) fn above(&self, t: f64) -> f64 {
         let after = |rate: f64, t: f64| {
             if t <= 0.0 {
@@ -87,7 +87,7 @@ impl Tail {
         self.kinds.iter().map(of_kind).sum()
     }
 
-    /// The `quantile`, above 0 and below 1.
+    /// Returns the `quantile`, above 0 and below 1.
     pub(crate) fn quantile(&self, quantile: f64) -> f64 {
         let above = 1.0 - quantile;
         let (mut low, mut high) = (0.0_f64, 1.0_f64);
@@ -108,8 +108,8 @@ impl Tail {
     }
 }
 
-/// The probability that the sum of two exponential times of these rates (one may be infinite) is
-/// above `t`. `t` is above 0.
+/// Returns the probability that the sum of two exponential times of these rates (one may be
+/// infinite) is above `t`. `t` is above 0.
 fn sum_above(one: f64, other: f64, t: f64) -> f64 {
     let (slow, fast) = (one.min(other), one.max(other));
     // The formula is (fast e^(-slow t) - slow e^(-fast t)) / (fast - slow). The code has a form of

@@ -29,17 +29,18 @@ pub const WAIT_ERROR_MAX: f64 = 0.06;
 /// The largest relative error of the mean response time.
 pub const RESPONSE_ERROR_MAX: f64 = 0.03;
 
-/// Mean wait divided by mean service time, M/G/1, exact: `load (1 + s) / (2 (1 - load))`.
+/// Returns the mean wait divided by mean service time, M/G/1, exact: `load (1 + s) / (2 (1 -
+/// load))`.
 pub(crate) fn pollaczek_khinchine(load: f64, scv: f64) -> f64 {
     load * (1.0 + scv) / (2.0 * (1.0 - load))
 }
 
-/// Mean wait divided by mean service time, M/M/c, exact.
+/// Returns the mean wait divided by mean service time, M/M/c, exact.
 pub(crate) fn mmc(servers: u32, load: f64) -> f64 {
     erlang_c(servers, load) / (f64::from(servers) * (1.0 - load))
 }
 
-/// The mean wait of M/D/c divided by that of M/M/c: a ratio from 0.5 to 0.62.
+/// Returns the mean wait of M/D/c divided by that of M/M/c: a ratio from 0.5 to 0.62.
 fn deterministic_over_exponential(servers: u32, load: f64) -> f64 {
     let c = f64::from(servers);
     if servers == 1 {
@@ -50,8 +51,8 @@ fn deterministic_over_exponential(servers: u32, load: f64) -> f64 {
     f64::midpoint(1.0, g.min(0.24))
 }
 
-/// Mean wait divided by mean service time, M/G/c; see the module's text. `servers` is at least 1,
-/// `load` is at least 0 and below 1, and `scv` is at least 0.
+/// Returns the mean wait divided by mean service time, M/G/c; see the module's text. `servers` is
+/// at least 1, `load` is at least 0 and below 1, and `scv` is at least 0.
 pub(crate) fn mgc(servers: u32, load: f64, scv: f64) -> f64 {
     if servers == 1 {
         return pollaczek_khinchine(load, scv);
@@ -59,7 +60,7 @@ pub(crate) fn mgc(servers: u32, load: f64, scv: f64) -> f64 {
     interpolated(servers, load, scv)
 }
 
-/// The interpolation. For one server it equals Pollaczek and Khinchine's formula.
+/// Returns the interpolation. For one server it equals Pollaczek and Khinchine's formula.
 fn interpolated(servers: u32, load: f64, scv: f64) -> f64 {
     let ratio = deterministic_over_exponential(servers, load);
     // The divisor is positive for every scv. For s > 1 this follows from ratio >= 1/2: 2s + (1 - s)

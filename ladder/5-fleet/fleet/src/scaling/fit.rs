@@ -89,19 +89,19 @@ pub struct FittedRate {
 }
 
 impl Fit {
-    /// The law.
+    /// Returns the law.
     #[must_use]
     pub const fn law(&self) -> Law {
         self.law
     }
 
-    /// The measured rates.
+    /// Returns the measured rates.
     #[must_use]
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// The rate at `cores`.
+    /// Returns the rate at `cores`.
     ///
     /// The interval comes from the intervals of the measured rates: the law is fitted again with
     /// each rate at either end of its interval. Errors of separately measured rates are
@@ -130,9 +130,9 @@ impl Fit {
         Ok(FittedRate { per_s, extrapolated: !within })
     }
 
-    /// The largest relative difference between a measured rate and the law. With three points and
-    /// three parameters it is 0 and has no meaning, unless the fit set a parameter to 0 to keep it
-    /// from being negative.
+    /// Returns the largest relative difference between a measured rate and the law. With three
+    /// points and three parameters it is 0 and has no meaning, unless the fit set a parameter to 0
+    /// to keep it from being negative.
     #[must_use]
     pub fn worst_residual(&self) -> f64 {
         let of = |p: &Point| (p.per_s.point() / self.law.at(f64::from(p.cores)) - 1.0).abs();
@@ -143,7 +143,7 @@ impl Fit {
 /// The coefficients of one equation: the sum of each coefficient times its parameter should be 1.
 type Coefficients = [f64; 3];
 
-/// The best law for `rates` at the cores of `points`.
+/// Returns the best law for `rates` at the cores of `points`.
 fn best(points: &[Point], rates: &[f64]) -> Result<Law, Error> {
     // Rates and columns are in units of their largest value. Otherwise many cores would make the
     // equations ill-conditioned.
@@ -176,7 +176,7 @@ fn best(points: &[Point], rates: &[f64]) -> Result<Law, Error> {
     Law::new(PerSecond::new(unit / a), b / a, c / a)
 }
 
-/// The sum of squared relative errors.
+/// Returns the sum of squared relative errors.
 fn squares(rows: &[Coefficients], x: Coefficients) -> f64 {
     rows.iter().map(|row| (row[0] * x[0] + row[1] * x[1] + row[2] * x[2] - 1.0).powi(2)).sum()
 }

@@ -20,7 +20,7 @@ pub struct Law {
 }
 
 impl Law {
-    /// A linear law: every core adds `per_core`.
+    /// Creates a linear law: every core adds `per_core`.
     ///
     /// # Errors
     ///
@@ -29,7 +29,7 @@ impl Law {
         Self::new(per_core, 0.0, 0.0)
     }
 
-    /// A law with these parameters.
+    /// Creates a law with these parameters.
     ///
     /// # Errors
     ///
@@ -42,31 +42,31 @@ impl Law {
         })
     }
 
-    /// The rate of one core.
+    /// Returns the rate of one core.
     #[must_use]
     pub const fn one_core(&self) -> PerSecond {
         PerSecond::new(self.lambda)
     }
 
-    /// The serial share of the work, at least 0.
+    /// Returns the serial share of the work, at least 0.
     #[must_use]
     pub const fn contention(&self) -> f64 {
         self.contention
     }
 
-    /// The cost of coherency between each pair of cores, at least 0.
+    /// Returns the cost of coherency between each pair of cores, at least 0.
     #[must_use]
     pub const fn coherency(&self) -> f64 {
         self.coherency
     }
 
-    /// The rate of `cores` cores; 0 for none.
+    /// Returns the rate of `cores` cores; 0 for none.
     #[must_use]
     pub fn rate(&self, cores: u32) -> PerSecond {
         PerSecond::new(self.at(f64::from(cores)))
     }
 
-    /// The rate of `n` cores per second, as a number.
+    /// Returns the rate of `n` cores per second, as a number.
     pub(super) fn at(&self, n: f64) -> f64 {
         if n == 0.0 {
             return 0.0;
@@ -74,8 +74,8 @@ impl Law {
         self.lambda * n / (self.contention + self.coherency * n).mul_add(n - 1.0, 1.0)
     }
 
-    /// The number of cores with the highest rate, if there is one. It is at least 1 and is not
-    /// rounded.
+    /// Returns the number of cores with the highest rate, if there is one. It is at least 1 and is
+    /// not rounded.
     #[must_use]
     pub fn peak_cores(&self) -> Option<f64> {
         // dX/dN = 0 at N^2 = (1 - contention) / coherency.
@@ -83,7 +83,7 @@ impl Law {
         (self.coherency > 0.0).then(|| squared.max(1.0).sqrt())
     }
 
-    /// Minimum number of cores of one machine that reach `rate` at `utilisation`.
+    /// Returns the minimum number of cores of one machine that reach `rate` at `utilisation`.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl Law {
         Ok(enough)
     }
 
-    /// The whole number of cores with the highest rate.
+    /// Returns the whole number of cores with the highest rate.
     fn best_whole(&self) -> u32 {
         let (mut low, mut high) = (1, CORES_MAX);
         // The rates increase up to the peak and then decrease. Bisect on the sign of the change that

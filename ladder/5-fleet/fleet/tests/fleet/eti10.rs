@@ -6,7 +6,7 @@ use tollgate_record::{Estimate, Kind, Timestamp};
 
 use crate::assert_written_with_unique_names;
 
-/// The CPU time of a session if one core reaches a rate of `gbps_per_core`.
+/// Returns the CPU time of a session if one core reaches a rate of `gbps_per_core`.
 fn session(gbps_per_core: f64) -> SessionCost {
     let gbps = Demand::gbps(gbps_per_core);
     let cpu_ns = Estimate::exact(gbps.sessions(ETI10_BYTES).unwrap().nanos_each().get()).unwrap();

@@ -43,7 +43,7 @@ fn figure(records: &[Record], subject: &str, quantity: &str) -> f64 {
     records.iter().find(is).unwrap_or_else(|| panic!("no {subject} {quantity}")).estimate.point()
 }
 
-/// All predictions.
+/// Returns all predictions.
 fn everything() -> Vec<Record> {
     let (stock, ours) =
         (measured("openssl", Unit::Nanos, 500e3), measured("tollgate", Unit::Nanos, 300e3));

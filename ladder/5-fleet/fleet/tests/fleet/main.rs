@@ -13,7 +13,7 @@ use tollgate_fleet::queue::ServiceTime;
 use tollgate_fleet::{Currency, Price};
 use tollgate_record::{Estimate, Record, jsonl};
 
-/// A service time that is known without error.
+/// Returns a service time that is known without error.
 fn exact(mean_ns: f64, scv: f64) -> ServiceTime {
     let of = |x| Estimate::exact(x).unwrap();
     ServiceTime::new(of(mean_ns), of(scv)).unwrap()
@@ -23,7 +23,8 @@ fn price(usd_per_core_hour: f64) -> Price {
     Price::per_core_hour(usd_per_core_hour, Currency::USD).unwrap()
 }
 
-/// All records can be written and read again, and no two have the same subject and quantity.
+/// Asserts that all records can be written and read again, and that no two have the same subject
+/// and quantity.
 fn assert_written_with_unique_names(records: &[Record]) {
     let mut file = Vec::new();
     let mut writer = jsonl::Writer::new(&mut file);

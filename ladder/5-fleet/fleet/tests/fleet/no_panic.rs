@@ -9,12 +9,12 @@ use tollgate_fleet::{
 };
 use tollgate_record::{Estimate, Nanos, PerSecond};
 
-/// Zeros of both signs, and the smallest positive numbers, normal and subnormal.
+/// Returns zeros of both signs, and the smallest positive numbers, normal and subnormal.
 fn zeros() -> impl Strategy<Value = f64> {
     prop::sample::select(vec![0.0, -0.0, f64::MIN_POSITIVE, 5e-324])
 }
 
-/// Numbers of every kind, and typical numbers.
+/// Returns numbers of every kind, and typical numbers.
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![any::<f64>(), 0.0..2.0_f64, 1.0..1e9_f64, zeros()]
 }

@@ -9,8 +9,8 @@ fn law(per_core: f64, contention: f64, coherency: f64) -> Law {
     Law::new(PerSecond::new(per_core), contention, coherency).unwrap()
 }
 
-/// The law's rates at `cores`, each multiplied by an error from `off`, with an interval of plus and
-/// minus `width` times the rate.
+/// Returns the law's rates at `cores`, each multiplied by an error from `off`, with an interval of
+/// plus and minus `width` times the rate.
 fn points(law: Law, cores: &[u32], width: f64, mut off: impl FnMut() -> f64) -> Vec<Point> {
     let at = |&cores: &u32| {
         let rate = law.rate(cores).get() * off();
@@ -90,7 +90,7 @@ fn noise_widens_extrapolated_intervals() {
     }
 }
 
-/// A random number of the standard normal distribution (Box and Muller).
+/// Returns a random number of the standard normal distribution (Box and Muller).
 fn normal(random: &mut fastrand::Rng) -> f64 {
     let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
     radius * (core::f64::consts::TAU * random.f64()).cos()

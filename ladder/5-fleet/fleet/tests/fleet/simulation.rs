@@ -79,7 +79,7 @@ struct Seen {
     p99: f64,
 }
 
-/// First come, first served: each arrival takes the server that is free first.
+/// Simulates first come, first served: each arrival takes the server that is free first.
 fn simulate(servers: usize, load: f64, service: Service, sessions: usize, seed: u64) -> Seen {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut free_at = vec![0.0_f64; servers];
@@ -107,7 +107,7 @@ fn simulate(servers: usize, load: f64, service: Service, sessions: usize, seed: 
     Seen { wait: waited / n, response, p90, p99 }
 }
 
-/// The relative errors of the forecast against the simulation: wait, response, p90, p99.
+/// Returns the relative errors of the forecast against the simulation: wait, response, p90, p99.
 fn errors(servers: u32, load: f64, service: Service, sessions: usize) -> [f64; 4] {
     let seen = simulate(servers as usize, load, service, sessions, 11);
     let station = Station::new(servers, Discipline::OneQueue).unwrap();

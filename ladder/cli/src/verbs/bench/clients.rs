@@ -74,7 +74,7 @@ pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, CliE
     Ok(if valid { code } else { ExitCode::FAILURE })
 }
 
-/// How long all clients take for one key type and one protocol, in seconds.
+/// Returns the time that all clients take for one key type and one protocol, in seconds.
 fn seconds(options: &Options) -> f64 {
     float(options.client.len() as u64) * plan::seconds(options)
 }
@@ -136,12 +136,12 @@ fn verdicts(label: &str, rows: &[Row], names: &[Naming]) -> (String, bool) {
     (text, valid)
 }
 
-/// The median of the rounds, if every round has the value.
+/// Returns the median of the rounds, if every round has the value.
 fn median(row: &Row, of: fn(&Counted) -> Option<f64>) -> Option<Estimate> {
     median_estimate(&row.rounds.iter().map(of).collect::<Option<Vec<f64>>>()?)
 }
 
-/// The baseline: the first complete client, otherwise the first client.
+/// Returns the baseline: the first complete client, otherwise the first client.
 fn yardstick(clients: &[Client]) -> Client {
     let complete = clients.iter().find(|client| **client != Client::Minimal);
     *complete.or(clients.first()).unwrap_or(&Client::Minimal)
@@ -149,8 +149,8 @@ fn yardstick(clients: &[Client]) -> Client {
 
 type Cost = fn(&Counted) -> Option<f64>;
 
-/// The cost of a session with a row's client, divided by the cost with the baseline client on the
-/// same server: the median of the rounds. `None` for the baseline.
+/// Returns the cost of a session with a row's client, divided by the cost with the baseline client
+/// on the same server: the median of the rounds. `None` for the baseline.
 fn ratio(rows: &[Row], row: &Row, yardstick: Client, cost: Cost) -> Option<Estimate> {
     let is_other = |o: &&Row| o.client == yardstick && o.server == row.server;
     let other = rows.iter().find(is_other).filter(|_| row.client != yardstick)?;
@@ -159,13 +159,14 @@ fn ratio(rows: &[Row], row: &Row, yardstick: Client, cost: Cost) -> Option<Estim
     median_estimate(&ratios.collect::<Option<Vec<f64>>>()?)
 }
 
-/// The server's cost with this client, divided by its cost with the first complete client.
+/// Returns the server's cost with this client, divided by its cost with the first complete client.
 fn servers_cost(rows: &[Row], row: &Row) -> Option<Estimate> {
     let clients: Vec<Client> = rows.iter().map(|row| row.client).collect();
     ratio(rows, row, yardstick(&clients), Counted::server_cpu_ns_per_session)
 }
 
-/// The client's cost, divided by the load generator's, if the load generator is one of the clients.
+/// Returns the client's cost, divided by the load generator's, if the load generator is one of the
+/// clients.
 fn clients_cost(rows: &[Row], row: &Row) -> Option<Estimate> {
     ratio(rows, row, Client::Minimal, Counted::client_cpu_ns_per_session)
 }
@@ -214,8 +215,8 @@ fn difference(rows: &[Row], names: &[Naming], yardstick: Client) -> String {
     differing.collect()
 }
 
-/// Rates, costs and ratios, except those of invalid rows. The load generator's subjects are the
-/// usual ones, with the parameter `client`.
+/// Returns rates, costs and ratios, except those of invalid rows. The load generator's subjects are
+/// the usual ones, with the parameter `client`.
 fn records(
     plan: &Plan,
     rows: &[Row],

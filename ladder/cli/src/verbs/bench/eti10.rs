@@ -206,8 +206,8 @@ fn measure(
     Ok(())
 }
 
-/// The cycles of a step, and the baseline's cycles divided by them. `None` if the core clock is
-/// unknown.
+/// Returns the cycles of a step, and the baseline's cycles divided by them. `None` if the core
+/// clock is unknown.
 fn row(
     step: &Step,
     baseline: &[Outcome],

@@ -65,7 +65,7 @@ fn client_certificate(options: &Options) -> Result<Option<ClientCertificate>, Cl
     found.map(Some).map_err(|error| error!("--client-cert: {error}"))
 }
 
-/// The certificates in DER; an empty list is refused later.
+/// Returns the certificates in DER; an empty list is refused later.
 fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, CliError> {
     let pem = fs::read(path).map_err(CliError::at(path))?;
     let chain =
@@ -81,14 +81,14 @@ fn pkcs8(path: &Path) -> Result<Vec<u8>, CliError> {
     key.map_err(|_| error!("{}: no private key in PEM, or encrypted", path.display()))
 }
 
-/// The server's name in records: the name of its engine, if the log was written by a Tollgate
-/// server that names its engine.
+/// Returns the server's name in records: the name of its engine, if the log was written by a
+/// Tollgate server that names its engine.
 pub(super) fn naming(options: &Options, probed: &Probed) -> Naming {
     let by = options.given.log.as_deref().and_then(engine_of);
     Naming { key: probed.key(), by: by.unwrap_or_else(|| "external".to_owned()) }
 }
 
-/// The server for the load generator, with its log and CPU clock.
+/// Returns the server for the load generator, with its log and CPU clock.
 pub(super) fn server<'a>(
     options: &Options,
     probed: &Probed,
@@ -143,15 +143,15 @@ fn check_workers(named: &[u32]) -> Result<(), CliError> {
     bail!("--pid: these have started others, its workers: give --pid {}, or --cgroup", all)
 }
 
-/// The child processes; empty if the kernel does not list them (`CONFIG_PROC_CHILDREN`).
+/// Returns the child processes; empty if the kernel does not list them (`CONFIG_PROC_CHILDREN`).
 fn started_by(process: u32) -> Vec<u32> {
     let list = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
     let list = list.unwrap_or_default();
     list.split_ascii_whitespace().filter_map(|process| process.parse().ok()).collect()
 }
 
-/// The engine that a Tollgate server logged at its last start. The log is untrusted, so the word
-/// must be valid in a subject.
+/// Returns the engine that a Tollgate server logged at its last start. The log is untrusted, so the
+/// word must be valid in a subject.
 fn engine_of(log: &Path) -> Option<String> {
     let lines = Reader::new(BufReader::new(File::open(log).ok()?)).map_while(Result::ok);
     let start = |line| match line {

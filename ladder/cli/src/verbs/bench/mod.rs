@@ -226,7 +226,7 @@ fn label(options: &Options, name: &str) -> String {
     }
 }
 
-/// The conditions that all records of a run share.
+/// Returns the conditions that all records of a run share.
 fn context(options: &Options, host: &Host) -> tollgate_load::Context {
     let mut context = host.context.clone();
     context.versions.extend(installed(options));
@@ -261,7 +261,7 @@ fn context(options: &Options, host: &Host) -> tollgate_load::Context {
     context
 }
 
-/// The installed server and its version, if known.
+/// Returns the installed server and its version, if known.
 fn installed(options: &Options) -> Option<(String, String)> {
     let product = options.server.stock().filter(|_| options.target.is_none())?;
     Some((product.to_string(), product.version()?))

@@ -115,7 +115,7 @@ pub(super) fn named(plan: &Plan) -> String {
     [plan.word()].into_iter().chain(names).collect::<Vec<_>>().join(" ")
 }
 
-/// The sizes of all bodies; installed servers need a file for each.
+/// Returns the sizes of all bodies; installed servers need a file for each.
 pub(super) fn bodies(options: &Options) -> Result<Vec<u64>, CliError> {
     let all: BTreeSet<u64> = plans(options)?.iter().flat_map(Plan::bodies).collect();
     if all.len() > BODIES_MAX {
@@ -132,8 +132,8 @@ fn milliseconds(seconds: f64) -> u64 {
     u64::try_from(Duration::from_secs_f64(seconds).as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The number of transactions after which a run ends. Each transaction has the same number of
-/// requests.
+/// Returns the number of transactions after which a run ends. Each transaction has the same number
+/// of requests.
 pub(super) fn transactions(options: &Options) -> Result<Option<u64>, CliError> {
     let Some(requests) = options.requests else { return Ok(None) };
     let on_each = options.clients.requests_per_connection;
@@ -145,12 +145,12 @@ pub(super) fn transactions(options: &Options) -> Result<Option<u64>, CliError> {
     Ok(Some(requests / whole.max(1)))
 }
 
-/// The warm-up in seconds; zero for a fixed number of requests.
+/// Returns the warm-up in seconds; zero for a fixed number of requests.
 fn warm_up_seconds(options: &Options) -> f64 {
     if options.requests.is_some() { 0.0 } else { WARM_UP_PART * options.seconds }
 }
 
-/// How long a scenario takes if no round is repeated, in seconds.
+/// Returns the time that a scenario takes if no round is repeated, in seconds.
 #[allow(clippy::cast_precision_loss, reason = "an estimate for the progress bar")]
 pub(super) fn seconds(options: &Options) -> f64 {
     let requests = options.requests.map_or(f64::INFINITY, |all| all as f64 / REQUESTS_PER_S);
@@ -158,17 +158,19 @@ pub(super) fn seconds(options: &Options) -> f64 {
     f64::from(options.servers()) * f64::from(options.rounds) * run
 }
 
-/// How long a search on one server takes, in seconds: about a dozen rates, each twice.
+/// Returns the time that a search on one server takes, in seconds: about a dozen rates, each twice.
 pub(super) fn search_seconds(options: &Options) -> f64 {
     24.0 * ((1.0 + WARM_UP_PART) * options.seconds + ASIDE_S)
 }
 
-/// Cores of the client's threads; by default the first core, if there are two or more cores.
+/// Returns the cores of the client's threads; by default the first core, if there are two or more
+/// cores.
 pub(super) fn client_cores(options: &Options) -> Vec<u32> {
     cores(&options.client_cores, |_| 0)
 }
 
-/// Cores of a server's workers; by default the last core, if there are two or more cores.
+/// Returns the cores of a server's workers; by default the last core, if there are two or more
+/// cores.
 pub(super) fn server_cores(options: &Options) -> Vec<u32> {
     cores(&options.server_cores, |last| last)
 }

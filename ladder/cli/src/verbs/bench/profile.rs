@@ -239,7 +239,8 @@ fn check(rounds: &[Round<'_>], event: Event, records: &[Record]) -> Result<(), C
     Ok(())
 }
 
-/// The CPU time of the samples, divided by the CPU time of the server: the median of the rounds.
+/// Returns the CPU time of the samples, divided by the CPU time of the server: the median of the
+/// rounds.
 fn sampled_share(rounds: &[Round<'_>], event: Event, records: &[Record]) -> f64 {
     let clock = records.first().and_then(|record| record.machine.core_clock_hz);
     let per_s = match (event, clock) {
@@ -253,7 +254,7 @@ fn sampled_share(rounds: &[Round<'_>], event: Event, records: &[Record]) -> f64 
     median(&rounds.iter().filter_map(share).collect::<Vec<_>>())
 }
 
-/// The number of cores that the server may use; `None` if this number is unknown.
+/// Returns the number of cores that the server may use; `None` if this number is unknown.
 fn idle_cores(options: &Options) -> Option<f64> {
     let cores = server_cores(options).len();
     let is_known = options.target.is_none() && cores > 0;
@@ -267,7 +268,7 @@ struct Sampled<'a> {
 }
 
 impl Sampled<'_> {
-    /// The cycles of each part and of its details for one session.
+    /// Returns the cycles of each part and of its details for one session.
     fn records(&self, cores: Option<f64>) -> Result<Vec<Record>, CliError> {
         let mut all = Vec::new();
         for of in distinct(all_parts().iter().map(|part| part.of.as_str())) {
@@ -302,7 +303,7 @@ impl Sampled<'_> {
         })
     }
 
-    /// The median of the rounds; `None` if the part takes no time.
+    /// Returns the median of the rounds; `None` if the part takes no time.
     fn figure(
         &self,
         part: &str,

@@ -39,14 +39,14 @@ pub(super) fn heading(options: &Options, host: &Host) -> String {
     machine(host) + &asked(options)
 }
 
-/// The workload, if it is named, and the plan.
+/// Returns the workload, if it is named, and the plan.
 pub(super) fn asked(options: &Options) -> String {
     let named = options.workload.as_ref().and_then(|name| Some((name, find(name).ok()?)));
     let workload = named.map(|(name, workload)| wrapped(&disclosure(name, &workload)));
     workload.unwrap_or_default() + &external::heading(options) + &wrapped(&plan::words(options))
 }
 
-/// The heading of tables with measured records, which names the common conditions of a run.
+/// Returns the heading of tables with measured records, which names the common conditions of a run.
 pub(super) fn machine(host: &Host) -> String {
     heading::of_machine(
         &host.context.machine,
@@ -55,14 +55,14 @@ pub(super) fn machine(host: &Host) -> String {
     )
 }
 
-/// The figures of the workload's paper, if it names one.
+/// Returns the figures of the workload's paper, if it names one.
 pub(super) fn published(options: &Options) -> Vec<Record> {
     let workload = options.workload.as_ref().and_then(|name| find(name).ok());
     let paper = workload.and_then(|workload| workload.compared_with);
     paper.map_or_else(Vec::new, |paper| papers::of(paper.value.get(), Timestamp::now()))
 }
 
-/// A table of measured and published figures; empty if they have no figure in common.
+/// Returns a table of measured and published figures; empty if they have no figure in common.
 pub(super) fn paper_table(options: &Options, measured: &[Record]) -> String {
     let published = published(options);
     let table = platforms::text(measured.iter(), &published).filter(|_| !published.is_empty());

@@ -14,8 +14,8 @@ use crate::error::CliError;
 use crate::options::{Bench as Options, BenchCommand, EngineKind, Mode, ServerKind};
 
 impl BenchCommand {
-    /// The options and the kind of result. Refuses options that exclude each other, and lists that
-    /// contain a value twice.
+    /// Returns the options and the kind of result. Refuses options that exclude each other, and
+    /// lists that contain a value twice.
     pub(crate) fn request(&self) -> Result<Options, CliError> {
         let options = self.unchecked();
         check(of_mode(&options))?;
@@ -129,7 +129,7 @@ fn of_url(options: &Options) -> Option<&'static str> {
     })
 }
 
-/// Rules about the servers' abilities, once the workload and the URL are known.
+/// Checks the rules about the servers' abilities, once the workload and the URL are known.
 fn of_servers(options: &Options) -> Option<&'static str> {
     let (server, engine, clients) = (options.server, &options.engine, &options.clients);
     let (is_rustls, stock) = (server == ServerKind::Rustls, server.stock());

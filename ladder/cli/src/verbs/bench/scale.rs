@@ -102,12 +102,12 @@ impl Cores {
         Ok(Self { all, clients: shared })
     }
 
-    /// The number of cores that only the server uses.
+    /// Returns the number of cores that only the server uses.
     fn free(&self) -> u32 {
         u32::try_from(self.all.len() - self.clients.len()).unwrap_or(u32::MAX)
     }
 
-    /// The largest number of cores to measure; by default the number of free cores.
+    /// Returns the largest number of cores to measure; by default the number of free cores.
     fn last(&self, span: CoreSpan) -> u32 {
         let most = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
         span.last.map_or(self.free(), |last| last.min(most))
@@ -190,7 +190,7 @@ fn of_law(fit: &Fit, last: u32) -> String {
     )
 }
 
-/// The law's rates at the measured numbers of cores, and at twice the last number.
+/// Returns the law's rates at the measured numbers of cores, and at twice the last number.
 fn predicted(series: &Series, fit: &Fit) -> Result<Vec<Record>, CliError> {
     let measured = series.points.iter().map(|(cores, _)| *cores);
     let last = measured.clone().max().unwrap_or(1);

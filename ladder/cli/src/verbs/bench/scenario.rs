@@ -29,7 +29,7 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// A result without rounds, with the reason why there are none.
+    /// Creates a result without rounds, with the reason why there are none.
     pub(super) fn broken(why: &CliError) -> Self {
         Self { outcomes: Vec::new(), repeated: 0, broken: Some(why.to_string()) }
     }
@@ -140,7 +140,7 @@ impl Scenario {
         self.rounds.outcomes.iter().filter_map(of_server).collect()
     }
 
-    /// The worst verdict of the scenario's runs.
+    /// Returns the worst verdict of the scenario's runs.
     pub(super) fn verdict(&self) -> Verdict {
         if self.rounds.broken.is_some() {
             return Verdict::Invalid;
@@ -152,7 +152,7 @@ impl Scenario {
         self.rounds.outcomes.iter().flatten()
     }
 
-    /// The verdict, its reasons, and the counts of client and server.
+    /// Returns the verdict, its reasons, and the counts of client and server.
     pub(super) fn verdict_text(&self) -> String {
         let mut text = format!("{}: {}", self.label, self.verdict());
         if self.rounds.repeated > 0 {
@@ -175,13 +175,13 @@ impl Scenario {
     }
 }
 
-/// Findings with the name of their server.
+/// Returns findings with the name of their server.
 fn named(of: fn(&Outcome) -> &[Finding]) -> impl Fn(&Outcome) -> Vec<(&str, &Finding)> {
     move |outcome| of(outcome).iter().map(|finding| (outcome.server.as_str(), finding)).collect()
 }
 
-/// A line for each kind of finding and server, with the number of further runs with the same
-/// finding.
+/// Returns a line for each kind of finding and server, with the number of further runs with the
+/// same finding.
 fn findings<'a>(all: impl Iterator<Item = (&'a str, &'a Finding)>, how: &str) -> String {
     let mut kinds: Vec<(&str, &Finding, usize)> = Vec::new();
     for (server, finding) in all {
@@ -229,8 +229,8 @@ fn bodies(rounds: &[Outcome]) -> String {
     ServedBodies::of(rounds).map_or_else(String::new, line)
 }
 
-/// The server's CPU time of a session in cycles, as in rung 3; there are no records if the clock
-/// rate is unknown.
+/// Returns the server's CPU time of a session in cycles, as in rung 3; there are no records if the
+/// clock rate is unknown.
 fn totals(records: &[Record]) -> Result<Vec<Record>, CliError> {
     let total = |record: &Record| {
         let clock = record.machine.core_clock_hz?;

@@ -25,8 +25,8 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The lines of a drawing, with their names: arrivals per second, and a time in nanoseconds.
-    /// Steps without a time are left out.
+    /// Returns the lines of a drawing, with their names: arrivals per second, and a time in
+    /// nanoseconds. Steps without a time are left out.
     pub(super) fn lines(&self) -> Vec<(String, Vec<(f64, f64)>)> {
         let points = |of: fn(&Step) -> Option<u64>| {
             let point = |step: &Step| Some((step.offered_per_s, float(of(step)?)));
@@ -102,7 +102,7 @@ pub(super) fn search(
 /// Approximate number of rates of a search.
 const STEPS: f64 = 10.0;
 
-/// The record of the highest rate; `None` if the client was the bottleneck.
+/// Returns the record of the highest rate; `None` if the client was the bottleneck.
 fn record(
     plan: &Plan,
     curve: &Curve,
@@ -201,8 +201,8 @@ fn milliseconds(ns: u64) -> String {
     format!("{:.2} ms", float(ns) / 1e6)
 }
 
-/// A bar on a logarithmic scale from a hundredth of the limit to ten times the limit. The limit is
-/// at two thirds of the width.
+/// Returns a bar on a logarithmic scale from a hundredth of the limit to ten times the limit. The
+/// limit is at two thirds of the width.
 fn bar(ns: Option<u64>, objective: Objective) -> String {
     let limit = 2 * BAR / 3;
     #[allow(

@@ -75,12 +75,12 @@ impl<'a> Rig<'a> {
         self.servers.iter().map(|(naming, _)| naming.clone()).collect()
     }
 
-    /// The servers for the load generator, with their logs and CPU clocks.
+    /// Returns the servers for the load generator, with their logs and CPU clocks.
     pub(super) fn servers(&self) -> Result<Vec<Server<'_>>, CliError> {
         self.servers.iter().map(|(naming, server)| server.target(self.options, naming)).collect()
     }
 
-    /// The threads of each server, for a profile.
+    /// Returns the threads of each server, for a profile.
     pub(super) fn threads(&self) -> Result<Vec<Threads>, CliError> {
         self.servers.iter().map(|(_, server)| server.threads(self.options)).collect()
     }
@@ -113,7 +113,7 @@ impl Ready<'_> {
     }
 }
 
-/// An installed server for the load generator, with its log and CPU clock.
+/// Returns an installed server for the load generator, with its log and CPU clock.
 pub(super) fn of_stock<'a>(by: &str, running: &'a Stock) -> Result<Server<'a>, CliError> {
     let target = Target::new(running.address())?;
     let mut server = Server::new(by, target).with_cpu(|| running.cpu());
@@ -126,7 +126,7 @@ pub(super) fn of_stock<'a>(by: &str, running: &'a Stock) -> Result<Server<'a>, C
     Ok(server)
 }
 
-/// The threads of an installed server, for a profile.
+/// Returns the threads of an installed server, for a profile.
 pub(super) fn threads_of_stock(running: &Stock) -> Result<Threads, CliError> {
     // Apache's port is open before its master has started the workers.
     let deadline = Instant::now() + WORKERS_TIMEOUT;

@@ -35,7 +35,7 @@ pub(crate) struct Condition {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Metric {
-    /// Failed transactions as a share of all.
+    /// Returns the failed transactions as a share of all.
     Failures,
     /// A quantile of handshake times, in [0, 1].
     Handshake(f64),
@@ -155,7 +155,7 @@ impl ServerFigures {
         float(self.failures) / float((self.failures + self.sessions).max(1))
     }
 
-    /// A figure of `--fail-if`; `None` if it is unknown.
+    /// Returns a figure of `--fail-if`; `None` if it is unknown.
     fn metric(&self, metric: Metric) -> Option<f64> {
         match metric {
             Metric::Failures => Some(self.failed_share()),

@@ -9,7 +9,7 @@ use crate::cells::{float, or_dash};
 /// Quantiles of each line.
 const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 
-/// The lines for a server's rounds; empty for a closed loop with one TLS request on each
+/// Returns the lines for a server's rounds; empty for a closed loop with one TLS request on each
 /// connection.
 pub(super) fn lines(rounds: &[Outcome]) -> String {
     let Some(first) = rounds.first() else { return String::new() };
@@ -62,7 +62,7 @@ pub(super) fn of(rounds: &[Outcome], which: impl Fn(&Outcome) -> Option<&Latency
     medians(all)
 }
 
-/// The medians of the times that `all` returns for each quantile.
+/// Returns the medians of the times that `all` returns for each quantile.
 fn medians(all: impl Fn(f64) -> Vec<Option<u64>>) -> String {
     let median = |q| {
         let mut all = all(q);
@@ -85,7 +85,7 @@ fn phases(rounds: &[Outcome], times: fn(&Outcome) -> Option<&Times>) -> String {
     first.all().into_iter().enumerate().filter_map(phase).collect::<Vec<_>>().join(", ")
 }
 
-/// The lines for a server's rounds, if the plan resumes sessions.
+/// Returns the lines for a server's rounds, if the plan resumes sessions.
 pub(super) fn resumed_lines(rounds: &[Outcome]) -> String {
     let Some((first, resume)) = rounds.first().and_then(|first| Some((first, first.plan.resume?)))
     else {
@@ -130,7 +130,7 @@ fn sum(rounds: &[Outcome]) -> String {
     all.to_string()
 }
 
-/// Rate and times, as medians over the rounds.
+/// Returns rate and times, as medians over the rounds.
 fn of_kind(rounds: &[Outcome], which: Which) -> String {
     let mut rates: Vec<f64> = rounds
         .iter()

@@ -102,7 +102,7 @@ impl Watch {
 }
 
 impl Seen {
-    /// Transactions per second since the oldest moment of the window.
+    /// Returns the transactions per second since the oldest moment of the window.
     fn rate(&mut self, now: Instant, done: u64) -> f64 {
         self.moments.push_back((now, done));
         while self.moments.len() > 2 && now.duration_since(self.moments[1].0) >= WINDOW {

@@ -99,7 +99,7 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
     Ok((options, undone))
 }
 
-/// The parts of the workload that a plan omits, and the effect on the figures.
+/// Returns the parts of the workload that a plan omits, and the effect on the figures.
 fn undone(workload: &Workload, options: &Options) -> Vec<String> {
     let resumed = workload.resumed.as_ref().map(|resumed| 100.0 * resumed.value.get());
     let is_left_out = |share: &f64| *share > 0.0 && !options.is_minimal();
@@ -148,7 +148,7 @@ struct Connections {
 }
 
 impl Connections {
-    /// The connections of a workload with an open loop.
+    /// Returns the connections of a workload with an open loop.
     fn of(workload: &Workload) -> Option<Self> {
         let each = workload.requests_per_connection.as_ref().map_or(1.0, |each| *each.value.get());
         match workload.arrivals.as_ref()?.value {
@@ -184,8 +184,8 @@ impl Connections {
         })
     }
 
-    /// The distribution of connections, normalised to one connection per second. If connections
-    /// have several requests, the distribution is at least as dispersed as Poisson.
+    /// Returns the distribution of connections, normalised to one connection per second. If
+    /// connections have several requests, the distribution is at least as dispersed as Poisson.
     fn arrivals(&self) -> Pattern {
         let per_s = 1.0;
         if OF_POISSON.contains(&self.dispersion) || self.are_spread() {
@@ -199,7 +199,7 @@ impl Connections {
         }
     }
 
-    /// The part of the arrivals that a plan cannot express.
+    /// Returns the part of the arrivals that a plan cannot express.
     fn undone(&self) -> Option<String> {
         self.are_spread().then(|| {
             format!(

@@ -59,7 +59,7 @@ pub(super) fn is_ratio(figure: &Figure) -> bool {
     figure.unit == Unit::Ratio
 }
 
-/// The answer to a change; `moved` is the possible drift of the machine for this figure.
+/// Returns the answer to a change; `moved` is the possible drift of the machine for this figure.
 pub(super) fn answer(figure: &Figure, change: &Change, moved: Moved) -> Answer {
     let machine =
         if is_ratio(figure) || change.basis.knows_the_machine() { Moved::NOT } else { moved };
@@ -80,7 +80,7 @@ pub(super) fn answer(figure: &Figure, change: &Change, moved: Moved) -> Answer {
     }
 }
 
-/// The part of the interval beyond the machine's drift.
+/// Returns the part of the interval beyond the machine's drift.
 fn beyond(ratio: &Estimate, machine: Moved) -> Option<(f64, f64)> {
     let (low, high) = ratio.interval();
     let (low, high) = (low / machine.most, high / machine.least);

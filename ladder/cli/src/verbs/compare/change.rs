@@ -77,9 +77,9 @@ fn quotient(after: f64, before: f64) -> Option<f64> {
     (after > 0.0 && before > 0.0 && ratio.is_finite()).then_some(ratio)
 }
 
-/// The ratio of two figures that were estimated separately. The two intervals give the variances of
-/// the logarithms (method of Zou and Donner, Statistics in Medicine 27, 2008). The method is exact
-/// if both logarithms are normal, and it keeps the skew of each side.
+/// Returns the ratio of two figures that were estimated separately. The two intervals give the
+/// variances of the logarithms (method of Zou and Donner, Statistics in Medicine 27, 2008). The
+/// method is exact if both logarithms are normal, and it keeps the skew of each side.
 fn of_intervals(before: &Estimate, after: &Estimate) -> Option<Estimate> {
     let logarithms = |estimate: &Estimate| {
         let (low, high) = estimate.interval();
@@ -93,8 +93,8 @@ fn of_intervals(before: &Estimate, after: &Estimate) -> Option<Estimate> {
     Estimate::new(ratio, (low, high), before.samples().min(after.samples())).ok()
 }
 
-/// The figures of two sides in pairs of successive runs (A B, B A, A B). `None` unless each pair
-/// has one run of each side.
+/// Returns the figures of two sides in pairs of successive runs (A B, B A, A B). `None` unless each
+/// pair has one run of each side.
 fn in_turn(before: &[Record], after: &[Record]) -> Option<Vec<(f64, f64)>> {
     let mut runs: Vec<(bool, &Record)> = before.iter().map(|record| (false, record)).collect();
     runs.extend(after.iter().map(|record| (true, record)));

@@ -15,7 +15,7 @@ pub(super) struct Moved {
 impl Moved {
     pub(super) const NOT: Self = Self { least: 1.0, most: 1.0 };
 
-    /// A drift of up to `share` in either direction.
+    /// Creates a drift of up to `share` in either direction.
     pub(super) fn by(share: f64) -> Self {
         Self { least: 1.0 / (1.0 + share), most: 1.0 + share }
     }
@@ -37,8 +37,8 @@ impl Drift {
         Self { yardsticks: yardsticks.map(entry).collect(), otherwise: Moved::by(share) }
     }
 
-    /// The possible drift of a figure. The second value is true if the drift was derived from
-    /// yardsticks.
+    /// Returns the possible drift of a figure. The second value is true if the drift was derived
+    /// from yardsticks.
     pub(super) fn moved(&self, figure: &Figure) -> (Moved, bool) {
         let (rung, quantity) = place(figure);
         let known = self.yardsticks.iter().filter(|(r, q, _)| *r == rung && *q == quantity);

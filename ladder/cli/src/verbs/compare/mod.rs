@@ -112,7 +112,7 @@ pub(crate) mod tests {
         Figure { subject: subject.parse().unwrap(), quantity: quantity.parse().unwrap(), unit }
     }
 
-    /// A rate with an interval of 1 % to each side and nine samples.
+    /// Returns a rate with an interval of 1 % to each side and nine samples.
     pub(crate) fn record(subject: &str, point: f64) -> Record {
         let estimate = match point {
             0.0 => Estimate::exact(0.0).unwrap(),

@@ -64,7 +64,7 @@ impl<'a> Pairs<'a> {
         Self { pairs, drift }
     }
 
-    /// The number of figures with these answers.
+    /// Returns the number of figures with these answers.
     pub(super) fn count(&self, wanted: impl Fn(&Answer) -> bool) -> usize {
         let is = |pair: &&ComparedPair<'_>| matches!(pair, ComparedPair::Changed { answer, .. } if wanted(answer));
         self.pairs.iter().filter(is).count()
@@ -75,7 +75,7 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// The change of a figure of the first side, and true if the figure is a yardstick.
+/// Returns the change of a figure of the first side, and true if the figure is a yardstick.
 fn found<'a>(figure: &'a Figure, before: &Side, after: &Side) -> Found<'a> {
     let incomparable = |why: String| ComparedPair::Incomparable { figure, why };
     let (first, second) = (before.runs(figure), after.runs(figure));
@@ -118,7 +118,7 @@ const FREE: [&str; 20] = [
     "warm_up_ms",
 ];
 
-/// The reason why the figures of two runs are not comparable, if there is one.
+/// Returns the reason why the figures of two runs are not comparable, if there is one.
 fn obstacle(before: &Record, after: &Record) -> Option<String> {
     for (side, record) in [("first", before), ("second", after)] {
         if record.conditions.get("verdict").is_some_and(|verdict| verdict == "INVALID") {
@@ -139,8 +139,8 @@ fn obstacle(before: &Record, after: &Record) -> Option<String> {
 /// The change of the quantity `sessions_per_s` is the quantity `sessions_per_s_change`.
 const SUFFIX: &str = "_change";
 
-/// A record for each figure of both sides, with subject, machine, versions and commit of the second
-/// side; the conditions contain the answer and the other side.
+/// Returns a record for each figure of both sides, with subject, machine, versions and commit of
+/// the second side; the conditions contain the answer and the other side.
 pub(super) fn records(before: &Side, after: &Side, pairs: &Pairs<'_>) -> Vec<Record> {
     let record = |pair: &ComparedPair<'_>| {
         let ComparedPair::Changed { figure, change, answer } = pair else { return None };

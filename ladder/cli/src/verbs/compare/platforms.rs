@@ -31,7 +31,7 @@ struct Row {
     published: bool,
 }
 
-/// One table for each subject that has figures of several machines, or published figures.
+/// Returns one table for each subject that has figures of several machines, or published figures.
 pub(crate) fn text<'a>(
     measured: impl Iterator<Item = &'a Record>,
     published: &'a [Record],
@@ -55,8 +55,8 @@ fn is_of_machines(rows: &[Row]) -> bool {
     measured.is_some_and(|one| rows.iter().any(|row| !same_machine(&row.machine, &one.machine)))
 }
 
-/// The table name and the row of a record; `None` unless its quantity is the main quantity of the
-/// rung.
+/// Returns the table name and the row of a record; `None` unless its quantity is the main quantity
+/// of the rung.
 fn row(record: &Record) -> Option<(String, Row)> {
     let subject = &record.subject;
     if subject.parameter(word::AGAINST).is_some() || subject.parameter(word::PART).is_some() {
@@ -86,14 +86,14 @@ fn row(record: &Record) -> Option<(String, Row)> {
     (per_s.is_finite() && per_s > 0.0).then(|| (group(subject), row))
 }
 
-/// The number of cores in a list: 2 for `0,1`; unknown for `any`.
+/// Returns the number of cores in a list: 2 for `0,1`; unknown for `any`.
 fn cores_of(list: &str) -> Option<f64> {
     let cores = list.split(',').filter(|core| core.parse::<u32>().is_ok()).count();
     u32::try_from(cores).ok().filter(|cores| *cores > 0).map(f64::from)
 }
 
-/// The key of a table: the subject without implementation and client. RSA key exchange in SSL 3 and
-/// in TLS 1.2 have the same key: in both, the server decrypts a premaster secret.
+/// Returns the key of a table: the subject without implementation and client. RSA key exchange in
+/// SSL 3 and in TLS 1.2 have the same key: in both, the server decrypts a premaster secret.
 fn group(subject: &Subject) -> String {
     let topic = match subject.topic() {
         Topic::Server(Service::Tls { key, protocol: Protocol::Ssl3Rsa }) => {

@@ -60,7 +60,7 @@ impl Side {
         side
     }
 
-    /// The records of a figure in all runs, the earliest first.
+    /// Returns the records of a figure in all runs, the earliest first.
     pub(super) fn runs(&self, figure: &Figure) -> &[Record] {
         self.runs.get(figure).map_or(&[], Vec::as_slice)
     }
@@ -78,7 +78,7 @@ pub(crate) fn same_machine(one: &Machine, other: &Machine) -> bool {
     hardware(one) == hardware(other)
 }
 
-/// The file itself, or the record files of the folder in the order of their names.
+/// Returns the file itself, or the record files of the folder in the order of their names.
 fn files(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);

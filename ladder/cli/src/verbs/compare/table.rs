@@ -83,14 +83,14 @@ fn factor(ratio: f64) -> String {
     }
 }
 
-/// A bar that starts in the middle. It extends to the right for an increase, and to the left for a
-/// decrease.
+/// Returns a bar that starts in the middle. It extends to the right for an increase, and to the
+/// left for a decrease.
 fn bar(ratio: f64, full: f64) -> String {
     let (marks, width) = (cells::bar(ratio.ln().abs() / full, HALF_BAR), HALF_BAR as usize);
     if ratio < 1.0 { format!("{marks:>width$}|") } else { format!("{:width$}|{marks}", "") }
 }
 
-/// Counts, figures that are not comparable, and the basis of the intervals.
+/// Returns the notes: counts, figures that are not comparable, and the basis of the intervals.
 fn notes(before: &Side, after: &Side, pairs: &Pairs<'_>, drift: f64) -> String {
     let mut lines = vec![sums(pairs)];
     lines.extend(incomparable(pairs));
@@ -117,8 +117,8 @@ fn sums(pairs: &Pairs<'_>) -> String {
     format!("figures on both sides: {all} ({}){chance}", counted.join(", "))
 }
 
-/// A line for each reason why figures are not comparable, with the number of such figures and the
-/// first of them.
+/// Returns a line for each reason why figures are not comparable, with the number of such figures
+/// and the first of them.
 fn incomparable(pairs: &Pairs<'_>) -> Vec<String> {
     let mut reasons: Vec<(&str, &Figure, usize)> = Vec::new();
     for pair in &pairs.pairs {
@@ -135,7 +135,7 @@ fn incomparable(pairs: &Pairs<'_>) -> Vec<String> {
     reasons.into_iter().map(line).collect()
 }
 
-/// The drift according to yardsticks, for each rung and quantity that has yardsticks.
+/// Returns the drift according to yardsticks, for each rung and quantity that has yardsticks.
 fn machine(pairs: &Pairs<'_>, drift: f64) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     let mut untold = false;

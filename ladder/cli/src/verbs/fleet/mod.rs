@@ -93,7 +93,7 @@ pub(crate) fn run(options: &Fleet) -> Result<ExitCode, CliError> {
     run.end(&(heading + &fleet_table::table(&records)))
 }
 
-/// Predictions from the server records among `known`.
+/// Returns predictions from the server records among `known`.
 pub(crate) fn collect(
     options: &Fleet,
     known: &[Record],
@@ -141,7 +141,7 @@ fn alone(
     Ok(records)
 }
 
-/// Savings of one engine compared with another, and its gain at one arrival rate.
+/// Returns the savings of one engine compared with another, and its gain at one arrival rate.
 fn compared(
     options: &Fleet,
     host: &Host,

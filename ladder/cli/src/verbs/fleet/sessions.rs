@@ -26,7 +26,7 @@ impl MeasuredSession {
         same && self.by == "openssl" && other.by != self.by
     }
 
-    /// The ratio of this CPU time to `other`'s, if both were measured in pairs.
+    /// Returns the ratio of this CPU time to `other`'s, if both were measured in pairs.
     pub(super) fn ratio_against(&self, other: &Self, known: &[Record]) -> Option<Estimate> {
         let subject = self.record.subject.with(word::AGAINST, &other.by).ok()?;
         let is = |record: &&Record| {
@@ -36,7 +36,8 @@ impl MeasuredSession {
     }
 }
 
-/// The records of the files; or, if the command line gives a CPU time, a record of this time.
+/// Returns the records of the files; or, if the command line gives a CPU time, a record of this
+/// time.
 pub(super) fn read(options: &Fleet) -> Result<Vec<Record>, CliError> {
     if let Some(us) = options.cpu_us {
         return Ok(vec![of_command_line(us, options.bytes)?]);
@@ -65,7 +66,7 @@ fn is_cpu(record: &Record) -> bool {
         && record.subject.parameter(word::AGAINST).is_none()
 }
 
-/// The sessions with a record of their CPU time; the last record of each is used.
+/// Returns the sessions with a record of their CPU time; the last record of each is used.
 pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<MeasuredSession>, CliError> {
     let mut wanted: Vec<&Record> = Vec::new();
     for record in known.iter().filter(|record| is_cpu(record)) {

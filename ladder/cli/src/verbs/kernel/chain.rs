@@ -21,12 +21,12 @@ pub(crate) enum Call {
     Square,
 }
 
-/// A chain on limbs with a modulus of `bits` bits.
+/// Returns a chain on limbs with a modulus of `bits` bits.
 pub(crate) fn limbs(kernel: LimbKernel, call: Call, bits: u32) -> Run {
     run(on_limbs(kernel, call, bits), on_limbs(LimbKernel::Portable, call, bits))
 }
 
-/// A chain of a variant with a modulus of `bits` bits, on the same numbers as [`limbs`].
+/// Returns a chain of a variant with a modulus of `bits` bits, on the same numbers as [`limbs`].
 pub(crate) fn variant(variant: Variant, call: Call, bits: u32) -> Run {
     let mut chain = on_limbs(LimbKernel::Portable, call, bits);
     let (right, constants) = (chain.canonical(), Constants::of(&chain.m));
@@ -46,7 +46,7 @@ fn on_limbs(kernel: LimbKernel, call: Call, bits: u32) -> Chain<LimbKernel> {
     Chain::new(kernel, call, &m, &x, &y, reduce)
 }
 
-/// A chain in eight lanes with eight moduli of `bits` bits.
+/// Returns a chain in eight lanes with eight moduli of `bits` bits.
 pub(crate) fn lanes(kernel: LaneKernel, call: Call, bits: u32) -> Run {
     let mut numbers = Numbers::new(bits);
     let shape = Shape::digits(numbers.bits);
@@ -66,7 +66,7 @@ pub(crate) fn lanes(kernel: LaneKernel, call: Call, bits: u32) -> Run {
     run(chain(kernel), chain(LaneKernel::Portable))
 }
 
-/// A chain in lane blocks with one or two moduli of `bits` bits.
+/// Returns a chain in lane blocks with one or two moduli of `bits` bits.
 pub(crate) fn blocks(kernel: BlockKernel, call: Call, bits: u32) -> Run {
     let mut numbers = Numbers::new(bits);
     let shape = Shape::limbs(numbers.bits);
@@ -115,7 +115,7 @@ impl Numbers {
         Self { bits: usize::try_from(bits).expect("at most 8192"), random }
     }
 
-    /// An odd number of exactly `bits` bits.
+    /// Returns an odd number of exactly `bits` bits.
     pub(crate) fn modulus(&mut self) -> Vec<u64> {
         let mut m = self.below();
         let top = self.bits - 1;
@@ -125,7 +125,7 @@ impl Numbers {
         m
     }
 
-    /// A number below half of any modulus of `bits` bits.
+    /// Returns a number below half of any modulus of `bits` bits.
     pub(crate) fn below(&mut self) -> Vec<u64> {
         let bits = self.bits - 1;
         let mut x: Vec<u64> = (0..bits.div_ceil(64)).map(|_| self.random.u64(..)).collect();

@@ -124,8 +124,8 @@ pub(crate) fn run(options: &Kernel) -> Result<ExitCode, CliError> {
     Run::of_verb(options.written.json.as_deref(), "kernel", sorted, kernel_table::table)
 }
 
-/// The records of every kernel, by size and then by kernel. After Ctrl-C, returns the records of
-/// the completed sizes.
+/// Returns the records of every kernel, by size and then by kernel. After Ctrl-C, returns the
+/// records of the completed sizes.
 pub(crate) fn collect(options: &Table, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let (seconds, kernels) = (options.seconds, kernels());
     let sizes = options.bits.iter().map(|bits| (label(*bits), *bits)).collect();
@@ -173,7 +173,7 @@ fn label(bits: u32) -> String {
     format!("{bits} bits")
 }
 
-/// The records of these kernels at one size; `None` after Ctrl-C.
+/// Returns the records of these kernels at one size; `None` after Ctrl-C.
 fn at_size(
     kernels: &[Asked],
     bits: u32,
@@ -205,7 +205,7 @@ fn kernels() -> Vec<Asked> {
     lanes.chain(blocks).chain(limbs).flat_map(calls_of).collect()
 }
 
-/// A kernel's product, and its square if that is a separate function.
+/// Returns a kernel's product, and its square if that is a separate function.
 fn calls_of(kernel: Family) -> Vec<Asked> {
     let product = Asked { kernel, call: Call::Product, name: kernel.name() };
     let square = Asked { kernel, call: Call::Square, name: kernel.square_name() };
@@ -221,7 +221,7 @@ fn contender(asked: Asked, bits: u32) -> Contender {
     Contender { by: asked.name, batch: Some(CALLS), kernel: Some(asked.kernel), run }
 }
 
-/// Cycles per call and per lane, and the bound, of one kernel at one size.
+/// Returns cycles per call and per lane, and the bound, of one kernel at one size.
 fn records_of(
     asked: Asked,
     bits: u32,

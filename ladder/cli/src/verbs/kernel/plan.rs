@@ -42,8 +42,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     Run::of_verb(json, "kernel", |run| collect(options, run), plan_table::table)
 }
 
-/// The records of every size and operation. After Ctrl-C, returns the records of the completed
-/// rows.
+/// Returns the records of every size and operation. After Ctrl-C, returns the records of the
+/// completed rows.
 fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let mut jobs = Vec::new();
     for bits in &options.bits {
@@ -56,7 +56,7 @@ fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, CliError> {
     run.rows(options.seconds, jobs, |run, label, row| at_row(label, &row, options.seconds, run))
 }
 
-/// The records of one size and operation; `None` after Ctrl-C.
+/// Returns the records of one size and operation; `None` after Ctrl-C.
 fn at_row(
     label: &str,
     row: &Row,
@@ -93,7 +93,7 @@ fn at_row(
     Ok(Some(records))
 }
 
-/// The cost of each form, as a multiple of the cost of a single operation. In each round of
+/// Returns the cost of each form, as a multiple of the cost of a single operation. In each round of
 /// `series`, all forms ran in turn.
 fn costs(forms: &[(Form, &str)], contenders: &[Contender], series: &Series) -> Plan {
     let of = |form| {
@@ -141,8 +141,8 @@ impl Batches<'_> {
         Ok(records)
     }
 
-    /// The cost of one operation in a batch of `requests`, split by `plan`. If this machine lacks a
-    /// form, single operations replace it.
+    /// Returns the cost of one operation in a batch of `requests`, split by `plan`. If this machine
+    /// lacks a form, single operations replace it.
     fn per_operation(&self, plan: Plan, requests: usize) -> Result<Estimate, CliError> {
         let Plan { two, lanes } = self.measured;
         let here = Plan { two: two.or(Some(2.0)), lanes };

@@ -10,7 +10,7 @@ use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
 pub(crate) struct Symbols(Vec<(usize, u64)>);
 
 impl Symbols {
-    /// The functions of the running program; `None` if they cannot be read.
+    /// Returns the functions of the running program; `None` if they cannot be read.
     pub(crate) fn of_this_program() -> Option<Self> {
         let file = fs::read("/proc/self/exe").ok()?;
         let path = fs::read_link("/proc/self/exe").ok()?;
@@ -23,8 +23,8 @@ impl Symbols {
     }
 }
 
-/// The address to which the beginning of the file is mapped. A line has the form `start-end rights
-/// offset device inode path`.
+/// Returns the address to which the beginning of the file is mapped. A line has the form `start-end
+/// rights offset device inode path`.
 fn loaded_at(maps: &str, path: &str) -> Option<usize> {
     let is_zero = |offset: &str| offset.bytes().all(|digit| digit == b'0');
     let first = |line: &&str| {
@@ -34,7 +34,7 @@ fn loaded_at(maps: &str, path: &str) -> Option<usize> {
     usize::from_str_radix(start, 16).ok()
 }
 
-/// The functions of an ELF file that is mapped at `base`; `None` if there are none.
+/// Returns the functions of an ELF file that is mapped at `base`; `None` if there are none.
 fn functions(file: &[u8], base: usize) -> Option<Vec<(usize, u64)>> {
     let file = object::File::parse(file).ok()?;
     // the preferred address; 0 for a position-independent program

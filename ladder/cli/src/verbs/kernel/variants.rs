@@ -49,8 +49,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     Run::of_verb(json, "kernel", |run| collect(options, run), tables::table)
 }
 
-/// Published figures, and the records of every row. After Ctrl-C, returns only the records of the
-/// completed rows.
+/// Returns published figures, and the records of every row. After Ctrl-C, returns only the records
+/// of the completed rows.
 fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let limbs: Vec<usize> = options.bits.iter().map(|bits| Shape::limbs(size(*bits)).k()).collect();
     let mut records = tables::published(Timestamp::now(), &limbs);
@@ -97,8 +97,8 @@ fn measured(
     Ok(Some(records))
 }
 
-/// The product of every variant at each unroll factor, the square of every variant with a formula
-/// for squares, and the engine's kernel on limbs.
+/// Returns the product of every variant at each unroll factor, the square of every variant with a
+/// formula for squares, and the engine's kernel on limbs.
 fn products_of(bits: u32, symbols: Option<&Symbols>) -> Result<Vec<Entry>, CliError> {
     let k = Shape::limbs(size(bits)).k();
     let mut entries = Vec::new();

@@ -24,7 +24,7 @@ const TABLE_3: [(&str, &str, &str); 6] = [
     ("memory 1", "add if", "apply carry, under the predicate"),
 ];
 
-/// Table 3 as printed, then the schedule that the model computes for the same processor.
+/// Returns table 3 as printed, then the schedule that the model computes for the same processor.
 pub(super) fn of_paper() -> String {
     let heads = ["table 3, one cycle", "operation", "purpose"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
@@ -37,7 +37,8 @@ pub(super) fn of_paper() -> String {
     format!("\n{}\n{}{}", columns(&rows, 0..0), schedule(&itanium), wrapped(note))
 }
 
-/// The schedule of a machine's fastest routine or, without routines, of a kernel of this project.
+/// Returns the schedule of a machine's fastest routine or, without routines, of a kernel of this
+/// project.
 pub(super) fn schedule(machine: &Machine) -> String {
     let cycles = |routine: &&Routine| {
         let analysis = machine.analyse(&routine.product(BITS)?)?;
@@ -58,7 +59,7 @@ pub(super) fn schedule(machine: &Machine) -> String {
     }
 }
 
-/// A product of two digits in the first kernel that the machine can run, at 1024 bits.
+/// Returns a product of two digits in the first kernel that the machine can run, at 1024 bits.
 fn by_kernel(machine: &Machine) -> Option<Schedule> {
     let kernel = Kernel::ALL.into_iter().find(|kernel| {
         call(*kernel, 1024).is_some_and(|call| machine.kernel(*kernel, call).is_some())

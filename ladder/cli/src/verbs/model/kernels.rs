@@ -11,7 +11,8 @@ use crate::error::CliError;
 use crate::figures::{Figures, subject};
 use crate::host::Host;
 
-/// The calls of the kernel with this name at these sizes. The name `all` means every kernel.
+/// Returns the calls of the kernel with this name at these sizes. The name `all` means every
+/// kernel.
 fn calls(name: &str, sizes: &[u32]) -> impl Iterator<Item = (Kernel, u32, Call)> {
     let named = move |kernel: &Kernel| name == "all" || kernel.name == name;
     let at_sizes = move |kernel| {
@@ -20,8 +21,8 @@ fn calls(name: &str, sizes: &[u32]) -> impl Iterator<Item = (Kernel, u32, Call)>
     Kernel::ALL.into_iter().filter(named).flat_map(at_sizes)
 }
 
-/// The table of bounds by size, with limits. For a single kernel, the rates that would lower the
-/// bound follow.
+/// Returns the table of bounds by size, with limits. For a single kernel, the rates that would
+/// lower the bound follow.
 pub(super) fn report(
     selected: &SelectedMachine,
     name: &str,
@@ -63,14 +64,14 @@ pub(super) fn report(
     Ok(text)
 }
 
-/// The largest of the limits that do not determine the bound.
+/// Returns the largest of the limits that do not determine the bound.
 fn next_limit(analysis: &Analysis) -> String {
     let others = analysis.limits.iter().filter(|alone| alone.limit != analysis.bound.limit);
     let next = others.max_by(|x, y| x.cycles.get().total_cmp(&y.cycles.get()));
     next.map(|next| format!("{} {}", next.limit, figure(next.cycles.get()))).unwrap_or_default()
 }
 
-/// The unknown limits, if one of them could be larger than the bound.
+/// Returns the unknown limits, if one of them could be larger than the bound.
 fn unknown(analysis: &Analysis) -> String {
     let bound = analysis.bound.cycles;
     let words = analysis.unknown.iter().map(|left| {
@@ -116,7 +117,7 @@ fn lowered_by(
     text
 }
 
-/// The rates behind the bound, with their marks.
+/// Returns the rates behind the bound, with their marks.
 fn from(model: &Machine, analysis: &Analysis) -> String {
     let mut lines = model.rates_behind(&analysis.limits);
     lines.sort();
@@ -124,7 +125,7 @@ fn from(model: &Machine, analysis: &Analysis) -> String {
     lines.iter().map(|line| wrapped(line)).collect()
 }
 
-/// The bounds as records: `model/zen-5/amm52_mb8_ifma?bits=1024`.
+/// Returns the bounds as records: `model/zen-5/amm52_mb8_ifma?bits=1024`.
 pub(super) fn records(
     selected: &SelectedMachine,
     name: &str,
@@ -146,7 +147,7 @@ pub(super) fn records(
     calls(name, sizes).filter_map(record).collect()
 }
 
-/// The table of all kernels before and after the change.
+/// Returns the table of all kernels before and after the change.
 pub(super) fn what_if(
     selected: &SelectedMachine,
     change: &Change,

@@ -37,7 +37,7 @@ impl Comparison {
     }
 }
 
-/// The table of bounds and measurements, and a comparison of their orders.
+/// Returns the table of bounds and measurements, and a comparison of their orders.
 pub(super) fn table(model: &Machine, records: &[Record]) -> Result<String, CliError> {
     let rows = rows(model, records);
     if rows.is_empty() {

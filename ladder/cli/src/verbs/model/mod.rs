@@ -150,7 +150,8 @@ pub(crate) fn run(options: &Model) -> Result<ExitCode, CliError> {
     run.end(&text)
 }
 
-/// The records of the papers' machines, of the papers' figures, and of the selected machine.
+/// Returns the records of the papers' machines, of the papers' figures, and of the selected
+/// machine.
 pub(crate) fn collect(options: &Model, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let Run { host, output, .. } = run;
     let now = Timestamp::now();
@@ -215,7 +216,7 @@ fn columns(rows: &[Vec<String>], figures: core::ops::Range<usize>) -> String {
     grid(&columns, body.to_vec()).lines().map(|line| cut(line) + "\n").collect()
 }
 
-/// A figure with three digits; thousands with a k.
+/// Returns a figure with three digits; thousands with a k.
 fn figure(value: f64) -> String {
     match value {
         v if v >= 1e4 => format!("{:.1}k", v / 1e3),

@@ -26,12 +26,12 @@ const ARCHITECTURE: [(&str, [&str; 4], &[Limit]); 3] = [
 const WIDTHS: [&str; 4] = ["64x64, any half", "64x64, any half", "64x64, low half", "four 16x16"];
 const REGISTERS: [&str; 4] = ["128", "32, 80 physical", "32 in windows", "32 of 128 bits"];
 
-/// All tables except table 5, which is a separate table, and table 3, which is drawn.
+/// Returns all tables except table 5, which is a separate table, and table 3, which is drawn.
 pub(super) fn tables() -> String {
     rates() + &architecture() + &decoded()
 }
 
-/// Tables 1 and 2: operations per second, computed from a product's cycles.
+/// Returns tables 1 and 2: operations per second, computed from a product's cycles.
 fn rates() -> String {
     let heads =
         ["tables 1 and 2: RSA-1024", "MHz", "paper's", "", "model's", "error", "kernel's share"];
@@ -71,7 +71,7 @@ fn rates() -> String {
     format!("\n{}{notes}", columns(&rows, 1..7))
 }
 
-/// Tables 6 and 7: the paper's values, and the model's values with their marks.
+/// Returns tables 6 and 7: the paper's values, and the model's values with their marks.
 fn architecture() -> String {
     let machines = Processor::ALL.map(Processor::machine);
     let mut rows = vec![vec!["tables 6 and 7".to_owned(), String::new()]];

@@ -36,8 +36,8 @@ pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
     run.end(&(heading + &session_table::table(&records)))
 }
 
-/// The `tollgate bench` runs for the sessions of the plan. The sessions that the default plan adds
-/// to vary the payload have no run.
+/// Returns the `tollgate bench` runs for the sessions of the plan. The sessions that the default
+/// plan adds to vary the payload have no run.
 fn real_server(options: &Session) -> Vec<Bench> {
     let (keys, protocols, bytes) = asked(options);
     let bench = |key: &[KeyKind], protocol: &[Protocol], bytes| {
@@ -60,7 +60,7 @@ mod tests {
     use crate::options::Verb;
     use crate::options::tests::verb;
 
-    /// Key, protocol and bytes of each planned session and of each measured one.
+    /// Returns key, protocol and bytes of each planned session and of each measured one.
     fn planned_and_measured(flags: &str) -> [BTreeSet<(String, String, u64)>; 2] {
         let Verb::Session(options) = verb(&format!("session {flags}")) else { unreachable!() };
         let planned = plan(&options).sessions.into_iter().map(|session| {

@@ -22,7 +22,7 @@ impl Multiplier {
         Self { arithmetic: Arithmetic::Extended, slots, issue }
     }
 
-    /// The timing of `core` with this multiplier.
+    /// Returns the timing of `core` with this multiplier.
     pub(super) fn timing(self, core: &Timing) -> Timing {
         core.clone().with_products(self.slots, self.issue)
     }
@@ -78,7 +78,7 @@ pub(super) struct Design {
 }
 
 impl Design {
-    /// The design of the headline: FIPS unrolled by 4, sliding windows of 5 bits.
+    /// Returns the design of the headline: FIPS unrolled by 4, sliding windows of 5 bits.
     pub(super) const fn headline(multiplier: Multiplier, words: u32) -> Self {
         let (loops, window) = (Loops::Unrolled(4), Window::Sliding(5));
         Self { multiplier, loops, squaring: false, window, words }
@@ -93,14 +93,14 @@ impl Design {
         Exponentiation { multiply: of(Algorithm::Fips), square, window: self.window }
     }
 
-    /// The design's name in tables, without the window.
+    /// Returns the design's name in tables, without the window.
     pub(super) fn row(self) -> String {
         let squaring = if self.squaring { ", squaring" } else { "" };
         format!("{}, {}{squaring}", self.multiplier.name(), self.loops)
     }
 }
 
-/// The exponentiations of `words` words to execute, in the order of their table.
+/// Returns the exponentiations of `words` words to execute, in the order of their table.
 pub(super) fn designs(words: u32) -> Vec<Design> {
     let multipliers = [PLAIN[0], PLAIN[1], PLAIN[3], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
     let mut designs = Vec::new();
@@ -120,7 +120,7 @@ pub(super) fn designs(words: u32) -> Vec<Design> {
     designs
 }
 
-/// The same base, exponent and modulus in every run. The exponent's highest bit is set.
+/// Returns the same base, exponent and modulus in every run. The exponent's highest bit is set.
 pub(super) fn numbers(words: u32) -> [Number; 3] {
     let Inputs { a, b, p } = Inputs::patterned(words);
     let mut exponent = b.words().to_vec();

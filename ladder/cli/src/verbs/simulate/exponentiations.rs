@@ -89,8 +89,8 @@ fn run(
     Ok(done.counts.cycles)
 }
 
-/// The headline's exponentiation at another size, with several multipliers: the cycles of a product
-/// times the number of products.
+/// Returns the headline's exponentiation at another size, with several multipliers: the cycles of a
+/// product times the number of products.
 pub(super) fn counted(size: &Size) -> Vec<ExponentiationCost> {
     let [_, exponent, _] = numbers(size.words);
     let count = |multiplier| {

@@ -117,7 +117,7 @@ pub(crate) fn run(options: &Simulate) -> Result<ExitCode, CliError> {
     }
 }
 
-/// The records of the study's headline, for the report.
+/// Returns the records of the study's headline, for the report.
 pub(crate) fn collect(run: &mut Run) -> Result<Vec<Record>, CliError> {
     study::headline(&Core::leon2(), run)
 }
@@ -133,7 +133,7 @@ impl Core {
         Self { word: "leon-2".to_owned(), timing: Timing::leon2() }
     }
 
-    /// The core of a timing file, or LEON-2.
+    /// Returns the core of a timing file, or LEON-2.
     fn of(file: Option<&Path>) -> Result<Self, CliError> {
         let Some(file) = file else { return Ok(Self::leon2()) };
         let text = fs::read_to_string(file).map_err(CliError::at(file))?;
@@ -148,7 +148,7 @@ impl Core {
     }
 }
 
-/// A number with commas between thousands.
+/// Returns a number with commas between thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -128,7 +128,7 @@ impl Rv64Product {
     }
 }
 
-/// Instructions, and slots by the timing model.
+/// Returns a table of instructions, and of slots by the timing model.
 pub(super) fn rv64_table(products: &[Rv64Product]) -> String {
     let columns = [
         Column::figures("bits", 6),

@@ -82,7 +82,7 @@ impl Figures<'_> {
         with(&simulated(&self.core.word, name), parameters)
     }
 
-    /// Code, instructions and modelled slots of a product on RV64.
+    /// Returns records of code, instructions and modelled slots of a product on RV64.
     pub(super) fn of_rv64(&self, pair: &Rv64Product) -> Vec<Record> {
         let of = |(source, run): (Source, &Run)| {
             let arithmetic = match source {

@@ -49,7 +49,8 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     run.end(&(heading + &study.tables()))
 }
 
-/// The records of the headline's exponentiation with and without the extension, and the paper's.
+/// Returns the records of the headline's exponentiation with and without the extension, and the
+/// paper's.
 pub(super) fn headline(core: &Core, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let figures = Figures { core, commit: run.host.context.commit.clone() };
     let designs = [PLAIN[0], EXTENDED[0]].map(|multiplier| Design::headline(multiplier, WORDS));
@@ -100,7 +101,8 @@ impl Study {
         Ok(study)
     }
 
-    /// The size that the picture shows: 1024 bits, or the first size if 1024 bits is not studied.
+    /// Returns the size that the picture shows: 1024 bits, or the first size if 1024 bits is not
+    /// studied.
     fn first(&self) -> Option<&Size> {
         self.sizes.iter().find(|size| size.words == WORDS).or(self.sizes.first())
     }

@@ -43,9 +43,9 @@ pub(crate) fn prediction(
     Ok(Some(Record { kind, ..measured }))
 }
 
-/// The share of a call that one exponentiation of a batch takes. A call has a fixed number of
-/// lanes, and costs the same if some of them are empty. If both primes of a signature fit in lane
-/// blocks, one call processes both primes.
+/// Returns the share of a call that one exponentiation of a batch takes. A call has a fixed number
+/// of lanes, and costs the same if some of them are empty. If both primes of a signature fit in
+/// lane blocks, one call processes both primes.
 fn share_of_call(family: Family, bits: u32, batch: u32, what: KeyOperation) -> f64 {
     let numbers = family.numbers(bits);
     match family {
@@ -55,7 +55,7 @@ fn share_of_call(family: Family, bits: u32, batch: u32, what: KeyOperation) -> f
     }
 }
 
-/// The sum, with the widest interval that the parts allow.
+/// Returns the sum, with the widest interval that the parts allow.
 fn sum(parts: &[Estimate]) -> Result<Estimate, tollgate_record::BadEstimate> {
     let add = |of: fn(&Estimate) -> f64| parts.iter().map(of).sum();
     let samples = parts.iter().map(Estimate::samples).min().unwrap_or(1);

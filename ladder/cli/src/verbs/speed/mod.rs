@@ -112,7 +112,7 @@ pub(crate) struct Pkeu {
 }
 
 impl Pkeu {
-    /// The operations of this table.
+    /// Returns the operations of this table.
     pub(crate) fn operations(&self) -> Operations {
         Operations {
             lineup: self.lineup.clone(),
@@ -212,9 +212,9 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
     Run::of_verb(json, "speed", |run| collect(options, &[], run), table)
 }
 
-/// The records of every row that the options select, and of the kernels that explain these rows.
-/// Kernels in `known` are not measured again. After Ctrl-C, returns the records of the completed
-/// rows.
+/// Returns the records of every row that the options select, and of the kernels that explain these
+/// rows. Kernels in `known` are not measured again. After Ctrl-C, returns the records of the
+/// completed rows.
 pub(crate) fn collect(
     options: &Operations,
     known: &[Record],
@@ -256,7 +256,7 @@ fn table(table: Option<Table>, records: &[Record]) -> String {
     speed_table::table(records) + gap + &context
 }
 
-/// Figures of the kernels that a row depends on and that are not in `known`.
+/// Returns the figures of the kernels that a row depends on and that are not in `known`.
 fn explaining(
     row: &Row,
     contenders: &[Contender],
@@ -270,8 +270,8 @@ fn explaining(
     kernel::missing(&kernels, bits, known, KERNEL_PART * seconds, run)
 }
 
-/// The records of a row: time, cycles and rate of each contender; for our contenders also the
-/// bound, the explanation by the kernels, and ratios.
+/// Returns the records of a row: time, cycles and rate of each contender; for Tollgate's contenders
+/// also the bound, the sum of the kernels' times, and ratios.
 fn records_of(
     row: &Row,
     host: &Host,

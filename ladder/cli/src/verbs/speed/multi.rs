@@ -67,8 +67,8 @@ pub(super) fn collect(
     })
 }
 
-/// Operations per second of all threads together. Each thread makes its own keys and contenders,
-/// which cannot move between threads.
+/// Returns the operations per second of all threads together. Each thread makes its own keys and
+/// contenders, which cannot move between threads.
 fn rate(
     options: &Operations,
     (row, contender): (usize, usize),

@@ -28,7 +28,7 @@ const TIMES_MS: [(u32, u32, [f64; 8]); 6] = [
 /// each value is the middle of the range that the rounding of the eight columns allows.
 const CYCLES: [f64; 6] = [267_050.0, 14_300.0, 1_805_350.0, 48_715.0, 13_414_400.0, 178_100.0];
 
-/// Bits of modulus and exponent, cycles, and the printed milliseconds at the lowest clock.
+/// Returns bits of modulus and exponent, cycles, and the printed milliseconds at the lowest clock.
 pub(crate) fn decoded() -> impl Iterator<Item = (u32, u32, f64, f64)> {
     let rows = TIMES_MS.into_iter().zip(CYCLES);
     rows.map(|((bits, exponent_bits, times), cycles)| (bits, exponent_bits, cycles, times[0]))

@@ -31,7 +31,7 @@ const CONTEXT: [(KeyName, Operation); 4] = [
     (KeyName::Ed25519, Operation::Verify),
 ];
 
-/// The rows that the options select.
+/// Returns the rows that the options select.
 pub(crate) fn rows(options: &Operations) -> Result<Vec<Row>, CliError> {
     let sizes = match (&*options.bits, options.table) {
         ([], None) => &SIZES[..],
@@ -64,7 +64,7 @@ pub(crate) fn rows(options: &Operations) -> Result<Vec<Row>, CliError> {
 }
 
 impl Row {
-    /// The key and the operation.
+    /// Returns the key and the operation.
     fn what(&self) -> (KeyName, Operation) {
         match self {
             Self::Context(key, operation) => (key.clone(), operation.clone()),
@@ -86,7 +86,7 @@ impl Row {
         format!("{} {operation}", key.to_string().to_ascii_uppercase())
     }
 
-    /// The subject of one contender's figures.
+    /// Returns the subject of one contender's figures.
     pub(crate) fn subject(&self, contender: &Contender) -> Result<Subject, CliError> {
         let (key, operation) = self.what();
         let exponent = match self {
@@ -100,8 +100,8 @@ impl Row {
         subject(Topic::Operation { key, operation }, by.chain(batch).chain(exponent))
     }
 
-    /// The contenders: ours one by one and in batches, and the libraries that support the row. Adds
-    /// a note for each library that does not support it.
+    /// Returns the contenders: ours one by one and in batches, and the libraries that support the
+    /// row. Adds a note for each library that does not support it.
     pub(crate) fn lineup(
         &self,
         options: &LineupOptions,

@@ -69,8 +69,8 @@ pub(super) fn rates(servers: &[Server]) -> Markup {
     plot.markup()
 }
 
-/// The horizontal position of a quantile. The distances from 0.9 to 0.99 and from 0.99 to 0.999 are
-/// equal.
+/// Returns the horizontal position of a quantile. The distances from 0.9 to 0.99 and from 0.99 to
+/// 0.999 are equal.
 fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile.clamp(0.0, 0.999_999)).log10()
 }

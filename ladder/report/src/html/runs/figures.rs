@@ -11,7 +11,7 @@ use crate::html::session_cost;
 use crate::lookup::{Lookup, Origin::Measured};
 use crate::{names, profile, server};
 
-/// Bars and tables; empty if there are no figures.
+/// Returns bars and tables; empty if there are no figures.
 pub(super) fn figures(records: &[Record]) -> Markup {
     let lookup = Lookup(records);
     let subjects = lookup.measured(Area::Server);
@@ -48,7 +48,8 @@ pub(super) fn figures(records: &[Record]) -> Markup {
     }
 }
 
-/// The server's name: `OpenSSL`, or `OpenSSL, resumed` if the subject covers only resumed sessions.
+/// Returns the server's name: `OpenSSL`, or `OpenSSL, resumed` if the subject covers only resumed
+/// sessions.
 fn name(subject: &Subject) -> String {
     let by = names::who(names::by(subject));
     subject.parameter(word::SESSIONS).map_or(by.to_owned(), |kind| format!("{by}, {kind}"))

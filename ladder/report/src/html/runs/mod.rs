@@ -159,7 +159,7 @@ fn finding(line: &str) -> String {
     parts.collect::<Vec<_>>().join(": ")
 }
 
-/// The CSS class of a server's lines. Tollgate and libraries have different classes.
+/// Returns the CSS class of a server's lines. Tollgate and libraries have different classes.
 fn class(place: usize, name: &str) -> &'static str {
     match (name.contains("tollgate"), place) {
         (true, _) => "line-ours",

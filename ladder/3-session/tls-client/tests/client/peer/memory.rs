@@ -38,7 +38,7 @@ impl Write for Wire {
     }
 }
 
-/// The common configuration of servers: a key, and tickets.
+/// Returns the common configuration of servers: a key, and tickets.
 pub(crate) fn context() -> SslContext {
     let (der, key) = certificate(RSA_2048);
     let mut context = SslContext::builder(SslMethod::tls_server()).unwrap();

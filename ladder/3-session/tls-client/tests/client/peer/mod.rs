@@ -139,7 +139,7 @@ pub(crate) fn settings(suite: Suite, groups: &[Group]) -> Settings {
     Settings { groups: groups.to_vec(), ..Settings::new(suite) }
 }
 
-/// The kinds of handshakes with rustls: each suite, and each group in either version.
+/// Returns the kinds of handshakes with rustls: each suite, and each group in either version.
 pub(crate) fn kinds() -> Vec<(Suite, Group)> {
     let suites = Suite::ALL.into_iter().filter(|&suite| theirs(suite).is_some());
     let suites = suites.map(|suite| (suite, Group::X25519));

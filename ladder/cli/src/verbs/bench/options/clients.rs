@@ -58,7 +58,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// The arrivals of the plan; a search sets the rate of each step.
+    /// Returns the arrivals of the plan; a search sets the rate of each step.
     pub(crate) fn arrivals(&self, is_search: bool) -> Arrivals {
         match (&self.arrivals, self.rate) {
             (Some(trace @ Pattern::Trace(_)), _) => Arrivals::open(trace.clone()),
@@ -68,7 +68,7 @@ impl Clients {
         }
     }
 
-    /// The distribution, at one per second.
+    /// Returns the distribution, at one per second.
     fn pattern(&self) -> Pattern {
         self.arrivals.clone().unwrap_or(Pattern::Poisson { per_s: 1.0 })
     }

@@ -67,7 +67,7 @@ impl Given {
         self.body.as_ref()?.strip_prefix('@').map(Path::new)
     }
 
-    /// Method, header fields and body of the requests; reads the file of the body.
+    /// Returns method, header fields and body of the requests; reads the file of the body.
     pub(crate) fn request_form(&self) -> Result<RequestForm, CliError> {
         let body = match (self.body_file(), &self.body) {
             (Some(path), _) => read(path)?,
@@ -100,13 +100,13 @@ impl Probed {
         self.site.url().scheme() == Scheme::Http
     }
 
-    /// The protocol to measure if the options name none.
+    /// Returns the protocol to measure if the options name none.
     pub(crate) fn choice(&self) -> (Protocol, Offer) {
         // HTTP without TLS does not use it
         self.choice.clone().unwrap_or((Protocol::Tls13, Offer::default()))
     }
 
-    /// Type of the server's key, as record subjects spell it.
+    /// Returns the type of the server's key, as record subjects spell it.
     pub(crate) fn key(&self) -> String {
         self.probe.leaf().map_or_else(|| "none".to_owned(), |leaf| leaf.key)
     }

@@ -121,7 +121,7 @@ pub(crate) enum Mode {
 }
 
 impl BenchCommand {
-    /// The options and the kind of result, before the checks of `request`.
+    /// Returns the options and the kind of result, before the checks of `request`.
     pub(super) fn unchecked(&self) -> Bench {
         let (mode, bench) = match &self.verb {
             // `eti10` makes its own load
@@ -321,12 +321,12 @@ impl Bench {
         self.client == [Client::Minimal]
     }
 
-    /// The types of keys to measure in turn; a server at a URL has its own key.
+    /// Returns the types of keys to measure in turn; a server at a URL has its own key.
     pub(crate) fn keys(&self) -> &[KeyKind] {
         if self.target.is_some() { &self.key[..1] } else { &self.key }
     }
 
-    /// The protocols to measure; by default two.
+    /// Returns the protocols to measure; by default two.
     pub(crate) fn protocols(&self) -> &[Protocol] {
         match &*self.protocol {
             [] => &[Protocol::Tls12X25519, Protocol::Tls13],
@@ -339,7 +339,7 @@ impl Bench {
         self.engine.is_empty() || self.engine.contains(&engine)
     }
 
-    /// The number of servers that take turns.
+    /// Returns the number of servers that take turns.
     pub(crate) fn servers(&self) -> u32 {
         let without = self.has(EngineKind::Openssl) || self.has(EngineKind::AwsLc);
         let both = without && self.has(EngineKind::Tollgate);
@@ -411,7 +411,7 @@ pub(crate) fn rsa(text: &str) -> Result<KeyKind, String> {
     }
 }
 
-/// A type that servers may have, which includes the RSA-1024 of old papers.
+/// Reads a key type that servers may have, including the RSA-1024 of old papers.
 fn server_key(text: &str) -> Result<KeyKind, String> {
     if text == KeyKind::OF_2001.to_string() { Ok(KeyKind::OF_2001) } else { rsa(text) }
 }

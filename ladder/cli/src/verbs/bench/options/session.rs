@@ -16,7 +16,7 @@ pub(super) const KEY_SHARE: [(&str, &str, Freshness); 2] = [
 ];
 
 impl Bench {
-    /// The resumption of a plan with this version; a recorded trace may set the share.
+    /// Returns the resumption of a plan with this version; a recorded trace may set the share.
     pub(crate) fn resume(&self, is_tls13: bool) -> Option<Resume> {
         let trace = self.clients.arrivals.as_ref().and_then(Pattern::reused_share);
         let asked = self.resumed_share;
@@ -33,7 +33,7 @@ impl Bench {
         format!("{:.1} % of the sessions resumed, by {by}", 100.0 * share)
     }
 
-    /// The end of connections; the default depends on the resumption.
+    /// Returns the end of connections; the default depends on the resumption.
     pub(crate) fn close(&self, resume: Option<Resume>) -> Close {
         let is_early = resume.is_some_and(|resume| resume.by == Mechanism::EarlyData);
         self.close.unwrap_or(if is_early { Close::Fin } else { Close::RstAfterConfirm })

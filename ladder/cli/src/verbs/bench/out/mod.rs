@@ -182,7 +182,7 @@ impl Open {
     }
 }
 
-/// All times of a run by name; empty if it is invalid.
+/// Returns all times of a run by name; empty if it is invalid.
 fn times(outcome: &Outcome) -> Vec<(String, &Latency)> {
     let kinds = [("secure", outcome.secure_times()), ("plain", outcome.plain_times())];
     let phases = kinds.into_iter().filter_map(|(kind, times)| Some((kind, times?)));

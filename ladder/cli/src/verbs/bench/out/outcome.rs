@@ -48,7 +48,7 @@ pub(super) fn of(
     })
 }
 
-/// A record, as in its JSON line.
+/// Returns a record, as in its JSON line.
 fn record(record: &Record) -> Value {
     let mut line = Vec::new();
     let written = jsonl::Writer::new(&mut line).write(record);

@@ -43,8 +43,8 @@ pub(super) fn of(
     })
 }
 
-/// The runs and times of each server. Times are left out unless `with_times` is true, because the
-/// times of runs at different rates cannot be combined.
+/// Returns the runs and times of each server. Times are left out unless `with_times` is true,
+/// because the times of runs at different rates cannot be combined.
 fn servers(runs: &[&Told], with_times: bool) -> Vec<Server> {
     let Some(start) = runs.iter().map(|told| told.began_at).min() else { return Vec::new() };
     let names = distinct(runs.iter().map(|told| told.run.server.as_str()));
@@ -79,8 +79,8 @@ fn seconds(told: &Told, start: Timestamp) -> Vec<Second> {
     told.points.iter().map(second).collect()
 }
 
-/// The quantiles that can be read from this number of measured times: up to 0.999 from a thousand
-/// measured times.
+/// Returns the quantiles that can be read from this number of measured times: up to 0.999 from a
+/// thousand measured times.
 fn quantiles(times: &Latency) -> Vec<(f64, f64)> {
     let furthest = float(times.count().max(1)).log10();
     let point = |step: u32| {

@@ -6,8 +6,8 @@ use super::Run;
 
 pub(super) const COUNTS: &str = "scenario,server,run,verdict,of,what,phase,cause,count\n";
 
-/// `counts.csv`: a row for each count of the client's whole run, of the measured period, and of the
-/// server's log.
+/// Writes `counts.csv`: a row for each count of the client's whole run, of the measured period, and
+/// of the server's log.
 pub(super) fn counts(run: &Run, outcome: &Outcome) -> String {
     let count = |of: &str, [what, phase, cause]: [&str; 3], count: u64| {
         row([
@@ -83,7 +83,7 @@ pub(super) fn named(counts: &Counts) -> [(&'static str, u64); 14] {
 pub(super) const SERIES: &str = "scenario,server,run,verdict,from_s,width_s,stage,begun,completed,\
                                  failed,gave_up,never_began,p50_ns,p99_ns\n";
 
-/// `series.csv`: a row for each second. The cells of missing times are empty.
+/// Writes `series.csv`: a row for each second. The cells of missing times are empty.
 pub(super) fn series(run: &Run, outcome: &Outcome) -> String {
     let time = |ns: Option<u64>| ns.map_or_else(String::new, |ns| ns.to_string());
     let of = |point: &Point| {

@@ -98,7 +98,7 @@ pub(super) fn batch(cases: &Cases, workspace: &mut Workspace) -> Result<u64, Cli
     Ok(u64::from(BATCH))
 }
 
-/// Operations per second of all threads together; each thread repeats `work`.
+/// Returns the operations per second of all threads together; each thread repeats `work`.
 pub(super) fn rate<S: Send>(
     threads: &mut [S],
     slice: Duration,

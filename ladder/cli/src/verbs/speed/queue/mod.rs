@@ -70,7 +70,7 @@ pub(crate) fn run(options: &QueueOptions) -> Result<ExitCode, CliError> {
     Run::of_verb(json, "engine", |run| collect(options, run), engine_table::table)
 }
 
-/// The records of every size. After Ctrl-C, returns the records of the completed sizes.
+/// Returns the records of every size. After Ctrl-C, returns the records of the completed sizes.
 fn collect(options: &QueueOptions, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let keys: Vec<Key> = match &options.key {
         Some(path) => vec![Key::from_file(path)?],
@@ -205,7 +205,7 @@ impl Bout {
     }
 }
 
-/// An engine with one worker per core and the default `Config` otherwise.
+/// Returns an engine with one worker per core and the default `Config` otherwise.
 fn engine() -> Result<Queue<PrivateJob>, CliError> {
     let workers = std::thread::available_parallelism()?.get();
     let config = Config { workers, ..Config::default() };

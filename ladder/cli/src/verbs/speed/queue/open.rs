@@ -25,7 +25,7 @@ pub(super) const LOAD: f64 = 0.7;
 /// The number of threads that submit the arrivals and receive the callbacks.
 pub(super) const THREADS: u32 = 2;
 
-/// Windows, each with its own quantiles; the first one is the warm-up.
+/// Number of windows, each with its own quantiles; the first one is the warm-up.
 const WINDOWS: u32 = 25;
 
 /// Shares of a window: batches without the engine, the engine with a full queue, and random
@@ -113,7 +113,8 @@ pub(super) fn responses(
     summary(windows, fill).map(Some)
 }
 
-/// The medians of the windows that are not lost, or of all windows if too few remain.
+/// Returns the medians of the windows that no other process slowed down, or of all windows if too
+/// few remain.
 fn summary(mut windows: Vec<Window>, fill: Estimate) -> Result<Responses, CliError> {
     let all = windows.len();
     let lowest = windows.iter().filter_map(|window| window.gauge).min().unwrap_or(0);
@@ -145,7 +146,7 @@ fn gauge_of(cores: u32) -> Option<u64> {
     })
 }
 
-/// The given percentile of sorted times, in nanoseconds.
+/// Returns the given percentile of sorted times, in nanoseconds.
 fn quantile(times: &[u64], of_100: usize) -> f64 {
     float(times[(times.len() * of_100).div_ceil(100).max(1) - 1])
 }
@@ -159,7 +160,8 @@ enum Arrivals {
 }
 
 impl Arrivals {
-    /// The arrivals of one thread. Each call returns the time at which the next arrival is due.
+    /// Returns the arrivals of one thread. Each call returns the time at which the next arrival is
+    /// due.
     fn of_thread(self, number: u32, begin: Instant) -> impl FnMut() -> Duration {
         let (mean_gap_s, seed) = match self {
             Self::Full => (0.0, 0),
@@ -176,7 +178,7 @@ impl Arrivals {
     }
 }
 
-/// Response times in nanoseconds of the requests that are due within `length`.
+/// Returns the response times in nanoseconds of the requests that are due within `length`.
 fn answers(
     cases: &Arc<Cases>,
     engine: &Queue<PrivateJob>,
@@ -250,7 +252,8 @@ mod tests {
         assert_eq!(quantile(&[7], 50).to_bits(), 7.0_f64.to_bits());
     }
 
-    /// Windows with equal service times, except those in `lost`, which another process slowed down.
+    /// Returns windows with equal service times, except those in `lost`, which another process
+    /// slowed down.
     fn summary_of(lost: &[Window]) -> Responses {
         let window = |window: &Window| Window { ..*window };
         let good = Window { p50: 1e3, p99: 2e3, service_ns: 1e3, change: 1.0, gauge: Some(100) };
