@@ -58,6 +58,7 @@ const IFMA_AGAINST_BLOCKS: [Row; 8] = [
 ];
 
 /// The same on a Granite Rapids core, from `records/plan-intel.jsonl`. For Intel's processors.
+#[allow(clippy::approx_constant, reason = "3.14 is a measured cost")]
 const IFMA_AGAINST_BLOCKS_INTEL: [Row; 8] = [
     row(Private, 1024, Some(1.42), 3.14),
     row(Private, 2048, Some(1.92), 4.87),
