@@ -3,7 +3,7 @@
 //! A kernel takes a zero-sized proof such as [`HaveIfma`]. Only [`HaveIfma::check`] creates this
 //! proof, after checking the processor and the environment variable `TOLLGATE_CPU_DISABLE`. The
 //! variable is a comma-separated list of [`Feature`] words, and is read once per process.
-//! `TOLLGATE_CPU_DISABLE=ifma,adx,avx2` disables every feature, so only portable kernels run.
+//! `TOLLGATE_CPU_DISABLE=ifma,adx,avx2,umulh` disables every feature, so only portable kernels run.
 //!
 //! An unknown word is an error: binaries call [`veto`] first and exit with its message. If the
 //! variable is invalid, all features count as disabled.
@@ -24,11 +24,14 @@ pub enum Feature {
     /// `ifma`: VPMADD52 on 512-bit registers, and the AVX-512 subsets that the IFMA kernels use (F,
     /// DQ, VL and IFMA).
     Ifma,
+    /// `umulh`: MUL and UMULH of AArch64. Every AArch64 processor has them; the word exists for the
+    /// veto.
+    Umulh,
 }
 
 impl Feature {
     /// Every feature, in the alphabetical order of their words.
-    pub const ALL: [Self; 3] = [Self::Adx, Self::Avx2, Self::Ifma];
+    pub const ALL: [Self; 4] = [Self::Adx, Self::Avx2, Self::Ifma, Self::Umulh];
 
     /// Returns the word of the feature in `TOLLGATE_CPU_DISABLE`, in records and in tests.
     #[must_use]
@@ -37,6 +40,7 @@ impl Feature {
             Self::Adx => "adx",
             Self::Avx2 => "avx2",
             Self::Ifma => "ifma",
+            Self::Umulh => "umulh",
         }
     }
 
@@ -54,13 +58,14 @@ impl Feature {
             Self::Ifma => {
                 has!("avx512f") && has!("avx512dq") && has!("avx512vl") && has!("avx512ifma")
             }
+            Self::Umulh => false,
         }
     }
 
-    /// Other architectures have none of these features.
+    /// AArch64 always has its multiplier. Other architectures have none of these features.
     #[cfg(not(target_arch = "x86_64"))]
     fn is_present(self) -> bool {
-        false
+        cfg!(target_arch = "aarch64") && self == Self::Umulh
     }
 
     /// Returns `true` if this feature is present and the user did not disable it.
@@ -169,6 +174,8 @@ proofs! {
     /// Proof that 512-bit VPMADD52 may be used: CPU features `avx512f`, `avx512dq`, `avx512vl` and
     /// `avx512ifma`.
     HaveIfma = Ifma;
+    /// Proof that MUL and UMULH may be used: the processor is an AArch64.
+    HaveUmulh = Umulh;
 }
 
 impl HaveIfma {
@@ -221,7 +228,7 @@ mod tests {
         for bad in ["avx", "AVX2", "IFMA", "ifma adx", "ifma;adx", "ifma,adxx"] {
             let message = parse_veto(bad).unwrap_err().to_string();
             assert!(message.starts_with("TOLLGATE_CPU_DISABLE: "), "{message}");
-            assert!(message.ends_with("adx, avx2, ifma"), "{message}");
+            assert!(message.ends_with("adx, avx2, ifma, umulh"), "{message}");
             assert_eq!(message.lines().count(), 1);
         }
         assert_eq!(parse_veto("ifma,adxx").unwrap_err().word, "adxx");
@@ -233,6 +240,7 @@ mod tests {
         assert_eq!(HaveAdxBmi2::check().is_some(), usable.contains(&Feature::Adx));
         assert_eq!(HaveAvx2::check().is_some(), usable.contains(&Feature::Avx2));
         assert_eq!(HaveIfma::check().is_some(), usable.contains(&Feature::Ifma));
+        assert_eq!(HaveUmulh::check().is_some(), usable.contains(&Feature::Umulh));
         assert!(
             usable.iter().all(|feature| present().contains(feature) && !vetoed().contains(feature))
         );

@@ -1,13 +1,13 @@
 //! Processor features as proofs, with a veto; detection of forks.
 //!
 //! * [`features`]: zero-sized proofs that this processor has the features of a kernel
-//!   ([`HaveIfma`], [`HaveAvx2`], [`HaveAdxBmi2`]), and the variable `TOLLGATE_CPU_DISABLE`.
+//!   ([`HaveIfma`], [`HaveAvx2`], [`HaveAdxBmi2`], [`HaveUmulh`]), and the variable `TOLLGATE_CPU_DISABLE`.
 //! * [`process`]: a number that changes when this process is forked.
 //! * [`memcheck`]: functions that mark values as secret or public for valgrind. Without the crate
 //!   feature `memcheck`, which only tests enable, these functions compile to nothing.
 //!
-//! The crate compiles on every architecture. On architectures other than x86-64, every check
-//! returns `None`.
+//! The crate compiles on every architecture. On architectures other than x86-64 and AArch64, every
+//! check returns `None`.
 //!
 //! ```
 //! use tollgate_cpu::HaveIfma;
@@ -22,4 +22,4 @@ pub mod features;
 pub mod memcheck;
 pub mod process;
 
-pub use features::{Feature, HaveAdxBmi2, HaveAvx2, HaveIfma, UnknownFeature};
+pub use features::{Feature, HaveAdxBmi2, HaveAvx2, HaveIfma, HaveUmulh, UnknownFeature};

@@ -92,26 +92,30 @@ mod page {
 
     /// Maps a page of zeros that the kernel fills with zeros again in a child process.
     pub(super) fn map() -> Option<&'static AtomicU64> {
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: this maps new memory, at an address that the kernel chooses.
-        let mapped = unsafe { mmap_anonymous(ptr::null_mut(), BYTES, access, MapFlags::PRIVATE) };
-        let page = mapped.ok()?.cast::<AtomicU64>();
-        // SAFETY: the new page is zero, a valid value of the type, and stays mapped until `unmap`.
-        let place = unsafe { &*page };
-        let is_wiped = wipe_on_fork(page).is_ok();
-        // Some emulators accept any advice and ignore it. To detect such an emulator, pass an
-        // address that is not page-aligned: Linux refuses it.
-        let is_checked = wipe_on_fork(page.wrapping_byte_add(1)).is_err();
-        if is_wiped && is_checked {
+        // Some emulators accept this advice and ignore it, such as `qemu-user` 7. To detect such an
+        // emulator, advise a shared page: Linux refuses to wipe it.
+        let shared = new_page(MapFlags::SHARED)?;
+        let is_checked = wipe_on_fork(shared).is_err();
+        unmap(shared);
+        let place = new_page(MapFlags::PRIVATE)?;
+        if is_checked && wipe_on_fork(place).is_ok() {
             return Some(place);
         }
         unmap(place);
         None
     }
 
-    fn wipe_on_fork(page: *mut AtomicU64) -> Result<()> {
+    fn new_page(kind: MapFlags) -> Option<&'static AtomicU64> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: this maps new memory, at an address that the kernel chooses.
+        let mapped = unsafe { mmap_anonymous(ptr::null_mut(), BYTES, access, kind) };
+        // SAFETY: the new page is zero, a valid value of the type, and stays mapped until `unmap`.
+        Some(unsafe { &*mapped.ok()?.cast() })
+    }
+
+    fn wipe_on_fork(page: &AtomicU64) -> Result<()> {
         // SAFETY: a child finds zero in the page, which is a valid value of the type.
-        unsafe { madvise(page.cast(), BYTES, Advice::LinuxWipeOnFork) }
+        unsafe { madvise(page.as_ptr().cast(), BYTES, Advice::LinuxWipeOnFork) }
     }
 
     /// Unmaps a page from [`map`] that no other thread has seen and that is not used again.

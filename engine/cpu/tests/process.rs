@@ -39,6 +39,17 @@ fn in_child(run: impl FnOnce() -> c_int) -> c_int {
     status >> 8
 }
 
+/// Returns whether an emulator runs this program. `qemu-user` 7 ignores that a page is to be wiped;
+/// the generation is then the process id, so this test cannot run. Says so.
+fn is_emulated(name: &str) -> bool {
+    let is_emulated = std::env::var_os("TOLLGATE_TEST_RUNNER").is_some();
+    if is_emulated {
+        let mut stderr = io::stderr(); // not `eprintln!`, whose output the test harness captures
+        writeln!(stderr, "{name}: NOT CHECKED, emulators ignore MADV_WIPEONFORK").unwrap();
+    }
+    is_emulated
+}
+
 /// Returns the generations that concurrent threads get.
 fn generations_at_once() -> [u64; 4] {
     let barrier = Barrier::new(4);
@@ -53,6 +64,9 @@ fn generations_at_once() -> [u64; 4] {
 
 #[test]
 fn children_and_grandchildren_have_new_generations() {
+    if is_emulated("children_and_grandchildren_have_new_generations") {
+        return;
+    }
     alone("children_and_grandchildren_have_new_generations", || {
         let own = fork_generation();
         assert_eq!((own, fork_generation()), (1, 1));
@@ -76,6 +90,9 @@ fn children_and_grandchildren_have_new_generations() {
 
 #[test]
 fn concurrent_first_calls_get_one_generation() {
+    if is_emulated("concurrent_first_calls_get_one_generation") {
+        return;
+    }
     alone("concurrent_first_calls_get_one_generation", || {
         for _ in 0..500 {
             let is_good = in_child(|| {
@@ -96,6 +113,9 @@ fn concurrent_first_calls_get_one_generation() {
 /// namespace.
 #[test]
 fn a_child_with_its_parents_id_has_another_generation() {
+    if is_emulated("a_child_with_its_parents_id_has_another_generation") {
+        return;
+    }
     const NEW_USER_AND_PID: c_int = 0x1000_0000 | 0x2000_0000;
     const NEW_PID: c_int = 0x2000_0000;
     const REFUSED: c_int = 7;

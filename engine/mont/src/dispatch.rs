@@ -6,8 +6,12 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
+#[cfg(target_arch = "x86_64")]
+mod mulx;
+#[cfg(target_arch = "aarch64")]
+mod umulh;
 
-use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma, HaveUmulh};
 
 use crate::blocks::exp::{Set, WindowKernel};
 use crate::blocks::{self, Blocks};
@@ -30,6 +34,8 @@ pub enum LimbKernel {
     Blocks(BlockKernel),
     /// `amm64_mulx`, `ams64_mulx`: MULX, ADCX, ADOX.
     Mulx(HaveAdxBmi2),
+    /// `amm64_umulh`, `ams64_umulh`: MUL, UMULH, ADCS of AArch64.
+    Umulh(HaveUmulh),
     /// `amm64_portable`: runs on any processor. Tests compare other kernels with it.
     Portable,
 }
@@ -59,8 +65,9 @@ impl LimbKernel {
     pub fn all() -> Vec<Self> {
         let ifma = BlockKernel::ifma().map(Self::Blocks);
         let mulx = HaveAdxBmi2::check().map(Self::Mulx);
+        let umulh = HaveUmulh::check().map(Self::Umulh);
         let models = [Self::Portable, Self::Blocks(BlockKernel::Portable)];
-        ifma.into_iter().chain(mulx).chain(models).collect()
+        ifma.into_iter().chain(mulx).chain(umulh).chain(models).collect()
     }
 
     /// Returns the best of [`all`](Self::all).
@@ -146,6 +153,7 @@ impl Kernel for LimbKernel {
         match self {
             Self::Blocks(kernel) => kernel.name(),
             Self::Mulx(_) => "amm64_mulx",
+            Self::Umulh(_) => "amm64_umulh",
             Self::Portable => "amm64_portable",
         }
     }
@@ -154,6 +162,7 @@ impl Kernel for LimbKernel {
         match self {
             Self::Blocks(kernel) => kernel.square_name(),
             Self::Mulx(_) => "ams64_mulx",
+            Self::Umulh(_) => "ams64_umulh",
             Self::Portable => "amm64_portable",
         }
     }
@@ -167,18 +176,9 @@ impl Kernel for LimbKernel {
         }
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
-            Self::Mulx(proof) => {
-                use crate::kernels::amm64_mulx::{amm64_mulx, amm64_mulx_tile};
-                use crate::kernels::tiles64_mulx::{array, array_mut};
-                match m.shape().tile() {
-                    8 if z.len() == 8 => {
-                        let (z, x, y) = (array_mut(z), array(x), array(y));
-                        amm64_mulx_tile(z, x, y, array(m.m()), m.k0(), proof);
-                    }
-                    8 => amm64_mulx::<8>(z, x, y, m.m(), m.k0(), t, proof),
-                    _ => amm64_mulx::<4>(z, x, y, m.m(), m.k0(), t, proof),
-                }
-            }
+            Self::Mulx(proof) => mulx::amm(z, x, y, m, t, proof),
+            #[cfg(target_arch = "aarch64")]
+            Self::Umulh(proof) => umulh::amm(z, x, y, m, t, proof),
             _ => amm64_portable(z, x, y, m.m(), m.k0(), t),
         }
     }
@@ -192,18 +192,9 @@ impl Kernel for LimbKernel {
         }
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
-            Self::Mulx(proof) => {
-                use crate::kernels::ams64_mulx::{ams64_mulx, ams64_mulx_tile};
-                use crate::kernels::tiles64_mulx::{array, array_mut};
-                match m.shape().tile() {
-                    8 if z.len() == 8 => {
-                        let (z, x, t) = (array_mut(z), array(x), array_mut(t));
-                        ams64_mulx_tile(z, x, array(m.m()), m.k0(), t, proof);
-                    }
-                    8 => ams64_mulx::<8>(z, x, m.m(), m.k0(), t, proof),
-                    _ => ams64_mulx::<4>(z, x, m.m(), m.k0(), t, proof),
-                }
-            }
+            Self::Mulx(proof) => mulx::ams(z, x, m, t, proof),
+            #[cfg(target_arch = "aarch64")]
+            Self::Umulh(proof) => umulh::ams(z, x, m, t, proof),
             _ => amm64_portable(z, x, x, m.m(), m.k0(), t),
         }
     }
@@ -227,25 +218,7 @@ impl Exponentiate for LimbKernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) if streams.iter().all(|s| s.m.k() == 8) => {
-                use crate::kernels::tiles64_mulx::{array, array_mut};
-                use crate::kernels::window64_mulx::{Stream, window64_mulx};
-                for s in &*streams {
-                    check(s.m.shape(), s.z.len(), s.next.len(), s.entry.len(), s.t);
-                }
-                for at in window::below(top, w) {
-                    for s in &mut *streams {
-                        s.look_up(self, at, w);
-                        self.select(s.entry, s.table, s.index);
-                    }
-                    let mut tiles = streams.each_mut().map(|s| Stream {
-                        z: array_mut(s.z),
-                        y: array(s.entry),
-                        m: array(s.m.m()),
-                        k0: &s.m.k0_in_place()[0],
-                        t: array_mut(s.t),
-                    });
-                    window64_mulx(&mut tiles, w, proof);
-                }
+                mulx::windows(self, top, w, streams, proof);
             }
             _ => window::plain(self, top, w, streams),
         }
@@ -455,6 +428,10 @@ impl Kernel for LaneKernel {
     }
 }
 
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(unused_variables, reason = "only kernels for x86-64 ask for the shape")
+)]
 impl Exponentiate for LaneKernel {
     fn table<const S: usize>(self, streams: &mut [Windows<'_, Row>; S]) {
         let shape = check_side_by_side(streams);

@@ -112,6 +112,10 @@ impl<W: Zeroize> Modulus<W> {
     }
     /// Returns B^-1 mod m, in radix 2^52 only. In lane blocks, B^-2 mod m and m follow. For the
     /// constants that follow in some sizes in lanes, see [`fold::constants`].
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "only kernels for x86-64 read it in place")
+    )]
     pub(crate) fn fold(&self) -> &[W] {
         &self.fold
     }
@@ -141,6 +145,10 @@ impl<W: Zeroize + Copy> Modulus<W> {
 
     /// Returns [`k0`](Self::k0) in place, not a copy. A copy may be written in parts, and a kernel
     /// that loads the whole word would then stall until the parts have left the store buffer.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "only kernels for x86-64 read it in place")
+    )]
     pub(crate) fn k0_in_place(&self) -> &[W] {
         core::slice::from_ref(&self.k0)
     }

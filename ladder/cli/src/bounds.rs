@@ -22,9 +22,7 @@ impl Family {
     pub(crate) fn single(kernel: LimbKernel, bits: u32) -> Self {
         match kernel {
             LimbKernel::Blocks(kernel) if lane_blocks(bits).is_some() => Self::Blocks(kernel),
-            LimbKernel::Blocks(_) | LimbKernel::Mulx(_) | LimbKernel::Portable => {
-                Self::Limbs(kernel.on_limbs())
-            }
+            limbs => Self::Limbs(limbs.on_limbs()),
         }
     }
 
@@ -71,7 +69,9 @@ impl Family {
             Self::Limbs(LimbKernel::Mulx(_)) => Form::Mulx,
             // the portable kernel of lane blocks multiplies limbs, too
             Self::Blocks(BlockKernel::Portable)
-            | Self::Limbs(LimbKernel::Blocks(_) | LimbKernel::Portable) => Form::Mul,
+            | Self::Limbs(LimbKernel::Blocks(_) | LimbKernel::Umulh(_) | LimbKernel::Portable) => {
+                Form::Mul
+            }
         }
     }
 

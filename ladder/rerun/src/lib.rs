@@ -46,6 +46,8 @@ pub fn constant_time(name: &str, operation: impl FnOnce()) {
 /// Runs test `name` of this test program under memcheck, with this process's environment. `name` is
 /// the full path within the program, such as `tests::constant_time`. Returns if the test passes.
 ///
+/// Only programs for x86-64 can mark secrets; others print that nothing was checked.
+///
 /// If valgrind is not installed, prints on standard error that nothing was checked. With `CI=true`
 /// in the environment it panics instead, so that the check cannot be skipped unnoticed.
 ///
@@ -55,6 +57,11 @@ pub fn constant_time(name: &str, operation: impl FnOnce()) {
 /// contains the output of valgrind and of the test.
 #[track_caller]
 pub fn under_memcheck(name: &str) {
+    if !cfg!(target_arch = "x86_64") {
+        return say(&format!(
+            "{name}: NOT CHECKED, secrets are marked for valgrind on x86-64 only"
+        ));
+    }
     let program = env::current_exe().expect("a running program has a path");
     let outcome = Command::new("valgrind")
         .args(["--tool=memcheck", "--quiet", "--track-origins=no", "--num-callers=24"])
@@ -95,8 +102,7 @@ pub fn alone(name: &str, test: impl FnOnce()) {
     if env::var_os(ALONE).is_some_and(|running| running == name) {
         return test();
     }
-    let program = env::current_exe().expect("a running program has a path");
-    let outcome = Command::new(program)
+    let outcome = this_program()
         .args(["--exact", name, "--test-threads=1", "--nocapture"])
         .env(ALONE, name)
         .output();
@@ -106,6 +112,20 @@ pub fn alone(name: &str, test: impl FnOnce()) {
     // A run that found no test of this name would succeed too.
     let is_good = output.status.success() && said.contains("test result: ok. 1 passed");
     assert!(is_good, "{name} fails alone:\n{said}\n{reported}");
+}
+
+/// The command that starts this program again. Programs of another architecture need an emulator,
+/// which `TOLLGATE_TEST_RUNNER` contains, with its options.
+fn this_program() -> Command {
+    let program = env::current_exe().expect("a running program has a path");
+    let runner = env::var("TOLLGATE_TEST_RUNNER").unwrap_or_default();
+    let mut words = runner.split_whitespace();
+    let Some(emulator) = words.next() else {
+        return Command::new(program);
+    };
+    let mut command = Command::new(emulator);
+    command.args(words).arg(program);
+    command
 }
 
 /// Prints past the test harness's capture of standard error, so that a skipped check is visible.

@@ -14,10 +14,9 @@
 
 use tollgate_cpu::HaveAdxBmi2;
 
-use super::amm64_mulx::{multiply_row, reduce};
-use super::chains64_mulx::Chains;
+use super::chains64_mulx::{Eight, Four};
 use super::steps64_mulx;
-use super::tiles64_mulx::{Eight, Four, Tile, array, array_mut};
+use super::tiles64::{Chains, square};
 
 #[inline(never)]
 pub(crate) fn ams64_mulx<const W: usize>(
@@ -47,34 +46,4 @@ pub(crate) fn ams64_mulx_tile(
 ) {
     let (w, over) = steps64_mulx::square(x, m, k0, t, proof);
     Eight(proof).sub(z, w, over, m, &mut 0);
-}
-
-#[inline(always)]
-fn square<const W: usize>(
-    z: &mut [u64],
-    x: &[u64],
-    m: &[u64],
-    k0: u64,
-    t: &mut [u64],
-    tile: impl Tile<W>,
-) {
-    let k = z.len();
-    let (t, q) = t.split_at_mut(2 * k);
-    for i in (0..k).step_by(W) {
-        tile.triangle(&mut t[2 * i..], &x[i..]);
-    }
-    let mut over = 0; // carry out of column i + k + W, the end of the next row
-    for i in (0..k - W).step_by(W) {
-        let mut w = *array(&t[2 * i + W..]);
-        let carry = multiply_row(&mut t[2 * i + W..], &mut w, &x[i + W..], &x[i..], false, tile);
-        tile.add(&mut t[i + k..], &mut w, carry, &mut over);
-    }
-    if k > W {
-        tile.add(&mut t[2 * k - W..], &mut [0; W], 0, &mut over);
-    }
-    let mut carries = [0; 2];
-    for i in (0..k).step_by(W) {
-        tile.diagonal(&mut t[2 * i..], &x[i..], &mut carries);
-    }
-    reduce(z, t, array_mut(q), m, k0, tile);
 }

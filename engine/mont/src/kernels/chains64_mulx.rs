@@ -1,17 +1,13 @@
-// Sums and differences of one tile, as unbroken carry chains.
-//
-//   diagonal    t := 2t + sum of a_i^2 * 2^{128i} + carries, t of two tiles
-//   put         t := w + carry
-//   add         t, w := t + w + carries; the second carry is returned
-//   sub         z := t - c * m - borrow, c = 0 or 1
-//
-// Carries in and out are 0 or 1, so longer numbers are processed tile by tile.
+// Sums and differences of one tile, as unbroken carry chains. `tiles64.rs` says what each operation
+// computes.
 // Soundness: SOUNDNESS.md#inline-assembly.
 //! Carry chains of the limb kernels.
 
 use core::arch::asm;
 
 use tollgate_cpu::HaveAdxBmi2;
+
+use super::tiles64::{Chains, array, array_mut};
 
 /// Chains of eight limbs.
 #[derive(Clone, Copy)]
@@ -20,14 +16,6 @@ pub(super) struct Eight(pub(super) HaveAdxBmi2);
 /// Chains of four limbs.
 #[derive(Clone, Copy)]
 pub(super) struct Four(pub(super) HaveAdxBmi2);
-
-/// Chains on the first W limbs of each operand; W is 8 or 4, as in [`super::tiles64_mulx::Tile`].
-pub(super) trait Chains<const W: usize>: Copy {
-    fn diagonal(self, t: &mut [u64], a: &[u64], carries: &mut [u64; 2]);
-    fn put(self, t: &mut [u64], w: &[u64; W], carry: u64);
-    fn add(self, t: &mut [u64], w: &mut [u64; W], carry: u64, over: &mut u64);
-    fn sub(self, z: &mut [u64], t: [u64; W], c: u64, m: &[u64], borrow: &mut u64);
-}
 
 // Columns 2i, 2i+1: twice the products above the diagonal (chain OF), and a_i^2 (chain CF).
 macro_rules! diagonal {
@@ -149,11 +137,3 @@ macro_rules! chains {
 chains!(Eight, 8, 0 "r8", 1 "r9", 2 "r10", 3 "r11", 4 "r12", 5 "r13", 6 "r14", 7 "r15";
     0 0 1, 1 2 3, 2 4 5, 3 6 7, 4 8 9, 5 10 11, 6 12 13, 7 14 15);
 chains!(Four, 4, 0 "r8", 1 "r9", 2 "r10", 3 "r11"; 0 0 1, 1 2 3, 2 4 5, 3 6 7);
-
-pub(crate) fn array<const W: usize>(x: &[u64]) -> &[u64; W] {
-    x.first_chunk().expect("a tile is as long as its operands")
-}
-
-pub(crate) fn array_mut<const W: usize>(x: &mut [u64]) -> &mut [u64; W] {
-    x.first_chunk_mut().expect("a tile is as long as its operands")
-}

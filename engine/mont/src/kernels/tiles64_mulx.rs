@@ -1,9 +1,5 @@
-// Tiles of 8 or 4 limbs, in MULX and two carry chains (ADCX on CF, ADOX on OF).
-//
-//   rows        (t, w) := a * b + w                (low half, high half)
-//   next        (t, w + carry) := a * b + t + w + carry
-//   redc        q, w   :  t + q * m = w * 2^{64W}  (the low half is 0)
-//   triangle    t[0..2W] := sum of a_i * a_j * 2^{64(i+j)}, i < j
+// Tiles of 8 or 4 limbs, in MULX and two carry chains (ADCX on CF, ADOX on OF). `tiles64.rs` says
+// what each operation computes.
 //
 // Rows. The window w is W registers. Row i adds a_i * b; the lowest column of the window is then
 // complete. Each high half goes to the register that the previous product has freed. So the window
@@ -11,9 +7,6 @@
 // memory, W adcx, W adox, and the end of both chains. Each row clears both flags, although the
 // previous row leaves them clear: this makes the chains independent, and rows overlap (8.6 cycles a
 // row of 8 on Zen 5; 11.0 with one unbroken pair of chains).
-//
-// No overflow: a*b + t + w <= (2^{64W} - 1)^2 + 2 * (2^{64W} - 1) = 2^{128W} - 1. So w + carry is
-// below 2^{64W}, and the next tile takes the carry, 0 or 1, with the lowest limb of its window.
 //
 // Registers: rdi = t (or k0), rsi = a (or q), rcx = b (or m), rdx = the factor of a row, rax = low
 // halves, rbx = the lowest column, r8..r15 = the window. The assembly saves rbx itself: asm
@@ -23,17 +16,8 @@
 
 use core::arch::asm;
 
-use super::chains64_mulx::Chains;
-pub(super) use super::chains64_mulx::{Eight, Four};
-pub(crate) use super::chains64_mulx::{array, array_mut};
-
-/// The operations on tiles of W limbs: the first W limbs of each operand.
-pub(super) trait Tile<const W: usize>: Chains<W> {
-    fn rows(self, t: &mut [u64], w: &mut [u64; W], a: &[u64], b: &[u64]);
-    fn next(self, t: &mut [u64], w: &mut [u64; W], carry: &mut u64, a: &[u64], b: &[u64]);
-    fn redc(self, q: &mut [u64; W], t: &[u64], m: &[u64], k0: u64) -> [u64; W];
-    fn triangle(self, t: &mut [u64], a: &[u64]);
-}
+use super::chains64_mulx::{Eight, Four};
+use super::tiles64::{Tile, array, array_mut};
 
 // The products of a row: adds rdx * b to the window; the lowest column ends in rbx.
 macro_rules! row {

@@ -16,9 +16,9 @@
 
 use tollgate_cpu::HaveAdxBmi2;
 
-use super::chains64_mulx::Chains;
+use super::chains64_mulx::Eight;
 use super::steps64_mulx::{product, square};
-use super::tiles64_mulx::Eight;
+use super::tiles64::Chains;
 
 /// The operands of one stream.
 pub(crate) struct Stream<'a> {
