@@ -40,6 +40,7 @@ enum Family {
     Lanes,
     LanesPortable,
     Limbs,
+    LimbsArm,
     LimbsPortable,
 }
 
@@ -48,8 +49,10 @@ const BLOCKS_PORTABLE_LIMBS: u32 = 67;
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 10] = {
-        use Family::{Blocks, BlocksPortable, Halves, Lanes, LanesPortable, Limbs, LimbsPortable};
+    pub const ALL: [Self; 12] = {
+        use Family::{
+            Blocks, BlocksPortable, Halves, Lanes, LanesPortable, Limbs, LimbsArm, LimbsPortable,
+        };
         const fn product(name: &'static str, family: Family) -> Kernel {
             Kernel { name, family, is_square: false }
         }
@@ -62,6 +65,8 @@ impl Kernel {
             product("amm52_blocks_ifma", Blocks),
             product("amm64_mulx", Limbs),
             square("ams64_mulx", Limbs),
+            product("amm64_umulh", LimbsArm),
+            square("ams64_umulh", LimbsArm),
             product("amm52_mb8_avx2", Halves),
             square("ams52_mb8_avx2", Halves),
             product("amm64_portable", LimbsPortable),
@@ -86,6 +91,7 @@ impl Kernel {
             (Family::Halves, _) => "Karatsuba halves, fold rows",
             (
                 Family::Limbs
+                | Family::LimbsArm
                 | Family::LimbsPortable
                 | Family::LanesPortable
                 | Family::BlocksPortable,
@@ -107,6 +113,15 @@ impl Kernel {
                 let multiplies = self.issued(call.size);
                 // Each product also takes an addition.
                 Demand::new([(Limit::PmuludqRow, multiplies), (Limit::Issue, 2.0 * multiplies)])
+            }
+            Family::LimbsArm => {
+                // Each half of a product also takes an addition.
+                let multiplies = self.issued(call.size);
+                Demand::new([
+                    (Limit::Umulh, multiplies),
+                    (Limit::Integer, 2.0 * multiplies),
+                    (Limit::Issue, 2.0 * multiplies),
+                ])
             }
             Family::LimbsPortable => rows_of_mul(Form::Mul.product(call.size.k).get()),
             Family::LanesPortable => rows_of_mul(Form::Mul52.product(call.size.k).get()),
@@ -284,6 +299,21 @@ mod tests {
         let limbs = zen5().kernel(Kernel::of("amm64_mulx").unwrap(), call(16, 16, 8, 1)).unwrap();
         assert_eq!(limbs.bound.limit, Limit::MulxRow);
         assert_eq!(limbs.bound.cycles.get(), 512.0 / 0.87);
+    }
+
+    #[test]
+    fn limbs_of_aarch64_have_two_bounds_that_are_equal() {
+        for name in ["neoverse-v1", "neoverse-v2"] {
+            let machine = File::named(name).unwrap().machine();
+            let limbs =
+                |kernel, k| machine.kernel(Kernel::of(kernel).unwrap(), call(k, k, 8, 1)).unwrap();
+            let product = limbs("amm64_umulh", 16);
+            // 4 * 16^2 multiplies at 2 per cycle; as many additions, at 4 of both per cycle
+            assert_eq!(product.bound.cycles.get(), 512.0);
+            assert_eq!(product.alone(Limit::Umulh), product.alone(Limit::Integer));
+            // 16 * 17 for the square and 2 * 16^2 for the reduction
+            assert_eq!(limbs("ams64_umulh", 16).bound.cycles.get(), 392.0);
+        }
     }
 
     #[test]
