@@ -168,6 +168,9 @@ impl Running {
     ///
     /// `/proc` cannot be read.
     pub fn workers(&self) -> io::Result<Vec<u32>> {
+        if self.product.serves_alone() {
+            return Ok(vec![self.group.leader()]);
+        }
         let mut members = self.group.members()?;
         if members.len() > 1 {
             members.retain(|&process| process != self.group.leader());
@@ -227,6 +230,12 @@ impl fmt::Debug for Running {
 fn prepare(product: Product, settings: &Settings) -> Result<Folder, Error> {
     if settings.asynchronous && !product.can_pause_handshakes() {
         return Err(Error::NotAsynchronous(product));
+    }
+    let has_place = |name: &str| {
+        name.split_once('.').is_some_and(|(context, _)| product.contexts().contains(&context))
+    };
+    if let Some(name) = settings.directives.keys().find(|name| !has_place(name)) {
+        return Err(Error::Directive { product, name: name.clone() });
     }
     if let Some(&bytes) = settings.bodies.iter().find(|&&n| n > Settings::BODY_BYTES_MAX) {
         return Err(Error::LongBody(bytes));
