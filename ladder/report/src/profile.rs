@@ -252,6 +252,34 @@ mod tests {
             assert!(words.contains(row), "{row}\n{text}");
         }
         assert_eq!(text.matches("\nRSA").count(), 1, "the only detail is left out: {text}");
+        assert!(words.contains("for the embedded server"), "{text}");
+    }
+
+    #[test]
+    fn a_servers_own_prediction_comes_first() {
+        let of = |by: &str, rest: &str| format!("session/rsa-2048/tls13?by={by}&bytes=14336{rest}");
+        let predicted = |by, rest: &str, point| {
+            record(&of(by, rest), Kind::Predicted { by: "3-session".into(), from: vec![] }, point)
+        };
+        let measured = |by, rest: &str, point| record(&of(by, rest), Kind::Measured, point);
+        let mut records = vec![predicted("openssl", "&part=system", 100e3)];
+        records.push(predicted("nginx-openssl", "&part=system", 290e3));
+        records.push(predicted("nginx-openssl", "", 290e3));
+        records.push(measured("nginx-openssl", "&part=system", 300e3));
+        let words =
+            |records: &[Record]| table(records).split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = words(&records);
+        for row in [
+            "system 300k [270k-330k] 290k",
+            "from the server's own calls",
+            "measured without the server's own code 300k, predicted 290k: remainder +10.0k (3 %)",
+        ] {
+            assert!(text.contains(row), "{row}\n{text}");
+        }
+        // without the total there is no prediction of its own
+        records.remove(2);
+        let text = words(&records);
+        assert!(text.contains("predicted 100k") && text.contains("embedded server"), "{text}");
         assert!(table(&[]).contains("bench profile"));
     }
 }

@@ -60,6 +60,7 @@ mod cores;
 mod error;
 mod in_memory;
 mod libcrypto;
+mod mean;
 mod measure;
 mod messages;
 mod need;

@@ -13,6 +13,7 @@ use tollgate_server::{Config, Engine, KeyKind};
 use crate::calls;
 use crate::error::Error;
 use crate::in_memory::Stage;
+use crate::mean::mean_estimate;
 use crate::messages::Anatomy;
 use crate::pipe::{LAPS, Lap};
 use crate::plan::{Session, SessionPlan};
@@ -194,7 +195,7 @@ impl Prepared<'_> {
         let costs = self.costs.borrow();
         let lap = |lap: Lap| {
             let cycles: Vec<f64> = costs.iter().map(|laps| laps[lap as usize]).collect();
-            median_estimate(&cycles).ok_or_else(nothing)
+            mean_estimate(&cycles).ok_or_else(nothing)
         };
         let laps = [lap(Lap::Hello)?, lap(Lap::Finish)?, lap(Lap::Data)?];
         Ok(Measured {

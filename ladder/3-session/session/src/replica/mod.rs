@@ -22,7 +22,6 @@ use std::time::Instant;
 
 use openssl::error::ErrorStack;
 use openssl::ssl::{SslContext, SslMode, SslSessionCacheMode};
-use tollgate_bench::median;
 use tollgate_calibrate::{clock, tsc};
 use tollgate_load::{Exchange, Plan, Server, Target};
 use tollgate_server::in_memory::Worker;
@@ -34,6 +33,7 @@ use self::serve::{Loop, Served};
 use crate::cores::{Pinned, cores};
 use crate::error::Error;
 use crate::in_memory::number;
+use crate::mean::mean;
 use crate::plan::Session;
 
 /// Sessions before the measured ones, until the caches are as warm as under load.
@@ -173,8 +173,7 @@ struct PerSecond {
 impl PerSecond {
     fn of(&self, served: &Served) -> Played {
         let ticks: Vec<f64> = served.library_ticks.iter().map(|&ticks| number(ticks)).collect();
-        // Preemption makes single sessions longer; the median is without it.
-        let library = median(&ticks) * self.cycles / self.ticks;
+        let library = mean(&ticks) * self.cycles / self.ticks;
         Played { library, system: served.cpu.as_secs_f64() * self.cycles - library }
     }
 }

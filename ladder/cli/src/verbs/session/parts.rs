@@ -82,8 +82,7 @@ pub(crate) fn collect_stock(
     let Run { host, output, .. } = run;
     progress::plan(1, options.seconds);
     progress::row(0, "calls of the server");
-    let follow: (&dyn Fn() -> bool, &mut dyn FnMut(f64)) =
-        (&interrupt::asked, &mut progress::part);
+    let follow: (&dyn Fn() -> bool, &mut dyn FnMut(f64)) = (&interrupt::asked, &mut progress::part);
     let measured = measure_stock(server, &plan(options), embedded, &host.context, follow);
     let records = match measured {
         Err(_) if interrupt::asked() => return Ok(Vec::new()),
