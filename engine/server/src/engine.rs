@@ -4,7 +4,8 @@
 //! one process are therefore independent of each other and of the default library context and its
 //! configuration file, and workers share no locks in libcrypto.
 
-use std::ffi::{CStr, CString};
+use core::ffi::CStr;
+use std::ffi::CString;
 
 use openssl::error::ErrorStack;
 use openssl::lib_ctx::{LibCtx, LibCtxRef};
