@@ -252,7 +252,6 @@ mod tests {
             let session = Session { key, protocol, engine, bytes };
             let replica = Replica::new("nginx", session, &worker).unwrap().expect("known");
             let played = replica.play().unwrap();
-            eprintln!("{session}: {played:?}");
             assert!(played.library > 0.0 && played.system > 0.0, "{session}: {played:?}");
         }
     }
