@@ -4,6 +4,7 @@
 //! one process are therefore independent of each other and of the default library context and its
 //! configuration file, and workers share no locks in libcrypto.
 
+use core::ffi::CStr;
 use std::ffi::CString;
 
 use openssl::error::ErrorStack;
@@ -85,6 +86,17 @@ impl Acceptor {
             (Engine::Tollgate, Some(provider)) => ffi::operations(provider).since(self.before),
             _ => SignerOperations::default(),
         }
+    }
+
+    /// Creates another context with the same identity and OpenSSL's defaults.
+    pub(crate) fn plain_context(
+        &self,
+        query: &CStr,
+        credentials: &Credentials,
+    ) -> Result<SslContextBuilder, ErrorStack> {
+        let mut context = ffi::server_context(&self.library, query)?;
+        identity(&mut context, credentials, self.key())?;
+        Ok(context)
     }
 
     /// Creates a connection, before its handshake.

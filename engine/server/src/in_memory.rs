@@ -12,9 +12,11 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
+use openssl::error::ErrorStack;
 use openssl::pkey::{PKeyRef, Private};
-use openssl::ssl::SslStream;
+use openssl::ssl::{SslContextBuilder, SslStream};
 
+use crate::certificate::Credentials;
 use crate::config::Config;
 use crate::connection::{self, BoundedReads, Context};
 pub use crate::connection::{Transport, Turn};
@@ -30,6 +32,7 @@ const LOG_TIMEOUT: Duration = Duration::from_secs(3);
 /// A server's worker without listener, event loop and thread.
 pub struct Worker {
     acceptor: Arc<Acceptor>,
+    credentials: Credentials,
     query: &'static CStr,
     writer: Option<Writer>,
     /// Connections use it one after the other.
@@ -51,7 +54,7 @@ impl Worker {
         let mut cx = Context::new(0, config.limits, shared, Arc::clone(&acceptor));
         cx.journal = journal;
         let query = config.engine.query();
-        Ok(Self { acceptor, query, writer, cx: RefCell::new(cx) })
+        Ok(Self { acceptor, credentials, query, writer, cx: RefCell::new(cx) })
     }
 
     /// Creates a connection over `transport`, before its handshake.
@@ -68,6 +71,16 @@ impl Worker {
         let number = cx.tally().connections.read();
         let inner = connection::Connection::new(stream, number, Instant::now(), &cx.limits);
         Ok(Connection { inner, worker: self })
+    }
+
+    /// Creates a TLS context with the certificate, the key and the library context of the
+    /// connections. All other settings are OpenSSL's defaults. The worker must outlive the context.
+    ///
+    /// # Errors
+    ///
+    /// OpenSSL is out of memory.
+    pub fn plain_context(&self) -> Result<SslContextBuilder, ErrorStack> {
+        self.acceptor.plain_context(self.query, &self.credentials)
     }
 
     /// Returns the library context of the connections.

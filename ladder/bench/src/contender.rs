@@ -35,6 +35,15 @@ impl<'a> Contender<'a> {
         Self { name: name.into(), operations_per_run, run: Box::new(run) }
     }
 
+    /// Returns the same contender with `times` runs in each run (0 counts as 1), so that each sample
+    /// includes an expense of only some runs.
+    #[must_use]
+    pub fn repeated(self, times: u32) -> Self {
+        let times = times.max(1);
+        let (operations, mut run) = (self.operations_per_run * times, self.run);
+        Self::new(self.name, operations, move || (0..times).try_for_each(|_| run()))
+    }
+
     /// Returns the contender's name in errors and warnings.
     pub fn name(&self) -> &str {
         &self.name
@@ -47,5 +56,25 @@ impl fmt::Debug for Contender<'_> {
             .field("name", &self.name)
             .field("operations_per_run", &self.operations_per_run)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repeated_run_ends_at_the_first_wrong_result() {
+        let mut count = 0;
+        let run = || {
+            count += 1;
+            if count < 6 { Ok(()) } else { Err(Wrong::new("the sixth")) }
+        };
+        let mut contender = Contender::new("counts", 2, run).repeated(4);
+        assert_eq!(contender.operations_per_run, 8);
+        assert!((contender.run)().is_ok());
+        assert!((contender.run)().is_err());
+        drop(contender);
+        assert_eq!(count, 6);
     }
 }

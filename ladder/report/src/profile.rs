@@ -122,7 +122,11 @@ fn of_servers(
             .to_owned(),
     ];
     if has_prediction {
-        notes[0] += "; pred.: as rung 3 predicts the part for the embedded server";
+        notes[0] += if servers.iter().all(|server| has_own_prediction(lookup, server)) {
+            "; pred.: as rung 3 predicts the part from the server's own calls"
+        } else {
+            "; pred.: as rung 3 predicts the part for the embedded server"
+        };
     }
     notes.extend(servers.iter().filter_map(|server| remainder(lookup, server, &named(server))));
     (title, Table { columns, rows, notes })
@@ -143,8 +147,8 @@ fn figures(lookup: Lookup<'_>, server: &Subject, part: &str, detail: Option<&str
         lookup.record(origin, subject.as_ref()?, CYCLES_PER_SESSION, Unit::Cycles)
     };
     let measured = find(Measured, &full);
-    let engine = engine(server).filter(|_| detail.is_none());
-    let predicted = find(Predicted, &engine.and_then(|engine| part_of(&engine, part, None)));
+    let by = predicted_by(lookup, server).filter(|_| detail.is_none());
+    let predicted = find(Predicted, &by.and_then(|by| part_of(&by, part, None)));
     [figure::of(measured), interval(measured), figure::of(predicted)]
 }
 
@@ -156,8 +160,16 @@ fn part_of(server: &Subject, part: &str, detail: Option<&str>) -> Option<Subject
     }
 }
 
-/// Returns the same session of the embedded server, which rung 3 predicts: `by=openssl` for
-/// `by=nginx-openssl`.
+/// Returns the session whose prediction is compared: the server's own if its calls are known, otherwise the
+/// same session of the embedded server, `by=openssl` for `by=nginx-openssl`.
+fn predicted_by(lookup: Lookup<'_>, server: &Subject) -> Option<Subject> {
+    if has_own_prediction(lookup, server) { Some(server.clone()) } else { engine(server) }
+}
+
+fn has_own_prediction(lookup: Lookup<'_>, server: &Subject) -> bool {
+    lookup.record(Predicted, server, CYCLES_PER_SESSION, Unit::Cycles).is_some()
+}
+
 fn engine(server: &Subject) -> Option<Subject> {
     let by = server.parameter(BY)?.rsplit('-').next()?;
     server.without(&[BY]).with(BY, by).ok()
@@ -165,7 +177,10 @@ fn engine(server: &Subject) -> Option<Subject> {
 
 /// Returns the sum of the parts that `of` selects, without waiting.
 fn sum(lookup: Lookup<'_>, server: &Subject, origin: Origin, of: fn(&str) -> bool) -> Option<f64> {
-    let server = if origin == Measured { server.clone() } else { engine(server)? };
+    let server = match origin {
+        Predicted => predicted_by(lookup, server)?,
+        _ => server.clone(),
+    };
     let parts = lookup.subjects(|record| {
         let part = record.subject.parameter(PART);
         Origin::of(record) == origin
@@ -237,6 +252,34 @@ mod tests {
             assert!(words.contains(row), "{row}\n{text}");
         }
         assert_eq!(text.matches("\nRSA").count(), 1, "the only detail is left out: {text}");
+        assert!(words.contains("for the embedded server"), "{text}");
+    }
+
+    #[test]
+    fn a_servers_own_prediction_comes_first() {
+        let of = |by: &str, rest: &str| format!("session/rsa-2048/tls13?by={by}&bytes=14336{rest}");
+        let predicted = |by, rest: &str, point| {
+            record(&of(by, rest), Kind::Predicted { by: "3-session".into(), from: vec![] }, point)
+        };
+        let measured = |by, rest: &str, point| record(&of(by, rest), Kind::Measured, point);
+        let mut records = vec![predicted("openssl", "&part=system", 100e3)];
+        records.push(predicted("nginx-openssl", "&part=system", 290e3));
+        records.push(predicted("nginx-openssl", "", 290e3));
+        records.push(measured("nginx-openssl", "&part=system", 300e3));
+        let words =
+            |records: &[Record]| table(records).split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = words(&records);
+        for row in [
+            "system 300k [270k-330k] 290k",
+            "from the server's own calls",
+            "measured without the server's own code 300k, predicted 290k: remainder +10.0k (3 %)",
+        ] {
+            assert!(text.contains(row), "{row}\n{text}");
+        }
+        // without the total there is no prediction of its own
+        records.remove(2);
+        let text = words(&records);
+        assert!(text.contains("predicted 100k") && text.contains("embedded server"), "{text}");
         assert!(table(&[]).contains("bench profile"));
     }
 }

@@ -9,7 +9,8 @@ use tollgate_bench::{Contender, Wrong};
 use tollgate_server::in_memory::{Source, Worker};
 
 use crate::error::Error;
-use crate::libcrypto::{self, Kdf, Padding};
+use crate::libcrypto::{self, Padding};
+use crate::mean::BLINDING_USES;
 use crate::primitive::{Group, Primitive, PrivateOperation};
 
 /// The number of bytes that a server signs in TLS 1.3: padding, text and transcript hash (RFC 8446
@@ -38,13 +39,16 @@ impl Group {
     }
 }
 
-/// Returns a contender that runs the primitive once and checks the result.
+/// Returns a contender that runs the primitive and checks the result. An RSA operation is repeated
+/// until it has made a new blinding pair once.
 pub(crate) fn contender<'w>(
     primitive: Primitive,
     name: String,
     worker: &'w Worker,
 ) -> Result<Contender<'w>, Error> {
-    build(primitive, name, worker, worker.source()).map_err(Error::openssl("a primitive"))
+    let one = build(primitive, name, worker, worker.source());
+    let one = one.map_err(Error::openssl("a primitive"))?;
+    Ok(if matches!(primitive, Primitive::Rsa(_)) { one.repeated(BLINDING_USES) } else { one })
 }
 
 fn build<'w>(
@@ -84,14 +88,21 @@ fn build<'w>(
             let agree = move || libcrypto::agree(source, &own, &peer);
             checked(name, agree()?, agree)
         }
-        Primitive::Prf(bytes) => derive(name, Kdf::prf(source, &[2; SEED_BYTES])?, 48, bytes)?,
-        Primitive::Extract => derive(name, Kdf::extract(source, &[2; 32])?, 32, 32)?,
-        Primitive::Expand => derive(name, Kdf::expand(source, &[2; LABEL_BYTES])?, 32, 32)?,
+        Primitive::Prf(bytes) => {
+            derive(name, bytes, move |out| libcrypto::prf(source, &[1; 48], &[2; SEED_BYTES], out))?
+        }
+        Primitive::Extract => {
+            derive(name, 32, move |out| libcrypto::extract(source, &[1; 32], &[2; 32], out))?
+        }
+        Primitive::Expand => derive(name, 32, move |out| {
+            libcrypto::expand(source, &[1; 32], &[2; LABEL_BYTES], out)
+        })?,
         Primitive::Hash(bytes) => {
             let md = Md::fetch(Some(source.library), "SHA256", source.query.to_str().ok())?;
             let text = vec![3_u8; bytes as usize];
-            let mut ctx = MdCtx::new()?;
-            let mut hash = move || {
+            // A new context each time, as `ssl_handshake_hash` makes a copy of the transcript's.
+            let hash = move || {
+                let mut ctx = MdCtx::new()?;
                 let mut digest = [0_u8; 32];
                 ctx.digest_init(&md)?;
                 ctx.digest_update(&text)?;
@@ -156,15 +167,12 @@ fn fetch_cipher(source: Source<'_>) -> Result<Cipher, ErrorStack> {
 
 fn derive<'w>(
     name: String,
-    mut kdf: Kdf,
-    secret_bytes: usize,
     bytes: u32,
+    into: impl Fn(&mut [u8]) -> Result<(), ErrorStack> + 'w,
 ) -> Result<Contender<'w>, ErrorStack> {
-    let secret = vec![1_u8; secret_bytes];
-    let length = bytes as usize;
-    let mut derive = move || {
+    let derive = move || {
         let mut out = [0_u8; 48];
-        kdf.derive(&secret, &mut out[..length])?;
+        into(&mut out[..bytes as usize])?;
         Ok(out)
     };
     Ok(checked(name, derive()?, derive))

@@ -19,6 +19,9 @@
 //! under load: [`measured_total`] gives that figure for comparison, and the difference is the
 //! remainder.
 //!
+//! [`measure_stock`] predicts sessions of a stock server, such as nginx: it repeats the server's
+//! own calls of libssl and of the system, under load and without the server.
+//!
 //! In addition, each message of the handshake has a cost (`cycles_per_message`): its own primitives
 //! and, for a message that the server waits for, the work of the library until the next wait. The
 //! messages' costs add up to the handshake in memory.
@@ -53,9 +56,11 @@
 
 mod bare_client;
 mod calls;
+mod cores;
 mod error;
 mod in_memory;
 mod libcrypto;
+mod mean;
 mod measure;
 mod messages;
 mod need;
@@ -63,6 +68,7 @@ mod pipe;
 mod plan;
 mod primitive;
 mod records;
+mod replica;
 mod sum;
 mod system;
 mod total;
@@ -72,5 +78,6 @@ pub use bare_client::bare_client;
 pub use error::Error;
 pub use measure::measure;
 pub use plan::{LONG_BYTES, SHORT_BYTES, Session, SessionPlan};
+pub use replica::measure_stock;
 pub use tollgate_load::Context;
 pub use total::{measured_total, predicted_rate};

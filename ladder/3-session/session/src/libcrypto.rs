@@ -14,7 +14,7 @@ use core::ffi::c_int;
 use openssl::error::ErrorStack;
 
 pub(crate) use self::agreement::{agree, encoded_public, generate};
-pub(crate) use self::kdf::Kdf;
+pub(crate) use self::kdf::{expand, extract, prf};
 pub(crate) use self::private_key::{Padding, decrypt, encrypt, sign};
 
 fn check(result: c_int) -> Result<(), ErrorStack> {

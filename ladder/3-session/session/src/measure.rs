@@ -13,6 +13,7 @@ use tollgate_server::{Config, Engine, KeyKind};
 use crate::calls;
 use crate::error::Error;
 use crate::in_memory::Stage;
+use crate::mean::mean_estimate;
 use crate::messages::Anatomy;
 use crate::pipe::{LAPS, Lap};
 use crate::plan::{Session, SessionPlan};
@@ -126,10 +127,10 @@ fn on_core(samples: &[Sample]) -> Option<Estimate> {
     median_estimate(&samples.iter().map(cycles).collect::<Option<Vec<f64>>>()?)
 }
 
-type Workers = Vec<(KeyKind, Engine, Worker)>;
+pub(crate) type Workers = Vec<(KeyKind, Engine, Worker)>;
 
 /// One server in memory for each key and engine.
-fn workers(plan: &SessionPlan) -> Result<Workers, Error> {
+pub(crate) fn workers(plan: &SessionPlan) -> Result<Workers, Error> {
     let mut workers = Workers::new();
     for &Session { key, engine, .. } in &plan.sessions {
         if workers.iter().any(|(k, e, _)| (*k, *e) == (key, engine)) {
@@ -148,7 +149,7 @@ fn workers(plan: &SessionPlan) -> Result<Workers, Error> {
     Ok(workers)
 }
 
-fn worker_for(workers: &Workers, session: Session) -> &Worker {
+pub(crate) fn worker_for(workers: &Workers, session: Session) -> &Worker {
     let wanted = (session.key, session.engine);
     let found = workers.iter().find(|(key, engine, _)| (*key, *engine) == wanted);
     &found.expect("each session of the plan has its worker").2
@@ -194,7 +195,7 @@ impl Prepared<'_> {
         let costs = self.costs.borrow();
         let lap = |lap: Lap| {
             let cycles: Vec<f64> = costs.iter().map(|laps| laps[lap as usize]).collect();
-            median_estimate(&cycles).ok_or_else(nothing)
+            mean_estimate(&cycles).ok_or_else(nothing)
         };
         let laps = [lap(Lap::Hello)?, lap(Lap::Finish)?, lap(Lap::Data)?];
         Ok(Measured {

@@ -23,14 +23,14 @@ const COUNTED: [(&str, &str); 5] = [
     ),
     (
         word::PART_KEY_SCHEDULE,
-        "derivations and hashes of the transcript, with algorithms fetched beforehand",
+        "derivations, with the fetches that libssl makes for each, and hashes of the transcript",
     ),
     (word::PART_RECORDS, "records both ways, handshake and alert included; authenticated as well"),
     (word::PART_MAC, "none of its own: AES-GCM authenticates, and is counted as records"),
 ];
 
 const LIBRARY: &str = "the server's calls in memory less their primitives: state machine, \
-                       messages, allocation, fetches of libssl; HTTP and log lines of the server";
+                       messages, allocation; HTTP and log lines of the server";
 const SYSTEM: &str = "the server's system calls replayed over loopback without TLS, CPU time of \
                       the serving thread; a write there also does most of its client's receiving";
 

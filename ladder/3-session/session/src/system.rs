@@ -15,10 +15,10 @@ use core::time::Duration;
 use std::io;
 use std::thread;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use socket2::{Domain, Protocol, Socket, Type};
 use tollgate_calibrate::tsc;
 
+use crate::cores::{Pinned, cores};
 use crate::error::Error;
 use crate::in_memory::{Recorded, number};
 use crate::pipe::{Call, Lap, Recording, Step};
@@ -137,7 +137,7 @@ impl Replay {
         let [server, client] = self.cores.map_or([None; 2], |cores| cores.map(Some));
         let (spent, client) = thread::scope(|scope| {
             let peer = scope.spawn(|| {
-                pin(client);
+                let _pinned = Pinned::to(client);
                 let result = peer::visit(self.address, &self.exchanges, &over);
                 if result.is_err() {
                     over.store(true, Ordering::Relaxed);
@@ -145,7 +145,7 @@ impl Replay {
                 result
             });
             let serving = scope.spawn(|| {
-                pin(server);
+                let _pinned = Pinned::to(server);
                 let result = serve::serve(listener, &self.moves, self.turns, &over);
                 over.store(true, Ordering::Relaxed);
                 result
@@ -170,22 +170,6 @@ fn listen() -> io::Result<std::net::TcpListener> {
     socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
-}
-
-/// The first two cores that this process may use.
-fn cores() -> Option<[usize; 2]> {
-    let allowed = sched_getaffinity(None).ok()?;
-    let mut cores = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core));
-    Some([cores.next()?, cores.next()?])
-}
-
-/// Pins the calling thread; if that fails, the scheduler decides.
-fn pin(core: Option<usize>) {
-    if let Some(core) = core {
-        let mut only = CpuSet::new();
-        only.set(core);
-        let _ = sched_setaffinity(None, &only);
-    }
 }
 
 /// The bytes that a client sends in each lap of a session, and the number of bytes it then waits

@@ -10,7 +10,7 @@ use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Machine, Quantity, Record, Unit, jsonl};
 use tollgate_server::{Engine, KeyKind};
-use tollgate_session::{Context, Error, Session, SessionPlan, measure};
+use tollgate_session::{Context, Error, Session, SessionPlan, measure, measure_stock};
 
 const KEY: KeyKind = KeyKind::Rsa { bits: 2048 };
 const ENGINES: [Engine; 2] = [Engine::OpenSsl, Engine::Tollgate];
@@ -118,6 +118,39 @@ fn every_session_has_all_parts_and_they_add_up() {
         jsonl::Writer::new(&mut file).write(record).unwrap();
     }
     assert_eq!(jsonl::read_all(file.as_slice()).unwrap(), figures.0);
+}
+
+#[test]
+fn a_stock_servers_parts_add_up_to_its_calls() {
+    let second = Duration::from_secs(1);
+    let plan = SessionPlan::product(&[KEY], &[Protocol::Tls13], &ENGINES, &[14_336], second);
+    let embedded = measure(&plan, &context(), &|| false, &mut |_| {}).unwrap();
+    let stock = |server| {
+        let follow: (&dyn Fn() -> bool, &mut dyn FnMut(f64)) = (&|| false, &mut |_| {});
+        measure_stock(server, &plan, &embedded, &context(), follow).unwrap()
+    };
+    assert_eq!(stock("a server whose calls are unknown"), []);
+    let stock = Figures(stock("nginx"));
+    let embedded = Figures(embedded);
+    let cycles =
+        |figures: &Figures, subject: &str| figures.point(subject, word::CYCLES_PER_SESSION);
+    for engine in ENGINES {
+        let of = |by: &str, rest: &str| format!("session/rsa-2048/tls13?by={by}&bytes=14336{rest}");
+        let (nginx, engine) = (format!("nginx-{engine}"), engine.to_string());
+        let part = |part: &str| cycles(&stock, &of(&nginx, &format!("&part={part}")));
+        for shared in [word::PART_RSA, word::PART_KEY_EXCHANGE, word::PART_RECORDS] {
+            let own = cycles(&embedded, &of(&engine, &format!("&part={shared}")));
+            assert_eq!(part(shared), own, "{engine}: {shared}");
+        }
+        let names = [word::PART_RSA, word::PART_KEY_EXCHANGE, word::PART_KEY_SCHEDULE];
+        let rest = [word::PART_RECORDS, word::PART_MAC, word::PART_LIBRARY, word::PART_SYSTEM];
+        let sum: f64 = names.into_iter().chain(rest).map(part).sum();
+        assert!(close(sum, cycles(&stock, &of(&nginx, ""))), "{engine}: {sum}");
+        let libssl = of(&nginx, "").replacen("session", "session/primitive/libssl", 1);
+        let system = part(word::PART_SYSTEM);
+        assert!(close(sum, cycles(&stock, &libssl) + system) && system > 0.0, "{engine}");
+    }
+    assert!(stock.0.iter().all(|record| !record.conditions[word::ASSUMPTION].is_empty()));
 }
 
 #[test]

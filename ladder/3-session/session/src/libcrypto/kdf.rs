@@ -1,4 +1,7 @@
 //! Key derivation: the PRF of TLS 1.2, extraction and expansion of TLS 1.3.
+//!
+//! Each call fetches the algorithm, creates a context, and gives it all parameters, as `tls1_PRF`,
+//! `tls13_generate_secret` and `tls13_hkdf_expand_ex` of libssl do.
 
 use core::ffi::{CStr, c_int};
 
@@ -15,85 +18,65 @@ const EXTRACT_ONLY: c_int = 1;
 /// `EVP_KDF_HKDF_MODE_EXPAND_ONLY` of `openssl/kdf.h`.
 const EXPAND_ONLY: c_int = 2;
 
-unsafe extern "C" {
-    fn EVP_KDF_CTX_set_params(ctx: *mut sys::EVP_KDF_CTX, params: *const sys::OSSL_PARAM) -> c_int;
+/// The PRF of TLS 1.2 with SHA-256, RFC 5246 §5.
+pub(crate) fn prf(
+    source: Source<'_>,
+    secret: &[u8],
+    seed: &[u8],
+    out: &mut [u8],
+) -> Result<(), ErrorStack> {
+    let inputs = [octets(c"secret", secret), octets(c"seed", seed), end()];
+    derive(source, c"TLS1-PRF", inputs, out)
 }
 
-/// A key derivation function with SHA-256 and its public input, fetched and set once.
-pub(crate) struct Kdf {
-    ctx: *mut sys::EVP_KDF_CTX,
-    secret: &'static CStr,
+/// HKDF-Extract with SHA-256, RFC 5869 §2.2.
+pub(crate) fn extract(
+    source: Source<'_>,
+    secret: &[u8],
+    salt: &[u8],
+    out: &mut [u8],
+) -> Result<(), ErrorStack> {
+    let mode = signed(c"mode", &EXTRACT_ONLY);
+    derive(source, c"HKDF", [mode, octets(c"key", secret), octets(c"salt", salt)], out)
 }
 
-impl Kdf {
-    /// The PRF of TLS 1.2, RFC 5246 §5.
-    pub(crate) fn prf(source: Source<'_>, seed: &[u8]) -> Result<Self, ErrorStack> {
-        let seed = octets(c"seed", seed);
-        Self::fetch(
-            source,
-            c"TLS1-PRF",
-            c"secret",
-            [text(c"digest", c"SHA256"), seed, end(), end()],
-        )
-    }
-
-    /// HKDF-Extract, RFC 5869 §2.2.
-    pub(crate) fn extract(source: Source<'_>, salt: &[u8]) -> Result<Self, ErrorStack> {
-        Self::hkdf(source, EXTRACT_ONLY, octets(c"salt", salt))
-    }
-
-    /// HKDF-Expand, RFC 5869 §2.3.
-    pub(crate) fn expand(source: Source<'_>, info: &[u8]) -> Result<Self, ErrorStack> {
-        Self::hkdf(source, EXPAND_ONLY, octets(c"info", info))
-    }
-
-    fn hkdf(source: Source<'_>, mode: c_int, data: sys::OSSL_PARAM) -> Result<Self, ErrorStack> {
-        let params = [text(c"digest", c"SHA256"), signed(c"mode", &mode), data, end()];
-        Self::fetch(source, c"HKDF", c"key", params)
-    }
-
-    fn fetch(
-        source: Source<'_>,
-        name: &CStr,
-        secret: &'static CStr,
-        params: [sys::OSSL_PARAM; 4],
-    ) -> Result<Self, ErrorStack> {
-        let (library, query) = (source.library.as_ptr(), source.query.as_ptr());
-        // SAFETY: valid pointers.
-        let kdf = unsafe { sys::EVP_KDF_fetch(library, name.as_ptr(), query) };
-        if kdf.is_null() {
-            return Err(ErrorStack::get());
-        }
-        // SAFETY: a valid function; the context takes its own reference.
-        let ctx = unsafe { sys::EVP_KDF_CTX_new(kdf) };
-        // SAFETY: our reference, freed once.
-        unsafe { sys::EVP_KDF_free(kdf) };
-        if ctx.is_null() {
-            return Err(ErrorStack::get());
-        }
-        let kdf = Self { ctx, secret };
-        // SAFETY: a valid context. The parameters end with an empty one. The callers of this
-        // function keep the parameters' bytes until it returns, and OpenSSL copies the bytes.
-        check(unsafe { EVP_KDF_CTX_set_params(kdf.ctx, params.as_ptr()) })?;
-        Ok(kdf)
-    }
-
-    /// Derives `out` from a secret.
-    pub(crate) fn derive(&mut self, secret: &[u8], out: &mut [u8]) -> Result<(), ErrorStack> {
-        let params = [octets(self.secret, secret), end()];
-        // SAFETY: a valid context. `out` is writable for its whole length. The parameters end with
-        // an empty one, and OpenSSL only reads their bytes.
-        let done =
-            unsafe { sys::EVP_KDF_derive(self.ctx, out.as_mut_ptr(), out.len(), params.as_ptr()) };
-        check(done)
-    }
+/// HKDF-Expand with SHA-256, RFC 5869 §2.3.
+pub(crate) fn expand(
+    source: Source<'_>,
+    secret: &[u8],
+    info: &[u8],
+    out: &mut [u8],
+) -> Result<(), ErrorStack> {
+    let mode = signed(c"mode", &EXPAND_ONLY);
+    derive(source, c"HKDF", [mode, octets(c"key", secret), octets(c"info", info)], out)
 }
 
-impl Drop for Kdf {
-    fn drop(&mut self) {
-        // SAFETY: owned, freed once.
-        unsafe { sys::EVP_KDF_CTX_free(self.ctx) }
+fn derive(
+    source: Source<'_>,
+    name: &CStr,
+    [a, b, c]: [sys::OSSL_PARAM; 3],
+    out: &mut [u8],
+) -> Result<(), ErrorStack> {
+    let (library, query) = (source.library.as_ptr(), source.query.as_ptr());
+    let params = [text(c"digest", c"SHA256"), a, b, c, end()];
+    // SAFETY: valid pointers.
+    let kdf = unsafe { sys::EVP_KDF_fetch(library, name.as_ptr(), query) };
+    if kdf.is_null() {
+        return Err(ErrorStack::get());
     }
+    // SAFETY: a valid function; the context takes its own reference.
+    let ctx = unsafe { sys::EVP_KDF_CTX_new(kdf) };
+    // SAFETY: our reference, freed once.
+    unsafe { sys::EVP_KDF_free(kdf) };
+    if ctx.is_null() {
+        return Err(ErrorStack::get());
+    }
+    // SAFETY: a valid context. `out` is writable for its whole length. The parameters end with an
+    // empty one, and their bytes live until the callers of this function return.
+    let done = unsafe { sys::EVP_KDF_derive(ctx, out.as_mut_ptr(), out.len(), params.as_ptr()) };
+    // SAFETY: owned, freed once.
+    unsafe { sys::EVP_KDF_CTX_free(ctx) };
+    check(done)
 }
 
 #[cfg(test)]
@@ -109,14 +92,10 @@ mod tests {
         let info: Vec<u8> = (0xf0..=0xf9).collect();
         each_engine(|source, _| {
             let (mut extracted, mut expanded) = ([0; 32], [0; 32]);
-            let mut extract = Kdf::extract(source, &salt).unwrap();
-            let mut expand = Kdf::expand(source, &info).unwrap();
-            for _ in 0..2 {
-                extract.derive(&[0x0b; 22], &mut extracted).unwrap();
-                assert_eq!(extracted[..4], [0x07, 0x77, 0x09, 0x36]);
-                expand.derive(&extracted, &mut expanded).unwrap();
-                assert_eq!(expanded[..4], [0x3c, 0xb2, 0x5f, 0x25]);
-            }
+            extract(source, &[0x0b; 22], &salt, &mut extracted).unwrap();
+            assert_eq!(extracted[..4], [0x07, 0x77, 0x09, 0x36]);
+            expand(source, &extracted, &info, &mut expanded).unwrap();
+            assert_eq!(expanded[..4], [0x3c, 0xb2, 0x5f, 0x25]);
         });
     }
 }

@@ -354,10 +354,17 @@ pub(super) fn predict(
     scenarios: &mut [Scenario],
 ) -> Result<(), CliError> {
     let is_asked = sampling.predict_seconds > 0.0 && !scenarios.is_empty() && !interrupt::asked();
-    let request = parts::request(options, sampling.predict_seconds).filter(|_| is_asked);
+    let stock = options.server.stock();
+    // half of the time for the parts, and half for the calls of a stock server
+    let seconds = sampling.predict_seconds / if stock.is_some() { 2.0 } else { 1.0 };
+    let request = parts::request(options, seconds).filter(|_| is_asked);
     let Some(request) = request else { return Ok(()) };
     let _progress = Progress::new("session");
-    let predicted = parts::collect(&request, run)?;
+    let mut predicted = parts::collect(&request, run)?;
+    if let Some(product) = stock.filter(|_| !interrupt::asked()) {
+        let server = product.to_string();
+        predicted.extend(parts::collect_stock(&server, &request, &predicted, run)?);
+    }
     for scenario in scenarios {
         let service = |record: &Record| record.subject.topic().service().cloned();
         let own = scenario.records.first().and_then(service);

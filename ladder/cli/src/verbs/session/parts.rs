@@ -7,7 +7,7 @@ use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Record};
 use tollgate_server::{Engine, KeyKind};
-use tollgate_session::{SHORT_BYTES, SessionPlan, measure, predicted_rate};
+use tollgate_session::{SHORT_BYTES, SessionPlan, measure, measure_stock, predicted_rate};
 
 use crate::error::CliError;
 use crate::interrupt;
@@ -67,6 +67,27 @@ pub(crate) fn collect(options: &Session, run: &mut Run) -> Result<Vec<Record>, C
             records.iter().filter(is_total).map(|total| predicted_rate(total, clock, 1)).collect();
         records.extend(rates?);
     }
+    output.records(&records)?;
+    Ok(records)
+}
+
+/// The predictions for a stock server, from its calls and the parts of `embedded`; none after
+/// Ctrl-C, or if its calls are not known.
+pub(crate) fn collect_stock(
+    server: &str,
+    options: &Session,
+    embedded: &[Record],
+    run: &mut Run,
+) -> Result<Vec<Record>, CliError> {
+    let Run { host, output, .. } = run;
+    progress::plan(1, options.seconds);
+    progress::row(0, "calls of the server");
+    let follow: (&dyn Fn() -> bool, &mut dyn FnMut(f64)) = (&interrupt::asked, &mut progress::part);
+    let measured = measure_stock(server, &plan(options), embedded, &host.context, follow);
+    let records = match measured {
+        Err(_) if interrupt::asked() => return Ok(Vec::new()),
+        measured => measured?,
+    };
     output.records(&records)?;
     Ok(records)
 }

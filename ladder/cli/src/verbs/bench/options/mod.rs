@@ -104,7 +104,8 @@ pub(crate) struct Sampling {
     #[arg(long, value_name = "DIR")]
     pub(crate) flame_graphs: Option<PathBuf>,
 
-    /// Seconds to measure the parts alone, for predictions to compare with the profile; 0 for none
+    /// Seconds for predictions to compare with the profile: the parts alone and, for a stock server
+    /// whose calls are known, its calls; 0 for none
     #[arg(long, value_name = "S", default_value = "15", value_parser = prediction_seconds)]
     pub(crate) predict_seconds: f64,
 }

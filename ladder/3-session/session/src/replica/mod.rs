@@ -1,0 +1,258 @@
+//! The replica of a stock server: its calls of libssl and of the system, without the server.
+//!
+//! A sequence lists the calls of the server's worker for one session ([`sequence`]). The replica
+//! makes these calls on loopback sockets, with the server's settings of libssl, for sessions of the
+//! load generator: as many in flight as when the server itself is under load. So the library and
+//! the kernel run with the caches and branch predictors that they leave to each other, as in the
+//! server. A clock runs in calls of libssl and stops in the system calls below them: its time is
+//! the library's, and the rest of the thread's CPU time is the system's.
+
+mod connection;
+mod predict;
+mod sequence;
+mod serve;
+
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Instant;
+
+use openssl::error::ErrorStack;
+use openssl::ssl::{SslContext, SslMode, SslSessionCacheMode};
+use tollgate_calibrate::{clock, tsc};
+use tollgate_load::{Exchange, Plan, Server, Target};
+use tollgate_server::in_memory::Worker;
+
+use self::connection::Shared;
+pub use self::predict::measure_stock;
+use self::sequence::{Sequence, filled};
+use self::serve::{Loop, Served};
+use crate::cores::{Pinned, cores};
+use crate::error::Error;
+use crate::in_memory::number;
+use crate::mean::mean;
+use crate::plan::Session;
+
+/// Sessions before the measured ones, until the caches are as warm as under load.
+const SETTLE: u32 = 48;
+/// The measured sessions of one replay.
+const SESSIONS: u32 = 192;
+/// Sessions after the measured ones, so that as many are in flight at their end.
+const TAIL: u32 = 24;
+/// The number of short measurements of the core clock before and after a replay.
+const CLOCK_WINDOWS: usize = 9;
+
+/// A stock server whose calls are known, ready for sessions of one kind.
+pub(crate) struct Replica {
+    sequence: &'static Sequence,
+    session: Session,
+    tls: SslContext,
+    listener: TcpListener,
+    folder: Folder,
+    log: File,
+    head: Vec<u8>,
+    log_line: String,
+    cores: Option<[usize; 2]>,
+}
+
+/// The cost of one session, in core cycles of the serving thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Played {
+    pub(crate) library: f64,
+    pub(crate) system: f64,
+}
+
+impl Replica {
+    /// The replica of a server; `None` if its calls are not known.
+    pub(crate) fn new(
+        server: &str,
+        session: Session,
+        worker: &Worker,
+    ) -> Result<Option<Self>, Error> {
+        let Some(sequence) = Sequence::of(server) else { return Ok(None) };
+        let tls = context(sequence, worker).map_err(Error::openssl("a TLS context"))?;
+        let files = || -> io::Result<_> {
+            let folder = Folder::new()?;
+            let length = usize::try_from(session.bytes).unwrap_or(usize::MAX);
+            fs::write(folder.body(), vec![b'x'; length])?;
+            let log = OpenOptions::new().create(true).append(true).open(folder.0.join("log"))?;
+            Ok((folder, log))
+        };
+        let (folder, log) = files().map_err(Error::system("files of a body and a log"))?;
+        let listen = || -> io::Result<_> {
+            let listener = TcpListener::bind("127.0.0.1:0")?;
+            listener.set_nonblocking(true)?;
+            Ok(listener)
+        };
+        Ok(Some(Self {
+            sequence,
+            session,
+            tls,
+            listener: listen().map_err(Error::system("a listening socket"))?,
+            folder,
+            log,
+            head: filled(&sequence.session.head, session.bytes).replace('\n', "\r\n").into(),
+            log_line: filled(&sequence.worker.log_line, session.bytes),
+            cores: cores(),
+        }))
+    }
+
+    /// Where the sequence comes from.
+    pub(crate) const fn source(&self) -> &str {
+        self.sequence.source.as_str()
+    }
+
+    /// Serves sessions of the load generator, and returns the cost of one.
+    pub(crate) fn play(&self) -> Result<Played, Error> {
+        let system = || Error::system("a session over loopback");
+        let address = self.listener.local_addr().map_err(system())?;
+        let count = SETTLE + SESSIONS + TAIL;
+        let [client, server] = self.cores.map_or([None; 2], |cores| cores.map(Some));
+        let plan = Plan {
+            cores: client.and_then(|core| u32::try_from(core).ok()).into_iter().collect(),
+            transactions: Some(count.into()),
+            warm_up_ms: 0,
+            sustain_ms: 20_000,
+            exchange: Exchange::bytes(self.session.bytes),
+            ..Plan::new(self.session.protocol)
+        };
+        let worker = Loop {
+            listener: &self.listener,
+            worker: &self.sequence.worker,
+            shared: Shared {
+                calls: &self.sequence.session,
+                tls: &self.tls,
+                body: &self.folder.body(),
+                body_bytes: self.session.bytes,
+                head: &self.head,
+            },
+            log: &self.log,
+            log_line: self.log_line.as_bytes(),
+        };
+        let (is_over, is_broken) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (served, loaded) = thread::scope(|scope| {
+            let load = scope.spawn(|| {
+                let mut server = Server::new(self.sequence.name.as_str(), Target::new(address)?);
+                let stop = || is_broken.load(Ordering::Relaxed);
+                let result = tollgate_load::run(&plan, &mut server, &stop, &mut |_, _| {});
+                is_over.store(true, Ordering::Relaxed);
+                result
+            });
+            let _pinned = Pinned::to(server);
+            let served = timed(|| worker.serve(&|| is_over.load(Ordering::Relaxed)));
+            is_broken.store(true, Ordering::Relaxed);
+            (served, load.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let (served, per_second) = served.ok_or(Error::NoCycles)?;
+        // Each side ends early if the other one fails: the error of the other one is the reason.
+        let (served, outcome) = match (served, loaded) {
+            (Err(why), Ok(_) | Err(tollgate_load::Error::Stopped)) => return Err(system()(why)),
+            (_, Err(error)) => return Err(self.strange(error.to_string())),
+            (Ok(served), Ok(outcome)) => (served, outcome),
+        };
+        if outcome.whole.transactions < count.into() || !outcome.whole.failures.is_empty() {
+            return Err(self.strange("the client's sessions failed".to_owned()));
+        }
+        Ok(per_second.of(&served))
+    }
+
+    fn strange(&self, why: String) -> Error {
+        Error::Session { session: format!("{} by {}", self.session, self.sequence.name), why }
+    }
+}
+
+/// The clocks of a core, in Hz.
+struct PerSecond {
+    cycles: f64,
+    ticks: f64,
+}
+
+impl PerSecond {
+    fn of(&self, served: &Served) -> Played {
+        let ticks: Vec<f64> = served.library_ticks.iter().map(|&ticks| number(ticks)).collect();
+        let library = mean(&ticks) * self.cycles / self.ticks;
+        Played { library, system: served.cpu.as_secs_f64() * self.cycles - library }
+    }
+}
+
+/// Runs `work` between two readings of the clocks; `None` if there is no time stamp counter.
+fn timed<R>(work: impl FnOnce() -> R) -> Option<(R, PerSecond)> {
+    let core_hz = || clock::core_hz(CLOCK_WINDOWS)?.last().copied();
+    let before = core_hz()?;
+    let (first, begun) = (tsc::ticks()?, Instant::now());
+    let result = work();
+    let ticks = number(tsc::ticks()?.saturating_sub(first)) / begun.elapsed().as_secs_f64();
+    Some((result, PerSecond { cycles: f64::midpoint(before, core_hz()?), ticks }))
+}
+
+/// A TLS context with the server's settings, and with the certificate and engine of `worker`.
+fn context(sequence: &Sequence, worker: &Worker) -> Result<SslContext, ErrorStack> {
+    let settings = &sequence.context;
+    let mut context = worker.plain_context()?;
+    context.set_cipher_list(&settings.suites)?;
+    context.set_read_ahead(settings.read_ahead);
+    if settings.release_buffers {
+        context.set_mode(SslMode::RELEASE_BUFFERS);
+    }
+    if !settings.session_cache {
+        context.set_session_cache_mode(SslSessionCacheMode::OFF);
+    }
+    context.set_session_id_context(b"HTTP")?;
+    context.set_servername_callback(|_, _| Ok(()));
+    Ok(context.build())
+}
+
+/// A folder for the files of a replica, removed when the value is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> io::Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path =
+            std::env::temp_dir().join(format!("tollgate-replica-{}-{count}", std::process::id()));
+        fs::create_dir(&path)?;
+        let folder = Self(path);
+        fs::create_dir_all(folder.0.join("www/bytes"))?;
+        Ok(folder)
+    }
+
+    fn body(&self) -> PathBuf {
+        self.0.join("www/bytes/body")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // On failure it remains in the folder for temporary files.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_load::Protocol;
+    use tollgate_server::{Config, Engine, KeyKind};
+
+    use super::*;
+
+    #[test]
+    fn sessions_of_every_length_are_served() {
+        let worker = Worker::new(&Config::default()).unwrap();
+        let (key, engine) = (KeyKind::Rsa { bits: 2048 }, Engine::OpenSsl);
+        for (protocol, bytes) in [
+            (Protocol::Tls12X25519, 14_336),
+            (Protocol::Tls13, 143_360),
+            (Protocol::Tls13, 0),
+            (Protocol::Tls13, 1 << 20), // more than a socket takes at once
+        ] {
+            let session = Session { key, protocol, engine, bytes };
+            let replica = Replica::new("nginx", session, &worker).unwrap().expect("known");
+            let played = replica.play().unwrap();
+            assert!(played.library > 0.0 && played.system > 0.0, "{session}: {played:?}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The calls of a server for one session, as data. Each server has a file in `servers/`.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+/// The sequence of a server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sequence {
+    /// The server's name, as in the names of its contenders: `nginx` in `nginx-openssl`.
+    pub(super) name: String,
+    /// Where the sequence comes from.
+    pub(super) source: String,
+    pub(super) context: Context,
+    pub(super) worker: Worker,
+    pub(super) session: Session,
+}
+
+/// Settings of the TLS context; all others are OpenSSL's defaults.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Context {
+    /// The suites of TLS 1.2, as a list for OpenSSL.
+    pub(super) suites: String,
+    pub(super) read_ahead: bool,
+    pub(super) release_buffers: bool,
+    pub(super) session_cache: bool,
+}
+
+/// The event loop and the access log.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Worker {
+    /// The maximum number of events of one `epoll_wait`.
+    pub(super) events_max: usize,
+    /// The maximum number of `accept4` for each event of the listening socket.
+    pub(super) accepts_per_event: u32,
+    /// The longest time in milliseconds between two writes of the access log.
+    pub(super) log_flush_ms: u64,
+    /// The line of a session; `{bytes}` is the length of the body.
+    pub(super) log_line: String,
+}
+
+/// The calls for one connection.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Session {
+    /// The lengths in bytes of what the server allocates for a connection.
+    pub(super) connection_bytes: Vec<usize>,
+    /// The lengths in bytes of what the server allocates for a request.
+    pub(super) request_bytes: Vec<usize>,
+    pub(super) before_handshake: Vec<Call>,
+    /// The length in bytes of the buffer for a request.
+    pub(super) read_bytes: usize,
+    pub(super) before_body: Vec<Call>,
+    /// The maximum number of bytes of one `pread64`.
+    pub(super) file_bytes: usize,
+    /// The maximum number of bytes of one `SSL_write`.
+    pub(super) record_bytes: usize,
+    /// The head of the response; `{bytes}` is the length of the body.
+    pub(super) head: String,
+    pub(super) at_end: Vec<Call>,
+}
+
+/// A call that not every server makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Call {
+    /// `close` of the body's file.
+    CloseFile,
+    /// `fstat` of the body's file.
+    Fstat,
+    /// `openat` of the body's file.
+    Open,
+    /// `recvfrom` of one byte with `MSG_PEEK`.
+    Peek,
+    /// `SSL_shutdown`, which sends `close_notify`.
+    SslShutdown,
+    /// `setsockopt` of `TCP_NODELAY`.
+    TcpNodelay,
+}
+
+const SERVERS: [&str; 1] = [include_str!("../../servers/nginx.toml")];
+
+/// All sequences; a test parses each.
+static SEQUENCES: LazyLock<Vec<Sequence>> = LazyLock::new(|| {
+    let parse = |text| Sequence::parse(text).expect("servers/*.toml is valid");
+    SERVERS.into_iter().map(parse).collect()
+});
+
+impl Sequence {
+    /// The sequence of a server; `None` if there is none for it.
+    pub(super) fn of(server: &str) -> Option<&'static Self> {
+        SEQUENCES.iter().find(|sequence| sequence.name == server)
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let sequence: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        let Session { before_body, file_bytes, record_bytes, read_bytes, .. } = &sequence.session;
+        let positive = [*file_bytes, *record_bytes, *read_bytes, sequence.worker.events_max];
+        if positive.contains(&0) || sequence.worker.accepts_per_event == 0 {
+            return Err("lengths and numbers of events must be at least 1".to_owned());
+        }
+        if before_body.first() != Some(&Call::Open) {
+            return Err("before_body must begin with \"open\"".to_owned());
+        }
+        Ok(sequence)
+    }
+}
+
+/// The text of a head or of a line of the log for a body of `bytes` bytes.
+pub(super) fn filled(text: &str, bytes: u64) -> String {
+    text.replace("{bytes}", &bytes.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NGINX: &str = SERVERS[0];
+
+    #[test]
+    fn each_server_has_its_sequence() {
+        let nginx = Sequence::of("nginx").expect("there is one");
+        assert!(nginx.source.contains("strace") && nginx.context.read_ahead);
+        assert_eq!(nginx.session.before_handshake, [Call::Peek, Call::TcpNodelay]);
+        assert_eq!(nginx.session.at_end, [Call::CloseFile, Call::SslShutdown]);
+        // strace: a body of 14336 bytes was written as one record of 14587 bytes of plaintext.
+        let head = filled(&nginx.session.head, 14_336).replace('\n', "\r\n");
+        assert_eq!(head.len() + 14_336, 14_587);
+        assert!(Sequence::of("lighttpd").is_none());
+    }
+
+    #[test]
+    fn wrong_sequences_are_refused() {
+        for (before, after, word) in [
+            ("\"peek\", ", "\"dance\", ", "dance"),
+            ("events_max = 512", "events_max = 0", "at least 1"),
+            ("\"open\", ", "", "begin with"),
+            ("release_buffers = true", "release_bufers = true", "release_bufers"),
+            ("[worker]", "[worker", "worker"),
+        ] {
+            let text = NGINX.replacen(before, after, 1);
+            assert_ne!(text, NGINX);
+            let error = Sequence::parse(&text).expect_err(after);
+            assert!(error.contains(word), "{after}: {error}");
+        }
+    }
+}
