@@ -163,6 +163,8 @@ pub const CYCLES_PER_MESSAGE: Quantity = Quantity::known("cycles_per_message");
 pub const PART: &str = "part";
 /// Value of [`PART`]: the RSA private-key operation.
 pub const PART_RSA: &str = "rsa";
+/// Value of [`PART`]: the signature with a key that is not RSA.
+pub const PART_SIGNATURE: &str = "signature";
 /// Value of [`PART`]: an ephemeral key pair and its agreement.
 pub const PART_KEY_EXCHANGE: &str = "key-exchange";
 /// Value of [`PART`]: PRF or HKDF, and the hashes of the transcript.

@@ -54,6 +54,7 @@
 mod bare_client;
 mod calls;
 mod error;
+mod framing;
 mod in_memory;
 mod libcrypto;
 mod measure;

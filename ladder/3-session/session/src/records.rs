@@ -15,8 +15,9 @@ use crate::primitive::Primitive;
 use crate::sum::sum;
 
 /// The parts that are sums of primitives, each with its description.
-const COUNTED: [(&str, &str); 5] = [
+const COUNTED: [(&str, &str); 6] = [
     (word::PART_RSA, "the private-key operation through EVP, as libssl calls it"),
+    (word::PART_SIGNATURE, "the signature through EVP, as libssl calls it"),
     (
         word::PART_KEY_EXCHANGE,
         "an ephemeral key pair and the agreement through EVP, as libssl calls them",
@@ -26,7 +27,7 @@ const COUNTED: [(&str, &str); 5] = [
         "derivations and hashes of the transcript, with algorithms fetched beforehand",
     ),
     (word::PART_RECORDS, "records both ways, handshake and alert included; authenticated as well"),
-    (word::PART_MAC, "none of its own: AES-GCM authenticates, and is counted as records"),
+    (word::PART_MAC, "HMAC of the records, if it is separate: an AEAD is counted as records"),
 ];
 
 const LIBRARY: &str = "the server's calls in memory less their primitives: state machine, \
@@ -125,7 +126,8 @@ impl<'a> Scribe<'a> {
         let mut library = measured.laps().to_vec();
         let mut library_from = vec![places.memory.to_string()];
         let mut parts = Vec::new();
-        for (name, note) in COUNTED {
+        let other_key = if session.key.is_rsa() { word::PART_SIGNATURE } else { word::PART_RSA };
+        for (name, note) in COUNTED.into_iter().filter(|(name, _)| *name != other_key) {
             let need = need.of(name);
             let (from, costs) = (subjects(&need, session)?, self.costs(&need, session)?);
             library.extend(costs.iter().map(|(count, cycles)| (-count, *cycles)));

@@ -128,6 +128,7 @@ fn a_session_is_the_sum_of_its_parts() {
         record.kind == Kind::Measured && subject == "session/rsa-2048/tls12-rsa?by=tollgate&bytes=0"
     };
     assert!(found.iter().any(is_measured) || stdout.contains("INVALID"), "{stdout}");
-    refused(&run(&["session", "--key-type", "rsa-1024"]), "rsa-2048");
+    refused(&run(&["session", "--key-type", "rsa-512"]), "rsa-2048");
+    refused(&run(&["session", "--suites", "TLS_RSA_WITH_RC4_128_SHA"]), "does not speak");
     refused(&run(&["session", "--bytes", "99999999", "--parts-only"]), "1048576");
 }

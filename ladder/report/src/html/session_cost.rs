@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 use tollgate_record::vocabulary::{
     PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA,
-    PART_SYSTEM,
+    PART_SIGNATURE, PART_SYSTEM,
 };
 use tollgate_record::{Protocol, Record, Unit};
 
@@ -158,7 +158,7 @@ fn remark(session: &Session<'_>, measured: Option<f64>) -> String {
 /// Returns the CSS class that sets a part's colour.
 pub(super) fn class(part: &str) -> &'static str {
     match part {
-        PART_RSA => "part-rsa",
+        PART_RSA | PART_SIGNATURE => "part-rsa",
         PART_KEY_EXCHANGE => "part-key-exchange",
         PART_KEY_SCHEDULE => "part-key-schedule",
         PART_RECORDS => "part-records",

@@ -19,7 +19,7 @@ unsafe extern "C" {
     fn EVP_KDF_CTX_set_params(ctx: *mut sys::EVP_KDF_CTX, params: *const sys::OSSL_PARAM) -> c_int;
 }
 
-/// A key derivation function with SHA-256 and its public input, fetched and set once.
+/// A key derivation function with its hash function and its public input, fetched and set once.
 pub(crate) struct Kdf {
     ctx: *mut sys::EVP_KDF_CTX,
     secret: &'static CStr,
@@ -27,28 +27,40 @@ pub(crate) struct Kdf {
 
 impl Kdf {
     /// The PRF of TLS 1.2, RFC 5246 §5.
-    pub(crate) fn prf(source: Source<'_>, seed: &[u8]) -> Result<Self, ErrorStack> {
-        let seed = octets(c"seed", seed);
-        Self::fetch(
-            source,
-            c"TLS1-PRF",
-            c"secret",
-            [text(c"digest", c"SHA256"), seed, end(), end()],
-        )
+    pub(crate) fn prf(
+        source: Source<'_>,
+        hash: &'static CStr,
+        seed: &[u8],
+    ) -> Result<Self, ErrorStack> {
+        let params = [text(c"digest", hash), octets(c"seed", seed), end(), end()];
+        Self::fetch(source, c"TLS1-PRF", c"secret", params)
     }
 
     /// HKDF-Extract, RFC 5869 §2.2.
-    pub(crate) fn extract(source: Source<'_>, salt: &[u8]) -> Result<Self, ErrorStack> {
-        Self::hkdf(source, EXTRACT_ONLY, octets(c"salt", salt))
+    pub(crate) fn extract(
+        source: Source<'_>,
+        hash: &'static CStr,
+        salt: &[u8],
+    ) -> Result<Self, ErrorStack> {
+        Self::hkdf(source, hash, EXTRACT_ONLY, octets(c"salt", salt))
     }
 
     /// HKDF-Expand, RFC 5869 §2.3.
-    pub(crate) fn expand(source: Source<'_>, info: &[u8]) -> Result<Self, ErrorStack> {
-        Self::hkdf(source, EXPAND_ONLY, octets(c"info", info))
+    pub(crate) fn expand(
+        source: Source<'_>,
+        hash: &'static CStr,
+        info: &[u8],
+    ) -> Result<Self, ErrorStack> {
+        Self::hkdf(source, hash, EXPAND_ONLY, octets(c"info", info))
     }
 
-    fn hkdf(source: Source<'_>, mode: c_int, data: sys::OSSL_PARAM) -> Result<Self, ErrorStack> {
-        let params = [text(c"digest", c"SHA256"), signed(c"mode", &mode), data, end()];
+    fn hkdf(
+        source: Source<'_>,
+        hash: &'static CStr,
+        mode: c_int,
+        data: sys::OSSL_PARAM,
+    ) -> Result<Self, ErrorStack> {
+        let params = [text(c"digest", hash), signed(c"mode", &mode), data, end()];
         Self::fetch(source, c"HKDF", c"key", params)
     }
 
@@ -109,8 +121,8 @@ mod tests {
         let info: Vec<u8> = (0xf0..=0xf9).collect();
         each_engine(|source, _| {
             let (mut extracted, mut expanded) = ([0; 32], [0; 32]);
-            let mut extract = Kdf::extract(source, &salt).unwrap();
-            let mut expand = Kdf::expand(source, &info).unwrap();
+            let mut extract = Kdf::extract(source, c"SHA256", &salt).unwrap();
+            let mut expand = Kdf::expand(source, c"SHA256", &info).unwrap();
             for _ in 0..2 {
                 extract.derive(&[0x0b; 22], &mut extracted).unwrap();
                 assert_eq!(extracted[..4], [0x07, 0x77, 0x09, 0x36]);
