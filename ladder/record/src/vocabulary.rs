@@ -159,6 +159,8 @@ pub const SECONDS_PER_ROW: &str = "seconds_per_row";
 pub const CYCLES_PER_SESSION: Quantity = Quantity::known("cycles_per_session");
 /// Core cycles of a server for the message of the handshake that the parameter [`MESSAGE`] names.
 pub const CYCLES_PER_MESSAGE: Quantity = Quantity::known("cycles_per_message");
+/// The size in bytes at which the transfer of a session costs its server as much as the handshake.
+pub const BYTES_WHERE_DOUBLE: Quantity = Quantity::known("bytes_where_transfer_equals_handshake");
 /// Parameter: a part of a session's cost.
 pub const PART: &str = "part";
 /// Value of [`PART`]: the RSA private-key operation.

@@ -30,6 +30,7 @@
 pub mod chart;
 mod cite;
 pub mod context;
+pub mod curve;
 pub mod engine;
 pub mod eti10;
 mod figure;

@@ -53,6 +53,7 @@
 
 mod bare_client;
 mod calls;
+mod crossover;
 mod error;
 mod framing;
 mod in_memory;
@@ -70,6 +71,7 @@ mod total;
 mod wire;
 
 pub use bare_client::bare_client;
+pub use crossover::crossovers;
 pub use error::Error;
 pub use measure::measure;
 pub use plan::{LONG_BYTES, SHORT_BYTES, Session, SessionPlan};

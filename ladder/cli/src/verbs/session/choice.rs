@@ -11,6 +11,9 @@ use crate::error::CliError;
 /// The word for every suite that the server speaks.
 const ALL: &str = "all";
 
+/// The sizes of `--curve`, in bytes.
+const CURVE_BYTES: [u64; 6] = [0, 4096, 16_384, 65_536, 262_144, 1_048_576];
+
 /// The key, the offer and the engines of sessions, without their sizes.
 pub(super) type Kind = tollgate_session::Session;
 
@@ -29,7 +32,7 @@ impl Options {
     /// Returns whether no list is given; the ladder's plan then applies.
     pub(super) fn is_ladder(&self) -> bool {
         let Self { key, protocol, suites, group, bytes, .. } = self;
-        [key.len(), protocol.len(), suites.len(), group.len(), bytes.len()] == [0; 5]
+        [key.len(), protocol.len(), suites.len(), group.len(), bytes.len()] == [0; 5] && !self.curve
     }
 
     /// The product of the lists, with defaults for missing lists, without combinations that do not
@@ -71,7 +74,11 @@ impl Options {
     }
 
     fn sizes(&self) -> Vec<u64> {
-        if self.bytes.is_empty() { vec![SHORT_BYTES] } else { self.bytes.clone() }
+        match &*self.bytes {
+            _ if self.curve => CURVE_BYTES.to_vec(),
+            [] => vec![SHORT_BYTES],
+            bytes => bytes.to_vec(),
+        }
     }
 
     /// The suites, and those of `all` that the server does not speak.

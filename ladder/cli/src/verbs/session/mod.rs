@@ -7,7 +7,8 @@ pub(crate) mod parts;
 use std::process::ExitCode;
 
 use tollgate_load::Protocol;
-use tollgate_report::{heading, session as session_table};
+use tollgate_report::{curve, heading, session as session_table};
+use tollgate_session::crossovers;
 
 use crate::error::CliError;
 use crate::interrupt;
@@ -38,8 +39,14 @@ pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
             records.extend(found);
         }
     }
-    let heading = heading::lines(&records) + "\n";
-    run.end(&(heading + &session_table::table(&records)))
+    let mut text = heading::lines(&records) + "\n" + &session_table::table(&records);
+    if options.curve || options.bytes.len() > 1 {
+        let found = crossovers(&records)?;
+        run.output.records(&found)?;
+        records.extend(found);
+        text += &format!("\n{}", curve::table(&records));
+    }
+    run.end(&text)
 }
 
 /// Returns the `tollgate bench` runs for the sessions of the plan. The sessions that the default
@@ -121,6 +128,8 @@ mod tests {
         let [planned, measured] =
             planned_and_measured("--key-type rsa-2048,ed25519 --group ffdhe2048");
         assert_eq!((planned.len(), &planned), (2, &measured), "ECDHE has no ffdhe2048");
+        let [planned, measured] = planned_and_measured("--curve --key-type rsa-2048");
+        assert_eq!((planned.len(), &planned), (2 * 6, &measured));
         let [planned, measured] = planned_and_measured("--suites all");
         assert_eq!(planned, measured);
         let is = |key: &str| planned.iter().filter(|(of, ..)| of == key).count();
@@ -137,6 +146,7 @@ mod tests {
             ("--suites TLS_RSA_WITH_AES_128_GCM_SHA256 --key-type ed25519", "--key-type: ed25519"),
             ("--suites TLS_RSA_WITH_AES_128_CBC_SHA --group x25519", "fits none"),
             ("--group x448", "secp384r1"),
+            ("--bytes 0,0", "twice"),
             ("--group ffdhe2048 --protocol tls12-x25519", "fits none"),
             ("--protocol tls12-rsa --key-type ecdsa-p384", "fits none"),
         ] {

@@ -25,6 +25,11 @@ pub(crate) struct Session {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) bytes: Vec<u64>,
 
+    /// Sizes from 0 to 1048576 bytes instead of --bytes, and the size at which the transfer costs
+    /// as much as the handshake
+    #[arg(long, conflicts_with = "bytes")]
+    pub(crate) curve: bool,
+
     #[command(flatten)]
     pub(crate) written: Written,
 
