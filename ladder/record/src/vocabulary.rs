@@ -154,6 +154,10 @@ pub const LIMIT: &str = "limit";
 /// Condition: the duration of the measurement of a row, all contenders together.
 pub const SECONDS_PER_ROW: &str = "seconds_per_row";
 
+/// Core cycles of a hash function, a cipher or a MAC for one more byte:
+/// `session/primitive/sha-256`.
+pub const CYCLES_PER_BYTE: Quantity = Quantity::known("cycles_per_byte");
+
 /// Core cycles of a server for one session: `session/rsa-2048/tls13?by=tollgate&bytes=0`. With the
 /// parameter [`PART`], the cycles of one part.
 pub const CYCLES_PER_SESSION: Quantity = Quantity::known("cycles_per_session");

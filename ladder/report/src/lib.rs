@@ -44,6 +44,7 @@ mod lookup;
 pub mod markdown;
 pub mod model;
 mod names;
+pub mod per_byte;
 pub mod pkeu;
 pub mod plan;
 pub mod points;

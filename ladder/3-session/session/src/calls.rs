@@ -16,7 +16,7 @@ use tollgate_tls_client::{Cipher, Group, MacHash};
 use self::record::record;
 use crate::error::Error;
 use crate::libcrypto::{self, Form, Kdf};
-use crate::primitive::{Primitive, PrivateOperation};
+use crate::primitive::{Beside, Primitive, PrivateOperation};
 
 /// The number of bytes that a server signs in TLS 1.3: padding, text and transcript hash (RFC 8446
 /// §4.4.3). In TLS 1.2 it is similar.
@@ -25,8 +25,8 @@ const SIGNED_BYTES: usize = 130;
 const LABEL_BYTES: usize = 54;
 /// The length in bytes of the label and the seed of the TLS 1.2 PRF, if the seed is a session hash.
 const SEED_BYTES: usize = 54;
-/// The longest hash, in bytes: SHA-384.
-const HASH_BYTES_MAX: usize = 48;
+/// The longest hash, in bytes: SHA-512.
+const HASH_BYTES_MAX: usize = 64;
 
 /// The longest output of the PRF, in bytes: the key block of AES-256-CBC with SHA-384.
 const PRF_BYTES_MAX: usize = 192;
@@ -81,9 +81,11 @@ pub(crate) fn contender<'w>(
         | Primitive::Seal(..)
         | Primitive::Open(..)
         | Primitive::Mac(..) => record(primitive, name, source),
-        Primitive::Prf(..) | Primitive::Extract(_) | Primitive::Expand(_) | Primitive::Hash(..) => {
-            schedule(primitive, name, source)
-        }
+        Primitive::Prf(..)
+        | Primitive::Extract(_)
+        | Primitive::Expand(_)
+        | Primitive::Hash(..)
+        | Primitive::Beside(..) => schedule(primitive, name, source),
     }
     .map_err(Error::openssl("a primitive"))
 }
@@ -155,22 +157,38 @@ fn schedule<'w>(
             let kdf = Kdf::expand(source, hash_name(hash), &[2; LABEL_BYTES])?;
             derive(name, kdf, hash.bytes(), hash.bytes())?
         }
-        Primitive::Hash(hash, bytes) => {
-            let of_openssl = hash_name(hash).to_str().ok().unwrap_or_default();
-            let md = Md::fetch(Some(source.library), of_openssl, source.query.to_str().ok())?;
-            let text = vec![3_u8; bytes as usize];
-            let mut ctx = MdCtx::new()?;
-            let mut hash = move || {
-                let mut digest = [0_u8; HASH_BYTES_MAX];
-                ctx.digest_init(&md)?;
-                ctx.digest_update(&text)?;
-                ctx.digest_final(&mut digest)?;
-                Ok(digest)
+        Primitive::Hash(hash, bytes) => hashed(name, hash_name(hash), bytes, source)?,
+        Primitive::Beside(hash, bytes) => {
+            let of_openssl = match hash {
+                Beside::Sha1 => c"SHA1",
+                Beside::Sha256 => c"SHA256",
+                Beside::Sha512 => c"SHA512",
+                Beside::Sha3 => c"SHA3-256",
             };
-            checked(name, hash()?, hash)
+            hashed(name, of_openssl, bytes, source)?
         }
         _ => unreachable!("`contender` passes no other"),
     })
+}
+
+fn hashed<'w>(
+    name: String,
+    hash: &CStr,
+    bytes: u32,
+    source: Source<'w>,
+) -> Result<Contender<'w>, ErrorStack> {
+    let hash = hash.to_str().expect("names are ASCII");
+    let md = Md::fetch(Some(source.library), hash, source.query.to_str().ok())?;
+    let text = vec![3_u8; bytes as usize];
+    let mut ctx = MdCtx::new()?;
+    let mut hash = move || {
+        let mut digest = [0_u8; HASH_BYTES_MAX];
+        ctx.digest_init(&md)?;
+        ctx.digest_update(&text)?;
+        ctx.digest_final(&mut digest)?;
+        Ok(digest)
+    };
+    Ok(checked(name, hash()?, hash))
 }
 
 fn derive<'w>(

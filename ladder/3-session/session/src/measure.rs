@@ -17,7 +17,7 @@ use crate::in_memory::Stage;
 use crate::messages::Anatomy;
 use crate::pipe::{LAPS, Lap};
 use crate::plan::{Session, SessionPlan};
-use crate::primitive::Primitive;
+use crate::primitive::{Beside, Primitive, RECORD_BYTES};
 use crate::records::{Measured, Scribe};
 use crate::system::Replay;
 
@@ -62,7 +62,15 @@ pub fn measure(
         }
         prepared.push(prepare(session, worker_for(&workers, session), &mut replays)?);
     }
-    let primitives = primitives(&prepared)?;
+    let mut primitives = primitives(&prepared)?;
+    if plan.per_byte {
+        let session = plan.sessions[0];
+        for (hash, bytes) in Beside::ALL.iter().flat_map(|hash| RECORD_BYTES.map(|b| (*hash, b))) {
+            let primitive = Primitive::Beside(hash, bytes);
+            let subject = primitive.subject(&session).map_err(Error::figure)?;
+            primitives.entry(subject).or_insert((primitive, session));
+        }
+    }
 
     let failure = RefCell::new(None);
     let keep = |error| {
@@ -109,6 +117,9 @@ pub fn measure(
         .collect::<Result<_, Error>>()?;
     let scribe = Scribe::new(context, &figures);
     let mut records = scribe.primitives()?;
+    if plan.per_byte {
+        records.extend(scribe.per_byte()?);
+    }
     let mut told = vec![false; replays.len()];
     for one in prepared {
         let place = one.replay;

@@ -122,6 +122,8 @@ impl fmt::Display for Session {
 pub struct SessionPlan {
     /// The sessions, each once.
     pub sessions: Vec<Session>,
+    /// Measures also hash functions, and the cost of each hash, cipher and MAC per byte.
+    pub per_byte: bool,
     /// The time for all sessions together. Preparation takes some seconds more.
     pub total: Duration,
 }
@@ -145,7 +147,7 @@ impl SessionPlan {
                 }
             }
         }
-        Self { sessions, total }
+        Self { sessions, per_byte: false, total }
     }
 
     /// The plan of the ladder, with both engines:
@@ -163,7 +165,8 @@ impl SessionPlan {
             Self::product(&[smaller], &[Protocol::Tls12Rsa], &engines, &[SHORT_BYTES], total);
         let sweep = [0, 1024, 4096, 35_840, 71_680, LONG_BYTES];
         let sweep = Self::product(&[smaller], &[Protocol::Tls13], &engines, &sweep, total);
-        Self { sessions: [short.sessions, history.sessions, sweep.sessions].concat(), total }
+        let sessions = [short.sessions, history.sessions, sweep.sessions].concat();
+        Self { sessions, per_byte: false, total }
     }
 
     /// Validates the plan.

@@ -27,6 +27,28 @@ pub(crate) enum PrivateOperation {
     SignPss,
 }
 
+/// A hash function whose cost per byte stands beside those of the suites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Beside {
+    Sha1,
+    Sha256,
+    Sha512,
+    Sha3,
+}
+
+impl Beside {
+    pub(crate) const ALL: [Self; 4] = [Self::Sha1, Self::Sha256, Self::Sha512, Self::Sha3];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Sha1 => "sha-1",
+            Self::Sha256 => "sha-256",
+            Self::Sha512 => "sha-512",
+            Self::Sha3 => "sha3-256",
+        }
+    }
+}
+
 /// A call, or the sequence of calls, that libssl makes to libcrypto for one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Primitive {
@@ -44,6 +66,8 @@ pub(crate) enum Primitive {
     Expand(MacHash),
     /// The hash of this many bytes.
     Hash(MacHash, u32),
+    /// A hash of this many bytes, beside those that sessions need.
+    Beside(Beside, u32),
     /// A context and key for records in one direction.
     RecordKey(Cipher),
     /// Encryption of a record of this many bytes; with CBC the IV and the padding count.
@@ -61,9 +85,11 @@ impl Primitive {
             Self::Private(PrivateOperation::Sign) => word::PART_SIGNATURE,
             Self::Private(_) => word::PART_RSA,
             Self::Generate(_) | Self::Agree(_) => word::PART_KEY_EXCHANGE,
-            Self::Prf(..) | Self::Extract(_) | Self::Expand(_) | Self::Hash(..) => {
-                word::PART_KEY_SCHEDULE
-            }
+            Self::Prf(..)
+            | Self::Extract(_)
+            | Self::Expand(_)
+            | Self::Hash(..)
+            | Self::Beside(..) => word::PART_KEY_SCHEDULE,
             Self::RecordKey(_) | Self::Seal(..) | Self::Open(..) => word::PART_RECORDS,
             Self::Mac(..) => word::PART_MAC,
         }
@@ -80,6 +106,7 @@ impl Primitive {
             Self::Extract(hash) => format!("hkdf-extract{}", suffix(hash)),
             Self::Expand(hash) => format!("hkdf-expand{}", suffix(hash)),
             Self::Hash(hash, _) => hash_word(hash).to_owned(),
+            Self::Beside(hash, _) => hash.word().to_owned(),
             Self::RecordKey(cipher) => format!("{}/key", cipher_word(cipher)),
             Self::Seal(cipher, _) => format!("{}/seal", cipher_word(cipher)),
             Self::Open(cipher, _) => format!("{}/open", cipher_word(cipher)),
@@ -92,6 +119,7 @@ impl Primitive {
             }
             Self::Prf(_, bytes)
             | Self::Hash(_, bytes)
+            | Self::Beside(_, bytes)
             | Self::Seal(_, bytes)
             | Self::Open(_, bytes)
             | Self::Mac(_, bytes) => subject.with(word::BYTES, bytes),

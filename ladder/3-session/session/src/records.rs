@@ -11,7 +11,7 @@ use crate::messages::Anatomy;
 use crate::need::Need;
 use crate::pipe::{LAPS, Lap};
 use crate::plan::Session;
-use crate::primitive::Primitive;
+use crate::primitive::{Primitive, RECORD_BYTES};
 use crate::sum::sum;
 
 /// The parts that are sums of primitives, each with its description.
@@ -81,6 +81,24 @@ impl<'a> Scribe<'a> {
             self.record(subject.clone(), word::CYCLES_PER_OPERATION, *cycles, Kind::Measured, None)
         };
         self.figures.iter().map(record).collect()
+    }
+
+    /// Returns the cost per byte of each primitive that was measured for both lengths of records.
+    pub(crate) fn per_byte(&self) -> Result<Vec<Record>, Error> {
+        let [small, large] = RECORD_BYTES;
+        let share = 1.0 / f64::from(large - small);
+        let mut records = Vec::new();
+        for (subject, costs) in self.figures {
+            let of_large = subject.parameter(word::BYTES) == Some(large.to_string().as_str());
+            let other = subject.with(word::BYTES, small).map_err(Error::figure)?;
+            let Some(less) = self.figures.get(&other).filter(|_| of_large) else { continue };
+            let cycles = sum(&[(share, *costs), (-share, *less)])?;
+            let from = vec![subject.to_string(), other.to_string()];
+            let note = "the difference of both lengths, divided by their distance";
+            let record = self.predicted(subject.without(&[word::BYTES]), cycles, from, note)?;
+            records.push(Record { quantity: word::CYCLES_PER_BYTE, ..record });
+        }
+        Ok(records)
     }
 
     /// The operating system's cost for sessions of one kind.

@@ -7,7 +7,7 @@ pub(crate) mod parts;
 use std::process::ExitCode;
 
 use tollgate_load::Protocol;
-use tollgate_report::{curve, heading, session as session_table};
+use tollgate_report::{curve, heading, per_byte, session as session_table};
 use tollgate_session::crossovers;
 
 use crate::error::CliError;
@@ -45,6 +45,9 @@ pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
         run.output.records(&found)?;
         records.extend(found);
         text += &format!("\n{}", curve::table(&records));
+    }
+    if options.per_byte {
+        text += &format!("\n{}", per_byte::table(&records));
     }
     run.end(&text)
 }

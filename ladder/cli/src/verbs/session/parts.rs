@@ -48,6 +48,10 @@ pub(crate) struct Session {
     #[arg(long)]
     pub(crate) parts_only: bool,
 
+    /// Cost per byte of the sessions' ciphers and MACs, and of SHA-1, SHA-2 and SHA-3
+    #[arg(long)]
+    pub(crate) per_byte: bool,
+
     /// Protocol versions and key exchanges, separated by commas: tls12-rsa, tls12-x25519,
     /// tls12-p256, tls13 [default: tls12-x25519,tls13; without --bytes, --key-type and --protocol
     /// also tls12-rsa, for RSA-2048]
@@ -121,7 +125,8 @@ pub(crate) fn request(bench: &Bench, seconds: f64) -> Option<Session> {
 pub(super) fn plan(options: &Session) -> Result<SessionPlan, CliError> {
     let total = Duration::from_secs_f64(options.seconds);
     if options.is_ladder() {
-        return Ok(SessionPlan::ladder(total));
+        let per_byte = options.per_byte;
+        return Ok(SessionPlan { per_byte, ..SessionPlan::ladder(total) });
     }
     let Choice { kinds, bytes, .. } = options.choice()?;
     let mut sessions = Vec::new();
@@ -131,5 +136,5 @@ pub(super) fn plan(options: &Session) -> Result<SessionPlan, CliError> {
             sessions.extend(bytes.iter().map(sized));
         }
     }
-    Ok(SessionPlan { sessions, total })
+    Ok(SessionPlan { sessions, per_byte: options.per_byte, total })
 }
