@@ -11,6 +11,7 @@ use tollgate_record::{Protocol, Record, Unit};
 
 use super::bars::{Bar, Group, Segment, bars, legend};
 use super::section::{Section, tables};
+use super::size_curve;
 use crate::cite::Citation;
 use crate::figure::{number, percent};
 use crate::flagship::Flagship;
@@ -47,6 +48,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
                     code { "tollgate session" } }
             }
             @for protocol in &protocols { (panel(protocol, &ours, &flagship)) }
+            (size_curve::charts(records, &ours))
             @if !papers.is_empty() { (then_and_now(&ours, &papers, &flagship)) }
         },
         below: tables(&[session::costs(records)]),
