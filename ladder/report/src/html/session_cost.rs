@@ -133,10 +133,12 @@ fn bar(session: &Session<'_>, flagship: &Flagship) -> Bar {
         Some(_) => {
             format!("{}, {}", names::suite(&session.subject), names::payload(session.bytes()))
         }
-        None => match session.subject.key() {
-            Some(key) if *key != flagship.key => names::key(key),
-            _ => String::new(),
-        },
+        None => {
+            let key = session.subject.key().filter(|key| **key != flagship.key).map(names::key);
+            let names: Vec<String> =
+                key.into_iter().chain(names::offered(&session.subject)).collect();
+            names.join(", ")
+        }
     };
     Bar {
         label: cited.map_or_else(|| who(session.by()).to_owned(), |cited| cited.to_string()),
