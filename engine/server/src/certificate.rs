@@ -120,8 +120,9 @@ impl Credentials {
         if !first.public_key().map_err(broken)?.public_eq(&key) {
             return Err(Rejected::KeyMismatch.into());
         }
-        let kind = KeyKind::of(&key)
-            .ok_or_else(|| Rejected::Key("it is neither RSA nor ECDSA P-256".to_owned()))?;
+        let kind = KeyKind::of(&key).ok_or_else(|| {
+            Rejected::Key("it is not RSA, ECDSA on P-256 or P-384, or Ed25519".to_owned())
+        })?;
         Self::new(chain, &key, kind)
     }
 
@@ -163,22 +164,26 @@ fn self_signed(kind: KeyKind) -> Result<Credentials, Error> {
         );
         return Err(Rejected::Key(why).into());
     }
-    let made = make_key(kind).and_then(|key| Ok((make_certificate(&key)?, key)));
+    let made = make_key(kind).and_then(|key| Ok((make_certificate(&key, kind)?, key)));
     let (certificate, key) = made.map_err(Unavailable::openssl("making a certificate"))?;
     Credentials::new(vec![certificate], &key, kind)
 }
 
 fn make_key(kind: KeyKind) -> Result<PKey<Private>, ErrorStack> {
     match kind {
-        KeyKind::EcdsaP256 => {
-            let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1)?;
-            PKey::from_ec_key(EcKey::generate(&group)?)
-        }
+        KeyKind::EcdsaP256 => make_ec_key(Nid::X9_62_PRIME256V1),
+        KeyKind::EcdsaP384 => make_ec_key(Nid::SECP384R1),
+        KeyKind::Ed25519 => PKey::generate_ed25519(),
         KeyKind::Rsa { bits } => PKey::from_rsa(Rsa::generate(bits)?),
     }
 }
 
-fn make_certificate(key: &PKey<Private>) -> Result<X509, ErrorStack> {
+fn make_ec_key(curve: Nid) -> Result<PKey<Private>, ErrorStack> {
+    let group = EcGroup::from_curve_name(curve)?;
+    PKey::from_ec_key(EcKey::generate(&group)?)
+}
+
+fn make_certificate(key: &PKey<Private>, kind: KeyKind) -> Result<X509, ErrorStack> {
     let mut name = X509NameBuilder::new()?;
     name.append_entry_by_nid(Nid::COMMONNAME, "localhost")?;
     let name = name.build();
@@ -201,6 +206,11 @@ fn make_certificate(key: &PKey<Private>) -> Result<X509, ErrorStack> {
         .ip("::1")
         .build(&builder.x509v3_context(None, None))?;
     builder.append_extension(names)?;
-    builder.sign(key, MessageDigest::sha256())?;
+    let digest = match kind {
+        KeyKind::EcdsaP256 | KeyKind::Rsa { .. } => MessageDigest::sha256(),
+        KeyKind::EcdsaP384 => MessageDigest::sha384(),
+        KeyKind::Ed25519 => MessageDigest::null(),
+    };
+    builder.sign(key, digest)?;
     Ok(builder.build())
 }

@@ -54,6 +54,8 @@ impl Acceptor {
         let mut context = ffi::server_context(&library, query)
             .map_err(Unavailable::openssl("making a TLS context"))?;
         negotiation(&mut context, config, credentials.kind)?;
+        field(&mut context, config, credentials.kind, &library)
+            .map_err(Unavailable::openssl("setting the prime field of DHE"))?;
         resumption(&mut context, config.resumption, tickets)
             .map_err(Unavailable::openssl("setting up session tickets"))?;
         let key = ffi::private_key(&library, query, &credentials.key_der)
@@ -186,6 +188,22 @@ fn negotiation(
     Ok(())
 }
 
+/// Sets the prime field for DHE in TLS 1.2: the first field of the configured groups, or ffdhe2048.
+fn field(
+    context: &mut SslContextBuilder,
+    config: &Config,
+    key: KeyKind,
+    library: &LibCtxRef,
+) -> Result<(), ErrorStack> {
+    if !config.suites_of(Protocol::Tls12, key).iter().any(|suite| suite.is_dhe()) {
+        return Ok(());
+    }
+    let field = config.groups.iter().copied().find(|group| group.is_field());
+    let name = field.unwrap_or(Group::Ffdhe2048).openssl_name();
+    let name = CString::new(name).expect("names have no NUL");
+    ffi::set_dhe_group(context, library, config.engine.query(), &name)
+}
+
 fn resumption(
     context: &mut SslContextBuilder,
     resumption: Resumption,
@@ -237,7 +255,7 @@ fn check_engine(
         }
         Err(Error::from(Rejected::Engine { engine, key: kind.to_string(), instead: provider }))
     };
-    expect(signer(source, key).map_err(doing())?)?;
+    expect(signer(source, key, kind.digest()).map_err(doing())?)?;
     if decrypts {
         expect(decrypter(source, key).map_err(doing())?)?;
     }
@@ -245,9 +263,13 @@ fn check_engine(
 }
 
 /// Signs once, and returns the name of the provider that did.
-fn signer(source: Source<'_>, key: &PKeyRef<Private>) -> Result<String, ErrorStack> {
+fn signer(
+    source: Source<'_>,
+    key: &PKeyRef<Private>,
+    name: Option<&CStr>,
+) -> Result<String, ErrorStack> {
     let mut digest = MdCtx::new()?;
-    let provider = evp::provider_name(source.begin_signature(&mut digest, key)?);
+    let provider = evp::provider_name(source.begin_signature(&mut digest, key, name)?);
     digest.digest_sign(b"a message", Some(&mut vec![0; key.size()]))?;
     Ok(provider)
 }

@@ -61,8 +61,9 @@ impl Source<'_> {
         non_null(ctx).map(|ctx| unsafe { PkeyCtx::from_ptr(ctx) })
     }
 
-    /// Initializes `digest` to sign with `key` and SHA-256, as `tls_construct_cert_verify` and
-    /// `tls_construct_server_key_exchange` do. The returned context sets the padding.
+    /// Initializes `digest` to sign with `key` and the digest of this name, as
+    /// `tls_construct_cert_verify` and `tls_construct_server_key_exchange` do. The returned context
+    /// sets the padding.
     ///
     /// # Errors
     ///
@@ -71,14 +72,15 @@ impl Source<'_> {
         self,
         digest: &'d mut MdCtxRef,
         key: &PKeyRef<Private>,
+        name: Option<&CStr>,
     ) -> Result<&'d mut PkeyCtxRef<Private>, ErrorStack> {
         let mut key_ctx = ptr::null_mut();
-        // SAFETY: valid pointers, texts that end with NUL, no parameters.
+        // SAFETY: valid pointers, texts that end with NUL (a name may be NULL), no parameters.
         check(unsafe {
             EVP_DigestSignInit_ex(
                 digest.as_ptr(),
                 &raw mut key_ctx,
-                c"SHA256".as_ptr(),
+                name.map_or(ptr::null(), CStr::as_ptr),
                 self.library.as_ptr(),
                 self.query.as_ptr(),
                 key.as_ptr(),

@@ -65,6 +65,10 @@ impl FromStr for Engine {
 pub enum KeyKind {
     /// ECDSA on P-256, "ecdsa-p256".
     EcdsaP256,
+    /// ECDSA on P-384, "ecdsa-p384".
+    EcdsaP384,
+    /// Ed25519, "ed25519".
+    Ed25519,
     /// RSA, "rsa-2048".
     Rsa {
         /// The size of the modulus in bits; self-signed certificates have 1024, 2048, 3072 or 4096.
@@ -74,11 +78,13 @@ pub enum KeyKind {
 
 impl KeyKind {
     /// The kinds that [`Certificate::SelfSigned`](crate::Certificate::SelfSigned) generates.
-    pub const SELF_SIGNED: [Self; 4] = [
+    pub const SELF_SIGNED: [Self; 6] = [
         Self::Rsa { bits: 2048 },
         Self::Rsa { bits: 3072 },
         Self::Rsa { bits: 4096 },
         Self::EcdsaP256,
+        Self::EcdsaP384,
+        Self::Ed25519,
     ];
 
     /// RSA-1024, as servers used in 2001: insecure, and for comparisons with papers only. A server
@@ -89,11 +95,30 @@ impl KeyKind {
     pub(crate) fn of(key: &PKey<Private>) -> Option<Self> {
         match key.id() {
             Id::RSA => Some(Self::Rsa { bits: key.bits() }),
-            Id::EC => {
-                let curve = key.ec_key().ok()?.group().curve_name();
-                (curve == Some(Nid::X9_62_PRIME256V1)).then_some(Self::EcdsaP256)
-            }
+            Id::EC => match key.ec_key().ok()?.group().curve_name()? {
+                Nid::X9_62_PRIME256V1 => Some(Self::EcdsaP256),
+                Nid::SECP384R1 => Some(Self::EcdsaP384),
+                _ => None,
+            },
+            Id::ED25519 => Some(Self::Ed25519),
             _ => None,
+        }
+    }
+
+    /// Returns whether the key is an RSA key.
+    #[must_use]
+    pub const fn is_rsa(self) -> bool {
+        matches!(self, Self::Rsa { .. })
+    }
+
+    /// Returns OpenSSL's name of the digest of the key's signatures; `None` if the signature has
+    /// none of its own.
+    #[must_use]
+    pub const fn digest(self) -> Option<&'static CStr> {
+        match self {
+            Self::EcdsaP256 | Self::Rsa { .. } => Some(c"SHA256"),
+            Self::EcdsaP384 => Some(c"SHA384"),
+            Self::Ed25519 => None,
         }
     }
 }
@@ -102,6 +127,8 @@ impl fmt::Display for KeyKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::EcdsaP256 => f.write_str("ecdsa-p256"),
+            Self::EcdsaP384 => f.write_str("ecdsa-p384"),
+            Self::Ed25519 => f.write_str("ed25519"),
             Self::Rsa { bits } => write!(f, "rsa-{bits}"),
         }
     }

@@ -61,20 +61,52 @@ registered! {
             "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "ECDHE-RSA-AES256-GCM-SHA384";
         EcdheRsaChacha20 =
             "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305";
+        DheRsaAes128Gcm = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256", "DHE-RSA-AES128-GCM-SHA256";
+        DheRsaAes256Gcm = "TLS_DHE_RSA_WITH_AES_256_GCM_SHA384", "DHE-RSA-AES256-GCM-SHA384";
+        DheRsaChacha20 =
+            "TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "DHE-RSA-CHACHA20-POLY1305";
+        EcdheEcdsaAes128Sha256 =
+            "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256", "ECDHE-ECDSA-AES128-SHA256";
+        EcdheEcdsaAes256Sha384 =
+            "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384", "ECDHE-ECDSA-AES256-SHA384";
+        EcdheEcdsaAes128Sha = "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA", "ECDHE-ECDSA-AES128-SHA";
+        EcdheEcdsaAes256Sha = "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", "ECDHE-ECDSA-AES256-SHA";
+        EcdheRsaAes128Sha256 =
+            "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256", "ECDHE-RSA-AES128-SHA256";
+        EcdheRsaAes256Sha384 =
+            "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384", "ECDHE-RSA-AES256-SHA384";
         EcdheRsaAes128Sha = "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "ECDHE-RSA-AES128-SHA";
+        EcdheRsaAes256Sha = "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA", "ECDHE-RSA-AES256-SHA";
+        DheRsaAes128Sha256 = "TLS_DHE_RSA_WITH_AES_128_CBC_SHA256", "DHE-RSA-AES128-SHA256";
+        DheRsaAes256Sha256 = "TLS_DHE_RSA_WITH_AES_256_CBC_SHA256", "DHE-RSA-AES256-SHA256";
+        DheRsaAes128Sha = "TLS_DHE_RSA_WITH_AES_128_CBC_SHA", "DHE-RSA-AES128-SHA";
+        DheRsaAes256Sha = "TLS_DHE_RSA_WITH_AES_256_CBC_SHA", "DHE-RSA-AES256-SHA";
         RsaAes128Gcm = "TLS_RSA_WITH_AES_128_GCM_SHA256", "AES128-GCM-SHA256";
         RsaAes256Gcm = "TLS_RSA_WITH_AES_256_GCM_SHA384", "AES256-GCM-SHA384";
+        RsaAes128Sha256 = "TLS_RSA_WITH_AES_128_CBC_SHA256", "AES128-SHA256";
+        RsaAes256Sha256 = "TLS_RSA_WITH_AES_256_CBC_SHA256", "AES256-SHA256";
         RsaAes128Sha = "TLS_RSA_WITH_AES_128_CBC_SHA", "AES128-SHA";
         RsaAes256Sha = "TLS_RSA_WITH_AES_256_CBC_SHA", "AES256-SHA";
     }
 }
 
 registered! {
-    /// A group for ephemeral Diffie-Hellman.
+    /// A group for an ephemeral key agreement. Before version 3.5, OpenSSL lacks ML-KEM.
     Group {
         P256 = "secp256r1", "P-256";
         P384 = "secp384r1", "P-384";
         X25519 = "x25519", "X25519";
+        X25519MlKem768 = "X25519MLKEM768", "X25519MLKEM768";
+        Ffdhe2048 = "ffdhe2048", "ffdhe2048";
+        Ffdhe3072 = "ffdhe3072", "ffdhe3072";
+        Ffdhe4096 = "ffdhe4096", "ffdhe4096";
+    }
+}
+
+impl Group {
+    /// Returns whether the group is a prime field.
+    pub(crate) fn is_field(self) -> bool {
+        self.name().starts_with("ffdhe")
     }
 }
 
@@ -95,7 +127,13 @@ impl Suite {
     /// Returns whether a key of this kind can serve the suite.
     pub(crate) fn suits(self, key: KeyKind) -> bool {
         let needs_ecdsa = self.name().contains("_ECDSA_WITH_");
-        self.protocol() == Protocol::Tls13 || needs_ecdsa == (key == KeyKind::EcdsaP256)
+        self.protocol() == Protocol::Tls13 || needs_ecdsa != key.is_rsa()
+    }
+
+    /// Returns whether the suite has ephemeral Diffie-Hellman in a prime field, which TLS 1.2 does
+    /// not negotiate as a group.
+    pub(crate) fn is_dhe(self) -> bool {
+        self.name().starts_with("TLS_DHE_")
     }
 
     /// Returns the default suites: AES-128-GCM first, no CBC, and RSA key exchange last and only if

@@ -55,6 +55,10 @@ words! {
         Tls12X25519 = "tls12-x25519",
         /// TLS 1.2 with P-256.
         Tls12P256 = "tls12-p256",
+        /// TLS 1.2 with P-384.
+        Tls12P384 = "tls12-p384",
+        /// TLS 1.2 with Diffie-Hellman in a prime field.
+        Tls12Dhe = "tls12-dhe",
         /// TLS 1.2 with RSA key exchange.
         Tls12Rsa = "tls12-rsa",
         /// TLS 1.0 with RSA key exchange, in papers.

@@ -154,15 +154,23 @@ pub const LIMIT: &str = "limit";
 /// Condition: the duration of the measurement of a row, all contenders together.
 pub const SECONDS_PER_ROW: &str = "seconds_per_row";
 
+/// Core cycles of a hash function, a cipher or a MAC for one more byte:
+/// `session/primitive/sha-256`.
+pub const CYCLES_PER_BYTE: Quantity = Quantity::known("cycles_per_byte");
+
 /// Core cycles of a server for one session: `session/rsa-2048/tls13?by=tollgate&bytes=0`. With the
 /// parameter [`PART`], the cycles of one part.
 pub const CYCLES_PER_SESSION: Quantity = Quantity::known("cycles_per_session");
 /// Core cycles of a server for the message of the handshake that the parameter [`MESSAGE`] names.
 pub const CYCLES_PER_MESSAGE: Quantity = Quantity::known("cycles_per_message");
+/// The size in bytes at which the transfer of a session costs its server as much as the handshake.
+pub const BYTES_WHERE_DOUBLE: Quantity = Quantity::known("bytes_where_transfer_equals_handshake");
 /// Parameter: a part of a session's cost.
 pub const PART: &str = "part";
 /// Value of [`PART`]: the RSA private-key operation.
 pub const PART_RSA: &str = "rsa";
+/// Value of [`PART`]: the signature with a key that is not RSA.
+pub const PART_SIGNATURE: &str = "signature";
 /// Value of [`PART`]: an ephemeral key pair and its agreement.
 pub const PART_KEY_EXCHANGE: &str = "key-exchange";
 /// Value of [`PART`]: PRF or HKDF, and the hashes of the transcript.

@@ -30,6 +30,7 @@
 pub mod chart;
 mod cite;
 pub mod context;
+pub mod curve;
 pub mod engine;
 pub mod eti10;
 mod figure;
@@ -43,6 +44,7 @@ mod lookup;
 pub mod markdown;
 pub mod model;
 mod names;
+pub mod per_byte;
 pub mod pkeu;
 pub mod plan;
 pub mod points;

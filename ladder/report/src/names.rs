@@ -3,8 +3,8 @@
 use tollgate_record::{Key, Protocol, Record, Service, Subject, Topic};
 
 use tollgate_record::vocabulary::{
-    BATCH, BY, BYTES, EXPONENT, FULL, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC,
-    PART_RECORDS, PART_RSA, PART_SYSTEM,
+    BATCH, BY, BYTES, EXPONENT, FULL, GROUP, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY,
+    PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM, SUITE,
 };
 
 /// The smallest secure key size.
@@ -90,6 +90,8 @@ pub(crate) fn protocol(protocol: &Protocol) -> &str {
         Protocol::Tls13 => "TLS 1.3",
         Protocol::Tls12X25519 => "TLS 1.2 ECDHE",
         Protocol::Tls12P256 => "TLS 1.2 P-256",
+        Protocol::Tls12P384 => "TLS 1.2 P-384",
+        Protocol::Tls12Dhe => "TLS 1.2 DHE",
         Protocol::Tls12Rsa => "TLS 1.2 RSA",
         Protocol::TlsRsa => "TLS RSA",
         Protocol::Ssl3Rsa => "SSL 3 RSA",
@@ -125,10 +127,24 @@ pub(crate) fn suite(subject: &Subject) -> String {
     word.to_ascii_uppercase()
 }
 
+/// Returns the cipher of the suite, and the group, each only if it is not the protocol's default:
+/// `AES_256_CBC_SHA, ffdhe2048`. The protocol's name has the key exchange.
+pub(crate) fn offered(subject: &Subject) -> Option<String> {
+    let cipher = |name: &str| match name.split_once("_WITH_") {
+        Some((_, cipher)) => cipher.to_owned(),
+        None => name.trim_start_matches("TLS_").to_owned(),
+    };
+    let suite = subject.parameter(SUITE).map(cipher);
+    let names: Vec<String> =
+        suite.into_iter().chain(subject.parameter(GROUP).map(str::to_owned)).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
 /// Returns the name of a part of a session's cost.
 pub(crate) fn part(word: &str) -> &str {
     match word {
         PART_RSA => "RSA",
+        PART_SIGNATURE => "signature",
         PART_KEY_EXCHANGE => "key exchange",
         PART_KEY_SCHEDULE => "key schedule",
         PART_RECORDS => "records",

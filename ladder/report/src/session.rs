@@ -2,7 +2,7 @@
 
 use tollgate_record::vocabulary::{
     CYCLES_PER_SESSION, DETAIL, MESSAGE, PART, PART_IDLE, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE,
-    PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SYSTEM,
+    PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM,
 };
 use tollgate_record::{Protocol, Record, Subject, Topic, Unit};
 
@@ -15,8 +15,9 @@ use crate::names::{self, who};
 use crate::table::{Row, Table};
 
 /// Parts in stacking order.
-pub(crate) const PARTS: [&str; 7] = [
+pub(crate) const PARTS: [&str; 8] = [
     PART_RSA,
+    PART_SIGNATURE,
     PART_KEY_EXCHANGE,
     PART_KEY_SCHEDULE,
     PART_RECORDS,
@@ -26,11 +27,17 @@ pub(crate) const PARTS: [&str; 7] = [
 ];
 
 /// Protocols in display order.
-const PROTOCOLS: [Protocol; 4] =
-    [Protocol::Tls13, Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls12Rsa];
+const PROTOCOLS: [Protocol; 6] = [
+    Protocol::Tls13,
+    Protocol::Tls12X25519,
+    Protocol::Tls12P256,
+    Protocol::Tls12P384,
+    Protocol::Tls12Dhe,
+    Protocol::Tls12Rsa,
+];
 
 const COLUMNS: [Column; 11] = fitting([
-    Column::words("session", 25),
+    Column::words("session", 27),
     Column::figures("RSA", 5),
     Column::figures("exch.", 5),
     Column::figures("sched.", 6),
@@ -106,7 +113,8 @@ pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> 
     let mut bare = distinct(all.iter().map(|subject| subject.without(&[PART])));
     bare.sort_by_key(|subject| {
         let is_rsa = names::rsa_bits(subject).is_some();
-        (rank(subject.protocol()), !is_rsa, names::bytes(subject), by_rank(subject))
+        let key = (!is_rsa, subject.key().map(ToString::to_string), names::offered(subject));
+        (rank(subject.protocol()), key, names::bytes(subject), by_rank(subject))
     });
     let find = |origin, subject: &Subject| {
         lookup.record(origin, subject, CYCLES_PER_SESSION, Unit::Cycles)
@@ -152,6 +160,12 @@ pub fn table(records: &[Record]) -> String {
 /// Returns the same table as data, for a terminal or a page.
 pub(crate) fn costs(records: &[Record]) -> Table {
     let (ours, papers) = (sessions(records, false), sessions(records, true));
+    let is_other = |session: &Session<'_>| session.part(PART_SIGNATURE).is_some();
+    let has_others = ours.iter().any(is_other);
+    let mut columns: Vec<Column> = COLUMNS.into();
+    if has_others {
+        columns[1] = Column::figures("sign.", 5);
+    }
     let mut notes = vec![
         "Core cycles of the server for one session. exch.: key exchange; sched.: key schedule and \
          hashes of the transcript; recs.: encryption of records; MAC: where it is separate; libr.: \
@@ -159,9 +173,12 @@ pub(crate) fn costs(records: &[Record]) -> Table {
          remain: measured - sum, as a share of measured"
             .to_owned(),
     ];
+    if has_others {
+        notes.push("sign.: the RSA operation, or the signature with another key".to_owned());
+    }
     notes.extend(ours.iter().filter_map(remainder));
     let rows = ours.iter().chain(&papers).map(row).collect();
-    Table { columns: COLUMNS.into(), rows, notes }
+    Table { columns, rows, notes }
 }
 
 fn row(session: &Session<'_>) -> Row {
@@ -171,17 +188,23 @@ fn row(session: &Session<'_>) -> Row {
         (Some(measured), Some(total)) => percent(measured - total, measured),
         _ => MISSING.to_owned(),
     };
-    let mut cells: Vec<String> = PARTS.iter().map(|part| cycles(session.part(part))).collect();
+    // One column has the operation with the key, of whichever kind.
+    let key_operation = session.part(PART_RSA).or(session.part(PART_SIGNATURE));
+    let others = PARTS[2..].iter().map(|part| session.part(part));
+    let mut cells: Vec<String> = [key_operation].into_iter().chain(others).map(cycles).collect();
     cells.extend([cycles(session.total()), cycles(measured), share]);
     let name = format!("{}, {}", names::payload(session.bytes()), who(session.by()));
-    Row { groups: vec![names::service(&session.subject)], names: vec![name], cells }
+    let groups = [Some(names::service(&session.subject)), names::offered(&session.subject)];
+    Row { groups: groups.into_iter().flatten().collect(), names: vec![name], cells }
 }
 
 fn remainder(session: &Session<'_>) -> Option<String> {
     let (measured, total) = (session.measured?.estimate.point(), session.total()?);
+    let offered = names::offered(&session.subject);
     Some(format!(
-        "{}, {}, {}: {} cycles measured that no part explains ({}).",
+        "{}{}, {}, {}: {} cycles measured that no part explains ({}).",
         names::service(&session.subject),
+        offered.map(|names| format!(", {names}")).unwrap_or_default(),
         names::payload(session.bytes()),
         who(session.by()),
         difference(measured - total, Unit::Cycles),

@@ -63,9 +63,48 @@ fn every_kind_of_key() {
         let certificate = Certificate::SelfSigned(kind);
         let rig = Rig::with_own_key(Config { certificate, ..Config::default() });
         let found = negotiated(rig, &["--tls-max", "1.2"]);
-        let auth = if kind == KeyKind::EcdsaP256 { "ECDSA" } else { "RSA" };
+        let auth = if !kind.is_rsa() { "ECDSA" } else { "RSA" };
         let suite = format!("TLS_ECDHE_{auth}_WITH_AES_128_GCM_SHA256");
         assert_eq!(found, named("TLSv1.2", &suite, "x25519"), "{kind}");
+    }
+}
+
+#[test]
+fn every_suite_with_a_key_that_fits() {
+    let suites = Suite::ALL.to_vec();
+    for kind in [KeyKind::Rsa { bits: 2048 }, KeyKind::EcdsaP256] {
+        let certificate = Certificate::SelfSigned(kind);
+        let config =
+            Config { certificate, suites: suites.clone(), allow_rsa_kx: true, ..Config::default() };
+        let rig = Rig::with_own_key(config);
+        for suite in &suites {
+            let fits = suite.name().contains("_ECDSA_") != kind.is_rsa();
+            let flags = match suite.protocol() {
+                Protocol::Tls12 => ["-tls1_2", "-cipher"],
+                Protocol::Tls13 => ["-tls1_3", "-ciphersuites"],
+            };
+            let args = [&flags[..], &[suite.openssl_name()]].concat();
+            let (_, words) = s_client(rig.running.addr(), &args, ONE_REQUEST);
+            let served = words.contains("HTTP/1.1 200 OK");
+            assert_eq!(served, fits || suite.protocol() == Protocol::Tls13, "{suite} {words}");
+        }
+    }
+}
+
+#[test]
+fn prime_fields_of_both_versions() {
+    let config = |field| Config {
+        suites: vec![Suite::Aes128Gcm, Suite::DheRsaAes128Gcm],
+        groups: vec![Group::X25519, field],
+        ..Config::default()
+    };
+    for (field, bits) in [(Group::Ffdhe2048, "2048"), (Group::Ffdhe3072, "3072")] {
+        let rig = Rig::start(config(field));
+        for args in [&["-tls1_2"][..], &["-tls1_3", "-groups", field.openssl_name()]] {
+            let (_, words) = s_client(rig.running.addr(), args, ONE_REQUEST);
+            assert!(words.contains("HTTP/1.1 200 OK"), "{words}");
+            assert!(words.contains(&format!("DH, {bits} bits")), "{args:?}: {words}");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::rig::{Folder, certify, fetch, keys};
+use crate::rig::{Folder, certify, fetch, keys, run};
 use tollgate_server::{Certificate, Config, Engine, KeyKind, Limits, Protocol, Server, Suite};
 
 /// Returns the single line of the error.
@@ -110,9 +110,11 @@ fn keys_and_certificates() {
     assert_says(with(&chain, &folder.0), &["cannot read the private key"]);
     let endless = Path::new("/dev/zero");
     assert_says(with(&chain, endless), &["cannot read the private key", "more than 1048576 bytes"]);
-    let ed25519 = keys().join("ed25519.pem");
-    let chain = certify(&folder, &ed25519);
-    assert_says(with(&chain, &ed25519), &["neither RSA nor ECDSA P-256"]);
+    let ed448 = folder.path("ed448.pem");
+    let out = ed448.to_str().unwrap();
+    assert!(run("openssl", &["genpkey", "-algorithm", "ED448", "-out", out], b"").status.success());
+    let chain = certify(&folder, &ed448);
+    assert_says(with(&chain, &ed448), &["not RSA, ECDSA on P-256 or P-384, or Ed25519"]);
 }
 
 /// Root can read every file. As root, the test checks the message for the access log instead.

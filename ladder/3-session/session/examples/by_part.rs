@@ -32,9 +32,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     for protocol in Protocol::ALL {
         for engine in [Engine::OpenSsl, Engine::Tollgate] {
-            let session = Session { key, protocol, engine, bytes: SHORT_BYTES };
+            let session = Session::new(key, protocol, engine, SHORT_BYTES);
             let total = Duration::from_secs(seconds.into());
-            let plan = SessionPlan { sessions: vec![session], total };
+            let plan = SessionPlan { sessions: vec![session], per_byte: false, total };
             let before = load(session, rounds, &context)?;
             let predicted = measure(&plan, &context, &|| false, &mut |_| {})?;
             let behind = load(session, rounds, &context)?;

@@ -41,7 +41,7 @@ pub fn bare_client(
         allow_rsa_kx: protocol == Protocol::Tls12Rsa,
         ..Config::default()
     })?;
-    let session = Session { key, protocol, engine: Engine::Tollgate, bytes: 0 };
+    let session = Session::new(key, protocol, Engine::Tollgate, 0);
     let mut stage = Stage::new(session, &worker)?;
     stage.play()?;
     let replay = Replay::of_handshake(&stage.record()?)?;

@@ -1,17 +1,23 @@
 //! Primitives as contenders: each call runs in the library context of its server.
 
-use openssl::cipher::Cipher;
-use openssl::cipher_ctx::CipherCtx;
+mod record;
+
+use core::ffi::CStr;
+
 use openssl::error::ErrorStack;
 use openssl::md::Md;
 use openssl::md_ctx::MdCtx;
+use openssl::pkey::{PKey, Private};
 use tollgate_bench::{Contender, Wrong};
+use tollgate_server::KeyKind;
 use tollgate_server::in_memory::{Source, Worker};
+use tollgate_tls_client::{Cipher, Group, MacHash};
 
+use self::record::record;
 use crate::error::Error;
-use crate::libcrypto::{self, Padding};
+use crate::libcrypto::{self, Form};
 use crate::mean::BLINDING_USES;
-use crate::primitive::{Group, Primitive, PrivateOperation};
+use crate::primitive::{Beside, Primitive, PrivateOperation};
 
 /// The number of bytes that a server signs in TLS 1.3: padding, text and transcript hash (RFC 8446
 /// §4.4.3). In TLS 1.2 it is similar.
@@ -20,22 +26,44 @@ const SIGNED_BYTES: usize = 130;
 const LABEL_BYTES: usize = 54;
 /// The length in bytes of the label and the seed of the TLS 1.2 PRF, if the seed is a session hash.
 const SEED_BYTES: usize = 54;
-/// The length in bytes of a record's additional data.
-const ADDED_BYTES: usize = 13;
-const TAG_BYTES: usize = 16;
-/// A fixed key: the benchmark encrypts no secrets.
-const KEY: [u8; 16] = [7; 16];
-const NONCE: [u8; 12] = [9; 12];
+/// The longest hash, in bytes: SHA-512.
+const HASH_BYTES_MAX: usize = 64;
 
-impl Group {
-    fn generate(
-        self,
-        source: Source<'_>,
-    ) -> Result<openssl::pkey::PKey<openssl::pkey::Private>, ErrorStack> {
-        match self {
-            Self::P256 => libcrypto::generate(source, c"EC", Some(c"P-256")),
-            Self::X25519 => libcrypto::generate(source, c"X25519", None),
-        }
+/// The longest output of the PRF, in bytes: the key block of AES-256-CBC with SHA-384.
+const PRF_BYTES_MAX: usize = 192;
+
+fn generate(group: Group, source: Source<'_>) -> Result<PKey<Private>, ErrorStack> {
+    let (algorithm, name) = match group {
+        Group::P256 => (c"EC", Some(c"P-256")),
+        Group::P384 => (c"EC", Some(c"P-384")),
+        Group::X25519 => (c"X25519", None),
+        Group::X25519MlKem768 => (c"X25519MLKEM768", None),
+        Group::Ffdhe2048 => (c"DH", Some(c"ffdhe2048")),
+        Group::Ffdhe3072 => (c"DH", Some(c"ffdhe3072")),
+        Group::Ffdhe4096 => (c"DH", Some(c"ffdhe4096")),
+    };
+    libcrypto::generate(source, algorithm, name)
+}
+
+/// OpenSSL's name of a hash function.
+const fn hash_name(hash: MacHash) -> &'static CStr {
+    match hash {
+        MacHash::Sha1 => c"SHA1",
+        MacHash::Sha256 => c"SHA256",
+        MacHash::Sha384 => c"SHA384",
+    }
+}
+
+/// OpenSSL's name of a record cipher.
+const fn cipher_name(cipher: Cipher) -> &'static str {
+    match cipher {
+        Cipher::Aes128Gcm => "AES-128-GCM",
+        Cipher::Aes256Gcm => "AES-256-GCM",
+        Cipher::ChaCha20Poly1305 => "ChaCha20-Poly1305",
+        Cipher::Aes128Cbc(_) => "AES-128-CBC",
+        Cipher::Aes256Cbc(_) => "AES-256-CBC",
+        Cipher::TripleDesCbc(_) => "DES-EDE3-CBC",
+        Cipher::Rc4(_) => "RC4",
     }
 }
 
@@ -44,135 +72,141 @@ impl Group {
 pub(crate) fn contender<'w>(
     primitive: Primitive,
     name: String,
+    key: KeyKind,
     worker: &'w Worker,
 ) -> Result<Contender<'w>, Error> {
-    let one = build(primitive, name, worker, worker.source());
-    let one = one.map_err(Error::openssl("a primitive"))?;
-    Ok(if matches!(primitive, Primitive::Rsa(_)) { one.repeated(BLINDING_USES) } else { one })
+    let source = worker.source();
+    let one = match primitive {
+        Primitive::Private(operation) => private(operation, name, key, worker),
+        Primitive::Generate(_) | Primitive::Agree(_) => exchange(primitive, name, source),
+        Primitive::RecordKey(_)
+        | Primitive::Seal(..)
+        | Primitive::Open(..)
+        | Primitive::Mac(..) => record(primitive, name, source),
+        Primitive::Prf(..)
+        | Primitive::Extract(_)
+        | Primitive::Expand(_)
+        | Primitive::Hash(..)
+        | Primitive::Beside(..) => schedule(primitive, name, source),
+    }
+    .map_err(Error::openssl("a primitive"))?;
+    let is_rsa = matches!(primitive, Primitive::Private(_)) && key.is_rsa();
+    Ok(if is_rsa { one.repeated(BLINDING_USES) } else { one })
 }
 
-fn build<'w>(
-    primitive: Primitive,
+fn private<'w>(
+    operation: PrivateOperation,
     name: String,
+    kind: KeyKind,
     worker: &'w Worker,
-    source: Source<'w>,
 ) -> Result<Contender<'w>, ErrorStack> {
-    let key = worker.key();
-    Ok(match primitive {
-        Primitive::Rsa(PrivateOperation::Decrypt) => {
+    let (source, key) = (worker.source(), worker.key());
+    let sign = move |form| libcrypto::sign(source, key, kind.digest(), form, &[1; SIGNED_BYTES]);
+    Ok(match operation {
+        PrivateOperation::Decrypt => {
             let mut premaster = [5; 48];
             premaster[..2].copy_from_slice(&[3, 3]);
             let ciphertext = libcrypto::encrypt(source, key, &premaster)?;
             checked(name, premaster, move || libcrypto::decrypt(source, key, &ciphertext))
         }
-        Primitive::Rsa(PrivateOperation::SignPkcs1) => {
-            let sign = move || libcrypto::sign(source, key, Padding::Pkcs1, &[1; SIGNED_BYTES]);
-            checked(name, sign()?, sign)
-        }
-        Primitive::Rsa(PrivateOperation::SignPss) => {
-            // Each signature has a new salt. Without verification, only the length can be checked.
-            let sign = move || libcrypto::sign(source, key, Padding::Pss, &[1; SIGNED_BYTES]);
-            checked(name, key.size(), move || Ok(sign()?.len()))
-        }
-        Primitive::Generate(group) => {
-            // Generation includes the encoding, because libssl writes the public key into a
-            // message.
-            let length = libcrypto::encoded_public(&*group.generate(source)?)?.len();
-            checked(name, length, move || {
-                Ok(libcrypto::encoded_public(&*group.generate(source)?)?.len())
-            })
-        }
-        Primitive::Agree(group) => {
-            let own = group.generate(source)?;
-            let peer = libcrypto::encoded_public(&*group.generate(source)?)?;
-            let agree = move || libcrypto::agree(source, &own, &peer);
-            checked(name, agree()?, agree)
-        }
-        Primitive::Prf(bytes) => {
-            derive(name, bytes, move |out| libcrypto::prf(source, &[1; 48], &[2; SEED_BYTES], out))?
-        }
-        Primitive::Extract => {
-            derive(name, 32, move |out| libcrypto::extract(source, &[1; 32], &[2; 32], out))?
-        }
-        Primitive::Expand => derive(name, 32, move |out| {
-            libcrypto::expand(source, &[1; 32], &[2; LABEL_BYTES], out)
-        })?,
-        Primitive::Hash(bytes) => {
-            let md = Md::fetch(Some(source.library), "SHA256", source.query.to_str().ok())?;
-            let text = vec![3_u8; bytes as usize];
-            // A new context each time, as `ssl_handshake_hash` makes a copy of the transcript's.
-            let hash = move || {
-                let mut ctx = MdCtx::new()?;
-                let mut digest = [0_u8; 32];
-                ctx.digest_init(&md)?;
-                ctx.digest_update(&text)?;
-                ctx.digest_final(&mut digest)?;
-                Ok(digest)
-            };
-            checked(name, hash()?, hash)
-        }
-        Primitive::RecordKey => {
-            let cipher = fetch_cipher(source)?;
-            checked(name, 12, move || {
-                let mut ctx = CipherCtx::new()?;
-                ctx.encrypt_init(Some(&cipher), Some(&KEY), Some(&NONCE))?;
-                Ok(ctx.iv_length())
-            })
-        }
-        Primitive::Seal(bytes) => {
-            let mut ctx = CipherCtx::new()?;
-            ctx.encrypt_init(Some(&*fetch_cipher(source)?), Some(&KEY), None)?;
-            let text = vec![4_u8; bytes as usize];
-            let mut out = vec![0_u8; bytes as usize + TAG_BYTES];
-            let mut seal = move || seal(&mut ctx, &text, &mut out);
-            checked(name, seal()?, seal)
-        }
-        Primitive::Open(bytes) => {
-            let cipher = fetch_cipher(source)?;
-            let text = vec![4_u8; bytes as usize];
-            let mut sealed = vec![0_u8; bytes as usize + TAG_BYTES];
-            let mut ctx = CipherCtx::new()?;
-            ctx.encrypt_init(Some(&*cipher), Some(&KEY), None)?;
-            let tag = seal(&mut ctx, &text, &mut sealed)?;
-            sealed.truncate(text.len());
-            let mut ctx = CipherCtx::new()?;
-            ctx.decrypt_init(Some(&*cipher), Some(&KEY), None)?;
-            let mut out = vec![0_u8; bytes as usize + TAG_BYTES];
-            checked(name, text.len(), move || {
-                ctx.decrypt_init(None, None, Some(&NONCE))?;
-                ctx.set_tag(&tag)?;
-                ctx.cipher_update(&[8; ADDED_BYTES], None)?;
-                let length = ctx.cipher_update(&sealed, Some(&mut out))?;
-                // A wrong tag fails here.
-                Ok(length + ctx.cipher_final(&mut out[length..])?)
-            })
+        PrivateOperation::SignPkcs1 => checked(name, sign(Form::Plain)?, move || sign(Form::Plain)),
+        // Each signature has a new salt. Without verification, only the length can be checked.
+        PrivateOperation::SignPss => checked(name, key.size(), move || Ok(sign(Form::Pss)?.len())),
+        // The length of an ECDSA signature varies by some bytes.
+        PrivateOperation::Sign => {
+            checked(name, true, move || Ok(sign(Form::Plain)?.len() > key.size() / 2))
         }
     })
 }
 
-/// Encrypts one record and returns its tag.
-fn seal(ctx: &mut CipherCtx, text: &[u8], out: &mut [u8]) -> Result<[u8; TAG_BYTES], ErrorStack> {
-    let mut tag = [0; TAG_BYTES];
-    ctx.encrypt_init(None, None, Some(&NONCE))?;
-    ctx.cipher_update(&[8; ADDED_BYTES], None)?;
-    let length = ctx.cipher_update(text, Some(out))?;
-    ctx.cipher_final(&mut out[length..])?;
-    ctx.tag(&mut tag)?;
-    Ok(tag)
+fn exchange<'w>(
+    primitive: Primitive,
+    name: String,
+    source: Source<'w>,
+) -> Result<Contender<'w>, ErrorStack> {
+    Ok(match primitive {
+        Primitive::Agree(group) => {
+            let own = generate(group, source)?;
+            let peer = libcrypto::encoded_public(&*generate(group, source)?)?;
+            let agree = move || libcrypto::agree(source, &own, &peer);
+            checked(name, agree()?, agree)
+        }
+        Primitive::Generate(group) => {
+            // Generation includes the encoding, because libssl writes the public key into a
+            // message.
+            let length = libcrypto::encoded_public(&*generate(group, source)?)?.len();
+            checked(name, length, move || {
+                Ok(libcrypto::encoded_public(&*generate(group, source)?)?.len())
+            })
+        }
+        _ => unreachable!("`contender` passes no other"),
+    })
 }
 
-fn fetch_cipher(source: Source<'_>) -> Result<Cipher, ErrorStack> {
-    Cipher::fetch(Some(source.library), "AES-128-GCM", source.query.to_str().ok())
+fn schedule<'w>(
+    primitive: Primitive,
+    name: String,
+    source: Source<'w>,
+) -> Result<Contender<'w>, ErrorStack> {
+    Ok(match primitive {
+        Primitive::Prf(hash, bytes) => derive(name, bytes as usize, move |out| {
+            libcrypto::prf(source, hash_name(hash), &[1; 48], &[2; SEED_BYTES], out)
+        })?,
+        Primitive::Extract(hash) => {
+            let (secret, salt) = (vec![1_u8; hash.bytes()], vec![2_u8; hash.bytes()]);
+            derive(name, hash.bytes(), move |out| {
+                libcrypto::extract(source, hash_name(hash), &secret, &salt, out)
+            })?
+        }
+        Primitive::Expand(hash) => {
+            let secret = vec![1_u8; hash.bytes()];
+            derive(name, hash.bytes(), move |out| {
+                libcrypto::expand(source, hash_name(hash), &secret, &[2; LABEL_BYTES], out)
+            })?
+        }
+        Primitive::Hash(hash, bytes) => hashed(name, hash_name(hash), bytes, source)?,
+        Primitive::Beside(hash, bytes) => {
+            let of_openssl = match hash {
+                Beside::Sha1 => c"SHA1",
+                Beside::Sha256 => c"SHA256",
+                Beside::Sha512 => c"SHA512",
+                Beside::Sha3 => c"SHA3-256",
+            };
+            hashed(name, of_openssl, bytes, source)?
+        }
+        _ => unreachable!("`contender` passes no other"),
+    })
+}
+
+fn hashed<'w>(
+    name: String,
+    hash: &CStr,
+    bytes: u32,
+    source: Source<'w>,
+) -> Result<Contender<'w>, ErrorStack> {
+    let hash = hash.to_str().expect("names are ASCII");
+    let md = Md::fetch(Some(source.library), hash, source.query.to_str().ok())?;
+    let text = vec![3_u8; bytes as usize];
+    // A new context each time, as `ssl_handshake_hash` makes a copy of the transcript's.
+    let hash = move || {
+        let mut ctx = MdCtx::new()?;
+        let mut digest = [0_u8; HASH_BYTES_MAX];
+        ctx.digest_init(&md)?;
+        ctx.digest_update(&text)?;
+        ctx.digest_final(&mut digest)?;
+        Ok(digest)
+    };
+    Ok(checked(name, hash()?, hash))
 }
 
 fn derive<'w>(
     name: String,
-    bytes: u32,
+    bytes: usize,
     into: impl Fn(&mut [u8]) -> Result<(), ErrorStack> + 'w,
 ) -> Result<Contender<'w>, ErrorStack> {
     let derive = move || {
-        let mut out = [0_u8; 48];
-        into(&mut out[..bytes as usize])?;
+        let mut out = [0_u8; PRF_BYTES_MAX];
+        into(&mut out[..bytes])?;
         Ok(out)
     };
     Ok(checked(name, derive()?, derive))

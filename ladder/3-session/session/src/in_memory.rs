@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use tollgate_calibrate::{clock, tsc};
-use tollgate_load::Protocol;
 use tollgate_server::in_memory::{self, Turn, Worker};
-use tollgate_tls_client::{Config, Connection, Event, Settings, Suite, VerifySignature};
-use tollgate_tls_client::{Facts, Group};
+use tollgate_tls_client::{Config, Connection, Event, Facts, Settings, VerifySignature};
 
 use crate::error::Error;
 use crate::pipe::{LAPS, Lap, Pipe, Recording};
@@ -39,18 +37,8 @@ struct Visit<'w> {
 
 impl<'w> Stage<'w> {
     pub(crate) fn new(session: Session, worker: &'w Worker) -> Result<Self, Error> {
-        let (suite, group) = match session.protocol {
-            Protocol::Tls12P256 => (Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Group::P256),
-            Protocol::Tls12Rsa => (Suite::TLS_RSA_WITH_AES_128_GCM_SHA256, Group::X25519),
-            Protocol::Tls12X25519 => (Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Group::X25519),
-            Protocol::Tls13 => (Suite::TLS_AES_128_GCM_SHA256, Group::X25519),
-        };
         // This client skips checks that cost the server nothing, like the load generator's client.
-        let settings = Settings {
-            groups: vec![group],
-            verify_signature: VerifySignature::Never,
-            ..Settings::new(suite)
-        };
+        let settings = Settings { verify_signature: VerifySignature::Never, ..session.settings()? };
         let config = Arc::new(Config::new(settings)?);
         let clients = (0..CONNECTIONS).map(|_| Connection::new(&config));
         let bytes = session.bytes;

@@ -57,7 +57,9 @@
 mod bare_client;
 mod calls;
 mod cores;
+mod crossover;
 mod error;
+mod framing;
 mod in_memory;
 mod libcrypto;
 mod mean;
@@ -75,6 +77,7 @@ mod total;
 mod wire;
 
 pub use bare_client::bare_client;
+pub use crossover::crossovers;
 pub use error::Error;
 pub use measure::measure;
 pub use plan::{LONG_BYTES, SHORT_BYTES, Session, SessionPlan};

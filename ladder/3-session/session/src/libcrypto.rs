@@ -6,6 +6,7 @@
 
 mod agreement;
 mod kdf;
+mod mac;
 mod params;
 mod private_key;
 
@@ -15,7 +16,8 @@ use openssl::error::ErrorStack;
 
 pub(crate) use self::agreement::{agree, encoded_public, generate};
 pub(crate) use self::kdf::{expand, extract, prf};
-pub(crate) use self::private_key::{Padding, decrypt, encrypt, sign};
+pub(crate) use self::mac::Mac;
+pub(crate) use self::private_key::{Form, decrypt, encrypt, sign};
 
 fn check(result: c_int) -> Result<(), ErrorStack> {
     if result == 1 { Ok(()) } else { Err(ErrorStack::get()) }

@@ -8,7 +8,8 @@ use tollgate_bench::{Contender, Sample, Wrong, interleave, median_estimate};
 use tollgate_load::{Context, Protocol};
 use tollgate_record::{Estimate, Record, Subject};
 use tollgate_server::in_memory::Worker;
-use tollgate_server::{Config, Engine, KeyKind};
+use tollgate_server::{Config, Engine, KeyKind, Suite};
+use tollgate_tls_client::Group;
 
 use crate::calls;
 use crate::error::Error;
@@ -17,7 +18,7 @@ use crate::mean::mean_estimate;
 use crate::messages::Anatomy;
 use crate::pipe::{LAPS, Lap};
 use crate::plan::{Session, SessionPlan};
-use crate::primitive::Primitive;
+use crate::primitive::{Beside, Primitive, RECORD_BYTES};
 use crate::records::{Measured, Scribe};
 use crate::system::Replay;
 
@@ -62,7 +63,15 @@ pub fn measure(
         }
         prepared.push(prepare(session, worker_for(&workers, session), &mut replays)?);
     }
-    let primitives = primitives(&prepared)?;
+    let mut primitives = primitives(&prepared)?;
+    if plan.per_byte {
+        let session = plan.sessions[0];
+        for (hash, bytes) in Beside::ALL.iter().flat_map(|hash| RECORD_BYTES.map(|b| (*hash, b))) {
+            let primitive = Primitive::Beside(hash, bytes);
+            let subject = primitive.subject(&session).map_err(Error::figure)?;
+            primitives.entry(subject).or_insert((primitive, session));
+        }
+    }
 
     let failure = RefCell::new(None);
     let keep = |error| {
@@ -72,7 +81,8 @@ pub fn measure(
     let mut contenders = Vec::new();
     for (subject, (primitive, session)) in &primitives {
         let worker = worker_for(&workers, *session);
-        contenders.push(calls::contender(*primitive, subject.to_string(), worker)?);
+        let name = subject.to_string();
+        contenders.push(calls::contender(*primitive, name, session.key, worker)?);
     }
     for one in &prepared {
         contenders.push(Contender::new(one.session.to_string(), 1, || {
@@ -108,6 +118,9 @@ pub fn measure(
         .collect::<Result<_, Error>>()?;
     let scribe = Scribe::new(context, &figures);
     let mut records = scribe.primitives()?;
+    if plan.per_byte {
+        records.extend(scribe.per_byte()?);
+    }
     let mut told = vec![false; replays.len()];
     for one in prepared {
         let place = one.replay;
@@ -127,32 +140,48 @@ fn on_core(samples: &[Sample]) -> Option<Estimate> {
     median_estimate(&samples.iter().map(cycles).collect::<Option<Vec<f64>>>()?)
 }
 
-pub(crate) type Workers = Vec<(KeyKind, Engine, Worker)>;
+pub(crate) type Workers = Vec<((KeyKind, Engine, Option<Group>), Worker)>;
 
-/// One server in memory for each key and engine.
+/// Returns the properties that set the server of a session apart.
+fn kind_of_worker(session: &Session) -> (KeyKind, Engine, Option<Group>) {
+    // An ECDSA client offers several groups, and the server's order decides.
+    let on_curve = session.protocol == Protocol::Tls12P256 && !session.key.is_rsa();
+    (session.key, session.engine, session.group.or(on_curve.then_some(Group::P256)))
+}
+
+/// Starts one server in memory for each key, engine and group.
 pub(crate) fn workers(plan: &SessionPlan) -> Result<Workers, Error> {
     let mut workers = Workers::new();
-    for &Session { key, engine, .. } in &plan.sessions {
-        if workers.iter().any(|(k, e, _)| (*k, *e) == (key, engine)) {
+    let names_suites = plan.sessions.iter().any(|session| session.suite.is_some());
+    for session in &plan.sessions {
+        let kind @ (key, engine, group) = kind_of_worker(session);
+        if workers.iter().any(|(known, _)| *known == kind) {
             continue;
         }
+        let usual = Config::default();
+        let group = group.and_then(|group| group.name().parse().ok());
+        let others = usual.groups.iter().copied().filter(|other| Some(*other) != group);
         let config = Config {
             engine,
             certificate: tollgate_server::Certificate::SelfSigned(key),
-            allow_rsa_kx: plan.sessions.iter().any(|s| s.protocol == Protocol::Tls12Rsa),
+            allow_rsa_1024: true,
+            allow_rsa_kx: names_suites
+                || plan.sessions.iter().any(|s| s.protocol == Protocol::Tls12Rsa),
+            suites: if names_suites { Suite::ALL.to_vec() } else { Vec::new() },
+            groups: group.into_iter().chain(others).collect(),
             // The server formats log lines, as under load, and discards them.
             access_log: Some("/dev/null".into()),
-            ..Config::default()
+            ..usual.clone()
         };
-        workers.push((key, engine, Worker::new(&config)?));
+        workers.push((kind, Worker::new(&config)?));
     }
     Ok(workers)
 }
 
 pub(crate) fn worker_for(workers: &Workers, session: Session) -> &Worker {
-    let wanted = (session.key, session.engine);
-    let found = workers.iter().find(|(key, engine, _)| (*key, *engine) == wanted);
-    &found.expect("each session of the plan has its worker").2
+    let wanted = kind_of_worker(&session);
+    let found = workers.iter().find(|(known, _)| *known == wanted);
+    &found.expect("each session of the plan has its worker").1
 }
 
 fn prepare<'w>(
@@ -163,15 +192,15 @@ fn prepare<'w>(
     let mut stage = Stage::new(session, worker)?;
     stage.play()?;
     let recorded = stage.record()?;
-    let anatomy = Anatomy::of(session.protocol, &recorded).ok_or_else(|| Error::Session {
+    let anatomy = Anatomy::of(&session, &recorded).ok_or_else(|| Error::Session {
         session: session.to_string(),
-        why: "its flights are not those of the protocol".to_owned(),
+        why: "its flights are not those of the suite".to_owned(),
     })?;
     let subject = session.system_subject().map_err(Error::figure)?;
     let known = replays.iter().position(|one| one.subject == subject);
     let replay = known.unwrap_or(replays.len());
     if known.is_none() {
-        let replay = Replay::new(&recorded, session.protocol == Protocol::Tls13)?;
+        let replay = Replay::new(&recorded, session.settings()?.suite.is_tls13())?;
         replays.push(Replayed { replay, subject, cycles: RefCell::default() });
     }
     Ok(Prepared { session, anatomy, stage: RefCell::new(stage), costs: RefCell::default(), replay })

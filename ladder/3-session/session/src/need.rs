@@ -3,6 +3,8 @@
 use core::ops::AddAssign;
 use std::collections::BTreeMap;
 
+use tollgate_tls_client::{Cipher, MacHash};
+
 use crate::primitive::{HASH_BYTES, Primitive, RECORD_BYTES};
 
 /// The number of each primitive that a message or a session needs. A size between two measured
@@ -17,28 +19,38 @@ impl Need {
         self
     }
 
-    /// Adds `bytes` to a running SHA-256, without finishing it.
-    pub(crate) fn and_hashed(self, bytes: usize) -> Self {
+    /// Adds `bytes` to a running hash, without finishing it.
+    pub(crate) fn and_hashed(self, hash: MacHash, bytes: usize) -> Self {
         let [small, large] = HASH_BYTES;
         let share = number(bytes) / f64::from(large - small);
-        self.and(share, Primitive::Hash(large)).and(-share, Primitive::Hash(small))
+        self.and(share, Primitive::Hash(hash, large)).and(-share, Primitive::Hash(hash, small))
     }
 
-    /// Adds the intermediate hash of a running SHA-256: a copy and its last block.
-    pub(crate) fn and_hash_ends(self, count: f64) -> Self {
-        self.and(count, Primitive::Hash(HASH_BYTES[0]))
+    /// Adds the intermediate result of a running hash: a copy and its last block.
+    pub(crate) fn and_hash_ends(self, hash: MacHash, count: f64) -> Self {
+        self.and(count, Primitive::Hash(hash, HASH_BYTES[0]))
     }
 
     /// Adds the encryption of a record of `bytes` bytes.
-    pub(crate) fn and_sealed(self, bytes: usize) -> Self {
+    pub(crate) fn and_sealed(self, cipher: Cipher, bytes: usize) -> Self {
+        self.and_record(bytes, |bytes| Primitive::Seal(cipher, bytes))
+    }
+
+    /// Adds the HMAC of a record of `bytes` bytes.
+    pub(crate) fn and_authenticated(self, hash: MacHash, bytes: usize) -> Self {
+        self.and_record(bytes, |bytes| Primitive::Mac(hash, bytes))
+    }
+
+    /// Adds a primitive of records at this length, as shares of the two measured lengths.
+    fn and_record(self, bytes: usize, of: impl Fn(u32) -> Primitive) -> Self {
         let [small, large] = RECORD_BYTES;
         let share = (number(bytes) - f64::from(small)) / f64::from(large - small);
-        self.and(share, Primitive::Seal(large)).and(1.0 - share, Primitive::Seal(small))
+        self.and(share, of(large)).and(1.0 - share, of(small))
     }
 
     /// Adds the decryption of a short record.
-    pub(crate) fn and_opened(self) -> Self {
-        self.and(1.0, Primitive::Open(RECORD_BYTES[0]))
+    pub(crate) fn and_opened(self, cipher: Cipher) -> Self {
+        self.and(1.0, Primitive::Open(cipher, RECORD_BYTES[0]))
     }
 
     /// Each primitive with its count.
@@ -76,14 +88,14 @@ mod tests {
         };
         // A record costs 100, plus 2 for each byte. A hash costs 30, plus 3 for each byte.
         let of = |primitive| match primitive {
-            Primitive::Seal(bytes) => 100.0 + 2.0 * f64::from(bytes),
-            Primitive::Hash(bytes) => 30.0 + 3.0 * f64::from(bytes),
+            Primitive::Seal(_, bytes) => 100.0 + 2.0 * f64::from(bytes),
+            Primitive::Hash(_, bytes) => 30.0 + 3.0 * f64::from(bytes),
             _ => 0.0,
         };
         for bytes in [0_u16, 2, 64, 1000, 14_503, 16_384] {
-            let sealed = cost(&Need::default().and_sealed(bytes.into()), of);
+            let sealed = cost(&Need::default().and_sealed(Cipher::Aes128Gcm, bytes.into()), of);
             assert!((sealed - 100.0 - 2.0 * f64::from(bytes)).abs() < 1e-6, "{bytes}: {sealed}");
-            let hashed = cost(&Need::default().and_hashed(bytes.into()), of);
+            let hashed = cost(&Need::default().and_hashed(MacHash::Sha256, bytes.into()), of);
             assert!((hashed - 3.0 * f64::from(bytes)).abs() < 1e-6, "{bytes}: {hashed}");
         }
     }

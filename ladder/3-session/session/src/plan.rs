@@ -3,10 +3,11 @@
 use core::fmt;
 use core::time::Duration;
 
-use tollgate_load::Protocol;
+use tollgate_load::{Offer, Protocol};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Service, Subject, Topic};
 use tollgate_server::{BODY_BYTES_MAX, Engine, KeyKind};
+use tollgate_tls_client::{Group, KeyExchange, Settings, Suite};
 
 use crate::error::Error;
 
@@ -18,10 +19,14 @@ pub const LONG_BYTES: u64 = 143_360;
 /// One kind of session: a full handshake, one `GET`, one response, no resumption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// The server's key; RSA only.
+    /// The server's key.
     pub key: KeyKind,
-    /// Protocol version and key exchange; the suite is AES-128-GCM with SHA-256 in each.
+    /// Protocol version and key exchange.
     pub protocol: Protocol,
+    /// The suite, which then determines version and key exchange. `None`: AES-128-GCM with SHA-256.
+    pub suite: Option<Suite>,
+    /// The group of the key agreement, if it is not that of the protocol.
+    pub group: Option<Group>,
     /// The implementation of the private-key operation.
     pub engine: Engine,
     /// The length of the response's body in bytes.
@@ -29,6 +34,40 @@ pub struct Session {
 }
 
 impl Session {
+    /// A session with the suite and the group of the protocol.
+    #[must_use]
+    pub const fn new(key: KeyKind, protocol: Protocol, engine: Engine, bytes: u64) -> Self {
+        Self { key, protocol, suite: None, group: None, engine, bytes }
+    }
+
+    /// What the client offers.
+    #[must_use]
+    pub fn offer(&self) -> Offer {
+        Offer {
+            suite: self.suite.map(|suite| suite.name().to_owned()),
+            group: self.group.map(|group| group.name().to_owned()),
+            curve_key: !self.key.is_rsa(),
+        }
+    }
+
+    /// Returns whether suite, group and key fit each other, and the server speaks the suite.
+    #[must_use]
+    pub fn is_possible(&self) -> bool {
+        let Some(settings) = self.offer().settings(self.protocol) else { return false };
+        let has_key = match settings.suite.exchange() {
+            KeyExchange::Tls13 => true,
+            KeyExchange::EcdheEcdsa => !self.key.is_rsa(),
+            KeyExchange::Rsa | KeyExchange::DheRsa | KeyExchange::EcdheRsa => self.key.is_rsa(),
+        };
+        let is_used = self.group.is_none() || settings.suite.has_group();
+        has_key && is_used && settings.suite.name().parse::<tollgate_server::Suite>().is_ok()
+    }
+
+    /// The client's settings.
+    pub(crate) fn settings(&self) -> Result<Settings, Error> {
+        self.offer().settings(self.protocol).ok_or(Error::Plan(UNFIT))
+    }
+
     /// Returns the subject, such as `session/rsa-2048/tls13?by=tollgate&bytes=14336`.
     ///
     /// # Errors
@@ -40,7 +79,8 @@ impl Session {
 
     /// The subject of the cost of the session's system calls, which do not depend on the engine.
     pub(crate) fn system_subject(&self) -> Result<Subject, BadSubject> {
-        Subject::new(primitive("system", self.service()))?.with(word::BYTES, self.bytes)
+        let subject = Subject::new(primitive("system", self.service()))?;
+        self.offer().subject(subject.with(word::BYTES, self.bytes)?)
     }
 
     /// The subject of a figure that covers only a part of this session:
@@ -50,12 +90,13 @@ impl Session {
     }
 
     fn of(&self, topic: Topic) -> Result<Subject, BadSubject> {
-        Subject::new(topic)?.with(word::BY, self.engine)?.with(word::BYTES, self.bytes)
+        let subject = Subject::new(topic)?.with(word::BY, self.engine)?;
+        self.offer().subject(subject.with(word::BYTES, self.bytes)?)
     }
 
     /// Key and protocol, as subjects name them.
     pub(crate) fn service(&self) -> Service {
-        let (key, protocol) = (self.key.to_string(), self.protocol.word());
+        let (key, protocol) = (self.key.to_string(), self.offer().word(self.protocol));
         Service::Tls { key: key.as_str().into(), protocol: protocol.into() }
     }
 }
@@ -67,8 +108,12 @@ pub(crate) fn primitive(name: &str, service: Service) -> Topic {
 
 impl fmt::Display for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { key, protocol, engine, bytes } = self;
-        write!(f, "{key} {} by {engine}, {bytes} bytes", protocol.word())
+        let Self { key, protocol, engine, bytes, .. } = self;
+        let Offer { suite, group, .. } = self.offer();
+        let protocol = self.offer().word(*protocol);
+        let names: String =
+            [suite, group].into_iter().flatten().map(|one| format!(" {one}")).collect();
+        write!(f, "{key} {protocol}{names} by {engine}, {bytes} bytes")
     }
 }
 
@@ -77,6 +122,8 @@ impl fmt::Display for Session {
 pub struct SessionPlan {
     /// The sessions, each once.
     pub sessions: Vec<Session>,
+    /// Measures also hash functions, and the cost of each hash, cipher and MAC per byte.
+    pub per_byte: bool,
     /// The time for all sessions together. Preparation takes some seconds more.
     pub total: Duration,
 }
@@ -95,12 +142,12 @@ impl SessionPlan {
         for &key in keys {
             for &protocol in protocols {
                 for &engine in engines {
-                    let session = |&bytes| Session { key, protocol, engine, bytes };
+                    let session = |&bytes| Session::new(key, protocol, engine, bytes);
                     sessions.extend(bytes.iter().map(session));
                 }
             }
         }
-        Self { sessions, total }
+        Self { sessions, per_byte: false, total }
     }
 
     /// The plan of the ladder, with both engines:
@@ -118,7 +165,8 @@ impl SessionPlan {
             Self::product(&[smaller], &[Protocol::Tls12Rsa], &engines, &[SHORT_BYTES], total);
         let sweep = [0, 1024, 4096, 35_840, 71_680, LONG_BYTES];
         let sweep = Self::product(&[smaller], &[Protocol::Tls13], &engines, &sweep, total);
-        Self { sessions: [short.sessions, history.sessions, sweep.sessions].concat(), total }
+        let sessions = [short.sessions, history.sessions, sweep.sessions].concat();
+        Self { sessions, per_byte: false, total }
     }
 
     /// Validates the plan.
@@ -128,13 +176,19 @@ impl SessionPlan {
     /// [`Error::Plan`] with the rule that the plan violates.
     pub fn check(&self) -> Result<(), Error> {
         let twice = |i: usize| self.sessions[..i].contains(&self.sessions[i]);
-        let rsa = |session: &Session| {
-            KeyKind::SELF_SIGNED.contains(&session.key) && session.key != KeyKind::EcdsaP256
+        let has_key = |session: &Session| {
+            KeyKind::SELF_SIGNED.contains(&session.key) || session.key == KeyKind::OF_2001
         };
+        let signs = |session: &Session| session.key.is_rsa() || session.engine == Engine::OpenSsl;
         let rules = [
             (!self.sessions.is_empty(), "it names no session"),
             (!(1..self.sessions.len()).any(twice), "it names a session twice"),
-            (self.sessions.iter().all(rsa), "keys are rsa-2048, rsa-3072 or rsa-4096"),
+            (
+                self.sessions.iter().all(has_key),
+                "keys are rsa-1024, rsa-2048, rsa-3072, rsa-4096, ecdsa-p256, ecdsa-p384 or ed25519",
+            ),
+            (self.sessions.iter().all(signs), "the engine tollgate has RSA keys only"),
+            (self.sessions.iter().all(Session::is_possible), UNFIT),
             (
                 self.sessions.iter().all(|session| session.bytes <= BYTES_MAX),
                 "a response has at most 1048576 bytes",
@@ -147,6 +201,9 @@ impl SessionPlan {
         }
     }
 }
+
+const UNFIT: &str =
+    "a suite and a group fit the key and each other, and the server speaks the suite";
 
 /// The longest response. A loopback socket accepts about this many bytes at once.
 const BYTES_MAX: u64 = 1 << 20;
@@ -176,7 +233,13 @@ mod tests {
         };
         refused(|p| p.sessions.clear(), "no session");
         refused(|p| p.sessions.push(p.sessions[0]), "twice");
-        refused(|p| p.sessions[0].key = KeyKind::EcdsaP256, "rsa-2048");
+        refused(|p| p.sessions[1].key = KeyKind::EcdsaP256, "RSA keys only");
+        refused(|p| p.sessions[0].suite = Some(Suite::TLS_RSA_WITH_RC4_128_SHA), "speaks");
+        refused(
+            |p| p.sessions[0].suite = Some(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+            "fit the key",
+        );
+        refused(|p| p.sessions[0].group = Some(Group::Ffdhe2048), "each other");
         refused(|p| p.sessions[0].key = KeyKind::Rsa { bits: 512 }, "rsa-2048");
         refused(|p| p.sessions[0].bytes = u64::MAX, "1048576");
         refused(|p| p.total = Duration::MAX, "an hour");

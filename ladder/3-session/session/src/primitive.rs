@@ -4,6 +4,7 @@ use core::fmt;
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Subject, Topic};
+use tollgate_tls_client::{Cipher, Group, MacHash};
 
 use crate::plan::Session;
 
@@ -18,52 +19,79 @@ pub(crate) const RECORD_BYTES: [u32; 2] = [64, 16_384];
 pub(crate) enum PrivateOperation {
     /// Decrypts a premaster secret.
     Decrypt,
+    /// Signs with ECDSA or Ed25519.
+    Sign,
     /// Signs with PKCS#1 v1.5 and SHA-256.
     SignPkcs1,
     /// Signs with PSS and SHA-256.
     SignPss,
 }
 
-/// The group of a key agreement.
+/// A hash function whose cost per byte stands beside those of the suites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Group {
-    P256,
-    X25519,
+pub(crate) enum Beside {
+    Sha1,
+    Sha256,
+    Sha512,
+    Sha3,
+}
+
+impl Beside {
+    pub(crate) const ALL: [Self; 4] = [Self::Sha1, Self::Sha256, Self::Sha512, Self::Sha3];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Sha1 => "sha-1",
+            Self::Sha256 => "sha-256",
+            Self::Sha512 => "sha-512",
+            Self::Sha3 => "sha3-256",
+        }
+    }
 }
 
 /// A call, or the sequence of calls, that libssl makes to libcrypto for one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Primitive {
     /// The private-key operation.
-    Rsa(PrivateOperation),
+    Private(PrivateOperation),
     /// An ephemeral key pair.
     Generate(Group),
     /// The agreement with the client's public key.
     Agree(Group),
     /// The PRF of TLS 1.2 for this many bytes.
-    Prf(u32),
+    Prf(MacHash, u32),
     /// HKDF-Extract: one HMAC of a short text. The HMAC of a Finished also counts as one `Extract`.
-    Extract,
+    Extract(MacHash),
     /// HKDF-Expand with an output of at most one hash.
-    Expand,
-    /// SHA-256 of this many bytes.
-    Hash(u32),
+    Expand(MacHash),
+    /// The hash of this many bytes.
+    Hash(MacHash, u32),
+    /// A hash of this many bytes, beside those that sessions need.
+    Beside(Beside, u32),
     /// A context and key for records in one direction.
-    RecordKey,
-    /// Encryption of a record of this many bytes.
-    Seal(u32),
+    RecordKey(Cipher),
+    /// Encryption of a record of this many bytes; with CBC the IV and the padding count.
+    Seal(Cipher, u32),
     /// Decryption of a record of this many bytes.
-    Open(u32),
+    Open(Cipher, u32),
+    /// The HMAC of a record of this many bytes, and of its header.
+    Mac(MacHash, u32),
 }
 
 impl Primitive {
     /// The part of a session that the primitive belongs to.
     pub(crate) const fn part(self) -> &'static str {
         match self {
-            Self::Rsa(_) => word::PART_RSA,
+            Self::Private(PrivateOperation::Sign) => word::PART_SIGNATURE,
+            Self::Private(_) => word::PART_RSA,
             Self::Generate(_) | Self::Agree(_) => word::PART_KEY_EXCHANGE,
-            Self::Prf(_) | Self::Extract | Self::Expand | Self::Hash(_) => word::PART_KEY_SCHEDULE,
-            Self::RecordKey | Self::Seal(_) | Self::Open(_) => word::PART_RECORDS,
+            Self::Prf(..)
+            | Self::Extract(_)
+            | Self::Expand(_)
+            | Self::Hash(..)
+            | Self::Beside(..) => word::PART_KEY_SCHEDULE,
+            Self::RecordKey(_) | Self::Seal(..) | Self::Open(..) => word::PART_RECORDS,
+            Self::Mac(..) => word::PART_MAC,
         }
     }
 
@@ -71,27 +99,69 @@ impl Primitive {
     /// the cost.
     pub(crate) fn subject(self, session: &Session) -> Result<Subject, BadSubject> {
         let name = match self {
-            Self::Rsa(operation) => format!("{}/{operation}", session.key),
-            Self::Generate(group) => format!("{group}/generate"),
-            Self::Agree(group) => format!("{group}/agree"),
-            Self::Prf(_) => "tls12-prf".to_owned(),
-            Self::Extract => "hkdf-extract".to_owned(),
-            Self::Expand => "hkdf-expand".to_owned(),
-            Self::Hash(_) => "sha-256".to_owned(),
-            Self::RecordKey => "aes-128-gcm/key".to_owned(),
-            Self::Seal(_) => "aes-128-gcm/seal".to_owned(),
-            Self::Open(_) => "aes-128-gcm/open".to_owned(),
+            Self::Private(operation) => format!("{}/{operation}", session.key),
+            Self::Generate(group) => format!("{}/generate", group_word(group)),
+            Self::Agree(group) => format!("{}/agree", group_word(group)),
+            Self::Prf(hash, _) => format!("tls12-prf{}", suffix(hash)),
+            Self::Extract(hash) => format!("hkdf-extract{}", suffix(hash)),
+            Self::Expand(hash) => format!("hkdf-expand{}", suffix(hash)),
+            Self::Hash(hash, _) => hash_word(hash).to_owned(),
+            Self::Beside(hash, _) => hash.word().to_owned(),
+            Self::RecordKey(cipher) => format!("{}/key", cipher_word(cipher)),
+            Self::Seal(cipher, _) => format!("{}/seal", cipher_word(cipher)),
+            Self::Open(cipher, _) => format!("{}/open", cipher_word(cipher)),
+            Self::Mac(hash, _) => format!("hmac-{}", hash_word(hash)),
         };
         let subject = Subject::new(Topic::Primitive(name))?;
         match self {
-            Self::Rsa(_) | Self::Generate(_) | Self::Agree(_) => {
+            Self::Private(_) | Self::Generate(_) | Self::Agree(_) => {
                 subject.with(word::BY, session.engine)
             }
-            Self::Prf(bytes) | Self::Hash(bytes) | Self::Seal(bytes) | Self::Open(bytes) => {
-                subject.with(word::BYTES, bytes)
-            }
-            Self::Extract | Self::Expand | Self::RecordKey => Ok(subject),
+            Self::Prf(_, bytes)
+            | Self::Hash(_, bytes)
+            | Self::Beside(_, bytes)
+            | Self::Seal(_, bytes)
+            | Self::Open(_, bytes)
+            | Self::Mac(_, bytes) => subject.with(word::BYTES, bytes),
+            Self::Extract(_) | Self::Expand(_) | Self::RecordKey(_) => Ok(subject),
         }
+    }
+}
+
+/// The hash function of a derivation, if it is not SHA-256.
+fn suffix(hash: MacHash) -> String {
+    match hash {
+        MacHash::Sha256 => String::new(),
+        other => format!("/{}", hash_word(other)),
+    }
+}
+
+const fn hash_word(hash: MacHash) -> &'static str {
+    match hash {
+        MacHash::Sha1 => "sha-1",
+        MacHash::Sha256 => "sha-256",
+        MacHash::Sha384 => "sha-384",
+    }
+}
+
+const fn cipher_word(cipher: Cipher) -> &'static str {
+    match cipher {
+        Cipher::Aes128Gcm => "aes-128-gcm",
+        Cipher::Aes256Gcm => "aes-256-gcm",
+        Cipher::ChaCha20Poly1305 => "chacha20-poly1305",
+        // the HMAC is another primitive
+        Cipher::Aes128Cbc(_) => "aes-128-cbc",
+        Cipher::Aes256Cbc(_) => "aes-256-cbc",
+        Cipher::TripleDesCbc(_) => "3des-cbc",
+        Cipher::Rc4(_) => "rc4",
+    }
+}
+
+fn group_word(group: Group) -> String {
+    match group {
+        Group::P256 => "p-256".to_owned(),
+        Group::P384 => "p-384".to_owned(),
+        other => other.name().to_ascii_lowercase(),
     }
 }
 
@@ -99,17 +169,9 @@ impl fmt::Display for PrivateOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Decrypt => "decrypt",
+            Self::Sign => "sign",
             Self::SignPkcs1 => "sign-pkcs1",
             Self::SignPss => "sign-pss",
-        })
-    }
-}
-
-impl fmt::Display for Group {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::P256 => "p-256",
-            Self::X25519 => "x25519",
         })
     }
 }

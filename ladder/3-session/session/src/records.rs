@@ -11,12 +11,13 @@ use crate::messages::Anatomy;
 use crate::need::Need;
 use crate::pipe::{LAPS, Lap};
 use crate::plan::Session;
-use crate::primitive::Primitive;
+use crate::primitive::{Primitive, RECORD_BYTES};
 use crate::sum::sum;
 
 /// The parts that are sums of primitives, each with its description.
-const COUNTED: [(&str, &str); 5] = [
+const COUNTED: [(&str, &str); 6] = [
     (word::PART_RSA, "the private-key operation through EVP, as libssl calls it"),
+    (word::PART_SIGNATURE, "the signature through EVP, as libssl calls it"),
     (
         word::PART_KEY_EXCHANGE,
         "an ephemeral key pair and the agreement through EVP, as libssl calls them",
@@ -26,7 +27,7 @@ const COUNTED: [(&str, &str); 5] = [
         "derivations, with the fetches that libssl makes for each, and hashes of the transcript",
     ),
     (word::PART_RECORDS, "records both ways, handshake and alert included; authenticated as well"),
-    (word::PART_MAC, "none of its own: AES-GCM authenticates, and is counted as records"),
+    (word::PART_MAC, "HMAC of the records, if it is separate: an AEAD is counted as records"),
 ];
 
 const LIBRARY: &str = "the server's calls in memory less their primitives: state machine, \
@@ -82,6 +83,24 @@ impl<'a> Scribe<'a> {
         self.figures.iter().map(record).collect()
     }
 
+    /// Returns the cost per byte of each primitive that was measured for both lengths of records.
+    pub(crate) fn per_byte(&self) -> Result<Vec<Record>, Error> {
+        let [small, large] = RECORD_BYTES;
+        let share = 1.0 / f64::from(large - small);
+        let mut records = Vec::new();
+        for (subject, costs) in self.figures {
+            let of_large = subject.parameter(word::BYTES) == Some(large.to_string().as_str());
+            let other = subject.with(word::BYTES, small).map_err(Error::figure)?;
+            let Some(less) = self.figures.get(&other).filter(|_| of_large) else { continue };
+            let cycles = sum(&[(share, *costs), (-share, *less)])?;
+            let from = vec![subject.to_string(), other.to_string()];
+            let note = "the difference of both lengths, divided by their distance";
+            let record = self.predicted(subject.without(&[word::BYTES]), cycles, from, note)?;
+            records.push(Record { quantity: word::CYCLES_PER_BYTE, ..record });
+        }
+        Ok(records)
+    }
+
     /// The operating system's cost for sessions of one kind.
     pub(crate) fn system(&self, measured: &Measured) -> Result<Record, Error> {
         let subject = measured.session.system_subject().map_err(Error::figure)?;
@@ -125,7 +144,8 @@ impl<'a> Scribe<'a> {
         let mut library = measured.laps().to_vec();
         let mut library_from = vec![places.memory.to_string()];
         let mut parts = Vec::new();
-        for (name, note) in COUNTED {
+        let other_key = if session.key.is_rsa() { word::PART_SIGNATURE } else { word::PART_RSA };
+        for (name, note) in COUNTED.into_iter().filter(|(name, _)| *name != other_key) {
             let need = need.of(name);
             let (from, costs) = (subjects(&need, session)?, self.costs(&need, session)?);
             library.extend(costs.iter().map(|(count, cycles)| (-count, *cycles)));

@@ -229,7 +229,7 @@ mod tests {
         let (key, engine) = (KeyKind::Rsa { bits: 2048 }, Engine::OpenSsl);
         for protocol in tollgate_load::Protocol::ALL {
             for bytes in [0, 1 << 20] {
-                let session = Session { key, protocol, engine, bytes };
+                let session = Session::new(key, protocol, engine, bytes);
                 let recorded = Stage::new(session, &worker).unwrap().record().unwrap();
                 let writes = |step: &&Step| matches!(step.call, Call::Write(_));
                 let writes = recorded.recording.steps.iter().filter(writes).count();

@@ -8,7 +8,7 @@ macro_rules! registry {
         $($(#[$row_doc:meta])* $entry:ident = $number:literal $text:literal;)*
     }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
             $(
                 #[doc = concat!("`", $text, "` (", stringify!($number), ").")]

@@ -31,7 +31,7 @@ pub enum KeyExchange {
 }
 
 /// Record ciphers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cipher {
     /// AES-128 in Galois/Counter Mode.
     Aes128Gcm,
@@ -49,8 +49,8 @@ pub enum Cipher {
     Rc4(MacHash),
 }
 
-/// The hash function of a record's HMAC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The hash function of a record's HMAC, or of a suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MacHash {
     /// SHA-1.
     Sha1,
@@ -62,7 +62,7 @@ pub enum MacHash {
 
 impl MacHash {
     /// Returns the length in bytes of the HMAC, and of its key.
-    pub(crate) const fn bytes(self) -> usize {
+    pub const fn bytes(self) -> usize {
         match self {
             Self::Sha1 => 20,
             Self::Sha256 => 32,
@@ -76,7 +76,7 @@ impl Cipher {
     pub(crate) const NONCE_BYTES: usize = 12;
 
     /// Returns the length of the key in bytes.
-    pub(crate) const fn key_bytes(self) -> usize {
+    pub const fn key_bytes(self) -> usize {
         match self {
             Self::Aes128Gcm | Self::Aes128Cbc(_) | Self::Rc4(_) => 16,
             Self::TripleDesCbc(_) => 24,
@@ -85,7 +85,7 @@ impl Cipher {
     }
 
     /// Returns the length in bytes of the IV in the key block of TLS 1.2.
-    pub(crate) const fn iv_bytes(self) -> usize {
+    pub const fn iv_bytes(self) -> usize {
         match self {
             Self::Aes128Gcm | Self::Aes256Gcm => 4,
             Self::ChaCha20Poly1305 => Self::NONCE_BYTES,
@@ -95,7 +95,7 @@ impl Cipher {
     }
 
     /// Returns the hash function of the HMAC; `None` for an AEAD.
-    pub(crate) const fn mac(self) -> Option<MacHash> {
+    pub const fn mac(self) -> Option<MacHash> {
         match self {
             Self::Aes128Gcm | Self::Aes256Gcm | Self::ChaCha20Poly1305 => None,
             Self::Aes128Cbc(mac)
@@ -105,9 +105,18 @@ impl Cipher {
         }
     }
 
+    /// Returns the block length in bytes of a block cipher in CBC mode, which is also that of its IV.
+    pub const fn block_bytes(self) -> Option<usize> {
+        match self {
+            Self::Aes128Cbc(_) | Self::Aes256Cbc(_) => Some(16),
+            Self::TripleDesCbc(_) => Some(8),
+            _ => None,
+        }
+    }
+
     /// Returns whether the cipher is a block cipher in CBC mode, for encrypt-then-MAC (RFC 7366).
     pub const fn is_cbc(self) -> bool {
-        matches!(self, Self::Aes128Cbc(_) | Self::Aes256Cbc(_) | Self::TripleDesCbc(_))
+        self.block_bytes().is_some()
     }
 }
 
@@ -200,6 +209,14 @@ impl Suite {
     /// Returns the hash function of transcript and key derivation.
     pub(crate) const fn hash(self) -> Hash {
         self.hash
+    }
+
+    /// Returns the hash function of transcript and key derivation.
+    pub const fn transcript_hash(self) -> MacHash {
+        match self.hash {
+            Hash::Sha256 => Sha256,
+            Hash::Sha384 => Sha384,
+        }
     }
 
     /// Returns `TLSv1.2` or `TLSv1.3`, as servers log it.

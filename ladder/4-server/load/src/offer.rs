@@ -68,7 +68,8 @@ impl Offer {
 
     /// Returns the client's settings; `None` if a name is unknown or the group does not fit the
     /// suite.
-    pub(crate) fn settings(&self, protocol: Protocol) -> Option<Settings> {
+    #[must_use]
+    pub fn settings(&self, protocol: Protocol) -> Option<Settings> {
         let (suite, group) = match protocol {
             Protocol::Tls12P256 => {
                 (Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Some(Group::P256))
@@ -115,7 +116,8 @@ impl Offer {
 
     /// Returns the protocol version and key exchange as record subjects spell them, such as
     /// `tls12-rsa`.
-    pub(crate) fn word(&self, protocol: Protocol) -> &'static str {
+    #[must_use]
+    pub fn word(&self, protocol: Protocol) -> &'static str {
         let Some(settings) = self.settings(protocol) else { return protocol.word() };
         match (settings.suite.exchange(), settings.groups.first()) {
             (KeyExchange::Rsa, _) => Protocol::Tls12Rsa.word(),
@@ -128,7 +130,11 @@ impl Offer {
     }
 
     /// Adds the names to the subject of a record.
-    pub(crate) fn subject(&self, mut subject: Subject) -> Result<Subject, BadSubject> {
+    ///
+    /// # Errors
+    ///
+    /// A name has a character that is not allowed in a subject.
+    pub fn subject(&self, mut subject: Subject) -> Result<Subject, BadSubject> {
         if let Some(suite) = &self.suite {
             subject = subject.with(word::SUITE, suite)?;
         }

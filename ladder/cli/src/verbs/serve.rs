@@ -54,7 +54,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME", default_value = "tollgate", value_parser = Engine::from_str)]
     pub(crate) engine: Engine,
 
-    /// Groups for Diffie-Hellman in order of preference: x25519, secp256r1, secp384r1
+    /// Groups for Diffie-Hellman in order of preference: x25519, secp256r1, secp384r1,
+    /// ffdhe2048, ffdhe3072, ffdhe4096, and with OpenSSL 3.5 X25519MLKEM768
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "x25519,secp256r1")]
     #[arg(value_parser = Group::from_str)]
     pub(crate) group: Vec<Group>,
@@ -71,8 +72,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE", requires = "cert", conflicts_with = "key_type")]
     pub(crate) key: Option<PathBuf>,
 
-    /// Without --cert: kind of the self-signed certificate, rsa-2048, rsa-3072, rsa-4096 or
-    /// ecdsa-p256 [default: rsa-2048]
+    /// Without --cert: kind of the self-signed certificate, rsa-2048, rsa-3072, rsa-4096,
+    /// ecdsa-p256, ecdsa-p384 or ed25519 [default: rsa-2048]
     #[arg(long, value_name = "KIND", value_parser = KeyKind::from_str)]
     pub(crate) key_type: Option<KeyKind>,
 

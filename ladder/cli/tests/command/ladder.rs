@@ -128,6 +128,24 @@ fn a_session_is_the_sum_of_its_parts() {
         record.kind == Kind::Measured && subject == "session/rsa-2048/tls12-rsa?by=tollgate&bytes=0"
     };
     assert!(found.iter().any(is_measured) || stdout.contains("INVALID"), "{stdout}");
-    refused(&run(&["session", "--key-type", "rsa-1024"]), "rsa-2048");
+    let flags = "session --parts-only --suites TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA --curve --per-byte \
+         --seconds 1";
+    let (output, found) = recorded(flags, &[]);
+    let stdout = said(&output);
+    assert!(stdout.contains("AES_128_CBC_SHA") && stdout.contains("crossover"), "{stdout}");
+    let is_mac = |record: &&Record| record.subject.parameter("part") == Some("mac");
+    let macs: Vec<&Record> = found.iter().filter(is_mac).collect();
+    assert_eq!(macs.len(), 6, "one engine, six sizes");
+    assert!(macs.iter().all(|record| record.estimate.point() > 0.0));
+    for name in ["sha-1", "sha3-256", "aes-128-cbc/seal", "hmac-sha-1"] {
+        let subject = format!("session/primitive/{name}");
+        let is_it = |record: &&Record| record.subject.to_string() == subject;
+        let found = found.iter().find(is_it).unwrap();
+        assert_eq!(found.quantity.as_str(), "cycles_per_byte");
+    }
+    let crossing = |record: &Record| record.quantity.as_str().starts_with("bytes_where_transfer");
+    assert!(found.iter().any(crossing), "1 MB costs more than a handshake");
+    refused(&run(&["session", "--key-type", "rsa-512"]), "rsa-2048");
+    refused(&run(&["session", "--suites", "TLS_RSA_WITH_RC4_128_SHA"]), "does not speak");
     refused(&run(&["session", "--bytes", "99999999", "--parts-only"]), "1048576");
 }

@@ -14,6 +14,7 @@ mod runs;
 mod scale;
 mod section;
 mod session_cost;
+mod size_curve;
 mod source;
 mod tables;
 mod throughput;

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 use tollgate_record::vocabulary::{
     PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA,
-    PART_SYSTEM,
+    PART_SIGNATURE, PART_SYSTEM,
 };
 use tollgate_record::{Protocol, Record, Unit};
 
 use super::bars::{Bar, Group, Segment, bars, legend};
 use super::section::{Section, tables};
+use super::size_curve;
 use crate::cite::Citation;
 use crate::figure::{number, percent};
 use crate::flagship::Flagship;
@@ -47,6 +48,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
                     code { "tollgate session" } }
             }
             @for protocol in &protocols { (panel(protocol, &ours, &flagship)) }
+            (size_curve::charts(records, &ours))
             @if !papers.is_empty() { (then_and_now(&ours, &papers, &flagship)) }
         },
         below: tables(&[session::costs(records)]),
@@ -131,10 +133,12 @@ fn bar(session: &Session<'_>, flagship: &Flagship) -> Bar {
         Some(_) => {
             format!("{}, {}", names::suite(&session.subject), names::payload(session.bytes()))
         }
-        None => match session.subject.key() {
-            Some(key) if *key != flagship.key => names::key(key),
-            _ => String::new(),
-        },
+        None => {
+            let key = session.subject.key().filter(|key| **key != flagship.key).map(names::key);
+            let names: Vec<String> =
+                key.into_iter().chain(names::offered(&session.subject)).collect();
+            names.join(", ")
+        }
     };
     Bar {
         label: cited.map_or_else(|| who(session.by()).to_owned(), |cited| cited.to_string()),
@@ -158,7 +162,7 @@ fn remark(session: &Session<'_>, measured: Option<f64>) -> String {
 /// Returns the CSS class that sets a part's colour.
 pub(super) fn class(part: &str) -> &'static str {
     match part {
-        PART_RSA => "part-rsa",
+        PART_RSA | PART_SIGNATURE => "part-rsa",
         PART_KEY_EXCHANGE => "part-key-exchange",
         PART_KEY_SCHEDULE => "part-key-schedule",
         PART_RECORDS => "part-records",

@@ -62,13 +62,12 @@ pub(crate) fn encoded_public(key: &PKeyRef<Private>) -> Result<Vec<u8>, ErrorSta
     Ok(public)
 }
 
-/// Reads the peer's public key and derives the shared secret, as `ssl_derive` does. The shared
-/// secret of either group has 32 bytes.
+/// Reads the peer's public key and derives the shared secret, as `ssl_derive` does.
 pub(crate) fn agree(
     source: Source<'_>,
     own: &PKeyRef<Private>,
     peer: &[u8],
-) -> Result<[u8; 32], ErrorStack> {
+) -> Result<Vec<u8>, ErrorStack> {
     // SAFETY: no conditions.
     let public = unsafe { sys::EVP_PKEY_new() };
     if public.is_null() {
@@ -83,8 +82,9 @@ pub(crate) fn agree(
     let mut ctx = source.key_context(own)?;
     ctx.derive_init()?;
     ctx.derive_set_peer(&public)?;
-    let mut secret = [0_u8; 32];
-    ctx.derive(Some(&mut secret))?;
+    let mut secret = vec![0; ctx.derive(None)?];
+    let length = ctx.derive(Some(&mut secret))?;
+    secret.truncate(length);
     Ok(secret)
 }
 
@@ -97,12 +97,16 @@ mod tests {
     #[test]
     fn both_sides_agree() {
         each_engine(|source, _| {
-            for (algorithm, group, length) in [(c"X25519", None, 32), (c"EC", Some(c"P-256"), 65)] {
+            for (algorithm, group, length) in [
+                (c"X25519", None, 32),
+                (c"EC", Some(c"P-256"), 65),
+                (c"DH", Some(c"ffdhe2048"), 256),
+            ] {
                 let [a, b] = [(); 2].map(|()| generate(source, algorithm, group).unwrap());
                 let [to_a, to_b] = [&b, &a].map(|key| encoded_public(key).unwrap());
                 assert_eq!(to_a.len(), length);
                 assert_eq!(agree(source, &a, &to_a).unwrap(), agree(source, &b, &to_b).unwrap());
-                assert!(agree(source, &a, &to_a[1..]).is_err());
+                assert!(length == 256 || agree(source, &a, &to_a[1..]).is_err(), "a number");
             }
         });
     }

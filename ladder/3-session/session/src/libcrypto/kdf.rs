@@ -18,47 +18,51 @@ const EXTRACT_ONLY: c_int = 1;
 /// `EVP_KDF_HKDF_MODE_EXPAND_ONLY` of `openssl/kdf.h`.
 const EXPAND_ONLY: c_int = 2;
 
-/// The PRF of TLS 1.2 with SHA-256, RFC 5246 §5.
+/// Computes the PRF of TLS 1.2, RFC 5246 §5.
 pub(crate) fn prf(
     source: Source<'_>,
+    hash: &'static CStr,
     secret: &[u8],
     seed: &[u8],
     out: &mut [u8],
 ) -> Result<(), ErrorStack> {
     let inputs = [octets(c"secret", secret), octets(c"seed", seed), end()];
-    derive(source, c"TLS1-PRF", inputs, out)
+    derive(source, c"TLS1-PRF", hash, inputs, out)
 }
 
-/// HKDF-Extract with SHA-256, RFC 5869 §2.2.
+/// Computes HKDF-Extract, RFC 5869 §2.2.
 pub(crate) fn extract(
     source: Source<'_>,
+    hash: &'static CStr,
     secret: &[u8],
     salt: &[u8],
     out: &mut [u8],
 ) -> Result<(), ErrorStack> {
     let mode = signed(c"mode", &EXTRACT_ONLY);
-    derive(source, c"HKDF", [mode, octets(c"key", secret), octets(c"salt", salt)], out)
+    derive(source, c"HKDF", hash, [mode, octets(c"key", secret), octets(c"salt", salt)], out)
 }
 
-/// HKDF-Expand with SHA-256, RFC 5869 §2.3.
+/// Computes HKDF-Expand, RFC 5869 §2.3.
 pub(crate) fn expand(
     source: Source<'_>,
+    hash: &'static CStr,
     secret: &[u8],
     info: &[u8],
     out: &mut [u8],
 ) -> Result<(), ErrorStack> {
     let mode = signed(c"mode", &EXPAND_ONLY);
-    derive(source, c"HKDF", [mode, octets(c"key", secret), octets(c"info", info)], out)
+    derive(source, c"HKDF", hash, [mode, octets(c"key", secret), octets(c"info", info)], out)
 }
 
 fn derive(
     source: Source<'_>,
     name: &CStr,
+    hash: &'static CStr,
     [a, b, c]: [sys::OSSL_PARAM; 3],
     out: &mut [u8],
 ) -> Result<(), ErrorStack> {
     let (library, query) = (source.library.as_ptr(), source.query.as_ptr());
-    let params = [text(c"digest", c"SHA256"), a, b, c, end()];
+    let params = [text(c"digest", hash), a, b, c, end()];
     // SAFETY: valid pointers.
     let kdf = unsafe { sys::EVP_KDF_fetch(library, name.as_ptr(), query) };
     if kdf.is_null() {
@@ -92,9 +96,9 @@ mod tests {
         let info: Vec<u8> = (0xf0..=0xf9).collect();
         each_engine(|source, _| {
             let (mut extracted, mut expanded) = ([0; 32], [0; 32]);
-            extract(source, &[0x0b; 22], &salt, &mut extracted).unwrap();
+            extract(source, c"SHA256", &[0x0b; 22], &salt, &mut extracted).unwrap();
             assert_eq!(extracted[..4], [0x07, 0x77, 0x09, 0x36]);
-            expand(source, &extracted, &info, &mut expanded).unwrap();
+            expand(source, c"SHA256", &extracted, &info, &mut expanded).unwrap();
             assert_eq!(expanded[..4], [0x3c, 0xb2, 0x5f, 0x25]);
         });
     }

@@ -1,5 +1,7 @@
 //! Operations with the server's key: a signature, the decryption of a premaster secret.
 
+use core::ffi::CStr;
+
 use foreign_types::ForeignTypeRef;
 use openssl::error::ErrorStack;
 use openssl::md_ctx::MdCtx;
@@ -19,23 +21,26 @@ const TLS_PADDING: i32 = 7;
 /// Maximum length of a plaintext in bytes: RSA of 16384 bits.
 const RSA_BYTES_MAX: usize = 2048;
 
-/// The padding of an RSA signature.
+/// The form of a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Padding {
-    Pkcs1,
+pub(crate) enum Form {
+    /// RSA with PKCS#1 v1.5, ECDSA, Ed25519: the key determines it.
+    Plain,
+    /// RSA with PSS.
     Pss,
 }
 
-/// Signs with SHA-256 as libssl does.
+/// Signs as libssl does, with the digest of this name.
 pub(crate) fn sign(
     source: Source<'_>,
     key: &PKeyRef<Private>,
-    padding: Padding,
+    digest_name: Option<&CStr>,
+    form: Form,
     message: &[u8],
 ) -> Result<Vec<u8>, ErrorStack> {
     let mut digest = MdCtx::new()?;
-    let ctx = source.begin_signature(&mut digest, key)?;
-    if padding == Padding::Pss {
+    let ctx = source.begin_signature(&mut digest, key, digest_name)?;
+    if form == Form::Pss {
         ctx.set_rsa_padding(RsaPadding::PKCS1_PSS)?;
         ctx.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)?;
     }
@@ -97,14 +102,14 @@ mod tests {
     fn signatures_verify_and_premasters_come_back() {
         each_engine(|source, key| {
             let public = PKey::public_key_from_der(&key.public_key_to_der().unwrap()).unwrap();
-            for padding in [Padding::Pkcs1, Padding::Pss] {
-                let signature = sign(source, key, padding, b"message").unwrap();
+            for form in [Form::Plain, Form::Pss] {
+                let signature = sign(source, key, Some(c"SHA256"), form, b"message").unwrap();
                 let mut verifier = Verifier::new(MessageDigest::sha256(), &public).unwrap();
-                if padding == Padding::Pss {
+                if form == Form::Pss {
                     verifier.set_rsa_padding(RsaPadding::PKCS1_PSS).unwrap();
                     verifier.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).unwrap();
                 }
-                assert!(verifier.verify_oneshot(&signature, b"message").unwrap(), "{padding:?}");
+                assert!(verifier.verify_oneshot(&signature, b"message").unwrap(), "{form:?}");
             }
             let mut premaster = [6; 48];
             premaster[..2].copy_from_slice(&[3, 3]);

@@ -249,7 +249,7 @@ mod tests {
             (Protocol::Tls13, 0),
             (Protocol::Tls13, 1 << 20), // more than a socket takes at once
         ] {
-            let session = Session { key, protocol, engine, bytes };
+            let session = Session { key, protocol, engine, bytes, group: None, suite: None };
             let replica = Replica::new("nginx", session, &worker).unwrap().expect("known");
             let played = replica.play().unwrap();
             assert!(played.library > 0.0 && played.system > 0.0, "{session}: {played:?}");

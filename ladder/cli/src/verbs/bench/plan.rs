@@ -93,7 +93,11 @@ fn offers(options: &Options) -> Vec<(Protocol, Offer)> {
         ([], _) => options.protocols().iter().map(|&p| (p, Offer::default())).collect(),
         (suites, _) => suites.iter().map(suite).collect(),
     };
-    if probed.is_some_and(|probed| probed.probe.has_only_curve_keys()) {
+    let has_curve_key = match probed {
+        Some(probed) => probed.probe.has_only_curve_keys(),
+        None => !options.keys()[0].is_rsa(),
+    };
+    if has_curve_key {
         offers.iter_mut().for_each(|(_, offer)| offer.curve_key = true);
     }
     if !options.group.is_empty() {

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Instant;
 
-use tollgate_load::{AccessLog, Naming, Server, Target};
+use tollgate_load::{AccessLog, Naming, Protocol, Server, Target};
 use tollgate_profile::Threads;
 use tollgate_rustls_server::{Running as Blocking, Signer};
 use tollgate_server::{
-    Certificate, Config, Engine, KeyKind, Resumption, Running, Server as Embedded, Suite,
+    Certificate, Config, Engine, Group, KeyKind, Resumption, Running, Server as Embedded, Suite,
 };
 use tollgate_stock_servers::{Product, Running as Stock, Settings, module};
 
@@ -156,6 +156,7 @@ fn embedded(options: &Options, key: KeyKind, folder: &Folder) -> Result<Named, C
             allow_rsa_1024: true, // as --key-type says
             allow_rsa_kx: true,   // the client offers one suite: that of the plan
             suites: if options.suites.is_empty() { Vec::new() } else { Suite::ALL.to_vec() },
+            groups: groups(options),
             access_log: Some(log.clone()),
             resumption: match options.resume(true).is_some() {
                 true => Resumption::Tickets,
@@ -166,6 +167,20 @@ fn embedded(options: &Options, key: KeyKind, folder: &Folder) -> Result<Named, C
         Ok((engine.name().to_owned(), Ready::Embedded(Embedded::start(config)?, log)))
     };
     asked(options, ENGINES).into_iter().map(start).collect()
+}
+
+/// The groups of an embedded server: first those of the options, because the server's order
+/// decides.
+fn groups(options: &Options) -> Vec<Group> {
+    let named = options.group.iter().filter_map(|name| name.parse().ok());
+    let of_protocol = (*options.protocol == [Protocol::Tls12P256]).then_some(Group::P256);
+    let mut groups: Vec<Group> = named.chain(of_protocol).collect();
+    for usual in Config::default().groups {
+        if !groups.contains(&usual) {
+            groups.push(usual);
+        }
+    }
+    groups
 }
 
 /// Starts a server on rustls for each requested signer. All servers use the same key.

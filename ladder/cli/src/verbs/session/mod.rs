@@ -1,59 +1,99 @@
 //! `tollgate session`: the cost of a TLS session to a server. Predicts each part, and
 //! measures the whole.
 
+mod choice;
 pub(crate) mod parts;
 
 use std::process::ExitCode;
 
 use tollgate_load::Protocol;
-use tollgate_report::{heading, session as session_table};
-use tollgate_server::KeyKind;
+use tollgate_report::{curve, heading, per_byte, session as session_table};
+use tollgate_session::crossovers;
 
 use crate::error::CliError;
 use crate::interrupt;
-use crate::options::Bench;
 use crate::options::values::defaults;
+use crate::options::{Bench, EngineKind};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::bench;
 
+use choice::{Choice, Kind};
 pub(crate) use parts::{Session, collect};
-use parts::{asked, is_ladder};
 
 pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
+    parts::plan(options)?.check()?;
     let mut run = Run::measuring(options.written.json.as_deref())?;
+    let left_out = options.choice()?.left_out;
+    if !left_out.is_empty() {
+        run.notes
+            .add(format!("left out, because OpenSSL does not speak them: {}", left_out.join(", ")));
+    }
     let progress = Progress::new("session");
     let mut records = collect(options, &mut run)?;
     drop(progress);
     if !options.parts_only && !interrupt::asked() {
         let _progress = Progress::new("server");
-        for bench in real_server(options) {
+        for bench in real_server(options)? {
             let found = bench::collect(&bench, &mut run)?;
             records.extend(found);
         }
     }
-    let heading = heading::lines(&records) + "\n";
-    run.end(&(heading + &session_table::table(&records)))
+    let mut text = heading::lines(&records) + "\n" + &session_table::table(&records);
+    if options.curve || options.bytes.len() > 1 {
+        let found = crossovers(&records)?;
+        run.output.records(&found)?;
+        records.extend(found);
+        text += &format!("\n{}", curve::table(&records));
+    }
+    if options.per_byte {
+        text += &format!("\n{}", per_byte::table(&records));
+    }
+    run.end(&text)
 }
 
 /// Returns the `tollgate bench` runs for the sessions of the plan. The sessions that the default
 /// plan adds to vary the payload have no run.
-fn real_server(options: &Session) -> Vec<Bench> {
-    let (keys, protocols, bytes) = asked(options);
-    let bench = |key: &[KeyKind], protocol: &[Protocol], bytes| {
-        let (key, protocol) = (key.to_vec(), protocol.to_vec());
-        Bench { key, protocol, bytes, rounds: 4, seconds: 1.0, ..defaults() }
-    };
-    let mut runs: Vec<Bench> = bytes.iter().map(|bytes| bench(&keys, &protocols, *bytes)).collect();
-    if is_ladder(options) {
-        runs.push(bench(&keys[..1], &[Protocol::Tls12Rsa], bytes[0]));
+fn real_server(options: &Session) -> Result<Vec<Bench>, CliError> {
+    let Choice { mut kinds, bytes, .. } = options.choice()?;
+    if options.is_ladder() {
+        let first = kinds[0];
+        kinds.push(Kind { protocol: Protocol::Tls12Rsa, ..first });
     }
-    runs
+    // A server with many suites takes less time for each.
+    let seconds = if options.suites.is_empty() { 1.0 } else { 0.5 };
+    let mut runs: Vec<Bench> = Vec::new();
+    for kind in kinds {
+        for &bytes in &bytes {
+            let group: Vec<String> =
+                kind.group.iter().map(|group| group.name().to_owned()).collect();
+            // ECDSA clients offer several groups, and the server prefers that of its only protocol.
+            let is_same = |run: &Bench| {
+                (&*run.key, &run.group, run.bytes) == (&[kind.key], &group, bytes)
+                    && (kind.key.is_rsa() || kind.suite.is_some())
+            };
+            let known = runs.iter().position(is_same);
+            let place = known.unwrap_or(runs.len());
+            if known.is_none() {
+                let only = (!kind.key.is_rsa()).then_some(EngineKind::Openssl);
+                let rounds = if only.is_some() { 2 } else { 4 };
+                let (key, engine) = (vec![kind.key], only.into_iter().collect());
+                runs.push(Bench { key, engine, group, bytes, rounds, seconds, ..defaults() });
+            }
+            match kind.suite {
+                Some(suite) => runs[place].suites.push(suite.name().to_owned()),
+                None => runs[place].protocol.push(kind.protocol),
+            }
+        }
+    }
+    Ok(runs)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+
+    use tollgate_server::KeyKind;
 
     use super::parts::plan;
     use super::*;
@@ -63,18 +103,19 @@ mod tests {
     /// Returns key, protocol and bytes of each planned session and of each measured one.
     fn planned_and_measured(flags: &str) -> [BTreeSet<(String, String, u64)>; 2] {
         let Verb::Session(options) = verb(&format!("session {flags}")) else { unreachable!() };
-        let planned = plan(&options).sessions.into_iter().map(|session| {
-            (session.key.to_string(), session.protocol.word().to_owned(), session.bytes)
+        let planned = plan(&options).unwrap().sessions.into_iter().map(|session| {
+            let word = session.suite.map_or(session.protocol.word(), |suite| suite.name());
+            (session.key.to_string(), word.to_owned(), session.bytes)
         });
         let each = |run: Bench| {
             let of_key = |key: &KeyKind| {
-                let word = |protocol: &Protocol| protocol.word().to_owned();
-                let key = key.to_string();
-                run.protocol.iter().map(|one| (key.clone(), word(one), run.bytes)).collect()
+                let protocols = run.protocol.iter().map(|protocol| protocol.word().to_owned());
+                let words = protocols.chain(run.suites.iter().cloned());
+                words.map(|word| (key.to_string(), word, run.bytes)).collect()
             };
             run.key.iter().flat_map(|key| -> Vec<_> { of_key(key) }).collect::<Vec<_>>()
         };
-        let measured = real_server(&options).into_iter().flat_map(each);
+        let measured = real_server(&options).unwrap().into_iter().flat_map(each);
         [planned.collect(), measured.collect()]
     }
 
@@ -87,5 +128,34 @@ mod tests {
         assert!(measured.is_subset(&planned));
         let [planned, measured] = planned_and_measured("--bytes 0,1024 --key-type rsa-4096");
         assert_eq!((planned.len(), &planned), (4, &measured));
+        let [planned, measured] =
+            planned_and_measured("--key-type rsa-2048,ed25519 --group ffdhe2048");
+        assert_eq!((planned.len(), &planned), (2, &measured), "ECDHE has no ffdhe2048");
+        let [planned, measured] = planned_and_measured("--curve --key-type rsa-2048");
+        assert_eq!((planned.len(), &planned), (2 * 6, &measured));
+        let [planned, measured] = planned_and_measured("--suites all");
+        assert_eq!(planned, measured);
+        let is = |key: &str| planned.iter().filter(|(of, ..)| of == key).count();
+        // RSA, DHE and ECDHE without RC4 and 3DES, and TLS 1.3; ECDHE and TLS 1.3
+        assert_eq!((is("rsa-2048"), is("ecdsa-p256")), (6 + 7 + 7 + 3, 7 + 3));
+    }
+
+    #[test]
+    fn lists_that_do_not_fit_are_refused() {
+        for (flags, part) in [
+            ("--suites TLS_NULL", "no suite is called TLS_NULL"),
+            ("--suites TLS_RSA_WITH_RC4_128_SHA", "does not speak"),
+            ("--suites TLS_AES_128_GCM_SHA256,TLS_AES_128_GCM_SHA256", "twice"),
+            ("--suites TLS_RSA_WITH_AES_128_GCM_SHA256 --key-type ed25519", "--key-type: ed25519"),
+            ("--suites TLS_RSA_WITH_AES_128_CBC_SHA --group x25519", "fits none"),
+            ("--group x448", "secp384r1"),
+            ("--bytes 0,0", "twice"),
+            ("--group ffdhe2048 --protocol tls12-x25519", "fits none"),
+            ("--protocol tls12-rsa --key-type ecdsa-p384", "fits none"),
+        ] {
+            let Verb::Session(options) = verb(&format!("session {flags}")) else { unreachable!() };
+            let error = options.choice().unwrap_err().to_string();
+            assert!(error.contains(part) && !error.contains('\n'), "{flags}: {error}");
+        }
     }
 }

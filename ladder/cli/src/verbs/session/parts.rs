@@ -9,13 +9,14 @@ use tollgate_record::{Kind, Record};
 use tollgate_server::{Engine, KeyKind};
 use tollgate_session::{SHORT_BYTES, SessionPlan, measure, measure_stock, predicted_rate};
 
+use super::choice::{Choice, engines};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::values::{Written, defaults, seconds};
 use crate::options::{Bench, ServerKind};
 use crate::progress;
 use crate::run::Run;
-use crate::verbs::bench::options::{protocol, rsa};
+use crate::verbs::bench::options::protocol;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Session {
@@ -24,17 +25,32 @@ pub(crate) struct Session {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) bytes: Vec<u64>,
 
+    /// Sizes from 0 to 1048576 bytes instead of --bytes, and the size at which the transfer costs
+    /// as much as the handshake
+    #[arg(long, conflicts_with = "bytes")]
+    pub(crate) curve: bool,
+
     #[command(flatten)]
     pub(crate) written: Written,
 
-    /// Types of the server's key, separated by commas: rsa-2048, rsa-3072, rsa-4096 [default:
-    /// rsa-2048,rsa-3072]
-    #[arg(id = "key-type", long, value_name = "LIST", value_delimiter = ',', value_parser = rsa)]
+    /// Types of the server's key, separated by commas: rsa-1024 (insecure, as in old papers),
+    /// rsa-2048, rsa-3072, rsa-4096, ecdsa-p256, ecdsa-p384, ed25519 [default: rsa-2048,rsa-3072;
+    /// with --suites and --group rsa-2048, and ecdsa-p256 if a suite needs it]
+    #[arg(id = "key-type", long, value_name = "LIST", value_delimiter = ',', value_parser = key)]
     pub(crate) key: Vec<KeyKind>,
+
+    /// Groups of the key agreement by their IANA names, separated by commas, such as secp384r1 and
+    /// ffdhe2048 [default: x25519, or that of --protocol]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) group: Vec<String>,
 
     /// Measure only the parts, without a real server for comparison
     #[arg(long)]
     pub(crate) parts_only: bool,
+
+    /// Cost per byte of the sessions' ciphers and MACs, and of SHA-1, SHA-2 and SHA-3
+    #[arg(long)]
+    pub(crate) per_byte: bool,
 
     /// Protocol versions and key exchanges, separated by commas: tls12-rsa, tls12-x25519,
     /// tls12-p256, tls13 [default: tls12-x25519,tls13; without --bytes, --key-type and --protocol
@@ -42,9 +58,25 @@ pub(crate) struct Session {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
 
+    /// Cipher suites by their IANA names, separated by commas, instead of --protocol; "all" takes
+    /// every suite that OpenSSL speaks [default: AES-128-GCM]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', alias = "suite")]
+    #[arg(conflicts_with = "protocol")]
+    pub(crate) suites: Vec<String>,
+
     /// Seconds for all parts together; preparation and the real server take more
     #[arg(short = 'z', long, value_name = "S", default_value = "25", value_parser = seconds)]
     pub(crate) seconds: f64,
+}
+
+/// A type of key that the server takes.
+fn key(text: &str) -> Result<KeyKind, String> {
+    let known = [KeyKind::OF_2001].into_iter().chain(KeyKind::SELF_SIGNED);
+    let found = known.clone().find(|kind| kind.to_string() == text);
+    found.ok_or_else(|| {
+        let names: Vec<String> = known.map(|kind| kind.to_string()).collect();
+        format!("give some of {}", names.join(", "))
+    })
 }
 
 /// The records of the parts, their sums, and the predicted rates; none after Ctrl-C.
@@ -52,7 +84,7 @@ pub(crate) fn collect(options: &Session, run: &mut Run) -> Result<Vec<Record>, C
     let Run { host, output, .. } = run;
     progress::plan(1, options.seconds);
     progress::row(0, "parts of sessions");
-    let measured = measure(&plan(options), &host.context, &interrupt::asked, &mut progress::part);
+    let measured = measure(&plan(options)?, &host.context, &interrupt::asked, &mut progress::part);
     let mut records = match measured {
         Err(_) if interrupt::asked() => return Ok(Vec::new()),
         measured => measured?,
@@ -99,8 +131,7 @@ pub(crate) fn request(bench: &Bench, seconds: f64) -> Option<Session> {
         && bench.suites.is_empty()
         && bench.group.is_empty()
         && bench.sizes.is_none()
-        && bench.resumed_share <= 0.0
-        && !bench.key.contains(&KeyKind::OF_2001);
+        && bench.resumed_share <= 0.0;
     is_known.then(|| Session {
         bytes: vec![if bench.handshake_only { 0 } else { bench.bytes }],
         key: bench.key.clone(),
@@ -111,34 +142,20 @@ pub(crate) fn request(bench: &Bench, seconds: f64) -> Option<Session> {
     })
 }
 
-pub(super) fn plan(options: &Session) -> SessionPlan {
+/// The sessions to measure.
+pub(super) fn plan(options: &Session) -> Result<SessionPlan, CliError> {
     let total = Duration::from_secs_f64(options.seconds);
-    if is_ladder(options) {
-        return SessionPlan::ladder(total);
+    if options.is_ladder() {
+        let per_byte = options.per_byte;
+        return Ok(SessionPlan { per_byte, ..SessionPlan::ladder(total) });
     }
-    let (keys, protocols, bytes) = asked(options);
-    SessionPlan::product(&keys, &protocols, &[Engine::OpenSsl, Engine::Tollgate], &bytes, total)
-}
-
-/// Returns whether no list is given; the ladder's plan then applies.
-pub(super) fn is_ladder(options: &Session) -> bool {
-    options.key.is_empty() && options.protocol.is_empty() && options.bytes.is_empty()
-}
-
-/// The requested keys, protocols and payloads, with defaults for missing lists. The plan is their
-/// product.
-pub(super) fn asked(options: &Session) -> (Vec<KeyKind>, Vec<Protocol>, Vec<u64>) {
-    let keys = match &*options.key {
-        [] => vec![KeyKind::Rsa { bits: 2048 }, KeyKind::Rsa { bits: 3072 }],
-        keys => keys.to_vec(),
-    };
-    let protocols = match &*options.protocol {
-        [] => vec![Protocol::Tls12X25519, Protocol::Tls13],
-        protocols => protocols.to_vec(),
-    };
-    let bytes = match &*options.bytes {
-        [] => vec![SHORT_BYTES],
-        bytes => bytes.to_vec(),
-    };
-    (keys, protocols, bytes)
+    let Choice { kinds, bytes, .. } = options.choice()?;
+    let mut sessions = Vec::new();
+    for kind in kinds {
+        for &engine in engines(kind.key) {
+            let sized = |&bytes| tollgate_session::Session { engine, bytes, ..kind };
+            sessions.extend(bytes.iter().map(sized));
+        }
+    }
+    Ok(SessionPlan { sessions, per_byte: options.per_byte, total })
 }
