@@ -6,8 +6,8 @@ use clap::Args;
 use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Record};
-use tollgate_server::{Engine, KeyKind};
-use tollgate_session::{SHORT_BYTES, SessionPlan, measure, measure_stock, predicted_rate};
+use tollgate_server::KeyKind;
+use tollgate_session::{SessionPlan, measure, measure_stock, predicted_rate};
 
 use super::choice::{Choice, engines};
 use crate::error::CliError;
@@ -115,7 +115,7 @@ pub(crate) fn collect_stock(
     progress::plan(1, options.seconds);
     progress::row(0, "calls of the server");
     let follow: (&dyn Fn() -> bool, &mut dyn FnMut(f64)) = (&interrupt::asked, &mut progress::part);
-    let measured = measure_stock(server, &plan(options), embedded, &host.context, follow);
+    let measured = measure_stock(server, &plan(options)?, embedded, &host.context, follow);
     let records = match measured {
         Err(_) if interrupt::asked() => return Ok(Vec::new()),
         measured => measured?,
