@@ -1,9 +1,9 @@
 //! Reads the access log of a server as a referee. The server is Tollgate's embedded server, nginx,
-//! Apache or HAProxy.
+//! Apache, lighttpd or HAProxy.
 //!
 //! `tollgate_workload` parses the lines, not the server's own code. A referee that shared code with
-//! the server would share its mistakes. nginx, Apache and HAProxy log one line for each request. In
-//! their logs, the first request of a TLS connection counts as its handshake; a handshake without a
+//! the server would share its mistakes. The other servers log one line for each request. In their
+//! logs, the first request of a TLS connection counts as its handshake; a handshake without a
 //! request is therefore missing. docs/bench-url.md lists the fields that these logs need.
 
 use core::time::Duration;

@@ -8,7 +8,7 @@
 //! session cache, one connection for one request, `/bytes/N` for each of [`Settings::bodies`].
 //! Only its `OPENSSL_CONF` determines whether it signs with the provider.
 //!
-//! nginx, HAProxy and Apache write logs in the format of `docs/bench-url.md`, which
+//! nginx, HAProxy, Apache and lighttpd write logs in the format of `docs/bench-url.md`, which
 //! [`tollgate_load::AccessLog`] reads. None of these logs has handshakes without a request.
 #![forbid(unsafe_code)]
 

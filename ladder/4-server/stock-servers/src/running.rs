@@ -168,6 +168,9 @@ impl Running {
     ///
     /// `/proc` cannot be read.
     pub fn workers(&self) -> io::Result<Vec<u32>> {
+        if self.product.serves_alone() {
+            return Ok(vec![self.group.leader()]);
+        }
         let mut members = self.group.members()?;
         if members.len() > 1 {
             members.retain(|&process| process != self.group.leader());

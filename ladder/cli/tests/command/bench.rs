@@ -201,7 +201,9 @@ fn sessions_are_resumed_and_the_logs_have_as_many() {
         let same = format!(" {resumed} sessions offered, {resumed} resumed, 0 refused");
         assert!(resumed > 0 && told.contains(&same), "{counted}\n{told}");
     }
-    for (server, by) in [("rustls", "psk"), ("openssl", "psk-ke"), ("haproxy", "psk-ke")] {
+    for (server, by) in
+        [("rustls", "psk"), ("openssl", "psk-ke"), ("haproxy", "psk-ke"), ("lighttpd", "ticket")]
+    {
         let asked = ["bench", "--server", server, "--resume", "50%", "--resume-by", by];
         refused(&run(&asked), "--resume");
     }
@@ -212,6 +214,7 @@ fn stock_servers_are_loaded_without_and_with_the_provider_and_their_logs_agree()
     for (server, more, with) in [
         ("nginx", &[][..], "nginx-tollgate"),
         ("haproxy", &["--async"][..], "haproxy-async-tollgate"),
+        ("lighttpd", &[][..], "lighttpd-tollgate"),
     ] {
         let flags = ["--server", server, "--rounds", "2", "--protocol", "tls13", "--bytes", "100"];
         let output = bench(&[&flags[..], more].concat());

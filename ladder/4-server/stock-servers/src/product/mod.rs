@@ -2,6 +2,7 @@
 
 mod apache;
 mod haproxy;
+mod lighttpd;
 mod nginx;
 mod unlogged;
 
@@ -70,7 +71,7 @@ impl Recipe {
 pub(crate) enum Log {
     /// The server writes no log here.
     None,
-    /// The server writes the file itself.
+    /// The server writes the file, itself or through a pipe.
     File,
     /// The output of the program.
     Stdout,
@@ -151,7 +152,7 @@ impl Product {
 
     pub(crate) const fn log(self) -> Log {
         match self {
-            Self::Apache | Self::Nginx => Log::File,
+            Self::Apache | Self::Lighttpd | Self::Nginx => Log::File,
             Self::Haproxy => Log::Stdout,
             _ => Log::None,
         }
@@ -161,6 +162,11 @@ impl Product {
     pub(crate) fn working_folder(self) -> &'static str {
         // s_server serves the files of its working directory.
         if self == Self::SServer { "www" } else { "" }
+    }
+
+    /// Returns whether the first process serves. Its children only write the log.
+    pub(crate) const fn serves_alone(self) -> bool {
+        matches!(self, Self::Lighttpd)
     }
 
     /// Returns whether the product only terminates TLS.
@@ -173,7 +179,7 @@ impl Product {
             Self::Apache => apache::recipe(place),
             Self::Haproxy => haproxy::recipe(place),
             Self::Hitch => unlogged::hitch(place),
-            Self::Lighttpd => unlogged::lighttpd(place),
+            Self::Lighttpd => lighttpd::recipe(place),
             Self::Nginx => nginx::recipe(place),
             Self::Python => unlogged::python(place),
             Self::SServer => unlogged::s_server(place),
@@ -196,7 +202,8 @@ mod tests {
     #[test]
     fn logs_are_written_as_the_manual_says() {
         let manual = include_str!("../../../../../docs/bench-url.md");
-        let recipes = [nginx::LOG_FORMAT, apache::LOG_FORMAT, haproxy::LOG_FORMAT];
+        let recipes =
+            [nginx::LOG_FORMAT, apache::LOG_FORMAT, haproxy::LOG_FORMAT, lighttpd::LOG_FORMAT];
         for recipe in recipes.into_iter().chain([haproxy::COUNT_REQUESTS]) {
             for line in recipe.lines().map(str::trim) {
                 assert!(manual.contains(line), "docs/bench-url.md lacks: {line}");

@@ -1,4 +1,4 @@
-//! Products whose logs are not read: hitch, lighttpd, Python, `openssl s_server` and stunnel.
+//! Products whose logs are not read: hitch, Python, `openssl s_server` and stunnel.
 
 use super::{CIPHERS, Place, Recipe};
 
@@ -18,27 +18,6 @@ pub(super) fn hitch(place: &Place<'_>) -> Recipe {
         backend.port()
     );
     Recipe::new("hitch.conf", text, &["--config=hitch.conf"])
-}
-
-/// lighttpd has one process with one thread.
-pub(super) fn lighttpd(place: &Place<'_>) -> Recipe {
-    let folder = place.folder.display();
-    let (ip, port) = (place.address.ip(), place.address.port());
-    let text = format!(
-        r#"server.modules = ( "mod_openssl" )
-server.document-root = "{folder}/www"
-server.bind = "{ip}"
-server.port = {port}
-server.errorlog = "/dev/stderr"
-server.max-keep-alive-requests = 0
-mimetype.assign = ( "" => "application/octet-stream" )
-ssl.engine = "enable"
-ssl.pemfile = "{folder}/chain.pem"
-ssl.privkey = "{folder}/key.pem"
-ssl.openssl.ssl-conf-cmd = ( "MinProtocol" => "TLSv1.2", "CipherString" => "{CIPHERS}" )
-"#
-    );
-    Recipe::new("lighttpd.conf", text, &["-D", "-f", "lighttpd.conf"])
 }
 
 /// Python's module ssl, with a thread for each connection.

@@ -49,6 +49,11 @@ fn haproxy_and_the_client_count_the_same() {
 }
 
 #[test]
+fn lighttpd_and_the_client_count_the_same() {
+    agrees(Product::Lighttpd);
+}
+
+#[test]
 fn nginx_and_the_client_count_the_same() {
     agrees(Product::Nginx);
 }

@@ -136,8 +136,8 @@ fn of_servers(options: &Options) -> Option<&'static str> {
     let starts = options.target.is_none();
     let resumes = starts && options.resume(true).is_some();
     let by_ticket = matches!(options.resume_by, None | Some(Mechanism::Ticket | Mechanism::Psk));
-    let cannot_resume =
-        options.resume_by.zip(stock).is_some_and(|(by, product)| !product.can_resume(by));
+    let by = options.resume_by.unwrap_or(Mechanism::Psk);
+    let cannot_resume = stock.is_some_and(|product| !product.can_resume(by));
     let keeps_open = matches!(server, ServerKind::Nginx | ServerKind::Openssl);
     let has_rsa = options.protocols().contains(&Protocol::Tls12Rsa);
     let asynchronous = options.asynchronous;
@@ -169,7 +169,8 @@ fn of_servers(options: &Options) -> Option<&'static str> {
             "--handshake-only: the logs of installed servers have requests only: give --bytes 0"
         }
         () if options.module.is_some() && stock.is_none() => {
-            "--module: only installed servers load one: give --server nginx, haproxy or apache"
+            "--module: only installed servers load one: give --server nginx, haproxy, apache or \
+             lighttpd"
         }
         () if resumes && is_rustls => {
             "--resume: the servers on rustls resume nothing: give another --server"
@@ -179,7 +180,7 @@ fn of_servers(options: &Options) -> Option<&'static str> {
              nginx"
         }
         () if resumes && cannot_resume => {
-            "--resume-by: this server cannot: give --server nginx, which can do all"
+            "--resume: this server or its log cannot: give --server nginx, which can do all"
         }
         () if options.is_minimal() && !options.rounds.is_multiple_of(options.servers()) => {
             "--rounds: give an even number, so that each engine runs first equally often"

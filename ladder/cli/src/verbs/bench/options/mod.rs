@@ -261,8 +261,8 @@ pub(crate) struct Bench {
     pub(crate) client_cores: Vec<u32>,
 
     /// The two servers: embedded ones with OpenSSL (openssl), one worker on each core, or with
-    /// rustls (rustls), one thread for each connection; or the installed apache, haproxy or nginx,
-    /// without and with the provider
+    /// rustls (rustls), one thread for each connection; or the installed apache, haproxy, lighttpd
+    /// or nginx, without and with the provider
     #[arg(long, value_name = "KIND", default_value = "openssl", conflicts_with = "target")]
     #[arg(help_heading = SERVERS)]
     pub(crate) server: ServerKind,
@@ -365,6 +365,8 @@ pub(crate) enum ServerKind {
     Apache,
     /// Installed HAProxy, without and with the provider.
     Haproxy,
+    /// Installed lighttpd, without and with the provider.
+    Lighttpd,
     /// Installed nginx, without and with the provider.
     Nginx,
     /// Event loops on OpenSSL, with its default provider and with Tollgate's.
@@ -378,6 +380,7 @@ impl ServerKind {
         match self {
             Self::Apache => Some(Product::Apache),
             Self::Haproxy => Some(Product::Haproxy),
+            Self::Lighttpd => Some(Product::Lighttpd),
             Self::Nginx => Some(Product::Nginx),
             Self::Openssl | Self::Rustls => None,
         }
