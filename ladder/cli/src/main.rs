@@ -55,6 +55,7 @@ fn run() -> Result<ExitCode, CliError> {
         Verb::Session(options) => session::run(&options),
         Verb::Simulate(options) => simulate::run(&options),
         Verb::Speed(options) => speed::run(&options),
+        Verb::Tune(options) => bench::tune::run(&options),
         Verb::Workload(options) => workload::run(&options),
     }
 }

@@ -11,6 +11,9 @@ tollgate_load::messages! {
     #[derive(Debug)]
     Error {
         Certificate(error: tollgate_server::Error) => "{error}";
+        Directive { product: Product, name: String } =>
+            "{product} has no place for the directive {name}: give CONTEXT.NAME with one of the \
+             contexts: {}", product.contexts().join(", ");
         Failed { product: Product, said: String } => "{product} does not start; it says: {said}";
         Io { what: &'static str, path: PathBuf, error: io::Error } =>
             "{what} {}: {error}", path.display();

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod backend;
+mod directives;
 mod error;
 mod folder;
 mod group;

@@ -231,6 +231,12 @@ fn prepare(product: Product, settings: &Settings) -> Result<Folder, Error> {
     if settings.asynchronous && !product.can_pause_handshakes() {
         return Err(Error::NotAsynchronous(product));
     }
+    let has_place = |name: &str| {
+        name.split_once('.').is_some_and(|(context, _)| product.contexts().contains(&context))
+    };
+    if let Some(name) = settings.directives.keys().find(|name| !has_place(name)) {
+        return Err(Error::Directive { product, name: name.clone() });
+    }
     if let Some(&bytes) = settings.bodies.iter().find(|&&n| n > Settings::BODY_BYTES_MAX) {
         return Err(Error::LongBody(bytes));
     }

@@ -1,5 +1,6 @@
 //! The settings of a server.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use tollgate_load::Mechanism;
@@ -23,6 +24,11 @@ pub struct Settings {
     /// The mechanism of session resumption, for Apache, HAProxy and nginx. With `None` nothing
     /// beyond the default of the program is enabled.
     pub resumption: Option<Mechanism>,
+    /// Directives of the configuration file, for Apache, HAProxy and nginx: `CONTEXT.NAME` and value.
+    /// They take the place of those with the same name, or are added. `#` and a word after NAME allow
+    /// several directives of one name. Contexts are `main`, `events`, `http` and `listen` of nginx;
+    /// `global`, `defaults` and `bind` of HAProxy; `server` and `folder` of Apache.
+    pub directives: BTreeMap<String, String>,
     /// A variable of the server's environment, such as `OPENSSL_ia32cap`, and its value.
     pub environment: Option<(String, String)>,
 }
@@ -41,6 +47,7 @@ impl Settings {
             cores: Vec::new(),
             asynchronous: false,
             resumption: None,
+            directives: BTreeMap::new(),
             environment: None,
         }
     }

@@ -11,8 +11,18 @@ use clap::ArgMatches;
 use crate::error::{CliError, folder};
 
 /// Options and arguments of all verbs that name files to read.
-const READS: [&str; 11] = [
-    "body", "cert", "file", "files", "key", "log", "machine", "measured", "module", "timing",
+const READS: [&str; 12] = [
+    "body",
+    "candidates",
+    "cert",
+    "file",
+    "files",
+    "key",
+    "log",
+    "machine",
+    "measured",
+    "module",
+    "timing",
     "workload",
 ];
 

@@ -19,6 +19,7 @@ use clap::{ArgMatches, Command, CommandFactory as _, FromArgMatches as _, Parser
 pub(crate) use crate::verbs::bench::options::{
     Bench, BenchCommand, CoreSpan, EngineKind, Mode, Sampling, ServerKind,
 };
+pub(crate) use crate::verbs::bench::tune::options::Tune;
 pub(crate) use crate::verbs::compare::Compare;
 pub(crate) use crate::verbs::completions::Completions;
 pub(crate) use crate::verbs::fleet::Fleet;
@@ -83,6 +84,8 @@ pub(crate) enum Verb {
     Simulate(Simulate),
     /// Measure RSA operations of Tollgate, OpenSSL and AWS-LC in one run
     Speed(Speed),
+    /// Tune a server step by step: profile, expect, change one thing, measure, keep what is faster
+    Tune(Box<Tune>),
     /// Show named workloads, or make one from access logs
     Workload(Workload),
 }

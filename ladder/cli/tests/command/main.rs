@@ -19,4 +19,5 @@ mod provider;
 mod serve;
 mod shown;
 mod simulate;
+mod tune;
 mod workload;

@@ -12,7 +12,7 @@ const SHORT: &str = "bench profile --protocol tls13 --rounds 2 --seconds 0.5 --d
                      --repeats 0 --predict-seconds 0";
 
 /// Returns whether `perf` can sample here. Without it a test says so, and fails in CI.
-fn can_sample() -> bool {
+pub(crate) fn can_sample() -> bool {
     let here = Command::new("perf").arg("--version").output().is_ok();
     let why = "skipped: perf is not installed; on Debian run: apt-get install linux-perf";
     assert!(here || std::env::var_os("CI").is_none(), "{why}");

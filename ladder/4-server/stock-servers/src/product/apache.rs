@@ -27,14 +27,23 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
         None => "none".to_owned(),
         Some(_) => format!("shmcb:{folder}/sessions(512000)"),
     };
+    let threads = THREADS.to_string();
+    let server = [
+        ("KeepAlive", "Off"),
+        ("ThreadsPerChild", &*threads),
+        ("ThreadLimit", &threads),
+        ("MaxRequestWorkers", &threads),
+        ("MaxSpareThreads", &threads),
+    ];
+    let server = place.directives("server", &server, "\n");
+    let folders = place.directives("folder", &[("Require", "all granted")], "\n");
     let text = format!(
         "ServerRoot {folder}\nDefaultRuntimeDir {folder}\nServerName localhost\n\
          PidFile apache.pid\n{modules}{user}{LOG_FORMAT}\n\
          CustomLog {folder}/access.log tollgate\n\
-         Listen {address}\nErrorLog /dev/stderr\nLogLevel error\nKeepAlive Off\n\
-         StartServers 1\nServerLimit 1\nThreadsPerChild {THREADS}\nThreadLimit {THREADS}\n\
-         MaxRequestWorkers {THREADS}\nMinSpareThreads 1\nMaxSpareThreads {THREADS}\n\
-         DocumentRoot {folder}/www\n<Directory />\nRequire all granted\n</Directory>\n\
+         Listen {address}\nErrorLog /dev/stderr\nLogLevel error\n\
+         StartServers 1\nServerLimit 1\nMinSpareThreads 1\n{server}\
+         DocumentRoot {folder}/www\n<Directory />\n{folders}</Directory>\n\
          SSLEngine on\nSSLSessionCache {cache}\nSSLProtocol TLSv1.2 +TLSv1.3\n\
          SSLCertificateFile chain.pem\nSSLCertificateKeyFile key.pem\nSSLCipherSuite {CIPHERS}\n"
     );

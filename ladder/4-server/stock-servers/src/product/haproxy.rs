@@ -26,7 +26,6 @@ const BUFFER_BYTES: u64 = 16 * 1024;
 pub(super) fn recipe(place: &Place<'_>) -> Recipe {
     let (folder, address) = (place.folder.display(), place.address);
     let Settings { bodies, asynchronous, resumption, .. } = place.settings;
-    let threads = place.settings.workers();
     let longest = bodies.iter().copied().max().unwrap_or(0);
     let buffer = BUFFER_BYTES.max(longest + HEAD_BYTES);
     // As in Debian's package. With these lines, a user other than root can start no threads.
@@ -46,25 +45,28 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
             format!("  http-request return status 200 {body} if {{ path /bytes/{bytes} }}\n")
         })
         .collect();
+    let options = ("ssl-default-bind-options", "ssl-min-ver TLSv1.2");
+    let global = [("nbthread", "{cores}"), ("maxconn", "4096"), options];
+    let global = place.directives("global", &global, "\n  ");
+    let defaults = place.directives("defaults", &[], "\n  ");
+    let bind = place.directives("bind", &[], " ");
     let text = format!(
         r#"global
   log stdout format raw local0
-  nbthread {threads}
-  maxconn 4096
   {user}
   tune.bufsize {buffer}
   ssl-default-bind-ciphers {CIPHERS}
-  ssl-default-bind-options ssl-min-ver TLSv1.2
-  {mode}
+  {global}{mode}
 defaults
   mode http
   log global
   option http-server-close
   timeout client 60s
   timeout http-request 60s
+  {defaults}
   {LOG_FORMAT}
 frontend tls
-  bind {address} ssl crt {folder}/both.pem {early}
+  bind {address} ssl crt {folder}/both.pem {bind}{early}
 {COUNT_REQUESTS}
 {responses}  http-request return status 404
 "#

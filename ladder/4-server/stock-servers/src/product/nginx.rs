@@ -24,8 +24,20 @@ pub(crate) const fn plain_address(secure: SocketAddr) -> SocketAddr {
 
 pub(super) fn recipe(place: &Place<'_>) -> Recipe {
     let (folder, address) = (place.folder.display(), place.address);
-    let (workers, plain) = (place.settings.workers(), plain_address(place.address));
+    let plain = plain_address(place.address);
     let log_format = LOG_FORMAT;
+    let main = place.directives("main", &[("worker_processes", "{cores}")], "; ");
+    let events = place.directives("events", &[("worker_connections", "4096")], "; ");
+    let listen = place.directives("listen", &[], " ");
+    let http = [
+        ("access_log", "{folder}/access.log tollgate buffer=64k flush=50ms"),
+        ("default_type", "application/octet-stream"),
+        ("keepalive_timeout", "10s"),
+        ("keepalive_requests", "1000000"),
+        ("ssl_protocols", "TLSv1.2 TLSv1.3"),
+        ("ssl_ciphers", CIPHERS),
+    ];
+    let http = place.directives("http", &http, ";\n  ");
     // Otherwise workers of root switch to a user who may not enter this folder.
     let user = if place.is_root { "user root;" } else { "" };
     let resumption = match place.settings.resumption {
@@ -39,18 +51,16 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
         Some(Mechanism::EarlyData) => "ssl_session_cache shared:sessions:16m; ssl_early_data on;",
     };
     let text = format!(
-        r#"{user} daemon off; pid nginx.pid; worker_processes {workers};
+        r#"{user} daemon off; pid nginx.pid; {main}
 error_log stderr warn;
-events {{ worker_connections 4096; }}
+events {{ {events}}}
 http {{
   {log_format}
-  access_log {folder}/access.log tollgate buffer=64k flush=50ms;
   client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
   uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-  default_type application/octet-stream; keepalive_timeout 10s; keepalive_requests 1000000;
   ssl_certificate {folder}/chain.pem; ssl_certificate_key {folder}/key.pem;
-  ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers {CIPHERS}; {resumption}
-  server {{ listen {address} ssl; listen {plain}; root {folder}/www; }}
+  {http}{resumption}
+  server {{ listen {address} ssl {listen}; listen {plain}; root {folder}/www; }}
 }}
 "#
     );

@@ -7,7 +7,7 @@
 use std::process::ExitCode;
 
 use tollgate_bench::median_estimate;
-use tollgate_load::{Naming, Outcome, Plan, Server, Verdict, run as load};
+use tollgate_load::{Naming, Outcome, Plan, Verdict};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Unit};
 use tollgate_report::eti10::{self as table, Step as Row};
@@ -16,7 +16,8 @@ use tollgate_stock_servers::{Product, Running, Settings, module};
 
 use super::options::Eti10 as Options;
 use super::profile::Profiler;
-use super::scenario::{Rounds, Scenario, is_unsteady};
+use super::scenario::{Rounds, Scenario};
+use super::turns::{self, Measured};
 use super::{context, plan, report};
 use crate::error::CliError;
 use crate::interrupt;
@@ -73,13 +74,6 @@ const STEPS: [Step; 5] = [
     Step::new(TOLLGATE, GCM, "AES128-GCM, Tollgate's RSA", Some(2.43)),
 ];
 
-#[derive(Default)]
-struct Measured {
-    outcomes: Vec<Outcome>,
-    /// Runs that were repeated because their rate was not steady.
-    repeated: u32,
-}
-
 /// Measures the steps in turn, and prints their table and the parts of each step.
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let bench = request(options);
@@ -101,7 +95,9 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
             let threads = servers.iter().map(super::servers::threads_of_stock);
             profiler.look(&mut targets, threads.collect::<Result<_, _>>()?);
         }
-        measure(&bench, &plans, &mut targets, &mut rounds)?;
+        let plans = STEPS.iter().map(|step| plan_of(&plans, step));
+        let plans: Vec<&Plan> = plans.collect::<Result<_, _>>()?;
+        turns::measure(&bench, &plans, &mut targets, &mut rounds)?;
     }
     drop(progress);
     if interrupt::asked() {
@@ -171,39 +167,6 @@ fn start(bench: &Bench) -> Result<Vec<Running>, CliError> {
 fn plan_of<'a>(plans: &'a [Plan], step: &Step) -> Result<&'a Plan, CliError> {
     let is_of = |plan: &&Plan| plan.offer.suite.as_deref() == Some(step.suite);
     plans.iter().find(is_of).ok_or_else(|| error!("a step has no plan"))
-}
-
-/// Runs every step once in each round; successive rounds begin with different steps.
-fn measure(
-    bench: &Bench,
-    plans: &[Plan],
-    targets: &mut [Server<'_>],
-    rounds: &mut [Measured],
-) -> Result<(), CliError> {
-    let all = f64::from(bench.rounds) * f64::from(u32::try_from(STEPS.len())?);
-    let mut done = 0.0;
-    for round in 0..bench.rounds as usize {
-        for turn in 0..STEPS.len() {
-            let at = (round + turn) % STEPS.len();
-            let plan = plan_of(plans, &STEPS[at])?;
-            let part = &mut |_, part: f64| progress::part((done + part) / all);
-            let mut once = || load(plan, &mut targets[at], &interrupt::asked, part);
-            let mut outcome = once();
-            for _ in 0..bench.repeats {
-                if !outcome.as_ref().is_ok_and(is_unsteady) || interrupt::asked() {
-                    break;
-                }
-                outcome = once();
-                rounds[at].repeated += 1;
-            }
-            if interrupt::asked() {
-                return Ok(());
-            }
-            rounds[at].outcomes.push(outcome?);
-            done += 1.0;
-        }
-    }
-    Ok(())
 }
 
 /// Returns the cycles of a step, and the baseline's cycles divided by them. `None` if the core

@@ -18,6 +18,8 @@ mod servers;
 mod suites;
 pub(crate) mod summary;
 mod times;
+pub(crate) mod tune;
+mod turns;
 mod watch;
 mod workload;
 

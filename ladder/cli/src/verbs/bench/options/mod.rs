@@ -304,8 +304,8 @@ pub(crate) struct Bench {
     pub(crate) written: Written,
 }
 
-const LOAD: &str = "Load";
-const SERVERS: &str = "Client and servers";
+pub(in crate::verbs::bench) const LOAD: &str = "Load";
+pub(in crate::verbs::bench) const SERVERS: &str = "Client and servers";
 const SESSION: &str = "Session";
 
 impl Bench {
@@ -396,7 +396,7 @@ pub(crate) struct CoreSpan {
 }
 
 /// Parses the length of a run in seconds; shorter runs cannot be judged.
-fn run_seconds(text: &str) -> Result<f64, String> {
+pub(in crate::verbs::bench) fn run_seconds(text: &str) -> Result<f64, String> {
     let least = Duration::from_millis(Plan::SUSTAIN_MS_MIN).as_secs_f64();
     let enough = seconds(text).ok().filter(|seconds| *seconds >= least);
     enough.ok_or_else(|| format!("give {least} to 3600 seconds"))

@@ -1,0 +1,245 @@
+//! Candidates: possible changes of a server, as data.
+
+use core::fmt;
+
+use serde::Deserialize;
+use tollgate_profile::parts as all_parts;
+use tollgate_record::vocabulary::PART_IDLE;
+use tollgate_record::{BadEstimate, Estimate};
+
+use crate::setup::Edit;
+
+/// A change of a server.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    /// Its name, such as `log-buffer`.
+    pub word: String,
+    /// The change, in words.
+    pub title: String,
+    /// Why it should help.
+    pub reason: String,
+    /// The servers that have it; empty for all.
+    #[serde(default)]
+    pub servers: Vec<String>,
+    /// The parts of the profile that become cheaper.
+    pub parts: Vec<String>,
+    /// The time of these parts before the change, divided by their time after it.
+    pub factor: Factor,
+    /// What clients or attackers notice; `None` if they notice nothing.
+    pub changes: Option<Change>,
+    /// The conditions under which it applies.
+    #[serde(default)]
+    pub needs: Needs,
+    /// The change of the setup.
+    pub set: Edit,
+}
+
+/// The expected speed-up of the candidate's parts.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Factor {
+    /// The lowest, the likely and the highest value.
+    Range([f64; 3]),
+    /// Another source. The only one is `speed`: rung 2 measures the signatures before and after.
+    Named(String),
+}
+
+/// A change that clients or attackers notice.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// Its kind. A change of a kind is tried only if the user allows the kind.
+    pub kind: Kind,
+    /// The consequence, in words.
+    pub what: String,
+}
+
+/// Kinds of changes that clients or attackers notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The strength of the cryptography.
+    Security,
+    /// What clients must be able to do, or must do.
+    Clients,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Security => "security",
+            Self::Clients => "clients",
+        })
+    }
+}
+
+/// The conditions under which a candidate applies.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Needs {
+    /// The beginning of the key's type, such as `rsa`.
+    pub key: String,
+    /// The server signs with the provider.
+    pub provider: bool,
+    /// The kernel can encrypt records (its module `tls`).
+    pub kernel_tls: bool,
+    /// The lowest number of cores of the server.
+    pub cores_min: usize,
+}
+
+/// The start of a server and its candidates.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Set {
+    /// The edits that make the server's default configuration.
+    #[serde(default)]
+    pub start: Edit,
+    /// The candidates.
+    #[serde(default, rename = "candidate")]
+    pub candidates: Vec<Candidate>,
+}
+
+/// The reason why a file of candidates cannot be used; one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadCandidates(String);
+
+impl fmt::Display for BadCandidates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for BadCandidates {}
+
+const ANY: &str = include_str!("../candidates/any.toml");
+
+/// The servers with their files.
+const FILES: [(&str, &str); 4] = [
+    ("apache", include_str!("../candidates/apache.toml")),
+    ("haproxy", include_str!("../candidates/haproxy.toml")),
+    ("lighttpd", include_str!("../candidates/lighttpd.toml")),
+    ("nginx", include_str!("../candidates/nginx.toml")),
+];
+
+impl Set {
+    /// The start and the candidates of a server; `None` if there are none for it.
+    ///
+    /// # Panics
+    ///
+    /// Never: tests read all built-in files.
+    #[must_use]
+    pub fn of_server(server: &str) -> Option<Self> {
+        let (_, text) = FILES.into_iter().find(|(name, _)| *name == server)?;
+        let read = |text| Self::from_toml(text).expect("tests read all built-in files");
+        let (any, mut own) = (read(ANY), read(text));
+        let fits =
+            |one: &Candidate| one.servers.is_empty() || one.servers.iter().any(|s| s == server);
+        own.candidates = any.candidates.into_iter().chain(own.candidates).filter(fits).collect();
+        Some(own)
+    }
+
+    /// Reads a file of candidates.
+    ///
+    /// # Errors
+    ///
+    /// The text is no TOML, a field is missing or unknown, a candidate has the word of another one,
+    /// a part that no profile has, or a factor out of order.
+    pub fn from_toml(text: &str) -> Result<Self, BadCandidates> {
+        let one_line = |error: toml::de::Error| {
+            let line = error.span().map(|span| text[..span.start].lines().count().max(1));
+            let at = line.map_or_else(String::new, |line| format!("line {line}: "));
+            BadCandidates(format!("{at}{}", error.message().replace('\n', " ")))
+        };
+        let set: Self = toml::from_str(text).map_err(one_line)?;
+        for (place, candidate) in set.candidates.iter().enumerate() {
+            let word = &candidate.word;
+            if set.candidates[..place].iter().any(|other| other.word == *word) {
+                return Err(BadCandidates(format!("candidate {word} is there twice: rename one")));
+            }
+            candidate.check().map_err(|why| BadCandidates(format!("candidate {word}: {why}")))?;
+        }
+        Ok(set)
+    }
+}
+
+impl Candidate {
+    fn check(&self) -> Result<(), String> {
+        let is_known = |part: &String| {
+            part == PART_IDLE
+                || all_parts().iter().any(|known| known.word == *part || known.of == *part)
+        };
+        if let Some(part) = self.parts.iter().find(|part| !is_known(part)) {
+            return Err(format!("no profile has a part {part}: see docs/bench-profile.md"));
+        }
+        if self.parts.is_empty() {
+            return Err("give the parts that it makes cheaper".to_owned());
+        }
+        if self.set == Edit::default() {
+            return Err("give what it changes in `set`".to_owned());
+        }
+        match &self.factor {
+            Factor::Range(_) => {
+                let factor = self.range().and_then(Result::ok);
+                factor.filter(|factor| factor.interval().0 > 0.0).map(|_| ()).ok_or_else(|| {
+                    "factor: give the lowest, the likely and the highest value, all above 0"
+                        .to_owned()
+                })
+            }
+            Factor::Named(name) if name == "speed" => Ok(()),
+            Factor::Named(_) => Err("factor: give three numbers, or \"speed\"".to_owned()),
+        }
+    }
+
+    /// The factor as an estimate; `None` if it has another source.
+    #[must_use]
+    pub fn range(&self) -> Option<Result<Estimate, BadEstimate>> {
+        match self.factor {
+            Factor::Range([low, point, high]) => Some(Estimate::new(point, (low, high), 1)),
+            Factor::Named(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_server_has_a_start_and_candidates() {
+        for (server, _) in FILES {
+            let set = Set::of_server(server).unwrap();
+            let words: Vec<&str> = set.candidates.iter().map(|one| one.word.as_str()).collect();
+            assert!(words.contains(&"provider"), "{server}: {words:?}");
+            assert_eq!(words.contains(&"resumption"), server != "lighttpd", "{server}");
+            assert!(set.start.suite.is_some(), "{server}");
+            for (place, word) in words.iter().enumerate() {
+                assert!(!words[..place].contains(word), "{server}: {word} is there twice");
+            }
+        }
+        assert_eq!(Set::of_server("iis"), None);
+    }
+
+    #[test]
+    fn bad_files_have_errors_of_one_line_that_name_the_place() {
+        let good = "[[candidate]]\nword = \"x\"\ntitle = \"t\"\nreason = \"r\"\nparts = [\"rsa\"]\n\
+                    factor = [1.0, 2.0, 3.0]\nset = { key = \"rsa-2048\" }\n";
+        assert_eq!(Set::from_toml(good).unwrap().candidates.len(), 1);
+        let twice = good.repeat(2);
+        for (text, why) in [
+            ("nonsense", "line 1"),
+            (&*twice, "x is there twice"),
+            (&good.replace("\"rsa\"]", "\"heat\"]"), "no profile has a part heat"),
+            (&good.replace("[\"rsa\"]", "[]"), "give the parts"),
+            (&good.replace("[1.0, 2.0, 3.0]", "[3.0, 2.0, 1.0]"), "the lowest"),
+            (&good.replace("[1.0, 2.0, 3.0]", "[0.0, 2.0, 3.0]"), "above 0"),
+            (&good.replace("[1.0, 2.0, 3.0]", "\"guess\""), "\"speed\""),
+            (&good.replace("{ key = \"rsa-2048\" }", "{}"), "`set`"),
+            (&good.replace("key =", "keys ="), "keys"),
+            (&good.replace("set =", "changes = { kind = \"x\", what = \"y\" }\nset ="), "line 7"),
+        ] {
+            let error = Set::from_toml(text).unwrap_err().to_string();
+            assert!(error.contains(why) && !error.contains('\n'), "{why}: {error}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Servers that take turns, each with its own plan.
+
+use tollgate_load::{Outcome, Plan, Server, run as load};
+
+use super::scenario::is_unsteady;
+use crate::error::CliError;
+use crate::interrupt;
+use crate::options::Bench;
+use crate::progress;
+
+/// The runs of one server.
+#[derive(Default)]
+pub(super) struct Measured {
+    pub(super) outcomes: Vec<Outcome>,
+    /// Runs that were repeated because their rate was not steady.
+    pub(super) repeated: u32,
+}
+
+/// Runs every server once in each round; successive rounds begin with different servers. After
+/// Ctrl-C, the last round is incomplete.
+pub(super) fn measure(
+    bench: &Bench,
+    plans: &[&Plan],
+    targets: &mut [Server<'_>],
+    rounds: &mut [Measured],
+) -> Result<(), CliError> {
+    let count = targets.len();
+    let all = f64::from(bench.rounds) * f64::from(u32::try_from(count)?);
+    let mut done = 0.0;
+    for round in 0..bench.rounds as usize {
+        for turn in 0..count {
+            let at = (round + turn) % count;
+            let part = &mut |_, part: f64| progress::part((done + part) / all);
+            let mut once = || load(plans[at], &mut targets[at], &interrupt::asked, part);
+            let mut outcome = once();
+            for _ in 0..bench.repeats {
+                if !outcome.as_ref().is_ok_and(is_unsteady) || interrupt::asked() {
+                    break;
+                }
+                outcome = once();
+                rounds[at].repeated += 1;
+            }
+            if interrupt::asked() {
+                return Ok(());
+            }
+            rounds[at].outcomes.push(outcome?);
+            done += 1.0;
+        }
+    }
+    Ok(())
+}

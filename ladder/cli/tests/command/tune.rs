@@ -1,0 +1,113 @@
+//! `tollgate tune`, with `perf` on a real nginx. No test depends on speed.
+
+use std::fs;
+
+use crate::profile::can_sample;
+use crate::program::{line, refused, scratch, text, tollgate};
+
+const SHORT: &str = "tune --seconds 0.3 --rounds 2 --repeats 0 --drift-max 1 --connections 4";
+
+/// Candidates whose factors make them the first two tries: a change that nginx takes, and one that
+/// it refuses.
+const CANDIDATES: &str = r#"
+[[candidate]]
+word = "log-buffer"
+title = "a buffered log"
+reason = "a test"
+parts = ["rsa"]
+factor = [2.0, 3.0, 4.0]
+set = { directives = { "http.access_log" = "{folder}/access.log tollgate buffer=64k flush=50ms" } }
+
+[[candidate]]
+word = "nonsense"
+title = "a directive that nginx does not know"
+reason = "a test"
+parts = ["rsa"]
+factor = [5.0, 6.0, 7.0]
+set = { directives = { "http.no_such_directive" = "on" } }
+"#;
+
+fn folders() -> usize {
+    let is_ours = |name: String| name.starts_with("tollgate-nginx-");
+    let names = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+    names.filter(|entry| is_ours(entry.file_name().to_string_lossy().into_owned())).count()
+}
+
+#[test]
+fn each_step_has_an_expectation_a_measurement_and_a_decision() {
+    if !can_sample() {
+        return;
+    }
+    let (file, out) = (scratch("candidates.toml"), scratch("tuned"));
+    fs::write(&file, CANDIDATES).unwrap();
+    let output = line(SHORT, &["--candidates", file.name(), "--out", out.name()]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if stderr.contains("is not installed") || stderr.contains("a run is not valid") {
+        let in_ci = std::env::var_os("CI").is_some() && stderr.contains("is not installed");
+        assert!(!in_ci, "CI has nginx: {stderr}");
+        println!("skipped: {stderr}"); // no nginx, or the machine is too busy for a result
+        return;
+    }
+    assert!(output.status.success(), "{stderr}");
+    let said = text(&output);
+    let step = |title: &str| {
+        let at = said.find(title).unwrap_or_else(|| panic!("no step {title}: {said}"));
+        said[at..].split("\n\n").next().unwrap().to_owned()
+    };
+    let refused = step("a directive that nginx does not know");
+    assert!(refused.contains("no step: nginx does not start; it says:"), "{said}");
+    assert!(refused.contains("no_such_directive") && !refused.contains("measured"), "{said}");
+    let logged = step("a buffered log");
+    let parts =
+        ["- state: ", "rsa ", "- reason: a test", "- expected: ", "becomes 3.00x", "- decision: "];
+    for part in parts {
+        assert!(logged.contains(part), "{part}: {said}");
+    }
+    if !logged.contains("no step") {
+        assert!(logged.contains("- measured: ") && logged.contains("error "), "{said}");
+    }
+    // a shorter key is only shown, whatever it promises
+    assert!(said.contains("--allow clients") && !said.contains("step 1: certificate"), "{said}");
+    let page = fs::read_to_string(out.join("index.html")).unwrap();
+    assert!(page.contains("log-buffer") || logged.contains("no step"), "{page}");
+    assert!(page.contains("a buffered log"), "the page has the story");
+    let story = fs::read_to_string(out.join("story.txt")).unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains(&story));
+}
+
+#[test]
+fn a_plan_changes_nothing() {
+    if !can_sample() {
+        return;
+    }
+    let output = line(&format!("{SHORT} --plan --key-type rsa-3072"), &[]);
+    if output.status.code() == Some(2) {
+        println!("skipped: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(std::env::var_os("CI").is_none() || !text(&output).contains("installed"));
+        return;
+    }
+    let said = text(&output);
+    for word in ["now: rsa ", "provider ", "rsa-2048 ", "--allow security", "ecdsa-p256 "] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+    assert!(!said.contains("step 1"), "{said}");
+}
+
+#[test]
+fn bad_requests_name_the_next_step() {
+    let before = folders();
+    let file = scratch("bad.toml");
+    fs::write(&file, CANDIDATES.replace("[\"rsa\"]", "[\"heat\"]")).unwrap();
+    for (flags, why) in [
+        ("tune --rounds 3", "even number"),
+        ("tune --server openssl", "nginx"),
+        ("tune --allow everything", "security"),
+        ("tune --candidates /no/such.toml", "/no/such.toml"),
+    ] {
+        refused(&line(flags, &[]), why);
+    }
+    refused(&line("tune --candidates", &[file.name()]), "no profile has a part heat");
+    let output = tollgate().arg("tune").env("PATH", "/nonexistent").output().unwrap();
+    refused(&output, "apt-get install linux-perf");
+    assert_eq!(folders(), before, "every server is removed");
+}
