@@ -112,7 +112,7 @@ impl Story {
         for (place, step) in self.steps.iter().enumerate() {
             let _ = write!(text, "\n{}", step.text(place + 1));
         }
-        text += &wrapped(&format!("\nnow: {}", state(&self.shares)));
+        text += &format!("\n{}", wrapped(&format!("now: {}", state(&self.shares))));
         text += &self.left_text();
         text += &self.chart();
         text + &self.errors()
@@ -146,9 +146,9 @@ impl Story {
             return "Nothing else applies.\n".to_owned();
         }
         const COLUMNS: [Column; 3] = [
-            Column::words("not tried", 16),
+            Column::words("not tried", 14),
             Column::figures("expected", 18),
-            Column::words("why", 62),
+            Column::words("why", 64),
         ];
         let row = |one: &Prospect| {
             let what = one.candidate.changes.as_ref().map_or("", |change| change.what.as_str());
@@ -199,14 +199,15 @@ impl Story {
         let measured: f64 =
             kept().filter_map(|step| step.outcome.measured()).map(Estimate::point).product();
         let sum: f64 = errors.iter().map(|error| error.abs()).sum();
-        wrapped(&format!(
-            "\nAll kept steps together: expected {expected:.2}x, measured {measured:.2}x. Errors of \
-             the expectations: the sum of their sizes is {:.1} % in {} steps, the sum with signs \
-             {:+.1} %.",
-            100.0 * sum,
+        let words = format!(
+            "All kept steps together: expected {expected:.2}x, measured {measured:.2}x. Measured \
+             steps: {}; the sum of the sizes of their errors is {:.1} %, the sum with signs {:+.1} \
+             %.",
             errors.len(),
+            100.0 * sum,
             100.0 * errors.iter().sum::<f64>()
-        ))
+        );
+        format!("\n{}", wrapped(&words))
     }
 }
 
@@ -297,6 +298,7 @@ mod tests {
     fn the_story_has_state_reason_expectation_measurement_and_decision() {
         let text = story().text();
         let unbroken = text.replace("\n  ", " ");
+        assert!(!text.contains('?'), "no line feed inside a wrapped line: {text}");
         for part in [
             "step 1: sign with Tollgate's provider",
             "state: rsa 80 % [76-84], kernel-files 5 % [5-5]",
@@ -310,7 +312,7 @@ mod tests {
             "--allow security: 112 bits",
             "less than 3 %",
             "All kept steps together: expected 2.50x, measured 2.40x.",
-            "in 2 steps",
+            "Measured steps: 2;",
         ] {
             assert!(unbroken.contains(part), "{part}\n{text}");
         }
