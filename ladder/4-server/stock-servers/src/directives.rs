@@ -3,7 +3,7 @@
 use crate::product::{Place, Product};
 
 impl Product {
-    /// The contexts that [`Settings::directives`](crate::Settings::directives) can name.
+    /// Returns the contexts that [`Settings::directives`](crate::Settings::directives) can name.
     pub(crate) const fn contexts(self) -> &'static [&'static str] {
         match self {
             Self::Apache => &["server", "folder"],
@@ -15,7 +15,7 @@ impl Product {
 }
 
 impl Place<'_> {
-    /// The directives of a context, each followed by `end`. `{folder}` and `{cores}` in values stand
+    /// Writes the directives of a context, each followed by `end`. `{folder}` and `{cores}` in values stand
     /// for the server's folder and the number of its cores.
     pub(crate) fn directives(&self, context: &str, own: &[(&str, &str)], end: &str) -> String {
         let mut all: Vec<(&str, &str)> = own.to_vec();

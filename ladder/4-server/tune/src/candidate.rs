@@ -101,16 +101,9 @@ pub struct Set {
 }
 
 /// The reason why a file of candidates cannot be used; one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct BadCandidates(String);
-
-impl fmt::Display for BadCandidates {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for BadCandidates {}
 
 const ANY: &str = include_str!("../candidates/any.toml");
 
@@ -123,7 +116,7 @@ const FILES: [(&str, &str); 4] = [
 ];
 
 impl Set {
-    /// The start and the candidates of a server; `None` if there are none for it.
+    /// Returns the start and the candidates of a server; `None` if there are none for it.
     ///
     /// # Panics
     ///
@@ -191,7 +184,7 @@ impl Candidate {
         }
     }
 
-    /// The factor as an estimate; `None` if it has another source.
+    /// Returns the factor as an estimate; `None` if it has another source.
     #[must_use]
     pub fn range(&self) -> Option<Result<Estimate, BadEstimate>> {
         match self.factor {

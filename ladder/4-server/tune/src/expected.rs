@@ -13,8 +13,8 @@ pub const GAIN_MIN: f64 = 1.03;
 /// The shares of a profile by part, in [0, 1], of the time that the server's cores have.
 pub type Shares = BTreeMap<String, Estimate>;
 
-/// Amdahl's law: the gain of the whole if a part with this share becomes faster by this factor. The
-/// interval spans the gains at all ends of both intervals.
+/// Computes the gain of the whole if a part with this share becomes faster by this factor (Amdahl's
+/// law). The interval spans the gains at all ends of both intervals.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub enum Standing {
     Withheld(Kind),
 }
 
-/// The candidates that apply to a setup, in the order of tries: first those that nobody notices,
+/// Lists the candidates that apply to a setup, in the order of tries: first those that nobody notices,
 /// then changes of security, then changes for clients; of each, the largest expectation first.
 ///
 /// `factor` returns the speed-up of a candidate's parts; candidates without one are left out.
@@ -91,7 +91,7 @@ pub fn prospects<'a>(
     all
 }
 
-/// The sum of the shares of parts; parts that the profile lacks take no time. `None` if the sum is
+/// Adds the shares of parts; parts that the profile lacks take no time. `None` if the sum is
 /// no estimate.
 fn share(parts: &[String], shares: &Shares) -> Option<Estimate> {
     let found: Vec<&Estimate> = parts.iter().filter_map(|part| shares.get(part)).collect();
@@ -120,7 +120,7 @@ impl Outcome {
         if measured.interval().0 > 1.0 { Self::Kept(measured) } else { Self::NotKept(measured) }
     }
 
-    /// The measured ratio, if there is one.
+    /// Returns the measured ratio, if there is one.
     #[must_use]
     pub const fn measured(&self) -> Option<&Estimate> {
         match self {

@@ -57,7 +57,7 @@ pub struct Edit {
 }
 
 impl Setup {
-    /// The setup after a change.
+    /// Returns the setup after a change.
     #[must_use]
     pub fn edited(&self, edit: &Edit) -> Self {
         let mut next = self.clone();

@@ -58,7 +58,7 @@ pub struct Mark {
 }
 
 impl Step {
-    /// Measured divided by expected, minus 1.
+    /// Returns measured divided by expected, minus 1.
     fn error(&self) -> Option<f64> {
         Some(self.outcome.measured()?.point() / self.prospect.expected.point() - 1.0)
     }
@@ -105,7 +105,7 @@ impl Step {
 }
 
 impl Story {
-    /// The story for a terminal, in lines of at most [`tollgate_report::WIDTH`] columns.
+    /// Returns the story for a terminal, in lines of at most [`tollgate_report::WIDTH`] columns.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = wrapped(&self.about);
@@ -118,7 +118,7 @@ impl Story {
         text + &self.errors()
     }
 
-    /// The bars of the chart: the start, then each measured step.
+    /// Returns the bars of the chart: the start, then each measured step.
     #[must_use]
     pub fn marks(&self) -> Vec<Mark> {
         let start = self.steps.iter().find_map(|step| step.before).or(self.profiled);
@@ -188,7 +188,7 @@ impl Story {
         text
     }
 
-    /// The sum of the errors of all measured steps, and the gain of the kept steps together.
+    /// Sums the errors of all measured steps, and the gains of the kept steps.
     fn errors(&self) -> String {
         let errors: Vec<f64> = self.steps.iter().filter_map(Step::error).collect();
         if errors.is_empty() {
@@ -211,7 +211,7 @@ impl Story {
     }
 }
 
-/// The largest parts of the server's time. Parts that the profile divides further are left out.
+/// Names the largest parts of the server's time. Parts that the profile divides further are left out.
 fn state(shares: &Shares) -> String {
     let details = tollgate_profile::parts();
     let is_detail = |word: &str| details.iter().any(|part| part.word == word) || word == "idle";
@@ -224,7 +224,7 @@ fn state(shares: &Shares) -> String {
     if words.is_empty() { "no profile".to_owned() } else { words.join(", ") }
 }
 
-/// `1.50x [1.40-1.60]`.
+/// Writes `1.50x [1.40-1.60]`.
 fn times(ratio: &Estimate) -> String {
     let (low, high) = ratio.interval();
     if low == high {
@@ -233,13 +233,13 @@ fn times(ratio: &Estimate) -> String {
     format!("{:.2}x [{low:.2}-{high:.2}]", ratio.point())
 }
 
-/// `76 % [75-77]`.
+/// Writes `76 % [75-77]`.
 fn percent(share: &Estimate) -> String {
     let (low, high) = share.interval();
     format!("{:.0} % [{:.0}-{:.0}]", 100.0 * share.point(), 100.0 * low, 100.0 * high)
 }
 
-/// The length of a bar in columns, for a share of the longest bar.
+/// Computes the length of a bar in columns, for a share of the longest bar.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to BAR")]
 fn columns(share: f64) -> usize {
     (share.clamp(0.0, 1.0) * BAR).round() as usize

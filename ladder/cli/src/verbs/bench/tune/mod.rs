@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Tune) -> Result<ExitCode, CliError> {
     run.end(&format!("{}\n{text}", report::machine(&run.host)))
 }
 
-/// The candidates of the server, and those of `--candidates`.
+/// Reads the candidates of the server, and those of `--candidates`.
 fn candidates(options: &Tune, server: &str) -> Result<Set, CliError> {
     let mut set = Set::of_server(server).ok_or_else(|| error!("{server} has no candidates"))?;
     let Some(path) = &options.candidates else { return Ok(set) };
@@ -73,7 +73,7 @@ fn candidates(options: &Tune, server: &str) -> Result<Set, CliError> {
     Ok(set)
 }
 
-/// The times of signatures with the server's key and the keys that may replace it.
+/// Measures signatures with the server's key and the keys that may replace it.
 fn speeds(key: KeyKind, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let KeyKind::Rsa { bits } = key else { return Ok(Vec::new()) };
     let mut bits = vec![2048, bits];
@@ -143,7 +143,7 @@ impl Tuner<'_> {
         prospects(open, setup, &story.shares, &self.options.allow, factor)
     }
 
-    /// The speed-up of a candidate's parts: that of its file, or the ratio of two signatures.
+    /// Returns the speed-up of a candidate's parts: that of its file, or the ratio of two signatures.
     fn factor(&self, candidate: &Candidate, setup: &Setup) -> Option<Estimate> {
         match &candidate.factor {
             Factor::Range(_) => candidate.range()?.ok(),
@@ -160,7 +160,7 @@ impl Tuner<'_> {
         }
     }
 
-    /// The time of a signature, as rung 2 measures it.
+    /// Returns the time of a signature, as rung 2 measures it.
     fn signature(&self, setup: &Setup) -> Option<Estimate> {
         let is_ours = setup.provider && setup.key.starts_with("rsa");
         let by = match (is_ours, setup.asynchronous) {

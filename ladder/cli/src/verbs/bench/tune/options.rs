@@ -101,7 +101,7 @@ pub(crate) struct Tune {
 }
 
 impl Tune {
-    /// The load, as a request of `tollgate bench`.
+    /// Returns the load, as a request of `tollgate bench`.
     pub(super) fn bench(&self) -> Bench {
         Bench {
             mode: Mode::Profile(Sampling { flame_graphs: None, predict_seconds: 0.0 }),

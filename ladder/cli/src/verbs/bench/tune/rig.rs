@@ -67,7 +67,7 @@ impl<'a> Rig<'a> {
         &self.bench
     }
 
-    /// The server's default configuration.
+    /// Returns the setup of a server without directives of its own.
     pub(super) fn bare(&self) -> Setup {
         let modules = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_ulp");
         let has_tls = |modules: String| modules.split_whitespace().any(|module| module == "tls");
@@ -199,7 +199,7 @@ impl State {
         Naming { key: self.setup.key.clone(), by: format!("{}-{engine}", self.setup.server) }
     }
 
-    /// Server, version, key and load, in words.
+    /// Describes server, version, key and load.
     pub(super) fn words(&self, bench: &Bench) -> String {
         let Setup { server, key, suite, group, .. } = &self.setup;
         let version = self.running.product().version().unwrap_or_default();
@@ -237,7 +237,7 @@ fn rate(outcomes: &[Outcome]) -> Option<Estimate> {
     tollgate_bench::median_estimate(&rates?)
 }
 
-/// The shares of all parts and their details, of the time of the server's cores.
+/// Computes the shares of all parts and their details, of the time of the server's cores.
 fn shares(records: &[Record]) -> Result<Shares, CliError> {
     let part = |record: &Record| {
         let part = record
