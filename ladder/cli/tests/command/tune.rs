@@ -1,6 +1,7 @@
 //! `tollgate tune`, with `perf` on a real nginx. No test depends on speed.
 
 use std::fs;
+use std::process::Output;
 
 use crate::profile::can_sample;
 use crate::program::{line, refused, scratch, text, tollgate};
@@ -27,10 +28,20 @@ factor = [5.0, 6.0, 7.0]
 set = { directives = { "http.no_such_directive" = "on" } }
 "#;
 
-fn folders() -> usize {
-    let is_ours = |name: String| name.starts_with("tollgate-nginx-");
-    let names = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
-    names.filter(|entry| is_ours(entry.file_name().to_string_lossy().into_owned())).count()
+/// Returns whether the command had a result. Otherwise nginx is missing, which is an error in CI, or
+/// the machine is too busy for a figure.
+#[track_caller]
+fn has_result(output: &Output) -> bool {
+    if output.status.success() {
+        return true;
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let is_missing = stderr.contains("is not installed");
+    let busy = ["a run is not valid", "perf lost", "the samples stand for"];
+    let is_busy = busy.iter().any(|words| stderr.contains(words));
+    assert!(is_busy || (is_missing && std::env::var_os("CI").is_none()), "{stderr}");
+    println!("skipped: {stderr}");
+    false
 }
 
 #[test]
@@ -41,14 +52,9 @@ fn each_step_has_an_expectation_a_measurement_and_a_decision() {
     let (file, out) = (scratch("candidates.toml"), scratch("tuned"));
     fs::write(&file, CANDIDATES).unwrap();
     let output = line(SHORT, &["--candidates", file.name(), "--out", out.name()]);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    if stderr.contains("is not installed") || stderr.contains("a run is not valid") {
-        let in_ci = std::env::var_os("CI").is_some() && stderr.contains("is not installed");
-        assert!(!in_ci, "CI has nginx: {stderr}");
-        println!("skipped: {stderr}"); // no nginx, or the machine is too busy for a result
+    if !has_result(&output) {
         return;
     }
-    assert!(output.status.success(), "{stderr}");
     let said = text(&output);
     let step = |title: &str| {
         let at = said.find(title).unwrap_or_else(|| panic!("no step {title}: {said}"));
@@ -81,9 +87,7 @@ fn a_plan_changes_nothing() {
         return;
     }
     let output = line(&format!("{SHORT} --plan --key-type rsa-3072"), &[]);
-    if output.status.code() == Some(2) {
-        println!("skipped: {}", String::from_utf8_lossy(&output.stderr));
-        assert!(std::env::var_os("CI").is_none() || !text(&output).contains("installed"));
+    if !has_result(&output) {
         return;
     }
     let said = text(&output);
@@ -95,7 +99,6 @@ fn a_plan_changes_nothing() {
 
 #[test]
 fn bad_requests_name_the_next_step() {
-    let before = folders();
     let file = scratch("bad.toml");
     fs::write(&file, CANDIDATES.replace("[\"rsa\"]", "[\"heat\"]")).unwrap();
     for (flags, why) in [
@@ -109,5 +112,4 @@ fn bad_requests_name_the_next_step() {
     refused(&line("tune --candidates", &[file.name()]), "no profile has a part heat");
     let output = tollgate().arg("tune").env("PATH", "/nonexistent").output().unwrap();
     refused(&output, "apt-get install linux-perf");
-    assert_eq!(folders(), before, "every server is removed");
 }

@@ -30,8 +30,8 @@ use crate::progress::{self, Progress};
 use crate::run::Run;
 use crate::verbs::speed::{self, Against, LineupOptions, Operations};
 
-/// Seconds for each row of rung 2, which gives the factors of signatures.
-const SPEED_SECONDS: f64 = 1.0;
+/// Maximum seconds for each row of rung 2, which gives the factors of signatures.
+const SPEED_SECONDS_MAX: f64 = 1.0;
 
 pub(crate) fn run(options: &Tune) -> Result<ExitCode, CliError> {
     if !options.rounds.is_multiple_of(2) {
@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Tune) -> Result<ExitCode, CliError> {
     let progress = Progress::new("tune");
     let state = rig.start(bare.edited(&set.start))?;
     let mut story = Story { about: state.words(rig.bench()), ..Story::default() };
-    let speeds = speeds(options.key, &mut run)?;
+    let speeds = speeds(options, &mut run)?;
     if !interrupt::asked() {
         let tuner = Tuner { options, profiler: &profiler, speeds: &speeds, set: &set };
         tuner.steps(&mut rig, state, &mut story, &mut run)?;
@@ -74,14 +74,14 @@ fn candidates(options: &Tune, server: &str) -> Result<Set, CliError> {
 }
 
 /// Measures signatures with the server's key and the keys that may replace it.
-fn speeds(key: KeyKind, run: &mut Run) -> Result<Vec<Record>, CliError> {
-    let KeyKind::Rsa { bits } = key else { return Ok(Vec::new()) };
+fn speeds(options: &Tune, run: &mut Run) -> Result<Vec<Record>, CliError> {
+    let KeyKind::Rsa { bits } = options.key else { return Ok(Vec::new()) };
     let mut bits = vec![2048, bits];
     bits.dedup();
     let request = Operations {
         lineup: LineupOptions { against: vec![Against::Openssl], batch: 8 },
         bits,
-        seconds: Some(SPEED_SECONDS),
+        seconds: Some(options.seconds.min(SPEED_SECONDS_MAX)),
         ..defaults()
     };
     speed::collect(&request, &[], run)
