@@ -1,13 +1,12 @@
 //! Candidates: possible changes of a server, as data.
 
 use core::fmt;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use tollgate_profile::parts as all_parts;
 use tollgate_record::vocabulary::PART_IDLE;
 use tollgate_record::{BadEstimate, Estimate};
-
-use crate::setup::Edit;
 
 /// A change of a server.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -72,6 +71,29 @@ impl fmt::Display for Kind {
             Self::Clients => "clients",
         })
     }
+}
+
+/// A change of a [`Setup`](crate::Setup); absent fields change nothing.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Edit {
+    /// The type of the key.
+    pub key: Option<String>,
+    /// Signatures by the provider.
+    pub provider: Option<bool>,
+    /// Paused handshakes.
+    #[serde(rename = "async")]
+    pub asynchronous: Option<bool>,
+    /// The suite that is agreed.
+    pub suite: Option<String>,
+    /// The group that is agreed.
+    pub group: Option<String>,
+    /// The share of resumed sessions.
+    pub resumed: Option<f64>,
+    /// The number of requests on a connection.
+    pub requests: Option<u32>,
+    /// Directives that are added, or take the place of those with the same name.
+    pub directives: BTreeMap<String, String>,
 }
 
 /// The conditions under which a candidate applies.

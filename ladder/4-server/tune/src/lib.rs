@@ -27,7 +27,7 @@ mod expected;
 mod setup;
 mod story;
 
-pub use candidate::{BadCandidates, Candidate, Change, Factor, Kind, Needs, Set};
+pub use candidate::{BadCandidates, Candidate, Change, Edit, Factor, Kind, Needs, Set};
 pub use expected::{GAIN_MIN, Outcome, Prospect, Shares, Standing, gain, prospects};
-pub use setup::{Edit, Setup};
+pub use setup::Setup;
 pub use story::{Mark, Step, Story};

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, Edit};
 
 /// A server's configuration, and the part of the load that depends on it.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,29 +28,6 @@ pub struct Setup {
     /// The number of requests on a connection.
     pub requests: u32,
     /// Directives of the configuration file by `CONTEXT.NAME`.
-    pub directives: BTreeMap<String, String>,
-}
-
-/// A change of a [`Setup`]; absent fields change nothing.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Edit {
-    /// The type of the key.
-    pub key: Option<String>,
-    /// Signatures by the provider.
-    pub provider: Option<bool>,
-    /// Paused handshakes.
-    #[serde(rename = "async")]
-    pub asynchronous: Option<bool>,
-    /// The suite that is agreed.
-    pub suite: Option<String>,
-    /// The group that is agreed.
-    pub group: Option<String>,
-    /// The share of resumed sessions.
-    pub resumed: Option<f64>,
-    /// The number of requests on a connection.
-    pub requests: Option<u32>,
-    /// Directives that are added, or take the place of those with the same name.
     pub directives: BTreeMap<String, String>,
 }
 
