@@ -5,7 +5,7 @@ use tollgate_server::{Engine, KeyKind};
 use tollgate_session::SHORT_BYTES;
 use tollgate_tls_client::{Group, KeyExchange, Suite};
 
-use super::Session as Options;
+use super::options::Session as Options;
 use crate::error::CliError;
 
 /// The word for every suite that the server speaks.

@@ -2,6 +2,7 @@
 //! measures the whole.
 
 mod choice;
+mod options;
 pub(crate) mod parts;
 
 use std::process::ExitCode;
@@ -19,7 +20,8 @@ use crate::run::Run;
 use crate::verbs::bench;
 
 use choice::{Choice, Kind};
-pub(crate) use parts::{Session, collect};
+pub(crate) use options::Session;
+pub(crate) use parts::collect;
 
 pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
     parts::plan(options)?.check()?;

@@ -2,82 +2,18 @@
 
 use core::time::Duration;
 
-use clap::Args;
-use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Record};
-use tollgate_server::KeyKind;
 use tollgate_session::{SessionPlan, measure, measure_stock, predicted_rate};
 
 use super::choice::{Choice, engines};
+use super::options::Session;
 use crate::error::CliError;
 use crate::interrupt;
-use crate::options::values::{Written, defaults, seconds};
+use crate::options::values::defaults;
 use crate::options::{Bench, ServerKind};
 use crate::progress;
 use crate::run::Run;
-use crate::verbs::bench::options::protocol;
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Session {
-    /// Sizes of the response in bytes, separated by commas [default: 14336; without --bytes,
-    /// --key-type and --protocol also six sizes from 0 to 143360, only for RSA-2048 with TLS 1.3]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) bytes: Vec<u64>,
-
-    /// Sizes from 0 to 1048576 bytes instead of --bytes, and the size at which the transfer costs
-    /// as much as the handshake
-    #[arg(long, conflicts_with = "bytes")]
-    pub(crate) curve: bool,
-
-    #[command(flatten)]
-    pub(crate) written: Written,
-
-    /// Types of the server's key, separated by commas: rsa-1024 (insecure, as in old papers),
-    /// rsa-2048, rsa-3072, rsa-4096, ecdsa-p256, ecdsa-p384, ed25519 [default: rsa-2048,rsa-3072;
-    /// with --suites and --group rsa-2048, and ecdsa-p256 if a suite needs it]
-    #[arg(id = "key-type", long, value_name = "LIST", value_delimiter = ',', value_parser = key)]
-    pub(crate) key: Vec<KeyKind>,
-
-    /// Groups of the key agreement by their IANA names, separated by commas, such as secp384r1 and
-    /// ffdhe2048 [default: x25519, or that of --protocol]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) group: Vec<String>,
-
-    /// Measure only the parts, without a real server for comparison
-    #[arg(long)]
-    pub(crate) parts_only: bool,
-
-    /// Cost per byte of the sessions' ciphers and MACs, and of SHA-1, SHA-2 and SHA-3
-    #[arg(long)]
-    pub(crate) per_byte: bool,
-
-    /// Protocol versions and key exchanges, separated by commas: tls12-rsa, tls12-x25519,
-    /// tls12-p256, tls13 [default: tls12-x25519,tls13; without --bytes, --key-type and --protocol
-    /// also tls12-rsa, for RSA-2048]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = protocol)]
-    pub(crate) protocol: Vec<Protocol>,
-
-    /// Cipher suites by their IANA names, separated by commas, instead of --protocol; "all" takes
-    /// every suite that OpenSSL speaks [default: AES-128-GCM]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', alias = "suite")]
-    #[arg(conflicts_with = "protocol")]
-    pub(crate) suites: Vec<String>,
-
-    /// Seconds for all parts together; preparation and the real server take more
-    #[arg(short = 'z', long, value_name = "S", default_value = "25", value_parser = seconds)]
-    pub(crate) seconds: f64,
-}
-
-/// A type of key that the server takes.
-fn key(text: &str) -> Result<KeyKind, String> {
-    let known = [KeyKind::OF_2001].into_iter().chain(KeyKind::SELF_SIGNED);
-    let found = known.clone().find(|kind| kind.to_string() == text);
-    found.ok_or_else(|| {
-        let names: Vec<String> = known.map(|kind| kind.to_string()).collect();
-        format!("give some of {}", names.join(", "))
-    })
-}
 
 /// The records of the parts, their sums, and the predicted rates; none after Ctrl-C.
 pub(crate) fn collect(options: &Session, run: &mut Run) -> Result<Vec<Record>, CliError> {
