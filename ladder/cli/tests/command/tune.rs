@@ -91,7 +91,7 @@ fn a_plan_changes_nothing() {
         return;
     }
     let said = text(&output);
-    for word in ["now: rsa ", "provider ", "rsa-2048 ", "--allow security", "ecdsa-p256 "] {
+    for word in ["now: ", "rsa ", "provider ", "rsa-2048 ", "--allow security", "ecdsa-p256 "] {
         assert!(said.contains(word), "{word}: {said}");
     }
     assert!(!said.contains("step 1"), "{said}");
