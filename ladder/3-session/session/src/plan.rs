@@ -40,7 +40,7 @@ impl Session {
         Self { key, protocol, suite: None, group: None, engine, bytes }
     }
 
-    /// What the client offers.
+    /// Returns the suite, group and kind of key that the client offers.
     #[must_use]
     pub fn offer(&self) -> Offer {
         Offer {

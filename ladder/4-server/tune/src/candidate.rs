@@ -25,7 +25,7 @@ pub struct Candidate {
     pub parts: Vec<String>,
     /// The time of these parts before the change, divided by their time after it.
     pub factor: Factor,
-    /// What clients or attackers notice; `None` if they notice nothing.
+    /// The effect that clients or attackers notice, if any.
     pub changes: Option<Change>,
     /// The conditions under which it applies.
     #[serde(default)]
@@ -60,7 +60,7 @@ pub struct Change {
 pub enum Kind {
     /// The strength of the cryptography.
     Security,
-    /// What clients must be able to do, or must do.
+    /// The abilities or the behaviour of clients.
     Clients,
 }
 

@@ -44,11 +44,11 @@ pub struct Prospect {
     pub factor: Estimate,
     /// The expected ratio of the rates, after to before.
     pub expected: Estimate,
-    /// Whether it is tried.
+    /// The reason to try it or not.
     pub standing: Standing,
 }
 
-/// Whether a candidate is tried.
+/// A reason to try a candidate or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It promises enough, and nobody notices it or the user allows it.

@@ -11,13 +11,13 @@ pub struct Setup {
     pub server: String,
     /// The number of its cores.
     pub cores: usize,
-    /// Whether the kernel can encrypt records.
+    /// `true` if the kernel can encrypt records.
     pub kernel_tls: bool,
     /// The type of its key, such as `rsa-3072`.
     pub key: String,
-    /// Whether it signs with the provider.
+    /// `true` if it signs with the provider.
     pub provider: bool,
-    /// Whether it pauses handshakes while the provider works.
+    /// `true` if it pauses handshakes while the provider works.
     pub asynchronous: bool,
     /// The suite of the sessions.
     pub suite: Option<String>,

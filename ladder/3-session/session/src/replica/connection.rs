@@ -13,7 +13,7 @@ use tollgate_calibrate::tsc;
 
 use super::sequence::{Call, Session};
 
-/// What all connections share.
+/// The values that all connections share.
 pub(super) struct Shared<'a> {
     pub(super) calls: &'a Session,
     pub(super) tls: &'a SslContext,

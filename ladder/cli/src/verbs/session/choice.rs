@@ -17,7 +17,7 @@ const CURVE_BYTES: [u64; 6] = [0, 4096, 16_384, 65_536, 262_144, 1_048_576];
 /// The key, the offer and the engines of sessions, without their sizes.
 pub(super) type Kind = tollgate_session::Session;
 
-/// What the options select.
+/// The sessions that the options select.
 #[derive(Debug)]
 pub(super) struct Choice {
     /// Each combination of key type, protocol or suite, and group that is possible; with OpenSSL's

@@ -87,7 +87,7 @@ fn speeds(options: &Tune, run: &mut Run) -> Result<Vec<Record>, CliError> {
     speed::collect(&request, &[], run)
 }
 
-/// What the steps of a run need.
+/// The values that all steps of a run use.
 struct Tuner<'a> {
     options: &'a Tune,
     profiler: &'a Profiler,
