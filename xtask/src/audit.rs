@@ -140,7 +140,7 @@ fn undeclared_use(row: &Row, name: &str, saw: &Seen, read: impl Fn(Gpr) -> bool)
 /// Returns a finding for each closure of a kernel that no kernel calls.
 fn unreached(program: &Program, seen: &BTreeMap<u64, Seen>) -> Vec<String> {
     let reached = |address: &u64| seen.values().any(|saw| saw.parts.contains(address));
-    let own = program.parts.iter().filter(|(_, part)| part.name.starts_with(kernels::PREFIX));
+    let own = program.parts.iter().filter(|(_, part)| kernels::below(&part.name).is_some());
     let lost = own.filter(|(address, part)| !reached(address) && !kernels::is_portable(&part.name));
     lost.map(|(_, part)| format!("{}: no kernel with a row calls it", part.name)).collect()
 }
@@ -148,7 +148,7 @@ fn unreached(program: &Program, seen: &BTreeMap<u64, Seen>) -> Vec<String> {
 fn figure(function: &Function, saw: &Seen, why: &str) -> String {
     format!(
         "{:<58} {:>5} instructions {:>3} branches ({why}) {:>3} stack references; {}",
-        function.name.trim_start_matches(kernels::PREFIX),
+        kernels::below(&function.name).unwrap_or(&function.name),
         function.code.len(),
         saw.branches.len(),
         saw.stack.len(),
@@ -159,7 +159,8 @@ fn figure(function: &Function, saw: &Seen, why: &str) -> String {
 /// Audits a binary; without an argument, the release build. Prints a line for each kernel, then the
 /// findings. Exit code 0: no findings; 1: findings; 2: the binary cannot be read.
 pub(crate) fn run(binary: Option<&str>) -> ExitCode {
-    let (program, workspace) = match (Program::read(binary, kernels::PREFIX), Workspace::read()) {
+    let (program, workspace) = match (Program::read(binary, &kernels::PREFIXES), Workspace::read())
+    {
         (Ok(program), Ok(workspace)) => (program, workspace),
         (Err(error), _) | (_, Err(error)) => {
             eprintln!("xtask: {error}");

@@ -1,5 +1,5 @@
 //! The declarations that `audit` compares with the machine code of the kernels: a row for each
-//! function of `tollgate_mont::kernels`.
+//! function of the modules of kernels.
 
 use core::fmt;
 
@@ -11,12 +11,21 @@ pub(crate) mod work;
 
 pub(crate) use table::TABLE;
 
-/// The module of the kernels.
-pub(crate) const PREFIX: &str = "tollgate_mont::kernels::";
+/// The module of the kernels of Montgomery products.
+pub(crate) const MONT: &str = "tollgate_mont::kernels::";
+
+/// All modules of kernels.
+pub(crate) const PREFIXES: [&str; 3] =
+    [MONT, "tollgate_curves::kernels::", "tollgate_curves::p256::kernels::"];
+
+/// Returns the name below the module of kernels, if it is in one.
+pub(crate) fn below(name: &str) -> Option<&str> {
+    PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))
+}
 
 /// The declaration of a kernel, or of a tile that a kernel calls.
 pub(crate) struct Row {
-    /// Module and function, below [`PREFIX`].
+    /// Module and function, below one of [`PREFIXES`].
     pub(crate) path: &'static str,
     /// Arguments that are passed by value and secret. All others are public: lengths and pointers.
     pub(crate) secret: &'static [Gpr],
@@ -150,7 +159,7 @@ impl Row {
 
 /// Returns the row for the function of this demangled name, and its generic parameters.
 pub(crate) fn declared<'a>(rows: &'a [Row], name: &str) -> Option<(&'a Row, &'static str)> {
-    let name = name.strip_prefix(PREFIX)?;
+    let name = below(name)?;
     let (path, parameters) = match name.split_once("::<") {
         Some((path, rest)) => (path, rest.strip_suffix('>')?),
         None => (name, ""),
@@ -160,11 +169,11 @@ pub(crate) fn declared<'a>(rows: &'a [Row], name: &str) -> Option<(&'a Row, &'st
         .find_map(|row| Some((row, row.instances().find(|instance| *instance == parameters)?)))
 }
 
-/// Returns the full name of an instance.
+/// Returns the name of an instance, below its module of kernels.
 fn name(row: &Row, parameters: &str) -> String {
     match parameters {
-        "" => format!("{PREFIX}{}", row.path),
-        parameters => format!("{PREFIX}{}::<{parameters}>", row.path),
+        "" => row.path.to_owned(),
+        parameters => format!("{}::<{parameters}>", row.path),
     }
 }
 
@@ -188,7 +197,7 @@ pub(crate) fn unmatched(rows: &[Row], functions: &[Function]) -> Vec<String> {
     for row in rows {
         for instance in row.instances() {
             let name = name(row, instance);
-            if !functions.iter().any(|function| function.name == name) {
+            if !functions.iter().any(|function| below(&function.name) == Some(&name)) {
                 found.push(format!(
                     "{name}: declared, but not in the binary; make it #[inline(never)], or remove \
                      its row",

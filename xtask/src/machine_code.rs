@@ -40,11 +40,11 @@ enum Slot {
 const BINARY: &str = "release/tollgate";
 
 impl Program {
-    /// Reads the functions whose names begin with `prefix` from a binary; without a binary, from
+    /// Reads the functions whose names begin with one of `prefixes` from a binary; without a binary, from
     /// the release build.
-    pub(crate) fn read(binary: Option<&str>, prefix: &str) -> Result<Self, String> {
+    pub(crate) fn read(binary: Option<&str>, prefixes: &[&str]) -> Result<Self, String> {
         if let Some(binary) = binary {
-            return Self::read_from(Path::new(binary), prefix);
+            return Self::read_from(Path::new(binary), prefixes);
         }
         let metadata = MetadataCommand::new().no_deps().exec();
         let metadata = metadata.map_err(|error| format!("cargo metadata failed: {error}"))?;
@@ -53,17 +53,17 @@ impl Program {
             let at = binary.display();
             return Err(format!("{at} does not exist; run: cargo build --release -p tollgate-cli"));
         }
-        Self::read_from(&binary, prefix)
+        Self::read_from(&binary, prefixes)
     }
 
-    fn read_from(binary: &Path, prefix: &str) -> Result<Self, String> {
+    fn read_from(binary: &Path, prefixes: &[&str]) -> Result<Self, String> {
         let code = objdump(binary, &["-d", "-C", "--no-show-raw-insn", "-M", "intel"])?;
         let relocations = objdump(binary, &["-R"])?;
-        Ok(Self::parse(&code, &relocations, prefix))
+        Ok(Self::parse(&code, &relocations, prefixes))
     }
 
     /// Parses the output of `objdump -d -C` and `objdump -R`.
-    pub(crate) fn parse(code: &str, relocations: &str, prefix: &str) -> Self {
+    pub(crate) fn parse(code: &str, relocations: &str, prefixes: &[&str]) -> Self {
         let mut program = Self::default();
         // the function to which the next lines belong
         let mut function: Option<&mut Function> = None;
@@ -71,9 +71,9 @@ impl Program {
             if let Some((address, name)) = header(line) {
                 program.names.insert(address, name.to_owned());
                 let new = || Function { name: name.to_owned(), code: Vec::new() };
-                function = if is_part(name, prefix) {
+                function = if is_part(name, prefixes) {
                     Some(program.parts.entry(address).or_insert_with(new))
-                } else if name.starts_with(prefix) {
+                } else if prefixes.iter().any(|prefix| name.starts_with(prefix)) {
                     program.functions.push(new());
                     program.functions.last_mut()
                 } else {
@@ -165,12 +165,12 @@ impl Function {
     }
 }
 
-/// Returns whether a function is a part of a function whose name begins with `prefix`. A part is a
+/// Returns whether a function is a part of a function whose name begins with one of `prefixes`. A part is a
 /// closure of that function, or a library function instantiated for such a closure.
-fn is_part(name: &str, prefix: &str) -> bool {
+fn is_part(name: &str, prefixes: &[&str]) -> bool {
     name.contains("::{closure#")
-        && name.contains(prefix)
-        && (name.starts_with(prefix) || name.starts_with("<["))
+        && prefixes.iter().any(|prefix| name.contains(prefix))
+        && (prefixes.iter().any(|prefix| name.starts_with(prefix)) || name.starts_with("<["))
 }
 
 fn objdump(binary: &Path, arguments: &[&str]) -> Result<String, String> {
@@ -238,7 +238,7 @@ OFFSET           TYPE              VALUE
 
     #[test]
     fn finds_functions_of_a_prefix_and_all_names() {
-        let program = Program::parse(CODE, RELOCATIONS, "mont::kernels::");
+        let program = Program::parse(CODE, RELOCATIONS, &["mont::kernels::"]);
         let [rows] = &program.functions[..] else { panic!("one function") };
         assert_eq!((rows.name.as_str(), rows.code.len()), ("mont::kernels::rows::<20, true>", 9));
         assert_eq!(program.callee(0x3000), Some("core::panicking::panic"));
@@ -249,7 +249,7 @@ OFFSET           TYPE              VALUE
 
     #[test]
     fn finds_innermost_loops() {
-        let program = Program::parse(CODE, "", "mont::kernels::");
+        let program = Program::parse(CODE, "", &["mont::kernels::"]);
         let loops = program.functions[0].innermost_loops();
         assert_eq!(loops, BTreeMap::from([(0x1007, BTreeSet::from([0x1007, 0x1009, 0x100c]))]));
     }
@@ -264,7 +264,7 @@ OFFSET           TYPE              VALUE
     1003:\tinc    rcx
     1004:\tjmp    1001 <mont::kernels::rows+0x1>
 ";
-        let program = Program::parse(code, "", "mont::kernels::");
+        let program = Program::parse(code, "", &["mont::kernels::"]);
         assert_eq!(program.functions[0].innermost_loops().len(), 0);
     }
 }

@@ -1,7 +1,8 @@
 //! Processor features as proofs, with a veto; detection of forks.
 //!
 //! * [`features`]: zero-sized proofs that this processor has the features of a kernel
-//!   ([`HaveIfma`], [`HaveAvx2`], [`HaveAdxBmi2`], [`HaveUmulh`]), and the variable `TOLLGATE_CPU_DISABLE`.
+//!   ([`HaveIfma`], [`HaveAvx512`], [`HaveAvx2`], [`HaveAdxBmi2`], [`HaveUmulh`]), and the variable
+//!   `TOLLGATE_CPU_DISABLE`.
 //! * [`process`]: a number that changes when this process is forked.
 //! * [`memcheck`]: functions that mark values as secret or public for valgrind. Without the crate
 //!   feature `memcheck`, which only tests enable, these functions compile to nothing.
@@ -22,4 +23,6 @@ pub mod features;
 pub mod memcheck;
 pub mod process;
 
-pub use features::{Feature, HaveAdxBmi2, HaveAvx2, HaveIfma, HaveUmulh, UnknownFeature};
+pub use features::{
+    Feature, HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveIfma, HaveUmulh, UnknownFeature,
+};

@@ -3,7 +3,7 @@
 //! It asserts lengths and casts rows to vectors. Kernels rely on both.
 
 #[cfg(target_arch = "x86_64")]
-mod avx2;
+mod halves;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
 #[cfg(target_arch = "x86_64")]
@@ -11,7 +11,9 @@ mod mulx;
 #[cfg(target_arch = "aarch64")]
 mod umulh;
 
-use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma, HaveUmulh};
+#[cfg(target_arch = "x86_64")]
+use halves::{avx2, avx512};
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveIfma, HaveUmulh};
 
 use crate::blocks::exp::{Set, WindowKernel};
 use crate::blocks::{self, Blocks};
@@ -54,6 +56,8 @@ pub enum BlockKernel {
 pub enum LaneKernel {
     /// `amm52_mb8_ifma`, `ams52_mb8_ifma`: AVX-512 IFMA.
     Ifma(HaveIfma),
+    /// `amm52_mb8_avx512`, `ams52_mb8_avx512`: AVX-512F without IFMA.
+    Avx512(HaveAvx512),
     /// `amm52_mb8_avx2`, `ams52_mb8_avx2`: AVX2.
     Avx2(HaveAvx2),
     /// `amm52_mb8_portable`: runs on any processor. Tests compare other kernels with it.
@@ -102,8 +106,9 @@ impl LaneKernel {
     /// Returns the kernels that this processor can run and the veto allows, the best first.
     pub fn all() -> Vec<Self> {
         let ifma = HaveIfma::check().map(Self::Ifma);
+        let avx512 = HaveAvx512::check().map(Self::Avx512);
         let avx2 = HaveAvx2::check().map(Self::Avx2);
-        ifma.into_iter().chain(avx2).chain([Self::Portable]).collect()
+        ifma.into_iter().chain(avx512).chain(avx2).chain([Self::Portable]).collect()
     }
 
     /// Returns the best of [`all`](Self::all).
@@ -372,6 +377,7 @@ impl Kernel for LaneKernel {
     fn name(self) -> &'static str {
         match self {
             Self::Ifma(_) => "amm52_mb8_ifma",
+            Self::Avx512(_) => "amm52_mb8_avx512",
             Self::Avx2(_) => "amm52_mb8_avx2",
             Self::Portable => "amm52_mb8_portable",
         }
@@ -380,6 +386,7 @@ impl Kernel for LaneKernel {
     fn square_name(self) -> &'static str {
         match self {
             Self::Ifma(_) => "ams52_mb8_ifma",
+            Self::Avx512(_) => "ams52_mb8_avx512",
             Self::Avx2(_) => "ams52_mb8_avx2",
             Self::Portable => "amm52_mb8_portable",
         }
@@ -391,6 +398,8 @@ impl Kernel for LaneKernel {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => ifma::amm(z, x, y, m, t, proof),
             #[cfg(target_arch = "x86_64")]
+            Self::Avx512(proof) => avx512::amm(z, x, y, m, t, proof),
+            #[cfg(target_arch = "x86_64")]
             Self::Avx2(proof) => avx2::amm(z, x, y, m, t, proof),
             _ => amm52_mb8_portable(z, x, y, m.m(), m.k0(), t),
         }
@@ -401,6 +410,8 @@ impl Kernel for LaneKernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => ifma::ams(z, x, m, t, proof),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(proof) => avx512::ams(z, x, m, t, proof),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(proof) => avx2::ams(z, x, m, t, proof),
             _ => amm52_mb8_portable(z, x, x, m.m(), m.k0(), t),
@@ -422,7 +433,9 @@ impl Kernel for LaneKernel {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => ifma::select(z, table, index, proof),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(proof) => avx2::select(z, table, &index, proof),
+            Self::Avx512(proof) => avx512::select(z, table, index, proof),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(proof) => avx2::select(z, table, index, proof),
             _ => select_portable(z, table, index),
         }
     }

@@ -10,6 +10,7 @@ mod field;
 mod fold;
 mod in_blocks;
 mod pair;
+mod public;
 #[cfg(test)]
 mod tests;
 
@@ -167,13 +168,7 @@ impl<S: Scalar> Modulus<S> {
     /// If `shape` belongs to another radix, or m has more bits than
     /// [`Shape::modulus_bits_max`].
     pub fn new(m: &[u64], shape: Shape) -> Result<Self, NotOdd> {
-        let bits = bit_length(m);
-        if bits < 2 || m[0] & 1 == 0 {
-            return Err(NotOdd);
-        }
-        assert!(shape.radix_bits() == S::BITS, "the shape belongs to another radix");
-        assert!(bits <= shape.modulus_bits_max(), "the shape belongs to a shorter modulus");
-        let m = &m[..bits.div_ceil(64)];
+        let (m, bits) = checked::<S>(m, shape)?;
         let pack = |x: &[u64]| {
             let mut z = vec![S::default(); shape.k()];
             S::pack(&mut z, x);
@@ -315,6 +310,17 @@ impl Modulus<Row> {
         place.put(&mut self.k0, m.k0.0);
         self.bits = m.bits;
     }
+}
+
+/// Returns m in as few limbs as possible and its size in bits, if it is odd and fits the shape.
+fn checked<S: Scalar>(m: &[u64], shape: Shape) -> Result<(&[u64], usize), NotOdd> {
+    let bits = bit_length(m);
+    if bits < 2 || m[0] & 1 == 0 {
+        return Err(NotOdd);
+    }
+    assert!(shape.radix_bits() == S::BITS, "the shape belongs to another radix");
+    assert!(bits <= shape.modulus_bits_max(), "the shape belongs to a shorter modulus");
+    Ok((&m[..bits.div_ceil(64)], bits))
 }
 
 /// Returns the position of the highest set bit, plus one. The time depends on the number of high

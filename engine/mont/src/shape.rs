@@ -62,7 +62,7 @@ impl Shape {
         let of = |&tile: &usize| {
             let k = need.next_multiple_of(tile);
             // limbs: three numbers in lane blocks, and up to one row for alignment
-            // lanes: 9K rows, which `amm52_mb8_avx2` needs for its half digits and their sums
+            // lanes: 9K rows, which `tiles26` needs for its half digits and their sums
             let scratch_words = if radix_bits == 64 { 4 * k + 64 } else { 9 * k };
             Self { k, tile, radix_bits, r_bits: k * radix_bits, scratch_words }
         };

@@ -1,12 +1,13 @@
-//! Rows as vectors of 512 bits, and vectors as their parts.
+//! Rows as vectors of 512 bits or pairs of 256 bits, and vectors as their parts.
 
-use core::arch::x86_64::{__m128i, __m512i};
+use core::arch::x86_64::{__m128i, __m256i, __m512i};
 
 use crate::word::Row;
 
 // SOUNDNESS.md#layout-casts
 const _: () = assert!(size_of::<Row>() == size_of::<__m512i>());
 const _: () = assert!(align_of::<Row>() == align_of::<__m512i>());
+const _: () = assert!(size_of::<[__m256i; 2]>() == size_of::<__m512i>());
 const _: () = assert!(size_of::<[__m128i; 4]>() == size_of::<__m512i>());
 
 pub(crate) fn vectors(x: &[Row]) -> &[__m512i] {
@@ -23,6 +24,17 @@ pub(crate) fn vectors_mut(x: &mut [Row]) -> &mut [__m512i] {
 #[inline(always)]
 pub(crate) fn vector(x: Row) -> __m512i {
     vectors(&[x])[0]
+}
+
+pub(crate) fn pairs(x: &[Row]) -> &[[__m256i; 2]] {
+    // SAFETY: both types have the same size (asserted above), a pair has the smaller alignment, and
+    // any bits are valid in both types.
+    unsafe { core::slice::from_raw_parts(x.as_ptr().cast(), x.len()) }
+}
+
+pub(crate) fn pairs_mut(x: &mut [Row]) -> &mut [[__m256i; 2]] {
+    // SAFETY: as in `pairs`. The result keeps the exclusive borrow of x.
+    unsafe { core::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), x.len()) }
 }
 
 /// Returns the four parts of each vector. A load can copy one part to all lanes of a register; from

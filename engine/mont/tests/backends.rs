@@ -33,6 +33,9 @@ fn every_kernel_of_this_machine_is_tested() {
     if has("avx2") && !vetoed("avx2") {
         expected.extend(["amm52_mb8_avx2", "ams52_mb8_avx2"]);
     }
+    if has("avx512f") && !vetoed("avx512f") {
+        expected.extend(["amm52_mb8_avx512", "ams52_mb8_avx512"]);
+    }
     if ["avx512f", "avx512dq", "avx512vl", "avx512ifma"].into_iter().all(has) && !vetoed("ifma") {
         expected.extend(["amm52_mb8_ifma", "ams52_mb8_ifma"]);
         if expected.contains(&"amm64_mulx") {

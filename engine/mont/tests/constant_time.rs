@@ -1,7 +1,7 @@
 //! Runs the limb kernels, the portable and AVX2 lane kernels and the exponentiation under memcheck.
 //! All operands and exponents are marked as secret: no branch and no address may depend on them. A
-//! planted leak shows that the check can fail. The IFMA kernels are not covered here, because
-//! valgrind does not support AVX-512.
+//! planted leak shows that the check can fail. The kernels on 512-bit vectors are not covered
+//! here, because valgrind does not support AVX-512.
 
 use tollgate_cpu::memcheck;
 use tollgate_mont::{

@@ -78,6 +78,15 @@ impl OSSL_DISPATCH {
     pub(crate) const END: Self = Self { function_id: 0, function: ptr::null() };
 }
 
+impl OSSL_ALGORITHM {
+    pub(crate) const END: Self = Self {
+        algorithm_names: ptr::null(),
+        property_definition: ptr::null(),
+        implementation: ptr::null(),
+        algorithm_description: ptr::null(),
+    };
+}
+
 impl OSSL_PARAM {
     pub(crate) const END: Self = Self {
         key: ptr::null(),
@@ -112,6 +121,8 @@ type KeysOfSelection = unsafe extern "C" fn(c_int) -> *const OSSL_PARAM;
 type QueryOperation = unsafe extern "C" fn(*mut c_void, c_int, *mut c_int) -> *const OSSL_ALGORITHM;
 type ReasonStrings = unsafe extern "C" fn(*mut c_void) -> *const OSSL_ITEM;
 type SelfTest = unsafe extern "C" fn(*mut c_void) -> c_int;
+type Capabilities =
+    unsafe extern "C" fn(*mut c_void, *const c_char, Option<OSSL_CALLBACK>, *mut c_void) -> c_int;
 
 type GenInit = unsafe extern "C" fn(*mut c_void, c_int, *const OSSL_PARAM) -> *mut c_void;
 type Generate =
@@ -124,6 +135,7 @@ type Import = unsafe extern "C" fn(*mut c_void, c_int, *const OSSL_PARAM) -> c_i
 type Export = unsafe extern "C" fn(*mut c_void, c_int, Option<OSSL_CALLBACK>, *mut c_void) -> c_int;
 type Duplicate = unsafe extern "C" fn(*const c_void, c_int) -> *mut c_void;
 
+type SetPeer = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
 type Init = unsafe extern "C" fn(*mut c_void, *mut c_void, *const OSSL_PARAM) -> c_int;
 /// The arguments after the context are the output buffer, the length of the output, the size of the
 /// buffer, the input and the length of the input.
@@ -171,6 +183,7 @@ pub(crate) const OSSL_FUNC_PROVIDER_GETTABLE_PARAMS: Id<Keys> = Id::of(1025);
 pub(crate) const OSSL_FUNC_PROVIDER_GET_PARAMS: Id<GetParams> = Id::of(1026);
 pub(crate) const OSSL_FUNC_PROVIDER_QUERY_OPERATION: Id<QueryOperation> = Id::of(1027);
 pub(crate) const OSSL_FUNC_PROVIDER_GET_REASON_STRINGS: Id<ReasonStrings> = Id::of(1029);
+pub(crate) const OSSL_FUNC_PROVIDER_GET_CAPABILITIES: Id<Capabilities> = Id::of(1030);
 pub(crate) const OSSL_FUNC_PROVIDER_SELF_TEST: Id<SelfTest> = Id::of(1031);
 
 pub(crate) const OSSL_FUNC_KEYMGMT_NEW: Id<New> = Id::of(1);
@@ -182,6 +195,8 @@ pub(crate) const OSSL_FUNC_KEYMGMT_GEN_CLEANUP: Id<Free> = Id::of(7);
 pub(crate) const OSSL_FUNC_KEYMGMT_FREE: Id<Free> = Id::of(10);
 pub(crate) const OSSL_FUNC_KEYMGMT_GET_PARAMS: Id<GetParams> = Id::of(11);
 pub(crate) const OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS: Id<Keys> = Id::of(12);
+pub(crate) const OSSL_FUNC_KEYMGMT_SET_PARAMS: Id<SetParams> = Id::of(13);
+pub(crate) const OSSL_FUNC_KEYMGMT_SETTABLE_PARAMS: Id<Keys> = Id::of(14);
 pub(crate) const OSSL_FUNC_KEYMGMT_QUERY_OPERATION_NAME: Id<OperationName> = Id::of(20);
 pub(crate) const OSSL_FUNC_KEYMGMT_HAS: Id<Has> = Id::of(21);
 pub(crate) const OSSL_FUNC_KEYMGMT_VALIDATE: Id<Validate> = Id::of(22);
@@ -191,6 +206,13 @@ pub(crate) const OSSL_FUNC_KEYMGMT_IMPORT_TYPES: Id<KeysOfSelection> = Id::of(41
 pub(crate) const OSSL_FUNC_KEYMGMT_EXPORT: Id<Export> = Id::of(42);
 pub(crate) const OSSL_FUNC_KEYMGMT_EXPORT_TYPES: Id<KeysOfSelection> = Id::of(43);
 pub(crate) const OSSL_FUNC_KEYMGMT_DUP: Id<Duplicate> = Id::of(44);
+
+pub(crate) const OSSL_FUNC_KEYEXCH_NEWCTX: Id<New> = Id::of(1);
+pub(crate) const OSSL_FUNC_KEYEXCH_INIT: Id<Init> = Id::of(2);
+pub(crate) const OSSL_FUNC_KEYEXCH_DERIVE: Id<Output> = Id::of(3);
+pub(crate) const OSSL_FUNC_KEYEXCH_SET_PEER: Id<SetPeer> = Id::of(4);
+pub(crate) const OSSL_FUNC_KEYEXCH_FREECTX: Id<Free> = Id::of(5);
+pub(crate) const OSSL_FUNC_KEYEXCH_DUPCTX: Id<New> = Id::of(6);
 
 pub(crate) const OSSL_FUNC_SIGNATURE_NEWCTX: Id<NewSignature> = Id::of(1);
 pub(crate) const OSSL_FUNC_SIGNATURE_SIGN_INIT: Id<Init> = Id::of(2);
@@ -227,6 +249,7 @@ pub(crate) const OSSL_FUNC_ASYM_CIPHER_SET_CTX_PARAMS: Id<SetParams> = Id::of(10
 pub(crate) const OSSL_FUNC_ASYM_CIPHER_SETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::of(11);
 
 pub(crate) const OSSL_OP_KEYMGMT: c_int = 10;
+pub(crate) const OSSL_OP_KEYEXCH: c_int = 11;
 pub(crate) const OSSL_OP_SIGNATURE: c_int = 12;
 pub(crate) const OSSL_OP_ASYM_CIPHER: c_int = 13;
 pub(crate) const OSSL_KEYMGMT_SELECT_PRIVATE_KEY: c_int = 0x01;
@@ -250,6 +273,13 @@ pub(crate) const OSSL_PKEY_PARAM_DIGEST: &CStr = c"digest";
 pub(crate) const OSSL_PKEY_PARAM_PROPERTIES: &CStr = c"properties";
 pub(crate) const OSSL_PKEY_PARAM_MGF1_DIGEST: &CStr = c"mgf1-digest";
 pub(crate) const OSSL_PKEY_PARAM_MGF1_PROPERTIES: &CStr = c"mgf1-properties";
+pub(crate) const OSSL_PKEY_PARAM_GROUP_NAME: &CStr = c"group";
+pub(crate) const OSSL_PKEY_PARAM_PUB_KEY: &CStr = c"pub";
+pub(crate) const OSSL_PKEY_PARAM_PRIV_KEY: &CStr = c"priv";
+pub(crate) const OSSL_PKEY_PARAM_EC_ENCODING: &CStr = c"encoding";
+pub(crate) const OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY: &CStr = c"encoded-pub-key";
+/// Since 3.2: the headers of 3.0 lack it.
+pub(crate) const OSSL_PKEY_PARAM_DHKEM_IKM: &CStr = c"dhkem-ikm";
 pub(crate) const OSSL_PKEY_PARAM_RSA_N: &CStr = c"n";
 pub(crate) const OSSL_PKEY_PARAM_RSA_E: &CStr = c"e";
 pub(crate) const OSSL_PKEY_PARAM_RSA_D: &CStr = c"d";
@@ -263,6 +293,9 @@ pub(crate) const OSSL_PKEY_PARAM_RSA_PRIMES: &CStr = c"primes";
 pub(crate) const OSSL_GEN_PARAM_POTENTIAL: &CStr = c"potential";
 pub(crate) const OSSL_GEN_PARAM_ITERATION: &CStr = c"iteration";
 pub(crate) const OSSL_SIGNATURE_PARAM_ALGORITHM_ID: &CStr = c"algorithm-id";
+pub(crate) const OSSL_SIGNATURE_PARAM_DIGEST_SIZE: &CStr = c"digest-size";
+/// Since 3.2: the headers of 3.0 lack it.
+pub(crate) const OSSL_SIGNATURE_PARAM_NONCE_TYPE: &CStr = c"nonce-type";
 pub(crate) const OSSL_SIGNATURE_PARAM_PSS_SALTLEN: &CStr = c"saltlen";
 pub(crate) const OSSL_ASYM_CIPHER_PARAM_OAEP_DIGEST_PROPS: &CStr = c"digest-props";
 pub(crate) const OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL: &CStr = c"oaep-label";
@@ -270,6 +303,15 @@ pub(crate) const OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION: &CStr = c"tls-client
 pub(crate) const OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION: &CStr = c"tls-negotiated-version";
 /// Since 3.2: the headers of 3.0 lack it.
 pub(crate) const OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION: &CStr = c"implicit-rejection";
+pub(crate) const OSSL_CAPABILITY_TLS_GROUP_NAME: &CStr = c"tls-group-name";
+pub(crate) const OSSL_CAPABILITY_TLS_GROUP_NAME_INTERNAL: &CStr = c"tls-group-name-internal";
+pub(crate) const OSSL_CAPABILITY_TLS_GROUP_ALG: &CStr = c"tls-group-alg";
+pub(crate) const OSSL_CAPABILITY_TLS_GROUP_ID: &CStr = c"tls-group-id";
+pub(crate) const OSSL_CAPABILITY_TLS_GROUP_SECURITY_BITS: &CStr = c"tls-group-sec-bits";
+pub(crate) const OSSL_CAPABILITY_TLS_GROUP_MIN_TLS: &CStr = c"tls-min-tls";
+pub(crate) const OSSL_CAPABILITY_TLS_GROUP_MAX_TLS: &CStr = c"tls-max-tls";
+pub(crate) const OSSL_CAPABILITY_TLS_GROUP_MIN_DTLS: &CStr = c"tls-min-dtls";
+pub(crate) const OSSL_CAPABILITY_TLS_GROUP_MAX_DTLS: &CStr = c"tls-max-dtls";
 
 #[cfg(test)]
 mod tests;

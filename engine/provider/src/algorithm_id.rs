@@ -31,6 +31,26 @@ pub(crate) fn pkcs1(hash: Hash) -> Option<Vec<u8>> {
     Some(sequence(&[&element(Tag::ObjectIdentifier, &oid), NULL]))
 }
 
+/// Returns the identifier of ECDSA, which has no parameters (RFC 5758, section 3.2); `None` if the
+/// hash function has none.
+pub(crate) fn ecdsa(hash: Hash) -> Option<Vec<u8>> {
+    let x9_62 = |arcs: &[u8]| [&ECDSA_SIGNATURES[..], arcs].concat();
+    let nist = |arc| [&SIG_ALGS[..], &[arc]].concat();
+    let oid = match hash {
+        Hash::Sha1 => x9_62(&[1]),
+        Hash::Sha224 => x9_62(&[3, 1]),
+        Hash::Sha256 => x9_62(&[3, 2]),
+        Hash::Sha384 => x9_62(&[3, 3]),
+        Hash::Sha512 => x9_62(&[3, 4]),
+        Hash::Sha3_224 => nist(9),
+        Hash::Sha3_256 => nist(10),
+        Hash::Sha3_384 => nist(11),
+        Hash::Sha3_512 => nist(12),
+        _ => return None,
+    };
+    Some(sequence(&[&element(Tag::ObjectIdentifier, &oid)]))
+}
+
 /// Returns the identifier of RSASSA-PSS, without the fields that have default values (SHA-1, MGF1
 /// with SHA-1, 20 bytes of salt); `None` if a hash function has no identifier.
 pub(crate) fn pss(hash: Hash, mgf_hash: Hash, salt_len: usize) -> Option<Vec<u8>> {
@@ -75,6 +95,8 @@ fn element(tag: Tag, content: &[u8]) -> Vec<u8> {
 
 /// 1.2.840.113549.1.1: PKCS #1.
 const PKCS_1: [u8; 8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01];
+/// 1.2.840.10045.4: the signatures of X9.62.
+const ECDSA_SIGNATURES: [u8; 6] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04];
 /// 2.16.840.1.101.3.4.3: NIST's signature algorithms.
 const SIG_ALGS: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03];
 /// 1.3.36.3.3.1.2: `rsaSignatureWithripemd160`.

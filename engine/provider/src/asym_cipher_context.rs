@@ -13,18 +13,18 @@ use crate::context::{Context, operation_key};
 use crate::counters::Event;
 use crate::handle::Output;
 use crate::hashing;
-use crate::key::Key;
 use crate::params::{Answers, Choices, Param, Params};
-use crate::private::Operation;
 use crate::provider::Provider;
 use crate::reason::Reason;
+use crate::rsa_key::RsaKey;
+use crate::rsa_operation::RsaOperation;
 use crate::table::Table;
 
 /// The context of an encryption or decryption.
 #[derive(Clone)]
 pub(crate) struct AsymCipherContext {
     provider: Arc<Provider>,
-    key: Option<Arc<Key>>,
+    key: Option<Arc<RsaKey>>,
     padding: Padding,
     oaep: Oaep,
     /// The version of TLS that the client offered. This version and the negotiated one are 0 if not
@@ -92,6 +92,8 @@ impl AsRef<Provider> for AsymCipherContext {
 }
 
 impl Context for AsymCipherContext {
+    type Key = RsaKey;
+
     const GETTABLE: *const OSSL_PARAM = GETTABLE.first();
     const SETTABLE: *const OSSL_PARAM = SETTABLE.first();
 
@@ -107,7 +109,7 @@ impl Context for AsymCipherContext {
         }
     }
 
-    fn restart(&mut self, key: Option<Arc<Key>>, private: bool) -> Result<(), Reason> {
+    fn restart(&mut self, key: Option<Arc<RsaKey>>, private: bool) -> Result<(), Reason> {
         let key = operation_key(key, &mut self.key, private)?;
         *self = Self { key: Some(key), ..Self::new(Arc::clone(&self.provider)) };
         Ok(())
@@ -200,8 +202,8 @@ impl AsymCipherContext {
         let mut padded = [0; MODULUS_BYTES_MAX];
         padded[zeros..size].copy_from_slice(ciphertext);
         let (work, is_explicit) = (self.work()?, self.rejects_explicitly());
-        let operation = Operation { work, input: &padded[..size] };
-        let done = self.provider.private(&mut self.key, operation, &mut |message| {
+        let operation = RsaOperation { key: &mut self.key, work, input: &padded[..size] };
+        let done = self.provider.private(operation, &mut |message| {
             output.write(if is_explicit { eme_pkcs1v15::decode(message)? } else { message })
         });
         // All users may read the counters, which must not reveal whether a padding is valid.

@@ -1,5 +1,5 @@
-//! The entry points that signature contexts and cipher contexts have in common. They create, copy
-//! and initialize contexts, get and set parameters, and run operations that turn input into output.
+//! The entry points that contexts of all operations have in common. They create, copy and initialize
+//! contexts, get and set parameters, and run operations that turn input into output.
 //!
 //! Every context and key came from `newctx`, `dupctx` or the key management of this provider.
 //! libcrypto uses a context from one thread at a time and frees it once.
@@ -9,14 +9,15 @@ use std::sync::Arc;
 
 use crate::abi::OSSL_PARAM;
 use crate::handle;
-use crate::key::Key;
-use crate::key_slot::KeySlot;
+use crate::key_slot::{KeySlot, KeyType};
 use crate::params::{Answers, Params};
 use crate::provider::{Provider, entry};
 use crate::reason::Reason;
 
 /// The safe part of a context.
 pub(crate) trait Context: AsRef<Provider> + Clone {
+    type Key: KeyType;
+
     /// The descriptions of the parameters that can be read, up to a NULL key.
     const GETTABLE: *const OSSL_PARAM;
     /// The descriptions of the parameters that can be set, up to a NULL key.
@@ -26,7 +27,7 @@ pub(crate) trait Context: AsRef<Provider> + Clone {
 
     /// Starts an operation, which needs the private half if `private` is true. If `key` is `None`,
     /// the context keeps its last key.
-    fn restart(&mut self, key: Option<Arc<Key>>, private: bool) -> Result<(), Reason>;
+    fn restart(&mut self, key: Option<Arc<Self::Key>>, private: bool) -> Result<(), Reason>;
 
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason>;
 
@@ -35,14 +36,14 @@ pub(crate) trait Context: AsRef<Provider> + Clone {
 
 /// Returns the key of an operation: `key`, or else the context's last key. Refuses a key without a
 /// private half if `private` is true.
-pub(crate) fn operation_key(
-    key: Option<Arc<Key>>,
-    last: &mut Option<Arc<Key>>,
+pub(crate) fn operation_key<K: KeyType>(
+    key: Option<Arc<K>>,
+    last: &mut Option<Arc<K>>,
     private: bool,
-) -> Result<Arc<Key>, Reason> {
+) -> Result<Arc<K>, Reason> {
     let key = key.or(last.take()).ok_or(Reason::KeyMissing)?;
-    if private {
-        key.private()?;
+    if private && !key.has_private() {
+        return Err(Reason::KeyNotPrivate);
     }
     Ok(key)
 }
@@ -53,9 +54,9 @@ pub(crate) fn operation_key(
 /// # Safety
 ///
 /// As the module says.
-pub(crate) unsafe fn key(provkey: *mut c_void) -> Result<Option<Arc<Key>>, Reason> {
+pub(crate) unsafe fn key<K: KeyType>(provkey: *mut c_void) -> Result<Option<Arc<K>>, Reason> {
     // SAFETY: as the caller promised.
-    let slot = unsafe { handle::shared::<KeySlot>(provkey) };
+    let slot = unsafe { handle::shared::<KeySlot<K>>(provkey) };
     slot.map(|slot| slot.key().map(Arc::clone)).transpose()
 }
 
@@ -126,8 +127,8 @@ pub(crate) unsafe extern "C" fn settable_ctx_params<C: Context>(
 
 /// Defines entry points that turn input into output by a method of a context.
 macro_rules! transforms {
-    ($($name:ident = $context:ident::$method:ident;)*) => {$(
-        unsafe extern "C" fn $name(
+    ($($name:ident $(<$C:ident: $bound:ident>)? = $context:ident::$method:ident;)*) => {$(
+        unsafe extern "C" fn $name $(<$C: $bound>)? (
             ctx: *mut c_void,
             out: *mut c_uchar,
             outlen: *mut usize,

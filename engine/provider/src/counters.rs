@@ -26,20 +26,28 @@ macro_rules! events {
 }
 
 events! {
-    Signature = c"tollgate-signatures", "Private operations that made a signature.";
+    Signature = c"tollgate-signatures", "Private operations of RSA that made a signature.";
     Verification = c"tollgate-verifications",
-        "Signatures found valid, and messages recovered from them.";
+        "RSA signatures found valid, and messages recovered from them.";
     Decryption = c"tollgate-decryptions",
         "Private operations that decrypted, with valid padding or not.";
     Encryption = c"tollgate-encryptions", "Messages encrypted.";
-    Key = c"tollgate-keys", "Keys imported or generated.";
+    Key = c"tollgate-keys", "RSA keys imported or generated.";
     RefusedKey = c"tollgate-refused-keys",
-        "Keys refused, which another provider then serves.";
+        "RSA keys refused, which another provider then serves.";
+    EcdsaSignature = c"tollgate-ecdsa-signatures", "Signatures made with ECDSA.";
+    EcdsaVerification = c"tollgate-ecdsa-verifications", "ECDSA signatures found valid.";
+    X25519Generation = c"tollgate-x25519-generations", "X25519 keys generated.";
+    X25519Derivation = c"tollgate-x25519-derivations",
+        "Secrets derived with X25519.";
     Async = c"tollgate-async-operations", "Operations that a job of libcrypto was paused for.";
     Abandoned = c"tollgate-abandoned-operations",
         "Operations whose job was never continued: libcrypto leaks its stack.";
-    Batch = c"tollgate-batches", "Batches of two operations or more.";
-    BatchedOperation = c"tollgate-batched-operations", "Operations in batches.";
+    Batch = c"tollgate-batches", "Batches of two RSA operations or more.";
+    BatchedOperation = c"tollgate-batched-operations", "RSA operations in batches.";
+    CurveBatch = c"tollgate-curve-batches", "Batches of two operations on a curve or more.";
+    BatchedCurveOperation = c"tollgate-batched-curve-operations",
+        "Operations on curves in batches.";
     UnwrittenMetrics = c"tollgate-unwritten-metrics",
         "Failed writes of the counters to their file.";
 }

@@ -12,10 +12,19 @@
 //! `provider`, such as stunnel's `provider!=fips`, it replaces a clause `?provider=tollgate` of the
 //! configuration. It does not replace `?tollgate.operations=yes`.
 //!
-//! `KEYMGMT`, `SIGNATURE` and `ASYM_CIPHER` have `tollgate.rsa=yes`: this query, without `?`,
-//! selects this provider for keys and operations, or fails.
+//! `KEYMGMT`, `SIGNATURE` and `ASYM_CIPHER` of RSA have `tollgate.rsa=yes`: this query, without
+//! `?`, selects this provider for keys and operations, or fails.
+//!
+//! EC keys are as those of RSA, but one `KEYMGMT` serves the keys of all curves, and this provider's
+//! imports keys of P-256 with a private half and refuses all others. So the default provider makes
+//! all EC keys, exchanges keys with them, serves the other curves, and verifies with public keys.
+//! Without `KEYMGMT` of EC, libcrypto would not use this provider's ECDSA at all.
+//!
+//! For X25519, `KEYMGMT` has the properties of operations too: half of the work of a key exchange is
+//! the new key. There are no keys to refuse: every X25519 key has 32 bytes. Other operations, such as
+//! writing a key to a file, stay with the default provider: libcrypto exports the key to it.
 
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 use std::sync::Arc;
 
@@ -23,43 +32,90 @@ use crate::abi::*;
 use crate::boundary::catch;
 use crate::counters::Event;
 use crate::params::Answers;
-use crate::provider::{Provider, entry};
+use crate::provider::{Provider, attempt, entry};
 use crate::reason::{REASONS, Reason};
-use crate::table::{Table, dispatch};
+use crate::table::{Algorithm, Table, dispatch};
 use crate::upcalls::Core;
-use crate::{asym_cipher, handle, keymgmt, self_test, signature};
+use crate::{asym_cipher, handle, key_exchange, keymgmt, self_test, signature, x25519};
 
-static FUNCTIONS: Table<[OSSL_DISPATCH; 7]> = dispatch! {
+static FUNCTIONS: Table<[OSSL_DISPATCH; 8]> = dispatch! {
     OSSL_FUNC_PROVIDER_TEARDOWN = teardown;
     OSSL_FUNC_PROVIDER_GETTABLE_PARAMS = gettable_params;
     OSSL_FUNC_PROVIDER_GET_PARAMS = get_params;
     OSSL_FUNC_PROVIDER_QUERY_OPERATION = query_operation;
+    OSSL_FUNC_PROVIDER_GET_CAPABILITIES = get_capabilities;
     OSSL_FUNC_PROVIDER_GET_REASON_STRINGS = get_reason_strings;
     OSSL_FUNC_PROVIDER_SELF_TEST = self_test;
 };
 
-const NAMES: &CStr = c"RSA:rsaEncryption:1.2.840.113549.1.1.1";
+const RSA_NAMES: &CStr = c"RSA:rsaEncryption:1.2.840.113549.1.1.1";
 /// The properties of keys. The query `?tollgate.operations=yes` does not match them.
 const OF_KEYS: &CStr = c"tollgate.rsa=yes";
 /// The properties of operations: `?tollgate.operations=yes` prefers them.
 const OF_OPERATIONS: &CStr = c"provider=tollgate,tollgate.operations=yes,tollgate.rsa=yes";
 
-static KEYMGMT: Table<[OSSL_ALGORITHM; 2]> =
-    Table::of_algorithm(NAMES, OF_KEYS, keymgmt::FUNCTIONS.first(), c"Tollgate RSA keys");
+/// The properties of EC keys and of ECDSA, as those of RSA.
+const OF_EC_KEYS: &CStr = c"tollgate.ecdsa=yes";
+const OF_ECDSA: &CStr = c"provider=tollgate,tollgate.operations=yes,tollgate.ecdsa=yes";
 
-static SIGNATURE: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithm(
-    NAMES,
-    OF_OPERATIONS,
-    signature::FUNCTIONS.first(),
-    c"Tollgate RSA signatures",
-);
+const X25519_NAMES: &CStr = c"X25519:1.3.101.110";
+/// The properties of keys and operations of X25519, which this provider serves both.
+const OF_X25519: &CStr = c"provider=tollgate,tollgate.operations=yes";
 
-static ASYM_CIPHER: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithm(
-    NAMES,
-    OF_OPERATIONS,
-    asym_cipher::FUNCTIONS.first(),
-    c"Tollgate RSA encryption and decryption",
-);
+const X25519_KEYS: Algorithm = Algorithm {
+    names: X25519_NAMES,
+    properties: OF_X25519,
+    functions: keymgmt::X25519.first(),
+    description: c"Tollgate X25519 keys",
+};
+const EC_KEYS: Algorithm = Algorithm {
+    names: c"EC:id-ecPublicKey:1.2.840.10045.2.1",
+    properties: OF_EC_KEYS,
+    functions: keymgmt::EC.first(),
+    description: c"Tollgate P-256 keys",
+};
+const RSA_KEYS: Algorithm = Algorithm {
+    names: RSA_NAMES,
+    properties: OF_KEYS,
+    functions: keymgmt::RSA.first(),
+    description: c"Tollgate RSA keys",
+};
+
+/// The key management of all types; without X25519 it begins at row 1, and with RSA alone at row 2.
+static KEYMGMT: Table<[OSSL_ALGORITHM; 4]> =
+    Table::of_algorithms(&[X25519_KEYS, EC_KEYS, RSA_KEYS]);
+static KEYMGMT_WITHOUT_EC: Table<[OSSL_ALGORITHM; 3]> =
+    Table::of_algorithms(&[X25519_KEYS, RSA_KEYS]);
+
+static KEYEXCH: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms(&[Algorithm {
+    names: X25519_NAMES,
+    properties: OF_X25519,
+    functions: key_exchange::FUNCTIONS.first(),
+    description: c"Tollgate X25519 key exchange",
+}]);
+
+/// Without ECDSA the table begins at row 1.
+static SIGNATURE: Table<[OSSL_ALGORITHM; 3]> = Table::of_algorithms(&[
+    Algorithm {
+        names: c"ECDSA",
+        properties: OF_ECDSA,
+        functions: signature::ECDSA.first(),
+        description: c"Tollgate ECDSA signatures with P-256",
+    },
+    Algorithm {
+        names: RSA_NAMES,
+        properties: OF_OPERATIONS,
+        functions: signature::RSA.first(),
+        description: c"Tollgate RSA signatures",
+    },
+]);
+
+static ASYM_CIPHER: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms(&[Algorithm {
+    names: RSA_NAMES,
+    properties: OF_OPERATIONS,
+    functions: asym_cipher::FUNCTIONS.first(),
+    description: c"Tollgate RSA encryption and decryption",
+}]);
 
 static GETTABLE: Table<[OSSL_PARAM; Event::ALL.len() + 5]> = Table::of_keys({
     let mut rows = [(c"", 0); Event::ALL.len() + 5];
@@ -132,7 +188,7 @@ unsafe extern "C" fn get_params(provctx: *mut c_void, params: *mut OSSL_PARAM) -
 }
 
 fn describe(provider: &Provider, answers: &mut Answers<'_>) -> Result<(), Reason> {
-    answers.text(OSSL_PROV_PARAM_NAME, c"Tollgate RSA provider")?;
+    answers.text(OSSL_PROV_PARAM_NAME, c"Tollgate provider")?;
     answers.text(OSSL_PROV_PARAM_VERSION, VERSION)?;
     answers.text(OSSL_PROV_PARAM_BUILDINFO, VERSION)?;
     answers.integer(OSSL_PROV_PARAM_STATUS, i64::from(provider.is_healthy()))?;
@@ -143,7 +199,7 @@ fn describe(provider: &Provider, answers: &mut Answers<'_>) -> Result<(), Reason
 }
 
 unsafe extern "C" fn query_operation(
-    _provctx: *mut c_void,
+    provctx: *mut c_void,
     operation: c_int,
     no_cache: *mut c_int,
 ) -> *const OSSL_ALGORITHM {
@@ -151,12 +207,46 @@ unsafe extern "C" fn query_operation(
         // SAFETY: a variable of the caller's.
         unsafe { no_cache.write(0) };
     }
+    // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
+    let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
+    let with_x25519 = provider.is_some_and(|provider| provider.offers_x25519());
+    let with_ecdsa = provider.is_some_and(|provider| provider.offers_ecdsa());
     match operation {
         OSSL_OP_ASYM_CIPHER => ASYM_CIPHER.first(),
-        OSSL_OP_KEYMGMT => KEYMGMT.first(),
-        OSSL_OP_SIGNATURE => SIGNATURE.first(),
+        OSSL_OP_KEYEXCH if with_x25519 => KEYEXCH.first(),
+        OSSL_OP_KEYMGMT => match (with_x25519, with_ecdsa) {
+            (true, true) => KEYMGMT.first(),
+            (true, false) => KEYMGMT_WITHOUT_EC.first(),
+            (false, true) => KEYMGMT.row(1),
+            (false, false) => KEYMGMT.row(2),
+        },
+        OSSL_OP_SIGNATURE => SIGNATURE.row(usize::from(!with_ecdsa)),
         _ => ptr::null(),
     }
+}
+
+/// Announces the TLS group x25519. libssl of OpenSSL 3.0 drops a group if its keys come from a
+/// provider that did not announce it. The result is 1 for unknown capabilities too: with 0, libssl
+/// creates no `SSL_CTX`.
+unsafe extern "C" fn get_capabilities(
+    provctx: *mut c_void,
+    capability: *const c_char,
+    callback: Option<OSSL_CALLBACK>,
+    argument: *mut c_void,
+) -> c_int {
+    // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
+    let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
+    // SAFETY: the caller's text.
+    let capability = unsafe { handle::text(capability) };
+    let is_group = capability.is_some_and(|name| name.eq_ignore_ascii_case("TLS-GROUP"));
+    let Some(callback) = callback.filter(|_| is_group) else {
+        return 1;
+    };
+    let accepted = attempt(provider.filter(|provider| provider.offers_x25519()), |_| {
+        // SAFETY: libcrypto's callback and its argument.
+        Ok(unsafe { x25519::tls_group().pass_to(callback, argument) })
+    });
+    accepted.unwrap_or(1)
 }
 
 unsafe extern "C" fn get_reason_strings(_provctx: *mut c_void) -> *const OSSL_ITEM {

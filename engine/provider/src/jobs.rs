@@ -127,10 +127,14 @@ impl RunningJob<'_> {
         Some(unsafe { &*waker })
     }
 
+    /// Returns the callback that the job's owner has set.
     pub(crate) fn callback(&self) -> Option<Callback> {
         let ask = self.jobs.callback?;
         // SAFETY: the running job.
         let context = unsafe { (self.jobs.wait_context)(self.job) };
+        if context.is_null() {
+            return None;
+        }
         let (mut function, mut argument) = (None, ptr::null_mut());
         // SAFETY: a wait context, which lives while its job runs, and variables to fill.
         let is_set = unsafe { ask(context, &mut function, &mut argument) } == 1;

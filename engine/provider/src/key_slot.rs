@@ -1,52 +1,70 @@
-//! The object that libcrypto holds as a key.
+//! The object that libcrypto holds as a key, for keys of any type.
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
 
-use crate::alt_stack::on_alt_stack;
-use crate::counters::Event;
-use crate::key::Key;
-use crate::params::Params;
+use crate::abi::OSSL_PARAM;
+use crate::params::{Answers, Params, Values};
 use crate::provider::Provider;
 use crate::reason::Reason;
 
-/// The object that libcrypto holds as a key. The slot is empty until a key is imported or
-/// generated.
-pub(crate) struct KeySlot {
-    pub(crate) provider: Arc<Provider>,
-    pub(crate) key: Option<Arc<Key>>,
+/// A type of keys. A key never changes, so slots and contexts share it.
+pub(crate) trait KeyType: Send + Sync + Sized + 'static {
+    /// The descriptions of the parameters that can be read, up to a NULL key.
+    const GETTABLE: *const OSSL_PARAM;
+    /// The descriptions of the values of a public key, for import and export.
+    const PUBLIC_TYPES: *const OSSL_PARAM;
+    /// The descriptions of the values of a key pair, for import and export.
+    const PAIR_TYPES: *const OSSL_PARAM;
+
+    /// Imports a key from its values, or returns the reason why it is refused.
+    fn import(provider: &Provider, params: Params<'_>, with_private: bool) -> Result<Self, Reason>;
+
+    fn has_private(&self) -> bool;
+
+    /// Returns whether the public halves are equal.
+    fn matches(&self, other: &Self) -> bool;
+
+    /// Answers what a program asks about the key of a slot, or about an empty slot.
+    fn describe(key: Option<&Self>, answers: &mut Answers<'_>) -> Result<(), Reason>;
 }
 
-impl AsRef<Provider> for KeySlot {
+/// A type of keys that this provider also makes or holds for programs, and not only imports.
+pub(crate) trait HeldKey: KeyType {
+    /// Returns the key's values. The secret values are included only if `with_private` is true.
+    fn export(&self, with_private: bool) -> Values;
+
+    /// Checks the private half, if there is one, against the public half.
+    fn check(&self, provider: &Provider) -> Result<(), Reason>;
+}
+
+/// The object that libcrypto holds as a key. The slot is empty until a key is imported or
+/// generated.
+pub(crate) struct KeySlot<K> {
+    pub(crate) provider: Arc<Provider>,
+    pub(crate) key: Option<Arc<K>>,
+}
+
+impl<K> AsRef<Provider> for KeySlot<K> {
     fn as_ref(&self) -> &Provider {
         &self.provider
     }
 }
 
-impl KeySlot {
+impl<K: KeyType> KeySlot<K> {
     pub(crate) fn import(&mut self, params: Params<'_>, with_private: bool) -> Result<(), Reason> {
-        let import = || Key::import(params, with_private);
-        let key = if !self.provider.is_healthy() {
-            Err(Reason::SelfTest)
-        } else if self.provider.running_job().is_some() {
-            on_alt_stack(import)
-        } else {
-            import()
-        };
-        self.provider.count(if key.is_ok() { Event::Key } else { Event::RefusedKey });
-        self.key = Some(Arc::new(key?));
+        self.key = Some(Arc::new(K::import(&self.provider, params, with_private)?));
         Ok(())
     }
 
-    pub(crate) fn key(&self) -> Result<&Arc<Key>, Reason> {
+    pub(crate) fn key(&self) -> Result<&Arc<K>, Reason> {
         self.key.as_ref().ok_or(Reason::KeyMissing)
     }
 
     /// Returns whether the slot has the selected halves.
     pub(crate) fn has(&self, public: bool, private: bool) -> bool {
         match self.key.as_deref() {
-            Some(Key::Private(_)) => true,
-            Some(Key::Public(_)) => !private,
+            Some(key) => !private || key.has_private(),
             None => !public && !private,
         }
     }

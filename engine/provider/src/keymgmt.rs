@@ -1,5 +1,5 @@
-//! The entry points of key management: provider-keymgmt(7). Keys are generated in
-//! [`crate::generation`].
+//! The entry points of key management, for keys of any type: provider-keymgmt(7). Keys are generated
+//! in [`crate::generation`].
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
@@ -7,82 +7,99 @@ use std::sync::Arc;
 
 use crate::abi::*;
 use crate::boundary::catch;
-use crate::generation::{KeyRequest, gen_init, gen_set_params, gen_settable_params, generate};
+use crate::generation::{gen_init, gen_set_params, gen_settable_params, generate};
 use crate::handle;
-use crate::key_slot::KeySlot;
+use crate::key_slot::{HeldKey, KeySlot, KeyType};
+use crate::p256_key::P256Key;
 use crate::params::{Answers, Params};
 use crate::provider::{Provider, attempt, entry};
 use crate::reason::Reason;
+use crate::rsa_key::RsaKey;
+use crate::rsa_request::RsaRequest;
 use crate::table::{Table, dispatch};
+use crate::x25519::{X25519Key, X25519Request};
 
-pub(crate) static FUNCTIONS: Table<[OSSL_DISPATCH; 19]> = dispatch! {
-    OSSL_FUNC_KEYMGMT_NEW = new;
-    OSSL_FUNC_KEYMGMT_FREE = handle::free::<KeySlot>;
-    OSSL_FUNC_KEYMGMT_GEN_INIT = gen_init;
-    OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS = gen_set_params;
-    OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS = gen_settable_params;
-    OSSL_FUNC_KEYMGMT_GEN = generate;
-    OSSL_FUNC_KEYMGMT_GEN_CLEANUP = handle::free::<KeyRequest>;
-    OSSL_FUNC_KEYMGMT_DUP = dup;
-    OSSL_FUNC_KEYMGMT_HAS = has;
-    OSSL_FUNC_KEYMGMT_MATCH = matches;
-    OSSL_FUNC_KEYMGMT_VALIDATE = validate;
-    OSSL_FUNC_KEYMGMT_IMPORT = import;
-    OSSL_FUNC_KEYMGMT_IMPORT_TYPES = types;
-    OSSL_FUNC_KEYMGMT_EXPORT = export;
-    OSSL_FUNC_KEYMGMT_EXPORT_TYPES = types;
-    OSSL_FUNC_KEYMGMT_GET_PARAMS = get_params;
-    OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS = gettable_params;
-    OSSL_FUNC_KEYMGMT_QUERY_OPERATION_NAME = query_operation_name;
+pub(crate) static RSA: Table<[OSSL_DISPATCH; 19]> = dispatch! {
+    OSSL_FUNC_KEYMGMT_NEW = new::<RsaKey>;
+    OSSL_FUNC_KEYMGMT_FREE = handle::free::<KeySlot<RsaKey>>;
+    OSSL_FUNC_KEYMGMT_GEN_INIT = gen_init::<RsaRequest>;
+    OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS = gen_set_params::<RsaRequest>;
+    OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS = gen_settable_params::<RsaRequest>;
+    OSSL_FUNC_KEYMGMT_GEN = generate::<RsaRequest>;
+    OSSL_FUNC_KEYMGMT_GEN_CLEANUP = handle::free::<RsaRequest>;
+    OSSL_FUNC_KEYMGMT_DUP = dup::<RsaKey>;
+    OSSL_FUNC_KEYMGMT_HAS = has::<RsaKey>;
+    OSSL_FUNC_KEYMGMT_MATCH = matches::<RsaKey>;
+    OSSL_FUNC_KEYMGMT_VALIDATE = validate::<RsaKey>;
+    OSSL_FUNC_KEYMGMT_IMPORT = import::<RsaKey>;
+    OSSL_FUNC_KEYMGMT_IMPORT_TYPES = types::<RsaKey>;
+    OSSL_FUNC_KEYMGMT_EXPORT = export::<RsaKey>;
+    OSSL_FUNC_KEYMGMT_EXPORT_TYPES = types::<RsaKey>;
+    OSSL_FUNC_KEYMGMT_GET_PARAMS = get_params::<RsaKey>;
+    OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS = gettable_params::<RsaKey>;
+    OSSL_FUNC_KEYMGMT_QUERY_OPERATION_NAME = rsa_operation_name;
 };
 
-/// The properties of a key, followed by its numbers. The public numbers come first.
-static GETTABLE: Table<[OSSL_PARAM; 13]> = Table::of_keys([
-    (OSSL_PKEY_PARAM_BITS, OSSL_PARAM_INTEGER),
-    (OSSL_PKEY_PARAM_SECURITY_BITS, OSSL_PARAM_INTEGER),
-    (OSSL_PKEY_PARAM_MAX_SIZE, OSSL_PARAM_INTEGER),
-    (OSSL_PKEY_PARAM_DEFAULT_DIGEST, OSSL_PARAM_UTF8_STRING),
-    (OSSL_PKEY_PARAM_RSA_N, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_E, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_D, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_FACTOR1, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_FACTOR2, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_EXPONENT1, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_EXPONENT2, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_COEFFICIENT1, OSSL_PARAM_UNSIGNED_INTEGER),
-    (c"", 0),
-]);
+pub(crate) static X25519: Table<[OSSL_DISPATCH; 20]> = dispatch! {
+    OSSL_FUNC_KEYMGMT_NEW = new::<X25519Key>;
+    OSSL_FUNC_KEYMGMT_FREE = handle::free::<KeySlot<X25519Key>>;
+    OSSL_FUNC_KEYMGMT_GEN_INIT = gen_init::<X25519Request>;
+    OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS = gen_set_params::<X25519Request>;
+    OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS = gen_settable_params::<X25519Request>;
+    OSSL_FUNC_KEYMGMT_GEN = generate::<X25519Request>;
+    OSSL_FUNC_KEYMGMT_GEN_CLEANUP = handle::free::<X25519Request>;
+    OSSL_FUNC_KEYMGMT_DUP = dup::<X25519Key>;
+    OSSL_FUNC_KEYMGMT_HAS = has::<X25519Key>;
+    OSSL_FUNC_KEYMGMT_MATCH = matches::<X25519Key>;
+    OSSL_FUNC_KEYMGMT_VALIDATE = validate::<X25519Key>;
+    OSSL_FUNC_KEYMGMT_IMPORT = import::<X25519Key>;
+    OSSL_FUNC_KEYMGMT_IMPORT_TYPES = types::<X25519Key>;
+    OSSL_FUNC_KEYMGMT_EXPORT = export::<X25519Key>;
+    OSSL_FUNC_KEYMGMT_EXPORT_TYPES = types::<X25519Key>;
+    OSSL_FUNC_KEYMGMT_GET_PARAMS = get_params::<X25519Key>;
+    OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS = gettable_params::<X25519Key>;
+    OSSL_FUNC_KEYMGMT_SET_PARAMS = x25519_set_params;
+    OSSL_FUNC_KEYMGMT_SETTABLE_PARAMS = x25519_settable_params;
+};
 
-/// The row of [`GETTABLE`] where the numbers begin.
-const NUMBERS: usize = 4;
+/// The default provider makes and holds EC keys. These functions are those of the copy that an
+/// operation uses.
+pub(crate) static EC: Table<[OSSL_DISPATCH; 10]> = dispatch! {
+    OSSL_FUNC_KEYMGMT_NEW = new::<P256Key>;
+    OSSL_FUNC_KEYMGMT_FREE = handle::free::<KeySlot<P256Key>>;
+    OSSL_FUNC_KEYMGMT_HAS = has::<P256Key>;
+    OSSL_FUNC_KEYMGMT_MATCH = matches::<P256Key>;
+    OSSL_FUNC_KEYMGMT_IMPORT = import::<P256Key>;
+    OSSL_FUNC_KEYMGMT_IMPORT_TYPES = types::<P256Key>;
+    OSSL_FUNC_KEYMGMT_GET_PARAMS = get_params::<P256Key>;
+    OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS = gettable_params::<P256Key>;
+    OSSL_FUNC_KEYMGMT_QUERY_OPERATION_NAME = ec_operation_name;
+};
 
-static PUBLIC_TYPES: Table<[OSSL_PARAM; 3]> = Table::of_keys([
-    (OSSL_PKEY_PARAM_RSA_N, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_E, OSSL_PARAM_UNSIGNED_INTEGER),
-    (c"", 0),
-]);
-
-unsafe extern "C" fn new(provctx: *mut c_void) -> *mut c_void {
+unsafe extern "C" fn new<K: KeyType>(provctx: *mut c_void) -> *mut c_void {
     // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
-    handle::create(|| Some(KeySlot { provider: Arc::clone(provider?), key: None }))
+    handle::create(|| Some(KeySlot::<K> { provider: Arc::clone(provider?), key: None }))
 }
 
-unsafe extern "C" fn dup(keydata: *const c_void, selection: c_int) -> *mut c_void {
+unsafe extern "C" fn dup<K: KeyType>(keydata: *const c_void, selection: c_int) -> *mut c_void {
     // SAFETY: the key came from `new` or `dup`, and outlives the call.
-    let slot = unsafe { handle::shared::<KeySlot>(keydata) };
+    let slot = unsafe { handle::shared::<KeySlot<K>>(keydata) };
     handle::create(|| {
         let slot = slot?;
-        let wanted = selection & OSSL_KEYMGMT_SELECT_KEYPAIR != 0;
+        let private = selection & OSSL_KEYMGMT_SELECT_PRIVATE_KEY != 0;
+        // A copy of the public part alone is not made of a private key, whose parts are one object.
+        let wanted =
+            selection & OSSL_KEYMGMT_SELECT_KEYPAIR != 0 && (private || !slot.has(false, true));
         // A key never changes, so both slots may share it.
         let key = slot.key.as_ref().filter(|_| wanted).map(Arc::clone);
         Some(KeySlot { provider: Arc::clone(&slot.provider), key })
     })
 }
 
-unsafe extern "C" fn has(keydata: *const c_void, selection: c_int) -> c_int {
+unsafe extern "C" fn has<K: KeyType>(keydata: *const c_void, selection: c_int) -> c_int {
     // SAFETY: the key came from `new` or `dup`, and outlives the call.
-    let Some(slot) = (unsafe { handle::shared::<KeySlot>(keydata) }) else {
+    let Some(slot) = (unsafe { handle::shared::<KeySlot<K>>(keydata) }) else {
         return 0;
     };
     let public = selection & OSSL_KEYMGMT_SELECT_PUBLIC_KEY != 0;
@@ -90,11 +107,15 @@ unsafe extern "C" fn has(keydata: *const c_void, selection: c_int) -> c_int {
     c_int::from(slot.has(public, private))
 }
 
-unsafe extern "C" fn matches(one: *const c_void, other: *const c_void, selection: c_int) -> c_int {
+unsafe extern "C" fn matches<K: KeyType>(
+    one: *const c_void,
+    other: *const c_void,
+    selection: c_int,
+) -> c_int {
     // SAFETY: the key came from `new` or `dup`, and outlives the call.
-    let one = unsafe { handle::shared::<KeySlot>(one) };
+    let one = unsafe { handle::shared::<KeySlot<K>>(one) };
     // SAFETY: as above.
-    let other = unsafe { handle::shared::<KeySlot>(other) };
+    let other = unsafe { handle::shared::<KeySlot<K>>(other) };
     let same = || {
         if selection & OSSL_KEYMGMT_SELECT_KEYPAIR == 0 {
             return Some(true); // there are no domain parameters to compare
@@ -104,29 +125,33 @@ unsafe extern "C" fn matches(one: *const c_void, other: *const c_void, selection
     c_int::from(catch(None, same) == Some(true))
 }
 
-unsafe extern "C" fn validate(keydata: *const c_void, selection: c_int, checktype: c_int) -> c_int {
+unsafe extern "C" fn validate<K: HeldKey>(
+    keydata: *const c_void,
+    selection: c_int,
+    checktype: c_int,
+) -> c_int {
     // SAFETY: the key came from `new` or `dup`, and outlives the call.
-    let slot = unsafe { handle::shared::<KeySlot>(keydata) };
+    let slot = unsafe { handle::shared::<KeySlot<K>>(keydata) };
     entry(slot, |slot| {
         let private = selection & OSSL_KEYMGMT_SELECT_PRIVATE_KEY != 0;
         let key = slot.key()?;
-        if private {
-            key.private()?;
+        if private && !key.has_private() {
+            return Err(Reason::KeyNotPrivate);
         }
         if private && checktype == OSSL_KEYMGMT_VALIDATE_FULL_CHECK {
-            slot.provider.with_workspace(|workspace| key.check(workspace))?;
+            key.check(&slot.provider)?;
         }
         Ok(())
     })
 }
 
-unsafe extern "C" fn import(
+unsafe extern "C" fn import<K: KeyType>(
     keydata: *mut c_void,
     selection: c_int,
     params: *const OSSL_PARAM,
 ) -> c_int {
     // SAFETY: the key came from `new`, and libcrypto does not share it before its import.
-    let slot = unsafe { handle::exclusive::<KeySlot>(keydata) };
+    let slot = unsafe { handle::exclusive::<KeySlot<K>>(keydata) };
     // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };
     entry(slot, |slot| {
@@ -137,46 +162,73 @@ unsafe extern "C" fn import(
     })
 }
 
-unsafe extern "C" fn export(
+unsafe extern "C" fn export<K: HeldKey>(
     keydata: *mut c_void,
     selection: c_int,
     callback: Option<OSSL_CALLBACK>,
     argument: *mut c_void,
 ) -> c_int {
     // SAFETY: the key came from `new` or `dup`, and outlives the call.
-    let slot = unsafe { handle::shared::<KeySlot>(keydata) };
+    let slot = unsafe { handle::shared::<KeySlot<K>>(keydata) };
     let accepted = attempt(slot, |slot| {
         let callback = callback.ok_or(Reason::Parameter)?;
         let private = selection & OSSL_KEYMGMT_SELECT_PRIVATE_KEY != 0;
-        let numbers = slot.key()?.export(private);
+        let values = slot.key()?.export(private);
         // SAFETY: libcrypto's callback and its argument.
-        Ok(unsafe { numbers.pass_to(callback, argument) })
+        Ok(unsafe { values.pass_to(callback, argument) })
     });
     accepted.unwrap_or(0)
 }
 
-unsafe extern "C" fn types(selection: c_int) -> *const OSSL_PARAM {
+unsafe extern "C" fn types<K: KeyType>(selection: c_int) -> *const OSSL_PARAM {
     match selection & OSSL_KEYMGMT_SELECT_KEYPAIR {
         0 => ptr::null(),
-        OSSL_KEYMGMT_SELECT_PUBLIC_KEY => PUBLIC_TYPES.first(),
-        _ => GETTABLE.row(NUMBERS),
+        OSSL_KEYMGMT_SELECT_PUBLIC_KEY => K::PUBLIC_TYPES,
+        _ => K::PAIR_TYPES,
     }
 }
 
-unsafe extern "C" fn get_params(keydata: *mut c_void, params: *mut OSSL_PARAM) -> c_int {
+unsafe extern "C" fn get_params<K: KeyType>(
+    keydata: *mut c_void,
+    params: *mut OSSL_PARAM,
+) -> c_int {
     // SAFETY: the key came from `new` or `dup`, and outlives the call.
-    let slot = unsafe { handle::shared::<KeySlot>(keydata) };
+    let slot = unsafe { handle::shared::<KeySlot<K>>(keydata) };
     // SAFETY: the parameters are the caller's, to be filled.
     let mut answers = unsafe { Answers::new(params) };
-    entry(slot, |slot| slot.key()?.describe(&mut answers))
+    entry(slot, |slot| K::describe(slot.key.as_deref(), &mut answers))
 }
 
-unsafe extern "C" fn gettable_params(_provctx: *mut c_void) -> *const OSSL_PARAM {
-    GETTABLE.first()
+unsafe extern "C" fn gettable_params<K: KeyType>(_provctx: *mut c_void) -> *const OSSL_PARAM {
+    K::GETTABLE
 }
 
-unsafe extern "C" fn query_operation_name(_operation: c_int) -> *const c_char {
+unsafe extern "C" fn rsa_operation_name(_operation: c_int) -> *const c_char {
     c"RSA".as_ptr()
+}
+
+unsafe extern "C" fn ec_operation_name(operation: c_int) -> *const c_char {
+    if operation == OSSL_OP_SIGNATURE { c"ECDSA".as_ptr() } else { ptr::null() }
+}
+
+/// Sets the encoded public key, as libssl does with the peer's key share. An array without that key
+/// changes nothing.
+unsafe extern "C" fn x25519_set_params(keydata: *mut c_void, params: *const OSSL_PARAM) -> c_int {
+    // SAFETY: the key came from `new`, `dup` or `generate`, and libcrypto does not share it while it
+    // sets parameters.
+    let slot = unsafe { handle::exclusive::<KeySlot<X25519Key>>(keydata) };
+    // SAFETY: the parameters outlive the call.
+    let params = unsafe { Params::new(params) };
+    entry(slot, |slot| {
+        if let Some(key) = X25519Key::from_encoded(params)? {
+            slot.key = Some(Arc::new(key));
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn x25519_settable_params(_provctx: *mut c_void) -> *const OSSL_PARAM {
+    X25519Key::SETTABLE
 }
 
 #[cfg(test)]
@@ -189,7 +241,7 @@ mod tests {
     fn imported_types_are_the_numbers_alone() {
         for selection in [OSSL_KEYMGMT_SELECT_PUBLIC_KEY, OSSL_KEYMGMT_SELECT_KEYPAIR] {
             // SAFETY: the function takes any selection.
-            let first = unsafe { types(selection) };
+            let first = unsafe { types::<RsaKey>(selection) };
             // SAFETY: a static table with at least one row.
             let first = unsafe { &*first };
             // SAFETY: keys are static texts.

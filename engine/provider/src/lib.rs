@@ -1,4 +1,4 @@
-//! OpenSSL 3 provider: RSA keys, signatures and decryption, hand-written ABI.
+//! OpenSSL 3 provider: RSA, ECDSA with P-256, and key exchange with X25519; hand-written ABI.
 //!
 //! The crate builds a module that any OpenSSL 3 loads, `libtollgate_provider.so`:
 //!
@@ -91,6 +91,24 @@
 //! servers may fork at any moment. Each thread keeps scratch memory. Panics do not cross the C
 //! boundary.
 //!
+//! # X25519
+//!
+//! If the processor has AVX-512 IFMA, or with the setting `x25519 = on`, the provider generates
+//! X25519 keys and derives secrets. The query `?tollgate.operations=yes` prefers it for keys of this
+//! type too; `provider=tollgate` requires it. The provider announces the TLS group x25519. OpenSSL's
+//! `default` provider reads and writes key files. The calling thread runs each operation at once. A
+//! job whose owner has a callback may pause to derive, and then shares a batch with other jobs. The
+//! provider tests the kernels when it is loaded.
+//!
+//! # ECDSA
+//!
+//! If the processor has AVX-512 IFMA, or with the setting `ecdsa = on`, the provider signs with
+//! ECDSA and private keys on P-256. It refuses to import all other EC keys, public keys among them:
+//! OpenSSL's `default` provider serves them, and makes, reads, writes and exchanges all EC keys. Nonces
+//! depend on the key, the digest and fresh random bytes. The calling thread runs each operation at
+//! once, or a job pauses for it, as for X25519. The provider tests the kernels when it is loaded. The
+//! query `tollgate.ecdsa=yes` requires this provider.
+//!
 //! # Counters
 //!
 //! `OSSL_PROVIDER_get_params` returns the counts of this process and library context, as unsigned
@@ -108,28 +126,38 @@ mod background;
 mod boundary;
 mod context;
 mod counters;
+mod curve_operations;
 mod dispatch;
+mod ecdsa;
 mod generation;
 mod handle;
 mod hashing;
 mod jobs;
-mod key;
+mod key_exchange;
 mod key_slot;
 mod keymgmt;
+mod message;
 mod metrics;
+mod p256_key;
 mod params;
 mod private;
 mod process_state;
 mod provider;
 mod reason;
+mod rsa_key;
+mod rsa_operation;
+mod rsa_request;
+mod rsa_slot;
 mod self_test;
 mod settings;
 mod signature;
 mod signature_context;
 mod signature_padding;
+mod signer;
 mod table;
 mod upcalls;
 mod waker;
+mod x25519;
 mod x931;
 
 pub use abi::{OSSL_CORE_HANDLE, OSSL_DISPATCH, OSSL_provider_init_fn as InitFunction};

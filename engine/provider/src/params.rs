@@ -1,9 +1,9 @@
-//! `OSSL_PARAM` arrays: parameters to read, parameters to fill, and numbers to export.
+//! `OSSL_PARAM` arrays: parameters to read, parameters to fill, and values to export.
 //!
 //! libcrypto stores numbers in the machine's byte order. The functions of this module take and
 //! return big-endian numbers.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
 use core::slice;
 
@@ -27,9 +27,9 @@ pub(crate) type Choices<T> = [(T, i64, &'static CStr)];
 /// Parameters that a caller requests.
 pub(crate) struct Answers<'a>(&'a mut [OSSL_PARAM]);
 
-/// Numbers to pass to an `OSSL_CALLBACK`; wiped when dropped.
+/// Values to pass to an `OSSL_CALLBACK`; wiped when dropped.
 #[derive(Default)]
-pub(crate) struct Numbers(Vec<(&'static CStr, Zeroizing<Vec<u8>>)>);
+pub(crate) struct Values(Vec<(&'static CStr, c_uint, Zeroizing<Vec<u8>>)>);
 
 impl<'a> Params<'a> {
     /// # Safety
@@ -260,13 +260,24 @@ impl<'a> Answers<'a> {
     }
 }
 
-impl Numbers {
+impl Values {
     /// Adds a number, big-endian.
-    pub(crate) fn push(&mut self, key: &'static CStr, big_endian: &[u8]) {
-        self.0.push((key, swap_native(big_endian)));
+    pub(crate) fn number(&mut self, key: &'static CStr, big_endian: &[u8]) {
+        self.0.push((key, OSSL_PARAM_UNSIGNED_INTEGER, swap_native(big_endian)));
     }
 
-    /// Passes all numbers to the callback and returns its result.
+    /// Adds a byte string.
+    pub(crate) fn octets(&mut self, key: &'static CStr, octets: &[u8]) {
+        self.0.push((key, OSSL_PARAM_OCTET_STRING, Zeroizing::new(octets.to_vec())));
+    }
+
+    /// Adds a text. Its length includes the NUL, because libssl copies texts up to the NUL.
+    pub(crate) fn text(&mut self, key: &'static CStr, text: &CStr) {
+        let bytes = Zeroizing::new(text.to_bytes_with_nul().to_vec());
+        self.0.push((key, OSSL_PARAM_UTF8_STRING, bytes));
+    }
+
+    /// Passes all values to the callback and returns its result.
     ///
     /// # Safety
     ///
@@ -279,11 +290,11 @@ impl Numbers {
         let mut params: Vec<OSSL_PARAM> = self
             .0
             .iter_mut()
-            .map(|(key, number)| OSSL_PARAM {
+            .map(|(key, data_type, bytes)| OSSL_PARAM {
                 key: key.as_ptr(),
-                data_type: OSSL_PARAM_UNSIGNED_INTEGER,
-                data: number.as_mut_ptr().cast(),
-                data_size: number.len(),
+                data_type: *data_type,
+                data: bytes.as_mut_ptr().cast(),
+                data_size: bytes.len(),
                 ..OSSL_PARAM::END
             })
             .collect();

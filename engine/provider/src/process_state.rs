@@ -11,7 +11,7 @@ use std::thread;
 use tollgate_cpu::process;
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_queue::{
-    Caller, Class, Config, Lanes, PrivateJob, Queue, Request, SelfTestFailed, Unit,
+    Caller, Class, Config, Job as _, Lanes, PrivateJob, Queue, Request, SelfTestFailed, Unit,
 };
 use tollgate_rsa::Workspace;
 
@@ -26,6 +26,8 @@ pub(crate) struct ProcessState {
     cores: usize,
     /// The number of calling threads with an operation under way.
     waiting: AtomicUsize,
+    /// The number of operations that ran at once because no batch was expected.
+    alone: AtomicUsize,
     engine: OnceLock<Option<RunningEngine>>,
 }
 
@@ -99,13 +101,26 @@ impl Drop for ProcessStates {
 impl ProcessState {
     fn new(process: u64) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        Self { process, cores, waiting: AtomicUsize::new(0), engine: OnceLock::new() }
+        let [waiting, alone] = [0, 0].map(AtomicUsize::new);
+        Self { process, cores, waiting, alone, engine: OnceLock::new() }
     }
 
     /// Counts the calling thread as waiting until the returned value is dropped.
     pub(crate) fn wait(&self) -> Waiting<'_> {
         let has_core = self.waiting.fetch_add(1, Ordering::Relaxed) < self.cores;
         Waiting { state: self, has_core }
+    }
+
+    /// Returns whether an operation of this class should wait for others: a batch of `fewest` is
+    /// expected, or it is time to try.
+    pub(crate) fn may_share(
+        &self,
+        caller: &Caller<PrivateJob>,
+        class: Class,
+        fewest: usize,
+    ) -> bool {
+        caller.may_share(class, fewest).unwrap_or(false)
+            || self.alone.fetch_add(1, Ordering::Relaxed) % TRY_ONE_IN == TRY_ONE_IN - 1
     }
 
     /// Returns the handle for submitting requests, and starts the engine if necessary. Returns
@@ -117,6 +132,9 @@ impl ProcessState {
             .map(|running| &running.caller)
     }
 }
+
+/// One of this many operations waits for others although no batch is expected.
+const TRY_ONE_IN: usize = 16;
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
@@ -172,9 +190,15 @@ impl Unit<PrivateJob> for CountedLanes {
     }
 
     fn run(&mut self, batch: &mut [Box<Request<PrivateJob>>]) {
-        if batch.len() > 1 {
-            self.counters.count(Event::Batch);
-            self.counters.add(Event::BatchedOperation, batch.len());
+        if let [first, _, ..] = &*batch {
+            let (batches, operations) = match first.job.class() {
+                PrivateJob::X25519 | PrivateJob::ECDSA_P256 => {
+                    (Event::CurveBatch, Event::BatchedCurveOperation)
+                }
+                _ => (Event::Batch, Event::BatchedOperation),
+            };
+            self.counters.count(batches);
+            self.counters.add(operations, batch.len());
         }
         self.lanes.run(batch);
     }

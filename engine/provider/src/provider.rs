@@ -7,6 +7,8 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
+use tollgate_curves::X25519;
+use tollgate_curves::p256::P256;
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_queue::PrivateJob;
 use tollgate_rsa::Workspace;
@@ -17,7 +19,7 @@ use crate::jobs::{Jobs, RunningJob};
 use crate::metrics::Metrics;
 use crate::process_state::ProcessStates;
 use crate::reason::Reason;
-use crate::settings::Settings;
+use crate::settings::{Offer, Settings};
 use crate::signature_padding::SaltLength;
 use crate::upcalls::Core;
 
@@ -32,6 +34,9 @@ pub(crate) struct Provider {
     jobs: Option<Jobs>,
     pub(crate) limbs: LimbKernel,
     pub(crate) lanes: LaneKernel,
+    pub(crate) x25519: Curve<X25519>,
+    /// P-256, for ECDSA.
+    pub(crate) p256: Curve<P256>,
     healthy: AtomicBool,
     pub(crate) states: ProcessStates,
 }
@@ -55,6 +60,10 @@ impl Provider {
         let workspace =
             Workspace::new().map_err(|why| core.raise_with(Reason::Veto, &why.to_string())).ok()?;
         let counters = Arc::new(Counters::default());
+        let (curve, test) = (X25519::best(), X25519::passes_test);
+        let x25519 = offered(settings.x25519, curve, curve != X25519::Portable, test);
+        let (curve, test) = (P256::best(), P256::passes_test);
+        let p256 = offered(settings.ecdsa, curve, curve != P256::Portable, test);
         Some(Arc::new_cyclic(|provider: &Weak<Self>| Self {
             metrics: settings
                 .metrics
@@ -67,6 +76,8 @@ impl Provider {
             core,
             limbs: workspace.limb_kernel(),
             lanes: workspace.lane_kernel(),
+            x25519,
+            p256,
             healthy: AtomicBool::new(true),
             states: ProcessStates::default(),
         }))
@@ -118,6 +129,24 @@ impl Provider {
         }
     }
 
+    pub(crate) fn offers_x25519(&self) -> bool {
+        self.x25519.kernels().is_some()
+    }
+
+    /// Returns the kernels of X25519, unless a self test has failed since they were offered.
+    pub(crate) fn x25519(&self) -> Result<X25519, Reason> {
+        self.x25519.kernels().filter(|_| self.is_healthy()).ok_or(Reason::SelfTest)
+    }
+
+    pub(crate) fn offers_ecdsa(&self) -> bool {
+        self.p256.kernels().is_some()
+    }
+
+    /// Returns the kernels of P-256, unless a self test has failed since they were offered.
+    pub(crate) fn p256(&self) -> Result<P256, Reason> {
+        self.p256.kernels().filter(|_| self.is_healthy()).ok_or(Reason::SelfTest)
+    }
+
     /// Returns whether no self test has failed.
     pub(crate) fn is_healthy(&self) -> bool {
         self.healthy.load(Ordering::Relaxed)
@@ -126,6 +155,49 @@ impl Provider {
     /// Refuses every key from now on.
     pub(crate) fn refuse_all_keys(&self) {
         self.healthy.store(false, Ordering::Relaxed);
+    }
+}
+
+/// A curve, as the provider found it when it was loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Curve<C> {
+    /// It was wanted, but its kernels failed their test. The provider does not offer it.
+    Failed,
+    NotWanted,
+    Offered(C),
+}
+
+impl<C: Copy> Curve<C> {
+    fn kernels(self) -> Option<C> {
+        match self {
+            Self::Offered(kernels) => Some(kernels),
+            Self::Failed | Self::NotWanted => None,
+        }
+    }
+
+    /// Returns whether the curve has passed its test when it was loaded, and passes it now. A curve
+    /// that is not wanted needs no test.
+    pub(crate) fn passes(self, test: impl Fn(C) -> bool) -> bool {
+        match self {
+            Self::Failed => false,
+            Self::NotWanted => true,
+            Self::Offered(kernels) => test(kernels),
+        }
+    }
+}
+
+/// Tests the kernels of a curve if they are to be offered. `is_fast` says whether they are faster
+/// than OpenSSL's own.
+fn offered<C: Copy>(offer: Offer, best: C, is_fast: bool, passes: impl Fn(C) -> bool) -> Curve<C> {
+    let is_wanted = match offer {
+        Offer::Auto => is_fast,
+        Offer::On => true,
+        Offer::Off => false,
+    };
+    match is_wanted {
+        false => Curve::NotWanted,
+        true if passes(best) => Curve::Offered(best),
+        true => Curve::Failed,
     }
 }
 
@@ -147,4 +219,37 @@ pub(crate) fn attempt<T: AsRef<Provider>, U>(
     let mut object = object?;
     let result = catch(Err(Reason::Panic), || body(&mut object));
     result.map_err(|reason| catch((), || object.as_ref().core.raise(reason))).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_is_offered_if_it_is_wanted_and_correct() {
+        for (offer, is_fast, is_wanted) in [
+            (Offer::Auto, false, false),
+            (Offer::Auto, true, true),
+            (Offer::On, false, true),
+            (Offer::On, true, true),
+            (Offer::Off, false, false),
+            (Offer::Off, true, false),
+        ] {
+            let good = offered(offer, 7, is_fast, |curve| curve == 7);
+            let bad = offered(offer, 7, is_fast, |_| false);
+            let expected =
+                if is_wanted { [Curve::Offered(7), Curve::Failed] } else { [Curve::NotWanted; 2] };
+            assert_eq!([good, bad], expected, "{offer:?}");
+            assert_eq!(good.kernels(), is_wanted.then_some(7));
+            assert!(bad.kernels().is_none() && good.passes(|_| true));
+            // one that has failed once does not pass later
+            assert_eq!([good.passes(|_| false), bad.passes(|_| true)], [!is_wanted; 2]);
+        }
+    }
+
+    #[test]
+    fn all_kernels_pass_their_tests() {
+        assert!(X25519::all().into_iter().all(X25519::passes_test));
+        assert!(P256::all().into_iter().all(P256::passes_test));
+    }
 }

@@ -1,6 +1,7 @@
 //! Reasons of failed calls: their numbers in OpenSSL's error queue, and their texts.
 #![forbid(unsafe_code)]
 
+use tollgate_curves::p256::{Fault, InvalidSecret};
 use tollgate_rsa::{Error, Rejected};
 
 use crate::abi::OSSL_ITEM;
@@ -30,12 +31,14 @@ reasons! {
     DigestMissing = 5, c"no digest was set: name one at init";
     DigestUnsupported = 6, c"unsupported digest for this operation: use another one, \
         or fetch with -provider=tollgate to use another provider";
+    EcGroup = 39, c"key refused: its curve is not the named curve P-256";
+    EcPrivate = 40, c"key refused: an EC key needs a private half here";
     Fault = 7, c"the check after the private operation failed and nothing was released: \
         test this machine's memory and processor";
     KeyExponent = 27, c"key refused: its public exponent is even, below 3 or above 2^256";
     KeyIncomplete = 8, c"key refused: a private key needs n, e, d, both primes and the CRT numbers";
     KeyInconsistent = 9, c"key refused: its numbers are inconsistent";
-    KeyMissing = 10, c"no RSA key was set: initialize with a key first";
+    KeyMissing = 10, c"no key was set: initialize with a key first";
     KeyMultiPrime = 11, c"key refused: more than two primes";
     KeyNotPrivate = 12, c"the key has no private half";
     KeySize = 13, c"key refused: its size is not 1024 to 8192 bits";
@@ -45,18 +48,43 @@ reasons! {
     NewKeySize = 32, c"a new key must have an even number of bits from 1024 to 8192: \
         fetch with -provider=tollgate to make another";
     NewKeyStopped = 33, c"the program's callback stopped the generation of a key";
+    NonceType = 41, c"nonce-type must be 0, or 1 (RFC 6979) with SHA-256: \
+        fetch with -provider=tollgate for others";
     NotRunning = 16, c"no digest operation is running: initialize one first";
     PaddingCheck = 17, c"the decrypted padding is not valid";
     PaddingUnsupported = 18, c"unsupported padding for this operation";
     Panic = 19, c"a bug in the provider: please report it";
     Parameter = 20, c"a parameter has the wrong type, size or value";
+    PeerLowOrder = 34, c"the peer's public key has a low order: end the handshake";
+    PeerMissing = 35, c"no peer was set: set the peer's public key first";
     Random = 21, c"the operating system returned no random bytes: check getrandom(2)";
     SaltLength = 22, c"the salt length is not supported, or does not fit the key";
     SelfTest = 23, c"the self test failed: this provider refuses all keys";
+    SelfTestP256 = 42, c"the known-answer test of ECDSA with P-256 failed: \
+        test this machine's memory and processor";
+    SelfTestRsa = 43, c"the known-answer test of RSA failed: \
+        test this machine's memory and processor";
+    SelfTestX25519 = 44, c"the known-answer test of X25519 failed: \
+        test this machine's memory and processor";
     Setting = 28, c"a setting has a value that is not allowed";
     SignatureInvalid = 24, c"the signature is not valid";
     TlsVersion = 25, c"TLS padding requires the client's version: set tls-client-version";
+    X25519Group = 36, c"the group of an X25519 key must be x25519";
+    X25519Key = 37, c"key refused: an X25519 key needs pub or priv, of 32 bytes each";
+    X25519Seed = 38, c"the input of a DHKEM key must have 32 bytes or more";
     Veto = 26, c"TOLLGATE_CPU_DISABLE names an unknown processor feature";
+}
+
+impl From<Fault> for Reason {
+    fn from(_: Fault) -> Self {
+        Self::Fault
+    }
+}
+
+impl From<InvalidSecret> for Reason {
+    fn from(_: InvalidSecret) -> Self {
+        Self::KeyInconsistent
+    }
 }
 
 impl From<Error> for Reason {

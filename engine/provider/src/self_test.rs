@@ -1,22 +1,34 @@
-//! A known-answer test on demand (`OSSL_PROVIDER_self_test`).
+//! Known-answer tests: of the curves when the provider is loaded, and of all algorithms on demand
+//! (`OSSL_PROVIDER_self_test`).
 //!
-//! Loading the provider runs no test. Every private operation is checked with the public exponent
-//! before its result is released, and that check is stronger than a known-answer test.
+//! Loading the provider does not test RSA. Every private operation of RSA is checked with the public
+//! exponent before its result is released, and that check is stronger than a known-answer test.
 #![forbid(unsafe_code)]
 
+use tollgate_curves::X25519;
+use tollgate_curves::p256::P256;
 use tollgate_rsa::{Hash, PrivateKey};
 
 use crate::provider::Provider;
 use crate::reason::Reason;
 
-/// Signs a fixed message with a fixed key and compares the result. After a failure the provider
-/// refuses every key.
+/// Signs a fixed message with a fixed RSA key and compares the result; tests the curves that the
+/// provider offers, or would offer if they had not failed when it was loaded. After a failure the
+/// provider refuses every key.
 pub(crate) fn run(provider: &Provider) -> Result<(), Reason> {
-    if matches_known_answer(provider) == Some(true) {
+    let failed = if !provider.is_healthy() {
+        Reason::SelfTest
+    } else if !provider.x25519.passes(X25519::passes_test) {
+        Reason::SelfTestX25519
+    } else if !provider.p256.passes(P256::passes_test) {
+        Reason::SelfTestP256
+    } else if matches_known_answer(provider) != Some(true) {
+        Reason::SelfTestRsa
+    } else {
         return Ok(());
-    }
+    };
     provider.refuse_all_keys();
-    Err(Reason::SelfTest)
+    Err(failed)
 }
 
 fn matches_known_answer(provider: &Provider) -> Option<bool> {

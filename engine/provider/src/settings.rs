@@ -21,8 +21,21 @@ pub(crate) struct Settings {
     /// `implicit_rejection`: makes PKCS#1 v1.5 decryption answer invalid padding with a random
     /// message. A program can choose otherwise for an operation.
     pub(crate) implicit_rejection: bool,
+    /// `x25519`: the rule for offering X25519.
+    pub(crate) x25519: Offer,
+    /// `ecdsa`: whether the provider offers ECDSA with P-256.
+    pub(crate) ecdsa: Offer,
     /// `metrics`: the folder for this process's counters; if `None`, no counters are written.
     pub(crate) metrics: Option<PathBuf>,
+}
+
+/// The rule for offering an algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// If this processor has instructions that make it faster than OpenSSL's own.
+    Auto,
+    On,
+    Off,
 }
 
 /// The upper limit of `linger_us_max`.
@@ -30,7 +43,14 @@ const LINGER_US_MAX: u32 = 10_000;
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { linger_us_max: 150, pauses_jobs: true, implicit_rejection: true, metrics: None }
+        Self {
+            linger_us_max: 150,
+            pauses_jobs: true,
+            implicit_rejection: true,
+            x25519: Offer::Auto,
+            ecdsa: Offer::Auto,
+            metrics: None,
+        }
     }
 }
 
@@ -61,6 +81,17 @@ impl Settings {
                 b"on" => true,
                 b"off" => false,
                 _ => return Err(refused(name, &value, "on or off")),
+            };
+        }
+        for (key, name, setting) in
+            [(c"x25519", "x25519", &mut settings.x25519), (c"ecdsa", "ecdsa", &mut settings.ecdsa)]
+        {
+            let Some(value) = ask(key) else { continue };
+            *setting = match value.to_bytes() {
+                b"auto" => Offer::Auto,
+                b"on" => Offer::On,
+                b"off" => Offer::Off,
+                _ => return Err(refused(name, &value, "auto, on or off")),
             };
         }
         if let Some(value) = ask(c"metrics") {
@@ -106,14 +137,25 @@ mod tests {
             (c"linger_us_max", c"0"),
             (c"async", c"off"),
             (c"implicit_rejection", c"off"),
+            (c"x25519", c"off"),
+            (c"ecdsa", c"off"),
             (c"metrics", c"/run/tollgate"),
         ];
-        let metrics = Some("/run/tollgate".into());
-        let expected =
-            Settings { linger_us_max: 0, pauses_jobs: false, implicit_rejection: false, metrics };
+        let expected = Settings {
+            linger_us_max: 0,
+            pauses_jobs: false,
+            implicit_rejection: false,
+            x25519: Offer::Off,
+            ecdsa: Offer::Off,
+            metrics: Some("/run/tollgate".into()),
+        };
         assert_eq!(read(&lines), Ok(expected));
         let longest = read(&[(c"linger_us_max", c"10000")]).map(|read| read.linger_us_max);
         assert_eq!(longest, Ok(10_000));
+        for (value, offer) in [(c"auto", Offer::Auto), (c"on", Offer::On)] {
+            assert_eq!(read(&[(c"x25519", value)]).map(|read| read.x25519), Ok(offer));
+            assert_eq!(read(&[(c"ecdsa", value)]).map(|read| read.ecdsa), Ok(offer));
+        }
     }
 
     #[test]
@@ -129,6 +171,8 @@ mod tests {
             (c"linger_us_max", c"\xff", "0 to 10000"),
             (c"async", c"yes", "on or off"),
             (c"implicit_rejection", c"0", "on or off"),
+            (c"x25519", c"yes", "auto, on or off"),
+            (c"ecdsa", c"ON", "auto, on or off"),
             (c"metrics", c"run/tollgate", "from / on"),
             (c"metrics", c"", "from / on"),
         ] {

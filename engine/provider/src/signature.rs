@@ -8,51 +8,78 @@ use crate::context::{
     dupctx, get_ctx_params, gettable_ctx_params, init, key, newctx, set_ctx_params,
     settable_ctx_params, transforms,
 };
+use crate::ecdsa::EcdsaContext;
 use crate::handle::{self, Output};
 use crate::params::Params;
 use crate::provider::entry;
-use crate::signature_context::SignatureContext;
+use crate::signature_context::RsaSignatureContext;
+use crate::signer::Signer;
 use crate::table::{Table, dispatch};
 
-pub(crate) static FUNCTIONS: Table<[OSSL_DISPATCH; 22]> = dispatch! {
-    OSSL_FUNC_SIGNATURE_NEWCTX = new;
-    OSSL_FUNC_SIGNATURE_FREECTX = handle::free::<SignatureContext>;
-    OSSL_FUNC_SIGNATURE_DUPCTX = dupctx::<SignatureContext>;
-    OSSL_FUNC_SIGNATURE_SIGN_INIT = init::<SignatureContext, true>;
-    OSSL_FUNC_SIGNATURE_SIGN = sign;
-    OSSL_FUNC_SIGNATURE_VERIFY_INIT = init::<SignatureContext, false>;
-    OSSL_FUNC_SIGNATURE_VERIFY = verify::<true>;
-    OSSL_FUNC_SIGNATURE_VERIFY_RECOVER_INIT = init::<SignatureContext, false>;
+pub(crate) static RSA: Table<[OSSL_DISPATCH; 22]> = dispatch! {
+    OSSL_FUNC_SIGNATURE_NEWCTX = new::<RsaSignatureContext>;
+    OSSL_FUNC_SIGNATURE_FREECTX = handle::free::<RsaSignatureContext>;
+    OSSL_FUNC_SIGNATURE_DUPCTX = dupctx::<RsaSignatureContext>;
+    OSSL_FUNC_SIGNATURE_SIGN_INIT = init::<RsaSignatureContext, true>;
+    OSSL_FUNC_SIGNATURE_SIGN = sign::<RsaSignatureContext>;
+    OSSL_FUNC_SIGNATURE_VERIFY_INIT = init::<RsaSignatureContext, false>;
+    OSSL_FUNC_SIGNATURE_VERIFY = verify::<RsaSignatureContext, true>;
+    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_INIT = digest_init::<RsaSignatureContext, true>;
+    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_UPDATE = input::<RsaSignatureContext, false>;
+    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_FINAL = digest_sign_final::<RsaSignatureContext>;
+    OSSL_FUNC_SIGNATURE_DIGEST_SIGN = digest_sign::<RsaSignatureContext>;
+    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_INIT = digest_init::<RsaSignatureContext, false>;
+    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_UPDATE = input::<RsaSignatureContext, false>;
+    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_FINAL = input::<RsaSignatureContext, true>;
+    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY = verify::<RsaSignatureContext, false>;
+    OSSL_FUNC_SIGNATURE_GET_CTX_PARAMS = get_ctx_params::<RsaSignatureContext>;
+    OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS = gettable_ctx_params::<RsaSignatureContext>;
+    OSSL_FUNC_SIGNATURE_SET_CTX_PARAMS = set_ctx_params::<RsaSignatureContext>;
+    OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS = settable_ctx_params::<RsaSignatureContext>;
+    OSSL_FUNC_SIGNATURE_VERIFY_RECOVER_INIT = init::<RsaSignatureContext, false>;
     OSSL_FUNC_SIGNATURE_VERIFY_RECOVER = verify_recover;
-    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_INIT = digest_init::<true>;
-    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_UPDATE = input::<false>;
-    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_FINAL = digest_sign_final;
-    OSSL_FUNC_SIGNATURE_DIGEST_SIGN = digest_sign;
-    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_INIT = digest_init::<false>;
-    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_UPDATE = input::<false>;
-    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_FINAL = input::<true>;
-    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY = verify::<false>;
-    OSSL_FUNC_SIGNATURE_GET_CTX_PARAMS = get_ctx_params::<SignatureContext>;
-    OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS = gettable_ctx_params::<SignatureContext>;
-    OSSL_FUNC_SIGNATURE_SET_CTX_PARAMS = set_ctx_params::<SignatureContext>;
-    OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS = settable_ctx_params::<SignatureContext>;
+};
+
+pub(crate) static ECDSA: Table<[OSSL_DISPATCH; 20]> = dispatch! {
+    OSSL_FUNC_SIGNATURE_NEWCTX = new::<EcdsaContext>;
+    OSSL_FUNC_SIGNATURE_FREECTX = handle::free::<EcdsaContext>;
+    OSSL_FUNC_SIGNATURE_DUPCTX = dupctx::<EcdsaContext>;
+    OSSL_FUNC_SIGNATURE_SIGN_INIT = init::<EcdsaContext, true>;
+    OSSL_FUNC_SIGNATURE_SIGN = sign::<EcdsaContext>;
+    OSSL_FUNC_SIGNATURE_VERIFY_INIT = init::<EcdsaContext, false>;
+    OSSL_FUNC_SIGNATURE_VERIFY = verify::<EcdsaContext, true>;
+    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_INIT = digest_init::<EcdsaContext, true>;
+    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_UPDATE = input::<EcdsaContext, false>;
+    OSSL_FUNC_SIGNATURE_DIGEST_SIGN_FINAL = digest_sign_final::<EcdsaContext>;
+    OSSL_FUNC_SIGNATURE_DIGEST_SIGN = digest_sign::<EcdsaContext>;
+    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_INIT = digest_init::<EcdsaContext, false>;
+    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_UPDATE = input::<EcdsaContext, false>;
+    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_FINAL = input::<EcdsaContext, true>;
+    OSSL_FUNC_SIGNATURE_DIGEST_VERIFY = verify::<EcdsaContext, false>;
+    OSSL_FUNC_SIGNATURE_GET_CTX_PARAMS = get_ctx_params::<EcdsaContext>;
+    OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS = gettable_ctx_params::<EcdsaContext>;
+    OSSL_FUNC_SIGNATURE_SET_CTX_PARAMS = set_ctx_params::<EcdsaContext>;
+    OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS = settable_ctx_params::<EcdsaContext>;
 };
 
 transforms! {
-    sign = SignatureContext::sign;
-    verify_recover = SignatureContext::verify_recover;
-    digest_sign = SignatureContext::digest_sign;
+    sign<S: Signer> = S::sign;
+    verify_recover = RsaSignatureContext::verify_recover;
+    digest_sign<S: Signer> = S::digest_sign;
 }
 
 /// The property query is ignored: it selects a provider for digests, and this provider computes
 /// digests itself.
-unsafe extern "C" fn new(provctx: *mut c_void, _properties: *const c_char) -> *mut c_void {
+unsafe extern "C" fn new<S: Signer>(
+    provctx: *mut c_void,
+    _properties: *const c_char,
+) -> *mut c_void {
     // SAFETY: as the caller promised.
-    unsafe { newctx::<SignatureContext>(provctx) }
+    unsafe { newctx::<S>(provctx) }
 }
 
 /// Verifies a digest, or the rest of a message.
-unsafe extern "C" fn verify<const IS_DIGEST: bool>(
+unsafe extern "C" fn verify<S: Signer, const IS_DIGEST: bool>(
     ctx: *mut c_void,
     sig: *const c_uchar,
     siglen: usize,
@@ -60,7 +87,7 @@ unsafe extern "C" fn verify<const IS_DIGEST: bool>(
     tbslen: usize,
 ) -> c_int {
     // SAFETY: as the module says.
-    let ctx = unsafe { handle::exclusive::<SignatureContext>(ctx) };
+    let ctx = unsafe { handle::exclusive::<S>(ctx) };
     // SAFETY: the caller's input.
     let sig = unsafe { handle::bytes(sig, siglen) };
     // SAFETY: the caller's input.
@@ -68,14 +95,14 @@ unsafe extern "C" fn verify<const IS_DIGEST: bool>(
     entry(ctx, |ctx| if IS_DIGEST { ctx.verify(sig, tbs) } else { ctx.digest_verify(sig, tbs) })
 }
 
-unsafe extern "C" fn digest_init<const PRIVATE: bool>(
+unsafe extern "C" fn digest_init<S: Signer, const PRIVATE: bool>(
     ctx: *mut c_void,
     mdname: *const c_char,
     provkey: *mut c_void,
     params: *const OSSL_PARAM,
 ) -> c_int {
     // SAFETY: as the module says.
-    let ctx = unsafe { handle::exclusive::<SignatureContext>(ctx) };
+    let ctx = unsafe { handle::exclusive::<S>(ctx) };
     // SAFETY: the caller's text.
     let mdname = unsafe { handle::text(mdname) };
     // SAFETY: as the module says.
@@ -86,26 +113,28 @@ unsafe extern "C" fn digest_init<const PRIVATE: bool>(
 }
 
 /// Takes a piece of the message, or the signature of the whole message.
-unsafe extern "C" fn input<const IS_SIGNATURE: bool>(
+unsafe extern "C" fn input<S: Signer, const IS_SIGNATURE: bool>(
     ctx: *mut c_void,
     data: *const c_uchar,
     datalen: usize,
 ) -> c_int {
     // SAFETY: as the module says.
-    let ctx = unsafe { handle::exclusive::<SignatureContext>(ctx) };
+    let ctx = unsafe { handle::exclusive::<S>(ctx) };
     // SAFETY: the caller's input.
     let data = unsafe { handle::bytes(data, datalen) };
-    entry(ctx, |ctx| if IS_SIGNATURE { ctx.digest_verify_final(data) } else { ctx.update(data) })
+    entry(ctx, |ctx| {
+        if IS_SIGNATURE { ctx.digest_verify_final(data) } else { ctx.message().update(data) }
+    })
 }
 
-unsafe extern "C" fn digest_sign_final(
+unsafe extern "C" fn digest_sign_final<S: Signer>(
     ctx: *mut c_void,
     sig: *mut c_uchar,
     siglen: *mut usize,
     sigsize: usize,
 ) -> c_int {
     // SAFETY: as the module says.
-    let ctx = unsafe { handle::exclusive::<SignatureContext>(ctx) };
+    let ctx = unsafe { handle::exclusive::<S>(ctx) };
     // SAFETY: the caller's output buffer.
     let mut output = unsafe { Output::new(sig, sigsize, siglen) };
     entry(ctx, |ctx| {

@@ -6,135 +6,46 @@ mod settings;
 use std::sync::Arc;
 
 use tollgate_queue::Work;
-use tollgate_rsa::{Digest, Hash, Hasher, MODULUS_BYTES_MAX, Rejected, Salt, pkcs1v15, pss};
+use tollgate_rsa::{Hash, MODULUS_BYTES_MAX, Rejected, Salt, pkcs1v15, pss};
 
-use crate::context::Context as _;
 use crate::counters::Event;
 use crate::handle::Output;
-use crate::hashing;
-use crate::key::Key;
-use crate::params::Params;
-use crate::private::Operation;
+use crate::message::Message;
 use crate::provider::Provider;
 use crate::reason::Reason;
+use crate::rsa_key::RsaKey;
+use crate::rsa_operation::RsaOperation;
 use crate::signature_padding::{MDC2_DIGEST_INFO, Padding, SaltLength, decode, digest_in};
+use crate::signer::Signer;
 use crate::x931;
 
 /// The context of a signature or a verification.
 #[derive(Clone)]
-pub(crate) struct SignatureContext {
+pub(crate) struct RsaSignatureContext {
     provider: Arc<Provider>,
-    key: Option<Arc<Key>>,
+    key: Option<Arc<RsaKey>>,
     padding: Padding,
-    md: Option<Hash>,
     mgf1: Option<Hash>,
     salt: SaltLength,
     message: Message,
 }
 
-/// The state of a digest operation.
-#[derive(Clone)]
-#[expect(clippy::large_enum_variant, reason = "stored in a context, which is on the heap")]
-enum Message {
-    /// No message: the caller passes a digest.
-    None,
-    /// The operation is initialized. The hash state is created with the first piece, because a
-    /// one-shot call needs no hash state.
-    Empty,
-    /// A part of the message has been hashed.
-    Some(Hasher),
-}
-
-impl AsRef<Provider> for SignatureContext {
+impl AsRef<Provider> for RsaSignatureContext {
     fn as_ref(&self) -> &Provider {
         &self.provider
     }
 }
 
-impl SignatureContext {
-    /// Starts an operation on a message. If the call names no hash function, the last hash function
-    /// is used.
-    pub(crate) fn digest_init(
-        &mut self,
-        name: Option<&str>,
-        key: Option<Arc<Key>>,
-        private: bool,
-        params: Params<'_>,
-    ) -> Result<(), Reason> {
-        self.restart(key, private)?;
-        if let Some(name) = name.filter(|name| !name.is_empty()) {
-            self.md = Some(hashing::from_name(name).ok_or(Reason::DigestUnsupported)?);
-        }
-        self.message = Message::Empty;
-        self.set(params)
+impl Signer for RsaSignatureContext {
+    fn message(&mut self) -> &mut Message {
+        &mut self.message
     }
 
-    pub(crate) fn update(&mut self, piece: &[u8]) -> Result<(), Reason> {
-        if matches!(self.message, Message::Empty) {
-            let md = self.md.ok_or(Reason::DigestMissing)?;
-            self.message = Message::Some(Hasher::new(md));
-        }
-        match &mut self.message {
-            Message::Some(hasher) => {
-                hasher.update(piece);
-                Ok(())
-            }
-            _ => Err(Reason::NotRunning),
-        }
+    fn size(&self) -> Result<usize, Reason> {
+        self.key().map(|key| key.size())
     }
 
-    pub(crate) fn digest_sign_final(&mut self, output: &mut Output) -> Result<(), Reason> {
-        if output.is_query_for(self.key()?.size())? {
-            return Ok(());
-        }
-        let digest = self.finish()?;
-        self.sign(output, digest.as_ref())
-    }
-
-    /// Signs a whole message, or the rest of a message. The context is then ready for another
-    /// message.
-    pub(crate) fn digest_sign(&mut self, output: &mut Output, rest: &[u8]) -> Result<(), Reason> {
-        if output.is_query_for(self.key()?.size())? {
-            return Ok(());
-        }
-        let digest = self.finish_with(rest)?;
-        self.sign(output, digest.as_ref())
-    }
-
-    pub(crate) fn digest_verify_final(&mut self, signature: &[u8]) -> Result<(), Reason> {
-        let digest = self.finish()?;
-        self.verify(signature, digest.as_ref())
-    }
-
-    /// Verifies the signature of a message. `rest` is the whole message, or the part that was not
-    /// yet passed in. The context is then ready for another message.
-    pub(crate) fn digest_verify(&mut self, signature: &[u8], rest: &[u8]) -> Result<(), Reason> {
-        let digest = self.finish_with(rest)?;
-        self.verify(signature, digest.as_ref())
-    }
-
-    fn finish(&mut self) -> Result<Digest, Reason> {
-        let md = self.md.ok_or(Reason::DigestMissing)?;
-        match core::mem::replace(&mut self.message, Message::None) {
-            Message::None => Err(Reason::NotRunning),
-            Message::Empty => Ok(md.digest(&[])),
-            Message::Some(hasher) => Ok(hasher.finish()),
-        }
-    }
-
-    fn finish_with(&mut self, rest: &[u8]) -> Result<Digest, Reason> {
-        let digest = if matches!(self.message, Message::Empty) {
-            self.md.ok_or(Reason::DigestMissing)?.digest(rest)
-        } else {
-            self.update(rest)?;
-            self.finish()?
-        };
-        self.message = Message::Empty;
-        Ok(digest)
-    }
-
-    /// Signs a digest, or raw bytes if no hash function is set.
-    pub(crate) fn sign(&mut self, output: &mut Output, digest: &[u8]) -> Result<(), Reason> {
+    fn sign(&mut self, output: &mut Output, digest: &[u8]) -> Result<(), Reason> {
         let key = self.key()?;
         let size = key.size();
         if output.is_query_for(size)? {
@@ -145,9 +56,9 @@ impl SignatureContext {
         self.encode(key, em, digest)?;
         // The digest is padded here, because OpenSSL signs with hash functions that the engine
         // refuses.
-        let operation = Operation { work: Work::Raw, input: em };
         let modulus = (self.padding == Padding::X931).then(|| key.public().modulus());
-        self.provider.private(&mut self.key, operation, &mut |signature| match &modulus {
+        let operation = RsaOperation { key: &mut self.key, work: Work::Raw, input: em };
+        self.provider.private(operation, &mut |signature| match &modulus {
             Some(modulus) => output.write(&x931::smaller(signature, modulus)),
             None => output.write(signature),
         })?;
@@ -155,36 +66,13 @@ impl SignatureContext {
         Ok(())
     }
 
-    fn encode(&self, key: &Key, em: &mut [u8], digest: &[u8]) -> Result<(), Reason> {
-        self.check_length(digest)?;
-        match self.padding {
-            Padding::Pkcs1 => Ok(match self.md {
-                Some(md) => pkcs1v15::encode(em, md, digest),
-                None => pkcs1v15::encode_raw(em, digest),
-            }?),
-            Padding::Pss => {
-                let (hash, mgf1) = self.pss_hashes()?;
-                let bits = key.public().bits();
-                let salt = Salt::Exactly(self.salt.to_sign(bits, hash)?);
-                Ok(pss::encode_random(em, bits, hash, mgf1, salt, digest)?)
-            }
-            Padding::X931 => x931::encode(em, digest, self.x931_id()?),
-            Padding::Raw if digest.len() == em.len() => {
-                em.copy_from_slice(digest);
-                Ok(())
-            }
-            Padding::Raw => Err(Reason::MessageRange),
-        }
-    }
-
-    /// Verifies a signature of a digest, or of raw bytes if no hash function is set.
-    pub(crate) fn verify(&self, signature: &[u8], digest: &[u8]) -> Result<(), Reason> {
+    fn verify(&self, signature: &[u8], digest: &[u8]) -> Result<(), Reason> {
         let key = self.key()?;
         self.check_length(digest)?;
         let mut em = [0; MODULUS_BYTES_MAX];
         let em = self.recovered(key, signature, &mut em)?;
         let valid = match self.padding {
-            Padding::Pkcs1 => match self.md {
+            Padding::Pkcs1 => match self.message.md() {
                 Some(md) => {
                     let is_mdc2 =
                         || pkcs1v15::matches_raw(em, &[MDC2_DIGEST_INFO, digest].concat());
@@ -209,6 +97,30 @@ impl SignatureContext {
         self.provider.count(Event::Verification);
         Ok(())
     }
+}
+
+impl RsaSignatureContext {
+    fn encode(&self, key: &RsaKey, em: &mut [u8], digest: &[u8]) -> Result<(), Reason> {
+        self.check_length(digest)?;
+        match self.padding {
+            Padding::Pkcs1 => Ok(match self.message.md() {
+                Some(md) => pkcs1v15::encode(em, md, digest),
+                None => pkcs1v15::encode_raw(em, digest),
+            }?),
+            Padding::Pss => {
+                let (hash, mgf1) = self.pss_hashes()?;
+                let bits = key.public().bits();
+                let salt = Salt::Exactly(self.salt.to_sign(bits, hash)?);
+                Ok(pss::encode_random(em, bits, hash, mgf1, salt, digest)?)
+            }
+            Padding::X931 => x931::encode(em, digest, self.x931_id()?),
+            Padding::Raw if digest.len() == em.len() => {
+                em.copy_from_slice(digest);
+                Ok(())
+            }
+            Padding::Raw => Err(Reason::MessageRange),
+        }
+    }
 
     /// Writes the signed digest, or the signed content if no hash function is set.
     pub(crate) fn verify_recover(
@@ -224,7 +136,7 @@ impl SignatureContext {
         let mut em = [0; MODULUS_BYTES_MAX];
         let em = self.recovered(key, signature, &mut em)?;
         let digest;
-        let content = match (self.padding, self.md) {
+        let content = match (self.padding, self.message.md()) {
             (Padding::Raw, None) => Some(em),
             (Padding::X931, md) => {
                 digest = x931::decode(em, &key.public().modulus(), self.x931_id()?);
@@ -243,7 +155,7 @@ impl SignatureContext {
     /// Applies the public operation to a signature.
     fn recovered<'a>(
         &self,
-        key: &Key,
+        key: &RsaKey,
         signature: &[u8],
         em: &'a mut [u8; MODULUS_BYTES_MAX],
     ) -> Result<&'a [u8], Reason> {
@@ -262,14 +174,14 @@ impl SignatureContext {
         }
     }
 
-    fn key(&self) -> Result<&Arc<Key>, Reason> {
+    fn key(&self) -> Result<&Arc<RsaKey>, Reason> {
         self.key.as_ref().ok_or(Reason::KeyMissing)
     }
 
     /// Checks the length of a digest. PSS without a hash function uses SHA-1, as in OpenSSL.
     fn check_length(&self, digest: &[u8]) -> Result<(), Reason> {
         let implied = (self.padding == Padding::Pss).then_some(Hash::Sha1);
-        match self.md.or(implied) {
+        match self.message.md().or(implied) {
             Some(md) if md.len() != digest.len() => Err(Reason::DigestLength),
             _ => Ok(()),
         }
@@ -278,11 +190,11 @@ impl SignatureContext {
     /// Returns the byte that names the hash function in X9.31, or `None` if no hash function is
     /// set.
     fn x931_id(&self) -> Result<Option<u8>, Reason> {
-        self.md.map(x931::hash_id).transpose()
+        self.message.md().map(x931::hash_id).transpose()
     }
 
     fn pss_hashes(&self) -> Result<(Hash, Hash), Reason> {
-        let hash = self.md.unwrap_or(Hash::Sha1);
+        let hash = self.message.md().unwrap_or(Hash::Sha1);
         if hash == Hash::Mdc2 {
             return Err(Reason::DigestUnsupported); // as in OpenSSL
         }

@@ -37,26 +37,30 @@ impl<const N: usize> Table<[OSSL_DISPATCH; N]> {
     }
 }
 
-impl Table<[OSSL_ALGORITHM; 2]> {
-    pub(crate) const fn of_algorithm(
-        names: &'static CStr,
-        properties: &'static CStr,
-        functions: *const OSSL_DISPATCH,
-        description: &'static CStr,
-    ) -> Self {
-        let algorithm = OSSL_ALGORITHM {
-            algorithm_names: names.as_ptr(),
-            property_definition: properties.as_ptr(),
-            implementation: functions,
-            algorithm_description: description.as_ptr(),
-        };
-        let end = OSSL_ALGORITHM {
-            algorithm_names: ptr::null(),
-            property_definition: ptr::null(),
-            implementation: ptr::null(),
-            algorithm_description: ptr::null(),
-        };
-        Self([algorithm, end])
+/// An implementation of an algorithm: its names, properties, functions and description.
+pub(crate) struct Algorithm {
+    pub(crate) names: &'static CStr,
+    pub(crate) properties: &'static CStr,
+    pub(crate) functions: *const OSSL_DISPATCH,
+    pub(crate) description: &'static CStr,
+}
+
+impl<const N: usize> Table<[OSSL_ALGORITHM; N]> {
+    /// Creates a table of algorithms. `N` is their number and one more, for the end.
+    pub(crate) const fn of_algorithms(algorithms: &[Algorithm]) -> Self {
+        assert!(algorithms.len() + 1 == N, "the last row ends the table");
+        let mut table = [const { OSSL_ALGORITHM::END }; N];
+        let mut i = 0;
+        while i < algorithms.len() {
+            table[i] = OSSL_ALGORITHM {
+                algorithm_names: algorithms[i].names.as_ptr(),
+                property_definition: algorithms[i].properties.as_ptr(),
+                implementation: algorithms[i].functions,
+                algorithm_description: algorithms[i].description.as_ptr(),
+            };
+            i += 1;
+        }
+        Self(table)
     }
 }
 

@@ -5,6 +5,7 @@
 //! while a job is paused: the server's event loop starts the job again in its next turn, and the
 //! job then performs all operations that were submitted meanwhile.
 
+use core::any::Any;
 use core::ffi::{c_int, c_void};
 use core::mem::ManuallyDrop;
 use std::fs::File;
@@ -18,7 +19,6 @@ use tollgate_cpu::process;
 use tollgate_queue::{PrivateJob, Ticket};
 
 use crate::counters::{Counters, Event};
-use crate::key::Key;
 
 /// The eventfd of a wait context and the state of its paused jobs.
 pub(crate) struct Waker {
@@ -35,11 +35,16 @@ pub(crate) struct Waker {
 struct PausedJobs {
     paused: Vec<(u64, PausedState)>,
     last_number: u64,
+    /// The eventfd is readable.
+    is_readable: bool,
 }
+
+/// The keys of an operation, of any type.
+pub(crate) type Keys = Vec<Arc<dyn Any + Send + Sync>>;
 
 /// The values that a job owns while it is paused.
 pub(crate) struct PausedState {
-    pub(crate) key: Arc<Key>,
+    pub(crate) keys: Keys,
     pub(crate) ticket: Ticket<PrivateJob>,
 }
 
@@ -98,6 +103,7 @@ impl Waker {
             // The write fails only if the eventfd's counter is at its maximum; the descriptor is
             // readable then anyway.
             let _ = (&self.eventfd).write(&1_u64.to_ne_bytes());
+            self.jobs().is_readable = true;
         }
         number
     }
@@ -108,7 +114,9 @@ impl Waker {
         let mut jobs = self.jobs();
         let index = jobs.paused.iter().position(|(other, _)| *other == number)?;
         let (_, state) = jobs.paused.swap_remove(index);
-        if jobs.paused.is_empty() && self.is_of_this_process() {
+        let is_readable = jobs.is_readable && jobs.paused.is_empty();
+        if is_readable && self.is_of_this_process() {
+            jobs.is_readable = false;
             // The read fails if the eventfd is already reset.
             let _ = (&self.eventfd).read(&mut [0; 8]);
         }

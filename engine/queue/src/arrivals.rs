@@ -6,8 +6,37 @@
 //! if recent batches had one request each, or if the time between the last two arrivals was longer
 //! than `linger_us_max`.
 
+use core::hash::{BuildHasher as _, BuildHasherDefault};
 use core::time::Duration;
+use std::hash::DefaultHasher;
 use std::time::Instant;
+
+use crate::job::Class;
+
+/// The arrivals of each class. Classes whose hashes collide count as one.
+pub(crate) struct ArrivalsByClass([Arrivals; CLASSES]);
+
+/// A few sizes of RSA keys and a few curves rarely collide.
+const CLASSES: usize = 64;
+
+impl ArrivalsByClass {
+    pub(crate) fn new(max: Duration) -> Self {
+        Self(core::array::from_fn(|_| Arrivals::new(max)))
+    }
+
+    pub(crate) fn of(&self, class: Class) -> &Arrivals {
+        &self.0[entry(class)]
+    }
+
+    pub(crate) fn of_mut(&mut self, class: Class) -> &mut Arrivals {
+        &mut self.0[entry(class)]
+    }
+}
+
+fn entry(class: Class) -> usize {
+    let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(class);
+    usize::try_from(hash % CLASSES as u64).expect("below 64")
+}
 
 /// Rate of arrivals and size of recent batches.
 pub(crate) struct Arrivals {
@@ -47,6 +76,11 @@ impl Arrivals {
     pub(crate) fn begin(&mut self, requests: usize) {
         self.expected = requests.max(usize::midpoint(self.expected, requests));
         self.batches = self.batches.wrapping_add(1);
+    }
+
+    /// Returns the expected number of requests in a batch, at any rate of arrivals.
+    pub(crate) fn expected(&self) -> usize {
+        self.expected
     }
 
     /// Returns how many requests the next batch should have, at most `room`.
@@ -106,6 +140,17 @@ mod tests {
                 bench.arrivals.begin(1);
             }
         }
+    }
+
+    /// The sizes of RSA keys that servers have, and the curves.
+    #[test]
+    fn classes_have_expectations_of_their_own() {
+        let mut arrivals = ArrivalsByClass::new(MAX);
+        arrivals.of_mut(Class(256)).begin(8);
+        for bits in [1024, 2048, 3072, 4096, 8192, 25519].map(Class) {
+            assert_eq!(arrivals.of(bits).expected(), 1, "{bits:?}");
+        }
+        assert_eq!(arrivals.of(Class(256)).expected(), 8);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::state::{Guard, Shared, State};
 use super::sync::{FRUITLESS_YIELDS_MAX, time_since, yield_now};
 use super::ticket::RunBatch;
 use super::unit_slot::{LastBatch, UnitSlot};
-use crate::job::Job;
+use crate::job::{Class, Job};
 use crate::stats::record_time;
 
 impl<J: Job> Shared<J> {
@@ -24,15 +24,15 @@ impl<J: Job> Shared<J> {
             return state;
         };
         let room = unit_slot.room(class);
-        let awaited = state.arrivals.awaited(room);
-        let missing = awaited.saturating_sub(state.schedule.depth());
-        let linger = state.arrivals.linger(missing);
+        let arrivals = state.arrivals.of(class);
+        let awaited = arrivals.awaited(room);
+        let linger = arrivals.linger(awaited.saturating_sub(state.schedule.depth_of(class)));
         if linger.is_zero() || state.is_closing {
             return state;
         }
         let begin = Instant::now();
         state.lingering += 1;
-        while state.schedule.depth() < awaited && !state.is_closing {
+        while state.schedule.depth_of(class) < awaited && !state.is_closing {
             let left = linger.saturating_sub(begin.elapsed());
             if left.is_zero() {
                 break;
@@ -69,19 +69,20 @@ impl<J: Job> Shared<J> {
 }
 
 impl<J: Job> State<J> {
-    /// Returns `true` if a polling thread should lead the waiting batch now.
-    pub(crate) fn is_time_to_lead(&self, run_batch: RunBatch) -> bool {
-        let (Some((first, class)), Some(unit_slot)) = (self.schedule.next(), self.idle.last())
+    /// Returns `true` if a polling thread should lead the waiting batch of this class now.
+    pub(crate) fn is_time_to_lead(&self, class: Class, run_batch: RunBatch) -> bool {
+        let (Some(first), Some(unit_slot)) = (self.schedule.next_of(class), self.idle.last())
         else {
             return false;
         };
-        let (room, depth) = (unit_slot.room(class), self.schedule.depth());
+        let (room, depth) = (unit_slot.room(class), self.schedule.depth_of(class));
         match run_batch {
             RunBatch::Always => true,
             RunBatch::IfFull => depth >= room.max(2),
             RunBatch::IfDue => {
-                let missing = self.arrivals.awaited(room).saturating_sub(depth);
-                time_since(self.schedule.since(first)) >= self.arrivals.linger(missing)
+                let arrivals = self.arrivals.of(class);
+                let linger = arrivals.linger(arrivals.awaited(room).saturating_sub(depth));
+                time_since(self.schedule.since(first)) >= linger
             }
         }
     }

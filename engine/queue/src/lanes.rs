@@ -1,4 +1,5 @@
-//! The unit of this processor: kernels for one operation, for pairs, and for eight in lanes.
+//! The unit of this processor: kernels for one operation, for pairs, and for eight in lanes, of RSA
+//! and of the curves.
 
 use core::num::NonZero;
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::sync::Arc;
 use tollgate_rsa::{Error, Hash, Operation, PrivateKey, PrivateRequest, Workspace, private_batch};
 
 use crate::config::Config;
+use crate::curve_job::Curves;
 use crate::job::{Class, Outcome, Request};
 use crate::private_job::{PrivateError, PrivateJob};
 use crate::queue::Queue;
@@ -17,6 +19,7 @@ use crate::work::Work;
 pub struct Lanes {
     name: String,
     workspace: Workspace,
+    curves: Curves,
 }
 
 /// Maximum number of operations in one call.
@@ -35,7 +38,7 @@ impl Lanes {
     /// Uses the kernels and plans of this workspace.
     #[must_use]
     pub fn with_workspace(number: usize, workspace: Workspace) -> Self {
-        Self { name: format!("lanes {number}"), workspace }
+        Self { name: format!("lanes {number}"), workspace, curves: Curves::best() }
     }
 }
 
@@ -61,6 +64,9 @@ impl Unit<PrivateJob> for Lanes {
     /// Returns the largest batch that costs less than single operations: eight in lanes, two in a
     /// pair, or one.
     fn width(&self, class: Class) -> usize {
+        if let Some(has_lanes) = self.curves.has_lanes(class) {
+            return if has_lanes { WIDTH } else { 1 };
+        }
         let bits = usize::try_from(class.0).unwrap_or(usize::MAX);
         let plan = self.workspace.plans().plan(Operation::Private, bits);
         [WIDTH, 2].into_iter().find(|&n| plan.cost(plan.cut(n)) < cost_alone(n)).unwrap_or(1)
@@ -68,6 +74,9 @@ impl Unit<PrivateJob> for Lanes {
 
     fn run(&mut self, batch: &mut [Box<Request<PrivateJob>>]) {
         for group in batch.chunks_mut(WIDTH) {
+            if self.curves.run(group) {
+                continue;
+            }
             for request in &mut *group {
                 if let Err(why) = request.job.encode() {
                     request.refuse(why);
@@ -77,7 +86,8 @@ impl Unit<PrivateJob> for Lanes {
         }
     }
 
-    /// Runs a signature and a decryption with known results, alone and in a batch.
+    /// Runs a signature and a decryption of RSA, and operations on curves, with known results, alone
+    /// and in a batch.
     fn self_test(&mut self) -> Result<(), SelfTestFailed> {
         let key = PrivateKey::from_pem(KEY).map_err(|_| SelfTestFailed { what: "a known key" })?;
         let key = Arc::new(key);
@@ -99,7 +109,7 @@ impl Unit<PrivateJob> for Lanes {
                 return Err(SelfTestFailed { what });
             }
         }
-        Ok(())
+        self.curves.self_test(WIDTH).map_err(|what| SelfTestFailed { what })
     }
 }
 
@@ -122,6 +132,7 @@ impl Lanes {
     }
 
     /// Runs the requests whose padding succeeded. A group has at most [`WIDTH`] requests.
+    #[inline(never)]
     fn run_encoded(&mut self, group: &mut [Box<Request<PrivateJob>>]) {
         let mut outcomes = [const { None }; WIDTH];
         let mut encoded = group.iter_mut().filter(|request| !request.has_outcome());

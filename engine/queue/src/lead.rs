@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::state::{Guard, Shared, State};
 use super::unit_slot::{LastBatch, UnitHealth, UnitSlot};
 use crate::event::Event;
-use crate::job::{Job, Request};
+use crate::job::{Class, Job, Request};
 use crate::schedule::{Owner, Taken};
 use crate::stats::record_time;
 
@@ -15,7 +15,7 @@ impl<J: Job> Shared<J> {
         let (now, depth) = (Instant::now(), state.schedule.depth());
         state.stats.submitted += 1;
         state.stats.queue_depth.saturating_record(depth as u64);
-        state.arrivals.note(now);
+        state.arrivals.of_mut(request.class).note(now);
         state.schedule.enqueue(slot, request, now);
         if state.lingering > 0 {
             self.arrived.notify_all();
@@ -70,23 +70,24 @@ impl<J: Job> Shared<J> {
     ) -> Guard<'a, J> {
         state.busy += 1;
         state = self.gather(state, &mut unit_slot);
-        self.lead_gathered(state, unit_slot)
+        match state.schedule.next_class() {
+            Some(class) => self.lead_gathered(state, unit_slot, class),
+            None => self.give_back(state, unit_slot, None),
+        }
     }
 
-    /// Runs one batch on the unit, which counts as busy already, and wakes its owners before the
-    /// unit is returned.
+    /// Runs one batch of a class that has waiting requests. The unit counts as busy already. Wakes
+    /// the owners before the unit is returned.
     pub(crate) fn lead_gathered<'a>(
         &'a self,
         mut state: Guard<'a, J>,
         mut unit_slot: UnitSlot<J>,
+        class: Class,
     ) -> Guard<'a, J> {
-        let Some(class) = state.schedule.next_class() else {
-            return self.give_back(state, unit_slot, None);
-        };
         let room = unit_slot.room(class);
-        state.schedule.next_batch(room, &mut unit_slot.batch);
+        state.schedule.next_batch(class, room, &mut unit_slot.batch);
         let requests = unit_slot.batch.slots.len();
-        state.arrivals.begin(requests);
+        state.arrivals.of_mut(class).begin(requests);
         drop(self.wake_next(state)); // more than one batch may wait
         let begin = Instant::now();
         let health = unit_slot.run();

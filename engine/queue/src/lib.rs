@@ -8,8 +8,9 @@
 //! * A full queue fails at once. A caller that floods the queue delays its own requests only.
 //! * Dropping a ticket cancels its request. A unit whose check fails is quarantined and its
 //!   requests run on another unit. A panic is contained. A forked child gets an error.
-//! * [`Lanes`] is the unit of this processor; it runs [`PrivateJob`]s, that is RSA with its
-//!   paddings. [`judge`](mod@judge) tests other units: `docs/own-unit.md`.
+//! * [`Lanes`] is the unit of this processor; it runs [`PrivateJob`]s: RSA with its paddings, secrets
+//!   of X25519, and signatures with ECDSA P-256. [`judge`](mod@judge) tests other units:
+//!   `docs/own-unit.md`.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -46,6 +47,8 @@ extern crate self as tollgate_queue;
 
 mod arrivals;
 mod config;
+mod curve_job;
+mod curve_task;
 mod error;
 mod event;
 #[cfg_attr(not(target_os = "linux"), path = "futex_portable.rs")]

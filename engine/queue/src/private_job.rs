@@ -1,5 +1,5 @@
-//! The RSA job: a private-key operation with its padding. A typed job lets a unit refuse raw
-//! operations, and so avoid being an oracle.
+//! The job of private keys: RSA with its padding, or an operation on a curve (`curve_job.rs`).
+//! A typed job lets a unit refuse raw operations, and so avoid being an oracle.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -7,19 +7,29 @@ use std::sync::Arc;
 use tollgate_rsa::{Error, MODULUS_BYTES_MAX, PrivateKey};
 use zeroize::Zeroize;
 
+use crate::curve_task::CurveTask;
 use crate::job::{Class, Job};
 use crate::queue::Caller;
 use crate::work::Work;
 
-/// A private-key operation of any key. Its class is the key's size in bits.
+/// A private-key operation of any key. Operations with RSA keys of one size form a class, and so do
+/// operations of one kind on a curve.
 #[derive(Default)]
 pub struct PrivateJob {
-    key: Option<Arc<PrivateKey>>,
-    work: Option<Work>,
+    task: Task,
     input: Buffer,
     output: Buffer,
     /// The range of the result in `output`.
     result: Option<Range<usize>>,
+}
+
+/// The key of a job and the kind of its work.
+#[derive(Debug, Default)]
+enum Task {
+    #[default]
+    None,
+    Rsa(Arc<PrivateKey>, Work),
+    Curve(CurveTask),
 }
 
 struct Buffer {
@@ -34,6 +44,16 @@ impl Default for Buffer {
 }
 
 impl Buffer {
+    /// Takes bytes that fit.
+    fn write(&mut self, bytes: &[u8]) {
+        self.len = bytes.len();
+        self.bytes[..self.len].copy_from_slice(bytes);
+    }
+
+    fn read(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
     fn wipe(&mut self) {
         self.bytes[..self.len].zeroize();
         self.len = 0;
@@ -43,10 +63,7 @@ impl Buffer {
 impl core::fmt::Debug for PrivateJob {
     /// Shows no buffer: it may hold a message.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("PrivateJob")
-            .field("key", &self.key)
-            .field("work", &self.work)
-            .finish_non_exhaustive()
+        f.debug_struct("PrivateJob").field("task", &self.task).finish_non_exhaustive()
     }
 }
 
@@ -60,12 +77,21 @@ impl Job for PrivateJob {
     type Refusal = Error;
 
     fn class(&self) -> Class {
-        Class(self.key.as_ref().map_or(0, |key| key.bits() as u64))
+        match &self.task {
+            Task::None => Class::default(),
+            Task::Rsa(key, _) => Class(key.bits() as u64),
+            Task::Curve(task) => task.class(),
+        }
     }
 
-    /// Returns the address of the key: a key loaded twice counts as two.
+    /// Returns the address of the key: a key loaded twice counts as two. All keys of X25519 count as
+    /// one.
     fn key(&self) -> u64 {
-        self.key.as_ref().map_or(0, |key| Arc::as_ptr(key).addr() as u64)
+        match &self.task {
+            Task::None => 0,
+            Task::Rsa(key, _) => Arc::as_ptr(key).addr() as u64,
+            Task::Curve(task) => task.key(),
+        }
     }
 
     fn has_result(&self) -> bool {
@@ -78,15 +104,14 @@ impl Job for PrivateJob {
     }
 
     fn wipe(&mut self) {
-        self.key = None;
-        self.work = None;
+        self.task = Task::None;
         self.input.wipe();
         self.clear_result();
     }
 }
 
 impl PrivateJob {
-    /// Sets the job: `work` with `key` on a digest, a ciphertext, or a number of the key's size.
+    /// Sets the job: `work` with an RSA key on a digest, a ciphertext, or a number of the key's size.
     ///
     /// # Errors
     ///
@@ -96,33 +121,58 @@ impl PrivateJob {
     pub fn load(&mut self, key: &Arc<PrivateKey>, work: Work, input: &[u8]) -> Result<(), Error> {
         work.check(key, input)?;
         self.wipe();
-        (self.key, self.work) = (Some(Arc::clone(key)), Some(work));
+        self.task = Task::Rsa(Arc::clone(key), work);
         // A ciphertext that is longer than any key has the wrong length, like an empty one.
-        let kept = if input.len() > MODULUS_BYTES_MAX { &[] } else { input };
-        self.input.len = kept.len();
-        self.input.bytes[..kept.len()].copy_from_slice(kept);
+        self.input.write(if input.len() > MODULUS_BYTES_MAX { &[] } else { input });
         Ok(())
     }
 
-    /// Returns the result of a completed job: a signature or number of the key's size, or a
-    /// message.
+    /// Sets the job: a task on a curve with its input.
+    pub(crate) fn load_curve(&mut self, task: CurveTask, input: &[u8]) {
+        self.wipe();
+        self.task = Task::Curve(task);
+        self.input.write(input);
+    }
+
+    /// Returns the task of a job on a curve, and its input.
+    pub(crate) fn curve(&self) -> Option<(&CurveTask, &[u8])> {
+        match &self.task {
+            Task::Curve(task) => Some((task, self.input.read())),
+            _ => None,
+        }
+    }
+
+    /// Sets the result of a job on a curve.
+    pub(crate) fn set_output(&mut self, result: &[u8]) {
+        self.output.write(result);
+        self.result = Some(0..result.len());
+    }
+
+    /// Returns the result of a completed job: a signature or number of the key's size, a message,
+    /// or the result of an operation on a curve.
     #[must_use]
     pub fn output(&self) -> &[u8] {
         self.result.clone().map_or(&[], |result| &self.output.bytes[result])
     }
 
-    /// Returns the job's key, work and input, for a unit.
+    /// Returns the RSA key, the work and the input, for a unit. Returns `None` if the job is an
+    /// operation on a curve, which only [`Lanes`](crate::Lanes) can run.
     #[must_use]
     pub fn asked(&self) -> Option<(&Arc<PrivateKey>, Work, &[u8])> {
-        Some((self.key.as_ref()?, self.work?, &self.input.bytes[..self.input.len]))
+        match &self.task {
+            Task::Rsa(key, work) => Some((key, *work, self.input.read())),
+            _ => None,
+        }
     }
 
-    /// Returns the key and the output buffer, which holds the padded input after
+    /// Returns the RSA key and the output buffer, which holds the padded input after
     /// [`encode`](Self::encode).
     #[must_use]
     pub fn operation(&mut self) -> Option<(&PrivateKey, &mut [u8])> {
-        let key = self.key.as_deref()?;
-        Some((key, &mut self.output.bytes[..self.output.len]))
+        match &self.task {
+            Task::Rsa(key, _) => Some((key, &mut self.output.bytes[..self.output.len])),
+            _ => None,
+        }
     }
 
     /// Writes the padded input to the output buffer.
@@ -133,14 +183,11 @@ impl PrivateJob {
     ///
     /// # Panics
     ///
-    /// If the job was not [loaded](Self::load).
+    /// If [`asked`](Self::asked) returns `None`.
     pub fn encode(&mut self) -> Result<(), Error> {
-        let (Some(key), Some(work)) = (&self.key, self.work) else {
-            panic!("a job is loaded before it is run");
-        };
+        let Task::Rsa(key, work) = &self.task else { panic!("an RSA job is encoded") };
         (self.output.len, self.result) = (key.size(), None);
-        let input = &self.input.bytes[..self.input.len];
-        work.encode(key, input, &mut self.output.bytes[..key.size()])
+        work.encode(key, self.input.read(), &mut self.output.bytes[..key.size()])
     }
 
     /// Makes the result from the output buffer after an operation with this outcome: removes the
@@ -153,14 +200,11 @@ impl PrivateJob {
     ///
     /// # Panics
     ///
-    /// If the job was not [loaded](Self::load).
+    /// If [`asked`](Self::asked) returns `None`.
     pub fn decode(&mut self, outcome: Result<(), Error>) -> Result<(), Error> {
-        let (Some(key), Some(work)) = (&self.key, self.work) else {
-            panic!("a job is loaded before it is run");
-        };
-        let input = &self.input.bytes[..self.input.len];
+        let Task::Rsa(key, work) = &self.task else { panic!("an RSA job is decoded") };
         let em = &mut self.output.bytes[..self.output.len];
-        let decoded = work.decode(key, input, em, outcome);
+        let decoded = work.decode(key, self.input.read(), em, outcome);
         if decoded.is_err() {
             self.clear_result();
         }

@@ -12,7 +12,7 @@ use super::worker;
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::Event;
-use crate::job::Job;
+use crate::job::{Class, Job};
 use crate::schedule::{Callback, Owner};
 use crate::stats::Stats;
 use crate::unit::Unit;
@@ -219,6 +219,20 @@ impl<J: Job> Caller<J> {
             drop(shared.wake_next(shared.lock()));
         }
         Ok(ticket)
+    }
+
+    /// Returns `true` if a request of this class would probably share a batch: another one waits, or
+    /// recent batches had `fewest` requests or more. For a thread that runs cheap operations alone
+    /// otherwise. Such operations do not count as arrivals, so try one request in a while anyway.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forked`].
+    pub fn may_share(&self, class: Class, fewest: usize) -> Result<bool, Error<J::Refusal>> {
+        let shared = self.identity.queue.shared();
+        shared.check_process()?;
+        let state = shared.lock();
+        Ok(state.arrivals.of(class).expected() >= fewest || state.schedule.next_of(class).is_some())
     }
 
     /// Submits a job and waits for its answer. A single caller pays no queueing cost.

@@ -10,7 +10,8 @@
 //! request: they wait, or they joined a batch early. Every other flow has at most k + 1 requests
 //! with a tag up to the new request's tag, whenever they arrive. The request with the least tag
 //! leads each batch. So a request waits for at most (f - 1)(k + 1) + k batches that begin after its
-//! arrival, where f is the number of active flows.
+//! arrival, where f is the number of active flows. A polling thread that leads a batch of its own
+//! class adds a batch, and changes the order of no other class.
 
 use core::hash::{BuildHasher as _, BuildHasherDefault};
 use core::task::Waker;
@@ -230,15 +231,14 @@ impl<J: Job> Schedule<J> {
         self.waiting.insert(self.waiting.partition_point(before), index);
     }
 
-    /// Moves the next request, and those that join it, into the batch: at most `room` requests.
-    /// Returns `false` if none waits.
-    pub(crate) fn next_batch(&mut self, room: usize, batch: &mut Batch<J>) -> bool {
-        let Some(&first) = self.waiting.first() else {
+    /// Moves the next request of a class, and those that join it, into the batch: at most `room`
+    /// requests. Returns `false` if none waits.
+    pub(crate) fn next_batch(&mut self, class: Class, room: usize, batch: &mut Batch<J>) -> bool {
+        let Some(first) = self.next_of(class) else {
             return false;
         };
         let Self { slots, waiting, .. } = self;
-        let class = slots[first].class;
-        self.now = slots[first].tag;
+        self.now = self.now.max(slots[first].tag);
         waiting.retain(|&index| {
             let slot = &mut slots[index];
             if slot.class != class || batch.slots.len() == room {
@@ -343,13 +343,23 @@ impl<J: Job> Schedule<J> {
         self.slots[index].since
     }
 
-    /// Returns the first waiting request: its slot and class.
-    pub(crate) fn next(&self) -> Option<(usize, Class)> {
-        self.waiting.first().map(|&index| (index, self.slots[index].class))
+    pub(crate) fn class(&self, index: usize) -> Class {
+        self.slots[index].class
     }
 
+    /// Returns the class of the first waiting request.
     pub(crate) fn next_class(&self) -> Option<Class> {
-        self.next().map(|(_, class)| class)
+        self.waiting.first().map(|&index| self.class(index))
+    }
+
+    /// Returns the slot of the first waiting request of a class.
+    pub(crate) fn next_of(&self, class: Class) -> Option<usize> {
+        self.waiting.iter().copied().find(|&index| self.class(index) == class)
+    }
+
+    /// Returns the number of waiting requests of a class.
+    pub(crate) fn depth_of(&self, class: Class) -> usize {
+        self.waiting.iter().filter(|&&index| self.class(index) == class).count()
     }
 
     /// Returns the number of waiting requests.

@@ -11,7 +11,7 @@ use tollgate_cpu::process;
 use super::sync::{Condvar, Mutex, MutexGuard};
 use super::thread_wakers::ThreadWakers;
 use super::unit_slot::{Notifications, UnitSlot};
-use crate::arrivals::Arrivals;
+use crate::arrivals::ArrivalsByClass;
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::Cause;
@@ -58,7 +58,7 @@ pub(crate) struct State<J: Job> {
     pub(crate) stats: Stats,
     /// Number of lingering leaders.
     pub(crate) lingering: usize,
-    pub(crate) arrivals: Arrivals,
+    pub(crate) arrivals: ArrivalsByClass,
     /// Reused buffer for wakers of tasks.
     pub(crate) tasks: Vec<Waker>,
 }
@@ -78,7 +78,7 @@ impl<J: Job> Shared<J> {
             workers_woken: 0,
             stats: Stats::new(room, capacity),
             lingering: 0,
-            arrivals: Arrivals::new(config.linger_max()),
+            arrivals: ArrivalsByClass::new(config.linger_max()),
             tasks: Vec::with_capacity(capacity),
             idle: units,
         };

@@ -158,9 +158,27 @@ impl<J: Job> Ticket<J> {
         self.poll_with(None)
     }
 
+    /// Returns the answer if it is ready, and runs no batch. [`try_take_or_run`](Self::try_take_or_run)
+    /// needs more stack.
+    ///
+    /// # Errors
+    ///
+    /// As [`wait`](Self::wait).
+    ///
+    /// # Panics
+    ///
+    /// If the answer was taken before.
+    pub fn try_take_done(&mut self) -> Option<Result<Answer<J>, Error<J::Refusal>>> {
+        if let Err(error) = self.shared.check_process() {
+            return Some(Err(error));
+        }
+        let taken = self.shared.lock().schedule.claim(self.slot())?;
+        Some(self.answer(taken))
+    }
+
     /// Returns the answer if it is ready. For a thread that polls many tickets often and must not
-    /// sleep, such as a server's event loop: it runs batches itself, as `run_batch` says, and never
-    /// waits.
+    /// sleep, such as a server's event loop: it runs batches of this request's class itself, as
+    /// `run_batch` says, and never waits.
     ///
     /// # Errors
     ///
@@ -178,12 +196,13 @@ impl<J: Job> Ticket<J> {
         }
         let (shared, slot) = (&self.shared, self.slot());
         let mut state = shared.lock();
-        while state.schedule.is_queued(slot) && state.is_time_to_lead(run_batch) {
+        let class = state.schedule.class(slot);
+        while state.schedule.is_queued(slot) && state.is_time_to_lead(class, run_batch) {
             let Some(unit_slot) = state.idle.pop() else {
                 break;
             };
             state.busy += 1;
-            state = shared.lead_gathered(state, unit_slot);
+            state = shared.lead_gathered(state, unit_slot, class);
         }
         let taken = state.schedule.claim(slot);
         drop(shared.wake_next(state));

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
+use tollgate_curves::{SecretKey, X25519};
 use tollgate_queue::{Answer, Caller, Config, Error, PrivateJob, Queue, Work};
 use tollgate_rsa::{Hash, PrivateKey, Salt, Workspace};
 
@@ -63,6 +64,10 @@ impl Soaker {
             self.count_refused(refused);
             return;
         }
+        if self.random.u8(..) < 64 {
+            self.agree();
+            return;
+        }
         if self.random.u8(..) < 16 {
             self.call_back(&key, work);
             return;
@@ -92,6 +97,29 @@ impl Soaker {
                 self.seen.answers.fetch_add(1, SeqCst);
             }
         }
+    }
+
+    /// Derives both secrets of an exchange, which must be equal.
+    fn agree(&mut self) {
+        let (curve, number) = (X25519::best(), self.random.u8(..));
+        let secrets = [number, !number].map(|byte| Arc::new(SecretKey::from_bytes(&[byte; 32])));
+        let publics = secrets.each_ref().map(|secret| curve.public_key(secret));
+        let shared: Vec<_> = [0, 1]
+            .iter()
+            .filter_map(|&i| {
+                let load = |job: &mut PrivateJob| {
+                    job.load_x25519(&secrets[i], &publics[1 - i]);
+                    Ok(())
+                };
+                match self.caller.run(load) {
+                    Ok(answer) => Some(answer.output().to_vec()),
+                    Err(Error::Full { .. } | Error::CallerFull { .. }) => None,
+                    Err(error) => panic!("{error}"),
+                }
+            })
+            .collect();
+        assert!(shared.windows(2).all(|two| two[0] == two[1] && two[0].len() == 32));
+        self.seen.answers.fetch_add(shared.len() as u64, SeqCst);
     }
 
     fn count_refused(&self, refused: Result<Answer<PrivateJob>, Error<tollgate_rsa::Error>>) {

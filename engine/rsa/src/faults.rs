@@ -1,6 +1,8 @@
 //! Faults injected into a key give [`Error::Fault`] and no signature; other operations of the batch
 //! are unaffected. For faults during an operation see [`intermediates`] and [`products`].
 
+use std::sync::OnceLock;
+
 use tollgate_mont::{LANES, LaneKernel, LimbKernel, Modulus, Pair, Scalar};
 use zeroize::DefaultIsZeroes;
 
@@ -31,7 +33,7 @@ const FAULTS: [Fault; 9] = [
     ("the public exponent", |key| key.public.e[0] ^= 2),
     ("the modulus", |key| {
         key.public.limbs = flipped(&key.public.limbs);
-        key.public.digits = flipped(&key.public.digits);
+        key.public.digits = OnceLock::from(flipped(key.public.digits()));
     }),
     ("p", |key| {
         key.limbs.pair = Pair::new(flipped(key.limbs.pair.p()), key.limbs.pair.q().clone());

@@ -1,6 +1,8 @@
 //! Public and private keys, with their numbers in limbs, in digits and in lane blocks.
 
-use tollgate_mont::{Digit, Kernel as _, LANES, LimbKernel, Modulus, Shape, carry};
+use std::sync::OnceLock;
+
+use tollgate_mont::{Digit, Kernel as _, LANES, LimbKernel, Modulus, NotOdd, Shape, carry};
 use zeroize::Zeroizing;
 
 use crate::blinding::Pool;
@@ -17,10 +19,15 @@ use crate::validate::{self, CheckedPublic};
 pub(crate) const SECURE_BITS: usize = 2048;
 
 /// An RSA public key of 512 to 8192 bits.
+///
+/// It prepares only what [`public`](Self::public) needs, since many keys verify a single signature.
+/// The first batch in lanes adds the numbers for lanes, unless the key is the public half of a
+/// [`PrivateKey`].
 #[derive(Clone, Debug)]
 pub struct PublicKey {
+    /// n with all constants in the public half of a private key, else for public exponents alone.
     pub(crate) limbs: Modulus<u64>,
-    pub(crate) digits: Modulus<Digit>,
+    pub(crate) digits: OnceLock<Modulus<Digit>>,
     /// n, little-endian.
     pub(crate) n: Vec<u64>,
     /// e, little-endian, at most [`crate::material::E_WORDS`].
@@ -80,13 +87,27 @@ impl PublicKey {
     /// [`Error::Rejected`]: n is even or does not have 512 to 8192 bits; e is even, below 3 or
     /// above 2^256.
     pub fn from_components(n: &[u8], e: &[u8]) -> Result<Self, Error> {
-        validate::public(n, e).map(Self::new)
+        let key = validate::public(n, e)?;
+        let limbs = Modulus::new_vartime(&key.n, Shape::limbs(key.bits));
+        Ok(Self::new(key, limbs))
     }
 
-    fn new(CheckedPublic { n, e, bits }: CheckedPublic) -> Self {
-        let limbs = Modulus::new(&n, Shape::limbs(bits)).expect("n of a checked key is odd");
-        let digits = Modulus::new(&n, Shape::digits(bits)).expect("n of a checked key is odd");
-        Self { limbs, digits, n, e, bits }
+    fn new(
+        CheckedPublic { n, e, bits }: CheckedPublic,
+        limbs: Result<Modulus<u64>, NotOdd>,
+    ) -> Self {
+        let limbs = limbs.expect("n of a checked key is odd");
+        Self { limbs, digits: OnceLock::new(), n, e, bits }
+    }
+
+    /// Returns n in digits.
+    pub(crate) fn digits(&self) -> &Modulus<Digit> {
+        let new = || Modulus::new(&self.n, self.digits_shape());
+        self.digits.get_or_init(|| new().expect("n of a checked key is odd"))
+    }
+
+    pub(crate) fn digits_shape(&self) -> Shape {
+        Shape::digits(self.bits)
     }
 
     /// Returns the length of n in bits.
@@ -144,19 +165,20 @@ impl PrivateKey {
     /// [`Error::Rejected`]: a number is out of range or does not fit the others.
     pub fn from_parts(parts: &KeyParts) -> Result<Self, Error> {
         let key = validate::private(parts)?;
-        let public = PublicKey::new(key.public.clone());
+        let n = Modulus::new(&key.public.n, Shape::limbs(key.public.bits));
+        let public = PublicKey::new(key.public.clone(), n);
         let prime_bits = bit_length(&key.p).max(bit_length(&key.q));
         let limbs = Primes::new(&key, &public.limbs, Shape::limbs(prime_bits));
         Ok(Self {
             in_blocks: BlockNumbers::new(&public.limbs, public.n.len(), &limbs, &key.q_inv),
             limbs,
-            digits: Primes::new(&key, &public.digits, Shape::digits(prime_bits)),
+            digits: Primes::new(&key, public.digits(), Shape::digits(prime_bits)),
             exponents: Exponents::new(&key),
             d_hash: d_hash(&key.d, public.size()),
             d: key.d,
             prime_bits,
             limb_pairs: Pool::new(public.limbs.k(), 1, AT_ONCE),
-            digit_pairs: Pool::new(public.digits.k(), LANES, AT_ONCE_IN_LANES),
+            digit_pairs: Pool::new(public.digits_shape().k(), LANES, AT_ONCE_IN_LANES),
             public,
         })
     }
@@ -206,7 +228,7 @@ impl PrivateKey {
     }
 
     pub(crate) fn class(&self) -> Class {
-        Class { n: self.public.digits.shape(), prime: self.digits.pair.p().shape() }
+        Class { n: self.public.digits_shape(), prime: self.digits.pair.p().shape() }
     }
 
     /// Returns the numbers of an operation on limbs.

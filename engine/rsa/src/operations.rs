@@ -101,8 +101,8 @@ pub fn public_batch(workspace: &mut Workspace, requests: &mut [PublicRequest<'_>
         if requests[first].outcome.is_some() {
             continue;
         }
-        let (n, bits) = (requests[first].key.digits.shape(), requests[first].key.bits);
-        let alike = |r: &PublicRequest<'_>| r.outcome.is_none() && r.key.digits.shape() == n;
+        let (n, bits) = (requests[first].key.digits_shape(), requests[first].key.bits);
+        let alike = |r: &PublicRequest<'_>| r.outcome.is_none() && r.key.digits_shape() == n;
         let plan = workspace.plans.plan(Operation::Public, bits);
         let mut next = first;
         let company = requests[first..].iter().filter(|r| alike(r)).count();
@@ -174,12 +174,12 @@ fn public_lanes(
 ) {
     let Workspace { lanes: runner, keys: loaded, .. } = workspace;
     let (kernel, keys) = (runner.kernel, lanes.map(|i| requests[i].key));
-    loaded.reshape_public(keys[0].digits.shape());
+    loaded.reshape_public(keys[0].digits_shape());
     kernel.with_target_features(
         #[inline(always)]
         || {
             for (place, key) in places(&keys) {
-                loaded.load_public(place, &key.digits, &key.e);
+                loaded.load_public(place, key.digits(), &key.e);
             }
         },
     );

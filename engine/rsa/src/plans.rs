@@ -78,6 +78,15 @@ const IFMA_AGAINST_LIMBS: [Row; 2] = [row(Private, 8192, None, 1.3), row(Public,
 const AVX2_AGAINST_LIMBS: [Row; 3] =
     [row(Private, 1024, None, 6.3), row(Private, 8192, None, 5.1), row(Public, 8192, None, 5.1)];
 
+/// AVX-512F lanes compared with limbs (MULX), on a Granite Rapids core with IFMA vetoed
+/// (docs/experiments.md).
+const AVX512_AGAINST_LIMBS: [Row; 4] = [
+    row(Private, 1024, None, 5.4),
+    row(Private, 8192, None, 4.2),
+    row(Public, 1024, None, 4.2),
+    row(Public, 8192, None, 3.97),
+];
+
 impl Plans {
     /// Returns the built-in plans for these kernels.
     pub fn built_in(limbs: LimbKernel, lanes: LaneKernel) -> Self {
@@ -90,10 +99,14 @@ impl Plans {
                 }
             }
             (LaneKernel::Ifma(_), _) => (ZEN_5, &[&IFMA_AGAINST_LIMBS]),
-            // Lane blocks of IFMA are faster than lanes of AVX2. The portable kernel multiplies
+            // Lane blocks of IFMA are faster than lanes without it. The portable kernel multiplies
             // eight numbers one after the other.
-            (LaneKernel::Avx2(_), LimbKernel::Blocks(BlockKernel::Ifma(..)))
+            (
+                LaneKernel::Avx512(_) | LaneKernel::Avx2(_),
+                LimbKernel::Blocks(BlockKernel::Ifma(..)),
+            )
             | (LaneKernel::Portable, _) => return Self::default(),
+            (LaneKernel::Avx512(_), _) => (GRANITE_RAPIDS, &[&AVX512_AGAINST_LIMBS]),
             (LaneKernel::Avx2(_), _) => (ZEN_5, &[&AVX2_AGAINST_LIMBS]),
         };
         Self { rows: tables.concat(), measured_on: Some(measured_on) }

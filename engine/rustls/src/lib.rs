@@ -1,8 +1,10 @@
-//! Keys for rustls that sign through the engine, and a crypto provider with them.
+//! Keys and key exchange for rustls on the engine, and a crypto provider with them.
 //!
-//! [`provider`] is rustls's aws-lc-rs provider with one change: RSA keys loaded by it sign through
-//! a [`Queue`]. All other keys, and all other cryptography, stay with aws-lc-rs. [`SigningKey`] is
-//! an RSA key that signs through a queue, for programs with their own certificate resolver.
+//! [`provider`] is rustls's aws-lc-rs provider with three changes: RSA keys loaded by it sign through
+//! a [`Queue`], and where the processor has AVX-512 IFMA, keys on P-256 sign with the engine, and
+//! X25519 is the engine's. All other keys, and all other cryptography, stay with aws-lc-rs.
+//! [`SigningKey`] is an RSA key that signs through a queue, and [`EcdsaKey`] a key on P-256, for
+//! programs with their own certificate resolver; [`X25519Group`] and [`Secp256r1Group`] are groups.
 //!
 //! * **rustls signs synchronously**: `Signer::sign` returns the signature and blocks the
 //!   connection's thread until then. A server with one thread therefore gains only from the faster
@@ -47,19 +49,28 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod ecdsa_key;
+mod key_exchange;
 mod signing_key;
 
 use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, KeyProvider, aws_lc_rs};
 use rustls::pki_types::PrivateKeyDer;
-use rustls::{Error, sign};
+use rustls::{Error, NamedGroup, sign};
+use tollgate_curves::X25519;
+use tollgate_curves::p256::P256;
 use tollgate_queue::{PrivateJob, Queue};
 use zeroize::Zeroize as _;
 
+pub use ecdsa_key::EcdsaKey;
+pub use key_exchange::{Secp256r1Group, X25519Group};
 pub use signing_key::SigningKey;
 
-/// Returns rustls's aws-lc-rs provider, except that RSA keys sign through `queue`.
+/// Returns rustls's aws-lc-rs provider, except that RSA keys sign through `queue`, that keys on P-256
+/// are [`EcdsaKey`]s, and that X25519 is [`X25519Group`]. The latter two are only used if they are
+/// faster and pass their known-answer tests. [`Secp256r1Group`] is not used, because its secrets
+/// take longer than those of aws-lc-rs.
 ///
 /// Call it once per queue: rustls keeps key providers for the life of the program, so each call
 /// leaks one and its handle of the queue. End such a queue by `shut_down`, not by dropping its
@@ -68,14 +79,26 @@ pub use signing_key::SigningKey;
 #[must_use]
 pub fn provider(queue: &Queue<PrivateJob>) -> CryptoProvider {
     let others = aws_lc_rs::default_provider();
-    let loader = KeyLoader { queue: queue.clone(), others: others.key_provider };
-    CryptoProvider { key_provider: Box::leak(Box::new(loader)), ..others }
+    let p256 = P256::best();
+    let signs_with_p256 = p256 != P256::Portable && p256.passes_test();
+    let loader = KeyLoader { queue: queue.clone(), signs_with_p256, others: others.key_provider };
+    let mut kx_groups = others.kx_groups;
+    let curve = X25519::best();
+    if curve != X25519::Portable && curve.passes_test() {
+        for group in &mut kx_groups {
+            if group.name() == NamedGroup::X25519 {
+                *group = &X25519Group;
+            }
+        }
+    }
+    CryptoProvider { key_provider: Box::leak(Box::new(loader)), kx_groups, ..others }
 }
 
-/// Loads RSA keys that sign through a queue, and passes others to another loader.
+/// Loads keys that sign with the engine, and passes others to another loader.
 #[derive(Debug)]
 struct KeyLoader {
     queue: Queue<PrivateJob>,
+    signs_with_p256: bool,
     others: &'static dyn KeyProvider,
 }
 
@@ -84,11 +107,16 @@ impl KeyProvider for KeyLoader {
         &self,
         mut key_der: PrivateKeyDer<'static>,
     ) -> Result<Arc<dyn sign::SigningKey>, Error> {
-        let Some(key) = signing_key::read(&key_der).transpose() else {
-            return self.others.load_private_key(key_der);
-        };
-        key_der.zeroize();
-        Ok(Arc::new(SigningKey::new(&self.queue, key?)?))
+        if let Some(key) = signing_key::read(&key_der).transpose() {
+            key_der.zeroize();
+            return Ok(Arc::new(SigningKey::new(&self.queue, key?)?));
+        }
+        // Invalid keys on P-256 go to the other loader too, which refuses them.
+        if let Some(key) = ecdsa_key::read(&key_der).filter(|_| self.signs_with_p256) {
+            key_der.zeroize();
+            return Ok(Arc::new(key));
+        }
+        self.others.load_private_key(key_der)
     }
 }
 

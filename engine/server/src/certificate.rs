@@ -14,7 +14,7 @@ use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
 use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
-use openssl::x509::{X509, X509NameBuilder};
+use openssl::x509::{X509, X509NameBuilder, X509Ref};
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Rejected, Unavailable, one_line};
@@ -142,6 +142,16 @@ impl Credentials {
     }
 }
 
+/// Reads trust anchors in PEM.
+pub(crate) fn read_roots(pem: &[u8]) -> Result<Vec<X509>, Error> {
+    let broken = |why: String| Rejected::Certificate(format!("trust anchors of clients: {why}"));
+    let roots = X509::stack_from_pem(pem).map_err(|stack| broken(one_line(&stack)))?;
+    if roots.is_empty() {
+        return Err(broken("no PEM block of a certificate in them".to_owned()).into());
+    }
+    Ok(roots)
+}
+
 /// Reads a file of at most [`PEM_BYTES_MAX`].
 fn read(what: &'static str, path: &PathBuf) -> Result<Zeroizing<Vec<u8>>, Error> {
     let refuse = |why| Rejected::unreadable(what, path, why);
@@ -164,12 +174,13 @@ fn self_signed(kind: KeyKind) -> Result<Credentials, Error> {
         );
         return Err(Rejected::Key(why).into());
     }
-    let made = make_key(kind).and_then(|key| Ok((make_certificate(&key, kind)?, key)));
+    let made =
+        make_key(kind).and_then(|key| Ok((make_certificate("localhost", &key, kind, None)?, key)));
     let (certificate, key) = made.map_err(Unavailable::openssl("making a certificate"))?;
     Credentials::new(vec![certificate], &key, kind)
 }
 
-fn make_key(kind: KeyKind) -> Result<PKey<Private>, ErrorStack> {
+pub(crate) fn make_key(kind: KeyKind) -> Result<PKey<Private>, ErrorStack> {
     match kind {
         KeyKind::EcdsaP256 => make_ec_key(Nid::X9_62_PRIME256V1),
         KeyKind::EcdsaP384 => make_ec_key(Nid::SECP384R1),
@@ -183,9 +194,24 @@ fn make_ec_key(curve: Nid) -> Result<PKey<Private>, ErrorStack> {
     PKey::from_ec_key(EcKey::generate(&group)?)
 }
 
-fn make_certificate(key: &PKey<Private>, kind: KeyKind) -> Result<X509, ErrorStack> {
+/// The issuer of a certificate.
+pub(crate) struct Issuer<'a> {
+    pub(crate) certificate: &'a X509Ref,
+    pub(crate) key: &'a PKey<Private>,
+    /// True if the new certificate cannot issue others.
+    pub(crate) of_leaf: bool,
+}
+
+/// Makes a certificate with this common name; without an issuer it is self-signed. The issuer's key
+/// has the same kind.
+pub(crate) fn make_certificate(
+    common_name: &str,
+    key: &PKey<Private>,
+    kind: KeyKind,
+    issuer: Option<&Issuer<'_>>,
+) -> Result<X509, ErrorStack> {
     let mut name = X509NameBuilder::new()?;
-    name.append_entry_by_nid(Nid::COMMONNAME, "localhost")?;
+    name.append_entry_by_nid(Nid::COMMONNAME, common_name)?;
     let name = name.build();
     let mut serial = BigNum::new()?;
     // Positive and of at most 20 bytes: RFC 5280 §4.1.2.2.
@@ -195,11 +221,16 @@ fn make_certificate(key: &PKey<Private>, kind: KeyKind) -> Result<X509, ErrorSta
     builder.set_version(2)?; // X.509 v3 counts from zero
     builder.set_serial_number(serial.to_asn1_integer()?.as_ref())?;
     builder.set_subject_name(&name)?;
-    builder.set_issuer_name(&name)?;
+    builder.set_issuer_name(issuer.map_or(&*name, |issuer| issuer.certificate.subject_name()))?;
     builder.set_not_before(Asn1Time::days_from_now(0)?.as_ref())?;
     builder.set_not_after(Asn1Time::days_from_now(30)?.as_ref())?;
     builder.set_pubkey(key)?;
-    builder.append_extension(BasicConstraints::new().critical().ca().build()?)?;
+    let mut constraints = BasicConstraints::new();
+    constraints.critical();
+    if issuer.is_none_or(|issuer| !issuer.of_leaf) {
+        constraints.ca();
+    }
+    builder.append_extension(constraints.build()?)?;
     let names = SubjectAlternativeName::new()
         .dns("localhost")
         .ip("127.0.0.1")
@@ -211,6 +242,6 @@ fn make_certificate(key: &PKey<Private>, kind: KeyKind) -> Result<X509, ErrorSta
         KeyKind::EcdsaP384 => MessageDigest::sha384(),
         KeyKind::Ed25519 => MessageDigest::null(),
     };
-    builder.sign(key, digest)?;
+    builder.sign(issuer.map_or(key, |issuer| issuer.key), digest)?;
     Ok(builder.build())
 }

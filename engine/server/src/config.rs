@@ -8,14 +8,15 @@ use crate::certificate::Certificate;
 use crate::error::{Misuse, WORKERS_MAX};
 use crate::kinds::{Engine, KeyKind};
 use crate::notice::Notify;
+use crate::proxy::Proxy;
 use crate::suite::{Group, Protocol, Suite};
-
-/// The upper limit of all waits: a day.
-pub(crate) const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The resumption of sessions by clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resumption {
+    /// Session IDs of TLS 1.2, in a cache of each worker; no tickets. A session resumes only at the
+    /// worker that made it.
+    Cache,
     /// No tickets, session cache or session IDs.
     Off,
     /// Tickets, with keys that the server generates at start and all workers share.
@@ -37,6 +38,9 @@ pub struct Config {
     pub engine: Engine,
     /// The certificate and its key.
     pub certificate: Certificate,
+    /// Trust anchors in PEM. If there are any, each client must present a certificate whose chain
+    /// ends at one of them, and sign with its key; a resumed session needs neither.
+    pub client_roots: Option<Vec<u8>>,
     /// The versions of TLS, at least one.
     pub protocols: Vec<Protocol>,
     /// Suites in order of preference; the server's order decides. If this list is empty, the server
@@ -54,6 +58,8 @@ pub struct Config {
     pub resumption: Resumption,
     /// The folder whose files are served, if any.
     pub root: Option<PathBuf>,
+    /// Passes all requests on to back ends, instead of answering them.
+    pub proxy: Option<Proxy>,
     /// The access log to append to, if any.
     pub access_log: Option<PathBuf>,
     /// Bounds and time limits.
@@ -70,6 +76,7 @@ impl Default for Config {
             pin: None,
             engine: Engine::OpenSsl,
             certificate: Certificate::default(),
+            client_roots: None,
             protocols: vec![Protocol::Tls12, Protocol::Tls13],
             suites: Vec::new(),
             groups: vec![Group::X25519, Group::P256],
@@ -77,6 +84,7 @@ impl Default for Config {
             allow_rsa_1024: false,
             resumption: Resumption::Off,
             root: None,
+            proxy: None,
             access_log: None,
             limits: Limits::default(),
             notify: Notify::default(),
@@ -143,6 +151,12 @@ impl Config {
         {
             return Err(Misuse::RsaKeyExchange(*suite));
         }
+        if let Some(proxy) = &self.proxy {
+            if self.root.is_some() {
+                return Err(Misuse::ProxyAndRoot);
+            }
+            proxy.check()?;
+        }
         self.limits.check()
     }
 
@@ -167,12 +181,7 @@ impl Limits {
             ("request", self.request),
             ("write", self.write),
         ];
-        if let Some((name, _)) = times.iter().find(|(_, time)| time.is_zero()) {
-            return Err(Misuse::ZeroLimit(name));
-        }
-        if let Some((name, _)) = times.iter().find(|(_, time)| *time > WAIT_MAX) {
-            return Err(Misuse::LongLimit(name));
-        }
+        Misuse::of_times(&times)?;
         if !(256..=1024 * 1024).contains(&self.request_bytes_max) {
             return Err(Misuse::RequestBytes(self.request_bytes_max));
         }

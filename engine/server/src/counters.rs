@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::failure::{End, Failure};
+use crate::proxy::BackendCounters;
 use crate::thread_clock::ThreadClock;
 
 /// The counts of a server since its start. The counts are exact if no connection is being served.
@@ -49,6 +50,8 @@ pub struct Counters {
     pub log_lines_lost: u64,
     /// The provider that did the private-key operations.
     pub signer: Signer,
+    /// The counts of each back end, if the server is a proxy.
+    pub backends: Vec<BackendCounters>,
 }
 
 impl Counters {
@@ -88,6 +91,10 @@ pub struct SignerOperations {
     pub signatures: u64,
     /// Number of decryptions (RSA key exchange).
     pub decryptions: u64,
+    /// Number of batches of two operations or more, which run in the lanes of vectors.
+    pub batches: u64,
+    /// Number of operations in batches.
+    pub batched: u64,
 }
 
 impl SignerOperations {
@@ -101,6 +108,8 @@ impl SignerOperations {
         Self {
             signatures: self.signatures.saturating_sub(earlier.signatures),
             decryptions: self.decryptions.saturating_sub(earlier.decryptions),
+            batches: self.batches.saturating_sub(earlier.batches),
+            batched: self.batched.saturating_sub(earlier.batched),
         }
     }
 }
@@ -133,6 +142,8 @@ pub(crate) struct Tally {
     pub(crate) connections_closed: Count,
     pub(crate) signatures: Count,
     pub(crate) decryptions: Count,
+    pub(crate) batches: Count,
+    pub(crate) batched: Count,
     pub(crate) handshakes_full: Count,
     pub(crate) handshakes_resumed: Count,
     pub(crate) handshakes_failed: [Count; Failure::ALL.len()],
@@ -181,6 +192,8 @@ pub(crate) fn operations(tallies: &[Tally]) -> SignerOperations {
     SignerOperations {
         signatures: tallies.iter().map(|tally| tally.signatures.read()).sum(),
         decryptions: tallies.iter().map(|tally| tally.decryptions.read()).sum(),
+        batches: tallies.iter().map(|tally| tally.batches.read()).sum(),
+        batched: tallies.iter().map(|tally| tally.batched.read()).sum(),
     }
 }
 

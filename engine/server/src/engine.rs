@@ -14,10 +14,11 @@ use openssl::pkey::{PKeyRef, Private};
 use openssl::provider::Provider;
 use openssl::ssl::{
     AlpnError, ClientHelloResponse, Ssl, SslContext, SslContextBuilder, SslMode, SslOptions,
-    SslSessionCacheMode, SslVersion, select_next_proto,
+    SslSessionCacheMode, SslVerifyMode, SslVersion, select_next_proto,
 };
+use openssl::x509::X509;
 
-use crate::certificate::Credentials;
+use crate::certificate::{self, Credentials};
 use crate::config::{Config, Resumption};
 use crate::counters::SignerOperations;
 use crate::error::{Error, Misuse, Rejected, Unavailable};
@@ -28,6 +29,15 @@ use crate::suite::{Group, Protocol, Suite};
 
 /// Distinguishes sessions of different servers (RFC 8446 §4.6.1). Any constant works.
 const SESSION_CONTEXT: &[u8] = b"tollgate";
+
+/// How handshakes wait for their private-key operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Handshakes {
+    /// The engine may pause a handshake, until operations of several connections run as one batch.
+    MayPause,
+    /// The operation runs at once.
+    RunAtOnce,
+}
 
 /// Accepts TLS connections. Fields are dropped in this order: OpenSSL requires that contexts are
 /// freed before providers, and providers before the library context.
@@ -47,17 +57,26 @@ impl Acceptor {
         config: &Config,
         credentials: &Credentials,
         tickets: &TicketKeys,
+        handshakes: Handshakes,
     ) -> Result<Self, Error> {
         let (library, providers) = library(config.engine)
             .map_err(Unavailable::openssl("loading the engine's provider"))?;
         let query = config.engine.query();
-        let mut context = ffi::server_context(&library, query)
-            .map_err(Unavailable::openssl("making a TLS context"))?;
+        let mut context =
+            ffi::context(&library, query).map_err(Unavailable::openssl("making a TLS context"))?;
         negotiation(&mut context, config, credentials.kind)?;
         field(&mut context, config, credentials.kind, &library)
             .map_err(Unavailable::openssl("setting the prime field of DHE"))?;
         resumption(&mut context, config.resumption, tickets)
             .map_err(Unavailable::openssl("setting up session tickets"))?;
+        if handshakes == Handshakes::MayPause && config.engine == Engine::Tollgate {
+            ffi::let_handshakes_pause(&mut context)
+                .map_err(Unavailable::openssl("setting up pauses of handshakes"))?;
+        }
+        if let Some(roots) = &config.client_roots {
+            require_certificates(&mut context, &certificate::read_roots(roots)?)
+                .map_err(Unavailable::openssl("setting the trust anchors of clients"))?;
+        }
         let key = ffi::private_key(&library, query, &credentials.key_der)
             .map_err(Unavailable::openssl("reading the key into its library context"))?;
         identity(&mut context, credentials, &key)
@@ -90,14 +109,18 @@ impl Acceptor {
         }
     }
 
-    /// Creates another context with the same identity and OpenSSL's defaults.
+    /// Creates another context with OpenSSL's defaults, and with an identity if there are
+    /// credentials.
     pub(crate) fn plain_context(
         &self,
-        query: &CStr,
-        credentials: &Credentials,
+        credentials: Option<&Credentials>,
     ) -> Result<SslContextBuilder, ErrorStack> {
-        let mut context = ffi::server_context(&self.library, query)?;
-        identity(&mut context, credentials, self.key())?;
+        let query = self.engine.query();
+        let mut context = ffi::context(&self.library, query)?;
+        if let Some(credentials) = credentials {
+            let key = ffi::private_key(&self.library, query, &credentials.key_der)?;
+            identity(&mut context, credentials, &key)?;
+        }
         Ok(context)
     }
 
@@ -209,11 +232,14 @@ fn resumption(
     resumption: Resumption,
     tickets: &TicketKeys,
 ) -> Result<(), ErrorStack> {
-    // There is no cache with or without tickets, because workers share ticket keys but no memory.
-    context.set_session_cache_mode(SslSessionCacheMode::OFF);
+    // Workers share ticket keys but no memory, so there is a cache only on request.
+    context.set_session_cache_mode(match resumption {
+        Resumption::Cache => SslSessionCacheMode::SERVER,
+        Resumption::Off | Resumption::Tickets => SslSessionCacheMode::OFF,
+    });
     context.set_session_id_context(SESSION_CONTEXT)?;
     match resumption {
-        Resumption::Off => {
+        Resumption::Cache | Resumption::Off => {
             context.set_options(SslOptions::NO_TICKET);
             context.set_num_tickets(0)
         }
@@ -222,6 +248,16 @@ fn resumption(
             ffi::set_ticket_keys(context, tickets)
         }
     }
+}
+
+/// Lets connections request a certificate, and end if the client has none that these roots issued.
+fn require_certificates(context: &mut SslContextBuilder, roots: &[X509]) -> Result<(), ErrorStack> {
+    for root in roots {
+        context.cert_store_mut().add_cert(root.clone())?;
+        context.add_client_ca(root)?;
+    }
+    context.set_verify(SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT);
+    Ok(())
 }
 
 fn identity(

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::net::SocketAddr;
+use core::time::Duration;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,10 @@ use crate::suite::Suite;
 
 /// The maximum number of worker threads in one server.
 pub const WORKERS_MAX: usize = 1024;
+/// The maximum number of back ends of one server.
+pub const BACKENDS_MAX: usize = 256;
+/// The upper limit of all waits: a day.
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The reason why a server did not start.
 #[derive(Debug)]
@@ -29,6 +34,10 @@ pub enum Error {
 /// Settings that contradict the documented contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misuse {
+    /// No back ends, or too many.
+    Backends(usize),
+    /// The target of health checks is not a path.
+    HealthTarget(String),
     /// A time limit of more than a day.
     LongLimit(&'static str),
     /// No group for Diffie-Hellman.
@@ -47,6 +56,8 @@ pub enum Misuse {
         /// The number of workers.
         workers: usize,
     },
+    /// Both a proxy and a folder of files.
+    ProxyAndRoot,
     /// `request_bytes_max` is out of range.
     RequestBytes(usize),
     /// A suite with RSA key exchange, which was not allowed.
@@ -126,6 +137,19 @@ pub enum Unavailable {
     },
 }
 
+impl Misuse {
+    /// Checks time limits, given with their names.
+    pub(crate) fn of_times(times: &[(&'static str, Duration)]) -> Result<(), Self> {
+        if let Some((name, _)) = times.iter().find(|(_, time)| time.is_zero()) {
+            return Err(Self::ZeroLimit(name));
+        }
+        if let Some((name, _)) = times.iter().find(|(_, time)| *time > WAIT_MAX) {
+            return Err(Self::LongLimit(name));
+        }
+        Ok(())
+    }
+}
+
 impl From<Misuse> for Error {
     fn from(misuse: Misuse) -> Self {
         Self::Misuse(misuse)
@@ -180,6 +204,15 @@ impl fmt::Display for Error {
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Backends(count) => {
+                write!(f, "{count} back ends: give a number from 1 to {BACKENDS_MAX}")
+            }
+            Self::HealthTarget(target) => {
+                write!(f, "the target of health checks is {target:?}: give a path such as /health")
+            }
+            Self::ProxyAndRoot => f.write_str(
+                "both back ends and a folder of files: give one of the two (`proxy` or `root`)",
+            ),
             Self::LongLimit(name) => {
                 write!(f, "the limit `{name}` is longer than a day: give a shorter one")
             }

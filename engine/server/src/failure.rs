@@ -60,6 +60,8 @@ words! {
 words! {
     /// The end of a connection after its handshake.
     End {
+        /// A back end did not complete its response.
+        Backend = "backend",
         /// A file became shorter, or could not be read, while it was sent.
         File = "file",
         /// The client sent no request within the limit.

@@ -24,6 +24,15 @@ const GET_NEGOTIATED_GROUP: c_int = 134;
 /// `TLSEXT_nid_unknown` of `openssl/tls1.h`: set for groups without a number in OpenSSL's table.
 const NID_UNKNOWN: c_long = 0x100_0000;
 
+/// `SSL_CTRL_MODE` and `SSL_CTRL_CLEAR_MODE` of `openssl/ssl.h`.
+const SET_MODE: c_int = 33;
+const CLEAR_MODE: c_int = 78;
+/// `SSL_MODE_ASYNC` of `openssl/ssl.h`.
+const MODE_ASYNC: c_long = 0x100;
+
+/// `SSL_ERROR_WANT_ASYNC` of `openssl/ssl.h`.
+const WANT_ASYNC: c_int = 9;
+
 /// `OSSL_PARAM_UNSIGNED_INTEGER` of `openssl/core.h`.
 const UNSIGNED_INTEGER: c_uint = 2;
 
@@ -39,6 +48,10 @@ unsafe extern "C" {
         propq: *const c_char,
         method: *const sys::SSL_METHOD,
     ) -> *mut sys::SSL_CTX;
+    fn SSL_CTX_set_async_callback(
+        context: *mut sys::SSL_CTX,
+        callback: extern "C" fn(*mut sys::SSL, *mut c_void) -> c_int,
+    ) -> c_int;
     fn OSSL_PROVIDER_add_builtin(
         libctx: *mut sys::OSSL_LIB_CTX,
         name: *const c_char,
@@ -69,14 +82,11 @@ pub(crate) fn non_null<T>(made: *mut T) -> Result<*mut T, ErrorStack> {
     if made.is_null() { Err(ErrorStack::get()) } else { Ok(made) }
 }
 
-/// Creates a TLS context for servers with this library context and property query.
+/// Creates a TLS context for servers or clients with this library context and property query.
 ///
 /// `library` must outlive the context and all its connections.
-pub(crate) fn server_context(
-    library: &LibCtxRef,
-    query: &CStr,
-) -> Result<SslContextBuilder, ErrorStack> {
-    let method = SslMethod::tls_server();
+pub(crate) fn context(library: &LibCtxRef, query: &CStr) -> Result<SslContextBuilder, ErrorStack> {
+    let method = SslMethod::tls();
     // SAFETY: all three pointers are valid; OpenSSL copies the query and keeps the static method.
     let context = unsafe { SSL_CTX_new_ex(library.as_ptr(), query.as_ptr(), method.as_ptr()) };
     // SAFETY: a new context without another owner.
@@ -93,10 +103,11 @@ pub(crate) fn add_builtin(
     check(unsafe { OSSL_PROVIDER_add_builtin(library.as_ptr(), name.as_ptr(), init) })
 }
 
-/// Returns the private-key operations that the provider has counted in its library context. Zero if
-/// the provider has no such counters.
+/// Returns the private-key operations that the provider has counted in its library context, with RSA
+/// and on curves. Zero if the provider has no such counters.
 pub(crate) fn operations(provider: &ProviderRef) -> SignerOperations {
-    let (mut signatures, mut decryptions) = (0_u64, 0_u64);
+    let (mut rsa, mut ecdsa, mut decryptions) = (0_u64, 0_u64, 0_u64);
+    let (mut batches, mut batched) = (0_u64, 0_u64);
     let ask = |key: &CStr, count: &mut u64| sys::OSSL_PARAM {
         key: key.as_ptr(),
         data_type: UNSIGNED_INTEGER,
@@ -112,13 +123,16 @@ pub(crate) fn operations(provider: &ProviderRef) -> SignerOperations {
         return_size: 0,
     };
     let mut questions = [
-        ask(c"tollgate-signatures", &mut signatures),
+        ask(c"tollgate-signatures", &mut rsa),
+        ask(c"tollgate-ecdsa-signatures", &mut ecdsa),
         ask(c"tollgate-decryptions", &mut decryptions),
+        ask(c"tollgate-batches", &mut batches),
+        ask(c"tollgate-batched-operations", &mut batched),
         end,
     ];
     // SAFETY: a provider, and parameters up to a NULL key whose numbers live here.
     unsafe { OSSL_PROVIDER_get_params(provider.as_ptr(), questions.as_mut_ptr()) };
-    SignerOperations { signatures, decryptions }
+    SignerOperations { signatures: rsa + ecdsa, decryptions, batches, batched }
 }
 
 /// Decodes a private key into `library`, from any DER encoding that OpenSSL supports.
@@ -175,6 +189,33 @@ pub(crate) fn set_dhe_group(
     check(unsafe { SSL_CTX_set0_tmp_dh_pkey(context.as_ptr(), key.as_ptr()) })?;
     core::mem::forget(key);
     Ok(())
+}
+
+/// Lets the engine pause handshakes, so that private-key operations of several connections run as
+/// one batch. The connection then returns `SSL_ERROR_WANT_ASYNC`; its owner calls it again in the
+/// next turn of its event loop.
+pub(crate) fn let_handshakes_pause(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
+    /// The owner needs no notification.
+    extern "C" fn notified(_: *mut sys::SSL, _: *mut c_void) -> c_int {
+        1
+    }
+
+    // SAFETY: a valid context; this control takes no pointer.
+    unsafe { sys::SSL_CTX_ctrl(context.as_ptr(), SET_MODE, MODE_ASYNC, ptr::null_mut()) };
+    // SAFETY: a valid context, and a function that accepts any arguments.
+    check(unsafe { SSL_CTX_set_async_callback(context.as_ptr(), notified) })
+}
+
+/// Returns whether the engine has paused this connection.
+pub(crate) fn is_paused(error: &openssl::ssl::Error) -> bool {
+    error.code().as_raw() == WANT_ASYNC
+}
+
+/// Ends the pauses of a connection that has completed its handshake, since libssl would run each
+/// read and write as a job.
+pub(crate) fn end_pauses(ssl: &SslRef) {
+    // SAFETY: a valid connection; this control takes no pointer.
+    unsafe { sys::SSL_ctrl(ssl.as_ptr(), CLEAR_MODE, MODE_ASYNC, ptr::null_mut()) };
 }
 
 /// Returns whether the `ClientHello` has no `signature_algorithms`. Valid only within the callback

@@ -8,21 +8,23 @@
 use core::cell::RefCell;
 use core::ffi::CStr;
 use core::fmt;
+use core::net::Ipv4Addr;
 use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
 use openssl::error::ErrorStack;
 use openssl::pkey::{PKeyRef, Private};
-use openssl::ssl::{SslContextBuilder, SslStream};
+use openssl::ssl::{SslContextBuilder, SslStream, SslVerifyMode};
 
 use crate::certificate::Credentials;
 use crate::config::Config;
-use crate::connection::{self, BoundedReads, Context};
+use crate::connection::{self, BoundedReads, Context, Opened};
 pub use crate::connection::{Transport, Turn};
-use crate::engine::Acceptor;
+use crate::engine::{Acceptor, Handshakes};
 use crate::error::{Error, Unavailable};
 pub use crate::evp::Source;
+use crate::issued::Issued;
 use crate::log::{Journal, Writer};
 use crate::workers::{Setup, start_log};
 
@@ -40,15 +42,16 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Creates a worker. Address, number of workers and cores of `config` are ignored.
+    /// Creates a worker. Address, number of workers, cores and proxy of `config` are ignored.
     ///
     /// # Errors
     ///
     /// Those of [`crate::Server::start`], except errors of sockets and threads.
     pub fn new(config: &Config) -> Result<Self, Error> {
         let Setup { config, credentials, tickets, shared } =
-            Setup::new(Config { workers: 1, pin: None, ..config.clone() })?;
-        let acceptor = Arc::new(Acceptor::new(&config, &credentials, &tickets)?);
+            Setup::new(Config { workers: 1, pin: None, proxy: None, ..config.clone() })?;
+        let acceptor =
+            Arc::new(Acceptor::new(&config, &credentials, &tickets, Handshakes::RunAtOnce)?);
         let (writer, to) = start_log(&config, credentials.kind, config.address, &shared)?.unzip();
         let journal = Journal::new(to, Arc::clone(shared.log()));
         let mut cx = Context::new(0, config.limits, shared, Arc::clone(&acceptor));
@@ -69,7 +72,9 @@ impl Worker {
         let cx = self.cx.borrow();
         cx.tally().connections.add(1);
         let number = cx.tally().connections.read();
-        let inner = connection::Connection::new(stream, number, Instant::now(), &cx.limits);
+        let client = Ipv4Addr::LOCALHOST.into();
+        let opened = Opened { number, key: 0, client, now: Instant::now() };
+        let inner = connection::Connection::new(stream, opened, &cx.limits);
         Ok(Connection { inner, worker: self })
     }
 
@@ -80,7 +85,27 @@ impl Worker {
     ///
     /// OpenSSL is out of memory.
     pub fn plain_context(&self) -> Result<SslContextBuilder, ErrorStack> {
-        self.acceptor.plain_context(self.query, &self.credentials)
+        self.acceptor.plain_context(Some(&self.credentials))
+    }
+
+    /// Creates a TLS context for clients in the library context of the connections. It verifies
+    /// chains up to the root of `server`, and presents `own`. The worker must outlive the context.
+    ///
+    /// # Errors
+    ///
+    /// OpenSSL is out of memory.
+    pub fn client_context(
+        &self,
+        server: &Issued,
+        own: Option<&Issued>,
+    ) -> Result<SslContextBuilder, Error> {
+        let doing = || Unavailable::openssl("making a TLS context of clients");
+        let credentials = own.map(Issued::credentials).transpose()?;
+        let mut context = self.acceptor.plain_context(credentials.as_ref()).map_err(doing())?;
+        let root = server.trust_anchor().clone();
+        context.cert_store_mut().add_cert(root).map_err(doing())?;
+        context.set_verify(SslVerifyMode::PEER);
+        Ok(context)
     }
 
     /// Returns the library context of the connections.

@@ -13,6 +13,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::counters::Counters;
+use crate::proxy::BackendCounters;
 
 /// The content type of [`text`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -72,12 +73,39 @@ impl Collector for Snapshot {
         family.seconds("process_cpu", "CPU time of the process", process)?;
         family.counter("log_lines", "Access-log lines written", counters.log_lines)?;
         family.counter("log_lines_lost", "Access-log lines lost", counters.log_lines_lost)?;
+        self.backends(&mut family)?;
         if let Some(operations) = counters.signer.operations {
             let kinds = [("sign", operations.signatures), ("decrypt", operations.decryptions)];
             let help = "Private-key operations that the engine's provider counted";
             family.counters("private_operations", help, "kind", kinds)?;
+            let help = "Batches of two private-key operations or more";
+            family.counter("batches", help, operations.batches)?;
+            let help = "Private-key operations in batches";
+            family.counter("batched_operations", help, operations.batched)?;
         }
         Ok(())
+    }
+}
+
+impl Snapshot {
+    /// Writes the counts of back ends, if there are any.
+    fn backends(&self, family: &mut Families<'_, '_>) -> fmt::Result {
+        let backends = &self.0.backends;
+        if backends.is_empty() {
+            return Ok(());
+        }
+        let addresses: Vec<String> = backends.iter().map(|one| one.address.to_string()).collect();
+        let labelled = |of: fn(&BackendCounters) -> u64| {
+            addresses.iter().map(String::as_str).zip(backends.iter().map(of))
+        };
+        let help = "Requests passed on to a back end";
+        family.counters("backend_requests", help, "backend", labelled(|one| one.requests))?;
+        let help = "Requests that failed at a back end";
+        family.counters("backend_failures", help, "backend", labelled(|one| one.failures))?;
+        let help = "Requests that a back end has now";
+        family.gauges("backend_active", help, "backend", labelled(|one| one.active as u64))?;
+        let help = "1 if a back end passed its last check";
+        family.gauges("backend_up", help, "backend", labelled(|one| u64::from(one.is_up)))
     }
 }
 
@@ -106,6 +134,21 @@ impl Families<'_, '_> {
         for (word, value) in values {
             let labels = [(label, word)];
             ConstCounter::new(value).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn gauges<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        values: impl IntoIterator<Item = (&'a str, u64)>,
+    ) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (word, value) in values {
+            let labels = [(label, word)];
+            ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
         }
         Ok(())
     }

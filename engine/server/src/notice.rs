@@ -1,14 +1,23 @@
 //! Notices of problems that a running server detects, for a person to read.
 
 use core::fmt;
+use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
-/// A problem of a running server. Each kind is reported once; counters tell how often it occurred.
+/// A problem of a running server. If not stated otherwise, each kind is reported once; counters
+/// tell how often it occurred.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
+    /// A check of a back end had another result than the last one. Each change is reported.
+    Backend {
+        /// Its address.
+        address: SocketAddr,
+        /// It passed the check.
+        is_up: bool,
+    },
     /// A worker has reached its limit of open connections; clients wait in the kernel's queue.
     ConnectionsMax {
         /// The limit of one worker.
@@ -41,6 +50,12 @@ pub enum Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Backend { address, is_up: true } => write!(f, "back end {address} is up"),
+            Self::Backend { address, is_up: false } => write!(
+                f,
+                "back end {address} is down and gets no requests until it passes a check: look at \
+                 its log"
+            ),
             Self::ConnectionsMax { connections_max } => write!(
                 f,
                 "a worker has {connections_max} connections open and takes no more until one \
@@ -119,6 +134,7 @@ impl Notices {
             Notice::LogLost => 3,
             Notice::SilentFallback { .. } => 4,
             Notice::WorkerLost { .. } => 5,
+            Notice::Backend { .. } => return (self.notify.0)(notice),
         };
         if !self.said[kind].swap(true, Ordering::Relaxed) {
             (self.notify.0)(notice);

@@ -7,12 +7,13 @@ use std::net;
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
-use crate::config::{Config, WAIT_MAX};
+use crate::config::Config;
 use crate::counters::Counters;
-use crate::error::{Error, Unavailable};
+use crate::error::{Error, Unavailable, WAIT_MAX};
 use crate::kinds::KeyKind;
 use crate::listener::listen;
 use crate::log::Writer;
+use crate::proxy::Checker;
 use crate::shared::Shared;
 use crate::workers::{Setup, Workers};
 
@@ -44,6 +45,7 @@ impl Server {
         }
         drop(ready_to);
         workers.wait_until_ready(&ready)?;
+        let checker = checker(&setup)?;
         let writer = workers.begin(&setup, address)?;
         Ok(Running {
             address,
@@ -51,9 +53,17 @@ impl Server {
             kind: setup.credentials.kind,
             shared: Arc::clone(&setup.shared),
             workers,
+            checker,
             writer,
         })
     }
+}
+
+/// Starts the checks of back ends, if there are any.
+fn checker(setup: &Setup) -> Result<Option<Checker>, Error> {
+    let check = setup.config.proxy.as_ref().and_then(|proxy| proxy.health.clone());
+    let (backends, notices) = (setup.shared.backends(), setup.shared.notices());
+    check.map(|check| Checker::start(check, Arc::clone(backends), Arc::clone(notices))).transpose()
 }
 
 /// A running server. Dropping it stops it at once.
@@ -63,6 +73,7 @@ pub struct Running {
     kind: KeyKind,
     shared: Arc<Shared>,
     workers: Workers,
+    checker: Option<Checker>,
     writer: Option<Writer>,
 }
 
@@ -104,6 +115,7 @@ impl Running {
         let deadline = begun + limit.min(WAIT_MAX);
         self.shared.stop(deadline);
         self.workers.wake();
+        self.checker = None;
         let (connections_cut, workers_lost) = self.workers.join(deadline + STOP_MARGIN);
         let log = self.writer.take();
         let log_complete = log.is_none_or(|log| log.finish(deadline + STOP_MARGIN));

@@ -10,6 +10,7 @@ use crate::kinds::{Engine, KeyKind};
 use crate::log::LogState;
 use crate::metrics;
 use crate::notice::{Notice, Notices};
+use crate::proxy::Backends;
 
 /// State that the workers of a server share.
 pub(crate) struct Shared {
@@ -19,6 +20,7 @@ pub(crate) struct Shared {
     root: Option<Root>,
     log: Arc<LogState>,
     notices: Arc<Notices>,
+    backends: Arc<Backends>,
     /// Set when the server stops: the time by which the workers must finish.
     stop: OnceLock<Instant>,
 }
@@ -30,6 +32,7 @@ impl Shared {
         key: KeyKind,
         root: Option<Root>,
         notices: Arc<Notices>,
+        backends: Backends,
     ) -> Self {
         Self {
             tallies: (0..workers).map(|_| Tally::default()).collect(),
@@ -38,6 +41,7 @@ impl Shared {
             root,
             log: Arc::new(LogState::new(Arc::clone(&notices))),
             notices,
+            backends: Arc::new(backends),
             stop: OnceLock::new(),
         }
     }
@@ -52,6 +56,14 @@ impl Shared {
 
     pub(crate) const fn log(&self) -> &Arc<LogState> {
         &self.log
+    }
+
+    pub(crate) const fn backends(&self) -> &Arc<Backends> {
+        &self.backends
+    }
+
+    pub(crate) const fn notices(&self) -> &Arc<Notices> {
+        &self.notices
     }
 
     pub(crate) fn say(&self, notice: &Notice) {
@@ -74,6 +86,7 @@ impl Shared {
         let mut counters = counters::sum(&self.tallies);
         counters.log_lines = self.log.written();
         counters.log_lines_lost = self.log.lost();
+        counters.backends = self.backends.counters();
         let operations = match self.engine {
             Engine::OpenSsl => None,
             Engine::Tollgate => Some(counters::operations(&self.tallies)),

@@ -3,6 +3,7 @@
 //! Each socket is registered once, edge-triggered. A connection runs until it would block, or until
 //! its turn is used up.
 
+use core::net::IpAddr;
 use core::time::Duration;
 use std::io;
 use std::time::Instant;
@@ -14,7 +15,7 @@ use openssl::ssl::SslStream;
 use rustix::io::Errno;
 use slab::Slab;
 
-use crate::connection::{BoundedReads, Connection, Context, Turn, failed_to_open};
+use crate::connection::{BoundedReads, Connection, Context, Opened, Turn, failed_to_open};
 use crate::log::Journal;
 use crate::notice::Notice;
 
@@ -30,6 +31,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 const ACCEPTS_MAX: usize = 64;
 /// The longest time for writing the journal when the worker ends.
 const LOG_TIMEOUT: Duration = Duration::from_secs(1);
+/// More than the number of times that the engine pauses a handshake.
+const PAUSES_MAX: usize = 32;
 /// The maximum number of events taken from the kernel in one call.
 const EVENTS_MAX: usize = 1024;
 
@@ -48,6 +51,15 @@ pub(crate) struct Worker {
     /// Connections that need another turn.
     again: Vec<usize>,
     next_sweep: Instant,
+}
+
+/// Connections of clients have even tokens, those to back ends odd ones.
+const fn client_token(key: usize) -> Token {
+    Token(key * 2)
+}
+
+pub(crate) const fn upstream_token(key: usize) -> Token {
+    Token(key * 2 + 1)
 }
 
 impl Worker {
@@ -97,7 +109,13 @@ impl Worker {
                 match event.token() {
                     LISTENER => self.accept_ready = true,
                     WAKE => {}
-                    Token(key) => self.turn(key),
+                    Token(token) if token % 2 == 0 => self.turn(token / 2),
+                    Token(token) => {
+                        let upstreams = self.cx.upstreams.as_mut();
+                        if let Some(key) = upstreams.and_then(|ups| ups.owner(token / 2)) {
+                            self.turn(key);
+                        }
+                    }
                 }
             }
             for key in core::mem::take(&mut self.again) {
@@ -119,6 +137,7 @@ impl Worker {
             return Some(Duration::ZERO);
         }
         let until = |then: Instant| then.saturating_duration_since(now);
+        // idle connections to back ends are closed when the next client comes, or by the back end
         let sweep = (!self.connections.is_empty()).then(|| until(self.next_sweep));
         [sweep, self.paused.map(until), self.cx.draining.map(until), self.cx.journal.wait(now)]
             .into_iter()
@@ -152,7 +171,7 @@ impl Worker {
                 return;
             };
             match listener.accept() {
-                Ok((socket, _)) => self.admit(socket),
+                Ok((socket, client)) => self.admit(socket, client.ip()),
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => self.accept_ready = false,
                 Err(why) => self.accept_failed(&why),
             }
@@ -169,14 +188,15 @@ impl Worker {
         }
     }
 
-    fn admit(&mut self, mut socket: TcpStream) {
+    fn admit(&mut self, mut socket: TcpStream, client: IpAddr) {
         let tally = self.cx.tally();
         // Unique within the server, without a counter shared between workers.
         let number = tally.connections.read() * self.workers as u64 + self.cx.worker as u64 + 1;
         tally.connections.add(1);
         let entry = self.connections.vacant_entry();
         let registry = self.poll.registry();
-        let registered = registry.register(&mut socket, Token(entry.key()), Interest::READABLE);
+        let registered =
+            registry.register(&mut socket, client_token(entry.key()), Interest::READABLE);
         let ssl = registered.ok().and_then(|()| self.cx.acceptor.connection().ok());
         let stream = ssl.and_then(|ssl| SslStream::new(ssl, BoundedReads::new(socket)).ok());
         let Some(stream) = stream else {
@@ -184,7 +204,8 @@ impl Worker {
             tally.connections_closed.add(1);
             return failed_to_open(number, &mut self.cx);
         };
-        entry.insert(Connection::new(stream, number, self.cx.now, &self.cx.limits));
+        let opened = Opened { number, key: entry.key(), client, now: self.cx.now };
+        entry.insert(Connection::new(stream, opened, &self.cx.limits));
     }
 
     /// Calls `act` for a connection, and acts on its result.
@@ -207,7 +228,8 @@ impl Worker {
             Turn::Wait if connection.begins_to_wait_for_writing() => {
                 let both = Interest::READABLE | Interest::WRITABLE;
                 // Fails only because of a bug; the deadline then ends the connection.
-                let _ = connection.socket().reregister(self.poll.registry(), Token(key), both);
+                let registry = self.poll.registry();
+                let _ = connection.socket().reregister(registry, client_token(key), both);
             }
             Turn::Wait => {}
             Turn::Close => self.remove(key),
@@ -219,7 +241,7 @@ impl Worker {
     }
 
     fn remove(&mut self, key: usize) {
-        drop(self.connections.remove(key));
+        self.connections.remove(key).release_upstream(&mut self.cx);
         self.cx.tally().connections_closed.add(1);
     }
 
@@ -230,8 +252,11 @@ impl Worker {
             return;
         }
         self.next_sweep = now + SWEEP;
+        if let Some(upstreams) = &mut self.cx.upstreams {
+            upstreams.sweep(now);
+        }
         let late = |(key, connection): (usize, &Connection<TcpStream>)| {
-            (connection.deadline() <= now).then_some(key)
+            (connection.deadline() <= now && !connection.is_paused()).then_some(key)
         };
         let late: Vec<usize> = self.connections.iter().filter_map(late).collect();
         for key in late {
@@ -269,8 +294,22 @@ impl Worker {
         }
     }
 
+    /// Completes paused handshakes, which the engine pauses a few times at most.
+    fn complete_paused(&mut self) {
+        let paused = |(key, connection): (usize, &Connection<TcpStream>)| {
+            connection.is_paused().then_some(key)
+        };
+        for _ in 0..PAUSES_MAX {
+            let paused: Vec<usize> = self.connections.iter().filter_map(paused).collect();
+            for key in paused {
+                self.turn(key);
+            }
+        }
+    }
+
     /// Drops the remaining connections; returns how many were cut off.
     fn close_remaining(&mut self) -> u64 {
+        self.complete_paused();
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         let mut cut = 0;
         for key in keys {

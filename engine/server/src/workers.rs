@@ -18,15 +18,16 @@ use zeroize::Zeroizing;
 use crate::certificate::Credentials;
 use crate::config::Config;
 use crate::connection::Context;
-use crate::engine::Acceptor;
+use crate::engine::{Acceptor, Handshakes};
 use crate::error::{Error, Unavailable};
 use crate::ffi::TicketKeys;
 use crate::http::Root;
 use crate::kinds::KeyKind;
 use crate::log::{Batches, Journal, SCHEMA, StartLine, Writer, now_us};
 use crate::notice::{Notice, Notices};
+use crate::proxy::{Backends, Upstreams};
 use crate::shared::Shared;
-use crate::worker::{WAKE, Worker};
+use crate::worker::{WAKE, Worker, upstream_token};
 
 /// The values that every worker thread starts from.
 pub(crate) struct Setup {
@@ -46,7 +47,15 @@ impl Setup {
         openssl::rand::rand_bytes(&mut *tickets)
             .map_err(Unavailable::openssl("making ticket keys"))?;
         let notices = Arc::new(Notices::new(config.notify.clone()));
-        let shared = Shared::new(config.workers, config.engine, credentials.kind, root, notices);
+        let backends = config.proxy.as_ref().map(|proxy| Backends::new(&proxy.backends));
+        let shared = Shared::new(
+            config.workers,
+            config.engine,
+            credentials.kind,
+            root,
+            notices,
+            backends.unwrap_or_default(),
+        );
         Ok(Self { config, credentials, tickets, shared: Arc::new(shared) })
     }
 }
@@ -218,8 +227,14 @@ fn prepare(
     if let Some(cores) = &config.pin {
         pin(cores[index])?;
     }
-    let acceptor = Arc::new(Acceptor::new(config, credentials, tickets)?);
-    let cx = Context::new(index, config.limits, Arc::clone(shared), acceptor);
+    let acceptor = Arc::new(Acceptor::new(config, credentials, tickets, Handshakes::MayPause)?);
+    let mut cx = Context::new(index, config.limits, Arc::clone(shared), acceptor);
+    if let Some(proxy) = &config.proxy {
+        let registry =
+            poll.registry().try_clone().map_err(Unavailable::system("an event queue"))?;
+        let backends = Arc::clone(shared.backends());
+        cx.upstreams = Some(Upstreams::new(proxy, backends, registry, upstream_token));
+    }
     Worker::new(config.workers, mio::net::TcpListener::from_std(socket), poll, cx)
         .map_err(Unavailable::system("an event queue"))
 }

@@ -18,6 +18,8 @@ pub struct Rates {
     /// Products of a row of vectors per cycle: VPMULUDQ on 256-bit registers, each added by VPADDQ
     /// to one of 12 accumulators, register operands only.
     pub vpmuludq_vpaddq_ymm_per_cycle: Option<f64>,
+    /// The same products per cycle on 512-bit registers.
+    pub vpmuludq_vpaddq_zmm_per_cycle: Option<f64>,
     /// MULX with register operands per cycle, 16 independent ones in a row.
     pub mulx_per_cycle: Option<f64>,
     /// Products of a row as in Montgomery multiplication: MULX from memory, its halves added by
@@ -57,6 +59,7 @@ impl Rates {
             vpmadd52,
             vector,
             vpmuludq,
+            vpmuludq_zmm,
             mulx,
             row,
             loads,
@@ -69,6 +72,7 @@ impl Rates {
             vpmadd52_zmm_per_cycle: vpmadd52,
             vector_zmm_per_cycle: vector,
             vpmuludq_vpaddq_ymm_per_cycle: vpmuludq,
+            vpmuludq_vpaddq_zmm_per_cycle: vpmuludq_zmm,
             mulx_per_cycle: mulx,
             mulx_adcx_adox_per_cycle: row,
             loads_per_cycle: loads,
@@ -118,11 +122,11 @@ use x86_64::PROBES;
 
 /// Other architectures have no probes, since cycles cannot be measured there.
 #[cfg(not(target_arch = "x86_64"))]
-const PROBES: [fn() -> Option<f64>; 10] = [|| None; 10];
+const PROBES: [fn() -> Option<f64>; 11] = [|| None; 11];
 
 #[cfg(test)]
 mod tests {
-    use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
+    use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveIfma};
 
     use super::*;
 
@@ -155,6 +159,7 @@ mod tests {
         assert_eq!(rates.vpmadd52_zmm_per_cycle.is_some(), HaveIfma::check().is_some());
         assert_eq!(rates.vector_zmm_per_cycle.is_some(), HaveIfma::check().is_some());
         assert_eq!(rates.vpmuludq_vpaddq_ymm_per_cycle.is_some(), HaveAvx2::check().is_some());
+        assert_eq!(rates.vpmuludq_vpaddq_zmm_per_cycle.is_some(), HaveAvx512::check().is_some());
         assert_eq!(rates.mulx_per_cycle.is_some(), HaveAdxBmi2::check().is_some());
         assert_eq!(rates.mulx_adcx_adox_per_cycle.is_some(), HaveAdxBmi2::check().is_some());
         assert_eq!(rates.mul_adc_per_cycle.is_some(), have(true));
@@ -162,6 +167,7 @@ mod tests {
             rates.vpmadd52_zmm_per_cycle,
             rates.vector_zmm_per_cycle,
             rates.vpmuludq_vpaddq_ymm_per_cycle,
+            rates.vpmuludq_vpaddq_zmm_per_cycle,
             rates.mulx_per_cycle,
             rates.mulx_adcx_adox_per_cycle,
             rates.loads_per_cycle,

@@ -83,6 +83,10 @@ words! {
         Public = "public",
         /// A decryption.
         Decrypt = "decrypt",
+        /// A new key pair for a key agreement.
+        Generate = "generate",
+        /// A shared secret from a secret key and the peer's public key.
+        Agree = "agree",
     }
 }
 
@@ -97,6 +101,10 @@ pub enum Key {
     EcdsaP384,
     /// Ed25519.
     Ed25519,
+    /// X25519, for key agreement.
+    X25519,
+    /// ECDH on P-256.
+    EcdhP256,
     /// No key.
     None,
     /// Any other word.
@@ -120,6 +128,8 @@ impl From<&str> for Key {
             "ecdsa-p256" => Self::EcdsaP256,
             "ecdsa-p384" => Self::EcdsaP384,
             "ed25519" => Self::Ed25519,
+            "x25519" => Self::X25519,
+            "ecdh-p256" => Self::EcdhP256,
             "none" => Self::None,
             other => {
                 let bits = other.strip_prefix("rsa-").and_then(|bits| bits.parse().ok());
@@ -147,6 +157,8 @@ impl fmt::Display for Key {
             Self::EcdsaP256 => f.write_str("ecdsa-p256"),
             Self::EcdsaP384 => f.write_str("ecdsa-p384"),
             Self::Ed25519 => f.write_str("ed25519"),
+            Self::X25519 => f.write_str("x25519"),
+            Self::EcdhP256 => f.write_str("ecdh-p256"),
             Self::None => f.write_str("none"),
             Self::Other(word) => f.write_str(word),
         }
@@ -397,6 +409,8 @@ mod tests {
             "variant/amm64_cios",
             "operation/rsa-2048/sign",
             "operation/ecdsa-p256/verify",
+            "operation/x25519/agree",
+            "operation/ecdh-p256/generate",
             "operation/rsa-1024/private",
             "operation/ed448/sign",
             "engine/rsa-2048/sign",

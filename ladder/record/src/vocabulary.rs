@@ -171,6 +171,9 @@ pub const PART: &str = "part";
 pub const PART_RSA: &str = "rsa";
 /// Value of [`PART`]: the signature with a key that is not RSA.
 pub const PART_SIGNATURE: &str = "signature";
+/// Value of [`PART`]: the verification of the other end: the signatures of its chain, and its own;
+/// with RSA key exchange, a client's encryption of the premaster secret.
+pub const PART_VERIFY: &str = "verify";
 /// Value of [`PART`]: an ephemeral key pair and its agreement.
 pub const PART_KEY_EXCHANGE: &str = "key-exchange";
 /// Value of [`PART`]: PRF or HKDF, and the hashes of the transcript.
@@ -271,6 +274,18 @@ pub const PLAIN_SHARE: &str = "plain_share";
 pub const RESUMED_SHARE: &str = "resumed_share";
 /// Parameter: the mechanism of resumption: `session-id`, `ticket`, `psk`, `psk-ke`, `early-data`.
 pub const RESUMED_BY: &str = "resumed_by";
+/// Parameter: the ends that present a certificate, if it is not the server alone: [`MUTUAL`].
+pub const AUTHENTICATION: &str = "authentication";
+/// Value of [`AUTHENTICATION`]: the client also presents a certificate and signs.
+pub const MUTUAL: &str = "mutual";
+/// Parameter: the number of certificates in a chain, without the trust anchor; a self-signed
+/// certificate if it is absent.
+pub const CHAIN: &str = "chain";
+/// Parameter: the end of the connection whose cost a figure is: [`CLIENT`]; the server if it is
+/// absent.
+pub const END: &str = "end";
+/// The number of requests on a connection at which the handshake takes a tenth of its cost.
+pub const REQUESTS_WHERE_TENTH: Quantity = Quantity::known("requests_where_handshake_is_a_tenth");
 /// Parameter: the sessions of a figure, if some are resumed: [`FULL`] or [`RESUMED`]; all if it is
 /// absent.
 pub const SESSIONS: &str = "sessions";

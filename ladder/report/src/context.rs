@@ -1,4 +1,4 @@
-//! Key types other than RSA, for comparison.
+//! Key types other than RSA.
 
 use tollgate_record::{Area, Key, Nanos, Operation, Record, Subject, Topic};
 
@@ -6,17 +6,20 @@ use crate::grid::{Column, fitting};
 use crate::lookup::Origin::Measured;
 use crate::lookup::{Lookup, cell};
 use crate::names::{self, contender, is_insecure, operation, rsa_bits};
+use crate::speed::fastest_library;
 use crate::table::{Row, Table};
 use tollgate_record::vocabulary::{
     CYCLES_PER_OPERATION, EXPONENT, NS_PER_OPERATION, OPERATIONS_PER_S,
 };
 
-const COLUMNS: [Column; 5] = fitting([
-    Column::words("other key types", 18),
+const COLUMNS: [Column; 7] = fitting([
+    Column::words("other key types", 19),
     Column::words("by", 12),
     Column::figures("time", 7),
     Column::figures("cycles", 6),
     Column::figures("per s", 6),
+    Column::figures("times as fast", 16),
+    Column::words("as", 7),
 ]);
 
 /// Returns the table of every measured operation with a key type other than RSA. Sentences below
@@ -31,11 +34,14 @@ pub fn table(records: &[Record]) -> String {
         return String::new();
     }
     let row = |subject: &&Subject| {
+        let (times, against) = fastest_library(lookup, subject);
         let cells = vec![
             contender(subject),
             cell(lookup.nanos(Measured, subject, NS_PER_OPERATION)),
             cell(lookup.cycles(Measured, subject, CYCLES_PER_OPERATION)),
             cell(lookup.per_second(Measured, subject, OPERATIONS_PER_S)),
+            times,
+            against,
         ];
         Row::new(operation(subject), cells)
     };

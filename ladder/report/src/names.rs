@@ -3,8 +3,9 @@
 use tollgate_record::{Key, Protocol, Record, Service, Subject, Topic};
 
 use tollgate_record::vocabulary::{
-    BATCH, BY, BYTES, EXPONENT, FULL, GROUP, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY,
-    PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM, SUITE,
+    AUTHENTICATION, BATCH, BY, BYTES, CHAIN, EXPONENT, FULL, GROUP, PART_KEY_EXCHANGE,
+    PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM,
+    PART_VERIFY, REQUESTS, RESUMED_BY, RESUMED_SHARE, SUITE,
 };
 
 /// The smallest secure key size.
@@ -33,6 +34,7 @@ pub(crate) fn key(key: &Key) -> String {
         Key::EcdsaP256 => "ECDSA P-256".to_owned(),
         Key::EcdsaP384 => "ECDSA P-384".to_owned(),
         Key::Ed25519 => "Ed25519".to_owned(),
+        Key::EcdhP256 => "ECDH P-256".to_owned(),
         Key::None => "no key".to_owned(),
         other => other.to_string().to_ascii_uppercase(),
     }
@@ -127,17 +129,32 @@ pub(crate) fn suite(subject: &Subject) -> String {
     word.to_ascii_uppercase()
 }
 
-/// Returns the cipher of the suite, and the group, each only if it is not the protocol's default:
-/// `AES_256_CBC_SHA, ffdhe2048`. The protocol's name has the key exchange.
+/// Returns what differs from a full handshake with the protocol's default suite and one request:
+/// `AES_256_CBC_SHA, ffdhe2048`; `resumed, psk`; `mutual, chain of 3`. The protocol's
+/// name has the key exchange.
 pub(crate) fn offered(subject: &Subject) -> Option<String> {
     let cipher = |name: &str| match name.split_once("_WITH_") {
         Some((_, cipher)) => cipher.to_owned(),
         None => name.trim_start_matches("TLS_").to_owned(),
     };
     let suite = subject.parameter(SUITE).map(cipher);
-    let names: Vec<String> =
-        suite.into_iter().chain(subject.parameter(GROUP).map(str::to_owned)).collect();
+    let mutual = subject.parameter(AUTHENTICATION).map(|_| "mutual".to_owned());
+    let chain = subject.parameter(CHAIN).map(|length| format!("chain of {length}"));
+    let requests = subject.parameter(REQUESTS).map(|count| format!("{count} requests"));
+    let group = subject.parameter(GROUP).map(str::to_owned);
+    let names = [suite, group, resumed(subject), mutual, chain, requests];
+    let names: Vec<String> = names.into_iter().flatten().collect();
     (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Returns the share and mechanism of resumption, `resumed 0.8, ticket`; without the share if all
+/// sessions are resumed, and `None` if none is.
+pub(crate) fn resumed(subject: &Subject) -> Option<String> {
+    let share = match subject.parameter(RESUMED_SHARE)? {
+        "1" => String::new(),
+        share => format!(" {share}"),
+    };
+    Some(format!("resumed{share}, {}", subject.parameter(RESUMED_BY)?))
 }
 
 /// Returns the name of a part of a session's cost.
@@ -145,6 +162,7 @@ pub(crate) fn part(word: &str) -> &str {
     match word {
         PART_RSA => "RSA",
         PART_SIGNATURE => "signature",
+        PART_VERIFY => "verification",
         PART_KEY_EXCHANGE => "key exchange",
         PART_KEY_SCHEDULE => "key schedule",
         PART_RECORDS => "records",

@@ -1,8 +1,10 @@
 //! Scatter charts side by side, as SVG.
 
+use core::ops::Range;
 use std::io;
 
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
 use crate::text::cut;
@@ -25,7 +27,10 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(112, 170, 230),
 ];
 
-/// A chart with series of points; both axes are logarithmic.
+/// The smallest ratio of the ends of a logarithmic x axis; below it, the axis is linear.
+const LOG_FROM: f64 = 10.0;
+
+/// A chart with series of points. The y axis is logarithmic, and so is a long x axis.
 #[derive(Clone, Debug)]
 pub struct Plane {
     /// The title above the chart.
@@ -72,23 +77,53 @@ fn draw(area: &Area<'_>, title: &str, planes: &[Plane]) -> Drawn {
 }
 
 fn draw_plane(area: &Area<'_>, plane: &Plane) -> Drawn {
-    let points = || plane.series.iter().flat_map(|series| &series.points);
-    let range = |of: fn(&(f64, f64)) -> f64| {
-        let values = || points().map(of).filter(|value| value.is_finite() && *value > 0.0);
+    let across = plane.range(|point| point.0);
+    if across.end < LOG_FROM * across.start {
+        draw_across(area, plane, across)
+    } else {
+        draw_across(area, plane, across.log_scale())
+    }
+}
+
+impl Plane {
+    fn points(&self) -> impl Iterator<Item = &(f64, f64)> {
+        self.series.iter().flat_map(|series| &series.points)
+    }
+
+    fn range(&self, of: fn(&(f64, f64)) -> f64) -> Range<f64> {
+        let values = || self.points().map(of).filter(|value| value.is_finite() && *value > 0.0);
         let low = values().fold(f64::INFINITY, f64::min);
         let high = values().fold(0.0, f64::max);
         if high > 0.0 { low * 0.85..high * 1.2 } else { 1.0..2.0 }
-    };
+    }
+
+    /// Returns the upper corner with fewer points.
+    fn free_corner(&self) -> SeriesLabelPosition {
+        let (x, y) = (self.range(|point| point.0), self.range(|point| point.1));
+        let middle = |range: Range<f64>| (range.start * range.end).sqrt();
+        let (middle_x, middle_y) = (middle(x), middle(y));
+        let upper = || self.points().filter(|point| point.1 > middle_y);
+        let right = upper().filter(|point| point.0 > middle_x).count();
+        if 2 * right > upper().count() {
+            SeriesLabelPosition::UpperLeft
+        } else {
+            SeriesLabelPosition::UpperRight
+        }
+    }
+}
+
+fn draw_across<X>(area: &Area<'_>, plane: &Plane, across: X) -> Drawn
+where
+    X: AsRangedCoord<Value = f64>,
+    X::CoordDescType: ValueFormatter<f64>,
+{
     let label = || ("sans-serif", 13).into_font().color(&PALE_INK);
     let mut chart = ChartBuilder::on(area)
         .caption(cut(&plane.title, 60), ("sans-serif", 15).into_font().color(&INK))
         .margin(14)
         .x_label_area_size(42)
         .y_label_area_size(64)
-        .build_cartesian_2d(
-            range(|point| point.0).log_scale(),
-            range(|point| point.1).log_scale(),
-        )?;
+        .build_cartesian_2d(across, plane.range(|point| point.1).log_scale())?;
     chart
         .configure_mesh()
         .x_desc(cut(&plane.axes[0], 60))
@@ -111,12 +146,12 @@ fn draw_plane(area: &Area<'_>, plane: &Plane) -> Drawn {
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour));
         chart.draw_series(series.points.iter().map(|&at| Circle::new(at, 3, colour.filled())))?;
     }
-    if points().next().is_some() {
+    if plane.points().next().is_some() {
         chart
             .configure_series_labels()
             .background_style(PAPER.mix(0.8))
             .label_font(label())
-            .position(SeriesLabelPosition::UpperRight)
+            .position(plane.free_corner())
             .draw()?;
     }
     Ok(())
@@ -143,6 +178,10 @@ mod tests {
             axes: ["bytes of code".to_owned(), "cycles".to_owned()],
             series: vec![Series { name: "extended <1>".to_owned(), points }],
         };
+        let rising = plane(vec![(30.0, 1.0), (60.0, 2.0), (90.0, 10.0), (95.0, 20.0)]);
+        assert!(matches!(rising.free_corner(), SeriesLabelPosition::UpperLeft));
+        let marks = planes("", &[rising]);
+        assert!(marks.lines().any(|line| line.trim() == "60"), "a short axis is linear: {marks}");
         let svg = planes("a study", &[plane(vec![(500.0, 1e4), (1e3, 9e3)]), plane(Vec::new())]);
         assert!(svg.contains("a study") && svg.contains("bytes of code"), "{svg}");
         assert!(svg.contains("extended &lt;1&gt;"), "names are escaped");

@@ -70,7 +70,7 @@ pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
 }
 
 fn row(subject: &Subject, cells: Vec<String>) -> Row {
-    let manner = [sizes(subject), resumed(subject)].into_iter().flatten();
+    let manner = [sizes(subject), names::resumed(subject)].into_iter().flatten();
     let by = who(subject.parameter(word::BY).unwrap_or(MISSING));
     let name = format!("{}, {by}", names::payload(names::bytes(subject)));
     let part = subject.parameter(word::SESSIONS).map(str::to_owned);
@@ -84,13 +84,6 @@ fn row(subject: &Subject, cells: Vec<String>) -> Row {
 /// Returns the sizes of bodies, `sizes 15-511-974`; `None` if all bodies have the same size.
 fn sizes(subject: &Subject) -> Option<String> {
     Some(format!("sizes {}", subject.parameter(word::SIZES)?))
-}
-
-/// Returns the share and mechanism of resumption, `resumed 0.8, ticket`; `None` if no session is
-/// resumed.
-fn resumed(subject: &Subject) -> Option<String> {
-    let share = subject.parameter(word::RESUMED_SHARE)?;
-    Some(format!("resumed {share}, {}", subject.parameter(word::RESUMED_BY)?))
 }
 
 /// Returns the suite and the group, each only if it is not the protocol's default: `,
@@ -135,7 +128,7 @@ pub(crate) fn ratios(records: &[Record]) -> Vec<String> {
         let rate = ratio(find(word::SESSIONS_PER_S_RATIO)?);
         let cpu = find(word::SERVER_CPU_RATIO).map(ratio);
         let cpu = cpu.map_or_else(String::new, |cpu| format!(", {cpu} times its CPU time"));
-        let manner = [sizes(subject), resumed(subject)].into_iter().flatten();
+        let manner = [sizes(subject), names::resumed(subject)].into_iter().flatten();
         let manner: String = manner.map(|what| format!(", {what}")).collect();
         Some(format!(
             "{}{}, {}{manner}: {} has {rate} times the sessions per second of {}{cpu} \

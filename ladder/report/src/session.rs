@@ -1,13 +1,14 @@
 //! The cost of sessions to a server by part, and its table.
 
 use tollgate_record::vocabulary::{
-    CYCLES_PER_SESSION, DETAIL, MESSAGE, PART, PART_IDLE, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE,
-    PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM,
+    CYCLES_PER_SESSION, DETAIL, END, MESSAGE, PART, PART_IDLE, PART_KEY_EXCHANGE,
+    PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM,
+    PART_VERIFY, REQUESTS,
 };
 use tollgate_record::{Protocol, Record, Subject, Topic, Unit};
 
 use crate::figure::{difference, optional, percent};
-use crate::grid::{Column, fitting};
+use crate::grid::{Column, GAP, fitting};
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
 use crate::lookup::{Lookup, MISSING, distinct};
 use crate::model::sources;
@@ -15,9 +16,10 @@ use crate::names::{self, who};
 use crate::table::{Row, Table};
 
 /// Parts in stacking order.
-pub(crate) const PARTS: [&str; 8] = [
+pub(crate) const PARTS: [&str; 9] = [
     PART_RSA,
     PART_SIGNATURE,
+    PART_VERIFY,
     PART_KEY_EXCHANGE,
     PART_KEY_SCHEDULE,
     PART_RECORDS,
@@ -36,9 +38,11 @@ const PROTOCOLS: [Protocol; 6] = [
     Protocol::Tls12Rsa,
 ];
 
-const COLUMNS: [Column; 11] = fitting([
-    Column::words("session", 27),
+/// The columns of parts; one column has the operation with the key, of whichever kind.
+const COLUMNS: [Column; 12] = fitting([
+    Column::words("session", 19),
     Column::figures("RSA", 5),
+    Column::figures("verify", 6),
     Column::figures("exch.", 5),
     Column::figures("sched.", 6),
     Column::figures("recs.", 5),
@@ -49,6 +53,9 @@ const COLUMNS: [Column; 11] = fitting([
     Column::figures("meas.", 5),
     Column::figures("remain", 6),
 ]);
+
+/// Parts whose column is left out if no session has a cost of it, with the column.
+const OPTIONAL: [(&str, usize); 2] = [(PART_MAC, 6), (PART_VERIFY, 2)];
 
 /// The cost of one session: the predicted, published or profiled parts, and the measured total.
 #[derive(Clone, Debug)]
@@ -166,22 +173,44 @@ pub(crate) fn costs(records: &[Record]) -> Table {
     if has_others {
         columns[1] = Column::figures("sign.", 5);
     }
+    let is_absent = |part: &str| {
+        let has = |session: &Session<'_>| session.part(part).is_some_and(|cycles| cycles != 0.0);
+        !ours.iter().chain(&papers).any(has)
+    };
+    let absent: Vec<usize> =
+        OPTIONAL.iter().filter_map(|(part, column)| is_absent(part).then_some(*column)).collect();
+    for column in &absent {
+        columns.remove(*column);
+    }
+    // the names get their space
+    let space = |column: &usize| COLUMNS[*column].width + GAP as usize;
+    columns[0].width += absent.iter().map(space).sum::<usize>();
     let mut notes = vec![
         "Core cycles of the server for one session. exch.: key exchange; sched.: key schedule and \
-         hashes of the transcript; recs.: encryption of records; MAC: where it is separate; libr.: \
-         all other work of the TLS library; system: TCP and system calls; meas.: measured; \
-         remain: measured - sum, as a share of measured"
+         hashes of the transcript; recs.: encryption of records; libr.: all other work of the TLS \
+         library; system: TCP and system calls; meas.: measured; remain: measured - sum, as a \
+         share of measured"
             .to_owned(),
     ];
+    if !is_absent(PART_MAC) {
+        notes.push("MAC: of records, where it is separate".to_owned());
+    }
+    if !is_absent(PART_VERIFY) {
+        notes.push(
+            "verify: signatures of the other end's chain and its own; mutual: the client presents a \
+             certificate too; client: the cost of the client's end"
+                .to_owned(),
+        );
+    }
     if has_others {
         notes.push("sign.: the RSA operation, or the signature with another key".to_owned());
     }
     notes.extend(ours.iter().filter_map(remainder));
-    let rows = ours.iter().chain(&papers).map(row).collect();
+    let rows = ours.iter().chain(&papers).map(|session| row(session, &absent)).collect();
     Table { columns, rows, notes }
 }
 
-fn row(session: &Session<'_>) -> Row {
+fn row(session: &Session<'_>, absent: &[usize]) -> Row {
     let cycles = |point| optional(point, Unit::Cycles);
     let measured = session.measured.map(|record| record.estimate.point());
     let share = match (measured, session.total()) {
@@ -193,20 +222,36 @@ fn row(session: &Session<'_>) -> Row {
     let others = PARTS[2..].iter().map(|part| session.part(part));
     let mut cells: Vec<String> = [key_operation].into_iter().chain(others).map(cycles).collect();
     cells.extend([cycles(session.total()), cycles(measured), share]);
-    let name = format!("{}, {}", names::payload(session.bytes()), who(session.by()));
-    let groups = [Some(names::service(&session.subject)), names::offered(&session.subject)];
+    for column in absent {
+        cells.remove(column - 1);
+    }
+    let name = named(session);
+    let groups = [Some(names::service(&session.subject)), offered(session)];
     Row { groups: groups.into_iter().flatten().collect(), names: vec![name], cells }
+}
+
+/// Returns the number of requests if there are several, the payload, the engine, and the end if it
+/// is the client's: `10 x 14 KB, tollgate, client`.
+fn named(session: &Session<'_>) -> String {
+    let requests = session.subject.parameter(REQUESTS).map(|count| format!("{count} x "));
+    let end = session.subject.parameter(END).map(|end| format!(", {end}"));
+    let [requests, end] = [requests, end].map(Option::unwrap_or_default);
+    format!("{requests}{}, {}{end}", names::payload(session.bytes()), who(session.by()))
+}
+
+/// Returns what differs from the default, except the number of requests.
+fn offered(session: &Session<'_>) -> Option<String> {
+    names::offered(&session.subject.without(&[REQUESTS]))
 }
 
 fn remainder(session: &Session<'_>) -> Option<String> {
     let (measured, total) = (session.measured?.estimate.point(), session.total()?);
-    let offered = names::offered(&session.subject);
+    let offered = offered(session);
     Some(format!(
-        "{}{}, {}, {}: {} cycles measured that no part explains ({}).",
+        "{}{}, {}: {} cycles measured that no part explains ({}).",
         names::service(&session.subject),
         offered.map(|names| format!(", {names}")).unwrap_or_default(),
-        names::payload(session.bytes()),
-        who(session.by()),
+        named(session),
         difference(measured - total, Unit::Cycles),
         percent(measured - total, measured),
     ))

@@ -86,7 +86,7 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
 }
 
 /// Returns the smallest of the subject's ratios and its library, which is the fastest one.
-fn fastest_library(lookup: Lookup<'_>, subject: &Subject) -> (String, String) {
+pub(crate) fn fastest_library(lookup: Lookup<'_>, subject: &Subject) -> (String, String) {
     let ratios = lookup.all(Measured, TIMES_AS_FAST).filter(|record| {
         record.unit == Unit::Ratio
             && operation_of(&record.subject) == operation_of(subject)

@@ -42,7 +42,7 @@ const RELOCATIONS: &str = "\
 ";
 
 fn program(code: &str) -> Program {
-    Program::parse(code, RELOCATIONS, "tollgate_mont::kernels::")
+    Program::parse(code, RELOCATIONS, &["tollgate_mont::kernels::"])
 }
 
 /// Returns a kernel at this address: the given instructions, one byte apart, and a return.

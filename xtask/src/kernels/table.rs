@@ -3,9 +3,10 @@
 //! A comment above a row names the type behind a declared pointer, or a secret argument.
 
 use super::work::{
-    BLOCKS, SIZES, blocks, finish, limb_adding, limb_diagonal, limb_masking, limb_steps,
-    limb_steps_squared, limb_tile, limb_triangle, long_blocks, nothing, parts, row, rows, streams,
-    triangle, whole_square,
+    BLOCKS, SIZES, blocks, field_carries, field_products, field_squares, finish, half_finish,
+    half_fold, half_fold_rows, half_rows, half_triangle, halves, limb_adding, limb_diagonal,
+    limb_masking, limb_steps, limb_steps_squared, limb_tile, limb_triangle, long_blocks,
+    montgomery_forms, nothing, row, rows, small_factor, streams, sum, triangle, whole_square,
 };
 use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::{R9, RCX, RDI, RDX, RSI};
@@ -121,29 +122,21 @@ pub(crate) const TABLE: &[Row] = &[
         "3; 4; 5; 8; 10",
         nothing,
     ),
-    row("tiles26_avx2::mul_tile", "rows; lengths", "5, false; 5, true; 6, false; 6, true", |p| {
-        Work::rows(parts(1, p[0]))
-    }),
-    row("tiles26_avx2::sq_tile", "lengths", "5; 6; 10", |p| {
-        Work::once(Multiplies::half_digits(p[0] * (p[0] + 1) / 2))
-    }),
+    row(
+        "tiles26_avx2::mul_tile",
+        "rows; lengths",
+        "5, false; 5, true; 6, false; 6, true",
+        half_rows,
+    ),
+    row("tiles26_avx2::sq_tile", "lengths", "5; 6; 10", half_triangle),
     // Group
-    row("tiles26_avx2::fold", "lengths", "4; 5; 6", |p| {
-        Work::once(Multiplies::half_digits(3 * p[0] * (p[0] - 1) / 2))
-    })
-    .structs(&[(RDI, 1)]),
-    row("tiles26_avx2::fold_tile", "rows; lengths", "4; 5; 6", |p| Work {
-        once: Multiplies::half_digits(p[0] * (p[0] - 1) / 2),
-        passes: vec![parts(1, p[0])],
-    }),
+    row("tiles26_avx2::fold", "lengths", "4; 5; 6", half_fold).structs(&[(RDI, 1)]),
+    row("tiles26_avx2::fold_tile", "rows; lengths", "4; 5; 6", half_fold_rows),
     // &mut [&mut [V]; 3]
     streams("tiles26_avx2::split", "digits; lengths", ""),
     // [Group; 2], Factors
-    row("tiles26_avx2::finish", "digits; lengths", "", |_| Work {
-        once: parts(4, 3),
-        passes: vec![parts(2, 3)],
-    })
-    .structs(&[(RDX, 1), (RCX, 1)]),
+    row("tiles26_avx2::finish", "digits; lengths", "", |_| half_finish(2))
+        .structs(&[(RDX, 1), (RCX, 1)]),
     // [Group; 2], Factors
     row("tiles26_avx2::reduce", "blocks; lengths", "5, 4; 6, 5", nothing)
         .structs(&[(RDX, 1), (RCX, 1)]),
@@ -151,9 +144,31 @@ pub(crate) const TABLE: &[Row] = &[
     streams("amm52_mb8_avx2::amm52_mb8_avx2", "blocks; lengths", "5, 4; 6, 5"),
     // Factors
     streams("ams52_mb8_avx2::ams52_mb8_avx2", "blocks; lengths", "5, 4, 5; 5, 4, 10; 6, 5, 6"),
+    row(
+        "tiles26_avx512::mul_tile",
+        "rows; lengths",
+        "5, false; 5, true; 6, false; 6, true; 10, false; 10, true",
+        half_rows,
+    ),
+    row("tiles26_avx512::sq_tile", "lengths", "5; 6; 10", half_triangle),
+    // Group
+    row("tiles26_avx512::fold", "lengths", "4; 5; 6; 9; 10", half_fold).structs(&[(RDI, 1)]),
+    row("tiles26_avx512::fold_tile", "rows; lengths", "4; 5; 6; 9; 10", half_fold_rows),
+    // &mut [&mut [V]; 3]
+    streams("tiles26_avx512::split", "digits; lengths", ""),
+    // [Group; 1], Factors
+    row("tiles26_avx512::finish", "digits; lengths", "", |_| half_finish(1))
+        .structs(&[(RDX, 1), (RCX, 1)]),
+    // [Group; 1], Factors
+    row("tiles26_avx512::reduce", "blocks; lengths", "5, 4; 6, 5; 10, 9", nothing)
+        .structs(&[(RDX, 1), (RCX, 1)]),
+    // Factors
+    streams("amm52_mb8_avx512::amm52_mb8_avx512", "blocks; lengths", "5, 4; 6, 5; 10, 9"),
+    // Factors
+    streams("ams52_mb8_avx512::ams52_mb8_avx512", "blocks; lengths", "5, 4, 5; 10, 9, 10; 6, 5, 6"),
     row("select52_mb8_avx2::select52_mb8_avx2", "entries, digits; lengths", "", nothing),
-    row("select52_mb8_ifma::select52_mb8_ifma", "entries, digits; lengths", "", nothing),
-    row("select52_mb8_ifma::start", "digits", "", nothing),
+    row("select52_mb8_avx512::select52_mb8_avx512", "entries, digits; lengths", "", nothing),
+    row("select52_mb8_avx512::start", "digits", "", nothing),
     // the index
     row("select64_sse2::select64_sse2", "entries, limbs; lengths", "", nothing).secret(&[8]),
     // k0
@@ -183,4 +198,53 @@ pub(crate) const TABLE: &[Row] = &[
         passes: vec![limb_steps(8), limb_steps_squared(8)],
     })
     .structs(&[(RDI, 1)]),
+    row("ladder52_mb8_ifma::ladder52_mb8_ifma", "bits", "", |_| Work {
+        once: field_carries(4),
+        passes: vec![sum(&[
+            field_products(5),
+            field_squares(4),
+            field_carries(11),
+            small_factor(),
+        ])],
+    }),
+    row("ladder51_quad_ifma::ladder51_quad_ifma", "bits", "", |_| Work {
+        once: field_carries(1),
+        passes: vec![sum(&[Multiplies::halves(3 * 25, 3 * 25), field_carries(4), small_factor()])],
+    }),
+    row("comb52_mb8_ifma::comb52_mb8_ifma", "windows", "", |_| Work {
+        once: field_carries(2),
+        passes: vec![sum(&[field_products(7), field_carries(9)])],
+    }),
+    row("comb52_sum8_ifma::comb52_sum8_ifma", "steps", "", |_| Work {
+        once: field_carries(6),
+        passes: vec![
+            // the first step starts the sums
+            field_carries(3),
+            sum(&[field_products(7), field_carries(9)]),
+            sum(&[field_products(9), field_carries(11)]),
+        ],
+    }),
+    row("quotient52_mb8_ifma::product52_mb8_ifma", "nothing", "", |_| {
+        Work::once(sum(&[field_products(3), field_carries(3 + 4)]))
+    }),
+    row("quotient52_mb8_ifma::quotient52_mb8_ifma", "nothing", "", |_| {
+        Work::once(sum(&[field_products(4), field_carries(4 + 3)]))
+    }),
+    row("field52_ifma::element", "nothing", "", |_| Work::once(field_carries(1))),
+    row("p256_points52_ifma::doubled", "nothing", "", |_| Work::once(halves(265))),
+    row("p256_points52_ifma::add_affine", "nothing", "", |_| Work::once(halves(150))),
+    row("p256_points52_ifma::add_points", "nothing", "", |_| Work::once(halves(340))),
+    row("p256_points52_ifma::add_partner", "nothing", "", |_| Work::once(halves(190))),
+    row("p256_points52_ifma::sum", "nothing", "", |_| Work::once(halves(245))),
+    row("p256_points52_ifma::sum_of_lanes", "nothing", "", |_| Work::once(halves(3 * 15))),
+    row("p256_comb_mb8_ifma::p256_comb_mb8_ifma", "windows", "", nothing),
+    row("p256_comb_sum8_ifma::p256_comb_sum8_ifma", "steps", "", nothing),
+    row("p256_window_mb8_ifma::p256_window_mb8_ifma", "windows", "", |_| {
+        Work::once(montgomery_forms(2))
+    }),
+    row("p256_affine_mb8_ifma::denominators", "nothing", "", |_| Work::once(halves(15))),
+    row("p256_affine_mb8_ifma::p256_affine_mb8_ifma", "nothing", "", |_| {
+        Work::once(sum(&[montgomery_forms(1), halves(3 * 40 + 30 + 2 * 15)]))
+    }),
+    row("p256_affine_mb8_ifma::sum_of_lanes", "nothing", "", |_| Work::once(montgomery_forms(2))),
 ];

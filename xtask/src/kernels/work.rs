@@ -130,7 +130,67 @@ pub(super) fn finish(streams: u64) -> Work {
     Work { once: Multiplies::halves(2 * streams, streams), passes: vec![halves(streams)] }
 }
 
-/// Returns `rows` rows of W products of half digits.
-pub(super) fn parts(rows: u64, w: u64) -> Multiplies {
-    Multiplies::half_digits(rows * w)
+/// Returns W products of half digits: a row.
+pub(super) fn half_rows(p: &[u64]) -> Work {
+    Work::rows(Multiplies::half_digits(p[0]))
+}
+
+/// Returns the square of W half digits.
+pub(super) fn half_triangle(p: &[u64]) -> Work {
+    Work::once(Multiplies::half_digits(p[0] * (p[0] + 1) / 2))
+}
+
+/// Returns the quotient digits of Q fold rows, in all three kinds.
+pub(super) fn half_fold(p: &[u64]) -> Work {
+    Work::once(Multiplies::half_digits(3 * p[0] * (p[0] - 1) / 2))
+}
+
+/// Returns fold rows of Q half digits, without the first columns.
+pub(super) fn half_fold_rows(p: &[u64]) -> Work {
+    Work { once: Multiplies::half_digits(p[0] * (p[0] - 1) / 2), ..half_rows(p) }
+}
+
+/// Returns the last row of a reduction in `groups` groups of half digits.
+pub(super) fn half_finish(groups: u64) -> Work {
+    let row = 3 * groups;
+    Work { once: Multiplies::half_digits(2 * row), passes: vec![Multiplies::half_digits(row)] }
+}
+
+/// Adds multiplications.
+pub(super) fn sum(all: &[Multiplies]) -> Multiplies {
+    let mut sum = Multiplies::NONE;
+    for Multiplies(counts) in all {
+        for (sum, count) in sum.0.iter_mut().zip(counts) {
+            *sum += count;
+        }
+    }
+    sum
+}
+
+/// Returns products in the field of 2^255 - 19: 25 low and high halves, and the fold of five
+/// columns, whose last high half is zero.
+pub(super) fn field_products(n: u64) -> Multiplies {
+    Multiplies::halves(n * (25 + 5), n * (25 + 4))
+}
+
+/// Returns squares, with each product of two different digits once.
+pub(super) fn field_squares(n: u64) -> Multiplies {
+    Multiplies::halves(n * (15 + 5), n * (15 + 4))
+}
+
+/// Returns carries: the top one is multiplied by 19.
+pub(super) fn field_carries(n: u64) -> Multiplies {
+    Multiplies::halves(n, 0)
+}
+
+/// Returns the product by 121665, with the fold of its top half.
+pub(super) fn small_factor() -> Multiplies {
+    Multiplies::halves(6, 5)
+}
+
+/// Returns products by 2^520 mod p, the prime of P-256, with their reductions. This factor is a
+/// multiple of 2^8, so the first quotient digit is too. Its product with 2^44 has a low half of 0,
+/// which LLVM leaves out.
+pub(super) fn montgomery_forms(n: u64) -> Multiplies {
+    Multiplies::halves(n * (25 + 15 - 1), n * (25 + 15))
 }

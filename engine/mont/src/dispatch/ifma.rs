@@ -11,7 +11,7 @@ use crate::kernels::amm52_mb8_ifma::{Product, amm52_mb8_ifma};
 use crate::kernels::ams52_mb8_ifma::{Square, ams52_mb8_ifma};
 use crate::kernels::lanes52_blocks::Constants;
 use crate::kernels::select52_blocks_ifma::select52_blocks_ifma;
-use crate::kernels::select52_mb8_ifma::{Read, SPAN, select52_mb8_ifma, start};
+use crate::kernels::select52_mb8_avx512::{Read, SPAN, select52_mb8_avx512, start};
 use crate::kernels::table52_mb8_ifma::table52_mb8_ifma;
 use crate::kernels::tiles52_ifma::{Factors, Reduction};
 use crate::kernels::window52_mb8_ifma::{Stream, window52_mb8_ifma};
@@ -278,7 +278,7 @@ pub(super) fn select_blocks(z: &mut [Row], table: &[Row], index: &Row, _proof: H
 pub(super) fn select(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma) {
     let (z, table) = (vectors_mut(z), vectors(table));
     // SAFETY: `_proof` shows that avx512f is present.
-    unsafe { select52_mb8_ifma(z, table, vector(index)) }
+    unsafe { select52_mb8_avx512(z, table, vector(index)) }
 }
 
 #[cfg(test)]

@@ -13,36 +13,7 @@
 //! `amm52_mb8_avx2`: products of half digits and of their sums, then fold rows.
 #![forbid(unsafe_code)]
 
-use core::arch::x86_64::*;
+use super::tiles26::amm26;
+use super::tiles26_avx2::{Digits, Factors, groups, mul_tile, reduce, split, split_block, zero};
 
-use super::tiles26_avx2::{Digits, Factors, groups, mul_tile, reduce, split, split_block};
-
-#[target_feature(enable = "avx2")]
-pub(crate) fn amm52_mb8_avx2<const W: usize, const Q: usize>(
-    m: &Factors<'_>,
-    z: &mut [Digits],
-    x: &[Digits],
-    y: &[Digits],
-    t: &mut [Digits],
-) {
-    let k = x.len();
-    let mut groups = groups(t, k);
-    for (g, group) in groups.iter_mut().enumerate() {
-        split(&mut group.a, x, g);
-        group.t.iter_mut().for_each(|t| t[k + W - 1..].fill(_mm256_setzero_si256()));
-    }
-    for j in (0..k).step_by(W) {
-        for (g, group) in groups.iter_mut().enumerate() {
-            let y = split_block::<W>(&y[j..], g);
-            for (kind, y) in y.iter().enumerate() {
-                let t = &mut group.t[kind][j..];
-                if j == 0 {
-                    mul_tile::<W, false>(t, group.a[kind], y);
-                } else {
-                    mul_tile::<W, true>(t, group.a[kind], y);
-                }
-            }
-        }
-    }
-    reduce::<W, Q>(z, groups, m);
-}
+amm26!(amm52_mb8_avx2, "avx2");

@@ -12,38 +12,7 @@
 //! `ams52_mb8_avx2`: squares of blocks, products of different blocks once, then fold rows.
 #![forbid(unsafe_code)]
 
-use core::arch::x86_64::*;
+use super::tiles26::ams26;
+use super::tiles26_avx2::{Digits, Factors, add, groups, mul_tile, reduce, split, sq_tile};
 
-use super::tiles26_avx2::{Digits, Factors, groups, mul_tile, reduce, split, sq_tile};
-
-#[target_feature(enable = "avx2")]
-pub(crate) fn ams52_mb8_avx2<const W: usize, const Q: usize, const S: usize>(
-    m: &Factors<'_>,
-    z: &mut [Digits],
-    x: &[Digits],
-    t: &mut [Digits],
-) {
-    let k = x.len();
-    let mut groups = groups(t, k);
-    for (g, group) in groups.iter_mut().enumerate() {
-        split(&mut group.a, x, g);
-    }
-    for i in (0..k).step_by(S) {
-        for group in &mut groups {
-            for (t, a) in group.t.iter_mut().zip(&group.a) {
-                sq_tile::<S>(&mut t[2 * i..], a[i..].first_chunk().expect("a whole block"));
-            }
-        }
-    }
-    for i in (0..k - S).step_by(W) {
-        let above = i / S * S + S;
-        for group in &mut groups {
-            for (t, a) in group.t.iter_mut().zip(&group.a) {
-                let mut twice: [_; W] = *a[i..].first_chunk().expect("a whole block");
-                twice.iter_mut().for_each(|x| *x = _mm256_add_epi64(*x, *x));
-                mul_tile::<W, true>(&mut t[i + above..], &a[above..], &twice);
-            }
-        }
-    }
-    reduce::<W, Q>(z, groups, m);
-}
+ams26!(ams52_mb8_avx2, "avx2");

@@ -29,7 +29,7 @@
 use core::arch::x86_64::*;
 
 use super::karatsuba52_ifma::{clean, differences};
-use super::select52_mb8_ifma::{Read, digit, masks};
+use super::select52_mb8_avx512::{Read, digit, masks};
 use super::tiles52_ifma::{
     Reduction, V, add, block, block_mut, carry, finish, fold_tile, fold_tile_reading, hi, lo,
     mul_tile,

@@ -13,6 +13,8 @@ pub(crate) mod amm52_long_blocks_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod amm52_mb8_avx2;
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod amm52_mb8_avx512;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod amm52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod amm64_mulx;
@@ -20,6 +22,8 @@ pub(crate) mod amm64_mulx;
 pub(crate) mod amm64_umulh;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod ams52_mb8_avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod ams52_mb8_avx512;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod ams52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
@@ -41,7 +45,7 @@ pub(crate) mod select52_blocks_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select52_mb8_avx2;
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod select52_mb8_ifma;
+pub(crate) mod select52_mb8_avx512;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select64_sse2;
 #[cfg(target_arch = "x86_64")]
@@ -49,7 +53,11 @@ mod steps64_mulx;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod table52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
+mod tiles26;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod tiles26_avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod tiles26_avx512;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod tiles52_ifma;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -33,7 +33,7 @@
 
 use core::arch::x86_64::*;
 
-use super::select52_mb8_ifma::{Blocks, SPAN, V, digit, masks};
+use super::select52_mb8_avx512::{Blocks, SPAN, V, digit, masks};
 use super::tiles52_ifma::{Short, add, carry, hi, lo, pin, two_rows};
 use super::unroll::{evens, un};
 
@@ -191,7 +191,7 @@ pub(super) fn ams_rows<const W: usize>(z: &mut [V; W], x: &[V; W], m: &Short<'_,
 }
 
 /// Does the same as [`ams_rows`], and reads table entries into `out`: see
-/// [`Read`](super::select52_mb8_ifma::Read).
+/// [`Read`](super::select52_mb8_avx512::Read).
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn ams_rows_reading<const W: usize>(

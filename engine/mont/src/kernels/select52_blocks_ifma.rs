@@ -6,14 +6,14 @@
 //           No load or store has a mask (see `unmasked`).
 // Model     select_portable.
 //
-// Entries come in pairs, as in `select52_mb8_ifma`.
+// Entries come in pairs, as in `select52_mb8_avx512`.
 //! `select52_blocks_ifma`: one operation for a digit of two entries; a chain for each digit.
 #![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 use core::hint::black_box;
 
-use super::select52_mb8_ifma::{chosen, odd};
+use super::select52_mb8_avx512::{chosen, odd};
 use super::tiles52_ifma::V;
 use super::unmasked::unmasked;
 

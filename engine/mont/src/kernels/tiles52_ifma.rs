@@ -12,7 +12,7 @@
 // last tile of one stream waits for results, the core begins a tile of the other stream.
 //
 // Reading. Fold rows leave load ports free. A square may use them to read a part of a table: one
-// digit of eight entries per row (`select52_mb8_ifma`).
+// digit of eight entries per row (`select52_mb8_avx512`).
 //
 // Columns are signed sums of half products, without carries. A column is below 2^63 (see `shape`).
 //
@@ -30,8 +30,8 @@
 
 use core::arch::x86_64::*;
 
-pub(super) use super::select52_mb8_ifma::V;
-use super::select52_mb8_ifma::{Read, digit, masks};
+pub(super) use super::select52_mb8_avx512::V;
+use super::select52_mb8_avx512::{Read, digit, masks};
 use super::unroll::{evens, un};
 
 /// The constants of a modulus: m, b1 = B^-1 mod m, k0 = -1/m mod B.

@@ -17,7 +17,7 @@
 #![forbid(unsafe_code)]
 
 use super::rows52_ifma::{amm_rows, ams_rows, ams_rows_reading};
-use super::select52_mb8_ifma::{SPAN, odd};
+use super::select52_mb8_avx512::{SPAN, odd};
 use super::tiles52_ifma::{Short, V};
 
 /// The operands of one stream.

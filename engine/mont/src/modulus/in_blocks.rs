@@ -10,43 +10,33 @@ impl Modulus<Row> {
     /// Returns m in lane blocks, as each of the numbers that share the rows. `k` is its size in
     /// limbs.
     pub(super) fn in_blocks(blocks: Blocks, m: &[u64], k: usize, field: &mut Field<'_>) -> Self {
-        let pack_into = |rows: &mut [Row], x: &[u64]| {
-            (0..blocks.numbers()).for_each(|number| blocks.pack(rows, number, x));
-        };
-        let pack = |x: &[u64]| {
-            let mut rows = vec![Row::default(); blocks.k()];
-            pack_into(&mut rows, x);
-            rows
-        };
+        let pack = |x: &[u64]| packed(blocks, x);
+        let mut this = Self::bare_in_blocks(blocks, m, field);
         let constants = field.constants(blocks.r_bits(), blocks.bits_max());
-        let exit_factor = if blocks.numbers() == 4 {
+        this.exit_factor = if blocks.numbers() == 4 {
             let two = Blocks::of_pair(blocks.bits_max()).expect("where four fit, two do");
             pack(&field.constants(two.r_bits(), 0)[0])
         } else {
             pack(&(0..k).fold(constants[1].clone(), |x, _| field.fold(&x, 64)))
         };
-        let [one, rr, upper] = constants.map(|x| pack(&x));
+        [this.one, this.rr, this.upper] = constants.map(|x| pack(&x));
+        this.plain_one = pack(&[1]);
+        this
+    }
+
+    /// Returns m in lane blocks, as [`in_blocks`](Self::in_blocks), with the constants of a product
+    /// alone.
+    pub(super) fn bare_in_blocks(blocks: Blocks, m: &[u64], field: &Field<'_>) -> Self {
         let b1 = field.fold(&[1], 52);
-        let mut fold = vec![Row::default(); 3 * blocks.k()];
         let b2 = field.fold(&b1, 52);
-        for (rows, x) in fold.chunks_exact_mut(blocks.k()).zip([&b1[..], &b2, m]) {
-            pack_into(rows, x);
+        let mut this = Self::empty(blocks.shape(), field.bits);
+        this.fold = vec![Row::default(); 3 * blocks.k()];
+        for (rows, x) in this.fold.chunks_exact_mut(blocks.k()).zip([&b1[..], &b2, m]) {
+            blocks.pack_all(rows, x);
         }
-        let (m, plain_one, shape) = (pack(m), pack(&[1]), blocks.shape());
-        let k0 = Row::splat(Digit::from_bits(field.k0).bits());
-        Self {
-            shape,
-            bits: field.bits,
-            m,
-            one,
-            rr,
-            upper,
-            fold,
-            plain_one,
-            exit_factor,
-            k0,
-            blocks: None,
-        }
+        this.m = packed(blocks, m);
+        this.k0 = Row::splat(Digit::from_bits(field.k0).bits());
+        this
     }
 
     /// Replaces every second number by q.
@@ -104,4 +94,11 @@ impl Modulus<Row> {
             tollgate_cpu::memcheck::mark_secret(&row.0);
         }
     }
+}
+
+/// Returns x below R in lane blocks, as each of the numbers that share the rows.
+pub(super) fn packed(blocks: Blocks, x: &[u64]) -> Vec<Row> {
+    let mut rows = vec![Row::default(); blocks.k()];
+    blocks.pack_all(&mut rows, x);
+    rows
 }

@@ -24,25 +24,59 @@ fn constants<S: Scalar>(m: &[u64], shape: Shape) {
     }
 }
 
+/// Returns three odd numbers of `bits` bits.
+fn moduli(rng: &mut fastrand::Rng, bits: usize) -> [Vec<u64>; 3] {
+    [0, 1, 2].map(|pattern| {
+        let mut m: Vec<u64> = (0..bits.div_ceil(64))
+            .map(|_| if pattern == 0 { u64::MAX } else { rng.u64(..) })
+            .collect();
+        if pattern == 2 {
+            m.fill(0); // 2^(bits-1) + 1: nearly all doublings stay below m
+        }
+        let top = (bits - 1) % 64;
+        let last = m.last_mut().expect("at least a limb");
+        *last = (*last & (u64::MAX >> (63 - top))) | 1 << top;
+        m[0] |= 1;
+        m
+    })
+}
+
 #[test]
 fn constants_are_what_they_say() {
     let mut rng = fastrand::Rng::with_seed(2);
     for bits in [2usize, 3, 63, 64, 65, 128, 511, 512, 513, 1024, 2047] {
-        for pattern in 0..3 {
-            let mut m: Vec<u64> = (0..bits.div_ceil(64))
-                .map(|_| if pattern == 0 { u64::MAX } else { rng.u64(..) })
-                .collect();
-            if pattern == 2 {
-                m.fill(0); // 2^(bits-1) + 1: nearly all doublings stay below m
-            }
-            let top = (bits - 1) % 64;
-            let last = m.last_mut().expect("at least a limb");
-            *last = (*last & (u64::MAX >> (63 - top))) | 1 << top;
-            m[0] |= 1;
+        for m in moduli(&mut rng, bits) {
             constants::<u64>(&m, Shape::limbs(bits));
             constants::<Digit>(&m, Shape::digits(bits));
         }
     }
+}
+
+#[test]
+fn a_public_modulus_has_the_same_constants_for_public_exponents() {
+    let mut rng = fastrand::Rng::with_seed(6);
+    let sizes = [64usize, 65, 93, 94, 95, 96, 97, 128, 512, 1023, 1024, 1100, 2048, 3072, 4096];
+    for bits in sizes.into_iter().chain([4097, 8192]).chain(128..160) {
+        for m in moduli(&mut rng, bits) {
+            let shape = Shape::limbs(bits);
+            let full = Modulus::<u64>::new(&m, shape).expect("odd");
+            let public = Modulus::new_vartime(&m, shape).expect("odd");
+            assert_eq!((public.m(), public.k0()), (full.m(), full.k0()), "{bits} bits");
+            assert_eq!(public.rr(), full.rr(), "{bits} bits");
+            assert_eq!(public.blocks().is_some(), full.blocks().is_some());
+            for (public, full) in public.blocks().into_iter().zip(full.blocks()) {
+                let same = [public.m() == full.m(), public.fold() == full.fold()];
+                assert_eq!(same, [true, true], "{bits} bits");
+                assert!(public.rr() == full.rr() && public.k0() == full.k0(), "{bits} bits");
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "too short")]
+fn a_public_modulus_has_64_bits() {
+    let _ = Modulus::new_vartime(&[u64::MAX >> 1], Shape::limbs(63));
 }
 
 #[test]

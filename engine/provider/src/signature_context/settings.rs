@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
-use super::{Message, SignatureContext};
+use super::RsaSignatureContext;
 use crate::abi::*;
 use crate::algorithm_id;
 use crate::context::{Context, operation_key};
 use crate::hashing;
-use crate::key::Key;
+use crate::message::Message;
 use crate::params::{Answers, Params};
 use crate::provider::Provider;
 use crate::reason::Reason;
+use crate::rsa_key::RsaKey;
 use crate::signature_padding::{PADDINGS, Padding, SaltLength};
 use crate::table::Table;
 use crate::x931;
@@ -36,7 +37,9 @@ static SETTABLE: Table<[OSSL_PARAM; 7]> = Table::of_keys([
     (c"", 0),
 ]);
 
-impl Context for SignatureContext {
+impl Context for RsaSignatureContext {
+    type Key = RsaKey;
+
     const GETTABLE: *const OSSL_PARAM = GETTABLE.first();
     const SETTABLE: *const OSSL_PARAM = SETTABLE.first();
 
@@ -46,27 +49,21 @@ impl Context for SignatureContext {
             provider,
             key: None,
             padding: Padding::Pkcs1,
-            md: None,
             mgf1: None,
-            message: Message::None,
+            message: Message::none(None),
         }
     }
 
-    fn restart(&mut self, key: Option<Arc<Key>>, private: bool) -> Result<(), Reason> {
+    fn restart(&mut self, key: Option<Arc<RsaKey>>, private: bool) -> Result<(), Reason> {
         let key = operation_key(key, &mut self.key, private)?;
-        *self = Self { key: Some(key), md: self.md, ..Self::new(Arc::clone(&self.provider)) };
+        let message = Message::none(self.message.md());
+        *self = Self { key: Some(key), message, ..Self::new(Arc::clone(&self.provider)) };
         Ok(())
     }
 
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
         if let Some(param) = params.find(OSSL_PKEY_PARAM_DIGEST) {
-            let name = param.text().ok_or(Reason::Parameter)?;
-            let md = hashing::from_name(name).ok_or(Reason::DigestUnsupported)?;
-            let is_running = !matches!(self.message, Message::None);
-            if is_running && self.md != Some(md) {
-                return Err(Reason::DigestLocked);
-            }
-            self.md = Some(md);
+            self.message.set_md(param)?;
         }
         if let Some(param) = params.find(OSSL_PKEY_PARAM_PAD_MODE) {
             self.padding = param.choice(PADDINGS)?.ok_or(Reason::PaddingUnsupported)?;
@@ -84,7 +81,7 @@ impl Context for SignatureContext {
             let name = param.text().ok_or(Reason::Parameter)?;
             self.mgf1 = Some(hashing::from_name(name).ok_or(Reason::DigestUnsupported)?);
         }
-        match (self.padding, self.md) {
+        match (self.padding, self.message.md()) {
             (Padding::Raw, Some(_)) => Err(Reason::PaddingUnsupported),
             (Padding::X931, Some(md)) => x931::hash_id(md).map(|_| ()),
             _ => Ok(()),
@@ -97,18 +94,18 @@ impl Context for SignatureContext {
             answers.octets(OSSL_SIGNATURE_PARAM_ALGORITHM_ID, &id)?;
         }
         answers.choice(OSSL_PKEY_PARAM_PAD_MODE, &self.padding, PADDINGS)?;
-        answers.text(OSSL_PKEY_PARAM_DIGEST, self.md.map_or(c"", hashing::name))?;
-        let mgf1 = self.mgf1.or(self.md);
+        answers.text(OSSL_PKEY_PARAM_DIGEST, self.message.md().map_or(c"", hashing::name))?;
+        let mgf1 = self.mgf1.or(self.message.md());
         answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, mgf1.map_or(c"", hashing::name))?;
         self.salt.answer(OSSL_SIGNATURE_PARAM_PSS_SALTLEN, answers)
     }
 }
 
-impl SignatureContext {
+impl RsaSignatureContext {
     fn algorithm_id(&self) -> Result<Vec<u8>, Reason> {
         match self.padding {
             Padding::Pkcs1 => {
-                let md = self.md.ok_or(Reason::DigestMissing)?;
+                let md = self.message.md().ok_or(Reason::DigestMissing)?;
                 algorithm_id::pkcs1(md).ok_or(Reason::DigestUnsupported)
             }
             Padding::Pss => {

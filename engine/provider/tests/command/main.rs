@@ -5,8 +5,10 @@
 #[path = "../host/mod.rs"]
 mod host;
 
+mod ecdsa;
 mod memcheck;
 mod metrics;
 mod outputs;
 mod programs;
 mod settings;
+mod x25519;

@@ -18,10 +18,17 @@ fn commands_are_clean() {
         return;
     }
     let folder = Folder::new();
-    let key = pem_path("rsa-2048.pem");
+    folder.configure("x25519 = on\necdsa = on");
+    let [key, ec] = ["rsa-2048.pem", "ec-p256.pem"].map(pem_path);
     folder.write("message", &[7; 32]);
     folder.openssl(true, &format!("pkeyutl -encrypt -inkey {key} -in message -out secret"));
+    folder.openssl(false, "genpkey -algorithm X25519 -out x25519.pem");
+    folder.openssl(false, "pkey -in x25519.pem -pubout -out peer.pem");
     for words in [
+        "genpkey -algorithm X25519 -out new.pem".into(),
+        "pkeyutl -derive -inkey x25519.pem -peerkey peer.pem -out secret.bin".into(),
+        format!("dgst -sha256 -sign {ec} -out signature message"),
+        format!("dgst -sha256 -prverify {ec} -signature signature message"),
         format!("dgst -sha256 -sign {key} -out signature message"),
         format!("dgst -sha256 -prverify {key} -signature signature message"),
         format!("dgst -sha512 -sigopt rsa_padding_mode:pss -sign {key} message"),
@@ -30,7 +37,7 @@ fn commands_are_clean() {
         "genrsa -propquery tollgate.rsa=yes -out new.pem 1024".into(),
     ] {
         let mut command = folder.command_under(VALGRIND, true, &words);
-        let output = command.env("TOLLGATE_CPU_DISABLE", "ifma,adx,avx2").output().unwrap();
+        let output = command.env("TOLLGATE_CPU_DISABLE", "ifma,avx512f,adx,avx2").output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && !said.contains("=="), "openssl {words}: {said}");
     }

@@ -15,7 +15,7 @@ fn providers_are_listed_without_a_warning() {
     assert!(output.status.success());
     assert_eq!(warned, "");
     let ours = &said[said.find("  tollgate").unwrap()..];
-    for line in ["name: Tollgate RSA provider", "status: active", "tollgate-signatures"] {
+    for line in ["name: Tollgate provider", "status: active", "tollgate-signatures"] {
         assert!(ours.contains(line), "{said}");
     }
 }

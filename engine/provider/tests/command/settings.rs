@@ -6,7 +6,7 @@ use crate::host::pem_path;
 /// Returns whether the provider is in the list of the configuration that activates it.
 fn is_activated(folder: &Folder) -> bool {
     let said = folder.openssl(true, "list -providers");
-    String::from_utf8(said).unwrap().contains("Tollgate RSA provider")
+    String::from_utf8(said).unwrap().contains("Tollgate provider")
 }
 
 /// Loads the provider by name. Returns whether the provider loads, and OpenSSL's message. OpenSSL
@@ -28,6 +28,7 @@ fn bad_values_prevent_loading_with_a_message() {
         ("linger_us_max = 100%", "set a number from 0 to 10000"),
         ("async = maybe", "set on or off"),
         ("implicit_rejection = 0", "set on or off"),
+        ("x25519 = yes", "set auto, on or off"),
         ("metrics = run/tollgate", "set a folder, from / on"),
     ] {
         folder.configure(line);
@@ -47,6 +48,8 @@ fn valid_values_load() {
     for lines in [
         "engine = lanes\nlinger_us_max = 0\nasync = off",
         "linger_us_max = 10000\nasync = on",
+        "x25519 = on",
+        "x25519 = off",
         // The last line with the same key applies.
         "async = maybe\nasync = on",
         // libcrypto passes only the keys that a provider asks for.

@@ -77,6 +77,17 @@ impl<'a> Job<'a> {
         Self { handle: ptr::null_mut(), context, operation: Box::new(Box::new(operation)) }
     }
 
+    /// Creates a job whose owner is notified by a callback, and so waits for no descriptor.
+    pub(crate) fn with_callback(operation: impl FnMut() + 'a) -> Self {
+        unsafe extern "C" fn ignore(_: *mut c_void) -> c_int {
+            1
+        }
+        let job = Self::new(operation);
+        // SAFETY: the function reads no argument.
+        unsafe { job.call(ignore, ptr::null_mut()) };
+        job
+    }
+
     /// Creates a job without a wait context, which cannot be notified.
     pub(crate) fn without_context(operation: impl FnMut() + 'a) -> Self {
         let context = ptr::null_mut();

@@ -49,6 +49,7 @@ pub(crate) type ReadKey = unsafe extern "C" fn(
     *mut OSSL_LIB_CTX,
     *const c_char,
 ) -> *mut EVP_PKEY;
+pub(crate) type ParamsCallback = unsafe extern "C" fn(*const OSSL_PARAM, *mut c_void) -> c_int;
 pub(crate) type PasswordCallback =
     unsafe extern "C" fn(*mut c_char, c_int, c_int, *mut c_void) -> c_int;
 
@@ -71,6 +72,20 @@ functions! {
     (_: *mut OSSL_PROVIDER) -> c_int: OSSL_PROVIDER_unload;
     (_: *const OSSL_PROVIDER, _: *mut OSSL_PARAM) -> c_int: OSSL_PROVIDER_get_params;
     (_: *const OSSL_PROVIDER) -> c_int: OSSL_PROVIDER_self_test;
+    (_: *mut OSSL_LIB_CTX, _: *const c_char) -> c_int: OSSL_LIB_CTX_load_config;
+    (_: *const OSSL_PROVIDER, _: *const c_char, _: ParamsCallback, _: *mut c_void) -> c_int:
+        OSSL_PROVIDER_get_capabilities;
+    (_: *const OSSL_PROVIDER) -> *const c_char: OSSL_PROVIDER_get0_name;
+    (_: *const EVP_PKEY) -> *const OSSL_PROVIDER: EVP_PKEY_get0_provider;
+    (_: *mut OSSL_LIB_CTX, _: *const c_char, _: *const c_char, _: *const u8, _: usize)
+        -> *mut EVP_PKEY: EVP_PKEY_new_raw_private_key_ex EVP_PKEY_new_raw_public_key_ex;
+    (_: *const EVP_PKEY, _: *mut u8, _: *mut usize) -> c_int:
+        EVP_PKEY_get_raw_private_key EVP_PKEY_get_raw_public_key;
+    (_: *mut EVP_PKEY, _: *const u8, _: usize) -> c_int: EVP_PKEY_set1_encoded_public_key;
+    (_: *mut EVP_PKEY, _: *const EVP_PKEY) -> c_int: EVP_PKEY_copy_parameters;
+    () -> *mut EVP_PKEY: EVP_PKEY_new;
+    (_: *mut EVP_PKEY_CTX, _: *mut EVP_PKEY, _: c_int) -> c_int: EVP_PKEY_derive_set_peer_ex;
+    (_: *mut EVP_PKEY_CTX, _: *mut u8, _: *mut usize) -> c_int: EVP_PKEY_derive;
     (_: *const c_void, _: c_int) -> *mut BIO: BIO_new_mem_buf;
     (_: *mut BIO) -> c_int: BIO_free;
     (_: *mut BIO, _: *mut *mut EVP_PKEY, _: Option<PasswordCallback>, _: *mut c_void,
@@ -99,15 +114,18 @@ functions! {
     (_: *mut EVP_PKEY_CTX) -> (): EVP_PKEY_CTX_free;
     (_: *mut EVP_PKEY_CTX, _: *const OSSL_PARAM) -> c_int:
         EVP_PKEY_CTX_set_params EVP_PKEY_sign_init_ex EVP_PKEY_verify_init_ex
-        EVP_PKEY_verify_recover_init_ex EVP_PKEY_encrypt_init_ex EVP_PKEY_decrypt_init_ex;
+        EVP_PKEY_verify_recover_init_ex EVP_PKEY_encrypt_init_ex EVP_PKEY_decrypt_init_ex
+        EVP_PKEY_encapsulate_init EVP_PKEY_decapsulate_init;
+    (_: *mut EVP_PKEY_CTX, _: *mut u8, _: *mut usize, _: *mut u8, _: *mut usize) -> c_int:
+        EVP_PKEY_encapsulate;
     (_: *mut EVP_PKEY_CTX, _: *mut OSSL_PARAM) -> c_int: EVP_PKEY_CTX_get_params;
     (_: *const EVP_PKEY) -> *const OSSL_PARAM: EVP_PKEY_gettable_params;
     (_: *const EVP_PKEY_CTX) -> *const OSSL_PARAM:
         EVP_PKEY_CTX_gettable_params EVP_PKEY_CTX_settable_params;
     (_: *mut EVP_PKEY_CTX, _: *const c_char, _: *const c_char) -> c_int: EVP_PKEY_CTX_ctrl_str;
     (_: *mut EVP_PKEY_CTX) -> c_int:
-        EVP_PKEY_fromdata_init EVP_PKEY_keygen_init EVP_PKEY_check EVP_PKEY_pairwise_check
-        EVP_PKEY_private_check;
+        EVP_PKEY_fromdata_init EVP_PKEY_keygen_init EVP_PKEY_paramgen_init EVP_PKEY_derive_init
+        EVP_PKEY_check EVP_PKEY_pairwise_check EVP_PKEY_private_check EVP_PKEY_public_check;
     (_: *mut EVP_PKEY_CTX, _: *mut *mut EVP_PKEY, _: c_int, _: *mut OSSL_PARAM) -> c_int:
         EVP_PKEY_fromdata;
     (_: *mut EVP_PKEY_CTX, _: *mut *mut EVP_PKEY) -> c_int: EVP_PKEY_generate;
@@ -117,7 +135,8 @@ functions! {
     (_: *mut EVP_PKEY_CTX, _: *mut c_void) -> (): EVP_PKEY_CTX_set_app_data;
     (_: *mut EVP_PKEY_CTX) -> *mut c_void: EVP_PKEY_CTX_get_app_data;
     (_: *mut EVP_PKEY_CTX, _: *mut u8, _: *mut usize, _: *const u8, _: usize) -> c_int:
-        EVP_PKEY_sign EVP_PKEY_verify_recover EVP_PKEY_encrypt EVP_PKEY_decrypt;
+        EVP_PKEY_sign EVP_PKEY_verify_recover EVP_PKEY_encrypt EVP_PKEY_decrypt
+        EVP_PKEY_decapsulate;
     (_: *mut EVP_PKEY_CTX, _: *const u8, _: usize, _: *const u8, _: usize) -> c_int:
         EVP_PKEY_verify;
     () -> *mut EVP_MD_CTX: EVP_MD_CTX_new;

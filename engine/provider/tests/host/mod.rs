@@ -10,9 +10,11 @@ pub(crate) mod openssl_conf;
 pub(crate) mod operation;
 pub(crate) mod stack;
 pub(crate) mod stanza;
+pub(crate) mod x25519;
 
 use core::ffi::{CStr, c_int};
 use core::ptr;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
@@ -56,14 +58,7 @@ unsafe impl Sync for Key {}
 impl Host {
     /// Loads the provider that is linked into this program, as a server would.
     pub(crate) fn builtin() -> Self {
-        Self::new(|context| {
-            // SAFETY: a new context; the name and the function live as long as the program.
-            let added = unsafe {
-                libcrypto::OSSL_PROVIDER_add_builtin(context, c"tollgate".as_ptr(), init_function())
-            };
-            assert_eq!(added, 1);
-            "tollgate".into()
-        })
+        Self::new(add_builtin)
     }
 
     /// Loads the provider from a file, as a module.
@@ -80,7 +75,27 @@ impl Host {
         })
     }
 
+    /// Loads the provider that is linked into this program by a configuration. It has these lines in
+    /// the provider's section, and prefers the provider's operations.
+    pub(crate) fn configured(lines: &str) -> Self {
+        Self::new(|context| {
+            let name = add_builtin(context);
+            let folder = openssl_conf::Folder::new();
+            folder.configure(lines);
+            let path = CString::new(folder.path("on.cnf")).unwrap();
+            // SAFETY: a new context and a string.
+            let done = unsafe { libcrypto::OSSL_LIB_CTX_load_config(context, path.as_ptr()) };
+            assert_eq!(done, 1, "{}", errors());
+            name
+        })
+    }
+
     fn new(prepare: impl FnOnce(*mut OSSL_LIB_CTX) -> String) -> Self {
+        // libcrypto numbers the sources of errors from 128, one for each loaded provider, and stores
+        // eight bits. After 128 providers, errors have no texts; a host loads two.
+        static HOSTS: AtomicUsize = AtomicUsize::new(0);
+        let hosts = HOSTS.fetch_add(1, Ordering::Relaxed);
+        assert!(hosts < 60, "too many hosts in one process: share one, or add a test program");
         // SAFETY: no arguments.
         let context = unsafe { libcrypto::OSSL_LIB_CTX_new() };
         let name = CString::new(prepare(context)).unwrap();
@@ -126,6 +141,34 @@ impl Host {
         assert!(got == 1 && !text.is_null(), "{}", errors());
         // SAFETY: the provider's own string, which outlives this call.
         unsafe { CStr::from_ptr(text) }.to_str().unwrap().into()
+    }
+
+    /// Calls `each` with each of the provider's capabilities of this name.
+    pub(crate) fn capabilities(
+        &self,
+        of_default: bool,
+        name: &CStr,
+        mut each: impl FnMut(&[(&CStr, OSSL_PARAM)]),
+    ) {
+        unsafe extern "C" fn call<F: FnMut(&[(&CStr, OSSL_PARAM)])>(
+            params: *const OSSL_PARAM,
+            each: *mut core::ffi::c_void,
+        ) -> c_int {
+            // SAFETY: `each` below, which nothing else uses meanwhile.
+            let each = unsafe { &mut *each.cast::<F>() };
+            each(&libcrypto::list(params));
+            1
+        }
+        fn caller<F: FnMut(&[(&CStr, OSSL_PARAM)])>(_: &F) -> libcrypto::ParamsCallback {
+            call::<F>
+        }
+        let provider = if of_default { self.default } else { self.tollgate };
+        let (callback, each) = (caller(&each), (&raw mut each).cast());
+        // SAFETY: a provider, a string, and a callback with its argument.
+        let done = unsafe {
+            libcrypto::OSSL_PROVIDER_get_capabilities(provider, name.as_ptr(), callback, each)
+        };
+        assert_eq!(done, 1, "{}", errors());
     }
 
     pub(crate) fn self_test(&self) -> c_int {
@@ -208,6 +251,27 @@ impl Host {
         check(unsafe { init(context.0, null, digest, self.context, query, key.0, params) })
     }
 
+    /// Returns the identifier that X.509 stores with a signature.
+    pub(crate) fn algorithm_id(
+        &self,
+        key: &Key,
+        query: &CStr,
+        digest: &CStr,
+        params: &[(&CStr, &CStr)],
+    ) -> Result<Vec<u8>, String> {
+        let context = MdContext::new();
+        let init = libcrypto::EVP_DigestSignInit_ex;
+        self.digest_init(init, &context, key, query, digest, params).unwrap();
+        let mut bytes = [0; 128];
+        let mut wanted = [libcrypto::octets(c"algorithm-id", &mut bytes), libcrypto::END];
+        // SAFETY: the key context of a live context, and parameters that outlive the call.
+        let operation = unsafe { libcrypto::EVP_MD_CTX_get_pkey_ctx(context.0) };
+        // SAFETY: as above.
+        let got = unsafe { libcrypto::EVP_PKEY_CTX_get_params(operation, wanted.as_mut_ptr()) };
+        let len = wanted[0].return_size;
+        check(got).map(|()| bytes[..len].to_vec())
+    }
+
     /// Creates a context for an operation on a key.
     pub(crate) fn operation(&self, key: &Key, query: &CStr) -> Operation {
         // SAFETY: a context, a key, a string.
@@ -217,11 +281,16 @@ impl Host {
         Operation(context)
     }
 
-    /// Creates a context for generating or importing a key.
+    /// Creates a context for generating or importing an RSA key.
     pub(crate) fn key_operation(&self, query: &CStr) -> Result<Operation, String> {
+        self.operation_of(c"RSA", query)
+    }
+
+    /// Creates a context for generating or importing a key of this type.
+    pub(crate) fn operation_of(&self, name: &CStr, query: &CStr) -> Result<Operation, String> {
         // SAFETY: a context and strings.
         let context = unsafe {
-            libcrypto::EVP_PKEY_CTX_new_from_name(self.context, c"RSA".as_ptr(), query.as_ptr())
+            libcrypto::EVP_PKEY_CTX_new_from_name(self.context, name.as_ptr(), query.as_ptr())
         };
         if context.is_null() { Err(errors()) } else { Ok(Operation(context)) }
     }
@@ -252,6 +321,15 @@ impl Host {
         check(made)?;
         Ok(Key(key))
     }
+}
+
+/// Registers the provider that is linked into this program, and returns its name.
+fn add_builtin(context: *mut OSSL_LIB_CTX) -> String {
+    let (name, init) = (c"tollgate", init_function());
+    // SAFETY: a new context; the name and the function live as long as the program.
+    let added = unsafe { libcrypto::OSSL_PROVIDER_add_builtin(context, name.as_ptr(), init) };
+    assert_eq!(added, 1);
+    name.to_str().unwrap().into()
 }
 
 impl Drop for Host {

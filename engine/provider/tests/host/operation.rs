@@ -94,6 +94,13 @@ impl Operation {
         Ok(Key(key))
     }
 
+    /// Derives a shared secret.
+    pub(crate) fn derive(&self) -> Result<Vec<u8>, String> {
+        // SAFETY: the context is valid. `out` is a buffer of `len` bytes, or NULL to query the
+        // length.
+        with_buffer(|out, len| unsafe { libcrypto::EVP_PKEY_derive(self.0, out, len) })
+    }
+
     pub(crate) fn run(&self, step: Step, input: &[u8]) -> Result<Vec<u8>, String> {
         // SAFETY: the context and the input are valid. `out` is a buffer of `len` bytes, or NULL to
         // query the length.

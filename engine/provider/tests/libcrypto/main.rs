@@ -15,4 +15,3 @@ mod keys;
 mod parameters;
 mod signatures;
 mod threads;
-mod tls;

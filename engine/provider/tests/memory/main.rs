@@ -1,9 +1,12 @@
 //! Checks the contents of freed memory, and that nothing leaks.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 #[path = "../host/mod.rs"]
 mod host;
 
+mod abandoned_curves;
 mod abandoned_jobs;
 mod allocator;
+mod ecdsa;
 mod wiping;
+mod x25519;

@@ -65,7 +65,8 @@ proptest! {
                     waiting.push((slot, Observed { flow, k, batches: 0, flows }));
                 }
                 Step::RunsBatch => {
-                    if !schedule.next_batch(width, &mut batch) {
+                    let class = schedule.next_class().unwrap_or_default();
+                    if !schedule.next_batch(class, width, &mut batch) {
                         prop_assert!(waiting.is_empty(), "all are served in the end");
                         continue;
                     }

@@ -1,6 +1,7 @@
 //! Private-key operations through a queue of this processor's units.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod curves;
 mod decryption;
 mod signatures;
 

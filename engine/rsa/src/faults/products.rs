@@ -173,7 +173,7 @@ fn in_lanes() {
     let mut keys = Lanes::new();
     keys.reshape(key.class());
     for lane in 0..LANES {
-        keys.load_public(Place::Lane(lane), &key.public.digits, &key.public.e);
+        keys.load_public(Place::Lane(lane), key.public.digits(), &key.public.e);
         keys.load_secret(Place::Lane(lane), &key.digits, &key.exponents, key.prime_bits);
         keys.load_inverse(Place::Lane(lane), &key.exponents);
     }

@@ -214,7 +214,7 @@ impl Backend<1, LANES> for Words<LaneKernel> {
             #[inline(always)]
             || {
                 for (place, key) in places(keys) {
-                    loaded.load_public(place, &key.public.digits, &key.public.e);
+                    loaded.load_public(place, key.public.digits(), &key.public.e);
                     loaded.load_secret(place, &key.digits, &key.exponents, key.prime_bits);
                 }
             },

@@ -14,13 +14,17 @@ use rustls::{
     SignatureScheme, StreamOwned, SupportedProtocolVersion, version,
 };
 use tollgate_queue::{PrivateJob, Queue};
-use tollgate_rustls::provider;
+use tollgate_rustls::{Secp256r1Group, provider};
 use tollgate_tls_client::{Config, Connection, Settings, Suite};
 
 use crate::identity::{EC_P256, RSA_2048, certificate, key, queue};
 
 fn server(queue: &Queue<PrivateJob>, pem: &str) -> Arc<ServerConfig> {
-    let config = ServerConfig::builder_with_provider(Arc::new(provider(queue)))
+    server_with(provider(queue), pem)
+}
+
+fn server_with(provider: CryptoProvider, pem: &str) -> Arc<ServerConfig> {
+    let config = ServerConfig::builder_with_provider(Arc::new(provider))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
@@ -143,7 +147,19 @@ fn other_keys_sign_without_the_queue() {
     for version in [&version::TLS12, &version::TLS13] {
         shake(client(version, &ecdsa), &server).unwrap();
     }
+    let rsa = [SignatureScheme::RSA_PSS_SHA256];
+    assert!(shake(client(&version::TLS13, &rsa), &server).is_err());
     assert_eq!(queue.stats().unwrap().submitted, 0);
+}
+
+#[test]
+fn clients_agree_on_secp256r1() {
+    let own = CryptoProvider { kx_groups: vec![&Secp256r1Group], ..provider(&queue()) };
+    let server = server_with(own, EC_P256);
+    let ecdsa = [SignatureScheme::ECDSA_NISTP256_SHA256];
+    for version in [&version::TLS12, &version::TLS13] {
+        shake(client(version, &ecdsa), &server).unwrap();
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Keys and handshakes of rustls with the engine, checked by rustls, OpenSSL and Tollgate's client.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod ecdsa;
 mod handshakes;
 mod identity;
+mod key_exchange;
 mod keys;

@@ -73,6 +73,7 @@ impl<S: Transport> Connection<S> {
                 self.begin_closing(end, cx);
                 false
             }
+            Phase::Forwarding => self.expire_forward(cx),
             Phase::Sending => {
                 self.conclude(End::Timeout, cx);
                 true

@@ -7,7 +7,9 @@ use openssl::ssl::ErrorCode;
 
 use super::{Connection, Context, Phase, Step, Transport};
 use crate::failure::{Broken, End};
-use crate::http::{Body, Head, Parsed, RECORD_BYTES_MAX, Request, Response, Status, parse};
+use crate::http::{
+    Body, Framing, Head, Parsed, RECORD_BYTES_MAX, Request, Response, Status, parse,
+};
 use crate::log::{Line, RequestLine, micros, now_us};
 
 /// The longest target that goes into the access log, in bytes.
@@ -19,7 +21,7 @@ pub(super) struct Exchange {
     /// The number of requests answered or being answered.
     requests: u64,
     /// Received bytes that are not yet parsed: at most a head and a record.
-    inbox: Vec<u8>,
+    pub(super) inbox: Vec<u8>,
     /// The number of bytes of a request's body that are still to be skipped.
     skip: u64,
     /// Bytes to send: the head and the beginning of the body, or a part of a file.
@@ -32,15 +34,30 @@ pub(super) struct Exchange {
 /// A response that is being sent.
 #[derive(Debug)]
 struct Sending {
-    method: Cow<'static, str>,
-    target: Cow<'static, str>,
-    status: Status,
+    answered: Answered,
     body: Body,
     /// The number of bytes of the head that are still to be sent.
     head_left: usize,
-    body_sent: u64,
-    begun: Instant,
     keep_alive: bool,
+}
+
+/// A request and its response, for the log.
+#[derive(Debug)]
+pub(super) struct Answered {
+    pub(super) method: Cow<'static, str>,
+    pub(super) target: Cow<'static, str>,
+    /// The status; 0 until the response has begun.
+    pub(super) status: u16,
+    /// The number of bytes of the body that were sent.
+    pub(super) bytes: u64,
+    begun: Instant,
+}
+
+impl Answered {
+    /// The request begins now: the turn may have begun with a handshake.
+    pub(super) fn new(method: Cow<'static, str>, target: Cow<'static, str>) -> Self {
+        Self { method, target, status: 0, bytes: 0, begun: Instant::now() }
+    }
 }
 
 impl Exchange {
@@ -93,32 +110,43 @@ impl<S: Transport> Connection<S> {
     }
 
     fn answer(&mut self, request: Request, cx: &mut Context) -> Step {
+        if cx.upstreams.is_some() {
+            return self.begin_forward(request, cx);
+        }
         self.exchange.inbox.drain(..request.head_bytes);
-        let too_long = request.body_bytes > cx.limits.request_bytes_max as u64;
-        let response = if too_long {
-            Response {
-                head_only: request.method == "HEAD",
-                ..Response::refusal(Status::ContentTooLarge)
+        let refusal = match request.body {
+            Framing::Length(bytes) if bytes <= cx.limits.request_bytes_max as u64 => {
+                self.exchange.skip = bytes;
+                None
             }
-        } else {
-            self.exchange.skip = request.body_bytes;
-            Response::to(&request, cx.shared.root(), || cx.shared.metrics())
+            Framing::Length(_) => Some(Status::ContentTooLarge),
+            Framing::Chunked(_) | Framing::UntilClose => Some(Status::LengthRequired),
         };
-        let keep_alive = request.keep_alive && !too_long && cx.draining.is_none();
-        let target = loggable(&request.target).into();
-        self.begin(request.method, target, keep_alive, request.old, response, cx)
+        // The client may or may not send a body after it waited for "100 Continue", so the end of
+        // the request is unknown.
+        let ends_here = refusal.is_some() || (request.expects && self.exchange.skip > 0);
+        let response = match refusal {
+            Some(status) => {
+                Response { head_only: request.method == "HEAD", ..Response::refusal(status) }
+            }
+            None => Response::to(&request, cx.shared.root(), || cx.shared.metrics()),
+        };
+        let keep_alive = request.keep_alive && !ends_here && cx.draining.is_none();
+        let answered = Answered::new(request.method, loggable(&request.target).into());
+        self.begin(answered, keep_alive, request.old, response, cx)
     }
 
     /// Answers input that is not a request; input after it cannot be parsed.
     fn refuse(&mut self, status: Status, cx: &mut Context) -> Step {
         self.exchange.inbox.clear();
-        self.begin("-".into(), "-".into(), false, false, Response::refusal(status), cx)
+        let answered = Answered::new("-".into(), "-".into());
+        self.begin(answered, false, false, Response::refusal(status), cx)
     }
 
-    fn begin(
+    /// Begins to send a response of this server.
+    pub(super) fn begin(
         &mut self,
-        method: Cow<'static, str>,
-        target: Cow<'static, str>,
+        answered: Answered,
         keep_alive: bool,
         old: bool,
         mut response: Response,
@@ -136,16 +164,8 @@ impl<S: Transport> Connection<S> {
         let Response { status, body, .. } = response;
         let class = usize::from(status.code() / 100 - 1);
         cx.tally().responses[class].add(1);
-        exchange.sending = Some(Sending {
-            method,
-            target,
-            status,
-            body,
-            head_left,
-            body_sent: 0,
-            begun: Instant::now(), // the turn may have begun with a handshake
-            keep_alive,
-        });
+        let answered = Answered { status: status.code(), ..answered };
+        exchange.sending = Some(Sending { answered, body, head_left, keep_alive });
         self.phase = Phase::Sending;
         self.deadline = cx.now + cx.limits.write;
         if filled.is_err() {
@@ -188,7 +208,7 @@ impl<S: Transport> Connection<S> {
                 let of_head = n.min(sending.head_left);
                 sending.head_left -= of_head;
                 let of_body = (n - of_head) as u64;
-                sending.body_sent += of_body;
+                sending.answered.bytes += of_body;
                 cx.tally().body_bytes.add(of_body);
                 self.deadline = cx.now + cx.limits.write;
                 Step::On
@@ -204,9 +224,18 @@ impl<S: Transport> Connection<S> {
     /// Ends a response that was sent completely.
     fn sent(&mut self, cx: &mut Context) -> Step {
         let sending = self.exchange.sending.take().expect("checked by the caller");
-        let keep_alive = sending.keep_alive;
+        self.answered(sending.answered, sending.keep_alive, cx)
+    }
+
+    /// Counts and logs a response that was sent completely, and begins the next request or the end.
+    pub(super) fn answered(
+        &mut self,
+        answered: Answered,
+        keep_alive: bool,
+        cx: &mut Context,
+    ) -> Step {
         cx.tally().requests.add(1);
-        cx.journal.push(cx.now, || self.request_line(sending, true));
+        cx.journal.push(cx.now, || self.request_line(answered, true));
         if !keep_alive {
             return self.begin_closing(End::Orderly, cx);
         }
@@ -219,13 +248,14 @@ impl<S: Transport> Connection<S> {
 
     /// Counts and logs an incomplete response.
     pub(super) fn cut_response(&mut self, cx: &mut Context) {
-        if let Some(sending) = self.exchange.sending.take() {
+        let own = self.exchange.sending.take().map(|sending| sending.answered);
+        if let Some(answered) = own.or_else(|| self.cut_forward(cx)) {
             cx.tally().requests_cut.add(1);
-            cx.journal.push(cx.now, || self.request_line(sending, false));
+            cx.journal.push(cx.now, || self.request_line(answered, false));
         }
     }
 
-    fn request_line(&self, sending: Sending, complete: bool) -> Line {
+    fn request_line(&self, answered: Answered, complete: bool) -> Line {
         let session = self.session();
         Line::Request(RequestLine {
             time_us: now_us(),
@@ -235,18 +265,18 @@ impl<S: Transport> Connection<S> {
             suite: session.suite.into(),
             group: session.group.map(Cow::Borrowed),
             resumed: session.resumed,
-            method: sending.method,
-            target: sending.target,
-            status: sending.status.code(),
-            bytes: sending.body_sent,
+            method: answered.method,
+            target: answered.target,
+            status: answered.status,
+            bytes: answered.bytes,
             complete,
-            took_us: micros(Instant::now().duration_since(sending.begun)),
+            took_us: micros(Instant::now().duration_since(answered.begun)),
         })
     }
 }
 
 /// Returns a target without its query, cut to the maximum length in a log line.
-fn loggable(target: &str) -> String {
+pub(super) fn loggable(target: &str) -> String {
     let path = target.split('?').next().unwrap_or_default();
     let ends = path.char_indices().map(|(at, letter)| at + letter.len_utf8());
     let end = ends.take_while(|end| *end <= TARGET_BYTES_MAX).last();

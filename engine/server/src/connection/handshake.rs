@@ -9,6 +9,7 @@ use openssl::ssl::{SslRef, SslVersion};
 use super::{Connection, Context, Phase, Step, Transport};
 use crate::engine::group_name;
 use crate::failure::{Broken, Failure};
+use crate::ffi;
 use crate::log::{HandshakeLine, Line, Outcome, micros, now_us};
 
 /// The negotiated parameters.
@@ -39,6 +40,8 @@ impl Session {
 impl<S: Transport> Connection<S> {
     pub(super) fn handshake(&mut self, cx: &mut Context) -> Step {
         let Err(error) = self.stream.accept() else {
+            self.is_paused = false;
+            ffi::end_pauses(self.stream.ssl());
             self.completed(cx);
             return Step::On;
         };

@@ -6,8 +6,10 @@
 mod bounded_reads;
 mod closing;
 mod exchange;
+mod forward;
 mod handshake;
 
+use core::net::IpAddr;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -20,11 +22,14 @@ use crate::config::Limits;
 use crate::counters::Tally;
 use crate::engine::Acceptor;
 use crate::failure::End;
+use crate::ffi;
 use crate::http::{Date, RECORD_BYTES_MAX};
 use crate::log::Journal;
+use crate::proxy::Upstreams;
 use crate::shared::Shared;
 pub(crate) use bounded_reads::BoundedReads;
 use exchange::Exchange;
+use forward::Forward;
 use handshake::Session;
 pub(crate) use handshake::failed_to_open;
 
@@ -43,6 +48,8 @@ pub(crate) struct Context {
     pub(crate) shared: Arc<Shared>,
     pub(crate) acceptor: Arc<Acceptor>,
     date: Date,
+    /// The connections to back ends, if the server is a proxy.
+    pub(crate) upstreams: Option<Upstreams>,
     /// A buffer for one record.
     scratch: Box<[u8; RECORD_BYTES_MAX]>,
     /// Set when the server stops: it then accepts no new requests, and must finish its responses by
@@ -66,6 +73,7 @@ impl Context {
             shared,
             acceptor,
             date: Date::default(),
+            upstreams: None,
             scratch: Box::new([0; RECORD_BYTES_MAX]),
             draining: None,
         }
@@ -81,6 +89,8 @@ impl Context {
         let operations = self.acceptor.operations();
         self.tally().signatures.set(operations.signatures);
         self.tally().decryptions.set(operations.decryptions);
+        self.tally().batches.set(operations.batches);
+        self.tally().batched.set(operations.batched);
     }
 }
 
@@ -106,6 +116,8 @@ enum Phase {
     Handshake,
     Reading,
     Sending,
+    /// Passing a request on to a back end, and its response to the client.
+    Forwarding,
     /// Sending `close_notify`.
     Closing,
     /// Waiting for the client to close.
@@ -128,18 +140,34 @@ impl Transport for TcpStream {
     }
 }
 
+/// What a worker knows of a connection that it has accepted.
+pub(crate) struct Opened {
+    /// Unique within the server.
+    pub(crate) number: u64,
+    /// The connection's key in its worker.
+    pub(crate) key: usize,
+    pub(crate) client: IpAddr,
+    pub(crate) now: Instant,
+}
+
 pub(crate) struct Connection<S> {
     stream: SslStream<BoundedReads<S>>,
     number: u64,
+    /// The connection's key in its worker.
+    key: usize,
+    client: IpAddr,
     opened: Instant,
     phase: Phase,
     deadline: Instant,
     session: Option<Session>,
     exchange: Exchange,
+    forward: Option<Box<Forward>>,
     /// The end of the connection was counted and logged.
     concluded: bool,
     /// The worker has scheduled another turn.
     pub(crate) is_due_again: bool,
+    /// The engine has paused the handshake until its batch of private-key operations runs.
+    is_paused: bool,
     /// The last step waits until the socket is writable.
     wants_write: bool,
     /// The socket is registered for writable events.
@@ -149,20 +177,23 @@ pub(crate) struct Connection<S> {
 impl<S: Transport> Connection<S> {
     pub(crate) fn new(
         stream: SslStream<BoundedReads<S>>,
-        number: u64,
-        now: Instant,
+        Opened { number, key, client, now }: Opened,
         limits: &Limits,
     ) -> Self {
         Self {
             stream,
             number,
+            key,
+            client,
             opened: now,
             phase: Phase::Handshake,
             deadline: now + limits.handshake,
             session: None,
             exchange: Exchange::default(),
+            forward: None,
             concluded: false,
             is_due_again: false,
+            is_paused: false,
             wants_write: false,
             is_registered_for_writing: false,
         }
@@ -177,11 +208,14 @@ impl<S: Transport> Connection<S> {
                 Phase::Handshake => self.handshake(cx),
                 Phase::Reading => self.read(cx),
                 Phase::Sending => self.send(cx),
+                Phase::Forwarding => self.forward(cx),
                 Phase::Closing => self.close(cx),
                 Phase::Lingering => self.linger(cx),
             };
             match step {
-                Step::Blocked if self.stream.get_ref().is_exhausted() => return Turn::Again,
+                Step::Blocked if self.is_paused || self.stream.get_ref().is_exhausted() => {
+                    return Turn::Again;
+                }
                 Step::Blocked => return Turn::Wait,
                 Step::Done => return Turn::Close,
                 Step::On => {}
@@ -210,10 +244,17 @@ impl<S: Transport> Connection<S> {
         self.session.as_ref().expect("the phases after the handshake have a session")
     }
 
-    /// Returns whether a read or write failed only because it would block.
+    /// Returns whether a step failed only because it would block, or because it is paused.
     fn blocked(&mut self, error: &openssl::ssl::Error) -> bool {
+        self.is_paused = ffi::is_paused(error);
         self.wants_write = error.code() == ErrorCode::WANT_WRITE;
-        self.wants_write || error.code() == ErrorCode::WANT_READ
+        self.is_paused || self.wants_write || error.code() == ErrorCode::WANT_READ
+    }
+
+    /// Returns whether a turn may complete a paused handshake. Until then the connection must not
+    /// be dropped, because OpenSSL would leak the stack of its job.
+    pub(crate) const fn is_paused(&self) -> bool {
+        self.is_paused
     }
 
     /// Counts the end of the connection, once, and logs an incomplete response.

@@ -2,7 +2,10 @@
 
 mod body;
 mod date;
+mod fields;
 mod files;
+mod framing;
+mod heads;
 mod request;
 mod response;
 mod route;
@@ -11,5 +14,7 @@ pub use body::{BODY_BYTES_MAX, BODY_PERIOD};
 pub(crate) use body::{Body, RECORD_BYTES_MAX};
 pub(crate) use date::Date;
 pub(crate) use files::Root;
+pub(crate) use framing::Framing;
+pub(crate) use heads::{ParsedAnswer, parse_answer, write_answer_head, write_request_head};
 pub(crate) use request::{Parsed, Request, Status, parse};
 pub(crate) use response::{Head, Response};

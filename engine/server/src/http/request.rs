@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use httparse::{EMPTY_HEADER, Header};
 
-/// Maximum number of header fields in a request.
-const FIELDS_MAX: usize = 64;
+use super::fields::{FIELDS_MAX, is, options, wants_upgrade};
+use super::framing::Framing;
 
 /// The statuses that this server uses, RFC 9110 §15.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,10 @@ pub(crate) enum Status {
     ContentTooLarge = 413,
     FieldsTooLarge = 431,
     InternalError = 500,
+    NotImplemented = 501,
+    BadGateway = 502,
+    ServiceUnavailable = 503,
+    GatewayTimeout = 504,
 }
 
 impl Status {
@@ -35,6 +39,10 @@ impl Status {
             Self::ContentTooLarge => "Content Too Large",
             Self::FieldsTooLarge => "Request Header Fields Too Large",
             Self::InternalError => "Internal Server Error",
+            Self::NotImplemented => "Not Implemented",
+            Self::BadGateway => "Bad Gateway",
+            Self::ServiceUnavailable => "Service Unavailable",
+            Self::GatewayTimeout => "Gateway Timeout",
         }
     }
 }
@@ -49,8 +57,12 @@ pub(crate) struct Request {
     pub(crate) keep_alive: bool,
     /// The request uses HTTP/1.0, where both sides must ask to keep the connection open.
     pub(crate) old: bool,
-    /// Length of the request body, which the server skips.
-    pub(crate) body_bytes: u64,
+    /// The body. The server skips it, or passes it on.
+    pub(crate) body: Framing,
+    /// The client waits for "100 Continue" before it sends the body.
+    pub(crate) expects: bool,
+    /// The client wants another protocol on this connection, such as WebSocket.
+    pub(crate) upgrades: bool,
     /// Length of the head.
     pub(crate) head_bytes: usize,
 }
@@ -95,34 +107,43 @@ fn complete(head: &httparse::Request<'_, '_>, head_bytes: usize) -> Result<Reque
     }
     let (mut keep_alive, mut expects) = (version == 1, false);
     for field in head.headers.iter() {
-        if is(field, "connection") {
-            for option in field.value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
-                if option.eq_ignore_ascii_case(b"close") {
-                    keep_alive = false;
-                } else if option.eq_ignore_ascii_case(b"keep-alive") && version == 0 {
-                    keep_alive = true;
-                }
-            }
-        }
         expects |= is(field, "expect");
     }
-    let body_bytes = body_bytes(head.headers)?;
-    // The client may or may not send a body after it waited for "100 Continue", so the end of the
-    // request is unknown.
-    keep_alive &= !(expects && body_bytes > 0);
-    Ok(Request { method, target, keep_alive, old: version == 0, body_bytes, head_bytes })
+    for option in options(head.headers) {
+        if option.eq_ignore_ascii_case(b"close") {
+            keep_alive = false;
+        } else if option.eq_ignore_ascii_case(b"keep-alive") && version == 0 {
+            keep_alive = true;
+        }
+    }
+    let body = body(head.headers)?;
+    if version == 0 && matches!(body, Framing::Chunked(_)) {
+        return Err(Status::BadRequest); // RFC 9112 §6.1
+    }
+    let upgrades = wants_upgrade(head.headers);
+    Ok(Request {
+        method,
+        target,
+        keep_alive,
+        old: version == 0,
+        body,
+        expects,
+        upgrades,
+        head_bytes,
+    })
 }
 
-fn is(field: &Header<'_>, name: &str) -> bool {
-    field.name.eq_ignore_ascii_case(name)
-}
-
-/// Returns the length of the body, RFC 9112 §6.3. Refuses a body whose end is ambiguous: it could
+/// Returns the framing of the body, RFC 9112 §6.3. Refuses a body whose end is ambiguous: it could
 /// hide another request.
-fn body_bytes(fields: &[Header<'_>]) -> Result<u64, Status> {
-    if fields.iter().any(|field| is(field, "transfer-encoding")) {
+fn body(fields: &[Header<'_>]) -> Result<Framing, Status> {
+    let mut codings = fields.iter().filter(|field| is(field, "transfer-encoding"));
+    if let Some(coding) = codings.next() {
         let also_length = fields.iter().any(|field| is(field, "content-length"));
-        return Err(if also_length { Status::BadRequest } else { Status::LengthRequired });
+        if also_length || codings.next().is_some() {
+            return Err(Status::BadRequest);
+        }
+        let is_chunked = coding.value.trim_ascii().eq_ignore_ascii_case(b"chunked");
+        return if is_chunked { Ok(Framing::chunked()) } else { Err(Status::NotImplemented) };
     }
     let mut length = None;
     for field in fields.iter().filter(|field| is(field, "content-length")) {
@@ -133,7 +154,7 @@ fn body_bytes(fields: &[Header<'_>]) -> Result<u64, Status> {
         let text = core::str::from_utf8(digits).expect("ASCII digits");
         length = Some(text.parse::<u64>().map_err(|_| Status::ContentTooLarge)?);
     }
-    Ok(length.unwrap_or(0))
+    Ok(Framing::Length(length.unwrap_or(0)))
 }
 
 /// RFC 9112 §3.2: keeps the origin form and `*`, and removes scheme and authority from the absolute
@@ -187,7 +208,17 @@ mod tests {
         assert!(!stays("1.1", "Connection: x, Close\r\n"));
         assert!(!stays("1.0", ""));
         assert!(stays("1.0", "Connection: keep-alive\r\n"));
-        assert!(!stays("1.1", "Expect: 100-continue\r\nContent-Length: 5\r\n"));
+    }
+
+    #[test]
+    fn bodies_and_upgrades() {
+        let with = |fields| request(&format!("POST / HTTP/1.1\r\nHost: a\r\n{fields}\r\n"));
+        assert_eq!(with("").body, Framing::Length(0));
+        assert_eq!(with("Content-Length: 5\r\n").body, Framing::Length(5));
+        assert_eq!(with("Transfer-Encoding: Chunked\r\n").body, Framing::chunked());
+        assert!(with("Expect: 100-continue\r\nContent-Length: 5\r\n").expects);
+        assert!(with("Connection: x, Upgrade\r\nUpgrade: websocket\r\n").upgrades);
+        assert!(!with("Upgrade: websocket\r\n").upgrades);
     }
 
     #[test]
@@ -204,8 +235,11 @@ mod tests {
         assert_eq!(with(""), Status::BadRequest, "no host");
         assert_eq!(with("Host: a\r\nHost: b\r\n"), Status::BadRequest);
         let te = "Host: a\r\nTransfer-Encoding: chunked\r\n";
-        assert_eq!(with(te), Status::LengthRequired);
         assert_eq!(with(&format!("{te}Content-Length: 1\r\n")), Status::BadRequest, "smuggling");
+        assert_eq!(with(&format!("{te}Transfer-Encoding: x\r\n")), Status::BadRequest);
+        assert_eq!(with(&te.replace("chunked", "gzip, chunked")), Status::NotImplemented);
+        let old = "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert_eq!(refused(old), Status::BadRequest);
         for length in ["1\r\nContent-Length: 1", "+1", "-1", "1,1", "", "0x1"] {
             assert_eq!(
                 with(&format!("Host: a\r\nContent-Length: {length}\r\n")),

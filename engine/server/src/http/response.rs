@@ -37,6 +37,10 @@ impl Response {
             Status::LengthRequired => "A body needs a Content-Length.",
             Status::ContentTooLarge => "The body is too long.",
             Status::FieldsTooLarge => "The request's head is too long.",
+            Status::NotImplemented => "Only chunked transfer coding is understood.",
+            Status::BadGateway => "The server behind this one gave no valid answer.",
+            Status::ServiceUnavailable => "No server behind this one can be reached.",
+            Status::GatewayTimeout => "The server behind this one did not answer in time.",
             Status::Ok | Status::InternalError => "",
         };
         Self::explained(status, format!("{} {}. {why}\n", status.code(), status.reason()))

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::rig::{self, ONE_REQUEST, Rig, bytes, fetch, s_client};
 use tollgate_server::log::Line;
-use tollgate_server::{Certificate, Config, Engine, KeyKind, Resumption, SignerOperations};
+use tollgate_server::{Certificate, Config, Engine, KeyKind, Resumption, Server, SignerOperations};
 
 fn start(engine: Engine, kind: KeyKind) -> Rig {
     let certificate = Certificate::SelfSigned(kind);
@@ -25,7 +25,7 @@ fn two_servers_on_one_engine_do_not_share_counters() {
     let servers = [start(Engine::Tollgate, kind), start(Engine::Tollgate, kind)];
     for times in 0..3 {
         for (server, n) in servers.iter().zip([0, times]) {
-            let expected = SignerOperations { signatures: n, decryptions: 0 };
+            let expected = SignerOperations { signatures: n, ..SignerOperations::default() };
             let counters = server.running.counters();
             assert_eq!((counters.signer.operations, counters.handshakes_full), (Some(expected), n));
         }
@@ -64,7 +64,8 @@ fn each_server_s_engine_signs_its_handshakes() {
         assert_eq!((theirs.signer.provider.as_str(), theirs.signer.operations), ("default", None));
         assert_eq!(mine.signer.provider, "tollgate");
         // Six operations for six handshakes: the operations of the other server are not counted.
-        let expected = SignerOperations { signatures: 4, decryptions: 2 };
+        let (signatures, decryptions) = (4, 2);
+        let expected = SignerOperations { signatures, decryptions, ..SignerOperations::default() };
         assert_eq!(mine.signer.operations, Some(expected), "{kind}");
 
         // A resumed session costs no private-key operation; the metrics agree.
@@ -94,4 +95,52 @@ fn each_server_s_engine_signs_its_handshakes() {
             assert_eq!(start.key, kind.to_string());
         }
     }
+}
+
+/// Where the provider has fast kernels, it signs with keys on P-256. Elsewhere the server does not
+/// start, because OpenSSL would sign.
+#[test]
+fn keys_on_p256_sign_with_the_engine_where_it_is_faster() {
+    let config = Config {
+        engine: Engine::Tollgate,
+        certificate: Certificate::SelfSigned(KeyKind::EcdsaP256),
+        ..Config::default()
+    };
+    if tollgate_cpu::HaveIfma::check().is_none() {
+        let error = Server::start(config).err().unwrap().to_string();
+        assert!(error.contains("does not support this ecdsa-p256 key"), "{error}");
+        return;
+    }
+    let server = Rig::with_own_key(config);
+    for version in ["1.2", "1.3"] {
+        let url = server.url("/bytes/10");
+        assert_eq!(fetch(&["--tls-max", version, &url]), bytes(10));
+    }
+    let expected = SignerOperations { signatures: 2, ..SignerOperations::default() };
+    assert_eq!(server.running.counters().signer.operations, Some(expected));
+}
+
+/// Handshakes that arrive together share batches, and no handshake waits for others that never come.
+#[test]
+fn handshakes_of_several_connections_run_as_batches() {
+    if tollgate_cpu::HaveIfma::check().is_none() {
+        return; // the plan may prefer single operations
+    }
+    let server = start(Engine::Tollgate, KeyKind::Rsa { bits: 2048 });
+    let counted = || server.running.counters().signer.operations.unwrap();
+    rig::eventually("a batch", || {
+        std::thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| drop(rig::connect(server.running.addr())));
+            }
+        });
+        counted().batches > 0
+    });
+    let SignerOperations { signatures, batches, batched, .. } = counted();
+    assert!((2 * batches..=8 * batches).contains(&batched) && batched <= signatures);
+    assert_eq!(fetch(&[&server.url("/bytes/10")]), bytes(10), "alone");
+    server.until_closed();
+    let counters = server.running.counters();
+    assert_eq!(counters.handshakes_failed_total(), 0);
+    assert_eq!(counted().total(), counters.handshakes_full);
 }

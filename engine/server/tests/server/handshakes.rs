@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use crate::rig::{self, ONE_REQUEST, Rig, bytes, fetch, s_client};
 use tollgate_server::log::Outcome;
 use tollgate_server::{
-    Certificate, Config, Engine, Failure, Group, KeyKind, Protocol, Resumption, Suite,
+    Certificate, Config, Engine, Failure, Group, Issued, KeyKind, Protocol, Resumption, Suite,
 };
 
 /// Performs a handshake and a request; returns their log lines.
@@ -237,6 +237,50 @@ fn resumption_is_off_or_on() {
         let outcomes: Vec<_> = handshakes.iter().map(|line| line.outcome).collect();
         assert_eq!(outcomes, [Outcome::Full, expected, Outcome::Full, expected]);
     }
+}
+
+#[test]
+fn a_session_id_resumes_from_the_cache() {
+    let rig = Rig::start(Config { resumption: Resumption::Cache, ..Config::default() });
+    let (address, file) = (rig.running.addr(), rig.folder.path("session.pem"));
+    let file = file.to_str().unwrap();
+    for offer in ["-sess_out", "-sess_in"] {
+        let (_, words) = s_client(address, &["-tls1_2", offer, file], ONE_REQUEST);
+        assert!(words.contains("HTTP/1.1 200 OK") && !words.contains("session ticket"), "{words}");
+    }
+    rig.until_closed();
+    let outcomes: Vec<_> = rig.finish().handshakes().iter().map(|line| line.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Full, Outcome::Resumed]);
+}
+
+#[test]
+fn clients_need_a_certificate_of_the_roots() {
+    let [known, other] = [2, 1].map(|length| Issued::new(KeyKind::EcdsaP256, length).unwrap());
+    let client_roots = Some(known.root().unwrap());
+    let rig = Rig::start(Config { client_roots, ..Config::default() });
+    let present = |issued: &Issued, version: &str| {
+        let Certificate::Pem { chain, key } = issued.certificate().unwrap() else { panic!() };
+        let [chain_file, key_file] = ["chain", "key"].map(|name| rig.folder.path(name));
+        std::fs::write(&chain_file, chain).unwrap();
+        std::fs::write(&key_file, key).unwrap();
+        let [chain, key] = [&chain_file, &key_file].map(|path| path.to_str().unwrap());
+        let shown = ["-cert", chain, "-cert_chain", chain, "-key", key];
+        s_client(rig.running.addr(), &[&[version][..], &shown].concat(), ONE_REQUEST).1
+    };
+    for version in ["-tls1_2", "-tls1_3"] {
+        let words = present(&known, version);
+        assert!(words.contains("HTTP/1.1 200 OK"), "{words}");
+        let words = present(&other, version);
+        assert!(!words.contains("HTTP/1.1") && words.contains("alert"), "{words}");
+        let (_, words) = s_client(rig.running.addr(), &[version], ONE_REQUEST);
+        assert!(!words.contains("HTTP/1.1"), "{words}");
+    }
+    let failed = rig.finish();
+    let failed = failed.handshakes().iter().filter(|line| line.outcome == Outcome::Failed).count();
+    assert_eq!(failed, 4);
+    let nothing = Config { client_roots: Some(vec![]), ..Config::default() };
+    let error = tollgate_server::Server::start(nothing).unwrap_err().to_string();
+    assert!(error.contains("trust anchors") && !error.contains('\n'), "{error}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod flood;
 mod handshakes;
 mod hostile;
 mod http;
+mod proxy;
 mod rig;
 mod starting;
 mod stopping;

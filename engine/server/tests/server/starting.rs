@@ -146,10 +146,10 @@ fn a_missing_root_or_log_folder_is_refused() {
 
 #[test]
 fn a_key_that_the_engine_refuses_is_an_error() {
-    let certificate = Certificate::SelfSigned(KeyKind::EcdsaP256);
+    let certificate = Certificate::SelfSigned(KeyKind::EcdsaP384);
     let config = Config { certificate, engine: Engine::Tollgate, ..Config::default() };
     let words =
-        ["engine tollgate does not support this ecdsa-p256 key", "provider default would sign"];
+        ["engine tollgate does not support this ecdsa-p384 key", "provider default would sign"];
     assert_says(config, &words);
 
     let folder = Folder::new();

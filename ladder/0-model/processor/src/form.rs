@@ -24,6 +24,8 @@ pub enum Form {
     /// of the low halves, one of the high halves, and one of the sums of the halves. Each
     /// instruction works on four numbers. Fold rows reduce.
     Halves52,
+    /// [`Halves52`](Self::Halves52) on 512-bit registers. Each instruction works on eight numbers.
+    WideHalves52,
     /// One number in limbs of 64 bits, with MUL, ADD and ADC.
     Mul,
     /// Eight numbers side by side in digits of 52 bits, with one MUL per product of two digits.
@@ -67,11 +69,12 @@ impl Sum for Count {
 
 impl Form {
     /// Every form.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Blocks52,
         Self::Madd52,
         Self::Karatsuba52,
         Self::Halves52,
+        Self::WideHalves52,
         Self::Mul,
         Self::Mul52,
         Self::Mulx,
@@ -81,9 +84,12 @@ impl Form {
     /// results need no final reduction. Kernels may round this number up to whole tiles.
     pub const fn words(self, bits: u32) -> u32 {
         match self {
-            Self::Blocks52 | Self::Madd52 | Self::Karatsuba52 | Self::Halves52 | Self::Mul52 => {
-                bits.saturating_add(6).div_ceil(52)
-            }
+            Self::Blocks52
+            | Self::Madd52
+            | Self::Karatsuba52
+            | Self::Halves52
+            | Self::WideHalves52
+            | Self::Mul52 => bits.saturating_add(6).div_ceil(52),
             Self::Mul | Self::Mulx => bits.div_ceil(64),
         }
     }
@@ -91,7 +97,11 @@ impl Form {
     /// Returns the number of numbers that one call computes.
     pub const fn lanes(self) -> u32 {
         match self {
-            Self::Madd52 | Self::Karatsuba52 | Self::Halves52 | Self::Mul52 => 8,
+            Self::Madd52
+            | Self::Karatsuba52
+            | Self::Halves52
+            | Self::WideHalves52
+            | Self::Mul52 => 8,
             Self::Blocks52 | Self::Mul | Self::Mulx => 1,
         }
     }
@@ -103,7 +113,7 @@ impl Form {
     /// * VPMADD52 in blocks: `4k^2 / 8 + 1`.
     /// * VPMADD52 by Karatsuba, with h = k/2: `6h^2 + 2k^2 + 1`; at 40 words `6h^2 + 6.5h^2 + 2k +
     ///   1`.
-    /// * VPMULUDQ: `12k^2 + 6`.
+    /// * VPMULUDQ: `12k^2 + 6`, on 512-bit registers half as many.
     /// * MUL and MULX: `2k^2 + k` for each number.
     pub fn product(self, k: u32) -> Count {
         let k = u64::from(k);
@@ -123,7 +133,7 @@ impl Form {
     /// * VPMADD52: `k(k+1) + 2k^2 + 1`.
     /// * VPMADD52 in blocks: as a product.
     /// * VPMADD52 by Karatsuba, with h = k/2: `3h(h+1)` and the same reduction.
-    /// * VPMULUDQ: `3k(k+1) + 6k^2 + 6`.
+    /// * VPMULUDQ: `3k(k+1) + 6k^2 + 6`, on 512-bit registers half as many.
     /// * MUL and MULX: `k(k+1)/2 + k^2 + k` for each number.
     pub fn square(self, k: u32) -> Count {
         if self == Self::Blocks52 {
@@ -148,6 +158,7 @@ impl Form {
             Self::Blocks52 => (2 * full).div_ceil(8) + low.min(1),
             Self::Madd52 | Self::Karatsuba52 => 2 * full + low.min(1),
             Self::Halves52 => 6 * (full + low.min(1)),
+            Self::WideHalves52 => 3 * (full + low.min(1)),
             Self::Mul | Self::Mulx => full + low,
             Self::Mul52 => u64::from(self.lanes()) * (full + low),
         })
@@ -202,6 +213,8 @@ mod tests {
         assert_eq!(Form::Mul52.product(20), Count(8 * (800 + 20)));
         assert_eq!(Form::Halves52.product(20), Count(2 * 3 * (800 + 1)));
         assert_eq!(Form::Halves52.square(20), Count(2 * 3 * (210 + 400 + 1)));
+        assert_eq!(Form::WideHalves52.product(20), Count(3 * (800 + 1)));
+        assert_eq!(Form::WideHalves52.square(20), Count(3 * (210 + 400 + 1)));
         assert_eq!(Form::Mul52.plain_product(20), Count(8 * 400));
     }
 

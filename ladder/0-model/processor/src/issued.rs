@@ -37,7 +37,7 @@ impl Size {
 
 impl Issued {
     /// Every kernel that contains multiply instructions itself.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         row("amm52_blocks_ifma", "4 * rows * K + 1 vpmadd52", |size| blocks(size.rows, size.k)),
         // With more than two blocks there is one more row, of zeros.
         row("amm52_long_blocks_ifma", "4 * rows * K + 2K + 1 vpmadd52", |size| {
@@ -45,6 +45,7 @@ impl Issued {
             blocks(size.rows, size.k) + Count(zeros)
         }),
         row("amm52_mb8_avx2", "12K^2 + 6 vpmuludq", |size| Form::Halves52.product(size.k)),
+        row("amm52_mb8_avx512", "6K^2 + 3 vpmuludq", |size| Form::WideHalves52.product(size.k)),
         Self {
             by_halves: Some("by Karatsuba 3.5K^2 + 1 for K = 30, 3.125K^2 + 2K + 1 for K = 40"),
             ..row("amm52_mb8_ifma", "4K^2 + 1 vpmadd52 a stream", |size| {
@@ -60,6 +61,9 @@ impl Issued {
             halves(Form::Mul.product(size.k), size.k)
         }),
         row("ams52_mb8_avx2", "3K(K+1) + 6K^2 + 6 vpmuludq", |size| Form::Halves52.square(size.k)),
+        row("ams52_mb8_avx512", "3K(K+1)/2 + 3K^2 + 3 vpmuludq", |size| {
+            Form::WideHalves52.square(size.k)
+        }),
         Self {
             by_halves: Some(
                 "By Karatsuba 3K(K+2)/4 + 2K^2 + 1 for K = 30, 3K(K+2)/4 + 1.625K^2 + 2K + 1 for \

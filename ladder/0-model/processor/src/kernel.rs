@@ -42,6 +42,7 @@ enum Family {
     Limbs,
     LimbsArm,
     LimbsPortable,
+    WideHalves,
 }
 
 /// The number of limbs of each number in `amm52_blocks_portable`, whatever its size.
@@ -49,9 +50,10 @@ const BLOCKS_PORTABLE_LIMBS: u32 = 67;
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 12] = {
+    pub const ALL: [Self; 14] = {
         use Family::{
             Blocks, BlocksPortable, Halves, Lanes, LanesPortable, Limbs, LimbsArm, LimbsPortable,
+            WideHalves,
         };
         const fn product(name: &'static str, family: Family) -> Kernel {
             Kernel { name, family, is_square: false }
@@ -67,6 +69,8 @@ impl Kernel {
             square("ams64_mulx", Limbs),
             product("amm64_umulh", LimbsArm),
             square("ams64_umulh", LimbsArm),
+            product("amm52_mb8_avx512", WideHalves),
+            square("ams52_mb8_avx512", WideHalves),
             product("amm52_mb8_avx2", Halves),
             square("ams52_mb8_avx2", Halves),
             product("amm64_portable", LimbsPortable),
@@ -88,7 +92,7 @@ impl Kernel {
             (Family::Lanes, 30) => "Karatsuba, fold rows",
             (Family::Lanes, 40) => "Karatsuba, fold rows by halves",
             (Family::Lanes | Family::Blocks, _) => "schoolbook, fold rows",
-            (Family::Halves, _) => "Karatsuba halves, fold rows",
+            (Family::Halves | Family::WideHalves, _) => "Karatsuba halves, fold rows",
             (
                 Family::Limbs
                 | Family::LimbsArm
@@ -109,11 +113,8 @@ impl Kernel {
             Family::Lanes => self.on_lanes(call, registers),
             Family::Blocks => self.on_blocks(call, registers),
             Family::Limbs => self.on_limbs(call.size.k),
-            Family::Halves => {
-                let multiplies = self.issued(call.size);
-                // Each product also takes an addition.
-                Demand::new([(Limit::PmuludqRow, multiplies), (Limit::Issue, 2.0 * multiplies)])
-            }
+            Family::Halves => self.on_halves(call, Limit::PmuludqRow),
+            Family::WideHalves => self.on_halves(call, Limit::PmuludqRowZmm),
             Family::LimbsArm => {
                 // Each half of a product also takes an addition.
                 let multiplies = self.issued(call.size);
@@ -141,6 +142,12 @@ impl Kernel {
     /// Returns the multiply instructions that the kernel declares.
     fn issued(self, size: Size) -> f64 {
         Issued::of(self.name).map_or(0.0, |issued| issued.count(size).get())
+    }
+
+    /// A product of half digits also takes an addition.
+    fn on_halves(self, call: Call, rows: Limit) -> Demand {
+        let multiplies = self.issued(call.size);
+        Demand::new([(rows, multiplies), (Limit::Issue, 2.0 * multiplies)])
     }
 
     /// A tile of W digits needs W accumulators, W factors, a digit and a top word. A row takes 2W

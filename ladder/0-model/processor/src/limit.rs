@@ -66,6 +66,8 @@ limits! {
     MulxRow = "mulx_adcx_adox", "mulx row";
     /// Rows of VPMULUDQ with VPADDQ, on 256-bit registers: the vector units together.
     PmuludqRow = "vpmuludq_vpaddq_ymm", "vmul row";
+    /// Rows of VPMULUDQ with VPADDQ, on 512-bit registers: the vector units together.
+    PmuludqRowZmm = "vpmuludq_vpaddq_zmm", "vmul row";
     /// Loads, stores and moves between register files.
     Ports = "port_operations", "ports";
     /// All loads, including those of values that do not fit the registers. Its rate is that of
@@ -119,6 +121,7 @@ impl Limit {
                 | Self::Multiplier
                 | Self::Mulx
                 | Self::PmuludqRow
+                | Self::PmuludqRowZmm
                 | Self::Umulh
                 | Self::Vpmadd52
         )
@@ -129,6 +132,7 @@ impl Limit {
         match form {
             Form::Blocks52 | Form::Madd52 | Form::Karatsuba52 => &[Self::Vpmadd52],
             Form::Halves52 => &[Self::PmuludqRow],
+            Form::WideHalves52 => &[Self::PmuludqRowZmm],
             Form::Mul | Form::Mul52 => &[Self::MulRow],
             Form::Mulx => &[Self::MulxRow, Self::Mulx],
         }

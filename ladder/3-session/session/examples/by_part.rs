@@ -34,7 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for engine in [Engine::OpenSsl, Engine::Tollgate] {
             let session = Session::new(key, protocol, engine, SHORT_BYTES);
             let total = Duration::from_secs(seconds.into());
-            let plan = SessionPlan { sessions: vec![session], per_byte: false, total };
+            let plan =
+                SessionPlan { sessions: vec![session], both_ends: false, per_byte: false, total };
             let before = load(session, rounds, &context)?;
             let predicted = measure(&plan, &context, &|| false, &mut |_| {})?;
             let behind = load(session, rounds, &context)?;
@@ -70,7 +71,7 @@ fn load(session: Session, rounds: u32, context: &Context) -> Result<Record, Box<
     fs::remove_file(&log)?;
     let valid: Vec<Outcome> =
         outcomes.into_iter().filter(|one| one.sessions_per_s().is_some()).collect();
-    let naming = Naming { key: session.key.to_string(), by: session.engine.name().to_owned() };
+    let naming = Naming::new(session.key.to_string(), session.engine.name());
     let records = records(&valid, &naming, context)?;
     let cpu = records.iter().find(|r| r.quantity == word::SERVER_CPU_NS_PER_SESSION);
     let clock = this_machine().core_clock_hz.ok_or("no core clock")?;

@@ -78,6 +78,7 @@ pub(crate) fn contender<'w>(
     let source = worker.source();
     let one = match primitive {
         Primitive::Private(operation) => private(operation, name, key, worker),
+        Primitive::Public(operation) => public(operation, name, key, worker),
         Primitive::Generate(_) | Primitive::Agree(_) => exchange(primitive, name, source),
         Primitive::RecordKey(_)
         | Primitive::Seal(..)
@@ -117,6 +118,28 @@ fn private<'w>(
             checked(name, true, move || Ok(sign(Form::Plain)?.len() > key.size() / 2))
         }
     })
+}
+
+fn public<'w>(
+    operation: PrivateOperation,
+    name: String,
+    kind: KeyKind,
+    worker: &'w Worker,
+) -> Result<Contender<'w>, ErrorStack> {
+    let (source, key) = (worker.source(), worker.key());
+    let form = match operation {
+        PrivateOperation::Decrypt => {
+            let encrypt = move || Ok(libcrypto::encrypt(source, key, &[5; 48])?.len());
+            return Ok(checked(name, key.size(), encrypt));
+        }
+        PrivateOperation::SignPss => Form::Pss,
+        PrivateOperation::Sign | PrivateOperation::SignPkcs1 => Form::Plain,
+    };
+    let text = [1; SIGNED_BYTES];
+    let signature = libcrypto::sign(source, key, kind.digest(), form, &text)?;
+    Ok(checked(name, true, move || {
+        libcrypto::verify(source, key, (kind.digest(), form), &text, &signature)
+    }))
 }
 
 fn exchange<'w>(

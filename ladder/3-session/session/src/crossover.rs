@@ -1,9 +1,10 @@
-//! The size at which the transfer of a session costs as much as its handshake.
+//! The size at which the transfer of a session costs as much as its handshake, and the number of
+//! requests at which the handshake no longer matters.
 
 use std::collections::BTreeMap;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Record, Subject, Timestamp, Topic, Unit};
+use tollgate_record::{Estimate, Kind, Quantity, Record, Subject, Timestamp, Topic, Unit};
 
 use crate::error::Error;
 
@@ -18,6 +19,33 @@ use crate::error::Error;
 ///
 /// [`Error::Figure`] if a total is not a valid figure.
 pub fn crossovers(records: &[Record]) -> Result<Vec<Record>, Error> {
+    let curves = curves(records, word::BYTES, None);
+    let found = curves.into_iter().filter_map(|((_, subject), sizes)| of_curve(subject, &sizes));
+    found.collect()
+}
+
+/// Finds the number of requests on a connection at which the handshake takes a tenth of the cost of
+/// a session, from totals of one request and of the largest number. A request is taken to cost the
+/// same each time. From there on, the cost for each request is almost flat.
+///
+/// There is no record for a kind without these two totals, nor for one whose requests cost less
+/// than the uncertainty of the totals.
+///
+/// # Errors
+///
+/// [`Error::Figure`] if a total is not a valid figure.
+pub fn amortisations(records: &[Record]) -> Result<Vec<Record>, Error> {
+    let curves = curves(records, word::REQUESTS, Some(1));
+    curves.into_iter().filter_map(|((_, subject), costs)| amortised(subject, &costs)).collect()
+}
+
+/// The totals of sessions of each kind by a numeric parameter, predicted and measured ones apart.
+/// Without the parameter it has the value `absent`.
+fn curves<'a>(
+    records: &'a [Record],
+    parameter: &str,
+    absent: Option<u64>,
+) -> BTreeMap<(bool, Subject), BTreeMap<u64, &'a Record>> {
     let mut curves: BTreeMap<(bool, Subject), BTreeMap<u64, &Record>> = BTreeMap::new();
     for record in records {
         let is_measured = match &record.kind {
@@ -28,14 +56,52 @@ pub fn crossovers(records: &[Record]) -> Result<Vec<Record>, Error> {
         let is_total = record.quantity == word::CYCLES_PER_SESSION
             && matches!(record.subject.topic(), Topic::Session(_))
             && record.subject.parameter(word::PART).is_none();
-        let bytes = record.subject.parameter(word::BYTES).and_then(|bytes| bytes.parse().ok());
-        if let (true, Some(bytes)) = (is_total, bytes) {
-            let kind = (is_measured, record.subject.without(&[word::BYTES]));
-            curves.entry(kind).or_default().insert(bytes, record);
+        let value = match record.subject.parameter(parameter) {
+            Some(value) => value.parse().ok(),
+            None => absent,
+        };
+        if let (true, Some(value)) = (is_total, value) {
+            let kind = (is_measured, record.subject.without(&[parameter]));
+            curves.entry(kind).or_default().insert(value, record);
         }
     }
-    let found = curves.into_iter().filter_map(|((_, subject), sizes)| of_curve(subject, &sizes));
-    found.collect()
+    curves
+}
+
+fn amortised(subject: Subject, costs: &BTreeMap<u64, &Record>) -> Option<Result<Record, Error>> {
+    let first = costs.get(&1)?;
+    let (count, last) = costs.last_key_value().filter(|(count, _)| **count > 1)?;
+    let where_tenth = |one: f64, all: f64| {
+        let request = (all - one) / number(count - 1);
+        (request > 0.0).then(|| 9.0 * (one - request).max(0.0) / request)
+    };
+    let ((one_low, one_high), (all_low, all_high)) =
+        (first.estimate.interval(), last.estimate.interval());
+    let point = where_tenth(first.estimate.point(), last.estimate.point())?;
+    let low = where_tenth(one_low, all_high)?.min(point);
+    let high = where_tenth(one_high, all_low)?.max(point);
+    let samples = first.estimate.samples().min(last.estimate.samples());
+    let figure = (word::REQUESTS_WHERE_TENTH, Unit::Count, (point, low, high, samples));
+    Some(derived(subject, first, costs, figure))
+}
+
+/// A record that follows from the totals `from`, with the conditions of `like`.
+fn derived(
+    subject: Subject,
+    like: &Record,
+    from: &BTreeMap<u64, &Record>,
+    (quantity, unit, (point, low, high, samples)): (Quantity, Unit, (f64, f64, f64, u64)),
+) -> Result<Record, Error> {
+    let kind = match &like.kind {
+        Kind::Predicted { by, .. } => {
+            let from = from.values().map(|record| record.subject.to_string()).collect();
+            Kind::Predicted { by: by.clone(), from }
+        }
+        other => other.clone(),
+    };
+    let estimate = Estimate::new(point, (low, high), samples).map_err(Error::figure)?;
+    let taken_at = Timestamp::now();
+    Ok(Record { subject, quantity, unit, estimate, kind, taken_at, ..like.clone() })
 }
 
 fn of_curve(subject: Subject, sizes: &BTreeMap<u64, &Record>) -> Option<Result<Record, Error>> {
@@ -49,23 +115,8 @@ fn of_curve(subject: Subject, sizes: &BTreeMap<u64, &Record>) -> Option<Result<R
     let largest = points.last()?.0;
     let high = crossing(&points, 2.0 * high).unwrap_or(largest).max(bytes);
     let samples = sizes.values().map(|record| record.estimate.samples()).min()?;
-    let kind = match &handshake.kind {
-        Kind::Predicted { by, .. } => {
-            let from = sizes.values().map(|record| record.subject.to_string()).collect();
-            Kind::Predicted { by: by.clone(), from }
-        }
-        other => other.clone(),
-    };
-    let estimate = Estimate::new(bytes, (low, high), samples).map_err(Error::figure);
-    Some(estimate.map(|estimate| Record {
-        subject,
-        quantity: word::BYTES_WHERE_DOUBLE,
-        unit: Unit::Bytes,
-        estimate,
-        kind,
-        taken_at: Timestamp::now(),
-        ..(*handshake).clone()
-    }))
+    let figure = (word::BYTES_WHERE_DOUBLE, Unit::Bytes, (bytes, low, high, samples));
+    Some(derived(subject, handshake, sizes, figure))
 }
 
 /// Returns where a curve of straight lines first reaches `height`; `None` if it never does.
@@ -75,7 +126,7 @@ fn crossing(points: &[(f64, f64)], height: f64) -> Option<f64> {
     (y1 > y0).then(|| x0 + (x1 - x0) * ((height - y0) / (y1 - y0)).clamp(0.0, 1.0))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "at most 2^20 bytes")]
+#[allow(clippy::cast_precision_loss, reason = "at most 2^20 bytes or 1000 requests")]
 const fn number(bytes: u64) -> f64 {
     bytes as f64
 }
@@ -121,6 +172,23 @@ mod tests {
             _ => 0,
         };
         assert_eq!(found.iter().map(from).collect::<Vec<_>>(), [3, 0]);
+    }
+
+    #[test]
+    fn more_requests_make_the_handshake_cheap() {
+        // A handshake costs 300 000 cycles, a request 50 000.
+        let one = total(1024, 3.5e5, predicted());
+        let subject = one.subject.with(word::REQUESTS, 10).unwrap();
+        let ten = Record { subject, ..total(1024, 8e5, predicted()) };
+        let found = amortisations(&[one.clone(), ten.clone()]).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].subject, one.subject);
+        // 54 requests of 50 000 are nine tenths
+        assert!((found[0].estimate.point() - 54.0).abs() < 1e-6, "{found:?}");
+        let (low, high) = found[0].estimate.interval();
+        assert!(low < 54.0 && high > 54.0);
+        assert_eq!(amortisations(&[one]).unwrap(), []);
+        assert_eq!(amortisations(&[ten]).unwrap(), []);
     }
 
     #[test]

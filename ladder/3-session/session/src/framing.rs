@@ -54,10 +54,10 @@ impl Framing {
         self.authenticate(need.and_sealed(self.cipher, encrypted), encrypted)
     }
 
-    /// Adds the check and decryption of a short record with this body.
+    /// Adds the check and decryption of a record with this body.
     pub(crate) fn open(self, need: Need, body: usize) -> Option<Need> {
         let encrypted = self.content(body)? + self.cipher.block_bytes().unwrap_or_default();
-        self.authenticate(need.and_opened(self.cipher), encrypted)
+        self.authenticate(need.and_opened(self.cipher, encrypted), encrypted)
     }
 
     /// Adds the context and the key of one direction.

@@ -1,25 +1,89 @@
 //! Sessions in memory: the server's own connections and minimal clients, on one thread.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tollgate_calibrate::{clock, tsc};
 use tollgate_server::in_memory::{self, Turn, Worker};
-use tollgate_tls_client::{Config, Connection, Event, Facts, Settings, VerifySignature};
+use tollgate_tls_client::{
+    Config, Connection, Event, Facts, Identity, Resume, SavedSession, Settings, VerifySignature,
+};
 
 use crate::error::Error;
+use crate::handshake::Handshake;
 use crate::pipe::{LAPS, Lap, Pipe, Recording};
 use crate::plan::Session;
 
 /// The number of connections in flight: the load generator's default. Together, these connections
 /// use as much memory as those of a server under load, which is more than the inner caches have.
-const CONNECTIONS: usize = 16;
+pub(crate) const CONNECTIONS: usize = 16;
 
 /// A server in memory and its clients, ready for sessions of one kind.
 pub(crate) struct Stage<'w> {
     session: Session,
     worker: &'w Worker,
     clients: Vec<Connection>,
-    request: Vec<u8>,
+    /// The session that each client can resume, and the time of its handshake.
+    saved: Vec<(SavedSession, Instant)>,
+    requests: Requests,
+}
+
+/// The requests of a session, as the load generator sends them.
+pub(crate) struct Requests {
+    count: u32,
+    bytes: u64,
+    /// A request that keeps the connection open, and the last one.
+    texts: [Vec<u8>; 2],
+}
+
+impl Requests {
+    pub(crate) fn new(session: &Session) -> Self {
+        let texts = ["", "Connection: close\r\n"].map(|field| {
+            format!("GET /bytes/{} HTTP/1.1\r\nHost: 127.0.0.1\r\n{field}\r\n", session.bytes)
+        });
+        let texts = texts.map(String::into_bytes);
+        Self { count: session.requests, bytes: session.bytes, texts }
+    }
+
+    /// Returns the next request after `sent` requests, if there is one.
+    pub(crate) fn next(&self, sent: u32) -> Option<&[u8]> {
+        let text = &self.texts[usize::from(sent + 1 == self.count)];
+        (sent < self.count).then_some(text)
+    }
+}
+
+/// The responses of a session as received so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Responses {
+    sent: u32,
+    current: Response,
+}
+
+impl Responses {
+    /// Consumes the data of a record. A record begins a response or continues it.
+    pub(crate) fn read(&mut self, data: &[u8]) {
+        self.current.read(data);
+    }
+
+    /// Returns the request to send now, if the last response is complete.
+    pub(crate) fn request<'a>(&mut self, of: &'a Requests) -> Option<&'a [u8]> {
+        if self.sent > 0 && !self.is_complete(of) {
+            return None;
+        }
+        let next = of.next(self.sent)?;
+        *self = Self { sent: self.sent + 1, current: Response::default() };
+        Some(next)
+    }
+
+    /// Returns whether the current response is whole.
+    fn is_complete(&self, of: &Requests) -> bool {
+        self.current == Response { ok: true, body_bytes: of.bytes }
+    }
+
+    /// Returns whether all responses are whole.
+    pub(crate) fn are_complete(&self, of: &Requests) -> bool {
+        self.sent == of.count && self.is_complete(of)
+    }
 }
 
 /// A recorded session.
@@ -32,41 +96,49 @@ pub(crate) struct Recorded {
 /// A session in progress; its client has the same index in the stage.
 struct Visit<'w> {
     server: in_memory::Connection<'w, Pipe>,
-    response: Response,
+    responses: Responses,
 }
 
 impl<'w> Stage<'w> {
+    /// A stage for sessions in which the client presents no certificate.
     pub(crate) fn new(session: Session, worker: &'w Worker) -> Result<Self, Error> {
+        Self::presenting(session, worker, None)
+    }
+
+    /// A stage whose clients present this certificate if the server requests one.
+    pub(crate) fn presenting(
+        session: Session,
+        worker: &'w Worker,
+        identity: Option<&Arc<Identity>>,
+    ) -> Result<Self, Error> {
         // This client skips checks that cost the server nothing, like the load generator's client.
-        let settings = Settings { verify_signature: VerifySignature::Never, ..session.settings()? };
+        let settings = Settings {
+            verify_signature: VerifySignature::Never,
+            // a server prefers tickets to session IDs
+            tickets: session.handshake != Handshake::SessionId,
+            save_sessions: session.handshake.is_resumed(),
+            identity: identity.cloned(),
+            ..session.settings()?
+        };
         let config = Arc::new(Config::new(settings)?);
         let clients = (0..CONNECTIONS).map(|_| Connection::new(&config));
-        let bytes = session.bytes;
-        let request =
-            format!("GET /bytes/{bytes} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
         Ok(Self {
             session,
             worker,
             clients: clients.collect::<Result<_, _>>()?,
-            request: request.into_bytes(),
+            saved: (0..CONNECTIONS).map(|_| (SavedSession::default(), Instant::now())).collect(),
+            requests: Requests::new(&session),
         })
     }
 
     /// Plays [`CONNECTIONS`] sessions in turns. Returns the server's core cycles for each, by lap.
+    ///
+    /// A stage of resumed sessions makes full handshakes in its first play.
     pub(crate) fn play(&mut self) -> Result<Vec<[f64; LAPS]>, Error> {
-        let ((result, all), elapsed) = clock::time(|| {
-            let first = tsc::ticks();
-            let result = self.run(CONNECTIONS, false);
-            (result, first.zip(tsc::ticks()))
-        });
-        let (first, last) = all.ok_or(Error::NoCycles)?;
-        let core = elapsed.core.ok_or(Error::NoCycles)?;
-        // Preemption adds equally to both counters, so the ratio remains right. Interrupted
-        // sessions are outliers.
-        let cycles_per_tick = core.cycles / number(last.saturating_sub(first)).max(1.0);
+        let (visits, cycles_per_tick) = with_clock(|| self.run(CONNECTIONS, false))?;
         let cost =
             |(laps, _): ([u64; LAPS], Recording)| laps.map(|ticks| number(ticks) * cycles_per_tick);
-        Ok(result?.into_iter().map(cost).collect())
+        Ok(visits?.into_iter().map(cost).collect())
     }
 
     /// Plays one session and records everything.
@@ -96,36 +168,42 @@ impl<'w> Stage<'w> {
 
     fn begin(&mut self, place: usize, record: bool) -> Result<Visit<'w>, Error> {
         let client = &mut self.clients[place];
-        client.reset()?;
+        match &self.saved[place] {
+            (session, _) if session.is_empty() => client.reset()?,
+            (session, since) => {
+                client.resume(&Resume { session, age: since.elapsed(), early_data: &[] })?;
+            }
+        }
         let mut pipe = Pipe::new(record);
         pipe.send(Lap::Hello, client.outgoing());
         client.sent(client.outgoing().len())?;
         let before = tsc::ticks();
         let mut server = self.worker.accept(pipe)?;
         server.transport().count(since(before));
-        Ok(Visit { server, response: Response::default() })
+        Ok(Visit { server, responses: Responses::default() })
     }
 
     /// Passes the server's bytes to the client and the client's answer to the server. Returns
     /// whether the client had an answer.
     fn answer(&mut self, place: usize, visit: &mut Visit<'_>) -> Result<bool, Error> {
         let client = &mut self.clients[place];
-        let Visit { server, response } = visit;
+        let Visit { server, responses } = visit;
         let pipe = server.transport();
-        let mut established = false;
         pipe.receive(|bytes| {
             client.read_tls(bytes, |event| match event {
-                Event::Established => established = true,
-                Event::Data(data) => response.read(data),
-                Event::Closed => {}
+                Event::Data(data) => responses.read(data),
+                Event::Closed | Event::Established => {}
             })
         })?;
         let waiting = client.outgoing();
-        let any = !waiting.is_empty() || established;
+        let mut any = !waiting.is_empty();
         pipe.send(Lap::Finish, waiting);
         client.sent(waiting.len())?;
-        if established {
-            client.send(&self.request)?;
+        if client.is_established()
+            && let Some(request) = responses.request(&self.requests)
+        {
+            any = true;
+            client.send(request)?;
             pipe.send(Lap::Data, client.outgoing());
             client.sent(client.outgoing().len())?;
         }
@@ -133,11 +211,27 @@ impl<'w> Stage<'w> {
     }
 
     /// Closes the client's side and returns the cost of the session.
-    fn finish(&self, place: usize, visit: Visit<'_>) -> Result<([u64; LAPS], Recording), Error> {
-        let Visit { mut server, response } = visit;
-        let whole = response == Response { ok: true, body_bytes: self.session.bytes };
-        if !whole || self.clients[place].confirmation().is_none() {
+    fn finish(
+        &mut self,
+        place: usize,
+        visit: Visit<'_>,
+    ) -> Result<([u64; LAPS], Recording), Error> {
+        let Visit { mut server, responses } = visit;
+        let client = &mut self.clients[place];
+        let facts = *client.facts();
+        let is_whole = responses.are_complete(&self.requests) && client.confirmation().is_some();
+        let (saved, saved_at) = &mut self.saved[place];
+        while client.save(saved) {
+            *saved_at = Instant::now();
+        }
+        if !is_whole {
             return Err(self.strange("the response is not complete"));
+        }
+        if facts.offered.is_some() && !facts.resumed {
+            return Err(self.strange("the server did not resume the session"));
+        }
+        if self.session.handshake == Handshake::Mutual && facts.client_signature.is_none() {
+            return Err(self.strange("the server requested no certificate"));
         }
         server.transport().reset();
         turn(&mut server, Turn::Close).map_err(|why| self.strange(why))?;
@@ -151,6 +245,20 @@ impl<'w> Stage<'w> {
     fn strange(&self, why: &'static str) -> Error {
         Error::Session { session: self.session.to_string(), why: why.to_owned() }
     }
+}
+
+/// Runs `play`, and measures the core cycles of a tick of the time stamp counter meanwhile.
+pub(crate) fn with_clock<R>(play: impl FnOnce() -> R) -> Result<(R, f64), Error> {
+    let ((result, all), elapsed) = clock::time(|| {
+        let first = tsc::ticks();
+        let result = play();
+        (result, first.zip(tsc::ticks()))
+    });
+    let (first, last) = all.ok_or(Error::NoCycles)?;
+    let core = elapsed.core.ok_or(Error::NoCycles)?;
+    // Preemption adds equally to both counters, so the ratio remains right. Interrupted sessions
+    // are outliers.
+    Ok((result, core.cycles / number(last.saturating_sub(first)).max(1.0)))
 }
 
 /// The number of ticks since `before`.
@@ -179,7 +287,10 @@ impl Response {
 }
 
 /// Gives the server a turn. Gives it more turns if it asks for them.
-fn turn(server: &mut in_memory::Connection<'_, Pipe>, expected: Turn) -> Result<(), &'static str> {
+pub(crate) fn turn(
+    server: &mut in_memory::Connection<'_, Pipe>,
+    expected: Turn,
+) -> Result<(), &'static str> {
     loop {
         server.transport().start();
         let next = server.turn();

@@ -56,16 +56,19 @@
 
 mod bare_client;
 mod calls;
+mod certificates;
 mod cores;
 mod crossover;
 mod error;
 mod framing;
+mod handshake;
 mod in_memory;
 mod libcrypto;
 mod mean;
 mod measure;
 mod messages;
 mod need;
+mod pair;
 mod pipe;
 mod plan;
 mod primitive;
@@ -75,10 +78,15 @@ mod sum;
 mod system;
 mod total;
 mod wire;
+mod workers;
+mod writer;
 
 pub use bare_client::bare_client;
-pub use crossover::crossovers;
+pub use certificates::Certificates;
+pub use crossover::{amortisations, crossovers};
 pub use error::Error;
+pub use handshake::Handshake;
+pub use libcrypto::{agree, encoded_public, generate};
 pub use measure::measure;
 pub use plan::{LONG_BYTES, SHORT_BYTES, Session, SessionPlan};
 pub use replica::measure_stock;

@@ -14,10 +14,10 @@ use core::ffi::c_int;
 
 use openssl::error::ErrorStack;
 
-pub(crate) use self::agreement::{agree, encoded_public, generate};
+pub use self::agreement::{agree, encoded_public, generate};
 pub(crate) use self::kdf::{expand, extract, prf};
 pub(crate) use self::mac::Mac;
-pub(crate) use self::private_key::{Form, decrypt, encrypt, sign};
+pub(crate) use self::private_key::{Form, decrypt, encrypt, sign, verify};
 
 fn check(result: c_int) -> Result<(), ErrorStack> {
     if result == 1 { Ok(()) } else { Err(ErrorStack::get()) }

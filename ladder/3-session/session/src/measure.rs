@@ -5,22 +5,21 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use tollgate_bench::{Contender, Sample, Wrong, interleave, median_estimate};
-use tollgate_load::{Context, Protocol};
+use tollgate_load::Context;
 use tollgate_record::{Estimate, Record, Subject};
-use tollgate_server::in_memory::Worker;
-use tollgate_server::{Config, Engine, KeyKind, Suite};
-use tollgate_tls_client::Group;
 
 use crate::calls;
 use crate::error::Error;
 use crate::in_memory::Stage;
 use crate::mean::mean_estimate;
 use crate::messages::Anatomy;
+use crate::pair::Pair;
 use crate::pipe::{LAPS, Lap};
 use crate::plan::{Session, SessionPlan};
 use crate::primitive::{Beside, Primitive, RECORD_BYTES};
-use crate::records::{Measured, Scribe};
-use crate::system::Replay;
+use crate::records::{End, Measured, Scribe};
+use crate::system::{Played, Replay};
+use crate::workers::Workers;
 
 /// A session of the plan with its measurements so far.
 struct Prepared<'w> {
@@ -29,6 +28,10 @@ struct Prepared<'w> {
     stage: RefCell<Stage<'w>>,
     /// Core cycles of each session, by lap.
     costs: RefCell<Vec<[f64; LAPS]>>,
+    /// The session with a client on libssl, if the plan asks for both ends.
+    pair: Option<Pair<'w>>,
+    /// Core cycles of each such client.
+    client_costs: RefCell<Vec<f64>>,
     /// Index of the session in the list of replays.
     replay: usize,
 }
@@ -37,7 +40,7 @@ struct Prepared<'w> {
 struct Replayed {
     replay: Replay,
     subject: Subject,
-    cycles: RefCell<Vec<f64>>,
+    played: RefCell<Vec<Played>>,
 }
 
 /// Measures all sessions of a plan and their primitives, interleaved, and predicts the cost of each
@@ -55,13 +58,13 @@ pub fn measure(
     progress: &mut dyn FnMut(f64),
 ) -> Result<Vec<Record>, Error> {
     plan.check()?;
-    let workers = workers(plan)?;
+    let workers = Workers::of(plan)?;
     let (mut prepared, mut replays) = (Vec::new(), Vec::new());
     for &session in &plan.sessions {
         if stop() {
             return Err(tollgate_bench::Error::Stopped.into());
         }
-        prepared.push(prepare(session, worker_for(&workers, session), &mut replays)?);
+        prepared.push(prepare(session, &workers, plan.both_ends, &mut replays)?);
     }
     let mut primitives = primitives(&prepared)?;
     if plan.per_byte {
@@ -80,7 +83,7 @@ pub fn measure(
     };
     let mut contenders = Vec::new();
     for (subject, (primitive, session)) in &primitives {
-        let worker = worker_for(&workers, *session);
+        let worker = &workers.of_session(session).worker;
         let name = subject.to_string();
         contenders.push(calls::contender(*primitive, name, session.key, worker)?);
     }
@@ -93,10 +96,17 @@ pub fn measure(
             one.costs.borrow_mut().extend(stage.play().map_err(keep)?);
             Ok(())
         }));
+        if let Some(pair) = &one.pair {
+            contenders.push(Contender::new(format!("{}, client", one.session), 1, || {
+                pair.play().map_err(keep)?;
+                one.client_costs.borrow_mut().extend(pair.play().map_err(keep)?);
+                Ok(())
+            }));
+        }
     }
     for one in &replays {
         contenders.push(Contender::new(one.subject.to_string(), 1, || {
-            one.cycles.borrow_mut().push(one.replay.play().map_err(keep)?.server_cycles);
+            one.played.borrow_mut().push(one.replay.play().map_err(keep)?);
             Ok(())
         }));
     }
@@ -129,6 +139,9 @@ pub fn measure(
             records.push(scribe.system(&measured)?);
         }
         records.extend(scribe.session(&measured)?);
+        if let Some(client) = one.of_client(&replays[place]) {
+            records.extend(scribe.session(&client?)?);
+        }
     }
     Ok(records)
 }
@@ -140,56 +153,14 @@ fn on_core(samples: &[Sample]) -> Option<Estimate> {
     median_estimate(&samples.iter().map(cycles).collect::<Option<Vec<f64>>>()?)
 }
 
-pub(crate) type Workers = Vec<((KeyKind, Engine, Option<Group>), Worker)>;
-
-/// Returns the properties that set the server of a session apart.
-fn kind_of_worker(session: &Session) -> (KeyKind, Engine, Option<Group>) {
-    // An ECDSA client offers several groups, and the server's order decides.
-    let on_curve = session.protocol == Protocol::Tls12P256 && !session.key.is_rsa();
-    (session.key, session.engine, session.group.or(on_curve.then_some(Group::P256)))
-}
-
-/// Starts one server in memory for each key, engine and group.
-pub(crate) fn workers(plan: &SessionPlan) -> Result<Workers, Error> {
-    let mut workers = Workers::new();
-    let names_suites = plan.sessions.iter().any(|session| session.suite.is_some());
-    for session in &plan.sessions {
-        let kind @ (key, engine, group) = kind_of_worker(session);
-        if workers.iter().any(|(known, _)| *known == kind) {
-            continue;
-        }
-        let usual = Config::default();
-        let group = group.and_then(|group| group.name().parse().ok());
-        let others = usual.groups.iter().copied().filter(|other| Some(*other) != group);
-        let config = Config {
-            engine,
-            certificate: tollgate_server::Certificate::SelfSigned(key),
-            allow_rsa_1024: true,
-            allow_rsa_kx: names_suites
-                || plan.sessions.iter().any(|s| s.protocol == Protocol::Tls12Rsa),
-            suites: if names_suites { Suite::ALL.to_vec() } else { Vec::new() },
-            groups: group.into_iter().chain(others).collect(),
-            // The server formats log lines, as under load, and discards them.
-            access_log: Some("/dev/null".into()),
-            ..usual.clone()
-        };
-        workers.push((kind, Worker::new(&config)?));
-    }
-    Ok(workers)
-}
-
-pub(crate) fn worker_for(workers: &Workers, session: Session) -> &Worker {
-    let wanted = kind_of_worker(&session);
-    let found = workers.iter().find(|(known, _)| *known == wanted);
-    &found.expect("each session of the plan has its worker").1
-}
-
 fn prepare<'w>(
     session: Session,
-    worker: &'w Worker,
+    workers: &'w Workers,
+    both_ends: bool,
     replays: &mut Vec<Replayed>,
 ) -> Result<Prepared<'w>, Error> {
-    let mut stage = Stage::new(session, worker)?;
+    let served = workers.of_session(&session);
+    let mut stage = Stage::presenting(session, &served.worker, served.certificates.identity())?;
     stage.play()?;
     let recorded = stage.record()?;
     let anatomy = Anatomy::of(&session, &recorded).ok_or_else(|| Error::Session {
@@ -200,17 +171,29 @@ fn prepare<'w>(
     let known = replays.iter().position(|one| one.subject == subject);
     let replay = known.unwrap_or(replays.len());
     if known.is_none() {
-        let replay = Replay::new(&recorded, session.settings()?.suite.is_tls13())?;
-        replays.push(Replayed { replay, subject, cycles: RefCell::default() });
+        let replay = Replay::new(&recorded, &session)?;
+        replays.push(Replayed { replay, subject, played: RefCell::default() });
     }
-    Ok(Prepared { session, anatomy, stage: RefCell::new(stage), costs: RefCell::default(), replay })
+    Ok(Prepared {
+        session,
+        anatomy,
+        stage: RefCell::new(stage),
+        costs: RefCell::default(),
+        pair: if both_ends { Pair::new(session, served)? } else { None },
+        client_costs: RefCell::default(),
+        replay,
+    })
 }
 
 /// Returns each primitive that the sessions need, without duplicates, by the subject of its figure.
 fn primitives(prepared: &[Prepared<'_>]) -> Result<BTreeMap<Subject, (Primitive, Session)>, Error> {
     let mut primitives = BTreeMap::new();
     for one in prepared {
-        for (primitive, _) in one.anatomy.need().counts() {
+        let mut need = one.anatomy.need();
+        if one.pair.is_some() {
+            need += &one.anatomy.need_of_client();
+        }
+        for (primitive, _) in need.counts() {
             let subject = primitive.subject(&one.session).map_err(Error::figure)?;
             primitives.entry(subject).or_insert((primitive, one.session));
         }
@@ -219,20 +202,46 @@ fn primitives(prepared: &[Prepared<'_>]) -> Result<BTreeMap<Subject, (Primitive,
 }
 
 impl Prepared<'_> {
-    fn measured(self, replayed: &Replayed) -> Result<Measured, Error> {
-        let nothing = || Error::Figure(format!("{}: no sample", self.session));
+    fn nothing(&self) -> Error {
+        Error::Figure(format!("{}: no sample", self.session))
+    }
+
+    fn measured(&self, replayed: &Replayed) -> Result<Measured, Error> {
         let costs = self.costs.borrow();
         let lap = |lap: Lap| {
             let cycles: Vec<f64> = costs.iter().map(|laps| laps[lap as usize]).collect();
-            mean_estimate(&cycles).ok_or_else(nothing)
+            mean_estimate(&cycles).ok_or_else(|| self.nothing())
         };
-        let laps = [lap(Lap::Hello)?, lap(Lap::Finish)?, lap(Lap::Data)?];
+        let laps = vec![lap(Lap::Hello)?, lap(Lap::Finish)?, lap(Lap::Data)?];
+        let system = replayed.cycles(|played| played.server_cycles);
         Ok(Measured {
             session: self.session,
-            anatomy: self.anatomy.clone(),
+            end: End::Server(self.anatomy.clone()),
+            need: self.anatomy.need(),
             laps,
-            system: median_estimate(&replayed.cycles.borrow()).ok_or_else(nothing)?,
+            system: system.ok_or_else(|| self.nothing())?,
             cores_apart: replayed.replay.has_cores(),
         })
+    }
+
+    /// The client's end, if it was measured.
+    fn of_client(&self, replayed: &Replayed) -> Option<Result<Measured, Error>> {
+        self.pair.as_ref()?;
+        let cost = mean_estimate(&self.client_costs.borrow());
+        let system = replayed.cycles(|played| played.client_cycles);
+        Some(cost.zip(system).ok_or_else(|| self.nothing()).map(|(cost, system)| Measured {
+            session: self.session,
+            end: End::Client,
+            need: self.anatomy.need_of_client(),
+            laps: vec![cost],
+            system,
+            cores_apart: replayed.replay.has_cores(),
+        }))
+    }
+}
+
+impl Replayed {
+    fn cycles(&self, of: fn(&Played) -> f64) -> Option<Estimate> {
+        median_estimate(&self.played.borrow().iter().map(of).collect::<Vec<_>>())
     }
 }

@@ -20,19 +20,28 @@
 //! * 7 hashes: of the transcript at `ServerHello`, `Certificate`, `CertificateVerify` and both
 //!   Finished messages, and 2 of the empty string for `derived`;
 //! * a record key in each direction, twice.
+//!
+//! A resumed session of TLS 1.2 has no master secret to derive. One of TLS 1.3 has the key and the
+//! HMAC of a binder (RFC 8446 §4.2.11.2), and a pre-shared key for each new ticket; it hashes and
+//! signs no certificate. The encryption of tickets is counted as the library's work.
+//!
+//! If the client presents a certificate, the server verifies the signatures of its chain and the
+//! client's own. The primitives of the client's end are those of the server's, with signing and
+//! verifying, sealing and opening exchanged.
 
-use tollgate_tls_client::{Group, MacHash, Suite};
+mod tls12;
+mod tls13;
+
+use tollgate_tls_client::{Group, MacHash, SignatureScheme, Suite};
 
 use crate::framing::Framing;
+use crate::handshake::Handshake;
 use crate::in_memory::Recorded;
 use crate::need::Need;
 use crate::pipe::Lap;
 use crate::plan::Session;
 use crate::primitive::{Primitive, PrivateOperation};
 use crate::wire::Flight;
-
-/// The length of a Finished of TLS 1.2 in bytes, with its header.
-const FINISHED_TLS12: usize = 16;
 
 /// A message of the handshake.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,8 +60,12 @@ pub(crate) struct Message {
 pub(crate) struct Anatomy {
     /// The messages of the handshake, in order.
     pub(crate) messages: Vec<Message>,
-    /// The request, the response and the end of the connection.
+    /// The requests, the responses and the end of the connection.
     pub(crate) data: Need,
+    /// The signatures of a chain, which the end that receives it verifies.
+    chain: Need,
+    /// True if the client presents a chain.
+    is_mutual: bool,
 }
 
 impl Anatomy {
@@ -65,7 +78,9 @@ impl Anatomy {
         let flights = Flights {
             framing,
             hash: suite.transcript_hash(),
-            private: private_operation(session, recorded),
+            private: private_operation(session, recorded.facts.signature),
+            client: recorded.facts.client_signature.map(|of| private_operation(session, Some(of))),
+            resumed: recorded.facts.resumed,
             group: recorded.facts.group,
             hello: read(&recording.client[Lap::Hello as usize], false)?,
             answer: read(&recording.server[Lap::Hello as usize], false)?,
@@ -84,7 +99,21 @@ impl Anatomy {
         for body in read(&recording.server[Lap::Data as usize], true)?.encrypted {
             data = framing.seal(data, body)?;
         }
-        Some(Self { messages, data })
+        // Certificates with RSA are signed with PKCS#1 v1.5.
+        let of_certificate = match session.key.is_rsa() {
+            true => PrivateOperation::SignPkcs1,
+            false => PrivateOperation::Sign,
+        };
+        let length = f64::from(session.chain_length());
+        let chain = Need::default().and(length, Primitive::Public(of_certificate));
+        let is_mutual = session.handshake == Handshake::Mutual;
+        let mut this = Self { messages, data, chain, is_mutual };
+        if is_mutual {
+            let chain = this.chain.clone();
+            let receives = |message: &&mut Message| message.name == CLIENT_CERTIFICATE;
+            this.messages.iter_mut().find(receives)?.need += &chain;
+        }
+        Some(this)
     }
 
     /// The sum over the whole session.
@@ -93,11 +122,22 @@ impl Anatomy {
         self.messages.iter().for_each(|message| need += &message.need);
         need
     }
+
+    /// The sum over the whole session for the client's end, which verifies the server's chain.
+    pub(crate) fn need_of_client(&self) -> Need {
+        let mut need = self.need();
+        if self.is_mutual {
+            need -= &self.chain;
+        }
+        let mut need = need.at_other_end();
+        need += &self.chain;
+        need
+    }
 }
 
-/// The operation with the server's key.
-fn private_operation(session: &Session, recorded: &Recorded) -> PrivateOperation {
-    match recorded.facts.signature {
+/// The operation with the key of an end that makes this signature, or decrypts.
+fn private_operation(session: &Session, scheme: Option<SignatureScheme>) -> PrivateOperation {
+    match scheme {
         None => PrivateOperation::Decrypt,
         Some(_) if !session.key.is_rsa() => PrivateOperation::Sign,
         Some(scheme) if scheme.name().contains("_pss") => PrivateOperation::SignPss,
@@ -120,10 +160,14 @@ fn key_block(suite: Suite) -> u32 {
     }
 }
 
+#[derive(Clone)]
 struct Flights {
     framing: Framing,
     hash: MacHash,
     private: PrivateOperation,
+    /// The client's signature.
+    client: Option<PrivateOperation>,
+    resumed: bool,
     group: Option<Group>,
     hello: Flight,
     answer: Flight,
@@ -132,123 +176,26 @@ struct Flights {
 }
 
 impl Flights {
-    fn tls13(&self) -> Option<Vec<Message>> {
-        let [hello] = self.hello.clear[..] else { return None };
-        let [server_hello] = self.answer.clear[..] else { return None };
-        let [extensions, certificate, verify, finished] = self.answer.encrypted[..] else {
-            return None;
-        };
-        let [client_finished] = self.finish.encrypted[..] else { return None };
-        let (framing, hash) = (self.framing, self.hash);
-        let (extract, expand) = (Primitive::Extract(hash), Primitive::Expand(hash));
-        let clear = |bytes| Need::default().and_hashed(hash, bytes);
-        // Each record has one message.
-        let sealed = |body| framing.seal(clear(framing.content(body)?), body);
-        let first = |name, need| Message { name, lap: Lap::Hello, need, opens: false };
-        let group = self.group?;
-        Some(vec![
-            Message { opens: true, ..first("client-hello", clear(hello)) },
-            first(
-                "server-hello",
-                framing
-                    .key(clear(server_hello), 2.0)
-                    .and(1.0, Primitive::Generate(group))
-                    .and(1.0, Primitive::Agree(group))
-                    .and(2.0, extract)
-                    .and(9.0, expand)
-                    .and_hash_ends(hash, 2.0),
-            ),
-            first("encrypted-extensions", sealed(extensions)?),
-            first("certificate", sealed(certificate)?),
-            first(
-                "certificate-verify",
-                sealed(verify)?.and(1.0, Primitive::Private(self.private)).and_hash_ends(hash, 1.0),
-            ),
-            first(
-                "server-finished",
-                framing
-                    .key(sealed(finished)?, 1.0)
-                    .and(2.0, extract)
-                    .and(6.0, expand)
-                    .and_hash_ends(hash, 3.0),
-            ),
-            Message {
-                name: "client-finished",
-                lap: Lap::Finish,
-                need: framing
-                    .key(
-                        framing.open(clear(framing.content(client_finished)?), client_finished)?,
-                        1.0,
-                    )
-                    .and(1.0, extract)
-                    .and(3.0, expand)
-                    .and_hash_ends(hash, 1.0),
-                opens: true,
-            },
-        ])
-    }
-
-    fn tls12(&self, key_block: u32, extended: bool) -> Option<Vec<Message>> {
-        let (framing, hash) = (self.framing, self.hash);
-        let [hello] = self.hello.clear[..] else { return None };
-        let [server_hello, certificate, middle @ .., done] = &self.answer.clear[..] else {
-            return None;
-        };
-        let [client_key_exchange] = self.finish.clear[..] else { return None };
-        let ([client_finished], [server_finished]) =
-            (&self.finish.encrypted[..], &self.finished.encrypted[..])
-        else {
-            return None;
-        };
-        let clear = |bytes: usize| Need::default().and_hashed(hash, bytes);
-        let first = |name, need| Message { name, lap: Lap::Hello, need, opens: false };
-        let second = |name, need| Message { name, lap: Lap::Finish, need, opens: false };
-        let mut messages = vec![
-            Message { opens: true, ..first("client-hello", clear(hello)) },
-            first("server-hello", clear(*server_hello)),
-            first("certificate", clear(*certificate)),
-        ];
-        let exchange = match (self.group, middle) {
-            (Some(group), &[server_key_exchange]) => {
-                messages.push(first(
-                    "server-key-exchange",
-                    clear(server_key_exchange)
-                        .and(1.0, Primitive::Generate(group))
-                        .and(1.0, Primitive::Private(self.private)),
-                ));
-                Primitive::Agree(group)
-            }
-            (None, []) => Primitive::Private(self.private),
-            _ => return None,
-        };
-        messages.push(first("server-hello-done", clear(*done)));
-        messages.push(Message {
-            opens: true,
-            ..second(
-                "client-key-exchange",
-                framing
-                    .key(clear(client_key_exchange), 2.0)
-                    .and(1.0, exchange)
-                    .and(1.0, Primitive::Prf(hash, PRF_LONG))
-                    .and(1.0, Primitive::Prf(hash, key_block))
-                    .and_hash_ends(hash, if extended { 1.0 } else { 0.0 }),
-            )
-        });
-        // Another length would mean that the MAC was not computed over the encrypted record.
-        let body = framing.body(FINISHED_TLS12);
-        if [*client_finished, *server_finished] != [body; 2] {
-            return None;
-        }
-        let finished = clear(FINISHED_TLS12)
-            .and(1.0, Primitive::Prf(hash, PRF_SHORT))
-            .and_hash_ends(hash, 1.0);
-        let opened = framing.open(finished.clone(), body)?;
-        messages.push(second("client-finished", opened));
-        messages.push(second("server-finished", framing.seal(finished, body)?));
-        Some(messages)
+    /// A message without primitives but its hash, in a lap.
+    fn message(&self, lap: Lap, name: &'static str, bytes: usize) -> Message {
+        let need = Need::default().and_hashed(self.hash, bytes);
+        Message { name, lap, need, opens: false }
     }
 }
 
+impl Message {
+    /// Charges the library's work in the lap to the message.
+    fn opening(self) -> Self {
+        Self { opens: true, ..self }
+    }
+
+    fn needing(self, more: impl FnOnce(Need) -> Need) -> Self {
+        Self { need: more(self.need), ..self }
+    }
+}
+
+/// The message with the client's chain.
+const CLIENT_CERTIFICATE: &str = "client-certificate";
 /// The length of a master secret in bytes.
 pub(crate) const PRF_LONG: u32 = 48;
 /// The length in bytes of the data in a Finished.
@@ -263,8 +210,10 @@ mod tests {
 
     use super::*;
     use crate::in_memory::Stage;
+    use crate::plan::SessionPlan;
     use crate::primitive::HASH_BYTES;
     use crate::wire::Flight;
+    use crate::workers::{Served, Workers};
 
     fn count(need: &Need, of: impl Fn(Primitive) -> bool) -> f64 {
         need.counts().filter(|(primitive, _)| of(*primitive)).map(|(_, count)| count).sum()
@@ -374,12 +323,70 @@ mod tests {
     }
 
     #[test]
+    fn other_handshakes_need_other_primitives() {
+        let total = core::time::Duration::from_secs(1);
+        let usual = Session::new(KeyKind::EcdsaP256, Protocol::Tls12X25519, Engine::OpenSsl, 1000);
+        let session = |handshake| Session { handshake, ..usual };
+        let (mutual, ticket) = (session(Handshake::Mutual), session(Handshake::Ticket));
+        let tls13 = |one| Session { protocol: Protocol::Tls13, ..one };
+        let long = Session { chain: Some(3), requests: 4, ..mutual };
+        // signatures, verifications at the server and at the client, agreements, records sealed
+        for (session, expected) in [
+            (mutual, [1.0, 2.0, 2.0, 1.0, 3.0]),
+            (long, [1.0, 4.0, 4.0, 1.0, 6.0]),
+            (tls13(mutual), [1.0, 2.0, 2.0, 1.0, 7.0]),
+            (ticket, [0.0, 0.0, 0.0, 0.0, 3.0]),
+            (session(Handshake::SessionId), [0.0, 0.0, 0.0, 0.0, 3.0]),
+            // with a new ticket
+            (tls13(ticket), [0.0, 0.0, 0.0, 1.0, 5.0]),
+        ] {
+            let plan =
+                SessionPlan { sessions: vec![session], both_ends: false, per_byte: false, total };
+            let workers = Workers::of(&plan).unwrap();
+            let Served { worker, certificates } = workers.of_session(&session);
+            let mut stage = Stage::presenting(session, worker, certificates.identity()).unwrap();
+            stage.play().unwrap();
+            let recorded = stage.record().unwrap();
+            assert_eq!(recorded.facts.resumed, session.handshake.is_resumed(), "{session}");
+            let anatomy = Anatomy::of(&session, &recorded).unwrap();
+            let (need, client) = (anatomy.need(), anatomy.need_of_client());
+            let verified = |need| count(need, |p| matches!(p, Primitive::Public(_)));
+            let signed = |need| count(need, |p| matches!(p, Primitive::Private(_)));
+            let sealed = |need| count(need, |p| matches!(p, Primitive::Seal(..)));
+            let opened = |need| count(need, |p| matches!(p, Primitive::Open(..)));
+            let agreed = count(&need, |p| matches!(p, Primitive::Agree(_)));
+            let found = [signed(&need), verified(&need), verified(&client), agreed, sealed(&need)];
+            let expected = match session.handshake.is_resumed() {
+                // nobody measures the client's end of a resumed session
+                true => [expected[0], expected[1], found[2], expected[3], expected[4]],
+                false => expected,
+            };
+            let is_close = found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-9);
+            assert!(is_close, "{session}: {found:?}, not {expected:?}");
+            assert!((sealed(&need) - opened(&client)).abs() < 1e-9, "{session}");
+            assert!(signed(&client) <= 1.0, "{session}");
+        }
+    }
+
+    #[test]
     fn other_flights_are_refused() {
         let of = |suite, group, flights: [Flight; 4]| {
             let [hello, answer, finish, finished] = flights;
             let (framing, hash) = (Framing::of(suite), MacHash::Sha256);
-            let private = PrivateOperation::SignPss;
-            Flights { framing, hash, private, group, hello, answer, finish, finished }
+            let private = private();
+            let (client, resumed) = (None, false);
+            Flights {
+                framing,
+                hash,
+                private,
+                client,
+                resumed,
+                group,
+                hello,
+                answer,
+                finish,
+                finished,
+            }
         };
         let old = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
         let strange = |suite| of(suite, None, [(); 4].map(|()| Flight::default()));
@@ -391,9 +398,17 @@ mod tests {
         for suite in [Suite::TLS_AES_128_GCM_SHA256, old] {
             let flights = [one.clone(), short.clone(), one.clone(), one.clone()];
             let flights = of(suite, Some(Group::X25519), flights);
-            assert_eq!(flights.tls13(), None);
-            assert_eq!(flights.tls12(PRF_LONG, true), None);
+            for resumed in [false, true] {
+                let client = Some(private()).filter(|_| !resumed);
+                let flights = Flights { resumed, client, ..flights.clone() };
+                assert_eq!(flights.tls13(), None);
+                assert_eq!(flights.tls12(PRF_LONG, true), None);
+            }
         }
+    }
+
+    const fn private() -> PrivateOperation {
+        PrivateOperation::SignPss
     }
 
     #[test]

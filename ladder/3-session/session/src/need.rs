@@ -1,6 +1,6 @@
 //! The number of each primitive that a message or a session needs.
 
-use core::ops::AddAssign;
+use core::ops::{AddAssign, SubAssign};
 use std::collections::BTreeMap;
 
 use tollgate_tls_client::{Cipher, MacHash};
@@ -48,9 +48,14 @@ impl Need {
         self.and(share, of(large)).and(1.0 - share, of(small))
     }
 
-    /// Adds the decryption of a short record.
-    pub(crate) fn and_opened(self, cipher: Cipher) -> Self {
-        self.and(1.0, Primitive::Open(cipher, RECORD_BYTES[0]))
+    /// Adds the decryption of a record of `bytes` bytes.
+    pub(crate) fn and_opened(self, cipher: Cipher, bytes: usize) -> Self {
+        self.and_record(bytes, |bytes| Primitive::Open(cipher, bytes))
+    }
+
+    /// The need of the other end of the connection, without its verification of a chain.
+    pub(crate) fn at_other_end(&self) -> Self {
+        Self(self.counts().map(|(primitive, count)| (primitive.at_other_end(), count)).collect())
     }
 
     /// Each primitive with its count.
@@ -69,6 +74,16 @@ impl AddAssign<&Self> for Need {
         for (primitive, count) in other.counts() {
             *self.0.entry(primitive).or_default() += count;
         }
+    }
+}
+
+impl SubAssign<&Self> for Need {
+    fn sub_assign(&mut self, other: &Self) {
+        for (primitive, count) in other.counts() {
+            *self.0.entry(primitive).or_default() -= count;
+        }
+        // A primitive that is no longer needed need not be measured.
+        self.0.retain(|_, count| *count != 0.0);
     }
 }
 

@@ -6,17 +6,18 @@ use core::time::Duration;
 use tollgate_load::{Offer, Protocol};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Service, Subject, Topic};
-use tollgate_server::{BODY_BYTES_MAX, Engine, KeyKind};
+use tollgate_server::{BODY_BYTES_MAX, Engine, Issued, KeyKind};
 use tollgate_tls_client::{Group, KeyExchange, Settings, Suite};
 
 use crate::error::Error;
+use crate::handshake::Handshake;
 
 /// The payload of the short transaction, in bytes \[HP01\].
 pub const SHORT_BYTES: u64 = 14_336;
 /// The payload of the "banking" transaction, in bytes \[ETI10\].
 pub const LONG_BYTES: u64 = 143_360;
 
-/// One kind of session: a full handshake, one `GET`, one response, no resumption.
+/// One kind of session: a handshake, `GET`s with one response each, the end of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
     /// The server's key.
@@ -29,15 +30,32 @@ pub struct Session {
     pub group: Option<Group>,
     /// The implementation of the private-key operation.
     pub engine: Engine,
-    /// The length of the response's body in bytes.
+    /// The length of a response's body in bytes.
     pub bytes: u64,
+    /// The handshake.
+    pub handshake: Handshake,
+    /// The number of certificates below a trust anchor in each chain that an end presents. `None`:
+    /// one, or a self-signed one if no end verifies it.
+    pub chain: Option<u8>,
+    /// The number of requests, one after another.
+    pub requests: u32,
 }
 
 impl Session {
-    /// A session with the suite and the group of the protocol.
+    /// A session with the suite and the group of the protocol, a full handshake and one request.
     #[must_use]
     pub const fn new(key: KeyKind, protocol: Protocol, engine: Engine, bytes: u64) -> Self {
-        Self { key, protocol, suite: None, group: None, engine, bytes }
+        Self {
+            key,
+            protocol,
+            suite: None,
+            group: None,
+            engine,
+            bytes,
+            handshake: Handshake::Full,
+            chain: None,
+            requests: 1,
+        }
     }
 
     /// Returns the suite, group and kind of key that the client offers.
@@ -50,7 +68,8 @@ impl Session {
         }
     }
 
-    /// Returns whether suite, group and key fit each other, and the server speaks the suite.
+    /// Returns whether suite, group, key and handshake fit each other, and the server speaks the
+    /// suite.
     #[must_use]
     pub fn is_possible(&self) -> bool {
         let Some(settings) = self.offer().settings(self.protocol) else { return false };
@@ -60,7 +79,13 @@ impl Session {
             KeyExchange::Rsa | KeyExchange::DheRsa | KeyExchange::EcdheRsa => self.key.is_rsa(),
         };
         let is_used = self.group.is_none() || settings.suite.has_group();
-        has_key && is_used && settings.suite.name().parse::<tollgate_server::Suite>().is_ok()
+        // TLS 1.3 has no session IDs, and a resumed handshake has no certificates.
+        let has_handshake = (self.handshake != Handshake::SessionId || !settings.suite.is_tls13())
+            && (self.chain.is_none() || !self.handshake.is_resumed());
+        has_key
+            && is_used
+            && has_handshake
+            && settings.suite.name().parse::<tollgate_server::Suite>().is_ok()
     }
 
     /// The client's settings.
@@ -79,8 +104,7 @@ impl Session {
 
     /// The subject of the cost of the session's system calls, which do not depend on the engine.
     pub(crate) fn system_subject(&self) -> Result<Subject, BadSubject> {
-        let subject = Subject::new(primitive("system", self.service()))?;
-        self.offer().subject(subject.with(word::BYTES, self.bytes)?)
+        self.described(Subject::new(primitive("system", self.service()))?)
     }
 
     /// The subject of a figure that covers only a part of this session:
@@ -90,8 +114,37 @@ impl Session {
     }
 
     fn of(&self, topic: Topic) -> Result<Subject, BadSubject> {
-        let subject = Subject::new(topic)?.with(word::BY, self.engine)?;
-        self.offer().subject(subject.with(word::BYTES, self.bytes)?)
+        self.described(Subject::new(topic)?.with(word::BY, self.engine)?)
+    }
+
+    /// Adds the parameters of the session to a subject, as the load generator names them.
+    fn described(&self, subject: Subject) -> Result<Subject, BadSubject> {
+        let mut subject = self.offer().subject(subject.with(word::BYTES, self.bytes)?)?;
+        let is_tls13 = self.offer().word(self.protocol) == Protocol::Tls13.word();
+        if let Some(by) = self.handshake.resumed_by(is_tls13) {
+            subject = subject.with(word::RESUMED_SHARE, 1)?.with(word::RESUMED_BY, by)?;
+        }
+        if self.requests > 1 {
+            subject = subject.with(word::REQUESTS, self.requests)?;
+        }
+        for (name, value) in self.certificates() {
+            subject = subject.with(name, value)?;
+        }
+        Ok(subject)
+    }
+
+    /// Returns the parameters of subjects about certificates.
+    #[must_use]
+    pub fn certificates(&self) -> Vec<(&'static str, String)> {
+        let mutual = (self.handshake == Handshake::Mutual)
+            .then(|| (word::AUTHENTICATION, word::MUTUAL.to_owned()));
+        let chain = self.chain.map(|chain| (word::CHAIN, chain.to_string()));
+        mutual.into_iter().chain(chain).collect()
+    }
+
+    /// The number of certificates that an end verifies.
+    pub(crate) fn chain_length(&self) -> u8 {
+        self.chain.unwrap_or(1)
     }
 
     /// Key and protocol, as subjects name them.
@@ -113,7 +166,17 @@ impl fmt::Display for Session {
         let protocol = self.offer().word(*protocol);
         let names: String =
             [suite, group].into_iter().flatten().map(|one| format!(" {one}")).collect();
-        write!(f, "{key} {protocol}{names} by {engine}, {bytes} bytes")
+        write!(f, "{key} {protocol}{names} by {engine}, {bytes} bytes")?;
+        if self.handshake != Handshake::Full {
+            write!(f, ", {}", self.handshake)?;
+        }
+        if let Some(chain) = self.chain {
+            write!(f, ", chain of {chain}")?;
+        }
+        if self.requests > 1 {
+            write!(f, ", {} requests", self.requests)?;
+        }
+        Ok(())
     }
 }
 
@@ -122,6 +185,8 @@ impl fmt::Display for Session {
 pub struct SessionPlan {
     /// The sessions, each once.
     pub sessions: Vec<Session>,
+    /// Measures also the client's end of each session, on libssl with the session's engine.
+    pub both_ends: bool,
     /// Measures also hash functions, and the cost of each hash, cipher and MAC per byte.
     pub per_byte: bool,
     /// The time for all sessions together. Preparation takes some seconds more.
@@ -147,7 +212,7 @@ impl SessionPlan {
                 }
             }
         }
-        Self { sessions, per_byte: false, total }
+        Self { sessions, both_ends: false, per_byte: false, total }
     }
 
     /// The plan of the ladder, with both engines:
@@ -166,7 +231,7 @@ impl SessionPlan {
         let sweep = [0, 1024, 4096, 35_840, 71_680, LONG_BYTES];
         let sweep = Self::product(&[smaller], &[Protocol::Tls13], &engines, &sweep, total);
         let sessions = [short.sessions, history.sessions, sweep.sessions].concat();
-        Self { sessions, per_byte: false, total }
+        Self { sessions, both_ends: false, per_byte: false, total }
     }
 
     /// Validates the plan.
@@ -193,6 +258,18 @@ impl SessionPlan {
                 self.sessions.iter().all(|session| session.bytes <= BYTES_MAX),
                 "a response has at most 1048576 bytes",
             ),
+            (
+                self.sessions.iter().all(|session| session.chain.is_none_or(is_chain)),
+                "a chain has 1 to 8 certificates",
+            ),
+            (
+                self.sessions.iter().all(|session| (1..=REQUESTS_MAX).contains(&session.requests)),
+                "a connection has 1 to 1000 requests",
+            ),
+            (
+                self.sessions.iter().all(|s| s.bytes * u64::from(s.requests) <= TRANSFER_MAX),
+                "the responses of a session have at most 33554432 bytes together",
+            ),
             (self.total <= Duration::from_secs(3600), "it takes at most an hour"),
         ];
         match rules.into_iter().find(|(kept, _)| !kept) {
@@ -202,8 +279,17 @@ impl SessionPlan {
     }
 }
 
-const UNFIT: &str =
-    "a suite and a group fit the key and each other, and the server speaks the suite";
+const UNFIT: &str = "suite, group, handshake and key fit each other, and the server speaks the \
+                     suite; a resumed handshake has no chain, and TLS 1.3 no session IDs";
+
+/// The most requests of a session.
+const REQUESTS_MAX: u32 = 1000;
+/// The most bytes of all responses of a session: a recording keeps them in memory.
+const TRANSFER_MAX: u64 = 1 << 25;
+
+fn is_chain(length: u8) -> bool {
+    (1..=Issued::LENGTH_MAX).contains(&usize::from(length))
+}
 
 /// The longest response. A loopback socket accepts about this many bytes at once.
 const BYTES_MAX: u64 = 1 << 20;
@@ -220,6 +306,19 @@ mod tests {
         assert_eq!(subject, "session/rsa-2048/tls12-x25519?by=tollgate&bytes=14336");
         assert_eq!(plan.sessions.len(), 8 + 2 + 12);
         plan.check().expect("the ladder's own plan");
+        let session = Session {
+            handshake: Handshake::Mutual,
+            chain: Some(3),
+            requests: 10,
+            ..plan.sessions[1]
+        };
+        let subject = session.subject().expect("well spelled").to_string();
+        let expected = "session/rsa-2048/tls12-x25519?authentication=mutual&by=tollgate&\
+                        bytes=14336&chain=3&requests=10";
+        assert_eq!(subject, expected);
+        let session = Session { handshake: Handshake::SessionId, ..plan.sessions[1] };
+        let subject = session.subject().expect("well spelled").to_string();
+        assert!(subject.ends_with("resumed_by=session-id&resumed_share=1"), "{subject}");
     }
 
     #[test]
@@ -237,11 +336,18 @@ mod tests {
         refused(|p| p.sessions[0].suite = Some(Suite::TLS_RSA_WITH_RC4_128_SHA), "speaks");
         refused(
             |p| p.sessions[0].suite = Some(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
-            "fit the key",
+            "fit each other",
         );
         refused(|p| p.sessions[0].group = Some(Group::Ffdhe2048), "each other");
         refused(|p| p.sessions[0].key = KeyKind::Rsa { bits: 512 }, "rsa-2048");
         refused(|p| p.sessions[0].bytes = u64::MAX, "1048576");
+        refused(|p| p.sessions[2].handshake = Handshake::SessionId, "session IDs");
+        refused(|p| p.sessions[0].chain = Some(9), "1 to 8");
+        refused(|p| p.sessions[0].requests = 0, "1000 requests");
+        refused(
+            |p| p.sessions[0] = Session { bytes: 1 << 20, requests: 40, ..p.sessions[0] },
+            "33554432",
+        );
         refused(|p| p.total = Duration::MAX, "an hour");
     }
 }

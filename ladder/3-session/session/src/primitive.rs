@@ -54,6 +54,9 @@ impl Beside {
 pub(crate) enum Primitive {
     /// The private-key operation.
     Private(PrivateOperation),
+    /// The other end's operation with the public key: a verification, or the encryption of a
+    /// premaster secret.
+    Public(PrivateOperation),
     /// An ephemeral key pair.
     Generate(Group),
     /// The agreement with the client's public key.
@@ -78,12 +81,36 @@ pub(crate) enum Primitive {
     Mac(MacHash, u32),
 }
 
+impl PrivateOperation {
+    /// The name of the other end's operation.
+    const fn of_public_key(self) -> &'static str {
+        match self {
+            Self::Decrypt => "encrypt",
+            Self::Sign => "verify",
+            Self::SignPkcs1 => "verify-pkcs1",
+            Self::SignPss => "verify-pss",
+        }
+    }
+}
+
 impl Primitive {
+    /// The same step at the other end of the connection.
+    pub(crate) const fn at_other_end(self) -> Self {
+        match self {
+            Self::Open(cipher, bytes) => Self::Seal(cipher, bytes),
+            Self::Seal(cipher, bytes) => Self::Open(cipher, bytes),
+            Self::Private(operation) => Self::Public(operation),
+            Self::Public(operation) => Self::Private(operation),
+            other => other,
+        }
+    }
+
     /// The part of a session that the primitive belongs to.
     pub(crate) const fn part(self) -> &'static str {
         match self {
             Self::Private(PrivateOperation::Sign) => word::PART_SIGNATURE,
             Self::Private(_) => word::PART_RSA,
+            Self::Public(_) => word::PART_VERIFY,
             Self::Generate(_) | Self::Agree(_) => word::PART_KEY_EXCHANGE,
             Self::Prf(..)
             | Self::Extract(_)
@@ -100,6 +127,7 @@ impl Primitive {
     pub(crate) fn subject(self, session: &Session) -> Result<Subject, BadSubject> {
         let name = match self {
             Self::Private(operation) => format!("{}/{operation}", session.key),
+            Self::Public(operation) => format!("{}/{}", session.key, operation.of_public_key()),
             Self::Generate(group) => format!("{}/generate", group_word(group)),
             Self::Agree(group) => format!("{}/agree", group_word(group)),
             Self::Prf(hash, _) => format!("tls12-prf{}", suffix(hash)),
@@ -114,7 +142,7 @@ impl Primitive {
         };
         let subject = Subject::new(Topic::Primitive(name))?;
         match self {
-            Self::Private(_) | Self::Generate(_) | Self::Agree(_) => {
+            Self::Private(_) | Self::Public(_) | Self::Generate(_) | Self::Agree(_) => {
                 subject.with(word::BY, session.engine)
             }
             Self::Prf(_, bytes)

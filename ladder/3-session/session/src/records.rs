@@ -4,20 +4,26 @@ use std::collections::BTreeMap;
 
 use tollgate_load::Context;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Quantity, Record, Subject, Timestamp, Unit};
+use tollgate_record::{Estimate, Record, Subject};
 
 use crate::error::Error;
 use crate::messages::Anatomy;
 use crate::need::Need;
-use crate::pipe::{LAPS, Lap};
+use crate::pipe::Lap;
 use crate::plan::Session;
 use crate::primitive::{Primitive, RECORD_BYTES};
 use crate::sum::sum;
+use crate::writer::Writer;
 
 /// The parts that are sums of primitives, each with its description.
-const COUNTED: [(&str, &str); 6] = [
+const COUNTED: [(&str, &str); 7] = [
     (word::PART_RSA, "the private-key operation through EVP, as libssl calls it"),
     (word::PART_SIGNATURE, "the signature through EVP, as libssl calls it"),
+    (
+        word::PART_VERIFY,
+        "verification of the other end's chain and signature, or encryption of the premaster \
+         secret, through EVP; the reading of certificates counts as library",
+    ),
     (
         word::PART_KEY_EXCHANGE,
         "an ephemeral key pair and the agreement through EVP, as libssl calls them",
@@ -31,16 +37,28 @@ const COUNTED: [(&str, &str); 6] = [
 ];
 
 const LIBRARY: &str = "the server's calls in memory less their primitives: state machine, \
-                       messages, allocation; HTTP and log lines of the server";
+                       messages, tickets, allocation; HTTP and log lines of the server";
+const LIBRARY_OF_CLIENT: &str = "the client's calls of libssl in memory less their primitives";
+const SYSTEM_OF_CLIENT: &str = "the client's system calls in the same replay, CPU time of its \
+                                thread; sockets are reset and used again, as the load generator's";
 const SYSTEM: &str = "the server's system calls replayed over loopback without TLS, CPU time of \
                       the serving thread; a write there also does most of its client's receiving";
 
-/// The measured figures of one session.
+/// The end of the connection whose cost is measured.
+pub(crate) enum End {
+    Client,
+    /// The server, whose messages have a cost each.
+    Server(Anatomy),
+}
+
+/// The measured figures of one end of a session.
 pub(crate) struct Measured {
     pub(crate) session: Session,
-    pub(crate) anatomy: Anatomy,
-    /// The server's cycles in memory, by lap.
-    pub(crate) laps: [Estimate; LAPS],
+    pub(crate) end: End,
+    /// The primitives of the whole session.
+    pub(crate) need: Need,
+    /// The cycles in memory; a server's by lap.
+    pub(crate) laps: Vec<Estimate>,
     /// The operating system's cycles.
     pub(crate) system: Estimate,
     /// True if server and client of the replay ran on separate cores.
@@ -48,39 +66,53 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    const fn lap(&self, lap: Lap) -> Estimate {
+    fn lap(&self, lap: Lap) -> Estimate {
         self.laps[lap as usize]
     }
 
-    fn laps(&self) -> [(f64, Estimate); LAPS] {
-        self.laps.map(|lap| (1.0, lap))
+    fn laps(&self) -> Vec<(f64, Estimate)> {
+        self.laps.iter().map(|lap| (1.0, *lap)).collect()
     }
 
     fn system_note(&self) -> String {
         let shared = if self.cores_apart { "" } else { "; one core for both sides" };
-        format!("{SYSTEM}{shared}")
+        let calls = match self.end {
+            End::Client => SYSTEM_OF_CLIENT,
+            End::Server(_) => SYSTEM,
+        };
+        format!("{calls}{shared}")
+    }
+
+    /// The subject of the whole cost.
+    fn total(&self) -> Result<Subject, Error> {
+        self.of_end(self.session.subject().map_err(Error::figure)?)
+    }
+
+    /// Names the end in a subject of its session.
+    fn of_end(&self, subject: Subject) -> Result<Subject, Error> {
+        match self.end {
+            End::Client => subject.with(word::END, word::CLIENT).map_err(Error::figure),
+            End::Server(_) => Ok(subject),
+        }
     }
 }
 
 /// Creates the records of one run.
 pub(crate) struct Scribe<'a> {
-    context: &'a Context,
+    writer: Writer<'a>,
     /// Cycles of each primitive.
     figures: &'a BTreeMap<Subject, Estimate>,
-    taken_at: Timestamp,
 }
 
 impl<'a> Scribe<'a> {
     pub(crate) fn new(context: &'a Context, figures: &'a BTreeMap<Subject, Estimate>) -> Self {
-        Self { context, figures, taken_at: Timestamp::now() }
+        Self { writer: Writer::new(context), figures }
     }
 
     /// The primitives.
     pub(crate) fn primitives(&self) -> Result<Vec<Record>, Error> {
-        let record = |(subject, cycles): (&Subject, &Estimate)| {
-            self.record(subject.clone(), word::CYCLES_PER_OPERATION, *cycles, Kind::Measured, None)
-        };
-        self.figures.iter().map(record).collect()
+        let figures = self.figures.iter();
+        figures.map(|(subject, cycles)| self.writer.primitive(subject.clone(), *cycles)).collect()
     }
 
     /// Returns the cost per byte of each primitive that was measured for both lengths of records.
@@ -95,7 +127,8 @@ impl<'a> Scribe<'a> {
             let cycles = sum(&[(share, *costs), (-share, *less)])?;
             let from = vec![subject.to_string(), other.to_string()];
             let note = "the difference of both lengths, divided by their distance";
-            let record = self.predicted(subject.without(&[word::BYTES]), cycles, from, note)?;
+            let record =
+                self.writer.predicted(subject.without(&[word::BYTES]), cycles, from, note)?;
             records.push(Record { quantity: word::CYCLES_PER_BYTE, ..record });
         }
         Ok(records)
@@ -103,23 +136,26 @@ impl<'a> Scribe<'a> {
 
     /// The operating system's cost for sessions of one kind.
     pub(crate) fn system(&self, measured: &Measured) -> Result<Record, Error> {
-        let subject = measured.session.system_subject().map_err(Error::figure)?;
-        self.measured(subject, measured.system, &measured.system_note())
+        let subject = Places::of(measured)?.system;
+        self.writer.measured(subject, measured.system, &measured.system_note())
     }
 
-    /// All records of one session: measurements, parts, total, messages.
+    /// All records of one end of a session: measurements, parts, total, messages.
     pub(crate) fn session(&self, measured: &Measured) -> Result<Vec<Record>, Error> {
-        let places = Places::of(&measured.session)?;
+        let places = Places::of(measured)?;
         let (memory, system) = (sum(&measured.laps())?, measured.system);
-        let note = "the server's calls in memory";
-        let mut records = vec![self.measured(places.memory.clone(), memory, note)?];
+        let note = match measured.end {
+            End::Client => "the client's calls of libssl in memory",
+            End::Server(_) => "the server's calls in memory",
+        };
+        let mut records = vec![self.writer.measured(places.memory.clone(), memory, note)?];
         let mut total = 0.0;
         let mut from = Vec::new();
         for part in self.parts(measured, &places)? {
             let subject = places.total.with(word::PART, part.name).map_err(Error::figure)?;
             from.push(subject.to_string());
             total += part.cycles.point();
-            let mut record = self.predicted(subject, part.cycles, part.from, &part.note)?;
+            let mut record = self.writer.predicted(subject, part.cycles, part.from, &part.note)?;
             if let Some(counts) = part.counts {
                 record.conditions.insert(word::COUNTS.to_owned(), counts);
             }
@@ -132,21 +168,28 @@ impl<'a> Scribe<'a> {
         let interval = (low.min(total), high.max(total));
         let samples = memory.samples().min(system.samples());
         let total = Estimate::new(total, interval, samples).map_err(Error::figure)?;
-        records.push(self.predicted(places.total.clone(), total, from, "the sum of the parts")?);
-        records.extend(self.messages(measured, &places)?);
+        records.push(self.writer.predicted(
+            places.total.clone(),
+            total,
+            from,
+            "the sum of the parts",
+        )?);
+        match &measured.end {
+            End::Client => records.push(self.system(measured)?),
+            End::Server(anatomy) => records.extend(self.messages(measured, anatomy, &places)?),
+        }
         Ok(records)
     }
 
     /// The parts of a session, in the order of the tables.
     fn parts(&self, measured: &Measured, places: &Places) -> Result<Vec<Part>, Error> {
-        let need = measured.anatomy.need();
         let session = &measured.session;
         let mut library = measured.laps().to_vec();
         let mut library_from = vec![places.memory.to_string()];
         let mut parts = Vec::new();
         let other_key = if session.key.is_rsa() { word::PART_SIGNATURE } else { word::PART_RSA };
         for (name, note) in COUNTED.into_iter().filter(|(name, _)| *name != other_key) {
-            let need = need.of(name);
+            let need = measured.need.of(name);
             let (from, costs) = (subjects(&need, session)?, self.costs(&need, session)?);
             library.extend(costs.iter().map(|(count, cycles)| (-count, *cycles)));
             library_from.extend_from_slice(&from);
@@ -157,7 +200,10 @@ impl<'a> Scribe<'a> {
             name: word::PART_LIBRARY,
             cycles: sum(&library)?,
             from: library_from,
-            note: LIBRARY.to_owned(),
+            note: match measured.end {
+                End::Client => LIBRARY_OF_CLIENT.to_owned(),
+                End::Server(_) => LIBRARY.to_owned(),
+            },
             counts: None,
         });
         parts.push(Part {
@@ -171,11 +217,17 @@ impl<'a> Scribe<'a> {
     }
 
     /// The handshake in memory, and the cost of each of its messages.
-    fn messages(&self, measured: &Measured, places: &Places) -> Result<Vec<Record>, Error> {
-        let Measured { session, anatomy, .. } = measured;
+    fn messages(
+        &self,
+        measured: &Measured,
+        anatomy: &Anatomy,
+        places: &Places,
+    ) -> Result<Vec<Record>, Error> {
+        let session = &measured.session;
         let both = [Lap::Hello, Lap::Finish].map(|lap| (1.0, measured.lap(lap)));
         let note = "the server's calls in memory until the handshake is complete";
-        let mut records = vec![self.measured(places.handshake.clone(), sum(&both)?, note)?];
+        let mut records =
+            vec![self.writer.measured(places.handshake.clone(), sum(&both)?, note)?];
         for message in &anatomy.messages {
             let mut terms = self.costs(&message.need, session)?;
             let mut from = subjects(&message.need, session)?;
@@ -190,7 +242,7 @@ impl<'a> Scribe<'a> {
                 note.push_str(", and what else the server does from here to its next wait");
             }
             let subject = places.total.with(word::MESSAGE, message.name).map_err(Error::figure)?;
-            let record = self.predicted(subject, sum(&terms)?, from, &note)?;
+            let record = self.writer.predicted(subject, sum(&terms)?, from, &note)?;
             records.push(Record { quantity: word::CYCLES_PER_MESSAGE, ..record });
         }
         Ok(records)
@@ -206,34 +258,6 @@ impl<'a> Scribe<'a> {
         };
         need.counts().map(cost).collect()
     }
-
-    fn measured(&self, subject: Subject, cycles: Estimate, note: &str) -> Result<Record, Error> {
-        self.record(subject, word::CYCLES_PER_SESSION, cycles, Kind::Measured, Some(note))
-    }
-
-    fn predicted(
-        &self,
-        subject: Subject,
-        cycles: Estimate,
-        from: Vec<String>,
-        note: &str,
-    ) -> Result<Record, Error> {
-        let kind = Kind::Predicted { by: word::SESSION_RUNG.to_owned(), from };
-        self.record(subject, word::CYCLES_PER_SESSION, cycles, kind, Some(note))
-    }
-
-    fn record(
-        &self,
-        subject: Subject,
-        quantity: Quantity,
-        estimate: Estimate,
-        kind: Kind,
-        note: Option<&str>,
-    ) -> Result<Record, Error> {
-        let more = note.map(|note| (word::ASSUMPTION.to_owned(), note.to_owned()));
-        let record = self.context.measured(subject, quantity, (Unit::Cycles, estimate), more);
-        Ok(Record { kind, taken_at: self.taken_at, ..record.map_err(Error::figure)? })
-    }
 }
 
 /// The subjects of a session's figures.
@@ -245,13 +269,15 @@ struct Places {
 }
 
 impl Places {
-    fn of(session: &Session) -> Result<Self, Error> {
-        let primitive = |name: &str| session.primitive_subject(name).map_err(Error::figure);
+    fn of(measured: &Measured) -> Result<Self, Error> {
+        let session = &measured.session;
+        let primitive =
+            |name: &str| measured.of_end(session.primitive_subject(name).map_err(Error::figure)?);
         Ok(Self {
-            total: session.subject().map_err(Error::figure)?,
+            total: measured.total()?,
             memory: primitive("in-memory")?,
             handshake: primitive("handshake")?,
-            system: session.system_subject().map_err(Error::figure)?,
+            system: measured.of_end(session.system_subject().map_err(Error::figure)?)?,
         })
     }
 }

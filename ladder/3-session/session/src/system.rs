@@ -21,7 +21,8 @@ use tollgate_calibrate::tsc;
 use crate::cores::{Pinned, cores};
 use crate::error::Error;
 use crate::in_memory::{Recorded, number};
-use crate::pipe::{Call, Lap, Recording, Step};
+use crate::pipe::{Call, Recording, Step};
+use crate::plan::Session;
 
 /// The number of connections in flight: the load generator's default.
 const CONNECTIONS: usize = 16;
@@ -73,35 +74,42 @@ pub(crate) struct Played {
     pub(crate) server_cycles: f64,
     /// CPU time of the client's thread.
     pub(crate) client: Duration,
+    /// The same in core cycles.
+    pub(crate) client_cycles: f64,
 }
 
 impl Replay {
     /// A replay of a recorded session.
-    pub(crate) fn new(recorded: &Recorded, tls13: bool) -> Result<Self, Error> {
+    pub(crate) fn new(recorded: &Recorded, session: &Session) -> Result<Self, Error> {
         let recording = &recorded.recording;
         // The client leaves after the response and does not wait for the close_notify.
         let farewell = recording.steps.iter().rev().find_map(|step| match step.call {
             Call::Write(bytes) => Some(bytes),
             _ => None,
         });
-        let [hello, finish, data] = exchanges(recording);
-        let data =
-            Exchange { expect: data.expect - farewell.unwrap_or(0).min(data.expect), ..data };
-        let exchanges = if tls13 {
-            vec![hello, Exchange { send: finish.send + data.send, ..data }]
-        } else {
-            vec![hello, finish, data]
-        };
+        let mut exchanges = exchanges(recording);
+        if let Some(last) = exchanges.last_mut() {
+            last.expect = last.expect.saturating_sub(farewell.unwrap_or(0));
+        }
+        let requests = usize::try_from(session.requests).unwrap_or(usize::MAX);
+        let is_client_last = session.settings()?.suite.is_tls13() || recorded.facts.resumed;
+        if is_client_last && exchanges.len() == requests + 2 {
+            // The client sends its request with its Finished, before it has the server's tickets.
+            let finish = exchanges.remove(1);
+            exchanges[1].send += finish.send;
+            exchanges[1].expect += finish.expect;
+        }
         let ticks: f64 = recording.steps.iter().map(|step| number(step.ticks)).sum();
-        Self::of(&recording.steps, exchanges, TURNS / ticks.max(1.0))
+        let turns = TURNS * f64::from(session.requests);
+        Self::of(&recording.steps, exchanges, turns / ticks.max(1.0))
     }
 
     /// A replay of the handshake of a recorded TLS 1.2 session, without its data. The server
     /// computes for as long as it did in memory, so the client waits as it does under load.
     pub(crate) fn of_handshake(recorded: &Recorded) -> Result<Self, Error> {
         let recording = &recorded.recording;
-        let [hello, finish, _] = exchanges(recording);
-        let mut left = hello.expect + finish.expect;
+        let exchanges: Vec<_> = exchanges(recording).into_iter().take(2).collect();
+        let mut left: usize = exchanges.iter().map(|exchange| exchange.expect).sum();
         let until_finished = |step: &&Step| {
             let more = left > 0;
             if let Call::Write(bytes) = step.call {
@@ -110,7 +118,7 @@ impl Replay {
             more
         };
         let steps: Vec<Step> = recording.steps.iter().take_while(until_finished).copied().collect();
-        Self::of(&steps, vec![hello, finish], turns_per_tick())
+        Self::of(&steps, exchanges, turns_per_tick())
     }
 
     fn of(steps: &[Step], exchanges: Vec<Exchange>, turns_per_tick: f64) -> Result<Self, Error> {
@@ -142,7 +150,7 @@ impl Replay {
                 if result.is_err() {
                     over.store(true, Ordering::Relaxed);
                 }
-                result
+                Ok((result?, serve::core_hz()))
             });
             let serving = scope.spawn(|| {
                 let _pinned = Pinned::to(server);
@@ -153,9 +161,10 @@ impl Replay {
             (join(serving), join(peer))
         });
         let system = || Error::system("a session over loopback");
-        let client = client.map_err(system())?;
+        let (client, hz): (Duration, _) = client.map_err(system())?;
         let server_cycles = spent.map_err(system())?.ok_or(Error::NoCycles)?;
-        Ok(Played { server_cycles, client })
+        let client_cycles = client.as_secs_f64() * hz.ok_or(Error::NoCycles)?;
+        Ok(Played { server_cycles, client, client_cycles })
     }
 }
 
@@ -172,13 +181,19 @@ fn listen() -> io::Result<std::net::TcpListener> {
     Ok(socket.into())
 }
 
-/// The bytes that a client sends in each lap of a session, and the number of bytes it then waits
-/// for.
-fn exchanges(recording: &Recording) -> [Exchange; 3] {
-    [Lap::Hello, Lap::Finish, Lap::Data].map(|lap| Exchange {
-        send: recording.client[lap as usize].len(),
-        expect: recording.server[lap as usize].len(),
-    })
+/// The bytes that a client sends before each answer of a recorded server, and the number of bytes
+/// of the answer.
+fn exchanges(recording: &Recording) -> Vec<Exchange> {
+    let mut exchanges: Vec<Exchange> = Vec::new();
+    for step in &recording.steps {
+        match (step.call, exchanges.last_mut()) {
+            (Call::Read(bytes), Some(last)) if last.expect == 0 => last.send += bytes,
+            (Call::Read(send), _) => exchanges.push(Exchange { send, expect: 0 }),
+            (Call::Write(bytes), Some(last)) => last.expect += bytes,
+            _ => {}
+        }
+    }
+    exchanges
 }
 
 /// The number of turns of [`spin`] in a tick of the time stamp counter; 0 if there is no such
@@ -220,7 +235,6 @@ mod tests {
 
     use super::*;
     use crate::in_memory::Stage;
-    use crate::plan::Session;
 
     #[test]
     fn the_calls_of_every_protocol_can_be_replayed() {
@@ -238,7 +252,7 @@ mod tests {
                 // flight, the records of the response, and the alert.
                 let records = if bytes == 0 { 1 } else { 65 };
                 assert_eq!(writes, if tls13 { 1 } else { 2 } + records + 1, "{session}");
-                let replay = Replay::new(&recorded, tls13).unwrap();
+                let replay = Replay::new(&recorded, &session).unwrap();
                 assert!(replay.play().unwrap().server_cycles.is_finite());
                 if !tls13 {
                     let handshake = Replay::of_handshake(&recorded).unwrap();

@@ -10,7 +10,7 @@ use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Machine, Quantity, Record, Unit, jsonl};
 use tollgate_server::{Engine, KeyKind};
-use tollgate_session::{Context, Error, Session, SessionPlan, measure, measure_stock};
+use tollgate_session::{Context, Error, Handshake, Session, SessionPlan, measure, measure_stock};
 
 const KEY: KeyKind = KeyKind::Rsa { bits: 2048 };
 const ENGINES: [Engine; 2] = [Engine::OpenSsl, Engine::Tollgate];
@@ -118,6 +118,42 @@ fn every_session_has_all_parts_and_they_add_up() {
         jsonl::Writer::new(&mut file).write(record).unwrap();
     }
     assert_eq!(jsonl::read_all(file.as_slice()).unwrap(), figures.0);
+}
+
+#[test]
+fn both_ends_of_every_handshake_have_parts_that_add_up() {
+    let usual = Session::new(KeyKind::EcdsaP256, Protocol::Tls12X25519, Engine::OpenSsl, 1000);
+    let session = |handshake| Session { handshake, requests: 3, ..usual };
+    let sessions: Vec<Session> = Handshake::ALL.map(session).into();
+    let total = Duration::from_secs(1);
+    let plan = SessionPlan { sessions, both_ends: true, per_byte: false, total };
+    let figures = Figures(measure(&plan, &context(), &|| false, &mut |_| {}).unwrap());
+    let all = [word::PART_SIGNATURE, word::PART_VERIFY, word::PART_KEY_EXCHANGE];
+    let rest = [word::PART_KEY_SCHEDULE, word::PART_RECORDS, word::PART_MAC];
+    let differences = [word::PART_LIBRARY, word::PART_SYSTEM];
+    for session in plan.sessions {
+        let subject = session.subject().unwrap();
+        let client = subject.with(word::END, word::CLIENT).unwrap();
+        for end in [subject, client.clone()] {
+            if end == client && session.handshake.is_resumed() {
+                assert!(figures.0.iter().all(|record| record.subject != end), "{end}");
+                continue;
+            }
+            let part = |part: &str| {
+                let subject = end.with(word::PART, part).unwrap().to_string();
+                figures.point(&subject, word::CYCLES_PER_SESSION)
+            };
+            let parts = all.into_iter().chain(rest).chain(differences);
+            let sum: f64 = parts.map(part).sum();
+            let total = figures.of(&end.to_string(), word::CYCLES_PER_SESSION);
+            assert!(is_prediction(total) && close(total.estimate.point(), sum), "{end}");
+            let signs = end != client && !session.handshake.is_resumed();
+            let signs = signs || session.handshake == Handshake::Mutual;
+            assert_eq!(part(word::PART_SIGNATURE) > 0.0, signs, "{end}");
+            let verifies = end == client || session.handshake == Handshake::Mutual;
+            assert_eq!(part(word::PART_VERIFY) > 0.0, verifies, "{end}");
+        }
+    }
 }
 
 #[test]

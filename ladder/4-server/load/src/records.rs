@@ -32,6 +32,8 @@ pub struct Naming {
     pub key: String,
     /// The engine that signs: `tollgate`, `openssl-3.0.19`.
     pub by: String,
+    /// Further parameters of the subject.
+    pub more: Vec<(&'static str, String)>,
 }
 
 /// The common part of the records of a command.
@@ -73,6 +75,12 @@ impl Context {
 }
 
 impl Naming {
+    /// A server without further parameters.
+    #[must_use]
+    pub fn new(key: impl Into<String>, by: impl Into<String>) -> Self {
+        Self { key: key.into(), by: by.into(), more: Vec::new() }
+    }
+
     /// Returns the subject of a plan's records: `server/rsa-2048/tls13?by=tollgate&bytes=14336`. A
     /// plan without transfer has `exchange=handshake` instead of `bytes`. A plan with several sizes
     /// has their mean as `bytes`; `sizes` has the smallest, the median and the largest. An open
@@ -86,7 +94,10 @@ impl Naming {
         let (key, protocol) = (self.key.as_str().into(), plan.word().into());
         let subject = Subject::new(Topic::Server(Service::Tls { key, protocol }))?;
         let subject = plan.offer.subject(subject)?;
-        let subject = subject.with(word::BY, &self.by)?;
+        let mut subject = subject.with(word::BY, &self.by)?;
+        for (name, value) in &self.more {
+            subject = subject.with(name, value)?;
+        }
         let subject = match &plan.exchange {
             Exchange::Get { bytes, .. } => subject.with(word::BYTES, bytes),
             Exchange::Sizes(sizes) => {

@@ -35,6 +35,14 @@ pub(crate) struct Sequence {
     says_reuse: bool,
 }
 
+impl Pattern {
+    /// Returns the times of the arrivals of a run with this seed, since its start. Without end,
+    /// except for a trace.
+    pub fn times(&self, seed: u64) -> impl Iterator<Item = Duration> {
+        Sequence::new(self.clone(), seed).map(|arrival| arrival.at)
+    }
+}
+
 /// Random stream of the gaps.
 const GAPS: u64 = 1;
 

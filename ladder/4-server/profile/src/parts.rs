@@ -161,6 +161,35 @@ mod tests {
         assert_eq!(word(&[operation("cipher"), operation("rand CTR-DRBG")]), Some("random"));
     }
 
+    /// The entry functions of the provider, the queue and libcrypto are the same for all algorithms.
+    #[test]
+    fn tollgate_s_algorithms_are_parts_of_their_own() {
+        let ours = |symbol: &str| frame(symbol, "libtollgate_provider.so");
+        let entry = ours("tollgate_provider::boundary::catch");
+        let queue = ours(
+            "<tollgate_queue::state::Shared<tollgate_queue::private_job::PrivateJob>>::lead_gathered",
+        );
+        for (symbol, expected) in [
+            ("<tollgate_provider::rsa_operation::RsaOperation as Operation>::run_here", "rsa"),
+            ("digest_sign::<tollgate_provider::signature_context::RsaSignatureContext>", "rsa"),
+            ("<tollgate_queue::lanes::Lanes>::run_encoded", "rsa"),
+            ("<tollgate_queue::private_job::PrivateJob>::encode", "rsa"),
+            ("<tollgate_provider::curve_operations::EcdsaOperation>::run_here", "ec-signature"),
+            ("digest_sign::<tollgate_provider::ecdsa::EcdsaContext>", "ec-signature"),
+            ("<tollgate_queue::curve_job::Curves>::sign", "ec-signature"),
+            ("<tollgate_provider::curve_operations::Agreement>::run_here", "elliptic-curves"),
+            ("<tollgate_queue::curve_job::Curves>::agree", "elliptic-curves"),
+            ("generate::<tollgate_provider::x25519::X25519Request>", "elliptic-curves"),
+        ] {
+            let inner = ours("tollgate_curves::inverse::Modulus::invert");
+            for outer in [&entry, &queue] {
+                let stack = [inner.clone(), ours(symbol), outer.clone()];
+                assert_eq!(word(&stack), Some(expected), "{symbol}");
+            }
+        }
+        assert_eq!(word(&[entry]), Some("library-code"));
+    }
+
     #[test]
     fn kernel_code_has_parts_of_its_own() {
         let kernel = |symbol| frame(symbol, "[kernel.kallsyms]");

@@ -11,7 +11,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::NoServerSessionStorage;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use tollgate_queue::{Lanes, PrivateJob, Queue, Unit};
-use tollgate_rustls::SigningKey;
+use tollgate_rustls::{EcdsaKey, SigningKey};
 use tollgate_server::Certificate;
 
 tollgate_load::words! {
@@ -57,7 +57,8 @@ impl Config {
         Queue::start(config, units).map(Some).map_err(refused)
     }
 
-    /// Returns the configuration of rustls; its key signs through `engine` if there is one.
+    /// Returns the configuration of rustls. If there is an engine, an RSA key signs through it, and a
+    /// key on P-256 with its kernels.
     pub(crate) fn tls(&self, engine: Option<&Queue<PrivateJob>>) -> io::Result<ServerConfig> {
         let Certificate::Pem { chain, key } = self.certificate.to_pem().map_err(refused)? else {
             return Err(refused("the certificate is not PEM: convert it with to_pem()"));
@@ -65,8 +66,11 @@ impl Config {
         let chain = CertificateDer::pem_slice_iter(&chain).collect::<Result<_, _>>();
         let key = PrivateKeyDer::from_pem_slice(&key).map_err(refused)?;
         let provider = aws_lc_rs::default_provider();
-        let key = match engine {
-            Some(engine) => Arc::new(SigningKey::from_der(engine, &key).map_err(refused)?),
+        let key: Arc<dyn rustls::sign::SigningKey> = match engine {
+            Some(engine) => match EcdsaKey::from_der(&key) {
+                Ok(key) => Arc::new(key),
+                Err(_) => Arc::new(SigningKey::from_der(engine, &key).map_err(refused)?),
+            },
             None => provider.key_provider.load_private_key(key).map_err(refused)?,
         };
         let certified = CertifiedKey::new(chain.map_err(refused)?, key);

@@ -63,7 +63,7 @@ fn every_session_is_counted_with_the_engine() {
 #[test]
 fn invalid_configurations_are_refused_in_one_line() {
     let refused = |change: fn(&mut Config)| {
-        let certificate = Certificate::SelfSigned(KeyKind::EcdsaP256);
+        let certificate = Certificate::SelfSigned(KeyKind::EcdsaP384);
         let mut config = Config { certificate, cores: vec![], signer: Signer::Engine, threads: 1 };
         change(&mut config);
         let text = Running::start(&config).unwrap_err().to_string();

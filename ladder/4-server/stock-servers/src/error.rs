@@ -10,6 +10,9 @@ tollgate_load::messages! {
     /// The reason why a server was not started, or not reloaded.
     #[derive(Debug)]
     Error {
+        Command(place: &'static str) =>
+            "the command has no {place}: write it where the server takes its port on 127.0.0.1 \
+             ({{port}}) and the file of its access log ({{log}})";
         Certificate(error: tollgate_server::Error) => "{error}";
         Directive { product: Product, name: String } =>
             "{product} has no place for the directive {name}: give CONTEXT.NAME with one of the \

@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::settings::Settings;
 
 /// The file name that cargo uses.
 const NAME: &str = "libtollgate_provider.so";
@@ -31,17 +32,19 @@ pub fn module() -> Result<PathBuf, Error> {
 /// Returns the text of the server's `OPENSSL_CONF`. It prefers the provider's operations, as the
 /// file of `tollgate provider install` does. Each process writes its counts to a file in the folder
 /// `metrics`.
-pub(crate) fn openssl_conf(module: Option<&Path>, metrics: &Path) -> String {
-    let Some(module) = module else {
+pub(crate) fn openssl_conf(settings: &Settings, metrics: &Path) -> String {
+    let Some(module) = &settings.module else {
         return WITHOUT.to_owned();
     };
+    let lines = settings.provider.iter().map(|(key, value)| format!("{key} = {value}\n"));
     format!(
         "{WITHOUT}providers = providers\nalg_section = algorithms\n\
          [providers]\ndefault = default_section\ntollgate = tollgate_section\n\
          [default_section]\nactivate = 1\n\
-         [tollgate_section]\nmodule = {}\nactivate = 1\nmetrics = {}\n\
+         [tollgate_section]\nmodule = {}\nactivate = 1\nmetrics = {}\n{}\
          [algorithms]\ndefault_properties = ?tollgate.operations=yes\n",
         module.display(),
-        metrics.display()
+        metrics.display(),
+        lines.collect::<String>()
     )
 }

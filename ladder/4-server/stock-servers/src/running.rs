@@ -18,7 +18,7 @@ use crate::backend::Backend;
 use crate::error::Error;
 use crate::folder::Folder;
 use crate::group::Group;
-use crate::product::{Log, Place, Product, Recipe};
+use crate::product::{ACCESS_LOG, Log, Place, Product, Recipe};
 use crate::settings::Settings;
 use crate::{port, provider};
 
@@ -33,8 +33,6 @@ const TRIES: u32 = 3;
 
 /// The file for a server's output.
 const OUTPUT: &str = "output";
-/// The file for connections and requests, if the server writes such a log.
-const ACCESS_LOG: &str = "access.log";
 
 /// The folder for the counters of the provider.
 const METRICS: &str = "metrics";
@@ -228,6 +226,11 @@ impl fmt::Debug for Running {
 
 /// Creates the folder with certificate, key, bodies and `OPENSSL_CONF`.
 fn prepare(product: Product, settings: &Settings) -> Result<Folder, Error> {
+    let command = settings.command.as_deref().unwrap_or_default();
+    let lacks = |place: &&&str| product == Product::Command && !command.contains(**place);
+    if let Some(place) = ["{port}", "{log}"].iter().find(lacks) {
+        return Err(Error::Command(place));
+    }
     if settings.asynchronous && !product.can_pause_handshakes() {
         return Err(Error::NotAsynchronous(product));
     }
@@ -257,7 +260,7 @@ fn prepare(product: Product, settings: &Settings) -> Result<Folder, Error> {
     }
     folder.open_to_all(METRICS)?;
     let metrics = folder.path().join(METRICS);
-    let text = provider::openssl_conf(settings.module.as_deref(), &metrics);
+    let text = provider::openssl_conf(settings, &metrics);
     folder.write("openssl.cnf", text.as_bytes())?;
     Ok(folder)
 }

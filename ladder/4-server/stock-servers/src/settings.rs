@@ -13,11 +13,17 @@ pub struct Settings {
     pub certificate: Certificate,
     /// The provider's module; without one, OpenSSL signs and decrypts.
     pub module: Option<PathBuf>,
+    /// Settings of the provider, such as `x25519`, and their values.
+    pub provider: BTreeMap<String, String>,
     /// The lengths of bodies: `/bytes/N` has N bytes, at most [`Self::BODY_BYTES_MAX`].
     pub bodies: Vec<u64>,
     /// The logical cores of the server, with a worker or a thread for each. If empty, there is one
     /// worker, on any core.
     pub cores: Vec<u32>,
+    /// The shell command of [`Product::Command`](crate::Product::Command), with `{port}` for the port
+    /// on 127.0.0.1, `{log}` for the access log, and `{folder}` for the folder of `chain.pem`,
+    /// `key.pem` and the bodies, `www/bytes/N`.
+    pub command: Option<String>,
     /// Pauses handshakes while the provider works. Supported by HAProxy and `openssl s_server`;
     /// other products do not start.
     pub asynchronous: bool,
@@ -43,8 +49,10 @@ impl Settings {
         Self {
             certificate,
             module: None,
+            provider: BTreeMap::new(),
             bodies: Vec::new(),
             cores: Vec::new(),
+            command: None,
             asynchronous: false,
             resumption: None,
             directives: BTreeMap::new(),

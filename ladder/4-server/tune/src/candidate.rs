@@ -130,11 +130,13 @@ pub struct BadCandidates(String);
 const ANY: &str = include_str!("../candidates/any.toml");
 
 /// The servers with their files.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 6] = [
     ("apache", include_str!("../candidates/apache.toml")),
+    ("command", include_str!("../candidates/command.toml")),
     ("haproxy", include_str!("../candidates/haproxy.toml")),
     ("lighttpd", include_str!("../candidates/lighttpd.toml")),
     ("nginx", include_str!("../candidates/nginx.toml")),
+    ("openssl", include_str!("../candidates/openssl.toml")),
 ];
 
 impl Set {
@@ -226,7 +228,8 @@ mod tests {
             let set = Set::of_server(server).unwrap();
             let words: Vec<&str> = set.candidates.iter().map(|one| one.word.as_str()).collect();
             assert!(words.contains(&"provider"), "{server}: {words:?}");
-            assert_eq!(words.contains(&"resumption"), server != "lighttpd", "{server}");
+            let resumes = !["lighttpd", "command"].contains(&server);
+            assert_eq!(words.contains(&"resumption"), resumes, "{server}");
             assert!(set.start.suite.is_some(), "{server}");
             for (place, word) in words.iter().enumerate() {
                 assert!(!words[..place].contains(word), "{server}: {word} is there twice");

@@ -2,8 +2,8 @@
 //!
 //! This crate is rung 5. From a server's CPU time of one session it computes cores for a link or a
 //! rate ([`size()`]), costs ([`cost_of_million`], [`saving`]), response time against load
-//! ([`queue`]), the backlog of a burst ([`Burst`]) and the growth of rates with cores
-//! ([`scaling`]). The crate runs and measures nothing. [`mod@forecast`] computes predicted records
+//! ([`queue`]; by [`simulation`] where no formula applies), the backlog of a burst ([`Burst`]) and
+//! the growth of rates with cores ([`scaling`]). The crate runs and measures nothing. [`mod@forecast`] computes predicted records
 //! from a measured one, and [`published`] holds the sizing table of \[ETI10\] for comparison.
 //!
 //! Every figure has an interval if its inputs have one; see [`interval`] for its meaning. "Unknown"
@@ -40,6 +40,7 @@ pub mod published;
 pub mod queue;
 pub mod scaling;
 pub mod session;
+pub mod simulation;
 pub mod sizing;
 
 pub use burst::{Backlog, Burst};

@@ -2,19 +2,19 @@
 
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m256i, __m512i, _mm256_add_epi64, _mm256_mul_epu32, _mm256_set1_epi64x,
-    _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_set1_epi64,
+    __m512i, _mm256_set1_epi64x, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_set1_epi64,
 };
 use core::hint::black_box;
 
 use crate::clock;
-use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveIfma};
 
 /// Each function returns the rate of one batch of windows, in the order of [`super::Rates`].
-pub(super) const PROBES: [fn() -> Option<f64>; 10] = [
+pub(super) const PROBES: [fn() -> Option<f64>; 11] = [
     || HaveIfma::check().and_then(vpmadd52_zmm),
     || HaveIfma::check().and_then(vector_zmm),
     || HaveAvx2::check().and_then(vpmuludq_vpaddq_ymm),
+    || HaveAvx512::check().and_then(vpmuludq_vpaddq_zmm),
     || HaveAdxBmi2::check().and_then(mulx),
     || HaveAdxBmi2::check().and_then(mulx_adcx_adox),
     loads,
@@ -220,27 +220,44 @@ fn mulx_chain(_proof: HaveAdxBmi2) -> Option<f64> {
     })
 }
 
-fn vpmuludq_vpaddq_ymm(_proof: HaveAvx2) -> Option<f64> {
-    let count = TURNS * u32::try_from(ACCUMULATORS).expect("12");
-    rate(count, || {
-        // SAFETY: `_proof` shows that avx2 is present.
-        unsafe { vpmuludq_turns(black_box(0x0123_4567)) }
-    })
+/// A probe of products, each with its addition, on vectors of one width: registers named `$prefix`
+/// and a number, of class `$class`.
+macro_rules! vpmuludq_vpaddq {
+    ($probe:ident, $proof:ident, $isa:literal, $prefix:literal, $class:ident, $splat:ident) => {
+        fn $probe(_proof: $proof) -> Option<f64> {
+            #[target_feature(enable = $isa)]
+            fn turns() {
+                // SAFETY: products and additions in a loop that counts in a declared register. It
+                // writes declared registers and flags only, and uses neither memory nor the stack.
+                unsafe {
+                    asm!(
+                        "2:",
+                        ".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11",
+                        "vpmuludq {product}, {x}, {x}",
+                        concat!("vpaddq ", $prefix, "\\i, ", $prefix, "\\i, {product}"),
+                        ".endr",
+                        "sub {turns:e}, 1",
+                        "jnz 2b",
+                        x = in($class) $splat(3),
+                        product = out($class) _,
+                        turns = inout(reg) TURNS => _,
+                        out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+                        out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+                        out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+                        options(nomem, nostack),
+                    );
+                }
+            }
+            rate(TURNS * u32::try_from(ACCUMULATORS).expect("12"), || {
+                // SAFETY: `_proof` shows that the feature is present.
+                unsafe { turns() }
+            })
+        }
+    };
 }
 
-/// Each product has an accumulator as a factor. Otherwise the compiler would hoist the product out
-/// of the loop.
-#[target_feature(enable = "avx2")]
-fn vpmuludq_turns(x: i64) {
-    let x = _mm256_set1_epi64x(x);
-    let mut sums: [__m256i; ACCUMULATORS] = [x; ACCUMULATORS];
-    for _ in 0..TURNS {
-        for sum in &mut sums {
-            *sum = _mm256_add_epi64(_mm256_mul_epu32(*sum, x), x);
-        }
-    }
-    black_box(sums);
-}
+vpmuludq_vpaddq!(vpmuludq_vpaddq_ymm, HaveAvx2, "avx2", "ymm", ymm_reg, _mm256_set1_epi64x);
+vpmuludq_vpaddq!(vpmuludq_vpaddq_zmm, HaveAvx512, "avx512f", "zmm", zmm_reg, _mm512_set1_epi64);
 
 fn mulx(_proof: HaveAdxBmi2) -> Option<f64> {
     rate(ROWS * 16, || {

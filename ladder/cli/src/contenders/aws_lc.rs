@@ -1,7 +1,9 @@
 //! AWS-LC, limited to the operations that aws-lc-rs exposes.
 
+use aws_lc_rs::agreement::{self, EphemeralPrivateKey, UnparsedPublicKey};
 use aws_lc_rs::digest::{Digest, SHA256};
 use aws_lc_rs::error::Unspecified;
+use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, ED25519 as ED25519_ALGORITHM,
     EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256,
@@ -49,11 +51,41 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
     Ok(Contender::library(BY, run))
 }
 
-/// Creates a contender for signatures or verifications with a key of a type other than RSA.
-pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender, CliError> {
-    let signs = *operation == Operation::Sign;
-    let run = if *key == KeyName::EcdsaP256 { ecdsa(signs)? } else { ed25519(signs)? };
+/// Creates a contender for an operation with a key of a type other than RSA.
+pub(crate) fn curve(key: &KeyName, operation: &Operation) -> Result<Contender, CliError> {
+    let group = match key {
+        KeyName::X25519 => Some(&agreement::X25519),
+        KeyName::EcdhP256 => Some(&agreement::ECDH_P256),
+        _ => None,
+    };
+    let run = match (group, operation) {
+        (Some(group), Operation::Generate) => generate(group),
+        (Some(group), _) => agree(key, group)?,
+        (None, operation) => {
+            let signs = *operation == Operation::Sign;
+            if *key == KeyName::EcdsaP256 { ecdsa(signs)? } else { ed25519(signs)? }
+        }
+    };
     Ok(Contender::library(BY, run))
+}
+
+fn generate(group: &'static agreement::Algorithm) -> Run {
+    let random = SystemRandom::new();
+    Box::new(move || {
+        let key = EphemeralPrivateKey::generate(group, &random);
+        key.and_then(|key| key.compute_public_key()).map(drop).map_err(unspecified)
+    })
+}
+
+fn agree(key: &KeyName, group: &'static agreement::Algorithm) -> Result<Run, CliError> {
+    let case = super::openssl::agreements(key, 1)?.remove(0);
+    let secret = agreement::PrivateKey::from_private_key(group, &case.secret).map_err(refused)?;
+    Ok(Box::new(move || {
+        let peer = UnparsedPublicKey::new(group, &case.peer);
+        agreement::agree(&secret, peer, unspecified(Unspecified), |shared| {
+            compare(shared, &case.shared)
+        })
+    }))
 }
 
 fn unspecified(_: Unspecified) -> CliError {

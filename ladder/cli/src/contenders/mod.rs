@@ -1,6 +1,7 @@
 //! The contenders. All of them get the same cases, and every result is checked.
 
 pub(crate) mod aws_lc;
+pub(crate) mod curves;
 mod full_length;
 pub(crate) mod openssl;
 pub(crate) mod tollgate;
@@ -13,9 +14,12 @@ use crate::bounds::Family;
 use crate::error::CliError;
 use crate::keys::{Key, KeyOperation};
 
-/// The interval between verified ECDSA signatures, in signatures. Verifications are so rare that
-/// they do not affect the timing.
+/// The interval between verified results, where every result is different. Verifications are so rare
+/// that they do not affect the timing.
 const VERIFY_EVERY: u32 = 4096;
+
+/// The engine's name in record subjects.
+const OURS: &str = "tollgate";
 
 /// A key and an operation, with inputs and expected outputs.
 pub(crate) struct Job {
@@ -35,7 +39,7 @@ pub(crate) struct Contender {
     pub(crate) by: &'static str,
     /// The number of operations in one run; `None` if each run is one operation.
     pub(crate) batch: Option<u32>,
-    /// Our kernel that multiplies; `None` for libraries.
+    /// Our kernel that multiplies in RSA; `None` for libraries and other keys.
     pub(crate) kernel: Option<Family>,
     /// Runs the operation once and checks the result.
     pub(crate) run: Run,
@@ -45,6 +49,11 @@ impl Contender {
     /// Creates a library, which performs one operation at a time.
     pub(crate) fn library(by: &'static str, run: Run) -> Self {
         Self { by, batch: None, kernel: None, run }
+    }
+
+    /// Returns whether this is a library, and not the engine.
+    pub(crate) fn is_library(&self) -> bool {
+        self.by != OURS
     }
 }
 
@@ -108,8 +117,8 @@ fn computed(
     })
 }
 
-/// Selects the first of every [`VERIFY_EVERY`] signatures. Each ECDSA signature is different, so
-/// there is no expected value.
+/// Selects the first of every [`VERIFY_EVERY`] results. Each ECDSA signature and each new key is
+/// different, so there is no expected value.
 fn selected_to_verify() -> impl FnMut() -> bool {
     let mut count = 0_u32;
     move || {

@@ -1,5 +1,7 @@
 //! The system's libcrypto, through its public API; it also computes the expected outputs.
 
+use core::ffi::CStr;
+
 use openssl::bn::{BigNum, BigNumRef};
 use openssl::error::ErrorStack;
 use openssl::md::Md;
@@ -8,6 +10,9 @@ use openssl::pkey_ctx::PkeyCtx;
 use openssl::rsa::{Padding, Rsa, RsaPrivateKeyBuilder};
 use openssl::sign::{Signer, Verifier};
 use tollgate_record::{Key as KeyName, Operation};
+use tollgate_server::in_memory::Worker;
+use tollgate_server::{Config, Engine};
+use tollgate_session::{agree as shared_secret, encoded_public, generate as generate_key};
 
 use super::{
     Contender, Job, KeyOperation, Run, compare, computed, digest, in_turn, selected_to_verify,
@@ -22,11 +27,79 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, CliError> {
     run(job).map(|run| Contender::library(BY, run)).map_err(refused)
 }
 
-/// Creates a contender for signatures or verifications with a key of a type other than RSA.
-pub(crate) fn context(key: &KeyName, operation: &Operation) -> Result<Contender, CliError> {
+/// Creates a contender for an operation with a key of a type other than RSA.
+pub(crate) fn curve(key: &KeyName, operation: &Operation) -> Result<Contender, CliError> {
+    if let Some(group) = Group::of(key) {
+        let worker = worker()?;
+        let run = if *operation == Operation::Generate { generate } else { agree };
+        return Ok(Contender::library(BY, run(group, worker).map_err(refused)?));
+    }
     let signs = *operation == Operation::Sign;
     let run = if *key == KeyName::EcdsaP256 { ecdsa(signs) } else { ed25519(signs) };
     run.map(|run| Contender::library(BY, run)).map_err(refused)
+}
+
+/// A key agreement: our secret key, the peer's public key as in a message, and the shared secret.
+pub(crate) struct Agreement {
+    pub(crate) secret: Vec<u8>,
+    pub(crate) peer: Vec<u8>,
+    pub(crate) shared: Vec<u8>,
+}
+
+/// Returns different agreements, computed by OpenSSL.
+pub(crate) fn agreements(key: &KeyName, count: usize) -> Result<Vec<Agreement>, CliError> {
+    let group = Group::of(key).expect("a key for key agreement");
+    let worker = worker()?;
+    let new = || generate_key(worker.source(), group.algorithm, group.curve);
+    let agreements = (0..count).map(|_| {
+        let (ours, theirs) = (new()?, new()?);
+        let secret = match group.curve {
+            None => ours.raw_private_key()?,
+            Some(_) => ours.ec_key()?.private_key().to_vec_padded(32)?,
+        };
+        let peer = encoded_public(&theirs)?;
+        let shared = shared_secret(worker.source(), &ours, &peer)?;
+        Ok(Agreement { secret, peer, shared })
+    });
+    agreements.collect::<Result<_, ErrorStack>>().map_err(refused)
+}
+
+/// A group as OpenSSL names it.
+#[derive(Clone, Copy)]
+struct Group {
+    algorithm: &'static CStr,
+    curve: Option<&'static CStr>,
+}
+
+impl Group {
+    fn of(key: &KeyName) -> Option<Self> {
+        match key {
+            KeyName::X25519 => Some(Self { algorithm: c"X25519", curve: None }),
+            KeyName::EcdhP256 => Some(Self { algorithm: c"EC", curve: Some(c"P-256") }),
+            _ => None,
+        }
+    }
+}
+
+/// Returns a library context without our provider.
+fn worker() -> Result<Worker, CliError> {
+    let config = Config { engine: Engine::OpenSsl, ..Config::default() };
+    Worker::new(&config).map_err(CliError::about("OpenSSL does not start"))
+}
+
+fn generate(group: Group, worker: Worker) -> Result<Run, ErrorStack> {
+    Ok(Box::new(move || {
+        let key = generate_key(worker.source(), group.algorithm, group.curve)?;
+        Ok(encoded_public(&key).map(drop)?)
+    }))
+}
+
+fn agree(group: Group, worker: Worker) -> Result<Run, ErrorStack> {
+    let new = || generate_key(worker.source(), group.algorithm, group.curve);
+    let (ours, theirs) = (new()?, new()?);
+    let peer = encoded_public(&theirs)?;
+    let right = shared_secret(worker.source(), &ours, &peer)?;
+    Ok(Box::new(move || compare(&shared_secret(worker.source(), &ours, &peer)?, &right)))
 }
 
 pub(crate) fn reference(

@@ -8,11 +8,9 @@ use tollgate_rsa::{
 };
 
 use super::full_length::FullLength;
-use super::{Case, Contender, Job, KeyOperation, Run, compare, computed, in_turn};
+use super::{Case, Contender, Job, KeyOperation, OURS, Run, compare, computed, in_turn};
 use crate::bounds::{Family, modulus_bits};
 use crate::error::CliError;
-
-const BY: &str = "tollgate";
 
 /// The number of requests that fills all lanes of a call.
 #[allow(clippy::cast_possible_truncation, reason = "there are eight")]
@@ -24,7 +22,7 @@ pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, CliErr
     let single = Workspace::new()?;
     let kernel = single_kernel(&single, job);
     let run = one_by_one(job, single)?;
-    let mut contenders = vec![Contender { by: BY, batch: None, kernel: Some(kernel), run }];
+    let mut contenders = vec![Contender { by: OURS, batch: None, kernel: Some(kernel), run }];
     if batch > 1 {
         let together = Workspace::new()?;
         let count = usize::try_from(batch).expect("at most 1024");
@@ -34,7 +32,7 @@ pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, CliErr
             _ => single_kernel(&together, job),
         };
         let run = together_run(job, together, count)?;
-        contenders.push(Contender { by: BY, batch: Some(batch), kernel: Some(kernel), run });
+        contenders.push(Contender { by: OURS, batch: Some(batch), kernel: Some(kernel), run });
     }
     Ok(contenders)
 }
@@ -55,7 +53,7 @@ pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, CliErr
         Form::Lanes => (Some(LANES), together_run(job, workspace, tollgate_mont::LANES)),
     };
     let run = run?;
-    Ok(Some(Contender { by: BY, batch, kernel: Some(kernel), run }))
+    Ok(Some(Contender { by: OURS, batch, kernel: Some(kernel), run }))
 }
 
 /// Returns the operation for the planner.

@@ -16,10 +16,10 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+pub(crate) use crate::verbs::bench::options::sub_verbs::{ResponseCurve, Sampling};
 pub(crate) use crate::verbs::bench::options::{
-    Bench, BenchCommand, CoreSpan, EngineKind, Mode, Sampling, ServerKind,
+    Bench, BenchCommand, CoreSpan, EngineKind, Mode, ServerKind,
 };
-pub(crate) use crate::verbs::bench::tune::options::Tune;
 pub(crate) use crate::verbs::compare::Compare;
 pub(crate) use crate::verbs::completions::Completions;
 pub(crate) use crate::verbs::fleet::Fleet;
@@ -33,6 +33,7 @@ pub(crate) use crate::verbs::serve::Serve;
 pub(crate) use crate::verbs::session::Session;
 pub(crate) use crate::verbs::simulate::Simulate;
 pub(crate) use crate::verbs::speed::Speed;
+pub(crate) use crate::verbs::tune::options::Tune;
 pub(crate) use crate::verbs::workload::Workload;
 
 use crate::error::CliError;

@@ -14,4 +14,5 @@ pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod simulate;
 pub(crate) mod speed;
+pub(crate) mod tune;
 pub(crate) mod workload;

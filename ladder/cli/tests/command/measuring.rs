@@ -80,9 +80,24 @@ fn speed_writes_every_figure_and_prints_the_table() {
         ] {
             expected.insert(format!("operation/rsa-512/{what}?{parameters}"));
         }
-        for key in ["ecdsa-p256", "ed25519"] {
-            for by in ["openssl", "aws-lc"] {
-                expected.insert(format!("operation/{key}/{what}?by={by}"));
+    }
+    let curves = [
+        ("x25519/generate", &["", "batch=8&"][..]),
+        ("x25519/agree", &["", "batch=8&"]),
+        ("ecdh-p256/generate", &["", "batch=8&"]),
+        ("ecdh-p256/agree", &["", "batch=8&"]),
+        ("ecdsa-p256/sign", &["", "batch=8&"]),
+        ("ecdsa-p256/verify", &[""]),
+        ("ed25519/sign", &[]), // only the libraries have it
+        ("ed25519/verify", &[]),
+    ];
+    for (operation, batches) in curves {
+        for by in ["openssl", "aws-lc"] {
+            expected.insert(format!("operation/{operation}?by={by}"));
+            for batch in batches {
+                let subject = format!("operation/{operation}?against={by}&{batch}by=tollgate");
+                expected.insert(subject);
+                expected.insert(format!("operation/{operation}?{batch}by=tollgate"));
             }
         }
     }
@@ -93,9 +108,10 @@ fn speed_writes_every_figure_and_prints_the_table() {
         assert!(record.estimate.point() > 0.0);
         assert!(record.versions.contains_key("openssl"));
         assert!(record.conditions.contains_key("seconds_per_row"));
-        let by_us = record.subject.parameter("by") == Some("tollgate")
-            || record.subject.area() == Area::Kernel;
-        assert_eq!(record.conditions.contains_key("kernel"), by_us, "{}", record.subject);
+        let is_rsa = record.subject.key().is_some_and(|key| key.rsa_bits().is_some());
+        let by_kernel = record.subject.area() == Area::Kernel
+            || is_rsa && record.subject.parameter("by") == Some("tollgate");
+        assert_eq!(record.conditions.contains_key("kernel"), by_kernel, "{}", record.subject);
     }
     if cfg!(target_arch = "x86_64") {
         let predicted = |record: &&Record| matches!(record.kind, Kind::Predicted { .. });
@@ -213,6 +229,9 @@ fn kernel_measures_all_that_this_machine_can_run() {
     }
     if tollgate_cpu::HaveAvx2::check().is_some() {
         expected.extend(["amm52_mb8_avx2", "ams52_mb8_avx2"]);
+    }
+    if tollgate_cpu::HaveAvx512::check().is_some() {
+        expected.extend(["amm52_mb8_avx512", "ams52_mb8_avx512"]);
     }
     assert_eq!(kernels, expected);
     let stdout = text(&output);

@@ -103,7 +103,7 @@ fn the_module_is_installed_checked_counted_and_removed() {
     assert_eq!(fs::read(&installed).unwrap(), fs::read(&module).unwrap());
     assert_eq!(fs::metadata(&installed).unwrap().permissions().mode() & 0o777, 0o644);
     let list = said(&system.openssl(&["list", "-providers"]));
-    for name in ["OpenSSL Default Provider", "OpenSSL Legacy Provider", "Tollgate RSA provider"] {
+    for name in ["OpenSSL Default Provider", "OpenSSL Legacy Provider", "Tollgate provider"] {
         assert!(list.contains(name), "{list}");
     }
 
@@ -120,7 +120,10 @@ fn the_module_is_installed_checked_counted_and_removed() {
     let text = fs::read_to_string(&conf).unwrap();
     let changed = text.replace(
         "activate = 1\n\n[tollgate_alg",
-        &format!("activate = 1\nlinger_us_max = 50\nmetrics = {metrics}\n\n[tollgate_alg"),
+        &format!(
+            "activate = 1\nlinger_us_max = 50\nx25519 = off\necdsa = on\nmetrics = {metrics}\n\n\
+             [tollgate_alg"
+        ),
     );
     assert_ne!(text, changed);
     fs::write(&conf, format!("{changed}# a note\n")).unwrap();
@@ -130,8 +133,15 @@ fn the_module_is_installed_checked_counted_and_removed() {
 
     let check = ["provider", "check"];
     let checked = said(&system.command(tollgate(), "tollgate.cnf", &check).output().unwrap());
-    for line in ["good  signs", "good  decrypts", "linger_us_max = 50", "none  FIPS", "running pro"]
-    {
+    for line in [
+        "good  signs",
+        "good  decrypts",
+        "good  ECDSA P-256",
+        "none  X25519",
+        "linger_us_max = 50",
+        "none  FIPS",
+        "running pro",
+    ] {
         assert!(checked.contains(line), "{line}: {checked}");
     }
     assert!(!checked.contains("weak"), "{checked}");

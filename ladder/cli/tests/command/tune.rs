@@ -98,12 +98,54 @@ fn a_plan_changes_nothing() {
 }
 
 #[test]
+fn the_embedded_server_is_tuned_too() {
+    if !can_sample() {
+        return;
+    }
+    let flags = format!("{SHORT} --server openssl --key-type rsa-3072 --allow security,clients");
+    let output = line(&flags, &[]);
+    if !has_result(&output) {
+        return;
+    }
+    let said = text(&output);
+    let parts = ["openssl ", "step 1: sign with Tollgate's provider", "- expected: ", "keep-alive"];
+    for part in parts {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn a_command_starts_the_server() {
+    if !can_sample() {
+        return;
+    }
+    let program = env!("CARGO_BIN_EXE_tollgate");
+    let command = format!(
+        "{program} serve --engine openssl --address 127.0.0.1:{{port}} --cert {{folder}}/chain.pem \
+         --key {{folder}}/key.pem --access-log {{log}}"
+    );
+    let output = line(&format!("{SHORT} --allow security"), &["--command", &command]);
+    if !has_result(&output) {
+        return;
+    }
+    let said = text(&output);
+    let parts = ["command, rsa-2048", "step 1: sign with Tollgate's provider", "- expected: "];
+    for part in parts {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let output = line(&format!("{SHORT} --plan"), &["--command", "true {port}"]);
+    refused(&output, "the command has no {log}");
+    let output = line(&format!("{SHORT} --plan"), &["--command", "echo gone {port} {log}"]);
+    refused(&output, "gone");
+}
+
+#[test]
 fn bad_requests_name_the_next_step() {
     let file = scratch("bad.toml");
     fs::write(&file, CANDIDATES.replace("[\"rsa\"]", "[\"heat\"]")).unwrap();
     for (flags, why) in [
         ("tune --rounds 3", "even number"),
-        ("tune --server openssl", "nginx"),
+        ("tune --server iis", "nginx"),
         ("tune --allow everything", "security"),
         ("tune --candidates /no/such.toml", "/no/such.toml"),
     ] {

@@ -20,7 +20,7 @@ fn planted(looped: &[&str], behind: &[&str]) -> Vec<String> {
         code += &format!("    {:x}:\t{line} zmm0,zmm1,zmm2\n", 0x1000 + at)
             .replace("<rows> zmm0,zmm1,zmm2", "<rows>");
     }
-    check(&Program::parse(&code, "", "tollgate_mont::kernels::"), &ROWS)
+    check(&Program::parse(&code, "", &["tollgate_mont::kernels::"]), &ROWS)
 }
 
 const LOW: &str = "vpmadd52luq";

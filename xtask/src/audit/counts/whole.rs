@@ -40,9 +40,13 @@ fn wholes() -> Vec<Whole> {
         wholes.push(limbs("amm64_mulx", w, tiles));
         wholes.push(limbs("ams64_mulx", w, tiles));
     }
-    for (w, blocks, s) in [(6, 1, 6), (6, 2, 6), (5, 2, 10), (5, 3, 5), (5, 4, 10), (5, 8, 10)] {
-        wholes.push(halves_product(w, blocks));
-        wholes.push(halves_square(w, blocks, s));
+    for halves in [Halves::AVX2, Halves::AVX512] {
+        let of_ten = halves.of_ten;
+        let sizes = [1, 2, 4].map(|tens| (of_ten, 10 / of_ten * tens, 10));
+        for (w, blocks, s) in [(6, 1, 6), (6, 2, 6), (5, 3, 5)].into_iter().chain(sizes) {
+            wholes.push(halves.product(w, blocks));
+            wholes.push(halves.square(w, blocks, s));
+        }
     }
     for (k, rows, function, passes) in [
         (3, 10, "amm52_blocks_ifma::amm52_blocks_ifma::<3, 4, 1>", 0),
@@ -164,47 +168,80 @@ fn lanes_square(w: u64, blocks: u64, streams: u64, reading: bool) -> Whole {
     Whole { kernel: "ams52_mb8_ifma", size: Size::words(small(w * blocks)), streams, parts }
 }
 
-/// The sequences of half digits: low halves, high halves and sums, each for two groups of four
-/// numbers.
-const SEQUENCES: u64 = 6;
+/// The kernels on half digits, for vectors of one width.
+#[derive(Clone, Copy)]
+struct Halves {
+    tiles: &'static str,
+    product: &'static str,
+    square: &'static str,
+    /// Eight numbers are this many groups, each in the lanes of a vector.
+    groups: u64,
+    /// The width of blocks for multiples of ten digits.
+    of_ten: u64,
+}
 
-/// Returns the parts of the reduction of half digits: the fold rows, in blocks of w rows, and w - 1
-/// rows in the last block.
-fn halves_reduction(w: u64, blocks: u64) -> Vec<Part> {
-    let (k, groups) = (w * blocks, 2);
-    let fold = |rows: u64, calls: u64| {
-        let passes = SEQUENCES * calls * (k + 1 - rows);
-        [
-            part(format!("tiles26_avx2::fold::<{rows}>"), groups * calls, &[]),
-            part(format!("tiles26_avx2::fold_tile::<{rows}>"), SEQUENCES * calls, &[passes]),
-        ]
+impl Halves {
+    const AVX2: Self = Self {
+        tiles: "tiles26_avx2",
+        product: "amm52_mb8_avx2",
+        square: "ams52_mb8_avx2",
+        groups: 2,
+        of_ten: 5,
     };
-    let finish = part("tiles26_avx2::finish", 1, &[k - 1]);
-    fold(w, blocks - 1).into_iter().chain(fold(w - 1, 1)).chain([finish]).collect()
-}
+    const AVX512: Self = Self {
+        tiles: "tiles26_avx512",
+        product: "amm52_mb8_avx512",
+        square: "ams52_mb8_avx512",
+        groups: 1,
+        of_ten: 10,
+    };
 
-fn halves_rows(w: u64, onto: bool, rows: u64) -> Part {
-    part(format!("tiles26_avx2::mul_tile::<{w}, {onto}>"), 0, &[SEQUENCES * rows])
-}
+    /// The sequences of half digits: low halves, high halves and sums, for each group.
+    const fn sequences(self) -> u64 {
+        3 * self.groups
+    }
 
-fn halves_product(w: u64, blocks: u64) -> Whole {
-    let k = w * blocks;
-    let mut parts = vec![halves_rows(w, false, k), halves_rows(w, true, k * (blocks - 1))];
-    parts.extend(halves_reduction(w, blocks));
-    Whole { kernel: "amm52_mb8_avx2", size: Size::words(small(k)), streams: 1, parts }
-}
+    fn tile(self, name: &str) -> String {
+        format!("{}::{name}", self.tiles)
+    }
 
-/// Returns a square in half digits: squares of blocks of s digits, and each digit times the higher
-/// blocks.
-fn halves_square(w: u64, blocks: u64, s: u64) -> Whole {
-    let k = w * blocks;
-    let above = |block: u64| k - (block * w / s + 1) * s;
-    let mut parts = vec![
-        part(format!("tiles26_avx2::sq_tile::<{s}>"), SEQUENCES * k / s, &[]),
-        halves_rows(w, true, (0..blocks).map(above).sum()),
-    ];
-    parts.extend(halves_reduction(w, blocks));
-    Whole { kernel: "ams52_mb8_avx2", size: Size::words(small(k)), streams: 1, parts }
+    /// Returns the parts of the reduction: the fold rows, in blocks of w rows, and w - 1 rows in
+    /// the last block.
+    fn reduction(self, w: u64, blocks: u64) -> Vec<Part> {
+        let k = w * blocks;
+        let fold = |rows: u64, calls: u64| {
+            let tiles = self.sequences() * calls;
+            [
+                part(self.tile(&format!("fold::<{rows}>")), self.groups * calls, &[]),
+                part(self.tile(&format!("fold_tile::<{rows}>")), tiles, &[tiles * (k + 1 - rows)]),
+            ]
+        };
+        let finish = part(self.tile("finish"), 1, &[k - 1]);
+        fold(w, blocks - 1).into_iter().chain(fold(w - 1, 1)).chain([finish]).collect()
+    }
+
+    fn rows(self, w: u64, onto: bool, rows: u64) -> Part {
+        part(self.tile(&format!("mul_tile::<{w}, {onto}>")), 0, &[self.sequences() * rows])
+    }
+
+    fn product(self, w: u64, blocks: u64) -> Whole {
+        let k = w * blocks;
+        let mut parts = vec![self.rows(w, false, k), self.rows(w, true, k * (blocks - 1))];
+        parts.extend(self.reduction(w, blocks));
+        Whole { kernel: self.product, size: Size::words(small(k)), streams: 1, parts }
+    }
+
+    /// Returns a square: squares of blocks of s digits, and each digit times the higher blocks.
+    fn square(self, w: u64, blocks: u64, s: u64) -> Whole {
+        let k = w * blocks;
+        let above = |block: u64| k - (block * w / s + 1) * s;
+        let mut parts = vec![
+            part(self.tile(&format!("sq_tile::<{s}>")), self.sequences() * k / s, &[]),
+            self.rows(w, true, (0..blocks).map(above).sum()),
+        ];
+        parts.extend(self.reduction(w, blocks));
+        Whole { kernel: self.square, size: Size::words(small(k)), streams: 1, parts }
+    }
 }
 
 /// Returns a limb kernel for `tiles` tiles of w limbs. The tiles are inlined, and so is the imul of
@@ -241,7 +278,7 @@ fn difference(rows: &[Row], whole: &Whole) -> Option<String> {
     // The formula for limbs includes one imul for each quotient digit; the table counts mulx only.
     let mut sum = if kernel.contains("64") { u64::from(size.k) } else { 0 };
     for part in parts {
-        let function = format!("{}{}", kernels::PREFIX, part.function);
+        let function = format!("{}{}", kernels::MONT, part.function);
         let Some((row, parameters)) = kernels::declared(rows, &function) else {
             return Some(format!(
                 "{name} runs {function}, which has no row; add one, or correct xtask/src/audit/counts/whole.rs"

@@ -1,7 +1,7 @@
 //! Primitives of records.
 
-use openssl::cipher::Cipher as EvpCipher;
-use openssl::cipher_ctx::CipherCtx;
+use openssl::cipher::{Cipher as EvpCipher, CipherRef as EvpCipherRef};
+use openssl::cipher_ctx::{CipherCtx, CipherCtxRef};
 use openssl::error::ErrorStack;
 use openssl::rand::rand_bytes;
 use tollgate_bench::Contender;
@@ -61,6 +61,22 @@ fn key<'w>(cipher: Cipher, name: String, source: Source<'w>) -> Result<Contender
     }))
 }
 
+type Init = fn(
+    &mut CipherCtxRef,
+    Option<&EvpCipherRef>,
+    Option<&[u8]>,
+    Option<&[u8]>,
+) -> Result<(), ErrorStack>;
+
+/// A context for CBC without padding, initialized by `init` with the key.
+fn cbc(cipher: Cipher, source: Source<'_>, init: Init) -> Result<CipherCtx, ErrorStack> {
+    let mut ctx = CipherCtx::new()?;
+    let key = &KEY[..cipher.key_bytes()];
+    init(&mut ctx, Some(&*fetch(cipher, source)?), Some(key), Some(vector(cipher)))?;
+    ctx.set_padding(false);
+    Ok(ctx)
+}
+
 /// Encrypts the IV, the content and the padding at once, as `tls1_enc` does; the encrypted IV is
 /// the record's IV.
 fn seal_cbc<'w>(
@@ -69,10 +85,7 @@ fn seal_cbc<'w>(
     name: String,
     source: Source<'w>,
 ) -> Result<Contender<'w>, ErrorStack> {
-    let mut ctx = CipherCtx::new()?;
-    let key = &KEY[..cipher.key_bytes()];
-    ctx.encrypt_init(Some(&*fetch(cipher, source)?), Some(key), Some(vector(cipher)))?;
-    ctx.set_padding(false);
+    let mut ctx = cbc(cipher, source, CipherCtxRef::encrypt_init)?;
     let block = vector(cipher).len();
     let mut text = vec![4_u8; bytes as usize];
     let mut out = vec![0_u8; bytes as usize + block];
@@ -88,10 +101,7 @@ fn open_cbc<'w>(
     name: String,
     source: Source<'w>,
 ) -> Result<Contender<'w>, ErrorStack> {
-    let mut ctx = CipherCtx::new()?;
-    let key = &KEY[..cipher.key_bytes()];
-    ctx.decrypt_init(Some(&*fetch(cipher, source)?), Some(key), Some(vector(cipher)))?;
-    ctx.set_padding(false);
+    let mut ctx = cbc(cipher, source, CipherCtxRef::decrypt_init)?;
     let text = vec![4_u8; bytes as usize];
     let mut out = vec![0_u8; text.len() + vector(cipher).len()];
     Ok(checked(name, text.len(), move || ctx.cipher_update(&text, Some(&mut out))))

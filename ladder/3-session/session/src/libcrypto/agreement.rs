@@ -25,8 +25,13 @@ unsafe extern "C" {
     ) -> usize;
 }
 
-/// Returns a new key pair of a group, generated as `ssl_generate_pkey_group` does.
-pub(crate) fn generate(
+/// Returns a new key pair of a group, generated as `ssl_generate_pkey_group` does. `algorithm` is
+/// OpenSSL's name, such as `X25519` or `EC`; `group` is the curve or the field.
+///
+/// # Errors
+///
+/// OpenSSL does not know the algorithm or the group, or has no random numbers.
+pub fn generate(
     source: Source<'_>,
     algorithm: &CStr,
     group: Option<&CStr>,
@@ -48,7 +53,11 @@ pub(crate) fn generate(
 }
 
 /// The public key, encoded as in a message.
-pub(crate) fn encoded_public(key: &PKeyRef<Private>) -> Result<Vec<u8>, ErrorStack> {
+///
+/// # Errors
+///
+/// OpenSSL cannot encode the key.
+pub fn encoded_public(key: &PKeyRef<Private>) -> Result<Vec<u8>, ErrorStack> {
     let mut bytes = ptr::null_mut();
     // SAFETY: a valid key; `bytes` is writable.
     let length = unsafe { EVP_PKEY_get1_encoded_public_key(key.as_ptr(), &raw mut bytes) };
@@ -63,7 +72,11 @@ pub(crate) fn encoded_public(key: &PKeyRef<Private>) -> Result<Vec<u8>, ErrorSta
 }
 
 /// Reads the peer's public key and derives the shared secret, as `ssl_derive` does.
-pub(crate) fn agree(
+///
+/// # Errors
+///
+/// The peer's key is not valid for the group.
+pub fn agree(
     source: Source<'_>,
     own: &PKeyRef<Private>,
     peer: &[u8],

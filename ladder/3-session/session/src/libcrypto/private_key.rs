@@ -1,4 +1,5 @@
-//! Operations with the server's key: a signature, the decryption of a premaster secret.
+//! Operations with the server's key: a signature, the decryption of a premaster secret, and those
+//! of the other end.
 
 use core::ffi::CStr;
 
@@ -40,14 +41,35 @@ pub(crate) fn sign(
 ) -> Result<Vec<u8>, ErrorStack> {
     let mut digest = MdCtx::new()?;
     let ctx = source.begin_signature(&mut digest, key, digest_name)?;
-    if form == Form::Pss {
-        ctx.set_rsa_padding(RsaPadding::PKCS1_PSS)?;
-        ctx.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)?;
-    }
+    form.set(ctx)?;
     let mut signature = vec![0; key.size()];
     let length = digest.digest_sign(message, Some(&mut signature))?;
     signature.truncate(length);
     Ok(signature)
+}
+
+/// Returns whether the signature is of this message, as libssl does at the other end.
+pub(crate) fn verify(
+    source: Source<'_>,
+    key: &PKeyRef<Private>,
+    (digest_name, form): (Option<&CStr>, Form),
+    message: &[u8],
+    signature: &[u8],
+) -> Result<bool, ErrorStack> {
+    let mut digest = MdCtx::new()?;
+    form.set(source.begin_verification(&mut digest, key, digest_name)?)?;
+    digest.digest_verify(message, signature)
+}
+
+impl Form {
+    /// Sets the padding of an operation.
+    fn set(self, ctx: &mut PkeyCtxRef<Private>) -> Result<(), ErrorStack> {
+        if self == Self::Pss {
+            ctx.set_rsa_padding(RsaPadding::PKCS1_PSS)?;
+            ctx.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)?;
+        }
+        Ok(())
+    }
 }
 
 /// Encrypts `premaster` to the key with PKCS#1 v1.5, as the client does.
@@ -110,6 +132,10 @@ mod tests {
                     verifier.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).unwrap();
                 }
                 assert!(verifier.verify_oneshot(&signature, b"message").unwrap(), "{form:?}");
+                let of = (Some(c"SHA256"), form);
+                let verified =
+                    |message: &[u8]| verify(source, key, of, message, &signature).unwrap_or(false);
+                assert!(verified(b"message") && !verified(b"Message"), "{form:?}");
             }
             let mut premaster = [6; 48];
             premaster[..2].copy_from_slice(&[3, 3]);

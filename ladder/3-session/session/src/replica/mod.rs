@@ -249,10 +249,11 @@ mod tests {
             (Protocol::Tls13, 0),
             (Protocol::Tls13, 1 << 20), // more than a socket takes at once
         ] {
-            let session = Session { key, protocol, engine, bytes, group: None, suite: None };
+            let session = Session::new(key, protocol, engine, bytes);
             let replica = Replica::new("nginx", session, &worker).unwrap().expect("known");
             let played = replica.play().unwrap();
-            assert!(played.library > 0.0 && played.system > 0.0, "{session}: {played:?}");
+            // each is a difference of clocks, which other programs disturb; their sum is a time
+            assert!(played.library + played.system > 0.0, "{session}: {played:?}");
         }
     }
 }

@@ -6,13 +6,14 @@ use core::time::Duration;
 use tollgate_bench::{Contender, SamplePlan, Wrong, interleave, median_estimate};
 use tollgate_load::Context;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Quantity, Record, Subject, Unit};
+use tollgate_record::{Estimate, Kind, Record, Subject};
 
 use super::{Played, Replica};
 use crate::error::Error;
-use crate::measure::{worker_for, workers};
 use crate::plan::{Session, SessionPlan};
 use crate::sum::sum;
+use crate::workers::Workers;
+use crate::writer::Writer;
 
 /// The parts that cost the same in every server that calls libssl.
 const SHARED: [&str; 5] = [
@@ -46,10 +47,11 @@ pub fn measure_stock(
     (stop, progress): (&dyn Fn() -> bool, &mut dyn FnMut(f64)),
 ) -> Result<Vec<Record>, Error> {
     plan.check()?;
-    let workers = workers(plan)?;
+    let workers = Workers::of(plan)?;
     let mut all: Vec<(Session, Replica, RefCell<Vec<Played>>)> = Vec::new();
     for &session in &plan.sessions {
-        let Some(replica) = Replica::new(server, session, worker_for(&workers, session))? else {
+        let Some(replica) = Replica::new(server, session, &workers.of_session(&session).worker)?
+        else {
             return Ok(Vec::new());
         };
         all.push((session, replica, RefCell::default()));
@@ -75,8 +77,10 @@ pub fn measure_stock(
     let series = interleave(&mut contenders, &schedule, stop, progress);
     drop(contenders);
     series.map_err(|error| failure.take().unwrap_or_else(|| error.into()))?;
+    let writer = Writer::new(context);
     let predict = |(session, replica, played): &(Session, Replica, RefCell<Vec<Played>>)| {
-        let stock = Stock { server, session, source: replica.source(), embedded, context };
+        let (source, writer) = (replica.source(), &writer);
+        let stock = Stock { server, session, source, embedded, writer };
         stock.records(&played.borrow())
     };
     Ok(all.iter().map(predict).collect::<Result<Vec<_>, Error>>()?.concat())
@@ -89,7 +93,7 @@ struct Stock<'a> {
     /// Where the sequence of calls comes from.
     source: &'a str,
     embedded: &'a [Record],
-    context: &'a Context,
+    writer: &'a Writer<'a>,
 }
 
 impl Stock<'_> {
@@ -118,7 +122,7 @@ impl Stock<'_> {
         // The library's part is a difference, so the parts add up to the two measurements.
         let total = sum(&[(1.0, library.estimate), (1.0, system.estimate)])?;
         let from = parts.iter().map(|part| part.subject.to_string()).collect();
-        let total = self.predicted(self.total()?, total, from, "the sum of the parts")?;
+        let total = self.writer.predicted(self.total()?, total, from, "the sum of the parts")?;
         Ok([vec![library, system], parts, vec![total]].concat())
     }
 
@@ -146,8 +150,7 @@ impl Stock<'_> {
     fn measured(&self, name: &str, cycles: Estimate) -> Result<Record, Error> {
         let subject = self.session.primitive_subject(name).map_err(Error::figure)?;
         let note = format!("a replay of the calls of {}", self.source);
-        let of = (word::CYCLES_PER_SESSION, Kind::Measured);
-        self.record(self.named(subject)?, of, cycles, &note)
+        self.writer.measured(self.named(subject)?, cycles, &note)
     }
 
     fn part(
@@ -158,29 +161,6 @@ impl Stock<'_> {
         note: &str,
     ) -> Result<Record, Error> {
         let subject = self.total()?.with(word::PART, part).map_err(Error::figure)?;
-        self.predicted(subject, cycles, from, note)
-    }
-
-    fn predicted(
-        &self,
-        subject: Subject,
-        cycles: Estimate,
-        from: Vec<String>,
-        note: &str,
-    ) -> Result<Record, Error> {
-        let kind = Kind::Predicted { by: word::SESSION_RUNG.to_owned(), from };
-        self.record(subject, (word::CYCLES_PER_SESSION, kind), cycles, note)
-    }
-
-    fn record(
-        &self,
-        subject: Subject,
-        (quantity, kind): (Quantity, Kind),
-        cycles: Estimate,
-        note: &str,
-    ) -> Result<Record, Error> {
-        let more = [(word::ASSUMPTION.to_owned(), note.to_owned())];
-        let record = self.context.measured(subject, quantity, (Unit::Cycles, cycles), more);
-        Ok(Record { kind, ..record.map_err(Error::figure)? })
+        self.writer.predicted(subject, cycles, from, note)
     }
 }

@@ -69,7 +69,16 @@ impl Loop<'_> {
                 let place = usize::try_from(token).unwrap_or(usize::MAX);
                 let Some(slot) = connections.get_mut(place) else { continue };
                 let Some(connection) = slot else { continue };
-                match connection.turn(&self.shared)? {
+                let turn = match connection.turn(&self.shared) {
+                    // The client resets what is in flight when it has made all its sessions.
+                    Err(_) if ended >= SETTLE + SESSIONS => {
+                        *slot = None;
+                        free.push(place);
+                        continue;
+                    }
+                    turn => turn?,
+                };
+                match turn {
                     Turn::Readable => {}
                     Turn::Writable => {
                         let both = readable() | EventFlags::OUT;

@@ -195,6 +195,6 @@ impl Visit {
 
 /// Returns the core's clock. Takes the fastest measurement, because other processes can only make
 /// it slower.
-fn core_hz() -> Option<f64> {
+pub(super) fn core_hz() -> Option<f64> {
     clock::core_hz(CLOCK_WINDOWS)?.last().copied()
 }

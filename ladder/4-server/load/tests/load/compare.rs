@@ -47,8 +47,7 @@ impl<R: Referee> Referee for Turn<'_, R> {
 }
 
 fn names() -> [Naming; 2] {
-    ["openssl-3.0.19", "tollgate"]
-        .map(|by| Naming { key: "rsa-2048".to_owned(), by: by.to_owned() })
+    ["openssl-3.0.19", "tollgate"].map(|by| Naming::new("rsa-2048", by))
 }
 
 fn context() -> Context {

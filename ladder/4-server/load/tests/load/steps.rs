@@ -198,7 +198,7 @@ fn each_time_has_the_delays_of_its_definition() {
             commit: None,
             conditions: BTreeMap::new(),
         };
-        let naming = Naming { key: "rsa-2048".to_owned(), by: "delaying".to_owned() };
+        let naming = Naming::new("rsa-2048", "delaying");
         let records = records(&[outcome], &naming, &context).unwrap();
         for (quantity, delays) in [
             ("connect_ns_p50", CONNECT),

@@ -16,6 +16,9 @@ use tollgate_load::{Mechanism, words};
 
 use crate::settings::Settings;
 
+/// The file for connections and requests, if the server writes such a log.
+pub(crate) const ACCESS_LOG: &str = "access.log";
+
 /// Suites of TLS 1.2; keys of at least 1024 bits.
 pub(crate) const CIPHERS: &str = "DEFAULT:@SECLEVEL=0";
 
@@ -24,6 +27,8 @@ words! {
     Product {
         /// Apache with `mod_ssl` and the event MPM.
         Apache = "apache",
+        /// A shell command of the user, in [`Settings::command`].
+        Command = "command",
         /// HAProxy, master and worker.
         Haproxy = "haproxy",
         /// hitch, in front of an HTTP backend.
@@ -82,6 +87,7 @@ impl Product {
     const fn facts(self) -> [&'static str; 3] {
         match self {
             Self::Apache => ["apache2", "apache2", "-v"],
+            Self::Command => ["dash", "sh", ""],
             Self::Haproxy => ["haproxy", "haproxy", "-v"],
             Self::Hitch => ["hitch", "hitch", "--version"],
             Self::Lighttpd => ["lighttpd lighttpd-mod-openssl", "lighttpd", "-v"],
@@ -130,9 +136,12 @@ impl Product {
         places.find_map(|folder| Some(folder.join(name)).filter(|file| file.is_file()))
     }
 
-    /// Returns the version that the program prints, such as `1.22.1`.
+    /// Returns the version that the program prints, such as `1.22.1`; `None` for a command.
     #[must_use]
     pub fn version(self) -> Option<String> {
+        if self == Self::Command {
+            return None;
+        }
         let [.., argument] = self.facts();
         let output = Command::new(self.program()?).arg(argument).output().ok()?;
         let said = [output.stdout, output.stderr].concat();
@@ -146,13 +155,13 @@ impl Product {
             Self::Apache | Self::Lighttpd => Some(Signal::USR1),
             Self::Haproxy => Some(Signal::USR2),
             Self::Hitch | Self::Nginx | Self::Stunnel => Some(Signal::HUP),
-            Self::Python | Self::SServer => None,
+            Self::Command | Self::Python | Self::SServer => None,
         }
     }
 
     pub(crate) const fn log(self) -> Log {
         match self {
-            Self::Apache | Self::Lighttpd | Self::Nginx => Log::File,
+            Self::Apache | Self::Command | Self::Lighttpd | Self::Nginx => Log::File,
             Self::Haproxy => Log::Stdout,
             _ => Log::None,
         }
@@ -177,6 +186,7 @@ impl Product {
     pub(crate) fn recipe(self, place: &Place<'_>) -> Recipe {
         match self {
             Self::Apache => apache::recipe(place),
+            Self::Command => unlogged::command(place),
             Self::Haproxy => haproxy::recipe(place),
             Self::Hitch => unlogged::hitch(place),
             Self::Lighttpd => lighttpd::recipe(place),

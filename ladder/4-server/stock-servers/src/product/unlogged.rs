@@ -1,6 +1,19 @@
-//! Products whose logs are not read: hitch, Python, `openssl s_server` and stunnel.
+//! Products without a configuration file of their own here, or whose logs are not read: a command
+//! of the user, hitch, Python, `openssl s_server` and stunnel.
 
-use super::{CIPHERS, Place, Recipe};
+use super::{ACCESS_LOG, CIPHERS, Place, Recipe};
+
+/// A shell runs the command of the user.
+pub(super) fn command(place: &Place<'_>) -> Recipe {
+    let folder = place.folder.display().to_string();
+    let log = format!("{folder}/{ACCESS_LOG}");
+    let command = place.settings.command.as_deref().unwrap_or_default();
+    let command = command
+        .replace("{port}", &place.address.port().to_string())
+        .replace("{log}", &log)
+        .replace("{folder}", &folder);
+    Recipe { file: None, arguments: vec!["-c".to_owned(), command] }
+}
 
 /// hitch terminates TLS in workers, in front of an HTTP backend.
 pub(super) fn hitch(place: &Place<'_>) -> Recipe {

@@ -27,6 +27,11 @@ pub(crate) fn is_long() -> bool {
     std::env::var_os("TOLLGATE_TEST_LONG").is_some()
 }
 
+/// The products that need no command of the user.
+pub(crate) fn programs() -> Vec<Product> {
+    Product::ALL.into_iter().filter(|product| *product != Product::Command).collect()
+}
+
 /// Returns a self-signed certificate for a test key.
 pub(crate) fn certificate(key: &str) -> Certificate {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/keys");

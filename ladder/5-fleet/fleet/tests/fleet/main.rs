@@ -8,6 +8,7 @@ mod no_panic;
 mod queue;
 mod scaling;
 mod simulation;
+mod stages;
 
 use tollgate_fleet::queue::ServiceTime;
 use tollgate_fleet::{Currency, Price};

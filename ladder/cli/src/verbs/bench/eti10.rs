@@ -14,7 +14,7 @@ use tollgate_report::eti10::{self as table, Step as Row};
 use tollgate_server::{Certificate, KeyKind};
 use tollgate_stock_servers::{Product, Running, Settings, module};
 
-use super::options::Eti10 as Options;
+use super::options::sub_verbs::Eti10 as Options;
 use super::profile::Profiler;
 use super::scenario::{Rounds, Scenario};
 use super::turns::{self, Measured};
@@ -106,7 +106,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let context = context(&bench, &run.host);
     let (mut scenarios, mut rows) = (Vec::new(), Vec::new());
     for (step, Measured { outcomes, repeated }) in STEPS.iter().zip(&rounds) {
-        let naming = [Naming { key: KeyKind::OF_2001.to_string(), by: step.by.to_owned() }];
+        let naming = [Naming::new(KeyKind::OF_2001.to_string(), step.by)];
         let label = format!("{}, {}", step.words, step.by);
         let of = Rounds { outcomes: vec![outcomes.clone()], repeated: *repeated, broken: None };
         let mut scenario = Scenario::of(label, of, &naming, &context)?;

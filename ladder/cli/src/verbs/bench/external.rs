@@ -85,7 +85,7 @@ fn pkcs8(path: &Path) -> Result<Vec<u8>, CliError> {
 /// Tollgate server that names its engine.
 pub(super) fn naming(options: &Options, probed: &Probed) -> Naming {
     let by = options.given.log.as_deref().and_then(engine_of);
-    Naming { key: probed.key(), by: by.unwrap_or_else(|| "external".to_owned()) }
+    Naming::new(probed.key(), by.unwrap_or_else(|| "external".to_owned()))
 }
 
 /// Returns the server for the load generator, with its log and CPU clock.

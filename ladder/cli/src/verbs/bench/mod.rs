@@ -7,19 +7,19 @@ mod eti10;
 mod external;
 mod metrics;
 mod out;
-mod plan;
-mod profile;
-mod report;
+pub(super) mod plan;
+pub(super) mod profile;
+pub(super) mod report;
+mod response;
 pub(crate) mod rules;
 mod scale;
-mod scenario;
+pub(super) mod scenario;
 mod search;
-mod servers;
+pub(super) mod servers;
 mod suites;
 pub(crate) mod summary;
 mod times;
-pub(crate) mod tune;
-mod turns;
+pub(super) mod turns;
 mod watch;
 mod workload;
 
@@ -53,8 +53,10 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     if !options.is_minimal() {
         return clients::run(options, undone);
     }
-    if let Mode::Scale(span) = options.mode {
-        return scale::run(options, span, undone);
+    match &options.mode {
+        Mode::Scale(span) => return scale::run(options, *span, undone),
+        Mode::Response(curve) => return response::run(options, curve, undone),
+        Mode::Rounds | Mode::Profile(_) | Mode::Search(..) => {}
     }
     let mut run = run_of(options, undone)?;
     let watch = Watch::of(options)?;
@@ -229,7 +231,7 @@ fn label(options: &Options, name: &str) -> String {
 }
 
 /// Returns the conditions that all records of a run share.
-fn context(options: &Options, host: &Host) -> tollgate_load::Context {
+pub(super) fn context(options: &Options, host: &Host) -> tollgate_load::Context {
     let mut context = host.context.clone();
     context.versions.extend(installed(options));
     let conditions = &mut context.conditions;
@@ -242,7 +244,7 @@ fn context(options: &Options, host: &Host) -> tollgate_load::Context {
     if options.target.is_none() {
         conditions.insert("server_cores".to_owned(), cores(plan::server_cores(options)));
         if options.server == ServerKind::Rustls {
-            conditions.insert("server_threads".to_owned(), options.connections.to_string());
+            conditions.insert("server_threads".to_owned(), options.load.connections.to_string());
         }
     }
     if let Some(probed) = &options.given.probed {
@@ -259,7 +261,7 @@ fn context(options: &Options, host: &Host) -> tollgate_load::Context {
     if let Some(workload) = &options.workload {
         conditions.insert("workload".to_owned(), workload.clone());
     }
-    conditions.insert("drift_max".to_owned(), options.drift_max.to_string());
+    conditions.insert("drift_max".to_owned(), options.load.drift_max.to_string());
     context
 }
 

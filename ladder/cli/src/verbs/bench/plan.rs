@@ -24,7 +24,7 @@ const REQUESTS_PER_S: f64 = 1000.0;
 const ASIDE_S: f64 = 0.6;
 
 /// Makes a plan for each protocol or suite with each group.
-pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
+pub(in crate::verbs) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
     rules::check_possible(options)?;
     let cores = client_cores(options);
     let probed = options.given.probed.as_ref();
@@ -38,19 +38,18 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
     };
     let is_plain = probed.is_some_and(Probed::is_plain);
     let limits = Limits {
-        trend: options.drift_max,
-        trend_doubt: Limits::default().trend_doubt.min(options.drift_max),
+        trend: options.load.drift_max,
+        trend_doubt: Limits::default().trend_doubt.min(options.load.drift_max),
         ..Limits::default()
     };
     let transactions = transactions(options)?;
     let request = options.given.request_form()?;
-    let is_search = options.objective().is_some();
-    let arrivals = options.clients.arrivals(is_search);
+    let arrivals = options.clients.arrivals(options.chosen_rate().is_some());
     let of_offer = |(protocol, offer): (Protocol, Offer)| {
         let plan = Plan { offer, ..Plan::new(protocol) };
         let resume = options.resume(plan.word() == Protocol::Tls13.word());
         let plan = Plan {
-            connections: options.connections,
+            connections: options.in_flight(),
             threads: u32::try_from(cores.len().max(1)).unwrap_or(u32::MAX),
             cores: cores.clone(),
             warm_up_ms: milliseconds(warm_up_seconds(options)),
@@ -113,7 +112,7 @@ fn offers(options: &Options) -> Vec<(Protocol, Offer)> {
 }
 
 /// Names a plan: version, key exchange, and the suite or group if the protocol does not imply them.
-pub(super) fn named(plan: &Plan) -> String {
+pub(in crate::verbs) fn named(plan: &Plan) -> String {
     let Offer { suite, group, .. } = &plan.offer;
     let names = [suite, group].into_iter().flatten().map(String::as_str);
     [plan.word()].into_iter().chain(names).collect::<Vec<_>>().join(" ")
@@ -170,12 +169,12 @@ pub(super) fn search_seconds(options: &Options) -> f64 {
 /// Returns the cores of the client's threads; by default the first core, if there are two or more
 /// cores.
 pub(super) fn client_cores(options: &Options) -> Vec<u32> {
-    cores(&options.client_cores, |_| 0)
+    cores(&options.load.client_cores, |_| 0)
 }
 
 /// Returns the cores of a server's workers; by default the last core, if there are two or more
 /// cores.
-pub(super) fn server_cores(options: &Options) -> Vec<u32> {
+pub(in crate::verbs) fn server_cores(options: &Options) -> Vec<u32> {
     cores(&options.server_cores, |last| last)
 }
 
@@ -210,7 +209,7 @@ pub(super) fn words(options: &Options) -> String {
     let server = match &options.target {
         Some(url) => url.to_string(),
         None if options.server == ServerKind::Rustls => {
-            let threads = options.connections;
+            let threads = options.load.connections;
             format!("{threads} blocking threads of rustls, {}", on(&server_cores(options)))
         }
         None => match options.server.stock() {
@@ -223,7 +222,6 @@ pub(super) fn words(options: &Options) -> String {
             Some(shown) => format!("a certificate to show ({}), ", shown.key()),
             None => String::new(),
         };
-    let is_search = options.objective().is_some();
     let client = each("a thread", &client_cores(options));
     let chosen = options.given.probed.as_ref().and_then(|probed| probed.choice().1.suite);
     let suites = match (&*options.suites, chosen) {
@@ -236,7 +234,7 @@ pub(super) fn words(options: &Options) -> String {
         return format!(
             "plan: HTTP without TLS, {exchange}; {}; server: {server}; client: {client}; {} \
              rounds, {}",
-            options.clients.words(options.connections, is_search),
+            options.clients.words(options.in_flight(), options.chosen_rate()),
             options.rounds,
             ends(options)
         );
@@ -246,7 +244,7 @@ pub(super) fn words(options: &Options) -> String {
          {server}; client: {client}, {shown}{verify}, {share}, {}; {} \
          rounds, {}",
         options.resume_words(),
-        options.clients.words(options.connections, is_search),
+        options.clients.words(options.in_flight(), options.chosen_rate()),
         options.close_words(),
         options.rounds,
         ends(options)
@@ -278,6 +276,6 @@ fn each(what: &str, cores: &[u32]) -> String {
     }
 }
 
-pub(super) fn listed(cores: &[u32]) -> String {
+pub(in crate::verbs) fn listed(cores: &[u32]) -> String {
     cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }

@@ -52,7 +52,7 @@ const SAMPLED_MAX: f64 = 1.15;
 /// Functions that no rule knows are listed if their share is above this value.
 const UNKNOWN_SHOWN: f64 = 0.002;
 
-pub(super) struct Profiler {
+pub(in crate::verbs) struct Profiler {
     event: Event,
     folder: Folder,
     flame_graphs: Option<PathBuf>,
@@ -79,7 +79,7 @@ struct Taken {
 
 impl Profiler {
     /// Chooses the event; `None` if the options ask for no profile.
-    pub(super) fn of(options: &Options) -> Result<Option<Self>, CliError> {
+    pub(in crate::verbs) fn of(options: &Options) -> Result<Option<Self>, CliError> {
         let Mode::Profile(sampling) = &options.mode else { return Ok(None) };
         if let Some(folder) = &sampling.flame_graphs {
             let wrong = |error| CliError::about("--flame-graphs")(CliError::at(folder)(error));
@@ -96,7 +96,7 @@ impl Profiler {
 
     /// Samples these servers from now on. The load generator reads the CPU time of a server before
     /// its run, and at the start and at the end of the measured period.
-    pub(super) fn look<'a>(&'a self, servers: &mut [Server<'a>], threads: Vec<Threads>) {
+    pub(in crate::verbs) fn look<'a>(&'a self, servers: &mut [Server<'a>], threads: Vec<Threads>) {
         {
             let mut runs = self.runs.borrow_mut();
             runs.taken.clear();
@@ -140,7 +140,7 @@ impl Profiler {
     }
 
     /// Adds the records of a scenario that is not invalid, and draws its flame graphs.
-    pub(super) fn end(
+    pub(in crate::verbs) fn end(
         &self,
         options: &Options,
         scenario: &mut Scenario,

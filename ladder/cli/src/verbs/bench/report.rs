@@ -47,7 +47,7 @@ pub(super) fn asked(options: &Options) -> String {
 }
 
 /// Returns the heading of tables with measured records, which names the common conditions of a run.
-pub(super) fn machine(host: &Host) -> String {
+pub(in crate::verbs) fn machine(host: &Host) -> String {
     heading::of_machine(
         &host.context.machine,
         &host.context.versions,

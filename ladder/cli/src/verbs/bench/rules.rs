@@ -6,8 +6,10 @@
 
 use std::path::Path;
 
+use tollgate_curves::p256::P256;
 use tollgate_load::{Mechanism, Pattern, Protocol};
 use tollgate_probe::Scheme;
+use tollgate_server::KeyKind;
 
 use super::suites;
 use crate::error::CliError;
@@ -37,7 +39,9 @@ fn check(refusal: Option<&'static str>) -> Result<(), CliError> {
 
 fn of_mode(options: &Options) -> Option<&'static str> {
     let Options { mode, clients, outputs, suites, .. } = options;
-    let (is_search, is_rounds) = (options.objective().is_some(), matches!(mode, Mode::Rounds));
+    let (is_rounds, is_response) =
+        (matches!(mode, Mode::Rounds), matches!(mode, Mode::Response(_)));
+    let chooses_rate = options.chosen_rate().is_some();
     let is_profile = matches!(mode, Mode::Profile(_));
     let chooses_servers = options.target.is_some() || !options.server_cores.is_empty();
     let has_trace = matches!(clients.arrivals, Some(Pattern::Trace(_)));
@@ -49,6 +53,10 @@ fn of_mode(options: &Options) -> Option<&'static str> {
         || outputs.summary.is_some()
         || !outputs.fail_if.is_empty();
     let has_rate = clients.rate.is_some();
+    let is_mixed = clients.requests_per_connection > 1.0
+        || clients.http_share > 0.0
+        || clients.patience.is_some()
+        || options.resumed_share > 0.0;
     let has_evidence = options.given.log.is_some() && !options.given.pid.is_empty();
     let is_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
     Some(match () {
@@ -59,32 +67,42 @@ fn of_mode(options: &Options) -> Option<&'static str> {
         () if matches!(mode, Mode::Scale(_)) && chooses_servers => {
             "scale: it starts the servers and chooses their cores: leave out URL and --server-cores"
         }
-        () if is_search && has_rate => "--rate: a search finds the rate: leave it out",
-        () if is_search && clients.think.is_some() => {
-            "--think: a search has an open loop: leave it out"
+        () if chooses_rate && has_rate => {
+            "--rate: search and response choose the rates: leave it out"
         }
-        () if is_search && has_trace => {
-            "--arrivals: a search changes the rate, and a trace has its own"
+        () if chooses_rate && clients.think.is_some() => {
+            "--think: search and response have an open loop: leave it out"
+        }
+        () if chooses_rate && has_trace => {
+            "--arrivals: search and response change the rate, and a trace has its own"
+        }
+        () if is_response && options.target.is_some() => {
+            "response: it knows the cores only of servers that it starts: leave out the URL"
+        }
+        () if is_response && is_mixed => {
+            "response: all sessions must be equal: leave out --requests-per-connection, --http-share, \
+             --resume and --patience"
         }
         () if has_trace && has_rate => "--rate: a trace has its own rate: leave it out",
-        () if clients.arrivals.is_some() && !has_trace && !has_rate && !is_search => {
+        () if clients.arrivals.is_some() && !has_trace && !has_rate && !chooses_rate => {
             "--arrivals: give --rate too"
         }
         () if has_other_client && needs_minimal => {
-            "--client: only minimal can be used with profile, search, scale, --handshake-only, --out, \
-             --metrics, --summary and --fail-if"
+            "--client: only minimal can be used with profile, response, search, scale, \
+             --handshake-only, --out, --metrics, --summary and --fail-if"
         }
-        () if suites::is_all(suites) && (has_other_client || is_search) => {
-            "--suites all: with --client and search, name the suites that the servers take"
+        () if suites::is_all(suites) && (has_other_client || chooses_rate) => {
+            "--suites all: with --client, response and search, name the suites that the servers take"
         }
         () if !is_rounds && !is_profile && outputs.summary.is_some() => {
-            "--summary: search and scale have none: give --json or --out"
+            "--summary: response, search and scale have none: give --json or --out"
         }
         () if options.requests.is_some() && (!is_rounds || has_other_client) => {
-            "--requests: profile, search, scale and other clients run for a time: give --seconds"
+            "--requests: profile, response, search, scale and other clients run for a time: give \
+             --seconds"
         }
-        () if is_search && !outputs.fail_if.is_empty() => {
-            "--fail-if: a search has its own objective: leave it out"
+        () if chooses_rate && !outputs.fail_if.is_empty() => {
+            "--fail-if: search has its own objective, and response has many rates: leave it out"
         }
         () if is_stdout(&outputs.summary) && is_stdout(&options.written.json) => {
             "--summary: --json has standard output: give one of them a file"
@@ -135,11 +153,14 @@ fn of_servers(options: &Options) -> Option<&'static str> {
     let (is_rustls, stock) = (server == ServerKind::Rustls, server.stock());
     let starts = options.target.is_none();
     let resumes = starts && options.resume(true).is_some();
-    let by_ticket = matches!(options.resume_by, None | Some(Mechanism::Ticket | Mechanism::Psk));
+    let is_embedded = server == ServerKind::Openssl;
+    let by_key_alone = matches!(options.resume_by, Some(Mechanism::PskKe | Mechanism::EarlyData));
+    let by_cache = options.resume_by == Some(Mechanism::SessionId);
     let by = options.resume_by.unwrap_or(Mechanism::Psk);
     let cannot_resume = stock.is_some_and(|product| !product.can_resume(by));
     let keeps_open = matches!(server, ServerKind::Nginx | ServerKind::Openssl);
     let has_rsa = options.protocols().contains(&Protocol::Tls12Rsa);
+    let has_curve = starts && options.key.contains(&KeyKind::EcdsaP256);
     let asynchronous = options.asynchronous;
     Some(match () {
         () if clients.requests_per_connection > 1.0 && starts && !keeps_open => {
@@ -149,6 +170,16 @@ fn of_servers(options: &Options) -> Option<&'static str> {
         () if clients.http_share > 0.0 && server != ServerKind::Nginx => {
             "--http-share: of these servers only nginx speaks HTTP without TLS too: give --server \
              nginx"
+        }
+        () if has_curve && options.key.len() > 1 => {
+            "--key-type: ecdsa-p256 needs other suites than RSA keys: measure it in a run of its own"
+        }
+        () if has_curve && options.has(EngineKind::Tollgate) && P256::best() == P256::Portable => {
+            "--key-type: Tollgate leaves ecdsa-p256 to OpenSSL on this processor, which has no \
+             AVX-512 IFMA: give --engine openssl or an RSA key"
+        }
+        () if has_curve && has_rsa && options.suites.is_empty() => {
+            "--key-type: RSA key exchange needs an RSA key: leave out tls12-rsa or ecdsa-p256"
         }
         () if is_rustls && has_rsa && options.suites.is_empty() => {
             "--server rustls: rustls has no RSA key exchange: leave out tls12-rsa"
@@ -175,9 +206,13 @@ fn of_servers(options: &Options) -> Option<&'static str> {
         () if resumes && is_rustls => {
             "--resume: the servers on rustls resume nothing: give another --server"
         }
-        () if resumes && server == ServerKind::Openssl && !by_ticket => {
-            "--resume-by: the servers on openssl give tickets only: give ticket or psk, or --server \
-             nginx"
+        () if resumes && is_embedded && by_key_alone => {
+            "--resume-by: the servers on openssl have no psk-ke and early-data: give another one, \
+             or --server nginx"
+        }
+        () if resumes && is_embedded && by_cache && options.server_cores.len() > 1 => {
+            "--resume-by: each worker of the servers on openssl has its own cache: give one core \
+             in --server-cores, or --server nginx"
         }
         () if resumes && cannot_resume => {
             "--resume: this server or its log cannot: give --server nginx, which can do all"

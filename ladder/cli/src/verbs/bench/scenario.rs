@@ -6,7 +6,7 @@ use core::mem::discriminant;
 
 use tollgate_load::{
     Comparison, Context, Error, Finding, Naming, Outcome, Plan, ServedBodies, Server, Verdict,
-    compare,
+    compare, records,
 };
 use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
@@ -19,13 +19,13 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Bench as Options;
 
-pub(super) struct Rounds {
+pub(in crate::verbs) struct Rounds {
     /// By server, then by round.
-    pub(super) outcomes: Vec<Vec<Outcome>>,
+    pub(in crate::verbs) outcomes: Vec<Vec<Outcome>>,
     /// Rounds that were repeated because their rate was not steady.
-    pub(super) repeated: u32,
+    pub(in crate::verbs) repeated: u32,
     /// The reason if the rounds ended early because a round could not start.
-    pub(super) broken: Option<String>,
+    pub(in crate::verbs) broken: Option<String>,
 }
 
 impl Rounds {
@@ -83,7 +83,7 @@ fn settled(
     let turns = servers.len();
     let mut block =
         || compare(plan, servers, turns, &interrupt::asked, &mut |_, part| progress(part));
-    for _ in 0..options.repeats {
+    for _ in 0..options.load.repeats {
         let found = block()?;
         let outcomes = (0..turns).flat_map(|server| found.outcomes(server));
         if !outcomes.clone().any(is_unsteady) || outcomes.clone().any(is_beyond_repeating) {
@@ -105,32 +105,56 @@ fn is_beyond_repeating(outcome: &Outcome) -> bool {
     })
 }
 
-pub(super) struct Scenario {
+pub(in crate::verbs) struct Scenario {
     /// `rsa-2048 tls13`.
     pub(super) label: String,
     pub(super) rounds: Rounds,
     /// Empty if the scenario is invalid.
-    pub(super) records: Vec<Record>,
+    pub(in crate::verbs) records: Vec<Record>,
     pub(super) notes: Vec<String>,
 }
 
 impl Scenario {
     /// Judges the rounds, and makes records of them.
-    pub(super) fn of(
+    pub(in crate::verbs) fn of(
         label: String,
         rounds: Rounds,
         names: &[Naming],
         context: &Context,
+    ) -> Result<Self, CliError> {
+        Self::judged(label, rounds, context, |rounds, context| {
+            let mut records = Comparison::of(rounds)?.records(names, context)?;
+            records.extend(totals(&records)?);
+            Ok(records)
+        })
+    }
+
+    /// Judges rounds in which each server had its own plan: there are no ratios.
+    pub(super) fn apart(
+        label: String,
+        rounds: Rounds,
+        names: &[Naming],
+        context: &Context,
+    ) -> Result<Self, CliError> {
+        Self::judged(label, rounds, context, |rounds, context| {
+            let of_server = |(rounds, naming): (&Vec<Outcome>, _)| records(rounds, naming, context);
+            let all: Vec<_> = rounds.iter().zip(names).map(of_server).collect::<Result<_, _>>()?;
+            Ok(all.concat())
+        })
+    }
+
+    fn judged(
+        label: String,
+        rounds: Rounds,
+        context: &Context,
+        records: impl FnOnce(Vec<Vec<Outcome>>, &Context) -> Result<Vec<Record>, CliError>,
     ) -> Result<Self, CliError> {
         let mut scenario = Self { label, rounds, records: Vec::new(), notes: Vec::new() };
         if scenario.verdict() != Verdict::Invalid {
             let mut context = context.clone();
             let repeated = scenario.rounds.repeated.to_string();
             context.conditions.insert("rounds_repeated".to_owned(), repeated);
-            let comparison = Comparison::of(scenario.rounds.outcomes.clone())?;
-            scenario.records = comparison.records(names, &context)?;
-            let totals = totals(&scenario.records)?;
-            scenario.records.extend(totals);
+            scenario.records = records(scenario.rounds.outcomes.clone(), &context)?;
         }
         Ok(scenario)
     }

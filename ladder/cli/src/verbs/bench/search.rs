@@ -275,7 +275,7 @@ mod tests {
             arrivals: Arrivals::open(tollgate_load::Pattern::Poisson { per_s: 1.0 }),
             ..Plan::new(tollgate_load::Protocol::Tls13)
         };
-        let naming = Naming { key: "rsa-2048".to_owned(), by: "openssl".to_owned() };
+        let naming = Naming::new("rsa-2048", "openssl");
         let context = Context {
             machine: tollgate_record::Machine::unknown("a machine"),
             versions: std::collections::BTreeMap::new(),

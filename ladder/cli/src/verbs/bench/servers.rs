@@ -3,16 +3,19 @@
 
 use core::time::Duration;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use tollgate_load::{AccessLog, Naming, Protocol, Server, Target};
+use tollgate_load::{AccessLog, Mechanism, Naming, Protocol, Server, Target};
 use tollgate_profile::Threads;
 use tollgate_rustls_server::{Running as Blocking, Signer};
 use tollgate_server::{
     Certificate, Config, Engine, Group, KeyKind, Resumption, Running, Server as Embedded, Suite,
 };
+use tollgate_session::Certificates;
 use tollgate_stock_servers::{Product, Running as Stock, Settings, module};
+use tollgate_tls_client::Identity;
 
 use super::options::given::Probed;
 use super::{external, plan};
@@ -44,9 +47,10 @@ pub(super) struct Rig<'a> {
     _folder: Option<Folder>,
 }
 
-enum Ready<'a> {
-    /// An embedded server on OpenSSL, with its access log.
-    Embedded(Running, PathBuf),
+/// A running server.
+pub(in crate::verbs) enum Ready<'a> {
+    /// An embedded server on OpenSSL, with its access log and its clients' certificate.
+    Embedded(Running, PathBuf, Option<Arc<Identity>>),
     External(&'a Probed),
     Rustls(Blocking),
     Stock(Stock),
@@ -66,7 +70,10 @@ impl<'a> Rig<'a> {
             (ServerKind::Rustls, _) => rustls(options, key)?,
             _ => embedded(options, key, &folder)?,
         };
-        let named = |(by, server)| (Naming { key: key.to_string(), by }, server);
+        let more = options.session.map(|session| session.certificates()).unwrap_or_default();
+        let named = |(by, server): (String, _)| {
+            (Naming { more: more.clone(), ..Naming::new(key.to_string(), by) }, server)
+        };
         let servers = servers.into_iter().map(named).collect();
         Ok(Self { options, servers, _folder: Some(folder) })
     }
@@ -89,7 +96,7 @@ impl<'a> Rig<'a> {
 impl Ready<'_> {
     /// Servers in this process share the names of their threads. A profile can still tell them
     /// apart: only the threads of the server under load run.
-    fn threads(&self, options: &Options) -> Result<Threads, CliError> {
+    pub(in crate::verbs) fn threads(&self, options: &Options) -> Result<Threads, CliError> {
         Ok(match self {
             Self::Embedded(..) => Threads::named("worker-")?,
             Self::External(_) => Threads::OfProcesses(options.given.pid.clone()),
@@ -98,12 +105,24 @@ impl Ready<'_> {
         })
     }
 
-    fn target(&self, options: &Options, naming: &Naming) -> Result<Server<'_>, CliError> {
+    /// Returns the server for the load generator, with its log and CPU clock.
+    pub(in crate::verbs) fn target(
+        &self,
+        options: &Options,
+        naming: &Naming,
+    ) -> Result<Server<'_>, CliError> {
         let at = |address| Ok::<_, CliError>(Server::new(&naming.by, Target::new(address)?));
         Ok(match self {
-            Self::Embedded(running, path) => at(running.addr())?
-                .with_referee(AccessLog::open(path)?)
-                .with_cpu(|| Ok(running.counters().worker_cpu.iter().sum::<Duration>())),
+            Self::Embedded(running, path, identity) => {
+                let target = Target::new(running.addr())?;
+                let target = match identity {
+                    Some(identity) => target.with_identity(Arc::clone(identity)),
+                    None => target,
+                };
+                Server::new(&naming.by, target)
+                    .with_referee(AccessLog::open(path)?)
+                    .with_cpu(|| Ok(running.counters().worker_cpu.iter().sum::<Duration>()))
+            }
             Self::External(probed) => external::server(options, probed, naming)?,
             Self::Rustls(running) => {
                 at(running.addr())?.with_referee(running.referee()).with_cpu(|| Ok(running.cpu()))
@@ -145,28 +164,48 @@ type Named = Vec<(String, Ready<'static>)>;
 
 /// Starts a server on OpenSSL for each requested engine. Each server has its own key.
 fn embedded(options: &Options, key: KeyKind, folder: &Folder) -> Result<Named, CliError> {
-    let cores = cores(options);
     let start = |engine: Engine| {
         let log = folder.path(&format!("{engine}.log"));
-        let config = Config {
-            engine,
-            workers: cores.len().max(1),
-            pin: (!cores.is_empty()).then(|| cores.clone()),
-            certificate: Certificate::SelfSigned(key),
-            allow_rsa_1024: true, // as --key-type says
-            allow_rsa_kx: true,   // the client offers one suite: that of the plan
-            suites: if options.suites.is_empty() { Vec::new() } else { Suite::ALL.to_vec() },
-            groups: groups(options),
-            access_log: Some(log.clone()),
-            resumption: match options.resume(true).is_some() {
-                true => Resumption::Tickets,
-                false => Resumption::Off,
-            },
-            ..Config::default()
-        };
-        Ok((engine.name().to_owned(), Ready::Embedded(Embedded::start(config)?, log)))
+        let started = start_embedded(options, engine, Certificate::SelfSigned(key), log)?;
+        Ok((engine.name().to_owned(), started))
     };
     asked(options, ENGINES).into_iter().map(start).collect()
+}
+
+/// Starts a server on OpenSSL with this certificate, unless the options name a session with others.
+pub(in crate::verbs) fn start_embedded(
+    options: &Options,
+    engine: Engine,
+    certificate: Certificate,
+    log: PathBuf,
+) -> Result<Ready<'static>, CliError> {
+    let of_session = options.session.map(|session| Certificates::new(&session, false));
+    let of_session = of_session.transpose()?;
+    let (certificate, client_roots) = match &of_session {
+        Some(certificates) => (certificates.certificate()?, certificates.client_roots()?),
+        None => (certificate, None),
+    };
+    let cores = cores(options);
+    let config = Config {
+        engine,
+        workers: cores.len().max(1),
+        pin: (!cores.is_empty()).then_some(cores),
+        certificate,
+        client_roots,
+        allow_rsa_1024: true, // as --key-type says
+        allow_rsa_kx: true,   // the client offers one suite: that of the plan
+        suites: if options.suites.is_empty() { Vec::new() } else { Suite::ALL.to_vec() },
+        groups: groups(options),
+        access_log: Some(log.clone()),
+        resumption: match options.resume(true).map(|resume| resume.by) {
+            None => Resumption::Off,
+            Some(Mechanism::SessionId) => Resumption::Cache,
+            Some(_) => Resumption::Tickets,
+        },
+        ..Config::default()
+    };
+    let identity = of_session.as_ref().and_then(Certificates::identity).cloned();
+    Ok(Ready::Embedded(Embedded::start(config)?, log, identity))
 }
 
 /// The groups of an embedded server: first those of the options, because the server's order
@@ -191,7 +230,7 @@ fn rustls(options: &Options, key: KeyKind) -> Result<Named, CliError> {
     let certificate = Certificate::SelfSigned(key).to_pem()?;
     let start = |signer: Signer| {
         let (certificate, cores) = (certificate.clone(), cores(options));
-        let threads = usize::try_from(options.connections).unwrap_or(usize::MAX);
+        let threads = usize::try_from(options.load.connections).unwrap_or(usize::MAX);
         let config = tollgate_rustls_server::Config { certificate, cores, signer, threads };
         Ok((signer.word().to_owned(), Ready::Rustls(Blocking::start(&config)?)))
     };

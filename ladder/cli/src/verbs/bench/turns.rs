@@ -10,15 +10,15 @@ use crate::progress;
 
 /// The runs of one server.
 #[derive(Default)]
-pub(super) struct Measured {
-    pub(super) outcomes: Vec<Outcome>,
+pub(in crate::verbs) struct Measured {
+    pub(in crate::verbs) outcomes: Vec<Outcome>,
     /// Runs that were repeated because their rate was not steady.
-    pub(super) repeated: u32,
+    pub(in crate::verbs) repeated: u32,
 }
 
 /// Runs every server once in each round; successive rounds begin with different servers. After
 /// Ctrl-C, the last round is incomplete.
-pub(super) fn measure(
+pub(in crate::verbs) fn measure(
     bench: &Bench,
     plans: &[&Plan],
     targets: &mut [Server<'_>],
@@ -33,7 +33,7 @@ pub(super) fn measure(
             let part = &mut |_, part: f64| progress::part((done + part) / all);
             let mut once = || load(plans[at], &mut targets[at], &interrupt::asked, part);
             let mut outcome = once();
-            for _ in 0..bench.repeats {
+            for _ in 0..bench.load.repeats {
                 if !outcome.as_ref().is_ok_and(is_unsteady) || interrupt::asked() {
                     break;
                 }

@@ -6,9 +6,9 @@ use core::slice;
 use tollgate_load::{Pattern, Plan, Protocol, Sizes};
 use tollgate_record::Timestamp;
 use tollgate_report::published;
-use tollgate_server::KeyKind;
 use tollgate_workload::{Arrivals, Workload};
 
+use super::options::measured_key;
 use crate::error::CliError;
 use crate::options::{Bench as Options, ServerKind};
 use crate::verbs::workload::find;
@@ -40,7 +40,7 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
     let undone = undone(&workload, &options);
     if let Some(key) = workload.key.as_ref().filter(|_| options.target.is_none()) {
         options.key =
-            vec![key_of(key.value.get()).ok_or_else(|| {
+            vec![measured_key(key.value.get()).ok_or_else(|| {
                 refused(format!("no pair of servers has a key {}", key.value.get()))
             })?];
     }
@@ -125,13 +125,6 @@ fn protocol_of(word: &str) -> Option<(Protocol, Option<&'static str>)> {
         let with = |(ending, group)| Some((known(word.strip_suffix(ending)?)?, Some(group)));
         GROUPS.into_iter().find_map(with)
     })
-}
-
-fn key_of(word: &str) -> Option<KeyKind> {
-    match word.parse() {
-        Ok(kind @ KeyKind::Rsa { .. }) => Some(kind),
-        _ => Some(KeyKind::OF_2001).filter(|kind| kind.to_string() == word),
-    }
 }
 
 /// A log with a dispersion in this range is consistent with Poisson arrivals.
@@ -234,7 +227,7 @@ mod tests {
     #[test]
     fn a_workload_becomes_flags_or_is_refused_with_its_reason() {
         let hp2001 = asked("hp2001").unwrap();
-        assert_eq!(hp2001.key, [KeyKind::OF_2001]);
+        assert_eq!(hp2001.key, [tollgate_server::KeyKind::OF_2001]);
         assert_eq!((hp2001.protocol, hp2001.bytes), (vec![Protocol::Tls12Rsa], 14_336));
         let bank = asked("bank140k").unwrap();
         assert_eq!((bank.protocol, bank.bytes), (vec![Protocol::Tls12X25519], 140_000));

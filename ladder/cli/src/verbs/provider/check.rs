@@ -34,13 +34,23 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     for (verdict, what, why) in findings(&configuration) {
         line(verdict, what, &why)?;
     }
-    proof::prove(&path)?;
+    let on_curves = proof::prove(&path)?;
     line(
         "good",
         "signs",
         "with `openssl dgst`, PKCS#1 v1.5 and PSS, like OpenSSL without the module",
     )?;
     line("good", "decrypts", "with `openssl pkeyutl`, OAEP")?;
+    for (what, setting, is_used) in
+        [("ECDSA P-256", "ecdsa", on_curves.ecdsa), ("X25519", "x25519", on_curves.x25519)]
+    {
+        if is_used {
+            line("good", what, "with the module; OpenSSL without it agrees")?;
+        } else {
+            let why = "left to OpenSSL: no AVX-512 IFMA here, or";
+            line("none", what, &format!("{why} {setting} = off"))?;
+        }
+    }
     let fips = "not validated: with the query fips=yes, OpenSSL signs itself";
     line("none", "FIPS", fips)?;
     let (found, closed) = processes::all();

@@ -120,8 +120,8 @@ pub(crate) fn is_yes(value: Option<&str>) -> bool {
 pub(super) const MARK: &str = "# Written by `tollgate provider install`.";
 
 /// The provider's settings; their values are kept when the file is written again.
-pub(super) const SETTINGS: [&str; 5] =
-    ["engine", "linger_us_max", "async", "implicit_rejection", "metrics"];
+pub(super) const SETTINGS: [&str; 7] =
+    ["engine", "linger_us_max", "async", "implicit_rejection", "x25519", "ecdsa", "metrics"];
 
 /// The query that prefers the provider for operations but not for keys.
 pub(super) const QUERY: &str = "?tollgate.operations=yes";
@@ -158,15 +158,16 @@ pub(super) fn snippet(
     Ok(format!(
         "{MARK}\n\
          # Programs that start with OPENSSL_CONF=THIS_FILE sign with Tollgate. You may set in\n\
-         # [{SECTION}]: engine, linger_us_max, async, implicit_rejection, metrics.\n\
+         # [{SECTION}]: {}.\n\
          {}\n\
          [default]\nopenssl_conf = {start}\n\n\
          [{start}]\nproviders = tollgate_providers\nalg_section = tollgate_algorithms\n\n\
-         # The default provider reads and generates keys: list it, and list it first.\n\
+         # The default provider reads keys and generates RSA keys: list it, and list it first.\n\
          [tollgate_providers]\ndefault = tollgate_default\n{others}tollgate = {SECTION}\n\n\
          [tollgate_default]\nactivate = 1\n\n\
          [{SECTION}]\nmodule = {}\nactivate = 1\n{settings}\n\
          [tollgate_algorithms]\ndefault_properties = {properties}\n",
+        SETTINGS.join(", "),
         include.unwrap_or_default(),
         module.display(),
     ))

@@ -97,7 +97,7 @@ impl Installation {
         let folder = Folder::new()?;
         let trial = folder.path("trial.cnf");
         fs::write(&trial, text).map_err(CliError::about(trial.display()))?;
-        proof::prove(&trial)
+        proof::prove(&trial).map(drop)
     }
 
     /// Writes both files. If OpenSSL then does not sign, restores the previous files.

@@ -122,7 +122,7 @@ pub(super) fn error_of(output: &Output) -> String {
 /// Returns whether the provider is active with a configuration.
 pub(super) fn lists_tollgate(configuration: &Path) -> Result<bool, CliError> {
     let output = run(configuration, &["list", "-providers"])?;
-    Ok(String::from_utf8_lossy(&output.stdout).contains("Tollgate RSA provider"))
+    Ok(String::from_utf8_lossy(&output.stdout).contains("Tollgate provider"))
 }
 
 /// The bit of a folder, such as `/tmp`, in which users cannot move each other's files.

@@ -1,5 +1,5 @@
 //! Checks with OpenSSL's own command that a configuration signs and decrypts with the module, and
-//! that the results equal those of OpenSSL alone.
+//! that OpenSSL alone has the same results or accepts them.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +9,15 @@ use super::{metrics, openssl};
 use crate::error::CliError;
 use crate::folder::Folder;
 
-/// Signs twice and decrypts once with the configuration, and checks counters and results.
-pub(super) fn prove(configuration: &Path) -> Result<(), CliError> {
+/// Uses of keys on curves that the module served.
+pub(super) struct OnCurves {
+    pub(super) ecdsa: bool,
+    pub(super) x25519: bool,
+}
+
+/// Signs twice and decrypts once with RSA, signs with ECDSA and derives with X25519, with the
+/// configuration. Checks counters and results. The module need not serve the curves.
+pub(super) fn prove(configuration: &Path) -> Result<OnCurves, CliError> {
     let name = configuration.display();
     let read = Configuration::read(configuration)?;
     let section = read.tollgate().ok_or_else(|| {
@@ -37,7 +44,10 @@ pub(super) fn prove(configuration: &Path) -> Result<(), CliError> {
         );
     }
     match differ {
-        None => Ok(()),
+        None => Ok(OnCurves {
+            ecdsa: sum("ecdsa_signatures") == 1,
+            x25519: sum("x25519_derivations") == 1,
+        }),
         Some(what) => Err(error!(
             "{name}: OpenSSL does not accept {what}; do not use this module, and report it"
         )),
@@ -79,7 +89,19 @@ fn compare(folder: &Folder, ours: &Path) -> Result<Option<&'static str>, CliErro
         &format!("pkeyutl -encrypt -pubin -inkey @public {oaep} -in @message -out @secret"),
     )?;
     let found = run(ours, &format!("pkeyutl -decrypt -inkey @key {oaep} -in @secret"))?;
-    Ok((found != b"tollgate provider check").then_some("what it decrypts"))
+    if found != b"tollgate provider check" {
+        return Ok(Some("what it decrypts"));
+    }
+    run(stock, "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out @key")?;
+    run(stock, "pkey -in @key -pubout -out @public")?;
+    run(ours, "dgst -sha256 -sign @key -out @signature @message")?;
+    if run(stock, "dgst -sha256 -verify @public -signature @signature @message").is_err() {
+        return Ok(Some("its ECDSA signatures"));
+    }
+    run(stock, "genpkey -algorithm X25519 -out @key")?;
+    run(stock, "pkey -in @key -pubout -out @public")?;
+    let derive = "pkeyutl -derive -inkey @key -peerkey @public";
+    Ok((run(ours, derive)? != run(stock, derive)?).then_some("its X25519 secrets"))
 }
 
 /// Returns the reason why a module does not load. libcrypto ignores the error if a configuration

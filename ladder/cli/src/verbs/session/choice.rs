@@ -2,7 +2,7 @@
 
 use tollgate_load::Protocol;
 use tollgate_server::{Engine, KeyKind};
-use tollgate_session::SHORT_BYTES;
+use tollgate_session::{Handshake, SHORT_BYTES};
 use tollgate_tls_client::{Group, KeyExchange, Suite};
 
 use super::options::Session as Options;
@@ -14,7 +14,7 @@ const ALL: &str = "all";
 /// The sizes of `--curve`, in bytes.
 const CURVE_BYTES: [u64; 6] = [0, 4096, 16_384, 65_536, 262_144, 1_048_576];
 
-/// The key, the offer and the engines of sessions, without their sizes.
+/// The key, the offer and the handshake of sessions, without their sizes and numbers of requests.
 pub(super) type Kind = tollgate_session::Session;
 
 /// The sessions that the options select.
@@ -24,6 +24,7 @@ pub(super) struct Choice {
     /// engine and no payload.
     pub(super) kinds: Vec<Kind>,
     pub(super) bytes: Vec<u64>,
+    pub(super) requests: Vec<u32>,
     /// The suites of `all` that the server does not speak.
     pub(super) left_out: Vec<&'static str>,
 }
@@ -32,7 +33,10 @@ impl Options {
     /// Returns whether no list is given; the ladder's plan then applies.
     pub(super) fn is_ladder(&self) -> bool {
         let Self { key, protocol, suites, group, bytes, .. } = self;
-        [key.len(), protocol.len(), suites.len(), group.len(), bytes.len()] == [0; 5] && !self.curve
+        let Self { handshake, chain, requests, .. } = self;
+        let of_kinds = [key.len(), protocol.len(), suites.len(), group.len(), bytes.len()];
+        let of_rows = [handshake.len(), chain.len(), requests.len()];
+        of_kinds == [0; 5] && of_rows == [0; 3] && !self.curve && !self.both_ends
     }
 
     /// The product of the lists, with defaults for missing lists, without combinations that do not
@@ -49,21 +53,43 @@ impl Options {
         let mut kinds = Vec::new();
         for key in self.keys(&suites) {
             for &(protocol, suite) in &offers {
-                let kind = |&group| {
+                for &group in &groups {
                     let usual = Kind::new(key, protocol, Engine::OpenSsl, 0);
-                    Kind { suite, group, ..usual }
-                };
-                kinds.extend(groups.iter().map(kind).filter(Kind::is_possible));
+                    kinds.extend(self.manners(Kind { suite, group, ..usual }));
+                }
             }
         }
-        let choice = Choice { kinds, bytes: self.sizes(), left_out };
+        let requests = if self.requests.is_empty() { vec![1] } else { self.requests.clone() };
+        let choice = Choice { kinds, bytes: self.sizes(), requests, left_out };
         self.check(&choice, &suites)?;
         Ok(choice)
     }
 
+    /// The kind with each handshake and chain that is possible.
+    fn manners(&self, kind: Kind) -> Vec<Kind> {
+        let handshakes = match &*self.handshake {
+            [] => &[Handshake::Full],
+            handshakes => handshakes,
+        };
+        let chains: Vec<Option<u8>> = match &*self.chain {
+            [] => vec![None],
+            chains => chains.iter().copied().map(Some).collect(),
+        };
+        let of = |&handshake: &Handshake| {
+            // A resumed handshake has no certificates.
+            let chains = if handshake.is_resumed() { &[None][..] } else { &chains };
+            chains.iter().map(move |&chain| Kind { handshake, chain, ..kind })
+        };
+        handshakes.iter().flat_map(of).filter(Kind::is_possible).collect()
+    }
+
     fn keys(&self, suites: &[Suite]) -> Vec<KeyKind> {
         let [smaller, larger] = [2048, 3072].map(|bits| KeyKind::Rsa { bits });
-        let is_named = !suites.is_empty() || !self.group.is_empty();
+        let has_rows = !self.handshake.is_empty()
+            || !self.chain.is_empty()
+            || !self.requests.is_empty()
+            || self.both_ends;
+        let is_named = !suites.is_empty() || !self.group.is_empty() || has_rows;
         let needs_curve = |suite: &Suite| suite.exchange() == KeyExchange::EcdheEcdsa;
         match &*self.key {
             [] if suites.iter().any(needs_curve) => vec![smaller, KeyKind::EcdsaP256],
@@ -145,15 +171,25 @@ impl Options {
             let is_it = |kind: &Kind| kind.group.is_some_and(|group| group.name() == name);
             named("--group", name.clone(), used(&is_it))
         });
+        let handshakes = self
+            .handshake
+            .iter()
+            .map(|one| named("--handshake", one.to_string(), used(&|kind| kind.handshake == *one)));
+        let chains = self.chain.iter().map(|length| {
+            named("--chain", length.to_string(), used(&|kind| kind.chain == Some(*length)))
+        });
         let bytes = self.bytes.iter().map(|bytes| named("--bytes", bytes.to_string(), true));
+        let requests =
+            self.requests.iter().map(|count| named("--requests", count.to_string(), true));
+        let of_rows = handshakes.chain(chains).chain(requests);
         let mut known: Vec<(&str, String)> = Vec::new();
         for (option, name, is_used) in
-            keys.chain(protocols).chain(suites).chain(groups).chain(bytes)
+            keys.chain(protocols).chain(suites).chain(groups).chain(bytes).chain(of_rows)
         {
             if !is_used {
                 bail!(
-                    "{option}: {name} fits none of the other lists: give --key-type, --suites or \
-                     --group that it fits"
+                    "{option}: {name} fits none of the other lists: give --key-type, --protocol, \
+                     --suites, --group or --handshake that it fits"
                 );
             }
             if known.contains(&(option, name.clone())) {
@@ -165,7 +201,7 @@ impl Options {
     }
 }
 
-/// The engines that take a key.
+/// The engines to measure with a key. Tollgate takes keys on P-256 only on some processors.
 pub(super) fn engines(key: KeyKind) -> &'static [Engine] {
     if key.is_rsa() { &[Engine::OpenSsl, Engine::Tollgate] } else { &[Engine::OpenSsl] }
 }

@@ -7,9 +7,9 @@ pub(crate) mod parts;
 
 use std::process::ExitCode;
 
-use tollgate_load::Protocol;
+use tollgate_load::{Mechanism, Protocol};
 use tollgate_report::{curve, heading, per_byte, session as session_table};
-use tollgate_session::crossovers;
+use tollgate_session::{Handshake, amortisations, crossovers};
 
 use crate::error::CliError;
 use crate::interrupt;
@@ -18,6 +18,7 @@ use crate::options::{Bench, EngineKind};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::bench;
+use crate::verbs::bench::options::clients::Clients;
 
 use choice::{Choice, Kind};
 pub(crate) use options::Session;
@@ -42,8 +43,9 @@ pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
         }
     }
     let mut text = heading::lines(&records) + "\n" + &session_table::table(&records);
-    if options.curve || options.bytes.len() > 1 {
-        let found = crossovers(&records)?;
+    if options.curve || options.bytes.len() > 1 || options.requests.len() > 1 {
+        let mut found = crossovers(&records)?;
+        found.extend(amortisations(&records)?);
         run.output.records(&found)?;
         records.extend(found);
         text += &format!("\n{}", curve::table(&records));
@@ -57,38 +59,54 @@ pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {
 /// Returns the `tollgate bench` runs for the sessions of the plan. The sessions that the default
 /// plan adds to vary the payload have no run.
 fn real_server(options: &Session) -> Result<Vec<Bench>, CliError> {
-    let Choice { mut kinds, bytes, .. } = options.choice()?;
+    let Choice { mut kinds, bytes, requests, .. } = options.choice()?;
     if options.is_ladder() {
         let first = kinds[0];
         kinds.push(Kind { protocol: Protocol::Tls12Rsa, ..first });
     }
     // A server with many suites takes less time for each.
     let seconds = if options.suites.is_empty() { 1.0 } else { 0.5 };
-    let mut runs: Vec<Bench> = Vec::new();
+    let mut runs: Vec<(Kind, Bench)> = Vec::new();
     for kind in kinds {
-        for &bytes in &bytes {
-            let group: Vec<String> =
-                kind.group.iter().map(|group| group.name().to_owned()).collect();
+        for (bytes, requests) in
+            bytes.iter().flat_map(|&bytes| requests.iter().map(move |&number| (bytes, number)))
+        {
+            // A run has several protocols or suites.
+            let of_run = Kind { protocol: Protocol::Tls13, suite: None, bytes, requests, ..kind };
             // ECDSA clients offer several groups, and the server prefers that of its only protocol.
-            let is_same = |run: &Bench| {
-                (&*run.key, &run.group, run.bytes) == (&[kind.key], &group, bytes)
-                    && (kind.key.is_rsa() || kind.suite.is_some())
-            };
-            let known = runs.iter().position(is_same);
+            let is_shared = kind.key.is_rsa() || kind.suite.is_some();
+            let known = runs.iter().position(|(known, _)| *known == of_run && is_shared);
             let place = known.unwrap_or(runs.len());
             if known.is_none() {
-                let only = (!kind.key.is_rsa()).then_some(EngineKind::Openssl);
-                let rounds = if only.is_some() { 2 } else { 4 };
-                let (key, engine) = (vec![kind.key], only.into_iter().collect());
-                runs.push(Bench { key, engine, group, bytes, rounds, seconds, ..defaults() });
+                runs.push((of_run, Bench { seconds, ..run_of(of_run) }));
             }
+            let (_, run) = &mut runs[place];
             match kind.suite {
-                Some(suite) => runs[place].suites.push(suite.name().to_owned()),
-                None => runs[place].protocol.push(kind.protocol),
+                Some(suite) => run.suites.push(suite.name().to_owned()),
+                None => run.protocol.push(kind.protocol),
             }
         }
     }
-    Ok(runs)
+    Ok(runs.into_iter().map(|(_, run)| run).collect())
+}
+
+/// The `tollgate bench` run of a kind, without protocols and suites.
+fn run_of(kind: Kind) -> Bench {
+    let only = (!kind.key.is_rsa()).then_some(EngineKind::Openssl);
+    let by_session_id = (kind.handshake == Handshake::SessionId).then_some(Mechanism::SessionId);
+    let requests_per_connection = f64::from(kind.requests);
+    Bench {
+        key: vec![kind.key],
+        engine: only.into_iter().collect(),
+        group: kind.group.iter().map(|group| group.name().to_owned()).collect(),
+        bytes: kind.bytes,
+        rounds: if only.is_some() { 2 } else { 4 },
+        resumed_share: f64::from(u8::from(kind.handshake.is_resumed())),
+        resume_by: by_session_id,
+        clients: Clients { requests_per_connection, ..defaults() },
+        session: Some(kind),
+        ..defaults()
+    }
 }
 
 #[cfg(test)]
@@ -143,6 +161,33 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_handshakes_chains_and_requests_have_a_real_server() {
+        let flags = "--handshake full,ticket,session-id,mutual --chain 1,3 --requests 1,10";
+        let Verb::Session(options) = verb(&format!("session {flags}")) else { unreachable!() };
+        let planned = plan(&options).unwrap().sessions;
+        // Full and mutual handshakes have two chains in two versions. Tickets exist in both versions
+        // and session IDs in one. All have two numbers of requests and two engines.
+        assert_eq!(planned.len(), (2 * 2 * 2 + 2 + 1) * 2 * 2);
+        let flags = "--handshake ticket,session-id,mutual --requests 1,10";
+        let Verb::Session(options) = verb(&format!("session {flags}")) else { unreachable!() };
+        let runs = real_server(&options).unwrap();
+        let of = |run: &Bench| {
+            let resume = run.resume(false).map(|resume| resume.by.word());
+            let number = run.clients.requests_per_connection;
+            (resume, run.protocol.len(), number > 1.0)
+        };
+        let expected = [
+            (Some("ticket"), 2, false),
+            (Some("ticket"), 2, true),
+            (Some("session-id"), 1, false),
+            (Some("session-id"), 1, true),
+            (None, 2, false),
+            (None, 2, true),
+        ];
+        assert_eq!(runs.iter().map(of).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
     fn lists_that_do_not_fit_are_refused() {
         for (flags, part) in [
             ("--suites TLS_NULL", "no suite is called TLS_NULL"),
@@ -152,6 +197,9 @@ mod tests {
             ("--suites TLS_RSA_WITH_AES_128_CBC_SHA --group x25519", "fits none"),
             ("--group x448", "secp384r1"),
             ("--bytes 0,0", "twice"),
+            ("--handshake ticket,ticket", "twice"),
+            ("--handshake session-id --protocol tls13", "--protocol: tls13 fits none"),
+            ("--handshake ticket --chain 2", "--chain: 2 fits none"),
             ("--group ffdhe2048 --protocol tls12-x25519", "fits none"),
             ("--protocol tls12-rsa --key-type ecdsa-p384", "fits none"),
         ] {

@@ -3,21 +3,38 @@
 use clap::Args;
 use tollgate_load::Protocol;
 use tollgate_server::KeyKind;
+use tollgate_session::Handshake;
 
 use crate::options::values::{Written, seconds};
 use crate::verbs::bench::options::protocol;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Session {
+    /// Also the cost of the client's end, on libssl, which verifies the server's chain; it is
+    /// predicted from parts, and no real client is measured
+    #[arg(long)]
+    pub(crate) both_ends: bool,
+
     /// Sizes of the response in bytes, separated by commas [default: 14336; without --bytes,
     /// --key-type and --protocol also six sizes from 0 to 143360, only for RSA-2048 with TLS 1.3]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) bytes: Vec<u64>,
 
+    /// Numbers of certificates below the trust anchor in each chain, separated by commas, from 1 to
+    /// 8: the ends present and verify such chains [default: a self-signed certificate]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) chain: Vec<u8>,
+
     /// Sizes from 0 to 1048576 bytes instead of --bytes, and the size at which the transfer costs
     /// as much as the handshake
     #[arg(long, conflicts_with = "bytes")]
     pub(crate) curve: bool,
+
+    /// Handshakes, separated by commas: full; mutual, in which the client presents a certificate
+    /// too; ticket, which resumes a session by a ticket; session-id, which resumes a session from
+    /// the server's cache (TLS 1.2) [default: full]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = handshake)]
+    pub(crate) handshake: Vec<Handshake>,
 
     #[command(flatten)]
     pub(crate) written: Written,
@@ -47,6 +64,11 @@ pub(crate) struct Session {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
 
+    /// Numbers of requests on a connection, separated by commas, from 1 to 1000; with several, also
+    /// the cost of a request by their number [default: 1]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) requests: Vec<u32>,
+
     /// Cipher suites by their IANA names, separated by commas, instead of --protocol; "all" takes
     /// every suite that OpenSSL speaks [default: AES-128-GCM]
     #[arg(long, value_name = "LIST", value_delimiter = ',', alias = "suite")]
@@ -56,6 +78,11 @@ pub(crate) struct Session {
     /// Seconds for all parts together; preparation and the real server take more
     #[arg(short = 'z', long, value_name = "S", default_value = "25", value_parser = seconds)]
     pub(crate) seconds: f64,
+}
+
+fn handshake(text: &str) -> Result<Handshake, String> {
+    let found = Handshake::ALL.into_iter().find(|handshake| handshake.word() == text);
+    found.ok_or_else(|| format!("give some of {}", Handshake::ALL.map(Handshake::word).join(", ")))
 }
 
 /// A type of key that the server takes.

@@ -3,10 +3,10 @@
 use core::time::Duration;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Kind, Record};
+use tollgate_record::{Kind as RecordKind, Record};
 use tollgate_session::{SessionPlan, measure, measure_stock, predicted_rate};
 
-use super::choice::{Choice, engines};
+use super::choice::{Choice, Kind, engines};
 use super::options::Session;
 use crate::error::CliError;
 use crate::interrupt;
@@ -29,7 +29,8 @@ pub(crate) fn collect(options: &Session, run: &mut Run) -> Result<Vec<Record>, C
         let is_total = |record: &&Record| {
             record.quantity == word::CYCLES_PER_SESSION
                 && record.subject.parameter(word::PART).is_none()
-                && matches!(record.kind, Kind::Predicted { .. })
+                && record.subject.parameter(word::END).is_none()
+                && matches!(record.kind, RecordKind::Predicted { .. })
         };
         let rates: Result<Vec<_>, _> =
             records.iter().filter(is_total).map(|total| predicted_rate(total, clock, 1)).collect();
@@ -85,13 +86,16 @@ pub(super) fn plan(options: &Session) -> Result<SessionPlan, CliError> {
         let per_byte = options.per_byte;
         return Ok(SessionPlan { per_byte, ..SessionPlan::ladder(total) });
     }
-    let Choice { kinds, bytes, .. } = options.choice()?;
+    let Choice { kinds, bytes, requests, .. } = options.choice()?;
     let mut sessions = Vec::new();
     for kind in kinds {
         for &engine in engines(kind.key) {
-            let sized = |&bytes| tollgate_session::Session { engine, bytes, ..kind };
-            sessions.extend(bytes.iter().map(sized));
+            for &bytes in &bytes {
+                let numbered = |&requests| Kind { engine, bytes, requests, ..kind };
+                sessions.extend(requests.iter().map(numbered));
+            }
         }
     }
-    Ok(SessionPlan { sessions, per_byte: options.per_byte, total })
+    let Session { both_ends, per_byte, .. } = *options;
+    Ok(SessionPlan { sessions, both_ends, per_byte, total })
 }

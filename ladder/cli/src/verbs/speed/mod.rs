@@ -297,12 +297,16 @@ fn records_of(
         for (quantity, unit, figure) in measured {
             records.extend(figure.map(|figure| figures.measured(subject, quantity, unit, figure)));
         }
-        let (Row::Rsa(job), Some(kernel)) = (row, contender.kernel) else { continue };
-        if let Some(bound) = bounds::of_operation(&host.model, kernel, &job.key, job.what) {
+        if let (Row::Rsa(job), Some(kernel)) = (row, contender.kernel)
+            && let Some(bound) = bounds::of_operation(&host.model, kernel, &job.key, job.what)
+        {
             records.push(figures.bound(subject, word::BOUND_CYCLES_PER_OPERATION, bound)?);
         }
+        if contender.is_library() {
+            continue;
+        }
         for (other, library) in contenders.iter().enumerate() {
-            if library.kernel.is_none() {
+            if library.is_library() {
                 let subject = subject.with(word::AGAINST, library.by)?;
                 let times = series.ratio(other, place);
                 records.push(figures.measured(&subject, word::TIMES_AS_FAST, Unit::Ratio, times));

@@ -6,7 +6,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Key as KeyName, Operation, Subject, Topic};
 
 use super::{Against, Exponent, LineupOptions, Operations, Table, pkeu};
-use crate::contenders::{Contender, Job, aws_lc, openssl, tollgate};
+use crate::contenders::{Contender, Job, aws_lc, curves, openssl, tollgate};
 use crate::error::CliError;
 use crate::figures::subject;
 use crate::keys::{Key, KeyOperation};
@@ -17,14 +17,18 @@ use crate::run::Notes;
 const SIZES: [u32; 5] = [512, 1024, 2048, 3072, 4096];
 
 pub(crate) enum Row {
-    /// A key of a type other than RSA, for comparison. Only libraries are measured.
-    Context(KeyName, Operation),
+    /// A key of a type other than RSA.
+    Curve(KeyName, Operation),
     /// RSA.
     Rsa(Job),
 }
 
 /// Keys other than RSA and their operations, in the order of the table.
-const CONTEXT: [(KeyName, Operation); 4] = [
+const CURVES: [(KeyName, Operation); 8] = [
+    (KeyName::X25519, Operation::Generate),
+    (KeyName::X25519, Operation::Agree),
+    (KeyName::EcdhP256, Operation::Generate),
+    (KeyName::EcdhP256, Operation::Agree),
     (KeyName::EcdsaP256, Operation::Sign),
     (KeyName::EcdsaP256, Operation::Verify),
     (KeyName::Ed25519, Operation::Sign),
@@ -56,9 +60,11 @@ pub(crate) fn rows(options: &Operations) -> Result<Vec<Row>, CliError> {
             rows.push(Row::Rsa(Job::new(Rc::clone(&key), *what, options.lineup.batch)?));
         }
     }
-    let signs = operations.contains(&KeyOperation::Sign);
-    if signs && !options.lineup.against.contains(&Against::None) {
-        rows.extend(CONTEXT.map(|(key, operation)| Row::Context(key, operation)));
+    if operations.contains(&KeyOperation::Sign) {
+        let alone = options.lineup.against.contains(&Against::None);
+        let mut curves = CURVES.to_vec();
+        curves.retain(|(key, operation)| !alone || curves::has(key, operation));
+        rows.extend(curves.into_iter().map(|(key, operation)| Row::Curve(key, operation)));
     }
     Ok(rows)
 }
@@ -67,7 +73,7 @@ impl Row {
     /// Returns the key and the operation.
     fn what(&self) -> (KeyName, Operation) {
         match self {
-            Self::Context(key, operation) => (key.clone(), operation.clone()),
+            Self::Curve(key, operation) => (key.clone(), operation.clone()),
             Self::Rsa(job) => {
                 let operation = match job.what {
                     KeyOperation::PrivateFull => Operation::Private,
@@ -92,7 +98,7 @@ impl Row {
         let exponent = match self {
             Self::Rsa(Job { what: KeyOperation::PrivateFull, .. }) => Some(word::FULL.to_owned()),
             Self::Rsa(Job { what: KeyOperation::Public(e), .. }) => Some(e.to_string()),
-            Self::Context(..) | Self::Rsa(_) => None,
+            Self::Curve(..) | Self::Rsa(_) => None,
         };
         let by = [(word::BY, contender.by.to_owned())].into_iter();
         let batch = contender.batch.map(|batch| (word::BATCH, batch.to_string()));
@@ -109,15 +115,13 @@ impl Row {
     ) -> Result<Vec<Contender>, CliError> {
         let mut contenders = match self {
             Self::Rsa(job) => tollgate::contenders(job, options.batch)?,
-            Self::Context(..) => Vec::new(),
+            Self::Curve(key, operation) => curves::contenders(key, operation, options.batch)?,
         };
         for library in &options.against {
             contenders.push(match (self, library) {
                 (_, Against::None) => continue,
-                (Self::Context(key, operation), Against::AwsLc) => aws_lc::context(key, operation)?,
-                (Self::Context(key, operation), Against::Openssl) => {
-                    openssl::context(key, operation)?
-                }
+                (Self::Curve(key, operation), Against::AwsLc) => aws_lc::curve(key, operation)?,
+                (Self::Curve(key, operation), Against::Openssl) => openssl::curve(key, operation)?,
                 (Self::Rsa(job), Against::Openssl) => openssl::contender(job)?,
                 (Self::Rsa(job), Against::AwsLc) => match aws_lc::contender(job) {
                     Ok(contender) => contender,

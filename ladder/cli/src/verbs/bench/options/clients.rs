@@ -58,11 +58,12 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Returns the arrivals of the plan; a search sets the rate of each step.
-    pub(crate) fn arrivals(&self, is_search: bool) -> Arrivals {
+    /// Returns the arrivals of the plan. If the run chooses the rates of an open loop, they arrive
+    /// at one per second.
+    pub(crate) fn arrivals(&self, chooses_rate: bool) -> Arrivals {
         match (&self.arrivals, self.rate) {
             (Some(trace @ Pattern::Trace(_)), _) => Arrivals::open(trace.clone()),
-            _ if is_search => Arrivals::open(self.pattern()),
+            _ if chooses_rate => Arrivals::open(self.pattern()),
             (_, Some(per_s)) => Arrivals::open(self.pattern().at(per_s)),
             (_, None) => Arrivals::Closed { think: self.think.unwrap_or(Think::None) },
         }
@@ -78,12 +79,13 @@ impl Clients {
         Some(ClientTimeout { ms, retries: self.retries })
     }
 
-    pub(crate) fn words(&self, connections: u32, is_search: bool) -> String {
+    /// Describes the arrivals; `chosen` says how the run chooses their rate, if it does.
+    pub(crate) fn words(&self, connections: u32, chosen: Option<&str>) -> String {
         let mut text = match (&self.arrivals, self.rate) {
             (Some(Pattern::Trace(trace)), _) => {
                 format!("open loop, {} recorded arrivals", trace.arrivals().len())
             }
-            (_, rate) if rate.is_some() || is_search => {
+            (_, rate) if rate.is_some() || chosen.is_some() => {
                 let pattern = self.pattern();
                 let word = pattern.word();
                 let of = match pattern {
@@ -94,12 +96,13 @@ impl Clients {
                     }
                     _ => String::new(),
                 };
-                let rate = rate.map_or_else(|| "searched for".to_owned(), |r| format!("{r} per s"));
+                let rate = rate.map(|r| format!("{r} per s"));
+                let rate = rate.as_deref().or(chosen).unwrap_or_default();
                 format!("open loop, {word} arrivals{of}, {rate}")
             }
             _ => "closed loop".to_owned(),
         };
-        let is_open = self.arrivals.is_some() || self.rate.is_some() || is_search;
+        let is_open = self.arrivals.is_some() || self.rate.is_some() || chosen.is_some();
         let more = match (is_open, self.think) {
             (true, _) => format!(
                 ", times from the intended start, at most {connections} connections in flight"

@@ -4,6 +4,7 @@ pub(crate) mod clients;
 pub(crate) mod given;
 pub(crate) mod outputs;
 pub(crate) mod session;
+pub(crate) mod sub_verbs;
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use crate::options::values::{Written, one_of, seconds, share};
 use clients::Clients;
 use given::Given;
 use outputs::Outputs;
+use sub_verbs::{Eti10, ResponseCurve, Sampling};
 
 /// `tollgate bench` with its sub-verbs.
 #[derive(Args, Clone, Debug)]
@@ -41,6 +43,14 @@ pub(crate) enum SubVerb {
     Profile {
         #[command(flatten)]
         sampling: Sampling,
+
+        #[command(flatten)]
+        bench: Box<Bench>,
+    },
+    /// Predict the response times at shares of the capacity, then measure them in an open loop
+    Response {
+        #[command(flatten)]
+        curve: ResponseCurve,
 
         #[command(flatten)]
         bench: Box<Bench>,
@@ -69,53 +79,13 @@ pub(crate) enum SubVerb {
     },
 }
 
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Eti10 {
-    /// Rounds, in each of which every step runs once
-    #[arg(long, value_name = "N", default_value = "6")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) rounds: u32,
-
-    /// Seconds of the measured part of each run; before it, a warm-up runs for half this time
-    #[arg(short = 'z', long, value_name = "S", default_value = "2", value_parser = run_seconds)]
-    pub(crate) seconds: f64,
-
-    /// Provider module [default: the one built with this program]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) module: Option<PathBuf>,
-
-    /// Do not sample the servers with perf
-    #[arg(long)]
-    pub(crate) no_profile: bool,
-
-    /// Draw a flame graph of each step as SVG in this folder
-    #[arg(long, value_name = "DIR", conflicts_with = "no_profile")]
-    pub(crate) flame_graphs: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) written: Written,
-}
-
-/// The options of a profile.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Profile")]
-pub(crate) struct Sampling {
-    /// Draw a flame graph of each server as SVG in this folder
-    #[arg(long, value_name = "DIR")]
-    pub(crate) flame_graphs: Option<PathBuf>,
-
-    /// Seconds for predictions to compare with the profile: the parts alone and, for a stock server
-    /// whose calls are known, its calls; 0 for none
-    #[arg(long, value_name = "S", default_value = "15", value_parser = prediction_seconds)]
-    pub(crate) predict_seconds: f64,
-}
-
 /// The kind of result that a run of `tollgate bench` gives.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Mode {
     #[default]
     Rounds,
     Profile(Sampling),
+    Response(ResponseCurve),
     Scale(CoreSpan),
     /// The highest rate that meets an objective, with the file of its curve.
     Search(Objective, Option<PathBuf>),
@@ -130,6 +100,7 @@ impl BenchCommand {
             Some(SubVerb::Profile { sampling, bench }) => {
                 (Mode::Profile(sampling.clone()), &**bench)
             }
+            Some(SubVerb::Response { curve, bench }) => (Mode::Response(curve.clone()), &**bench),
             Some(SubVerb::Scale { span, bench }) => (Mode::Scale(*span), &**bench),
             Some(SubVerb::Search { slo, svg, bench }) => {
                 (Mode::Search(*slo, svg.clone()), &**bench)
@@ -150,9 +121,8 @@ pub(crate) struct Bench {
     #[arg(skip)]
     pub(crate) mode: Mode,
 
-    /// Connections in flight; each is replaced when its session is done
-    #[arg(short, long, value_name = "C", default_value = "16", help_heading = LOAD)]
-    pub(crate) connections: u32,
+    #[command(flatten)]
+    pub(crate) load: Load,
 
     /// Seconds of the measured part of each run, also as in 10s or 2m; before it, a warm-up runs
     /// for half this time
@@ -171,15 +141,6 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "N", default_value = "6", help_heading = LOAD)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
-
-    /// Maximum repetitions of a round that is invalid only because its rate drifted or stalled
-    #[arg(long, value_name = "N", default_value = "3", help_heading = LOAD)]
-    pub(crate) repeats: u32,
-
-    /// Maximum drift of the rate, as a share; a run above it is invalid
-    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share)]
-    #[arg(help_heading = LOAD)]
-    pub(crate) drift_max: f64,
 
     /// Workload by name or file (see 'tollgate workload show'), instead of key type, protocol,
     /// bytes, requests on a connection and arrivals
@@ -245,6 +206,10 @@ pub(crate) struct Bench {
     #[arg(help_heading = SESSION)]
     pub(crate) verify: Verify,
 
+    /// The session whose certificates both ends present, if `tollgate session` measures one.
+    #[arg(skip)]
+    pub(crate) session: Option<tollgate_session::Session>,
+
     /// Sizes of bodies, which a workload sets instead of --bytes.
     #[arg(skip)]
     pub(crate) sizes: Option<Sizes>,
@@ -255,11 +220,6 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "minimal")]
     #[arg(value_parser = client, help_heading = SERVERS)]
     pub(crate) client: Vec<Client>,
-
-    /// Logical cores of the client's threads, one thread on each [default: the first, if there are
-    /// two or more]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = SERVERS)]
-    pub(crate) client_cores: Vec<u32>,
 
     /// The two servers: embedded ones with OpenSSL (openssl), one worker on each core, or with
     /// rustls (rustls), one thread for each connection; or the installed apache, haproxy, lighttpd
@@ -281,7 +241,7 @@ pub(crate) struct Bench {
     pub(crate) engine: Vec<EngineKind>,
 
     /// Types of the servers' keys, separated by commas: rsa-2048, rsa-3072, rsa-4096, and rsa-1024
-    /// (insecure, as in old papers)
+    /// (insecure, as in old papers); or ecdsa-p256 alone
     #[arg(id = "key-type", long, value_name = "LIST", value_delimiter = ',')]
     #[arg(default_value = "rsa-2048", value_parser = server_key, conflicts_with = "target")]
     #[arg(help_heading = SERVERS)]
@@ -305,14 +265,52 @@ pub(crate) struct Bench {
     pub(crate) written: Written,
 }
 
-pub(in crate::verbs::bench) const LOAD: &str = "Load";
-pub(in crate::verbs::bench) const SERVERS: &str = "Client and servers";
+/// The options of every load, whoever chooses its rounds and servers.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Load {
+    /// Connections in flight; each is replaced when its session is done
+    #[arg(short, long, value_name = "C", default_value = "16", help_heading = LOAD)]
+    pub(crate) connections: u32,
+
+    /// Maximum repetitions of a run that is invalid only because its rate drifted or stalled
+    #[arg(long, value_name = "N", default_value = "3", help_heading = LOAD)]
+    pub(crate) repeats: u32,
+
+    /// Maximum drift of the rate, as a share; a run above it is invalid
+    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share)]
+    #[arg(help_heading = LOAD)]
+    pub(crate) drift_max: f64,
+
+    /// Logical cores of the client's threads, one thread on each [default: the first, if there are
+    /// two or more]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = SERVERS)]
+    pub(crate) client_cores: Vec<u32>,
+}
+
+pub(in crate::verbs) const LOAD: &str = "Load";
+pub(in crate::verbs) const SERVERS: &str = "Client and servers";
 const SESSION: &str = "Session";
 
 impl Bench {
     pub(crate) const fn objective(&self) -> Option<Objective> {
         match self.mode {
             Mode::Search(objective, _) => Some(objective),
+            Mode::Rounds | Mode::Profile(_) | Mode::Response(_) | Mode::Scale(_) => None,
+        }
+    }
+
+    /// Returns the largest number of connections in flight. Those of a response curve are limited by
+    /// the server alone.
+    pub(crate) fn in_flight(&self) -> u32 {
+        let least = if matches!(self.mode, Mode::Response(_)) { 4096 } else { 0 };
+        self.load.connections.max(least)
+    }
+
+    /// Returns how the run chooses the rates of an open loop, if not by an option.
+    pub(crate) const fn chosen_rate(&self) -> Option<&'static str> {
+        match self.mode {
+            Mode::Search(..) => Some("searched for"),
+            Mode::Response(_) => Some("at shares of the capacity"),
             Mode::Rounds | Mode::Profile(_) | Mode::Scale(_) => None,
         }
     }
@@ -397,27 +395,23 @@ pub(crate) struct CoreSpan {
 }
 
 /// Parses the length of a run in seconds; shorter runs cannot be judged.
-pub(in crate::verbs::bench) fn run_seconds(text: &str) -> Result<f64, String> {
+pub(in crate::verbs) fn run_seconds(text: &str) -> Result<f64, String> {
     let least = Duration::from_millis(Plan::SUSTAIN_MS_MIN).as_secs_f64();
     let enough = seconds(text).ok().filter(|seconds| *seconds >= least);
     enough.ok_or_else(|| format!("give {least} to 3600 seconds"))
 }
 
-/// Parses the time for predictions in seconds; 0 for none.
-fn prediction_seconds(text: &str) -> Result<f64, String> {
-    if text == "0" { Ok(0.0) } else { seconds(text) }
-}
-
-pub(crate) fn rsa(text: &str) -> Result<KeyKind, String> {
-    match text.parse() {
-        Ok(kind @ KeyKind::Rsa { .. }) => Ok(kind),
-        _ => Err("give rsa-2048, rsa-3072 or rsa-4096: both engines must take the key".to_owned()),
-    }
-}
-
-/// Reads a key type that servers may have, including the RSA-1024 of old papers.
 fn server_key(text: &str) -> Result<KeyKind, String> {
-    if text == KeyKind::OF_2001.to_string() { Ok(KeyKind::OF_2001) } else { rsa(text) }
+    let wanted = "give rsa-2048, rsa-3072, rsa-4096 or ecdsa-p256: both engines must take the key";
+    measured_key(text).ok_or_else(|| wanted.to_owned())
+}
+
+/// Reads a key type that both engines take, including the RSA-1024 of old papers.
+pub(in crate::verbs) fn measured_key(text: &str) -> Option<KeyKind> {
+    match text.parse() {
+        Ok(kind @ (KeyKind::EcdsaP256 | KeyKind::Rsa { .. })) => Some(kind),
+        _ => Some(KeyKind::OF_2001).filter(|kind| kind.to_string() == text),
+    }
 }
 
 fn core_span(text: &str) -> Result<CoreSpan, String> {
@@ -461,10 +455,15 @@ mod tests {
         assert_eq!(options.protocol, [Protocol::Tls13, Protocol::Tls12Rsa]);
         assert_eq!((options.bytes, options.verify), (14_336, Verify::Never));
         assert_eq!(bench("--key-type rsa-1024").key, [KeyKind::OF_2001]);
+        assert_eq!(bench("--key-type ecdsa-p256").key, [KeyKind::EcdsaP256]);
+        assert!(server_key("ecdsa-p384").is_err() && server_key("rsa-512").is_err());
         let Mode::Scale(span) = bench("scale").mode else { panic!("scale was asked for") };
         assert_eq!(span, CoreSpan { first: 1, last: None });
         let short = bench("-c 8 -z 10s -q 5 https://127.0.0.1/");
-        assert_eq!((short.connections, short.seconds, short.clients.rate), (8, 10.0, Some(5.0)));
+        assert_eq!(
+            (short.load.connections, short.seconds, short.clients.rate),
+            (8, 10.0, Some(5.0))
+        );
         let number = bench("-n 500");
         assert_eq!((number.requests, number.seconds), (Some(500), 600.0));
         assert_eq!(bench("-n 500 -z 5s").seconds, 5.0);

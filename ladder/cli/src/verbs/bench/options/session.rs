@@ -48,11 +48,16 @@ impl Bench {
 }
 
 pub(super) fn resumed_share(text: &str) -> Result<f64, String> {
+    percentage(text).ok_or_else(|| "give a share from 0% to 100%".to_owned())
+}
+
+/// Reads a share from 0 to 1, such as 80% or 0.8.
+pub(super) fn percentage(text: &str) -> Option<f64> {
     let (number, whole) = match text.strip_suffix('%') {
         Some(percent) => (percent.trim_end(), 100.0),
         None => (text, 1.0),
     };
-    within(0.0..=whole, "give a share from 0% to 100%")(number).map(|share| share / whole)
+    within(0.0..=whole, "")(number).ok().map(|share| share / whole)
 }
 
 pub(super) fn mechanism(text: &str) -> Result<Mechanism, String> {

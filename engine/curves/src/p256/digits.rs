@@ -1,0 +1,119 @@
+//! Scalars as odd digits.
+//!
+//! An odd k below 2^256 is the sum of the numbers (2 u - 1) 2^i, where u is bit i of
+//! t = floor(k / 2) + 2^255. So the BITS bits v of t from bit BITS w on mean the digit
+//! 2v - (2^BITS - 1) with the weight 2^{BITS w}. This digit is odd, and its absolute value is below
+//! 2^BITS. Hence **no digit is zero**, and a window's table has 2^{BITS-1} entries: entry e is the
+//! multiple 2e + 1.
+//!
+//! Since n is odd, either k or n - k is odd. The other one only has the opposite sign.
+//!
+//! **Sums of windows.** A sum of odd digits with distinct weights is not zero: the highest digit
+//! is at least its weight, and the sum of all lower ones is smaller. Its absolute value is below
+//! 2^256 < 2n. So points A and B, which are sums of disjoint sets of windows of G, are never
+//! neutral, and A = B or A = -B is possible only if the sum of the digits of one set and the same
+//! or opposite digits of the other one is n or -n. Since n has a single form in odd digits, each
+//! kernel can show that this does not happen. It then needs no complete formulas.
+
+use super::residue::{Limbs, N, Prime, Scalar};
+use crate::mask::hidden;
+
+/// An odd scalar.
+#[derive(Clone)]
+pub(crate) struct Odd {
+    /// floor(k / 2) + 2^255.
+    pub(crate) t: Limbs,
+    /// All ones if the scalar is -k.
+    pub(crate) negative: u64,
+}
+
+impl Odd {
+    /// `scalar` is not zero. For zero, the result means n.
+    pub(crate) fn new(scalar: &Scalar) -> Self {
+        let (k, minus_k) = (scalar.number(), scalar.negated().number());
+        let negative = hidden((k[0] & 1).wrapping_sub(1));
+        let mut odd: Limbs = core::array::from_fn(|i| k[i] ^ (k[i] ^ minus_k[i]) & negative);
+        // zero is its own opposite, and n has the same form as an odd scalar
+        let zero = scalar.is_zero();
+        (0..4).for_each(|i| odd[i] |= N::M[i] & zero);
+        let t = core::array::from_fn(|i| {
+            odd[i] >> 1 | odd.get(i + 1).map_or(1 << 63, |above| above << 63)
+        });
+        Self { t, negative }
+    }
+
+    /// Returns digit w of windows of BITS bits: the entry of the table, and all ones if the digit
+    /// is negative.
+    pub(crate) fn digit<const BITS: usize>(&self, w: usize) -> (u64, u64) {
+        let (word, shift) = (BITS * w / 64, BITS * w % 64);
+        let above = self.t.get(word + 1).copied().unwrap_or(0);
+        let v = self.t[word] >> shift | above << 1 << (63 - shift);
+        let negative = (v >> (BITS - 1) & 1).wrapping_sub(1);
+        ((v ^ negative) & ((1 << (BITS - 1)) - 1), negative)
+    }
+}
+
+impl Drop for Odd {
+    fn drop(&mut self) {
+        zeroize::Zeroize::zeroize(&mut self.t);
+    }
+}
+
+/// All ones if both numbers, below 2^63, are equal, else 0.
+pub(crate) fn same(x: u64, y: u64) -> u64 {
+    ((x ^ y).wrapping_sub(1) >> 63).wrapping_neg()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The facts about n on which the proofs of the kernels rest. Zero has the digits of n.
+    #[test]
+    fn digits_of_the_order() {
+        let n = Odd::new(&Scalar::ZERO);
+        let negative = u64::MAX;
+        // p256_comb_sum8_ifma
+        assert_eq!(n.digit::<4>(54), (7, negative));
+        assert_eq!(n.digit::<4>(63), (7, 0));
+        let low = [N::M[0], N::M[1], N::M[2], N::M[3] & ((1 << 28) - 1)]; // n mod 16^55
+        assert!(low[3] == 0 && low[2] >> 28 > 0, "between 16^23 and 16^55 - 16^23");
+        // p256_comb_mb8_ifma
+        assert_eq!(n.digit::<6>(1).1, negative);
+        assert!((64..4096 - 64).contains(&(N::M[0] % 4096)));
+        // p256_window_mb8_ifma
+        assert_eq!(n.digit::<5>(0).1, negative);
+    }
+
+    /// Adds up the digits.
+    fn value<const BITS: usize>(k: &Odd) -> Scalar {
+        let small = |x: u64| Scalar::new(&[x, 0, 0, 0]);
+        let windows = 255 / BITS;
+        let top = k.t[3] >> (BITS * windows - 192);
+        let top_bits = 256 - BITS * windows;
+        let mut sum = small(2 * top + 1).sub(small(1 << top_bits));
+        for w in (0..windows).rev() {
+            sum = sum.mul(small(1 << BITS));
+            let (entry, negative) = k.digit::<BITS>(w);
+            let mut digit = small(2 * entry + 1);
+            digit.negate(negative);
+            sum = sum.add(digit);
+        }
+        sum.negate(k.negative);
+        sum
+    }
+
+    #[test]
+    fn the_sum_of_the_digits_is_the_scalar() {
+        let mut rng = fastrand::Rng::with_seed(4);
+        let random =
+            core::iter::repeat_with(|| Scalar::new(&core::array::from_fn(|_| rng.u64(..))));
+        let extremes = [Scalar::ONE, Scalar::ONE.negated(), Scalar::ONE.add(Scalar::ONE)];
+        for k in extremes.into_iter().chain(random.take(1000)) {
+            let odd = Odd::new(&k);
+            assert_eq!(value::<4>(&odd), k);
+            assert_eq!(value::<5>(&odd), k);
+            assert_eq!(value::<6>(&odd), k);
+        }
+    }
+}

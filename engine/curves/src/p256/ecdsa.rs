@@ -1,0 +1,161 @@
+//! Signatures: the steps of FIPS 186-5, section 6.4, without the multiplications of points.
+
+use core::fmt;
+use core::hint::black_box;
+
+use tollgate_cpu::memcheck;
+use zeroize::Zeroizing;
+
+use super::keys::SecretKey;
+use super::nonce::{Nonce, Nonces};
+use super::residue::{Element, Scalar};
+
+/// The length of a signature in bytes.
+pub const SIGNATURE_BYTES: usize = 64;
+
+/// A signature (r, s); both are between 1 and n - 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signature {
+    pub(crate) r: Scalar,
+    pub(crate) s: Scalar,
+}
+
+impl Signature {
+    /// Reads r and s, big end first (the form of IEEE P1363). Returns `None` if one of them is 0,
+    /// or n or above.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; SIGNATURE_BYTES]) -> Option<Self> {
+        let [r, s] = bytes.as_chunks().0 else {
+            unreachable!("64 bytes are two numbers");
+        };
+        Self::new(Scalar::from_least_bytes(r)?, Scalar::from_least_bytes(s)?)
+    }
+
+    /// Returns r and s, big end first.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; SIGNATURE_BYTES] {
+        let mut bytes = [0; SIGNATURE_BYTES];
+        bytes[..32].copy_from_slice(&self.r.to_bytes());
+        bytes[32..].copy_from_slice(&self.s.to_bytes());
+        bytes
+    }
+
+    fn new(r: Scalar, s: Scalar) -> Option<Self> {
+        let zero = r.is_zero() | s.is_zero();
+        (memcheck::declassified(zero) == 0).then_some(Self { r, s })
+    }
+
+    /// Returns the numbers whose multiples of G and of the public key have the sum R (6.4.2).
+    pub(crate) fn factors(&self, digest: &[u8]) -> (Scalar, Scalar) {
+        let w = self.s.inverted();
+        (digest_number(digest).mul(w), self.r.mul(w))
+    }
+}
+
+/// A digest to sign with a key.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The secret key.
+    pub key: &'a SecretKey,
+    /// The digest of the message, by any hash function. Its first 32 bytes count.
+    pub digest: &'a [u8],
+    /// The source of the nonce.
+    pub nonce: Nonce<'a>,
+}
+
+/// A signature in progress.
+pub(crate) struct Draft<'a> {
+    d: &'a Scalar,
+    z: Scalar,
+    nonces: Nonces,
+    pub(crate) k: Zeroizing<Scalar>,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(request: &Request<'a>) -> Self {
+        let (d, z) = (&request.key.0, digest_number(request.digest));
+        let mut nonces = Nonces::new(d, &z, request.nonce);
+        let k = nonces.next();
+        Self { d, z, nonces, k }
+    }
+
+    /// Takes the next nonce, because the last one gave a zero.
+    pub(crate) fn retry(&mut self) {
+        self.k = self.nonces.next();
+    }
+
+    /// Returns the signature from x of k G or -k G, and 1/k, or `None` if r or s is zero. Checks
+    /// that s k = z + r d.
+    pub(crate) fn sign(&self, x: Element, inverse: &Scalar) -> Result<Option<Signature>, Fault> {
+        let r = Scalar::new(&x.number());
+        self.with_sum(r, &self.sum(r), inverse)
+    }
+
+    /// Returns the signature from z + r d. A wrong sum would reveal bits of d, so the check computes
+    /// it again.
+    fn with_sum(
+        &self,
+        r: Scalar,
+        sum: &Scalar,
+        inverse: &Scalar,
+    ) -> Result<Option<Signature>, Fault> {
+        let s = inverse.mul(*sum);
+        if memcheck::declassified(s.mul(*self.k).equals(*self.sum(r))) == 0 {
+            return Err(Fault);
+        }
+        Ok(Signature::new(r, s))
+    }
+
+    /// Returns z + r d.
+    fn sum(&self, r: Scalar) -> Zeroizing<Scalar> {
+        // black_box: the compiler must not replace the second computation by the first
+        let (z, d) = black_box((&self.z, self.d));
+        Zeroizing::new(z.add(black_box(r).mul(*d)))
+    }
+}
+
+/// Returns the leftmost 256 bits of a digest as a number mod n (6.4.1, step 2). The caller chooses
+/// a hash function of a sufficient length.
+fn digest_number(digest: &[u8]) -> Scalar {
+    let digest = digest.first_chunk::<32>().map_or(digest, |first| first);
+    let mut bytes = [0; 32];
+    bytes[32 - digest.len()..].copy_from_slice(digest);
+    Scalar::from_bytes(&bytes)
+}
+
+/// The check of a signature failed; nothing was released. Investigate the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault;
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a signature failed its check and was not released: investigate the machine")
+    }
+}
+
+impl core::error::Error for Fault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_found_and_zeros_are_refused() {
+        let key = SecretKey::from_bytes(&[1; 32]).expect("below n");
+        let request = Request { key: &key, digest: &[2; 32], nonce: Nonce::Deterministic };
+        let mut draft = Draft::new(&request);
+        let inverse = draft.k.inverted();
+        let signature = draft.sign(Element::ONE, &inverse).expect("no fault").expect("no zero");
+        assert!(signature.r == Scalar::ONE && signature.s != Scalar::ZERO);
+        assert_eq!(draft.sign(Element::ONE, &inverse.add(Scalar::ONE)), Err(Fault));
+        let wrong = draft.sum(Scalar::ONE).add(Scalar::ONE);
+        assert_eq!(draft.with_sum(Scalar::ONE, &wrong, &inverse), Err(Fault));
+        // r = 0, and s = 0 because z = -r d
+        assert_eq!(draft.sign(Element::ZERO, &inverse), Ok(None));
+        draft.z = key.0.negated();
+        assert_eq!(draft.sign(Element::ONE, &inverse), Ok(None));
+        // the next nonce is another one
+        draft.retry();
+        assert!(*draft.k != inverse.inverted());
+    }
+}

@@ -1,0 +1,60 @@
+//! Tables of multiples of the base point in lanes. Nothing here is secret.
+#![forbid(unsafe_code)]
+
+use crate::batches::by_word;
+use crate::edwards::{self, Multiples, windows_of_four};
+use crate::field51;
+use crate::kernels::edwards52_ifma::{Addend, Point};
+use crate::kernels::field52_ifma::{Element, element, everywhere};
+use crate::kernels::{comb52_mb8_ifma, comb52_sum8_ifma};
+
+/// Builds the table of `comb52_mb8_ifma`.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn mb8() -> comb52_mb8_ifma::Table {
+    let multiples = Multiples::<5>::new(comb52_mb8_ifma::WINDOWS);
+    let halves = |entries: &[edwards::Addend]| {
+        let (halves, _) = entries.as_chunks::<8>();
+        [addend(&halves[0]), addend(&halves[1])]
+    };
+    let start = edwards::power_of_two(254);
+    let start = Point {
+        minus: same(start.minus),
+        plus: same(start.plus),
+        z: same(start.z),
+        t: same(start.t),
+    };
+    comb52_mb8_ifma::Table { windows: multiples.windows().map(halves).collect(), start }
+}
+
+/// Builds the table of `comb52_sum8_ifma`.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn sum8() -> comb52_sum8_ifma::Table {
+    let windows: Vec<_> = windows_of_four().windows().collect();
+    let step = |(step, windows): (usize, &[&[edwards::Addend]])| -> [Addend; 8] {
+        core::array::from_fn(|entry| {
+            let lanes: [_; 8] = core::array::from_fn(|lane| windows[lane][entry]);
+            addend(&if step == 0 { lanes.map(edwards::Addend::without_d) } else { lanes })
+        })
+    };
+    comb52_sum8_ifma::Table {
+        steps: windows.chunks_exact(8).enumerate().map(step).collect(),
+        d2: same(edwards::d2()),
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn same(x: field51::Element) -> Element {
+    everywhere(&x.to_words())
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn addend(addends: &[edwards::Addend; 8]) -> Addend {
+    let lanes = |part: fn(&edwards::Addend) -> field51::Element| {
+        element(&by_word(&addends.each_ref().map(|addend| part(addend).to_words())))
+    };
+    Addend {
+        minus: lanes(|addend| addend.minus),
+        plus: lanes(|addend| addend.plus),
+        dxy2: lanes(|addend| addend.dxy2),
+    }
+}

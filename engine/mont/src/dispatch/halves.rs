@@ -1,0 +1,112 @@
+//! The calls that need AVX2 or AVX-512F: products of half digits.
+
+use tollgate_cpu::{HaveAvx2, HaveAvx512};
+
+use crate::kernels::select52_mb8_avx2::select52_mb8_avx2;
+use crate::kernels::select52_mb8_avx512::select52_mb8_avx512;
+use crate::modulus::Modulus;
+use crate::vectors::{pairs, pairs_mut, vector, vectors, vectors_mut};
+use crate::word::Row;
+
+/// The kernels on vectors of one width, the casts of rows to its digits, and the width of blocks
+/// for multiples of ten digits.
+macro_rules! products {
+    (
+        $tiles:ident, $amm:ident, $ams:ident, $proof:ident, $digits:path, $digits_mut:path,
+        $w:literal, $q:literal
+    ) => {
+        use crate::kernels::$amm::$amm;
+        use crate::kernels::$ams::$ams;
+        use crate::kernels::$tiles::Factors;
+
+        fn factors(m: &Modulus<Row>) -> Factors<'_> {
+            let k0 = &$digits(m.k0_in_place())[0];
+            Factors { m: $digits(m.m()), b1: $digits(&m.fold()[..m.k()]), k0 }
+        }
+
+        pub(in crate::dispatch) fn amm(
+            z: &mut [Row],
+            x: &[Row],
+            y: &[Row],
+            m: &Modulus<Row>,
+            t: &mut [Row],
+            _proof: $proof,
+        ) {
+            let (z, x, y, t) = ($digits_mut(z), $digits(x), $digits(y), $digits_mut(t));
+            // every tile width except 6 is a multiple of 5
+            match (m.shape().tile(), m.k() % 10) {
+                (6, _) => proven!($amm::<6, 5>(&factors(m), z, x, y, t)),
+                (_, 0) => proven!($amm::<$w, $q>(&factors(m), z, x, y, t)),
+                _ => proven!($amm::<5, 4>(&factors(m), z, x, y, t)),
+            }
+        }
+
+        pub(in crate::dispatch) fn ams(
+            z: &mut [Row],
+            x: &[Row],
+            m: &Modulus<Row>,
+            t: &mut [Row],
+            _proof: $proof,
+        ) {
+            let (z, x, t) = ($digits_mut(z), $digits(x), $digits_mut(t));
+            match (m.shape().tile(), m.k() % 10) {
+                (6, _) => proven!($ams::<6, 5, 6>(&factors(m), z, x, t)),
+                (_, 0) => proven!($ams::<$w, $q, 10>(&factors(m), z, x, t)),
+                _ => proven!($ams::<5, 4, 5>(&factors(m), z, x, t)),
+            }
+        }
+    };
+}
+
+/// A call that needs a feature. The calling function takes a proof of it.
+macro_rules! proven {
+    ($call:expr) => {
+        // SAFETY: the caller's `_proof` shows that the feature is present.
+        unsafe { $call }
+    };
+}
+
+/// Two groups of four numbers.
+pub(super) mod avx2 {
+    use super::*;
+
+    products!(tiles26_avx2, amm52_mb8_avx2, ams52_mb8_avx2, HaveAvx2, pairs, pairs_mut, 5, 4);
+
+    pub(in crate::dispatch) fn select(z: &mut [Row], table: &[Row], index: Row, _proof: HaveAvx2) {
+        proven!(select52_mb8_avx2(pairs_mut(z), pairs(table), &pairs(&[index])[0]));
+    }
+}
+
+/// One group of eight numbers.
+pub(super) mod avx512 {
+    use super::*;
+    use crate::kernels::tiles26_avx512::Digits;
+
+    products!(
+        tiles26_avx512,
+        amm52_mb8_avx512,
+        ams52_mb8_avx512,
+        HaveAvx512,
+        digits,
+        digits_mut,
+        10,
+        9
+    );
+
+    fn digits(x: &[Row]) -> &[Digits] {
+        vectors(x).as_chunks().0
+    }
+
+    fn digits_mut(x: &mut [Row]) -> &mut [Digits] {
+        vectors_mut(x).as_chunks_mut().0
+    }
+
+    pub(in crate::dispatch) fn select(
+        z: &mut [Row],
+        table: &[Row],
+        index: Row,
+        _proof: HaveAvx512,
+    ) {
+        proven!(select52_mb8_avx512(vectors_mut(z), vectors(table), vector(index)));
+    }
+}

@@ -1,0 +1,314 @@
+//! Contexts of ECDSA with P-256: provider-signature(7).
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+
+use der::asn1::UintRef;
+use der::{Decode as _, Encode as _, Reader as _, SliceReader, SliceWriter};
+use tollgate_curves::p256::{Nonce, Signature};
+use tollgate_rsa::Hash;
+
+use crate::abi::*;
+use crate::context::{Context, operation_key};
+use crate::counters::Event;
+use crate::curve_operations::EcdsaOperation;
+use crate::handle::Output;
+use crate::message::Message;
+use crate::p256_key::{P256Key, SIGNATURE_BYTES_MAX};
+use crate::params::{Answers, Params};
+use crate::provider::Provider;
+use crate::reason::Reason;
+use crate::signer::Signer;
+use crate::table::Table;
+use crate::{algorithm_id, hashing};
+
+/// The context of a signature or a verification.
+#[derive(Clone)]
+pub(crate) struct EcdsaContext {
+    provider: Arc<Provider>,
+    key: Option<Arc<P256Key>>,
+    message: Message,
+    /// The length of a digest if the program sets it without the hash function.
+    digest_len: Option<usize>,
+    /// The nonce depends on key and digest alone (RFC 6979).
+    is_deterministic: bool,
+}
+
+static GETTABLE: Table<[OSSL_PARAM; 5]> = Table::of_keys([
+    (OSSL_SIGNATURE_PARAM_ALGORITHM_ID, OSSL_PARAM_OCTET_STRING),
+    (OSSL_SIGNATURE_PARAM_DIGEST_SIZE, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_PKEY_PARAM_DIGEST, OSSL_PARAM_UTF8_STRING),
+    (OSSL_SIGNATURE_PARAM_NONCE_TYPE, OSSL_PARAM_UNSIGNED_INTEGER),
+    (c"", 0),
+]);
+
+/// Property queries for digests are accepted and ignored: this provider computes digests itself.
+static SETTABLE: Table<[OSSL_PARAM; 5]> = Table::of_keys([
+    (OSSL_PKEY_PARAM_DIGEST, OSSL_PARAM_UTF8_STRING),
+    (OSSL_SIGNATURE_PARAM_DIGEST_SIZE, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_PKEY_PARAM_PROPERTIES, OSSL_PARAM_UTF8_STRING),
+    (OSSL_SIGNATURE_PARAM_NONCE_TYPE, OSSL_PARAM_UNSIGNED_INTEGER),
+    (c"", 0),
+]);
+
+impl AsRef<Provider> for EcdsaContext {
+    fn as_ref(&self) -> &Provider {
+        &self.provider
+    }
+}
+
+impl Context for EcdsaContext {
+    type Key = P256Key;
+
+    const GETTABLE: *const OSSL_PARAM = GETTABLE.first();
+    const SETTABLE: *const OSSL_PARAM = SETTABLE.first();
+
+    fn new(provider: Arc<Provider>) -> Self {
+        let message = Message::none(None);
+        Self { provider, key: None, message, digest_len: None, is_deterministic: false }
+    }
+
+    fn restart(&mut self, key: Option<Arc<P256Key>>, private: bool) -> Result<(), Reason> {
+        self.key = Some(operation_key(key, &mut self.key, private)?);
+        self.message = Message::none(self.message.md());
+        self.digest_len = None;
+        Ok(())
+    }
+
+    fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_DIGEST) {
+            self.message.set_md(param)?;
+            self.digest_len = None;
+        }
+        if let Some(param) = params.find(OSSL_SIGNATURE_PARAM_DIGEST_SIZE) {
+            let len = param.integer().and_then(|len| usize::try_from(len).ok());
+            let len = len.ok_or(Reason::Parameter)?;
+            if self.message.is_running() && self.digest_len() != Some(len) {
+                return Err(Reason::DigestLocked);
+            }
+            self.digest_len = Some(len).filter(|&len| len != 0);
+        }
+        if let Some(param) = params.find(OSSL_SIGNATURE_PARAM_NONCE_TYPE) {
+            self.is_deterministic = match param.integer() {
+                Some(0) => false,
+                Some(1) => true,
+                _ => return Err(Reason::NonceType),
+            };
+        }
+        Ok(())
+    }
+
+    fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
+        let md = self.message.md();
+        if answers.has(OSSL_SIGNATURE_PARAM_ALGORITHM_ID) {
+            // Empty if there is none, so that a question for all parameters is answered.
+            let id = md.and_then(algorithm_id::ecdsa).unwrap_or_default();
+            answers.octets(OSSL_SIGNATURE_PARAM_ALGORITHM_ID, &id)?;
+        }
+        let len = i64::try_from(self.digest_len().unwrap_or(0)).unwrap_or(i64::MAX);
+        answers.integer(OSSL_SIGNATURE_PARAM_DIGEST_SIZE, len)?;
+        answers.text(OSSL_PKEY_PARAM_DIGEST, md.map_or(c"", hashing::name))?;
+        answers.integer(OSSL_SIGNATURE_PARAM_NONCE_TYPE, i64::from(self.is_deterministic))
+    }
+}
+
+impl Signer for EcdsaContext {
+    fn message(&mut self) -> &mut Message {
+        &mut self.message
+    }
+
+    fn size(&self) -> Result<usize, Reason> {
+        self.key().map(|_| SIGNATURE_BYTES_MAX)
+    }
+
+    fn sign(&mut self, output: &mut Output, digest: &[u8]) -> Result<(), Reason> {
+        let key = self.key()?;
+        if output.is_query_for(SIGNATURE_BYTES_MAX)? {
+            return Ok(());
+        }
+        self.check_length(digest)?;
+        let curve = self.provider.p256()?;
+        if self.is_deterministic {
+            // The engine's HMAC is that of SHA-256, and RFC 6979 demands that of the digest.
+            if self.message.md() != Some(Hash::Sha256) {
+                return Err(Reason::NonceType);
+            }
+            let signature = curve.sign(&key.secret, digest, Nonce::Deterministic)?;
+            write(output, &signature.to_bytes())?;
+        } else {
+            let operation = EcdsaOperation { key: &mut self.key, digest };
+            self.provider.private(operation, &mut |signature| write(output, signature))?;
+        }
+        self.provider.count(Event::EcdsaSignature);
+        Ok(())
+    }
+
+    fn verify(&self, signature: &[u8], digest: &[u8]) -> Result<(), Reason> {
+        let key = self.key()?;
+        self.check_length(digest)?;
+        let signature = decode(signature).ok_or(Reason::SignatureInvalid)?;
+        if !self.provider.p256()?.verify(&key.public, digest, &signature) {
+            return Err(Reason::SignatureInvalid);
+        }
+        self.provider.count(Event::EcdsaVerification);
+        Ok(())
+    }
+}
+
+impl EcdsaContext {
+    fn key(&self) -> Result<&Arc<P256Key>, Reason> {
+        self.key.as_ref().ok_or(Reason::KeyMissing)
+    }
+
+    fn digest_len(&self) -> Option<usize> {
+        self.digest_len.or(self.message.md().map(Hash::len))
+    }
+
+    fn check_length(&self, digest: &[u8]) -> Result<(), Reason> {
+        match self.digest_len() {
+            Some(len) if len != digest.len() => Err(Reason::DigestLength),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Writes r and s as DER.
+fn write(output: &mut Output, signature: &[u8]) -> Result<(), Reason> {
+    let mut buffer = [0; SIGNATURE_BYTES_MAX];
+    output.write(encode(signature, &mut buffer).expect("the longest signature fits"))
+}
+
+/// Writes `Ecdsa-Sig-Value` (RFC 3279, section 2.2.3) from r and s, of 32 bytes each, into a buffer,
+/// which the longest one fits.
+fn encode<'a>(
+    signature: &[u8],
+    buffer: &'a mut [u8; SIGNATURE_BYTES_MAX],
+) -> der::Result<&'a [u8]> {
+    let (r, s) = signature.split_at(32);
+    let (r, s) = (UintRef::new(r)?, UintRef::new(s)?);
+    let mut writer = SliceWriter::new(buffer);
+    writer.sequence((r.encoded_len()? + s.encoded_len()?)?, |writer| {
+        r.encode(writer)?;
+        s.encode(writer)
+    })?;
+    writer.finish()
+}
+
+/// Reads `Ecdsa-Sig-Value`. Accepts DER alone, as OpenSSL does.
+fn decode(der: &[u8]) -> Option<Signature> {
+    let read = || -> der::Result<_> {
+        let mut reader = SliceReader::new(der)?;
+        let numbers = reader.sequence(|reader| -> der::Result<_> {
+            Ok((UintRef::decode(reader)?, UintRef::decode(reader)?))
+        })?;
+        reader.finish()?;
+        Ok(numbers)
+    };
+    let (r, s) = read().ok()?;
+    let mut bytes = [0; 64];
+    for (number, half) in [r, s].iter().zip(bytes.chunks_mut(32)) {
+        let number = number.as_bytes();
+        let at = half.len().checked_sub(number.len())?;
+        half[at..].copy_from_slice(number);
+    }
+    Signature::from_bytes(&bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use openssl::bn::BigNum;
+    use openssl::ecdsa::EcdsaSig;
+
+    use super::*;
+
+    fn signature(r: [u8; 32], s: [u8; 32]) -> Signature {
+        Signature::from_bytes(&[r, s].concat().try_into().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_encoding_is_openssl_s() {
+        let with_zeros = |zeros: usize, byte| {
+            let mut number = [byte; 32];
+            number[..zeros].fill(0);
+            number
+        };
+        // 1, below and at the top bit of a byte, and leading zeros before a byte of each kind
+        let numbers = [(31, 1), (0, 0x7f), (0, 0x80), (9, 0x80), (9, 0x7f)]
+            .map(|(zeros, byte)| with_zeros(zeros, byte));
+        for r in numbers {
+            for s in numbers {
+                let theirs = [r, s].map(|number| BigNum::from_slice(&number).unwrap());
+                let [r_number, s_number] = theirs;
+                let theirs = EcdsaSig::from_private_components(r_number, s_number).unwrap();
+                let theirs = theirs.to_der().unwrap();
+                let ours = signature(r, s);
+                assert_eq!(
+                    encode(&ours.to_bytes(), &mut [0; SIGNATURE_BYTES_MAX]).unwrap(),
+                    theirs
+                );
+                assert_eq!(decode(&theirs), Some(ours));
+            }
+        }
+    }
+
+    /// Changes bytes of valid encodings. What is still accepted is also accepted by OpenSSL, and is
+    /// the only encoding of its numbers.
+    #[test]
+    fn accepted_encodings_are_openssl_s() {
+        let mut random = fastrand::Rng::with_seed(3);
+        let mut accepted = 0;
+        for _ in 0..20_000 {
+            let number = |random: &mut fastrand::Rng| {
+                let mut number: [u8; 32] = core::array::from_fn(|_| random.u8(..));
+                number[..random.usize(..32)].fill(0);
+                number[31] |= 1; // not zero
+                number[0] &= 0x7f; // below n
+                number
+            };
+            let (r, s) = (number(&mut random), number(&mut random));
+            let mut buffer = [0; SIGNATURE_BYTES_MAX];
+            let mut der = encode(&[r, s].concat(), &mut buffer).unwrap().to_vec();
+            for _ in 0..random.usize(..3) {
+                let at = random.usize(..der.len());
+                match random.u8(..4) {
+                    0 => der.insert(at, random.u8(..)),
+                    1 => drop(der.remove(at)),
+                    _ => der[at] = random.u8(..),
+                }
+            }
+            if let Some(ours) = decode(&der) {
+                accepted += 1;
+                let again =
+                    encode(&ours.to_bytes(), &mut [0; SIGNATURE_BYTES_MAX]).unwrap().to_vec();
+                assert_eq!(again, der);
+                assert_eq!(EcdsaSig::from_der(&der).unwrap().to_der().unwrap(), der);
+            }
+        }
+        assert!((6_000..19_000).contains(&accepted), "{accepted}");
+    }
+
+    #[test]
+    fn other_encodings_are_refused() {
+        let good = [0x30, 6, 2, 1, 7, 2, 1, 9];
+        assert!(decode(&good).is_some());
+        for (bad, why) in [
+            (&[][..], "nothing"),
+            (&[0x30, 6, 2, 1, 7, 2, 1], "a byte is missing"),
+            (&[0x30, 6, 2, 1, 7, 2, 1, 9, 0], "a byte follows"),
+            (&[0x30, 7, 2, 1, 7, 2, 1, 9, 0], "a byte follows in the sequence"),
+            (&[0x30, 0x81, 6, 2, 1, 7, 2, 1, 9], "a long length"),
+            (&[0x30, 7, 2, 2, 0, 7, 2, 1, 9], "a leading zero"),
+            (&[0x30, 6, 2, 1, 0x87, 2, 1, 9], "a negative number"),
+            (&[0x30, 6, 2, 1, 0, 2, 1, 9], "r = 0"),
+            (&[0x30, 6, 2, 1, 7, 2, 1, 0], "s = 0"),
+            (&[0x30, 5, 2, 0, 2, 1, 9], "an empty number"),
+            (&[0x31, 6, 2, 1, 7, 2, 1, 9], "a set"),
+        ] {
+            assert_eq!(decode(bad), None, "{why}");
+        }
+        let long = [&[0x30, 38, 2, 33][..], &[1; 33], &[2, 1, 9]].concat();
+        assert_eq!(decode(&long), None, "33 bytes");
+        let above_n = [&[0x30, 38, 2, 33, 0][..], &[0xff; 32], &[2, 1, 9]].concat();
+        assert_eq!(decode(&above_n), None, "above n");
+    }
+}

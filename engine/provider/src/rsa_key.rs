@@ -1,0 +1,92 @@
+//! RSA keys, from OpenSSL's numbers.
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+
+use tollgate_rsa::{KeyParts, PrivateKey, PublicKey};
+
+use crate::abi::*;
+use crate::params::Params;
+use crate::reason::Reason;
+
+/// The smallest modulus that is accepted, in bits. OpenSSL's own provider serves shorter keys,
+/// subject to its security levels.
+pub(crate) const BITS_MIN: usize = 1024;
+
+/// A key, shared by its slots and by the contexts that use it; it may outlive the slots.
+pub(crate) enum RsaKey {
+    Private(Arc<PrivateKey>),
+    Public(Box<PublicKey>),
+}
+
+impl RsaKey {
+    /// Imports a key from its numbers, or returns the reason why it is refused.
+    pub(crate) fn from_numbers(params: Params<'_>, with_private: bool) -> Result<Self, Reason> {
+        let number = |key| params.find(key).and_then(|param| param.number());
+        let e = number(OSSL_PKEY_PARAM_RSA_E).ok_or(Reason::KeyIncomplete)?.to_vec();
+        let n = number(OSSL_PKEY_PARAM_RSA_N).ok_or(Reason::KeyIncomplete)?.to_vec();
+        // Checked before anything costly, because OpenSSL tries again to import a refused key at
+        // each operation.
+        if bits(&n) < BITS_MIN {
+            return Err(Reason::KeySize);
+        }
+        let Some(d) = number(OSSL_PKEY_PARAM_RSA_D).filter(|_| with_private) else {
+            return Ok(Self::Public(Box::new(PublicKey::from_components(&n, &e)?)));
+        };
+        if params.find(OSSL_PKEY_PARAM_RSA_FACTOR3).is_some() {
+            return Err(Reason::KeyMultiPrime);
+        }
+        let secret = |key| number(key).ok_or(Reason::KeyIncomplete);
+        let parts = KeyParts {
+            p: secret(OSSL_PKEY_PARAM_RSA_FACTOR1)?,
+            q: secret(OSSL_PKEY_PARAM_RSA_FACTOR2)?,
+            d_p: secret(OSSL_PKEY_PARAM_RSA_EXPONENT1)?,
+            d_q: secret(OSSL_PKEY_PARAM_RSA_EXPONENT2)?,
+            q_inv: secret(OSSL_PKEY_PARAM_RSA_COEFFICIENT1)?,
+            n,
+            e,
+            d,
+        };
+        Ok(Self::Private(Arc::new(PrivateKey::from_parts(&parts)?)))
+    }
+
+    pub(crate) fn public(&self) -> &PublicKey {
+        match self {
+            Self::Private(key) => key.public(),
+            Self::Public(key) => key,
+        }
+    }
+
+    pub(crate) fn private(&self) -> Result<&Arc<PrivateKey>, Reason> {
+        match self {
+            Self::Private(key) => Ok(key),
+            Self::Public(_) => Err(Reason::KeyNotPrivate),
+        }
+    }
+
+    /// Returns the length of the modulus in bytes, which is also the length of a signature.
+    pub(crate) fn size(&self) -> usize {
+        self.public().size()
+    }
+}
+
+/// Returns the length of a big-endian number in bits.
+fn bits(big_endian: &[u8]) -> usize {
+    let zeros = big_endian.iter().take_while(|&&byte| byte == 0).count();
+    let first = big_endian.get(zeros).map_or(0, |byte| byte.leading_zeros() as usize);
+    8 * (big_endian.len() - zeros) - first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_of_numbers() {
+        for (number, expected) in
+            [(&[][..], 0), (&[0, 0], 0), (&[1], 1), (&[0, 0x80, 0], 16), (&[0xff], 8)]
+        {
+            assert_eq!(bits(number), expected);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The command `openssl` with EC keys: it signs with the module, and does everything else as without
+//! it.
+
+use std::fs;
+
+use crate::host::openssl_conf::Folder;
+
+/// Returns a folder whose configuration offers ECDSA and counts, with a key, its public half, and a
+/// message.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("metrics")).unwrap();
+    folder.configure(&format!("ecdsa = on\nmetrics = {}", folder.path("metrics")));
+    for (curve, name) in [("P-256", "key"), ("P-384", "p384"), ("secp256k1", "k1")] {
+        let new = "genpkey -algorithm EC -pkeyopt";
+        folder.openssl(false, &format!("{new} ec_paramgen_curve:{curve} -out {name}.pem"));
+        folder.openssl(false, &format!("pkey -in {name}.pem -pubout -out {name}-public.pem"));
+    }
+    folder.openssl(false, "ec -in key.pem -param_enc explicit -out explicit.pem");
+    folder.openssl(false, "ec -in key.pem -conv_form compressed -out compressed.pem");
+    folder.write("message", b"a message");
+    folder
+}
+
+/// Returns the number of signatures of all processes that have ended.
+fn signatures(folder: &Folder) -> u64 {
+    let start = "tollgate_ecdsa_signatures_total{";
+    let files = fs::read_dir(folder.path("metrics")).unwrap();
+    let of_file = |path| -> u64 {
+        let text = fs::read_to_string(path).unwrap();
+        let line = text.lines().find(|line| line.starts_with(start)).unwrap();
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    };
+    files.map(|file| of_file(file.unwrap().path())).sum()
+}
+
+#[test]
+fn messages_are_signed_and_verified() {
+    let folder = folder();
+    let mut expected = 0;
+    for (key, public, is_ours) in [
+        ("key", "key", true),
+        ("compressed", "key", true),
+        ("explicit", "key", false),
+        ("p384", "p384", false),
+        ("k1", "k1", false),
+    ] {
+        for digest in ["sha1", "sha256", "sha384", "sha3-256", "md5"] {
+            let sign = format!("dgst -{digest} -sign {key}.pem -out signature message");
+            let verify = "-signature signature message";
+            let by_public = format!("dgst -{digest} -verify {public}-public.pem {verify}");
+            let by_private = format!("dgst -{digest} -prverify {key}.pem {verify}");
+            for (signs, verifies) in [(true, false), (false, true), (true, true)] {
+                folder.openssl(signs, &sign);
+                expected += u64::from(signs && is_ours);
+                assert_eq!(signatures(&folder), expected, "{sign}");
+                assert_eq!(folder.openssl(verifies, &by_public), b"Verified OK\n");
+                assert_eq!(folder.openssl(verifies, &by_private), b"Verified OK\n");
+            }
+        }
+    }
+}
+
+#[test]
+fn digests_are_signed_and_verified() {
+    let folder = folder();
+    folder.write("digest", &[7; 32]);
+    for signs in [false, true] {
+        for option in ["", "-pkeyopt digest:sha256"] {
+            let options = format!("{option} -inkey key.pem -in digest");
+            folder.openssl(signs, &format!("pkeyutl -sign {options} -out signature"));
+            for verifies in [false, true] {
+                folder.openssl(verifies, &format!("pkeyutl -verify {options} -sigfile signature"));
+            }
+        }
+    }
+    assert_eq!(signatures(&folder), 2);
+}
+
+/// Certificates and requests, which name the algorithm; CMS, which copies contexts.
+#[test]
+fn certificates_are_signed_and_verified() {
+    let folder = folder();
+    for (makes, reads) in [(true, false), (false, true), (true, true)] {
+        let before = signatures(&folder);
+        let make = |words: &str| folder.openssl(makes, words);
+        let read = |words: &str| folder.openssl(reads, words);
+        make(
+            "req -x509 -key key.pem -sha384 -subj /CN=ca -addext basicConstraints=CA:TRUE -out ca.pem",
+        );
+        make("req -new -key p384.pem -subj /CN=leaf -out leaf.csr");
+        make("x509 -req -in leaf.csr -CA ca.pem -CAkey key.pem -set_serial 1 -out leaf.pem");
+        make("req -new -key key.pem -subj /CN=own -out own.csr");
+        read("req -in own.csr -noout -verify");
+        read("verify -CAfile ca.pem ca.pem");
+        read("verify -CAfile ca.pem leaf.pem");
+        let text = String::from_utf8(read("x509 -in ca.pem -noout -text")).unwrap();
+        assert!(text.contains("Signature Algorithm: ecdsa-with-SHA384"), "{text}");
+        make("cms -sign -in message -signer ca.pem -inkey key.pem -out message.cms");
+        read("cms -verify -in message.cms -CAfile ca.pem -purpose any");
+        assert_eq!(signatures(&folder) - before, if makes { 4 } else { 0 });
+    }
+}
+
+/// Keys are made, read and written as without the module, and agree with each other.
+#[test]
+fn keys_are_openssl_s() {
+    let folder = folder();
+    for words in [
+        "pkey -in key.pem -text",
+        "pkey -in key.pem -text -noout -check",
+        "pkey -in key.pem -outform DER",
+        "pkey -in key-public.pem -pubin -text -noout -pubcheck",
+        "ec -in explicit.pem -text -param_enc explicit",
+        "ec -in compressed.pem -text -conv_form compressed",
+        "pkeyutl -derive -inkey key.pem -peerkey key-public.pem",
+        "pkeyutl -derive -inkey p384.pem -peerkey p384-public.pem",
+    ] {
+        folder.same(words);
+    }
+    for words in [
+        "ecparam -name prime256v1 -genkey -noout -out new.pem",
+        "ecparam -name secp521r1 -genkey -noout -param_enc explicit -out new.pem",
+        "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:brainpoolP256r1 -out new.pem",
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout new.pem -subj /CN=x \
+         -out new-cert.pem",
+    ] {
+        folder.openssl(true, words);
+        folder.same("pkey -in new.pem -text -check");
+    }
+    let speed = folder.output(true, "speed -seconds 1 ecdsap256");
+    assert!(speed.status.success(), "{}", String::from_utf8_lossy(&speed.stderr));
+    assert!(signatures(&folder) > 100);
+}

@@ -1,0 +1,117 @@
+//! The command `openssl` with X25519 keys: it reads, writes and uses all keys as without the module.
+
+use std::fs;
+
+use crate::host::openssl_conf::Folder;
+
+/// Returns a folder whose configuration offers X25519 and counts, with two keys of OpenSSL's own.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("metrics")).unwrap();
+    folder.configure(&format!("x25519 = on\nmetrics = {}", folder.path("metrics")));
+    for name in ["one", "two"] {
+        folder.openssl(false, &format!("genpkey -algorithm X25519 -out {name}.pem"));
+        folder.openssl(false, &format!("pkey -in {name}.pem -pubout -out {name}-public.pem"));
+    }
+    folder
+}
+
+/// Returns the sum of a counter over all processes that have ended.
+fn counted(folder: &Folder, counter: &str) -> u64 {
+    let start = format!("tollgate_x25519_{counter}_total{{");
+    let files = fs::read_dir(folder.path("metrics")).unwrap();
+    let of_file = |path| -> u64 {
+        let text = fs::read_to_string(path).unwrap();
+        let line = text.lines().find(|line| line.starts_with(&start)).unwrap();
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    };
+    files.map(|file| of_file(file.unwrap().path())).sum()
+}
+
+#[test]
+fn keys_are_read_and_written_as_without_the_module() {
+    let folder = folder();
+    for words in [
+        "pkey -in one.pem -text",
+        "pkey -in one.pem -text -noout -check",
+        "pkey -in one.pem -pubout",
+        "pkey -in one.pem -outform DER",
+        "pkey -in one.pem -pubout -outform DER",
+        "pkey -in one-public.pem -pubin -text -noout -pubcheck",
+        "pkey -in one-public.pem -pubin -outform DER",
+        "asn1parse -in one.pem",
+    ] {
+        folder.same(words);
+    }
+    folder.openssl(true, "pkcs8 -topk8 -in one.pem -passout pass:word -out locked.pem");
+    assert_eq!(
+        folder.openssl(true, "pkey -in locked.pem -passin pass:word"),
+        folder.read("one.pem")
+    );
+    assert_eq!(counted(&folder, "generations"), 0);
+}
+
+/// New keys belong to the module, and OpenSSL's own provider writes them.
+#[test]
+fn new_keys_are_written() {
+    let folder = folder();
+    for (n, form) in ["PEM", "DER"].into_iter().enumerate() {
+        let name = format!("new.{form}");
+        folder.openssl(true, &format!("genpkey -algorithm X25519 -outform {form} -out {name}"));
+        folder.same(&format!("pkey -inform {form} -in {name} -text -check"));
+        assert_eq!(counted(&folder, "generations"), n as u64 + 1);
+    }
+    let said = folder.openssl(true, "genpkey -algorithm X25519 -text");
+    assert!(String::from_utf8(said).unwrap().contains("X25519 Private-Key:"));
+    folder.openssl(true, "genpkey -algorithm X25519 -aes256 -pass pass:word -out locked.pem");
+    folder.same("pkey -in locked.pem -passin pass:word -text");
+    // The parameters of a key with parameters, and keys of other types, are not affected.
+    folder.openssl(true, "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out ec.pem");
+    folder.openssl(true, "genpkey -algorithm ED25519 -out ed.pem");
+    folder.openssl(true, "genpkey -algorithm X448 -out x448.pem");
+    folder.same("pkey -in x448.pem -text");
+    assert_eq!(counted(&folder, "generations"), 4);
+}
+
+#[test]
+fn secrets_are_derived() {
+    let folder = folder();
+    let one = folder.same("pkeyutl -derive -inkey one.pem -peerkey two-public.pem");
+    let two = folder.same("pkeyutl -derive -inkey two.pem -peerkey one-public.pem");
+    assert_eq!((one.len(), &one), (32, &two));
+    assert_eq!(counted(&folder, "derivations"), 2);
+    let speed = folder.output(true, "speed -seconds 1 ecdhx25519");
+    assert!(speed.status.success(), "{}", String::from_utf8_lossy(&speed.stderr));
+    assert!(counted(&folder, "derivations") > 100);
+}
+
+/// A certificate of an X25519 key, signed by another key, and CMS for such a recipient: both work or
+/// fail as without the module, because the support of CMS depends on the release.
+#[test]
+fn certificates_and_cms_work_as_without_the_module() {
+    let folder = folder();
+    folder.openssl(false, "genpkey -algorithm ED25519 -out ca.pem");
+    folder.openssl(false, "req -x509 -key ca.pem -subj /CN=ca -out ca-cert.pem");
+    folder.openssl(false, "req -new -key ca.pem -subj /CN=one -out one.csr");
+    for with_module in [false, true] {
+        folder.openssl(
+            with_module,
+            "x509 -req -in one.csr -CA ca-cert.pem -CAkey ca.pem -force_pubkey one-public.pem \
+             -set_serial 1 -days 1 -out one-cert.pem",
+        );
+        let text = folder.same("x509 -in one-cert.pem -noout -text -pubkey");
+        assert!(String::from_utf8(text).unwrap().contains("X25519"));
+    }
+    folder.write("message", b"a message");
+    let encrypt = "cms -encrypt -in message -aes128 -out message.cms one-cert.pem";
+    let works = folder.output(false, encrypt).status.success();
+    for [encrypts, decrypts] in [[false, true], [true, false], [true, true]] {
+        let output = folder.output(encrypts, encrypt);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), works, "{said}");
+        if works {
+            let decrypt = "cms -decrypt -in message.cms -inkey one.pem -recip one-cert.pem";
+            assert_eq!(folder.openssl(decrypts, decrypt), b"a message");
+        }
+    }
+}

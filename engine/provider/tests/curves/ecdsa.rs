@@ -1,0 +1,462 @@
+//! ECDSA with P-256, beside that of OpenSSL's own provider; and the keys that stay with it.
+
+use core::ffi::CStr;
+use std::collections::BTreeSet;
+use std::io::{Read as _, Write as _};
+
+use openssl::bn::BigNum;
+use openssl::ec::{Asn1Flag, EcGroup, EcKey, EcPoint};
+use openssl::ecdsa::EcdsaSig;
+use openssl::nid::Nid;
+use openssl::pkey::{PKey, Private};
+use tollgate_rerun::alone;
+
+use crate::host::child::in_child;
+use crate::host::libcrypto::{self, END};
+use crate::host::x25519::ANY;
+use crate::host::{DEFAULT, Host, Key, MdContext, check, errors, pem};
+
+/// Property query: requires this provider's ECDSA.
+const OURS: &CStr = c"tollgate.ecdsa=yes";
+
+fn host() -> Host {
+    Host::configured("ecdsa = on")
+}
+
+fn p256() -> (Host, Key) {
+    host().with_key("ec-p256.pem")
+}
+
+fn counts(host: &Host) -> [u64; 2] {
+    ["ecdsa-signatures", "ecdsa-verifications"].map(|name| host.counter(name))
+}
+
+/// Returns whether a signature is valid. OpenSSL's own provider leaves no error if it is not.
+fn is_valid(
+    host: &Host,
+    key: &Key,
+    query: &CStr,
+    digest: &CStr,
+    message: &[u8],
+    signature: &[u8],
+) -> bool {
+    let context = MdContext::new();
+    let init = libcrypto::EVP_DigestVerifyInit_ex;
+    host.digest_init(init, &context, key, query, digest, &[]).unwrap();
+    let is_valid = context.verify(signature, message) == 1;
+    assert!(!is_valid || errors().is_empty());
+    errors();
+    is_valid
+}
+
+const DIGESTS: [&CStr; 15] = [
+    c"MD5",
+    c"MD5-SHA1",
+    c"SHA1",
+    c"RIPEMD160",
+    c"SM3",
+    c"SHA224",
+    c"SHA2-256",
+    c"SHA384",
+    c"SHA512",
+    c"SHA512-224",
+    c"SHA512-256",
+    c"SHA3-224",
+    c"SHA3-256",
+    c"SHA3-384",
+    c"SHA3-512",
+];
+
+#[test]
+fn signatures_are_verified_across_providers() {
+    let (host, key) = p256();
+    for digest in DIGESTS {
+        for (from, to) in [(ANY, DEFAULT), (DEFAULT, ANY), (ANY, ANY)] {
+            let before = counts(&host);
+            let made = host.sign(&key, from, digest, &[], b"a message").unwrap();
+            let is_valid = |message: &[u8], signature: &[u8]| {
+                is_valid(&host, &key, to, digest, message, signature)
+            };
+            assert!(is_valid(b"a message", &made), "{digest:?} {from:?} {to:?}");
+            let ours = [from, to].map(|query| u64::from(query == ANY));
+            assert_eq!(counts(&host), [before[0] + ours[0], before[1] + ours[1]]);
+            let mut bad = made.clone();
+            *bad.last_mut().unwrap() ^= 1;
+            assert!(!is_valid(b"another message", &made));
+            assert!(!is_valid(b"a message", &bad));
+            assert!(!is_valid(b"a message", &made[1..]));
+            assert!(!is_valid(b"a message", &[]));
+        }
+    }
+    assert_eq!(host.counter("signatures"), 0, "these count RSA");
+    assert_eq!(host.counter("refused-keys"), 0, "these count RSA keys");
+    assert_eq!(host.self_test(), 1);
+    assert_eq!(errors(), "");
+}
+
+/// RFC 6979, section A.2.5: SHA-256 of "sample" and of "test". OpenSSL has the nonce type since 3.2.
+#[test]
+fn deterministic_signatures_are_those_of_the_rfc() {
+    let host = host();
+    let key = host.key(&with_secret(
+        Nid::X9_62_PRIME256V1,
+        "c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721",
+    ));
+    let sign = |query, digest, nonce_type: u32, message: &[u8]| {
+        let context = MdContext::new();
+        let init = libcrypto::EVP_DigestSignInit_ex;
+        host.digest_init(init, &context, &key, query, digest, &[]).unwrap();
+        // SAFETY: a live context.
+        let operation = unsafe { libcrypto::EVP_MD_CTX_get_pkey_ctx(context.0) };
+        let mut nonce_type = nonce_type;
+        let params = [libcrypto::uint(c"nonce-type", &mut nonce_type), END];
+        // SAFETY: a context, and parameters that outlive the call.
+        let set = unsafe { libcrypto::EVP_PKEY_CTX_set_params(operation, params.as_ptr()) };
+        check(set).and_then(|()| context.sign(message))
+    };
+    for (message, r, s) in [
+        (
+            "sample",
+            "efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716",
+            "f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8",
+        ),
+        (
+            "test",
+            "f1abb023518351cd71d881567b1ea663ed3efcf6c5132b354f28d3b0b7d38367",
+            "019f4113742a2b14bd25926b49c649155f267e60d3814b4c0cc84250e46f0083",
+        ),
+    ] {
+        let [r, s] = [r, s].map(|number| BigNum::from_hex_str(number).unwrap());
+        let expected = EcdsaSig::from_private_components(r, s).unwrap().to_der().unwrap();
+        let ours = sign(ANY, c"SHA256", 1, message.as_bytes()).unwrap();
+        assert_eq!(ours, expected, "{message}");
+        assert_ne!(sign(ANY, c"SHA256", 0, message.as_bytes()).unwrap(), expected);
+    }
+    for (digest, nonce_type) in [(c"SHA384", 1), (c"SHA256", 2)] {
+        let error = sign(ANY, digest, nonce_type, b"sample").unwrap_err();
+        assert!(error.contains("nonce-type must be"), "{error}");
+    }
+    assert_eq!(counts(&host), [4, 0]);
+}
+
+/// Returns the PEM of a key with this secret number.
+fn with_secret(curve: Nid, secret: &str) -> String {
+    let group = EcGroup::from_curve_name(curve).unwrap();
+    let secret = BigNum::from_hex_str(secret).unwrap();
+    let mut context = openssl::bn::BigNumContext::new().unwrap();
+    let mut public = EcPoint::new(&group).unwrap();
+    public.mul_generator2(&group, &secret, &mut context).unwrap();
+    pem_of(EcKey::from_private_components(&group, &secret, &public).unwrap())
+}
+
+fn pem_of(key: EcKey<Private>) -> String {
+    let pem = PKey::from_ec_key(key).unwrap().private_key_to_pem_pkcs8().unwrap();
+    String::from_utf8(pem).unwrap()
+}
+
+/// Returns the PEM of a new key. The second one describes its curve by numbers instead of a name.
+fn new_pem(curve: Nid, is_explicit: bool) -> String {
+    let mut group = EcGroup::from_curve_name(curve).unwrap();
+    let flag = if is_explicit { Asn1Flag::EXPLICIT_CURVE } else { Asn1Flag::NAMED_CURVE };
+    group.set_asn1_flag(flag);
+    pem_of(EcKey::generate(&group).unwrap())
+}
+
+/// The smallest and the largest secret numbers, and numbers with leading zeros.
+#[test]
+fn extreme_keys_sign() {
+    let host = host();
+    for secret in [
+        "01",
+        "0102",
+        "00ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+        "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632550", // n - 1
+    ] {
+        let key = host.key(&with_secret(Nid::X9_62_PRIME256V1, secret));
+        let before = counts(&host);
+        let made = host.sign(&key, ANY, c"SHA256", &[], b"a message").unwrap();
+        assert_eq!(counts(&host)[0], before[0] + 1, "{secret}");
+        host.verify(&key, DEFAULT, c"SHA256", &[], b"a message", &made).unwrap();
+    }
+}
+
+/// Signs and verifies as a server and a client do, and returns the numbers of this provider's
+/// operations.
+fn both(host: &Host, key: &Key) -> [u64; 2] {
+    let before = counts(host);
+    let made = host.sign(key, ANY, c"SHA256", &[], b"a message").unwrap();
+    host.verify(key, DEFAULT, c"SHA256", &[], b"a message", &made).unwrap();
+    host.verify(key, ANY, c"SHA256", &[], b"a message", &made).unwrap();
+    assert_eq!(errors(), "", "a refused key leaves no error");
+    let after = counts(host);
+    [after[0] - before[0], after[1] - before[1]]
+}
+
+#[test]
+fn other_curves_stay_with_openssl() {
+    let host = host();
+    let p256 = Nid::X9_62_PRIME256V1;
+    for (curve, is_explicit, expected) in [
+        (p256, false, [1, 1]),
+        (p256, true, [0, 0]),
+        (Nid::SECP224R1, false, [0, 0]),
+        (Nid::SECP384R1, false, [0, 0]),
+        (Nid::SECP384R1, true, [0, 0]),
+        (Nid::SECP521R1, false, [0, 0]),
+        (Nid::SECP256K1, false, [0, 0]),
+        (Nid::BRAINPOOL_P256R1, false, [0, 0]),
+        (Nid::X9_62_PRIME239V1, false, [0, 0]),
+    ] {
+        let key = host.key(&new_pem(curve, is_explicit));
+        assert_eq!(both(&host, &key), expected, "{:?} {is_explicit}", curve.short_name());
+    }
+}
+
+/// A key without a private half verifies with OpenSSL's own provider, also after the same public key
+/// signed here with its private half.
+#[test]
+fn public_keys_stay_with_openssl() {
+    let (host, pair) = p256();
+    let made = host.sign(&pair, ANY, c"SHA256", &[], b"a message").unwrap();
+    let der = PKey::private_key_from_pem(pem("ec-p256.pem").as_bytes()).unwrap();
+    let public = String::from_utf8(der.public_key_to_pem().unwrap()).unwrap();
+    let public = host.public_key(&public);
+    let before = counts(&host);
+    for _ in 0..3 {
+        assert!(is_valid(&host, &public, ANY, c"SHA256", b"a message", &made));
+        assert!(!is_valid(&host, &public, ANY, c"SHA256", b"another message", &made));
+    }
+    // SAFETY: two keys.
+    assert_eq!(unsafe { libcrypto::EVP_PKEY_eq(pair.0, public.0) }, 1);
+    assert_eq!(counts(&host), before);
+    let error = host.sign(&public, ANY, c"SHA256", &[], b"a message").unwrap_err();
+    let theirs = host.sign(&public, DEFAULT, c"SHA256", &[], b"a message").unwrap_err();
+    assert_eq!(error, theirs);
+}
+
+/// A key whose public half belongs to another secret number signs with OpenSSL's own provider, as it
+/// would without this one.
+#[test]
+fn inconsistent_keys_stay_with_openssl() {
+    let host = host();
+    let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).unwrap();
+    let [one, other] = [(); 2].map(|()| EcKey::generate(&group).unwrap());
+    let mixed =
+        EcKey::from_private_components(&group, one.private_key(), other.public_key()).unwrap();
+    let key = host.key(&pem_of(mixed));
+    let made = host.sign(&key, ANY, c"SHA256", &[], b"a message").unwrap();
+    assert_eq!((counts(&host), errors().as_str()), ([0, 0], ""));
+    let one = host.key(&pem_of(one));
+    assert_eq!(host.verify(&one, ANY, c"SHA256", &[], b"a message", &made), Ok(()));
+}
+
+/// Keys are generated, exchanged and compared by OpenSSL's own provider.
+#[test]
+fn other_operations_of_ec_keys_stay_with_openssl() {
+    let host = host();
+    let new = |group| {
+        let operation = host.operation_of(c"EC", ANY).unwrap();
+        operation.begin_key().unwrap();
+        let params = libcrypto::texts(&[(c"group", group)]);
+        // SAFETY: a context, and parameters that outlive the call.
+        check(unsafe { libcrypto::EVP_PKEY_CTX_set_params(operation.0, params.as_ptr()) }).unwrap();
+        operation.generate().unwrap()
+    };
+    for (group, signatures) in [(c"P-256", 1), (c"P-384", 0)] {
+        let (one, two) = (new(group), new(group));
+        assert_eq!(one.provider(), "default");
+        let secret = host.derive(ANY, &one, &two).unwrap();
+        assert_eq!(host.derive(ANY, &two, &one).unwrap(), secret);
+        // SAFETY: two keys.
+        assert_eq!(unsafe { libcrypto::EVP_PKEY_eq(one.0, two.0) }, 0);
+        assert_eq!(both(&host, &one), [signatures; 2]);
+        // After the signature, the key has a copy in this provider.
+        assert_eq!(host.derive(ANY, &one, &two).unwrap(), secret);
+    }
+    assert_eq!(errors(), "");
+}
+
+/// `openssl dgst` and X.509 sign in pieces, with copied contexts.
+#[test]
+fn messages_are_signed_in_pieces_with_copied_contexts() {
+    let (host, key) = p256();
+    let first = MdContext::new();
+    let init = libcrypto::EVP_DigestSignInit_ex;
+    host.digest_init(init, &first, &key, OURS, c"SHA512", &[]).unwrap();
+    first.update(b"a longer ").unwrap();
+    let second = MdContext::new();
+    // SAFETY: two contexts.
+    check(unsafe { libcrypto::EVP_MD_CTX_copy_ex(second.0, first.0) }).unwrap();
+    first.update(b"message").unwrap();
+    second.update(b"story").unwrap();
+    for (context, message) in [(first, &b"a longer message"[..]), (second, b"a longer story")] {
+        let made = context.finish().unwrap();
+        host.verify(&key, DEFAULT, c"SHA512", &[], message, &made).unwrap();
+    }
+    errors(); // OpenSSL 4.0 searches for a hash function that matches the query
+}
+
+/// The algorithm identifier that X.509 stores with a signature.
+#[test]
+fn algorithm_identifiers_equal_openssl_s() {
+    let (host, key) = p256();
+    for digest in DIGESTS {
+        let identifier = |query| host.algorithm_id(&key, query, digest, &[]);
+        let ours = identifier(ANY).unwrap();
+        let has_none = ["MD5", "MD5-SHA1", "RIPEMD160", "SM3", "SHA512-224", "SHA512-256"]
+            .contains(&digest.to_str().unwrap());
+        assert_eq!(ours.is_empty(), has_none, "{digest:?}");
+        // without an identifier, OpenSSL 3.0 fails and leaves no error
+        assert!(has_none || ours == identifier(DEFAULT).unwrap(), "{digest:?}");
+    }
+    errors();
+}
+
+/// Without a digest, the first 32 bytes count: `openssl pkeyutl -sign`, `openssl speed`.
+#[test]
+fn bytes_are_signed_and_verified_raw() {
+    let (host, key) = p256();
+    let operation = |query, init, digest: Option<&CStr>| {
+        let operation = host.operation(&key, query);
+        let params: Vec<_> =
+            digest.map(|name| libcrypto::text(c"digest", name)).into_iter().collect();
+        operation.init(init, &params).unwrap();
+        operation
+    };
+    for len in [1, 20, 31, 32, 33, 64, 200] {
+        let bytes = vec![5; len];
+        for (from, to) in [(OURS, DEFAULT), (DEFAULT, OURS), (OURS, OURS)] {
+            let signer = operation(from, libcrypto::EVP_PKEY_sign_init_ex, None);
+            let made = signer.run(libcrypto::EVP_PKEY_sign, &bytes).unwrap();
+            let verifier = operation(to, libcrypto::EVP_PKEY_verify_init_ex, None);
+            assert_eq!(verifier.verify(&made, &bytes), 1, "{len} {from:?} {to:?}");
+            assert_ne!(verifier.verify(&made, &[6; 32]), 1);
+        }
+    }
+    let signer = operation(OURS, libcrypto::EVP_PKEY_sign_init_ex, Some(c"SHA384"));
+    let error = signer.run(libcrypto::EVP_PKEY_sign, &[5; 32]).unwrap_err();
+    assert!(error.contains("length of the digest"), "{error}");
+    signer.run(libcrypto::EVP_PKEY_sign, &[5; 48]).unwrap();
+    errors();
+}
+
+/// All parameters of OpenSSL's context exist here. Test values of known answer tests (`kat`) and
+/// checks of FIPS do not.
+#[test]
+fn parameters_are_openssl_s() {
+    let (host, key) = p256();
+    let rows = |query, settable: bool| -> BTreeSet<String> {
+        let operation = host.operation(&key, query);
+        operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();
+        let rows = if settable {
+            libcrypto::EVP_PKEY_CTX_settable_params
+        } else {
+            libcrypto::EVP_PKEY_CTX_gettable_params
+        };
+        // SAFETY: a context.
+        let rows = libcrypto::list(unsafe { rows(operation.0) });
+        let names = rows.into_iter().map(|(name, _)| name.to_str().unwrap().to_owned());
+        names.filter(|name| name != "kat" && !name.contains("fips")).collect()
+    };
+    for settable in [false, true] {
+        let (ours, theirs) = (rows(OURS, settable), rows(DEFAULT, settable));
+        assert!(ours.is_superset(&theirs), "{ours:?} {theirs:?}");
+    }
+    let operation = host.operation(&key, OURS);
+    let digest = [libcrypto::text(c"digest", c"SHA384")];
+    operation.init(libcrypto::EVP_PKEY_sign_init_ex, &digest).unwrap();
+    let (mut name, mut size, mut nonce_type) = ([0; 16], 0, u64::MAX);
+    let mut name_param = libcrypto::octets(c"digest", &mut name);
+    name_param.data_type = 4;
+    let mut params = [
+        name_param,
+        libcrypto::unsigned(c"digest-size", &mut size),
+        libcrypto::unsigned(c"nonce-type", &mut nonce_type),
+        END,
+    ];
+    // SAFETY: a context, and parameters that outlive the call.
+    check(unsafe { libcrypto::EVP_PKEY_CTX_get_params(operation.0, params.as_mut_ptr()) }).unwrap();
+    assert_eq!(CStr::from_bytes_until_nul(&name).unwrap(), c"SHA2-384");
+    assert_eq!((size, nonce_type), (48, 0));
+    errors();
+}
+
+#[test]
+fn unsupported_operations_raise_a_reason() {
+    let (host, key) = p256();
+    for (digest, params, word) in [
+        (c"BLAKE2B-512", &[][..], "unsupported digest"),
+        (c"SHA256", &[(c"digest", c"SHA512")][..], "keeps its digest"),
+    ] {
+        let params: Vec<(&CStr, &CStr)> = params.iter().map(|&(k, v)| (k, v)).collect();
+        let error = host.sign(&key, OURS, digest, &params, b"a message").unwrap_err();
+        assert!(error.contains(word), "{digest:?}: {error}");
+    }
+}
+
+#[test]
+fn a_small_buffer_is_not_written() {
+    let (host, key) = p256();
+    let operation = host.operation(&key, OURS);
+    operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();
+    let (mut buffer, mut len) = ([0xa5; 80], 71);
+    let tbs = [5; 32];
+    // SAFETY: a context, a buffer that is longer than the given length, a digest.
+    let signed = unsafe {
+        libcrypto::EVP_PKEY_sign(operation.0, buffer.as_mut_ptr(), &mut len, tbs.as_ptr(), 32)
+    };
+    let error = check(signed).unwrap_err();
+    assert!(error.contains("too small"), "{error}");
+    assert_eq!((buffer, counts(&host)), ([0xa5; 80], [0, 0]));
+    errors();
+}
+
+/// If ECDSA is off, or not faster than OpenSSL's own, nothing of it is offered.
+#[test]
+fn ecdsa_that_is_not_offered_is_openssl_s() {
+    let is_fast = tollgate_curves::p256::P256::best() != tollgate_curves::p256::P256::Portable;
+    for (lines, is_offered) in
+        [("ecdsa = off", false), ("ecdsa = auto", is_fast), ("", is_fast), ("ecdsa = on", true)]
+    {
+        for x25519 in ["on", "off"] {
+            let lines = format!("{lines}\nx25519 = {x25519}");
+            let (host, key) = Host::configured(&lines).with_key("ec-p256.pem");
+            assert_eq!(both(&host, &key), [u64::from(is_offered); 2], "{lines}");
+            let ours = host.sign(&key, OURS, c"SHA256", &[], b"a message");
+            assert_eq!(ours.is_ok(), is_offered, "{lines}");
+            errors();
+            let new = host.new_x25519(ANY);
+            assert_eq!(new.provider() == "tollgate", x25519 == "on", "{lines}");
+            let rsa = host.key(&pem("rsa-2048.pem"));
+            host.sign(&rsa, ANY, c"SHA256", &[], b"a message").unwrap();
+            assert_eq!(host.counter("signatures"), 1, "{lines}");
+        }
+    }
+}
+
+/// Two signatures with the same r have the same nonce, and give the key away.
+#[test]
+fn forked_processes_never_repeat_a_nonce() {
+    alone("ecdsa::forked_processes_never_repeat_a_nonce", fork_alone);
+}
+
+fn fork_alone() {
+    let (host, key) = p256();
+    let r = || {
+        let made = host.sign(&key, ANY, c"SHA256", &[], b"a message").unwrap();
+        EcdsaSig::from_der(&made).unwrap().r().to_vec_padded(32).unwrap()
+    };
+    let mut all = BTreeSet::from([r()]);
+    let children = 8;
+    for _ in 0..children {
+        let (mut reader, mut writer) = std::io::pipe().unwrap();
+        assert!(in_child(|| writer.write_all(&[r(), r()].concat()).is_ok()));
+        drop(writer);
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).unwrap();
+        all.extend(bytes.chunks_exact(32).map(<[u8]>::to_vec));
+    }
+    all.insert(r());
+    assert_eq!(all.len(), 2 + 2 * children);
+    assert_eq!(counts(&host), [2, 0]);
+}

@@ -1,0 +1,9 @@
+//! The provider's elliptic curves through libcrypto's C functions, in this process.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+#[path = "../host/mod.rs"]
+mod host;
+
+mod ecdsa;
+mod jobs;
+mod x25519;

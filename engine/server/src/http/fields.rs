@@ -1,0 +1,22 @@
+//! Header fields of requests and responses.
+
+use httparse::Header;
+
+/// The maximum number of header fields in a head.
+pub(super) const FIELDS_MAX: usize = 64;
+
+pub(super) fn is(field: &Header<'_>, name: &str) -> bool {
+    field.name.eq_ignore_ascii_case(name)
+}
+
+/// Returns the options of the `Connection` fields.
+pub(super) fn options<'a>(fields: &'a [Header<'a>]) -> impl Iterator<Item = &'a [u8]> {
+    let lists = fields.iter().filter(|field| is(field, "connection"));
+    lists.flat_map(|field| field.value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii))
+}
+
+/// Returns whether the sender wants another protocol on this connection, RFC 9110 §7.8.
+pub(super) fn wants_upgrade(fields: &[Header<'_>]) -> bool {
+    options(fields).any(|option| option.eq_ignore_ascii_case(b"upgrade"))
+        && fields.iter().any(|field| is(field, "upgrade"))
+}

@@ -1,0 +1,214 @@
+//! Finds the end of a message's body, RFC 9112 §6.
+
+/// The longest chunk line (size and extensions), and the longest trailer section, in bytes.
+const LINE_BYTES_MAX: u32 = 8 * 1024;
+
+/// What is left of a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// Chunks, a trailer section, and an empty line.
+    Chunked(Chunks),
+    /// This number of bytes; zero if there is no body.
+    Length(u64),
+    /// All bytes until the connection closes.
+    UntilClose,
+}
+
+/// The body is not a sequence of chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Malformed;
+
+impl Framing {
+    pub(crate) const fn chunked() -> Self {
+        Self::Chunked(Chunks::BEGIN)
+    }
+
+    /// Returns how many of the next bytes belong to the body.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, Malformed> {
+        match self {
+            Self::Chunked(chunks) => chunks.take(bytes),
+            Self::Length(left) => {
+                let here = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
+                *left -= here as u64;
+                Ok(here)
+            }
+            Self::UntilClose => Ok(bytes.len()),
+        }
+    }
+
+    /// Returns whether the body has ended.
+    pub(crate) fn is_complete(&self) -> bool {
+        match self {
+            Self::Chunked(chunks) => chunks.at == At::End,
+            Self::Length(left) => *left == 0,
+            Self::UntilClose => false,
+        }
+    }
+}
+
+/// A position in a chunked body, RFC 9112 §7.1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Chunks {
+    at: At,
+    /// Length of the line, or of the trailer section, so far.
+    line: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    /// In the digits of a chunk's size.
+    Size {
+        value: u64,
+        digits: u8,
+    },
+    /// In the extensions of a chunk.
+    Extension {
+        value: u64,
+    },
+    /// Before the line feed that ends a chunk's line.
+    SizeLf {
+        value: u64,
+    },
+    /// In the data of a chunk.
+    Data {
+        left: u64,
+    },
+    DataCr,
+    DataLf,
+    /// At the start of a line of the trailer section.
+    Trailer,
+    InTrailer,
+    TrailerLf,
+    LastLf,
+    End,
+}
+
+impl Chunks {
+    const BEGIN: Self = Self { at: At::Size { value: 0, digits: 0 }, line: 0 };
+
+    fn take(&mut self, bytes: &[u8]) -> Result<usize, Malformed> {
+        let mut taken = 0;
+        while taken < bytes.len() && self.at != At::End {
+            if let At::Data { left } = self.at {
+                let here = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len() - taken);
+                taken += here;
+                let left = left - here as u64;
+                self.at = if left == 0 { At::DataCr } else { At::Data { left } };
+                continue;
+            }
+            self.at = self.after(bytes[taken])?;
+            taken += 1;
+            self.line += 1;
+            match self.at {
+                At::Data { .. } => self.line = 0,
+                _ if self.line > LINE_BYTES_MAX => return Err(Malformed),
+                _ => {}
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Returns the position after a byte that is not data.
+    fn after(&self, byte: u8) -> Result<At, Malformed> {
+        Ok(match (self.at, byte) {
+            (At::Size { value, digits }, b'\r') if digits > 0 => At::SizeLf { value },
+            (At::Size { value, digits }, b';' | b' ' | b'\t') if digits > 0 => {
+                At::Extension { value }
+            }
+            // 15 digits: the sum of lengths cannot overflow
+            (At::Size { value, digits: digits @ 0..15 }, _) => {
+                let digit = char::from(byte).to_digit(16).ok_or(Malformed)?;
+                At::Size { value: value * 16 + u64::from(digit), digits: digits + 1 }
+            }
+            (At::Extension { value }, b'\r') => At::SizeLf { value },
+            (At::Extension { value }, byte) if byte != b'\n' => At::Extension { value },
+            (At::SizeLf { value: 0 }, b'\n') => At::Trailer,
+            (At::SizeLf { value }, b'\n') => At::Data { left: value },
+            (At::DataCr, b'\r') => At::DataLf,
+            (At::DataLf, b'\n') => At::Size { value: 0, digits: 0 },
+            (At::Trailer, b'\r') => At::LastLf,
+            (At::InTrailer, b'\r') => At::TrailerLf,
+            (At::Trailer | At::InTrailer, byte) if byte != b'\n' => At::InTrailer,
+            (At::TrailerLf, b'\n') => At::Trailer,
+            (At::LastLf, b'\n') => At::End,
+            _ => return Err(Malformed),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns how many bytes belong to the body if they arrive in pieces of this length.
+    fn taken(text: &[u8], piece: usize) -> Result<(usize, bool), Malformed> {
+        let mut framing = Framing::chunked();
+        let mut sum = 0;
+        for part in text.chunks(piece) {
+            let here = framing.take(part)?;
+            sum += here;
+            if here < part.len() {
+                break;
+            }
+        }
+        Ok((sum, framing.is_complete()))
+    }
+
+    #[test]
+    fn chunked_bodies_end_where_they_end() {
+        let bodies: [&[u8]; 4] = [
+            b"0\r\n\r\n",
+            b"5\r\nhello\r\n0\r\n\r\n",
+            b"5;a=\"b\"\r\nhello\r\n00a \r\n0123456789\r\n0\r\nTrailer: x\r\nY: z\r\n\r\n",
+            b"F\r\n0\r\n\r\n0123456789\r\n0\r\n\r\n",
+        ];
+        for body in bodies {
+            let with_next = [body, b"GET / HTTP/1.1\r\n"].concat();
+            for piece in [1, 2, 3, 7, 1000] {
+                assert_eq!(taken(&with_next, piece), Ok((body.len(), true)), "{piece}");
+            }
+            for end in 0..body.len() {
+                assert_eq!(taken(&body[..end], 4), Ok((end, false)), "{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn malformed_chunks_are_refused() {
+        let long = [b"1;", &[b'x'; 9000][..], b"\r\n"].concat();
+        let trailers = [b"0\r\n", &b"a: b\r\n".repeat(2000)[..]].concat();
+        let bodies: [&[u8]; 13] = [
+            b"\r\n",
+            b"x\r\n",
+            b"-1\r\n",
+            b"+1\r\n",
+            b"0x1\r\n",
+            b"1\n",
+            b"1\r\r\n",
+            b"1\r\nab\r\n",
+            b"1;a\n\r\n",
+            b"0\r\n\n",
+            b"1000000000000000\r\n",
+            &long,
+            &trailers,
+        ];
+        for body in bodies {
+            for piece in [1, 5, 100_000] {
+                let text = String::from_utf8_lossy(&body[..body.len().min(20)]);
+                assert_eq!(taken(body, piece), Err(Malformed), "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn bodies_of_a_known_length() {
+        let mut framing = Framing::Length(5);
+        assert_eq!(framing.take(b"abc"), Ok(3));
+        assert!(!framing.is_complete());
+        assert_eq!(framing.take(b"defg"), Ok(2));
+        assert!(framing.is_complete());
+        let mut framing = Framing::UntilClose;
+        assert_eq!(framing.take(b"abc"), Ok(3));
+        assert!(!framing.is_complete());
+    }
+}

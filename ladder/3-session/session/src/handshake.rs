@@ -1,0 +1,68 @@
+//! The kinds of handshakes.
+
+use core::fmt;
+
+use tollgate_load::Mechanism;
+use tollgate_server::Resumption;
+
+/// The handshake of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Handshake {
+    /// A full handshake: the server presents a certificate and signs.
+    #[default]
+    Full,
+    /// A full handshake in which the client also presents a certificate and signs, with a key of
+    /// the server's kind.
+    Mutual,
+    /// Resumes a session by its ID, from the server's cache; TLS 1.2 only.
+    SessionId,
+    /// Resumes a session by a ticket; in TLS 1.3 with a new key agreement.
+    Ticket,
+}
+
+impl Handshake {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Full, Self::Mutual, Self::SessionId, Self::Ticket];
+
+    /// Returns the name in options.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Mutual => "mutual",
+            Self::SessionId => "session-id",
+            Self::Ticket => "ticket",
+        }
+    }
+
+    /// Returns the mechanism of resumption in this version; `None` for a full handshake.
+    #[must_use]
+    pub const fn resumed_by(self, is_tls13: bool) -> Option<Mechanism> {
+        match self {
+            Self::Full | Self::Mutual => None,
+            Self::SessionId => Some(Mechanism::SessionId),
+            Self::Ticket => Some(Mechanism::usual(is_tls13)),
+        }
+    }
+
+    /// Returns whether the handshake resumes a session.
+    #[must_use]
+    pub const fn is_resumed(self) -> bool {
+        matches!(self, Self::SessionId | Self::Ticket)
+    }
+
+    /// The resumption that the server must offer.
+    pub(crate) const fn resumption(self) -> Resumption {
+        match self {
+            Self::Full | Self::Mutual => Resumption::Off,
+            Self::SessionId => Resumption::Cache,
+            Self::Ticket => Resumption::Tickets,
+        }
+    }
+}
+
+impl fmt::Display for Handshake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}

@@ -1,0 +1,81 @@
+//! The options that only one sub-verb of `tollgate bench` has.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::run_seconds;
+use super::session::percentage;
+use crate::options::values::{Written, seconds};
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Eti10 {
+    /// Rounds, in each of which every step runs once
+    #[arg(long, value_name = "N", default_value = "6")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+
+    /// Seconds of the measured part of each run; before it, a warm-up runs for half this time
+    #[arg(short = 'z', long, value_name = "S", default_value = "2", value_parser = run_seconds)]
+    pub(crate) seconds: f64,
+
+    /// Provider module [default: the one built with this program]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) module: Option<PathBuf>,
+
+    /// Do not sample the servers with perf
+    #[arg(long)]
+    pub(crate) no_profile: bool,
+
+    /// Draw a flame graph of each step as SVG in this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "no_profile")]
+    pub(crate) flame_graphs: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+}
+
+/// The options of a profile.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Profile")]
+pub(crate) struct Sampling {
+    /// Draw a flame graph of each server as SVG in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) flame_graphs: Option<PathBuf>,
+
+    /// Seconds for predictions to compare with the profile: the parts alone and, for a stock server
+    /// whose calls are known, its calls; 0 for none
+    #[arg(long, value_name = "S", default_value = "15", value_parser = prediction_seconds)]
+    pub(crate) predict_seconds: f64,
+}
+
+/// The points of a response curve.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Response curve")]
+pub(crate) struct ResponseCurve {
+    /// Arrival rates, as shares of each server's capacity in a closed loop, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = load_share)]
+    #[arg(default_value = "30%,50%,70%,80%,90%,95%")]
+    pub(crate) loads: Vec<f64>,
+
+    /// Shares of the lowest capacity instead: all servers get the same arrivals
+    #[arg(long)]
+    pub(crate) same_rates: bool,
+
+    /// Draw the curves as SVG in FILE, replacing it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+/// The largest load of a response curve; at 1 the queue grows as long as the run lasts.
+const LOAD_MAX: f64 = 0.99;
+
+fn load_share(text: &str) -> Result<f64, String> {
+    let share = percentage(text).filter(|share| (0.01..=LOAD_MAX).contains(share));
+    share.ok_or_else(|| "give shares from 1% to 99%, as in 50%,90%".to_owned())
+}
+
+/// Parses the time for predictions in seconds; 0 for none.
+fn prediction_seconds(text: &str) -> Result<f64, String> {
+    if text == "0" { Ok(0.0) } else { seconds(text) }
+}

@@ -1,0 +1,232 @@
+//! `tollgate bench response`: response times at shares of the capacity, predicted and measured.
+//!
+//! Two runs teach the prediction what it needs: a closed loop, which gives the capacity and the
+//! CPU time of a session, and an open loop with few sessions at equal distances, which gives the
+//! times of sessions that do not wait for each other. All predictions are made before the loads are
+//! measured.
+
+mod prediction;
+mod table;
+
+use std::process::ExitCode;
+
+use tollgate_load::{Arrivals, Context, Naming, Outcome, Pattern, Plan, Think, Verdict};
+use tollgate_record::Record;
+use tollgate_record::vocabulary as word;
+
+use super::out::Judged;
+use super::scenario::{Rounds, Scenario};
+use super::servers::Rig;
+use super::turns::{self, Measured};
+use super::watch::Watch;
+use super::{context, end, judge, plan, report, run_of};
+use crate::error::CliError;
+use crate::interrupt;
+use crate::options::{Bench as Options, ResponseCurve};
+use crate::progress::{self, Progress};
+use crate::run::Run;
+
+use prediction::{Model, Prediction};
+
+/// The load at which sessions at equal distances do not wait for each other.
+const IDLE_LOAD: f64 = 0.05;
+
+/// The curve of one server.
+struct Curve {
+    /// `rsa-2048 tls13, openssl`.
+    label: String,
+    capacity_per_s: f64,
+    points: Vec<Point>,
+}
+
+struct Point {
+    load: f64,
+    per_s: f64,
+    predicted: [Prediction; 3],
+    /// Empty if the runs were invalid.
+    measured: Vec<Record>,
+}
+
+pub(super) fn run(
+    options: &Options,
+    asked: &ResponseCurve,
+    undone: &[String],
+) -> Result<ExitCode, CliError> {
+    let mut run = run_of(options, undone)?;
+    let watch = Watch::of(options)?;
+    let progress = Progress::new("bench");
+    let plans = plan::plans(options)?;
+    let rows = options.keys().len() * plans.len() * (2 + asked.loads.len());
+    progress::plan(rows, plan::seconds(options));
+    let (mut scenarios, mut curves) = (Vec::new(), Vec::new());
+    'all: for key in options.keys() {
+        let rig = Rig::start(options, *key)?;
+        let names = rig.names();
+        for plan in &plans {
+            let mut series = Series {
+                options,
+                watch: &watch,
+                rig: &rig,
+                names: &names,
+                context: context(options, &run.host),
+                scenarios: &mut scenarios,
+            };
+            let Some(found) = series.curves(plan, asked, &mut run)? else { break 'all };
+            curves.extend(found);
+        }
+    }
+    drop(progress);
+    table::draw(asked, &curves)?;
+    let mut text = report::heading(options, &run.host) + "\n";
+    let doubtful = |scenario: &&Scenario| scenario.verdict() != Verdict::Valid;
+    scenarios.iter().filter(doubtful).for_each(|scenario| text += &scenario.verdict_text());
+    text += &table::text(asked, &curves);
+    let ended = run.end(&text);
+    end(options, &run, &watch, &scenarios.iter().map(Judged::scenario).collect::<Vec<_>>())?;
+    let code = ended?;
+    Ok(if interrupt::asked() { code } else { judge(options, &scenarios)?.unwrap_or(code) })
+}
+
+/// The runs of one key type and protocol.
+struct Series<'a> {
+    options: &'a Options,
+    watch: &'a Watch,
+    rig: &'a Rig<'a>,
+    names: &'a [Naming],
+    context: Context,
+    scenarios: &'a mut Vec<Scenario>,
+}
+
+impl Series<'_> {
+    /// Returns the curve of each server; `None` after Ctrl-C, or if a run that the predictions need
+    /// is invalid.
+    fn curves(
+        &mut self,
+        plan: &Plan,
+        asked: &ResponseCurve,
+        run: &mut Run,
+    ) -> Result<Option<Vec<Curve>>, CliError> {
+        let label = format!("{} {}", self.names[0].key, plan::named(plan));
+        let think = Think::None;
+        let connections = self.options.load.connections;
+        let closed = Plan { arrivals: Arrivals::Closed { think }, connections, ..plan.clone() };
+        let all = vec![closed; self.names.len()];
+        let Some(full) = self.measured(&label, &all, None, run)? else { return Ok(None) };
+        let capacity: Option<Vec<f64>> =
+            full.iter().map(|rounds| median(rounds, Outcome::sessions_per_s)).collect();
+        let capacity = capacity.ok_or_else(|| error!("{label}: a run has no rate: run again"))?;
+        let lowest = capacity.iter().copied().fold(f64::INFINITY, f64::min);
+        let whole = |own: f64| if asked.same_rates { lowest } else { own };
+        let at = |load: f64| -> Vec<Plan> {
+            capacity.iter().map(|&own| open(plan, load * whole(own))).collect()
+        };
+        let idle = |own: &f64| Plan {
+            arrivals: Arrivals::open(Pattern::Constant { per_s: IDLE_LOAD * own }),
+            ..plan.clone()
+        };
+        let idle: Vec<Plan> = capacity.iter().map(idle).collect();
+        let Some(idle) = self.measured(&label, &idle, Some(IDLE_LOAD), run)? else {
+            return Ok(None);
+        };
+        let models = full.iter().zip(&idle);
+        let models = models.map(|(full, idle)| Model::of(self.options, full, idle));
+        let models = models.collect::<Result<Vec<_>, _>>()?;
+        let mut curves = Vec::new();
+        for ((naming, &capacity), model) in self.names.iter().zip(&capacity).zip(&models) {
+            let basis = self.basis(naming);
+            let mut points = Vec::new();
+            for &load in &asked.loads {
+                let per_s = load * whole(capacity);
+                let plan = open(plan, per_s);
+                let predicted = model.predict(&plan)?;
+                let subject = naming.subject(&plan)?.with(word::LOAD, load)?;
+                run.output.records(&prediction::records(&predicted, &subject, &basis))?;
+                points.push(Point { load, per_s, predicted, measured: Vec::new() });
+            }
+            let label = format!("{label}, {}", naming.by);
+            curves.push(Curve { label, capacity_per_s: capacity, points });
+        }
+        for (number, &load) in asked.loads.iter().enumerate() {
+            let plans = at(load);
+            if self.measured(&label, &plans, Some(load), run)?.is_none() && interrupt::asked() {
+                return Ok(None);
+            }
+            let records = self.scenarios.last().map_or(&[][..], |scenario| &scenario.records);
+            for ((naming, plan), curve) in self.names.iter().zip(&plans).zip(&mut curves) {
+                let subject = naming.subject(plan)?.with(word::LOAD, load)?;
+                let point = &mut curve.points[number];
+                let own = records.iter().filter(|record| record.subject == subject);
+                point.measured = own.cloned().collect();
+            }
+        }
+        Ok(Some(curves))
+    }
+
+    /// Returns the records of a server's CPU time in the last two series: the basis of predictions.
+    fn basis(&self, naming: &Naming) -> Vec<Record> {
+        let last = self.scenarios.len().saturating_sub(2);
+        let records = self.scenarios[last..].iter().flat_map(|scenario| &scenario.records);
+        let is_cpu = |record: &&Record| {
+            record.quantity == word::SERVER_CPU_NS_PER_SESSION
+                && record.subject.parameter(word::BY) == Some(&*naming.by)
+        };
+        records.filter(is_cpu).cloned().collect()
+    }
+
+    /// Lets the servers take turns, each with its own plan. Returns the runs of each server; `None`
+    /// if one is invalid, and after Ctrl-C.
+    fn measured(
+        &mut self,
+        label: &str,
+        plans: &[Plan],
+        load: Option<f64>,
+        run: &mut Run,
+    ) -> Result<Option<Vec<Vec<Outcome>>>, CliError> {
+        let at =
+            load.map_or_else(|| "capacity".to_owned(), |load| format!("load {}", percent(load)));
+        let label = format!("{label}, {at}");
+        progress::row(self.scenarios.len(), &label);
+        let mut servers = self.rig.servers()?;
+        self.watch.look(&label, self.names, &mut servers);
+        let mut rounds: Vec<Measured> = self.names.iter().map(|_| Measured::default()).collect();
+        let plans: Vec<&Plan> = plans.iter().collect();
+        turns::measure(self.options, &plans, &mut servers, &mut rounds)?;
+        if interrupt::asked() {
+            return Ok(None);
+        }
+        let repeated = rounds.iter().map(|rounds| rounds.repeated).sum();
+        let outcomes: Vec<_> = rounds.into_iter().map(|rounds| rounds.outcomes).collect();
+        let rounds = Rounds { outcomes: outcomes.clone(), repeated, broken: None };
+        let mut scenario = Scenario::apart(label, rounds, self.names, &self.context)?;
+        if let Some(load) = load {
+            for record in &mut scenario.records {
+                record.subject = record.subject.clone().with(word::LOAD, load)?;
+            }
+        }
+        run.output.records(&scenario.records)?;
+        let is_valid = scenario.verdict() != Verdict::Invalid;
+        self.scenarios.push(scenario);
+        Ok(is_valid.then_some(outcomes))
+    }
+}
+
+/// Returns the plan as an open loop at this rate.
+fn open(plan: &Plan, per_s: f64) -> Plan {
+    let arrivals = match &plan.arrivals {
+        Arrivals::Open { pattern, waiting_max } => {
+            Arrivals::Open { pattern: pattern.at(per_s), waiting_max: *waiting_max }
+        }
+        closed @ Arrivals::Closed { .. } => closed.clone(),
+    };
+    Plan { arrivals, ..plan.clone() }
+}
+
+/// Returns the median over the rounds; `None` if a round lacks the figure.
+fn median(rounds: &[Outcome], figure: impl Fn(&Outcome) -> Option<f64>) -> Option<f64> {
+    let all: Option<Vec<f64>> = rounds.iter().map(figure).collect();
+    all.filter(|all| !all.is_empty()).map(|all| tollgate_bench::median(&all))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}

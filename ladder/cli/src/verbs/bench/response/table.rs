@@ -1,0 +1,237 @@
+//! The curves as tables and as a picture.
+
+use std::fs;
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, PerSecond};
+use tollgate_report::grid::{Column, grid};
+use tollgate_report::points::{Plane, Series, planes};
+use tollgate_report::text::wrapped;
+
+use super::prediction::QUANTILES;
+use super::{Curve, Point, percent};
+use crate::cells::or_dash;
+use crate::error::CliError;
+use crate::options::ResponseCurve;
+use crate::verbs::bench::times::short;
+
+const COLUMNS: [Column; 9] = [
+    Column::figures("load", 4),
+    Column::figures("sess/s", 6),
+    Column::words("", 3),
+    Column::figures("formula", 8),
+    Column::figures("simulated", 9),
+    Column::figures("95 % of runs", 17),
+    Column::figures("measured", 8),
+    Column::figures("95 % interval", 17),
+    Column::figures("off", 6),
+];
+
+/// Returns a point's quantile of this number in nanoseconds, if it has one.
+type Quantile = fn(&Point, usize) -> Option<f64>;
+
+/// The load up to which the summary counts.
+const SUMMARY_LOAD: f64 = 0.9;
+
+pub(super) fn text(asked: &ResponseCurve, curves: &[Curve]) -> String {
+    let mut text = String::new();
+    for curve in curves {
+        let capacity = PerSecond::new(curve.capacity_per_s);
+        text += &wrapped(&format!("{}: capacity {capacity}; {}", curve.label, summary(curve)));
+        text += &grid(&COLUMNS, curve.points.iter().flat_map(rows).collect());
+        text += "\n";
+    }
+    if asked.same_rates {
+        text += &curves.windows(2).map(gain).collect::<String>();
+        text += "\n";
+    }
+    text + &wrapped(
+        "load: share of the capacity in a closed loop; p50, p90, p99: of the time from the intended \
+         start to the last byte; formula: one queue for each core, for the CPU time alone; \
+         simulated: before the runs, for their arrivals, with the stages of a session, cores that \
+         wake up, and the time of a session at a load of 5 % outside the server; 95 % of runs: with \
+         other arrivals; measured: median of the rounds; off: \
+         simulated by measured; -: no steady state, or no valid run",
+    )
+}
+
+/// Compares the p99 of the last load of two servers with the same arrivals; empty for servers of
+/// different scenarios, and if one of them has no figure.
+fn gain(two: &[Curve]) -> String {
+    let of = |curve: &Curve| {
+        let point = curve.points.last()?;
+        Some((point.load, point.predicted[2].simulated.point(), measured(point, 2)?.point()))
+    };
+    let [baseline, other] = two else { return String::new() };
+    let name = |curve: &Curve| curve.label.rsplit_once(", ").map(|(_, by)| by.to_owned());
+    let scenario = |curve: &Curve| curve.label.rsplit_once(", ").map(|(of, _)| of.to_owned());
+    let (Some(by), Some(against), Some((load, predicted, seen)), Some((_, predicted_0, seen_0))) =
+        (name(other), name(baseline), of(other), of(baseline))
+    else {
+        return String::new();
+    };
+    if scenario(other) != scenario(baseline) {
+        return String::new();
+    }
+    wrapped(&format!(
+        "same arrivals, load {}: the p99 of {against} is {:.1} times that of {by}; predicted: {:.1}",
+        percent(load),
+        seen_0 / seen,
+        predicted_0 / predicted
+    ))
+}
+
+/// Describes the largest errors of the two models.
+fn summary(curve: &Curve) -> String {
+    let worst = |number: usize, of: Quantile| {
+        let points = curve.points.iter().filter(|point| point.load <= SUMMARY_LOAD + 1e-9);
+        let errors = points.filter_map(|point| {
+            Some((of(point, number)? / measured(point, number)?.point() - 1.0).abs())
+        });
+        let worst = errors.fold(None, |worst: Option<f64>, error| {
+            Some(worst.map_or(error, |worst| worst.max(error)))
+        });
+        or_dash(worst, percent)
+    };
+    let simulated = |point: &Point, number: usize| Some(point.predicted[number].simulated.point());
+    let formula = |point: &Point, number: usize| point.predicted[number].formula;
+    format!(
+        "up to a load of {}, the simulation is off by at most {} (p50) and {} (p99), the formula by \
+         {} and {}",
+        percent(SUMMARY_LOAD),
+        worst(0, simulated),
+        worst(2, simulated),
+        worst(0, formula),
+        worst(2, formula)
+    )
+}
+
+fn measured(point: &Point, number: usize) -> Option<Estimate> {
+    let quantity = word::TRANSACTION_NS[number];
+    point.measured.iter().find(|record| record.quantity == quantity).map(|record| record.estimate)
+}
+
+fn rows(point: &Point) -> Vec<Vec<String>> {
+    let row = |(number, q): (usize, f64)| {
+        let predicted = &point.predicted[number];
+        let simulated = predicted.simulated;
+        let measured = measured(point, number);
+        let is_first = number == 0;
+        let of_first = |text: String| if is_first { text } else { String::new() };
+        vec![
+            of_first(percent(point.load)),
+            of_first(PerSecond::new(point.per_s).to_string().replace("/s", "")),
+            format!("p{:.0}", 100.0 * q),
+            or_dash(predicted.formula, time),
+            time(simulated.point()),
+            interval(simulated),
+            or_dash(measured, |measured| time(measured.point())),
+            or_dash(measured, interval),
+            or_dash(measured, |measured| {
+                format!("{:+.0} %", 100.0 * (simulated.point() / measured.point() - 1.0))
+            }),
+        ]
+    };
+    QUANTILES.into_iter().enumerate().map(row).collect()
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a run")]
+fn time(ns: f64) -> String {
+    short(ns.round() as u64)
+}
+
+fn interval(of: Estimate) -> String {
+    let (low, high) = of.interval();
+    format!("[{}-{}]", time(low), time(high))
+}
+
+/// Draws a chart for each server.
+pub(super) fn draw(asked: &ResponseCurve, curves: &[Curve]) -> Result<(), CliError> {
+    let Some(file) = &asked.svg else { return Ok(()) };
+    let plane = |curve: &Curve| {
+        let series = |(number, name, of): (usize, &str, Quantile)| {
+            let at = |point: &Point| Some((100.0 * point.load, of(point, number)? / 1e6));
+            Series { name: name.to_owned(), points: curve.points.iter().filter_map(at).collect() }
+        };
+        let seen = |point: &Point, number| measured(point, number).map(|found| found.point());
+        let simulated =
+            |point: &Point, number: usize| Some(point.predicted[number].simulated.point());
+        let all = [
+            (0, "p50 measured", seen as Quantile),
+            (0, "p50 predicted", simulated),
+            (2, "p99 measured", seen),
+            (2, "p99 predicted", simulated),
+        ];
+        Plane {
+            title: curve.label.clone(),
+            axes: ["load, % of the capacity".to_owned(), "ms from the intended start".to_owned()],
+            series: all.into_iter().map(series).collect(),
+        }
+    };
+    let planes_of: Vec<Plane> = curves.iter().map(plane).collect();
+    fs::write(file, planes("Response times, open loop", &planes_of)).map_err(CliError::at(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_record::{Kind, Record};
+
+    use super::*;
+    use crate::verbs::bench::response::prediction::Prediction;
+    use crate::verbs::compare::tests::record;
+
+    fn point(load: f64, measured_ns: Option<f64>) -> Point {
+        let simulated = Estimate::new(1e6, (0.9e6, 1.2e6), 41).unwrap();
+        let formula = (load < 0.95).then_some(0.5e6);
+        let quantities = word::TRANSACTION_NS.into_iter();
+        let measured = measured_ns.into_iter().flat_map(|ns| {
+            quantities.clone().map(move |quantity| Record {
+                quantity,
+                kind: Kind::Measured,
+                ..record("server/rsa-2048/tls13?by=openssl", ns)
+            })
+        });
+        Point {
+            load,
+            per_s: 1000.0 * load,
+            predicted: [Prediction { formula, simulated }; 3],
+            measured: measured.collect(),
+        }
+    }
+
+    #[test]
+    fn errors_stand_beside_each_point_and_above_the_table() {
+        let points = vec![point(0.5, Some(0.8e6)), point(0.9, Some(1e6)), point(0.95, None)];
+        let label = "rsa-2048 tls13, openssl".to_owned();
+        let curve = Curve { label, capacity_per_s: 1000.0, points };
+        let asked = |same_rates| ResponseCurve { loads: Vec::new(), same_rates, svg: None };
+        let text = text(&asked(false), &[curve]);
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        let flat = text.replace("\n  ", " ");
+        assert!(flat.contains("simulation is off by at most 25 % (p50) and 25 % (p99)"), "{text}");
+        assert!(flat.contains("the formula by 50 % and 50 %"), "{text}");
+        let off: Vec<&str> = text.lines().filter(|line| line.contains("p50  ")).collect();
+        assert!(off[0].ends_with("+25 %") && off[1].ends_with("+0 %"), "{text}");
+        assert!(off[2].ends_with('-'), "no valid run, no error: {text}");
+    }
+
+    #[test]
+    fn servers_with_the_same_arrivals_are_compared() {
+        let curve = |label: &str, p99| Curve {
+            label: label.to_owned(),
+            capacity_per_s: 1000.0,
+            points: vec![point(0.6, p99)],
+        };
+        let two = [
+            curve("rsa-2048 tls13, openssl", Some(8e6)),
+            curve("rsa-2048 tls13, tollgate", Some(2e6)),
+        ];
+        let line = gain(&two);
+        assert!(line.contains("load 60 %: the p99 of openssl is 4.0 times"), "{line}");
+        assert!(line.contains("predicted: 1.0"), "{line}");
+        let other = curve("rsa-3072 tls13, openssl", Some(1e6));
+        let [_, tollgate] = two;
+        assert_eq!(gain(&[tollgate, other]), "");
+        assert_eq!(gain(&[curve("a, b", None), curve("a, c", Some(1.0))]), "");
+    }
+}

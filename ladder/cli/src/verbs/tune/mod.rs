@@ -1,0 +1,227 @@
+//! `tollgate tune`: changes a server step by step, as \[HP01\] did: profile, expect, change one
+//! thing, measure, keep or take back.
+
+pub(crate) mod options;
+
+mod rig;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Kind, Record};
+use tollgate_report::html;
+use tollgate_server::KeyKind;
+use tollgate_tune::{
+    Candidate, Factor, Mark, Outcome, Prospect, Set, Setup, Standing, Step, Story, prospects,
+};
+
+use self::options::Tune;
+use self::rig::{Rig, State};
+use crate::error::CliError;
+use crate::interrupt;
+use crate::options::values::defaults;
+use crate::progress::{self, Progress};
+use crate::run::Run;
+use crate::verbs::bench::profile::Profiler;
+use crate::verbs::bench::report;
+use crate::verbs::speed::{self, Against, LineupOptions, Operations};
+
+/// Maximum seconds for each row of rung 2, which gives the factors of signatures.
+const SPEED_SECONDS_MAX: f64 = 1.0;
+
+pub(crate) fn run(options: &Tune) -> Result<ExitCode, CliError> {
+    if !options.rounds.is_multiple_of(2) {
+        bail!("--rounds: give an even number, so that each state runs first equally often");
+    }
+    let mut rig = Rig::new(options)?;
+    let bare = rig.bare();
+    let set = candidates(options, &bare.server)?;
+    if let Some(folder) = &options.out {
+        fs::create_dir_all(folder).map_err(CliError::at(folder))?;
+    }
+    let mut run = Run::measuring(options.written.json.as_deref())?;
+    let Some(profiler) = Profiler::of(rig.bench())? else { bail!("tune needs a profile") };
+    let progress = Progress::new("tune");
+    let state = rig.start(bare.edited(&set.start))?;
+    let mut story = Story { about: state.words(rig.bench()), ..Story::default() };
+    let speeds = speeds(options, &mut run)?;
+    if !interrupt::asked() {
+        let tuner = Tuner { options, profiler: &profiler, speeds: &speeds, set: &set };
+        tuner.steps(&mut rig, state, &mut story, &mut run)?;
+    }
+    drop(progress);
+    if story.steps.is_empty() && story.left.is_empty() {
+        run.notes.add("no candidate changes this server: give some in --candidates");
+    }
+    let text = story.text();
+    if let Some(folder) = &options.out {
+        write(folder, &story, &text)?;
+    }
+    run.end(&format!("{}\n{text}", report::machine(&run.host)))
+}
+
+/// Reads the candidates of the server, and those of `--candidates`.
+fn candidates(options: &Tune, server: &str) -> Result<Set, CliError> {
+    let mut set = Set::of_server(server).ok_or_else(|| error!("{server} has no candidates"))?;
+    if options.command.as_ref().is_some_and(|command| !command.contains("{folder}")) {
+        // such a server has a key of its own
+        set.candidates.retain(|one| one.set.key.is_none());
+    }
+    let Some(path) = &options.candidates else { return Ok(set) };
+    let text = fs::read_to_string(path).map_err(CliError::at(path))?;
+    let more = Set::from_toml(&text).map_err(CliError::about(path.display()))?;
+    set.start.directives.extend(more.start.directives);
+    set.candidates.retain(|own| more.candidates.iter().all(|other| other.word != own.word));
+    set.candidates.extend(more.candidates);
+    Ok(set)
+}
+
+/// Measures signatures with the server's key and the keys that may replace it.
+fn speeds(options: &Tune, run: &mut Run) -> Result<Vec<Record>, CliError> {
+    let KeyKind::Rsa { bits } = options.key else { return Ok(Vec::new()) };
+    let mut bits = vec![2048, bits];
+    bits.dedup();
+    let request = Operations {
+        lineup: LineupOptions { against: vec![Against::Openssl], batch: 8 },
+        bits,
+        seconds: Some(options.seconds.min(SPEED_SECONDS_MAX)),
+        ..defaults()
+    };
+    speed::collect(&request, &[], run)
+}
+
+/// The values that all steps of a run use.
+struct Tuner<'a> {
+    options: &'a Tune,
+    profiler: &'a Profiler,
+    speeds: &'a [Record],
+    set: &'a Set,
+}
+
+impl Tuner<'_> {
+    /// Profiles and changes the server until no open candidate promises enough, or until Ctrl-C.
+    fn steps(
+        &self,
+        rig: &mut Rig<'_>,
+        mut state: State,
+        story: &mut Story,
+        run: &mut Run,
+    ) -> Result<(), CliError> {
+        let mut tried: Vec<String> = Vec::new();
+        let mut is_profiled = false;
+        loop {
+            if !is_profiled {
+                progress::plan(1, 4.0 * self.options.seconds);
+                progress::row(0, "profile");
+                match rig.look(self.profiler, &state, run) {
+                    Ok(Some(look)) => {
+                        story.profiled.get_or_insert(look.rate);
+                        story.shares = look.shares;
+                    }
+                    Ok(None) => return Ok(()),
+                    Err(error) if story.steps.is_empty() => return Err(error),
+                    Err(error) => {
+                        run.notes.add(format!("the run ends here: {error}"));
+                        return Ok(());
+                    }
+                }
+            }
+            story.left = self.prospects(&state.setup, story, &tried);
+            let open = story.left.iter().position(|one| one.standing == Standing::Open);
+            let Some(open) = open.filter(|_| !self.options.plan) else { return Ok(()) };
+            let prospect = story.left.remove(open);
+            tried.push(prospect.candidate.word.clone());
+            let Some((step, next)) = self.step(rig, &state, prospect, story)? else {
+                return Ok(());
+            };
+            is_profiled = next.is_none();
+            state = next.unwrap_or(state);
+            story.steps.push(step);
+        }
+    }
+
+    fn prospects(&self, setup: &Setup, story: &Story, tried: &[String]) -> Vec<Prospect> {
+        let open = self.set.candidates.iter().filter(|one| !tried.contains(&one.word));
+        let factor = |candidate: &Candidate| self.factor(candidate, setup);
+        prospects(open, setup, &story.shares, &self.options.allow, factor)
+    }
+
+    /// Returns the speed-up of a candidate's parts: that of its file, or the ratio of two signatures.
+    fn factor(&self, candidate: &Candidate, setup: &Setup) -> Option<Estimate> {
+        match &candidate.factor {
+            Factor::Range(_) => candidate.range()?.ok(),
+            Factor::Named(_) => {
+                let next = setup.edited(&candidate.set);
+                let (before, after) = (self.signature(setup)?, self.signature(&next)?);
+                let ends = (before.interval(), after.interval());
+                let low = ends.0.0 / ends.1.1;
+                // a full batch is the best case
+                let low = if next.asynchronous && !setup.asynchronous { low.min(1.0) } else { low };
+                let point = before.point() / after.point();
+                Estimate::new(point, (low, ends.0.1 / ends.1.0), before.samples()).ok()
+            }
+        }
+    }
+
+    /// Returns the time of a signature, as rung 2 measures it.
+    fn signature(&self, setup: &Setup) -> Option<Estimate> {
+        let is_ours = setup.provider && setup.key.starts_with("rsa");
+        let by = match (is_ours, setup.asynchronous) {
+            (false, _) => "by=openssl",
+            (true, false) => "by=tollgate",
+            (true, true) => "batch=8&by=tollgate",
+        };
+        let subject = format!("operation/{}/sign?{by}", setup.key);
+        let is_it = |record: &&Record| {
+            record.kind == Kind::Measured
+                && record.quantity == word::NS_PER_OPERATION
+                && record.subject.to_string() == subject
+        };
+        Some(self.speeds.iter().find(is_it)?.estimate)
+    }
+
+    /// Tries a change, and returns the step and the server with the change if it is kept. `None`
+    /// after Ctrl-C.
+    fn step(
+        &self,
+        rig: &mut Rig<'_>,
+        state: &State,
+        prospect: Prospect,
+        story: &Story,
+    ) -> Result<Option<(Step, Option<State>)>, CliError> {
+        progress::plan(1, 3.0 * f64::from(self.options.rounds) * self.options.seconds);
+        progress::row(0, &prospect.candidate.word);
+        let setup = state.setup.edited(&prospect.candidate.set);
+        let tried = rig.start(setup).and_then(|next| Ok((rig.compare(state, &next)?, next)));
+        let shares = story.shares.clone();
+        let step = |outcome, before, after| Step { prospect, shares, before, after, outcome };
+        Ok(match tried {
+            Ok((None, _)) => None,
+            Ok((Some(pair), next)) => {
+                let outcome = Outcome::of(pair.ratio);
+                let kept = matches!(outcome, Outcome::Kept(_)).then_some(next);
+                Some((step(outcome, Some(pair.before), Some(pair.after)), kept))
+            }
+            Err(error) => Some((step(Outcome::NoStep(error.to_string()), None, None), None)),
+        })
+    }
+}
+
+/// Writes the story and the page.
+fn write(folder: &Path, story: &Story, text: &str) -> Result<(), CliError> {
+    let bar = |mark: Mark| html::TuningBar {
+        name: mark.name,
+        rate: mark.rate,
+        expected: mark.expected,
+        is_kept: mark.is_kept,
+    };
+    let bars: Vec<_> = story.marks().into_iter().map(bar).collect();
+    let page = html::of_tuning(&story.about, &bars, text);
+    for (name, text) in [("index.html", page.as_str()), ("story.txt", text)] {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(CliError::at(&path))?;
+    }
+    Ok(())
+}

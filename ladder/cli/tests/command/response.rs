@@ -1,0 +1,40 @@
+//! `tollgate bench response`: predictions and measurements of response times.
+
+use std::fs;
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Kind, Record};
+
+use crate::bench::SHORT;
+use crate::program::{recorded, scratch, text};
+
+/// Each measured time has a prediction of the same subject, which was made before.
+#[test]
+fn response_times_are_predicted_and_then_measured() {
+    let svg = scratch("response.svg");
+    let words = SHORT.replace("bench", "bench response");
+    let flags = "--protocol tls13 --rounds 2 --loads 20%,40% --same-rates";
+    let flags: Vec<&str> = flags.split(' ').chain(["--svg", svg.to_str().unwrap()]).collect();
+    let (output, records) = recorded(&words, &flags);
+    let stdout = text(&output);
+    if stdout.contains("INVALID") {
+        return; // this machine is unsteady
+    }
+    assert!(stdout.contains("rsa-2048 tls13, openssl: capacity"), "{stdout}");
+    assert!(stdout.contains("p99 of openssl is"), "{stdout}");
+    assert!(fs::read_to_string(&svg).unwrap().contains("p99 predicted"));
+    let p99 = |record: &&Record| record.quantity == word::TRANSACTION_NS_P99;
+    let at = |load| move |record: &&Record| record.subject.parameter("load") == Some(load);
+    for load in ["0.2", "0.4"] {
+        let both: Vec<&Record> = records.iter().filter(p99).filter(at(load)).collect();
+        let (predicted, measured): (Vec<&Record>, Vec<&Record>) =
+            both.into_iter().partition(|record| matches!(record.kind, Kind::Predicted { .. }));
+        assert_eq!((predicted.len(), measured.len()), (2, 2), "{load}: {stdout}");
+        for (predicted, measured) in predicted.iter().zip(measured) {
+            assert_eq!(predicted.subject, measured.subject);
+            assert!(predicted.taken_at <= measured.taken_at);
+            let Kind::Predicted { from, .. } = &predicted.kind else { unreachable!() };
+            assert_eq!(from.len(), 2, "the closed loop and the idle run: {from:?}");
+        }
+    }
+}
