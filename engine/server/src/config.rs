@@ -1,6 +1,7 @@
 //! The configuration of a server.
 
 use core::net::{Ipv4Addr, SocketAddr};
+use core::str::FromStr;
 use core::time::Duration;
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use crate::kinds::{Engine, KeyKind};
 use crate::notice::Notify;
 use crate::proxy::Proxy;
 use crate::suite::{Group, Protocol, Suite};
+use crate::unknown_name::UnknownName;
 
 /// The resumption of sessions by clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,15 @@ pub enum Resumption {
     Off,
     /// Tickets, with keys that the server generates at start and all workers share.
     Tickets,
+}
+
+impl FromStr for Resumption {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let all = [(Self::Cache, "cache"), (Self::Off, "off"), (Self::Tickets, "tickets")];
+        UnknownName::find("resumption", name, &all, |(_, name)| [name]).map(|(value, _)| value)
+    }
 }
 
 /// The configuration of a server. The default listens on a free port of 127.0.0.1 with one worker
@@ -62,6 +73,12 @@ pub struct Config {
     pub proxy: Option<Proxy>,
     /// The access log to append to, if any.
     pub access_log: Option<PathBuf>,
+    /// Address of a second listener, with plain HTTP, that answers `/metrics`. Give it an address
+    /// that only the site's own machines reach.
+    pub metrics: Option<SocketAddr>,
+    /// Address of a listener with plain HTTP that redirects each request to `https:` and the port
+    /// of [`address`](Self::address).
+    pub redirect: Option<SocketAddr>,
     /// Bounds and time limits.
     pub limits: Limits,
     /// Receives notices of the running server.
@@ -86,6 +103,8 @@ impl Default for Config {
             root: None,
             proxy: None,
             access_log: None,
+            metrics: None,
+            redirect: None,
             limits: Limits::default(),
             notify: Notify::default(),
         }

@@ -40,6 +40,8 @@ pub enum Misuse {
     HealthTarget(String),
     /// A time limit of more than a day.
     LongLimit(&'static str),
+    /// No certificate.
+    NoCertificate,
     /// No group for Diffie-Hellman.
     NoGroup,
     /// No version of TLS.
@@ -86,6 +88,15 @@ pub enum Rejected {
     KeyMismatch,
     /// The private key cannot be read: not PEM, encrypted, or of an unknown kind.
     Key(String),
+    /// The file of settings has an error.
+    Settings {
+        /// The path of the file.
+        path: PathBuf,
+        /// The line, counted from one, if the error has one.
+        line: Option<usize>,
+        /// The cause and what to do.
+        why: String,
+    },
     /// A file could not be read.
     Unreadable {
         /// The purpose of the file.
@@ -147,6 +158,25 @@ impl Misuse {
             return Err(Self::LongLimit(name));
         }
         Ok(())
+    }
+
+    /// Returns the setting in a file that the error is about.
+    pub(crate) fn setting(&self) -> String {
+        match self {
+            Self::Backends(_) => "proxy.backends",
+            Self::HealthTarget(_) => "proxy.health.target",
+            Self::LongLimit(name) | Self::ZeroLimit(name) if name.starts_with("proxy.") => name,
+            Self::LongLimit(name) | Self::ZeroLimit(name) => return format!("limits.{name}"),
+            Self::NoCertificate => "certificate",
+            Self::NoGroup => "groups",
+            Self::NoProtocol => "protocols",
+            Self::NoSuite { .. } | Self::RsaKeyExchange(_) => "suites",
+            Self::Pin { .. } => "cores",
+            Self::ProxyAndRoot => "root",
+            Self::RequestBytes(_) => "limits.request_bytes_max",
+            Self::Workers(_) => "workers",
+        }
+        .to_owned()
     }
 }
 
@@ -216,6 +246,9 @@ impl fmt::Display for Misuse {
             Self::LongLimit(name) => {
                 write!(f, "the limit `{name}` is longer than a day: give a shorter one")
             }
+            Self::NoCertificate => f.write_str(
+                "there is no certificate: add a table [[certificate]] with `chain` and `key`",
+            ),
             Self::NoGroup => f.write_str("no group for Diffie-Hellman: give at least one"),
             Self::NoProtocol => f.write_str("no TLS version is configured: give at least one"),
             Self::NoSuite { key } => write!(
@@ -261,6 +294,10 @@ impl fmt::Display for Rejected {
                 f,
                 "no usable private key: {why}: give an unencrypted PEM key, RSA or ECDSA P-256"
             ),
+            Self::Settings { path, line: Some(line), why } => {
+                write!(f, "{}, line {line}: {why}", path.display())
+            }
+            Self::Settings { path, line: None, why } => write!(f, "{}: {why}", path.display()),
             Self::Unreadable { what, path, why } => {
                 write!(f, "cannot read {what} {}: {why}{}", path.display(), remedy_for_path(why))
             }

@@ -9,10 +9,12 @@ use std::time::Instant;
 
 use crate::config::Config;
 use crate::counters::Counters;
+use crate::engine::{Acceptor, Handshakes};
 use crate::error::{Error, Unavailable, WAIT_MAX};
 use crate::kinds::KeyKind;
 use crate::listener::listen;
 use crate::log::Writer;
+use crate::plain::{Pages, PlainHttp};
 use crate::proxy::Checker;
 use crate::shared::Shared;
 use crate::workers::{Setup, Workers};
@@ -45,6 +47,11 @@ impl Server {
         }
         drop(ready_to);
         workers.wait_until_ready(&ready)?;
+        let plain = |at: Option<SocketAddr>, pages| {
+            at.map(|at| PlainHttp::start(at, pages, &setup.shared)).transpose()
+        };
+        let metrics = plain(config.metrics, Pages::Metrics)?;
+        let redirect = plain(config.redirect, Pages::Redirect(address.port()))?;
         let checker = checker(&setup)?;
         let writer = workers.begin(&setup, address)?;
         Ok(Running {
@@ -54,8 +61,22 @@ impl Server {
             shared: Arc::clone(&setup.shared),
             workers,
             checker,
+            metrics,
+            redirect,
             writer,
         })
+    }
+
+    /// Checks everything that a start would check, except for addresses and the access log, and
+    /// returns the kind of the key.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::start`].
+    pub fn check(config: Config) -> Result<KeyKind, Error> {
+        let setup = Setup::new(config)?;
+        Acceptor::new(&setup.config, &setup.credentials, &setup.tickets, Handshakes::MayPause)?;
+        Ok(setup.credentials.kind)
     }
 }
 
@@ -74,6 +95,8 @@ pub struct Running {
     shared: Arc<Shared>,
     workers: Workers,
     checker: Option<Checker>,
+    metrics: Option<PlainHttp>,
+    redirect: Option<PlainHttp>,
     writer: Option<Writer>,
 }
 
@@ -82,6 +105,18 @@ impl Running {
     #[must_use]
     pub const fn addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns the address of the metrics, with the chosen port.
+    #[must_use]
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().map(|page| page.address)
+    }
+
+    /// Returns the address of the redirects, with the chosen port.
+    #[must_use]
+    pub fn redirect_addr(&self) -> Option<SocketAddr> {
+        self.redirect.as_ref().map(|page| page.address)
     }
 
     /// Returns the certificate chain in PEM, for a client that should trust a self-signed one.
@@ -116,6 +151,7 @@ impl Running {
         self.shared.stop(deadline);
         self.workers.wake();
         self.checker = None;
+        (self.metrics, self.redirect) = (None, None);
         let (connections_cut, workers_lost) = self.workers.join(deadline + STOP_MARGIN);
         let log = self.writer.take();
         let log_complete = log.is_none_or(|log| log.finish(deadline + STOP_MARGIN));

@@ -15,6 +15,24 @@ pub enum Protocol {
     Tls13,
 }
 
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tls12 => "tls12",
+            Self::Tls13 => "tls13",
+        })
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let all = [Self::Tls12, Self::Tls13];
+        UnknownName::find("protocol", name, &all, |it| [it.to_string()])
+    }
+}
+
 /// Defines an enum by the names of its values in the IANA registry and in OpenSSL.
 macro_rules! registered {
     ($(#[$doc:meta])* $type:ident { $($variant:ident = $iana:literal, $openssl:literal;)* }) => {

@@ -16,5 +16,5 @@ pub(crate) use date::Date;
 pub(crate) use files::Root;
 pub(crate) use framing::Framing;
 pub(crate) use heads::{ParsedAnswer, parse_answer, write_answer_head, write_request_head};
-pub(crate) use request::{Parsed, Request, Status, parse};
+pub(crate) use request::{Parsed, Request, Status, host, parse};
 pub(crate) use response::{Head, Response};

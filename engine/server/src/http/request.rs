@@ -11,6 +11,7 @@ use super::framing::Framing;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     Ok = 200,
+    PermanentRedirect = 308,
     BadRequest = 400,
     NotFound = 404,
     MethodNotAllowed = 405,
@@ -32,6 +33,7 @@ impl Status {
     pub(crate) const fn reason(self) -> &'static str {
         match self {
             Self::Ok => "OK",
+            Self::PermanentRedirect => "Permanent Redirect",
             Self::BadRequest => "Bad Request",
             Self::NotFound => "Not Found",
             Self::MethodNotAllowed => "Method Not Allowed",
@@ -131,6 +133,22 @@ fn complete(head: &httparse::Request<'_, '_>, head_bytes: usize) -> Result<Reque
         upgrades,
         head_bytes,
     })
+}
+
+/// Returns the host of a complete head without its port, if it has one of allowed characters.
+pub(crate) fn host(head: &[u8]) -> Option<&str> {
+    let mut fields = [EMPTY_HEADER; FIELDS_MAX];
+    let mut request = httparse::Request::new(&mut fields);
+    request.parse(head).ok()?;
+    let value = request.headers.iter().find(|field| is(field, "host"))?.value;
+    let authority = str::from_utf8(value).ok()?;
+    let end = match authority.strip_prefix('[') {
+        Some(address) => address.find(']')? + 2,
+        None => authority.find(':').unwrap_or(authority.len()),
+    };
+    let name = &authority[..end];
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._[:]".contains(&byte);
+    (!name.is_empty() && name.bytes().all(allowed)).then_some(name)
 }
 
 /// Returns the framing of the body, RFC 9112 §6.3. Refuses a body whose end is ambiguous: it could

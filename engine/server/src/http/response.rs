@@ -16,6 +16,8 @@ pub(crate) struct Response {
     pub(crate) body: Body,
     /// Omits the body, for HEAD; the head still contains its length.
     pub(crate) head_only: bool,
+    /// The URL of a redirect.
+    pub(crate) location: Option<String>,
 }
 
 /// Further properties of the head.
@@ -41,14 +43,21 @@ impl Response {
             Status::BadGateway => "The server behind this one gave no valid answer.",
             Status::ServiceUnavailable => "No server behind this one can be reached.",
             Status::GatewayTimeout => "The server behind this one did not answer in time.",
-            Status::Ok | Status::InternalError => "",
+            Status::Ok | Status::PermanentRedirect | Status::InternalError => "",
         };
         Self::explained(status, format!("{} {}. {why}\n", status.code(), status.reason()))
     }
 
     fn explained(status: Status, text: String) -> Self {
         let body = Body::Text { text, at: 0 };
-        Self { status, media_type: "text/plain; charset=utf-8", body, head_only: false }
+        let media_type = "text/plain; charset=utf-8";
+        Self { status, media_type, body, head_only: false, location: None }
+    }
+
+    /// Creates a redirect to this URL.
+    pub(crate) fn redirect(url: String, head_only: bool) -> Self {
+        let response = Self::explained(Status::PermanentRedirect, format!("{url}\n"));
+        Self { head_only, location: Some(url), ..response }
     }
 
     /// Returns the response to a request; `metrics` creates the text of `/metrics`.
@@ -69,8 +78,13 @@ impl Response {
         root: Option<&Root>,
         metrics: impl FnOnce() -> (&'static str, String),
     ) -> Self {
-        let found =
-            |media_type, body| Self { status: Status::Ok, media_type, body, head_only: false };
+        let found = |media_type, body| Self {
+            status: Status::Ok,
+            media_type,
+            body,
+            head_only: false,
+            location: None,
+        };
         match route(target) {
             Route::Bytes(left) => found("application/octet-stream", Body::Pattern { at: 0, left }),
             Route::File(path) => match root.map(|root| root.file(&path)) {
@@ -97,17 +111,19 @@ impl Response {
 
     /// Appends the head to `out`, and drops the body if the response is sent without its body.
     pub(crate) fn write_head(&mut self, out: &mut Vec<u8>, head: Head<'_>) {
-        let Self { status, media_type, body, .. } = self;
+        let Self { status, media_type, body, location, .. } = self;
         let allow = if *status == Status::MethodNotAllowed { "Allow: GET, HEAD\r\n" } else { "" };
         let connection = match (head.keep_alive, head.old) {
             (true, false) => "",
             (true, true) => "Connection: keep-alive\r\n",
             (false, _) => "Connection: close\r\n",
         };
+        let location =
+            location.as_ref().map_or(String::new(), |url| format!("Location: {url}\r\n"));
         write!(
             out,
             "HTTP/1.1 {} {}\r\nDate: {}\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\
-             {allow}{connection}\r\n",
+             {allow}{location}{connection}\r\n",
             status.code(),
             status.reason(),
             head.date.now(),

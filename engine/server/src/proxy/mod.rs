@@ -72,13 +72,16 @@ impl Proxy {
             return Err(Misuse::Backends(self.backends.len()));
         }
         let mut times = vec![
-            ("connect", self.connect),
-            ("response", self.response),
-            ("tunnel", self.tunnel),
-            ("idle", self.idle),
+            ("proxy.connect", self.connect),
+            ("proxy.response", self.response),
+            ("proxy.tunnel", self.tunnel),
+            ("proxy.idle", self.idle),
         ];
         if let Some(health) = &self.health {
-            times.extend([("health.interval", health.interval), ("health.limit", health.limit)]);
+            times.extend([
+                ("proxy.health.interval", health.interval),
+                ("proxy.health.limit", health.limit),
+            ]);
             let sound = |byte: u8| byte.is_ascii_graphic();
             if !health.target.starts_with('/') || !health.target.bytes().all(sound) {
                 return Err(Misuse::HealthTarget(health.target.clone()));

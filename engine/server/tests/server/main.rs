@@ -8,5 +8,6 @@ mod hostile;
 mod http;
 mod proxy;
 mod rig;
+mod site;
 mod starting;
 mod stopping;

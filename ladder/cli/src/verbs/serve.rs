@@ -38,6 +38,18 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) cert: Option<PathBuf>,
 
+    /// Check everything that a start would check, except for the ports; then end
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    /// Settings in TOML, also for a proxy with back ends; replaces the other settings
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "access_log", "address", "cert", "connections_max", "cores", "engine", "group",
+        "handshake_limit", "idle_limit", "key", "key_type", "protocol", "resumption", "root",
+        "rsa_kx", "suites", "workers",
+    ])]
+    pub(crate) config: Option<PathBuf>,
+
     /// Maximum open connections of a worker; further clients wait in the kernel's queue
     #[arg(long, value_name = "N", default_value = "16384")]
     pub(crate) connections_max: usize,
@@ -79,7 +91,7 @@ pub(crate) struct Serve {
 
     /// Versions of TLS: tls12, tls13
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "tls12,tls13")]
-    #[arg(value_parser = protocol)]
+    #[arg(value_parser = Protocol::from_str)]
     pub(crate) protocol: Vec<Protocol>,
 
     /// Issue session tickets, so that clients can resume sessions
@@ -107,25 +119,32 @@ pub(crate) struct Serve {
 /// Serves until SIGINT or SIGTERM, and prints a summary.
 pub(crate) fn run(options: &Serve) -> Result<ExitCode, CliError> {
     let output = Output::new(None)?;
-    let (started, running) = (Instant::now(), start(options)?);
-    output.text(&ready(options, &running))?;
+    let settings = match &options.config {
+        Some(file) => Config::from_file(file).map_err(CliError::new)?,
+        None => config(options),
+    };
+    if options.check {
+        let kind = Server::check(settings.clone()).map_err(in_flags)?;
+        output.text(&checked(&settings, kind))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let started = Instant::now();
+    let running = interrupt::ends_at_once(|| Server::start(settings.clone())).map_err(in_flags)?;
+    output.text(&ready(&settings, &running))?;
     interrupt::wait();
     let report = running.stop(Duration::from_secs_f64(options.drain));
-    output.text(&served(&report, started.elapsed(), options.access_log.is_some()))?;
+    output.text(&served(&report, started.elapsed(), settings.access_log.is_some()))?;
     let whole = report.workers_lost == 0 && report.log_complete;
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn start(options: &Serve) -> Result<Running, CliError> {
-    // Users of this program set flags, not fields: name the flag.
-    let in_flags = |error: tollgate_server::Error| {
-        let text = error.to_string();
-        CliError::new(
-            text.replace("`allow_rsa_kx`", "--rsa-kx")
-                .replace("`connections_max`", "--connections-max"),
-        )
-    };
-    interrupt::ends_at_once(|| Server::start(config(options))).map_err(in_flags)
+/// Users of this program set flags, not fields: names the flag.
+fn in_flags(error: tollgate_server::Error) -> CliError {
+    let text = error.to_string();
+    CliError::new(
+        text.replace("`allow_rsa_kx`", "--rsa-kx")
+            .replace("`connections_max`", "--connections-max"),
+    )
 }
 
 fn config(options: &Serve) -> Config {
@@ -157,18 +176,41 @@ fn config(options: &Serve) -> Config {
     }
 }
 
-/// Describes a ready server: address, certificate, engine and signer.
-fn ready(options: &Serve, running: &Running) -> String {
-    let certificate = match &options.cert {
-        Some(file) => file.display().to_string(),
-        None => "self-signed, made now".to_owned(),
-    };
+/// Describes settings that could start.
+fn checked(config: &Config, kind: KeyKind) -> String {
+    let mut text = format!("ready to listen on https://{}/\n", config.address);
+    text += &described(config, kind);
+    text
+}
+
+/// Describes a ready server: addresses, certificate, engine and signer.
+fn ready(config: &Config, running: &Running) -> String {
     let mut text = format!("listening on https://{}/\n", running.addr());
-    text += &wrapped(&format!("certificate: {}, {certificate}", running.key_kind()));
-    text += &format!("engine: {}; worker threads: {}\n", options.engine, options.workers);
+    for (what, address) in
+        [("metrics", running.metrics_addr()), ("redirects", running.redirect_addr())]
+    {
+        if let Some(address) = address {
+            text += &format!("{what}: http://{address}/\n");
+        }
+    }
+    text += &described(config, running.key_kind());
     let signer = running.counters().signer;
     text += &format!("signs: the OpenSSL provider \"{}\", seen at start\n", signer.provider);
-    if let Some(file) = &options.access_log {
+    text
+}
+
+fn described(config: &Config, kind: KeyKind) -> String {
+    let certificate = match &config.certificate {
+        Certificate::Files { chain, .. } => chain.display().to_string(),
+        _ => "self-signed, made now".to_owned(),
+    };
+    let mut text = wrapped(&format!("certificate: {kind}, {certificate}"));
+    text += &format!("engine: {}; worker threads: {}\n", config.engine, config.workers);
+    if let Some(proxy) = &config.proxy {
+        let backends: Vec<String> = proxy.backends.iter().map(ToString::to_string).collect();
+        text += &wrapped(&format!("back ends: {}", backends.join(", ")));
+    }
+    if let Some(file) = &config.access_log {
         text += &wrapped(&format!("access log: {}", file.display()));
     }
     text
@@ -192,6 +234,13 @@ fn served(report: &Report, time: Duration, logs: bool) -> String {
         text += &format!(
             "private-key operations of {}: {} signatures, {} decryptions\n",
             done.signer.provider, operations.signatures, operations.decryptions
+        );
+    }
+    for backend in &done.backends {
+        let state = if backend.is_up { "up" } else { "DOWN" };
+        text += &format!(
+            "back end {}: {} requests, {} failed, {state}\n",
+            backend.address, backend.requests, backend.failures
         );
     }
     let busy: Duration = done.worker_cpu.iter().sum();
@@ -228,13 +277,5 @@ fn failures(done: &Counters) -> String {
         format!("{total} failed")
     } else {
         format!("{total} failed ({})", reasons.join(", "))
-    }
-}
-
-fn protocol(text: &str) -> Result<Protocol, String> {
-    match text {
-        "tls12" => Ok(Protocol::Tls12),
-        "tls13" => Ok(Protocol::Tls13),
-        _ => Err("give tls12, tls13, or both".to_owned()),
     }
 }

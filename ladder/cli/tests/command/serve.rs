@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use crate::program::{Serve, keys, refused, run, scratch, signal};
+use crate::program::{Serve, keys, refused, run, scratch, signal, start, text};
 
 #[test]
 fn the_signing_provider_and_the_final_counts_are_printed() {
@@ -76,6 +76,40 @@ fn impossible_configurations_give_one_line() {
     refused(&serve(&["--protocol", "ssl3"]), "tls13");
     refused(&serve(&["--access-log", "/no/such/folder/log"]), "/no/such/folder/log");
     refused(&run(&["serve", "--address", "localhost:1"]), "localhost:1");
+}
+
+#[test]
+fn a_file_of_settings_is_checked_and_used() {
+    let (site, chain) = (scratch("site.toml"), scratch("site.pem"));
+    let key = keys().join("rsa-2048.pem");
+    let args = ["req", "-x509", "-subj", "/CN=localhost", "-key", key.to_str().unwrap(), "-out"];
+    assert!(Command::new("openssl").args(args).arg(chain.name()).status().unwrap().success());
+    let settings = format!(
+        "address = \"127.0.0.1:0\"\nworkers = 1\n[proxy]\nbackends = [\"127.0.0.1:9\"]\n\
+         [[certificate]]\nchain = \"{}\"\nkey = {key:?}\n",
+        chain.name()
+    );
+    fs::write(&site, &settings).unwrap();
+    let output = run(&["serve", "--config", site.name(), "--check"]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.starts_with("ready to listen on https://127.0.0.1:0/\n"), "{said}");
+    assert!(said.contains("back ends: 127.0.0.1:9\n"), "{said}");
+
+    let mut child = start("serve --config", &[site.name()]);
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    stdout.read_line(&mut first).unwrap();
+    assert!(first.starts_with("listening on https://127.0.0.1:"), "{first}");
+    signal("TERM", child.id());
+    let mut report = String::new();
+    stdout.read_to_string(&mut report).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{report}");
+    assert!(report.contains("back end 127.0.0.1:9: 0 requests, 0 failed, up"), "{report}");
+
+    refused(&run(&["serve", "--config", site.name(), "--workers", "2"]), "--config");
+    fs::write(&site, settings.replace("workers = 1", "wokers = 1")).unwrap();
+    refused(&run(&["serve", "--config", site.name()]), "site.toml, line 2: unknown field");
 }
 
 #[test]

@@ -1,0 +1,241 @@
+//! The settings of a server in a TOML file.
+
+use core::fmt::Display;
+use core::net::SocketAddr;
+use core::str::FromStr;
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+use std::{fs, thread};
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+use crate::certificate::Certificate;
+use crate::config::{Config, Limits, Resumption};
+use crate::error::{Error, Misuse, Rejected};
+use crate::kinds::Engine;
+use crate::proxy::{HealthCheck, Proxy};
+use crate::suite::{Group, Protocol, Suite};
+
+impl Config {
+    /// Reads the settings from a TOML file. Paths in it start from the file's folder. Settings that
+    /// are not in the file have the defaults of [`Config`], except for two: one worker for each
+    /// core of this process, and Tollgate's engine.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or a setting is missing, unknown, or out of range. The message has
+    /// the line. Certificates and keys are not read yet.
+    pub fn from_file(path: &Path) -> Result<Self, Error> {
+        let text = fs::read_to_string(path)
+            .map_err(|why| Rejected::unreadable("the settings", path, why))?;
+        let refuse = |line, why: String| Rejected::Settings { path: path.to_owned(), line, why };
+        let site: Site = toml::from_str(&text).map_err(|error| {
+            let line = error.span().map(|span| 1 + lines(&text[..span.start]));
+            refuse(line, format!("{}: correct this line", error.message()))
+        })?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let config = site.into_config(folder).map_err(|why| refuse(None, why.to_string()))?;
+        config.check().map_err(|why| refuse(line_of(&text, &why.setting()), why.to_string()))?;
+        Ok(config)
+    }
+}
+
+fn lines(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
+}
+
+/// Returns the line of a setting, such as `proxy.health.target`, counted from one.
+fn line_of(text: &str, setting: &str) -> Option<usize> {
+    let mut table = String::new();
+    for (at, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(name) = line.strip_prefix('[') {
+            table = name.trim_matches(['[', ']', ' ']).to_owned() + ".";
+        }
+        let key = line.split_once('=').map_or("", |(key, _)| key.trim());
+        if setting.strip_prefix(&table) == Some(key) {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// The tables and keys of a file. The documentation of `tollgate serve` describes them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Site {
+    address: SocketAddr,
+    access_log: Option<PathBuf>,
+    #[serde(default)]
+    allow_rsa_kx: bool,
+    certificate: Vec<Files>,
+    client_roots: Option<PathBuf>,
+    cores: Option<Vec<usize>>,
+    engine: Option<Named<Engine>>,
+    groups: Option<Vec<Named<Group>>>,
+    limits: Option<SiteLimits>,
+    metrics: Option<SocketAddr>,
+    protocols: Option<Vec<Named<Protocol>>>,
+    proxy: Option<SiteProxy>,
+    redirect: Option<SocketAddr>,
+    resumption: Option<Named<Resumption>>,
+    root: Option<PathBuf>,
+    #[serde(default)]
+    suites: Vec<Named<Suite>>,
+    workers: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Files {
+    chain: PathBuf,
+    key: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SiteLimits {
+    handshake: Option<Seconds>,
+    idle: Option<Seconds>,
+    request: Option<Seconds>,
+    write: Option<Seconds>,
+    request_bytes_max: Option<usize>,
+    connections_max: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SiteProxy {
+    backends: Vec<SocketAddr>,
+    connect: Option<Seconds>,
+    health: Option<SiteHealth>,
+    idle: Option<Seconds>,
+    idle_max: Option<usize>,
+    response: Option<Seconds>,
+    tunnel: Option<Seconds>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SiteHealth {
+    target: String,
+    interval: Option<Seconds>,
+    limit: Option<Seconds>,
+}
+
+/// A value with a name.
+struct Named<T>(T);
+
+impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Named<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// A time in seconds, which may have decimals.
+struct Seconds(Duration);
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let seconds = f64::deserialize(from)?;
+        Duration::try_from_secs_f64(seconds).map(Self).map_err(D::Error::custom)
+    }
+}
+
+fn names<T>(values: Vec<Named<T>>) -> Vec<T> {
+    values.into_iter().map(|Named(value)| value).collect()
+}
+
+fn or(seconds: Option<Seconds>, default: Duration) -> Duration {
+    seconds.map_or(default, |Seconds(time)| time)
+}
+
+impl Site {
+    fn into_config(self, folder: &Path) -> Result<Config, Error> {
+        let base = Config::default();
+        let mut certificates = self.certificate.into_iter().map(|Files { chain, key }| {
+            Certificate::Files { chain: folder.join(chain), key: folder.join(key) }
+        });
+        let certificate = certificates.next().ok_or(Misuse::NoCertificate)?;
+        let roots = self.client_roots.map(|path| folder.join(path));
+        let read = |path: PathBuf| {
+            fs::read(&path)
+                .map_err(|why| Rejected::unreadable("the trust anchors of clients", &path, why))
+        };
+        Ok(Config {
+            address: self.address,
+            workers: self.workers.unwrap_or_else(cores),
+            pin: self.cores,
+            engine: self.engine.map_or(Engine::Tollgate, |Named(engine)| engine),
+            certificate,
+            client_roots: roots.map(read).transpose()?,
+            protocols: self.protocols.map_or(base.protocols, names),
+            suites: names(self.suites),
+            groups: self.groups.map_or(base.groups, names),
+            allow_rsa_kx: self.allow_rsa_kx,
+            resumption: self.resumption.map_or(base.resumption, |Named(resumption)| resumption),
+            root: self.root.map(|path| folder.join(path)),
+            proxy: self.proxy.map(SiteProxy::into_proxy),
+            access_log: self.access_log.map(|path| folder.join(path)),
+            metrics: self.metrics,
+            redirect: self.redirect,
+            limits: self.limits.map_or(base.limits, SiteLimits::into_limits),
+            ..base
+        })
+    }
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+impl SiteLimits {
+    fn into_limits(self) -> Limits {
+        let base = Limits::default();
+        Limits {
+            handshake: or(self.handshake, base.handshake),
+            idle: or(self.idle, base.idle),
+            request: or(self.request, base.request),
+            write: or(self.write, base.write),
+            request_bytes_max: self.request_bytes_max.unwrap_or(base.request_bytes_max),
+            connections_max: self.connections_max.unwrap_or(base.connections_max),
+        }
+    }
+}
+
+impl SiteProxy {
+    fn into_proxy(self) -> Proxy {
+        let base = Proxy::to(self.backends);
+        let health = |health: SiteHealth| HealthCheck {
+            target: health.target,
+            interval: or(health.interval, Duration::from_secs(2)),
+            limit: or(health.limit, Duration::from_secs(1)),
+        };
+        Proxy {
+            connect: or(self.connect, base.connect),
+            health: self.health.map(health),
+            idle: or(self.idle, base.idle),
+            idle_max: self.idle_max.unwrap_or(base.idle_max),
+            response: or(self.response, base.response),
+            tunnel: or(self.tunnel, base.tunnel),
+            ..base
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_setting_is_found_in_its_table() {
+        let text =
+            "address = 1\n[limits]\nidle = 1\n[proxy]\nidle = 2\n[proxy.health]\ntarget='/'\n";
+        assert_eq!(line_of(text, "address"), Some(1));
+        assert_eq!(line_of(text, "limits.idle"), Some(3));
+        assert_eq!(line_of(text, "proxy.idle"), Some(5));
+        assert_eq!(line_of(text, "proxy.health.target"), Some(7));
+        assert_eq!(line_of(text, "idle"), None);
+    }
+}
