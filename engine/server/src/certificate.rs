@@ -3,7 +3,7 @@
 use core::fmt;
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use openssl::asn1::Asn1Time;
 use openssl::bn::{BigNum, MsbOption};
@@ -131,6 +131,11 @@ impl Credentials {
         Ok(Self { chain, key_der: Zeroizing::new(key_der), kind })
     }
 
+    /// Returns the server's own certificate.
+    pub(crate) fn first(&self) -> &X509 {
+        self.chain.first().expect("a chain has a first certificate")
+    }
+
     /// Returns the chain in PEM, for clients that should trust it.
     pub(crate) fn chain_pem(&self) -> Result<Vec<u8>, Error> {
         let mut pem = Vec::new();
@@ -153,7 +158,7 @@ pub(crate) fn read_roots(pem: &[u8]) -> Result<Vec<X509>, Error> {
 }
 
 /// Reads a file of at most [`PEM_BYTES_MAX`].
-fn read(what: &'static str, path: &PathBuf) -> Result<Zeroizing<Vec<u8>>, Error> {
+pub(crate) fn read(what: &'static str, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     let refuse = |why| Rejected::unreadable(what, path, why);
     let file = File::open(path).map_err(refuse)?;
     // Allocated at once: a buffer that grows leaves copies of the key behind.

@@ -6,7 +6,8 @@ use core::time::Duration;
 use std::path::PathBuf;
 
 use crate::certificate::Certificate;
-use crate::error::{Misuse, WORKERS_MAX};
+use crate::error::{Error, Misuse, WORKERS_MAX};
+use crate::identities::Identities;
 use crate::kinds::{Engine, KeyKind};
 use crate::notice::Notify;
 use crate::proxy::Proxy;
@@ -21,7 +22,8 @@ pub enum Resumption {
     Cache,
     /// No tickets, session cache or session IDs.
     Off,
-    /// Tickets, with keys that the server generates at start and all workers share.
+    /// Tickets, with keys that all workers share. The server makes a new one each hour, and accepts
+    /// tickets of the last three, unless [`Config::ticket_keys`] is set.
     Tickets,
 }
 
@@ -49,6 +51,10 @@ pub struct Config {
     pub engine: Engine,
     /// The certificate and its key.
     pub certificate: Certificate,
+    /// Further certificates. A client that asks for a name (SNI) gets the certificates that have it
+    /// in their `subjectAltName`, also as `*.example.com`: one with an RSA key, one of each kind of
+    /// elliptic curve, or both. Other clients get [`certificate`](Self::certificate).
+    pub more_certificates: Vec<Certificate>,
     /// Trust anchors in PEM. If there are any, each client must present a certificate whose chain
     /// ends at one of them, and sign with its key; a resumed session needs neither.
     pub client_roots: Option<Vec<u8>>,
@@ -65,8 +71,16 @@ pub struct Config {
     pub allow_rsa_kx: bool,
     /// Accepts an RSA key of 1024 bits: insecure, for comparisons with papers only.
     pub allow_rsa_1024: bool,
+    /// Each connection begins with a header of the PROXY protocol, version 1 or 2, which has the
+    /// address of the client. For servers that only a load balancer can reach: the server believes
+    /// every header.
+    pub proxy_protocol: bool,
     /// The resumption of sessions by clients.
     pub resumption: Resumption,
+    /// A file with one to three ticket keys of 80 bytes, for several servers that resume each
+    /// other's sessions. The first one encrypts. [`Running::reload`](crate::Running::reload) reads
+    /// it again.
+    pub ticket_keys: Option<PathBuf>,
     /// The folder whose files are served, if any.
     pub root: Option<PathBuf>,
     /// Passes all requests on to back ends, instead of answering them.
@@ -93,13 +107,16 @@ impl Default for Config {
             pin: None,
             engine: Engine::OpenSsl,
             certificate: Certificate::default(),
+            more_certificates: Vec::new(),
             client_roots: None,
             protocols: vec![Protocol::Tls12, Protocol::Tls13],
             suites: Vec::new(),
             groups: vec![Group::X25519, Group::P256],
             allow_rsa_kx: false,
             allow_rsa_1024: false,
+            proxy_protocol: false,
             resumption: Resumption::Off,
+            ticket_keys: None,
             root: None,
             proxy: None,
             access_log: None,
@@ -148,6 +165,11 @@ impl Default for Limits {
 }
 
 impl Config {
+    /// Reads all certificates and keys.
+    pub(crate) fn identities(&self) -> Result<Identities, Error> {
+        Identities::load([&self.certificate].into_iter().chain(&self.more_certificates))
+    }
+
     /// Checks everything that needs no certificate, file or socket.
     pub(crate) fn check(&self) -> Result<(), Misuse> {
         if !(1..=WORKERS_MAX).contains(&self.workers) {
@@ -179,14 +201,16 @@ impl Config {
         self.limits.check()
     }
 
-    /// Returns the suites of one protocol to offer with a key of this kind, in order of preference.
-    pub(crate) fn suites_of(&self, protocol: Protocol, key: KeyKind) -> Vec<Suite> {
+    /// Returns the suites of one protocol to offer with keys of these kinds, in order of preference.
+    pub(crate) fn suites_of(&self, protocol: Protocol, keys: &[KeyKind]) -> Vec<Suite> {
         let mut suites = self.suites.clone();
         if suites.is_empty() {
             suites = Suite::defaults(self.allow_rsa_kx);
         }
         suites.retain(|suite| {
-            self.protocols.contains(&protocol) && suite.protocol() == protocol && suite.suits(key)
+            self.protocols.contains(&protocol)
+                && suite.protocol() == protocol
+                && keys.iter().any(|key| suite.suits(*key))
         });
         suites
     }

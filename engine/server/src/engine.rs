@@ -6,6 +6,7 @@
 
 use core::ffi::CStr;
 use std::ffi::CString;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use openssl::error::ErrorStack;
 use openssl::lib_ctx::{LibCtx, LibCtxRef};
@@ -13,8 +14,9 @@ use openssl::md_ctx::MdCtx;
 use openssl::pkey::{PKeyRef, Private};
 use openssl::provider::Provider;
 use openssl::ssl::{
-    AlpnError, ClientHelloResponse, Ssl, SslContext, SslContextBuilder, SslMode, SslOptions,
-    SslSessionCacheMode, SslVerifyMode, SslVersion, select_next_proto,
+    AlpnError, ClientHelloResponse, NameType, SniError, Ssl, SslAlert, SslContext,
+    SslContextBuilder, SslMode, SslOptions, SslRef, SslSessionCacheMode, SslVerifyMode, SslVersion,
+    select_next_proto,
 };
 use openssl::x509::X509;
 
@@ -23,9 +25,11 @@ use crate::config::{Config, Resumption};
 use crate::counters::SignerOperations;
 use crate::error::{Error, Misuse, Rejected, Unavailable};
 use crate::evp::{self, Source};
-use crate::ffi::{self, TicketKeys};
+use crate::ffi;
+use crate::identities::Identities;
 use crate::kinds::{Engine, KeyKind};
 use crate::suite::{Group, Protocol, Suite};
+use crate::tickets::{Tickets, use_tickets};
 
 /// Distinguishes sessions of different servers (RFC 8446 §4.6.1). Any constant works.
 const SESSION_CONTEXT: &[u8] = b"tollgate";
@@ -39,71 +43,84 @@ pub(crate) enum Handshakes {
     RunAtOnce,
 }
 
-/// Accepts TLS connections. Fields are dropped in this order: OpenSSL requires that contexts are
-/// freed before providers, and providers before the library context.
+/// A library context with its providers. Fields are dropped in this order: OpenSSL requires that
+/// providers are freed before their library context.
+struct Library {
+    providers: Vec<Provider>,
+    context: LibCtx,
+}
+
+/// Accepts TLS connections. Fields are dropped in this order: OpenSSL requires that TLS contexts
+/// are freed before their library context.
 pub(crate) struct Acceptor {
     context: SslContext,
-    providers: Vec<Provider>,
-    library: LibCtx,
+    library: Arc<Library>,
     engine: Engine,
+    handshakes: Handshakes,
     /// The provider's counts after the check at start.
     before: SignerOperations,
 }
 
 impl Acceptor {
-    /// Creates a context on the thread that will use it. Refuses a key if a provider other than the
-    /// engine's would sign or decrypt with it.
+    /// Creates a context on the thread that will use it. Refuses a default key if a provider other
+    /// than the engine's would sign or decrypt with it.
     pub(crate) fn new(
         config: &Config,
-        credentials: &Credentials,
-        tickets: &TicketKeys,
+        identities: &Arc<Identities>,
+        tickets: &Arc<Tickets>,
         handshakes: Handshakes,
     ) -> Result<Self, Error> {
-        let (library, providers) = library(config.engine)
+        let library = Library::new(config.engine)
             .map_err(Unavailable::openssl("loading the engine's provider"))?;
-        let query = config.engine.query();
-        let mut context =
-            ffi::context(&library, query).map_err(Unavailable::openssl("making a TLS context"))?;
-        negotiation(&mut context, config, credentials.kind)?;
-        field(&mut context, config, credentials.kind, &library)
-            .map_err(Unavailable::openssl("setting the prime field of DHE"))?;
-        resumption(&mut context, config.resumption, tickets)
-            .map_err(Unavailable::openssl("setting up session tickets"))?;
-        if handshakes == Handshakes::MayPause && config.engine == Engine::Tollgate {
-            ffi::let_handshakes_pause(&mut context)
-                .map_err(Unavailable::openssl("setting up pauses of handshakes"))?;
-        }
-        if let Some(roots) = &config.client_roots {
-            require_certificates(&mut context, &certificate::read_roots(roots)?)
-                .map_err(Unavailable::openssl("setting the trust anchors of clients"))?;
-        }
-        let key = ffi::private_key(&library, query, &credentials.key_der)
-            .map_err(Unavailable::openssl("reading the key into its library context"))?;
-        identity(&mut context, credentials, &key)
-            .map_err(Unavailable::openssl("giving TLS the certificate and key"))?;
-        let rsa_kx = config.suites_of(Protocol::Tls12, credentials.kind);
-        let decrypts = rsa_kx.iter().any(|suite| suite.is_rsa_key_exchange());
-        check_engine(config.engine, &library, &key, credentials.kind, decrypts)?;
-        let context = context.build();
+        let library = Arc::new(library);
+        let context = context(&library, config, identities, tickets, handshakes)?;
+        let key = context.private_key().expect("`context` gives it a key");
+        check_engine(config, &library.context, key, identities.default().kind)?;
         let before = SignerOperations::default();
-        let mut this = Self { context, providers, library, engine: config.engine, before };
+        let engine = config.engine;
+        let mut this = Self { context, library, engine, handshakes, before };
         this.before = this.operations();
         Ok(this)
     }
 
+    /// Uses these certificates for new connections. If this fails, nothing changes.
+    pub(crate) fn renew(
+        &mut self,
+        config: &Config,
+        identities: &Arc<Identities>,
+        tickets: &Arc<Tickets>,
+    ) -> Result<(), Error> {
+        self.context = context(&self.library, config, identities, tickets, self.handshakes)?;
+        Ok(())
+    }
+
+    /// Refuses keys that a provider other than the engine's would sign or decrypt with.
+    pub(crate) fn check_all(&self, config: &Config, identities: &Identities) -> Result<(), Error> {
+        for credentials in identities.all() {
+            let key = ffi::private_key(
+                &self.library.context,
+                config.engine.query(),
+                &credentials.key_der,
+            )
+            .map_err(Unavailable::openssl("reading a key into its library context"))?;
+            check_engine(config, &self.library.context, &key, credentials.kind)?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn library(&self) -> &LibCtxRef {
-        &self.library
+        &self.library.context
     }
 
     /// Returns the server's key in the library context.
     pub(crate) fn key(&self) -> &PKeyRef<Private> {
-        self.context.private_key().expect("`new` gives the context a key")
+        self.context.private_key().expect("`context` gives it a key")
     }
 
     /// Returns the private-key operations for connections so far; zero for an engine that does not
     /// count.
     pub(crate) fn operations(&self) -> SignerOperations {
-        match (self.engine, self.providers.last()) {
+        match (self.engine, self.library.providers.last()) {
             (Engine::Tollgate, Some(provider)) => ffi::operations(provider).since(self.before),
             _ => SignerOperations::default(),
         }
@@ -116,9 +133,9 @@ impl Acceptor {
         credentials: Option<&Credentials>,
     ) -> Result<SslContextBuilder, ErrorStack> {
         let query = self.engine.query();
-        let mut context = ffi::context(&self.library, query)?;
+        let mut context = ffi::context(&self.library.context, query)?;
         if let Some(credentials) = credentials {
-            let key = ffi::private_key(&self.library, query, &credentials.key_der)?;
+            let key = ffi::private_key(&self.library.context, query, &credentials.key_der)?;
             identity(&mut context, credentials, &key)?;
         }
         Ok(context)
@@ -130,28 +147,104 @@ impl Acceptor {
     }
 }
 
-fn library(engine: Engine) -> Result<(LibCtx, Vec<Provider>), ErrorStack> {
-    let library = LibCtx::new()?;
-    let mut providers = vec![Provider::load(Some(&library), "default")?];
-    if engine == Engine::Tollgate {
-        ffi::add_builtin(&library, c"tollgate", tollgate_provider::init_function())?;
-        providers.push(Provider::load(Some(&library), "tollgate")?);
+/// Creates a TLS context with these certificates.
+fn context(
+    library: &Arc<Library>,
+    config: &Config,
+    identities: &Arc<Identities>,
+    tickets: &Arc<Tickets>,
+    handshakes: Handshakes,
+) -> Result<SslContext, Error> {
+    let (query, kinds) = (config.engine.query(), identities.kinds());
+    let mut context = ffi::context(&library.context, query)
+        .map_err(Unavailable::openssl("making a TLS context"))?;
+    negotiation(&mut context, config, &kinds)?;
+    field(&mut context, config, &kinds, &library.context)
+        .map_err(Unavailable::openssl("setting the prime field of DHE"))?;
+    resumption(&mut context, &library.context, config.resumption, tickets)
+        .map_err(Unavailable::openssl("setting up session tickets"))?;
+    if handshakes == Handshakes::MayPause && config.engine == Engine::Tollgate {
+        ffi::let_handshakes_pause(&mut context)
+            .map_err(Unavailable::openssl("setting up pauses of handshakes"))?;
     }
-    Ok((library, providers))
+    if let Some(roots) = &config.client_roots {
+        require_certificates(&mut context, &certificate::read_roots(roots)?)
+            .map_err(Unavailable::openssl("setting the trust anchors of clients"))?;
+    }
+    let credentials = identities.default();
+    let key = ffi::private_key(&library.context, query, &credentials.key_der)
+        .map_err(Unavailable::openssl("reading the key into its library context"))?;
+    identity(&mut context, credentials, &key)
+        .map_err(Unavailable::openssl("giving TLS the certificate and key"))?;
+    if identities.all().len() > 1 {
+        serve_names(&mut context, library, query, identities);
+    }
+    Ok(context.build())
+}
+
+/// Gives each connection the certificates with the name that its client asks for. A key is decoded
+/// when it is first needed.
+fn serve_names(
+    context: &mut SslContextBuilder,
+    library: &Arc<Library>,
+    query: &'static CStr,
+    identities: &Arc<Identities>,
+) {
+    let (library, identities) = (Arc::clone(library), Arc::clone(identities));
+    // The context is used by one thread; the callback's type asks for a lock.
+    let keys = Mutex::new(vec![None; identities.all().len()]);
+    let give = move |ssl: &mut SslRef| -> Result<(), ErrorStack> {
+        let found = ssl.servername(NameType::HOST_NAME).map(|name| identities.of_name(name));
+        let found = found.unwrap_or_default();
+        if found.is_empty() {
+            return Ok(());
+        }
+        ffi::clear_certificates(ssl);
+        let mut keys = keys.lock().unwrap_or_else(PoisonError::into_inner);
+        for at in found {
+            let credentials = &identities.all()[*at];
+            let key = match &mut keys[*at] {
+                Some(key) => key,
+                none => {
+                    none.insert(ffi::private_key(&library.context, query, &credentials.key_der)?)
+                }
+            };
+            credentials.give(ssl, key)?;
+        }
+        Ok(())
+    };
+    context.set_servername_callback(move |ssl, alert| {
+        give(ssl).map_err(|_| {
+            *alert = SslAlert::INTERNAL_ERROR;
+            SniError::ALERT_FATAL
+        })
+    });
+}
+
+impl Library {
+    fn new(engine: Engine) -> Result<Self, ErrorStack> {
+        let context = LibCtx::new()?;
+        let mut providers = vec![Provider::load(Some(&context), "default")?];
+        if engine == Engine::Tollgate {
+            ffi::add_builtin(&context, c"tollgate", tollgate_provider::init_function())?;
+            providers.push(Provider::load(Some(&context), "tollgate")?);
+        }
+        Ok(Self { providers, context })
+    }
 }
 
 /// Sets versions, suites, groups, and modes for reading and writing.
 fn negotiation(
     context: &mut SslContextBuilder,
     config: &Config,
-    key: KeyKind,
+    keys: &[KeyKind],
 ) -> Result<(), Error> {
     let doing = || Unavailable::openssl("setting versions, suites and groups");
     let names = |suites: &[Suite]| -> String {
         suites.iter().map(|suite| suite.openssl_name()).collect::<Vec<_>>().join(":")
     };
-    let tls12 = config.suites_of(Protocol::Tls12, key);
-    let tls13 = config.suites_of(Protocol::Tls13, key);
+    let tls12 = config.suites_of(Protocol::Tls12, keys);
+    let tls13 = config.suites_of(Protocol::Tls13, keys);
     let spoken =
         |protocol, suites: &[Suite]| config.protocols.contains(&protocol) && !suites.is_empty();
     let (least, most) = match (spoken(Protocol::Tls12, &tls12), spoken(Protocol::Tls13, &tls13)) {
@@ -159,14 +252,15 @@ fn negotiation(
         (true, false) => (SslVersion::TLS1_2, SslVersion::TLS1_2),
         (false, true) => (SslVersion::TLS1_3, SslVersion::TLS1_3),
         (false, false) => {
-            return Err(Misuse::NoSuite { key: key.to_string() }.into());
+            let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
+            return Err(Misuse::NoSuite { key: keys.join(", ") }.into());
         }
     };
     context.set_min_proto_version(Some(least)).map_err(doing())?;
     context.set_max_proto_version(Some(most)).map_err(doing())?;
     // Replaces the system's configuration. Level 2 requires 112 bits of security, which AES128-SHA
     // and RSA-2048 have; level 1 requires 80 bits, which RSA-1024 has.
-    context.set_security_level(if config.allow_rsa_1024 && key == KeyKind::OF_2001 {
+    context.set_security_level(if config.allow_rsa_1024 && keys.contains(&KeyKind::OF_2001) {
         1
     } else {
         2
@@ -215,10 +309,10 @@ fn negotiation(
 fn field(
     context: &mut SslContextBuilder,
     config: &Config,
-    key: KeyKind,
+    keys: &[KeyKind],
     library: &LibCtxRef,
 ) -> Result<(), ErrorStack> {
-    if !config.suites_of(Protocol::Tls12, key).iter().any(|suite| suite.is_dhe()) {
+    if !config.suites_of(Protocol::Tls12, keys).iter().any(|suite| suite.is_dhe()) {
         return Ok(());
     }
     let field = config.groups.iter().copied().find(|group| group.is_field());
@@ -229,8 +323,9 @@ fn field(
 
 fn resumption(
     context: &mut SslContextBuilder,
+    library: &LibCtxRef,
     resumption: Resumption,
-    tickets: &TicketKeys,
+    tickets: &Arc<Tickets>,
 ) -> Result<(), ErrorStack> {
     // Workers share ticket keys but no memory, so there is a cache only on request.
     context.set_session_cache_mode(match resumption {
@@ -245,7 +340,7 @@ fn resumption(
         }
         Resumption::Tickets => {
             context.set_num_tickets(2)?;
-            ffi::set_ticket_keys(context, tickets)
+            use_tickets(context, library, tickets)
         }
     }
 }
@@ -274,15 +369,15 @@ fn identity(
     context.check_private_key()
 }
 
-/// Signs once, and looks up the provider for decryption if a suite needs decryption. The key caches
+/// Signs once, and looks up the provider for decryption if a suite needs decryption. A key caches
 /// its import, so handshakes use the same provider as this check.
 fn check_engine(
-    engine: Engine,
+    config: &Config,
     library: &LibCtx,
     key: &PKeyRef<Private>,
     kind: KeyKind,
-    decrypts: bool,
 ) -> Result<(), Error> {
+    let engine = config.engine;
     let source = Source { library, query: engine.query() };
     let doing = || Unavailable::openssl("signing with the key");
     let expect = |provider: String| {
@@ -292,7 +387,8 @@ fn check_engine(
         Err(Error::from(Rejected::Engine { engine, key: kind.to_string(), instead: provider }))
     };
     expect(signer(source, key, kind.digest()).map_err(doing())?)?;
-    if decrypts {
+    let rsa_kx = config.suites_of(Protocol::Tls12, &[kind]);
+    if rsa_kx.iter().any(|suite| suite.is_rsa_key_exchange()) {
         expect(decrypter(source, key).map_err(doing())?)?;
     }
     Ok(())
@@ -318,7 +414,7 @@ fn decrypter(source: Source<'_>, key: &PKeyRef<Private>) -> Result<String, Error
 }
 
 /// Returns the IANA name of the negotiated group.
-pub(crate) fn group_name(ssl: &openssl::ssl::SslRef) -> Option<&'static str> {
+pub(crate) fn group_name(ssl: &SslRef) -> Option<&'static str> {
     use openssl::nid::Nid;
 
     /// `NID_X25519` of `openssl/obj_mac.h`.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use openssl::error::ErrorStack;
 use rustix::io::Errno;
 
-use crate::kinds::Engine;
+use crate::kinds::{Engine, KeyKind};
 use crate::suite::Suite;
 
 /// The maximum number of worker threads in one server.
@@ -88,6 +88,13 @@ pub enum Rejected {
     KeyMismatch,
     /// The private key cannot be read: not PEM, encrypted, or of an unknown kind.
     Key(String),
+    /// Two certificates have the same name and keys of the same kind.
+    SameName {
+        /// The name of the server.
+        name: String,
+        /// The kind of the second key.
+        kind: KeyKind,
+    },
     /// The file of settings has an error.
     Settings {
         /// The path of the file.
@@ -96,6 +103,13 @@ pub enum Rejected {
         line: Option<usize>,
         /// The cause and what to do.
         why: String,
+    },
+    /// The file of ticket keys has another length than one to three keys.
+    TicketKeys {
+        /// The path of the file.
+        path: PathBuf,
+        /// Its length.
+        bytes: usize,
     },
     /// A file could not be read.
     Unreadable {
@@ -294,10 +308,21 @@ impl fmt::Display for Rejected {
                 f,
                 "no usable private key: {why}: give an unencrypted PEM key, RSA or ECDSA P-256"
             ),
+            Self::SameName { name, kind } => write!(
+                f,
+                "two certificates have the name {name} and a key like {kind}: leave one out, or \
+                 give keys of different kinds (RSA and ECDSA)"
+            ),
             Self::Settings { path, line: Some(line), why } => {
                 write!(f, "{}, line {line}: {why}", path.display())
             }
             Self::Settings { path, line: None, why } => write!(f, "{}: {why}", path.display()),
+            Self::TicketKeys { path, bytes } => write!(
+                f,
+                "{} has {bytes} bytes: give one to three ticket keys of 80 random bytes each \
+                 (`openssl rand 80`)",
+                path.display()
+            ),
             Self::Unreadable { what, path, why } => {
                 write!(f, "cannot read {what} {}: {why}{}", path.display(), remedy_for_path(why))
             }

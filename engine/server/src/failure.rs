@@ -46,6 +46,8 @@ words! {
         Malformed = "malformed",
         /// No suite, group or signature algorithm in common.
         NothingShared = "nothing_shared",
+        /// The first bytes are no header of the PROXY protocol.
+        ProxyHeader = "proxy_header",
         /// The server stopped.
         Stopped = "stopped",
         /// The handshake took longer than the limit.

@@ -17,8 +17,6 @@ use tollgate_provider::InitFunction;
 
 use crate::counters::SignerOperations;
 
-/// `SSL_CTRL_SET_TLSEXT_TICKET_KEYS` of `openssl/tls1.h`.
-const SET_TICKET_KEYS: c_int = 59;
 /// `SSL_CTRL_GET_NEGOTIATED_GROUP` of `openssl/ssl.h`.
 const GET_NEGOTIATED_GROUP: c_int = 134;
 /// `TLSEXT_nid_unknown` of `openssl/tls1.h`: set for groups without a number in OpenSSL's table.
@@ -39,9 +37,6 @@ const UNSIGNED_INTEGER: c_uint = 2;
 /// `TLSEXT_TYPE_signature_algorithms` of `openssl/tls1.h`.
 const SIGNATURE_ALGORITHMS: c_uint = 13;
 
-/// A ticket key in OpenSSL's format: a name of 16 bytes, an HMAC key of 32, an AES key of 32.
-pub(crate) type TicketKeys = [u8; 80];
-
 unsafe extern "C" {
     fn SSL_CTX_new_ex(
         libctx: *mut sys::OSSL_LIB_CTX,
@@ -52,6 +47,7 @@ unsafe extern "C" {
         context: *mut sys::SSL_CTX,
         callback: extern "C" fn(*mut sys::SSL, *mut c_void) -> c_int,
     ) -> c_int;
+    fn SSL_certs_clear(ssl: *mut sys::SSL);
     fn OSSL_PROVIDER_add_builtin(
         libctx: *mut sys::OSSL_LIB_CTX,
         name: *const c_char,
@@ -157,17 +153,6 @@ pub(crate) fn private_key(
     non_null(key).map(|key| unsafe { PKey::from_ptr(key) })
 }
 
-/// Sets the ticket keys of a context. Contexts with the same keys resume each other's sessions.
-pub(crate) fn set_ticket_keys(
-    context: &mut SslContextBuilder,
-    keys: &TicketKeys,
-) -> Result<(), ErrorStack> {
-    let length = c_long::try_from(keys.len()).expect("80");
-    let keys = keys.as_ptr().cast_mut().cast::<c_void>();
-    // SAFETY: OpenSSL copies `length` bytes from `keys` and writes none.
-    check(unsafe { sys::SSL_CTX_ctrl(context.as_ptr(), SET_TICKET_KEYS, length, keys) })
-}
-
 /// Sets the group of ephemeral Diffie-Hellman in a prime field, for TLS 1.2.
 pub(crate) fn set_dhe_group(
     context: &mut SslContextBuilder,
@@ -216,6 +201,12 @@ pub(crate) fn is_paused(error: &openssl::ssl::Error) -> bool {
 pub(crate) fn end_pauses(ssl: &SslRef) {
     // SAFETY: a valid connection; this control takes no pointer.
     unsafe { sys::SSL_ctrl(ssl.as_ptr(), CLEAR_MODE, MODE_ASYNC, ptr::null_mut()) };
+}
+
+/// Removes all certificates and keys of this connection, which has those of its context at first.
+pub(crate) fn clear_certificates(ssl: &mut SslRef) {
+    // SAFETY: a valid connection.
+    unsafe { SSL_certs_clear(ssl.as_ptr()) };
 }
 
 /// Returns whether the `ClientHello` has no `signature_algorithms`. Valid only within the callback

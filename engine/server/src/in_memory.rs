@@ -17,13 +17,13 @@ use openssl::error::ErrorStack;
 use openssl::pkey::{PKeyRef, Private};
 use openssl::ssl::{SslContextBuilder, SslStream, SslVerifyMode};
 
-use crate::certificate::Credentials;
 use crate::config::Config;
 use crate::connection::{self, BoundedReads, Context, Opened};
 pub use crate::connection::{Transport, Turn};
 use crate::engine::{Acceptor, Handshakes};
 use crate::error::{Error, Unavailable};
 pub use crate::evp::Source;
+use crate::identities::Identities;
 use crate::issued::Issued;
 use crate::log::{Journal, Writer};
 use crate::workers::{Setup, start_log};
@@ -34,7 +34,7 @@ const LOG_TIMEOUT: Duration = Duration::from_secs(3);
 /// A server's worker without listener, event loop and thread.
 pub struct Worker {
     acceptor: Arc<Acceptor>,
-    credentials: Credentials,
+    identities: Arc<Identities>,
     query: &'static CStr,
     writer: Option<Writer>,
     /// Connections use it one after the other.
@@ -48,16 +48,17 @@ impl Worker {
     ///
     /// Those of [`crate::Server::start`], except errors of sockets and threads.
     pub fn new(config: &Config) -> Result<Self, Error> {
-        let Setup { config, credentials, tickets, shared } =
-            Setup::new(Config { workers: 1, pin: None, proxy: None, ..config.clone() })?;
-        let acceptor =
-            Arc::new(Acceptor::new(&config, &credentials, &tickets, Handshakes::RunAtOnce)?);
-        let (writer, to) = start_log(&config, credentials.kind, config.address, &shared)?.unzip();
+        let setup = Setup::new(Config { workers: 1, pin: None, proxy: None, ..config.clone() })?;
+        let identities = setup.identities.newest();
+        let acceptor = Arc::new(setup.acceptor(&identities, Handshakes::RunAtOnce)?);
+        let Setup { config, shared, .. } = setup;
+        let kind = identities.default().kind;
+        let (writer, to) = start_log(&config, kind, config.address, &shared)?.unzip();
         let journal = Journal::new(to, Arc::clone(shared.log()));
         let mut cx = Context::new(0, config.limits, shared, Arc::clone(&acceptor));
         cx.journal = journal;
         let query = config.engine.query();
-        Ok(Self { acceptor, credentials, query, writer, cx: RefCell::new(cx) })
+        Ok(Self { acceptor, identities, query, writer, cx: RefCell::new(cx) })
     }
 
     /// Creates a connection over `transport`, before its handshake.
@@ -73,7 +74,7 @@ impl Worker {
         cx.tally().connections.add(1);
         let number = cx.tally().connections.read();
         let client = Ipv4Addr::LOCALHOST.into();
-        let opened = Opened { number, key: 0, client, now: Instant::now() };
+        let opened = Opened { number, key: 0, client, has_preface: false, now: Instant::now() };
         let inner = connection::Connection::new(stream, opened, &cx.limits);
         Ok(Connection { inner, worker: self })
     }
@@ -85,7 +86,7 @@ impl Worker {
     ///
     /// OpenSSL is out of memory.
     pub fn plain_context(&self) -> Result<SslContextBuilder, ErrorStack> {
-        self.acceptor.plain_context(Some(&self.credentials))
+        self.acceptor.plain_context(Some(self.identities.default()))
     }
 
     /// Creates a TLS context for clients in the library context of the connections. It verifies

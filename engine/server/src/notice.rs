@@ -32,6 +32,11 @@ pub enum Notice {
     },
     /// The access log's writer is too slow; lines were lost. The log contains their number.
     LogLost,
+    /// A worker could not use new certificates, and goes on with the old ones.
+    OldCertificates {
+        /// The error.
+        why: String,
+    },
     /// The configured engine did fewer private-key operations than there were full handshakes, so
     /// another provider signed.
     SilentFallback {
@@ -72,6 +77,10 @@ impl fmt::Display for Notice {
             Self::LogLost => f.write_str(
                 "the access log is too slow, and lines were lost: write it to a faster disk; \
                  measurements that rely on this log are invalid",
+            ),
+            Self::OldCertificates { why } => write!(
+                f,
+                "a worker goes on with its old certificates ({why}): reload them again, or restart"
             ),
             Self::SilentFallback { full_handshakes, private_operations } => write!(
                 f,
@@ -118,7 +127,7 @@ impl fmt::Debug for Notify {
 #[derive(Debug)]
 pub(crate) struct Notices {
     notify: Notify,
-    said: [AtomicBool; 6],
+    said: [AtomicBool; 7],
 }
 
 impl Notices {
@@ -132,8 +141,9 @@ impl Notices {
             Notice::Descriptors => 1,
             Notice::LogFailed { .. } => 2,
             Notice::LogLost => 3,
-            Notice::SilentFallback { .. } => 4,
-            Notice::WorkerLost { .. } => 5,
+            Notice::OldCertificates { .. } => 4,
+            Notice::SilentFallback { .. } => 5,
+            Notice::WorkerLost { .. } => 6,
             Notice::Backend { .. } => return (self.notify.0)(notice),
         };
         if !self.said[kind].swap(true, Ordering::Relaxed) {

@@ -3,20 +3,18 @@
 use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
-use std::net;
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
+use std::{net, thread};
 
 use crate::config::Config;
 use crate::counters::Counters;
-use crate::engine::{Acceptor, Handshakes};
 use crate::error::{Error, Unavailable, WAIT_MAX};
 use crate::kinds::KeyKind;
 use crate::listener::listen;
 use crate::log::Writer;
 use crate::plain::{Pages, PlainHttp};
 use crate::proxy::Checker;
-use crate::shared::Shared;
 use crate::workers::{Setup, Workers};
 
 /// Additional time for a stop, to write the log and to end the threads.
@@ -37,7 +35,9 @@ impl Server {
     pub fn start(config: Config) -> Result<Running, Error> {
         let setup = Arc::new(Setup::new(config)?);
         let config = &setup.config;
-        let certificate_pem = setup.credentials.chain_pem()?;
+        let identities = setup.identities.newest();
+        let certificate_pem = identities.default().chain_pem()?;
+        setup.check(&identities)?;
         let refuse = |why| Unavailable::Listen { address: config.address, why };
         let (address, sockets) = listen(config.address, config.workers).map_err(refuse)?;
         let mut workers = Workers::default();
@@ -57,8 +57,8 @@ impl Server {
         Ok(Running {
             address,
             certificate_pem,
-            kind: setup.credentials.kind,
-            shared: Arc::clone(&setup.shared),
+            kind: identities.default().kind,
+            setup,
             workers,
             checker,
             metrics,
@@ -75,8 +75,9 @@ impl Server {
     /// As [`Server::start`].
     pub fn check(config: Config) -> Result<KeyKind, Error> {
         let setup = Setup::new(config)?;
-        Acceptor::new(&setup.config, &setup.credentials, &setup.tickets, Handshakes::MayPause)?;
-        Ok(setup.credentials.kind)
+        let identities = setup.identities.newest();
+        setup.check(&identities)?;
+        Ok(identities.default().kind)
     }
 }
 
@@ -92,7 +93,7 @@ pub struct Running {
     address: SocketAddr,
     certificate_pem: Vec<u8>,
     kind: KeyKind,
-    shared: Arc<Shared>,
+    setup: Arc<Setup>,
     workers: Workers,
     checker: Option<Checker>,
     metrics: Option<PlainHttp>,
@@ -134,7 +135,54 @@ impl Running {
     /// Returns the counters.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        self.shared.counters()
+        self.setup.shared.counters()
+    }
+
+    /// Reads the files of certificates, their keys and ticket keys again, and uses them for new
+    /// connections. If one of them is not usable, nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::start`], about these files.
+    pub fn reload(&self) -> Result<(), Error> {
+        let identities = Arc::new(self.setup.config.identities()?);
+        self.setup.check(&identities)?;
+        if let Some(file) = &self.setup.config.ticket_keys {
+            self.setup.tickets.reload(file)?;
+        }
+        self.setup.identities.replace(identities);
+        self.workers.wake();
+        Ok(())
+    }
+
+    /// Returns whether every worker turns its event loop within `limit`.
+    #[must_use]
+    pub fn responds(&self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit.min(WAIT_MAX);
+        let shared = &self.setup.shared;
+        let turns = || -> Vec<u64> {
+            (0..self.setup.config.workers).map(|at| shared.tally(at).loop_turns.read()).collect()
+        };
+        let before = turns();
+        self.workers.wake();
+        loop {
+            if turns().iter().zip(&before).all(|(now, then)| now > then) {
+                return true;
+            }
+            if Instant::now() >= deadline {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Opens the access log again, after another program has moved it. The new file begins with
+    /// the start line of the old one. If it cannot be opened, the old one stays in use, with a
+    /// [`Notice`](crate::Notice).
+    pub fn reopen_log(&self) {
+        if let Some(writer) = &self.writer {
+            writer.reopen();
+        }
     }
 
     /// Stops the server. It accepts no new connections, and answers requests that open connections
@@ -148,14 +196,14 @@ impl Running {
     fn end(&mut self, limit: Duration) -> Report {
         let begun = Instant::now();
         let deadline = begun + limit.min(WAIT_MAX);
-        self.shared.stop(deadline);
+        self.setup.shared.stop(deadline);
         self.workers.wake();
         self.checker = None;
         (self.metrics, self.redirect) = (None, None);
         let (connections_cut, workers_lost) = self.workers.join(deadline + STOP_MARGIN);
         let log = self.writer.take();
         let log_complete = log.is_none_or(|log| log.finish(deadline + STOP_MARGIN));
-        let counters = self.shared.counters();
+        let counters = self.setup.shared.counters();
         Report {
             log_complete: log_complete && counters.log_lines_lost == 0,
             counters,
@@ -168,7 +216,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.shared.stop_deadline().is_none() {
+        if self.setup.shared.stop_deadline().is_none() {
             self.end(Duration::ZERO);
         }
     }

@@ -78,11 +78,14 @@ struct Site {
     metrics: Option<SocketAddr>,
     protocols: Option<Vec<Named<Protocol>>>,
     proxy: Option<SiteProxy>,
+    #[serde(default)]
+    proxy_protocol: bool,
     redirect: Option<SocketAddr>,
     resumption: Option<Named<Resumption>>,
     root: Option<PathBuf>,
     #[serde(default)]
     suites: Vec<Named<Suite>>,
+    ticket_keys: Option<PathBuf>,
     workers: Option<usize>,
 }
 
@@ -169,12 +172,15 @@ impl Site {
             pin: self.cores,
             engine: self.engine.map_or(Engine::Tollgate, |Named(engine)| engine),
             certificate,
+            more_certificates: certificates.collect(),
             client_roots: roots.map(read).transpose()?,
             protocols: self.protocols.map_or(base.protocols, names),
             suites: names(self.suites),
             groups: self.groups.map_or(base.groups, names),
             allow_rsa_kx: self.allow_rsa_kx,
+            proxy_protocol: self.proxy_protocol,
             resumption: self.resumption.map_or(base.resumption, |Named(resumption)| resumption),
+            ticket_keys: self.ticket_keys.map(|path| folder.join(path)),
             root: self.root.map(|path| folder.join(path)),
             proxy: self.proxy.map(SiteProxy::into_proxy),
             access_log: self.access_log.map(|path| folder.join(path)),

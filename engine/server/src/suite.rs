@@ -154,19 +154,19 @@ impl Suite {
         self.name().starts_with("TLS_DHE_")
     }
 
-    /// Returns the default suites: AES-128-GCM first, no CBC, and RSA key exchange last and only if
-    /// allowed.
+    /// Returns the default suites: AES-128-GCM first, no CBC, ECDSA before RSA, and RSA key exchange
+    /// last and only if allowed.
     pub(crate) fn defaults(allow_rsa_kx: bool) -> Vec<Self> {
         let mut suites = vec![
             Self::Aes128Gcm,
             Self::Aes256Gcm,
             Self::Chacha20,
-            Self::EcdheRsaAes128Gcm,
-            Self::EcdheRsaAes256Gcm,
-            Self::EcdheRsaChacha20,
             Self::EcdheEcdsaAes128Gcm,
             Self::EcdheEcdsaAes256Gcm,
             Self::EcdheEcdsaChacha20,
+            Self::EcdheRsaAes128Gcm,
+            Self::EcdheRsaAes256Gcm,
+            Self::EcdheRsaChacha20,
         ];
         if allow_rsa_kx {
             suites.extend([Self::RsaAes128Gcm, Self::RsaAes128Sha]);

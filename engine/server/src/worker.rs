@@ -6,6 +6,7 @@
 use core::net::IpAddr;
 use core::time::Duration;
 use std::io;
+use std::sync::Arc;
 use std::time::Instant;
 
 use mio::event::Source as _;
@@ -18,6 +19,7 @@ use slab::Slab;
 use crate::connection::{BoundedReads, Connection, Context, Opened, Turn, failed_to_open};
 use crate::log::Journal;
 use crate::notice::Notice;
+use crate::workers::Setup;
 
 const LISTENER: Token = Token(usize::MAX - 1);
 /// The token that wakes a worker from outside.
@@ -42,8 +44,9 @@ pub(crate) struct Worker {
     listener: Option<TcpListener>,
     poll: Poll,
     cx: Context,
-    /// The number of workers of the server.
-    workers: usize,
+    setup: Arc<Setup>,
+    /// The generation of the certificates in use.
+    generation: u64,
     /// The listener may have pending connections.
     accept_ready: bool,
     /// The end of a pause in accepting.
@@ -64,7 +67,7 @@ pub(crate) const fn upstream_token(key: usize) -> Token {
 
 impl Worker {
     pub(crate) fn new(
-        workers: usize,
+        setup: Arc<Setup>,
         mut listener: TcpListener,
         poll: Poll,
         cx: Context,
@@ -76,7 +79,8 @@ impl Worker {
             poll,
             next_sweep: cx.now + SWEEP,
             cx,
-            workers,
+            setup,
+            generation: 0,
             accept_ready: true,
             paused: None,
             again: Vec::new(),
@@ -89,6 +93,7 @@ impl Worker {
         let mut events = Events::with_capacity(EVENTS_MAX);
         loop {
             self.cx.now = Instant::now();
+            self.renew_certificates();
             self.begin_draining();
             if let Some(deadline) = self.cx.draining
                 && (self.connections.is_empty() || self.cx.now >= deadline)
@@ -127,6 +132,17 @@ impl Worker {
             self.accept();
             self.sweep();
             self.cx.journal.tick(self.cx.now);
+        }
+    }
+
+    /// Uses new certificates for new connections, if there are any.
+    fn renew_certificates(&mut self) {
+        let Self { setup, cx, generation, .. } = self;
+        if let Some(newer) = setup.identities.newer(generation) {
+            let acceptor = Arc::get_mut(&mut cx.acceptor).expect("only this worker has it");
+            if let Err(why) = acceptor.renew(&setup.config, &newer, &setup.tickets) {
+                cx.shared.say(&Notice::OldCertificates { why: why.to_string() });
+            }
         }
     }
 
@@ -191,7 +207,8 @@ impl Worker {
     fn admit(&mut self, mut socket: TcpStream, client: IpAddr) {
         let tally = self.cx.tally();
         // Unique within the server, without a counter shared between workers.
-        let number = tally.connections.read() * self.workers as u64 + self.cx.worker as u64 + 1;
+        let number =
+            tally.connections.read() * self.setup.config.workers as u64 + self.cx.worker as u64 + 1;
         tally.connections.add(1);
         let entry = self.connections.vacant_entry();
         let registry = self.poll.registry();
@@ -204,7 +221,8 @@ impl Worker {
             tally.connections_closed.add(1);
             return failed_to_open(number, &mut self.cx);
         };
-        let opened = Opened { number, key: entry.key(), client, now: self.cx.now };
+        let has_preface = self.setup.config.proxy_protocol;
+        let opened = Opened { number, key: entry.key(), client, has_preface, now: self.cx.now };
         entry.insert(Connection::new(stream, opened, &self.cx.limits));
     }
 

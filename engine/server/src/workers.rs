@@ -2,38 +2,38 @@
 
 use core::net::SocketAddr;
 use core::panic::AssertUnwindSafe;
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::io;
 use std::net;
 use std::panic::{catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use mio::{Poll, Waker};
 use rustix::thread::CpuSet;
-use zeroize::Zeroizing;
 
-use crate::certificate::Credentials;
 use crate::config::Config;
 use crate::connection::Context;
 use crate::engine::{Acceptor, Handshakes};
 use crate::error::{Error, Unavailable};
-use crate::ffi::TicketKeys;
 use crate::http::Root;
+use crate::identities::Identities;
 use crate::kinds::KeyKind;
 use crate::log::{Batches, Journal, SCHEMA, StartLine, Writer, now_us};
 use crate::notice::{Notice, Notices};
 use crate::proxy::{Backends, Upstreams};
 use crate::shared::Shared;
+use crate::tickets::Tickets;
 use crate::worker::{WAKE, Worker, upstream_token};
 
 /// The values that every worker thread starts from.
 pub(crate) struct Setup {
     pub(crate) config: Config,
-    pub(crate) credentials: Credentials,
-    pub(crate) tickets: Zeroizing<TicketKeys>,
+    pub(crate) identities: Renewable,
+    pub(crate) tickets: Arc<Tickets>,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -41,22 +41,63 @@ impl Setup {
     /// Checks the configuration, and loads all that needs no socket.
     pub(crate) fn new(config: Config) -> Result<Self, Error> {
         config.check()?;
-        let credentials = Credentials::load(&config.certificate)?;
+        let identities = Arc::new(config.identities()?);
         let root = config.root.as_deref().map(Root::open).transpose()?;
-        let mut tickets: Zeroizing<TicketKeys> = Zeroizing::new([0; 80]);
-        openssl::rand::rand_bytes(&mut *tickets)
-            .map_err(Unavailable::openssl("making ticket keys"))?;
+        let tickets = Arc::new(Tickets::new(config.ticket_keys.as_deref())?);
         let notices = Arc::new(Notices::new(config.notify.clone()));
         let backends = config.proxy.as_ref().map(|proxy| Backends::new(&proxy.backends));
         let shared = Shared::new(
             config.workers,
             config.engine,
-            credentials.kind,
+            identities.default().kind,
             root,
             notices,
             backends.unwrap_or_default(),
         );
-        Ok(Self { config, credentials, tickets, shared: Arc::new(shared) })
+        let identities = Renewable::new(identities);
+        Ok(Self { config, identities, tickets, shared: Arc::new(shared) })
+    }
+
+    /// Checks that the engine signs with all keys of these certificates.
+    pub(crate) fn check(&self, identities: &Arc<Identities>) -> Result<(), Error> {
+        let acceptor = self.acceptor(identities, Handshakes::MayPause)?;
+        acceptor.check_all(&self.config, identities)
+    }
+
+    pub(crate) fn acceptor(
+        &self,
+        identities: &Arc<Identities>,
+        handshakes: Handshakes,
+    ) -> Result<Acceptor, Error> {
+        Acceptor::new(&self.config, identities, &self.tickets, handshakes)
+    }
+}
+
+/// The certificates that workers use, and their replacement while the server runs.
+pub(crate) struct Renewable {
+    /// The number of replacements.
+    generation: AtomicU64,
+    newest: Mutex<Arc<Identities>>,
+}
+
+impl Renewable {
+    fn new(identities: Arc<Identities>) -> Self {
+        Self { generation: AtomicU64::new(0), newest: Mutex::new(identities) }
+    }
+
+    pub(crate) fn newest(&self) -> Arc<Identities> {
+        Arc::clone(&self.newest.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn replace(&self, identities: Arc<Identities>) {
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = identities;
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// Returns the newest certificates if `seen` is another generation, and updates `seen`.
+    pub(crate) fn newer(&self, seen: &mut u64) -> Option<Arc<Identities>> {
+        let generation = self.generation.load(Ordering::Acquire);
+        (core::mem::replace(seen, generation) != generation).then(|| self.newest())
     }
 }
 
@@ -111,7 +152,8 @@ impl Workers {
         address: SocketAddr,
     ) -> Result<Option<Writer>, Error> {
         let shared = &setup.shared;
-        let log = start_log(&setup.config, setup.credentials.kind, address, shared)?;
+        let kind = setup.identities.newest().default().kind;
+        let log = start_log(&setup.config, kind, address, shared)?;
         let (writer, to) = log.unzip();
         for sender in self.journals.drain(..) {
             // Fails if the worker has ended, which `join` reports.
@@ -185,7 +227,7 @@ fn work(
     index: usize,
     socket: net::TcpListener,
     poll: Poll,
-    setup: &Setup,
+    setup: &Arc<Setup>,
     ready: Sender<Result<(), Error>>,
     journal: &Receiver<Journal>,
 ) -> u64 {
@@ -221,13 +263,13 @@ fn prepare(
     index: usize,
     socket: net::TcpListener,
     poll: Poll,
-    setup: &Setup,
+    setup: &Arc<Setup>,
 ) -> Result<Worker, Error> {
-    let Setup { config, credentials, tickets, shared } = setup;
+    let Setup { config, shared, .. } = &**setup;
     if let Some(cores) = &config.pin {
         pin(cores[index])?;
     }
-    let acceptor = Arc::new(Acceptor::new(config, credentials, tickets, Handshakes::MayPause)?);
+    let acceptor = Arc::new(setup.acceptor(&setup.identities.newest(), Handshakes::MayPause)?);
     let mut cx = Context::new(index, config.limits, Arc::clone(shared), acceptor);
     if let Some(proxy) = &config.proxy {
         let registry =
@@ -235,7 +277,7 @@ fn prepare(
         let backends = Arc::clone(shared.backends());
         cx.upstreams = Some(Upstreams::new(proxy, backends, registry, upstream_token));
     }
-    Worker::new(config.workers, mio::net::TcpListener::from_std(socket), poll, cx)
+    Worker::new(Arc::clone(setup), mio::net::TcpListener::from_std(socket), poll, cx)
         .map_err(Unavailable::system("an event queue"))
 }
 

@@ -1,9 +1,14 @@
-//! Ctrl-C and SIGTERM: the first signal ends the run after the current step; a second signal ends
-//! it at once.
+//! Signals. Ctrl-C, SIGTERM and SIGHUP end the run after the current step; a second one ends it at
+//! once. A server takes SIGHUP and SIGUSR1 as requests.
 
 use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
 use std::process::ExitCode;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::thread;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::iterator::{Handle, Signals};
 
 use crate::error::CliError;
 use crate::output;
@@ -17,11 +22,48 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 /// True while a system call may block for ever and an immediate end loses nothing.
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
 
-/// Wakes [`wait`].
-static WAITING: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
+/// True if SIGHUP and SIGUSR1 are requests to a server.
+static SERVES: AtomicBool = AtomicBool::new(false);
+
+/// The requests that [`next`] has not returned yet, and its wake-up.
+static REQUESTS: (Mutex<Vec<Request>>, Condvar) = (Mutex::new(Vec::new()), Condvar::new());
+
+static HANDLE: OnceLock<Handle> = OnceLock::new();
+
+/// What a signal asks of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// SIGHUP: read certificates and keys again.
+    Reload,
+    /// SIGUSR1: open the access log again.
+    ReopenLog,
+    /// Ctrl-C or SIGTERM.
+    Stop,
+}
 
 pub(crate) fn listen() -> Result<(), CliError> {
-    ctrlc::set_handler(|| {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])
+        .map_err(CliError::about("cannot listen for Ctrl-C"))?;
+    let _ = HANDLE.set(signals.handle());
+    let receive = move || signals.forever().for_each(received);
+    let thread = thread::Builder::new().name("signals".to_owned()).spawn(receive);
+    thread.map(drop).map_err(CliError::about("cannot start a thread that listens for Ctrl-C"))
+}
+
+/// Takes SIGHUP and SIGUSR1 as requests from now on.
+pub(crate) fn serve() -> Result<(), CliError> {
+    SERVES.store(true, Ordering::Relaxed);
+    let handle = HANDLE.get().expect("`main` listens first");
+    handle.add_signal(SIGUSR1).map_err(CliError::about("cannot listen for SIGUSR1"))
+}
+
+fn received(signal: i32) {
+    let request = match signal {
+        SIGHUP if SERVES.load(Ordering::Relaxed) => Request::Reload,
+        SIGUSR1 => Request::ReopenLog,
+        _ => Request::Stop,
+    };
+    if request == Request::Stop {
         if ASKED.swap(true, Ordering::Relaxed) || AT_ONCE.load(Ordering::Relaxed) {
             progress::clear();
             std::process::exit(i32::from(INTERRUPTED));
@@ -29,10 +71,13 @@ pub(crate) fn listen() -> Result<(), CliError> {
         output::say(
             "tollgate: stopping after the current step; press Ctrl-C again to stop at once",
         );
-        drop(WAITING.0.lock());
-        WAITING.1.notify_all();
-    })
-    .map_err(CliError::about("cannot listen for Ctrl-C"))
+    }
+    let mut requests = REQUESTS.0.lock().unwrap_or_else(PoisonError::into_inner);
+    if !requests.contains(&request) {
+        requests.push(request);
+    }
+    drop(requests);
+    REQUESTS.1.notify_all();
 }
 
 /// Returns whether Ctrl-C was pressed or SIGTERM arrived.
@@ -49,10 +94,12 @@ pub(crate) fn ends_at_once<T>(body: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Sleeps until Ctrl-C is pressed.
-pub(crate) fn wait() {
-    let guard = WAITING.0.lock().unwrap_or_else(PoisonError::into_inner);
-    drop(WAITING.1.wait_while(guard, |()| !asked()));
+/// Sleeps until a signal arrives, and returns its request; `None` if none arrives in this time.
+pub(crate) fn next(limit: Duration) -> Option<Request> {
+    let guard = REQUESTS.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let waited = REQUESTS.1.wait_timeout_while(guard, limit, |requests| requests.is_empty());
+    let (mut requests, _) = waited.unwrap_or_else(PoisonError::into_inner);
+    (!requests.is_empty()).then(|| requests.remove(0))
 }
 
 /// Returns the exit code of a run that ended, or was stopped.

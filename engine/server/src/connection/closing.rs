@@ -60,7 +60,7 @@ impl<S: Transport> Connection<S> {
     /// otherwise it needs a turn to close.
     pub(crate) fn expire(&mut self, cx: &mut Context) -> bool {
         match self.phase {
-            Phase::Handshake => {
+            Phase::Preface | Phase::Handshake => {
                 self.failed(Broken { failure: Failure::Timeout, alert: None }, cx);
                 true
             }
@@ -92,7 +92,7 @@ impl<S: Transport> Connection<S> {
     /// Ends the connection because the server has stopped. Returns whether anything was cut off.
     pub(crate) fn cut(&mut self, cx: &mut Context) -> bool {
         let cut = !self.concluded;
-        if self.phase == Phase::Handshake {
+        if matches!(self.phase, Phase::Preface | Phase::Handshake) {
             self.failed(Broken { failure: Failure::Stopped, alert: None }, cx);
         }
         self.conclude(End::Stopped, cx);

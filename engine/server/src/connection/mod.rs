@@ -8,6 +8,7 @@ mod closing;
 mod exchange;
 mod forward;
 mod handshake;
+mod preface;
 
 use core::net::IpAddr;
 use std::io::{self, Read, Write};
@@ -113,6 +114,8 @@ enum Step {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
+    /// Waiting for the header of a load balancer.
+    Preface,
     Handshake,
     Reading,
     Sending,
@@ -147,6 +150,8 @@ pub(crate) struct Opened {
     /// The connection's key in its worker.
     pub(crate) key: usize,
     pub(crate) client: IpAddr,
+    /// A header with the address of the client comes first, in the PROXY protocol.
+    pub(crate) has_preface: bool,
     pub(crate) now: Instant,
 }
 
@@ -177,7 +182,7 @@ pub(crate) struct Connection<S> {
 impl<S: Transport> Connection<S> {
     pub(crate) fn new(
         stream: SslStream<BoundedReads<S>>,
-        Opened { number, key, client, now }: Opened,
+        Opened { number, key, client, has_preface, now }: Opened,
         limits: &Limits,
     ) -> Self {
         Self {
@@ -186,7 +191,7 @@ impl<S: Transport> Connection<S> {
             key,
             client,
             opened: now,
-            phase: Phase::Handshake,
+            phase: if has_preface { Phase::Preface } else { Phase::Handshake },
             deadline: now + limits.handshake,
             session: None,
             exchange: Exchange::default(),
@@ -205,6 +210,7 @@ impl<S: Transport> Connection<S> {
         self.stream.get_mut().begin_turn();
         for _ in 0..STEPS_MAX {
             let step = match self.phase {
+                Phase::Preface => self.preface(cx),
                 Phase::Handshake => self.handshake(cx),
                 Phase::Reading => self.read(cx),
                 Phase::Sending => self.send(cx),

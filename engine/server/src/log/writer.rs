@@ -1,6 +1,7 @@
 //! The thread that writes the access log.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::slice;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -29,12 +30,19 @@ pub(crate) type Batches = SyncSender<Vec<Line>>;
 pub(crate) struct LogState {
     written: AtomicU64,
     lost: AtomicU64,
+    /// The writer should open its file again.
+    reopens: AtomicBool,
     notices: Arc<Notices>,
 }
 
 impl LogState {
     pub(crate) const fn new(notices: Arc<Notices>) -> Self {
-        Self { written: AtomicU64::new(0), lost: AtomicU64::new(0), notices }
+        Self {
+            written: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+            reopens: AtomicBool::new(false),
+            notices,
+        }
     }
 
     pub(crate) fn written(&self) -> u64 {
@@ -55,6 +63,8 @@ impl LogState {
 #[derive(Debug)]
 pub(crate) struct Writer {
     thread: JoinHandle<bool>,
+    to: Batches,
+    state: Arc<LogState>,
 }
 
 impl Writer {
@@ -65,21 +75,29 @@ impl Writer {
         state: &Arc<LogState>,
     ) -> Result<(Self, Batches), Error> {
         let refuse = |why| Unavailable::AccessLog { path: path.to_owned(), why };
-        let file = open(path).map_err(refuse)?;
-        let mut out =
-            Out { file, state: Arc::clone(state), text: Vec::new(), torn: false, told: 0 };
-        out.write_all(&[Line::Start(start)]).map_err(refuse)?;
+        let mut out = Out::open(path, Arc::clone(state)).map_err(refuse)?;
+        let start = Line::Start(start);
+        out.write_all(slice::from_ref(&start)).map_err(refuse)?;
+        let path = path.to_owned();
         let (to, from) = sync_channel(QUEUE_BATCHES);
         let thread = thread::Builder::new()
             .name("access-log".to_owned())
-            .spawn(move || out.run(&from))
+            .spawn(move || out.run(&from, &path, &start))
             .map_err(Unavailable::system("a thread for the access log"))?;
-        Ok((Self { thread }, to))
+        Ok((Self { thread, to: to.clone(), state: Arc::clone(state) }, to))
+    }
+
+    /// Makes the thread open the file again, which another program has moved.
+    pub(crate) fn reopen(&self) {
+        self.state.reopens.store(true, Ordering::Relaxed);
+        // Wakes the thread. If the queue is full, the thread is awake.
+        let _ = self.to.try_send(Vec::new());
     }
 
     /// Waits until the workers' lines and the stop line are written, or until `deadline` has
     /// passed. Returns whether these lines are written.
     pub(crate) fn finish(self, deadline: Instant) -> bool {
+        drop(self.to);
         while !self.thread.is_finished() {
             if Instant::now() >= deadline {
                 return false; // the thread continues until the file accepts its bytes
@@ -112,10 +130,17 @@ struct Out {
 }
 
 impl Out {
+    fn open(path: &Path, state: Arc<LogState>) -> io::Result<Self> {
+        Ok(Self { file: open(path)?, state, text: Vec::new(), torn: false, told: 0 })
+    }
+
     /// Writes batches until all workers have ended, and then the stop line. Returns whether the
     /// stop line is written.
-    fn run(mut self, from: &Receiver<Vec<Line>>) -> bool {
+    fn run(mut self, from: &Receiver<Vec<Line>>, path: &Path, start: &Line) -> bool {
         for batch in from {
+            if self.state.reopens.swap(false, Ordering::Relaxed) {
+                self.reopen(path, start);
+            }
             self.batch(&batch);
         }
         self.tell_lost();
@@ -126,6 +151,18 @@ impl Out {
             self.failed(why);
         }
         written.is_ok()
+    }
+
+    /// Opens the file again, and begins it with the start line. If this fails, the old file stays
+    /// in use.
+    fn reopen(&mut self, path: &Path, start: &Line) {
+        let opened = open(path).and_then(|file| {
+            (self.file, self.torn) = (file, false);
+            self.write_all(slice::from_ref(start))
+        });
+        if let Err(why) = opened {
+            self.failed(&why);
+        }
     }
 
     fn batch(&mut self, batch: &[Line]) {
@@ -187,9 +224,8 @@ mod tests {
         let hear = Arc::clone(&said);
         let notify = Notify::new(move |notice| hear.lock().unwrap().push(notice.clone()));
         let state = Arc::new(LogState::new(Arc::new(Notices::new(notify))));
-        let file = open(Path::new("/dev/full")).unwrap();
-        let mut out =
-            Out { file, state: Arc::clone(&state), text: Vec::new(), torn: false, told: 0 };
+        let path = Path::new("/dev/full");
+        let mut out = Out::open(path, Arc::clone(&state)).unwrap();
         let line = || Line::Lost(LostLine { time_us: 0, lines: 0 });
         out.batch(&[line(), line()]);
         out.batch(&[line()]);
@@ -200,6 +236,6 @@ mod tests {
         drop(said);
         let (to, from) = sync_channel(1);
         drop(to);
-        assert!(!out.run(&from), "the stop line is not written");
+        assert!(!out.run(&from, path, &line()), "the stop line is not written");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 
-use crate::rig::{self, ONE_REQUEST, Rig, bytes, fetch, s_client};
+use crate::rig::{self, Folder, ONE_REQUEST, Rig, bytes, fetch, s_client};
 use tollgate_server::log::Outcome;
 use tollgate_server::{
     Certificate, Config, Engine, Failure, Group, Issued, KeyKind, Protocol, Resumption, Suite,
@@ -237,6 +237,46 @@ fn resumption_is_off_or_on() {
         let outcomes: Vec<_> = handshakes.iter().map(|line| line.outcome).collect();
         assert_eq!(outcomes, [Outcome::Full, expected, Outcome::Full, expected]);
     }
+}
+
+#[test]
+fn servers_with_the_same_ticket_keys_resume_each_others_sessions() {
+    let folder = Folder::new();
+    let keys = folder.path("tickets");
+    let write = |keys_of: &[u8]| {
+        let bytes: Vec<u8> = keys_of.iter().flat_map(|key| [*key; 80]).collect();
+        std::fs::write(&keys, bytes).unwrap();
+    };
+    write(&[1]);
+    let config = Config {
+        resumption: Resumption::Tickets,
+        ticket_keys: Some(keys.clone()),
+        ..Config::default()
+    };
+    let servers = [Rig::start(config.clone()), Rig::start(config.clone())];
+    let file = folder.path("session.pem");
+    let file = file.to_str().unwrap();
+    for version in ["-tls1_2", "-tls1_3"] {
+        write(&[1]);
+        servers.iter().for_each(|server| server.running.reload().unwrap());
+        let connect = |server: &Rig, session: [&str; 2]| {
+            let args = [&[version][..], &session].concat();
+            let (_, words) = s_client(server.running.addr(), &args, ONE_REQUEST);
+            assert!(words.contains("HTTP/1.1 200 OK"), "{words}");
+            words.contains("Reused, ")
+        };
+        assert!(!connect(&servers[0], ["-sess_out", file]));
+        assert!(connect(&servers[1], ["-sess_in", file]), "the other server's {version}");
+        write(&[2, 1]);
+        servers[1].running.reload().unwrap();
+        assert!(connect(&servers[1], ["-sess_in", file]), "the older key {version}");
+        write(&[3, 2]);
+        servers[1].running.reload().unwrap();
+        assert!(!connect(&servers[1], ["-sess_in", file]), "no longer {version}");
+    }
+    write(&[1, 2, 3, 4]);
+    let error = servers[1].running.reload().unwrap_err().to_string();
+    assert!(error.contains("has 320 bytes: give one to three ticket keys"), "{error}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod flood;
 mod handshakes;
 mod hostile;
 mod http;
+mod names;
 mod proxy;
 mod rig;
 mod site;

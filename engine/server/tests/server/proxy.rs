@@ -13,8 +13,8 @@ use tollgate_server::{Config, End, HealthCheck, Misuse, Proxy, Server};
 use crate::rig::{Rig, TIMEOUT, bytes, connect, curl, eventually, fetch, head, notices, response};
 
 /// A back end: a thread for each connection, which runs `serve` with it.
-struct Backend {
-    address: SocketAddr,
+pub(crate) struct Backend {
+    pub(crate) address: SocketAddr,
     connections: Arc<AtomicUsize>,
 }
 
@@ -48,7 +48,7 @@ impl Backend {
     }
 
     /// Answers each request with its head and body.
-    fn echoing() -> Self {
+    pub(crate) fn echoing() -> Self {
         Self::start(|socket| {
             while let Some((head, body)) = request(socket) {
                 let length = head.len() + body.len();
@@ -376,7 +376,7 @@ fn settings_that_make_no_sense_are_refused() {
     let one = Proxy::to(vec![closed()]);
     assert_eq!(refused(Proxy::to(Vec::new())), "0 back ends: give a number from 1 to 256");
     let zero = refused(Proxy { connect: Duration::ZERO, ..one.clone() });
-    assert!(zero.contains("`connect`"), "{zero}");
+    assert!(zero.contains("`proxy.connect`"), "{zero}");
     let health = |target: &str| {
         let second = Duration::from_secs(1);
         Some(HealthCheck { target: target.to_owned(), interval: second, limit: second })

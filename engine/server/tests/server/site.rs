@@ -1,13 +1,19 @@
 //! Settings from a file, and plain HTTP beside TLS.
 
+use core::net::SocketAddr;
 use core::time::Duration;
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::thread;
 
-use tollgate_server::{Config, Engine, KeyKind, Protocol, Resumption, Server};
+use tollgate_server::log::{Line, read};
+use tollgate_server::{Config, Engine, Failure, KeyKind, Protocol, Resumption, Server};
 
-use crate::rig::{Folder, TIMEOUT, certify, connect, fetch, keys, response, tcp};
+use crate::proxy::Backend;
+use crate::rig::{
+    Folder, TIMEOUT, certify, client as client_of, connect, eventually, fetch, keys, response, tcp,
+};
 
 /// A folder with a certificate, its key and a file of settings, which follow after `address` and
 /// before the certificate.
@@ -108,7 +114,7 @@ fn a_check_reads_the_key() {
 }
 
 /// Sends this to an address in plain text, and returns the response.
-fn plain(address: core::net::SocketAddr, request: &str) -> (String, Vec<u8>) {
+fn plain(address: SocketAddr, request: &str) -> (String, Vec<u8>) {
     let mut socket = tcp(address);
     socket.write_all(request.as_bytes()).unwrap();
     let answer = response(&mut socket);
@@ -147,4 +153,85 @@ fn metrics_and_redirects_are_in_plain_http() {
     drop(silent);
     assert_eq!(running.stop(TIMEOUT).workers_lost, 0);
     assert!(TcpStream::connect(metrics).is_err(), "nothing listens any more");
+}
+
+#[test]
+fn a_load_balancer_tells_the_address_of_the_client() {
+    let backend = Backend::echoing();
+    let site = Site::new(&format!(
+        "proxy_protocol = true\n[limits]\nhandshake = 0.2\n[proxy]\nbackends = [\"{}\"]",
+        backend.address
+    ));
+    let running = Server::start(site.read().unwrap()).unwrap();
+    let v2 = [&b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c"[..], &[192, 0, 2, 8, 1, 2, 3, 4, 0, 1, 0, 2]];
+    let headers = [b"PROXY TCP4 192.0.2.7 198.51.100.1 4711 443\r\n".to_vec(), v2.concat()];
+    for (header, client) in headers.iter().zip(["192.0.2.7", "192.0.2.8"]) {
+        let mut socket = tcp(running.addr());
+        // in two segments, of which the second also has the first record
+        socket.write_all(&header[..7]).unwrap();
+        thread::sleep(Duration::from_millis(20));
+        let mut stream = client_of(Joined { first: Some(header[7..].to_vec()), socket });
+        stream.connect().unwrap();
+        stream.write_all(b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        let body = String::from_utf8(response(&mut stream).1).unwrap();
+        assert!(body.contains(&format!("X-Forwarded-For: {client}\r\n")), "{body}");
+    }
+    let mut without = tcp(running.addr());
+    without.write_all(&[22, 3, 1, 0, 5, 1, 0, 0, 1, 3, 3]).unwrap();
+    assert_eq!(without.read(&mut [0]).unwrap_or(0), 0, "closed");
+    let mut silent = tcp(running.addr());
+    assert_eq!(silent.read(&mut [0]).unwrap_or(0), 0, "closed after the limit of a handshake");
+    let counters = running.stop(TIMEOUT).counters;
+    let failed = |why| counters.handshakes_failed.iter().find(|(it, _)| *it == why).unwrap().1;
+    assert_eq!((failed(Failure::ProxyHeader), failed(Failure::Timeout)), (1, 1));
+}
+
+/// A socket whose first write also has other bytes before it.
+struct Joined {
+    first: Option<Vec<u8>>,
+    socket: TcpStream,
+}
+
+impl Read for Joined {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.read(buffer)
+    }
+}
+
+impl Write for Joined {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.first.take() {
+            Some(first) => {
+                self.socket.write_all(&[&first, bytes].concat())?;
+                Ok(bytes.len())
+            }
+            None => self.socket.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
+}
+
+#[test]
+fn a_log_that_was_moved_is_opened_again() {
+    let site = Site::new("access_log = \"access.log\"");
+    let running = Server::start(site.read().unwrap()).unwrap();
+    let (log, moved) = (site.0.path("access.log"), site.0.path("access.log.1"));
+    let url = format!("https://{}/bytes/1", running.addr());
+    fetch(&[&url]);
+    eventually("two lines", || running.counters().log_lines == 2);
+    fs::rename(&log, &moved).unwrap();
+    running.reopen_log();
+    eventually("a new file", || log.exists());
+    fetch(&[&url]);
+    assert!(running.stop(TIMEOUT).log_complete);
+    let lines = |path| read(fs::read(path).unwrap().as_slice()).unwrap();
+    let (old, new) = (lines(moved), lines(log));
+    assert!(matches!(old[..], [Line::Start(_), Line::Handshake(_), Line::Request(_)]), "{old:?}");
+    let [Line::Start(_), Line::Handshake(_), Line::Request(_), Line::Stop(stop)] = &new[..] else {
+        panic!("{new:?}");
+    };
+    assert_eq!(stop.lines, 4, "of both files");
 }

@@ -1,6 +1,7 @@
 //! `tollgate serve`: runs the embedded server until a signal stops it.
 
 use core::net::SocketAddr;
+use core::slice;
 use core::str::FromStr as _;
 use core::time::Duration;
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
+use sd_notify::NotifyState;
 use tollgate_record::Nanos;
 use tollgate_report::text::wrapped;
 use tollgate_server::{
@@ -17,9 +19,9 @@ use tollgate_server::{
 
 use crate::cells::float;
 use crate::error::CliError;
-use crate::interrupt;
+use crate::interrupt::{self, Request};
 use crate::options::values::{listens, seconds};
-use crate::output::Output;
+use crate::output::{Output, say};
 
 /// The default kind of key.
 const SELF_SIGNED: KeyKind = KeyKind::Rsa { bits: 2048 };
@@ -128,14 +130,41 @@ pub(crate) fn run(options: &Serve) -> Result<ExitCode, CliError> {
         output.text(&checked(&settings, kind))?;
         return Ok(ExitCode::SUCCESS);
     }
+    interrupt::serve()?;
     let started = Instant::now();
     let running = interrupt::ends_at_once(|| Server::start(settings.clone())).map_err(in_flags)?;
     output.text(&ready(&settings, &running))?;
-    interrupt::wait();
+    until_stopped(&running);
     let report = running.stop(Duration::from_secs_f64(options.drain));
     output.text(&served(&report, started.elapsed(), settings.access_log.is_some()))?;
     let whole = report.workers_lost == 0 && report.log_complete;
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Answers signals, and the watchdog of systemd, until a signal stops the server.
+fn until_stopped(running: &Running) {
+    tell_systemd(&NotifyState::Ready);
+    let watchdog = sd_notify::watchdog_enabled();
+    let period = watchdog.map_or(Duration::MAX, |limit| limit / 3);
+    loop {
+        match interrupt::next(period) {
+            None if running.responds(period) => tell_systemd(&NotifyState::Watchdog),
+            None => say("tollgate: a worker does not respond; systemd restarts the server"),
+            Some(Request::Reload) => match running.reload() {
+                Ok(()) => say("tollgate: new connections use the certificates read now"),
+                Err(why) => say(&format!("tollgate: the old certificates stay in use: {why}")),
+            },
+            Some(Request::ReopenLog) => running.reopen_log(),
+            Some(Request::Stop) => return tell_systemd(&NotifyState::Stopping),
+        }
+    }
+}
+
+/// Does nothing unless systemd has started this program.
+fn tell_systemd(state: &NotifyState<'_>) {
+    if let Err(why) = sd_notify::notify(slice::from_ref(state)) {
+        say(&format!("tollgate: cannot notify systemd ({why}): look at the unit's NotifyAccess"));
+    }
 }
 
 /// Users of this program set flags, not fields: names the flag.

@@ -1,10 +1,12 @@
 //! `tollgate serve`: from its first line to its final report.
 
+use core::time::Duration;
 use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Command;
+use std::os::unix::net::UnixDatagram;
+use std::process::{Command, Stdio};
 
 use crate::program::{Serve, keys, refused, run, scratch, signal, start, text};
 
@@ -110,6 +112,58 @@ fn a_file_of_settings_is_checked_and_used() {
     refused(&run(&["serve", "--config", site.name(), "--workers", "2"]), "--config");
     fs::write(&site, settings.replace("workers = 1", "wokers = 1")).unwrap();
     refused(&run(&["serve", "--config", site.name()]), "site.toml, line 2: unknown field");
+}
+
+/// Receives the next notification for systemd; panics after 20 seconds.
+fn notification(socket: &UnixDatagram) -> String {
+    let mut bytes = [0; 256];
+    let count = socket.recv(&mut bytes).unwrap();
+    String::from_utf8(bytes[..count].to_vec()).unwrap().trim().to_owned()
+}
+
+#[test]
+fn systemd_is_told_and_signals_reload() {
+    let path = scratch("notify.socket");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let (key, chain) = (scratch("reload-key.pem"), scratch("reload.pem"));
+    let log = scratch("reload.log");
+    fs::copy(keys().join("rsa-2048.pem"), &key).unwrap();
+    let args = ["req", "-x509", "-subj", "/CN=localhost", "-key", key.name(), "-out"];
+    assert!(Command::new("openssl").args(args).arg(chain.name()).status().unwrap().success());
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+        .args(["serve", "--address", "127.0.0.1:0", "--cert", chain.name(), "--key", key.name()])
+        .args(["--access-log", log.name()])
+        .env("NOTIFY_SOCKET", path.name())
+        .env("WATCHDOG_USEC", "300000")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut says = || {
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        line
+    };
+    assert_eq!(notification(&socket), "READY=1");
+    for _ in 0..2 {
+        assert_eq!(notification(&socket), "WATCHDOG=1");
+    }
+    signal("HUP", child.id());
+    assert!(says().contains("new connections use the certificates read now"));
+    fs::copy(keys().join("rsa-3072.pem"), &key).unwrap();
+    signal("HUP", child.id());
+    let said = says();
+    assert!(said.contains("the old certificates stay in use: the private key does not"), "{said}");
+    fs::remove_file(&log).unwrap();
+    signal("USR1", child.id());
+    while !log.exists() {
+        assert_eq!(notification(&socket), "WATCHDOG=1");
+    }
+    signal("TERM", child.id());
+    while notification(&socket) != "STOPPING=1" {}
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]

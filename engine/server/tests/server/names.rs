@@ -1,0 +1,174 @@
+//! Certificates by the name that a client asks for, and their replacement while clients come.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+
+use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVerifyMode, SslVersion};
+use tollgate_server::{Certificate, Config, Engine, Running, Server};
+
+use crate::rig::{Folder, ONE_REQUEST, TIMEOUT, keys, response, run, tcp};
+
+/// Makes a certificate with this common name and these names for a key of the test vectors.
+fn certify(folder: &Folder, name: &str, key: &str, names: &str) -> Certificate {
+    let (chain, key) = (folder.path(&format!("{name}.pem")), keys().join(key));
+    write_certificate(&chain, &key, name, names);
+    Certificate::Files { chain, key }
+}
+
+fn write_certificate(chain: &PathBuf, key: &PathBuf, common_name: &str, names: &str) {
+    let [subject, names] = [format!("/CN={common_name}"), format!("subjectAltName={names}")];
+    let (key, out) = (key.to_str().unwrap(), chain.to_str().unwrap());
+    let args = ["req", "-x509", "-new", "-key", key, "-out", out, "-subj", &subject];
+    let output = run("openssl", &[&args[..], &["-addext", &names]].concat(), b"");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Connects with this name and these signature algorithms; returns the connection.
+fn ask(
+    running: &Running,
+    name: Option<&str>,
+    version: SslVersion,
+    algorithms: &str,
+) -> SslStream<std::net::TcpStream> {
+    let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
+    context.set_verify(SslVerifyMode::NONE);
+    context.set_max_proto_version(Some(version)).unwrap();
+    context.set_sigalgs_list(algorithms).unwrap();
+    let mut ssl = Ssl::new(&context.build()).unwrap();
+    if let Some(name) = name {
+        ssl.set_hostname(name).unwrap();
+    }
+    let mut stream = SslStream::new(ssl, tcp(running.addr())).unwrap();
+    stream.connect().unwrap();
+    stream
+}
+
+/// Returns the common name of the server's certificate.
+fn common_name(stream: &SslStream<std::net::TcpStream>) -> String {
+    let certificate = stream.ssl().peer_certificate().unwrap();
+    let mut names = certificate.subject_name().entries();
+    names.next().unwrap().data().to_string().unwrap()
+}
+
+const BOTH: &str = "ECDSA+SHA256:RSA-PSS+SHA256:RSA+SHA256";
+const RSA: &str = "RSA-PSS+SHA256:RSA+SHA256";
+
+#[test]
+fn clients_get_the_certificate_with_the_name_that_they_ask_for() {
+    let folder = Folder::new();
+    let config = Config {
+        certificate: certify(&folder, "first", "rsa-2048.pem", "DNS:localhost"),
+        more_certificates: vec![
+            certify(&folder, "a-rsa", "rsa-3072.pem", "DNS:A.example,DNS:*.b.example"),
+            certify(&folder, "a-ecdsa", "ec-p256.pem", "DNS:a.example"),
+        ],
+        engine: Engine::OpenSsl,
+        ..Config::default()
+    };
+    let running = Server::start(config).unwrap();
+    let cases = [
+        (Some("a.example"), BOTH, "a-ecdsa"),
+        (Some("a.EXAMPLE"), RSA, "a-rsa"),
+        (Some("x.b.example"), BOTH, "a-rsa"),
+        (Some("x.y.b.example"), BOTH, "first"), // `*` stands for one label
+        (Some("b.example"), BOTH, "first"),
+        (Some("localhost"), BOTH, "first"),
+        (Some("unknown"), BOTH, "first"),
+        (None, BOTH, "first"),
+    ];
+    for version in [SslVersion::TLS1_2, SslVersion::TLS1_3] {
+        for (name, algorithms, expected) in cases {
+            let stream = ask(&running, name, version, algorithms);
+            assert_eq!(common_name(&stream), expected, "{name:?} {algorithms} {version:?}");
+        }
+    }
+    let _ = running.stop(TIMEOUT);
+}
+
+#[test]
+fn the_engine_signs_for_every_name() {
+    let folder = Folder::new();
+    let config = Config {
+        certificate: certify(&folder, "first", "rsa-2048.pem", "DNS:localhost"),
+        more_certificates: vec![certify(&folder, "second", "rsa-3072.pem", "DNS:a.example")],
+        engine: Engine::Tollgate,
+        ..Config::default()
+    };
+    let running = Server::start(config.clone()).unwrap();
+    for name in ["a.example", "localhost", "a.example"] {
+        let mut stream = ask(&running, Some(name), SslVersion::TLS1_3, RSA);
+        stream.write_all(ONE_REQUEST.as_bytes()).unwrap();
+        response(&mut stream);
+    }
+    let report = running.stop(TIMEOUT);
+    assert_eq!(report.counters.signer.operations.unwrap().signatures, 3);
+
+    let twice = certify(&folder, "again", "rsa-4096.pem", "DNS:A.example");
+    let more_certificates = [config.more_certificates.clone(), vec![twice]].concat();
+    let error = Server::start(Config { more_certificates, ..config.clone() }).unwrap_err();
+    let expected = "two certificates have the name A.example and a key like rsa-4096";
+    assert!(error.to_string().starts_with(expected), "{error}");
+
+    let not_served = certify(&folder, "ed", "ed25519.pem", "DNS:b.example");
+    let error =
+        Server::start(Config { more_certificates: vec![not_served], ..config }).unwrap_err();
+    assert!(error.to_string().contains("does not support this ed25519 key"), "{error}");
+}
+
+#[test]
+fn new_certificates_serve_new_connections_and_no_connection_is_lost() {
+    let folder = Folder::new();
+    let key = folder.path("key.pem");
+    fs::copy(keys().join("rsa-2048.pem"), &key).unwrap();
+    let chain = folder.path("chain.pem");
+    write_certificate(&chain, &key, "old", "DNS:localhost");
+    let certificate = Certificate::Files { chain: chain.clone(), key: key.clone() };
+    let engine = Engine::Tollgate;
+    let running = Server::start(Config { certificate, engine, workers: 2, ..Config::default() });
+    let running = Arc::new(running.unwrap());
+
+    let connect = || ask(&running, None, SslVersion::TLS1_3, RSA);
+    let mut open = connect();
+    assert_eq!(common_name(&open), "old");
+    // clients that come while certificates change
+    let ended = Arc::new(AtomicBool::new(false));
+    let clients: Vec<_> = (0..2)
+        .map(|_| {
+            let (running, ended) = (Arc::clone(&running), Arc::clone(&ended));
+            thread::spawn(move || {
+                let mut served = 0;
+                while !ended.load(Ordering::Relaxed) {
+                    let mut stream = ask(&running, None, SslVersion::TLS1_2, RSA);
+                    stream.write_all(ONE_REQUEST.as_bytes()).unwrap();
+                    assert!(response(&mut stream).0.starts_with("HTTP/1.1 200 "));
+                    served += 1;
+                }
+                served
+            })
+        })
+        .collect();
+    for _ in 0..20 {
+        running.reload().unwrap();
+    }
+    write_certificate(&chain, &key, "new", "DNS:localhost");
+    running.reload().unwrap();
+    ended.store(true, Ordering::Relaxed);
+    let served: usize = clients.into_iter().map(|client| client.join().unwrap()).sum();
+    assert!(served > 2, "clients came meanwhile: {served}");
+
+    assert_eq!(common_name(&connect()), "new");
+    open.write_all(ONE_REQUEST.as_bytes()).unwrap();
+    assert!(response(&mut open).0.starts_with("HTTP/1.1 200 "), "it goes on");
+
+    fs::copy(keys().join("rsa-3072.pem"), &key).unwrap();
+    let error = running.reload().unwrap_err().to_string();
+    assert!(error.contains("does not match the certificate"), "{error}");
+    assert_eq!(common_name(&connect()), "new", "still served");
+    drop(open);
+    let report = Arc::into_inner(running).unwrap().stop(TIMEOUT);
+    assert_eq!(report.counters.handshakes_failed_total(), 0);
+}
