@@ -26,7 +26,8 @@ pub use crate::evp::Source;
 use crate::identities::Identities;
 use crate::issued::Issued;
 use crate::log::{Journal, Writer};
-use crate::workers::{Setup, start_log};
+use crate::setup::Setup;
+use crate::workers::start_log;
 
 /// The maximum time for writing the access log when a worker is dropped.
 const LOG_TIMEOUT: Duration = Duration::from_secs(3);

@@ -59,6 +59,7 @@ mod notice;
 mod plain;
 mod proxy;
 mod server;
+mod setup;
 mod shared;
 mod site;
 mod suite;

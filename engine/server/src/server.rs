@@ -15,7 +15,8 @@ use crate::listener::listen;
 use crate::log::Writer;
 use crate::plain::{Pages, PlainHttp};
 use crate::proxy::Checker;
-use crate::workers::{Setup, Workers};
+use crate::setup::Setup;
+use crate::workers::Workers;
 
 /// Additional time for a stop, to write the log and to end the threads.
 const STOP_MARGIN: Duration = Duration::from_secs(3);

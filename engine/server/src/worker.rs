@@ -19,7 +19,7 @@ use slab::Slab;
 use crate::connection::{BoundedReads, Connection, Context, Opened, Turn, failed_to_open};
 use crate::log::Journal;
 use crate::notice::Notice;
-use crate::workers::Setup;
+use crate::setup::Setup;
 
 const LISTENER: Token = Token(usize::MAX - 1);
 /// The token that wakes a worker from outside.

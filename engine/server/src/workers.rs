@@ -2,13 +2,12 @@
 
 use core::net::SocketAddr;
 use core::panic::AssertUnwindSafe;
-use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::io;
 use std::net;
 use std::panic::{catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -17,89 +16,15 @@ use rustix::thread::CpuSet;
 
 use crate::config::Config;
 use crate::connection::Context;
-use crate::engine::{Acceptor, Handshakes};
+use crate::engine::Handshakes;
 use crate::error::{Error, Unavailable};
-use crate::http::Root;
-use crate::identities::Identities;
 use crate::kinds::KeyKind;
 use crate::log::{Batches, Journal, SCHEMA, StartLine, Writer, now_us};
-use crate::notice::{Notice, Notices};
-use crate::proxy::{Backends, Upstreams};
+use crate::notice::Notice;
+use crate::proxy::Upstreams;
+use crate::setup::Setup;
 use crate::shared::Shared;
-use crate::tickets::Tickets;
 use crate::worker::{WAKE, Worker, upstream_token};
-
-/// The values that every worker thread starts from.
-pub(crate) struct Setup {
-    pub(crate) config: Config,
-    pub(crate) identities: Renewable,
-    pub(crate) tickets: Arc<Tickets>,
-    pub(crate) shared: Arc<Shared>,
-}
-
-impl Setup {
-    /// Checks the configuration, and loads all that needs no socket.
-    pub(crate) fn new(config: Config) -> Result<Self, Error> {
-        config.check()?;
-        let identities = Arc::new(config.identities()?);
-        let root = config.root.as_deref().map(Root::open).transpose()?;
-        let tickets = Arc::new(Tickets::new(config.ticket_keys.as_deref())?);
-        let notices = Arc::new(Notices::new(config.notify.clone()));
-        let backends = config.proxy.as_ref().map(|proxy| Backends::new(&proxy.backends));
-        let shared = Shared::new(
-            config.workers,
-            config.engine,
-            identities.default().kind,
-            root,
-            notices,
-            backends.unwrap_or_default(),
-        );
-        let identities = Renewable::new(identities);
-        Ok(Self { config, identities, tickets, shared: Arc::new(shared) })
-    }
-
-    /// Checks that the engine signs with all keys of these certificates.
-    pub(crate) fn check(&self, identities: &Arc<Identities>) -> Result<(), Error> {
-        let acceptor = self.acceptor(identities, Handshakes::MayPause)?;
-        acceptor.check_all(&self.config, identities)
-    }
-
-    pub(crate) fn acceptor(
-        &self,
-        identities: &Arc<Identities>,
-        handshakes: Handshakes,
-    ) -> Result<Acceptor, Error> {
-        Acceptor::new(&self.config, identities, &self.tickets, handshakes)
-    }
-}
-
-/// The certificates that workers use, and their replacement while the server runs.
-pub(crate) struct Renewable {
-    /// The number of replacements.
-    generation: AtomicU64,
-    newest: Mutex<Arc<Identities>>,
-}
-
-impl Renewable {
-    fn new(identities: Arc<Identities>) -> Self {
-        Self { generation: AtomicU64::new(0), newest: Mutex::new(identities) }
-    }
-
-    pub(crate) fn newest(&self) -> Arc<Identities> {
-        Arc::clone(&self.newest.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(crate) fn replace(&self, identities: Arc<Identities>) {
-        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = identities;
-        self.generation.fetch_add(1, Ordering::Release);
-    }
-
-    /// Returns the newest certificates if `seen` is another generation, and updates `seen`.
-    pub(crate) fn newer(&self, seen: &mut u64) -> Option<Arc<Identities>> {
-        let generation = self.generation.load(Ordering::Acquire);
-        (core::mem::replace(seen, generation) != generation).then(|| self.newest())
-    }
-}
 
 /// The worker threads. If dropped before [`Workers::begin`], they end without serving.
 #[derive(Default)]

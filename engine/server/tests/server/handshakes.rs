@@ -253,7 +253,7 @@ fn servers_with_the_same_ticket_keys_resume_each_others_sessions() {
         ticket_keys: Some(keys.clone()),
         ..Config::default()
     };
-    let servers = [Rig::start(config.clone()), Rig::start(config.clone())];
+    let servers = [Rig::start(config.clone()), Rig::start(config)];
     let file = folder.path("session.pem");
     let file = file.to_str().unwrap();
     for version in ["-tls1_2", "-tls1_3"] {

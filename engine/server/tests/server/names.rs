@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
@@ -19,7 +19,7 @@ fn certify(folder: &Folder, name: &str, key: &str, names: &str) -> Certificate {
     Certificate::Files { chain, key }
 }
 
-fn write_certificate(chain: &PathBuf, key: &PathBuf, common_name: &str, names: &str) {
+fn write_certificate(chain: &Path, key: &Path, common_name: &str, names: &str) {
     let [subject, names] = [format!("/CN={common_name}"), format!("subjectAltName={names}")];
     let (key, out) = (key.to_str().unwrap(), chain.to_str().unwrap());
     let args = ["req", "-x509", "-new", "-key", key, "-out", out, "-subj", &subject];

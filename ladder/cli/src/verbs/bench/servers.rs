@@ -50,7 +50,7 @@ pub(super) struct Rig<'a> {
 /// A running server.
 pub(in crate::verbs) enum Ready<'a> {
     /// An embedded server on OpenSSL, with its access log and its clients' certificate.
-    Embedded(Running, PathBuf, Option<Arc<Identity>>),
+    Embedded(Box<Running>, PathBuf, Option<Arc<Identity>>),
     External(&'a Probed),
     Rustls(Blocking),
     Stock(Stock),
@@ -205,7 +205,7 @@ pub(in crate::verbs) fn start_embedded(
         ..Config::default()
     };
     let identity = of_session.as_ref().and_then(Certificates::identity).cloned();
-    Ok(Ready::Embedded(Embedded::start(config)?, log, identity))
+    Ok(Ready::Embedded(Box::new(Embedded::start(config)?), log, identity))
 }
 
 /// The groups of an embedded server: first those of the options, because the server's order

@@ -1,0 +1,86 @@
+//! What the threads of a server start from, and certificates that are replaced while it runs.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::config::Config;
+use crate::engine::{Acceptor, Handshakes};
+use crate::error::Error;
+use crate::http::Root;
+use crate::identities::Identities;
+use crate::notice::Notices;
+use crate::proxy::Backends;
+use crate::shared::Shared;
+use crate::tickets::Tickets;
+
+/// The values that every worker thread starts from.
+pub(crate) struct Setup {
+    pub(crate) config: Config,
+    pub(crate) identities: Renewable,
+    pub(crate) tickets: Arc<Tickets>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Setup {
+    /// Checks the configuration, and loads all that needs no socket.
+    pub(crate) fn new(config: Config) -> Result<Self, Error> {
+        config.check()?;
+        let identities = Arc::new(config.identities()?);
+        let root = config.root.as_deref().map(Root::open).transpose()?;
+        let tickets = Arc::new(Tickets::new(config.ticket_keys.as_deref())?);
+        let notices = Arc::new(Notices::new(config.notify.clone()));
+        let backends = config.proxy.as_ref().map(|proxy| Backends::new(&proxy.backends));
+        let shared = Shared::new(
+            config.workers,
+            config.engine,
+            identities.default().kind,
+            root,
+            notices,
+            backends.unwrap_or_default(),
+        );
+        let identities = Renewable::new(identities);
+        Ok(Self { config, identities, tickets, shared: Arc::new(shared) })
+    }
+
+    /// Checks that the engine signs with all keys of these certificates.
+    pub(crate) fn check(&self, identities: &Arc<Identities>) -> Result<(), Error> {
+        let acceptor = self.acceptor(identities, Handshakes::MayPause)?;
+        acceptor.check_all(&self.config, identities)
+    }
+
+    pub(crate) fn acceptor(
+        &self,
+        identities: &Arc<Identities>,
+        handshakes: Handshakes,
+    ) -> Result<Acceptor, Error> {
+        Acceptor::new(&self.config, identities, &self.tickets, handshakes)
+    }
+}
+
+/// The certificates that workers use, and their replacement while the server runs.
+pub(crate) struct Renewable {
+    /// The number of replacements.
+    generation: AtomicU64,
+    newest: Mutex<Arc<Identities>>,
+}
+
+impl Renewable {
+    fn new(identities: Arc<Identities>) -> Self {
+        Self { generation: AtomicU64::new(0), newest: Mutex::new(identities) }
+    }
+
+    pub(crate) fn newest(&self) -> Arc<Identities> {
+        Arc::clone(&self.newest.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn replace(&self, identities: Arc<Identities>) {
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = identities;
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// Returns the newest certificates if `seen` is another generation, and updates `seen`.
+    pub(crate) fn newer(&self, seen: &mut u64) -> Option<Arc<Identities>> {
+        let generation = self.generation.load(Ordering::Acquire);
+        (core::mem::replace(seen, generation) != generation).then(|| self.newest())
+    }
+}
