@@ -208,7 +208,7 @@ fn config(options: &Serve) -> Config {
 /// Describes settings that could start.
 fn checked(config: &Config, kind: KeyKind) -> String {
     let mut text = format!("ready to listen on https://{}/\n", config.address);
-    text += &described(config, kind);
+    text += &described(config, kind, None);
     text
 }
 
@@ -222,19 +222,21 @@ fn ready(config: &Config, running: &Running) -> String {
             text += &format!("{what}: http://{address}/\n");
         }
     }
-    text += &described(config, running.key_kind());
-    let signer = running.counters().signer;
-    text += &format!("signs: the OpenSSL provider \"{}\", seen at start\n", signer.provider);
+    let signer = running.counters().signer.provider;
+    text += &described(config, running.key_kind(), Some(&signer));
     text
 }
 
-fn described(config: &Config, kind: KeyKind) -> String {
+fn described(config: &Config, kind: KeyKind, signer: Option<&str>) -> String {
     let certificate = match &config.certificate {
         Certificate::Files { chain, .. } => chain.display().to_string(),
         _ => "self-signed, made now".to_owned(),
     };
     let mut text = wrapped(&format!("certificate: {kind}, {certificate}"));
     text += &format!("engine: {}; worker threads: {}\n", config.engine, config.workers);
+    if let Some(provider) = signer {
+        text += &format!("signs: the OpenSSL provider \"{provider}\", seen at start\n");
+    }
     if let Some(proxy) = &config.proxy {
         let backends: Vec<String> = proxy.backends.iter().map(ToString::to_string).collect();
         text += &wrapped(&format!("back ends: {}", backends.join(", ")));
