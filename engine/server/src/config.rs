@@ -149,6 +149,9 @@ pub struct Limits {
     /// The maximum number of open connections of one worker. Further clients wait in the kernel's
     /// queue.
     pub connections_max: usize,
+    /// The maximum number of open connections of one client address, or of one IPv6 network of 64
+    /// bits; further ones are closed at once. `None` sets no limit.
+    pub connections_per_address: Option<usize>,
 }
 
 impl Default for Limits {
@@ -160,6 +163,7 @@ impl Default for Limits {
             write: Duration::from_secs(30),
             request_bytes_max: 16 * 1024,
             connections_max: 16 * 1024,
+            connections_per_address: None,
         }
     }
 }
@@ -230,6 +234,9 @@ impl Limits {
         }
         if self.connections_max == 0 {
             return Err(Misuse::ZeroLimit("connections_max"));
+        }
+        if self.connections_per_address == Some(0) {
+            return Err(Misuse::ZeroLimit("connections_per_address"));
         }
         Ok(())
     }

@@ -52,6 +52,8 @@ words! {
         Stopped = "stopped",
         /// The handshake took longer than the limit.
         Timeout = "timeout",
+        /// The address of the client has as many connections as are allowed.
+        TooMany = "too_many",
         /// No version in common.
         Version = "version",
         /// Another rule of TLS was broken.

@@ -75,7 +75,8 @@ impl Worker {
         cx.tally().connections.add(1);
         let number = cx.tally().connections.read();
         let client = Ipv4Addr::LOCALHOST.into();
-        let opened = Opened { number, key: 0, client, has_preface: false, now: Instant::now() };
+        let now = Instant::now();
+        let opened = Opened { number, key: 0, client, counted: None, has_preface: false, now };
         let inner = connection::Connection::new(stream, opened, &cx.limits);
         Ok(Connection { inner, worker: self })
     }

@@ -38,6 +38,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod addresses;
 mod certificate;
 mod config;
 mod connection;

@@ -37,6 +37,7 @@ impl Setup {
             root,
             notices,
             backends.unwrap_or_default(),
+            config.limits.connections_per_address,
         );
         let identities = Renewable::new(identities);
         Ok(Self { config, identities, tickets, shared: Arc::new(shared) })

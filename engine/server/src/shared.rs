@@ -1,10 +1,13 @@
 //! State that the workers of a server share. The state is read-only, except for the counters, of
 //! which each worker has its own set.
 
+use core::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use crate::addresses::{Addresses, Counted};
 use crate::counters::{self, Counters, Signer, Tally};
+use crate::failure::Failure;
 use crate::http::Root;
 use crate::kinds::{Engine, KeyKind};
 use crate::log::LogState;
@@ -21,6 +24,7 @@ pub(crate) struct Shared {
     log: Arc<LogState>,
     notices: Arc<Notices>,
     backends: Arc<Backends>,
+    addresses: Option<Arc<Addresses>>,
     /// Set when the server stops: the time by which the workers must finish.
     stop: OnceLock<Instant>,
 }
@@ -33,6 +37,7 @@ impl Shared {
         root: Option<Root>,
         notices: Arc<Notices>,
         backends: Backends,
+        per_address: Option<usize>,
     ) -> Self {
         Self {
             tallies: (0..workers).map(|_| Tally::default()).collect(),
@@ -42,6 +47,7 @@ impl Shared {
             log: Arc::new(LogState::new(Arc::clone(&notices))),
             notices,
             backends: Arc::new(backends),
+            addresses: per_address.map(|max| Arc::new(Addresses::new(max))),
             stop: OnceLock::new(),
         }
     }
@@ -60,6 +66,14 @@ impl Shared {
 
     pub(crate) const fn backends(&self) -> &Arc<Backends> {
         &self.backends
+    }
+
+    /// Counts a connection of this client; fails if its address has too many.
+    pub(crate) fn enter(&self, client: IpAddr) -> Result<Option<Counted>, Failure> {
+        let Some(addresses) = &self.addresses else {
+            return Ok(None);
+        };
+        addresses.enter(client).map(Some).ok_or(Failure::TooMany)
     }
 
     pub(crate) const fn notices(&self) -> &Arc<Notices> {

@@ -105,6 +105,7 @@ struct SiteLimits {
     write: Option<Seconds>,
     request_bytes_max: Option<usize>,
     connections_max: Option<usize>,
+    connections_per_address: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -206,6 +207,7 @@ impl SiteLimits {
             write: or(self.write, base.write),
             request_bytes_max: self.request_bytes_max.unwrap_or(base.request_bytes_max),
             connections_max: self.connections_max.unwrap_or(base.connections_max),
+            connections_per_address: self.connections_per_address,
         }
     }
 }

@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use slab::Slab;
 
 use crate::connection::{BoundedReads, Connection, Context, Opened, Turn, failed_to_open};
+use crate::failure::Failure;
 use crate::log::Journal;
 use crate::notice::Notice;
 use crate::setup::Setup;
@@ -210,20 +211,30 @@ impl Worker {
         let number =
             tally.connections.read() * self.setup.config.workers as u64 + self.cx.worker as u64 + 1;
         tally.connections.add(1);
-        let entry = self.connections.vacant_entry();
-        let registry = self.poll.registry();
-        let registered =
-            registry.register(&mut socket, client_token(entry.key()), Interest::READABLE);
-        let ssl = registered.ok().and_then(|()| self.cx.acceptor.connection().ok());
-        let stream = ssl.and_then(|ssl| SslStream::new(ssl, BoundedReads::new(socket)).ok());
-        let Some(stream) = stream else {
-            // Out of memory: the connection is closed.
-            tally.connections_closed.add(1);
-            return failed_to_open(number, &mut self.cx);
-        };
+        // Behind a load balancer, the address of the client comes later.
         let has_preface = self.setup.config.proxy_protocol;
-        let opened = Opened { number, key: entry.key(), client, has_preface, now: self.cx.now };
-        entry.insert(Connection::new(stream, opened, &self.cx.limits));
+        let counted = if has_preface { Ok(None) } else { self.cx.shared.enter(client) };
+        let entry = self.connections.vacant_entry();
+        let (registry, cx) = (self.poll.registry(), &mut self.cx);
+        let opened = counted.and_then(|counted| {
+            // Out of memory: the connection is closed.
+            let failed = |_| Failure::Internal;
+            let token = client_token(entry.key());
+            registry.register(&mut socket, token, Interest::READABLE).map_err(failed)?;
+            let ssl = cx.acceptor.connection().map_err(|_| Failure::Internal)?;
+            let stream = SslStream::new(ssl, BoundedReads::new(socket));
+            Ok((stream.map_err(|_| Failure::Internal)?, counted))
+        });
+        let (stream, counted) = match opened {
+            Ok(opened) => opened,
+            Err(failure) => {
+                cx.tally().connections_closed.add(1);
+                return failed_to_open(number, failure, cx);
+            }
+        };
+        let key = entry.key();
+        let opened = Opened { number, key, client, counted, has_preface, now: cx.now };
+        entry.insert(Connection::new(stream, opened, &cx.limits));
     }
 
     /// Calls `act` for a connection, and acts on its result.

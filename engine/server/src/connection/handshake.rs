@@ -103,9 +103,8 @@ impl<S: Transport> Connection<S> {
     }
 }
 
-/// Counts and logs a connection that could not be created for lack of memory.
-pub(crate) fn failed_to_open(number: u64, cx: &mut Context) {
-    let failure = Failure::Internal;
+/// Counts and logs a connection that was closed at once.
+pub(crate) fn failed_to_open(number: u64, failure: Failure, cx: &mut Context) {
     cx.tally().handshakes_failed[failure as usize].add(1);
     cx.journal.push(cx.now, || {
         Line::Handshake(HandshakeLine {

@@ -19,6 +19,7 @@ use std::time::Instant;
 use mio::net::TcpStream;
 use openssl::ssl::{ErrorCode, SslStream};
 
+use crate::addresses::Counted;
 use crate::config::Limits;
 use crate::counters::Tally;
 use crate::engine::Acceptor;
@@ -150,6 +151,7 @@ pub(crate) struct Opened {
     /// The connection's key in its worker.
     pub(crate) key: usize,
     pub(crate) client: IpAddr,
+    pub(crate) counted: Option<Counted>,
     /// A header with the address of the client comes first, in the PROXY protocol.
     pub(crate) has_preface: bool,
     pub(crate) now: Instant,
@@ -161,6 +163,8 @@ pub(crate) struct Connection<S> {
     /// The connection's key in its worker.
     key: usize,
     client: IpAddr,
+    /// Until the connection is dropped, its address has one more.
+    counted: Option<Counted>,
     opened: Instant,
     phase: Phase,
     deadline: Instant,
@@ -182,7 +186,7 @@ pub(crate) struct Connection<S> {
 impl<S: Transport> Connection<S> {
     pub(crate) fn new(
         stream: SslStream<BoundedReads<S>>,
-        Opened { number, key, client, has_preface, now }: Opened,
+        Opened { number, key, client, counted, has_preface, now }: Opened,
         limits: &Limits,
     ) -> Self {
         Self {
@@ -190,6 +194,7 @@ impl<S: Transport> Connection<S> {
             number,
             key,
             client,
+            counted,
             opened: now,
             phase: if has_preface { Phase::Preface } else { Phase::Handshake },
             deadline: now + limits.handshake,

@@ -33,8 +33,16 @@ impl<S: Transport> Connection<S> {
                 Header::Complete { client, bytes } => {
                     reads.skip(bytes);
                     self.client = client.unwrap_or(self.client);
-                    self.phase = Phase::Handshake;
-                    return Step::On;
+                    // the load balancer's own checks have no limit
+                    let counted = client.map_or(Ok(None), |client| cx.shared.enter(client));
+                    match counted {
+                        Ok(counted) => {
+                            self.counted = counted;
+                            self.phase = Phase::Handshake;
+                            return Step::On;
+                        }
+                        Err(failure) => failure,
+                    }
                 }
                 Header::Partial => return Step::On,
                 Header::Invalid => Failure::ProxyHeader,

@@ -159,7 +159,7 @@ fn metrics_and_redirects_are_in_plain_http() {
 fn a_load_balancer_tells_the_address_of_the_client() {
     let backend = Backend::echoing();
     let site = Site::new(&format!(
-        "proxy_protocol = true\n[limits]\nhandshake = 0.2\n[proxy]\nbackends = [\"{}\"]",
+        "proxy_protocol = true\n[limits]\nhandshake = 0.2\nconnections_per_address = 1\n[proxy]\nbackends = [\"{}\"]",
         backend.address
     ));
     let running = Server::start(site.read().unwrap()).unwrap();
@@ -184,6 +184,22 @@ fn a_load_balancer_tells_the_address_of_the_client() {
     let counters = running.stop(TIMEOUT).counters;
     let failed = |why| counters.handshakes_failed.iter().find(|(it, _)| *it == why).unwrap().1;
     assert_eq!((failed(Failure::ProxyHeader), failed(Failure::Timeout)), (1, 1));
+}
+
+#[test]
+fn an_address_has_a_limited_number_of_connections() {
+    let site = Site::new("workers = 2\n[limits]\nconnections_per_address = 3");
+    let running = Server::start(site.read().unwrap()).unwrap();
+    let mut open: Vec<_> = (0..3).map(|_| connect(running.addr())).collect();
+    let mut refused = tcp(running.addr());
+    assert_eq!(refused.read(&mut [0]).unwrap_or(0), 0, "closed at once");
+    drop(open.pop());
+    eventually("an end", || running.counters().connections_open == 2);
+    open.push(connect(running.addr()));
+    eventually("four handshakes", || running.counters().handshakes_full == 4);
+    let failed = running.counters().handshakes_failed;
+    assert!(failed.contains(&(Failure::TooMany, 1)), "{failed:?}");
+    let _ = running.stop(TIMEOUT);
 }
 
 /// A socket whose first write also has other bytes before it.
