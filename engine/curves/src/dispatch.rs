@@ -1,6 +1,6 @@
 //! The choice of a kernel, and the only door to the kernels.
 
-use tollgate_cpu::{HaveIfma, memcheck};
+use tollgate_cpu::{HaveAdxBmi2, HaveIfma, memcheck};
 use zeroize::Zeroizing;
 
 #[cfg(target_arch = "x86_64")]
@@ -12,6 +12,8 @@ use crate::keys::{LowOrder, PublicKey, Scalar, SecretKey, SharedSecret};
 
 #[cfg(target_arch = "x86_64")]
 mod ifma;
+#[cfg(target_arch = "x86_64")]
+mod mulx;
 
 /// X25519 with the kernels of a set of processor features (RFC 7748).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +22,9 @@ pub enum X25519 {
     /// 52-bit digits in vectors of AVX-512 IFMA: four lanes for one agreement, eight lanes for a
     /// key or for eight operations.
     Ifma(HaveIfma),
-    /// 64-bit limbs on any processor.
+    /// 64-bit limbs with MULX and two carry chains, one operation at a time.
+    Mulx(HaveAdxBmi2),
+    /// Limbs on any processor.
     Portable,
 }
 
@@ -28,13 +32,22 @@ impl X25519 {
     /// Returns the fastest kernels that this machine can run.
     #[must_use]
     pub fn best() -> Self {
-        HaveIfma::check().map_or(Self::Portable, Self::Ifma)
+        let ifma = HaveIfma::check().map(Self::Ifma);
+        ifma.or_else(|| HaveAdxBmi2::check().map(Self::Mulx)).unwrap_or(Self::Portable)
     }
 
     /// Returns all kernels that this machine can run, the portable ones last.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        HaveIfma::check().map(Self::Ifma).into_iter().chain([Self::Portable]).collect()
+        let ifma = HaveIfma::check().map(Self::Ifma);
+        let mulx = HaveAdxBmi2::check().map(Self::Mulx);
+        ifma.into_iter().chain(mulx).chain([Self::Portable]).collect()
+    }
+
+    /// Returns whether several operations cost less together than one after the other.
+    #[must_use]
+    pub fn has_lanes(self) -> bool {
+        matches!(self, Self::Ifma(_))
     }
 
     /// Returns the public key that belongs to a secret key.
@@ -44,6 +57,8 @@ impl X25519 {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => PublicKey(ifma::public_key(k, proof)),
+            #[cfg(target_arch = "x86_64")]
+            Self::Mulx(proof) => PublicKey(mulx::public_key(k, proof)),
             _ => PublicKey(comb51_portable(k).to_bytes()),
         }
     }
@@ -55,11 +70,13 @@ impl X25519 {
     /// [`LowOrder`] if the secret would be zero.
     pub fn agree(self, secret: &SecretKey, peer: &PublicKey) -> Result<SharedSecret, LowOrder> {
         let Scalar(k) = &secret.scalar();
-        let u = Element::from_bytes(&peer.0);
+        let u = || Element::from_bytes(&peer.0);
         checked(&Zeroizing::new(match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof) => ifma::agree(k, u, proof),
-            _ => ladder51_portable(k, u).to_bytes(),
+            Self::Ifma(proof) => ifma::agree(k, u(), proof),
+            #[cfg(target_arch = "x86_64")]
+            Self::Mulx(proof) => mulx::agree(k, &peer.0, proof),
+            _ => ladder51_portable(k, u()).to_bytes(),
         }))
     }
 

@@ -160,9 +160,17 @@ fn every_kernel_of_this_machine_is_tested() {
     println!("X25519 tested: {:?}", X25519::all());
     let flags = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let veto = std::env::var("TOLLGATE_CPU_DISABLE").unwrap_or_default();
-    let ifma = ["avx512f", "avx512dq", "avx512vl", "avx512ifma"];
-    let expected = cfg!(target_arch = "x86_64")
-        && ifma.into_iter().all(|flag| flags.split_whitespace().any(|f| f == flag))
-        && !veto.split(',').any(|word| word.trim() == "ifma");
-    assert_eq!(X25519::all().len() == 2, expected);
+    let has = |word: &str, needed: &[&str]| {
+        cfg!(target_arch = "x86_64")
+            && needed.iter().all(|flag| flags.split_whitespace().any(|f| f == *flag))
+            && !veto.split(',').any(|vetoed| vetoed.trim() == word)
+    };
+    let ifma = has("ifma", &["avx512f", "avx512dq", "avx512vl", "avx512ifma"]);
+    let mulx = has("adx", &["bmi2", "adx"]);
+    let all = X25519::all();
+    assert_eq!(all.iter().any(|curve| matches!(curve, X25519::Ifma(_))), ifma);
+    assert_eq!(all.iter().any(|curve| matches!(curve, X25519::Mulx(_))), mulx);
+    assert_eq!(all.len(), 1 + usize::from(ifma) + usize::from(mulx));
+    assert_eq!((all[0], all.last()), (X25519::best(), Some(&X25519::Portable)));
+    assert_eq!(X25519::best().has_lanes(), ifma);
 }

@@ -93,12 +93,12 @@
 //!
 //! # X25519
 //!
-//! If the processor has AVX-512 IFMA, or with the setting `x25519 = on`, the provider generates
-//! X25519 keys and derives secrets. The query `?tollgate.operations=yes` prefers it for keys of this
+//! If the processor has AVX-512 IFMA, or BMI2 and ADX, or with the setting `x25519 = on`, the provider
+//! generates X25519 keys and derives secrets. The query `?tollgate.operations=yes` prefers it for keys of this
 //! type too; `provider=tollgate` requires it. The provider announces the TLS group x25519. OpenSSL's
-//! `default` provider reads and writes key files. The calling thread runs each operation at once. A
-//! job whose owner has a callback may pause to derive, and then shares a batch with other jobs. The
-//! provider tests the kernels when it is loaded.
+//! `default` provider reads and writes key files. The calling thread runs each operation at once. With
+//! IFMA, a job whose owner has a callback may pause to derive, and then shares a batch with other
+//! jobs. The provider tests the kernels when it is loaded.
 //!
 //! # ECDSA
 //!

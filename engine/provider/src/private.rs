@@ -41,8 +41,8 @@ pub(crate) trait Operation {
 pub(crate) enum Sharing {
     /// Those of concurrent threads, and of jobs that are all paused.
     Always,
-    /// Those of jobs whose owner has a callback, if a batch of this class will probably have this
-    /// many. Such an operation takes some ten microseconds, and a pause costs a server that waits
+    /// Those of jobs whose owner has a callback, if the kernels of this class have lanes and a batch
+    /// will probably have this many. Such an operation takes some ten microseconds, and a pause costs a server that waits
     /// for a descriptor, such as HAProxy, more than lanes save.
     Jobs { class: Class, fewest: usize },
 }
@@ -96,6 +96,11 @@ impl Provider {
         take: ResultSink<'_>,
     ) -> Option<Result<(), Reason>> {
         if !self.settings.pauses_jobs {
+            return None;
+        }
+        if let Sharing::Jobs { class, .. } = O::SHARING
+            && !self.has_lanes(class)
+        {
             return None;
         }
         let state = self.states.current();

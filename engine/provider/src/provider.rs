@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 use tollgate_curves::X25519;
 use tollgate_curves::p256::P256;
 use tollgate_mont::{LaneKernel, LimbKernel};
-use tollgate_queue::PrivateJob;
+use tollgate_queue::{Class, PrivateJob};
 use tollgate_rsa::Workspace;
 
 use crate::boundary::catch;
@@ -145,6 +145,15 @@ impl Provider {
     /// Returns the kernels of P-256, unless a self test has failed since they were offered.
     pub(crate) fn p256(&self) -> Result<P256, Reason> {
         self.p256.kernels().filter(|_| self.is_healthy()).ok_or(Reason::SelfTest)
+    }
+
+    /// Returns whether several jobs of this class cost less together than one after the other. It
+    /// is a class of a curve.
+    pub(crate) fn has_lanes(&self, class: Class) -> bool {
+        match class {
+            PrivateJob::X25519 => self.x25519.kernels().is_some_and(X25519::has_lanes),
+            _ => matches!(self.p256.kernels(), Some(P256::Ifma(_))),
+        }
     }
 
     /// Returns whether no self test has failed.

@@ -1,8 +1,8 @@
 //! Keys and key exchange for rustls on the engine, and a crypto provider with them.
 //!
 //! [`provider`] is rustls's aws-lc-rs provider with three changes: RSA keys loaded by it sign through
-//! a [`Queue`], and where the processor has AVX-512 IFMA, keys on P-256 sign with the engine, and
-//! X25519 is the engine's. All other keys, and all other cryptography, stay with aws-lc-rs.
+//! a [`Queue`]; where the processor has AVX-512 IFMA, keys on P-256 sign with the engine; and where it
+//! has IFMA, or BMI2 and ADX, X25519 is the engine's. All other keys, and all other cryptography, stay with aws-lc-rs.
 //! [`SigningKey`] is an RSA key that signs through a queue, and [`EcdsaKey`] a key on P-256, for
 //! programs with their own certificate resolver; [`X25519Group`] and [`Secp256r1Group`] are groups.
 //!
