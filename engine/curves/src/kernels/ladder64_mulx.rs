@@ -62,24 +62,25 @@ pub(crate) fn ladder64_mulx(k: &[u8; 32], u: &Number, proof: HaveAdxBmi2) -> [Nu
         let bit = u64::from(k[t / 8] >> (t % 8) & 1);
         let exchange = bit ^ last;
         last = bit;
-        n.add::<A, X2, Z2>();
-        n.sub::<B, X2, Z2>();
+        // in an order that leaves some operations between each operation and its operands
         n.add::<C, X3, Z3>();
         n.sub::<D, X3, Z3>();
+        n.add::<A, X2, Z2>();
+        n.sub::<B, X2, Z2>();
         n.mul::<DA, D, A>();
         n.mul::<CB, C, B>();
         n.select::<A, A, C>(exchange);
         n.select::<B, B, D>(exchange);
         n.square::<AA, A>();
-        n.square::<BB, B>();
         n.add::<X3, DA, CB>();
         n.sub::<Z3, DA, CB>();
+        n.square::<BB, B>();
+        n.square::<Z3, Z3>();
         n.sub::<E, AA, BB>();
         n.square::<X3, X3>();
-        n.square::<Z3, Z3>();
         n.small::<F, BB, E, 121_666>();
         n.mul::<X2, AA, BB>();
-        n.mul::<Z3, Z3, U>();
+        n.mul::<Z3, U, Z3>();
         n.mul::<Z2, E, F>();
     }
     n.select::<X2, X2, X3>(last);
