@@ -3,11 +3,11 @@
 //! A comment above a row names the type behind a declared pointer, or a secret argument.
 
 use super::work::{
-    BLOCKS, SIZES, blocks, field_carries, field_products, field_squares, finish, half_finish,
-    half_fold, half_fold_rows, half_rows, half_triangle, halves, limb_adding, limb_diagonal,
-    limb_field_products, limb_field_reductions, limb_field_squares, limb_masking, limb_steps,
-    limb_steps_squared, limb_tile, limb_triangle, long_blocks, montgomery_forms, nothing, row,
-    rows, small_factor, streams, sum, triangle, whole_square,
+    BLOCKS, SIZES, blocks, field_carries, field_limbs, field_products, field_squares, finish,
+    half_finish, half_fold, half_fold_rows, half_rows, half_triangle, halves, limb_adding,
+    limb_diagonal, limb_field_products, limb_field_reductions, limb_field_squares, limb_masking,
+    limb_steps, limb_steps_squared, limb_tile, limb_triangle, long_blocks, montgomery_forms,
+    nothing, row, rows, small_factor, streams, sum, triangle, whole_square,
 };
 use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::{R9, RCX, RDI, RDX, RSI};
@@ -257,4 +257,17 @@ pub(crate) const TABLE: &[Row] = &[
         Work::once(sum(&[montgomery_forms(1), halves(3 * 40 + 30 + 2 * 15)]))
     }),
     row("p256_affine_mb8_ifma::sum_of_lanes", "nothing", "", |_| Work::once(montgomery_forms(2))),
+    row("p256_points64_mulx::double", "nothing", "", |_| Work::once(field_limbs(4, 4))),
+    row("p256_points64_mulx::add_affine", "nothing", "false; true", |p| {
+        Work::once(field_limbs(8 + p[0], 3 + p[0]))
+    }),
+    row("p256_points64_mulx::moved", "nothing", "", |_| Work::once(field_limbs(3, 1))),
+    row("p256_points64_mulx::odd_multiples", "entries", "8; 16", |_| Work {
+        once: field_limbs(3, 6),
+        passes: vec![field_limbs(4, 2), field_limbs(4, 1)],
+    }),
+    // the index
+    row("p256_select_sse2::p256_select_sse2", "entries", "", nothing).secret(&[RCX]),
+    row("p256_window_mulx::p256_window_mulx", "windows", "", |_| Work::once(field_limbs(1, 0))),
+    row("p256_comb_mulx::p256_comb_mulx", "windows", "", nothing),
 ];

@@ -210,3 +210,11 @@ pub(super) fn small_factor() -> Multiplies {
 pub(super) fn montgomery_forms(n: u64) -> Multiplies {
     Multiplies::halves(n * (25 + 15 - 1), n * (25 + 15))
 }
+
+/// Returns products and squares in the field of P-256 in limbs. The reduction takes four products.
+pub(super) fn field_limbs(products: u64, squares: u64) -> Multiplies {
+    sum(&[
+        Multiplies::limbs(products * (16 + 4), products * 15, products * 15),
+        Multiplies::limbs(squares * (10 + 4), squares * 10, squares * 9),
+    ])
+}

@@ -64,6 +64,31 @@ pub(crate) fn same(x: u64, y: u64) -> u64 {
     ((x ^ y).wrapping_sub(1) >> 63).wrapping_neg()
 }
 
+/// Returns a number as the sum of digits with the weights 2^i. Digits are zero or odd, their absolute
+/// values are below 2^{BITS-1}, and of BITS digits in a row at most one is not zero. Variable time.
+pub(crate) fn signed_digits_vartime<const BITS: usize>(x: &Limbs) -> [i8; 257] {
+    let bits = |i: usize| {
+        let word = |i: usize| x.get(i).copied().unwrap_or(0);
+        let (low, shift) = (word(i / 64) >> (i % 64), i % 64);
+        low | word(i / 64 + 1) << 1 << (63 - shift)
+    };
+    let (mut digits, mut carry, mut i) = ([0; 257], 0, 0);
+    while i < digits.len() {
+        if bits(i) & 1 == carry {
+            i += 1;
+            continue;
+        }
+        let value = (bits(i) & ((1 << BITS) - 1)) + carry;
+        carry = value >> (BITS - 1);
+        #[allow(clippy::cast_possible_truncation, reason = "at most 7 bits and a sign")]
+        {
+            digits[i] = (value.cast_signed() - (carry << BITS).cast_signed()) as i8;
+        }
+        i += BITS;
+    }
+    digits
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +128,22 @@ mod tests {
         sum
     }
 
+    /// Adds up the signed digits.
+    fn sum_of_signed<const BITS: usize>(k: &Scalar) -> Scalar {
+        let digits = signed_digits_vartime::<BITS>(&k.number());
+        let mut last = BITS;
+        digits.into_iter().rev().fold(Scalar::ZERO, |sum, digit| {
+            last += 1;
+            if digit != 0 {
+                assert!(digit & 1 == 1 && digit.unsigned_abs() < 1 << (BITS - 1) && last > BITS);
+                last = 1;
+            }
+            let mut number = Scalar::new(&[digit.unsigned_abs().into(), 0, 0, 0]);
+            number.negate(u64::from(digit < 0).wrapping_neg());
+            sum.add(sum).add(number)
+        })
+    }
+
     #[test]
     fn the_sum_of_the_digits_is_the_scalar() {
         let mut rng = fastrand::Rng::with_seed(4);
@@ -114,6 +155,8 @@ mod tests {
             assert_eq!(value::<4>(&odd), k);
             assert_eq!(value::<5>(&odd), k);
             assert_eq!(value::<6>(&odd), k);
+            assert_eq!(sum_of_signed::<5>(&k), k);
+            assert_eq!(sum_of_signed::<7>(&k), k);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use core::hint::black_box;
 
-use tollgate_cpu::HaveIfma;
+use tollgate_cpu::{HaveAdxBmi2, HaveIfma};
 use zeroize::Zeroizing;
 
 use super::digits::Odd;
@@ -12,13 +12,15 @@ use super::kernels::p256_window_portable::p256_window_portable;
 use super::keys::{PublicKey, SecretKey};
 use super::nonce::Nonce;
 use super::point::{Affine, Point};
-use super::residue::Scalar;
+use super::residue::{Element, Scalar};
 #[cfg(target_arch = "x86_64")]
 use crate::batches::in_batches;
 use crate::keys::SharedSecret;
 
 #[cfg(target_arch = "x86_64")]
 mod ifma;
+#[cfg(target_arch = "x86_64")]
+mod mulx;
 
 /// P-256 with the kernels of a set of processor features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,12 +29,16 @@ pub enum P256 {
     /// 52-bit digits in vectors of AVX-512 IFMA: eight lanes for a multiple of the base point or
     /// for eight operations.
     Ifma(HaveIfma),
+    /// 64-bit limbs, with MULX, ADCX and ADOX. [`P256::Ifma`] uses them too, for one agreement and
+    /// to verify.
+    Mulx(HaveAdxBmi2),
     /// 64-bit limbs on any processor.
     Portable,
 }
 
 impl P256 {
-    /// Returns the fastest kernels that this machine can run.
+    /// Returns the fastest kernels that this machine can run, but never [`P256::Mulx`]: the queue and
+    /// the provider still expect lanes of all kernels but the portable ones.
     #[must_use]
     pub fn best() -> Self {
         HaveIfma::check().map_or(Self::Portable, Self::Ifma)
@@ -41,7 +47,15 @@ impl P256 {
     /// Returns all kernels that this machine can run, the portable ones last.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        HaveIfma::check().map(Self::Ifma).into_iter().chain([Self::Portable]).collect()
+        let vectors = HaveIfma::check().map(Self::Ifma);
+        let limbs = HaveAdxBmi2::check().map(Self::Mulx);
+        vectors.into_iter().chain(limbs).chain([Self::Portable]).collect()
+    }
+
+    /// Returns whether several operations cost less together than one after the other.
+    #[must_use]
+    pub fn has_lanes(self) -> bool {
+        matches!(self, Self::Ifma(_))
     }
 
     /// Returns the public key that belongs to a secret key.
@@ -54,7 +68,7 @@ impl P256 {
     /// point (SP 800-56A, section 5.7.1.2). The point cannot be the neutral one.
     #[must_use]
     pub fn agree(self, secret: &SecretKey, peer: &PublicKey) -> SharedSecret {
-        SharedSecret(multiple(&secret.0, &peer.0).affine().x.to_bytes())
+        SharedSecret(self.multiple(&secret.0, &peer.0).affine().x.to_bytes())
     }
 
     /// Signs a digest with ECDSA (FIPS 186-5, section 6.4.1). The first 32 bytes of the digest
@@ -96,11 +110,7 @@ impl P256 {
             return false; // anyone can make a signature of the number zero
         }
         let (u1, u2) = signature.factors(digest);
-        let mut sum = multiple(&u2, &key.0);
-        if u1 != Scalar::ZERO {
-            sum = sum.add(&self.base_multiple(&u1));
-        }
-        sum.has_x_vartime(&signature.r)
+        self.sum_vartime(&u1, &u2, &key.0).has_x_vartime(&signature.r)
     }
 
     /// Returns the public keys that belong to secret keys, in order. Eight at a time cost about as
@@ -169,12 +179,41 @@ impl P256 {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => ifma::base_multiple(k, proof),
+            #[cfg(target_arch = "x86_64")]
+            Self::Mulx(proof) => mulx::base_multiple(k, proof),
             _ => p256_comb_portable(&Odd::new(k)),
         }
     }
-}
 
-/// Returns k P. k is not zero.
-fn multiple(k: &Scalar, point: &Affine) -> Point {
-    p256_window_portable(&Odd::new(k), point).into()
+    /// Returns k P. k is not zero.
+    fn multiple(self, k: &Scalar, point: &Affine) -> Point {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(proof) = self.limbs() {
+            return mulx::multiple(k, point, proof);
+        }
+        p256_window_portable(&Odd::new(k), point).into()
+    }
+
+    /// Returns u G + v P. v is not zero. Variable time.
+    fn sum_vartime(self, u: &Scalar, v: &Scalar, point: &Affine) -> Point {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(proof) = self.limbs() {
+            let sum = mulx::sum_vartime(u, v, point, proof);
+            if sum.z != Element::ZERO {
+                return sum;
+            }
+        }
+        let sum = self.multiple(v, point);
+        if *u == Scalar::ZERO { sum } else { sum.add(&self.base_multiple(u)) }
+    }
+
+    /// Returns the proof that the kernels on limbs for one operation may use MULX, ADCX and ADOX.
+    #[cfg(target_arch = "x86_64")]
+    fn limbs(self) -> Option<HaveAdxBmi2> {
+        match self {
+            Self::Ifma(_) => HaveAdxBmi2::check(),
+            Self::Mulx(proof) => Some(proof),
+            Self::Portable => None,
+        }
+    }
 }

@@ -9,9 +9,9 @@ use super::residue::Element;
 /// A point x = X/Z^2, y = Y/Z^3 other than the neutral one.
 #[derive(Clone, Copy)]
 pub(crate) struct Jacobian {
-    x: Element,
+    pub(crate) x: Element,
     pub(crate) y: Element,
-    z: Element,
+    pub(crate) z: Element,
 }
 
 impl From<Affine> for Jacobian {

@@ -5,7 +5,7 @@
 
 use tollgate_cpu::memcheck;
 
-use super::residue::{Element, Limbs, Scalar};
+use super::residue::{Element, Limbs, N, P, Prime as _, Scalar, subtracted};
 
 /// The coefficient b and the base point G (SP 800-186, section 3.2.1.3).
 const B: Limbs =
@@ -144,6 +144,12 @@ impl Point {
 
     /// Returns whether x of the point, as a number mod n, is `r`. Variable time.
     pub(crate) fn has_x_vartime(&self, r: &Scalar) -> bool {
-        self.z != Element::ZERO && Scalar::new(&self.affine().x.number()) == *r
+        const P_MINUS_N: Limbs = subtracted(&P::M, &N::M).0;
+        let r = r.number();
+        let is_x = |x: Element| x.mul(self.z) == self.x;
+        let x = Element::new(&r);
+        // x is below p, so it is r or r + n
+        let has_second = r.iter().rev().lt(P_MINUS_N.iter().rev());
+        self.z != Element::ZERO && (is_x(x) || has_second && is_x(x.add(Element::new(&N::M))))
     }
 }

@@ -67,7 +67,7 @@ impl Prime for N {
 
 /// A residue x, as x R mod m. Always the least one.
 #[derive(PartialEq, Eq)]
-pub(crate) struct Residue<M: Prime>(Limbs, PhantomData<M>);
+pub(crate) struct Residue<M: Prime>(pub(crate) Limbs, PhantomData<M>);
 
 /// An element of the field.
 pub(crate) type Element = Residue<P>;
@@ -101,7 +101,8 @@ impl<M: Prime> Residue<M> {
     pub(crate) const ZERO: Self = Self::raw([0; 4]);
     pub(crate) const ONE: Self = Self::raw(power_of_two(256, &M::M));
 
-    const fn raw(x: Limbs) -> Self {
+    /// Takes the Montgomery form of a residue, below m.
+    pub(crate) const fn raw(x: Limbs) -> Self {
         Self(x, PhantomData)
     }
 
@@ -300,7 +301,7 @@ fn added(x: &Limbs, y: &Limbs) -> (Limbs, u64) {
 
 /// Returns the difference mod 2^256, and all ones if it is negative.
 #[inline(always)]
-const fn subtracted(x: &Limbs, y: &Limbs) -> (Limbs, u64) {
+pub(crate) const fn subtracted(x: &Limbs, y: &Limbs) -> (Limbs, u64) {
     let (mut z, mut borrow, mut i) = ([0; 4], false, 0);
     while i < 4 {
         let (difference, below) = x[i].overflowing_sub(y[i]);

@@ -169,6 +169,10 @@ impl Walk<'_> {
                 secret = state.carry || !same && (secret || own(self, state));
                 (state.carry, state.flags) = (secret, secret);
             }
+            "rcl" | "rcr" => {
+                secret |= own(self, state) || state.carry;
+                (state.carry, state.flags) = (secret, secret);
+            }
             "adcx" => {
                 secret |= own(self, state) || state.carry;
                 state.carry = secret;
