@@ -104,6 +104,12 @@ impl SignerOperations {
         self.signatures + self.decryptions
     }
 
+    /// Returns the number of batches plus the number of operations that ran alone.
+    #[must_use]
+    pub const fn runs(self) -> u64 {
+        self.batches + self.total().saturating_sub(self.batched)
+    }
+
     pub(crate) const fn since(self, earlier: Self) -> Self {
         Self {
             signatures: self.signatures.saturating_sub(earlier.signatures),

@@ -43,15 +43,29 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Creates a worker. Address, number of workers, cores and proxy of `config` are ignored.
+    /// Creates a worker. Address, number of workers, cores and proxy of `config` are ignored. The
+    /// engine may pause handshakes, as in a server: such a connection asks for another turn.
     ///
     /// # Errors
     ///
     /// Those of [`crate::Server::start`], except errors of sockets and threads.
     pub fn new(config: &Config) -> Result<Self, Error> {
+        Self::of(config, Handshakes::MayPause)
+    }
+
+    /// Creates a worker whose handshakes never pause, as those of most servers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub fn without_pauses(config: &Config) -> Result<Self, Error> {
+        Self::of(config, Handshakes::RunAtOnce)
+    }
+
+    fn of(config: &Config, handshakes: Handshakes) -> Result<Self, Error> {
         let setup = Setup::new(Config { workers: 1, pin: None, proxy: None, ..config.clone() })?;
         let identities = setup.identities.newest();
-        let acceptor = Arc::new(setup.acceptor(&identities, Handshakes::RunAtOnce)?);
+        let acceptor = Arc::new(setup.acceptor(&identities, handshakes)?);
         let Setup { config, shared, .. } = setup;
         let kind = identities.default().kind;
         let (writer, to) = start_log(&config, kind, config.address, &shared)?.unzip();

@@ -55,7 +55,8 @@ pub const BOUND_CYCLES_PER_CALL: Quantity = Quantity::known("bound_cycles_per_ca
 
 /// Parameter: the implementation.
 pub const BY: &str = "by";
-/// Parameter: the number of operations in a call; without it, operations run one by one.
+/// Parameter: the number of operations in a call; without it, operations run one by one. Condition
+/// of a predicted session: the number of operations with the server's key in a batch.
 pub const BATCH: &str = "batch";
 /// Parameter: the implementation that the figure is compared with.
 pub const AGAINST: &str = "against";
@@ -204,6 +205,8 @@ pub const SAMPLED_SHARE: &str = "sampled_share";
 pub const MESSAGE: &str = "message";
 /// Condition: the count of each primitive in a prediction.
 pub const COUNTS: &str = "counts";
+/// Condition: the number of connections in flight.
+pub const CONNECTIONS: &str = "connections";
 /// Parameter: the client that loaded a server, if several are compared: `minimal`, `rustls`, `curl`
 /// or `s_time`.
 pub const CLIENT: &str = "client";
@@ -222,6 +225,8 @@ pub const HANDSHAKE: &str = "handshake";
 pub const SESSIONS_PER_S: Quantity = Quantity::known("sessions_per_s");
 /// CPU time of the server in nanoseconds, divided by its sessions.
 pub const SERVER_CPU_NS_PER_SESSION: Quantity = Quantity::known("server_cpu_ns_per_session");
+/// Operations with a server's key, divided by the runs of its engine: batches and single operations.
+pub const OPERATIONS_PER_BATCH: Quantity = Quantity::known("private_operations_per_batch");
 /// CPU time of the load generator in nanoseconds, divided by its sessions.
 pub const CLIENT_CPU_NS_PER_SESSION: Quantity = Quantity::known("client_cpu_ns_per_session");
 /// Median time of TCP connect in nanoseconds: from opening the socket until the connection is

@@ -13,14 +13,18 @@ use crate::names::{self, service, who};
 use crate::table::{Row, Table};
 use crate::text::wrapped;
 
-const COLUMNS: [Column; 6] = fitting([
+const COLUMNS: [Column; 7] = fitting([
     Column::words("server", 24),
     Column::figures("sess/s", 6),
     Column::figures("95 % interval", 13),
     Column::figures("pred.", 6),
+    Column::figures("batch", 5),
     Column::figures("CPU", 7),
     Column::figures("client", 7),
 ]);
+
+/// The cell of the mean batch in a row of [`COLUMNS`].
+const BATCH: usize = 3;
 
 const TIMES: [Column; 8] = fitting([
     Column::words("times", 24),
@@ -60,13 +64,32 @@ pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
         let rows = subjects.iter().map(|subject| row(subject, cells(lookup, subject))).collect();
         Table { columns, rows, notes: vec![note.to_owned()] }
     };
-    let rates = "sess/s: sessions per second; pred.: as rung 3 predicts them; CPU: of the server \
-                 for one session; client: CPU of the load generator for one";
+    let mut rates =
+        "sess/s: sessions per second; pred.: as rung 3 predicts them; CPU: of the server \
+                     for one session; client: CPU of the load generator for one"
+            .to_owned();
     let latencies = "medians, 90th and 99th percentiles; connect: TCP connection; handshake: from \
                      the ClientHello until the server confirmed the handshake; transaction: from \
                      the start of the connection, in an open loop from the intended start, to the \
                      last byte of the response";
-    vec![table(COLUMNS.into(), figures, rates), table(TIMES.into(), times, latencies)]
+    let mut columns: Vec<Column> = COLUMNS.into();
+    let has_batches = subjects.iter().any(|subject| mean_batch(lookup, subject).is_some());
+    if has_batches {
+        rates += "; batch: signatures and decryptions that the engine runs at once, on average";
+    } else {
+        columns.remove(BATCH + 1);
+    }
+    let mut rates = table(columns, figures, &rates);
+    if !has_batches {
+        rates.rows.iter_mut().for_each(|row| _ = row.cells.remove(BATCH));
+    }
+    vec![rates, table(TIMES.into(), times, latencies)]
+}
+
+/// Returns the mean number of operations with the server's key in a batch, such as `7.4`.
+pub(crate) fn mean_batch(lookup: Lookup<'_>, server: &Subject) -> Option<String> {
+    let mean = lookup.find(Measured, server, word::OPERATIONS_PER_BATCH, Unit::Count)?;
+    Some(format!("{:.1}", mean.point()))
 }
 
 fn row(subject: &Subject, cells: Vec<String>) -> Row {
@@ -101,6 +124,7 @@ fn figures(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
         figure::of(rate),
         figure::interval(rate),
         figure::of(of(Predicted, word::SESSIONS_PER_S, Unit::PerSecond)),
+        mean_batch(lookup, subject).unwrap_or_else(|| MISSING.to_owned()),
         time(word::SERVER_CPU_NS_PER_SESSION),
         time(word::CLIENT_CPU_NS_PER_SESSION),
     ]

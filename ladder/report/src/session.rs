@@ -1,9 +1,9 @@
 //! The cost of sessions to a server by part, and its table.
 
 use tollgate_record::vocabulary::{
-    CYCLES_PER_SESSION, DETAIL, END, MESSAGE, PART, PART_IDLE, PART_KEY_EXCHANGE,
-    PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM,
-    PART_VERIFY, REQUESTS,
+    BATCH, CONNECTIONS, CYCLES_PER_SESSION, DETAIL, END, MESSAGE, PART, PART_IDLE,
+    PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA,
+    PART_SIGNATURE, PART_SYSTEM, PART_VERIFY, REQUESTS,
 };
 use tollgate_record::{Protocol, Record, Subject, Topic, Unit};
 
@@ -205,6 +205,7 @@ pub(crate) fn costs(records: &[Record]) -> Table {
     if has_others {
         notes.push("sign.: the RSA operation, or the signature with another key".to_owned());
     }
+    notes.extend(batches(&ours));
     notes.extend(ours.iter().filter_map(remainder));
     let rows = ours.iter().chain(&papers).map(|session| row(session, &absent)).collect();
     Table { columns, rows, notes }
@@ -242,6 +243,18 @@ fn named(session: &Session<'_>) -> String {
 /// Returns what differs from the default, except the number of requests.
 fn offered(session: &Session<'_>) -> Option<String> {
     names::offered(&session.subject.without(&[REQUESTS]))
+}
+
+/// Returns a sentence on the batches of the predictions; `None` if all operations run alone.
+fn batches(sessions: &[Session<'_>]) -> Option<String> {
+    let batch = |session: &Session<'_>| {
+        let conditions = &session.total?.conditions;
+        let [batch, connections] = [BATCH, CONNECTIONS].map(|word| conditions.get(word));
+        let (by, batch, connections) = (who(session.by()), batch?, connections?);
+        Some(format!("{by} in batches of {batch}, with {connections} connections in flight"))
+    };
+    let all = distinct(sessions.iter().filter_map(batch)).join("; ");
+    (!all.is_empty()).then(|| format!("Predicted operations with the server's key: {all}."))
 }
 
 fn remainder(session: &Session<'_>) -> Option<String> {

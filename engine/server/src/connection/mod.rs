@@ -99,7 +99,8 @@ impl Context {
 /// The next action for a connection after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Give the connection another turn. Its turn ended only for fairness to other connections.
+    /// Give the connection another turn, after other connections. Its turn ended for fairness, or
+    /// its handshake is paused until operations of several connections run as one batch.
     Again,
     /// Drop the connection, because it has ended or failed.
     Close,

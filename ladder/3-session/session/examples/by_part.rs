@@ -34,8 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for engine in [Engine::OpenSsl, Engine::Tollgate] {
             let session = Session::new(key, protocol, engine, SHORT_BYTES);
             let total = Duration::from_secs(seconds.into());
-            let plan =
-                SessionPlan { sessions: vec![session], both_ends: false, per_byte: false, total };
+            let plan = SessionPlan::new(vec![session], total);
             let before = load(session, rounds, &context)?;
             let predicted = measure(&plan, &context, &|| false, &mut |_| {})?;
             let behind = load(session, rounds, &context)?;

@@ -15,7 +15,7 @@ use tollgate_tls_client::{Cipher, Group, MacHash};
 
 use self::record::record;
 use crate::error::Error;
-use crate::libcrypto::{self, Form};
+use crate::libcrypto::{self, Form, jobs};
 use crate::mean::BLINDING_USES;
 use crate::primitive::{Beside, Primitive, PrivateOperation};
 
@@ -67,19 +67,27 @@ const fn cipher_name(cipher: Cipher) -> &'static str {
     }
 }
 
-/// Returns a contender that runs the primitive and checks the result. An RSA operation is repeated
-/// until it has made a new blinding pair once.
+/// A call that returns whether its result is right.
+type Call<'w> = Box<dyn Fn() -> Result<bool, ErrorStack> + 'w>;
+
+/// Returns a contender that runs the primitive, in batches of this size, and checks the results. An
+/// RSA operation is repeated until it has made a new blinding pair once.
 pub(crate) fn contender<'w>(
-    primitive: Primitive,
+    (primitive, batch): (Primitive, u32),
     name: String,
     key: KeyKind,
     worker: &'w Worker,
 ) -> Result<Contender<'w>, Error> {
     let source = worker.source();
     let one = match primitive {
-        Primitive::Private(operation) => private(operation, name, key, worker),
+        Primitive::Private(operation) => {
+            private(operation, key, worker).map(|call| in_batches(name, batch, call))
+        }
+        Primitive::Agree(group) => {
+            agreement(group, source).map(|call| in_batches(name, batch, call))
+        }
         Primitive::Public(operation) => public(operation, name, key, worker),
-        Primitive::Generate(_) | Primitive::Agree(_) => exchange(primitive, name, source),
+        Primitive::Generate(group) => generation(group, name, source),
         Primitive::RecordKey(_)
         | Primitive::Seal(..)
         | Primitive::Open(..)
@@ -92,15 +100,38 @@ pub(crate) fn contender<'w>(
     }
     .map_err(Error::openssl("a primitive"))?;
     let is_rsa = matches!(primitive, Primitive::Private(_)) && key.is_rsa();
-    Ok(if is_rsa { one.repeated(BLINDING_USES) } else { one })
+    Ok(if is_rsa { one.repeated(BLINDING_USES / batch) } else { one })
 }
 
-fn private<'w>(
+/// Returns the number of calls of a primitive that the server's engine runs as one batch, if as many
+/// connections wait; 1 if they run alone.
+pub(crate) fn batch_of(primitive: Primitive, key: KeyKind, worker: &Worker) -> Result<u32, Error> {
+    let call = match primitive {
+        Primitive::Private(operation) => private(operation, key, worker),
+        Primitive::Agree(group) => agreement(group, worker.source()),
+        _ => return Ok(1),
+    };
+    let batch = call.and_then(|call| jobs::batch_of(&call));
+    let batch = batch.map_err(Error::openssl("a batch of a primitive"))?;
+    Ok(u32::try_from(batch).unwrap_or(u32::MAX))
+}
+
+/// Returns a contender for calls in batches of this size: as jobs that the engine pauses meanwhile.
+fn in_batches(name: String, batch: u32, call: Call<'_>) -> Contender<'_> {
+    if batch == 1 {
+        return checked(name, true, call);
+    }
+    Contender::new(name, batch, move || {
+        let results = jobs::together(batch as usize, &call).map_err(|stack| failed(&stack))?;
+        results.into_iter().try_for_each(|result| judged(result, &true))
+    })
+}
+
+fn private(
     operation: PrivateOperation,
-    name: String,
     kind: KeyKind,
-    worker: &'w Worker,
-) -> Result<Contender<'w>, ErrorStack> {
+    worker: &Worker,
+) -> Result<Call<'_>, ErrorStack> {
     let (source, key) = (worker.source(), worker.key());
     let sign = move |form| libcrypto::sign(source, key, kind.digest(), form, &[1; SIGNED_BYTES]);
     Ok(match operation {
@@ -108,15 +139,16 @@ fn private<'w>(
             let mut premaster = [5; 48];
             premaster[..2].copy_from_slice(&[3, 3]);
             let ciphertext = libcrypto::encrypt(source, key, &premaster)?;
-            checked(name, premaster, move || libcrypto::decrypt(source, key, &ciphertext))
+            Box::new(move || Ok(libcrypto::decrypt(source, key, &ciphertext)? == premaster))
         }
-        PrivateOperation::SignPkcs1 => checked(name, sign(Form::Plain)?, move || sign(Form::Plain)),
+        PrivateOperation::SignPkcs1 => {
+            let expected = sign(Form::Plain)?;
+            Box::new(move || Ok(sign(Form::Plain)? == expected))
+        }
         // Each signature has a new salt. Without verification, only the length can be checked.
-        PrivateOperation::SignPss => checked(name, key.size(), move || Ok(sign(Form::Pss)?.len())),
+        PrivateOperation::SignPss => Box::new(move || Ok(sign(Form::Pss)?.len() == key.size())),
         // The length of an ECDSA signature varies by some bytes.
-        PrivateOperation::Sign => {
-            checked(name, true, move || Ok(sign(Form::Plain)?.len() > key.size() / 2))
-        }
+        PrivateOperation::Sign => Box::new(move || Ok(sign(Form::Plain)?.len() > key.size() / 2)),
     })
 }
 
@@ -142,28 +174,20 @@ fn public<'w>(
     }))
 }
 
-fn exchange<'w>(
-    primitive: Primitive,
-    name: String,
-    source: Source<'w>,
-) -> Result<Contender<'w>, ErrorStack> {
-    Ok(match primitive {
-        Primitive::Agree(group) => {
-            let own = generate(group, source)?;
-            let peer = libcrypto::encoded_public(&*generate(group, source)?)?;
-            let agree = move || libcrypto::agree(source, &own, &peer);
-            checked(name, agree()?, agree)
-        }
-        Primitive::Generate(group) => {
-            // Generation includes the encoding, because libssl writes the public key into a
-            // message.
-            let length = libcrypto::encoded_public(&*generate(group, source)?)?.len();
-            checked(name, length, move || {
-                Ok(libcrypto::encoded_public(&*generate(group, source)?)?.len())
-            })
-        }
-        _ => unreachable!("`contender` passes no other"),
-    })
+fn agreement(group: Group, source: Source<'_>) -> Result<Call<'_>, ErrorStack> {
+    let own = generate(group, source)?;
+    let peer = libcrypto::encoded_public(&*generate(group, source)?)?;
+    let agree = move || libcrypto::agree(source, &own, &peer);
+    let expected = agree()?;
+    Ok(Box::new(move || Ok(agree()? == expected)))
+}
+
+/// Generation includes the encoding, because libssl writes the public key into a message.
+fn generation(group: Group, name: String, source: Source<'_>) -> Result<Contender<'_>, ErrorStack> {
+    let length = libcrypto::encoded_public(&*generate(group, source)?)?.len();
+    Ok(checked(name, length, move || {
+        Ok(libcrypto::encoded_public(&*generate(group, source)?)?.len())
+    }))
 }
 
 fn schedule<'w>(
@@ -241,11 +265,17 @@ fn checked<'w, T: PartialEq + 'w>(
     expected: T,
     mut run: impl FnMut() -> Result<T, ErrorStack> + 'w,
 ) -> Contender<'w> {
-    Contender::new(name, 1, move || match run() {
-        Ok(result) if result == expected => Ok(()),
+    Contender::new(name, 1, move || judged(run(), &expected))
+}
+
+fn judged<T: PartialEq>(result: Result<T, ErrorStack>, expected: &T) -> Result<(), Wrong> {
+    match result {
+        Ok(result) if result == *expected => Ok(()),
         Ok(_) => Err(Wrong::new("another result than expected")),
-        Err(stack) => {
-            Err(Wrong::new(stack.to_string().lines().next().unwrap_or("it failed").to_owned()))
-        }
-    })
+        Err(stack) => Err(failed(&stack)),
+    }
+}
+
+fn failed(stack: &ErrorStack) -> Wrong {
+    Wrong::new(stack.to_string().lines().next().unwrap_or("it failed").to_owned())
 }

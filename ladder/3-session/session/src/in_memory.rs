@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tollgate_calibrate::{clock, tsc};
+use tollgate_load::thread_cpu;
 use tollgate_server::in_memory::{self, Turn, Worker};
 use tollgate_tls_client::{
     Config, Connection, Event, Facts, Identity, Resume, SavedSession, Settings, VerifySignature,
@@ -14,11 +15,9 @@ use crate::handshake::Handshake;
 use crate::pipe::{LAPS, Lap, Pipe, Recording};
 use crate::plan::Session;
 
-/// The number of connections in flight: the load generator's default. Together, these connections
-/// use as much memory as those of a server under load, which is more than the inner caches have.
-pub(crate) const CONNECTIONS: usize = 16;
-
-/// A server in memory and its clients, ready for sessions of one kind.
+/// A server in memory and its clients, ready for sessions of one kind. It has as many clients as
+/// connections in flight. Together, 16 connections use as much memory as those of a server under
+/// load, which is more than the inner caches have.
 pub(crate) struct Stage<'w> {
     session: Session,
     worker: &'w Worker,
@@ -100,16 +99,18 @@ struct Visit<'w> {
 }
 
 impl<'w> Stage<'w> {
-    /// A stage for sessions in which the client presents no certificate.
+    /// A stage for one connection, whose client presents no certificate.
     pub(crate) fn new(session: Session, worker: &'w Worker) -> Result<Self, Error> {
-        Self::presenting(session, worker, None)
+        Self::presenting(session, worker, None, 1)
     }
 
-    /// A stage whose clients present this certificate if the server requests one.
+    /// A stage for this number of connections, whose clients present this certificate if the server
+    /// requests one.
     pub(crate) fn presenting(
         session: Session,
         worker: &'w Worker,
         identity: Option<&Arc<Identity>>,
+        connections: usize,
     ) -> Result<Self, Error> {
         // This client skips checks that cost the server nothing, like the load generator's client.
         let settings = Settings {
@@ -121,24 +122,31 @@ impl<'w> Stage<'w> {
             ..session.settings()?
         };
         let config = Arc::new(Config::new(settings)?);
-        let clients = (0..CONNECTIONS).map(|_| Connection::new(&config));
+        let clients = (0..connections).map(|_| Connection::new(&config));
         Ok(Self {
             session,
             worker,
             clients: clients.collect::<Result<_, _>>()?,
-            saved: (0..CONNECTIONS).map(|_| (SavedSession::default(), Instant::now())).collect(),
+            saved: (0..connections).map(|_| (SavedSession::default(), Instant::now())).collect(),
             requests: Requests::new(&session),
         })
     }
 
-    /// Plays [`CONNECTIONS`] sessions in turns. Returns the server's core cycles for each, by lap.
+    /// Plays a session of each client, in turns. Returns the server's core cycles for a session, by
+    /// lap: the mean, because one connection runs the batch of several. Time of other processes is
+    /// not counted.
     ///
     /// A stage of resumed sessions makes full handshakes in its first play.
-    pub(crate) fn play(&mut self) -> Result<Vec<[f64; LAPS]>, Error> {
-        let (visits, cycles_per_tick) = with_clock(|| self.run(CONNECTIONS, false))?;
-        let cost =
-            |(laps, _): ([u64; LAPS], Recording)| laps.map(|ticks| number(ticks) * cycles_per_tick);
-        Ok(visits?.into_iter().map(cost).collect())
+    pub(crate) fn play(&mut self) -> Result<[f64; LAPS], Error> {
+        let count = self.clients.len();
+        let (begun, cpu) = (Instant::now(), thread_cpu());
+        let (visits, cycles_per_tick) = with_clock(|| self.run(count, false))?;
+        let on_core = (thread_cpu() - cpu).div_duration_f64(begun.elapsed()).min(1.0);
+        let mut sums = [0.0; LAPS];
+        for (laps, _) in visits? {
+            sums.iter_mut().zip(laps).for_each(|(sum, ticks)| *sum += number(ticks));
+        }
+        Ok(sums.map(|ticks| ticks * cycles_per_tick * on_core / float(count)))
     }
 
     /// Plays one session and records everything.
@@ -148,7 +156,8 @@ impl<'w> Stage<'w> {
     }
 
     /// Runs all sessions in turns until all are idle. In each round, every server takes a turn,
-    /// directly followed by its client.
+    /// directly followed by its client. A server whose handshake is paused takes its next turn in the
+    /// next round, as in the event loop of a worker.
     fn run(&mut self, count: usize, record: bool) -> Result<Vec<([u64; LAPS], Recording)>, Error> {
         let visits = (0..count).map(|place| self.begin(place, record));
         let mut visits: Vec<Option<Visit<'_>>> =
@@ -157,8 +166,8 @@ impl<'w> Stage<'w> {
         while done.len() < count {
             for place in 0..count {
                 let Some(visit) = &mut visits[place] else { continue };
-                turn(&mut visit.server, Turn::Wait).map_err(|why| self.strange(why))?;
-                if !self.answer(place, visit)? {
+                let waits = turn(&mut visit.server, Turn::Wait).map_err(|why| self.strange(why))?;
+                if waits && !self.answer(place, visit)? {
                     done.extend(visits[place].take().map(|visit| self.finish(place, visit)));
                 }
             }
@@ -234,7 +243,7 @@ impl<'w> Stage<'w> {
             return Err(self.strange("the server requested no certificate"));
         }
         server.transport().reset();
-        turn(&mut server, Turn::Close).map_err(|why| self.strange(why))?;
+        while !turn(&mut server, Turn::Close).map_err(|why| self.strange(why))? {}
         let recording = server.transport().recording();
         let [hello, finish, data] = server.transport().ticks();
         let before = tsc::ticks();
@@ -256,8 +265,7 @@ pub(crate) fn with_clock<R>(play: impl FnOnce() -> R) -> Result<(R, f64), Error>
     });
     let (first, last) = all.ok_or(Error::NoCycles)?;
     let core = elapsed.core.ok_or(Error::NoCycles)?;
-    // Preemption adds equally to both counters, so the ratio remains right. Interrupted sessions
-    // are outliers.
+    // Preemption adds equally to both counters, so the ratio remains right.
     Ok((result, core.cycles / number(last.saturating_sub(first)).max(1.0)))
 }
 
@@ -286,22 +294,25 @@ impl Response {
     }
 }
 
-/// Gives the server a turn. Gives it more turns if it asks for them.
+/// Gives the server a turn. Returns false if it asks for another one.
 pub(crate) fn turn(
     server: &mut in_memory::Connection<'_, Pipe>,
     expected: Turn,
-) -> Result<(), &'static str> {
-    loop {
-        server.transport().start();
-        let next = server.turn();
-        server.transport().stop();
-        match next {
-            Turn::Again => {}
-            next if next == expected => return Ok(()),
-            Turn::Close => return Err("the server closed early"),
-            Turn::Wait => return Err("the server did not close"),
-        }
+) -> Result<bool, &'static str> {
+    server.transport().start();
+    let next = server.turn();
+    server.transport().stop();
+    match next {
+        Turn::Again => Ok(false),
+        next if next == expected => Ok(true),
+        Turn::Close => Err("the server closed early"),
+        Turn::Wait => Err("the server did not close"),
     }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "at most some thousand connections")]
+const fn float(connections: usize) -> f64 {
+    connections as f64
 }
 
 /// Converts a count of ticks to a floating-point number.

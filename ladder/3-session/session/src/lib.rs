@@ -5,8 +5,8 @@
 //!
 //! | part | description | source |
 //! |---|---|---|
-//! | `rsa` | the private-key operation through EVP | measured alone |
-//! | `key-exchange` | ephemeral key pair and agreement through EVP | measured alone |
+//! | `rsa` | the private-key operation through EVP | measured alone, or in the server's batches |
+//! | `key-exchange` | ephemeral key pair and agreement through EVP | as `rsa` |
 //! | `key-schedule` | PRF or HKDF, hashes of the transcript | counts x measured calls |
 //! | `records` | AES-128-GCM, both ways, handshake records included | counts x measured calls |
 //! | `mac` | 0: an AEAD has none of its own | stated in its record |
@@ -55,6 +55,7 @@
 #![deny(unsafe_code)]
 
 mod bare_client;
+mod batches;
 mod calls;
 mod certificates;
 mod cores;
@@ -88,7 +89,7 @@ pub use error::Error;
 pub use handshake::Handshake;
 pub use libcrypto::{agree, encoded_public, generate};
 pub use measure::measure;
-pub use plan::{LONG_BYTES, SHORT_BYTES, Session, SessionPlan};
+pub use plan::{CONNECTIONS_MAX, LONG_BYTES, SHORT_BYTES, Session, SessionPlan};
 pub use replica::measure_stock;
 pub use tollgate_load::Context;
 pub use total::{measured_total, predicted_rate};

@@ -5,6 +5,7 @@
 #![allow(unsafe_code, reason = "declarations of libcrypto")]
 
 mod agreement;
+pub(crate) mod jobs;
 mod kdf;
 mod mac;
 mod params;

@@ -22,10 +22,12 @@ pub(crate) fn mean(costs: &[f64]) -> f64 {
     if count > 0.0 { sum / count } else { 0.0 }
 }
 
-/// The median of the means of [`BLINDING_USES`] costs each; `None` for no costs.
-pub(crate) fn mean_estimate(costs: &[f64]) -> Option<Estimate> {
-    let (groups, rest) = costs.as_chunks::<{ BLINDING_USES as usize }>();
-    let means: Vec<f64> = groups.iter().map(|group| mean(group)).collect();
+/// The median of the means of [`BLINDING_USES`] sessions each; each cost is the mean of `sessions`.
+/// `None` for no costs.
+pub(crate) fn mean_estimate(costs: &[f64], sessions: usize) -> Option<Estimate> {
+    let groups = costs.chunks_exact((BLINDING_USES as usize).div_ceil(sessions.max(1)));
+    let rest = groups.remainder();
+    let means: Vec<f64> = groups.map(mean).collect();
     if means.is_empty() { median_estimate(&[mean(rest)]) } else { median_estimate(&means) }
 }
 
@@ -41,9 +43,13 @@ mod tests {
         }
         assert_eq!(mean(&costs[..32]), 102.0);
         costs[50] = 1e6; // interrupted
-        let estimate = mean_estimate(&costs).unwrap();
+        let estimate = mean_estimate(&costs, 1).unwrap();
         assert_eq!((estimate.point(), estimate.samples()), (102.0, 3));
-        assert_eq!(mean_estimate(&costs[..4]).unwrap().point(), 100.0);
+        assert_eq!(mean_estimate(&costs[..4], 1).unwrap().point(), 100.0);
+        // every second mean of 16 sessions has the new pair
+        let estimate = mean_estimate(&[100.0, 104.0, 104.0, 100.0, 100.0], 16).unwrap();
+        assert_eq!((estimate.point(), estimate.samples()), (102.0, 2));
+        assert_eq!(mean_estimate(&[100.0, 104.0], 64).unwrap().samples(), 2);
         assert_eq!(mean(&[]), 0.0);
     }
 }

@@ -8,6 +8,7 @@ use tollgate_bench::{Contender, Sample, Wrong, interleave, median_estimate};
 use tollgate_load::Context;
 use tollgate_record::{Estimate, Record, Subject};
 
+use crate::batches::Batches;
 use crate::calls;
 use crate::error::Error;
 use crate::in_memory::Stage;
@@ -26,7 +27,7 @@ struct Prepared<'w> {
     session: Session,
     anatomy: Anatomy,
     stage: RefCell<Stage<'w>>,
-    /// Core cycles of each session, by lap.
+    /// Core cycles of a session by lap: the mean of each play.
     costs: RefCell<Vec<[f64; LAPS]>>,
     /// The session with a client on libssl, if the plan asks for both ends.
     pair: Option<Pair<'w>>,
@@ -34,6 +35,9 @@ struct Prepared<'w> {
     client_costs: RefCell<Vec<f64>>,
     /// Index of the session in the list of replays.
     replay: usize,
+    batches: Batches,
+    /// The number of connections in flight.
+    connections: u32,
 }
 
 /// The system calls of a session, which do not depend on the engine.
@@ -64,15 +68,15 @@ pub fn measure(
         if stop() {
             return Err(tollgate_bench::Error::Stopped.into());
         }
-        prepared.push(prepare(session, &workers, plan.both_ends, &mut replays)?);
+        prepared.push(prepare(session, plan, &workers, &mut replays)?);
     }
     let mut primitives = primitives(&prepared)?;
     if plan.per_byte {
         let session = plan.sessions[0];
         for (hash, bytes) in Beside::ALL.iter().flat_map(|hash| RECORD_BYTES.map(|b| (*hash, b))) {
             let primitive = Primitive::Beside(hash, bytes);
-            let subject = primitive.subject(&session).map_err(Error::figure)?;
-            primitives.entry(subject).or_insert((primitive, session));
+            let subject = primitive.subject(&session, 1).map_err(Error::figure)?;
+            primitives.entry(subject).or_insert((primitive, 1, session));
         }
     }
 
@@ -82,10 +86,10 @@ pub fn measure(
         Wrong::new("it failed")
     };
     let mut contenders = Vec::new();
-    for (subject, (primitive, session)) in &primitives {
+    for (subject, (primitive, batch, session)) in &primitives {
         let worker = &workers.of_session(session).worker;
-        let name = subject.to_string();
-        contenders.push(calls::contender(*primitive, name, session.key, worker)?);
+        let (name, of) = (subject.to_string(), (*primitive, *batch));
+        contenders.push(calls::contender(of, name, session.key, worker)?);
     }
     for one in &prepared {
         contenders.push(Contender::new(one.session.to_string(), 1, || {
@@ -93,7 +97,7 @@ pub fn measure(
             // These sessions only warm the caches, which another contender has filled with its own
             // data.
             stage.play().map_err(keep)?;
-            one.costs.borrow_mut().extend(stage.play().map_err(keep)?);
+            one.costs.borrow_mut().push(stage.play().map_err(keep)?);
             Ok(())
         }));
         if let Some(pair) = &one.pair {
@@ -155,12 +159,14 @@ fn on_core(samples: &[Sample]) -> Option<Estimate> {
 
 fn prepare<'w>(
     session: Session,
+    plan: &SessionPlan,
     workers: &'w Workers,
-    both_ends: bool,
     replays: &mut Vec<Replayed>,
 ) -> Result<Prepared<'w>, Error> {
     let served = workers.of_session(&session);
-    let mut stage = Stage::presenting(session, &served.worker, served.certificates.identity())?;
+    let (worker, connections) = (&served.worker, plan.connections as usize);
+    let mut stage =
+        Stage::presenting(session, worker, served.certificates.identity(), connections)?;
     stage.play()?;
     let recorded = stage.record()?;
     let anatomy = Anatomy::of(&session, &recorded).ok_or_else(|| Error::Session {
@@ -171,31 +177,35 @@ fn prepare<'w>(
     let known = replays.iter().position(|one| one.subject == subject);
     let replay = known.unwrap_or(replays.len());
     if known.is_none() {
-        let replay = Replay::new(&recorded, &session)?;
+        let replay = Replay::new(&recorded, &session, plan.connections)?;
         replays.push(Replayed { replay, subject, played: RefCell::default() });
     }
     Ok(Prepared {
         session,
+        batches: Batches::of(plan, &session, &anatomy.need(), worker)?,
         anatomy,
         stage: RefCell::new(stage),
         costs: RefCell::default(),
-        pair: if both_ends { Pair::new(session, served)? } else { None },
+        pair: if plan.both_ends { Pair::new(session, served, connections)? } else { None },
         client_costs: RefCell::default(),
         replay,
+        connections: plan.connections,
     })
 }
 
 /// Returns each primitive that the sessions need, without duplicates, by the subject of its figure.
-fn primitives(prepared: &[Prepared<'_>]) -> Result<BTreeMap<Subject, (Primitive, Session)>, Error> {
+/// Each has the size of its batches.
+fn primitives(
+    prepared: &[Prepared<'_>],
+) -> Result<BTreeMap<Subject, (Primitive, u32, Session)>, Error> {
     let mut primitives = BTreeMap::new();
     for one in prepared {
-        let mut need = one.anatomy.need();
-        if one.pair.is_some() {
-            need += &one.anatomy.need_of_client();
-        }
-        for (primitive, _) in need.counts() {
-            let subject = primitive.subject(&one.session).map_err(Error::figure)?;
-            primitives.entry(subject).or_insert((primitive, one.session));
+        let client = one.pair.as_ref().map(|_| one.anatomy.need_of_client()).unwrap_or_default();
+        let of_server = one.anatomy.need();
+        let of_server = of_server.counts().map(|(of, _)| (of, one.batches.size(of)));
+        for (primitive, batch) in of_server.chain(client.counts().map(|(of, _)| (of, 1))) {
+            let subject = primitive.subject(&one.session, batch).map_err(Error::figure)?;
+            primitives.entry(subject).or_insert((primitive, batch, one.session));
         }
     }
     Ok(primitives)
@@ -210,7 +220,7 @@ impl Prepared<'_> {
         let costs = self.costs.borrow();
         let lap = |lap: Lap| {
             let cycles: Vec<f64> = costs.iter().map(|laps| laps[lap as usize]).collect();
-            mean_estimate(&cycles).ok_or_else(|| self.nothing())
+            mean_estimate(&cycles, self.connections as usize).ok_or_else(|| self.nothing())
         };
         let laps = vec![lap(Lap::Hello)?, lap(Lap::Finish)?, lap(Lap::Data)?];
         let system = replayed.cycles(|played| played.server_cycles);
@@ -218,6 +228,8 @@ impl Prepared<'_> {
             session: self.session,
             end: End::Server(self.anatomy.clone()),
             need: self.anatomy.need(),
+            batches: self.batches.clone(),
+            connections: self.connections,
             laps,
             system: system.ok_or_else(|| self.nothing())?,
             cores_apart: replayed.replay.has_cores(),
@@ -227,12 +239,14 @@ impl Prepared<'_> {
     /// The client's end, if it was measured.
     fn of_client(&self, replayed: &Replayed) -> Option<Result<Measured, Error>> {
         self.pair.as_ref()?;
-        let cost = mean_estimate(&self.client_costs.borrow());
+        let cost = mean_estimate(&self.client_costs.borrow(), 1);
         let system = replayed.cycles(|played| played.client_cycles);
         Some(cost.zip(system).ok_or_else(|| self.nothing()).map(|(cost, system)| Measured {
             session: self.session,
             end: End::Client,
             need: self.anatomy.need_of_client(),
+            batches: Batches::default(),
+            connections: self.connections,
             laps: vec![cost],
             system,
             cores_apart: replayed.replay.has_cores(),

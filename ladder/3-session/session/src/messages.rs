@@ -340,11 +340,11 @@ mod tests {
             // with a new ticket
             (tls13(ticket), [0.0, 0.0, 0.0, 1.0, 5.0]),
         ] {
-            let plan =
-                SessionPlan { sessions: vec![session], both_ends: false, per_byte: false, total };
+            let plan = SessionPlan::new(vec![session], total);
             let workers = Workers::of(&plan).unwrap();
             let Served { worker, certificates } = workers.of_session(&session);
-            let mut stage = Stage::presenting(session, worker, certificates.identity()).unwrap();
+            let identity = certificates.identity();
+            let mut stage = Stage::presenting(session, worker, identity, 1).unwrap();
             stage.play().unwrap();
             let recorded = stage.record().unwrap();
             assert_eq!(recorded.facts.resumed, session.handshake.is_resumed(), "{session}");

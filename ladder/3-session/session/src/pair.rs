@@ -9,7 +9,7 @@ use tollgate_server::in_memory::{self, Turn, Worker};
 
 use crate::error::Error;
 use crate::handshake::Handshake;
-use crate::in_memory::{CONNECTIONS, Requests, Responses, number, turn, with_clock};
+use crate::in_memory::{Requests, Responses, number, turn, with_clock};
 use crate::pipe::{Lap, Pipe};
 use crate::plan::Session;
 use crate::workers::Served;
@@ -23,6 +23,8 @@ pub(crate) struct Pair<'w> {
     worker: &'w Worker,
     context: SslContext,
     requests: Requests,
+    /// The number of connections in flight.
+    connections: usize,
 }
 
 /// A session in progress.
@@ -35,7 +37,11 @@ struct Link<'w> {
 
 impl<'w> Pair<'w> {
     /// A pair for a session without resumption; `None` for other sessions.
-    pub(crate) fn new(session: Session, served: &'w Served) -> Result<Option<Self>, Error> {
+    pub(crate) fn new(
+        session: Session,
+        served: &'w Served,
+        connections: usize,
+    ) -> Result<Option<Self>, Error> {
         let Some(server) =
             served.certificates.of_server().filter(|_| !session.handshake.is_resumed())
         else {
@@ -47,21 +53,20 @@ impl<'w> Pair<'w> {
         let mut context = worker.client_context(server, own)?;
         offer(&mut context, &session)?;
         let (context, requests) = (context.build(), Requests::new(&session));
-        Ok(Some(Self { session, worker, context, requests }))
+        Ok(Some(Self { session, worker, context, requests, connections }))
     }
 
-    /// Plays as many sessions in turns as the load generator has in flight. Returns the core cycles
-    /// of each client in libssl.
+    /// Plays the sessions in flight, in turns. Returns the core cycles of each client in libssl.
     pub(crate) fn play(&self) -> Result<Vec<f64>, Error> {
         let (ticks, cycles_per_tick) = with_clock(|| self.run())?;
         Ok(ticks?.into_iter().map(|ticks| number(ticks) * cycles_per_tick).collect())
     }
 
     fn run(&self) -> Result<Vec<u64>, Error> {
-        let links = (0..CONNECTIONS).map(|_| self.begin().map(Some));
+        let links = (0..self.connections).map(|_| self.begin().map(Some));
         let mut links: Vec<Option<Link<'_>>> = links.collect::<Result<_, _>>()?;
-        let mut done = Vec::with_capacity(CONNECTIONS);
-        while done.len() < CONNECTIONS {
+        let mut done = Vec::with_capacity(self.connections);
+        while done.len() < self.connections {
             for place in &mut links {
                 let Some(link) = place else { continue };
                 self.advance(link)?;
@@ -115,7 +120,7 @@ impl<'w> Pair<'w> {
     fn finish(&self, link: Link<'_>) -> Result<u64, Error> {
         let Link { mut client, mut server, .. } = link;
         server.transport().reset();
-        turn(&mut server, Turn::Close).map_err(|why| self.strange(why))?;
+        while !turn(&mut server, Turn::Close).map_err(|why| self.strange(why))? {}
         Ok(client.get_mut().ticks().iter().sum())
     }
 
@@ -173,32 +178,34 @@ mod tests {
     use crate::plan::SessionPlan;
     use crate::workers::Workers;
 
+    const COUNT: usize = 16;
+
     #[test]
     fn libssl_verifies_a_chain_and_presents_one() {
         let usual = Session::new(KeyKind::EcdsaP256, Protocol::Tls13, Engine::OpenSsl, 40_000);
         let mutual = Session { handshake: Handshake::Mutual, chain: Some(3), ..usual };
         let old = Session { protocol: Protocol::Tls12X25519, requests: 3, ..mutual };
-        let sessions = vec![usual, mutual, old];
         let total = core::time::Duration::from_secs(1);
-        let plan = SessionPlan { sessions, both_ends: true, per_byte: false, total };
+        let plan = SessionPlan::new(vec![usual, mutual, old], total);
+        let plan = SessionPlan { both_ends: true, ..plan };
         let workers = Workers::of(&plan).unwrap();
         let cost = |session: Session| {
-            let pair = Pair::new(session, workers.of_session(&session)).unwrap().unwrap();
+            let pair = Pair::new(session, workers.of_session(&session), COUNT).unwrap().unwrap();
             pair.play().unwrap(); // warm-up
             let mut costs = pair.play().unwrap();
-            assert_eq!(costs.len(), CONNECTIONS, "{session}");
+            assert_eq!(costs.len(), COUNT, "{session}");
             costs.sort_by(f64::total_cmp);
-            costs[CONNECTIONS / 2]
+            costs[COUNT / 2]
         };
         let costs = plan.sessions.iter().map(|session| cost(*session)).collect::<Vec<_>>();
         assert!(costs.iter().all(|cost| *cost > 0.0), "{costs:?}");
         // A client of another root is refused.
         let (session, other) = (plan.sessions[1], plan.sessions[0]);
-        let mut pair = Pair::new(session, workers.of_session(&session)).unwrap().unwrap();
+        let mut pair = Pair::new(session, workers.of_session(&session), COUNT).unwrap().unwrap();
         pair.worker = &workers.of_session(&other).worker;
         let error = pair.play().unwrap_err().to_string();
         assert!(error.contains("certificate"), "{error}");
         let resumed = Session { handshake: Handshake::Ticket, ..usual };
-        assert!(Pair::new(resumed, workers.of_session(&usual)).unwrap().is_none());
+        assert!(Pair::new(resumed, workers.of_session(&usual), COUNT).unwrap().is_none());
     }
 }

@@ -185,6 +185,12 @@ impl fmt::Display for Session {
 pub struct SessionPlan {
     /// The sessions, each once.
     pub sessions: Vec<Session>,
+    /// The number of connections in flight, each with a session. More connections than an engine has
+    /// lanes fill its batches.
+    pub connections: u32,
+    /// The engine may pause handshakes, to run operations of several connections as one batch, as in
+    /// the embedded server.
+    pub pauses: bool,
     /// Measures also the client's end of each session, on libssl with the session's engine.
     pub both_ends: bool,
     /// Measures also hash functions, and the cost of each hash, cipher and MAC per byte.
@@ -194,6 +200,14 @@ pub struct SessionPlan {
 }
 
 impl SessionPlan {
+    /// A plan of these sessions for the embedded server, with as many connections in flight as the
+    /// load generator has by default.
+    #[must_use]
+    pub const fn new(sessions: Vec<Session>, total: Duration) -> Self {
+        let (both_ends, per_byte) = (false, false);
+        Self { sessions, connections: CONNECTIONS, pauses: true, both_ends, per_byte, total }
+    }
+
     /// Every combination, in the order of the arguments.
     #[must_use]
     pub fn product(
@@ -212,7 +226,7 @@ impl SessionPlan {
                 }
             }
         }
-        Self { sessions, both_ends: false, per_byte: false, total }
+        Self::new(sessions, total)
     }
 
     /// The plan of the ladder, with both engines:
@@ -231,7 +245,7 @@ impl SessionPlan {
         let sweep = [0, 1024, 4096, 35_840, 71_680, LONG_BYTES];
         let sweep = Self::product(&[smaller], &[Protocol::Tls13], &engines, &sweep, total);
         let sessions = [short.sessions, history.sessions, sweep.sessions].concat();
-        Self { sessions, both_ends: false, per_byte: false, total }
+        Self::new(sessions, total)
     }
 
     /// Validates the plan.
@@ -270,6 +284,10 @@ impl SessionPlan {
                 self.sessions.iter().all(|s| s.bytes * u64::from(s.requests) <= TRANSFER_MAX),
                 "the responses of a session have at most 33554432 bytes together",
             ),
+            (
+                (1..=CONNECTIONS_MAX).contains(&self.connections),
+                "1 to 1024 connections are in flight",
+            ),
             (self.total <= Duration::from_secs(3600), "it takes at most an hour"),
         ];
         match rules.into_iter().find(|(kept, _)| !kept) {
@@ -282,6 +300,10 @@ impl SessionPlan {
 const UNFIT: &str = "suite, group, handshake and key fit each other, and the server speaks the \
                      suite; a resumed handshake has no chain, and TLS 1.3 no session IDs";
 
+/// The load generator's default.
+pub(crate) const CONNECTIONS: u32 = 16;
+/// The most connections in flight.
+pub const CONNECTIONS_MAX: u32 = 1024;
 /// The most requests of a session.
 const REQUESTS_MAX: u32 = 1000;
 /// The most bytes of all responses of a session: a recording keeps them in memory.
@@ -348,6 +370,7 @@ mod tests {
             |p| p.sessions[0] = Session { bytes: 1 << 20, requests: 40, ..p.sessions[0] },
             "33554432",
         );
+        refused(|p| p.connections = 0, "1 to 1024 connections");
         refused(|p| p.total = Duration::MAX, "an hour");
     }
 }

@@ -122,9 +122,9 @@ impl Primitive {
         }
     }
 
-    /// The subject of the primitive's figure. It names the key or the engine only if that affects
-    /// the cost.
-    pub(crate) fn subject(self, session: &Session) -> Result<Subject, BadSubject> {
+    /// The subject of the primitive's figure, if it runs in batches of this size. It names the key or
+    /// the engine only if that affects the cost.
+    pub(crate) fn subject(self, session: &Session, batch: u32) -> Result<Subject, BadSubject> {
         let name = match self {
             Self::Private(operation) => format!("{}/{operation}", session.key),
             Self::Public(operation) => format!("{}/{}", session.key, operation.of_public_key()),
@@ -143,7 +143,8 @@ impl Primitive {
         let subject = Subject::new(Topic::Primitive(name))?;
         match self {
             Self::Private(_) | Self::Public(_) | Self::Generate(_) | Self::Agree(_) => {
-                subject.with(word::BY, session.engine)
+                let subject = subject.with(word::BY, session.engine)?;
+                if batch > 1 { subject.with(word::BATCH, batch) } else { Ok(subject) }
             }
             Self::Prf(_, bytes)
             | Self::Hash(_, bytes)

@@ -6,6 +6,7 @@ use tollgate_load::Context;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Record, Subject};
 
+use crate::batches::Batches;
 use crate::error::Error;
 use crate::messages::Anatomy;
 use crate::need::Need;
@@ -57,6 +58,9 @@ pub(crate) struct Measured {
     pub(crate) end: End,
     /// The primitives of the whole session.
     pub(crate) need: Need,
+    pub(crate) batches: Batches,
+    /// The number of connections in flight.
+    pub(crate) connections: u32,
     /// The cycles in memory; a server's by lap.
     pub(crate) laps: Vec<Estimate>,
     /// The operating system's cycles.
@@ -86,6 +90,25 @@ impl Measured {
     /// The subject of the whole cost.
     fn total(&self) -> Result<Subject, Error> {
         self.of_end(self.session.subject().map_err(Error::figure)?)
+    }
+
+    /// The subject of a primitive, in the batches of this end.
+    fn of_primitive(&self, primitive: Primitive) -> Result<Subject, Error> {
+        primitive.subject(&self.session, self.batches.size(primitive)).map_err(Error::figure)
+    }
+
+    /// The subjects of a need's primitives.
+    fn subjects(&self, need: &Need) -> Result<Vec<String>, Error> {
+        need.counts().map(|(primitive, _)| Ok(self.of_primitive(primitive)?.to_string())).collect()
+    }
+
+    /// The number of connections that the figures hold for, and the number of operations with the
+    /// server's key in a batch, if there are batches.
+    fn conditions(&self) -> impl Iterator<Item = (String, String)> {
+        let connections = (word::CONNECTIONS.to_owned(), self.connections.to_string());
+        let batch = Some(self.batches.of_key()).filter(|batch| *batch > 1);
+        let batch = batch.map(|batch| (word::BATCH.to_owned(), batch.to_string()));
+        [connections].into_iter().chain(batch)
     }
 
     /// Names the end in a subject of its session.
@@ -178,6 +201,7 @@ impl<'a> Scribe<'a> {
             End::Client => records.push(self.system(measured)?),
             End::Server(anatomy) => records.extend(self.messages(measured, anatomy, &places)?),
         }
+        records.iter_mut().for_each(|record| record.conditions.extend(measured.conditions()));
         Ok(records)
     }
 
@@ -190,7 +214,7 @@ impl<'a> Scribe<'a> {
         let other_key = if session.key.is_rsa() { word::PART_SIGNATURE } else { word::PART_RSA };
         for (name, note) in COUNTED.into_iter().filter(|(name, _)| *name != other_key) {
             let need = measured.need.of(name);
-            let (from, costs) = (subjects(&need, session)?, self.costs(&need, session)?);
+            let (from, costs) = (measured.subjects(&need)?, self.costs(&need, measured)?);
             library.extend(costs.iter().map(|(count, cycles)| (-count, *cycles)));
             library_from.extend_from_slice(&from);
             let counts = spelled(&need, &from);
@@ -223,20 +247,19 @@ impl<'a> Scribe<'a> {
         anatomy: &Anatomy,
         places: &Places,
     ) -> Result<Vec<Record>, Error> {
-        let session = &measured.session;
         let both = [Lap::Hello, Lap::Finish].map(|lap| (1.0, measured.lap(lap)));
         let note = "the server's calls in memory until the handshake is complete";
         let mut records =
             vec![self.writer.measured(places.handshake.clone(), sum(&both)?, note)?];
         for message in &anatomy.messages {
-            let mut terms = self.costs(&message.need, session)?;
-            let mut from = subjects(&message.need, session)?;
+            let mut terms = self.costs(&message.need, measured)?;
+            let mut from = measured.subjects(&message.need)?;
             let mut note = "its primitives".to_owned();
             if message.opens {
                 terms.push((1.0, measured.lap(message.lap)));
                 from.insert(0, places.handshake.to_string());
                 for other in anatomy.messages.iter().filter(|other| other.lap == message.lap) {
-                    let costs = self.costs(&other.need, session)?;
+                    let costs = self.costs(&other.need, measured)?;
                     terms.extend(costs.into_iter().map(|(count, cycles)| (-count, cycles)));
                 }
                 note.push_str(", and what else the server does from here to its next wait");
@@ -249,9 +272,9 @@ impl<'a> Scribe<'a> {
     }
 
     /// Returns the count of each primitive of a need, and the cost of one.
-    fn costs(&self, need: &Need, session: &Session) -> Result<Vec<(f64, Estimate)>, Error> {
+    fn costs(&self, need: &Need, measured: &Measured) -> Result<Vec<(f64, Estimate)>, Error> {
         let cost = |(primitive, count): (Primitive, f64)| {
-            let subject = primitive.subject(session).map_err(Error::figure)?;
+            let subject = measured.of_primitive(primitive)?;
             let cycles = self.figures.get(&subject);
             let cycles = cycles.ok_or_else(|| Error::Figure(format!("{subject}: no figure")))?;
             Ok((count, *cycles))
@@ -289,14 +312,6 @@ struct Part {
     from: Vec<String>,
     note: String,
     counts: Option<String>,
-}
-
-/// The subjects of a need's primitives.
-fn subjects(need: &Need, session: &Session) -> Result<Vec<String>, Error> {
-    let subject = |(primitive, _): (Primitive, f64)| {
-        Ok(primitive.subject(session).map_err(Error::figure)?.to_string())
-    };
-    need.counts().map(subject).collect()
 }
 
 /// The counts of a need in words; `None` if it is empty.

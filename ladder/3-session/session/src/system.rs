@@ -22,14 +22,12 @@ use crate::cores::{Pinned, cores};
 use crate::error::Error;
 use crate::in_memory::{Recorded, number};
 use crate::pipe::{Call, Recording, Step};
-use crate::plan::Session;
+use crate::plan::{CONNECTIONS, Session};
 
-/// The number of connections in flight: the load generator's default.
-const CONNECTIONS: usize = 16;
-/// The number of sessions in one replay, which is far above the number of connections in flight.
-const SESSIONS: u32 = 96;
-/// Warm-up sessions before the measured ones, until the caches are as warm as under load.
-const SETTLE: u32 = 24;
+/// The fewest sessions in one replay.
+const SESSIONS_MIN: u32 = 96;
+/// The fewest warm-up sessions before the measured ones, until the caches are as warm as under load.
+const SETTLE_MIN: u32 = 24;
 /// The length of the listen queue, as in the server.
 const BACKLOG: i32 = 4096;
 /// Timeout of a replay.
@@ -49,6 +47,28 @@ struct Move {
     call: Call,
 }
 
+/// The sessions of one replay: more than there are connections in flight.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    connections: usize,
+    sessions: u32,
+    settle: u32,
+}
+
+impl Size {
+    fn of(connections: u32) -> Self {
+        Self {
+            connections: connections as usize,
+            sessions: SESSIONS_MIN.max(6 * connections),
+            settle: SETTLE_MIN.max(3 * connections / 2),
+        }
+    }
+
+    const fn all(&self) -> u32 {
+        self.settle + self.sessions
+    }
+}
+
 /// The bytes that a client sends, and the number of bytes that it then waits for.
 #[derive(Clone, Copy, Debug)]
 struct Exchange {
@@ -64,6 +84,7 @@ pub(crate) struct Replay {
     exchanges: Vec<Exchange>,
     /// The number of turns of [`spin`] in a session.
     turns: u64,
+    size: Size,
     cores: Option<[usize; 2]>,
 }
 
@@ -79,8 +100,12 @@ pub(crate) struct Played {
 }
 
 impl Replay {
-    /// A replay of a recorded session.
-    pub(crate) fn new(recorded: &Recorded, session: &Session) -> Result<Self, Error> {
+    /// A replay of a recorded session, with this number of connections in flight.
+    pub(crate) fn new(
+        recorded: &Recorded,
+        session: &Session,
+        connections: u32,
+    ) -> Result<Self, Error> {
         let recording = &recorded.recording;
         // The client leaves after the response and does not wait for the close_notify.
         let farewell = recording.steps.iter().rev().find_map(|step| match step.call {
@@ -101,7 +126,8 @@ impl Replay {
         }
         let ticks: f64 = recording.steps.iter().map(|step| number(step.ticks)).sum();
         let turns = TURNS * f64::from(session.requests);
-        Self::of(&recording.steps, exchanges, turns / ticks.max(1.0))
+        let size = Size::of(connections);
+        Self::of(&recording.steps, exchanges, turns / ticks.max(1.0), size)
     }
 
     /// A replay of the handshake of a recorded TLS 1.2 session, without its data. The server
@@ -118,10 +144,15 @@ impl Replay {
             more
         };
         let steps: Vec<Step> = recording.steps.iter().take_while(until_finished).copied().collect();
-        Self::of(&steps, exchanges, turns_per_tick())
+        Self::of(&steps, exchanges, turns_per_tick(), Size::of(CONNECTIONS))
     }
 
-    fn of(steps: &[Step], exchanges: Vec<Exchange>, turns_per_tick: f64) -> Result<Self, Error> {
+    fn of(
+        steps: &[Step],
+        exchanges: Vec<Exchange>,
+        turns_per_tick: f64,
+        size: Size,
+    ) -> Result<Self, Error> {
         let doing = "a listening socket";
         let listener = listen().map_err(Error::system(doing))?;
         let address = listener.local_addr().map_err(Error::system(doing))?;
@@ -130,7 +161,7 @@ impl Replay {
             .map(|step| Move { spin: whole(number(step.ticks) * turns_per_tick), call: step.call })
             .collect();
         let turns = moves.iter().map(|step| step.spin).sum();
-        Ok(Self { listener, address, moves, exchanges, turns, cores: cores() })
+        Ok(Self { listener, address, moves, exchanges, turns, size, cores: cores() })
     }
 
     /// Returns whether server and client run on separate cores.
@@ -146,7 +177,7 @@ impl Replay {
         let (spent, client) = thread::scope(|scope| {
             let peer = scope.spawn(|| {
                 let _pinned = Pinned::to(client);
-                let result = peer::visit(self.address, &self.exchanges, &over);
+                let result = peer::visit(self.address, &self.exchanges, self.size, &over);
                 if result.is_err() {
                     over.store(true, Ordering::Relaxed);
                 }
@@ -154,7 +185,7 @@ impl Replay {
             });
             let serving = scope.spawn(|| {
                 let _pinned = Pinned::to(server);
-                let result = serve::serve(listener, &self.moves, self.turns, &over);
+                let result = serve::serve(listener, (&self.moves, self.turns), self.size, &over);
                 over.store(true, Ordering::Relaxed);
                 result
             });
@@ -252,7 +283,8 @@ mod tests {
                 // flight, the records of the response, and the alert.
                 let records = if bytes == 0 { 1 } else { 65 };
                 assert_eq!(writes, if tls13 { 1 } else { 2 } + records + 1, "{session}");
-                let replay = Replay::new(&recorded, &session).unwrap();
+                let connections = if bytes == 0 { CONNECTIONS } else { 1 };
+                let replay = Replay::new(&recorded, &session, connections).unwrap();
                 assert!(replay.play().unwrap().server_cycles.is_finite());
                 if !tls13 {
                     let handshake = Replay::of_handshake(&recorded).unwrap();

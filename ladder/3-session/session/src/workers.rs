@@ -37,7 +37,11 @@ impl Served {
             client_roots: certificates.client_roots()?,
             ..Kind::of(session).config(plan)
         };
-        Ok(Self { worker: Worker::new(&config)?, certificates })
+        let worker = match plan.pauses {
+            true => Worker::new(&config)?,
+            false => Worker::without_pauses(&config)?,
+        };
+        Ok(Self { worker, certificates })
     }
 }
 

@@ -107,6 +107,22 @@ fn every_session_has_all_parts_and_they_add_up() {
         check(session, &figures);
     }
 
+    // Whether the engine has lanes that pay depends on the processor; the figures of a session agree.
+    for &session in &plan.sessions {
+        let subject = session.subject().unwrap();
+        let total = figures.of(&subject.to_string(), word::CYCLES_PER_SESSION);
+        assert_eq!(total.conditions[word::CONNECTIONS], "16");
+        let batch = total.conditions.get(word::BATCH);
+        assert!(batch.is_none() || session.engine == Engine::Tollgate, "{subject}");
+        let part = subject.with(word::PART, word::PART_RSA).unwrap().to_string();
+        let Kind::Predicted { from, .. } = &figures.of(&part, word::CYCLES_PER_SESSION).kind else {
+            unreachable!("checked above")
+        };
+        let of_primitive = batch.map(|batch| format!("batch={batch}&"));
+        let is_in_batches = from[0].contains(of_primitive.as_deref().unwrap_or("?by="));
+        assert!(is_in_batches && (batch.is_some() || !from[0].contains("batch=")), "{from:?}");
+    }
+
     // The inputs of each prediction exist, and every line can be written and read.
     let subjects: BTreeSet<String> = figures.0.iter().map(|r| r.subject.to_string()).collect();
     let mut file = Vec::new();
@@ -126,7 +142,7 @@ fn both_ends_of_every_handshake_have_parts_that_add_up() {
     let session = |handshake| Session { handshake, requests: 3, ..usual };
     let sessions: Vec<Session> = Handshake::ALL.map(session).into();
     let total = Duration::from_secs(1);
-    let plan = SessionPlan { sessions, both_ends: true, per_byte: false, total };
+    let plan = SessionPlan { both_ends: true, ..SessionPlan::new(sessions, total) };
     let figures = Figures(measure(&plan, &context(), &|| false, &mut |_| {}).unwrap());
     let all = [word::PART_SIGNATURE, word::PART_VERIFY, word::PART_KEY_EXCHANGE];
     let rest = [word::PART_KEY_SCHEDULE, word::PART_RECORDS, word::PART_MAC];
@@ -160,7 +176,9 @@ fn both_ends_of_every_handshake_have_parts_that_add_up() {
 fn a_stock_servers_parts_add_up_to_its_calls() {
     let second = Duration::from_secs(1);
     let plan = SessionPlan::product(&[KEY], &[Protocol::Tls13], &ENGINES, &[14_336], second);
+    let plan = SessionPlan { pauses: false, ..plan };
     let embedded = measure(&plan, &context(), &|| false, &mut |_| {}).unwrap();
+    assert!(embedded.iter().all(|record| !record.conditions.contains_key(word::BATCH)));
     let stock = |server| {
         let follow: (&dyn Fn() -> bool, &mut dyn FnMut(f64)) = (&|| false, &mut |_| {});
         measure_stock(server, &plan, &embedded, &context(), follow).unwrap()
@@ -187,6 +205,18 @@ fn a_stock_servers_parts_add_up_to_its_calls() {
         assert!(close(sum, cycles(&stock, &libssl) + system) && system > 0.0, "{engine}");
     }
     assert!(stock.0.iter().all(|record| !record.conditions[word::ASSUMPTION].is_empty()));
+}
+
+#[test]
+fn a_stock_server_signs_with_a_key_on_a_curve() {
+    let session = Session::new(KeyKind::EcdsaP256, Protocol::Tls13, Engine::OpenSsl, 0);
+    let plan = SessionPlan::new(vec![session], Duration::from_secs(1));
+    let plan = SessionPlan { pauses: false, ..plan };
+    let embedded = measure(&plan, &context(), &|| false, &mut |_| {}).unwrap();
+    let follow: (&dyn Fn() -> bool, &mut dyn FnMut(f64)) = (&|| false, &mut |_| {});
+    let stock = measure_stock("nginx", &plan, &embedded, &context(), follow).unwrap();
+    let part = "session/ecdsa-p256/tls13?by=nginx-openssl&bytes=0&part=signature";
+    assert!(Figures(stock).point(part, word::CYCLES_PER_SESSION) > 0.0);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::cpu::ClientCpu;
 use crate::finding::Finding;
 use crate::host_conditions::HostConditions;
 use crate::latency::Latency;
+use crate::operations::Operations;
 use crate::plan::Plan;
 use crate::referee::Seen;
 use crate::series::Point;
@@ -53,6 +54,8 @@ pub struct Outcome {
     pub client_cpu: Option<ClientCpu>,
     /// CPU time of the server, in CPU seconds per second.
     pub server_cores: Option<f64>,
+    /// Operations of the server's engine in the sustained part.
+    pub operations: Option<Operations>,
     /// The server's log of the whole run. `None` if there is no referee, if the run was broken off,
     /// or if the log could not be read.
     pub seen: Option<Seen>,
@@ -106,6 +109,13 @@ impl Outcome {
     #[must_use]
     pub fn server_cpu_ns_per_session(&self) -> Option<f64> {
         Some(1e9 * self.server_cores? / self.sessions_per_s()?)
+    }
+
+    /// Returns the mean number of operations in a batch of the server's engine; `None` if it was not
+    /// measured, or the run is invalid.
+    #[must_use]
+    pub fn operations_per_batch(&self) -> Option<f64> {
+        self.operations?.per_run().filter(|_| self.is_believed())
     }
 
     /// Returns the CPU time of the client per transaction, in nanoseconds; `None` if the run is

@@ -147,6 +147,7 @@ pub fn records(
         (word::SESSIONS_PER_S, Unit::PerSecond, rate),
         nanos(word::SERVER_CPU_NS_PER_SESSION, Outcome::server_cpu_ns_per_session),
         nanos(word::CLIENT_CPU_NS_PER_SESSION, Outcome::client_cpu_ns_per_session),
+        (word::OPERATIONS_PER_BATCH, Unit::Count, median(rounds, Outcome::operations_per_batch)),
     ];
     figures.extend(times(word::CONNECT_NS, Outcome::connect));
     figures.extend(times(word::HANDSHAKE_NS, |round| round.handshake().cloned()));
@@ -295,7 +296,7 @@ fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
         ("client_verified".to_owned(), format!("{verified} of {done} handshakes")),
         ("client_verify".to_owned(), verify),
         ("close".to_owned(), plan.close.word().to_owned()),
-        ("connections".to_owned(), plan.connections.to_string()),
+        (word::CONNECTIONS.to_owned(), plan.connections.to_string()),
         ("plan".to_owned(), plan.hash()),
         ("resumption".to_owned(), disclosure::resumption(rounds)),
         ("rounds".to_owned(), rounds.len().to_string()),

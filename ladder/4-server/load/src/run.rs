@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::finding::{Finding, Findings};
 use crate::host_conditions::{HostConditions, Reading};
 use crate::live::Live;
+use crate::operations::{Operations, OperationsMeter};
 use crate::outcome::Outcome;
 use crate::phase::{Cause, Failure};
 use crate::plan::Plan;
@@ -44,6 +45,8 @@ pub struct Server<'a> {
     pub referee: Option<Box<dyn Referee + 'a>>,
     /// The reader of the server's CPU time.
     pub cpu: Option<Box<CpuMeter<'a>>>,
+    /// The reader of the operations of the server's engine. It is read together with the CPU time.
+    pub operations: Option<Box<OperationsMeter<'a>>>,
     /// Live counters for its runs.
     pub live: Option<Arc<Live>>,
     /// Called after each run, also if it was stopped.
@@ -54,7 +57,16 @@ impl<'a> Server<'a> {
     /// Creates a server with a name and an address, and nothing else.
     pub fn new(name: impl Into<String>, target: Target) -> Self {
         let name = name.into();
-        Self { name, target, plain: None, referee: None, cpu: None, live: None, witness: None }
+        Self {
+            name,
+            target,
+            plain: None,
+            referee: None,
+            cpu: None,
+            operations: None,
+            live: None,
+            witness: None,
+        }
     }
 
     /// Sets the address for HTTP without TLS.
@@ -73,6 +85,12 @@ impl<'a> Server<'a> {
     #[must_use]
     pub fn with_cpu(self, cpu: impl FnMut() -> io::Result<Duration> + 'a) -> Self {
         Self { cpu: Some(Box::new(cpu)), ..self }
+    }
+
+    /// Sets the reader of the operations of the server's engine.
+    #[must_use]
+    pub fn with_operations(self, operations: impl FnMut() -> Operations + 'a) -> Self {
+        Self { operations: Some(Box::new(operations)), ..self }
     }
 
     /// Sets the live counters.
@@ -236,6 +254,8 @@ struct Load {
     schedule: Schedule,
     /// Readings of the server's CPU time at both ends of the sustained part.
     server_cpu: Vec<(Instant, io::Result<Duration>)>,
+    /// Readings of its operations at the same times.
+    operations: Vec<Operations>,
     began_at: Timestamp,
     /// The time when the run was stopped, if it was.
     broken_off: Option<Instant>,
@@ -252,7 +272,7 @@ fn load(
     let mut broken_off = None;
     let live = &server.live;
     let quota = &Arc::new(Quota::new(plan.transactions));
-    let mut server_cpu = Vec::new();
+    let (mut server_cpu, mut operations) = (Vec::new(), Vec::new());
     let (times, began_at, reports) = thread::scope(|scope| {
         let (tell_ready, ready) = mpsc::channel();
         let (mut starts, mut threads) = (Vec::new(), Vec::new());
@@ -291,6 +311,7 @@ fn load(
             {
                 let cpu = meter();
                 server_cpu.push((Instant::now(), cpu));
+                operations.extend(server.operations.as_mut().map(|meter| meter()));
             }
             if finished {
                 break;
@@ -324,7 +345,7 @@ fn load(
         }
         ended
     };
-    Ok(Load { tally, reports, schedule, server_cpu, began_at, broken_off })
+    Ok(Load { tally, reports, schedule, server_cpu, operations, began_at, broken_off })
 }
 
 fn spawn<'scope, T: Send + 'scope>(
@@ -346,7 +367,7 @@ fn collect(
     host: HostConditions,
     stop: &dyn Fn() -> bool,
 ) -> Result<Outcome, Error> {
-    let Load { tally, reports, schedule, server_cpu, began_at, broken_off } = load;
+    let Load { tally, reports, schedule, server_cpu, operations, began_at, broken_off } = load;
     let server_gone = reports.iter().find_map(|report| report.server_gone.clone());
     // a server that is gone writes nothing more
     let client_timeout = if server_gone.is_some() { Duration::ZERO } else { plan.phase_max() };
@@ -406,6 +427,7 @@ fn collect(
         arrivals: tally.arrivals,
         client_cpu,
         server_cores,
+        operations: Operations::between(&operations),
         seen: seen.and_then(Result::ok),
         abandoned: tally.abandoned,
         host,

@@ -14,7 +14,7 @@ use tollgate_record::Nanos;
 use tollgate_report::text::wrapped;
 use tollgate_server::{
     Certificate, Config, Counters, Engine, Group, KeyKind, Limits, Protocol, Report, Resumption,
-    Running, Server, Suite,
+    Running, Server, SignerOperations, Suite,
 };
 
 use crate::cells::float;
@@ -262,10 +262,13 @@ fn served(report: &Report, time: Duration, logs: bool) -> String {
         done.requests, done.requests_cut, done.body_bytes
     );
     if let Some(operations) = done.signer.operations {
-        text += &format!(
-            "private-key operations of {}: {} signatures, {} decryptions\n",
-            done.signer.provider, operations.signatures, operations.decryptions
-        );
+        text += &wrapped(&format!(
+            "private-key operations of {}: {} signatures, {} decryptions{}",
+            done.signer.provider,
+            operations.signatures,
+            operations.decryptions,
+            batches(operations)
+        ));
     }
     for backend in &done.backends {
         let state = if backend.is_up { "up" } else { "DOWN" };
@@ -295,6 +298,16 @@ fn served(report: &Report, time: Duration, logs: bool) -> String {
     text + "\n"
 }
 
+/// `; 12000 of them in 1621 batches of 7.4 on average`.
+fn batches(operations: SignerOperations) -> String {
+    let SignerOperations { batches, batched, .. } = operations;
+    if batches == 0 {
+        return String::new();
+    }
+    let mean = float(batched) / float(batches);
+    format!("; {batched} of them in {batches} batches of {mean:.1} on average")
+}
+
 /// `3 failed (closed 2, alert 1)`.
 fn failures(done: &Counters) -> String {
     let reasons: Vec<String> = done
@@ -308,5 +321,20 @@ fn failures(done: &Counters) -> String {
         format!("{total} failed")
     } else {
         format!("{total} failed ({})", reasons.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_names_the_mean_batch() {
+        let operations =
+            SignerOperations { signatures: 12_010, decryptions: 0, batches: 1621, batched: 12_000 };
+        let expected = "; 12000 of them in 1621 batches of 7.4 on average";
+        assert_eq!(batches(operations), expected);
+        assert_eq!(operations.runs(), 1631);
+        assert_eq!(batches(SignerOperations { batches: 0, batched: 0, ..operations }), "");
     }
 }

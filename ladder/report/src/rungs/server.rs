@@ -1,7 +1,7 @@
 //! Rung 4: sessions per second.
 
 use tollgate_record::vocabulary::{
-    AGAINST, BY, SERVER_CPU_RATIO, SESSIONS_PER_S, SESSIONS_PER_S_RATIO,
+    AGAINST, BATCH, BY, SERVER_CPU_RATIO, SESSIONS_PER_S, SESSIONS_PER_S_RATIO,
 };
 use tollgate_record::{Area, Estimate, Protocol, Quantity, Record, Topic, Unit};
 
@@ -11,6 +11,7 @@ use crate::flagship::Flagship;
 use crate::lookup::Origin::{Measured, Predicted, Published};
 use crate::lookup::{Lookup, ratio};
 use crate::names::{self, who};
+use crate::server::mean_batch;
 
 pub(super) fn rung(records: &[Record]) -> Content<'_> {
     let lookup = Lookup(records);
@@ -48,7 +49,7 @@ pub(super) fn rung(records: &[Record]) -> Content<'_> {
             }
         }
     }
-    sentences.extend(explained(&rows));
+    sentences.extend(explained(lookup, &rows));
     rows.extend(as_published(records));
     (rows, sentences)
 }
@@ -72,15 +73,20 @@ fn compared(what: &str, rate: &Estimate, cpu: Option<&Estimate>, against: &str) 
     format!("{what}: {} times the sessions per second of {against}{cpu}.", ratio(rate))
 }
 
-/// Returns a sentence on the share of the first rate that rung 3 explains.
-fn explained(rows: &[Figure<'_>]) -> Option<String> {
+/// Returns a sentence on the share of the first rate that rung 3 explains, and on the batches of both
+/// figures.
+fn explained(lookup: Lookup<'_>, rows: &[Figure<'_>]) -> Option<String> {
     let row = rows.iter().find(|row| row.remainder().is_some())?;
-    let (predicted, measured) = (row.predicted?, row.measured?.estimate.point());
+    let (predicted, measured) = (row.predicted?, row.measured?);
+    let batch = row.sources.iter().find_map(|record| record.conditions.get(BATCH));
+    let batch = batch.map_or_else(String::new, |batch| format!(", in batches of {batch}"));
+    let mean = mean_batch(lookup, &measured.subject);
+    let mean = mean.map_or_else(String::new, |mean| format!(", in batches of {mean} on average"));
     Some(format!(
-        "Core clock over the predicted cycles of a session gives {} sessions per second; the \
-         server reached {} of them ({}).",
+        "Core clock over the predicted cycles of a session gives {} sessions per second{batch}; the \
+         server reached {} of them{mean} ({}).",
         crate::figure::number(predicted, Unit::PerSecond),
-        percent(measured, predicted),
+        percent(measured.estimate.point(), predicted),
         row.what,
     ))
 }

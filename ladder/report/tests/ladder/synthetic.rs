@@ -224,6 +224,10 @@ impl Synthetic {
             total += cycles;
         }
         self.predicted(word::SESSION_RUNG, &subject, quantity, Unit::Cycles, total);
+        if by == "tollgate" {
+            self.under(word::BATCH, "8");
+            self.under(word::CONNECTIONS, "16");
+        }
         if (bytes - 14_336.0).abs() < 1.0 {
             self.measured(&subject, quantity, Unit::Cycles, 1.11 * total);
         }
@@ -281,6 +285,10 @@ impl Synthetic {
         self.0.last_mut().unwrap().doubts.push("the client was busy <to 90 %>".to_owned());
         let quantity = word::SESSIONS_PER_S;
         self.predicted(word::SESSION_RUNG, &subject, quantity, Unit::PerSecond, 1.12 * rate);
+        if by == "tollgate" {
+            self.under(word::BATCH, "8");
+            self.measured(&subject, word::OPERATIONS_PER_BATCH, Unit::Count, 6.34);
+        }
         let nanos = [
             (word::SERVER_CPU_NS_PER_SESSION, 1e9 / rate),
             (word::CLIENT_CPU_NS_PER_SESSION, 0.6e9 / rate),

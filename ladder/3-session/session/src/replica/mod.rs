@@ -117,6 +117,7 @@ impl Replica {
             warm_up_ms: 0,
             sustain_ms: 20_000,
             exchange: Exchange::bytes(self.session.bytes),
+            offer: self.session.offer(),
             ..Plan::new(self.session.protocol)
         };
         let worker = Loop {
@@ -235,22 +236,29 @@ impl Drop for Folder {
 #[cfg(test)]
 mod tests {
     use tollgate_load::Protocol;
-    use tollgate_server::{Config, Engine, KeyKind};
+    use tollgate_server::{Certificate, Config, Engine, KeyKind};
 
     use super::*;
 
     #[test]
-    fn sessions_of_every_length_are_served() {
-        let worker = Worker::new(&Config::default()).unwrap();
-        let (key, engine) = (KeyKind::Rsa { bits: 2048 }, Engine::OpenSsl);
-        for (protocol, bytes) in [
-            (Protocol::Tls12X25519, 14_336),
-            (Protocol::Tls13, 143_360),
-            (Protocol::Tls13, 0),
-            (Protocol::Tls13, 1 << 20), // more than a socket takes at once
+    fn sessions_of_every_length_and_key_are_served() {
+        let (rsa, engine) = (KeyKind::Rsa { bits: 2048 }, Engine::OpenSsl);
+        let workers = [rsa, KeyKind::EcdsaP256].map(|key| {
+            let certificate = Certificate::SelfSigned(key);
+            (key, Worker::new(&Config { engine, certificate, ..Config::default() }).unwrap())
+        });
+        for (of_key, protocol, bytes) in [
+            (0, Protocol::Tls12X25519, 14_336),
+            (0, Protocol::Tls13, 143_360),
+            (0, Protocol::Tls13, 0),
+            (0, Protocol::Tls13, 1 << 20), // more than a socket takes at once
+            (1, Protocol::Tls12X25519, 0),
+            (1, Protocol::Tls13, 0),
         ] {
+            let (key, worker) = &workers[of_key];
+            let key = *key;
             let session = Session::new(key, protocol, engine, bytes);
-            let replica = Replica::new("nginx", session, &worker).unwrap().expect("known");
+            let replica = Replica::new("nginx", session, worker).unwrap().expect("known");
             let played = replica.play().unwrap();
             // each is a difference of clocks, which other programs disturb; their sum is a time
             assert!(played.library + played.system > 0.0, "{session}: {played:?}");

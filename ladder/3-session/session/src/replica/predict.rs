@@ -15,14 +15,9 @@ use crate::sum::sum;
 use crate::workers::Workers;
 use crate::writer::Writer;
 
-/// The parts that cost the same in every server that calls libssl.
-const SHARED: [&str; 5] = [
-    word::PART_RSA,
-    word::PART_KEY_EXCHANGE,
-    word::PART_KEY_SCHEDULE,
-    word::PART_RECORDS,
-    word::PART_MAC,
-];
+/// The parts that cost the same in every server that calls libssl, besides that of the key.
+const SHARED: [&str; 4] =
+    [word::PART_KEY_EXCHANGE, word::PART_KEY_SCHEDULE, word::PART_RECORDS, word::PART_MAC];
 
 const LIBRARY: &str = "the server's calls of libssl, less their primitives; in turn with the \
                        server's system calls, so the caches are as cold as in the server";
@@ -108,7 +103,11 @@ impl Stock<'_> {
         let mut rest = vec![(1.0, library.estimate)];
         let mut rest_from = vec![library.subject.to_string()];
         let mut parts = Vec::new();
-        for part in SHARED {
+        let of_key = match self.session.key.is_rsa() {
+            true => word::PART_RSA,
+            false => word::PART_SIGNATURE,
+        };
+        for part in [of_key].into_iter().chain(SHARED) {
             let embedded = self.of_embedded(part)?;
             rest.push((-1.0, embedded.estimate));
             rest_from.push(embedded.subject.to_string());

@@ -10,7 +10,7 @@ use mio::{Events, Interest, Poll, Token};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tollgate_load::thread_cpu;
 
-use super::{CONNECTIONS, Exchange, SESSIONS, SETTLE};
+use super::{Exchange, Size};
 
 /// The parameters of all sessions.
 struct Peer<'a> {
@@ -30,24 +30,25 @@ struct Call {
     received: usize,
 }
 
-/// Runs [`SETTLE`] and then [`SESSIONS`] sessions, one after another on each connection, unless
-/// `over` is set earlier. Returns the thread's CPU time per session, without the warm-up.
+/// Runs the sessions of a replay, one after another on each connection, unless `over` is set
+/// earlier. Returns the thread's CPU time per session, without the warm-up.
 ///
 /// Sockets are reset and reused, as in the load generator.
 pub(super) fn visit(
     server: SocketAddr,
     exchanges: &[Exchange],
+    size: Size,
     over: &AtomicBool,
 ) -> io::Result<Duration> {
     let longest = exchanges.iter().map(|exchange| exchange.send).max().unwrap_or(0);
     let mut peer = Peer { server, exchanges, bytes: vec![0; longest], poll: Poll::new()? };
-    let mut events = Events::with_capacity(CONNECTIONS);
-    let mut calls: Vec<Call> = Vec::with_capacity(CONNECTIONS);
+    let mut events = Events::with_capacity(size.connections);
+    let mut calls: Vec<Call> = Vec::with_capacity(size.connections);
     let mut scratch = vec![0_u8; 18 * 1024]; // as large as the client's own buffer
     let (mut begun, mut ended, mut cpu) = (0, 0, thread_cpu());
-    while !over.load(Ordering::Relaxed) && ended < SETTLE + SESSIONS {
-        for place in 0..CONNECTIONS {
-            if begun == SETTLE + SESSIONS || calls.get(place).is_some_and(|call| call.live) {
+    while !over.load(Ordering::Relaxed) && ended < size.all() {
+        for place in 0..size.connections {
+            if begun == size.all() || calls.get(place).is_some_and(|call| call.live) {
                 continue;
             }
             begun += 1;
@@ -68,13 +69,13 @@ pub(super) fn visit(
                 rustix::net::connect_unspec(&call.socket)?;
                 call.live = false;
                 ended += 1;
-                if ended == SETTLE {
+                if ended == size.settle {
                     cpu = thread_cpu();
                 }
             }
         }
     }
-    Ok(thread_cpu().saturating_sub(cpu) / SESSIONS)
+    Ok(thread_cpu().saturating_sub(cpu) / size.sessions)
 }
 
 /// Starts a connection without waiting.

@@ -11,7 +11,7 @@ use mio::{Events, Interest, Poll, Token};
 use tollgate_calibrate::clock;
 use tollgate_load::thread_cpu;
 
-use super::{CLOCK_WINDOWS, Move, PATIENCE, SESSIONS, SETTLE, spin};
+use super::{CLOCK_WINDOWS, Move, PATIENCE, Size, spin};
 use crate::pipe::Call;
 
 const LISTENER: Token = Token(usize::MAX);
@@ -40,12 +40,12 @@ enum Next {
     WaitForRoom,
 }
 
-/// Serves [`SETTLE`] and then [`SESSIONS`] sessions. Returns the core cycles per session, without
-/// the warm-up and without the computation of `turns` turns; `None` if cycles cannot be measured.
+/// Serves the sessions of a replay. Returns the core cycles per session, without the warm-up and
+/// without the computation of `turns` turns; `None` if cycles cannot be measured.
 pub(super) fn serve(
     listener: std::net::TcpListener,
-    moves: &[Move],
-    turns: u64,
+    (moves, turns): (&[Move], u64),
+    size: Size,
     over: &AtomicBool,
 ) -> io::Result<Option<f64>> {
     let mut listener = TcpListener::from_std(listener);
@@ -58,7 +58,7 @@ pub(super) fn serve(
     let (mut accept_ready, mut closed) = (true, 0);
     let (hz, computing) = (core_hz(), computing(turns));
     let (begun, mut cpu) = (Instant::now(), thread_cpu());
-    while closed < SETTLE + SESSIONS {
+    while closed < size.all() {
         let wait = if accept_ready { Duration::ZERO } else { Duration::from_millis(50) };
         match poll.poll(&mut events, Some(wait)) {
             Err(why) if why.kind() != ErrorKind::Interrupted => return Err(why),
@@ -83,7 +83,7 @@ pub(super) fn serve(
                 Next::Close => {
                     visits[place] = None;
                     closed += 1;
-                    if closed == SETTLE {
+                    if closed == size.settle {
                         cpu = thread_cpu();
                     }
                 }
@@ -100,7 +100,7 @@ pub(super) fn serve(
             }
         }
     }
-    let spent = thread_cpu().saturating_sub(cpu).as_secs_f64() / f64::from(SESSIONS);
+    let spent = thread_cpu().saturating_sub(cpu).as_secs_f64() / f64::from(size.sessions);
     let computing = f64::midpoint(computing, self::computing(turns));
     let hz = hz.zip(core_hz()).map(|(before, behind)| f64::midpoint(before, behind));
     Ok(hz.map(|hz| (spent - computing) * hz))

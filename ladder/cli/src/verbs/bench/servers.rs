@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use tollgate_load::{AccessLog, Mechanism, Naming, Protocol, Server, Target};
+use tollgate_load::{AccessLog, Mechanism, Naming, Operations, Protocol, Server, Target};
 use tollgate_profile::Threads;
 use tollgate_rustls_server::{Running as Blocking, Signer};
 use tollgate_server::{
@@ -119,9 +119,10 @@ impl Ready<'_> {
                     Some(identity) => target.with_identity(Arc::clone(identity)),
                     None => target,
                 };
-                Server::new(&naming.by, target)
+                let server = Server::new(&naming.by, target)
                     .with_referee(AccessLog::open(path)?)
-                    .with_cpu(|| Ok(running.counters().worker_cpu.iter().sum::<Duration>()))
+                    .with_cpu(|| Ok(running.counters().worker_cpu.iter().sum::<Duration>()));
+                with_operations(server, running)
             }
             Self::External(probed) => external::server(options, probed, naming)?,
             Self::Rustls(running) => {
@@ -130,6 +131,18 @@ impl Ready<'_> {
             Self::Stock(running) => of_stock(&naming.by, running)?,
         })
     }
+}
+
+/// Adds the operations with the server's key, if its engine counts the batches of such a key.
+fn with_operations<'a>(server: Server<'a>, running: &'a Running) -> Server<'a> {
+    let counted = || running.counters().signer.operations;
+    if !running.key_kind().is_rsa() || counted().is_none() {
+        return server;
+    }
+    server.with_operations(move || {
+        let counted = counted().unwrap_or_default();
+        Operations { operations: counted.total(), runs: counted.runs() }
+    })
 }
 
 /// Returns an installed server for the load generator, with its log and CPU clock.

@@ -78,7 +78,9 @@ fn real_server(options: &Session) -> Result<Vec<Bench>, CliError> {
             let known = runs.iter().position(|(known, _)| *known == of_run && is_shared);
             let place = known.unwrap_or(runs.len());
             if known.is_none() {
-                runs.push((of_run, Bench { seconds, ..run_of(of_run) }));
+                let mut run = Bench { seconds, ..run_of(of_run) };
+                run.load.connections = options.connections;
+                runs.push((of_run, run));
             }
             let (_, run) = &mut runs[place];
             match kind.suite {

@@ -25,6 +25,11 @@ pub(crate) struct Session {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) chain: Vec<u8>,
 
+    /// Number of connections in flight, from 1 to 1024; Tollgate runs the operations of several as
+    /// one batch
+    #[arg(short = 'c', long, value_name = "N", default_value = "16")]
+    pub(crate) connections: u32,
+
     /// Sizes from 0 to 1048576 bytes instead of --bytes, and the size at which the transfer costs
     /// as much as the handshake
     #[arg(long, conflicts_with = "bytes")]
@@ -78,6 +83,10 @@ pub(crate) struct Session {
     /// Seconds for all parts together; preparation and the real server take more
     #[arg(short = 'z', long, value_name = "S", default_value = "25", value_parser = seconds)]
     pub(crate) seconds: f64,
+
+    /// The server's handshakes do not pause, as those of an installed server.
+    #[arg(skip)]
+    pub(crate) without_pauses: bool,
 }
 
 fn handshake(text: &str) -> Result<Handshake, String> {

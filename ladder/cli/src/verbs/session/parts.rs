@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind as RecordKind, Record};
-use tollgate_session::{SessionPlan, measure, measure_stock, predicted_rate};
+use tollgate_session::{CONNECTIONS_MAX, SessionPlan, measure, measure_stock, predicted_rate};
 
 use super::choice::{Choice, Kind, engines};
 use super::options::Session;
@@ -14,6 +14,7 @@ use crate::options::values::defaults;
 use crate::options::{Bench, ServerKind};
 use crate::progress;
 use crate::run::Run;
+use crate::verbs::bench::plan::server_cores;
 
 /// The records of the parts, their sums, and the predicted rates; none after Ctrl-C.
 pub(crate) fn collect(options: &Session, run: &mut Run) -> Result<Vec<Record>, CliError> {
@@ -63,6 +64,8 @@ pub(crate) fn collect_stock(
 
 /// The request for the parts of a benchmark's sessions; `None` if rung 3 does not predict them.
 pub(crate) fn request(bench: &Bench, seconds: f64) -> Option<Session> {
+    let workers = u32::try_from(server_cores(bench).len().max(1)).unwrap_or(u32::MAX);
+    let connections = bench.load.connections.div_ceil(workers);
     let is_known = bench.target.is_none()
         && bench.server != ServerKind::Rustls
         && bench.suites.is_empty()
@@ -73,6 +76,10 @@ pub(crate) fn request(bench: &Bench, seconds: f64) -> Option<Session> {
         bytes: vec![if bench.handshake_only { 0 } else { bench.bytes }],
         key: bench.key.clone(),
         protocol: bench.protocols().to_vec(),
+        // The connections of one worker.
+        connections: connections.clamp(1, CONNECTIONS_MAX),
+        // Installed servers pause handshakes only if their configuration says so.
+        without_pauses: bench.server.stock().is_some() && !bench.asynchronous,
         parts_only: true,
         seconds,
         ..defaults()
@@ -81,10 +88,10 @@ pub(crate) fn request(bench: &Bench, seconds: f64) -> Option<Session> {
 
 /// The sessions to measure.
 pub(super) fn plan(options: &Session) -> Result<SessionPlan, CliError> {
-    let total = Duration::from_secs_f64(options.seconds);
+    let Session { connections, both_ends, per_byte, without_pauses, .. } = *options;
+    let (total, pauses) = (Duration::from_secs_f64(options.seconds), !without_pauses);
     if options.is_ladder() {
-        let per_byte = options.per_byte;
-        return Ok(SessionPlan { per_byte, ..SessionPlan::ladder(total) });
+        return Ok(SessionPlan { connections, pauses, per_byte, ..SessionPlan::ladder(total) });
     }
     let Choice { kinds, bytes, requests, .. } = options.choice()?;
     let mut sessions = Vec::new();
@@ -96,6 +103,5 @@ pub(super) fn plan(options: &Session) -> Result<SessionPlan, CliError> {
             }
         }
     }
-    let Session { both_ends, per_byte, .. } = *options;
-    Ok(SessionPlan { sessions, both_ends, per_byte, total })
+    Ok(SessionPlan { sessions, connections, pauses, both_ends, per_byte, total })
 }
