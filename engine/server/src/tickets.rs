@@ -17,7 +17,7 @@ use openssl::cipher_ctx::CipherCtxRef;
 use openssl::error::ErrorStack;
 use openssl::ex_data::Index;
 use openssl::lib_ctx::LibCtxRef;
-use openssl::ssl::{SslContext, SslContextBuilder, SslRef};
+use openssl::ssl::{SslContext, SslContextBuilder, SslRef, SslVersion};
 use openssl_sys as sys;
 use zeroize::Zeroizing;
 
@@ -177,7 +177,9 @@ extern "C" fn callback(
     let done = if encrypts == 1 {
         sealing.seal(name, iv, cipher, mac)
     } else {
-        sealing.open(name, iv, cipher, mac)
+        // A client of TLS 1.3 uses a ticket once, and gets another one (RFC 8446 §4.6.1, C.4).
+        let replaces = ssl.version2() == Some(SslVersion::TLS1_3);
+        sealing.open(name, iv, cipher, mac, replaces)
     };
     done.unwrap_or(answer::FAILED)
 }
@@ -200,13 +202,15 @@ impl Sealing {
         Ok(answer::READY)
     }
 
-    /// Prepares both contexts to verify and decrypt a ticket.
+    /// Prepares both contexts to verify and decrypt a ticket. `replaces` gives the client a new one even
+    /// if the key is current.
     fn open(
         &self,
         name: &[u8; NAME_BYTES],
         iv: &[u8; 16],
         cipher: &mut CipherCtxRef,
         mac: *mut c_void,
+        replaces: bool,
     ) -> Result<c_int, ErrorStack> {
         let Some((key, is_current)) = self.tickets.named(name) else {
             return Ok(answer::UNKNOWN);
@@ -214,7 +218,7 @@ impl Sealing {
         let (_, mac_key, cipher_key) = parts(&key);
         set_mac_key(mac, mac_key)?;
         cipher.decrypt_init(Some(&self.cipher), Some(cipher_key), Some(iv))?;
-        Ok(if is_current { answer::READY } else { answer::REPLACE })
+        Ok(if is_current && !replaces { answer::READY } else { answer::REPLACE })
     }
 }
 
