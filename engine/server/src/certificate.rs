@@ -87,15 +87,20 @@ pub(crate) struct Credentials {
     /// The key in DER. Each worker decodes it into its own library context.
     pub(crate) key_der: Zeroizing<Vec<u8>>,
     pub(crate) kind: KeyKind,
+    /// The file of the chain, for messages.
+    file: Option<PathBuf>,
 }
 
 impl Credentials {
     /// Reads or generates the credentials. A key of 4096 bits may take seconds to generate.
     pub(crate) fn load(certificate: &Certificate) -> Result<Self, Error> {
         match certificate {
-            Certificate::Files { chain, key } => {
-                let chain = read("the certificate", chain)?;
-                Self::from_pem(&chain, &read("the private key", key)?)
+            Certificate::Files { chain: file, key } => {
+                let chain = read("the certificate", file)?;
+                let credentials = Self::from_pem(&chain, &read("the private key", key)?);
+                credentials
+                    .map(|credentials| Self { file: Some(file.clone()), ..credentials })
+                    .map_err(|why| within(file, why))
             }
             Certificate::Pem { chain, key } => Self::from_pem(chain, key),
             Certificate::SelfSigned(kind) => self_signed(*kind),
@@ -128,7 +133,15 @@ impl Credentials {
 
     fn new(chain: Vec<X509>, key: &PKey<Private>, kind: KeyKind) -> Result<Self, Error> {
         let key_der = key.private_key_to_der().map_err(Unavailable::openssl("writing the key"))?;
-        Ok(Self { chain, key_der: Zeroizing::new(key_der), kind })
+        Ok(Self { chain, key_der: Zeroizing::new(key_der), kind, file: None })
+    }
+
+    /// Adds the file to an error about this certificate or its key.
+    pub(crate) fn name(&self, why: Error) -> Error {
+        match &self.file {
+            Some(file) => within(file, why),
+            None => why,
+        }
     }
 
     /// Returns the server's own certificate.
@@ -144,6 +157,15 @@ impl Credentials {
             pem.extend(block.map_err(Unavailable::openssl("writing the certificate"))?);
         }
         Ok(pem)
+    }
+}
+
+fn within(chain: &Path, why: Error) -> Error {
+    match why {
+        Error::Rejected(why) => {
+            Rejected::Files { chain: chain.to_owned(), why: Box::new(why) }.into()
+        }
+        other => other,
     }
 }
 

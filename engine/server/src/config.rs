@@ -52,8 +52,8 @@ pub struct Config {
     /// The certificate and its key.
     pub certificate: Certificate,
     /// Further certificates. A client that asks for a name (SNI) gets the certificates that have it
-    /// in their `subjectAltName`, also as `*.example.com`: one with an RSA key, one of each kind of
-    /// elliptic curve, or both. Other clients get [`certificate`](Self::certificate).
+    /// in their `subjectAltName`, also as `*.example.com`: one with RSA, one with ECDSA, one with
+    /// Ed25519, or several of these. Other clients get [`certificate`](Self::certificate).
     pub more_certificates: Vec<Certificate>,
     /// Trust anchors in PEM. If there are any, each client must present a certificate whose chain
     /// ends at one of them, and sign with its key; a resumed session needs neither.
@@ -195,6 +195,9 @@ impl Config {
             && !self.allow_rsa_kx
         {
             return Err(Misuse::RsaKeyExchange(*suite));
+        }
+        if self.ticket_keys.is_some() && self.resumption != Resumption::Tickets {
+            return Err(Misuse::TicketKeys);
         }
         if let Some(proxy) = &self.proxy {
             if self.root.is_some() {

@@ -13,6 +13,7 @@ use openssl::lib_ctx::{LibCtx, LibCtxRef};
 use openssl::md_ctx::MdCtx;
 use openssl::pkey::{PKeyRef, Private};
 use openssl::provider::Provider;
+use openssl::sha::sha256;
 use openssl::ssl::{
     AlpnError, ClientHelloResponse, NameType, SniError, Ssl, SslAlert, SslContext,
     SslContextBuilder, SslMode, SslOptions, SslRef, SslSessionCacheMode, SslVerifyMode, SslVersion,
@@ -23,7 +24,7 @@ use openssl::x509::X509;
 use crate::certificate::{self, Credentials};
 use crate::config::{Config, Resumption};
 use crate::counters::SignerOperations;
-use crate::error::{Error, Misuse, Rejected, Unavailable};
+use crate::error::{Error, Misuse, Rejected, Unavailable, one_line};
 use crate::evp::{self, Source};
 use crate::ffi;
 use crate::identities::Identities;
@@ -31,8 +32,11 @@ use crate::kinds::{Engine, KeyKind};
 use crate::suite::{Group, Protocol, Suite};
 use crate::tickets::{Tickets, use_tickets};
 
-/// Distinguishes sessions of different servers (RFC 8446 §4.6.1). Any constant works.
-const SESSION_CONTEXT: &[u8] = b"tollgate";
+/// Returns what distinguishes sessions of servers that share ticket keys. OpenSSL asks for no client
+/// certificate when a session resumes, so servers with other trust anchors must not resume it.
+fn session_context(client_roots: Option<&[u8]>) -> [u8; 32] {
+    sha256(&[b"tollgate", client_roots.unwrap_or_default()].concat())
+}
 
 /// How handshakes wait for their private-key operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +98,8 @@ impl Acceptor {
         Ok(())
     }
 
-    /// Refuses keys that a provider other than the engine's would sign or decrypt with.
+    /// Refuses certificates that TLS does not accept, and keys that a provider other than the
+    /// engine's would sign or decrypt with.
     pub(crate) fn check_all(&self, config: &Config, identities: &Identities) -> Result<(), Error> {
         for credentials in identities.all() {
             let key = ffi::private_key(
@@ -103,7 +108,11 @@ impl Acceptor {
                 &credentials.key_der,
             )
             .map_err(Unavailable::openssl("reading a key into its library context"))?;
-            check_engine(config, &self.library.context, &key, credentials.kind)?;
+            let given = self.connection().and_then(|mut ssl| credentials.give(&mut ssl, &key));
+            given
+                .map_err(|stack| Rejected::Certificate(one_line(&stack)).into())
+                .and_then(|()| check_engine(config, &self.library.context, &key, credentials.kind))
+                .map_err(|why| credentials.name(why))?;
         }
         Ok(())
     }
@@ -137,6 +146,7 @@ impl Acceptor {
         if let Some(credentials) = credentials {
             let key = ffi::private_key(&self.library.context, query, &credentials.key_der)?;
             identity(&mut context, credentials, &key)?;
+            add_chain(&mut context, credentials)?;
         }
         Ok(context)
     }
@@ -161,7 +171,7 @@ fn context(
     negotiation(&mut context, config, &kinds)?;
     field(&mut context, config, &kinds, &library.context)
         .map_err(Unavailable::openssl("setting the prime field of DHE"))?;
-    resumption(&mut context, &library.context, config.resumption, tickets)
+    resumption(&mut context, &library.context, config, tickets)
         .map_err(Unavailable::openssl("setting up session tickets"))?;
     if handshakes == Handshakes::MayPause && config.engine == Engine::Tollgate {
         ffi::let_handshakes_pause(&mut context)
@@ -178,12 +188,16 @@ fn context(
         .map_err(Unavailable::openssl("giving TLS the certificate and key"))?;
     if identities.all().len() > 1 {
         serve_names(&mut context, library, query, identities);
+    } else {
+        add_chain(&mut context, credentials)
+            .map_err(Unavailable::openssl("giving TLS the chain of the certificate"))?;
     }
     Ok(context.build())
 }
 
-/// Gives each connection the certificates with the name that its client asks for. A key is decoded
-/// when it is first needed.
+/// Gives each connection the certificates with the name that its client asks for, or the default
+/// one. A key is decoded when it is first needed. The chain of a context would serve all of them, so
+/// the context has none.
 fn serve_names(
     context: &mut SslContextBuilder,
     library: &Arc<Library>,
@@ -194,11 +208,8 @@ fn serve_names(
     // The context is used by one thread; the callback's type asks for a lock.
     let keys = Mutex::new(vec![None; identities.all().len()]);
     let give = move |ssl: &mut SslRef| -> Result<(), ErrorStack> {
-        let found = ssl.servername(NameType::HOST_NAME).map(|name| identities.of_name(name));
-        let found = found.unwrap_or_default();
-        if found.is_empty() {
-            return Ok(());
-        }
+        let name = ssl.servername(NameType::HOST_NAME).unwrap_or_default();
+        let found = identities.of_name(name);
         ffi::clear_certificates(ssl);
         let mut keys = keys.lock().unwrap_or_else(PoisonError::into_inner);
         for at in found {
@@ -295,6 +306,7 @@ fn negotiation(
     context.set_mode(
         SslMode::ENABLE_PARTIAL_WRITE
             | SslMode::ACCEPT_MOVING_WRITE_BUFFER
+            | SslMode::NO_AUTO_CHAIN
             | SslMode::RELEASE_BUFFERS,
     );
     // One read(2) returns header and body of a record, and following records.
@@ -324,16 +336,16 @@ fn field(
 fn resumption(
     context: &mut SslContextBuilder,
     library: &LibCtxRef,
-    resumption: Resumption,
+    config: &Config,
     tickets: &Arc<Tickets>,
 ) -> Result<(), ErrorStack> {
     // Workers share ticket keys but no memory, so there is a cache only on request.
-    context.set_session_cache_mode(match resumption {
+    context.set_session_cache_mode(match config.resumption {
         Resumption::Cache => SslSessionCacheMode::SERVER,
         Resumption::Off | Resumption::Tickets => SslSessionCacheMode::OFF,
     });
-    context.set_session_id_context(SESSION_CONTEXT)?;
-    match resumption {
+    context.set_session_id_context(&session_context(config.client_roots.as_deref()))?;
+    match config.resumption {
         Resumption::Cache | Resumption::Off => {
             context.set_options(SslOptions::NO_TICKET);
             context.set_num_tickets(0)
@@ -360,13 +372,14 @@ fn identity(
     credentials: &Credentials,
     key: &PKeyRef<Private>,
 ) -> Result<(), ErrorStack> {
-    let (first, rest) = credentials.chain.split_first().expect("a chain has a first certificate");
-    context.set_certificate(first)?;
-    for certificate in rest {
-        context.add_extra_chain_cert(certificate.clone())?;
-    }
+    context.set_certificate(credentials.first())?;
     context.set_private_key(key)?;
     context.check_private_key()
+}
+
+fn add_chain(context: &mut SslContextBuilder, credentials: &Credentials) -> Result<(), ErrorStack> {
+    let mut rest = credentials.chain.iter().skip(1);
+    rest.try_for_each(|certificate| context.add_extra_chain_cert(certificate.clone()))
 }
 
 /// Signs once, and looks up the provider for decryption if a suite needs decryption. A key caches

@@ -64,6 +64,8 @@ pub enum Misuse {
     RequestBytes(usize),
     /// A suite with RSA key exchange, which was not allowed.
     RsaKeyExchange(Suite),
+    /// Ticket keys without tickets.
+    TicketKeys,
     /// No workers, or too many.
     Workers(usize),
     /// A time limit or bound of zero.
@@ -83,6 +85,13 @@ pub enum Rejected {
         key: String,
         /// The provider that would serve the key instead.
         instead: String,
+    },
+    /// One of the certificates, or its key, is refused.
+    Files {
+        /// The chain.
+        chain: PathBuf,
+        /// The reason.
+        why: Box<Self>,
     },
     /// The key does not match the certificate.
     KeyMismatch,
@@ -188,6 +197,7 @@ impl Misuse {
             Self::Pin { .. } => "cores",
             Self::ProxyAndRoot => "root",
             Self::RequestBytes(_) => "limits.request_bytes_max",
+            Self::TicketKeys => "ticket_keys",
             Self::Workers(_) => "workers",
         }
         .to_owned()
@@ -282,6 +292,9 @@ impl fmt::Display for Misuse {
                 "{suite} is RSA key exchange, which has no forward secrecy: \
                  allow it (`allow_rsa_kx`) or leave the suite out"
             ),
+            Self::TicketKeys => {
+                f.write_str("`ticket_keys` without tickets: add `resumption = \"tickets\"`")
+            }
             Self::Workers(workers) => {
                 write!(f, "{workers} workers: give a number from 1 to {WORKERS_MAX}")
             }
@@ -301,6 +314,7 @@ impl fmt::Display for Rejected {
                 "engine {engine} does not support this {key} key (provider {instead} would sign): \
                  give an RSA key of two primes and 1024 to 8192 bits, or choose engine openssl"
             ),
+            Self::Files { chain, why } => write!(f, "{}: {why}", chain.display()),
             Self::KeyMismatch => {
                 f.write_str("the private key does not match the certificate: give a matching pair")
             }

@@ -1,6 +1,6 @@
 //! The certificates of a server, by the names in them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use openssl::error::ErrorStack;
 use openssl::pkey::{PKeyRef, Private};
@@ -28,7 +28,7 @@ impl Identities {
         for certificate in certificates {
             let credentials = Credentials::load(certificate)?;
             for name in credentials.names() {
-                let has_name = this.by_name.entry(name.to_ascii_lowercase()).or_default();
+                let has_name = this.by_name.entry(name.clone()).or_default();
                 if has_name.iter().any(|at| this.all[*at].is_like(&credentials)) {
                     return Err(Rejected::SameName { name, kind: credentials.kind }.into());
                 }
@@ -58,27 +58,38 @@ impl Identities {
         kinds
     }
 
-    /// Returns the certificates for a server's name, or none if the default ones serve it.
+    /// Returns the certificates for a server's name, or the default one.
     pub(crate) fn of_name(&self, name: &str) -> &[usize] {
-        let name = name.to_ascii_lowercase();
+        let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
         let found = self.by_name.get(&name).or_else(|| {
             let (_, parent) = name.split_once('.')?;
             self.by_name.get(&format!("*.{parent}"))
         });
-        found.map_or(&[], Vec::as_slice)
+        found.map_or(&[0], Vec::as_slice)
     }
 }
 
 impl Credentials {
-    /// Returns the names of the server in the certificate.
-    fn names(&self) -> Vec<String> {
+    /// Returns the names of the server in the certificate, in lower case, each once.
+    fn names(&self) -> BTreeSet<String> {
         let names = self.first().subject_alt_names();
-        names.iter().flatten().filter_map(|name| name.dnsname()).map(str::to_owned).collect()
+        names
+            .iter()
+            .flatten()
+            .filter_map(|name| name.dnsname())
+            .map(str::to_ascii_lowercase)
+            .collect()
     }
 
-    /// Returns whether a connection can have only one of the two.
+    /// Returns whether a connection can have only one of the two: OpenSSL has a place for RSA, for
+    /// ECDSA, and for Ed25519.
     fn is_like(&self, other: &Self) -> bool {
-        self.kind == other.kind || (self.kind.is_rsa() && other.kind.is_rsa())
+        let place = |kind| match kind {
+            KeyKind::Rsa { .. } => 0,
+            KeyKind::EcdsaP256 | KeyKind::EcdsaP384 => 1,
+            KeyKind::Ed25519 => 2,
+        };
+        place(self.kind) == place(other.kind)
     }
 
     /// Gives a connection this certificate and key, beside those of other kinds.

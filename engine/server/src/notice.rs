@@ -32,6 +32,11 @@ pub enum Notice {
     },
     /// The access log's writer is too slow; lines were lost. The log contains their number.
     LogLost,
+    /// The access log could not be opened again; the old file stays in use. Each time is reported.
+    LogNotReopened {
+        /// The system's error.
+        why: String,
+    },
     /// A worker could not use new certificates, and goes on with the old ones.
     OldCertificates {
         /// The error.
@@ -77,6 +82,11 @@ impl fmt::Display for Notice {
             Self::LogLost => f.write_str(
                 "the access log is too slow, and lines were lost: write it to a faster disk; \
                  measurements that rely on this log are invalid",
+            ),
+            Self::LogNotReopened { why } => write!(
+                f,
+                "the access log could not be opened again ({why}), so its old file stays in use: \
+                 correct its path or mode, then ask again"
             ),
             Self::OldCertificates { why } => write!(
                 f,
@@ -144,7 +154,9 @@ impl Notices {
             Notice::OldCertificates { .. } => 4,
             Notice::SilentFallback { .. } => 5,
             Notice::WorkerLost { .. } => 6,
-            Notice::Backend { .. } => return (self.notify.0)(notice),
+            Notice::Backend { .. } | Notice::LogNotReopened { .. } => {
+                return (self.notify.0)(notice);
+            }
         };
         if !self.said[kind].swap(true, Ordering::Relaxed) {
             (self.notify.0)(notice);

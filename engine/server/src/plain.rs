@@ -28,6 +28,10 @@ const WAKE: Token = Token(usize::MAX - 2);
 const CONNECTIONS_MAX: usize = 512;
 /// The longest life of a connection.
 const LIFE: Duration = Duration::from_secs(5);
+/// The maximum number of connections accepted in one turn.
+const ACCEPTS_MAX: usize = 64;
+/// The maximum number of bytes after a request that are read and dropped.
+const SKIPPED_MAX: usize = 64 * 1024;
 /// The longest head of a request, in bytes.
 const HEAD_BYTES_MAX: usize = 8 * 1024;
 
@@ -101,6 +105,7 @@ struct Connection {
     /// The response, once the request is complete.
     response: Option<Vec<u8>>,
     sent: usize,
+    skipped: usize,
 }
 
 /// The state of the thread.
@@ -116,8 +121,10 @@ struct Served {
 impl Served {
     fn run(mut self, ends: &AtomicBool) {
         let mut events = Events::with_capacity(256);
+        let mut more_wait = false;
         while !ends.load(Ordering::Relaxed) {
-            let wait = (!self.connections.is_empty()).then_some(Duration::from_millis(100));
+            let until_sweep = (!self.connections.is_empty()).then_some(Duration::from_millis(100));
+            let wait = if more_wait { Some(Duration::ZERO) } else { until_sweep };
             if self.poll.poll(&mut events, wait).is_err() {
                 events.clear();
             }
@@ -129,14 +136,17 @@ impl Served {
             }
             let now = Instant::now();
             self.connections.retain(|_, connection| connection.deadline > now);
-            self.accept();
+            more_wait = self.accept();
         }
     }
 
-    /// Accepts all clients that wait. If there are no descriptors, they wait until another client
-    /// comes or a connection ends.
-    fn accept(&mut self) {
-        while let Ok((mut socket, _)) = self.listener.accept() {
+    /// Accepts clients, and returns whether more may wait. If there are no descriptors, they wait
+    /// until another client comes or a connection ends.
+    fn accept(&mut self) -> bool {
+        for _ in 0..ACCEPTS_MAX {
+            let Ok((mut socket, _)) = self.listener.accept() else {
+                return false;
+            };
             if self.connections.len() >= CONNECTIONS_MAX {
                 continue;
             }
@@ -145,9 +155,17 @@ impl Served {
             if self.poll.registry().register(&mut socket, Token(entry.key()), both).is_ok() {
                 let deadline = Instant::now() + LIFE;
                 let (received, response) = (Vec::new(), None);
-                entry.insert(Connection { socket, deadline, received, response, sent: 0 });
+                entry.insert(Connection {
+                    socket,
+                    deadline,
+                    received,
+                    response,
+                    sent: 0,
+                    skipped: 0,
+                });
             }
         }
+        true
     }
 
     /// Goes on with a connection until it would block, and removes it when it has ended.
@@ -180,18 +198,21 @@ impl Connection {
             let mut response = match parse(&self.received, HEAD_BYTES_MAX) {
                 Parsed::Partial => continue,
                 Parsed::Refused(status) => Response::refusal(status),
-                Parsed::Request(request) => match pages {
-                    Pages::Metrics if request.target == "/metrics" => {
-                        Response::to(&request, None, || shared.metrics())
-                    }
-                    Pages::Metrics => Response::refusal(Status::NotFound),
-                    Pages::Redirect(port) => {
-                        match location(&self.received, port, &request.target) {
-                            Some(url) => Response::redirect(url, request.method == "HEAD"),
-                            None => Response::refusal(Status::BadRequest),
+                Parsed::Request(request) => {
+                    let response = match pages {
+                        Pages::Metrics if request.target.split('?').next() == Some("/metrics") => {
+                            Response::to(&request, None, || shared.metrics())
                         }
-                    }
-                },
+                        Pages::Metrics => Response::refusal(Status::NotFound),
+                        Pages::Redirect(port) => {
+                            match location(&self.received, port, &request.target) {
+                                Some(url) => Response::redirect(url),
+                                None => Response::refusal(Status::BadRequest),
+                            }
+                        }
+                    };
+                    Response { head_only: request.method == "HEAD", ..response }
+                }
             };
             let mut out = Vec::new();
             response.write_head(&mut out, Head { date, keep_alive: false, old: false });
@@ -213,14 +234,22 @@ impl Connection {
                 self.socket.shutdown(Shutdown::Write)?;
             }
         }
-        let mut skipped = [0; 4096];
-        while self.socket.read(&mut skipped)? > 0 {}
+        let mut piece = [0; 4096];
+        while self.skipped < SKIPPED_MAX {
+            match self.socket.read(&mut piece)? {
+                0 => break,
+                n => self.skipped += n,
+            }
+        }
         Ok(())
     }
 }
 
 /// Returns the URL of a target on the same host, with this port.
 fn location(head: &[u8], port: u16, target: &str) -> Option<String> {
+    if !target.starts_with('/') {
+        return None;
+    }
     let mut url = format!("https://{}", host(head)?);
     if port != 443 {
         write!(url, ":{port}").expect("a String takes any text");
@@ -243,5 +272,6 @@ mod tests {
             assert_eq!(to(invalid, 443), None, "{invalid}");
         }
         assert_eq!(location(b"GET / HTTP/1.0\r\n\r\n", 443, "/"), None, "no host");
+        assert_eq!(location(head("a").as_bytes(), 443, "*"), None, "no path");
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Instant;
 use std::{net, thread};
 
+use crate::certificate::Certificate;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::error::{Error, Unavailable, WAIT_MAX};
@@ -140,12 +141,15 @@ impl Running {
     }
 
     /// Reads the files of certificates, their keys and ticket keys again, and uses them for new
-    /// connections. If one of them is not usable, nothing changes.
+    /// connections. If one of them is not usable, nothing changes. A self-signed certificate stays.
     ///
     /// # Errors
     ///
     /// As [`Server::start`], about these files.
     pub fn reload(&self) -> Result<(), Error> {
+        if matches!(self.setup.config.certificate, Certificate::SelfSigned(_)) {
+            return Ok(());
+        }
         let identities = Arc::new(self.setup.config.identities()?);
         self.setup.check(&identities)?;
         if let Some(file) = &self.setup.config.ticket_keys {

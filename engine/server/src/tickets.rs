@@ -25,7 +25,8 @@ use crate::certificate::read;
 use crate::error::{Error, Rejected, Unavailable};
 use crate::ffi::check;
 
-/// How long a key encrypts. Tickets are valid for five minutes, OpenSSL's default.
+/// How long a key encrypts. Tickets are valid for two hours, OpenSSL's default, so each is accepted
+/// as long as it is valid.
 const ROTATION: Duration = Duration::from_secs(60 * 60);
 
 /// The number of keys that are kept.
@@ -55,7 +56,10 @@ impl Tickets {
             Some(path) => Ring { keys: read_keys(path)?, next: None },
             None => {
                 let key = make_key().map_err(Unavailable::openssl("making a ticket key"))?;
-                Ring { keys: vec![key], next: Some(Instant::now() + ROTATION) }
+                // with room for all, because a vector that grows leaves copies of keys behind
+                let mut keys = Vec::with_capacity(KEYS_MAX + 1);
+                keys.push(key);
+                Ring { keys, next: Some(Instant::now() + ROTATION) }
             }
         };
         Ok(Self(RwLock::new(ring)))
@@ -151,7 +155,8 @@ mod answer {
     /// Do not use the ticket.
     pub(super) const UNKNOWN: i32 = 0;
     pub(super) const READY: i32 = 1;
-    /// Use the ticket, and give the client a new one.
+    /// Use the ticket, and give the client a new one. In TLS 1.3, where a client should use a ticket
+    /// once (RFC 8446 §C.4), this is the answer to every ticket.
     pub(super) const REPLACE: i32 = 2;
 }
 
@@ -177,9 +182,8 @@ extern "C" fn callback(
     let done = if encrypts == 1 {
         sealing.seal(name, iv, cipher, mac)
     } else {
-        // A client of TLS 1.3 uses a ticket once, and gets another one (RFC 8446 §4.6.1, C.4).
-        let replaces = ssl.version2() == Some(SslVersion::TLS1_3);
-        sealing.open(name, iv, cipher, mac, replaces)
+        let is_used_once = ssl.version2() == Some(SslVersion::TLS1_3);
+        sealing.open(name, iv, cipher, mac, is_used_once)
     };
     done.unwrap_or(answer::FAILED)
 }
@@ -210,7 +214,7 @@ impl Sealing {
         iv: &[u8; 16],
         cipher: &mut CipherCtxRef,
         mac: *mut c_void,
-        replaces: bool,
+        is_used_once: bool,
     ) -> Result<c_int, ErrorStack> {
         let Some((key, is_current)) = self.tickets.named(name) else {
             return Ok(answer::UNKNOWN);
@@ -218,7 +222,7 @@ impl Sealing {
         let (_, mac_key, cipher_key) = parts(&key);
         set_mac_key(mac, mac_key)?;
         cipher.decrypt_init(Some(&self.cipher), Some(cipher_key), Some(iv))?;
-        Ok(if is_current && !replaces { answer::READY } else { answer::REPLACE })
+        Ok(if is_current && !is_used_once { answer::READY } else { answer::REPLACE })
     }
 }
 

@@ -32,6 +32,8 @@ const SWEEP: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_millis(100);
 /// The maximum number of connections accepted in one turn of the event loop.
 const ACCEPTS_MAX: usize = 64;
+/// The maximum number of such turns when the server begins to stop, so that a flood does not keep it.
+const LAST_ACCEPTS_MAX: usize = 256;
 /// The longest time for writing the journal when the worker ends.
 const LOG_TIMEOUT: Duration = Duration::from_secs(1);
 /// More than the number of times that the engine pauses a handshake.
@@ -94,7 +96,6 @@ impl Worker {
         let mut events = Events::with_capacity(EVENTS_MAX);
         loop {
             self.cx.now = Instant::now();
-            self.renew_certificates();
             self.begin_draining();
             if let Some(deadline) = self.cx.draining
                 && (self.connections.is_empty() || self.cx.now >= deadline)
@@ -130,6 +131,8 @@ impl Worker {
                 }
                 self.turn(key);
             }
+            // a client that comes after a reload gets the new certificates
+            self.renew_certificates();
             self.accept();
             self.sweep();
             self.cx.journal.tick(self.cx.now);
@@ -308,8 +311,10 @@ impl Worker {
             return;
         }
         self.accept_ready = true;
-        while self.accept_ready && self.may_accept() {
-            self.accept();
+        for _ in 0..LAST_ACCEPTS_MAX {
+            if self.accept_ready && self.may_accept() {
+                self.accept();
+            }
         }
         self.listener = None;
         self.paused = None;

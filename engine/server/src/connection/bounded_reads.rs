@@ -53,6 +53,9 @@ impl<S: Read> BoundedReads<S> {
     /// Drops the first bytes; the others are the start of the first record.
     pub(super) fn skip(&mut self, count: usize) {
         self.received.drain(..count);
+        if self.received.is_empty() {
+            self.received = Vec::new();
+        }
     }
 }
 

@@ -13,6 +13,10 @@ use super::framing::Framing;
 const OF_THE_CONNECTION: [&str; 6] =
     ["connection", "keep-alive", "proxy-connection", "te", "upgrade", "http2-settings"];
 
+/// Fields that stay even if `Connection` lists them: without them, the other side would read the body
+/// as another request, or not know the host.
+const OF_THE_MESSAGE: [&str; 3] = ["content-length", "host", "transfer-encoding"];
+
 /// Fields that this proxy sets; a client's own are removed, because anyone can write them.
 const OF_THE_PROXY: [&str; 3] = ["x-forwarded-for", "x-forwarded-proto", "x-real-ip"];
 
@@ -65,7 +69,7 @@ fn write_fields(fields: &[Header<'_>], without: &[&str], out: &mut Vec<u8>) {
     let upgrades = wants_upgrade(fields);
     for field in fields {
         let of_connection = OF_THE_CONNECTION.iter().any(|name| is(field, name))
-            || listed(field.name)
+            || (listed(field.name) && !OF_THE_MESSAGE.iter().any(|name| is(field, name)))
             || without.iter().any(|name| is(field, name));
         if of_connection && !(upgrades && is(field, "upgrade")) {
             continue;
@@ -171,6 +175,16 @@ mod tests {
             "POST /x?y HTTP/1.1\r\nX-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n\
              Host: a\r\nTransfer-Encoding: chunked\r\nAccept: */*\r\n\r\n"
         );
+    }
+
+    #[test]
+    fn a_client_cannot_remove_what_ends_the_body() {
+        let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\
+                    Connection: content-length, transfer-encoding, host\r\n\r\n";
+        let mut out = Vec::new();
+        write_request_head(head.as_bytes(), "/", IpAddr::from([0; 16]), &mut out);
+        let out = String::from_utf8(out).unwrap();
+        assert!(out.ends_with("Host: a\r\nContent-Length: 3\r\n\r\n"), "{out}");
     }
 
     #[test]

@@ -55,9 +55,9 @@ impl Response {
     }
 
     /// Creates a redirect to this URL.
-    pub(crate) fn redirect(url: String, head_only: bool) -> Self {
+    pub(crate) fn redirect(url: String) -> Self {
         let response = Self::explained(Status::PermanentRedirect, format!("{url}\n"));
-        Self { head_only, location: Some(url), ..response }
+        Self { location: Some(url), ..response }
     }
 
     /// Returns the response to a request; `metrics` creates the text of `/metrics`.

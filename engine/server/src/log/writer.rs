@@ -157,11 +157,12 @@ impl Out {
     /// in use.
     fn reopen(&mut self, path: &Path, start: &Line) {
         let opened = open(path).and_then(|file| {
-            (self.file, self.torn) = (file, false);
-            self.write_all(slice::from_ref(start))
+            let old = (core::mem::replace(&mut self.file, file), self.torn);
+            self.torn = false;
+            self.write_all(slice::from_ref(start)).inspect_err(|_| (self.file, self.torn) = old)
         });
         if let Err(why) = opened {
-            self.failed(&why);
+            self.state.notices.say(&Notice::LogNotReopened { why: why.to_string() });
         }
     }
 

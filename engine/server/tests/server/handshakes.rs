@@ -253,7 +253,9 @@ fn servers_with_the_same_ticket_keys_resume_each_others_sessions() {
         ticket_keys: Some(keys.clone()),
         ..Config::default()
     };
-    let servers = [Rig::start(config.clone()), Rig::start(config)];
+    let servers = [Rig::start(config.clone()), Rig::start(config.clone())];
+    let roots = Issued::new(KeyKind::EcdsaP256, 1).unwrap().root().unwrap();
+    let stricter = Rig::start(Config { client_roots: Some(roots), ..config });
     let file = folder.path("session.pem");
     let file = file.to_str().unwrap();
     for version in ["-tls1_2", "-tls1_3"] {
@@ -262,11 +264,24 @@ fn servers_with_the_same_ticket_keys_resume_each_others_sessions() {
         let connect = |server: &Rig, session: [&str; 2]| {
             let args = [&[version][..], &session].concat();
             let (_, words) = s_client(server.running.addr(), &args, ONE_REQUEST);
-            assert!(words.contains("HTTP/1.1 200 OK"), "{words}");
+            let is_served = words.contains("HTTP/1.1 200 OK");
+            assert_eq!(is_served, server.running.addr() != stricter.running.addr(), "{words}");
             words.contains("Reused, ")
         };
         assert!(!connect(&servers[0], ["-sess_out", file]));
         assert!(connect(&servers[1], ["-sess_in", file]), "the other server's {version}");
+        // in TLS 1.3, each connection gets new tickets
+        let renewed = folder.path("renewed.pem");
+        let more = ["-sess_in", file, "-sess_out", renewed.to_str().unwrap()];
+        let (_, words) =
+            s_client(servers[0].running.addr(), &[&[version][..], &more].concat(), ONE_REQUEST);
+        assert!(words.contains("Reused, "), "{words}");
+        assert_eq!(renewed.exists(), version == "-tls1_3", "{words}");
+        if renewed.exists() {
+            assert!(connect(&servers[0], ["-sess_in", more[3]]));
+            std::fs::remove_file(renewed).unwrap();
+        }
+        assert!(!connect(&stricter, ["-sess_in", file]), "it asks for a certificate {version}");
         write(&[2, 1]);
         servers[1].running.reload().unwrap();
         assert!(connect(&servers[1], ["-sess_in", file]), "the older key {version}");

@@ -19,6 +19,14 @@ fn certify(folder: &Folder, name: &str, key: &str, names: &str) -> Certificate {
     Certificate::Files { chain, key }
 }
 
+/// Adds a second certificate to the chain.
+fn lengthen(folder: &Folder, certificate: &Certificate) {
+    let Certificate::Files { chain, .. } = certificate else { unreachable!() };
+    let issuer = folder.path("issuer.pem");
+    write_certificate(&issuer, &keys().join("rsa-4096.pem"), "issuer", "DNS:issuer");
+    fs::write(chain, [fs::read(chain).unwrap(), fs::read(issuer).unwrap()].concat()).unwrap();
+}
+
 fn write_certificate(chain: &Path, key: &Path, common_name: &str, names: &str) {
     let [subject, names] = [format!("/CN={common_name}"), format!("subjectAltName={names}")];
     let (key, out) = (key.to_str().unwrap(), chain.to_str().unwrap());
@@ -64,15 +72,16 @@ fn clients_get_the_certificate_with_the_name_that_they_ask_for() {
         certificate: certify(&folder, "first", "rsa-2048.pem", "DNS:localhost"),
         more_certificates: vec![
             certify(&folder, "a-rsa", "rsa-3072.pem", "DNS:A.example,DNS:*.b.example"),
-            certify(&folder, "a-ecdsa", "ec-p256.pem", "DNS:a.example"),
+            certify(&folder, "a-ecdsa", "ec-p256.pem", "DNS:a.example,DNS:A.example"),
         ],
         engine: Engine::OpenSsl,
         ..Config::default()
     };
+    lengthen(&folder, &config.certificate);
     let running = Server::start(config).unwrap();
     let cases = [
         (Some("a.example"), BOTH, "a-ecdsa"),
-        (Some("a.EXAMPLE"), RSA, "a-rsa"),
+        (Some("a.EXAMPLE."), RSA, "a-rsa"),
         (Some("x.b.example"), BOTH, "a-rsa"),
         (Some("x.y.b.example"), BOTH, "first"), // `*` stands for one label
         (Some("b.example"), BOTH, "first"),
@@ -84,6 +93,8 @@ fn clients_get_the_certificate_with_the_name_that_they_ask_for() {
         for (name, algorithms, expected) in cases {
             let stream = ask(&running, name, version, algorithms);
             assert_eq!(common_name(&stream), expected, "{name:?} {algorithms} {version:?}");
+            let chain = stream.ssl().peer_cert_chain().unwrap().len();
+            assert_eq!(chain, if expected == "first" { 2 } else { 1 }, "{name:?} {version:?}");
         }
     }
     let _ = running.stop(TIMEOUT);
@@ -110,13 +121,15 @@ fn the_engine_signs_for_every_name() {
     let twice = certify(&folder, "again", "rsa-4096.pem", "DNS:A.example");
     let more_certificates = [config.more_certificates.clone(), vec![twice]].concat();
     let error = Server::start(Config { more_certificates, ..config.clone() }).unwrap_err();
-    let expected = "two certificates have the name A.example and a key like rsa-4096";
+    let expected = "two certificates have the name a.example and a key like rsa-4096";
     assert!(error.to_string().starts_with(expected), "{error}");
 
     let not_served = certify(&folder, "ed", "ed25519.pem", "DNS:b.example");
     let error =
         Server::start(Config { more_certificates: vec![not_served], ..config }).unwrap_err();
-    assert!(error.to_string().contains("does not support this ed25519 key"), "{error}");
+    assert!(
+        error.to_string().contains("ed.pem: engine tollgate does not support this ed25519 key")
+    );
 }
 
 #[test]

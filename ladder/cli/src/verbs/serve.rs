@@ -40,7 +40,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) cert: Option<PathBuf>,
 
-    /// Check everything that a start would check, except for the ports; then end
+    /// Check settings, certificates and keys, but neither ports, cores nor the access log; then end
     #[arg(long)]
     pub(crate) check: bool,
 
@@ -130,7 +130,9 @@ pub(crate) fn run(options: &Serve) -> Result<ExitCode, CliError> {
         output.text(&checked(&settings, kind))?;
         return Ok(ExitCode::SUCCESS);
     }
-    interrupt::serve()?;
+    if options.config.is_some() {
+        interrupt::serve()?;
+    }
     let started = Instant::now();
     let running = interrupt::ends_at_once(|| Server::start(settings.clone())).map_err(in_flags)?;
     output.text(&ready(&settings, &running))?;
