@@ -1,12 +1,12 @@
 //! `tollgate bench profile`, with `perf` on a real nginx.
 
 use std::fs;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
 
-use crate::program::{line, recorded, refused, scratch, text, tollgate};
+use crate::program::{has_result, line, recorded, refused, scratch, text, tollgate};
 
 const SHORT: &str = "bench profile --protocol tls13 --rounds 2 --seconds 0.5 --drift-max 1 \
                      --repeats 0 --predict-seconds 0";
@@ -31,15 +31,6 @@ fn cycles(records: &[Record], part: Option<&str>) -> f64 {
     records.iter().find(is_of).map_or(0.0, |record| record.estimate.point())
 }
 
-/// Returns whether the machine is too busy for a result, which the command says: the run is invalid,
-/// or the kernel lost samples.
-fn is_too_busy(output: &Output) -> bool {
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    let is_busy = output.status.code() == Some(1) || stderr.contains("perf lost");
-    assert!(is_busy || output.status.success(), "{stderr}");
-    is_busy
-}
-
 #[test]
 fn the_parts_of_a_server_add_up_to_its_cpu_time() {
     if !can_sample() {
@@ -50,7 +41,7 @@ fn the_parts_of_a_server_add_up_to_its_cpu_time() {
         let flames = folder.name();
         let more = ["--server", server, "--engine", engine, "--flame-graphs", flames];
         let (output, records) = recorded(SHORT, &more);
-        if is_too_busy(&output) {
+        if !has_result(&output) {
             continue;
         }
         let said = format!("{server} {engine}: {}", text(&output));
@@ -75,7 +66,7 @@ fn the_steps_of_a_paper_have_rows_and_parts() {
         return;
     }
     let (output, records) = recorded("bench eti10 --rounds 1 --seconds 0.5", &[]);
-    if is_too_busy(&output) {
+    if !has_result(&output) {
         return;
     }
     let said = text(&output);

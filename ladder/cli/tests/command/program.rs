@@ -88,6 +88,23 @@ pub(crate) fn refused(output: &Output, why: &str) {
     assert!(output.stdout.is_empty());
 }
 
+/// Returns whether the command had a result. Otherwise a server is missing, which is an error in CI,
+/// or the machine is too busy for a figure.
+#[track_caller]
+pub(crate) fn has_result(output: &Output) -> bool {
+    if output.status.success() {
+        return true;
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let is_missing = stderr.contains("is not installed");
+    let busy = ["a run is not valid", "perf lost", "the samples stand for"];
+    let is_invalid = output.status.code() == Some(1);
+    let is_busy = is_invalid || busy.iter().any(|words| stderr.contains(words));
+    assert!(is_busy || (is_missing && std::env::var_os("CI").is_none()), "{stderr}");
+    println!("skipped: {stderr}");
+    false
+}
+
 /// Returns standard output, after checking that it fits a terminal. Wrapped and indented lines are
 /// joined to the previous one, because line breaks depend on the length of paths and numbers.
 #[track_caller]

@@ -1,10 +1,9 @@
 //! `tollgate tune`, with `perf` on a real nginx. No test depends on speed.
 
 use std::fs;
-use std::process::Output;
 
 use crate::profile::can_sample;
-use crate::program::{line, refused, scratch, text, tollgate};
+use crate::program::{has_result, line, refused, scratch, text, tollgate};
 
 const SHORT: &str = "tune --seconds 0.3 --rounds 2 --repeats 0 --drift-max 1 --connections 4";
 
@@ -27,22 +26,6 @@ parts = ["rsa"]
 factor = [5.0, 6.0, 7.0]
 set = { directives = { "http.no_such_directive" = "on" } }
 "#;
-
-/// Returns whether the command had a result. Otherwise nginx is missing, which is an error in CI, or
-/// the machine is too busy for a figure.
-#[track_caller]
-fn has_result(output: &Output) -> bool {
-    if output.status.success() {
-        return true;
-    }
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    let is_missing = stderr.contains("is not installed");
-    let busy = ["a run is not valid", "perf lost", "the samples stand for"];
-    let is_busy = busy.iter().any(|words| stderr.contains(words));
-    assert!(is_busy || (is_missing && std::env::var_os("CI").is_none()), "{stderr}");
-    println!("skipped: {stderr}");
-    false
-}
 
 #[test]
 fn each_step_has_an_expectation_a_measurement_and_a_decision() {
