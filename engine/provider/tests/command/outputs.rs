@@ -128,9 +128,7 @@ fn messages_to_several_recipients_are_decrypted() {
         folder.openssl(false, &format!("req -x509 -newkey rsa:2048 -nodes -subj /CN=x{i} {files}"));
     }
     for program in ["cms", "smime"] {
-        let encrypt = "-encrypt -binary -aes128 -in message -outform DER -out hidden";
-        folder.openssl(false, &format!("{program} {encrypt} c1.pem c2.pem c3.pem"));
-        for i in 1..=3 {
+        let decrypts_alike = |i: i32| {
             let decrypt =
                 format!("{program} -decrypt -binary -in hidden -inform DER -inkey k{i}.pem");
             let decrypts = |with_module| {
@@ -140,12 +138,18 @@ fn messages_to_several_recipients_are_decrypted() {
             folder.configure("implicit_rejection = off");
             assert!(decrypts(true), "{program} {i}");
             folder.configure("");
-            if rejects || program == "smime" {
-                assert_eq!(decrypts(true), decrypts(false), "{program} {i}");
-            }
             let named = format!("{decrypt} -recip c{i}.pem");
             assert_eq!(folder.openssl(true, &named), [7; 100_000], "{program} {i}");
-        }
+            (program == "cms" && !rejects) || decrypts(true) == decrypts(false)
+        };
+        // A random message has the length of the content's key about once in 245 times, and then
+        // also `smime` takes it; another ciphertext gives other messages.
+        let alike = (0..4).any(|_| {
+            let encrypt = "-encrypt -binary -aes128 -in message -outform DER -out hidden";
+            folder.openssl(false, &format!("{program} {encrypt} c1.pem c2.pem c3.pem"));
+            (1..=3).all(decrypts_alike)
+        });
+        assert!(alike, "{program}");
     }
 }
 
