@@ -52,7 +52,7 @@ fn extremes() -> Vec<[u8; 32]> {
     list
 }
 
-/// What AWS-LC computes. It refuses a shared secret of zero too.
+/// AWS-LC's result. It refuses a shared secret of zero too.
 fn other(secret: &[u8; 32], peer: &[u8; 32]) -> Result<[u8; 32], LowOrder> {
     let secret = agreement::PrivateKey::from_private_key(&agreement::X25519, secret).unwrap();
     let peer = agreement::UnparsedPublicKey::new(&agreement::X25519, peer);

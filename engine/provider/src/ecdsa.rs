@@ -251,8 +251,8 @@ mod tests {
         }
     }
 
-    /// Changes bytes of valid encodings. What is still accepted is also accepted by OpenSSL, and is
-    /// the only encoding of its numbers.
+    /// Changes bytes of valid encodings. OpenSSL also accepts each result that is still accepted, and
+    /// it is the only encoding of its numbers.
     #[test]
     fn accepted_encodings_are_openssl_s() {
         let mut random = fastrand::Rng::with_seed(3);

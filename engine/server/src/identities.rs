@@ -14,8 +14,8 @@ use crate::kinds::KeyKind;
 /// in none of the certificates.
 pub(crate) struct Identities {
     all: Vec<Credentials>,
-    /// The certificates with a name, of which no two have keys of the same kind. Names are in lower
-    /// case. In place of its first label, a name may have `*`.
+    /// The certificates with a name, at most one of each algorithm. Names are in lower case. The
+    /// first label of a name may be `*`.
     by_name: HashMap<String, Vec<usize>>,
 }
 

@@ -44,8 +44,8 @@ pub struct Worker {
 
 impl Worker {
     /// Creates a worker. Of `config`, all addresses, the number of workers, cores, the proxy, the
-    /// PROXY protocol and the limit for an address are ignored.
-    /// The engine may pause handshakes, as in a server: such a connection asks for another turn.
+    /// PROXY protocol and the limit for an address are ignored. The engine may pause handshakes, as
+    /// in a server: such a connection asks for another turn.
     ///
     /// # Errors
     ///

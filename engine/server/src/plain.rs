@@ -35,7 +35,7 @@ const SKIPPED_MAX: usize = 64 * 1024;
 /// The longest head of a request, in bytes.
 const HEAD_BYTES_MAX: usize = 8 * 1024;
 
-/// What a listener answers.
+/// The pages of a listener.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Pages {
     /// `/metrics`.

@@ -1,4 +1,5 @@
-//! What the threads of a server start from, and certificates that are replaced while it runs.
+//! The values that the threads of a server start from, and certificates that are replaced while it
+//! runs.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -30,7 +30,7 @@ static REQUESTS: (Mutex<Vec<Request>>, Condvar) = (Mutex::new(Vec::new()), Condv
 
 static HANDLE: OnceLock<Handle> = OnceLock::new();
 
-/// What a signal asks of a server.
+/// A request to a server, by a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// SIGHUP: read certificates and keys again.

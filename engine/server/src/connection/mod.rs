@@ -145,7 +145,7 @@ impl Transport for TcpStream {
     }
 }
 
-/// What a worker knows of a connection that it has accepted.
+/// A connection that a worker has just accepted.
 pub(crate) struct Opened {
     /// Unique within the server.
     pub(crate) number: u64,

@@ -3,7 +3,7 @@
 /// The longest chunk line (size and extensions), and the longest trailer section, in bytes.
 const LINE_BYTES_MAX: u32 = 8 * 1024;
 
-/// What is left of a body.
+/// The rest of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// Chunks, a trailer section, and an empty line.

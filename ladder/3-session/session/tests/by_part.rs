@@ -107,7 +107,7 @@ fn every_session_has_all_parts_and_they_add_up() {
         check(session, &figures);
     }
 
-    // Whether the engine has lanes that pay depends on the processor; the figures of a session agree.
+    // Lanes pay on some processors only; the figures of a session agree with that.
     for &session in &plan.sessions {
         let subject = session.subject().unwrap();
         let total = figures.of(&subject.to_string(), word::CYCLES_PER_SESSION);
