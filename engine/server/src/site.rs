@@ -10,7 +10,7 @@ use std::{fs, thread};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, read};
 use crate::config::{Config, Limits, Resumption};
 use crate::error::{Error, Misuse, Rejected};
 use crate::kinds::Engine;
@@ -162,11 +162,9 @@ impl Site {
             Certificate::Files { chain: folder.join(chain), key: folder.join(key) }
         });
         let certificate = certificates.next().ok_or(Misuse::NoCertificate)?;
-        let roots = self.client_roots.map(|path| folder.join(path));
-        let read = |path: PathBuf| {
-            fs::read(&path)
-                .map_err(|why| Rejected::unreadable("the trust anchors of clients", &path, why))
-        };
+        let roots = self.client_roots.map(|path| {
+            read("the trust anchors of clients", &folder.join(path)).map(|pem| pem.to_vec())
+        });
         Ok(Config {
             address: self.address,
             workers: self.workers.unwrap_or_else(cores),
@@ -174,7 +172,7 @@ impl Site {
             engine: self.engine.map_or(Engine::Tollgate, |Named(engine)| engine),
             certificate,
             more_certificates: certificates.collect(),
-            client_roots: roots.map(read).transpose()?,
+            client_roots: roots.transpose()?,
             protocols: self.protocols.map_or(base.protocols, names),
             suites: names(self.suites),
             groups: self.groups.map_or(base.groups, names),
