@@ -65,6 +65,8 @@ pub struct Config {
     pub suites: Vec<Suite>,
     /// Groups in order of preference, at least one.
     pub groups: Vec<Group>,
+    /// Offers HTTP/2 to clients beside HTTP/1.1.
+    pub http2: bool,
     /// Offers suites with RSA key exchange, which lack forward secrecy. A TLS 1.2 client without
     /// `signature_algorithms` is then restricted to these suites; if they are not offered, its
     /// handshake fails.
@@ -112,6 +114,7 @@ impl Default for Config {
             protocols: vec![Protocol::Tls12, Protocol::Tls13],
             suites: Vec::new(),
             groups: vec![Group::X25519, Group::P256],
+            http2: false,
             allow_rsa_kx: false,
             allow_rsa_1024: false,
             proxy_protocol: false,

@@ -32,6 +32,8 @@ pub struct Counters {
     pub requests_cut: u64,
     /// Number of responses begun, by status class: 1xx (never), 2xx, 3xx (never), 4xx, 5xx.
     pub responses: [u64; 5],
+    /// Number of connections with HTTP/2.
+    pub http2_connections: u64,
     /// Number of bytes of bodies sent, before encryption.
     pub body_bytes: u64,
     /// Number of connections that ended after a handshake, by reason.
@@ -156,6 +158,7 @@ pub(crate) struct Tally {
     pub(crate) requests: Count,
     pub(crate) requests_cut: Count,
     pub(crate) responses: [Count; 5],
+    pub(crate) http2_connections: Count,
     pub(crate) body_bytes: Count,
     pub(crate) ends: [Count; End::ALL.len()],
     pub(crate) descriptor_pauses: Count,
@@ -167,6 +170,11 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// Counts a response that has begun.
+    pub(crate) fn count_response(&self, status: u16) {
+        self.responses[usize::from(status / 100 - 1)].add(1);
+    }
+
     /// Called by the worker when it starts.
     pub(crate) fn start_cpu(&self) {
         if let Some(clock) = ThreadClock::of_this_thread() {
@@ -221,6 +229,7 @@ pub(crate) fn sum(tallies: &[Tally]) -> Counters {
         requests_cut: total(|tally| &tally.requests_cut),
         responses: [0, 1, 2, 3, 4]
             .map(|class| tallies.iter().map(|tally| tally.responses[class].read()).sum()),
+        http2_connections: total(|tally| &tally.http2_connections),
         body_bytes: total(|tally| &tally.body_bytes),
         ends: End::ALL.iter().map(|why| (*why, ended(*why as usize))).collect(),
         descriptor_pauses: total(|tally| &tally.descriptor_pauses),

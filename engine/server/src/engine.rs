@@ -311,8 +311,9 @@ fn negotiation(
     );
     // One read(2) returns header and body of a record, and following records.
     context.set_read_ahead(true);
-    context.set_alpn_select_callback(|_, client| {
-        select_next_proto(b"\x08http/1.1", client).ok_or(AlpnError::NOACK)
+    let offered: &[u8] = if config.http2 { b"\x02h2\x08http/1.1" } else { b"\x08http/1.1" };
+    context.set_alpn_select_callback(move |_, client| {
+        select_next_proto(offered, client).ok_or(AlpnError::NOACK)
     });
     Ok(())
 }

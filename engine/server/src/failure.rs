@@ -78,7 +78,7 @@ words! {
         Stopped = "stopped",
         /// The client took longer than the limit to send a request or to accept a response.
         Timeout = "timeout",
-        /// A rule of TLS was broken.
+        /// A rule of TLS or HTTP/2 was broken, or one of its limits was exceeded.
         Violation = "violation",
     }
 }

@@ -9,6 +9,7 @@
 //! * HTTP/1.1 with keep-alive and pipelining: `/bytes/N` (byte i is i modulo [`BODY_PERIOD`], N up
 //!   to [`BODY_BYTES_MAX`]), files below a root, `/metrics`; GET and HEAD. Every client can
 //!   read the metrics: counts and the kind of key, but no data of clients.
+//! * HTTP/2 beside it with [`Config::http2`], also for a proxy, which speaks HTTP/1.1 to back ends.
 //! * TLS 1.2 and 1.3. RSA key exchange only with [`Config::allow_rsa_kx`], resumption only with
 //!   [`Config::resumption`]. No early data, renegotiation or compression.
 //! * [`in_memory`] has the same connections without sockets, to measure their cost.

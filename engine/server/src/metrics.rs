@@ -53,6 +53,8 @@ impl Collector for Snapshot {
         family.counter("requests_cut", "Responses not sent as a whole", counters.requests_cut)?;
         let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"].into_iter().zip(counters.responses);
         family.counters("responses", "Responses begun", "status", classes)?;
+        let http2 = counters.http2_connections;
+        family.counter("http2_connections", "Connections with HTTP/2", http2)?;
         family.counter("body_bytes", "Bytes of bodies, before encryption", counters.body_bytes)?;
         let ends = counters.ends.iter().map(|(why, n)| (why.word(), *n));
         family.counters(

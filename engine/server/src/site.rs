@@ -19,8 +19,8 @@ use crate::suite::{Group, Protocol, Suite};
 
 impl Config {
     /// Reads the settings from a TOML file. Paths in it start from the file's folder. Settings that
-    /// are not in the file have the defaults of [`Config`], except for two: one worker for each
-    /// core of this process, and Tollgate's engine.
+    /// are not in the file have the defaults of [`Config`], except for three: one worker for each
+    /// core of this process, Tollgate's engine, and HTTP/2.
     ///
     /// # Errors
     ///
@@ -74,6 +74,7 @@ struct Site {
     cores: Option<Vec<usize>>,
     engine: Option<Named<Engine>>,
     groups: Option<Vec<Named<Group>>>,
+    http2: Option<bool>,
     limits: Option<SiteLimits>,
     metrics: Option<SocketAddr>,
     protocols: Option<Vec<Named<Protocol>>>,
@@ -176,6 +177,7 @@ impl Site {
             protocols: self.protocols.map_or(base.protocols, names),
             suites: names(self.suites),
             groups: self.groups.map_or(base.groups, names),
+            http2: self.http2.unwrap_or(true),
             allow_rsa_kx: self.allow_rsa_kx,
             proxy_protocol: self.proxy_protocol,
             resumption: self.resumption.map_or(base.resumption, |Named(resumption)| resumption),

@@ -119,8 +119,11 @@ impl Worker {
                     Token(token) if token % 2 == 0 => self.turn(token / 2),
                     Token(token) => {
                         let upstreams = self.cx.upstreams.as_mut();
-                        if let Some(key) = upstreams.and_then(|ups| ups.owner(token / 2)) {
-                            self.turn(key);
+                        if let Some(owner) = upstreams.and_then(|ups| ups.owner(token / 2)) {
+                            if let Some(connection) = self.connections.get_mut(owner.connection) {
+                                connection.wake(owner.stream);
+                            }
+                            self.turn(owner.connection);
                         }
                     }
                 }
@@ -273,7 +276,7 @@ impl Worker {
     }
 
     fn remove(&mut self, key: usize) {
-        self.connections.remove(key).release_upstream(&mut self.cx);
+        self.connections.remove(key).release_upstreams(&mut self.cx);
         self.cx.tally().connections_closed.add(1);
     }
 

@@ -74,6 +74,7 @@ impl<S: Transport> Connection<S> {
                 false
             }
             Phase::Forwarding => self.expire_forward(cx),
+            Phase::Multiplexing => self.expire_streams(cx),
             Phase::Sending => {
                 self.conclude(End::Timeout, cx);
                 true

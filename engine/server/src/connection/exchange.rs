@@ -44,6 +44,8 @@ struct Sending {
 /// A request and its response, for the log.
 #[derive(Debug)]
 pub(super) struct Answered {
+    /// The request's number within its connection, from one.
+    number: u64,
     pub(super) method: Cow<'static, str>,
     pub(super) target: Cow<'static, str>,
     /// The status; 0 until the response has begun.
@@ -55,8 +57,8 @@ pub(super) struct Answered {
 
 impl Answered {
     /// The request begins now: the turn may have begun with a handshake.
-    pub(super) fn new(method: Cow<'static, str>, target: Cow<'static, str>) -> Self {
-        Self { method, target, status: 0, bytes: 0, begun: Instant::now() }
+    pub(super) fn new(number: u64, method: Cow<'static, str>, target: Cow<'static, str>) -> Self {
+        Self { number, method, target, status: 0, bytes: 0, begun: Instant::now() }
     }
 }
 
@@ -64,6 +66,12 @@ impl Exchange {
     /// Returns whether the next byte begins a request.
     pub(super) const fn is_between_requests(&self) -> bool {
         self.inbox.is_empty() && self.skip == 0
+    }
+
+    /// Returns the number of a request that begins.
+    pub(super) const fn next_number(&mut self) -> u64 {
+        self.requests += 1;
+        self.requests
     }
 }
 
@@ -132,14 +140,19 @@ impl<S: Transport> Connection<S> {
             None => Response::to(&request, cx.shared.root(), || cx.shared.metrics()),
         };
         let keep_alive = request.keep_alive && !ends_here && cx.draining.is_none();
-        let answered = Answered::new(request.method, loggable(&request.target).into());
+        let answered = Answered::new(
+            self.exchange.next_number(),
+            request.method,
+            loggable(&request.target).into(),
+        );
         self.begin(answered, keep_alive, request.old, response, cx)
     }
 
     /// Answers input that is not a request; input after it cannot be parsed.
     fn refuse(&mut self, status: Status, cx: &mut Context) -> Step {
         self.exchange.inbox.clear();
-        let answered = Answered::new("-".into(), "-".into());
+        let number = self.exchange.next_number();
+        let answered = Answered::new(number, "-".into(), "-".into());
         self.begin(answered, false, false, Response::refusal(status), cx)
     }
 
@@ -153,7 +166,6 @@ impl<S: Transport> Connection<S> {
         cx: &mut Context,
     ) -> Step {
         let exchange = &mut self.exchange;
-        exchange.requests += 1;
         exchange.sent = 0;
         exchange.outbox.clear();
         response.write_head(&mut exchange.outbox, Head { date: &mut cx.date, keep_alive, old });
@@ -162,8 +174,7 @@ impl<S: Transport> Connection<S> {
         let room = RECORD_BYTES_MAX.saturating_sub(head_left);
         let filled = response.body.append(&mut exchange.outbox, room);
         let Response { status, body, .. } = response;
-        let class = usize::from(status.code() / 100 - 1);
-        cx.tally().responses[class].add(1);
+        cx.tally().count_response(status.code());
         let answered = Answered { status: status.code(), ..answered };
         exchange.sending = Some(Sending { answered, body, head_left, keep_alive });
         self.phase = Phase::Sending;
@@ -234,8 +245,7 @@ impl<S: Transport> Connection<S> {
         keep_alive: bool,
         cx: &mut Context,
     ) -> Step {
-        cx.tally().requests.add(1);
-        cx.journal.push(cx.now, || self.request_line(answered, true));
+        self.finish(answered, cx);
         if !keep_alive {
             return self.begin_closing(End::Orderly, cx);
         }
@@ -246,13 +256,25 @@ impl<S: Transport> Connection<S> {
         Step::On
     }
 
-    /// Counts and logs an incomplete response.
-    pub(super) fn cut_response(&mut self, cx: &mut Context) {
+    /// Counts and logs a response that was sent completely.
+    pub(super) fn finish(&self, answered: Answered, cx: &mut Context) {
+        cx.tally().requests.add(1);
+        cx.journal.push(cx.now, || self.request_line(answered, true));
+    }
+
+    /// Counts and logs the responses that are incomplete when the connection ends.
+    pub(super) fn cut_responses(&mut self, cx: &mut Context) {
         let own = self.exchange.sending.take().map(|sending| sending.answered);
         if let Some(answered) = own.or_else(|| self.cut_forward(cx)) {
-            cx.tally().requests_cut.add(1);
-            cx.journal.push(cx.now, || self.request_line(answered, false));
+            self.count_cut(answered, cx);
         }
+        self.cut_streams(cx);
+    }
+
+    /// Counts and logs an incomplete response.
+    pub(super) fn count_cut(&self, answered: Answered, cx: &mut Context) {
+        cx.tally().requests_cut.add(1);
+        cx.journal.push(cx.now, || self.request_line(answered, false));
     }
 
     fn request_line(&self, answered: Answered, complete: bool) -> Line {
@@ -260,7 +282,7 @@ impl<S: Transport> Connection<S> {
         Line::Request(RequestLine {
             time_us: now_us(),
             connection: self.number,
-            request: self.exchange.requests,
+            request: answered.number,
             protocol: session.protocol.into(),
             suite: session.suite.into(),
             group: session.group.map(Cow::Borrowed),

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use openssl::ssl::{SslRef, SslVersion};
 
+use super::multiplex::Streams;
 use super::{Connection, Context, Phase, Step, Transport};
 use crate::engine::group_name;
 use crate::failure::{Broken, Failure};
@@ -77,6 +78,11 @@ impl<S: Transport> Connection<S> {
             })
         });
         self.phase = Phase::Reading;
+        if self.stream.ssl().selected_alpn_protocol() == Some(b"h2") {
+            cx.tally().http2_connections.add(1);
+            self.streams = Some(Box::new(Streams::new(&cx.limits, cx.now)));
+            self.phase = Phase::Multiplexing;
+        }
         self.deadline = cx.now + cx.limits.idle;
         if cx.draining.is_some() {
             self.drain(cx.now);

@@ -8,7 +8,9 @@ mod closing;
 mod exchange;
 mod forward;
 mod handshake;
+mod multiplex;
 mod preface;
+mod relay;
 
 use core::net::IpAddr;
 use std::io::{self, Read, Write};
@@ -34,6 +36,7 @@ use exchange::Exchange;
 use forward::Forward;
 use handshake::Session;
 pub(crate) use handshake::failed_to_open;
+use multiplex::Streams;
 
 /// The maximum number of steps of a connection in one turn. A step reads a request or writes a
 /// record.
@@ -52,6 +55,8 @@ pub(crate) struct Context {
     date: Date,
     /// The connections to back ends, if the server is a proxy.
     pub(crate) upstreams: Option<Upstreams>,
+    /// The number of requests of connections with HTTP/2 now.
+    streams: usize,
     /// A buffer for one record.
     scratch: Box<[u8; RECORD_BYTES_MAX]>,
     /// Set when the server stops: it then accepts no new requests, and must finish its responses by
@@ -76,6 +81,7 @@ impl Context {
             acceptor,
             date: Date::default(),
             upstreams: None,
+            streams: 0,
             scratch: Box::new([0; RECORD_BYTES_MAX]),
             draining: None,
         }
@@ -123,6 +129,8 @@ enum Phase {
     Sending,
     /// Passing a request on to a back end, and its response to the client.
     Forwarding,
+    /// Serving many requests at once, with HTTP/2.
+    Multiplexing,
     /// Sending `close_notify`.
     Closing,
     /// Waiting for the client to close.
@@ -172,6 +180,9 @@ pub(crate) struct Connection<S> {
     session: Option<Session>,
     exchange: Exchange,
     forward: Option<Box<Forward>>,
+    streams: Option<Box<Streams>>,
+    /// The next turn is due to a back end, not to the client.
+    is_due_to_backend: bool,
     /// The end of the connection was counted and logged.
     concluded: bool,
     /// The worker has scheduled another turn.
@@ -202,6 +213,8 @@ impl<S: Transport> Connection<S> {
             session: None,
             exchange: Exchange::default(),
             forward: None,
+            streams: None,
+            is_due_to_backend: false,
             concluded: false,
             is_due_again: false,
             is_paused: false,
@@ -214,6 +227,11 @@ impl<S: Transport> Connection<S> {
     pub(crate) fn turn(&mut self, cx: &mut Context) -> Turn {
         self.wants_write = false;
         self.stream.get_mut().begin_turn();
+        if let Some(streams) = &mut self.streams
+            && !core::mem::take(&mut self.is_due_to_backend)
+        {
+            streams.wake_reading();
+        }
         for _ in 0..STEPS_MAX {
             let step = match self.phase {
                 Phase::Preface => self.preface(cx),
@@ -221,6 +239,7 @@ impl<S: Transport> Connection<S> {
                 Phase::Reading => self.read(cx),
                 Phase::Sending => self.send(cx),
                 Phase::Forwarding => self.forward(cx),
+                Phase::Multiplexing => self.multiplex(cx),
                 Phase::Closing => self.close(cx),
                 Phase::Lingering => self.linger(cx),
             };
@@ -234,6 +253,14 @@ impl<S: Transport> Connection<S> {
             }
         }
         Turn::Again
+    }
+
+    /// The next turn is due to the back end of this request.
+    pub(crate) fn wake(&mut self, stream: usize) {
+        if let Some(streams) = &mut self.streams {
+            streams.wake(stream);
+            self.is_due_to_backend = true;
+        }
     }
 
     /// Returns whether the socket must be registered for writable events now.
@@ -269,11 +296,11 @@ impl<S: Transport> Connection<S> {
         self.is_paused
     }
 
-    /// Counts the end of the connection, once, and logs an incomplete response.
+    /// Counts the end of the connection, once, and logs incomplete responses.
     fn conclude(&mut self, end: End, cx: &mut Context) {
         if !self.concluded {
             self.concluded = true;
-            self.cut_response(cx);
+            self.cut_responses(cx);
             cx.tally().ends[end as usize].add(1);
         }
     }

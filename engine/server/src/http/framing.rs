@@ -26,7 +26,7 @@ impl Framing {
     /// Returns how many of the next bytes belong to the body.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, Malformed> {
         match self {
-            Self::Chunked(chunks) => chunks.take(bytes),
+            Self::Chunked(chunks) => chunks.walk(bytes, |_| {}),
             Self::Length(left) => {
                 let here = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
                 *left -= here as u64;
@@ -34,6 +34,25 @@ impl Framing {
             }
             Self::UntilClose => Ok(bytes.len()),
         }
+    }
+
+    /// As [`Self::take`]; appends the data of the body to `data`, and the lines of a trailer section
+    /// to `trailers`.
+    pub(crate) fn decode(
+        &mut self,
+        bytes: &[u8],
+        data: &mut Vec<u8>,
+        trailers: &mut Vec<u8>,
+    ) -> Result<usize, Malformed> {
+        if let Self::Chunked(chunks) = self {
+            return chunks.walk(bytes, |part| match part {
+                Part::Data(bytes) => data.extend_from_slice(bytes),
+                Part::Trailer(byte) => trailers.push(byte),
+            });
+        }
+        let taken = self.take(bytes)?;
+        data.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
     }
 
     /// Returns whether the body has ended.
@@ -83,20 +102,33 @@ enum At {
     End,
 }
 
+/// A piece of a chunked body's content.
+enum Part<'a> {
+    Data(&'a [u8]),
+    /// A byte of a line of the trailer section.
+    Trailer(u8),
+}
+
 impl Chunks {
     const BEGIN: Self = Self { at: At::Size { value: 0, digits: 0 }, line: 0 };
 
-    fn take(&mut self, bytes: &[u8]) -> Result<usize, Malformed> {
+    /// Returns how many of the next bytes belong to the body, and shows their content to `part`.
+    fn walk(&mut self, bytes: &[u8], mut part: impl FnMut(Part<'_>)) -> Result<usize, Malformed> {
         let mut taken = 0;
         while taken < bytes.len() && self.at != At::End {
             if let At::Data { left } = self.at {
                 let here = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len() - taken);
+                part(Part::Data(&bytes[taken..taken + here]));
                 taken += here;
                 let left = left - here as u64;
                 self.at = if left == 0 { At::DataCr } else { At::Data { left } };
                 continue;
             }
+            let was_in_trailers = matches!(self.at, At::Trailer | At::InTrailer | At::TrailerLf);
             self.at = self.after(bytes[taken])?;
+            if was_in_trailers && self.at != At::LastLf {
+                part(Part::Trailer(bytes[taken]));
+            }
             taken += 1;
             self.line += 1;
             match self.at {
@@ -171,6 +203,26 @@ mod tests {
                 assert_eq!(taken(&body[..end], 4), Ok((end, false)), "{end}");
             }
         }
+    }
+
+    #[test]
+    fn data_and_trailers_are_separated() {
+        let body = b"5;a=b\r\nhello\r\n2\r\n\r\n\r\n0;x\r\nTrailer: x\r\nY: z\r\n\r\nGET";
+        for piece in 1..body.len() {
+            let mut framing = Framing::chunked();
+            let (mut data, mut trailers, mut taken) = (Vec::new(), Vec::new(), 0);
+            for part in body.chunks(piece) {
+                taken += framing.decode(part, &mut data, &mut trailers).unwrap();
+            }
+            assert!(framing.is_complete());
+            assert_eq!(taken, body.len() - 3);
+            assert_eq!(data, b"hello\r\n");
+            assert_eq!(trailers, b"Trailer: x\r\nY: z\r\n");
+        }
+        let mut framing = Framing::Length(3);
+        let mut data = Vec::new();
+        assert_eq!(framing.decode(b"abcd", &mut data, &mut Vec::new()), Ok(3));
+        assert_eq!(data, b"abc");
     }
 
     #[test]

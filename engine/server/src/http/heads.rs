@@ -10,7 +10,7 @@ use super::framing::Framing;
 
 /// Fields that concern one connection only, RFC 9110 §7.6.1. `Transfer-Encoding` stays, because
 /// chunks are passed on as they are. An upgrade is written again where it is wanted.
-const OF_THE_CONNECTION: [&str; 6] =
+pub(super) const OF_THE_CONNECTION: [&str; 6] =
     ["connection", "keep-alive", "proxy-connection", "te", "upgrade", "http2-settings"];
 
 /// Fields that stay even if `Connection` lists them: without them, the other side would read the body
@@ -18,7 +18,7 @@ const OF_THE_CONNECTION: [&str; 6] =
 const OF_THE_MESSAGE: [&str; 3] = ["content-length", "host", "transfer-encoding"];
 
 /// Fields that this proxy sets; a client's own are removed, because anyone can write them.
-const OF_THE_PROXY: [&str; 3] = ["x-forwarded-for", "x-forwarded-proto", "x-real-ip"];
+pub(super) const OF_THE_PROXY: [&str; 3] = ["x-forwarded-for", "x-forwarded-proto", "x-real-ip"];
 
 /// The head of a back end's response.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ fn complete(
     let body = match status {
         101 => Framing::UntilClose,
         100..200 | 204 | 304 => Framing::Length(0),
-        _ if head_only => Framing::Length(0),
+        200..600 if head_only => Framing::Length(0),
         200..600 => body(head.headers)?,
         _ => return None,
     };
@@ -222,7 +222,11 @@ mod tests {
         }
         let to_head = answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", true).unwrap();
         assert_eq!(to_head.body, Framing::Length(0));
-        assert_eq!(answer("HTTP/1.1 700 X\r\n\r\n", false), None);
+        for status in ["000", "099", "600", "999"] {
+            for head_only in [false, true] {
+                assert_eq!(answer(&format!("HTTP/1.1 {status} X\r\n\r\n"), head_only), None);
+            }
+        }
     }
 
     #[test]

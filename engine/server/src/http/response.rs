@@ -33,7 +33,7 @@ impl Response {
     /// Creates an error response with a line of explanation.
     pub(crate) fn refusal(status: Status) -> Self {
         let why = match status {
-            Status::BadRequest => "This is not an HTTP/1.0 or HTTP/1.1 request.",
+            Status::BadRequest => "This is not a valid request.",
             Status::NotFound => "There is nothing here.",
             Status::MethodNotAllowed => "Only GET and HEAD are answered.",
             Status::LengthRequired => "A body needs a Content-Length.",

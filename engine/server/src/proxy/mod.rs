@@ -13,7 +13,7 @@ use core::time::Duration;
 pub use backends::BackendCounters;
 pub(crate) use backends::Backends;
 pub(crate) use health::Checker;
-pub(crate) use upstreams::Upstreams;
+pub(crate) use upstreams::{Owner, Upstreams};
 
 use crate::error::{BACKENDS_MAX, Misuse};
 

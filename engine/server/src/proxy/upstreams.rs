@@ -11,6 +11,15 @@ use slab::Slab;
 
 use super::{Backends, Proxy};
 
+/// The request that a connection to a back end serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    /// The client's connection.
+    pub(crate) connection: usize,
+    /// The request's number among those that the connection has now; 0 with HTTP/1.
+    pub(crate) stream: usize,
+}
+
 /// A connection to a back end.
 pub(crate) struct Upstream {
     pub(crate) socket: TcpStream,
@@ -19,8 +28,8 @@ pub(crate) struct Upstream {
     pub(crate) is_used: bool,
     /// It has got bytes of the request that it serves.
     pub(crate) has_bytes: bool,
-    /// The client's connection that uses it; `None` while it is idle.
-    owner: Option<usize>,
+    /// The request that it serves; `None` while it is idle.
+    owner: Option<Owner>,
     idle_since: Instant,
 }
 
@@ -55,12 +64,12 @@ impl Upstreams {
         }
     }
 
-    /// Assigns a request of the connection `owner` to a back end that is not in `tried`, and
+    /// Assigns the request `owner` to a back end that is not in `tried`, and
     /// returns a connection to it, which may still be connecting. Adds the back end to `tried`.
     /// Returns `None` if no back end is left.
     pub(crate) fn begin(
         &mut self,
-        owner: usize,
+        owner: Owner,
         tried: &mut Vec<usize>,
         now: Instant,
     ) -> Option<usize> {
@@ -94,7 +103,7 @@ impl Upstreams {
         None
     }
 
-    fn connect(&mut self, backend: usize, owner: usize, now: Instant) -> io::Result<usize> {
+    fn connect(&mut self, backend: usize, owner: Owner, now: Instant) -> io::Result<usize> {
         let mut socket = TcpStream::connect(self.backends.address(backend))?;
         socket.set_nodelay(true)?;
         let entry = self.connections.vacant_entry();
@@ -154,9 +163,9 @@ impl Upstreams {
         self.close(key);
     }
 
-    /// Returns the client's connection that an event of this connection concerns. An idle
+    /// Returns the request that an event of this connection concerns. An idle
     /// connection with an event is closed: its back end has closed it, or sent what nobody asked for.
-    pub(crate) fn owner(&mut self, key: usize) -> Option<usize> {
+    pub(crate) fn owner(&mut self, key: usize) -> Option<Owner> {
         let upstream = self.connections.get(key)?;
         if upstream.owner.is_none() && !upstream.is_quiet() {
             let backend = upstream.backend;

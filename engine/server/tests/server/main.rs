@@ -3,9 +3,12 @@
 
 mod engines;
 mod flood;
+mod frames;
 mod handshakes;
 mod hostile;
 mod http;
+mod http2;
+mod http2_rogue;
 mod names;
 mod proxy;
 mod rig;

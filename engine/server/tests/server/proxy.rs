@@ -19,7 +19,7 @@ pub(crate) struct Backend {
 }
 
 impl Backend {
-    fn start(serve: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(serve: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let connections = Arc::new(AtomicUsize::new(0));
@@ -38,7 +38,7 @@ impl Backend {
     }
 
     /// Answers each request with this response, until the client closes.
-    fn answering(response: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn answering(response: impl Into<Vec<u8>>) -> Self {
         let response = response.into();
         Self::start(move |socket| {
             while request(socket).is_some() {
@@ -59,13 +59,13 @@ impl Backend {
         })
     }
 
-    fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 }
 
 /// Reads a request with its body; `None` if the connection closes before one.
-fn request(socket: &mut TcpStream) -> Option<(String, Vec<u8>)> {
+pub(crate) fn request(socket: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     let mut first = [0];
     if socket.read(&mut first).unwrap_or(0) == 0 {
         return None;
@@ -80,7 +80,10 @@ fn request(socket: &mut TcpStream) -> Option<(String, Vec<u8>)> {
         socket.read_exact(&mut body).unwrap();
     } else if field("Transfer-Encoding:").is_some() {
         let mut byte = [0];
-        while !body.ends_with(b"0\r\n\r\n") {
+        let has_last = |body: &[u8]| {
+            body.starts_with(b"0\r\n") || body.windows(5).any(|five| five == b"\r\n0\r\n")
+        };
+        while !(body.ends_with(b"\r\n\r\n") && has_last(&body)) {
             socket.read_exact(&mut byte).unwrap();
             body.push(byte[0]);
         }
@@ -88,7 +91,7 @@ fn request(socket: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     Some((head, body))
 }
 
-fn proxy_to(backends: &[&Backend]) -> Proxy {
+pub(crate) fn proxy_to(backends: &[&Backend]) -> Proxy {
     Proxy::to(backends.iter().map(|backend| backend.address).collect())
 }
 
