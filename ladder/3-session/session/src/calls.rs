@@ -32,8 +32,9 @@ const HASH_BYTES_MAX: usize = 64;
 /// The longest output of the PRF, in bytes: the key block of AES-256-CBC with SHA-384.
 const PRF_BYTES_MAX: usize = 192;
 
-fn generate(group: Group, source: Source<'_>) -> Result<PKey<Private>, ErrorStack> {
-    let (algorithm, name) = match group {
+/// OpenSSL's name of a group's algorithm, and of the curve or the field.
+const fn group_names(group: Group) -> (&'static CStr, Option<&'static CStr>) {
+    match group {
         Group::P256 => (c"EC", Some(c"P-256")),
         Group::P384 => (c"EC", Some(c"P-384")),
         Group::X25519 => (c"X25519", None),
@@ -41,7 +42,11 @@ fn generate(group: Group, source: Source<'_>) -> Result<PKey<Private>, ErrorStac
         Group::Ffdhe2048 => (c"DH", Some(c"ffdhe2048")),
         Group::Ffdhe3072 => (c"DH", Some(c"ffdhe3072")),
         Group::Ffdhe4096 => (c"DH", Some(c"ffdhe4096")),
-    };
+    }
+}
+
+fn generate(group: Group, source: Source<'_>) -> Result<PKey<Private>, ErrorStack> {
+    let (algorithm, name) = group_names(group);
     libcrypto::generate(source, algorithm, name)
 }
 
@@ -88,6 +93,8 @@ pub(crate) fn contender<'w>(
         }
         Primitive::Public(operation) => public(operation, name, key, worker),
         Primitive::Generate(group) => generation(group, name, source),
+        Primitive::Encapsulate(group) => encapsulation(group, name, source),
+        Primitive::Decapsulate(group) => decapsulation(group, name, source),
         Primitive::RecordKey(_)
         | Primitive::Seal(..)
         | Primitive::Open(..)
@@ -188,6 +195,31 @@ fn generation(group: Group, name: String, source: Source<'_>) -> Result<Contende
     Ok(checked(name, length, move || {
         Ok(libcrypto::encoded_public(&*generate(group, source)?)?.len())
     }))
+}
+
+fn encapsulation(
+    group: Group,
+    name: String,
+    source: Source<'_>,
+) -> Result<Contender<'_>, ErrorStack> {
+    let (algorithm, _) = group_names(group);
+    let public = libcrypto::encoded_public(&*generate(group, source)?)?;
+    let encapsulate = move || {
+        let (sent, kept) = libcrypto::encapsulate(source, algorithm, &public)?;
+        Ok((sent.len(), kept.len()))
+    };
+    Ok(checked(name, encapsulate()?, encapsulate))
+}
+
+fn decapsulation(
+    group: Group,
+    name: String,
+    source: Source<'_>,
+) -> Result<Contender<'_>, ErrorStack> {
+    let own = generate(group, source)?;
+    let public = libcrypto::encoded_public(&own)?;
+    let (sent, kept) = libcrypto::encapsulate(source, group_names(group).0, &public)?;
+    Ok(checked(name, kept, move || libcrypto::decapsulate(source, &own, &sent)))
 }
 
 fn schedule<'w>(

@@ -205,11 +205,13 @@ pub(crate) const PRF_SHORT: u32 = 12;
 mod tests {
 
     use tollgate_load::Protocol;
+    use tollgate_record::vocabulary as word;
     use tollgate_server::in_memory::Worker;
     use tollgate_server::{Config, Engine, KeyKind};
 
     use super::*;
     use crate::in_memory::Stage;
+    use crate::libcrypto::is_without_hybrid;
     use crate::plan::SessionPlan;
     use crate::primitive::HASH_BYTES;
     use crate::wire::Flight;
@@ -320,6 +322,26 @@ mod tests {
             let wanted = Primitive::Agree(group.unwrap_or(Group::X25519));
             assert!((count(&need, |p| p == wanted) - 1.0).abs() < 1e-9, "{key}");
         }
+    }
+
+    #[test]
+    fn with_a_kem_the_server_encapsulates_to_the_key_pair_of_the_client() {
+        if is_without_hybrid() {
+            return;
+        }
+        let (key, group) = (KeyKind::EcdsaP256, Group::X25519MlKem768);
+        let usual = Session::new(key, Protocol::Tls13, Engine::OpenSsl, 0);
+        let session = Session { group: Some(group), ..usual };
+        let plan = SessionPlan::new(vec![session], core::time::Duration::from_secs(1));
+        let workers = Workers::of(&plan).unwrap();
+        let worker = &workers.of_session(&session).worker;
+        let recorded = Stage::new(session, worker).unwrap().record().unwrap();
+        let anatomy = Anatomy::of(&session, &recorded).unwrap();
+        let exchange = |need: Need| need.of(word::PART_KEY_EXCHANGE);
+        let of = |primitive| Need::default().and(1.0, primitive);
+        assert_eq!(exchange(anatomy.need()), of(Primitive::Encapsulate(group)));
+        let client = of(Primitive::Generate(group)).and(1.0, Primitive::Decapsulate(group));
+        assert_eq!(exchange(anatomy.need_of_client()), client);
     }
 
     #[test]

@@ -55,7 +55,14 @@ impl Need {
 
     /// The need of the other end of the connection, without its verification of a chain.
     pub(crate) fn at_other_end(&self) -> Self {
-        Self(self.counts().map(|(primitive, count)| (primitive.at_other_end(), count)).collect())
+        self.counts().fold(Self::default(), |need, (primitive, count)| {
+            let need = need.and(count, primitive.at_other_end());
+            match primitive {
+                // the client's key pair, to which the server encapsulates
+                Primitive::Encapsulate(group) => need.and(count, Primitive::Generate(group)),
+                _ => need,
+            }
+        })
     }
 
     /// Each primitive with its count.

@@ -11,6 +11,7 @@ use tollgate_tls_client::{Group, KeyExchange, Settings, Suite};
 
 use crate::error::Error;
 use crate::handshake::Handshake;
+use crate::libcrypto;
 
 /// The payload of the short transaction, in bytes \[HP01\].
 pub const SHORT_BYTES: u64 = 14_336;
@@ -86,6 +87,12 @@ impl Session {
             && is_used
             && has_handshake
             && settings.suite.name().parse::<tollgate_server::Suite>().is_ok()
+    }
+
+    /// Returns whether the installed OpenSSL has the group.
+    fn has_group(&self) -> bool {
+        // Only this group is younger than OpenSSL 3.0.
+        self.group != Some(Group::X25519MlKem768) || libcrypto::has_keys_of(c"X25519MLKEM768")
     }
 
     /// The client's settings.
@@ -268,6 +275,7 @@ impl SessionPlan {
             ),
             (self.sessions.iter().all(signs), "the engine tollgate has RSA keys only"),
             (self.sessions.iter().all(Session::is_possible), UNFIT),
+            (self.sessions.iter().all(Session::has_group), NO_GROUP),
             (
                 self.sessions.iter().all(|session| session.bytes <= BYTES_MAX),
                 "a response has at most 1048576 bytes",
@@ -299,6 +307,9 @@ impl SessionPlan {
 
 const UNFIT: &str = "suite, group, handshake and key fit each other, and the server speaks the \
                      suite; a resumed handshake has no chain, and TLS 1.3 no session IDs";
+
+const NO_GROUP: &str = "OpenSSL has no X25519MLKEM768 before version 3.5: leave the group out, or \
+                        run with a later OpenSSL";
 
 /// The load generator's default.
 pub(crate) const CONNECTIONS: u32 = 16;
@@ -362,6 +373,9 @@ mod tests {
         );
         refused(|p| p.sessions[0].group = Some(Group::Ffdhe2048), "each other");
         refused(|p| p.sessions[0].key = KeyKind::Rsa { bits: 512 }, "rsa-2048");
+        if libcrypto::is_without_hybrid() {
+            refused(|p| p.sessions[2].group = Some(Group::X25519MlKem768), "before version 3.5");
+        }
         refused(|p| p.sessions[0].bytes = u64::MAX, "1048576");
         refused(|p| p.sessions[2].handshake = Handshake::SessionId, "session IDs");
         refused(|p| p.sessions[0].chain = Some(9), "1 to 8");

@@ -61,6 +61,11 @@ pub(crate) enum Primitive {
     Generate(Group),
     /// The agreement with the client's public key.
     Agree(Group),
+    /// The encapsulation of a secret to the client's public key, in place of a key pair and an
+    /// agreement.
+    Encapsulate(Group),
+    /// The client's decapsulation.
+    Decapsulate(Group),
     /// The PRF of TLS 1.2 for this many bytes.
     Prf(MacHash, u32),
     /// HKDF-Extract: one HMAC of a short text. The HMAC of a Finished also counts as one `Extract`.
@@ -101,6 +106,8 @@ impl Primitive {
             Self::Seal(cipher, bytes) => Self::Open(cipher, bytes),
             Self::Private(operation) => Self::Public(operation),
             Self::Public(operation) => Self::Private(operation),
+            Self::Encapsulate(group) => Self::Decapsulate(group),
+            Self::Decapsulate(group) => Self::Encapsulate(group),
             other => other,
         }
     }
@@ -111,7 +118,9 @@ impl Primitive {
             Self::Private(PrivateOperation::Sign) => word::PART_SIGNATURE,
             Self::Private(_) => word::PART_RSA,
             Self::Public(_) => word::PART_VERIFY,
-            Self::Generate(_) | Self::Agree(_) => word::PART_KEY_EXCHANGE,
+            Self::Generate(_) | Self::Agree(_) | Self::Encapsulate(_) | Self::Decapsulate(_) => {
+                word::PART_KEY_EXCHANGE
+            }
             Self::Prf(..)
             | Self::Extract(_)
             | Self::Expand(_)
@@ -130,6 +139,8 @@ impl Primitive {
             Self::Public(operation) => format!("{}/{}", session.key, operation.of_public_key()),
             Self::Generate(group) => format!("{}/generate", group_word(group)),
             Self::Agree(group) => format!("{}/agree", group_word(group)),
+            Self::Encapsulate(group) => format!("{}/encapsulate", group_word(group)),
+            Self::Decapsulate(group) => format!("{}/decapsulate", group_word(group)),
             Self::Prf(hash, _) => format!("tls12-prf{}", suffix(hash)),
             Self::Extract(hash) => format!("hkdf-extract{}", suffix(hash)),
             Self::Expand(hash) => format!("hkdf-expand{}", suffix(hash)),
@@ -142,7 +153,12 @@ impl Primitive {
         };
         let subject = Subject::new(Topic::Primitive(name))?;
         match self {
-            Self::Private(_) | Self::Public(_) | Self::Generate(_) | Self::Agree(_) => {
+            Self::Private(_)
+            | Self::Public(_)
+            | Self::Generate(_)
+            | Self::Agree(_)
+            | Self::Encapsulate(_)
+            | Self::Decapsulate(_) => {
                 let subject = subject.with(word::BY, session.engine)?;
                 if batch > 1 { subject.with(word::BATCH, batch) } else { Ok(subject) }
             }

@@ -1,6 +1,6 @@
 //! A short run of a whole measurement: checks that all figures exist and add up, but not their
 //! values.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "tests")]
 
 use core::cell::Cell;
 use core::time::Duration;
@@ -11,6 +11,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Machine, Quantity, Record, Unit, jsonl};
 use tollgate_server::{Engine, KeyKind};
 use tollgate_session::{Context, Error, Handshake, Session, SessionPlan, measure, measure_stock};
+use tollgate_tls_client::Group;
 
 const KEY: KeyKind = KeyKind::Rsa { bits: 2048 };
 const ENGINES: [Engine; 2] = [Engine::OpenSsl, Engine::Tollgate];
@@ -169,6 +170,29 @@ fn both_ends_of_every_handshake_have_parts_that_add_up() {
             let verifies = end == client || session.handshake == Handshake::Mutual;
             assert_eq!(part(word::PART_VERIFY) > 0.0, verifies, "{end}");
         }
+    }
+}
+
+#[test]
+fn a_session_with_a_kem_has_a_key_exchange_at_both_ends() {
+    let group = Some(Group::X25519MlKem768);
+    let session = |engine| Session { group, ..Session::new(KEY, Protocol::Tls13, engine, 0) };
+    let plan = SessionPlan::new(ENGINES.map(session).into(), Duration::from_secs(1));
+    let plan = SessionPlan { both_ends: true, ..plan };
+    let records = match measure(&plan, &context(), &|| false, &mut |_| {}) {
+        Err(Error::Plan(why)) => {
+            println!("not run: {why}");
+            return assert!(why.contains("before version 3.5"), "{why}");
+        }
+        records => Figures(records.unwrap()),
+    };
+    let point = |name: String| records.point(&name, word::CYCLES_PER_SESSION);
+    for engine in ENGINES {
+        let of = |rest: &str| {
+            point(format!("session/rsa-2048/tls13?by={engine}&bytes=0&{rest}group=X25519MLKEM768"))
+        };
+        let (server, client) = (of(""), of("end=client&"));
+        assert!(server > 0.0 && client > 0.0, "{engine}: {server}, {client}");
     }
 }
 

@@ -83,6 +83,13 @@ impl Group {
         }
     }
 
+    /// Returns whether the server encapsulates the secret to the client's public key, and has no key
+    /// pair of its own.
+    #[must_use]
+    pub const fn is_kem(self) -> bool {
+        matches!(self, Self::X25519MlKem768)
+    }
+
     /// Returns whether the group fits a suite; every group fits a suite without key agreement.
     pub const fn serves(self, suite: Suite) -> bool {
         match suite.exchange() {

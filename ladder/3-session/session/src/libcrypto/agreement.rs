@@ -1,4 +1,5 @@
-//! Key agreement: the ephemeral key pair, the encoded public key, the shared secret.
+//! Key agreement: the ephemeral key pair, the encoded public key, the shared secret. With a KEM, one
+//! end encapsulates the secret to the public key of the other.
 
 use core::ffi::{CStr, c_char, c_int, c_uchar};
 use core::ptr;
@@ -101,10 +102,94 @@ pub fn agree(
     Ok(secret)
 }
 
+/// Returns whether a provider of the default library context has key pairs of this algorithm.
+pub(crate) fn has_keys_of(algorithm: &CStr) -> bool {
+    // SAFETY: the default library context, no property query.
+    let ctx = unsafe {
+        sys::EVP_PKEY_CTX_new_from_name(ptr::null_mut(), algorithm.as_ptr(), ptr::null())
+    };
+    // The entries of the error stack would belong to the next error.
+    drop(ErrorStack::get());
+    // SAFETY: a context without another owner, or null.
+    unsafe { sys::EVP_PKEY_CTX_free(ctx) };
+    !ctx.is_null()
+}
+
+/// Encapsulates a secret to an encoded public key of a KEM, as a server does with `ssl_encapsulate`.
+/// Returns the ciphertext and the secret.
+pub(crate) fn encapsulate(
+    source: Source<'_>,
+    algorithm: &CStr,
+    public: &[u8],
+) -> Result<(Vec<u8>, Vec<u8>), ErrorStack> {
+    let (library, query) = (source.library.as_ptr(), source.query.as_ptr());
+    // SAFETY: valid pointers.
+    let ctx = unsafe { sys::EVP_PKEY_CTX_new_from_name(library, algorithm.as_ptr(), query) };
+    if ctx.is_null() {
+        return Err(ErrorStack::get());
+    }
+    // SAFETY: a new context that nobody else owns; it has no key yet.
+    let mut ctx: PkeyCtx<()> = unsafe { PkeyCtx::from_ptr(ctx) };
+    ctx.paramgen_init()?;
+    let key = ctx.paramgen()?;
+    // SAFETY: `public` is readable for its whole length.
+    check(unsafe {
+        EVP_PKEY_set1_encoded_public_key(key.as_ptr(), public.as_ptr(), public.len())
+    })?;
+    let ctx = source.key_context(&key)?;
+    // SAFETY: a valid context; there are no parameters.
+    check(unsafe { sys::EVP_PKEY_encapsulate_init(ctx.as_ptr(), ptr::null()) })?;
+    let (mut sent, mut kept) = (Vec::new(), Vec::new());
+    let lengths = |sent: &mut Vec<u8>, kept: &mut Vec<u8>| {
+        let (mut sent_bytes, mut kept_bytes) = (sent.len(), kept.len());
+        // An empty buffer asks for the lengths.
+        let [to, of] = [&mut *sent, kept].map(|it| match it.is_empty() {
+            true => ptr::null_mut(),
+            false => it.as_mut_ptr(),
+        });
+        let (sent_bytes_at, kept_bytes_at) = (&raw mut sent_bytes, &raw mut kept_bytes);
+        // SAFETY: initialized for encapsulation; both buffers have the lengths beside them.
+        check(unsafe {
+            sys::EVP_PKEY_encapsulate(ctx.as_ptr(), to, sent_bytes_at, of, kept_bytes_at)
+        })?;
+        sent.resize(sent_bytes, 0);
+        kept.resize(kept_bytes, 0);
+        Ok::<_, ErrorStack>(())
+    };
+    lengths(&mut sent, &mut kept)?;
+    lengths(&mut sent, &mut kept)?;
+    Ok((sent, kept))
+}
+
+/// Returns the secret that the other end has encapsulated to our key, as a client does with
+/// `ssl_decapsulate`.
+pub(crate) fn decapsulate(
+    source: Source<'_>,
+    own: &PKeyRef<Private>,
+    ciphertext: &[u8],
+) -> Result<Vec<u8>, ErrorStack> {
+    let ctx = source.key_context(own)?;
+    // SAFETY: a valid context; there are no parameters.
+    check(unsafe { sys::EVP_PKEY_decapsulate_init(ctx.as_ptr(), ptr::null()) })?;
+    let (from, from_bytes, mut length) = (ciphertext.as_ptr(), ciphertext.len(), 0);
+    // SAFETY: initialized for decapsulation; without a buffer, the call returns the length.
+    check(unsafe {
+        sys::EVP_PKEY_decapsulate(ctx.as_ptr(), ptr::null_mut(), &raw mut length, from, from_bytes)
+    })?;
+    let mut secret = vec![0; length];
+    // SAFETY: as above; the buffer has `length` bytes.
+    check(unsafe {
+        let to = secret.as_mut_ptr();
+        sys::EVP_PKEY_decapsulate(ctx.as_ptr(), to, &raw mut length, from, from_bytes)
+    })?;
+    secret.truncate(length);
+    Ok(secret)
+}
+
 #[cfg(test)]
 mod tests {
 
-    use super::super::each_engine;
+    use super::super::{each_engine, is_without_hybrid};
     use super::*;
 
     #[test]
@@ -123,4 +208,25 @@ mod tests {
             }
         });
     }
+
+    #[test]
+    fn both_ends_of_a_kem_have_the_secret() {
+        assert!(has_keys_of(c"X25519") && !has_keys_of(c"X25518"));
+        if is_without_hybrid() {
+            return;
+        }
+        each_engine(|source, _| {
+            let [own, other] = [(); 2].map(|()| generate(source, HYBRID, None).unwrap());
+            let public = encoded_public(&own).unwrap();
+            let (ciphertext, secret) = encapsulate(source, HYBRID, &public).unwrap();
+            // draft-ietf-tls-ecdhe-mlkem: ML-KEM-768 and X25519, one after the other
+            assert_eq!((public.len(), ciphertext.len(), secret.len()), (1184 + 32, 1088 + 32, 64));
+            assert_eq!(decapsulate(source, &own, &ciphertext).unwrap(), secret);
+            // ML-KEM rejects implicitly
+            assert_ne!(decapsulate(source, &other, &ciphertext).unwrap(), secret);
+            assert!(encapsulate(source, HYBRID, &public[1..]).is_err());
+        });
+    }
+
+    const HYBRID: &CStr = c"X25519MLKEM768";
 }

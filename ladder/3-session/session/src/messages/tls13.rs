@@ -62,11 +62,12 @@ impl Flights {
 
     fn server_hello(&self, bytes: usize) -> Option<Message> {
         let (framing, group) = (self.framing, self.group?);
+        let exchanged = |need: Need| match group.is_kem() {
+            true => need.and(1.0, Primitive::Encapsulate(group)),
+            false => need.and(1.0, Primitive::Generate(group)).and(1.0, Primitive::Agree(group)),
+        };
         let derived = |need: Need| {
-            framing
-                .key(need, 2.0)
-                .and(1.0, Primitive::Generate(group))
-                .and(1.0, Primitive::Agree(group))
+            exchanged(framing.key(need, 2.0))
                 .and(2.0, Primitive::Extract(self.hash))
                 .and(9.0, Primitive::Expand(self.hash))
                 .and_hash_ends(self.hash, 2.0)

@@ -133,16 +133,12 @@ impl Options {
         if self.group.is_empty() {
             return Ok(vec![None]);
         }
-        let known = Group::ALL.into_iter().filter(|group| *group != Group::X25519MlKem768);
-        let named = |name: &String| match known.clone().find(|group| group.name() == name) {
-            Some(group) => Ok(Some(group)),
-            None => {
-                let names: Vec<_> = known.clone().map(Group::name).collect();
-                Err(error!(
-                    "--group: {name} cannot be predicted: give some of {}",
-                    names.join(", ")
-                ))
-            }
+        let named = |name: &String| match Group::ALL.iter().find(|group| group.name() == name) {
+            Some(group) => Ok(Some(*group)),
+            None => Err(error!(
+                "--group: no group is called {name}: give some of {}",
+                Group::ALL.map(Group::name).join(", ")
+            )),
         };
         self.group.iter().map(named).collect()
     }
