@@ -55,7 +55,7 @@ mod tests {
     use core::time::Duration;
 
     use tollgate_load::Protocol;
-    use tollgate_queue::{Class, Lanes, Unit as _};
+    use tollgate_queue::{Class, Lanes, PrivateJob, Unit as _};
     use tollgate_server::KeyKind;
 
     use super::*;
@@ -64,10 +64,15 @@ mod tests {
 
     #[test]
     fn a_batch_is_as_wide_as_the_engine_s_unit_or_as_there_are_connections() {
-        let key = KeyKind::Rsa { bits: 2048 };
-        let need = [PrivateOperation::SignPss, PrivateOperation::Decrypt].map(Primitive::Private);
-        let need = need.into_iter().fold(Need::default(), |need, one| need.and(1.0, one));
-        let width = Lanes::new(0).unwrap().width(Class(2048));
+        let of_rsa = [PrivateOperation::SignPss, PrivateOperation::Decrypt];
+        has_batches_of(KeyKind::Rsa { bits: 2048 }, Class(2048), &of_rsa);
+        has_batches_of(KeyKind::EcdsaP256, PrivateJob::ECDSA_P256, &[PrivateOperation::Sign]);
+    }
+
+    fn has_batches_of(key: KeyKind, class: Class, operations: &[PrivateOperation]) {
+        let private = |need: Need, &operation| need.and(1.0, Primitive::Private(operation));
+        let need = operations.iter().fold(Need::default(), private);
+        let width = Lanes::new(0).unwrap().width(class);
         let width = u32::try_from(width).unwrap();
         for (engine, pauses, connections, expected) in [
             (Engine::Tollgate, true, 16, width),

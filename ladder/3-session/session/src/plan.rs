@@ -265,7 +265,10 @@ impl SessionPlan {
         let has_key = |session: &Session| {
             KeyKind::SELF_SIGNED.contains(&session.key) || session.key == KeyKind::OF_2001
         };
-        let signs = |session: &Session| session.key.is_rsa() || session.engine == Engine::OpenSsl;
+        let signs = |session: &Session| {
+            let is_served = session.key.is_rsa() || session.key == KeyKind::EcdsaP256;
+            is_served || session.engine == Engine::OpenSsl
+        };
         let rules = [
             (!self.sessions.is_empty(), "it names no session"),
             (!(1..self.sessions.len()).any(twice), "it names a session twice"),
@@ -273,7 +276,7 @@ impl SessionPlan {
                 self.sessions.iter().all(has_key),
                 "keys are rsa-1024, rsa-2048, rsa-3072, rsa-4096, ecdsa-p256, ecdsa-p384 or ed25519",
             ),
-            (self.sessions.iter().all(signs), "the engine tollgate has RSA keys only"),
+            (self.sessions.iter().all(signs), "the engine tollgate has keys with RSA or on P-256"),
             (self.sessions.iter().all(Session::is_possible), UNFIT),
             (self.sessions.iter().all(Session::has_group), NO_GROUP),
             (
@@ -365,7 +368,7 @@ mod tests {
         };
         refused(|p| p.sessions.clear(), "no session");
         refused(|p| p.sessions.push(p.sessions[0]), "twice");
-        refused(|p| p.sessions[1].key = KeyKind::EcdsaP256, "RSA keys only");
+        refused(|p| p.sessions[1].key = KeyKind::EcdsaP384, "with RSA or on P-256");
         refused(|p| p.sessions[0].suite = Some(Suite::TLS_RSA_WITH_RC4_128_SHA), "speaks");
         refused(
             |p| p.sessions[0].suite = Some(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),

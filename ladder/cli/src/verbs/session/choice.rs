@@ -1,5 +1,6 @@
 //! The sessions that the options select: key types, protocols or suites, groups and sizes.
 
+use tollgate_curves::p256::P256;
 use tollgate_load::Protocol;
 use tollgate_server::{Engine, KeyKind};
 use tollgate_session::{Handshake, SHORT_BYTES};
@@ -197,7 +198,12 @@ impl Options {
     }
 }
 
-/// The engines to measure with a key. Tollgate takes keys on P-256 only on some processors.
+/// The engines to measure with a key. Tollgate leaves other curves to OpenSSL, and P-256 on processors
+/// on which it has no fast kernels.
 pub(super) fn engines(key: KeyKind) -> &'static [Engine] {
-    if key.is_rsa() { &[Engine::OpenSsl, Engine::Tollgate] } else { &[Engine::OpenSsl] }
+    let is_ours = match key {
+        KeyKind::EcdsaP256 => P256::best() != P256::Portable,
+        other => other.is_rsa(),
+    };
+    if is_ours { &[Engine::OpenSsl, Engine::Tollgate] } else { &[Engine::OpenSsl] }
 }

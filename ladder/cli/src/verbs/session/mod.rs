@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use tollgate_load::{Mechanism, Protocol};
 use tollgate_report::{curve, heading, per_byte, session as session_table};
+use tollgate_server::Engine;
 use tollgate_session::{Handshake, amortisations, crossovers};
 
 use crate::error::CliError;
@@ -94,7 +95,8 @@ fn real_server(options: &Session) -> Result<Vec<Bench>, CliError> {
 
 /// The `tollgate bench` run of a kind, without protocols and suites.
 fn run_of(kind: Kind) -> Bench {
-    let only = (!kind.key.is_rsa()).then_some(EngineKind::Openssl);
+    let only =
+        (!choice::engines(kind.key).contains(&Engine::Tollgate)).then_some(EngineKind::Openssl);
     let by_session_id = (kind.handshake == Handshake::SessionId).then_some(Mechanism::SessionId);
     let requests_per_connection = f64::from(kind.requests);
     Bench {
