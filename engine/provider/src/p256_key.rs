@@ -16,7 +16,7 @@ use crate::table::Table;
 /// The longest signature in DER: two numbers of 33 bytes with a sign, and three headers.
 pub(crate) const SIGNATURE_BYTES_MAX: usize = 72;
 
-/// A key pair. Public keys are refused, because this provider verifies no faster than OpenSSL.
+/// A key pair. Public keys are refused, because they would gain little: see `docs/provider.md`.
 pub(crate) struct P256Key {
     pub(crate) public: PublicKey,
     pub(crate) secret: Arc<SecretKey>,

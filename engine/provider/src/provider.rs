@@ -152,7 +152,7 @@ impl Provider {
     pub(crate) fn has_lanes(&self, class: Class) -> bool {
         match class {
             PrivateJob::X25519 => self.x25519.kernels().is_some_and(X25519::has_lanes),
-            _ => matches!(self.p256.kernels(), Some(P256::Ifma(_))),
+            _ => self.p256.kernels().is_some_and(P256::has_lanes),
         }
     }
 

@@ -63,7 +63,7 @@ impl Curves {
     pub(crate) fn has_lanes(self, class: Class) -> Option<bool> {
         match class {
             CLASS_OF_AGREEMENTS => Some(self.x25519.has_lanes()),
-            CLASS_OF_SIGNATURES => Some(self.p256 != P256::Portable),
+            CLASS_OF_SIGNATURES => Some(self.p256.has_lanes()),
             _ => None,
         }
     }

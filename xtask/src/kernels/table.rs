@@ -267,7 +267,7 @@ pub(crate) const TABLE: &[Row] = &[
         passes: vec![field_limbs(4, 2), field_limbs(4, 1)],
     }),
     // the index
-    row("p256_select_sse2::p256_select_sse2", "entries", "", nothing).secret(&[RCX]),
+    row("p256_select_avx2::p256_select_avx2", "entries", "", nothing).secret(&[RCX]),
     row("p256_window_mulx::p256_window_mulx", "windows", "", |_| Work::once(field_limbs(1, 0))),
     row("p256_comb_mulx::p256_comb_mulx", "windows", "", nothing),
 ];

@@ -2,7 +2,7 @@
 
 use core::hint::black_box;
 
-use tollgate_cpu::{HaveAdxBmi2, HaveIfma};
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
 use zeroize::Zeroizing;
 
 use super::digits::Odd;
@@ -29,27 +29,30 @@ pub enum P256 {
     /// 52-bit digits in vectors of AVX-512 IFMA: eight lanes for a multiple of the base point or
     /// for eight operations.
     Ifma(HaveIfma),
-    /// 64-bit limbs, with MULX, ADCX and ADOX. [`P256::Ifma`] uses them too, for one agreement and
-    /// to verify.
-    Mulx(HaveAdxBmi2),
+    /// 64-bit limbs, with MULX, ADCX and ADOX; AVX2 reads tables. [`P256::Ifma`] uses them too, for
+    /// one agreement and to verify.
+    Mulx(HaveAdxBmi2, HaveAvx2),
     /// 64-bit limbs on any processor.
     Portable,
 }
 
 impl P256 {
-    /// Returns the fastest kernels that this machine can run, but never [`P256::Mulx`]: the queue and
-    /// the provider still expect lanes of all kernels but the portable ones.
+    /// Returns the fastest kernels that this machine can run.
     #[must_use]
     pub fn best() -> Self {
-        HaveIfma::check().map_or(Self::Portable, Self::Ifma)
+        let vectors = HaveIfma::check().map(Self::Ifma);
+        vectors.or_else(Self::mulx).unwrap_or(Self::Portable)
     }
 
     /// Returns all kernels that this machine can run, the portable ones last.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let vectors = HaveIfma::check().map(Self::Ifma);
-        let limbs = HaveAdxBmi2::check().map(Self::Mulx);
-        vectors.into_iter().chain(limbs).chain([Self::Portable]).collect()
+        vectors.into_iter().chain(Self::mulx()).chain([Self::Portable]).collect()
+    }
+
+    fn mulx() -> Option<Self> {
+        Some(Self::Mulx(HaveAdxBmi2::check()?, HaveAvx2::check()?))
     }
 
     /// Returns whether several operations cost less together than one after the other.
@@ -89,12 +92,12 @@ impl P256 {
     ) -> Result<Signature, Fault> {
         let mut draft = Draft::new(&Request { key, digest, nonce });
         loop {
-            let point = self.base_multiple(&draft.k).affine();
+            let (point, inverse) = self.base_multiple(&draft.k).affine_beside(*draft.k);
+            let inverse = Zeroizing::new(inverse);
             // black_box: the compiler must not replace the second computation by the first
             if !self.base_multiple(black_box(&draft.k)).is(&point.into()) {
                 return Err(Fault);
             }
-            let inverse = Zeroizing::new(draft.k.inverted());
             if let Some(signature) = draft.sign(point.x, &inverse)? {
                 return Ok(signature);
             }
@@ -180,7 +183,7 @@ impl P256 {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => ifma::base_multiple(k, proof),
             #[cfg(target_arch = "x86_64")]
-            Self::Mulx(proof) => mulx::base_multiple(k, proof),
+            Self::Mulx(limbs, tables) => mulx::base_multiple(k, (limbs, tables)),
             _ => p256_comb_portable(&Odd::new(k)),
         }
     }
@@ -198,7 +201,7 @@ impl P256 {
     fn sum_vartime(self, u: &Scalar, v: &Scalar, point: &Affine) -> Point {
         #[cfg(target_arch = "x86_64")]
         if let Some(proof) = self.limbs() {
-            let sum = mulx::sum_vartime(u, v, point, proof);
+            let sum = mulx::sum_vartime(u, v, point, proof.0);
             if sum.z != Element::ZERO {
                 return sum;
             }
@@ -207,12 +210,12 @@ impl P256 {
         if *u == Scalar::ZERO { sum } else { sum.add(&self.base_multiple(u)) }
     }
 
-    /// Returns the proof that the kernels on limbs for one operation may use MULX, ADCX and ADOX.
+    /// Returns the proof that one operation may use the kernels on limbs.
     #[cfg(target_arch = "x86_64")]
-    fn limbs(self) -> Option<HaveAdxBmi2> {
+    fn limbs(self) -> Option<mulx::Proof> {
         match self {
-            Self::Ifma(_) => HaveAdxBmi2::check(),
-            Self::Mulx(proof) => Some(proof),
+            Self::Ifma(_) => Some((HaveAdxBmi2::check()?, HaveAvx2::check()?)),
+            Self::Mulx(limbs, tables) => Some((limbs, tables)),
             Self::Portable => None,
         }
     }

@@ -123,7 +123,13 @@ impl Point {
         self.scaled(self.z.inverted())
     }
 
-    /// Returns the same for many points, with a single inversion.
+    /// Returns the affine coordinates and 1/k.
+    pub(crate) fn affine_beside(&self, k: Scalar) -> (Affine, Scalar) {
+        let (z, k) = self.z.inverted_beside(k);
+        (self.scaled(z), k)
+    }
+
+    /// Returns the affine coordinates of many points, with a single inversion.
     pub(crate) fn all_affine(points: &[Self]) -> Vec<Affine> {
         let mut inverses: Vec<Element> = points.iter().map(|point| point.z).collect();
         Element::invert_all(&mut inverses, &mut vec![Element::ZERO; points.len()]);

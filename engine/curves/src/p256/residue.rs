@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use tollgate_cpu::memcheck;
 use zeroize::Zeroize;
 
-use crate::inverse;
+use crate::inverse::{self, invert_in_step};
 use crate::mask::hidden;
 
 /// Four limbs, the low one first.
@@ -168,27 +168,45 @@ impl<M: Prime> Residue<M> {
         Self::raw(montgomery::<M>(&M::INVERSE.invert(&self.0), &M::RRR))
     }
 
+    /// Returns 1/x and 1/y, or 0 for 0, in less time than one after the other. Constant time.
+    pub(crate) fn inverted_beside<M2: Prime>(self, y: Residue<M2>) -> (Self, Residue<M2>) {
+        let [x, y] = invert_in_step([(&M::INVERSE, &self.0), (&M2::INVERSE, &y.0)]);
+        (Self::raw(montgomery::<M>(&x, &M::RRR)), Residue::raw(montgomery::<M2>(&y, &M2::RRR)))
+    }
+
     /// Replaces each of the residues by its inverse, and 0 by 0. Inverts only their product
     /// (Montgomery's trick). `before` has the same length and is overwritten.
     pub(crate) fn invert_all(all: &mut [Self], before: &mut [Self]) {
-        // a zero counts as one, so that it does not spoil the others
-        let nonzero = |x: &Self| {
-            let (mut y, zero) = (*x, x.is_zero());
-            y.replace(zero, &Self::ONE);
-            (y, zero)
-        };
+        let product = Self::products(all, before);
+        Self::divide_all(product.inverted(), all, before);
+    }
+
+    /// The first part of [`invert_all`](Self::invert_all): returns the product to invert, of all
+    /// residues but zeros.
+    pub(crate) fn products(all: &[Self], before: &mut [Self]) -> Self {
         let mut product = Self::ONE;
-        for (x, before) in all.iter().zip(&mut *before) {
+        for (x, before) in all.iter().zip(before) {
             *before = product;
-            product = product.mul(nonzero(x).0);
+            product = product.mul(x.nonzero().0);
         }
-        let mut inverse = product.inverted();
+        product
+    }
+
+    /// The last part of [`invert_all`](Self::invert_all).
+    pub(crate) fn divide_all(mut inverse: Self, all: &mut [Self], before: &[Self]) {
         for (x, before) in all.iter_mut().zip(before).rev() {
-            let (y, zero) = nonzero(x);
+            let (y, zero) = x.nonzero();
             *x = inverse.mul(*before);
             x.replace(zero, &Self::ZERO);
             inverse = inverse.mul(y);
         }
+    }
+
+    /// Returns 1 in place of zero, which would spoil the product of all, and all ones for zero.
+    fn nonzero(self) -> (Self, u64) {
+        let (mut y, zero) = (self, self.is_zero());
+        y.replace(zero, &Self::ONE);
+        (y, zero)
     }
 
     /// All ones if the residue is 0, else 0.

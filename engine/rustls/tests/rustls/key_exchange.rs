@@ -3,6 +3,7 @@
 use rustls::crypto::{SupportedKxGroup, aws_lc_rs};
 use rustls::{Error, NamedGroup, PeerMisbehaved};
 use tollgate_curves::X25519;
+use tollgate_curves::p256::P256;
 use tollgate_rustls::{Secp256r1Group, X25519Group, provider};
 
 use crate::identity::queue;
@@ -68,13 +69,18 @@ fn invalid_points_are_refused() {
 
 /// The provider offers the same groups in the same order as rustls's own.
 #[test]
-fn the_provider_has_the_group_where_it_is_faster() {
+fn the_provider_has_the_groups_where_they_are_faster() {
     let names = |groups: &[&dyn SupportedKxGroup]| -> Vec<_> {
         groups.iter().map(|group| group.name()).collect()
     };
     let ours = provider(&queue()).kx_groups;
     assert_eq!(names(&ours), names(&aws_lc_rs::default_provider().kx_groups));
-    let x25519 = ours.iter().find(|group| group.name() == NamedGroup::X25519).unwrap();
-    let is_ours = format!("{x25519:?}") == "X25519Group";
-    assert_eq!(is_ours, matches!(X25519::best(), X25519::Ifma(_)));
+    let is_ours = |name, type_name| {
+        let group = ours.iter().find(|group| group.name() == name).unwrap();
+        format!("{group:?}") == type_name
+    };
+    let has_ifma = matches!(X25519::best(), X25519::Ifma(_));
+    assert_eq!(is_ours(NamedGroup::X25519, "X25519Group"), has_ifma);
+    let is_fast = P256::best() != P256::Portable;
+    assert_eq!(is_ours(NamedGroup::secp256r1, "Secp256r1Group"), is_fast);
 }

@@ -56,7 +56,7 @@ fn homogeneous(jacobian: [Limbs; 3]) -> Point {
 pub(super) fn public_keys(secrets: &[SecretKey], keys: &mut Vec<PublicKey>, proof: HaveIfma) {
     let k: [Odd; LANES] =
         core::array::from_fn(|l| Odd::new(&secrets.get(l).unwrap_or(&secrets[0]).0));
-    let [x, y] = base_multiples(&k, proof).each_ref().map(by_number);
+    let [x, y] = affine(&base_multiples(&k, proof), proof).each_ref().map(by_number);
     keys.extend((0..secrets.len()).map(|l| {
         let mut point = Affine { x: Element::new(&x[l]), y: Element::new(&y[l]) };
         point.y.negate(k[l].negative);
@@ -69,17 +69,41 @@ fn limbs(k: &[Odd; LANES]) -> Zeroizing<Lanes> {
     Zeroizing::new(by_word(&k.each_ref().map(|k| k.t)))
 }
 
-/// Returns x and y of odd multiples of the base point.
-fn base_multiples(k: &[Odd; LANES], proof: HaveIfma) -> [Lanes; 2] {
+/// Returns odd multiples of the base point.
+fn base_multiples(k: &[Odd; LANES], _proof: HaveIfma) -> Jacobian {
     static TABLE: OnceLock<p256_comb_mb8_ifma::Table> = OnceLock::new();
     let table = TABLE.get_or_init(|| proven!(tables_ifma::mb8()));
-    affine(&proven!(p256_comb_mb8_ifma(&limbs(k), table)), proof)
+    proven!(p256_comb_mb8_ifma(&limbs(k), table))
 }
 
-fn affine(points: &Jacobian, _proof: HaveIfma) -> [Lanes; 2] {
-    let mut inverses = by_number(&proven!(denominators(points))).map(|z| Element::new(&z));
-    Element::invert_all(&mut inverses, &mut [Element::ZERO; LANES]);
+fn affine(points: &Jacobian, proof: HaveIfma) -> [Lanes; 2] {
+    let mut z = all_z(points, proof);
+    Element::invert_all(&mut z, &mut [Element::ZERO; LANES]);
+    scaled(points, &z, proof)
+}
+
+fn all_z(points: &Jacobian, _proof: HaveIfma) -> [Element; LANES] {
+    by_number(&proven!(denominators(points))).map(|z| Element::new(&z))
+}
+
+fn scaled(points: &Jacobian, inverses: &[Element; LANES], _proof: HaveIfma) -> [Lanes; 2] {
     proven!(p256_affine_mb8_ifma(points, &by_word(&inverses.map(Element::number))))
+}
+
+/// Returns x and y of points, and all 1/k.
+fn affine_beside(
+    points: &Jacobian,
+    k: &[Scalar; LANES],
+    proof: HaveIfma,
+) -> ([Lanes; 2], Zeroizing<[Scalar; LANES]>) {
+    let (mut z, mut k) = (all_z(points, proof), Zeroizing::new(*k));
+    let mut before = ([Element::ZERO; LANES], Zeroizing::new([Scalar::ZERO; LANES]));
+    let (product_of_z, product_of_k) =
+        (Element::products(&z, &mut before.0), Scalar::products(&*k, &mut *before.1));
+    let (inverse_of_z, inverse_of_k) = product_of_z.inverted_beside(product_of_k);
+    Element::divide_all(inverse_of_z, &mut z, &before.0);
+    Scalar::divide_all(inverse_of_k, &mut *k, &*before.1);
+    (scaled(points, &z, proof), k)
 }
 
 /// Appends the shared secrets of at most eight pairs.
@@ -110,23 +134,22 @@ pub(super) fn sign_all(
         core::array::from_fn(|l| requests.get(l).map(Draft::new));
     // lanes without a request get different powers of three, so that no sums of lanes are equal
     let mut filler = Scalar::ONE;
-    let mut k = Zeroizing::new(drafts.each_ref().map(|draft| {
+    let k = Zeroizing::new(drafts.each_ref().map(|draft| {
         filler = filler.add(filler).add(filler);
         draft.as_ref().map_or(filler, |draft| *draft.k)
     }));
     let odd = k.each_ref().map(Odd::new);
-    let points = base_multiples(&odd, proof);
+    let (points, inverses) = affine_beside(&base_multiples(&odd, proof), &k, proof);
     let sum = Zeroizing::new(k.iter().zip(&odd).fold(Scalar::ZERO, |sum, (k, odd)| {
         let mut k = *k;
         k.negate(odd.negative);
         sum.add(k)
     }));
     let right = homogeneous(proven!(sum_of_lanes(&points))).is(&base_multiple(&sum, proof));
-    Scalar::invert_all(&mut *k, &mut *Zeroizing::new([Scalar::ZERO; LANES]));
     let x = by_number(&points[0]);
     signatures.extend((0..requests.len()).map(|l| {
         let draft = drafts[l].as_ref().filter(|_| right)?;
-        draft.sign(Element::new(&x[l]), &k[l]).ok().flatten()
+        draft.sign(Element::new(&x[l]), &inverses[l]).ok().flatten()
     }));
 }
 

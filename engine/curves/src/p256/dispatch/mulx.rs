@@ -1,8 +1,8 @@
-//! The calls that need MULX, ADCX and ADOX.
+//! The calls that need MULX, ADCX and ADOX, and AVX2 for tables.
 
 use std::sync::OnceLock;
 
-use tollgate_cpu::HaveAdxBmi2;
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2};
 
 use crate::p256::digits::{Odd, signed_digits_vartime};
 use crate::p256::kernels::p256_comb_mulx::{self, ENTRIES, WINDOWS, p256_comb_mulx};
@@ -14,13 +14,16 @@ use crate::p256::multiples::{self, windows_of_four};
 use crate::p256::point::{Affine, Point};
 use crate::p256::residue::{Element, Scalar};
 
+/// The features of these kernels.
+pub(super) type Proof = (HaveAdxBmi2, HaveAvx2);
+
 /// Returns k G. k is not zero.
-pub(super) fn base_multiple(k: &Scalar, proof: HaveAdxBmi2) -> Point {
+pub(super) fn base_multiple(k: &Scalar, proof: Proof) -> Point {
     p256_comb_mulx(&Odd::new(k), &windows_of_four()[63], windows(), proof).into()
 }
 
 /// Returns k P. k is not zero.
-pub(super) fn multiple(k: &Scalar, point: &Affine, proof: HaveAdxBmi2) -> Point {
+pub(super) fn multiple(k: &Scalar, point: &Affine, proof: Proof) -> Point {
     p256_window_mulx(&Odd::new(k), point, proof).into()
 }
 

@@ -18,7 +18,7 @@ pub(crate) mod p256_points52_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod p256_points64_mulx;
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod p256_select_sse2;
+pub(crate) mod p256_select_avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod p256_window_mb8_ifma;
 #[cfg(target_arch = "x86_64")]

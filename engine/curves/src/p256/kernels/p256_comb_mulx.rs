@@ -13,7 +13,7 @@
 //! `p256_comb_mulx`: the sum of one table entry for each window of six bits.
 #![forbid(unsafe_code)]
 
-use tollgate_cpu::HaveAdxBmi2;
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2};
 
 pub(crate) use super::p256_comb_mb8_ifma::{BITS, WINDOWS};
 use super::p256_field64_mulx::{negated_if, selected};
@@ -32,16 +32,16 @@ pub(crate) fn p256_comb_mulx(
     k: &Odd,
     top: &[Affine; 8],
     windows: &[[Affine; ENTRIES]],
-    proof: HaveAdxBmi2,
+    (proof, vectors): (HaveAdxBmi2, HaveAvx2),
 ) -> Jacobian {
     assert!(windows.len() == WINDOWS, "the table is complete");
     let (index, _) = k.digit::<4>(63);
-    let Affine { x, y } = selected(top, index);
+    let Affine { x, y } = selected(top, index, vectors);
     let mut sum = Modified { x, y, z: Element::ONE, t: Element::ZERO };
     for step in 0..WINDOWS {
         let w = if step < WINDOWS - 2 { WINDOWS - 1 - step } else { step + 2 - WINDOWS };
         let (index, negative) = k.digit::<BITS>(w);
-        let mut addend = selected(&windows[w], index);
+        let mut addend = selected(&windows[w], index, vectors);
         addend.y = negated_if(&addend.y, negative);
         add_affine::<false>(&mut sum, &addend, proof);
     }

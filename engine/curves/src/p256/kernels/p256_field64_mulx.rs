@@ -24,9 +24,9 @@
 
 use core::arch::asm;
 
-use tollgate_cpu::HaveAdxBmi2;
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2};
 
-use super::p256_select_sse2::p256_select_sse2;
+use super::p256_select_avx2::p256_select_avx2;
 use crate::mask::hidden;
 use crate::p256::point::Affine;
 use crate::p256::residue::{Element, P, Prime as _};
@@ -409,9 +409,9 @@ pub(super) fn negated_if(x: &Element, mask: u64) -> Element {
 /// Returns an entry of a table in constant time. rustc ignores `#[inline(never)]` of a function that
 /// names a target feature, so the kernels, which the audit must find, name none.
 #[inline(always)]
-pub(super) fn selected(table: &[Affine], index: u64) -> Affine {
-    // SAFETY: SSE2 is part of x86-64.
-    unsafe { p256_select_sse2(table, index) }
+pub(super) fn selected(table: &[Affine], index: u64, _proof: HaveAvx2) -> Affine {
+    // SAFETY: `_proof` shows that avx2 is present.
+    unsafe { p256_select_avx2(table, index) }
 }
 
 #[cfg(test)]

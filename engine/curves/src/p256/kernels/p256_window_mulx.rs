@@ -12,7 +12,7 @@
 //! `p256_window_mulx`: windows of five bits, from the top.
 #![forbid(unsafe_code)]
 
-use tollgate_cpu::HaveAdxBmi2;
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2};
 
 use super::p256_field64_mulx::{mul, negated_if, selected};
 use super::p256_points64_mulx::{Modified, add_affine, double, odd_multiples};
@@ -23,7 +23,11 @@ use crate::p256::point::Affine;
 use crate::p256::residue::Element;
 
 #[inline(never)]
-pub(crate) fn p256_window_mulx(k: &Odd, point: &Affine, proof: HaveAdxBmi2) -> Jacobian {
+pub(crate) fn p256_window_mulx(
+    k: &Odd,
+    point: &Affine,
+    (proof, vectors): (HaveAdxBmi2, HaveAvx2),
+) -> Jacobian {
     let mut table = [*point; 16];
     let curve = odd_multiples(&mut table, proof);
     let Affine { x, y } = table[0];
@@ -33,7 +37,7 @@ pub(crate) fn p256_window_mulx(k: &Odd, point: &Affine, proof: HaveAdxBmi2) -> J
             double(&mut sum, proof);
         }
         let (index, negative) = k.digit::<BITS>(w);
-        let mut addend = selected(&table, index);
+        let mut addend = selected(&table, index, vectors);
         addend.y = negated_if(&addend.y, negative);
         add_affine::<true>(&mut sum, &addend, proof);
     }

@@ -176,7 +176,7 @@ fn of_servers(options: &Options) -> Option<&'static str> {
         }
         () if has_curve && options.has(EngineKind::Tollgate) && P256::best() == P256::Portable => {
             "--key-type: Tollgate leaves ecdsa-p256 to OpenSSL on this processor, which has no \
-             AVX-512 IFMA: give --engine openssl or an RSA key"
+             BMI2 and ADX: give --engine openssl or an RSA key"
         }
         () if has_curve && has_rsa && options.suites.is_empty() => {
             "--key-type: RSA key exchange needs an RSA key: leave out tls12-rsa or ecdsa-p256"
