@@ -75,7 +75,7 @@ impl Running {
         let place = Place {
             folder: folder.path(),
             address,
-            backend: backend.as_ref().map(Backend::address),
+            backend: backend.as_ref().map(Backend::address).or(settings.backend),
             settings,
             is_root: rustix::process::geteuid().is_root(),
         };

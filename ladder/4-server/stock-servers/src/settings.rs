@@ -1,5 +1,6 @@
 //! The settings of a server.
 
+use core::net::SocketAddr;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -20,6 +21,9 @@ pub struct Settings {
     /// The logical cores of the server, with a worker or a thread for each. If empty, there is one
     /// worker, on any core.
     pub cores: Vec<u32>,
+    /// The address of an HTTP server that HAProxy and nginx pass all requests on to, instead of
+    /// answering them.
+    pub backend: Option<SocketAddr>,
     /// The shell command of [`Product::Command`](crate::Product::Command), with `{port}` for the port
     /// on 127.0.0.1, `{log}` for the access log, and `{folder}` for the folder of `chain.pem`,
     /// `key.pem` and the bodies, `www/bytes/N`.
@@ -52,6 +56,7 @@ impl Settings {
             provider: BTreeMap::new(),
             bodies: Vec::new(),
             cores: Vec::new(),
+            backend: None,
             command: None,
             asynchronous: false,
             resumption: None,

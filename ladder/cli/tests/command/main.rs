@@ -16,6 +16,7 @@ mod own_processor;
 mod profile;
 mod program;
 mod provider;
+mod proxy;
 mod response;
 mod serve;
 mod shown;

@@ -45,6 +45,18 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
             format!("  http-request return status 200 {body} if {{ path /bytes/{bytes} }}\n")
         })
         .collect();
+    let (reuse, answers) = match place.backend {
+        None => {
+            ("option http-server-close", format!("{responses}  http-request return status 404\n"))
+        }
+        Some(address) => (
+            "option forwardfor",
+            format!(
+                "  default_backend backend\nbackend backend\n  http-reuse always\n  server one \
+                 {address}\n  timeout connect 5s\n  timeout server 60s\n"
+            ),
+        ),
+    };
     let options = ("ssl-default-bind-options", "ssl-min-ver TLSv1.2");
     let global = [("nbthread", "{cores}"), ("maxconn", "4096"), options];
     let global = place.directives("global", &global, "\n  ");
@@ -60,7 +72,7 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
 defaults
   mode http
   log global
-  option http-server-close
+  {reuse}
   timeout client 60s
   timeout http-request 60s
   {defaults}
@@ -68,8 +80,7 @@ defaults
 frontend tls
   bind {address} ssl crt {folder}/both.pem {bind}{early}
 {COUNT_REQUESTS}
-{responses}  http-request return status 404
-"#
+{answers}"#
     );
     Recipe::new("haproxy.cfg", text, &["-W", "-db", "-f", "haproxy.cfg"])
 }

@@ -50,7 +50,7 @@ words! {
 pub(crate) struct Place<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) address: SocketAddr,
-    /// The HTTP backend, if it needs one.
+    /// The HTTP backend, if it has one.
     pub(crate) backend: Option<SocketAddr>,
     pub(crate) settings: &'a Settings,
     /// The server starts as root, so its configuration names a user to switch to.

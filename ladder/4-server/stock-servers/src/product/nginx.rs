@@ -50,6 +50,15 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
         }
         Some(Mechanism::EarlyData) => "ssl_session_cache shared:sessions:16m; ssl_early_data on;",
     };
+    let (backend, serves) = match place.backend {
+        None => (String::new(), format!("root {folder}/www;")),
+        Some(address) => (
+            format!("upstream backend {{ server {address}; keepalive 64; }}"),
+            "location / { proxy_pass http://backend; proxy_http_version 1.1; \
+             proxy_set_header Connection \"\"; proxy_set_header X-Forwarded-For $remote_addr; }"
+                .to_owned(),
+        ),
+    };
     let text = format!(
         r#"{user} daemon off; pid nginx.pid; {main}
 error_log stderr warn;
@@ -60,7 +69,8 @@ http {{
   uwsgi_temp_path uwsgi; scgi_temp_path scgi;
   ssl_certificate {folder}/chain.pem; ssl_certificate_key {folder}/key.pem;
   {http}{resumption}
-  server {{ listen {address} ssl {listen}; listen {plain}; root {folder}/www; }}
+  {backend}
+  server {{ listen {address} ssl {listen}; listen {plain}; {serves} }}
 }}
 "#
     );

@@ -9,6 +9,7 @@ mod metrics;
 mod out;
 pub(super) mod plan;
 pub(super) mod profile;
+mod proxy;
 pub(super) mod report;
 mod response;
 pub(crate) mod rules;
@@ -47,6 +48,9 @@ use watch::Watch;
 pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     if let Some(SubVerb::Eti10(options)) = &command.verb {
         return eti10::run(options);
+    }
+    if let Some(SubVerb::Proxy(options)) = &command.verb {
+        return proxy::run(options);
     }
     let (options, undone) = &workload::applied(&command.request()?)?;
     let options = &external::applied(options)?;

@@ -21,7 +21,7 @@ use crate::options::values::{Written, one_of, seconds, share};
 use clients::Clients;
 use given::Given;
 use outputs::Outputs;
-use sub_verbs::{Eti10, ResponseCurve, Sampling};
+use sub_verbs::{Eti10, Proxy, ResponseCurve, Sampling};
 
 /// `tollgate bench` with its sub-verbs.
 #[derive(Args, Clone, Debug)]
@@ -47,6 +47,9 @@ pub(crate) enum SubVerb {
         #[command(flatten)]
         bench: Box<Bench>,
     },
+    /// Measure the CPU time of TLS proxies in front of the same back end: this server, HAProxy and
+    /// nginx
+    Proxy(Proxy),
     /// Predict the response times at shares of the capacity, then measure them in an open loop
     Response {
         #[command(flatten)]
@@ -95,8 +98,8 @@ impl BenchCommand {
     /// Returns the options and the kind of result, before the checks of `request`.
     pub(super) fn unchecked(&self) -> Bench {
         let (mode, bench) = match &self.verb {
-            // `eti10` makes its own load
-            None | Some(SubVerb::Eti10(_)) => (Mode::Rounds, &self.rounds),
+            // `eti10` and `proxy` make their own loads
+            None | Some(SubVerb::Eti10(_) | SubVerb::Proxy(_)) => (Mode::Rounds, &self.rounds),
             Some(SubVerb::Profile { sampling, bench }) => {
                 (Mode::Profile(sampling.clone()), &**bench)
             }

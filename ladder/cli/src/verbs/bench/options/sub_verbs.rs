@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use tollgate_server::KeyKind;
 
-use super::run_seconds;
 use super::session::percentage;
+use super::{run_seconds, server_key};
 use crate::options::values::{Written, seconds};
 
 #[derive(Args, Clone, Debug)]
@@ -30,6 +31,30 @@ pub(crate) struct Eti10 {
     /// Draw a flame graph of each step as SVG in this folder
     #[arg(long, value_name = "DIR", conflicts_with = "no_profile")]
     pub(crate) flame_graphs: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Proxy {
+    /// Type of the proxies' key: rsa-2048, rsa-3072 or rsa-4096
+    #[arg(id = "key-type", long, value_name = "KIND", default_value = "rsa-2048")]
+    #[arg(value_parser = server_key)]
+    pub(crate) key: KeyKind,
+
+    /// Rounds, in each of which every proxy runs once
+    #[arg(long, value_name = "N", default_value = "6")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+
+    /// Seconds of the measured part of each run; before it, a warm-up runs for half this time
+    #[arg(short = 'z', long, value_name = "S", default_value = "2", value_parser = run_seconds)]
+    pub(crate) seconds: f64,
+
+    /// Provider module [default: the one built with this program]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) module: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) written: Written,
