@@ -116,7 +116,14 @@ impl Worker {
                 match event.token() {
                     LISTENER => self.accept_ready = true,
                     WAKE => {}
-                    Token(token) if token % 2 == 0 => self.turn(token / 2),
+                    Token(token) if token % 2 == 0 => {
+                        if event.is_read_closed()
+                            && let Some(connection) = self.connections.get_mut(token / 2)
+                        {
+                            connection.client_has_closed();
+                        }
+                        self.turn(token / 2);
+                    }
                     Token(token) => {
                         let upstreams = self.cx.upstreams.as_mut();
                         if let Some(owner) = upstreams.and_then(|ups| ups.owner(token / 2)) {

@@ -79,6 +79,10 @@ impl<S: Transport> Connection<S> {
 
     /// Passes bytes on in all directions in which there are some.
     pub(super) fn forward(&mut self, cx: &mut Context) -> Step {
+        if self.is_abandoned() {
+            self.conclude(End::Reset, cx);
+            return Step::Done;
+        }
         let mut moved = false;
         for direction in
             [Self::receive_request, Self::send_request, Self::receive_response, Self::send_response]
@@ -96,6 +100,14 @@ impl<S: Transport> Connection<S> {
         forward.relay.wait_again(cx);
         self.deadline = forward.relay.deadline;
         Step::On
+    }
+
+    /// Returns whether the client has closed its connection without waiting for the response: the
+    /// back end need not make it.
+    fn is_abandoned(&self) -> bool {
+        let waits =
+            |forward: &Forward| forward.request_body.is_complete() && forward.relay.body.is_none();
+        self.has_client_closed && self.forward.as_ref().is_some_and(|forward| waits(forward))
     }
 
     /// Takes bytes of the request's body from the client.

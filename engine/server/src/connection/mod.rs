@@ -183,6 +183,8 @@ pub(crate) struct Connection<S> {
     streams: Option<Box<Streams>>,
     /// The next turn is due to a back end, not to the client.
     is_due_to_backend: bool,
+    /// The client has closed its connection; it may have sent bytes before.
+    has_client_closed: bool,
     /// The end of the connection was counted and logged.
     concluded: bool,
     /// The worker has scheduled another turn.
@@ -215,6 +217,7 @@ impl<S: Transport> Connection<S> {
             forward: None,
             streams: None,
             is_due_to_backend: false,
+            has_client_closed: false,
             concluded: false,
             is_due_again: false,
             is_paused: false,
@@ -253,6 +256,11 @@ impl<S: Transport> Connection<S> {
             }
         }
         Turn::Again
+    }
+
+    /// The client has closed its connection.
+    pub(crate) const fn client_has_closed(&mut self) {
+        self.has_client_closed = true;
     }
 
     /// The next turn is due to the back end of this request.

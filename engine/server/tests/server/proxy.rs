@@ -281,6 +281,25 @@ fn faults_before_a_response_are_answered() {
     assert!(head.starts_with("HTTP/1.1 400 ") && head.contains("Connection: close"), "{head}");
 }
 
+/// A client that closes its connection before the response frees the back end.
+#[test]
+fn a_client_that_has_closed_is_not_waited_for() {
+    let silent = Backend::start(|socket| {
+        request(socket);
+        thread::sleep(TIMEOUT);
+    });
+    let rig = start(proxy_to(&[&silent]));
+    let mut client = connect(rig.running.addr());
+    client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let active = || rig.running.counters().backends[0].active;
+    eventually("it has begun", || active() == 1);
+    drop(client);
+    rig.until_closed();
+    assert_eq!(active(), 0);
+    assert_eq!(rig.running.counters().backends[0].failures, 0);
+    assert_eq!(rig.running.counters().ended(End::Reset), 1);
+}
+
 /// A client must not take half a body for a whole one.
 #[test]
 fn a_response_that_is_cut_is_not_ended_in_order() {
