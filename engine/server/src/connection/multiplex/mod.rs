@@ -356,11 +356,11 @@ impl<S: Transport> Connection<S> {
             Ok(Mapped { request, .. }) => {
                 let root = cx.shared.root();
                 let response = Response::to(&request, root, || cx.shared.metrics());
-                (Stream::own(answered(request), respond, cx), Some(response))
+                (Stream::own(answered(request), body, respond, cx), Some(response))
             }
             Err(status) => {
                 let answered = Answered::new(number, "-".into(), "-".into());
-                (Stream::own(answered, respond, cx), Some(Response::refusal(status)))
+                (Stream::own(answered, body, respond, cx), Some(Response::refusal(status)))
             }
         };
         cx.streams += 1;

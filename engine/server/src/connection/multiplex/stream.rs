@@ -22,6 +22,8 @@ pub(super) struct Stream {
     request_body: Option<RecvStream>,
     /// The rest of the request's body towards a back end.
     framing: Framing,
+    /// The number of bytes of the request's body that may still be skipped.
+    skip: usize,
     respond: Respond,
     source: Source,
     /// Data of the response that waits until the client accepts it.
@@ -86,6 +88,7 @@ impl Stream {
             answered,
             request_body: Some(body),
             framing,
+            skip: 0,
             respond: Respond::Head(respond),
             deadline: relay.deadline,
             source: Source::Relay(Box::new(relay)),
@@ -95,11 +98,17 @@ impl Stream {
     }
 
     /// Creates a stream that this server answers.
-    pub(super) fn own(answered: Answered, respond: SendResponse<Bytes>, cx: &Context) -> Self {
+    pub(super) fn own(
+        answered: Answered,
+        body: RecvStream,
+        respond: SendResponse<Bytes>,
+        cx: &Context,
+    ) -> Self {
         Self {
             answered,
-            request_body: None,
+            request_body: Some(body),
             framing: Framing::Length(0),
+            skip: 0,
             respond: Respond::Head(respond),
             deadline: cx.now + cx.limits.write,
             source: Source::Own(Body::None),
@@ -111,8 +120,9 @@ impl Stream {
     /// Begins a response of this server.
     pub(super) fn answer(&mut self, response: Response, cx: &mut Context) -> Pumped {
         self.release(cx);
-        // the library ends a request whose body is not read
-        self.request_body = None;
+        // Some clients do not take a response if their request is ended before its body.
+        self.skip = cx.limits.request_bytes_max;
+        self.request_body = self.request_body.take().filter(|body| !body.is_end_stream());
         let head = own_head(&response, &mut cx.date);
         let body = if response.head_only { Body::None } else { response.body };
         let ends = body.left() == 0;
@@ -134,7 +144,8 @@ impl Stream {
         if self.is_reset(task) {
             return Pumped::Reset;
         }
-        let exchanged = self.exchange(task, cx);
+        let skipped = self.skip_request(task);
+        let exchanged = self.exchange(task, cx).map(|moved| moved | skipped);
         let moved = exchanged.and_then(|moved| Ok(moved | self.send(task, cx, room)?));
         match moved {
             Ok(false) => Pumped::Nothing,
@@ -149,6 +160,9 @@ impl Stream {
 
     /// Handles a stream on which nothing has moved for too long.
     pub(super) fn expire(&mut self, cx: &mut Context) -> Pumped {
+        if matches!(self.respond, Respond::Sent) {
+            return Pumped::Sent;
+        }
         if let Source::Relay(relay) = &mut self.source
             && self.down.is_empty()
         {
@@ -207,7 +221,8 @@ impl Stream {
                 self.deadline = relay.deadline;
             }
         }
-        if !matches!(self.respond, Respond::Sent) {
+        let skips = matches!(self.source, Source::Own(_)) && self.request_body.is_some();
+        if skips || !matches!(self.respond, Respond::Sent) {
             return Pumped::Moved;
         }
         if let Source::Relay(relay) = &mut self.source {
@@ -224,6 +239,27 @@ impl Stream {
             moved |= self.receive_response(cx)?;
         }
         Ok(moved)
+    }
+
+    /// Skips the body of a request that this server answers; returns whether it has ended. The
+    /// library ends a request whose body is not read.
+    fn skip_request(&mut self, task: &mut task::Context<'_>) -> bool {
+        let (Some(body), Source::Own(_)) = (&mut self.request_body, &self.source) else {
+            return false;
+        };
+        while let Poll::Ready(data) = body.poll_data(task) {
+            let length = match data {
+                Some(Ok(data)) => data.len(),
+                Some(Err(_)) | None => usize::MAX,
+            };
+            if length > self.skip {
+                self.request_body = None;
+                return true;
+            }
+            self.skip -= length;
+            let _ = body.flow_control().release_capacity(length);
+        }
+        false
     }
 
     /// Takes bytes of the request's body from the client.
