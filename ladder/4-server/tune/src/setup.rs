@@ -103,8 +103,9 @@ pub(crate) mod tests {
         for candidate in set.candidates.iter().filter(|one| start.takes(one)) {
             assert!(!start.edited(&candidate.set).takes(candidate), "{}", candidate.word);
         }
-        let curve = Setup { key: "ecdsa-p256".to_owned(), ..start };
+        let curve = Setup { key: "ecdsa-p256".to_owned(), ..start.clone() };
         assert!(!has(&curve, "provider") && !has(&curve, "rsa-2048"));
+        assert!(has(&curve, "provider-ecdsa") && !has(&start, "provider-ecdsa"));
     }
 
     #[test]

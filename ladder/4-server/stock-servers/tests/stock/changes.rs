@@ -5,19 +5,25 @@ use core::time::Duration;
 use std::{fs, thread};
 
 use rustix::process::{Pid, Signal, kill_process};
-use tollgate_load::{Outcome, Protocol};
+use tollgate_load::{Outcome, Plan, Protocol};
 use tollgate_stock_servers::{Product, Running, Settings};
 
 use crate::rig::{
-    PROTOCOLS, becomes, confirmed, counted, eventually, is_long, load, mapped, plan, renew, settle,
-    start, with_provider,
+    PROTOCOLS, becomes, confirmed, counted, ecdsa_plans, eventually, is_long, load, mapped, plan,
+    renew, settle, start, with_ecdsa, with_provider,
 };
 
 /// Time between two calls of `act`.
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// Loads the server and calls `act` repeatedly, until this many handshakes are confirmed.
-fn meanwhile(running: &Running, handshakes: u64, act: impl Fn() + Sync) -> Vec<Outcome> {
+/// Loads the server by these plans and calls `act` repeatedly, until this many handshakes are
+/// confirmed.
+fn meanwhile(
+    running: &Running,
+    plans: &[Plan],
+    handshakes: u64,
+    act: impl Fn() + Sync,
+) -> Vec<Outcome> {
     let mut outcomes: Vec<Outcome> = Vec::new();
     let ended = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -27,8 +33,8 @@ fn meanwhile(running: &Running, handshakes: u64, act: impl Fn() + Sync) -> Vec<O
                 act();
             }
         });
-        for protocol in PROTOCOLS.into_iter().cycle() {
-            outcomes.push(load(running, &plan(protocol, 600)));
+        for plan in plans.iter().cycle() {
+            outcomes.push(load(running, plan));
             if outcomes.iter().map(|outcome| outcome.whole.confirmed).sum::<u64>() >= handshakes {
                 break;
             }
@@ -38,20 +44,38 @@ fn meanwhile(running: &Running, handshakes: u64, act: impl Fn() + Sync) -> Vec<O
     outcomes
 }
 
-/// Handshakes of a test; more with `TOLLGATE_TEST_LONG`.
-fn handshakes() -> u64 {
-    if is_long() { 10_000 } else { 50 }
+/// Plans with each protocol for an RSA key.
+fn rsa_plans() -> [Plan; 3] {
+    PROTOCOLS.map(|protocol| plan(protocol, 600))
+}
+
+fn survives_reloads(product: Product, settings: &Settings) {
+    let handshakes = if is_long() { 10_000 } else { 50 };
+    survives(product, settings, &rsa_plans(), handshakes, &["signatures", "decryptions"]);
+}
+
+/// 100,000 handshakes with `TOLLGATE_TEST_LONG`.
+fn survives_reloads_with_ecdsa(product: Product, asynchronous: bool) {
+    let settings = Settings { asynchronous, ..with_ecdsa() };
+    let handshakes = if is_long() { 100_000 } else { 50 };
+    survives(product, &settings, &ecdsa_plans(600), handshakes, &["ecdsa_signatures"]);
 }
 
 #[track_caller]
-fn survives_reloads(product: Product, settings: &Settings) {
+fn survives(
+    product: Product,
+    settings: &Settings,
+    plans: &[Plan],
+    handshakes: u64,
+    counters: &[&str],
+) {
     let Some(running) = start(product, settings) else { return };
-    let outcomes = meanwhile(&running, handshakes(), || running.reload().unwrap());
+    let outcomes = meanwhile(&running, plans, handshakes, || running.reload().unwrap());
     let mut handshakes = outcomes.iter().map(confirmed).sum::<u64>();
     renew(&running);
-    handshakes += confirmed(&load(&running, &plan(Protocol::Tls13, 200)));
+    handshakes += confirmed(&load(&running, plans.last().unwrap()));
     settle(&running);
-    becomes(&handshakes, || counted(&running, "signatures") + counted(&running, "decryptions"));
+    becomes(&handshakes, || counters.iter().map(|counter| counted(&running, counter)).sum());
 }
 
 #[test]
@@ -70,13 +94,23 @@ fn haproxy_with_paused_handshakes_is_reloaded() {
     survives_reloads(Product::Haproxy, &settings);
 }
 
+#[test]
+fn nginx_with_ecdsa_is_reloaded() {
+    survives_reloads_with_ecdsa(Product::Nginx, false);
+}
+
+#[test]
+fn haproxy_with_ecdsa_is_reloaded() {
+    survives_reloads_with_ecdsa(Product::Haproxy, true);
+}
+
 /// The connections of the killed worker are lost; the next worker signs.
 #[test]
 fn a_killed_worker_is_replaced() {
     let Some(running) = start(Product::Nginx, &with_provider()) else { return };
     let [worker] = running.workers().unwrap()[..] else { panic!("one worker") };
     let pid = Pid::from_raw(worker.try_into().unwrap()).unwrap();
-    let outcomes = meanwhile(&running, 50, || _ = kill_process(pid, Signal::KILL));
+    let outcomes = meanwhile(&running, &rsa_plans(), 50, || _ = kill_process(pid, Signal::KILL));
     assert!(outcomes[0].whole.failed() <= 4, "{}", outcomes[0]);
     eventually("another worker serves", || {
         let now = running.workers().unwrap();

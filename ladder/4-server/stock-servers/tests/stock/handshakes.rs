@@ -6,9 +6,10 @@ use tollgate_load::{Offer, Plan, Protocol, Verdict};
 use tollgate_server::Certificate;
 use tollgate_stock_servers::{Product, Running, Settings};
 
-use crate::command::{connect, with_key};
+use crate::command::connect;
 use crate::rig::{
-    PROTOCOLS, becomes, confirmed, counted, load, mapped, plan, settle, start, with_provider,
+    PROTOCOLS, becomes, confirmed, counted, ecdsa_plans, load, mapped, plan, settle, start,
+    with_ecdsa, with_provider,
 };
 
 /// Returns settings with the provider, which exchanges keys with X25519 on every processor.
@@ -122,12 +123,6 @@ fn x25519_can_be_off() {
     assert_eq!(exchanges(&running), [0, 0]);
 }
 
-/// Returns settings with the provider, which signs with ECDSA on every processor, and a key on P-256.
-fn with_ecdsa() -> Settings {
-    let provider = [("ecdsa".into(), "on".into())].into();
-    Settings { provider, ..with_key("ec-p256.pem") }
-}
-
 /// One test for each use of libssl: processes that fork, threads, and jobs, which do not pause.
 #[test]
 fn keys_on_p256_sign_with_ecdsa() {
@@ -141,9 +136,8 @@ fn keys_on_p256_sign_with_ecdsa() {
         let settings = Settings { asynchronous, ..with_ecdsa() };
         let Some(running) = start(product, &settings) else { continue };
         let mut count = 0;
-        for protocol in [Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls13] {
-            let offer = Offer { curve_key: true, ..Offer::default() };
-            count += confirmed(&load(&running, &Plan { offer, ..plan(protocol, 200) }));
+        for plan in ecdsa_plans(200) {
+            count += confirmed(&load(&running, &plan));
         }
         settle(&running);
         becomes(&[count, 0, 0, 0], || {

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use tollgate_load::{
-    AccessLog, Exchange, Limits, Outcome, Plan, Protocol, Server, Target, Verify, run,
+    AccessLog, Exchange, Limits, Offer, Outcome, Plan, Protocol, Server, Target, Verify, run,
 };
 use tollgate_server::Certificate;
 use tollgate_stock_servers::{Error, Product, Running, Settings, module};
@@ -50,6 +50,20 @@ pub(crate) fn with_provider() -> Settings {
     let certificate = certificate("rsa-2048.pem");
     let module = Some(module().unwrap());
     Settings { module, bodies: vec![BYTES], ..Settings::new(certificate) }
+}
+
+/// Returns settings with the provider, which signs with ECDSA on every processor, and a key on P-256.
+pub(crate) fn with_ecdsa() -> Settings {
+    let provider = [("ecdsa".into(), "on".into())].into();
+    Settings { provider, certificate: certificate("ec-p256.pem"), ..with_provider() }
+}
+
+/// Returns plans with each protocol for a key on P-256.
+pub(crate) fn ecdsa_plans(sustain_ms: u64) -> [Plan; 3] {
+    [Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls13].map(|protocol| {
+        let offer = Offer { curve_key: true, ..Offer::default() };
+        Plan { offer, ..plan(protocol, sustain_ms) }
+    })
 }
 
 /// Starts a server; `None` if it is not installed, which is an error in CI.

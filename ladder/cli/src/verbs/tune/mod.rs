@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+use tollgate_curves::p256::P256;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Record};
 use tollgate_report::html;
@@ -80,8 +81,10 @@ fn candidates(options: &Tune, server: &str) -> Result<Set, CliError> {
 
 /// Measures signatures with the server's key and the keys that may replace it.
 fn speeds(options: &Tune, run: &mut Run) -> Result<Vec<Record>, CliError> {
-    let KeyKind::Rsa { bits } = options.key else { return Ok(Vec::new()) };
-    let mut bits = vec![2048, bits];
+    let mut bits = vec![2048];
+    if let KeyKind::Rsa { bits: own } = options.key {
+        bits.push(own);
+    }
     bits.dedup();
     let request = Operations {
         lineup: LineupOptions { against: vec![Against::Openssl], batch: 8 },
@@ -167,8 +170,10 @@ impl Tuner<'_> {
 
     /// Returns the time of a signature, as rung 2 measures it.
     fn signature(&self, setup: &Setup) -> Option<Estimate> {
-        let is_ours = setup.provider && setup.key.starts_with("rsa");
-        let by = match (is_ours, setup.asynchronous) {
+        let is_rsa = setup.key.starts_with("rsa");
+        let on_curve = setup.key == "ecdsa-p256" && P256::best() != P256::Portable;
+        // HAProxy's jobs pause for RSA alone
+        let by = match (setup.provider && (is_rsa || on_curve), setup.asynchronous && is_rsa) {
             (false, _) => "by=openssl",
             (true, false) => "by=tollgate",
             (true, true) => "batch=8&by=tollgate",
