@@ -3,8 +3,8 @@
 //! A kernel takes a zero-sized proof such as [`HaveIfma`]. Only [`HaveIfma::check`] creates this
 //! proof, after checking the processor and the environment variable `TOLLGATE_CPU_DISABLE`. The
 //! variable is a comma-separated list of [`Feature`] words, and is read once per process.
-//! `TOLLGATE_CPU_DISABLE=ifma,avx512f,adx,avx2,umulh` disables every feature, so only portable
-//! kernels run.
+//! `TOLLGATE_CPU_DISABLE=ifma,avxifma,avx512f,adx,avx2,umulh` disables every feature, so only
+//! portable kernels run.
 //!
 //! An unknown word is an error: binaries call [`veto`] first and exit with its message. If the
 //! variable is invalid, all features count as disabled.
@@ -24,6 +24,8 @@ pub enum Feature {
     Avx2,
     /// `avx512f`: VPMULUDQ on 512-bit registers.
     Avx512,
+    /// `avxifma`: VPMADD52 on 256-bit registers, by AVX-IFMA or by AVX-512 IFMA with VL.
+    AvxIfma,
     /// `ifma`: VPMADD52 on 512-bit registers, and the AVX-512 subsets that the IFMA kernels use (F,
     /// DQ, VL and IFMA).
     Ifma,
@@ -34,7 +36,8 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature, in the alphabetical order of their words.
-    pub const ALL: [Self; 5] = [Self::Adx, Self::Avx2, Self::Avx512, Self::Ifma, Self::Umulh];
+    pub const ALL: [Self; 6] =
+        [Self::Adx, Self::Avx2, Self::Avx512, Self::AvxIfma, Self::Ifma, Self::Umulh];
 
     /// Returns the word of the feature in `TOLLGATE_CPU_DISABLE`, in records and in tests.
     #[must_use]
@@ -43,6 +46,7 @@ impl Feature {
             Self::Adx => "adx",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512f",
+            Self::AvxIfma => "avxifma",
             Self::Ifma => "ifma",
             Self::Umulh => "umulh",
         }
@@ -60,6 +64,9 @@ impl Feature {
             Self::Adx => has!("bmi2") && (has!("adx") || crate::memcheck::running_on_valgrind()),
             Self::Avx2 => has!("avx2"),
             Self::Avx512 => has!("avx512f"),
+            Self::AvxIfma => {
+                has!("avx2") && (has!("avxifma") || has!("avx512vl") && has!("avx512ifma"))
+            }
             Self::Ifma => {
                 has!("avx512f") && has!("avx512dq") && has!("avx512vl") && has!("avx512ifma")
             }
@@ -178,11 +185,26 @@ proofs! {
     HaveAvx2 = Avx2;
     /// Proof that 512-bit integer vectors may be used: CPU feature `avx512f`.
     HaveAvx512 = Avx512;
+    /// Proof that 256-bit VPMADD52 may be used: CPU features `avx2`, and `avxifma` or `avx512ifma`
+    /// with `avx512vl`.
+    HaveAvxIfma = AvxIfma;
     /// Proof that 512-bit VPMADD52 may be used: CPU features `avx512f`, `avx512dq`, `avx512vl` and
     /// `avx512ifma`.
     HaveIfma = Ifma;
     /// Proof that MUL and UMULH may be used: the processor is an AArch64.
     HaveUmulh = Umulh;
+}
+
+impl HaveAvxIfma {
+    /// Returns `true` if VPMADD52 has the VEX encoding of AVX-IFMA here; otherwise it has the EVEX
+    /// encoding of AVX-512.
+    #[must_use]
+    pub fn has_vex(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return std::is_x86_feature_detected!("avxifma");
+        #[cfg(not(target_arch = "x86_64"))]
+        false
+    }
 }
 
 impl HaveIfma {
@@ -235,7 +257,7 @@ mod tests {
         for bad in ["avx", "AVX2", "IFMA", "ifma adx", "ifma;adx", "ifma,adxx"] {
             let message = parse_veto(bad).unwrap_err().to_string();
             assert!(message.starts_with("TOLLGATE_CPU_DISABLE: "), "{message}");
-            assert!(message.ends_with("adx, avx2, avx512f, ifma, umulh"), "{message}");
+            assert!(message.ends_with("adx, avx2, avx512f, avxifma, ifma, umulh"), "{message}");
             assert_eq!(message.lines().count(), 1);
         }
         assert_eq!(parse_veto("ifma,adxx").unwrap_err().word, "adxx");
@@ -247,6 +269,7 @@ mod tests {
         assert_eq!(HaveAdxBmi2::check().is_some(), usable.contains(&Feature::Adx));
         assert_eq!(HaveAvx2::check().is_some(), usable.contains(&Feature::Avx2));
         assert_eq!(HaveAvx512::check().is_some(), usable.contains(&Feature::Avx512));
+        assert_eq!(HaveAvxIfma::check().is_some(), usable.contains(&Feature::AvxIfma));
         assert_eq!(HaveIfma::check().is_some(), usable.contains(&Feature::Ifma));
         assert_eq!(HaveUmulh::check().is_some(), usable.contains(&Feature::Umulh));
         assert!(

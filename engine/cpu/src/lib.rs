@@ -1,7 +1,7 @@
 //! Processor features as proofs, with a veto; detection of forks.
 //!
 //! * [`features`]: zero-sized proofs that this processor has the features of a kernel
-//!   ([`HaveIfma`], [`HaveAvx512`], [`HaveAvx2`], [`HaveAdxBmi2`], [`HaveUmulh`]), and the variable
+//!   ([`HaveIfma`], [`HaveAvxIfma`], [`HaveAvx512`], [`HaveAvx2`], [`HaveAdxBmi2`], [`HaveUmulh`]), and the variable
 //!   `TOLLGATE_CPU_DISABLE`.
 //! * [`process`]: a number that changes when this process is forked.
 //! * [`memcheck`]: functions that mark values as secret or public for valgrind. Without the crate
@@ -24,5 +24,5 @@ pub mod memcheck;
 pub mod process;
 
 pub use features::{
-    Feature, HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveIfma, HaveUmulh, UnknownFeature,
+    Feature, HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveAvxIfma, HaveIfma, HaveUmulh, UnknownFeature,
 };

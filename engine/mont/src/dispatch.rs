@@ -12,8 +12,8 @@ mod mulx;
 mod umulh;
 
 #[cfg(target_arch = "x86_64")]
-use halves::{avx2, avx512};
-use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveIfma, HaveUmulh};
+use halves::{avx2, avx512, avxifma};
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveAvxIfma, HaveIfma, HaveUmulh};
 
 use crate::blocks::exp::{Set, WindowKernel};
 use crate::blocks::{self, Blocks};
@@ -56,6 +56,8 @@ pub enum BlockKernel {
 pub enum LaneKernel {
     /// `amm52_mb8_ifma`, `ams52_mb8_ifma`: AVX-512 IFMA.
     Ifma(HaveIfma),
+    /// `amm52_mb8_avxifma`, `ams52_mb8_avxifma`: AVX-IFMA, VPMADD52 on 256 bits.
+    AvxIfma(HaveAvxIfma),
     /// `amm52_mb8_avx512`, `ams52_mb8_avx512`: AVX-512F without IFMA.
     Avx512(HaveAvx512),
     /// `amm52_mb8_avx2`, `ams52_mb8_avx2`: AVX2.
@@ -106,9 +108,10 @@ impl LaneKernel {
     /// Returns the kernels that this processor can run and the veto allows, the best first.
     pub fn all() -> Vec<Self> {
         let ifma = HaveIfma::check().map(Self::Ifma);
+        let avxifma = HaveAvxIfma::check().map(Self::AvxIfma);
         let avx512 = HaveAvx512::check().map(Self::Avx512);
         let avx2 = HaveAvx2::check().map(Self::Avx2);
-        ifma.into_iter().chain(avx512).chain(avx2).chain([Self::Portable]).collect()
+        ifma.into_iter().chain(avxifma).chain(avx512).chain(avx2).chain([Self::Portable]).collect()
     }
 
     /// Returns the best of [`all`](Self::all).
@@ -377,6 +380,7 @@ impl Kernel for LaneKernel {
     fn name(self) -> &'static str {
         match self {
             Self::Ifma(_) => "amm52_mb8_ifma",
+            Self::AvxIfma(_) => "amm52_mb8_avxifma",
             Self::Avx512(_) => "amm52_mb8_avx512",
             Self::Avx2(_) => "amm52_mb8_avx2",
             Self::Portable => "amm52_mb8_portable",
@@ -386,6 +390,7 @@ impl Kernel for LaneKernel {
     fn square_name(self) -> &'static str {
         match self {
             Self::Ifma(_) => "ams52_mb8_ifma",
+            Self::AvxIfma(_) => "ams52_mb8_avxifma",
             Self::Avx512(_) => "ams52_mb8_avx512",
             Self::Avx2(_) => "ams52_mb8_avx2",
             Self::Portable => "amm52_mb8_portable",
@@ -397,6 +402,8 @@ impl Kernel for LaneKernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => ifma::amm(z, x, y, m, t, proof),
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxIfma(proof) => avxifma::amm(z, x, y, m, t, proof),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(proof) => avx512::amm(z, x, y, m, t, proof),
             #[cfg(target_arch = "x86_64")]
@@ -410,6 +417,8 @@ impl Kernel for LaneKernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => ifma::ams(z, x, m, t, proof),
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxIfma(proof) => avxifma::ams(z, x, m, t, proof),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(proof) => avx512::ams(z, x, m, t, proof),
             #[cfg(target_arch = "x86_64")]
@@ -432,6 +441,8 @@ impl Kernel for LaneKernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => ifma::select(z, table, index, proof),
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxIfma(proof) => avxifma::select(z, table, index, proof),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(proof) => avx512::select(z, table, index, proof),
             #[cfg(target_arch = "x86_64")]

@@ -36,6 +36,10 @@ fn every_kernel_of_this_machine_is_tested() {
     if has("avx512f") && !vetoed("avx512f") {
         expected.extend(["amm52_mb8_avx512", "ams52_mb8_avx512"]);
     }
+    let has_256 = has("avx_ifma") || has("avx512vl") && has("avx512ifma");
+    if has("avx2") && has_256 && !vetoed("avxifma") {
+        expected.extend(["amm52_mb8_avxifma", "ams52_mb8_avxifma"]);
+    }
     if ["avx512f", "avx512dq", "avx512vl", "avx512ifma"].into_iter().all(has) && !vetoed("ifma") {
         expected.extend(["amm52_mb8_ifma", "ams52_mb8_ifma"]);
         if expected.contains(&"amm64_mulx") {

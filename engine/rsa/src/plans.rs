@@ -42,6 +42,7 @@ const fn row(operation: Operation, bits: usize, two: Option<f64>, lanes: f64) ->
 use Operation::{Private, Public};
 
 /// The processors of the tables below.
+const ZEN_4: &str = "AMD Zen 4";
 const ZEN_5: &str = "AMD Zen 5";
 const GRANITE_RAPIDS: &str = "Intel Granite Rapids";
 
@@ -78,6 +79,15 @@ const IFMA_AGAINST_LIMBS: [Row; 2] = [row(Private, 8192, None, 1.3), row(Public,
 const AVX2_AGAINST_LIMBS: [Row; 3] =
     [row(Private, 1024, None, 6.3), row(Private, 8192, None, 5.1), row(Public, 8192, None, 5.1)];
 
+/// AVX-IFMA lanes compared with limbs (MULX), on a Zen 4 core in the encoding of AVX-512, with IFMA
+/// vetoed (docs/experiments.md).
+const AVXIFMA_AGAINST_LIMBS: [Row; 4] = [
+    row(Private, 1024, None, 2.65),
+    row(Private, 8192, None, 2.2),
+    row(Public, 1024, None, 2.3),
+    row(Public, 8192, None, 2.2),
+];
+
 /// AVX-512F lanes compared with limbs (MULX), on a Granite Rapids core with IFMA vetoed
 /// (docs/experiments.md).
 const AVX512_AGAINST_LIMBS: [Row; 4] = [
@@ -102,10 +112,11 @@ impl Plans {
             // Lane blocks of IFMA are faster than lanes without it. The portable kernel multiplies
             // eight numbers one after the other.
             (
-                LaneKernel::Avx512(_) | LaneKernel::Avx2(_),
+                LaneKernel::AvxIfma(_) | LaneKernel::Avx512(_) | LaneKernel::Avx2(_),
                 LimbKernel::Blocks(BlockKernel::Ifma(..)),
             )
             | (LaneKernel::Portable, _) => return Self::default(),
+            (LaneKernel::AvxIfma(_), _) => (ZEN_4, &[&AVXIFMA_AGAINST_LIMBS]),
             (LaneKernel::Avx512(_), _) => (GRANITE_RAPIDS, &[&AVX512_AGAINST_LIMBS]),
             (LaneKernel::Avx2(_), _) => (ZEN_5, &[&AVX2_AGAINST_LIMBS]),
         };

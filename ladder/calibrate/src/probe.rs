@@ -13,6 +13,8 @@ pub struct Rates {
     /// VPMADD52 on 512-bit registers per cycle: 12 low and 12 high halves in turn, on 24
     /// accumulators, register operands only.
     pub vpmadd52_zmm_per_cycle: Option<f64>,
+    /// VPMADD52 on 256-bit registers per cycle: 12 accumulators, register operands only.
+    pub vpmadd52_ymm_per_cycle: Option<f64>,
     /// Instructions per cycle of VPMADD52 and additions in turn, 12 of each, on 512-bit registers.
     pub vector_zmm_per_cycle: Option<f64>,
     /// Products of a row of vectors per cycle: VPMULUDQ on 256-bit registers, each added by VPADDQ
@@ -57,6 +59,7 @@ impl Rates {
         }
         let [
             vpmadd52,
+            vpmadd52_ymm,
             vector,
             vpmuludq,
             vpmuludq_zmm,
@@ -70,6 +73,7 @@ impl Rates {
         ] = best.map(|best| best.second);
         Self {
             vpmadd52_zmm_per_cycle: vpmadd52,
+            vpmadd52_ymm_per_cycle: vpmadd52_ymm,
             vector_zmm_per_cycle: vector,
             vpmuludq_vpaddq_ymm_per_cycle: vpmuludq,
             vpmuludq_vpaddq_zmm_per_cycle: vpmuludq_zmm,
@@ -122,11 +126,11 @@ use x86_64::PROBES;
 
 /// Other architectures have no probes, since cycles cannot be measured there.
 #[cfg(not(target_arch = "x86_64"))]
-const PROBES: [fn() -> Option<f64>; 11] = [|| None; 11];
+const PROBES: [fn() -> Option<f64>; 12] = [|| None; 12];
 
 #[cfg(test)]
 mod tests {
-    use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveIfma};
+    use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveAvxIfma, HaveIfma};
 
     use super::*;
 
@@ -157,6 +161,7 @@ mod tests {
         let rates = Rates::measure();
         let have = |proof: bool| proof && cfg!(target_arch = "x86_64");
         assert_eq!(rates.vpmadd52_zmm_per_cycle.is_some(), HaveIfma::check().is_some());
+        assert_eq!(rates.vpmadd52_ymm_per_cycle.is_some(), HaveAvxIfma::check().is_some());
         assert_eq!(rates.vector_zmm_per_cycle.is_some(), HaveIfma::check().is_some());
         assert_eq!(rates.vpmuludq_vpaddq_ymm_per_cycle.is_some(), HaveAvx2::check().is_some());
         assert_eq!(rates.vpmuludq_vpaddq_zmm_per_cycle.is_some(), HaveAvx512::check().is_some());
@@ -165,6 +170,7 @@ mod tests {
         assert_eq!(rates.mul_adc_per_cycle.is_some(), have(true));
         let all = [
             rates.vpmadd52_zmm_per_cycle,
+            rates.vpmadd52_ymm_per_cycle,
             rates.vector_zmm_per_cycle,
             rates.vpmuludq_vpaddq_ymm_per_cycle,
             rates.vpmuludq_vpaddq_zmm_per_cycle,

@@ -64,6 +64,7 @@ impl Family {
         match self {
             Self::Blocks(BlockKernel::Ifma(..)) => Form::Blocks52,
             Self::Lanes(LaneKernel::Ifma(_)) => Form::Karatsuba52,
+            Self::Lanes(LaneKernel::AvxIfma(_)) => Form::NarrowMadd52,
             Self::Lanes(LaneKernel::Avx512(_)) => Form::WideHalves52,
             Self::Lanes(LaneKernel::Avx2(_)) => Form::Halves52,
             Self::Lanes(LaneKernel::Portable) => Form::Mul52,

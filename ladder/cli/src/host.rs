@@ -69,6 +69,7 @@ fn calibrated(name: &str) -> processor::Machine {
         (Limit::MulxRow, rate(probed.mulx_adcx_adox_per_cycle)),
         (Limit::PmuludqRow, rate(probed.vpmuludq_vpaddq_ymm_per_cycle)),
         (Limit::PmuludqRowZmm, rate(probed.vpmuludq_vpaddq_zmm_per_cycle)),
+        (Limit::Vpmadd52Ymm, rate(probed.vpmadd52_ymm_per_cycle)),
         (Limit::VectorZmm, rate(probed.vector_zmm_per_cycle)),
         (Limit::Vpmadd52, rate(probed.vpmadd52_zmm_per_cycle)),
         (Limit::Vpmadd52Chain, latency(probed.vpmadd52_latency_cycles)),

@@ -3,11 +3,12 @@
 //! A comment above a row names the type behind a declared pointer, or a secret argument.
 
 use super::work::{
-    BLOCKS, SIZES, blocks, field_carries, field_limbs, field_products, field_squares, finish,
-    half_finish, half_fold, half_fold_rows, half_rows, half_triangle, halves, limb_adding,
-    limb_diagonal, limb_field_products, limb_field_reductions, limb_field_squares, limb_masking,
-    limb_steps, limb_steps_squared, limb_tile, limb_triangle, long_blocks, montgomery_forms,
-    nothing, row, rows, small_factor, streams, sum, triangle, whole_square,
+    BLOCKS, NARROW, NARROW_FOLDS, NARROW_PRODUCTS, SIZES, blocks, field_carries, field_limbs,
+    field_products, field_squares, finish, half_finish, half_fold, half_fold_rows, half_rows,
+    half_triangle, halves, limb_adding, limb_diagonal, limb_field_products, limb_field_reductions,
+    limb_field_squares, limb_masking, limb_steps, limb_steps_squared, limb_tile, limb_triangle,
+    long_blocks, montgomery_forms, narrow_fold, narrow_rows, nothing, row, rows, small_factor,
+    streams, sum, triangle, whole_square,
 };
 use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::{R9, RCX, RDI, RDX, RSI};
@@ -167,6 +168,26 @@ pub(crate) const TABLE: &[Row] = &[
     streams("amm52_mb8_avx512::amm52_mb8_avx512", "blocks; lengths", "5, 4; 6, 5; 10, 9"),
     // Factors
     streams("ams52_mb8_avx512::ams52_mb8_avx512", "blocks; lengths", "5, 4, 5; 10, 9, 10; 6, 5, 6"),
+    row("tiles52_avxifma::vex::mul_tile", "rows; lengths", NARROW_PRODUCTS, narrow_rows),
+    row("tiles52_avxifma::vex::sq_tile", "lengths", "5; 6; 10", triangle),
+    row("tiles52_avxifma::vex::fold_tile", "rows; lengths", NARROW_FOLDS, narrow_fold),
+    row("tiles52_avxifma::vex::finish", "digits; lengths", "", |_| finish(2)),
+    // Factors
+    streams("tiles52_avxifma::vex::reduce", "blocks; lengths", NARROW),
+    // Factors
+    streams("amm52_mb8_avxifma::vex::amm52_mb8_avxifma", "blocks; lengths", NARROW),
+    // Factors
+    streams("ams52_mb8_avxifma::vex::ams52_mb8_avxifma", "blocks; lengths", NARROW),
+    row("tiles52_avxifma::evex::mul_tile", "rows; lengths", NARROW_PRODUCTS, narrow_rows),
+    row("tiles52_avxifma::evex::sq_tile", "lengths", "5; 6; 10", triangle),
+    row("tiles52_avxifma::evex::fold_tile", "rows; lengths", NARROW_FOLDS, narrow_fold),
+    row("tiles52_avxifma::evex::finish", "digits; lengths", "", |_| finish(2)),
+    // Factors
+    streams("tiles52_avxifma::evex::reduce", "blocks; lengths", NARROW),
+    // Factors
+    streams("amm52_mb8_avxifma::evex::amm52_mb8_avxifma", "blocks; lengths", NARROW),
+    // Factors
+    streams("ams52_mb8_avxifma::evex::ams52_mb8_avxifma", "blocks; lengths", NARROW),
     row("select52_mb8_avx2::select52_mb8_avx2", "entries, digits; lengths", "", nothing),
     row("select52_mb8_avx512::select52_mb8_avx512", "entries, digits; lengths", "", nothing),
     row("select52_mb8_avx512::start", "digits", "", nothing),

@@ -6,6 +6,13 @@ use crate::machine_code::instruction::RDI;
 /// Parameters of tiles of every size, in one stream and in two.
 pub(super) const SIZES: &str = "6, 1; 6, 2; 10, 1; 10, 2; 15, 1; 15, 2; 20, 1; 20, 2";
 
+/// Parameters of tiles on 256-bit registers: digits of a block, and rows of the last fold; the same
+/// for every fold; and whether a product is added to the columns.
+pub(super) const NARROW: &str = "5, 4; 6, 5; 10, 9";
+pub(super) const NARROW_FOLDS: &str = "5, 4; 5, 5; 6, 5; 6, 6; 10, 9; 10, 10";
+pub(super) const NARROW_PRODUCTS: &str =
+    "5, false; 5, true; 6, false; 6, true; 10, false; 10, true";
+
 /// Parameters K, L, C of lane blocks whose products have no loop: digits of a block, blocks of a
 /// number, digits of the last block that count.
 pub(super) const BLOCKS: &str = "3, 4, 1; 3, 7, 2; 5, 4, 5; 4, 8, 2; 5, 8, 5";
@@ -38,6 +45,16 @@ pub(super) fn halves(w: u64) -> Multiplies {
 /// Returns a loop whose passes are rows of W digits.
 pub(super) fn rows(p: &[u64]) -> Work {
     Work::rows(halves(p[0]))
+}
+
+/// Returns a loop whose passes are two rows of W digits, and a loop for a last row.
+pub(super) fn narrow_rows(p: &[u64]) -> Work {
+    Work { once: Multiplies::NONE, passes: vec![halves(2 * p[0]), halves(p[0])] }
+}
+
+/// Returns R fold rows of W digits: passes of two rows, and a last row if R is odd.
+pub(super) fn narrow_fold(p: &[u64]) -> Work {
+    Work { once: halves(p[0] * (p[1] % 2)), passes: vec![halves(2 * p[0])] }
 }
 
 pub(crate) fn nothing(_: &[u64]) -> Work {

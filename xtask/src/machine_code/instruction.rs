@@ -99,7 +99,7 @@ impl Instruction {
             let (word, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
             match word {
                 "rep" | "repz" | "repnz" | "lock" => repeated = true,
-                "data16" | "cs" | "ds" | "notrack" | "bnd" | "rex.W" => {}
+                "data16" | "cs" | "ds" | "notrack" | "bnd" | "rex.W" | "{vex}" | "{evex}" => {}
                 _ => break (word, rest.trim()),
             }
             words = rest.trim_start();
@@ -280,6 +280,8 @@ mod tests {
         assert!(gather.memory().unwrap().vector_index);
         let fill = parse("  1:\trep stos QWORD PTR es:[rdi],rax");
         assert!(fill.repeated && fill.mnemonic == "stos");
+        let encoded = parse("  1:\t{vex} vpmadd52huq ymm4,ymm0,YMMWORD PTR [rcx+0x20]");
+        assert_eq!((encoded.mnemonic.as_str(), encoded.operands.len()), ("vpmadd52huq", 3));
         assert_eq!(parse("  1:\tcs nop WORD PTR [rax+rax*1+0x0]").mnemonic, "nop");
         assert_eq!(parse("  1:\txchg   ax,ax").mnemonic, "nop");
         assert_eq!(parse("  1:\txchg   ax,bx").mnemonic, "xchg");

@@ -1,6 +1,6 @@
-//! The calls that need AVX2 or AVX-512F: products of half digits.
+//! The calls that need AVX2, AVX-512F or AVX-IFMA.
 
-use tollgate_cpu::{HaveAvx2, HaveAvx512};
+use tollgate_cpu::{HaveAvx2, HaveAvx512, HaveAvxIfma};
 
 use crate::kernels::select52_mb8_avx2::select52_mb8_avx2;
 use crate::kernels::select52_mb8_avx512::select52_mb8_avx512;
@@ -66,7 +66,7 @@ macro_rules! proven {
     };
 }
 
-/// Two groups of four numbers.
+/// Two groups of four numbers, in half digits.
 pub(super) mod avx2 {
     use super::*;
 
@@ -77,7 +77,7 @@ pub(super) mod avx2 {
     }
 }
 
-/// One group of eight numbers.
+/// One group of eight numbers, in half digits.
 pub(super) mod avx512 {
     use super::*;
     use crate::kernels::tiles26_avx512::Digits;
@@ -108,5 +108,94 @@ pub(super) mod avx512 {
         _proof: HaveAvx512,
     ) {
         proven!(select52_mb8_avx512(vectors_mut(z), vectors(table), vector(index)));
+    }
+}
+
+/// Two groups of four numbers, in the encoding that the processor has.
+pub(super) mod avxifma {
+    use super::*;
+
+    macro_rules! products {
+        ($encoding:ident) => {
+            pub(super) mod $encoding {
+                use super::super::*;
+                use crate::kernels::amm52_mb8_avxifma::$encoding::amm52_mb8_avxifma;
+                use crate::kernels::ams52_mb8_avxifma::$encoding::ams52_mb8_avxifma;
+                use crate::kernels::tiles52_avxifma::$encoding::Factors;
+
+                fn factors(m: &Modulus<Row>) -> Factors<'_> {
+                    let k0 = &pairs(m.k0_in_place())[0];
+                    Factors { m: pairs(m.m()), b1: pairs(&m.fold()[..m.k()]), k0 }
+                }
+
+                pub(in crate::dispatch) fn amm(
+                    z: &mut [Row],
+                    x: &[Row],
+                    y: &[Row],
+                    m: &Modulus<Row>,
+                    t: &mut [Row],
+                    _proof: HaveAvxIfma,
+                ) {
+                    let (z, x, y, t) = (pairs_mut(z), pairs(x), pairs(y), pairs_mut(t));
+                    // every tile width except 6 is a multiple of 5
+                    match (m.shape().tile(), m.k() % 10) {
+                        (6, _) => proven!(amm52_mb8_avxifma::<6, 5>(&factors(m), z, x, y, t)),
+                        (_, 0) => proven!(amm52_mb8_avxifma::<10, 9>(&factors(m), z, x, y, t)),
+                        _ => proven!(amm52_mb8_avxifma::<5, 4>(&factors(m), z, x, y, t)),
+                    }
+                }
+
+                pub(in crate::dispatch) fn ams(
+                    z: &mut [Row],
+                    x: &[Row],
+                    m: &Modulus<Row>,
+                    t: &mut [Row],
+                    _proof: HaveAvxIfma,
+                ) {
+                    let (z, x, t) = (pairs_mut(z), pairs(x), pairs_mut(t));
+                    match (m.shape().tile(), m.k() % 10) {
+                        (6, _) => proven!(ams52_mb8_avxifma::<6, 5>(&factors(m), z, x, t)),
+                        (_, 0) => proven!(ams52_mb8_avxifma::<10, 9>(&factors(m), z, x, t)),
+                        _ => proven!(ams52_mb8_avxifma::<5, 4>(&factors(m), z, x, t)),
+                    }
+                }
+            }
+        };
+    }
+
+    products!(vex);
+    products!(evex);
+
+    pub(in crate::dispatch) fn amm(
+        z: &mut [Row],
+        x: &[Row],
+        y: &[Row],
+        m: &Modulus<Row>,
+        t: &mut [Row],
+        proof: HaveAvxIfma,
+    ) {
+        let amm = if proof.has_vex() { vex::amm } else { evex::amm };
+        amm(z, x, y, m, t, proof);
+    }
+
+    pub(in crate::dispatch) fn ams(
+        z: &mut [Row],
+        x: &[Row],
+        m: &Modulus<Row>,
+        t: &mut [Row],
+        proof: HaveAvxIfma,
+    ) {
+        let ams = if proof.has_vex() { vex::ams } else { evex::ams };
+        ams(z, x, m, t, proof);
+    }
+
+    pub(in crate::dispatch) fn select(
+        z: &mut [Row],
+        table: &[Row],
+        index: Row,
+        _proof: HaveAvxIfma,
+    ) {
+        // the feature includes AVX2
+        proven!(select52_mb8_avx2(pairs_mut(z), pairs(table), &pairs(&[index])[0]));
     }
 }

@@ -15,6 +15,8 @@ pub(crate) mod amm52_mb8_avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod amm52_mb8_avx512;
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod amm52_mb8_avxifma;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod amm52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod amm64_mulx;
@@ -24,6 +26,8 @@ pub(crate) mod amm64_umulh;
 pub(crate) mod ams52_mb8_avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod ams52_mb8_avx512;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod ams52_mb8_avxifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod ams52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
@@ -58,6 +62,8 @@ mod tiles26;
 pub(crate) mod tiles26_avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod tiles26_avx512;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod tiles52_avxifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod tiles52_ifma;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -26,6 +26,8 @@ pub enum Form {
     Halves52,
     /// [`Halves52`](Self::Halves52) on 512-bit registers. Each instruction works on eight numbers.
     WideHalves52,
+    /// [`Madd52`](Self::Madd52) on 256-bit registers. Each instruction works on four numbers.
+    NarrowMadd52,
     /// One number in limbs of 64 bits, with MUL, ADD and ADC.
     Mul,
     /// Eight numbers side by side in digits of 52 bits, with one MUL per product of two digits.
@@ -69,12 +71,13 @@ impl Sum for Count {
 
 impl Form {
     /// Every form.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Blocks52,
         Self::Madd52,
         Self::Karatsuba52,
         Self::Halves52,
         Self::WideHalves52,
+        Self::NarrowMadd52,
         Self::Mul,
         Self::Mul52,
         Self::Mulx,
@@ -89,6 +92,7 @@ impl Form {
             | Self::Karatsuba52
             | Self::Halves52
             | Self::WideHalves52
+            | Self::NarrowMadd52
             | Self::Mul52 => bits.saturating_add(6).div_ceil(52),
             Self::Mul | Self::Mulx => bits.div_ceil(64),
         }
@@ -101,6 +105,7 @@ impl Form {
             | Self::Karatsuba52
             | Self::Halves52
             | Self::WideHalves52
+            | Self::NarrowMadd52
             | Self::Mul52 => 8,
             Self::Blocks52 | Self::Mul | Self::Mulx => 1,
         }
@@ -109,7 +114,8 @@ impl Form {
     /// Returns the multiply instructions of one Montgomery product of `k` words (digits or limbs):
     /// `k^2` for the product, `k^2` for the reduction, and one per word for the quotient digit.
     ///
-    /// * VPMADD52: `4k^2 + 1`, because the last quotient digit needs a low half only.
+    /// * VPMADD52: `4k^2 + 1`, because the last quotient digit needs a low half only; on 256-bit
+    ///   registers twice as many.
     /// * VPMADD52 in blocks: `4k^2 / 8 + 1`.
     /// * VPMADD52 by Karatsuba, with h = k/2: `6h^2 + 2k^2 + 1`; at 40 words `6h^2 + 6.5h^2 + 2k +
     ///   1`.
@@ -130,7 +136,7 @@ impl Form {
     /// Returns the multiply instructions of one Montgomery square of `k` words. Each product of
     /// different words is computed once; the reduction is the same as in a product.
     ///
-    /// * VPMADD52: `k(k+1) + 2k^2 + 1`.
+    /// * VPMADD52: `k(k+1) + 2k^2 + 1`, on 256-bit registers twice as many.
     /// * VPMADD52 in blocks: as a product.
     /// * VPMADD52 by Karatsuba, with h = k/2: `3h(h+1)` and the same reduction.
     /// * VPMULUDQ: `3k(k+1) + 6k^2 + 6`, on 512-bit registers half as many.
@@ -157,6 +163,7 @@ impl Form {
         Count(match self {
             Self::Blocks52 => (2 * full).div_ceil(8) + low.min(1),
             Self::Madd52 | Self::Karatsuba52 => 2 * full + low.min(1),
+            Self::NarrowMadd52 => 2 * (2 * full + low.min(1)),
             Self::Halves52 => 6 * (full + low.min(1)),
             Self::WideHalves52 => 3 * (full + low.min(1)),
             Self::Mul | Self::Mulx => full + low,
@@ -183,6 +190,8 @@ mod tests {
             assert_eq!(Form::Madd52.product(n).0, 4 * wide * wide + 1);
             assert_eq!(Form::Madd52.square(n).0, wide * (wide + 1) + 2 * wide * wide + 1);
         }
+        assert_eq!(Form::NarrowMadd52.product(20), Form::Madd52.product(20) * 2);
+        assert_eq!(Form::NarrowMadd52.square(20), Form::Madd52.square(20) * 2);
         // crypto_mb's unrolled product of 20 digits has 19 more: a multiplication for each of 20
         // quotients.
         assert_eq!(Form::Madd52.product(20), Count(1620 - 19));

@@ -37,7 +37,7 @@ impl Size {
 
 impl Issued {
     /// Every kernel that contains multiply instructions itself.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         row("amm52_blocks_ifma", "4 * rows * K + 1 vpmadd52", |size| blocks(size.rows, size.k)),
         // With more than two blocks there is one more row, of zeros.
         row("amm52_long_blocks_ifma", "4 * rows * K + 2K + 1 vpmadd52", |size| {
@@ -46,6 +46,9 @@ impl Issued {
         }),
         row("amm52_mb8_avx2", "12K^2 + 6 vpmuludq", |size| Form::Halves52.product(size.k)),
         row("amm52_mb8_avx512", "6K^2 + 3 vpmuludq", |size| Form::WideHalves52.product(size.k)),
+        row("amm52_mb8_avxifma", "8K^2 + 2 vpmadd52 of 256 bits", |size| {
+            Form::NarrowMadd52.product(size.k)
+        }),
         Self {
             by_halves: Some("by Karatsuba 3.5K^2 + 1 for K = 30, 3.125K^2 + 2K + 1 for K = 40"),
             ..row("amm52_mb8_ifma", "4K^2 + 1 vpmadd52 a stream", |size| {
@@ -63,6 +66,9 @@ impl Issued {
         row("ams52_mb8_avx2", "3K(K+1) + 6K^2 + 6 vpmuludq", |size| Form::Halves52.square(size.k)),
         row("ams52_mb8_avx512", "3K(K+1)/2 + 3K^2 + 3 vpmuludq", |size| {
             Form::WideHalves52.square(size.k)
+        }),
+        row("ams52_mb8_avxifma", "2K(K+1) + 4K^2 + 2 vpmadd52 of 256 bits", |size| {
+            Form::NarrowMadd52.square(size.k)
         }),
         Self {
             by_halves: Some(

@@ -42,6 +42,7 @@ enum Family {
     Limbs,
     LimbsArm,
     LimbsPortable,
+    NarrowLanes,
     WideHalves,
 }
 
@@ -50,10 +51,10 @@ const BLOCKS_PORTABLE_LIMBS: u32 = 67;
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 14] = {
+    pub const ALL: [Self; 16] = {
         use Family::{
             Blocks, BlocksPortable, Halves, Lanes, LanesPortable, Limbs, LimbsArm, LimbsPortable,
-            WideHalves,
+            NarrowLanes, WideHalves,
         };
         const fn product(name: &'static str, family: Family) -> Kernel {
             Kernel { name, family, is_square: false }
@@ -69,6 +70,8 @@ impl Kernel {
             square("ams64_mulx", Limbs),
             product("amm64_umulh", LimbsArm),
             square("ams64_umulh", LimbsArm),
+            product("amm52_mb8_avxifma", NarrowLanes),
+            square("ams52_mb8_avxifma", NarrowLanes),
             product("amm52_mb8_avx512", WideHalves),
             square("ams52_mb8_avx512", WideHalves),
             product("amm52_mb8_avx2", Halves),
@@ -91,7 +94,7 @@ impl Kernel {
         match (self.family, call.size.k) {
             (Family::Lanes, 30) => "Karatsuba, fold rows",
             (Family::Lanes, 40) => "Karatsuba, fold rows by halves",
-            (Family::Lanes | Family::Blocks, _) => "schoolbook, fold rows",
+            (Family::Lanes | Family::NarrowLanes | Family::Blocks, _) => "schoolbook, fold rows",
             (Family::Halves | Family::WideHalves, _) => "Karatsuba halves, fold rows",
             (
                 Family::Limbs
@@ -113,6 +116,10 @@ impl Kernel {
             Family::Lanes => self.on_lanes(call, registers),
             Family::Blocks => self.on_blocks(call, registers),
             Family::Limbs => self.on_limbs(call.size.k),
+            Family::NarrowLanes => {
+                let multiplies = self.issued(call.size);
+                Demand::new([(Limit::Vpmadd52Ymm, multiplies), (Limit::Issue, multiplies)])
+            }
             Family::Halves => self.on_halves(call, Limit::PmuludqRow),
             Family::WideHalves => self.on_halves(call, Limit::PmuludqRowZmm),
             Family::LimbsArm => {

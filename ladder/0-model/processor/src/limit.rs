@@ -80,6 +80,8 @@ limits! {
     VectorZmm = "vector_zmm", "vector";
     /// VPMADD52 on 512-bit registers: the vector multipliers.
     Vpmadd52 = "vpmadd52_zmm", "vpmadd52";
+    /// VPMADD52 on 256-bit registers: the vector multipliers.
+    Vpmadd52Ymm = "vpmadd52_ymm", "vpmadd52";
     /// A chain of dependent VPMADD52: the digits of a reduction.
     Vpmadd52Chain = "vpmadd52_latencies", "vchain";
 }
@@ -124,6 +126,7 @@ impl Limit {
                 | Self::PmuludqRowZmm
                 | Self::Umulh
                 | Self::Vpmadd52
+                | Self::Vpmadd52Ymm
         )
     }
 
@@ -131,6 +134,7 @@ impl Limit {
     const fn of(form: Form) -> &'static [Self] {
         match form {
             Form::Blocks52 | Form::Madd52 | Form::Karatsuba52 => &[Self::Vpmadd52],
+            Form::NarrowMadd52 => &[Self::Vpmadd52Ymm],
             Form::Halves52 => &[Self::PmuludqRow],
             Form::WideHalves52 => &[Self::PmuludqRowZmm],
             Form::Mul | Form::Mul52 => &[Self::MulRow],

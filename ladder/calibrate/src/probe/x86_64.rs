@@ -7,11 +7,12 @@ use core::arch::x86_64::{
 use core::hint::black_box;
 
 use crate::clock;
-use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveIfma};
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveAvxIfma, HaveIfma};
 
 /// Each function returns the rate of one batch of windows, in the order of [`super::Rates`].
-pub(super) const PROBES: [fn() -> Option<f64>; 11] = [
+pub(super) const PROBES: [fn() -> Option<f64>; 12] = [
     || HaveIfma::check().and_then(vpmadd52_zmm),
+    || HaveAvxIfma::check().and_then(vpmadd52_ymm),
     || HaveIfma::check().and_then(vector_zmm),
     || HaveAvx2::check().and_then(vpmuludq_vpaddq_ymm),
     || HaveAvx512::check().and_then(vpmuludq_vpaddq_zmm),
@@ -76,6 +77,45 @@ fn vpmadd52_turns(x: i64) {
         }
     }
     black_box((low, high));
+}
+
+/// The same on 256-bit registers, in one encoding, with its prefix for the assembler.
+macro_rules! vpmadd52_ymm {
+    ($turns:ident, $isa:literal, $encoding:literal) => {
+        #[target_feature(enable = $isa)]
+        fn $turns() {
+            // SAFETY: VPMADD52 on 12 accumulators, each a chain of its own, in a loop that counts
+            // in a declared register. It writes declared registers and flags only, and uses neither
+            // memory nor the stack.
+            unsafe {
+                asm!(
+                    "2:",
+                    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11",
+                    concat!($encoding, " vpmadd52luq ymm\\n, {x}, {x}"),
+                    ".endr",
+                    "sub {turns:e}, 1",
+                    "jnz 2b",
+                    x = in(ymm_reg) _mm256_set1_epi64x(3),
+                    turns = inout(reg) TURNS => _,
+                    out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+                    out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+                    out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+                    options(nomem, nostack),
+                );
+            }
+        }
+    };
+}
+
+vpmadd52_ymm!(vpmadd52_vex_turns, "avx2,avxifma", "{{vex}}");
+vpmadd52_ymm!(vpmadd52_evex_turns, "avx512ifma,avx512vl", "{{evex}}");
+
+fn vpmadd52_ymm(proof: HaveAvxIfma) -> Option<f64> {
+    let turns = if proof.has_vex() { vpmadd52_vex_turns } else { vpmadd52_evex_turns };
+    rate(TURNS * u32::try_from(ACCUMULATORS).expect("12"), || {
+        // SAFETY: `proof` shows that this encoding is present.
+        unsafe { turns() }
+    })
 }
 
 fn vector_zmm(_proof: HaveIfma) -> Option<f64> {

@@ -230,6 +230,9 @@ fn kernel_measures_all_that_this_machine_can_run() {
     if tollgate_cpu::HaveAvx2::check().is_some() {
         expected.extend(["amm52_mb8_avx2", "ams52_mb8_avx2"]);
     }
+    if tollgate_cpu::HaveAvxIfma::check().is_some() {
+        expected.extend(["amm52_mb8_avxifma", "ams52_mb8_avxifma"]);
+    }
     if tollgate_cpu::HaveAvx512::check().is_some() {
         expected.extend(["amm52_mb8_avx512", "ams52_mb8_avx512"]);
     }

@@ -40,6 +40,12 @@ fn wholes() -> Vec<Whole> {
         wholes.push(limbs("amm64_mulx", w, tiles));
         wholes.push(limbs("ams64_mulx", w, tiles));
     }
+    for encoding in ["vex", "evex"] {
+        for (w, blocks) in [(6, 1), (6, 2), (5, 3), (10, 1), (10, 2), (10, 4)] {
+            wholes.push(narrow_product(encoding, w, blocks));
+            wholes.push(narrow_square(encoding, w, blocks));
+        }
+    }
     for halves in [Halves::AVX2, Halves::AVX512] {
         let of_ten = halves.of_ten;
         let sizes = [1, 2, 4].map(|tens| (of_ten, 10 / of_ten * tens, 10));
@@ -166,6 +172,49 @@ fn lanes_square(w: u64, blocks: u64, streams: u64, reading: bool) -> Whole {
         parts.extend(reduction(w, blocks, streams, reading));
     }
     Whole { kernel: "ams52_mb8_ifma", size: Size::words(small(w * blocks)), streams, parts }
+}
+
+/// The groups of numbers of the kernels on 256-bit registers.
+const NARROW_GROUPS: u64 = 2;
+
+fn narrow_tile(encoding: &str, name: &str) -> String {
+    format!("tiles52_avxifma::{encoding}::{name}")
+}
+
+/// Returns `calls` products of `rows` rows of w digits in each group: rows in pairs, and a last one.
+fn narrow_rows(encoding: &str, w: u64, onto: bool, calls: u64, rows: u64) -> Part {
+    let (calls, function) = (NARROW_GROUPS * calls, format!("mul_tile::<{w}, {onto}>"));
+    part(narrow_tile(encoding, &function), 0, &[calls * (rows / 2), calls * (rows % 2)])
+}
+
+fn narrow_reduction(encoding: &str, w: u64, blocks: u64) -> Vec<Part> {
+    let fold = |rows: u64, calls: u64| {
+        let calls_of_groups = NARROW_GROUPS * calls;
+        let function = narrow_tile(encoding, &format!("fold_tile::<{w}, {rows}>"));
+        [
+            part(function, calls_of_groups, &[calls_of_groups * (rows / 2)]),
+            narrow_rows(encoding, w, true, calls * (blocks - 1), rows),
+        ]
+    };
+    let finish = part(narrow_tile(encoding, "finish"), 1, &[w * blocks - 1]);
+    fold(w, blocks - 1).into_iter().chain(fold(w - 1, 1)).chain([finish]).collect()
+}
+
+fn narrow_product(encoding: &str, w: u64, blocks: u64) -> Whole {
+    let k = w * blocks;
+    let mut parts =
+        vec![narrow_rows(encoding, w, false, 1, k), narrow_rows(encoding, w, true, blocks - 1, k)];
+    parts.extend(narrow_reduction(encoding, w, blocks));
+    Whole { kernel: "amm52_mb8_avxifma", size: Size::words(small(k)), streams: 1, parts }
+}
+
+/// Returns a square: each block times all higher ones, and the squares of blocks.
+fn narrow_square(encoding: &str, w: u64, blocks: u64) -> Whole {
+    let squares = narrow_tile(encoding, &format!("sq_tile::<{w}>"));
+    let mut parts = vec![part(squares, NARROW_GROUPS * blocks, &[])];
+    parts.extend((1..blocks).map(|above| narrow_rows(encoding, w, true, 1, above * w)));
+    parts.extend(narrow_reduction(encoding, w, blocks));
+    Whole { kernel: "ams52_mb8_avxifma", size: Size::words(small(w * blocks)), streams: 1, parts }
 }
 
 /// The kernels on half digits, for vectors of one width.
