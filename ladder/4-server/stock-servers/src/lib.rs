@@ -4,12 +4,13 @@
 //! package, and waits until it listens. The server, its children and the folder are removed when
 //! [`Running`] is dropped, and also when this process is killed.
 //!
-//! Every server has the same settings: TLS 1.2 and 1.3, RSA key exchange, keys from 1,024 bits, no
-//! session cache, one connection for one request, `/bytes/N` for each of [`Settings::bodies`].
-//! Only its `OPENSSL_CONF` determines whether it signs with the provider.
+//! Every server but `gnutls-serv` has the same settings: TLS 1.2 and 1.3, RSA key exchange, keys
+//! from 1,024 bits, no session cache, one connection for one request, `/bytes/N` for each of
+//! [`Settings::bodies`]. Only its `OPENSSL_CONF` determines whether it signs with the provider.
 //!
 //! nginx, HAProxy, Apache and lighttpd write logs in the format of `docs/bench-url.md`, which
-//! [`tollgate_load::AccessLog`] reads. None of these logs has handshakes without a request.
+//! [`tollgate_load::AccessLog`] reads. None of these logs has handshakes without a request; the
+//! output of `gnutls-serv`, which [`tollgate_load::Descriptions`] reads, has nothing else.
 #![forbid(unsafe_code)]
 
 mod backend;

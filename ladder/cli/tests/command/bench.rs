@@ -390,6 +390,8 @@ fn impossible_measurements_give_one_line() {
         ("bench --server-cores 1000", "core 1000"),
         ("bench --server nginx --handshake-only", "--bytes 0"),
         ("bench --server nginx --async", "--server haproxy"),
+        ("bench --server gnutls", "--handshake-only"),
+        ("bench --server gnutls --handshake-only --engine openssl", "leave out --engine"),
         ("bench --module x", "--server nginx"),
         ("bench --server nginx --module /no/such.so", "/no/such.so"),
     ] {

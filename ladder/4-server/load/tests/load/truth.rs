@@ -1,20 +1,14 @@
 //! The counts of client and server are equal: for a few hundred handshakes, and with
 //! `TOLLGATE_TEST_LONG` for 100,000 handshakes of each server.
 
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::thread;
-use std::time::Instant;
 
 use tollgate_load::{
-    Arrivals, Close, Exchange, Finding, Outcome, Pattern, Plan, Protocol, Referee, Seen, Server,
-    Target, Think, Verdict, run,
+    Arrivals, Close, Exchange, Finding, Outcome, Pattern, Plan, Protocol, Server, Think, Verdict,
+    run,
 };
 
-use crate::openssl::{BYTES, Files, Program, SServer};
+use crate::openssl::{BYTES, Files, SServer};
 use crate::tls_server::{Behavior, TlsServer};
 use crate::{TRIES, load, plan};
 
@@ -107,91 +101,5 @@ fn s_server_and_the_client_count_the_same() {
             let referee = Files { files: Arc::clone(&server.files), before: 0 };
             Server::new("s_server", server.target.clone()).with_referee(referee)
         });
-    }
-}
-
-#[test]
-fn gnutls_and_the_client_count_the_same() {
-    let Some(server) = GnuTls::start() else {
-        return;
-    };
-    for protocol in [Protocol::Tls12Rsa, Protocol::Tls12X25519, Protocol::Tls13] {
-        let plan = Plan { exchange: Exchange::HandshakeOnly, ..plan(protocol) };
-        agrees(&plan, || {
-            Server::new("gnutls-serv", server.target()).with_referee(server.descriptions())
-        });
-    }
-}
-
-/// `gnutls-serv`, which prints a description of each session.
-struct GnuTls {
-    program: Program,
-    port: u16,
-}
-
-impl GnuTls {
-    fn start() -> Option<Self> {
-        // the server does not print its port, so choose one that was free a moment ago
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let program = Program::start("gnutls-serv", |folder| {
-            let mut command = Command::new("gnutls-serv");
-            command
-                .args(["--http", "--x509keyfile=key.pem", "--x509certfile=certificate.pem"])
-                .args(["--priority=NORMAL:+RSA", &format!("--port={port}")])
-                .stdout(File::create(folder.join("log")).unwrap())
-                .stderr(Stdio::null());
-            command
-        })?;
-        let start = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(start.elapsed().as_secs() < 20, "gnutls-serv does not listen on {port}");
-            thread::sleep(core::time::Duration::from_millis(10));
-        }
-        Some(Self { program, port })
-    }
-
-    fn target(&self) -> Target {
-        Target::new(([127, 0, 0, 1], self.port).into()).unwrap()
-    }
-
-    fn descriptions(&self) -> Descriptions {
-        Descriptions {
-            log: BufReader::new(File::open(self.program.folder.join("log")).unwrap()),
-            line: Vec::new(),
-            count: 0,
-            before: 0,
-        }
-    }
-}
-
-/// The sessions in the log of `gnutls-serv`.
-struct Descriptions {
-    log: BufReader<File>,
-    /// The last line, possibly incomplete.
-    line: Vec<u8>,
-    count: u64,
-    before: u64,
-}
-
-impl Descriptions {
-    fn catch_up(&mut self) -> io::Result<u64> {
-        while self.log.read_until(b'\n', &mut self.line)? > 0 {
-            if self.line.ends_with(b"\n") {
-                self.count += u64::from(self.line.starts_with(b"- Description: "));
-                self.line.clear();
-            }
-        }
-        Ok(self.count)
-    }
-}
-
-impl Referee for Descriptions {
-    fn mark(&mut self) -> io::Result<()> {
-        self.before = self.catch_up()?;
-        Ok(())
-    }
-
-    fn seen(&mut self) -> io::Result<Seen> {
-        Ok(Seen { handshakes: self.catch_up()? - self.before, ..Seen::default() })
     }
 }

@@ -29,6 +29,9 @@ words! {
         Apache = "apache",
         /// A shell command of the user, in [`Settings::command`].
         Command = "command",
+        /// `gnutls-serv`, which has suites that OpenSSL no longer has: RC4 and triple DES. Its page
+        /// has no chosen size, so it has no [`Settings::bodies`].
+        Gnutls = "gnutls",
         /// HAProxy, master and worker.
         Haproxy = "haproxy",
         /// hitch, in front of an HTTP backend.
@@ -88,6 +91,7 @@ impl Product {
         match self {
             Self::Apache => ["apache2", "apache2", "-v"],
             Self::Command => ["dash", "sh", ""],
+            Self::Gnutls => ["gnutls-bin", "gnutls-serv", "--version"],
             Self::Haproxy => ["haproxy", "haproxy", "-v"],
             Self::Hitch => ["hitch", "hitch", "--version"],
             Self::Lighttpd => ["lighttpd lighttpd-mod-openssl", "lighttpd", "-v"],
@@ -155,14 +159,14 @@ impl Product {
             Self::Apache | Self::Lighttpd => Some(Signal::USR1),
             Self::Haproxy => Some(Signal::USR2),
             Self::Hitch | Self::Nginx | Self::Stunnel => Some(Signal::HUP),
-            Self::Command | Self::Python | Self::SServer => None,
+            Self::Command | Self::Gnutls | Self::Python | Self::SServer => None,
         }
     }
 
     pub(crate) const fn log(self) -> Log {
         match self {
             Self::Apache | Self::Command | Self::Lighttpd | Self::Nginx => Log::File,
-            Self::Haproxy => Log::Stdout,
+            Self::Gnutls | Self::Haproxy => Log::Stdout,
             _ => Log::None,
         }
     }
@@ -187,6 +191,7 @@ impl Product {
         match self {
             Self::Apache => apache::recipe(place),
             Self::Command => unlogged::command(place),
+            Self::Gnutls => unlogged::gnutls(place),
             Self::Haproxy => haproxy::recipe(place),
             Self::Hitch => unlogged::hitch(place),
             Self::Lighttpd => lighttpd::recipe(place),

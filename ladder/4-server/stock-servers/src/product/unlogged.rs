@@ -1,5 +1,5 @@
 //! Products without a configuration file of their own here, or whose logs are not read: a command
-//! of the user, hitch, Python, `openssl s_server` and stunnel.
+//! of the user, `gnutls-serv`, hitch, Python, `openssl s_server` and stunnel.
 
 use super::{ACCESS_LOG, CIPHERS, Place, Recipe};
 
@@ -13,6 +13,17 @@ pub(super) fn command(place: &Place<'_>) -> Recipe {
         .replace("{log}", &log)
         .replace("{folder}", &folder);
     Recipe { file: None, arguments: vec!["-c".to_owned(), command] }
+}
+
+/// `gnutls-serv` serves all connections in one process, and prints a description of each session. It
+/// resumes no session and requests no certificate.
+pub(super) fn gnutls(place: &Place<'_>) -> Recipe {
+    let port = format!("--port={}", place.address.port());
+    let files = ["--x509certfile=chain.pem", "--x509keyfile=key.pem"];
+    let mode = ["--http", "--disable-client-cert", "--nodb", "--noticket"];
+    let priority = "--priority=NORMAL:+RSA:+ARCFOUR-128:+3DES-CBC";
+    let arguments = mode.into_iter().chain(files).chain([priority, port.as_str()]);
+    Recipe { file: None, arguments: arguments.map(str::to_owned).collect() }
 }
 
 /// hitch terminates TLS in workers, in front of an HTTP backend.

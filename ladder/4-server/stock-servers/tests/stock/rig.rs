@@ -9,7 +9,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use tollgate_load::{
-    AccessLog, Exchange, Limits, Offer, Outcome, Plan, Protocol, Server, Target, Verify, run,
+    AccessLog, Descriptions, Exchange, Limits, Offer, Outcome, Plan, Protocol, Server, Target,
+    Verify, run,
 };
 use tollgate_server::Certificate;
 use tollgate_stock_servers::{Error, Product, Running, Settings, module};
@@ -27,9 +28,10 @@ pub(crate) fn is_long() -> bool {
     std::env::var_os("TOLLGATE_TEST_LONG").is_some()
 }
 
-/// The products that need no command of the user.
+/// The products that need no command of the user, on OpenSSL.
 pub(crate) fn programs() -> Vec<Product> {
-    Product::ALL.into_iter().filter(|product| *product != Product::Command).collect()
+    let others = [Product::Command, Product::Gnutls];
+    Product::ALL.into_iter().filter(|product| !others.contains(product)).collect()
 }
 
 /// Returns a self-signed certificate for a test key.
@@ -96,7 +98,10 @@ pub(crate) fn plan(protocol: Protocol, sustain_ms: u64) -> Plan {
 pub(crate) fn load(running: &Running, plan: &Plan) -> Outcome {
     let mut server = server(running);
     if let Some(log) = running.access_log() {
-        server = server.with_referee(AccessLog::open(log).unwrap());
+        server = match running.product() {
+            Product::Gnutls => server.with_referee(Descriptions::open(&log).unwrap()),
+            _ => server.with_referee(AccessLog::open(log).unwrap()),
+        };
     }
     run(plan, &mut server, &|| false, &mut |_, _| {}).unwrap()
 }

@@ -1,7 +1,7 @@
 //! The access logs of the products agree with the client's counts: for some hundred handshakes, or
 //! for 100,000 handshakes of each product with `TOLLGATE_TEST_LONG`.
 
-use tollgate_load::{Close, Finding, Plan, Protocol, Verdict};
+use tollgate_load::{Close, Exchange, Finding, Offer, Plan, Protocol, Verdict, Verify};
 use tollgate_stock_servers::{Product, Settings};
 
 use crate::rig::{BYTES, certificate, confirmed, is_long, load, plan, start};
@@ -12,18 +12,24 @@ const STALLS_MAX: u32 = 8;
 /// Compares the counts without the provider, with every way to close, until enough handshakes are
 /// counted.
 fn agrees(product: Product) {
+    let of = |(protocol, close)| Plan { close, ..plan(protocol, 0) };
+    agrees_in(product, WAYS.map(of).into());
+}
+
+const WAYS: [(Protocol, Close); 4] = [
+    (Protocol::Tls13, Close::Fin),
+    (Protocol::Tls12Rsa, Close::RstAfterConfirm),
+    (Protocol::Tls12X25519, Close::Fin),
+    (Protocol::Tls13, Close::RstAfterConfirm),
+];
+
+fn agrees_in(product: Product, plans: Vec<Plan>) {
     let (all, sustain_ms) = if is_long() { (100_000, 5000) } else { (200, 200) };
     let settings = Settings { bodies: vec![BYTES], ..Settings::new(certificate("rsa-2048.pem")) };
     let Some(running) = start(product, &settings) else { return };
-    let ways = [
-        (Protocol::Tls13, Close::Fin),
-        (Protocol::Tls12Rsa, Close::RstAfterConfirm),
-        (Protocol::Tls12X25519, Close::Fin),
-        (Protocol::Tls13, Close::RstAfterConfirm),
-    ];
     let (mut count, mut stalls) = (0, 0);
-    for (protocol, close) in ways.into_iter().cycle() {
-        let outcome = load(&running, &Plan { close, ..plan(protocol, sustain_ms) });
+    for plan in plans.into_iter().cycle() {
+        let outcome = load(&running, &Plan { sustain_ms, ..plan });
         // asserts that the log has the client's numbers
         count += confirmed(&outcome);
         if outcome.reasons == [Finding::Stalled] {
@@ -41,6 +47,21 @@ fn agrees(product: Product) {
 #[test]
 fn apache_and_the_client_count_the_same() {
     agrees(Product::Apache);
+}
+
+#[test]
+fn gnutls_and_the_client_count_the_same() {
+    let old = ["TLS_RSA_WITH_RC4_128_SHA", "TLS_RSA_WITH_3DES_EDE_CBC_SHA"];
+    let old = old.map(|suite| Offer { suite: Some(suite.to_owned()), ..Offer::default() });
+    let offers = old.into_iter().chain([Offer::default(), Offer::default()]);
+    let plans = WAYS.into_iter().zip(offers).map(|((protocol, close), offer)| Plan {
+        close,
+        offer,
+        exchange: Exchange::HandshakeOnly,
+        verify: Verify::Never,
+        ..plan(protocol, 0)
+    });
+    agrees_in(Product::Gnutls, plans.collect());
 }
 
 #[test]

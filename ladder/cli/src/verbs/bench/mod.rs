@@ -101,6 +101,12 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
 fn run_of(options: &Options, undone: &[String]) -> Result<Run, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     undone.iter().for_each(|what| run.notes.add(what));
+    if options.server == ServerKind::Gnutls {
+        run.notes.add(
+            "suites with RC4 and 3DES are insecure, and are measured to compare with old papers: \
+             enable them on no server",
+        );
+    }
     if options.outputs.summary.as_deref() == Some(Path::new("-")) {
         run.output.leave_stdout();
     }

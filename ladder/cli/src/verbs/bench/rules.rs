@@ -162,7 +162,21 @@ fn of_servers(options: &Options) -> Option<&'static str> {
     let has_rsa = options.protocols().contains(&Protocol::Tls12Rsa);
     let has_curve = starts && options.key.contains(&KeyKind::EcdsaP256);
     let asynchronous = options.asynchronous;
+    let is_gnutls = starts && server == ServerKind::Gnutls;
+    let of_provider = !engine.is_empty() || asynchronous || options.module.is_some();
     Some(match () {
+        () if is_gnutls && !options.handshake_only => {
+            "--server gnutls: its page has no chosen size, and its log has no requests: give \
+             --handshake-only"
+        }
+        () if is_gnutls && !matches!(options.mode, Mode::Rounds) => {
+            "--server gnutls: profile, response, search and scale need a server with workers: give \
+             another --server"
+        }
+        () if is_gnutls && (of_provider || resumes || options.server_cores.len() > 1) => {
+            "--server gnutls: it has one process, its own library, and no sessions to resume: leave \
+             out --engine, --module, --async, --resume and further --server-cores"
+        }
         () if clients.requests_per_connection > 1.0 && starts && !keeps_open => {
             "--requests-per-connection: of these servers nginx and openssl keep connections open, \
              and their logs tell handshakes from requests: give --server nginx or openssl"
@@ -196,7 +210,7 @@ fn of_servers(options: &Options) -> Option<&'static str> {
         () if asynchronous && server != ServerKind::Haproxy => {
             "--async: of these servers only haproxy can pause handshakes: give --server haproxy"
         }
-        () if options.handshake_only && stock.is_some() => {
+        () if options.handshake_only && stock.is_some() && !is_gnutls => {
             "--handshake-only: the logs of installed servers have requests only: give --bytes 0"
         }
         () if options.module.is_some() && stock.is_none() => {

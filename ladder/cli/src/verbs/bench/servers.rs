@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use tollgate_load::{AccessLog, Mechanism, Naming, Operations, Protocol, Server, Target};
+use tollgate_load::{
+    AccessLog, Descriptions, Mechanism, Naming, Operations, Protocol, Server, Target,
+};
 use tollgate_profile::Threads;
 use tollgate_rustls_server::{Running as Blocking, Signer};
 use tollgate_server::{
@@ -153,7 +155,10 @@ pub(super) fn of_stock<'a>(by: &str, running: &'a Stock) -> Result<Server<'a>, C
         server = server.with_plain(Target::new(address)?);
     }
     if let Some(path) = running.access_log() {
-        server = server.with_referee(AccessLog::open(path)?);
+        server = match running.product() {
+            Product::Gnutls => server.with_referee(Descriptions::open(&path)?),
+            _ => server.with_referee(AccessLog::open(path)?),
+        };
     }
     Ok(server)
 }
@@ -264,6 +269,9 @@ fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Named, Cli
         resumption: options.resume(true).map(|resume| resume.by),
         ..Settings::new(Certificate::SelfSigned(key).to_pem()?)
     };
+    if product == Product::Gnutls {
+        return Ok(vec![(product.to_string(), Ready::Stock(product.start(&without)?))]);
+    }
     let asynchronous = options.asynchronous;
     let with = Settings { module, asynchronous, ..without.clone() };
     let manner = if asynchronous { "-async" } else { "" };

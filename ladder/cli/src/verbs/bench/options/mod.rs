@@ -226,7 +226,8 @@ pub(crate) struct Bench {
 
     /// The two servers: embedded ones with OpenSSL (openssl), one worker on each core, or with
     /// rustls (rustls), one thread for each connection; or the installed apache, haproxy, lighttpd
-    /// or nginx, without and with the provider
+    /// or nginx, without and with the provider. Only one server is gnutls, the installed gnutls-serv,
+    /// which has the insecure suites with RC4 and 3DES of old papers
     #[arg(long, value_name = "KIND", default_value = "openssl", conflicts_with = "target")]
     #[arg(help_heading = SERVERS)]
     pub(crate) server: ServerKind,
@@ -338,7 +339,8 @@ impl Bench {
 
     /// Returns whether a server with this engine takes part.
     pub(crate) fn has(&self, engine: EngineKind) -> bool {
-        self.engine.is_empty() || self.engine.contains(&engine)
+        let other = self.server == ServerKind::Gnutls && engine == EngineKind::Tollgate;
+        !other && (self.engine.is_empty() || self.engine.contains(&engine))
     }
 
     /// Returns the number of servers that take turns.
@@ -360,11 +362,13 @@ pub(crate) enum EngineKind {
     Tollgate,
 }
 
-/// Kinds of server; each runs with and without Tollgate.
+/// Kinds of server; each but the one on `GnuTLS` runs with and without Tollgate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ServerKind {
     /// Installed Apache, without and with the provider.
     Apache,
+    /// Installed `gnutls-serv`, only with its own library.
+    Gnutls,
     /// Installed HAProxy, without and with the provider.
     Haproxy,
     /// Installed lighttpd, without and with the provider.
@@ -381,6 +385,7 @@ impl ServerKind {
     pub(crate) const fn stock(self) -> Option<Product> {
         match self {
             Self::Apache => Some(Product::Apache),
+            Self::Gnutls => Some(Product::Gnutls),
             Self::Haproxy => Some(Product::Haproxy),
             Self::Lighttpd => Some(Product::Lighttpd),
             Self::Nginx => Some(Product::Nginx),
