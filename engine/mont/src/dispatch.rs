@@ -3,16 +3,17 @@
 //! It asserts lengths and casts rows to vectors. Kernels rely on both.
 
 #[cfg(target_arch = "x86_64")]
-mod halves;
-#[cfg(target_arch = "x86_64")]
 mod ifma;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
+mod lengths;
 #[cfg(target_arch = "x86_64")]
 mod mulx;
 #[cfg(target_arch = "aarch64")]
 mod umulh;
 
 #[cfg(target_arch = "x86_64")]
-use halves::{avx2, avx512, avxifma};
+use lanes::{avx2, avx512, avxifma};
 use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveAvxIfma, HaveIfma, HaveUmulh};
 
 use crate::blocks::exp::{Set, WindowKernel};
@@ -27,6 +28,7 @@ use crate::modulus::{Modulus, Pair};
 use crate::shape::Shape;
 use crate::window::{self, Windows};
 use crate::word::{LANES, Row};
+use lengths::{check, check_exp, check_side_by_side, check_table, check_words};
 
 /// A kernel on the limbs of one number.
 #[derive(Clone, Copy, Debug)]
@@ -118,40 +120,6 @@ impl LaneKernel {
     pub fn best() -> Self {
         Self::all()[0]
     }
-}
-
-/// Asserts that operands have K words and scratch memory is enough: every kernel relies on both.
-fn check<W>(shape: Shape, z: usize, x: usize, y: usize, t: &[W]) {
-    check_words(shape, z, x, y);
-    assert!(t.len() >= shape.scratch_words(), "a product needs {} words", shape.scratch_words());
-}
-
-fn check_words(shape: Shape, z: usize, x: usize, y: usize) {
-    let k = shape.k();
-    assert!(z == k && x == k && y == k, "z, x, y have {z}, {x}, {y} words; the modulus has {k}");
-}
-
-/// Asserts that all streams have the same shape, and returns it.
-fn check_side_by_side(streams: &[Windows<'_, Row>]) -> Shape {
-    let (shape, table) = (streams[0].m.shape(), streams[0].table.len());
-    assert!(table.is_multiple_of(shape.k()), "a table has whole entries");
-    for s in streams {
-        assert!(s.m.shape() == shape, "streams side by side have one shape");
-        assert!(s.table.len() == table, "and tables of one size");
-        check(shape, s.z.len(), s.next.len(), s.entry.len(), s.t);
-    }
-    shape
-}
-
-/// Asserts that z has K limbs and e has `bits` bits. Exponentiations in blocks would pad either
-/// without an error.
-fn check_exp(shape: Shape, bits: usize, e: &[u64], z: &[u64]) {
-    assert!(z.len() == shape.k(), "z has {} words; the modulus has {}", z.len(), shape.k());
-    assert!(e.len() * 64 >= bits, "the exponent has fewer than {bits} bits");
-}
-
-fn check_table<W>(z: &[W], table: &[W]) {
-    assert!(!z.is_empty() && table.len().is_multiple_of(z.len()), "a table has whole entries");
 }
 
 impl Kernel for LimbKernel {

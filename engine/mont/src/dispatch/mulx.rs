@@ -2,7 +2,8 @@
 
 use tollgate_cpu::HaveAdxBmi2;
 
-use super::{LimbKernel, check};
+use super::LimbKernel;
+use super::lengths::check;
 use crate::contract::Kernel;
 use crate::kernels::amm64_mulx::{amm64_mulx, amm64_mulx_tile};
 use crate::kernels::ams64_mulx::{ams64_mulx, ams64_mulx_tile};

@@ -8,16 +8,19 @@ use crate::modulus::Modulus;
 use crate::vectors::{pairs, pairs_mut, vector, vectors, vectors_mut};
 use crate::word::Row;
 
-/// The kernels on vectors of one width, the casts of rows to its digits, and the width of blocks
-/// for multiples of ten digits.
+/// The kernels of a set of instructions, the casts of rows to their digits, and the parameters of
+/// both kernels: for tiles of 6 digits, for multiples of ten digits, and for all others, which are
+/// multiples of 5.
 macro_rules! products {
     (
-        $tiles:ident, $amm:ident, $ams:ident, $proof:ident, $digits:path, $digits_mut:path,
-        $w:literal, $q:literal
+        $amm:ident, $ams:ident, $tiles:ident $(:: $encoding:ident)?, $proof:ident,
+        $digits:path, $digits_mut:path;
+        [$($six:literal),*] [$($ten:literal),*] [$($five:literal),*];
+        [$($square_six:literal),*] [$($square_ten:literal),*] [$($square_five:literal),*]
     ) => {
-        use crate::kernels::$amm::$amm;
-        use crate::kernels::$ams::$ams;
-        use crate::kernels::$tiles::Factors;
+        use crate::kernels::$amm$(::$encoding)?::$amm;
+        use crate::kernels::$ams$(::$encoding)?::$ams;
+        use crate::kernels::$tiles$(::$encoding)?::Factors;
 
         fn factors(m: &Modulus<Row>) -> Factors<'_> {
             let k0 = &$digits(m.k0_in_place())[0];
@@ -33,11 +36,10 @@ macro_rules! products {
             _proof: $proof,
         ) {
             let (z, x, y, t) = ($digits_mut(z), $digits(x), $digits(y), $digits_mut(t));
-            // every tile width except 6 is a multiple of 5
             match (m.shape().tile(), m.k() % 10) {
-                (6, _) => proven!($amm::<6, 5>(&factors(m), z, x, y, t)),
-                (_, 0) => proven!($amm::<$w, $q>(&factors(m), z, x, y, t)),
-                _ => proven!($amm::<5, 4>(&factors(m), z, x, y, t)),
+                (6, _) => proven!($amm::<$($six),*>(&factors(m), z, x, y, t)),
+                (_, 0) => proven!($amm::<$($ten),*>(&factors(m), z, x, y, t)),
+                _ => proven!($amm::<$($five),*>(&factors(m), z, x, y, t)),
             }
         }
 
@@ -50,9 +52,9 @@ macro_rules! products {
         ) {
             let (z, x, t) = ($digits_mut(z), $digits(x), $digits_mut(t));
             match (m.shape().tile(), m.k() % 10) {
-                (6, _) => proven!($ams::<6, 5, 6>(&factors(m), z, x, t)),
-                (_, 0) => proven!($ams::<$w, $q, 10>(&factors(m), z, x, t)),
-                _ => proven!($ams::<5, 4, 5>(&factors(m), z, x, t)),
+                (6, _) => proven!($ams::<$($square_six),*>(&factors(m), z, x, t)),
+                (_, 0) => proven!($ams::<$($square_ten),*>(&factors(m), z, x, t)),
+                _ => proven!($ams::<$($square_five),*>(&factors(m), z, x, t)),
             }
         }
     };
@@ -70,7 +72,10 @@ macro_rules! proven {
 pub(super) mod avx2 {
     use super::*;
 
-    products!(tiles26_avx2, amm52_mb8_avx2, ams52_mb8_avx2, HaveAvx2, pairs, pairs_mut, 5, 4);
+    products!(
+        amm52_mb8_avx2, ams52_mb8_avx2, tiles26_avx2, HaveAvx2, pairs, pairs_mut;
+        [6, 5] [5, 4] [5, 4]; [6, 5, 6] [5, 4, 10] [5, 4, 5]
+    );
 
     pub(in crate::dispatch) fn select(z: &mut [Row], table: &[Row], index: Row, _proof: HaveAvx2) {
         proven!(select52_mb8_avx2(pairs_mut(z), pairs(table), &pairs(&[index])[0]));
@@ -83,14 +88,8 @@ pub(super) mod avx512 {
     use crate::kernels::tiles26_avx512::Digits;
 
     products!(
-        tiles26_avx512,
-        amm52_mb8_avx512,
-        ams52_mb8_avx512,
-        HaveAvx512,
-        digits,
-        digits_mut,
-        10,
-        9
+        amm52_mb8_avx512, ams52_mb8_avx512, tiles26_avx512, HaveAvx512, digits, digits_mut;
+        [6, 5] [10, 9] [5, 4]; [6, 5, 6] [10, 9, 10] [5, 4, 5]
     );
 
     fn digits(x: &[Row]) -> &[Digits] {
@@ -115,56 +114,25 @@ pub(super) mod avx512 {
 pub(super) mod avxifma {
     use super::*;
 
-    macro_rules! products {
-        ($encoding:ident) => {
-            pub(super) mod $encoding {
-                use super::super::*;
-                use crate::kernels::amm52_mb8_avxifma::$encoding::amm52_mb8_avxifma;
-                use crate::kernels::ams52_mb8_avxifma::$encoding::ams52_mb8_avxifma;
-                use crate::kernels::tiles52_avxifma::$encoding::Factors;
+    /// AVX-IFMA.
+    mod vex {
+        use super::*;
 
-                fn factors(m: &Modulus<Row>) -> Factors<'_> {
-                    let k0 = &pairs(m.k0_in_place())[0];
-                    Factors { m: pairs(m.m()), b1: pairs(&m.fold()[..m.k()]), k0 }
-                }
-
-                pub(in crate::dispatch) fn amm(
-                    z: &mut [Row],
-                    x: &[Row],
-                    y: &[Row],
-                    m: &Modulus<Row>,
-                    t: &mut [Row],
-                    _proof: HaveAvxIfma,
-                ) {
-                    let (z, x, y, t) = (pairs_mut(z), pairs(x), pairs(y), pairs_mut(t));
-                    // every tile width except 6 is a multiple of 5
-                    match (m.shape().tile(), m.k() % 10) {
-                        (6, _) => proven!(amm52_mb8_avxifma::<6, 5>(&factors(m), z, x, y, t)),
-                        (_, 0) => proven!(amm52_mb8_avxifma::<10, 9>(&factors(m), z, x, y, t)),
-                        _ => proven!(amm52_mb8_avxifma::<5, 4>(&factors(m), z, x, y, t)),
-                    }
-                }
-
-                pub(in crate::dispatch) fn ams(
-                    z: &mut [Row],
-                    x: &[Row],
-                    m: &Modulus<Row>,
-                    t: &mut [Row],
-                    _proof: HaveAvxIfma,
-                ) {
-                    let (z, x, t) = (pairs_mut(z), pairs(x), pairs_mut(t));
-                    match (m.shape().tile(), m.k() % 10) {
-                        (6, _) => proven!(ams52_mb8_avxifma::<6, 5>(&factors(m), z, x, t)),
-                        (_, 0) => proven!(ams52_mb8_avxifma::<10, 9>(&factors(m), z, x, t)),
-                        _ => proven!(ams52_mb8_avxifma::<5, 4>(&factors(m), z, x, t)),
-                    }
-                }
-            }
-        };
+        products!(
+            amm52_mb8_avxifma, ams52_mb8_avxifma, tiles52_avxifma::vex, HaveAvxIfma, pairs, pairs_mut;
+            [6, 5] [10, 9] [5, 4]; [6, 5] [10, 9] [5, 4]
+        );
     }
 
-    products!(vex);
-    products!(evex);
+    /// AVX-512 IFMA with VL.
+    mod evex {
+        use super::*;
+
+        products!(
+            amm52_mb8_avxifma, ams52_mb8_avxifma, tiles52_avxifma::evex, HaveAvxIfma, pairs, pairs_mut;
+            [6, 5] [10, 9] [5, 4]; [6, 5] [10, 9] [5, 4]
+        );
+    }
 
     pub(in crate::dispatch) fn amm(
         z: &mut [Row],
