@@ -11,14 +11,15 @@ use crate::identities::Identities;
 use crate::kinds::{Engine, KeyKind};
 use crate::notice::Notify;
 use crate::proxy::Proxy;
+use crate::sessions::Sessions;
 use crate::suite::{Group, Protocol, Suite};
 use crate::unknown_name::UnknownName;
 
 /// The resumption of sessions by clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resumption {
-    /// Session IDs of TLS 1.2, in a cache of each worker; no tickets. A session resumes only at the
-    /// worker that made it.
+    /// A cache of sessions, which all workers share and, with [`Sessions::redis`], several servers.
+    /// Clients get session IDs: in TLS 1.3 as tickets, in TLS 1.2 instead of them.
     Cache,
     /// No tickets, session cache or session IDs.
     Off,
@@ -79,6 +80,8 @@ pub struct Config {
     pub proxy_protocol: bool,
     /// The resumption of sessions by clients.
     pub resumption: Resumption,
+    /// The cache of sessions, with [`Resumption::Cache`].
+    pub sessions: Sessions,
     /// A file with one to three ticket keys of 80 bytes, for several servers that resume each
     /// other's sessions. The first one encrypts. [`Running::reload`](crate::Running::reload) reads
     /// it again.
@@ -119,6 +122,7 @@ impl Default for Config {
             allow_rsa_1024: false,
             proxy_protocol: false,
             resumption: Resumption::Off,
+            sessions: Sessions::default(),
             ticket_keys: None,
             root: None,
             proxy: None,
@@ -199,8 +203,15 @@ impl Config {
         {
             return Err(Misuse::RsaKeyExchange(*suite));
         }
-        if self.ticket_keys.is_some() && self.resumption != Resumption::Tickets {
+        if self.ticket_keys.is_some() && self.resumption == Resumption::Off {
             return Err(Misuse::TicketKeys);
+        }
+        self.sessions.check()?;
+        if self.sessions != Sessions::default() && self.resumption != Resumption::Cache {
+            return Err(Misuse::SessionsWithoutCache);
+        }
+        if self.sessions.redis.is_some() && self.ticket_keys.is_none() {
+            return Err(Misuse::RedisWithoutKeys);
         }
         if let Some(proxy) = &self.proxy {
             if self.root.is_some() {

@@ -8,6 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::failure::{End, Failure};
 use crate::proxy::BackendCounters;
+use crate::sessions::SessionCounters;
 use crate::thread_clock::ThreadClock;
 
 /// The counts of a server since its start. The counts are exact if no connection is being served.
@@ -52,6 +53,8 @@ pub struct Counters {
     pub log_lines_lost: u64,
     /// The provider that did the private-key operations.
     pub signer: Signer,
+    /// The counts of the cache of sessions, if the server has one.
+    pub sessions: Option<SessionCounters>,
     /// The counts of each back end, if the server is a proxy.
     pub backends: Vec<BackendCounters>,
 }

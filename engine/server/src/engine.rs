@@ -29,8 +29,9 @@ use crate::evp::{self, Source};
 use crate::ffi;
 use crate::identities::Identities;
 use crate::kinds::{Engine, KeyKind};
+use crate::sessions::{Store, use_cache};
 use crate::suite::{Group, Protocol, Suite};
-use crate::tickets::{Tickets, use_tickets};
+use crate::tickets::use_tickets;
 
 /// Returns what distinguishes sessions of servers that share ticket keys. OpenSSL asks for no client
 /// certificate when a session resumes, so servers with other trust anchors must not resume it.
@@ -71,13 +72,13 @@ impl Acceptor {
     pub(crate) fn new(
         config: &Config,
         identities: &Arc<Identities>,
-        tickets: &Arc<Tickets>,
+        store: &Arc<Store>,
         handshakes: Handshakes,
     ) -> Result<Self, Error> {
         let library = Library::new(config.engine)
             .map_err(Unavailable::openssl("loading the engine's provider"))?;
         let library = Arc::new(library);
-        let context = context(&library, config, identities, tickets, handshakes)?;
+        let context = context(&library, config, identities, store, handshakes)?;
         let key = context.private_key().expect("`context` gives it a key");
         check_engine(config, &library.context, key, identities.default().kind)?;
         let before = SignerOperations::default();
@@ -92,9 +93,9 @@ impl Acceptor {
         &mut self,
         config: &Config,
         identities: &Arc<Identities>,
-        tickets: &Arc<Tickets>,
+        store: &Arc<Store>,
     ) -> Result<(), Error> {
-        self.context = context(&self.library, config, identities, tickets, self.handshakes)?;
+        self.context = context(&self.library, config, identities, store, self.handshakes)?;
         Ok(())
     }
 
@@ -162,17 +163,18 @@ fn context(
     library: &Arc<Library>,
     config: &Config,
     identities: &Arc<Identities>,
-    tickets: &Arc<Tickets>,
+    store: &Arc<Store>,
     handshakes: Handshakes,
 ) -> Result<SslContext, Error> {
     let (query, kinds) = (config.engine.query(), identities.kinds());
     let mut context = ffi::context(&library.context, query)
         .map_err(Unavailable::openssl("making a TLS context"))?;
     negotiation(&mut context, config, &kinds)?;
+    look_at_hellos(&mut context, config, &kinds, store);
     field(&mut context, config, &kinds, &library.context)
         .map_err(Unavailable::openssl("setting the prime field of DHE"))?;
-    resumption(&mut context, &library.context, config, tickets)
-        .map_err(Unavailable::openssl("setting up session tickets"))?;
+    resumption(&mut context, &library.context, config, store)
+        .map_err(Unavailable::openssl("setting up the resumption of sessions"))?;
     if handshakes == Handshakes::MayPause && config.engine == Engine::Tollgate {
         ffi::let_handshakes_pause(&mut context)
             .map_err(Unavailable::openssl("setting up pauses of handshakes"))?;
@@ -251,9 +253,6 @@ fn negotiation(
     keys: &[KeyKind],
 ) -> Result<(), Error> {
     let doing = || Unavailable::openssl("setting versions, suites and groups");
-    let names = |suites: &[Suite]| -> String {
-        suites.iter().map(|suite| suite.openssl_name()).collect::<Vec<_>>().join(":")
-    };
     let tls12 = config.suites_of(Protocol::Tls12, keys);
     let tls13 = config.suites_of(Protocol::Tls13, keys);
     let spoken =
@@ -282,20 +281,6 @@ fn negotiation(
     if most == SslVersion::TLS1_3 {
         context.set_ciphersuites(&names(&tls13)).map_err(doing())?;
     }
-    let rsa_kx: Vec<_> =
-        tls12.iter().copied().filter(|suite| suite.is_rsa_key_exchange()).collect();
-    if !rsa_kx.is_empty() {
-        let suites = CString::new(names(&rsa_kx)).expect("names have no NUL");
-        // RFC 5246 §7.4.1.4.1: a client without this extension verifies SHA-1 only, and the
-        // security level forbids signatures with SHA-1. OpenSSL would then refuse RSA key exchange
-        // too, although RSA key exchange needs no signature.
-        context.set_client_hello_callback(move |ssl, _| {
-            if ffi::lacks_signature_algorithms(ssl) {
-                ffi::negotiate_without_signature(ssl, &suites)?;
-            }
-            Ok(ClientHelloResponse::SUCCESS)
-        });
-    }
     let groups: Vec<_> = config.groups.iter().map(|group| group.openssl_name()).collect();
     context.set_groups_list(&groups.join(":")).map_err(doing())?;
     context.set_options(
@@ -318,6 +303,39 @@ fn negotiation(
     Ok(())
 }
 
+fn names(suites: &[Suite]) -> String {
+    suites.iter().map(|suite| suite.openssl_name()).collect::<Vec<_>>().join(":")
+}
+
+/// Looks at each `ClientHello` before libssl does: for the session that it offers, and for clients
+/// that cannot verify signatures.
+fn look_at_hellos(
+    context: &mut SslContextBuilder,
+    config: &Config,
+    keys: &[KeyKind],
+    store: &Arc<Store>,
+) {
+    let mut rsa_kx = config.suites_of(Protocol::Tls12, keys);
+    rsa_kx.retain(|suite| suite.is_rsa_key_exchange());
+    let suites = CString::new(names(&rsa_kx)).expect("names have no NUL");
+    let store = store.remote().is_some().then(|| Arc::clone(store));
+    if rsa_kx.is_empty() && store.is_none() {
+        return;
+    }
+    context.set_client_hello_callback(move |ssl, _| {
+        if store.as_ref().is_some_and(|store| store.must_wait(ssl)) {
+            return Ok(ClientHelloResponse::RETRY);
+        }
+        // RFC 5246 §7.4.1.4.1: a client without this extension verifies SHA-1 only, and the
+        // security level forbids signatures with SHA-1. OpenSSL would then refuse RSA key exchange
+        // too, although RSA key exchange needs no signature.
+        if !suites.is_empty() && ffi::lacks_signature_algorithms(ssl) {
+            ffi::negotiate_without_signature(ssl, &suites)?;
+        }
+        Ok(ClientHelloResponse::SUCCESS)
+    });
+}
+
 /// Sets the prime field for DHE in TLS 1.2: the first field of the configured groups, or ffdhe2048.
 fn field(
     context: &mut SslContextBuilder,
@@ -338,22 +356,24 @@ fn resumption(
     context: &mut SslContextBuilder,
     library: &LibCtxRef,
     config: &Config,
-    tickets: &Arc<Tickets>,
+    store: &Arc<Store>,
 ) -> Result<(), ErrorStack> {
-    // Workers share ticket keys but no memory, so there is a cache only on request.
-    context.set_session_cache_mode(match config.resumption {
-        Resumption::Cache => SslSessionCacheMode::SERVER,
-        Resumption::Off | Resumption::Tickets => SslSessionCacheMode::OFF,
-    });
+    context.set_session_cache_mode(SslSessionCacheMode::OFF);
     context.set_session_id_context(&session_context(config.client_roots.as_deref()))?;
     match config.resumption {
-        Resumption::Cache | Resumption::Off => {
+        Resumption::Cache => {
+            context.set_options(SslOptions::NO_TICKET);
+            // each would take room in the cache
+            context.set_num_tickets(1)?;
+            use_cache(context, store)
+        }
+        Resumption::Off => {
             context.set_options(SslOptions::NO_TICKET);
             context.set_num_tickets(0)
         }
         Resumption::Tickets => {
             context.set_num_tickets(2)?;
-            use_tickets(context, library, tickets)
+            use_tickets(context, library, &store.tickets)
         }
     }
 }

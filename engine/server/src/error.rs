@@ -16,6 +16,8 @@ use crate::suite::Suite;
 pub const WORKERS_MAX: usize = 1024;
 /// The maximum number of back ends of one server.
 pub const BACKENDS_MAX: usize = 256;
+/// The maximum number of sessions that a server keeps in memory; they need about 5 GB.
+pub const SESSIONS_MAX: usize = 10_000_000;
 /// The upper limit of all waits: a day.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -60,11 +62,17 @@ pub enum Misuse {
     },
     /// Both a proxy and a folder of files.
     ProxyAndRoot,
+    /// Sessions are shared through Redis, but there are no ticket keys to encrypt them.
+    RedisWithoutKeys,
     /// `request_bytes_max` is out of range.
     RequestBytes(usize),
     /// A suite with RSA key exchange, which was not allowed.
     RsaKeyExchange(Suite),
-    /// Ticket keys without tickets.
+    /// Settings of a cache that is not chosen.
+    SessionsWithoutCache,
+    /// The number of sessions in memory is out of range.
+    SessionsMax(usize),
+    /// Ticket keys without resumption.
     TicketKeys,
     /// No workers, or too many.
     Workers(usize),
@@ -188,7 +196,7 @@ impl Misuse {
         match self {
             Self::Backends(_) => "proxy.backends",
             Self::HealthTarget(_) => "proxy.health.target",
-            Self::LongLimit(name) | Self::ZeroLimit(name) if name.starts_with("proxy.") => name,
+            Self::LongLimit(name) | Self::ZeroLimit(name) if name.contains('.') => name,
             Self::LongLimit(name) | Self::ZeroLimit(name) => return format!("limits.{name}"),
             Self::NoCertificate => "certificate",
             Self::NoGroup => "groups",
@@ -196,7 +204,10 @@ impl Misuse {
             Self::NoSuite { .. } | Self::RsaKeyExchange(_) => "suites",
             Self::Pin { .. } => "cores",
             Self::ProxyAndRoot => "root",
+            Self::RedisWithoutKeys => "sessions.redis.address",
             Self::RequestBytes(_) => "limits.request_bytes_max",
+            Self::SessionsMax(_) => "sessions.sessions_max",
+            Self::SessionsWithoutCache => "resumption",
             Self::TicketKeys => "ticket_keys",
             Self::Workers(_) => "workers",
         }
@@ -283,6 +294,17 @@ impl fmt::Display for Misuse {
             Self::Pin { cores, workers } => {
                 write!(f, "{cores} cores are given for {workers} workers: give one core per worker")
             }
+            Self::RedisWithoutKeys => f.write_str(
+                "sessions in Redis are encrypted with ticket keys: add `ticket_keys` with the same \
+                 file for each server",
+            ),
+            Self::SessionsMax(sessions) => {
+                write!(f, "{sessions} sessions in memory: give a number from 1 to {SESSIONS_MAX}")
+            }
+            Self::SessionsWithoutCache => f.write_str(
+                "settings of [sessions] without a cache: add `resumption = \"cache\"`, or leave \
+                 them out",
+            ),
             Self::RequestBytes(bytes) => write!(
                 f,
                 "the request limit is {bytes} bytes: give a limit between 256 bytes and 1 MiB"
@@ -292,9 +314,9 @@ impl fmt::Display for Misuse {
                 "{suite} is RSA key exchange, which has no forward secrecy: \
                  allow it (`allow_rsa_kx`) or leave the suite out"
             ),
-            Self::TicketKeys => {
-                f.write_str("`ticket_keys` without tickets: add `resumption = \"tickets\"`")
-            }
+            Self::TicketKeys => f.write_str(
+                "`ticket_keys` without resumption: add `resumption = \"tickets\"` or \"cache\"",
+            ),
             Self::Workers(workers) => {
                 write!(f, "{workers} workers: give a number from 1 to {WORKERS_MAX}")
             }

@@ -209,20 +209,24 @@ pub(crate) fn clear_certificates(ssl: &mut SslRef) {
     unsafe { SSL_certs_clear(ssl.as_ptr()) };
 }
 
-/// Returns whether the `ClientHello` has no `signature_algorithms`. Valid only within the callback
-/// for the `ClientHello`.
-pub(crate) fn lacks_signature_algorithms(ssl: &SslRef) -> bool {
+/// Returns an extension of the `ClientHello`, by its number. Valid only within the callback for the
+/// `ClientHello`.
+pub(crate) fn client_hello_extension(ssl: &SslRef, number: c_uint) -> Option<&[u8]> {
     let (mut data, mut len) = (ptr::null(), 0);
-    // SAFETY: a valid connection and two variables to fill; what they point to is not read.
+    // SAFETY: a valid connection and two variables to fill.
     let found = unsafe {
-        sys::SSL_client_hello_get0_ext(
-            ssl.as_ptr(),
-            SIGNATURE_ALGORITHMS,
-            &raw mut data,
-            &raw mut len,
-        )
+        sys::SSL_client_hello_get0_ext(ssl.as_ptr(), number, &raw mut data, &raw mut len)
     };
-    found != 1
+    if found != 1 || data.is_null() {
+        return None;
+    }
+    // SAFETY: libssl keeps these bytes during the callback, and the connection is borrowed as long.
+    Some(unsafe { core::slice::from_raw_parts(data, len) })
+}
+
+/// Returns whether the `ClientHello` has no `signature_algorithms`. Valid only within its callback.
+pub(crate) fn lacks_signature_algorithms(ssl: &SslRef) -> bool {
+    client_hello_extension(ssl, SIGNATURE_ALGORITHMS).is_none()
 }
 
 /// Restricts the connection to these suites, which need no signature, and lets OpenSSL assume SHA-1

@@ -66,12 +66,13 @@ impl Worker {
     fn of(config: &Config, handshakes: Handshakes) -> Result<Self, Error> {
         let setup = Setup::new(Config { workers: 1, pin: None, proxy: None, ..config.clone() })?;
         let identities = setup.identities.newest();
-        let acceptor = Arc::new(setup.acceptor(&identities, handshakes)?);
+        let store = setup.store(None);
+        let acceptor = Arc::new(setup.acceptor(&identities, &store, handshakes)?);
         let Setup { config, shared, .. } = setup;
         let kind = identities.default().kind;
         let (writer, to) = start_log(&config, kind, config.address, &shared)?.unzip();
         let journal = Journal::new(to, Arc::clone(shared.log()));
-        let mut cx = Context::new(0, config.limits, shared, Arc::clone(&acceptor));
+        let mut cx = Context::new(0, config.limits, shared, Arc::clone(&acceptor), store);
         cx.journal = journal;
         let query = config.engine.query();
         Ok(Self { acceptor, identities, query, writer, cx: RefCell::new(cx) })

@@ -76,6 +76,7 @@ impl Collector for Snapshot {
         family.counter("log_lines", "Access-log lines written", counters.log_lines)?;
         family.counter("log_lines_lost", "Access-log lines lost", counters.log_lines_lost)?;
         self.backends(&mut family)?;
+        self.sessions(&mut family)?;
         if let Some(operations) = counters.signer.operations {
             let kinds = [("sign", operations.signatures), ("decrypt", operations.decryptions)];
             let help = "Private-key operations that the engine's provider counted";
@@ -108,6 +109,36 @@ impl Snapshot {
         family.gauges("backend_active", help, "backend", labelled(|one| one.active as u64))?;
         let help = "1 if a back end passed its last check";
         family.gauges("backend_up", help, "backend", labelled(|one| u64::from(one.is_up)))
+    }
+}
+
+impl Snapshot {
+    /// Writes the counts of the cache of sessions, if there is one.
+    fn sessions(&self, family: &mut Families<'_, '_>) -> fmt::Result {
+        let Some(counts) = &self.0.sessions else {
+            return Ok(());
+        };
+        family.gauge("sessions", "Sessions in memory", counts.sessions)?;
+        let results = [("found", counts.found), ("absent", counts.absent)];
+        family.counters("session_lookups", "Sessions that clients offered", "result", results)?;
+        family.counter("sessions_stored", "New sessions", counts.stored)?;
+        let help = "Sessions that made room for new ones";
+        family.counter("sessions_evicted", help, counts.evicted)?;
+        let Some(redis) = &counts.redis else {
+            return Ok(());
+        };
+        family.gauge("redis_workers", "Workers that are connected to Redis", redis.workers)?;
+        let results = [
+            ("found", redis.found),
+            ("absent", redis.absent),
+            ("unreadable", redis.unreadable),
+            ("unanswered", redis.unanswered),
+            ("unasked", redis.unasked),
+        ];
+        family.counters("redis_lookups", "Questions for sessions to Redis", "result", results)?;
+        let results = [("stored", redis.stored), ("lost", redis.unstored)];
+        family.counters("redis_stores", "New sessions for Redis", "result", results)?;
+        family.counter("redis_failures", "Connections to Redis that failed", redis.failures)
     }
 }
 

@@ -42,6 +42,13 @@ pub enum Notice {
         /// The error.
         why: String,
     },
+    /// Redis answers again, or has begun not to. Each change is reported.
+    Redis {
+        /// Its address.
+        address: SocketAddr,
+        /// The reason why it is not used; `None` if it is used again.
+        failure: Option<String>,
+    },
     /// The configured engine did fewer private-key operations than there were full handshakes, so
     /// another provider signed.
     SilentFallback {
@@ -91,6 +98,14 @@ impl fmt::Display for Notice {
             Self::OldCertificates { why } => write!(
                 f,
                 "a worker goes on with its old certificates ({why}): reload them again, or restart"
+            ),
+            Self::Redis { address, failure: None } => {
+                write!(f, "Redis at {address} answers again: sessions are shared")
+            }
+            Self::Redis { address, failure: Some(why) } => write!(
+                f,
+                "Redis at {address} is not used ({why}), so sessions of other servers get full \
+                 handshakes until it answers: check that it runs, and its address and password"
             ),
             Self::SilentFallback { full_handshakes, private_operations } => write!(
                 f,
@@ -154,7 +169,7 @@ impl Notices {
             Notice::OldCertificates { .. } => 4,
             Notice::SilentFallback { .. } => 5,
             Notice::WorkerLost { .. } => 6,
-            Notice::Backend { .. } | Notice::LogNotReopened { .. } => {
+            Notice::Backend { .. } | Notice::LogNotReopened { .. } | Notice::Redis { .. } => {
                 return (self.notify.0)(notice);
             }
         };

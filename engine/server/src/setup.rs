@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::http::Root;
 use crate::identities::Identities;
 use crate::notice::Notices;
-use crate::proxy::Backends;
+use crate::sessions::{Cache, Password, Remote, Store, password};
 use crate::shared::Shared;
 use crate::tickets::Tickets;
 
@@ -19,6 +19,9 @@ pub(crate) struct Setup {
     pub(crate) config: Config,
     pub(crate) identities: Renewable,
     pub(crate) tickets: Arc<Tickets>,
+    pub(crate) sessions: Arc<Cache>,
+    /// The password of Redis.
+    pub(crate) password: Option<Password>,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -29,33 +32,36 @@ impl Setup {
         let identities = Arc::new(config.identities()?);
         let root = config.root.as_deref().map(Root::open).transpose()?;
         let tickets = Arc::new(Tickets::new(config.ticket_keys.as_deref())?);
+        let sessions = Arc::new(Cache::new(config.sessions.sessions_max));
+        let redis = config.sessions.redis.as_ref();
+        let file = redis.and_then(|redis| redis.password.as_deref());
+        let password = file.map(password).transpose()?;
         let notices = Arc::new(Notices::new(config.notify.clone()));
-        let backends = config.proxy.as_ref().map(|proxy| Backends::new(&proxy.backends));
-        let shared = Shared::new(
-            config.workers,
-            config.engine,
-            identities.default().kind,
-            root,
-            notices,
-            backends.unwrap_or_default(),
-            config.limits.connections_per_address,
-        );
+        let kind = identities.default().kind;
+        let shared = Shared::new(&config, kind, root, notices, &sessions);
         let identities = Renewable::new(identities);
-        Ok(Self { config, identities, tickets, shared: Arc::new(shared) })
+        let shared = Arc::new(shared);
+        Ok(Self { config, identities, tickets, sessions, password, shared })
     }
 
     /// Checks that the engine signs with all keys of these certificates.
     pub(crate) fn check(&self, identities: &Arc<Identities>) -> Result<(), Error> {
-        let acceptor = self.acceptor(identities, Handshakes::MayPause)?;
+        let acceptor = self.acceptor(identities, &self.store(None), Handshakes::MayPause)?;
         acceptor.check_all(&self.config, identities)
     }
 
     pub(crate) fn acceptor(
         &self,
         identities: &Arc<Identities>,
+        store: &Arc<Store>,
         handshakes: Handshakes,
     ) -> Result<Acceptor, Error> {
-        Acceptor::new(&self.config, identities, &self.tickets, handshakes)
+        Acceptor::new(&self.config, identities, store, handshakes)
+    }
+
+    /// Returns the keys and sessions of a worker.
+    pub(crate) fn store(&self, remote: Option<Remote>) -> Arc<Store> {
+        Arc::new(Store::new(&self.tickets, &self.sessions, remote))
     }
 }
 

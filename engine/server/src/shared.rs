@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use crate::addresses::{Addresses, Counted};
+use crate::config::{Config, Resumption};
 use crate::counters::{self, Counters, Signer, Tally};
 use crate::failure::Failure;
 use crate::http::Root;
@@ -14,6 +15,7 @@ use crate::log::LogState;
 use crate::metrics;
 use crate::notice::{Notice, Notices};
 use crate::proxy::Backends;
+use crate::sessions::Cache;
 
 /// State that the workers of a server share.
 pub(crate) struct Shared {
@@ -25,29 +27,34 @@ pub(crate) struct Shared {
     notices: Arc<Notices>,
     backends: Arc<Backends>,
     addresses: Option<Arc<Addresses>>,
+    sessions: Option<Arc<Cache>>,
+    uses_redis: bool,
     /// Set when the server stops: the time by which the workers must finish.
     stop: OnceLock<Instant>,
 }
 
 impl Shared {
     pub(crate) fn new(
-        workers: usize,
-        engine: Engine,
+        config: &Config,
         key: KeyKind,
         root: Option<Root>,
         notices: Arc<Notices>,
-        backends: Backends,
-        per_address: Option<usize>,
+        sessions: &Arc<Cache>,
     ) -> Self {
+        let backends = config.proxy.as_ref().map(|proxy| Backends::new(&proxy.backends));
+        let per_address = config.limits.connections_per_address;
+        let has_cache = config.resumption == Resumption::Cache;
         Self {
-            tallies: (0..workers).map(|_| Tally::default()).collect(),
-            engine,
+            tallies: (0..config.workers).map(|_| Tally::default()).collect(),
+            engine: config.engine,
             key,
             root,
             log: Arc::new(LogState::new(Arc::clone(&notices))),
             notices,
-            backends: Arc::new(backends),
+            backends: Arc::new(backends.unwrap_or_default()),
             addresses: per_address.map(|max| Arc::new(Addresses::new(max))),
+            sessions: has_cache.then(|| Arc::clone(sessions)),
+            uses_redis: config.sessions.redis.is_some(),
             stop: OnceLock::new(),
         }
     }
@@ -101,6 +108,7 @@ impl Shared {
         counters.log_lines = self.log.written();
         counters.log_lines_lost = self.log.lost();
         counters.backends = self.backends.counters();
+        counters.sessions = self.sessions.as_ref().map(|it| it.counters(self.uses_redis));
         let operations = match self.engine {
             Engine::OpenSsl => None,
             Engine::Tollgate => Some(counters::operations(&self.tallies)),

@@ -15,6 +15,7 @@ use crate::config::{Config, Limits, Resumption};
 use crate::error::{Error, Misuse, Rejected};
 use crate::kinds::Engine;
 use crate::proxy::{HealthCheck, Proxy};
+use crate::sessions::{Redis, Sessions};
 use crate::suite::{Group, Protocol, Suite};
 
 impl Config {
@@ -84,6 +85,7 @@ struct Site {
     redirect: Option<SocketAddr>,
     resumption: Option<Named<Resumption>>,
     root: Option<PathBuf>,
+    sessions: Option<SiteSessions>,
     #[serde(default)]
     suites: Vec<Named<Suite>>,
     ticket_keys: Option<PathBuf>,
@@ -127,6 +129,22 @@ struct SiteHealth {
     target: String,
     interval: Option<Seconds>,
     limit: Option<Seconds>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SiteSessions {
+    sessions_max: Option<usize>,
+    redis: Option<SiteRedis>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SiteRedis {
+    address: SocketAddr,
+    limit: Option<Seconds>,
+    password: Option<PathBuf>,
+    user: Option<String>,
 }
 
 /// A value with a name.
@@ -181,6 +199,7 @@ impl Site {
             allow_rsa_kx: self.allow_rsa_kx,
             proxy_protocol: self.proxy_protocol,
             resumption: self.resumption.map_or(base.resumption, |Named(resumption)| resumption),
+            sessions: self.sessions.map_or(base.sessions, |it| it.into_sessions(folder)),
             ticket_keys: self.ticket_keys.map(|path| folder.join(path)),
             root: self.root.map(|path| folder.join(path)),
             proxy: self.proxy.map(SiteProxy::into_proxy),
@@ -209,6 +228,22 @@ impl SiteLimits {
             connections_max: self.connections_max.unwrap_or(base.connections_max),
             connections_per_address: self.connections_per_address,
         }
+    }
+}
+
+impl SiteSessions {
+    fn into_sessions(self, folder: &Path) -> Sessions {
+        let redis = |redis: SiteRedis| {
+            let base = Redis::at(redis.address);
+            Redis {
+                user: redis.user,
+                password: redis.password.map(|path| folder.join(path)),
+                limit: or(redis.limit, base.limit),
+                ..base
+            }
+        };
+        let sessions_max = self.sessions_max.unwrap_or(Sessions::default().sessions_max);
+        Sessions { sessions_max, redis: self.redis.map(redis) }
     }
 }
 

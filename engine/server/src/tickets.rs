@@ -1,4 +1,4 @@
-//! Keys of session tickets (RFC 5077 §4), which all workers share.
+//! Keys of session tickets (RFC 5077 §4) and of the cache of sessions, which all workers share.
 //!
 //! The first key encrypts; older ones only decrypt, and their tickets are replaced. A server makes
 //! its own keys and rotates them, or reads them from a file that several servers share.
@@ -37,7 +37,7 @@ const MAC_BYTES: usize = 32;
 const KEY_BYTES: usize = NAME_BYTES + MAC_BYTES + 32;
 
 /// A name, a key of HMAC-SHA-256 and a key of AES-256-CBC.
-type TicketKey = Zeroizing<[u8; KEY_BYTES]>;
+pub(crate) type TicketKey = Zeroizing<[u8; KEY_BYTES]>;
 
 /// The keys of a server.
 pub(crate) struct Tickets(RwLock<Ring>);
@@ -73,7 +73,7 @@ impl Tickets {
     }
 
     /// Returns the key that encrypts. Makes a new one if it is time.
-    fn current(&self, now: Instant) -> Result<TicketKey, ErrorStack> {
+    pub(crate) fn current(&self, now: Instant) -> Result<TicketKey, ErrorStack> {
         let ring = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if ring.next.is_none_or(|next| now < next) {
             return Ok(ring.keys[0].clone());
@@ -94,6 +94,12 @@ impl Tickets {
         let ring = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let at = ring.keys.iter().position(|key| key.starts_with(name))?;
         Some((ring.keys[at].clone(), at == 0))
+    }
+
+    /// Returns the key whose name begins with these bytes.
+    pub(crate) fn named_from(&self, start: &[u8]) -> Option<TicketKey> {
+        let ring = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        ring.keys.iter().find(|key| key.starts_with(start)).cloned()
     }
 }
 
@@ -224,6 +230,11 @@ impl Sealing {
         cipher.decrypt_init(Some(&self.cipher), Some(cipher_key), Some(iv))?;
         Ok(if is_current && !is_used_once { answer::READY } else { answer::REPLACE })
     }
+}
+
+/// Returns the 64 secret bytes of a key.
+pub(crate) fn secret(key: &TicketKey) -> &[u8] {
+    &key[NAME_BYTES..]
 }
 
 /// Returns the name, the key of the MAC and the key of the cipher.

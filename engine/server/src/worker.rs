@@ -20,11 +20,15 @@ use crate::connection::{BoundedReads, Connection, Context, Opened, Turn, failed_
 use crate::failure::Failure;
 use crate::log::Journal;
 use crate::notice::Notice;
+use crate::sessions::{Owner, own};
 use crate::setup::Setup;
 
 const LISTENER: Token = Token(usize::MAX - 1);
 /// The token that wakes a worker from outside.
 pub(crate) const WAKE: Token = Token(usize::MAX - 2);
+
+/// The token of the worker's connection to Redis.
+pub(crate) const REDIS: Token = Token(usize::MAX - 3);
 
 /// Time between checks of deadlines.
 const SWEEP: Duration = Duration::from_millis(100);
@@ -116,6 +120,11 @@ impl Worker {
                 match event.token() {
                     LISTENER => self.accept_ready = true,
                     WAKE => {}
+                    REDIS => {
+                        if let Some(mut remote) = self.cx.store.remote() {
+                            remote.wake();
+                        }
+                    }
                     Token(token) if token % 2 == 0 => {
                         if event.is_read_closed()
                             && let Some(connection) = self.connections.get_mut(token / 2)
@@ -145,6 +154,7 @@ impl Worker {
             self.renew_certificates();
             self.accept();
             self.sweep();
+            self.ask_redis();
             self.cx.journal.tick(self.cx.now);
         }
     }
@@ -154,8 +164,30 @@ impl Worker {
         let Self { setup, cx, generation, .. } = self;
         if let Some(newer) = setup.identities.newer(generation) {
             let acceptor = Arc::get_mut(&mut cx.acceptor).expect("only this worker has it");
-            if let Err(why) = acceptor.renew(&setup.config, &newer, &setup.tickets) {
+            if let Err(why) = acceptor.renew(&setup.config, &newer, &cx.store) {
                 cx.shared.say(&Notice::OldCertificates { why: why.to_string() });
+            }
+        }
+    }
+
+    /// Exchanges questions and answers with Redis. A handshake whose answer has come, or comes too
+    /// late, goes on.
+    fn ask_redis(&mut self) {
+        loop {
+            let answered = match self.cx.store.remote() {
+                Some(mut remote) => remote.tick(self.cx.now),
+                None => return,
+            };
+            if answered.is_empty() {
+                return;
+            }
+            for Owner { key, number } in answered {
+                if let Some(connection) = self.connections.get_mut(key)
+                    && connection.number() == number
+                {
+                    connection.session_answered();
+                    self.turn(key);
+                }
             }
         }
     }
@@ -169,10 +201,15 @@ impl Worker {
         let until = |then: Instant| then.saturating_duration_since(now);
         // idle connections to back ends are closed when the next client comes, or by the back end
         let sweep = (!self.connections.is_empty()).then(|| until(self.next_sweep));
-        [sweep, self.paused.map(until), self.cx.draining.map(until), self.cx.journal.wait(now)]
-            .into_iter()
-            .flatten()
-            .min()
+        let redis = self.cx.store.remote().map(|remote| remote.wait(now));
+        let waits = [
+            sweep,
+            redis,
+            self.paused.map(until),
+            self.cx.draining.map(until),
+            self.cx.journal.wait(now),
+        ];
+        waits.into_iter().flatten().min()
     }
 
     fn may_accept(&self) -> bool {
@@ -228,13 +265,16 @@ impl Worker {
         let has_preface = self.setup.config.proxy_protocol;
         let counted = if has_preface { Ok(None) } else { self.cx.shared.enter(client) };
         let entry = self.connections.vacant_entry();
-        let (registry, cx) = (self.poll.registry(), &mut self.cx);
+        let (registry, cx, setup) = (self.poll.registry(), &mut self.cx, &self.setup);
         let opened = counted.and_then(|counted| {
             // Out of memory: the connection is closed.
             let failed = |_| Failure::Internal;
             let token = client_token(entry.key());
             registry.register(&mut socket, token, Interest::READABLE).map_err(failed)?;
-            let ssl = cx.acceptor.connection().map_err(|_| Failure::Internal)?;
+            let mut ssl = cx.acceptor.connection().map_err(|_| Failure::Internal)?;
+            if setup.config.sessions.redis.is_some() {
+                own(&mut ssl, Owner { key: entry.key(), number });
+            }
             let stream = SslStream::new(ssl, BoundedReads::new(socket));
             Ok((stream.map_err(|_| Failure::Internal)?, counted))
         });

@@ -22,9 +22,10 @@ use crate::kinds::KeyKind;
 use crate::log::{Batches, Journal, SCHEMA, StartLine, Writer, now_us};
 use crate::notice::Notice;
 use crate::proxy::Upstreams;
+use crate::sessions::Remote;
 use crate::setup::Setup;
 use crate::shared::Shared;
-use crate::worker::{WAKE, Worker, upstream_token};
+use crate::worker::{REDIS, WAKE, Worker, upstream_token};
 
 /// The worker threads. If dropped before [`Workers::begin`], they end without serving.
 #[derive(Default)]
@@ -194,11 +195,18 @@ fn prepare(
     if let Some(cores) = &config.pin {
         pin(cores[index])?;
     }
-    let acceptor = Arc::new(setup.acceptor(&setup.identities.newest(), Handshakes::MayPause)?);
-    let mut cx = Context::new(index, config.limits, Arc::clone(shared), acceptor);
+    let registry = || poll.registry().try_clone().map_err(Unavailable::system("an event queue"));
+    let remote = |redis| -> Result<Remote, Error> {
+        let memory = (&setup.sessions, &setup.tickets);
+        let to = (registry()?, REDIS);
+        Ok(Remote::new(redis, setup.password.clone(), to, memory, shared.notices()))
+    };
+    let store = setup.store(config.sessions.redis.as_ref().map(remote).transpose()?);
+    let identities = setup.identities.newest();
+    let acceptor = Arc::new(setup.acceptor(&identities, &store, Handshakes::MayPause)?);
+    let mut cx = Context::new(index, config.limits, Arc::clone(shared), acceptor, store);
     if let Some(proxy) = &config.proxy {
-        let registry =
-            poll.registry().try_clone().map_err(Unavailable::system("an event queue"))?;
+        let registry = registry()?;
         let backends = Arc::clone(shared.backends());
         cx.upstreams = Some(Upstreams::new(proxy, backends, registry, upstream_token));
     }

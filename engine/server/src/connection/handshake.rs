@@ -54,6 +54,7 @@ impl<S: Transport> Connection<S> {
         if broken.failure == Failure::Closed {
             return Step::Done;
         }
+        cx.store.forget(self.stream.ssl());
         // OpenSSL has sent an alert. If the connection closed at once, the alert could be lost.
         self.begin_lingering(cx)
     }

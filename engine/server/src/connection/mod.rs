@@ -30,6 +30,7 @@ use crate::ffi;
 use crate::http::{Date, RECORD_BYTES_MAX};
 use crate::log::Journal;
 use crate::proxy::Upstreams;
+use crate::sessions::{self, Store};
 use crate::shared::Shared;
 pub(crate) use bounded_reads::BoundedReads;
 use exchange::Exchange;
@@ -52,6 +53,7 @@ pub(crate) struct Context {
     pub(crate) journal: Journal,
     pub(crate) shared: Arc<Shared>,
     pub(crate) acceptor: Arc<Acceptor>,
+    pub(crate) store: Arc<Store>,
     date: Date,
     /// The connections to back ends, if the server is a proxy.
     pub(crate) upstreams: Option<Upstreams>,
@@ -71,6 +73,7 @@ impl Context {
         limits: Limits,
         shared: Arc<Shared>,
         acceptor: Arc<Acceptor>,
+        store: Arc<Store>,
     ) -> Self {
         Self {
             now: Instant::now(),
@@ -79,6 +82,7 @@ impl Context {
             journal: Journal::new(None, Arc::clone(shared.log())),
             shared,
             acceptor,
+            store,
             date: Date::default(),
             upstreams: None,
             streams: 0,
@@ -291,11 +295,22 @@ impl<S: Transport> Connection<S> {
         self.session.as_ref().expect("the phases after the handshake have a session")
     }
 
-    /// Returns whether a step failed only because it would block, or because it is paused.
+    /// Returns whether a step failed only because it would block, because it is paused, or because
+    /// it waits for a session of Redis.
     fn blocked(&mut self, error: &openssl::ssl::Error) -> bool {
         self.is_paused = ffi::is_paused(error);
         self.wants_write = error.code() == ErrorCode::WANT_WRITE;
-        self.is_paused || self.wants_write || error.code() == ErrorCode::WANT_READ
+        let waits = [ErrorCode::WANT_READ, ErrorCode::WANT_CLIENT_HELLO_CB];
+        self.is_paused || self.wants_write || waits.contains(&error.code())
+    }
+
+    /// Ends the wait for a session of Redis.
+    pub(crate) fn session_answered(&self) {
+        sessions::answered(self.stream.ssl());
+    }
+
+    pub(crate) const fn number(&self) -> u64 {
+        self.number
     }
 
     /// Returns whether a turn may complete a paused handshake. Until then the connection must not
@@ -309,6 +324,9 @@ impl<S: Transport> Connection<S> {
         if !self.concluded {
             self.concluded = true;
             self.cut_responses(cx);
+            if end == End::Violation {
+                cx.store.forget(self.stream.ssl());
+            }
             cx.tally().ends[end as usize].add(1);
         }
     }

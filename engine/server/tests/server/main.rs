@@ -12,6 +12,7 @@ mod http2_rogue;
 mod names;
 mod proxy;
 mod rig;
+mod sessions;
 mod site;
 mod starting;
 mod stopping;

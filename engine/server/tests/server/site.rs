@@ -94,6 +94,19 @@ fn an_error_has_the_line_and_the_remedy() {
             "client_roots = \"none.pem\"",
             "site.toml: cannot read the trust anchors of clients none.pem",
         ),
+        ("[sessions]\nsessions_max = 9", "site.toml: settings of [sessions] without a cache"),
+        (
+            "resumption = \"cache\"\n[sessions]\nsessions_max = 0",
+            "site.toml, line 4: 0 sessions in memory: give a number from 1 to 10000000",
+        ),
+        (
+            "resumption = \"cache\"\n[sessions.redis]\naddress = \"127.0.0.1:1\"",
+            "site.toml, line 4: sessions in Redis are encrypted with ticket keys: add `ticket_keys`",
+        ),
+        (
+            "resumption = \"cache\"\n[sessions.redis]\naddress = \"127.0.0.1:1\"\nlimit = 0",
+            "site.toml, line 5: the limit `sessions.redis.limit` is zero",
+        ),
         ("workers = ", "site.toml, line 2: "),
     ];
     for (settings, expected) in cases {
