@@ -7,6 +7,7 @@
 //! libssl's callback finds it.
 
 mod cache;
+mod counters;
 mod identifier;
 mod redis;
 mod resp;
@@ -17,7 +18,7 @@ use core::time::Duration;
 use std::path::PathBuf;
 
 pub(crate) use cache::Cache;
-pub use cache::{RedisCounters, SessionCounters};
+pub use counters::{RedisCounters, SessionCounters};
 pub(crate) use redis::{Owner, Password, Remote, password};
 pub(crate) use store::{Store, answered, own, use_cache};
 

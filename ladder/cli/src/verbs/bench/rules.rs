@@ -155,7 +155,6 @@ fn of_servers(options: &Options) -> Option<&'static str> {
     let resumes = starts && options.resume(true).is_some();
     let is_embedded = server == ServerKind::Openssl;
     let by_key_alone = matches!(options.resume_by, Some(Mechanism::PskKe | Mechanism::EarlyData));
-    let by_cache = options.resume_by == Some(Mechanism::SessionId);
     let by = options.resume_by.unwrap_or(Mechanism::Psk);
     let cannot_resume = stock.is_some_and(|product| !product.can_resume(by));
     let keeps_open = matches!(server, ServerKind::Nginx | ServerKind::Openssl);
@@ -223,10 +222,6 @@ fn of_servers(options: &Options) -> Option<&'static str> {
         () if resumes && is_embedded && by_key_alone => {
             "--resume-by: the servers on openssl have no psk-ke and early-data: give another one, \
              or --server nginx"
-        }
-        () if resumes && is_embedded && by_cache && options.server_cores.len() > 1 => {
-            "--resume-by: each worker of the servers on openssl has its own cache: give one core \
-             in --server-cores, or --server nginx"
         }
         () if resumes && cannot_resume => {
             "--resume: this server or its log cannot: give --server nginx, which can do all"
