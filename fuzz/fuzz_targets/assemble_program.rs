@@ -23,7 +23,7 @@ fuzz_target!(|source: &str| {
         let Some(instruction) = SET.decode(word) else { continue };
         assert_eq!(instruction.encode(), Ok(word));
         let address = segment.address + 4 * u32::try_from(i).expect("programs are short");
-        let text = instruction.at(address).to_string();
+        let text = instruction.text(address);
         let again = Assembler::new(&SET).at(address).assemble(&text).expect("it is an instruction");
         assert_eq!(again.segments[0].bytes, word.to_be_bytes(), "{text}");
     }

@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_rsa::{
+use tollgate_rsa::{Oaep, Pss, 
     Hash, Premaster, PrivateKey, Salt, TlsVersions, eme_pkcs1v15, implicit_rejection, oaep,
     pkcs1v15, premaster, pss,
 };
@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
         0 => assert_eq!(eme_pkcs1v15::decode(em).ok(), message(em)),
         1 => rejected_implicitly(em),
         2 => premaster_secret(em),
-        3 => assert!(oaep::decode(&mut em.to_vec(), hash, hash, b"").is_err()),
+        3 => assert!(oaep::decode(&mut em.to_vec(), Oaep::new(hash)).is_err()),
         4 => masked(em, hash),
         _ => signature(em, hash),
     }
@@ -77,7 +77,7 @@ fn masked(bytes: &[u8], hash: Hash) {
     mgf1_xor(&mut seed, hash, &db);
     let mut em = [&[0][..], &seed, &db].concat();
     let expected = padded.iter().position(|&byte| byte != 0).filter(|&at| padded[at] == 1);
-    let got = oaep::decode(&mut em, hash, hash, b"label").ok();
+    let got = oaep::decode(&mut em, Oaep::new(hash).with_label(b"label")).ok();
     assert_eq!(got, expected.map(|at| &padded[at + 1..]));
 }
 
@@ -93,7 +93,7 @@ fn signature(em: &[u8], hash: Hash) {
     let digest = hash.digest(b"a message");
     for bits in [8 * em.len(), (8 * em.len()).saturating_sub(7)] {
         for salt in [Salt::Auto, Salt::Digest, Salt::Max, Salt::Exactly(0)] {
-            assert!(pss::verify(em, bits, hash, hash, salt, digest.as_ref()).is_err());
+            assert!(pss::verify(em, bits, Pss::new(hash).with_salt(salt), digest.as_ref()).is_err());
         }
     }
     let mut expected = em.to_vec();

@@ -7,9 +7,9 @@ use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_rsa::{
+use tollgate_rsa::{Pss, 
     Error, Hash, KeyParts, PrivateKey, Rejected, Salt, VerifyRequest, Workspace, pkcs1v15, pss,
-    verify_pkcs1v15_batch,
+    verify_batch,
 };
 
 /// Keys of 512 bits and of 1025 bits. At 1025 bits, an encoding of PSS is a byte shorter than the
@@ -50,20 +50,14 @@ fuzz_target!(|bytes: &[u8]| {
     let key = &KEYS[usize::from(choice & 1)];
     let hash = Hash::ALL[usize::from(hashes & 15) % Hash::ALL.len()];
     let mgf_hash = Hash::ALL[usize::from(hashes >> 4) % Hash::ALL.len()];
+    let pss = Pss::new(hash).with_mgf_hash(mgf_hash);
     let digest = hash.digest(b"a message");
     let digest = digest.as_ref();
     let mut em = vec![0; key.size()];
     // if the salt is too long, the encoding stays zero
     let _ = match choice >> 1 & 3 {
         0 => pkcs1v15::encode(&mut em, hash, digest),
-        1 => pss::encode(
-            &mut em,
-            key.bits(),
-            hash,
-            mgf_hash,
-            &[7; 256][..usize::from(*salt)],
-            digest,
-        ),
+        1 => pss::encode(&mut em, key.bits(), pss, &[7; 256][..usize::from(*salt)], digest),
         _ => Ok(()),
     };
     let start = usize::from(*at) % em.len();
@@ -75,24 +69,25 @@ fuzz_target!(|bytes: &[u8]| {
             return; // the encoding is not below n
         }
         let public = key.public();
-        let verdict = public.verify_pkcs1v15(workspace, hash, digest, &signature);
+        let verdict = public.verify_pkcs1v15_with(workspace, hash, digest, &signature);
         check(&verdict, decodes_pkcs1v15(&em, hash, digest));
-        let mut batch = [VerifyRequest::new(public, hash, digest, &signature)];
-        verify_pkcs1v15_batch(workspace, &mut batch);
+        let mut batch = [VerifyRequest::pkcs1v15(public, hash, digest, &signature)];
+        verify_batch(workspace, &mut batch);
         assert_eq!(batch[0].outcome(), verdict);
 
         let found = decode_pss(&em, key.bits(), hash, mgf_hash, digest);
         for rule in [Salt::Auto, Salt::Digest, Salt::Max, Salt::Exactly(usize::from(*salt))] {
-            let verdict = public.verify_pss(workspace, hash, mgf_hash, rule, digest, &signature);
+            let pss = pss.with_salt(rule);
+            let verdict = public.verify_pss_with(workspace, pss, digest, &signature);
             let good = match rule {
                 Salt::Auto => found.is_some(),
-                rule => found.is_some_and(|len| rule.len_to_sign(key.bits(), hash) == Ok(len)),
+                _ => found.is_some_and(|len| pss.salt_len_to_sign(key.bits()) == Ok(len)),
             };
             check(&verdict, good);
         }
         // any bytes, of any length; the chance that they are a valid signature is negligible
         check(
-            &public.verify_pkcs1v15(workspace, hash, digest, rest),
+            &public.verify_pkcs1v15_with(workspace, hash, digest, rest),
             rest == signature && verdict.is_ok(),
         );
     });

@@ -18,6 +18,8 @@
 //! let chosen = HaveIfma::check().map_or("portable", best);
 //! assert!(["ifma", "portable"].contains(&chosen));
 //! ```
+//!
+//! This crate is internal: a new version may change anything. Programs use `tollgate-rsa`.
 
 pub mod features;
 pub mod memcheck;

@@ -12,6 +12,9 @@
 //! assert_eq!(shared.as_bytes(), curve.agree(&theirs, &curve.public_key(&ours))?.as_bytes());
 //! # Ok::<(), tollgate_curves::LowOrder>(())
 //! ```
+//!
+//! This crate is internal: a new version may change anything. Programs use `tollgate-queue` or
+//! `tollgate-rustls`.
 
 #[cfg(target_arch = "x86_64")]
 mod batches;

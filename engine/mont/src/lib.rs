@@ -26,6 +26,8 @@
 //! kernel.amm(&mut x, &z, m.plain_one(), &m, &mut t); // and back
 //! assert_eq!(x[0], 9);
 //! ```
+//!
+//! This crate is internal: a new version may change anything. Programs use `tollgate-rsa`.
 
 mod blocks;
 pub mod carry;

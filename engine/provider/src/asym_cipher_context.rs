@@ -169,9 +169,11 @@ impl AsymCipherContext {
         self.provider.with_workspace(|ws| match self.padding {
             Padding::Oaep => {
                 let (hash, mgf1) = self.oaep.hashes();
-                Ok(public.encrypt_oaep(ws, hash, mgf1, &self.oaep.label, message, em)?)
+                let oaep =
+                    tollgate_rsa::Oaep::new(hash).with_mgf_hash(mgf1).with_label(&self.oaep.label);
+                Ok(public.encrypt_oaep_with(ws, oaep, message, em)?)
             }
-            Padding::Pkcs1 => Ok(public.encrypt_pkcs1v15(ws, message, em)?),
+            Padding::Pkcs1 => Ok(public.encrypt_pkcs1v15_with(ws, message, em)?),
             Padding::Raw if message.len() == size => {
                 em.copy_from_slice(message);
                 Ok(public.encrypt_raw(ws, em)?)

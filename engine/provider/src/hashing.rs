@@ -67,7 +67,7 @@ mod tests {
     fn digests_equal_openssl_s_under_each_name() {
         // MD4 and MDC2 are in the legacy provider; most builds lack MDC2.
         let _providers = ["legacy", "default"].map(|name| Provider::load(None, name));
-        for md in Hash::ALL {
+        for &md in Hash::ALL {
             assert!(NAMES.iter().any(|row| row.0 == md), "{md:?} has no name");
         }
         for (md, first, others) in NAMES {

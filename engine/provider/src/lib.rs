@@ -116,6 +116,9 @@
 //! `OSSL_PROVIDER_gettable_params` lists. A decryption counts even if its padding was invalid. With
 //! the setting `metrics = /path`, each process writes the same counts to a file in that folder;
 //! `docs/provider.md` describes them.
+//!
+//! This crate is internal: what it promises is the behaviour of the module in OpenSSL, not a Rust
+//! API.
 
 mod abi;
 mod algorithm_id;

@@ -7,6 +7,7 @@
 
 use tollgate_curves::X25519;
 use tollgate_curves::p256::P256;
+use tollgate_queue::{SELF_TEST_KEY, SELF_TEST_SIGNATURE_HASH};
 use tollgate_rsa::{Hash, PrivateKey};
 
 use crate::provider::Provider;
@@ -32,25 +33,14 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Reason> {
 }
 
 fn matches_known_answer(provider: &Provider) -> Option<bool> {
-    let key = PrivateKey::from_pem(KEY).ok()?;
+    let key = PrivateKey::from_pem(SELF_TEST_KEY).ok()?;
     let digest = Hash::Sha256.digest(b"tollgate");
     let mut signature = vec![0; key.size()];
     provider
         .with_workspace(|ws| {
-            key.sign_pkcs1v15(ws, Hash::Sha256, digest.as_ref(), &mut signature)?;
-            key.public().verify_pkcs1v15(ws, Hash::Sha256, digest.as_ref(), &signature)
+            key.sign_pkcs1v15_with(ws, Hash::Sha256, digest.as_ref(), &mut signature)?;
+            key.public().verify_pkcs1v15_with(ws, Hash::Sha256, digest.as_ref(), &signature)
         })
         .ok()?;
-    Some(Hash::Sha256.digest(&signature).as_ref() == SIGNATURE_HASH)
+    Some(Hash::Sha256.digest(&signature).as_ref() == SELF_TEST_SIGNATURE_HASH)
 }
-
-/// A public test key.
-const KEY: &str = include_str!("../../../vectors/keys/rsa-1024.pem");
-
-/// ```text
-/// printf tollgate | openssl dgst -sha256 -sign vectors/keys/rsa-1024.pem | sha256sum
-/// ```
-const SIGNATURE_HASH: [u8; 32] = [
-    0x29, 0xac, 0x71, 0x01, 0xaa, 0x01, 0x70, 0x42, 0x68, 0x32, 0x6a, 0xe8, 0xab, 0xe1, 0x40, 0x3d,
-    0xfe, 0xb6, 0xfa, 0x4d, 0x54, 0xac, 0x5c, 0xa0, 0x71, 0x9e, 0xfb, 0x84, 0xbe, 0xc2, 0x58, 0xb8,
-];

@@ -6,7 +6,7 @@ mod settings;
 use std::sync::Arc;
 
 use tollgate_queue::Work;
-use tollgate_rsa::{Hash, MODULUS_BYTES_MAX, Rejected, Salt, pkcs1v15, pss};
+use tollgate_rsa::{Hash, MODULUS_BYTES_MAX, Pss, Rejected, Salt, pkcs1v15, pss};
 
 use crate::counters::Event;
 use crate::handle::Output;
@@ -83,7 +83,8 @@ impl Signer for RsaSignatureContext {
             Padding::Pss => {
                 let (hash, mgf1) = self.pss_hashes()?;
                 let (bits, salt) = (key.public().bits(), self.salt.to_verify());
-                pss::verify(em, bits, hash, mgf1, salt, digest).is_ok()
+                let pss = Pss::new(hash).with_mgf_hash(mgf1).with_salt(salt);
+                pss::verify(em, bits, pss, digest).is_ok()
             }
             Padding::Raw => em == digest,
             Padding::X931 => {
@@ -111,7 +112,8 @@ impl RsaSignatureContext {
                 let (hash, mgf1) = self.pss_hashes()?;
                 let bits = key.public().bits();
                 let salt = Salt::Exactly(self.salt.to_sign(bits, hash)?);
-                Ok(pss::encode_random(em, bits, hash, mgf1, salt, digest)?)
+                let pss = Pss::new(hash).with_mgf_hash(mgf1).with_salt(salt);
+                Ok(pss::encode_random(em, bits, pss, digest)?)
             }
             Padding::X931 => x931::encode(em, digest, self.x931_id()?),
             Padding::Raw if digest.len() == em.len() => {

@@ -3,7 +3,7 @@
 
 use core::ffi::CStr;
 
-use tollgate_rsa::{Hash, Salt};
+use tollgate_rsa::{Hash, Pss, Salt};
 
 use crate::params::{Answers, Choices, Param};
 use crate::reason::Reason;
@@ -92,7 +92,8 @@ impl SaltLength {
             Self::Digest => Salt::Digest,
             Self::Exactly(len) => Salt::Exactly(len),
         };
-        let len = salt.len_to_sign(bits, hash).map_err(|_| Reason::SaltLength)?;
+        let pss = Pss::new(hash).with_salt(salt);
+        let len = pss.salt_len_to_sign(bits).map_err(|_| Reason::SaltLength)?;
         let longest = if self == Self::AutoDigestMax { hash.len() } else { len };
         Ok(len.min(longest))
     }

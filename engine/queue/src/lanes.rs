@@ -89,15 +89,16 @@ impl Unit<PrivateJob> for Lanes {
     /// Runs a signature and a decryption of RSA, and operations on curves, with known results, alone
     /// and in a batch.
     fn self_test(&mut self) -> Result<(), SelfTestFailed> {
-        let key = PrivateKey::from_pem(KEY).map_err(|_| SelfTestFailed { what: "a known key" })?;
+        let key = PrivateKey::from_pem(SELF_TEST_KEY)
+            .map_err(|_| SelfTestFailed { what: "a known key" })?;
         let key = Arc::new(key);
         let digest = Hash::Sha256.digest(b"tollgate");
         let mut ciphertext = vec![0; key.size()];
         key.public()
-            .encrypt_pkcs1v15(&mut self.workspace, b"tollgate", &mut ciphertext)
+            .encrypt_pkcs1v15_with(&mut self.workspace, b"tollgate", &mut ciphertext)
             .map_err(|_| SelfTestFailed { what: "an encryption" })?;
         let signature =
-            (Work::SignPkcs1v15 { hash: Hash::Sha256 }, digest.as_ref(), SIGNATURE_HASH);
+            (Work::SignPkcs1v15 { hash: Hash::Sha256 }, digest.as_ref(), SELF_TEST_SIGNATURE_HASH);
         let message = (Work::DecryptPkcs1v15, &*ciphertext, digest.as_ref());
         let batch = [[signature, message]; WIDTH / 2];
         for (what, asked) in [
@@ -171,13 +172,15 @@ fn cost_alone(operations: usize) -> f64 {
     operations as f64
 }
 
-/// A public test key.
-const KEY: &str = include_str!("../../../vectors/keys/rsa-1024.pem");
+/// The public test key of self-tests, as a PEM text.
+pub const SELF_TEST_KEY: &str = include_str!("self_test.pem");
 
+/// The hash of a signature with [`SELF_TEST_KEY`]:
+///
 /// ```text
-/// printf tollgate | openssl dgst -sha256 -sign vectors/keys/rsa-1024.pem | sha256sum
+/// printf tollgate | openssl dgst -sha256 -sign self_test.pem | sha256sum
 /// ```
-const SIGNATURE_HASH: &[u8] = &[
+pub const SELF_TEST_SIGNATURE_HASH: &[u8] = &[
     0x29, 0xac, 0x71, 0x01, 0xaa, 0x01, 0x70, 0x42, 0x68, 0x32, 0x6a, 0xe8, 0xab, 0xe1, 0x40, 0x3d,
     0xfe, 0xb6, 0xfa, 0x4d, 0x54, 0xac, 0x5c, 0xa0, 0x71, 0x9e, 0xfb, 0x84, 0xbe, 0xc2, 0x58, 0xb8,
 ];

@@ -18,9 +18,8 @@
 //! use tollgate_queue::{Config, Queue, Work};
 //! use tollgate_rsa::{Hash, PrivateKey};
 //!
-//! # let pem = include_str!("../../../vectors/keys/rsa-2048.pem");
 //! let queue = Queue::of_this_processor(Config::default())?;
-//! let key = Arc::new(PrivateKey::from_pem(pem)?);
+//! let key = Arc::new(PrivateKey::generate(2048)?);
 //! let work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
 //! std::thread::scope(|scope| {
 //!     for number in 0..16 {
@@ -36,6 +35,8 @@
 //! assert_eq!(queue.stats()?.done, 16);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Versions follow semantic versioning.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     test,
@@ -82,7 +83,7 @@ pub use config::Config;
 pub use error::Error;
 pub use event::{Cause, Event, Listener};
 pub use job::{Class, Job, Outcome, Request};
-pub use lanes::Lanes;
+pub use lanes::{Lanes, SELF_TEST_KEY, SELF_TEST_SIGNATURE_HASH};
 pub use private_job::{PrivateError, PrivateJob, Signing};
 pub use queue::{Caller, Queue, ShutdownReport};
 pub use stats::Stats;
@@ -92,5 +93,5 @@ pub use work::Work;
 
 /// The guide to writing a unit; its example is compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/own-unit.md")]
+#[doc = include_str!("../docs/own-unit.md")]
 pub struct OwnUnit;

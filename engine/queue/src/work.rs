@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use tollgate_rsa::{
-    Digest, Error, Hash, PrivateKey, Rejected, Salt, TlsVersions, implicit_rejection, oaep,
+    Digest, Error, Hash, PrivateKey, Pss, Rejected, TlsVersions, implicit_rejection, oaep,
     pkcs1v15, premaster, pss,
 };
 use zeroize::Zeroize;
@@ -22,14 +22,7 @@ pub enum Work {
         hash: Hash,
     },
     /// RSASSA-PSS of a digest (RFC 8017 §8.1.1), with a random salt.
-    SignPss {
-        /// The hash function of the digest.
-        hash: Hash,
-        /// The hash function of MGF1.
-        mgf_hash: Hash,
-        /// The length of the salt.
-        salt: Salt,
-    },
+    SignPss(Pss),
     /// RSAES-PKCS1-v1_5 of a ciphertext (RFC 8017 §7.2.2) with implicit rejection: see
     /// [`PrivateKey::decrypt_pkcs1v15`].
     DecryptPkcs1v15,
@@ -54,10 +47,8 @@ impl Work {
     /// Checks the length of `input` and the hash function.
     pub(crate) fn check(self, key: &PrivateKey, input: &[u8]) -> Result<(), Error> {
         match self {
-            Self::SignPkcs1v15 { hash } | Self::SignPss { hash, .. } => {
-                hash.check_to_sign()?;
-                hash.check(input)
-            }
+            Self::SignPkcs1v15 { hash } => hash.check_to_sign().and_then(|()| hash.check(input)),
+            Self::SignPss(pss) => Self::SignPkcs1v15 { hash: pss.hash() }.check(key, input),
             Self::DecryptPkcs1v15 | Self::DecryptOaep { .. } if input.len() != key.size() => {
                 Err(Rejected::DecryptionFailed.into())
             }
@@ -72,9 +63,7 @@ impl Work {
     pub(crate) fn encode(self, key: &PrivateKey, input: &[u8], em: &mut [u8]) -> Result<(), Error> {
         match self {
             Self::SignPkcs1v15 { hash } => pkcs1v15::encode(em, hash, input),
-            Self::SignPss { hash, mgf_hash, salt } => {
-                pss::encode_random(em, key.bits(), hash, mgf_hash, salt, input)
-            }
+            Self::SignPss(pss) => pss::encode_random(em, key.bits(), pss, input),
             Self::DecryptTlsPremaster { .. } if input.len() != em.len() => {
                 em.fill(0xff); // at least n: rejected like any other invalid ciphertext
                 Ok(())
@@ -98,7 +87,7 @@ impl Work {
         let size = em.len();
         let at_the_end = |message: &[u8]| size - message.len()..size;
         match (self, outcome) {
-            (Self::SignPkcs1v15 { .. } | Self::SignPss { .. } | Self::Raw, outcome) => {
+            (Self::SignPkcs1v15 { .. } | Self::SignPss(_) | Self::Raw, outcome) => {
                 outcome.map(|()| 0..size)
             }
             (Self::DecryptTlsPremaster { versions }, outcome) => {

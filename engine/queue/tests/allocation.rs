@@ -6,7 +6,7 @@ use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 
 use tollgate_queue::{Config, Lanes, Queue, Signing, Unit, Work};
-use tollgate_rsa::{Form, Hash, Plans, PrivateKey, TlsVersions, Workspace};
+use tollgate_rsa::{Form, Hash, Plans, PrivateKey, Pss, TlsVersions, Workspace};
 
 #[test]
 fn requests_do_not_allocate() {
@@ -18,10 +18,7 @@ fn requests_do_not_allocate() {
     let caller = queue.caller().unwrap();
     let digest = Hash::Sha256.digest(b"message");
     let hash = Hash::Sha256;
-    let (pkcs1v15, pss) = (
-        Work::SignPkcs1v15 { hash },
-        Work::SignPss { hash, mgf_hash: hash, salt: tollgate_rsa::Salt::Digest },
-    );
+    let (pkcs1v15, pss) = (Work::SignPkcs1v15 { hash }, Work::SignPss(Pss::new(hash)));
     let (mut signature, mut signatures) = (vec![0; key.size()], vec![vec![0; key.size()]; 20]);
     let decryptions = [
         Work::DecryptPkcs1v15,

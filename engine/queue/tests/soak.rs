@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use tollgate_curves::{SecretKey, X25519};
 use tollgate_queue::{Answer, Caller, Config, Error, PrivateJob, Queue, Work};
-use tollgate_rsa::{Hash, PrivateKey, Salt, Workspace};
+use tollgate_rsa::{Hash, PrivateKey, Pss, Salt, Workspace};
 
 const THREADS: u64 = 16;
 
@@ -28,7 +28,7 @@ struct Seen {
 
 const HASH: Hash = Hash::Sha256;
 const PKCS1V15: Work = Work::SignPkcs1v15 { hash: HASH };
-const PSS: Work = Work::SignPss { hash: HASH, mgf_hash: HASH, salt: Salt::Exactly(20) };
+const PSS: Work = Work::SignPss(Pss::new(HASH).with_salt(Salt::Exactly(20)));
 
 struct Soaker {
     caller: Caller<PrivateJob>,
@@ -46,8 +46,13 @@ fn verify(
     signature: &[u8],
 ) {
     match work {
-        PKCS1V15 => key.public().verify_pkcs1v15(workspace, HASH, digest, signature),
-        _ => key.public().verify_pss(workspace, HASH, HASH, Salt::Exactly(20), digest, signature),
+        PKCS1V15 => key.public().verify_pkcs1v15_with(workspace, HASH, digest, signature),
+        _ => key.public().verify_pss_with(
+            workspace,
+            Pss::new(HASH).with_salt(Salt::Exactly(20)),
+            digest,
+            signature,
+        ),
     }
     .unwrap();
 }

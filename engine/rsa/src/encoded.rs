@@ -17,16 +17,20 @@ macro_rules! signature {
             /// Returns the signature that `write` writes to a buffer of the key's size.
             fn write(
                 key: &$crate::PrivateKey,
-                write: impl FnOnce(&mut [u8]) -> Result<(), $crate::Error>,
+                write: impl FnOnce(&mut $crate::Workspace, &mut [u8]) -> Result<(), $crate::Error>,
             ) -> Result<Self, $crate::Error> {
-                let mut bytes = vec![0; key.size()].into_boxed_slice();
-                write(&mut bytes)?;
-                Ok(Self { bytes })
+                Ok(Self { bytes: key.public().fill(write)?.into_boxed_slice() })
             }
         }
 
         impl signature::SignatureEncoding for Signature {
             type Repr = Box<[u8]>;
+        }
+
+        impl spki::SignatureBitStringEncoding for Signature {
+            fn to_bitstring(&self) -> der::Result<der::asn1::BitString> {
+                der::asn1::BitString::from_bytes(&self.bytes)
+            }
         }
 
         impl TryFrom<&[u8]> for Signature {
@@ -78,13 +82,19 @@ macro_rules! key_traits {
     ($name:ident, $key:ty $(, $field:ident)?) => {
         impl<D> Clone for $name<D> {
             fn clone(&self) -> Self {
-                Self { inner: self.inner.clone(), $($field: self.$field,)? hash: PhantomData }
+                Self { key: Arc::clone(&self.key), $($field: self.$field,)? hash: PhantomData }
             }
+        }
+
+        impl<D> spki::AssociatedAlgorithmIdentifier for $name<D> {
+            type Params = der::asn1::AnyRef<'static>;
+
+            const ALGORITHM_IDENTIFIER: spki::AlgorithmIdentifierRef<'static> = pkcs1::ALGORITHM_ID;
         }
 
         impl<D> AsRef<$key> for $name<D> {
             fn as_ref(&self) -> &$key {
-                self.inner.key()
+                &self.key
             }
         }
 
@@ -97,7 +107,7 @@ macro_rules! key_traits {
         impl<D: HashFunction> core::fmt::Debug for $name<D> {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.debug_struct(stringify!($name))
-                    .field("key", self.inner.key())
+                    .field("key", &self.key)
                     .field("hash", &D::HASH)
                     $(.field(stringify!($field), &self.$field))?
                     .finish()
@@ -178,7 +188,7 @@ macro_rules! signing_key {
 
         impl<D: HashFunction> pkcs8::EncodePrivateKey for SigningKey<D> {
             fn to_pkcs8_der(&self) -> pkcs8::Result<der::SecretDocument> {
-                self.inner.key().to_pkcs8_der()
+                self.key.to_pkcs8_der()
             }
         }
     };
@@ -216,7 +226,7 @@ macro_rules! verifying_key {
 
         impl<D: HashFunction> spki::EncodePublicKey for VerifyingKey<D> {
             fn to_public_key_der(&self) -> spki::Result<der::Document> {
-                self.inner.key().to_public_key_der()
+                self.key.to_public_key_der()
             }
         }
     };

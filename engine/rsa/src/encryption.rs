@@ -9,22 +9,45 @@
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::{Error, MODULUS_BYTES_MAX, Rejected};
-use crate::hash::Hash;
 use crate::implicit_rejection::{self, RejectionKey};
 use crate::key::{PrivateKey, PublicKey};
+use crate::oaep::{self, Oaep};
 use crate::premaster::{self, Premaster, TlsVersions};
 use crate::workspace::Workspace;
-use crate::{eme_pkcs1v15, oaep};
+use crate::{eme_pkcs1v15, of_thread};
 
 impl PublicKey {
-    /// Encrypts by RSAES-PKCS1-v1_5 (RFC 8017 §7.2.1) into `ciphertext` of [`size`](Self::size)
-    /// bytes. Use it only for old peers; otherwise use [`encrypt_oaep`](Self::encrypt_oaep).
+    /// Encrypts by RSAES-PKCS1-v1_5 (RFC 8017 §7.2.1). Use it only for old peers; otherwise use
+    /// [`encrypt_oaep`](Self::encrypt_oaep).
+    ///
+    /// # Errors
+    ///
+    /// As [`encrypt_pkcs1v15_with`](Self::encrypt_pkcs1v15_with).
+    pub fn encrypt_pkcs1v15(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        self.fill(|workspace, ciphertext| {
+            self.encrypt_pkcs1v15_with(workspace, message, ciphertext)
+        })
+    }
+
+    /// Encrypts by RSAES-OAEP (RFC 8017 §7.1.1).
+    ///
+    /// # Errors
+    ///
+    /// As [`encrypt_pkcs1v15_with`](Self::encrypt_pkcs1v15_with).
+    pub fn encrypt_oaep(&self, oaep: Oaep<'_>, message: &[u8]) -> Result<Vec<u8>, Error> {
+        self.fill(|workspace, ciphertext| {
+            self.encrypt_oaep_with(workspace, oaep, message, ciphertext)
+        })
+    }
+
+    /// Like [`encrypt_pkcs1v15`](Self::encrypt_pkcs1v15), with this workspace, into `ciphertext` of
+    /// [`size`](Self::size) bytes.
     ///
     /// # Errors
     ///
     /// [`Misuse::BufferLength`](crate::Misuse::BufferLength); [`Rejected::MessageLong`];
     /// `Unavailable` if there are no random bytes.
-    pub fn encrypt_pkcs1v15(
+    pub fn encrypt_pkcs1v15_with(
         &self,
         workspace: &mut Workspace,
         message: &[u8],
@@ -35,22 +58,21 @@ impl PublicKey {
         self.encrypt_raw(workspace, ciphertext)
     }
 
-    /// Encrypts by RSAES-OAEP (RFC 8017 §7.1.1) into `ciphertext` of [`size`](Self::size) bytes.
+    /// Like [`encrypt_oaep`](Self::encrypt_oaep), with this workspace, into `ciphertext` of
+    /// [`size`](Self::size) bytes.
     ///
     /// # Errors
     ///
-    /// As [`encrypt_pkcs1v15`](Self::encrypt_pkcs1v15).
-    pub fn encrypt_oaep(
+    /// As [`encrypt_pkcs1v15_with`](Self::encrypt_pkcs1v15_with).
+    pub fn encrypt_oaep_with(
         &self,
         workspace: &mut Workspace,
-        hash: Hash,
-        mgf_hash: Hash,
-        label: &[u8],
+        oaep: Oaep<'_>,
         message: &[u8],
         ciphertext: &mut [u8],
     ) -> Result<(), Error> {
         self.check_length(ciphertext)?;
-        oaep::encode(ciphertext, hash, mgf_hash, label, message)?;
+        oaep::encode(ciphertext, oaep, message)?;
         self.encrypt_raw(workspace, ciphertext)
     }
 
@@ -86,6 +108,43 @@ impl PrivateKey {
     /// ciphertext and the key only. This is the only safe way to decrypt this padding for untrusted
     /// peers. The caller must treat real and synthetic messages alike, whatever their length.
     ///
+    /// # Errors
+    ///
+    /// As [`decrypt_pkcs1v15_with`](Self::decrypt_pkcs1v15_with).
+    pub fn decrypt_pkcs1v15(&self, ciphertext: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+        self.decrypt_message(|workspace, buffer| {
+            self.decrypt_pkcs1v15_with(workspace, ciphertext, buffer)
+        })
+    }
+
+    /// Decrypts by RSAES-OAEP (RFC 8017 §7.1.2).
+    ///
+    /// # Errors
+    ///
+    /// As [`decrypt_oaep_with`](Self::decrypt_oaep_with).
+    pub fn decrypt_oaep(
+        &self,
+        oaep: Oaep<'_>,
+        ciphertext: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, Error> {
+        self.decrypt_message(|workspace, buffer| {
+            self.decrypt_oaep_with(workspace, oaep, ciphertext, buffer)
+        })
+    }
+
+    /// Returns the message that `decrypt` leaves in its buffer, and wipes the buffer.
+    fn decrypt_message(
+        &self,
+        decrypt: impl for<'a> FnOnce(&mut Workspace, &'a mut [u8]) -> Result<&'a [u8], Error>,
+    ) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let mut buffer = Zeroizing::new([0; MODULUS_BYTES_MAX]);
+        let buffer = &mut buffer[..self.size()];
+        let message = of_thread::with(|workspace| decrypt(workspace, buffer))?;
+        Ok(Zeroizing::new(message.to_vec()))
+    }
+
+    /// Like [`decrypt_pkcs1v15`](Self::decrypt_pkcs1v15), with this workspace.
+    ///
     /// `buffer` has [`size`](Self::size) bytes. The message is at its end. It is secret; the caller
     /// must wipe it.
     ///
@@ -95,7 +154,7 @@ impl PrivateKey {
     /// below n. Both facts are public. The buffer is then zeroed.
     /// [`Misuse::BufferLength`](crate::Misuse::BufferLength); [`Error::Fault`] and `Unavailable` as
     /// [`private`](Self::private).
-    pub fn decrypt_pkcs1v15<'a>(
+    pub fn decrypt_pkcs1v15_with<'a>(
         &self,
         workspace: &mut Workspace,
         ciphertext: &[u8],
@@ -107,7 +166,7 @@ impl PrivateKey {
         implicit_rejection::decode(buffer, &key?)
     }
 
-    /// Decrypts by RSAES-OAEP (RFC 8017 §7.1.2).
+    /// Like [`decrypt_oaep`](Self::decrypt_oaep), with this workspace.
     ///
     /// `buffer` has [`size`](Self::size) bytes. The message is at its end. It is secret; the caller
     /// must wipe it.
@@ -117,19 +176,17 @@ impl PrivateKey {
     /// [`Rejected::DecryptionFailed`] for any invalid ciphertext; the buffer is then zeroed.
     /// [`Misuse::BufferLength`](crate::Misuse::BufferLength); [`Error::Fault`] and `Unavailable` as
     /// [`private`](Self::private).
-    pub fn decrypt_oaep<'a>(
+    pub fn decrypt_oaep_with<'a>(
         &self,
         workspace: &mut Workspace,
-        hash: Hash,
-        mgf_hash: Hash,
-        label: &[u8],
+        oaep: Oaep<'_>,
         ciphertext: &[u8],
         buffer: &'a mut [u8],
     ) -> Result<&'a [u8], Error> {
         self.public.check_length(buffer)?;
         self.decrypt(workspace, ciphertext, buffer)?;
         let size = buffer.len();
-        match oaep::decode(buffer, hash, mgf_hash, label).map(<[u8]>::len) {
+        match oaep::decode(buffer, oaep).map(<[u8]>::len) {
             Ok(len) => Ok(&buffer[size - len..]),
             Err(error) => {
                 buffer.zeroize();

@@ -25,6 +25,7 @@ use crate::error::{
 };
 use crate::key::{PrivateKey, SECURE_BITS};
 use crate::natural::{bit_length, from_bytes, to_bytes};
+use crate::of_thread;
 use crate::workspace::Workspace;
 
 pub(crate) mod derive;
@@ -154,8 +155,8 @@ impl PrivateKey {
     /// # Errors
     ///
     /// As [`Generation::run`].
-    pub fn generate(workspace: &mut Workspace, bits: usize) -> Result<Self, Error> {
-        Generation::new(bits).run(workspace)
+    pub fn generate(bits: usize) -> Result<Self, Error> {
+        of_thread::with(|workspace| Generation::new(bits).run(workspace))
     }
 
     /// Tests that p and q are prime, by 64 rounds of Miller-Rabin each. Use it for keys from

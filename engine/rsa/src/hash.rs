@@ -5,32 +5,38 @@ use core::fmt;
 use zeroize::Zeroize;
 
 macro_rules! hash_functions {
-    ($($(#[$docs:meta])* $hash:ident = $name:literal, $len:literal, $prefix:expr;)*) => {
+    ($($(#[$docs:meta])* $hash:ident $([$feature:literal])? = $name:literal, $len:literal, $prefix:expr;)*) => {
         /// A hash function, for messages and for the masks of PSS and OAEP.
         ///
         /// Signatures with the older functions can be forged: they are verified, but
         /// [`check_to_sign`](Self::check_to_sign) refuses to sign with them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum Hash {
-            $(#[doc = concat!($name, ", ", $len, " bytes.")] $(#[$docs])* $hash,)*
+            $(
+                #[doc = concat!($name, ", ", $len, " bytes.")]
+                $(#[$docs])*
+                $(#[cfg(feature = $feature)])?
+                $hash,
+            )*
         }
 
         #[expect(clippy::len_without_is_empty, reason = "no hash function gives an empty digest")]
         impl Hash {
             /// Every hash function of this crate, in the order of their declaration.
-            pub const ALL: [Self; 17] = [$(Self::$hash,)*];
+            pub const ALL: &[Self] = &[$($(#[cfg(feature = $feature)])? Self::$hash,)*];
 
             /// Returns the length of a digest, in bytes: 16 to 64.
             pub const fn len(self) -> usize {
                 match self {
-                    $(Self::$hash => $len,)*
+                    $($(#[cfg(feature = $feature)])? Self::$hash => $len,)*
                 }
             }
 
             /// Returns the name as in its standard, e.g. `SHA-512/256`.
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(Self::$hash => $name,)*
+                    $($(#[cfg(feature = $feature)])? Self::$hash => $name,)*
                 }
             }
 
@@ -42,7 +48,7 @@ macro_rules! hash_functions {
             /// requires.
             pub const fn digest_info_prefix(self) -> &'static [u8] {
                 match self {
-                    $(Self::$hash => const { &$prefix },)*
+                    $($(#[cfg(feature = $feature)])? Self::$hash => const { &$prefix },)*
                 }
             }
         }
@@ -51,16 +57,16 @@ macro_rules! hash_functions {
 
 hash_functions! {
     // The object identifier of MD4 ends in 4. OpenSSL 3 signs and verifies with one that ends in 3.
-    Md4 = "MD4", 16, digest_info::<7, 18>(16, &RSA_MD, 3);
-    Md5 = "MD5", 16, digest_info::<7, 18>(16, &RSA_MD, 5);
+    Md4 ["legacy-hashes"] = "MD4", 16, digest_info::<7, 18>(16, &RSA_MD, 3);
+    Md5 ["legacy-hashes"] = "MD5", 16, digest_info::<7, 18>(16, &RSA_MD, 5);
     /// The digests of MD5 and SHA-1, concatenated. PKCS#1 v1.5 signs them without `DigestInfo` in
     /// TLS 1.0 and 1.1 (RFC 4346 §7.4.3).
-    Md5Sha1 = "MD5-SHA1", 36, [];
+    Md5Sha1 ["legacy-hashes"] = "MD5-SHA1", 36, [];
     /// MDC-2 with DES (ISO/IEC 10118-2). PKCS#1 v1.5 signs an `OCTET STRING` of the digest without
     /// `DigestInfo`, as OpenSSL does. DES reads tables at addresses that depend on the data.
     /// Therefore do not hash secrets with MDC-2, and do not use it in OAEP.
-    Mdc2 = "MDC-2", 16, [0x04, 0x10];
-    Ripemd160 = "RIPEMD-160", 20, digest_info::<4, 15>(20, &[0x2b, 0x24, 3, 2], 1);
+    Mdc2 ["legacy-hashes"] = "MDC-2", 16, [0x04, 0x10];
+    Ripemd160 ["legacy-hashes"] = "RIPEMD-160", 20, digest_info::<4, 15>(20, &[0x2b, 0x24, 3, 2], 1);
     Sha1 = "SHA-1", 20, digest_info::<4, 15>(20, &[0x2b, 0x0e, 3, 2], 26);
     Sha224 = "SHA-224", 28, digest_info::<8, 19>(28, &NIST, 4);
     Sha256 = "SHA-256", 32, digest_info::<8, 19>(32, &NIST, 1);
@@ -114,6 +120,7 @@ impl fmt::Debug for Digest {
 }
 
 /// 1.2.840.113549.2, the message digests of RSA Data Security.
+#[cfg(feature = "legacy-hashes")]
 const RSA_MD: [u8; 7] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 2];
 /// 2.16.840.1.101.3.4.2, the hash functions of NIST.
 const NIST: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 3, 4, 2];
@@ -188,7 +195,7 @@ mod tests {
     #[test]
     fn digests_of_abc() {
         for ((hash, expected), of_all) in ABC.into_iter().zip(Hash::ALL) {
-            assert_eq!(hash, of_all, "the table covers every function");
+            assert_eq!(hash, *of_all, "the table covers every function");
             assert_eq!(hex::encode(hash.digest(b"abc")), expected, "{hash}");
             assert_eq!(hash.digest(b"abc").as_ref().len(), hash.len(), "{hash}");
             assert_eq!(hash.digest_parts(&[b"a", b"", b"bc"]), hash.digest(b"abc"), "{hash}");

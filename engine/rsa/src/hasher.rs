@@ -1,10 +1,13 @@
 //! Hashing by a function that is chosen at run time, and hash functions as types: those of the
 //! crates `md-5`, `sha1`, `sha2`, `sha3` and others.
 
-use digest::{FixedOutput, HashMarker, Update};
+#[cfg(feature = "signature")]
+use sha2::digest::HashMarker;
+use sha2::digest::{FixedOutput, Update};
 
 use crate::error::{Error, Rejected};
 use crate::hash::{Digest, Hash};
+#[cfg(feature = "legacy-hashes")]
 use crate::mdc2::Mdc2;
 
 /// The state of a hash function between two pieces of a message, stored inline. Wiped when dropped.
@@ -23,11 +26,13 @@ impl core::fmt::Debug for Hasher {
 /// Implemented for the functions of [`Hash`](enum@Hash), except MD5-SHA1 and MDC-2. To choose the
 /// function at run time, use the methods of [`PrivateKey`](crate::PrivateKey) and
 /// [`PublicKey`](crate::PublicKey).
+#[cfg(feature = "signature")]
 pub trait HashFunction: Default + FixedOutput + HashMarker + Update + sealed::Sealed {
     /// The same function as a value.
     const HASH: Hash;
 }
 
+#[cfg(feature = "signature")]
 mod sealed {
     /// Prevents implementations outside this crate.
     #[expect(unnameable_types, reason = "sealed")]
@@ -35,9 +40,10 @@ mod sealed {
 }
 
 /// Returns the digest of the bytes that `fill` writes.
+#[cfg(feature = "signature")]
 pub(crate) fn digest<D: HashFunction>(
     fill: impl FnOnce(&mut D) -> signature::Result<()>,
-) -> signature::Result<digest::Output<D>> {
+) -> signature::Result<sha2::digest::Output<D>> {
     let mut state = D::default();
     fill(&mut state)?;
     Ok(state.finalize_fixed())
@@ -71,12 +77,11 @@ impl Hash {
     ///
     /// [`Rejected::HashBroken`].
     pub fn check_to_sign(self) -> Result<(), Error> {
-        match self {
-            Self::Md4 | Self::Md5 | Self::Md5Sha1 | Self::Mdc2 | Self::Ripemd160 | Self::Sha1 => {
-                Err(Rejected::HashBroken(self).into())
-            }
-            _ => Ok(()),
+        // the digests of MD5 and SHA-1 together are longer, but not stronger
+        if self.len() < 28 || self.name() == "MD5-SHA1" {
+            return Err(Rejected::HashBroken(self).into());
         }
+        Ok(())
     }
 
     /// Checks that `digest` has this function's length.
@@ -93,9 +98,11 @@ impl Hash {
 }
 
 /// Computes both digests.
+#[cfg(feature = "legacy-hashes")]
 #[derive(Clone, Default)]
 struct Md5Sha1(md5::Md5, sha1::Sha1);
 
+#[cfg(feature = "legacy-hashes")]
 impl Md5Sha1 {
     fn update(&mut self, piece: &[u8]) {
         self.0.update(piece);
@@ -111,42 +118,47 @@ impl Md5Sha1 {
 }
 
 macro_rules! functions {
-    ({ $($hash:ident = $type:ty;)* } { $($only_value:ident = $state:ty;)* }) => {
+    ({ $($hash:ident $([$feature:literal])? = $type:ty;)* }
+     { $($only_value:ident [$its_feature:literal] = $state:ty;)* }) => {
         #[derive(Clone)]
         enum State {
-            $($hash($type),)*
-            $($only_value($state),)*
+            $($(#[cfg(feature = $feature)])? $hash($type),)*
+            $(#[cfg(feature = $its_feature)] $only_value($state),)*
         }
 
         impl Hasher {
             /// Returns the state before a message.
             pub fn new(hash: Hash) -> Self {
                 Self(match hash {
-                    $(Hash::$hash => State::$hash(Default::default()),)*
-                    $(Hash::$only_value => State::$only_value(Default::default()),)*
+                    $($(#[cfg(feature = $feature)])? Hash::$hash => State::$hash(Default::default()),)*
+                    $(#[cfg(feature = $its_feature)] Hash::$only_value => State::$only_value(Default::default()),)*
                 })
             }
 
             /// Hashes the next piece of the message.
             pub fn update(&mut self, piece: &[u8]) {
                 match &mut self.0 {
-                    $(State::$hash(state) => state.update(piece),)*
-                    $(State::$only_value(state) => state.update(piece),)*
+                    $($(#[cfg(feature = $feature)])? State::$hash(state) => state.update(piece),)*
+                    $(#[cfg(feature = $its_feature)] State::$only_value(state) => state.update(piece),)*
                 }
             }
 
             /// Returns the digest of all pieces.
             pub fn finish(self) -> Digest {
                 match self.0 {
-                    $(State::$hash(state) => Digest::new(&state.finalize_fixed()),)*
-                    $(State::$only_value(state) => Digest::new(&state.finalize()),)*
+                    $($(#[cfg(feature = $feature)])? State::$hash(state) => Digest::new(&state.finalize_fixed()),)*
+                    $(#[cfg(feature = $its_feature)] State::$only_value(state) => Digest::new(&state.finalize()),)*
                 }
             }
         }
 
         $(
+            #[cfg(feature = "signature")]
+            $(#[cfg(feature = $feature)])?
             impl sealed::Sealed for $type {}
 
+            #[cfg(feature = "signature")]
+            $(#[cfg(feature = $feature)])?
             impl HashFunction for $type {
                 const HASH: Hash = Hash::$hash;
             }
@@ -156,9 +168,9 @@ macro_rules! functions {
 
 functions! {
     {
-        Md4 = md4::Md4;
-        Md5 = md5::Md5;
-        Ripemd160 = ripemd::Ripemd160;
+        Md4 ["legacy-hashes"] = md4::Md4;
+        Md5 ["legacy-hashes"] = md5::Md5;
+        Ripemd160 ["legacy-hashes"] = ripemd::Ripemd160;
         Sha1 = sha1::Sha1;
         Sha224 = sha2::Sha224;
         Sha256 = sha2::Sha256;
@@ -173,8 +185,8 @@ functions! {
         Sm3 = sm3::Sm3;
     }
     {
-        Md5Sha1 = Md5Sha1;
-        Mdc2 = Mdc2;
+        Md5Sha1 ["legacy-hashes"] = Md5Sha1;
+        Mdc2 ["legacy-hashes"] = Mdc2;
     }
 }
 
@@ -184,7 +196,7 @@ mod tests {
 
     #[test]
     fn functions_without_collision_resistance_are_refused_for_signing() {
-        for hash in Hash::ALL {
+        for &hash in Hash::ALL {
             let is_long = hash.len() >= 28 && hash != Hash::Md5Sha1;
             let expected = if is_long { Ok(()) } else { Err(Rejected::HashBroken(hash).into()) };
             assert_eq!(hash.check_to_sign(), expected, "{hash}");

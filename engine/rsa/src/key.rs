@@ -11,7 +11,7 @@ use crate::fresh::{AT_ONCE, AT_ONCE_IN_LANES};
 use crate::implicit_rejection::{DHash, d_hash};
 use crate::material::{BlockNumbers, Class, Exponents, Numbers, Primes};
 use crate::natural::{bit_length, secret_bytes, to_bytes};
-use crate::parse;
+use crate::parse::{self, Encoding};
 use crate::parts::KeyParts;
 use crate::validate::{self, CheckedPublic};
 
@@ -59,25 +59,55 @@ impl core::fmt::Debug for PrivateKey {
     }
 }
 
+/// Compares n and e.
+impl PartialEq for PublicKey {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.n, &self.e) == (&other.n, &other.e)
+    }
+}
+
+impl Eq for PublicKey {}
+
+impl core::hash::Hash for PublicKey {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        (&self.n, &self.e).hash(state);
+    }
+}
+
 impl PublicKey {
-    /// Reads a public key: PEM or DER, `SubjectPublicKeyInfo` or PKCS#1.
+    /// Reads the contents of a key file: PEM or DER, `SubjectPublicKeyInfo` or PKCS#1.
     ///
     /// # Errors
     ///
     /// [`Error::Rejected`]: the file has another format, or a number is not acceptable; the message
     /// says which.
+    #[cfg(feature = "pem")]
     pub fn from_bytes(file: &[u8]) -> Result<Self, Error> {
-        let (n, e) = parse::public(file)?;
-        Self::from_components(&n, &e)
+        Self::parse(Encoding::Either, file)
     }
 
-    /// Reads PEM text, as [`from_bytes`](Self::from_bytes).
+    /// Reads DER: `SubjectPublicKeyInfo` or PKCS#1.
     ///
     /// # Errors
     ///
     /// As [`from_bytes`](Self::from_bytes).
+    pub fn from_der(der: &[u8]) -> Result<Self, Error> {
+        Self::parse(Encoding::Der, der)
+    }
+
+    /// Reads PEM text: `SubjectPublicKeyInfo` or PKCS#1.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_bytes`](Self::from_bytes).
+    #[cfg(feature = "pem")]
     pub fn from_pem(pem: &str) -> Result<Self, Error> {
-        Self::from_bytes(pem.as_bytes())
+        Self::parse(Encoding::Pem, pem.as_bytes())
+    }
+
+    fn parse(encoding: Encoding, input: &[u8]) -> Result<Self, Error> {
+        let (n, e) = parse::public(encoding, input)?;
+        Self::from_components(&n, &e)
     }
 
     /// Creates a key from big-endian numbers.
@@ -137,7 +167,7 @@ impl PublicKey {
 }
 
 impl PrivateKey {
-    /// Reads an unencrypted private key: PEM or DER, PKCS#8 or PKCS#1.
+    /// Reads the contents of a key file, not encrypted: PEM or DER, PKCS#8 or PKCS#1.
     ///
     /// Keys below 2048 bits are accepted: see [`is_insecure`](Self::is_insecure).
     ///
@@ -145,17 +175,28 @@ impl PrivateKey {
     ///
     /// [`Error::Rejected`]: the file has another format, or the numbers do not fit each other; the
     /// message says which.
+    #[cfg(feature = "pem")]
     pub fn from_bytes(file: &[u8]) -> Result<Self, Error> {
-        Self::from_parts(&parse::private(file)?)
+        Self::from_parts(&parse::private(Encoding::Either, file)?)
     }
 
-    /// Reads PEM text, as [`from_bytes`](Self::from_bytes).
+    /// Reads DER: PKCS#8 or PKCS#1, not encrypted.
     ///
     /// # Errors
     ///
     /// As [`from_bytes`](Self::from_bytes).
+    pub fn from_der(der: &[u8]) -> Result<Self, Error> {
+        Self::from_parts(&parse::private(Encoding::Der, der)?)
+    }
+
+    /// Reads PEM text: PKCS#8 or PKCS#1, not encrypted.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_bytes`](Self::from_bytes).
+    #[cfg(feature = "pem")]
     pub fn from_pem(pem: &str) -> Result<Self, Error> {
-        Self::from_bytes(pem.as_bytes())
+        Self::from_parts(&parse::private(Encoding::Pem, pem.as_bytes())?)
     }
 
     /// Creates a key from its numbers.

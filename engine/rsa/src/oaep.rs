@@ -10,18 +10,40 @@ use crate::hash::{Digest, Hash};
 use crate::mask::{Mask, public_index};
 use crate::mgf1;
 
+/// The parameters of RSAES-OAEP (RFC 8017 appendix A.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Oaep<'a> {
+    hash: Hash,
+    mgf_hash: Hash,
+    label: &'a [u8],
+}
+
+impl<'a> Oaep<'a> {
+    /// Uses one hash function for the label and MGF1, and an empty label.
+    pub const fn new(hash: Hash) -> Self {
+        Self { hash, mgf_hash: hash, label: &[] }
+    }
+
+    /// Uses another hash function for MGF1.
+    #[must_use]
+    pub const fn with_mgf_hash(self, mgf_hash: Hash) -> Self {
+        Self { mgf_hash, ..self }
+    }
+
+    /// Uses this label, which encryption and decryption must agree on.
+    #[must_use]
+    pub const fn with_label(self, label: &'a [u8]) -> Self {
+        Self { label, ..self }
+    }
+}
+
 /// Writes EME-OAEP of `message` with a random seed to `em`: `em := 00 maskedSeed maskedDB`.
 ///
 /// # Errors
 ///
 /// [`Rejected::MessageLong`]; [`Unavailable::Random`].
-pub fn encode(
-    em: &mut [u8],
-    hash: Hash,
-    mgf_hash: Hash,
-    label: &[u8],
-    message: &[u8],
-) -> Result<(), Error> {
+pub fn encode(em: &mut [u8], oaep: Oaep<'_>, message: &[u8]) -> Result<(), Error> {
+    let Oaep { hash, mgf_hash, label } = oaep;
     // 1b. If mLen > k - 2hLen - 2, output "message too long".
     let overhead = 2 * hash.len() + 2;
     check_message(message, em.len(), overhead)?;
@@ -48,13 +70,8 @@ pub fn encode(
 /// # Errors
 ///
 /// [`Rejected::DecryptionFailed`] for any invalid padding.
-pub fn decode<'a>(
-    em: &'a mut [u8],
-    hash: Hash,
-    mgf_hash: Hash,
-    label: &[u8],
-) -> Result<&'a [u8], Error> {
-    decode_with_label_digest(em, &hash.digest(label), mgf_hash)
+pub fn decode<'a>(em: &'a mut [u8], oaep: Oaep<'_>) -> Result<&'a [u8], Error> {
+    decode_with_label_digest(em, &oaep.hash.digest(oaep.label), oaep.mgf_hash)
 }
 
 /// Like [`decode`], with the digest of the label. The digest of an empty label is
@@ -107,27 +124,29 @@ mod tests {
     #[test]
     fn messages_round_trip_and_every_change_is_refused() {
         let failed = || Err(Rejected::DecryptionFailed.into());
-        let (hash, mgf) = (Hash::Sha256, Hash::Sha1);
+        let unlabelled = Oaep::new(Hash::Sha256).with_mgf_hash(Hash::Sha1);
+        let oaep = unlabelled.with_label(b"label");
         for len in [0, 1, 62] {
             let message = vec![0x01; len]; // bytes that look like separators
             let mut em = [0; 128];
-            encode(&mut em, hash, mgf, b"label", &message).unwrap();
-            assert_eq!(decode(&mut em.clone(), hash, mgf, b"label").unwrap(), message);
-            assert_eq!(decode(&mut em.clone(), hash, mgf, b""), failed());
-            assert_eq!(decode(&mut em.clone(), hash, hash, b"label"), failed());
+            encode(&mut em, oaep, &message).unwrap();
+            assert_eq!(decode(&mut em.clone(), oaep).unwrap(), message);
+            assert_eq!(decode(&mut em.clone(), unlabelled), failed());
+            let other = oaep.with_mgf_hash(Hash::Sha256);
+            assert_eq!(decode(&mut em.clone(), other), failed());
             for at in [0, 1, 32, 33, 64] {
                 let mut bad = em;
                 bad[at] ^= 0x10;
-                assert_eq!(decode(&mut bad, hash, mgf, b"label"), failed());
+                assert_eq!(decode(&mut bad, oaep), failed());
             }
         }
         assert_eq!(
-            encode(&mut [0; 128], hash, mgf, b"", &[7; 63]),
+            encode(&mut [0; 128], unlabelled, &[7; 63]),
             Err(Rejected::MessageLong { found_bytes: 63, limit_bytes: 62 }.into())
         );
         for len in 0..66 {
-            assert_eq!(decode(&mut vec![0; len], hash, mgf, b""), failed());
-            assert!(encode(&mut vec![0; len], hash, mgf, b"", b"").is_err());
+            assert_eq!(decode(&mut vec![0; len], unlabelled), failed());
+            assert!(encode(&mut vec![0; len], unlabelled, b"").is_err());
         }
     }
 
@@ -143,7 +162,7 @@ mod tests {
         ];
         for change in changes {
             let mut em = [0; 64];
-            encode(&mut em, hash, hash, b"", b"message").unwrap();
+            encode(&mut em, Oaep::new(hash), b"message").unwrap();
             let (seed, db) = em[1..].split_at_mut(20);
             mgf1::xor(seed, hash, db);
             mgf1::xor(db, hash, seed);
@@ -151,7 +170,7 @@ mod tests {
             mgf1::xor(db, hash, seed);
             mgf1::xor(seed, hash, db);
             let failed = Err(Rejected::DecryptionFailed.into());
-            assert_eq!(decode(&mut em, hash, hash, b""), failed);
+            assert_eq!(decode(&mut em, Oaep::new(hash)), failed);
         }
     }
 }

@@ -9,39 +9,72 @@
 //! requires NULL. Otherwise it is strict: it refuses data after the DER, and non-DER numbers.
 
 mod der;
+#[cfg(feature = "pem")]
 mod pem;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use der::{private_info, private_pkcs1, public_info, public_pkcs1};
 
+use zeroize::Zeroizing;
+
 use crate::error::{Error, Expected, Rejected};
 use crate::parts::KeyParts;
 
-/// Reads the numbers of a private key. Takes the first private key of several PEM blocks.
-pub(crate) fn private(file: &[u8]) -> Result<KeyParts, Error> {
-    check_length(file)?;
-    match pem::block(file, Expected::PrivateKey)? {
+/// The encoding of the input.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Encoding {
+    Der,
+    /// The first block with a key counts.
+    #[cfg(feature = "pem")]
+    Pem,
+    /// PEM if there is a BEGIN line, otherwise DER.
+    #[cfg(feature = "pem")]
+    Either,
+}
+
+/// Reads the numbers of a private key.
+pub(crate) fn private(encoding: Encoding, input: &[u8]) -> Result<KeyParts, Error> {
+    match block(encoding, input, Expected::PrivateKey)? {
         Some(block) => der::private(&block),
-        None => der::private(file),
+        None => der::private(input),
     }
 }
 
-/// Reads n and e of a public key. Takes the first public key of several PEM blocks.
-pub(crate) fn public(file: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
-    check_length(file)?;
-    match pem::block(file, Expected::PublicKey)? {
+/// Reads n and e of a public key.
+pub(crate) fn public(encoding: Encoding, input: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    match block(encoding, input, Expected::PublicKey)? {
         Some(block) => der::public(&block),
-        None => der::public(file),
+        None => der::public(input),
     }
 }
 
-fn check_length(file: &[u8]) -> Result<(), Error> {
-    if file.len() <= LIMIT_BYTES {
-        return Ok(());
+/// Returns the DER of the key's PEM block; `None` if the input is DER.
+fn block(
+    encoding: Encoding,
+    input: &[u8],
+    #[cfg_attr(not(feature = "pem"), expect(unused_variables, reason = "it is a PEM label"))]
+    expected: Expected,
+) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+    if input.len() > LIMIT_BYTES {
+        let (found_bytes, limit_bytes) = (input.len(), LIMIT_BYTES);
+        return Err(Rejected::InputLength { found_bytes, limit_bytes }.into());
     }
-    Err(Rejected::InputLength { found_bytes: file.len(), limit_bytes: LIMIT_BYTES }.into())
+    let is_der = input.first() == Some(&SEQUENCE);
+    match encoding {
+        Encoding::Der if is_der => Ok(None),
+        Encoding::Der => Err(Rejected::NotDer.into()),
+        #[cfg(feature = "pem")]
+        Encoding::Pem => pem::block(input, expected)?.ok_or(Rejected::NotPem.into()).map(Some),
+        #[cfg(feature = "pem")]
+        Encoding::Either => match pem::block(input, expected)? {
+            None if !is_der => Err(Rejected::NotAKey.into()),
+            block => Ok(block),
+        },
+    }
 }
 
+/// The first byte of the DER of a key; no PEM file begins with it.
+const SEQUENCE: u8 = 0x30;
 /// Maximum length of the input in bytes: a key of 8192 bits after a long certificate chain.
 pub(crate) const LIMIT_BYTES: usize = 1 << 16;

@@ -2,13 +2,19 @@
 //!
 //! Verification encodes again and compares, so a forged message is never parsed.
 
+use spki::AlgorithmIdentifierOwned;
+
+use crate::algorithm;
 use crate::error::{Error, MODULUS_BYTES_MAX, Rejected};
 use crate::hash::Hash;
 
+#[cfg(feature = "signature")]
 mod keys;
 
+#[cfg(feature = "signature")]
 pub use keys::{SigningKey, VerifyingKey};
 
+#[cfg(feature = "signature")]
 crate::encoded::signature! {
     /// An RSASSA-PKCS1-v1_5 signature, not verified.
 }
@@ -26,6 +32,12 @@ pub fn encode(em: &mut [u8], hash: Hash, digest: &[u8]) -> Result<(), Error> {
     hash.check(digest)?;
     // 2. T is the DER of DigestInfo: a fixed prefix and H.
     frame(em, hash.digest_info_prefix(), digest)
+}
+
+/// Returns the `AlgorithmIdentifier` of signatures with this hash function; `None` if there is none,
+/// as for SM3.
+pub fn algorithm_identifier(hash: Hash) -> Option<AlgorithmIdentifierOwned> {
+    algorithm::pkcs1v15(hash)
 }
 
 /// Like [`encode`], over a T that the caller has built: `em := 00 01 FF..FF 00 T`. T may be the
@@ -173,7 +185,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_changed_bit_is_refused(
-            hash in prop::sample::select(&Hash::ALL[..]),
+            hash in prop::sample::select(Hash::ALL),
             message: Vec<u8>,
             len in 94_usize..=1024,
             at: prop::sample::Index,

@@ -4,63 +4,21 @@
 //! 8), the message is one byte shorter, and the first byte of the buffer is zero.
 
 use crate::error::{Error, MODULUS_BYTES_MAX, Misuse, Rejected, Unavailable};
-use crate::hash::Hash;
 use crate::mgf1;
 
+#[cfg(feature = "signature")]
 mod keys;
+mod parameters;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "signature")]
 pub use keys::{SigningKey, VerifyingKey};
+pub use parameters::{Pss, Salt};
 
+#[cfg(feature = "signature")]
 crate::encoded::signature! {
     /// An RSASSA-PSS signature, not verified.
-}
-
-/// The length of the salt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Salt {
-    /// Any length. For verification only.
-    Auto,
-    /// The length of the digest, as TLS 1.3 requires (RFC 8446 §4.2.3).
-    Digest,
-    /// This many bytes.
-    Exactly(usize),
-    /// The longest that the modulus allows.
-    Max,
-}
-
-impl Salt {
-    /// Returns the length in bytes for a signature under a modulus of `mod_bits` bits.
-    ///
-    /// # Errors
-    ///
-    /// [`Misuse::SaltAuto`]; [`Rejected::ModulusSmall`] if the salt does not fit.
-    pub fn len_to_sign(self, mod_bits: usize, hash: Hash) -> Result<usize, Error> {
-        // emLen >= hLen + sLen + 2: §9.1.1, step 3.
-        let found_bytes = em_len(mod_bits);
-        let fixed = hash.len() + 2;
-        let room = found_bytes
-            .checked_sub(fixed)
-            .ok_or(Rejected::ModulusSmall { found_bytes, needed_bytes: fixed })?;
-        let len = self.len(hash, room).ok_or(Misuse::SaltAuto)?;
-        if len > room {
-            let needed_bytes = fixed.saturating_add(len);
-            return Err(Rejected::ModulusSmall { found_bytes, needed_bytes }.into());
-        }
-        Ok(len)
-    }
-
-    /// Returns the length in bytes, if the longest possible salt has `room` bytes. Returns `None`
-    /// if any length is allowed.
-    fn len(self, hash: Hash, room: usize) -> Option<usize> {
-        match self {
-            Self::Auto => None,
-            Self::Digest => Some(hash.len()),
-            Self::Exactly(len) => Some(len),
-            Self::Max => Some(room),
-        }
-    }
 }
 
 /// Writes EMSA-PSS of `digest` with a random salt of the operating system to `em`.
@@ -69,27 +27,19 @@ impl Salt {
 ///
 /// # Errors
 ///
-/// As [`encode`] and [`Salt::len_to_sign`]; [`Unavailable::Random`].
-pub fn encode_random(
-    em: &mut [u8],
-    mod_bits: usize,
-    hash: Hash,
-    mgf_hash: Hash,
-    salt: Salt,
-    digest: &[u8],
-) -> Result<(), Error> {
+/// As [`encode`] and [`Pss::salt_len_to_sign`]; [`Unavailable::Random`].
+pub fn encode_random(em: &mut [u8], mod_bits: usize, pss: Pss, digest: &[u8]) -> Result<(), Error> {
     let mut buffer = [0; MODULUS_BYTES_MAX];
-    let len = salt.len_to_sign(mod_bits, hash)?;
+    let len = pss.salt_len_to_sign(mod_bits)?;
     let salt = buffer.get_mut(..len).ok_or(Rejected::Size { bits: mod_bits })?;
     // 4. Generate a random octet string salt of length sLen.
     getrandom::fill(salt).map_err(|_| Unavailable::Random)?;
-    encode(em, mod_bits, hash, mgf_hash, salt, digest)
+    encode(em, mod_bits, pss, salt, digest)
 }
 
 /// Writes EMSA-PSS of `digest` with the given salt to `em`: `em := [00] maskedDB H BC`.
 ///
-/// `em` has ceil(`mod_bits` / 8) bytes; `mgf_hash` is the hash function of MGF1. On error `em`
-/// is unchanged.
+/// `em` has ceil(`mod_bits` / 8) bytes. The salt of `pss` is not used. On error `em` is unchanged.
 ///
 /// # Errors
 ///
@@ -97,16 +47,16 @@ pub fn encode_random(
 pub fn encode(
     em: &mut [u8],
     mod_bits: usize,
-    hash: Hash,
-    mgf_hash: Hash,
+    pss: Pss,
     salt: &[u8],
     digest: &[u8],
 ) -> Result<(), Error> {
+    let Pss { hash, mgf_hash, .. } = pss;
     Misuse::check_length(em.len(), mod_bits.div_ceil(8))?;
     // 1. and 2. mHash = Hash(M) is the caller's `digest`.
     hash.check(digest)?;
     // 3. If emLen < hLen + sLen + 2, output "encoding error".
-    Salt::Exactly(salt.len()).len_to_sign(mod_bits, hash)?;
+    pss.with_salt(Salt::Exactly(salt.len())).salt_len_to_sign(mod_bits)?;
     let em_len = em_len(mod_bits);
     let (zero, em) = em.split_at_mut(em.len() - em_len);
     zero.fill(0);
@@ -137,32 +87,19 @@ pub fn encode(
 ///
 /// [`Rejected::SignatureInvalid`] for any invalid `em`; [`Rejected::DigestLength`];
 /// [`Misuse::BufferLength`]; [`Rejected::Size`] above the largest modulus.
-pub fn verify(
-    em: &[u8],
-    mod_bits: usize,
-    hash: Hash,
-    mgf_hash: Hash,
-    salt: Salt,
-    digest: &[u8],
-) -> Result<(), Error> {
+pub fn verify(em: &[u8], mod_bits: usize, pss: Pss, digest: &[u8]) -> Result<(), Error> {
     Misuse::check_length(em.len(), mod_bits.div_ceil(8))?;
     // 1. and 2. mHash = Hash(M) is the caller's `digest`.
-    hash.check(digest)?;
+    pss.hash.check(digest)?;
     let mut buffer = [0; MODULUS_BYTES_MAX];
     let copy = buffer.get_mut(..em.len()).ok_or(Rejected::Size { bits: mod_bits })?;
     copy.copy_from_slice(em);
-    Rejected::unless_valid(is_consistent(copy, mod_bits, hash, mgf_hash, salt, digest))
+    Rejected::unless_valid(is_consistent(copy, mod_bits, pss, digest))
 }
 
 /// Steps 3 to 14 of §9.1.2; `em` is overwritten.
-fn is_consistent(
-    em: &mut [u8],
-    mod_bits: usize,
-    hash: Hash,
-    mgf_hash: Hash,
-    salt: Salt,
-    digest: &[u8],
-) -> bool {
+fn is_consistent(em: &mut [u8], mod_bits: usize, pss: Pss, digest: &[u8]) -> bool {
+    let Pss { hash, mgf_hash, salt } = pss;
     // 3. If emLen < hLen + sLen + 2, output "inconsistent".
     let em_len = em_len(mod_bits);
     let Some(room) = em_len.checked_sub(hash.len() + 2) else {

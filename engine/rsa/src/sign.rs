@@ -5,15 +5,40 @@ use tollgate_mont::LANES;
 use crate::error::{Error, MODULUS_BYTES_MAX, Rejected};
 use crate::hash::Hash;
 use crate::key::{PrivateKey, PublicKey};
-use crate::operations::{private_batch, public_batch};
-use crate::pss::Salt;
+use crate::of_thread;
+use crate::operations::public_batch;
+use crate::pkcs1v15;
+use crate::pss::{self, Pss};
 use crate::request::{PrivateRequest, PublicRequest};
 use crate::workspace::Workspace;
-use crate::{pkcs1v15, pss};
 
 impl PrivateKey {
-    /// Signs a message's digest by RSASSA-PKCS1-v1_5 (RFC 8017 §8.2.1) into `signature` of
-    /// [`size`](Self::size) bytes.
+    /// Signs a message by RSASSA-PKCS1-v1_5 (RFC 8017 §8.2.1).
+    ///
+    /// # Errors
+    ///
+    /// As [`sign_pkcs1v15_with`](Self::sign_pkcs1v15_with).
+    pub fn sign_pkcs1v15(&self, hash: Hash, message: &[u8]) -> Result<Vec<u8>, Error> {
+        let digest = hash.digest(message);
+        self.public.fill(|workspace, signature| {
+            self.sign_pkcs1v15_with(workspace, hash, digest.as_ref(), signature)
+        })
+    }
+
+    /// Signs a message by RSASSA-PSS (RFC 8017 §8.1.1) with a random salt.
+    ///
+    /// # Errors
+    ///
+    /// As [`sign_pss_with`](Self::sign_pss_with).
+    pub fn sign_pss(&self, pss: Pss, message: &[u8]) -> Result<Vec<u8>, Error> {
+        let digest = pss.hash().digest(message);
+        self.public.fill(|workspace, signature| {
+            self.sign_pss_with(workspace, pss, digest.as_ref(), signature)
+        })
+    }
+
+    /// Like [`sign_pkcs1v15`](Self::sign_pkcs1v15), with this workspace, on the digest of a message,
+    /// into `signature` of [`size`](Self::size) bytes.
     ///
     /// # Errors
     ///
@@ -21,7 +46,7 @@ impl PrivateKey {
     /// [`Rejected::DigestLength`], [`Rejected::ModulusSmall`],
     /// [`Misuse::BufferLength`](crate::Misuse::BufferLength), and those of
     /// [`private`](Self::private).
-    pub fn sign_pkcs1v15(
+    pub fn sign_pkcs1v15_with(
         &self,
         workspace: &mut Workspace,
         hash: Hash,
@@ -39,12 +64,12 @@ impl PrivateKey {
         pkcs1v15::encode(em, hash, digest)
     }
 
-    /// Like [`sign_pkcs1v15`](Self::sign_pkcs1v15), over a T that the caller has built instead of a
+    /// Like [`sign_pkcs1v15_with`](Self::sign_pkcs1v15_with), over a T that the caller has built instead of a
     /// `DigestInfo`: see [`pkcs1v15::encode_raw`].
     ///
     /// # Errors
     ///
-    /// As [`sign_pkcs1v15`](Self::sign_pkcs1v15).
+    /// As [`sign_pkcs1v15_with`](Self::sign_pkcs1v15_with).
     pub fn sign_pkcs1v15_raw(
         &self,
         workspace: &mut Workspace,
@@ -56,37 +81,69 @@ impl PrivateKey {
         self.private(workspace, signature)
     }
 
-    /// Signs a message's digest by RSASSA-PSS (RFC 8017 §8.1.1) with a random salt into `signature`
-    /// of [`size`](Self::size) bytes.
+    /// Like [`sign_pss`](Self::sign_pss), with this workspace, on the digest of a message, into
+    /// `signature` of [`size`](Self::size) bytes.
     ///
     /// # Errors
     ///
     /// [`Misuse::SaltAuto`](crate::Misuse::SaltAuto), and those of
-    /// [`sign_pkcs1v15`](Self::sign_pkcs1v15).
-    pub fn sign_pss(
+    /// [`sign_pkcs1v15_with`](Self::sign_pkcs1v15_with).
+    pub fn sign_pss_with(
         &self,
         workspace: &mut Workspace,
-        hash: Hash,
-        mgf_hash: Hash,
-        salt: Salt,
+        pss: Pss,
         digest: &[u8],
         signature: &mut [u8],
     ) -> Result<(), Error> {
-        hash.check_to_sign()?;
-        self.public.check_length(signature)?;
-        pss::encode_random(signature, self.bits(), hash, mgf_hash, salt, digest)?;
+        self.encode_pss(pss, digest, signature)?;
         self.private(workspace, signature)
+    }
+
+    fn encode_pss(&self, pss: Pss, digest: &[u8], em: &mut [u8]) -> Result<(), Error> {
+        pss.hash().check_to_sign()?;
+        self.public.check_length(em)?;
+        pss::encode_random(em, self.bits(), pss, digest)
     }
 }
 
 impl PublicKey {
-    /// Verifies an RSASSA-PKCS1-v1_5 signature (RFC 8017 §8.2.2) of a message's digest.
+    /// Verifies an RSASSA-PKCS1-v1_5 signature (RFC 8017 §8.2.2) of a message.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::SignatureInvalid`] for any invalid signature.
+    pub fn verify_pkcs1v15(
+        &self,
+        hash: Hash,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), Error> {
+        let digest = hash.digest(message);
+        of_thread::with(|workspace| {
+            self.verify_pkcs1v15_with(workspace, hash, digest.as_ref(), signature)
+        })
+    }
+
+    /// Verifies an RSASSA-PSS signature (RFC 8017 §8.1.2) of a message.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::SignatureInvalid`] for any invalid signature.
+    pub fn verify_pss(&self, pss: Pss, message: &[u8], signature: &[u8]) -> Result<(), Error> {
+        let digest = pss.hash().digest(message);
+        of_thread::with(|workspace| {
+            self.verify_pss_with(workspace, pss, digest.as_ref(), signature)
+        })
+    }
+
+    /// Like [`verify_pkcs1v15`](Self::verify_pkcs1v15), with this workspace, for the digest of a
+    /// message.
     ///
     /// # Errors
     ///
     /// [`Rejected::SignatureInvalid`] for any invalid signature;
     /// [`Rejected::DigestLength`].
-    pub fn verify_pkcs1v15(
+    pub fn verify_pkcs1v15_with(
         &self,
         workspace: &mut Workspace,
         hash: Hash,
@@ -99,7 +156,7 @@ impl PublicKey {
         Rejected::unless_valid(pkcs1v15::matches(em, hash, digest))
     }
 
-    /// Like [`verify_pkcs1v15`](Self::verify_pkcs1v15), over a T that the caller has built instead
+    /// Like [`verify_pkcs1v15_with`](Self::verify_pkcs1v15_with), over a T that the caller has built instead
     /// of a `DigestInfo`: see [`pkcs1v15::encode_raw`].
     ///
     /// # Errors
@@ -116,24 +173,22 @@ impl PublicKey {
         Rejected::unless_valid(pkcs1v15::matches_raw(em, t))
     }
 
-    /// Verifies an RSASSA-PSS signature (RFC 8017 §8.1.2) of a message's digest.
+    /// Like [`verify_pss`](Self::verify_pss), with this workspace, for the digest of a message.
     ///
     /// # Errors
     ///
-    /// As [`verify_pkcs1v15`](Self::verify_pkcs1v15).
-    pub fn verify_pss(
+    /// As [`verify_pkcs1v15_with`](Self::verify_pkcs1v15_with).
+    pub fn verify_pss_with(
         &self,
         workspace: &mut Workspace,
-        hash: Hash,
-        mgf_hash: Hash,
-        salt: Salt,
+        pss: Pss,
         digest: &[u8],
         signature: &[u8],
     ) -> Result<(), Error> {
-        hash.check(digest)?;
+        pss.hash().check(digest)?;
         let mut em = [0; MODULUS_BYTES_MAX];
         let em = self.recover(workspace, signature, &mut em)?;
-        pss::verify(em, self.bits(), hash, mgf_hash, salt, digest)
+        pss::verify(em, self.bits(), pss, digest)
     }
 
     /// Recovers the encoded message of a signature.
@@ -153,46 +208,76 @@ impl PublicKey {
     }
 }
 
-/// Signs many digests by RSASSA-PKCS1-v1_5: request i signs digest i into its buffer.
-///
-/// # Panics
-///
-/// If the numbers of digests and requests differ.
-pub fn sign_pkcs1v15_batch(
-    workspace: &mut Workspace,
-    hash: Hash,
-    digests: &[&[u8]],
-    requests: &mut [PrivateRequest<'_>],
-) {
-    assert!(digests.len() == requests.len(), "each request signs one digest");
-    for (request, digest) in requests.iter_mut().zip(digests) {
-        let encoded = request.key.encode_pkcs1v15(hash, digest, request.buffer);
-        request.outcome = encoded.err().map(Err);
+impl<'a> PrivateRequest<'a> {
+    /// Creates a request to sign a message's digest as [`PrivateKey::sign_pkcs1v15_with`] does, into
+    /// `signature`. If that refuses the digest, the request already has this outcome.
+    pub fn sign_pkcs1v15(
+        key: &'a PrivateKey,
+        hash: Hash,
+        digest: &[u8],
+        signature: &'a mut [u8],
+    ) -> Self {
+        let refused = key.encode_pkcs1v15(hash, digest, signature).err();
+        Self { key, buffer: signature, outcome: refused.map(Err) }
     }
-    private_batch(workspace, requests);
+
+    /// Creates a request to sign a message's digest as [`PrivateKey::sign_pss_with`] does, into
+    /// `signature`. If that refuses the digest, the request already has this outcome.
+    pub fn sign_pss(key: &'a PrivateKey, pss: Pss, digest: &[u8], signature: &'a mut [u8]) -> Self {
+        let refused = key.encode_pss(pss, digest, signature).err();
+        Self { key, buffer: signature, outcome: refused.map(Err) }
+    }
 }
 
 /// A signature to verify in a batch.
 #[derive(Debug)]
 pub struct VerifyRequest<'a> {
     key: &'a PublicKey,
-    hash: Hash,
+    padding: Padding,
     digest: &'a [u8],
     signature: &'a [u8],
     outcome: Option<Result<(), Error>>,
 }
 
-impl<'a> VerifyRequest<'a> {
-    /// Creates a request to sign a message's digest.
-    pub fn new(key: &'a PublicKey, hash: Hash, digest: &'a [u8], signature: &'a [u8]) -> Self {
-        Self { key, hash, digest, signature, outcome: None }
+/// The padding of a signature, with its hash function.
+#[derive(Clone, Copy, Debug)]
+enum Padding {
+    Pkcs1v15(Hash),
+    Pss(Pss),
+}
+
+impl Padding {
+    fn hash(self) -> Hash {
+        match self {
+            Self::Pkcs1v15(hash) => hash,
+            Self::Pss(pss) => pss.hash(),
+        }
     }
 
-    /// Returns the result of [`PublicKey::verify_pkcs1v15`].
+    fn matches(self, em: &[u8], bits: usize, digest: &[u8]) -> bool {
+        match self {
+            Self::Pkcs1v15(hash) => pkcs1v15::matches(em, hash, digest),
+            Self::Pss(pss) => pss::verify(em, bits, pss, digest).is_ok(),
+        }
+    }
+}
+
+impl<'a> VerifyRequest<'a> {
+    /// Creates a request to verify an RSASSA-PKCS1-v1_5 signature of a message's digest.
+    pub fn pkcs1v15(key: &'a PublicKey, hash: Hash, digest: &'a [u8], signature: &'a [u8]) -> Self {
+        Self { key, padding: Padding::Pkcs1v15(hash), digest, signature, outcome: None }
+    }
+
+    /// Creates a request to verify an RSASSA-PSS signature of a message's digest.
+    pub fn pss(key: &'a PublicKey, pss: Pss, digest: &'a [u8], signature: &'a [u8]) -> Self {
+        Self { key, padding: Padding::Pss(pss), digest, signature, outcome: None }
+    }
+
+    /// Returns the result of [`PublicKey::verify_pkcs1v15_with`] or [`PublicKey::verify_pss_with`].
     ///
     /// # Errors
     ///
-    /// As [`PublicKey::verify_pkcs1v15`].
+    /// As these.
     ///
     /// # Panics
     ///
@@ -202,12 +287,12 @@ impl<'a> VerifyRequest<'a> {
     }
 }
 
-/// Verifies many RSASSA-PKCS1-v1_5 signatures of any keys.
-pub fn verify_pkcs1v15_batch(workspace: &mut Workspace, requests: &mut [VerifyRequest<'_>]) {
+/// Verifies many signatures of any keys and paddings.
+pub fn verify_batch(workspace: &mut Workspace, requests: &mut [VerifyRequest<'_>]) {
     for chunk in requests.chunks_mut(LANES) {
         let mut em = [[0; MODULUS_BYTES_MAX]; LANES];
         for (request, em) in chunk.iter_mut().zip(&mut em) {
-            request.outcome = request.hash.check(request.digest).err().map(Err);
+            request.outcome = request.padding.hash().check(request.digest).err().map(Err);
             if request.signature.len() == request.key.size() {
                 em[..request.signature.len()].copy_from_slice(request.signature);
             } else if request.outcome.is_none() {
@@ -223,8 +308,9 @@ pub fn verify_pkcs1v15_batch(workspace: &mut Workspace, requests: &mut [VerifyRe
         });
         public_batch(workspace, &mut public[..chunk.len()]);
         for (request, public) in chunk.iter_mut().zip(&mut public) {
-            let valid = public.outcome().is_ok()
-                && pkcs1v15::matches(public.buffer(), request.hash, request.digest);
+            let (padding, bits) = (request.padding, request.key.bits());
+            let valid =
+                public.outcome().is_ok() && padding.matches(public.buffer(), bits, request.digest);
             request.outcome.get_or_insert(Rejected::unless_valid(valid));
         }
     }

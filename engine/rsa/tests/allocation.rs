@@ -5,7 +5,7 @@
 use sha2::Sha256;
 use tollgate_rsa::signature::{Keypair, Signer, Verifier};
 use tollgate_rsa::{
-    Form, Hash, Plans, PrivateKey, PrivateRequest, Salt, TlsVersions, Workspace, pkcs1v15,
+    Form, Hash, Oaep, Plans, PrivateKey, PrivateRequest, Pss, TlsVersions, Workspace, pkcs1v15,
     private_batch, pss,
 };
 
@@ -18,31 +18,29 @@ fn operations_do_not_allocate() {
     buffers.iter_mut().for_each(|b| b[0] = 0);
     let mut buffer = vec![0; key.size()];
     let mut run = || {
-        key.sign_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &mut signature).unwrap();
+        key.sign_pkcs1v15_with(&mut workspace, Hash::Sha256, digest.as_ref(), &mut signature)
+            .unwrap();
         let public = key.public();
-        public.verify_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &signature).unwrap();
-        key.sign_pss(
-            &mut workspace,
-            Hash::Sha256,
-            Hash::Sha256,
-            Salt::Digest,
-            digest.as_ref(),
-            &mut signature,
-        )
-        .unwrap();
+        public
+            .verify_pkcs1v15_with(&mut workspace, Hash::Sha256, digest.as_ref(), &signature)
+            .unwrap();
+        key.sign_pss_with(&mut workspace, Pss::new(Hash::Sha256), digest.as_ref(), &mut signature)
+            .unwrap();
         let mut buffers = buffers.iter_mut();
         let mut requests: [_; 8] =
             core::array::from_fn(|_| PrivateRequest::new(&key, buffers.next().unwrap()));
         private_batch(&mut workspace, &mut requests);
         requests.iter().for_each(|r| r.outcome().unwrap());
         let hash = Hash::Sha256;
-        public.encrypt_pkcs1v15(&mut workspace, b"message", &mut signature).unwrap();
-        key.decrypt_pkcs1v15(&mut workspace, &signature, &mut buffer).unwrap();
+        public.encrypt_pkcs1v15_with(&mut workspace, b"message", &mut signature).unwrap();
+        key.decrypt_pkcs1v15_with(&mut workspace, &signature, &mut buffer).unwrap();
         let versions = TlsVersions { client: 0x0303, negotiated: None };
         key.decrypt_tls_premaster(&mut workspace, versions, &signature).unwrap();
-        public.encrypt_oaep(&mut workspace, hash, hash, b"", b"message", &mut signature).unwrap();
-        key.decrypt_oaep(&mut workspace, hash, hash, b"", &signature, &mut buffer).unwrap();
-        key.decrypt_pkcs1v15(&mut workspace, &[0; 128], &mut buffer).unwrap(); // bad padding
+        public
+            .encrypt_oaep_with(&mut workspace, Oaep::new(hash), b"message", &mut signature)
+            .unwrap();
+        key.decrypt_oaep_with(&mut workspace, Oaep::new(hash), &signature, &mut buffer).unwrap();
+        key.decrypt_pkcs1v15_with(&mut workspace, &[0; 128], &mut buffer).unwrap(); // bad padding
     };
     run();
     // Enough rounds to make fresh blinding pairs. Each inversion gives pairs for eight times 64

@@ -16,7 +16,9 @@ use tollgate_rsa::signature::{
     DigestSigner, DigestVerifier, Keypair, MultipartSigner, RandomizedDigestSigner,
     RandomizedMultipartSigner, RandomizedSigner, SignatureEncoding, Signer, Verifier,
 };
-use tollgate_rsa::{Hash, HashFunction, PrivateKey, Salt, Unavailable, Workspace, pkcs1v15, pss};
+use tollgate_rsa::{
+    Hash, HashFunction, Oaep, PrivateKey, Pss, Salt, Unavailable, Workspace, pkcs1v15, pss,
+};
 
 const PEM: &str = include_str!("../../../vectors/keys/rsa-1024.pem");
 const MESSAGE: &[u8] = b"signed by one, verified by the other";
@@ -133,7 +135,7 @@ fn pkcs1v15_signatures_are_the_same() {
     let (ours, theirs) = keys();
     let ours = pkcs1v15::SigningKey::<Sha256>::new(ours);
     let theirs = rsa::pkcs1v15::SigningKey::<Sha256>::new(theirs);
-    let digest = |state: &mut Sha256| digest::Update::update(state, MESSAGE);
+    let digest = |state: &mut Sha256| sha2::digest::Update::update(state, MESSAGE);
     let expected = theirs.sign_digest(digest).to_vec();
     assert_eq!(ours.sign_digest(digest).to_vec(), expected);
     let prehash = Hash::Sha256.digest(MESSAGE);
@@ -153,7 +155,8 @@ fn pss_signatures_work_in_both_directions() {
     both_ways!(pss, Sha384);
 
     let ours = pss::SigningKey::<Sha256>::new(keys().0);
-    let signature = ours.sign_digest(|state: &mut Sha256| digest::Update::update(state, MESSAGE));
+    let signature =
+        ours.sign_digest(|state: &mut Sha256| sha2::digest::Update::update(state, MESSAGE));
     verify::<_, pss::Signature, Sha256>(&ours.verifying_key(), signature.as_ref());
 }
 
@@ -218,9 +221,9 @@ fn the_salt_comes_from_the_rng() {
     public.public(&mut workspace, &mut em).unwrap();
     let (hash, digest) = (Sha256::HASH, Sha256::HASH.digest(MESSAGE));
     let mut expected = vec![0; 128];
-    pss::encode(&mut expected, 1024, hash, hash, &[8, 9, 10, 11, 12], digest.as_ref()).unwrap();
+    pss::encode(&mut expected, 1024, Pss::new(hash), &[8, 9, 10, 11, 12], digest.as_ref()).unwrap();
     assert_eq!(em, expected);
-    pss::verify(&em, 1024, hash, hash, Salt::Exactly(5), digest.as_ref()).unwrap();
+    pss::verify(&em, 1024, Pss::new(hash).with_salt(Salt::Exactly(5)), digest.as_ref()).unwrap();
 }
 
 #[test]
@@ -269,20 +272,27 @@ fn ciphertexts_work_in_both_directions() {
     let (mut workspace, mut rng) = (Workspace::new().unwrap(), counter(0));
     let hash = Sha256::HASH;
     let (mut c, mut buffer) = (vec![0; ours.size()], vec![0; ours.size()]);
-    ours.public().encrypt_oaep(&mut workspace, hash, hash, b"label", MESSAGE, &mut c).unwrap();
+    ours.public()
+        .encrypt_oaep_with(&mut workspace, Oaep::new(hash).with_label(b"label"), MESSAGE, &mut c)
+        .unwrap();
     let oaep = || rsa::Oaep::<Sha256>::new_with_label(*b"label");
     assert_eq!(theirs.decrypt(oaep(), &c).unwrap(), MESSAGE);
     let c = theirs.to_public_key().encrypt(&mut rng, oaep(), MESSAGE).unwrap();
-    let message = ours.decrypt_oaep(&mut workspace, hash, hash, b"label", &c, &mut buffer);
+    let message = ours.decrypt_oaep_with(
+        &mut workspace,
+        Oaep::new(hash).with_label(b"label"),
+        &c,
+        &mut buffer,
+    );
     assert_eq!(message, Ok(MESSAGE));
 
     let padding = rsa::Pkcs1v15Encrypt;
     let c = theirs.to_public_key().encrypt(&mut rng, padding, MESSAGE).unwrap();
-    assert_eq!(ours.decrypt_pkcs1v15(&mut workspace, &c, &mut buffer), Ok(MESSAGE));
+    assert_eq!(ours.decrypt_pkcs1v15_with(&mut workspace, &c, &mut buffer), Ok(MESSAGE));
     // invalid padding gives the same synthetic message
     let c = [&[0], &[7; 127][..]].concat();
     let made_up = theirs.decrypt(padding, &c).unwrap();
-    assert_eq!(ours.decrypt_pkcs1v15(&mut workspace, &c, &mut buffer), Ok(&*made_up));
+    assert_eq!(ours.decrypt_pkcs1v15_with(&mut workspace, &c, &mut buffer), Ok(&*made_up));
 }
 
 #[test]

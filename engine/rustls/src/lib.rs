@@ -28,8 +28,8 @@
 //! use tollgate_queue::{Config, Queue};
 //!
 //! # use openssl::{asn1::Asn1Time, hash::MessageDigest, pkey::PKey, x509::X509};
-//! # let key_pem: &[u8] = include_bytes!("../../../vectors/keys/rsa-2048.pem");
-//! # let pair = PKey::private_key_from_pem(key_pem)?;
+//! # let pair = PKey::from_rsa(openssl::rsa::Rsa::generate(2048)?)?;
+//! # let key_pem = pair.private_key_to_pem_pkcs8()?;
 //! # let mut made = X509::builder()?;
 //! # made.set_version(2)?;
 //! # made.set_pubkey(&pair)?;
@@ -38,7 +38,7 @@
 //! # made.sign(&pair, MessageDigest::sha256())?;
 //! # let certificate_pem = made.build().to_pem()?;
 //! let certificates = CertificateDer::pem_slice_iter(&certificate_pem).collect::<Result<_, _>>()?;
-//! let key = PrivateKeyDer::from_pem_slice(key_pem)?;
+//! let key = PrivateKeyDer::from_pem_slice(&key_pem)?;
 //!
 //! let queue = Queue::of_this_processor(Config::default())?; // one for the whole program
 //! let config = ServerConfig::builder_with_provider(Arc::new(tollgate_rustls::provider(&queue)))
@@ -48,6 +48,8 @@
 //! # let _ = config;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Versions follow semantic versioning; a new major version of rustls means a new one here.
 #![forbid(unsafe_code)]
 
 mod ecdsa_key;
@@ -127,5 +129,5 @@ impl KeyProvider for KeyLoader {
 
 /// The user's guide; its example is compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/rustls.md")]
+#[doc = include_str!("../docs/rustls.md")]
 pub struct Page;

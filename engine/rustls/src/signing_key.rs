@@ -7,7 +7,7 @@ use rustls::pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
 use rustls::{Error, SignatureAlgorithm, SignatureScheme, sign};
 use tollgate_queue::{Caller, PrivateJob, Queue, Work};
 use tollgate_rsa::pkcs8::spki::EncodePublicKey;
-use tollgate_rsa::{Hash, PrivateKey, Rejected, Salt};
+use tollgate_rsa::{Hash, PrivateKey, Pss, Rejected};
 
 /// An RSA key that signs through a queue.
 pub struct SigningKey {
@@ -28,7 +28,7 @@ const SCHEMES: [(SignatureScheme, Hash, Work); 6] = [
 ];
 
 const fn pss(hash: Hash) -> Work {
-    Work::SignPss { hash, mgf_hash: hash, salt: Salt::Digest }
+    Work::SignPss(Pss::new(hash))
 }
 
 impl SigningKey {

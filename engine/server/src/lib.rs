@@ -37,6 +37,8 @@
 //! assert_eq!(report.connections_cut, 0);
 //! # Ok::<(), tollgate_server::Error>(())
 //! ```
+//!
+//! This crate is internal: what it promises is the program `tollgate serve` and its files.
 #![deny(unsafe_code)]
 
 mod addresses;

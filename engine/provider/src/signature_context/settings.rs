@@ -3,9 +3,12 @@
 
 use std::sync::Arc;
 
+use der::Encode as _;
+use tollgate_rsa::{Pss, Salt, pkcs1v15};
+
 use super::RsaSignatureContext;
 use crate::abi::*;
-use crate::algorithm_id;
+
 use crate::context::{Context, operation_key};
 use crate::hashing;
 use crate::message::Message;
@@ -103,17 +106,20 @@ impl Context for RsaSignatureContext {
 
 impl RsaSignatureContext {
     fn algorithm_id(&self) -> Result<Vec<u8>, Reason> {
-        match self.padding {
+        let identifier = match self.padding {
             Padding::Pkcs1 => {
                 let md = self.message.md().ok_or(Reason::DigestMissing)?;
-                algorithm_id::pkcs1(md).ok_or(Reason::DigestUnsupported)
+                pkcs1v15::algorithm_identifier(md)
             }
             Padding::Pss => {
                 let (hash, mgf1) = self.pss_hashes()?;
-                let salt_len = self.salt.to_sign(self.key()?.public().bits(), hash)?;
-                algorithm_id::pss(hash, mgf1, salt_len).ok_or(Reason::DigestUnsupported)
+                let bits = self.key()?.public().bits();
+                let salt = Salt::Exactly(self.salt.to_sign(bits, hash)?);
+                let pss = Pss::new(hash).with_mgf_hash(mgf1).with_salt(salt);
+                pss.algorithm_identifier(bits)?
             }
-            Padding::Raw | Padding::X931 => Err(Reason::PaddingUnsupported),
-        }
+            Padding::Raw | Padding::X931 => return Err(Reason::PaddingUnsupported),
+        };
+        identifier.and_then(|id| id.to_der().ok()).ok_or(Reason::DigestUnsupported)
     }
 }

@@ -52,9 +52,9 @@ fn keys_alone() {
     let used = numbers_left_by(|| {
         let (mut signature, hash) = (vec![0; key.size()], Hash::Sha256);
         let digest = hash.digest(b"message");
-        key.sign_pkcs1v15(&mut workspace, hash, digest.as_ref(), &mut signature).unwrap();
+        key.sign_pkcs1v15_with(&mut workspace, hash, digest.as_ref(), &mut signature).unwrap();
         let mut message = vec![0; key.size()];
-        key.decrypt_pkcs1v15(&mut workspace, &signature, &mut message).unwrap();
+        key.decrypt_pkcs1v15_with(&mut workspace, &signature, &mut message).unwrap();
         workspace = Workspace::new().unwrap();
         key.to_parts()
     });
@@ -94,7 +94,7 @@ fn changed_and_left<T>(value: T, change: impl FnOnce(&mut T)) -> (usize, usize) 
 
 #[test]
 fn hashers_leave_nothing_behind() {
-    for hash in Hash::ALL {
+    for &hash in Hash::ALL {
         let (changed, left) = changed_and_left(Hasher::new(hash), |hasher| hasher.update(&MESSAGE));
         let block_len = if hash == Hash::Mdc2 { 8 } else { 64 };
         // Change half of the block: bytes that are equal to the message by chance do not count as

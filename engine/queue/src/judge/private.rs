@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tollgate_rsa::{Error, Hash, PrivateKey, TlsVersions, Workspace, premaster};
+use tollgate_rsa::{Error, Hash, Oaep, PrivateKey, TlsVersions, Workspace, premaster};
 
 use super::Cases;
 use crate::private_job::PrivateJob;
@@ -34,8 +34,11 @@ impl PrivateCases {
         let mut c = vec![0; self.key.size()];
         let public = self.key.public();
         self.with_workspace(|ws| match kind(i) {
-            Kind::Oaep => public.encrypt_oaep(ws, HASH, MGF_HASH, LABEL, message, &mut c),
-            _ => public.encrypt_pkcs1v15(ws, message, &mut c),
+            Kind::Oaep => {
+                let oaep = Oaep::new(HASH).with_mgf_hash(MGF_HASH).with_label(LABEL);
+                public.encrypt_oaep_with(ws, oaep, message, &mut c)
+            }
+            _ => public.encrypt_pkcs1v15_with(ws, message, &mut c),
         })?;
         Ok(c)
     }
@@ -110,7 +113,7 @@ impl Cases<PrivateJob> for PrivateCases {
                 let (digest, hash) = (Hash::Sha256.digest(&message(i)), Hash::Sha256);
                 let public = key.public();
                 self.with_workspace(|ws| {
-                    public.verify_pkcs1v15(ws, hash, digest.as_ref(), found).is_ok()
+                    public.verify_pkcs1v15_with(ws, hash, digest.as_ref(), found).is_ok()
                 })
             }
             Kind::Pkcs1v15 | Kind::Oaep => found == short_message(i),
@@ -118,7 +121,7 @@ impl Cases<PrivateJob> for PrivateCases {
             Kind::BadPkcs1v15 => job.asked().is_some_and(|(_, _, ciphertext)| {
                 let mut buffer = vec![0; key.size()];
                 self.with_workspace(|ws| {
-                    key.decrypt_pkcs1v15(ws, ciphertext, &mut buffer) == Ok(found)
+                    key.decrypt_pkcs1v15_with(ws, ciphertext, &mut buffer) == Ok(found)
                 })
             }),
         }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tollgate_queue::{Error, PrivateError, Signing, Work};
-use tollgate_rsa::{Hash, PrivateKey, Rejected, TlsVersions, Workspace, eme_pkcs1v15};
+use tollgate_rsa::{Hash, Oaep, PrivateKey, Rejected, TlsVersions, Workspace, eme_pkcs1v15};
 
 use crate::queue;
 
@@ -40,14 +40,21 @@ impl Peer {
 
     fn pkcs1v15(&mut self, message: &[u8]) -> Vec<u8> {
         let mut c = vec![0; self.key.size()];
-        self.key.public().encrypt_pkcs1v15(&mut self.workspace, message, &mut c).unwrap();
+        self.key.public().encrypt_pkcs1v15_with(&mut self.workspace, message, &mut c).unwrap();
         c
     }
 
     fn oaep(&mut self, label: &[u8], message: &[u8]) -> Vec<u8> {
         let mut c = vec![0; self.key.size()];
         let (ws, public) = (&mut self.workspace, self.key.public());
-        public.encrypt_oaep(ws, Hash::Sha1, Hash::Sha256, label, message, &mut c).unwrap();
+        public
+            .encrypt_oaep_with(
+                ws,
+                Oaep::new(Hash::Sha1).with_mgf_hash(Hash::Sha256).with_label(label),
+                message,
+                &mut c,
+            )
+            .unwrap();
         c
     }
 
@@ -83,7 +90,7 @@ fn every_kind_alone_and_in_batches() {
             _ => {
                 let mut signature = vec![0; peer.key.size()];
                 let (ws, hash) = (&mut peer.workspace, Hash::Sha256);
-                peer.key.sign_pkcs1v15(ws, hash, digest.as_ref(), &mut signature).unwrap();
+                peer.key.sign_pkcs1v15_with(ws, hash, digest.as_ref(), &mut signature).unwrap();
                 (SIGN, digest.as_ref().to_vec(), signature)
             }
         };
@@ -116,7 +123,7 @@ fn bad_padding_gives_a_synthetic_message() {
             let c = peer.bad(b"data", at, byte);
             let mut buffer = vec![0; size];
             let (key, ws) = (&peer.key, &mut peer.workspace);
-            let expected = key.decrypt_pkcs1v15(ws, &c, &mut buffer).unwrap();
+            let expected = key.decrypt_pkcs1v15_with(ws, &c, &mut buffer).unwrap();
             let mut output = vec![0; size];
             let got = caller.private(key, Work::DecryptPkcs1v15, &c, &mut output).unwrap();
             assert_eq!(got, expected, "byte {at}");

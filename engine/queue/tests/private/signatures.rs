@@ -6,7 +6,7 @@ use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::sign::{RsaPssSaltlen, Verifier};
 use tollgate_queue::{Error, PrivateError, Signing, Work};
-use tollgate_rsa::{Error as Refusal, Hash, Misuse, PrivateKey, Rejected, Salt};
+use tollgate_rsa::{Error as Refusal, Hash, Misuse, PrivateKey, Pss, Rejected, Salt};
 
 use crate::queue;
 
@@ -21,14 +21,13 @@ const PEMS: [&str; 5] = [
 const MESSAGE: &[u8] = b"a message";
 
 const PKCS1V15: Work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
-const PSS: Work =
-    Work::SignPss { hash: Hash::Sha256, mgf_hash: Hash::Sha256, salt: Salt::Exactly(20) };
+const PSS: Work = Work::SignPss(Pss::new(Hash::Sha256).with_salt(Salt::Exactly(20)));
 
 /// Verifies with OpenSSL.
 fn verifies(pem: &str, work: Work, signature: &[u8]) -> bool {
     let key = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
     let mut verifier = Verifier::new(MessageDigest::sha256(), &key).unwrap();
-    if let Work::SignPss { .. } = work {
+    if let Work::SignPss(_) = work {
         verifier.set_rsa_padding(openssl::rsa::Padding::PKCS1_PSS).unwrap();
         verifier.set_rsa_pss_saltlen(RsaPssSaltlen::custom(20)).unwrap();
     }

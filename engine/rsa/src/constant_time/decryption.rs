@@ -7,6 +7,7 @@ use tollgate_rerun as rerun;
 use zeroize::Zeroizing;
 
 use super::secret_key;
+use crate::oaep::Oaep;
 use crate::premaster::PREMASTER_LEN;
 use crate::{
     Form, Hash, Plans, PrivateRequest, TlsVersions, Workspace, eme_pkcs1v15, implicit_rejection,
@@ -69,11 +70,11 @@ fn oaep_is_decoded_in_constant_time() {
     rerun::constant_time("constant_time::decryption::oaep_is_decoded_in_constant_time", || {
         for hash in [Hash::Sha1, Hash::Sha256, Hash::Sha3_512] {
             let mut good = vec![0; 192];
-            oaep::encode(&mut good, hash, hash, b"", b"a message").expect("it fits");
+            oaep::encode(&mut good, Oaep::new(hash), b"a message").expect("it fits");
             let mut bad = good.clone();
             bad[100] ^= 1;
             for (em, expected) in [(good, true), (bad, false)] {
-                assert_eq!(oaep::decode(&mut secret(em), hash, hash, b"").is_ok(), expected);
+                assert_eq!(oaep::decode(&mut secret(em), Oaep::new(hash)).is_ok(), expected);
             }
         }
     });
@@ -93,9 +94,10 @@ fn whole_decryptions_are_constant_time() {
             });
             let mut buffer = vec![0; key.size()];
             for c in &ciphertexts {
-                key.decrypt_pkcs1v15(&mut workspace, c, &mut buffer).expect("below n");
+                key.decrypt_pkcs1v15_with(&mut workspace, c, &mut buffer).expect("below n");
                 key.decrypt_tls_premaster(&mut workspace, VERSIONS, c).expect("random bytes");
-                let refused = key.decrypt_oaep(&mut workspace, hash, hash, b"", c, &mut buffer);
+                let refused =
+                    key.decrypt_oaep_with(&mut workspace, Oaep::new(hash), c, &mut buffer);
                 assert!(refused.is_err());
             }
         }

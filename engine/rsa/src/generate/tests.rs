@@ -214,9 +214,11 @@ fn check(key: &PrivateKey, bits: usize, workspace: &mut Workspace) {
     signer.update(b"a message").unwrap();
     let signature = signer.sign_to_vec().unwrap();
     let digest = Hash::Sha256.digest(b"a message");
-    key.public().verify_pkcs1v15(workspace, Hash::Sha256, digest.as_ref(), &signature).unwrap();
+    key.public()
+        .verify_pkcs1v15_with(workspace, Hash::Sha256, digest.as_ref(), &signature)
+        .unwrap();
     let mut ours = vec![0; key.size()];
-    key.sign_pkcs1v15(workspace, Hash::Sha256, digest.as_ref(), &mut ours).unwrap();
+    key.sign_pkcs1v15_with(workspace, Hash::Sha256, digest.as_ref(), &mut ours).unwrap();
     let mut verifier = Verifier::new(MessageDigest::sha256(), &theirs).unwrap();
     verifier.update(b"a message").unwrap();
     assert!(verifier.verify(&ours).unwrap());
@@ -241,7 +243,7 @@ fn large_and_many_keys_are_valid() {
         if long { (&[2048, 2050, 3072, 4096, 6000, 8192], 300) } else { (&[2048, 2050], 3) };
     let mut ws = Workspace::new().unwrap();
     for bits in sizes {
-        let key = PrivateKey::generate(&mut ws, *bits).unwrap();
+        let key = PrivateKey::generate(*bits).unwrap();
         assert!(!key.is_insecure() && key.public().exponent() == [1, 0, 1]);
         check(&key, *bits, &mut ws);
     }

@@ -8,10 +8,8 @@ use crate::error::{Error, Expected, Found, Rejected};
 pub(super) const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"-----END ";
 const DASHES: &[u8] = b"-----";
-/// The first byte of DER; no PEM file begins with it.
-const SEQUENCE: u8 = 0x30;
 
-/// Returns the DER of the first PEM block with an expected label; `None` if the file is DER.
+/// Returns the DER of the first PEM block with an expected label; `None` if there is no block.
 pub(super) fn block(file: &[u8], expected: Expected) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
     let labels = match expected {
         Expected::PrivateKey => ["PRIVATE KEY", "RSA PRIVATE KEY"],
@@ -33,11 +31,7 @@ pub(super) fn block(file: &[u8], expected: Expected) -> Result<Option<Zeroizing<
         refused = Some(block.refusal(expected));
         rest = block.rest;
     }
-    match refused {
-        Some(refusal) => Err(refusal.into()),
-        None if file.first() == Some(&SEQUENCE) => Ok(None),
-        None => Err(Rejected::NotAKey.into()),
-    }
+    refused.map_or(Ok(None), |refusal| Err(refusal.into()))
 }
 
 /// The text between a BEGIN line and its END line.

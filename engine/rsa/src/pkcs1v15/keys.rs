@@ -6,46 +6,46 @@ use std::sync::Arc;
 use signature::Keypair;
 use signature::hazmat::{PrehashSigner, PrehashVerifier, RandomizedPrehashSigner};
 use signature::rand_core::TryCryptoRng;
+use spki::{AlgorithmIdentifierOwned, DynSignatureAlgorithmIdentifier};
 
-use super::Signature;
+use super::{Signature, algorithm_identifier};
 use crate::hasher::HashFunction;
 use crate::key::{PrivateKey, PublicKey};
-use crate::pooled_key::PooledKey;
+use crate::of_thread;
 
 /// A private key that signs by RSASSA-PKCS1-v1_5 with the hash function `D`.
 ///
-/// Clones share the key and a pool of workspaces. The pool grows to the number of concurrent
-/// operations. Traits with an `rng` do not use it: the padding is deterministic, and blinding uses
+/// Clones share the key; each thread keeps a workspace. Traits with an `rng` do not use it: the padding is deterministic, and blinding uses
 /// the system's random numbers.
 pub struct SigningKey<D> {
-    inner: PooledKey<PrivateKey>,
+    key: Arc<PrivateKey>,
     hash: PhantomData<fn() -> D>,
 }
 
 /// A public key that verifies RSASSA-PKCS1-v1_5 with the hash function `D`. Clones share it.
 pub struct VerifyingKey<D> {
-    inner: PooledKey<PublicKey>,
+    key: Arc<PublicKey>,
     hash: PhantomData<fn() -> D>,
 }
 
 impl<D: HashFunction> SigningKey<D> {
     /// Makes it from a key, or from a shared key in an [`Arc`].
     pub fn new(key: impl Into<Arc<PrivateKey>>) -> Self {
-        Self { inner: PooledKey::new(key.into()), hash: PhantomData }
+        Self { key: key.into(), hash: PhantomData }
     }
 }
 
 impl<D: HashFunction> VerifyingKey<D> {
     /// Makes it from a key, or from a shared key in an [`Arc`].
     pub fn new(key: impl Into<Arc<PublicKey>>) -> Self {
-        Self { inner: PooledKey::new(key.into()), hash: PhantomData }
+        Self { key: key.into(), hash: PhantomData }
     }
 }
 
 impl<D: HashFunction> PrehashSigner<Signature> for SigningKey<D> {
     fn sign_prehash(&self, prehash: &[u8]) -> signature::Result<Signature> {
-        Ok(self.inner.with(|key, workspace| {
-            Signature::write(key, |em| key.sign_pkcs1v15(workspace, D::HASH, prehash, em))
+        Ok(Signature::write(&self.key, |workspace, em| {
+            self.key.sign_pkcs1v15_with(workspace, D::HASH, prehash, em)
         })?)
     }
 }
@@ -62,9 +62,15 @@ impl<D: HashFunction> RandomizedPrehashSigner<Signature> for SigningKey<D> {
 
 impl<D: HashFunction> PrehashVerifier<Signature> for VerifyingKey<D> {
     fn verify_prehash(&self, prehash: &[u8], signature: &Signature) -> signature::Result<()> {
-        Ok(self.inner.with(|key, workspace| {
-            key.verify_pkcs1v15(workspace, D::HASH, prehash, signature.as_ref())
+        Ok(of_thread::with(|workspace| {
+            self.key.verify_pkcs1v15_with(workspace, D::HASH, prehash, signature.as_ref())
         })?)
+    }
+}
+
+impl<D: HashFunction> DynSignatureAlgorithmIdentifier for SigningKey<D> {
+    fn signature_algorithm_identifier(&self) -> spki::Result<AlgorithmIdentifierOwned> {
+        algorithm_identifier(D::HASH).ok_or(spki::Error::AlgorithmParametersMissing)
     }
 }
 
@@ -72,7 +78,7 @@ impl<D: HashFunction> Keypair for SigningKey<D> {
     type VerifyingKey = VerifyingKey<D>;
 
     fn verifying_key(&self) -> VerifyingKey<D> {
-        VerifyingKey::new(self.inner.key().public().clone())
+        VerifyingKey::new(self.key.public().clone())
     }
 }
 

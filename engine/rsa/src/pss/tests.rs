@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::hash::Hash;
 
 const INVALID: Result<(), Error> = Err(Error::Rejected(Rejected::SignatureInvalid));
 
@@ -72,7 +73,8 @@ fn encodes_and_verifies_as_openssl() {
         let digest = hash.digest(b"abc");
         let salt = hex::decode(salt).unwrap();
         let mut ours = vec![0xa5; mod_bits.div_ceil(8)];
-        encode(&mut ours, mod_bits, hash, mgf_hash, &salt, digest.as_ref()).unwrap();
+        encode(&mut ours, mod_bits, Pss::new(hash).with_mgf_hash(mgf_hash), &salt, digest.as_ref())
+            .unwrap();
         assert_eq!(hex::encode(&ours), em, "{mod_bits} bits");
 
         for (salt, expected) in [
@@ -83,7 +85,12 @@ fn encodes_and_verifies_as_openssl() {
             (Salt::Digest, salt.len() == hash.len()),
             (Salt::Max, salt.len() == em_len(mod_bits) - hash.len() - 2),
         ] {
-            let verdict = verify(&ours, mod_bits, hash, mgf_hash, salt, digest.as_ref());
+            let verdict = verify(
+                &ours,
+                mod_bits,
+                Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(salt),
+                digest.as_ref(),
+            );
             assert_eq!(verdict.is_ok(), expected, "{mod_bits} bits, {salt:?}");
         }
     }
@@ -97,11 +104,20 @@ fn lengths_follow_the_standard() {
     {
         assert_eq!((em_len(mod_bits), top_mask(mod_bits)), (len, mask), "{mod_bits} bits");
     }
-    assert_eq!(Salt::Digest.len_to_sign(2048, Hash::Sha384), Ok(48));
-    assert_eq!(Salt::Exactly(0).len_to_sign(2048, Hash::Sha384), Ok(0));
-    assert_eq!(Salt::Max.len_to_sign(2048, Hash::Sha256), Ok(256 - 32 - 2));
-    assert_eq!(Salt::Max.len_to_sign(2049, Hash::Sha256), Ok(256 - 32 - 2));
-    assert_eq!(Salt::Max.len_to_sign(2050, Hash::Sha256), Ok(257 - 32 - 2));
+    assert_eq!(Pss::new(Hash::Sha384).salt_len_to_sign(2048), Ok(48));
+    assert_eq!(Pss::new(Hash::Sha384).with_salt(Salt::Exactly(0)).salt_len_to_sign(2048), Ok(0));
+    assert_eq!(
+        Pss::new(Hash::Sha256).with_salt(Salt::Max).salt_len_to_sign(2048),
+        Ok(256 - 32 - 2)
+    );
+    assert_eq!(
+        Pss::new(Hash::Sha256).with_salt(Salt::Max).salt_len_to_sign(2049),
+        Ok(256 - 32 - 2)
+    );
+    assert_eq!(
+        Pss::new(Hash::Sha256).with_salt(Salt::Max).salt_len_to_sign(2050),
+        Ok(257 - 32 - 2)
+    );
 }
 
 #[test]
@@ -114,24 +130,27 @@ fn salts_and_digests_that_do_not_fit_are_refused() {
         (Salt::Exactly(0), 66),
     ] {
         assert_eq!(
-            encode_random(&mut em, 512, Hash::Sha512, Hash::Sha512, salt, digest.as_ref()),
+            encode_random(&mut em, 512, Pss::new(Hash::Sha512).with_salt(salt), digest.as_ref()),
             Err(Rejected::ModulusSmall { found_bytes: 64, needed_bytes }.into()),
             "{salt:?}"
         );
     }
-    assert_eq!(verify(&em, 512, Hash::Sha512, Hash::Sha512, Salt::Auto, digest.as_ref()), INVALID);
+    assert_eq!(
+        verify(&em, 512, Pss::new(Hash::Sha512).with_salt(Salt::Auto), digest.as_ref()),
+        INVALID
+    );
 
     let digest = Hash::Sha256.digest(b"abc");
     assert_eq!(
-        encode(&mut em, 512, Hash::Sha256, Hash::Sha256, &[1; 31], digest.as_ref()),
+        encode(&mut em, 512, Pss::new(Hash::Sha256), &[1; 31], digest.as_ref()),
         Err(Rejected::ModulusSmall { found_bytes: 64, needed_bytes: 65 }.into())
     );
     assert_eq!(
-        Salt::Exactly(usize::MAX).len_to_sign(512, Hash::Sha256),
+        Pss::new(Hash::Sha256).with_salt(Salt::Exactly(usize::MAX)).salt_len_to_sign(512),
         Err(Rejected::ModulusSmall { found_bytes: 64, needed_bytes: usize::MAX }.into())
     );
     assert_eq!(em, [0xa5; 64], "untouched");
-    encode(&mut em, 512, Hash::Sha256, Hash::Sha256, &[1; 30], digest.as_ref()).unwrap();
+    encode(&mut em, 512, Pss::new(Hash::Sha256), &[1; 30], digest.as_ref()).unwrap();
 }
 
 #[test]
@@ -140,23 +159,48 @@ fn broken_contracts_are_refused() {
     let mut em = [0; 256];
     let wrong_length = Err(Misuse::BufferLength { found_bytes: 256, expected_bytes: 257 }.into());
     let (hash, mgf) = (Hash::Sha256, Hash::Sha256);
-    assert_eq!(encode(&mut em, 2049, hash, mgf, &[], digest.as_ref()), wrong_length);
-    assert_eq!(verify(&em, 2049, hash, mgf, Salt::Auto, digest.as_ref()), wrong_length);
     assert_eq!(
-        encode_random(&mut em, 2048, hash, mgf, Salt::Auto, digest.as_ref()),
+        encode(&mut em, 2049, Pss::new(hash).with_mgf_hash(mgf), &[], digest.as_ref()),
+        wrong_length
+    );
+    assert_eq!(
+        verify(&em, 2049, Pss::new(hash).with_mgf_hash(mgf).with_salt(Salt::Auto), digest.as_ref()),
+        wrong_length
+    );
+    assert_eq!(
+        encode_random(
+            &mut em,
+            2048,
+            Pss::new(hash).with_mgf_hash(mgf).with_salt(Salt::Auto),
+            digest.as_ref()
+        ),
         Err(Misuse::SaltAuto.into())
     );
     let wrong_digest = Err(Rejected::DigestLength { found_bytes: 31, expected_bytes: 32 }.into());
-    assert_eq!(encode(&mut em, 2048, hash, mgf, &[], &[0; 31]), wrong_digest);
-    assert_eq!(verify(&em, 2048, hash, mgf, Salt::Auto, &[0; 31]), wrong_digest);
+    assert_eq!(
+        encode(&mut em, 2048, Pss::new(hash).with_mgf_hash(mgf), &[], &[0; 31]),
+        wrong_digest
+    );
+    assert_eq!(
+        verify(&em, 2048, Pss::new(hash).with_mgf_hash(mgf).with_salt(Salt::Auto), &[0; 31]),
+        wrong_digest
+    );
 
     let mut em = [0; 1025];
     let too_large = Err(Rejected::Size { bits: 8200 }.into());
-    assert_eq!(verify(&em, 8200, hash, mgf, Salt::Auto, digest.as_ref()), too_large);
+    assert_eq!(
+        verify(&em, 8200, Pss::new(hash).with_mgf_hash(mgf).with_salt(Salt::Auto), digest.as_ref()),
+        too_large
+    );
     // The longest salt for 8200 bits has 991 bytes, which would fit the buffer. The one for 9000
     // bits would not.
     assert_eq!(
-        encode_random(&mut em, 9000, hash, mgf, Salt::Max, digest.as_ref()),
+        encode_random(
+            &mut em,
+            9000,
+            Pss::new(hash).with_mgf_hash(mgf).with_salt(Salt::Max),
+            digest.as_ref()
+        ),
         Err(Rejected::Size { bits: 9000 }.into())
     );
 }
@@ -166,7 +210,7 @@ fn two_encodings_have_two_salts() {
     let digest = Hash::Sha256.digest(b"abc");
     let mut ems = [[0; 256]; 2];
     for em in &mut ems {
-        encode_random(em, 2048, Hash::Sha256, Hash::Sha256, Salt::Digest, digest.as_ref()).unwrap();
+        encode_random(em, 2048, Pss::new(Hash::Sha256), digest.as_ref()).unwrap();
     }
     assert_ne!(ems[0], ems[1]); // equal with probability 2^-256
 }
@@ -177,9 +221,12 @@ fn a_zero_message_is_refused() {
     // with any hash function.
     let mut em = [0; 256];
     em[255] = 0xbc;
-    for hash in Hash::ALL {
+    for &hash in Hash::ALL {
         let digest = hash.digest(b"abc");
-        assert_eq!(verify(&em, 2048, hash, hash, Salt::Auto, digest.as_ref()), INVALID);
+        assert_eq!(
+            verify(&em, 2048, Pss::new(hash).with_salt(Salt::Auto), digest.as_ref()),
+            INVALID
+        );
     }
 }
 
@@ -190,12 +237,18 @@ fn every_changed_bit_at_the_ends_is_refused() {
     let digest = hash.digest(b"abc");
     for mod_bits in 1017..=1024 {
         let mut em = [0; 128];
-        encode(&mut em, mod_bits, hash, mgf_hash, b"salt", digest.as_ref()).unwrap();
+        encode(&mut em, mod_bits, Pss::new(hash).with_mgf_hash(mgf_hash), b"salt", digest.as_ref())
+            .unwrap();
         for bit in (0..24).chain(1016..1024) {
             let mut em = em;
             em[bit / 8] ^= 0x80 >> (bit % 8);
             assert_eq!(
-                verify(&em, mod_bits, hash, mgf_hash, Salt::Auto, digest.as_ref()),
+                verify(
+                    &em,
+                    mod_bits,
+                    Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(Salt::Auto),
+                    digest.as_ref()
+                ),
                 INVALID,
                 "{mod_bits} bits, bit {bit}"
             );
@@ -209,7 +262,7 @@ fn a_wrong_padding_with_a_valid_hash_is_refused() {
     let hash = Hash::Sha256;
     let digest = hash.digest(b"abc");
     let mut em = [0; 128];
-    encode(&mut em, 1024, hash, hash, b"salt", digest.as_ref()).unwrap();
+    encode(&mut em, 1024, Pss::new(hash), b"salt", digest.as_ref()).unwrap();
     let (db, rest) = em.split_at_mut(128 - 32 - 1);
     let h = &rest[..32];
     mgf1::xor(db, hash, h);
@@ -220,15 +273,19 @@ fn a_wrong_padding_with_a_valid_hash_is_refused() {
     mgf1::xor(db, hash, h);
     db[0] &= 0x7f;
     for salt in [Salt::Auto, Salt::Exactly(4)] {
-        assert_eq!(verify(&em, 1024, hash, hash, salt, digest.as_ref()), INVALID, "{salt:?}");
+        assert_eq!(
+            verify(&em, 1024, Pss::new(hash).with_salt(salt), digest.as_ref()),
+            INVALID,
+            "{salt:?}"
+        );
     }
 }
 
 proptest! {
     #[test]
     fn any_changed_bit_is_refused(
-        hash in prop::sample::select(&Hash::ALL[..]),
-        mgf_hash in prop::sample::select(&Hash::ALL[..]),
+        hash in prop::sample::select(Hash::ALL),
+        mgf_hash in prop::sample::select(Hash::ALL),
         message: Vec<u8>,
         // 66 bytes are enough for the longest digest; every residue modulo 8 occurs
         mod_bits in 8 * 66 + 1..=crate::MODULUS_BITS_MAX,
@@ -237,14 +294,13 @@ proptest! {
     ) {
         let digest = hash.digest(&message);
         let len = mod_bits.div_ceil(8);
-        let salt_len = salt_len.index(Salt::Max.len_to_sign(mod_bits, hash).unwrap() + 1);
+        let salt_len = salt_len.index(Pss::new(hash).with_salt(Salt::Max).salt_len_to_sign(mod_bits).unwrap() + 1);
         let mut em = vec![0xa5; len];
-        encode_random(
-            &mut em, mod_bits, hash, mgf_hash, Salt::Exactly(salt_len), digest.as_ref(),
+        encode_random(&mut em, mod_bits, Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(Salt::Exactly(salt_len)), digest.as_ref(),
         ).unwrap();
         for salt in [Salt::Auto, Salt::Exactly(salt_len)] {
             prop_assert_eq!(
-                verify(&em, mod_bits, hash, mgf_hash, salt, digest.as_ref()),
+                verify(&em, mod_bits, Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(salt), digest.as_ref()),
                 Ok(())
             );
         }
@@ -255,7 +311,7 @@ proptest! {
         let bit = at.index(8 * len);
         em[bit / 8] ^= 1 << (bit % 8);
         prop_assert_eq!(
-            verify(&em, mod_bits, hash, mgf_hash, Salt::Auto, digest.as_ref()),
+            verify(&em, mod_bits, Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(Salt::Auto), digest.as_ref()),
             INVALID
         );
     }

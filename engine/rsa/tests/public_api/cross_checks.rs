@@ -9,7 +9,7 @@ use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::{Padding, Rsa};
 use openssl::sign::{RsaPssSaltlen, Signer, Verifier};
-use tollgate_rsa::{Hash, KeyParts, PrivateKey, Salt, Workspace};
+use tollgate_rsa::{Hash, KeyParts, PrivateKey, Pss, Salt, Workspace};
 
 use crate::made::{key_from, key_of};
 use crate::{KEYS, Key, is_refusal};
@@ -82,7 +82,7 @@ fn pkcs1v15(keys: &Keys, workspace: &mut Workspace, rng: &mut fastrand::Rng) {
     let mut ours = vec![0; keys.ours.size()];
     // the crate does not sign with this hash function: encode, then run the private operation
     if hash.check_to_sign().is_ok() {
-        keys.ours.sign_pkcs1v15(workspace, hash, digest.as_ref(), &mut ours).unwrap();
+        keys.ours.sign_pkcs1v15_with(workspace, hash, digest.as_ref(), &mut ours).unwrap();
     } else {
         tollgate_rsa::pkcs1v15::encode(&mut ours, hash, digest.as_ref()).unwrap();
         keys.ours.private(workspace, &mut ours).unwrap();
@@ -98,10 +98,10 @@ fn pkcs1v15(keys: &Keys, workspace: &mut Workspace, rng: &mut fastrand::Rng) {
         verifier.verify(&message, &ours).expect(&place);
     }
     let public = keys.ours.public();
-    public.verify_pkcs1v15(workspace, hash, digest.as_ref(), &ours).expect(&place);
+    public.verify_pkcs1v15_with(workspace, hash, digest.as_ref(), &ours).expect(&place);
     let bit = rng.usize(..8 * ours.len());
     ours[bit / 8] ^= 1 << (bit % 8);
-    let verdict = public.verify_pkcs1v15(workspace, hash, digest.as_ref(), &ours);
+    let verdict = public.verify_pkcs1v15_with(workspace, hash, digest.as_ref(), &ours);
     assert!(is_refusal(&verdict), "{place}, bit {bit}: {verdict:?}");
     let mut verifier = Verifier::new(theirs(), &keys.openssl).unwrap();
     assert!(!verifier.verify_oneshot(&ours, &message).unwrap_or(false), "{place}, bit {bit}");
@@ -113,14 +113,14 @@ fn pss(keys: &Keys, workspace: &mut Workspace, rng: &mut fastrand::Rng) {
     let &(mgf_hash, their_mgf, _) = rng.choice(&HASHES).unwrap();
     let message: Vec<u8> = (0..rng.usize(..300)).map(|_| rng.u8(..)).collect();
     let digest = hash.digest(&message);
-    let room = Salt::Max.len_to_sign(keys.ours.bits(), hash).unwrap();
+    let room = Pss::new(hash).with_salt(Salt::Max).salt_len_to_sign(keys.ours.bits()).unwrap();
     let salt = match rng.u8(..4) {
         0 => Salt::Digest,
         1 => Salt::Max,
         2 => Salt::Exactly(0),
         _ => Salt::Exactly(rng.usize(..=room)),
     };
-    let Ok(len) = salt.len_to_sign(keys.ours.bits(), hash) else {
+    let Ok(len) = Pss::new(hash).with_salt(salt).salt_len_to_sign(keys.ours.bits()) else {
         return; // a salt as long as the digest does not fit the smallest keys
     };
     let place = format!("{}, {hash}, MGF1 with {mgf_hash}, {salt:?}", keys.what);
@@ -128,10 +128,22 @@ fn pss(keys: &Keys, workspace: &mut Workspace, rng: &mut fastrand::Rng) {
     let mut ours = vec![0; keys.ours.size()];
     let key = &keys.ours;
     if hash.check_to_sign().is_ok() {
-        key.sign_pss(workspace, hash, mgf_hash, salt, digest.as_ref(), &mut ours).expect(&place);
+        key.sign_pss_with(
+            workspace,
+            Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(salt),
+            digest.as_ref(),
+            &mut ours,
+        )
+        .expect(&place);
     } else {
         let (bits, digest) = (key.bits(), digest.as_ref());
-        tollgate_rsa::pss::encode_random(&mut ours, bits, hash, mgf_hash, salt, digest).unwrap();
+        tollgate_rsa::pss::encode_random(
+            &mut ours,
+            bits,
+            Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(salt),
+            digest,
+        )
+        .unwrap();
         key.private(workspace, &mut ours).unwrap();
     }
     let openssl_takes = |signature: &[u8]| {
@@ -148,7 +160,12 @@ fn pss(keys: &Keys, workspace: &mut Workspace, rng: &mut fastrand::Rng) {
     signer.set_rsa_pss_saltlen(their_salt()).unwrap();
     let theirs = signer.sign_oneshot_to_vec(&message).unwrap();
     let mut verify = |salt, signature: &[u8]| {
-        key.public().verify_pss(workspace, hash, mgf_hash, salt, digest.as_ref(), signature)
+        key.public().verify_pss_with(
+            workspace,
+            Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(salt),
+            digest.as_ref(),
+            signature,
+        )
     };
     for signature in [&ours, &theirs] {
         verify(salt, signature).expect(&place);
@@ -164,8 +181,10 @@ fn pss(keys: &Keys, workspace: &mut Workspace, rng: &mut fastrand::Rng) {
         // AWS-LC accepts only the salt of TLS 1.3
         aws_key.sign(encoding, &SystemRandom::new(), &message, &mut ours).unwrap();
         let (salt, digest) = (Salt::Digest, digest.as_ref());
-        key.public().verify_pss(workspace, hash, hash, salt, digest, &ours).expect(&place);
-        key.sign_pss(workspace, hash, hash, salt, digest, &mut ours).unwrap();
+        key.public()
+            .verify_pss_with(workspace, Pss::new(hash).with_salt(salt), digest, &ours)
+            .expect(&place);
+        key.sign_pss_with(workspace, Pss::new(hash).with_salt(salt), digest, &mut ours).unwrap();
         let public = aws::KeyPair::public_key(aws_key);
         let verifier = aws::UnparsedPublicKey::new(aws_lc_parameters(hash)[1], public);
         verifier.verify(&message, &ours).expect(&place);

@@ -8,7 +8,7 @@ use openssl::pkey::PKey;
 use openssl::rsa::Padding;
 use openssl::sign::Signer;
 use tollgate_rsa::{
-    Error, Hash, Misuse, PrivateRequest, Rejected, TlsVersions, Workspace, eme_pkcs1v15,
+    Error, Hash, Misuse, Oaep, PrivateRequest, Rejected, TlsVersions, Workspace, eme_pkcs1v15,
     implicit_rejection, private_batch,
 };
 
@@ -41,15 +41,19 @@ fn pkcs1v15_round_trips_between_the_libraries() {
         for len in [0, 1, 48, size - 11] {
             let message = vec![7; len];
             let mut ciphertext = vec![0; size];
-            ours.public().encrypt_pkcs1v15(&mut ws, &message, &mut ciphertext).unwrap();
+            ours.public().encrypt_pkcs1v15_with(&mut ws, &message, &mut ciphertext).unwrap();
             let mut back = vec![0; size];
             let n = rsa.private_decrypt(&ciphertext, &mut back, Padding::PKCS1).unwrap();
             assert_eq!(back[..n], message);
 
             rsa.public_encrypt(&message, &mut ciphertext, Padding::PKCS1).unwrap();
-            assert_eq!(ours.decrypt_pkcs1v15(&mut ws, &ciphertext, &mut back).unwrap(), message);
+            assert_eq!(
+                ours.decrypt_pkcs1v15_with(&mut ws, &ciphertext, &mut back).unwrap(),
+                message
+            );
         }
-        let long = ours.public().encrypt_pkcs1v15(&mut ws, &vec![7; size - 10], &mut vec![0; size]);
+        let long =
+            ours.public().encrypt_pkcs1v15_with(&mut ws, &vec![7; size - 10], &mut vec![0; size]);
         let (found_bytes, limit_bytes) = (size - 10, size - 11);
         assert_eq!(long, Err(Rejected::MessageLong { found_bytes, limit_bytes }.into()));
     }
@@ -76,7 +80,12 @@ fn oaep_round_trips_between_the_libraries() {
                 let message = vec![7; longest];
                 let mut ciphertext = vec![0; size];
                 ours.public()
-                    .encrypt_oaep(&mut ws, hash, mgf_hash, label, &message, &mut ciphertext)
+                    .encrypt_oaep_with(
+                        &mut ws,
+                        Oaep::new(hash).with_mgf_hash(mgf_hash).with_label(label),
+                        &message,
+                        &mut ciphertext,
+                    )
                     .unwrap();
                 let mut decrypter = Decrypter::new(&theirs).unwrap();
                 decrypter.set_rsa_padding(Padding::PKCS1_OAEP).unwrap();
@@ -98,8 +107,13 @@ fn oaep_round_trips_between_the_libraries() {
                 }
                 encrypter.encrypt(&message, &mut ciphertext).unwrap();
                 let mut decrypt = |label: &[u8]| {
-                    ours.decrypt_oaep(&mut ws, hash, mgf_hash, label, &ciphertext, &mut back)
-                        .map(<[u8]>::to_vec)
+                    ours.decrypt_oaep_with(
+                        &mut ws,
+                        Oaep::new(hash).with_mgf_hash(mgf_hash).with_label(label),
+                        &ciphertext,
+                        &mut back,
+                    )
+                    .map(<[u8]>::to_vec)
                 };
                 assert_eq!(decrypt(label), Ok(message));
                 assert_eq!(decrypt(b"another"), Err(Rejected::DecryptionFailed.into()));
@@ -126,7 +140,7 @@ fn synthetic_messages_equal_openssls() {
         for [what, ciphertext, message] in cases {
             let [ciphertext, message] = [ciphertext, message].map(|hex| hex::decode(hex).unwrap());
             let mut buffer = vec![0; key.size()];
-            let got = key.decrypt_pkcs1v15(&mut ws, &ciphertext, &mut buffer).unwrap();
+            let got = key.decrypt_pkcs1v15_with(&mut ws, &ciphertext, &mut buffer).unwrap();
             assert_eq!(got, message, "{what}, {name}");
         }
     }
@@ -194,7 +208,7 @@ fn decryption_agrees_with_a_readable_model_single_and_in_a_batch() {
                 .collect();
             for (expected, ciphertext) in &cases {
                 let mut buffer = vec![0; ciphertext.len()];
-                let got = key.ours.decrypt_pkcs1v15(&mut ws, ciphertext, &mut buffer).unwrap();
+                let got = key.ours.decrypt_pkcs1v15_with(&mut ws, ciphertext, &mut buffer).unwrap();
                 assert_eq!(got, expected, "{name}, {} bits", key.ours.bits());
             }
             let mut buffers: Vec<_> = cases.iter().map(|(_, c)| c.clone()).collect();
@@ -245,18 +259,18 @@ fn publicly_invalid_ciphertexts_have_one_error() {
     let failed: Error = Rejected::DecryptionFailed.into();
     for c in [&[][..], &[0; 127], &[0; 129], &[0xff; 128], &key.public().modulus()] {
         let mut buffer = vec![7; 128]; // an earlier message
-        assert_eq!(key.decrypt_pkcs1v15(&mut ws, c, &mut buffer), Err(failed.clone()));
+        assert_eq!(key.decrypt_pkcs1v15_with(&mut ws, c, &mut buffer), Err(failed.clone()));
         assert_eq!(buffer, [0; 128]);
         buffer.fill(7);
-        let oaep = key.decrypt_oaep(&mut ws, hash, hash, b"", c, &mut buffer);
+        let oaep = key.decrypt_oaep_with(&mut ws, Oaep::new(hash), c, &mut buffer);
         assert_eq!(oaep, Err(failed.clone()));
         assert_eq!(buffer, [0; 128]);
     }
     let misuse: Error = Misuse::BufferLength { found_bytes: 127, expected_bytes: 128 }.into();
     let short = &mut [0; 127];
-    assert_eq!(key.decrypt_pkcs1v15(&mut ws, &[0; 128], short), Err(misuse.clone()));
-    let oaep = key.decrypt_oaep(&mut ws, hash, hash, b"", &[0; 128], short);
+    assert_eq!(key.decrypt_pkcs1v15_with(&mut ws, &[0; 128], short), Err(misuse.clone()));
+    let oaep = key.decrypt_oaep_with(&mut ws, Oaep::new(hash), &[0; 128], short);
     assert_eq!(oaep, Err(misuse.clone()));
-    assert_eq!(key.public().encrypt_pkcs1v15(&mut ws, b"", short), Err(misuse.clone()));
-    assert_eq!(key.public().encrypt_oaep(&mut ws, hash, hash, b"", b"", short), Err(misuse));
+    assert_eq!(key.public().encrypt_pkcs1v15_with(&mut ws, b"", short), Err(misuse.clone()));
+    assert_eq!(key.public().encrypt_oaep_with(&mut ws, Oaep::new(hash), b"", short), Err(misuse));
 }

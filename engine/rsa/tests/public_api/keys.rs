@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use tollgate_rsa::{Error, Expected, Found, Hash, PrivateKey, Rejected, Salt, Workspace};
+use tollgate_rsa::{Error, Expected, Found, Hash, PrivateKey, Pss, Rejected, Salt, Workspace};
 
 use crate::{FOLDER, KEYS, read};
 
@@ -44,15 +44,23 @@ fn valid_keys_load_sign_and_verify() {
         let hash = Hash::Sha256; // a digest and 30 bytes of salt fill 512 bits
         let digest = hash.digest(name.as_bytes());
         let mut signature = vec![0; key.size()];
-        key.sign_pkcs1v15(&mut ws, hash, digest.as_ref(), &mut signature).unwrap();
-        key.public().verify_pkcs1v15(&mut ws, hash, digest.as_ref(), &signature).unwrap();
+        key.sign_pkcs1v15_with(&mut ws, hash, digest.as_ref(), &mut signature).unwrap();
+        key.public().verify_pkcs1v15_with(&mut ws, hash, digest.as_ref(), &signature).unwrap();
         let salt = Salt::Max;
-        key.sign_pss(&mut ws, hash, hash, salt, digest.as_ref(), &mut signature).unwrap();
-        key.public().verify_pss(&mut ws, hash, hash, salt, digest.as_ref(), &signature).unwrap();
+        key.sign_pss_with(&mut ws, Pss::new(hash).with_salt(salt), digest.as_ref(), &mut signature)
+            .unwrap();
+        key.public()
+            .verify_pss_with(&mut ws, Pss::new(hash).with_salt(salt), digest.as_ref(), &signature)
+            .unwrap();
 
         let other = hash.digest(b"another message");
         assert_eq!(
-            key.public().verify_pss(&mut ws, hash, hash, salt, other.as_ref(), &signature),
+            key.public().verify_pss_with(
+                &mut ws,
+                Pss::new(hash).with_salt(salt),
+                other.as_ref(),
+                &signature
+            ),
             Err(Rejected::SignatureInvalid.into()),
             "{name}"
         );
@@ -63,7 +71,7 @@ fn valid_keys_load_sign_and_verify() {
 fn invalid_keys_have_their_own_errors() {
     for (name, expected) in bad() {
         let pem = read(name);
-        let error = PrivateKey::from_pem(&pem).map(|_| ()).unwrap_err();
+        let error = PrivateKey::from_bytes(pem.as_bytes()).map(|_| ()).unwrap_err();
         assert_eq!(error, Error::Rejected(expected), "{name}");
         let line = error.to_string();
         assert!(!line.is_empty() && !line.chars().any(char::is_control), "{name}: {line}");
@@ -94,29 +102,29 @@ fn parameters_of_other_lengths_are_refused() {
     let mut signature = [0; 64];
     let digest = Hash::Sha512.digest(b"abc");
     assert_eq!(
-        key.sign_pkcs1v15(&mut ws, Hash::Sha512, digest.as_ref(), &mut signature),
+        key.sign_pkcs1v15_with(&mut ws, Hash::Sha512, digest.as_ref(), &mut signature),
         Err(Rejected::ModulusSmall { found_bytes: 64, needed_bytes: 94 }.into())
     );
     assert_eq!(
-        key.sign_pkcs1v15(&mut ws, Hash::Sha256, digest.as_ref(), &mut signature),
+        key.sign_pkcs1v15_with(&mut ws, Hash::Sha256, digest.as_ref(), &mut signature),
         Err(Rejected::DigestLength { found_bytes: 64, expected_bytes: 32 }.into())
     );
     let digest = Hash::Sha256.digest(b"abc");
     for length in [0, 63, 65] {
         let mut signature = vec![0; length];
         assert!(matches!(
-            key.sign_pkcs1v15(&mut ws, Hash::Sha256, digest.as_ref(), &mut signature),
+            key.sign_pkcs1v15_with(&mut ws, Hash::Sha256, digest.as_ref(), &mut signature),
             Err(Error::Misuse(_))
         ));
         // A signature of wrong length is invalid input, not misuse.
         assert_eq!(
-            key.public().verify_pkcs1v15(&mut ws, Hash::Sha256, digest.as_ref(), &signature),
+            key.public().verify_pkcs1v15_with(&mut ws, Hash::Sha256, digest.as_ref(), &signature),
             Err(Rejected::SignatureInvalid.into())
         );
     }
     let (hash, salt) = (Hash::Sha256, Salt::Auto);
     assert!(matches!(
-        key.sign_pss(&mut ws, hash, hash, salt, digest.as_ref(), &mut signature),
+        key.sign_pss_with(&mut ws, Pss::new(hash).with_salt(salt), digest.as_ref(), &mut signature),
         Err(Error::Misuse(_))
     ));
 }

@@ -4,9 +4,7 @@
 use openssl::hash::MessageDigest;
 use openssl::rsa::Padding;
 use openssl::sign::{Signer, Verifier};
-use tollgate_rsa::{
-    Hash, PrivateRequest, Rejected, Salt, Workspace, pkcs1v15, sign_pkcs1v15_batch,
-};
+use tollgate_rsa::{Hash, PrivateRequest, Pss, Rejected, Workspace, pkcs1v15, private_batch};
 
 use crate::Key;
 
@@ -21,15 +19,15 @@ fn old_signatures_are_verified_and_need_explicit_encoding() {
         let mut signer = Signer::new(md, &theirs).unwrap();
         signer.update(b"a message").unwrap();
         let signature = signer.sign_to_vec().unwrap();
-        key.public().verify_pkcs1v15(&mut ws, hash, digest, &signature).unwrap();
+        key.public().verify_pkcs1v15_with(&mut ws, hash, digest, &signature).unwrap();
 
         let refused = Err(Rejected::HashBroken(hash).into());
         let mut ours = vec![0; key.size()];
-        assert_eq!(key.sign_pkcs1v15(&mut ws, hash, digest, &mut ours), refused);
-        let pss = key.sign_pss(&mut ws, hash, hash, Salt::Digest, digest, &mut ours);
+        assert_eq!(key.sign_pkcs1v15_with(&mut ws, hash, digest, &mut ours), refused);
+        let pss = key.sign_pss_with(&mut ws, Pss::new(hash), digest, &mut ours);
         assert_eq!(pss, refused);
-        let mut requests = [PrivateRequest::new(&key, &mut ours)];
-        sign_pkcs1v15_batch(&mut ws, hash, &[digest], &mut requests);
+        let mut requests = [PrivateRequest::sign_pkcs1v15(&key, hash, digest, &mut ours)];
+        private_batch(&mut ws, &mut requests);
         assert_eq!(requests[0].outcome(), refused);
 
         pkcs1v15::encode(&mut ours, hash, digest).unwrap();

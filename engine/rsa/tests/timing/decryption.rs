@@ -9,8 +9,8 @@ use core::time::Duration;
 
 use tollgate_bench::{LeakPlan, Leakage, leak};
 use tollgate_rsa::{
-    Hash, Premaster, PrivateKey, RejectionKey, TlsVersions, Workspace, implicit_rejection, oaep,
-    premaster,
+    Hash, Oaep, Premaster, PrivateKey, RejectionKey, TlsVersions, Workspace, implicit_rejection,
+    oaep, premaster,
 };
 
 use crate::{INPUTS, judge, planted};
@@ -172,7 +172,7 @@ fn premaster_alone() {
 #[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
 fn oaep_alone() {
     let run = |input: &mut Input| {
-        assert!(black_box(oaep::decode(&mut input.em, OAEP_HASH, OAEP_HASH, b"")).is_err());
+        assert!(black_box(oaep::decode(&mut input.em, Oaep::new(OAEP_HASH))).is_err());
     };
     each("OAEP", &OAEP_CLASSES, |classes| decoding(PLAN, masked, classes, run));
 }
@@ -182,7 +182,7 @@ fn oaep_alone() {
 fn pkcs1v15_decryptions() {
     let run = |key: &PrivateKey, workspace: &mut Workspace, ciphertext: &[u8]| {
         let mut buffer = [0; SIZE];
-        let message = key.decrypt_pkcs1v15(workspace, ciphertext, &mut buffer).unwrap();
+        let message = key.decrypt_pkcs1v15_with(workspace, ciphertext, &mut buffer).unwrap();
         black_box(message.as_ptr());
     };
     each("decryption, PKCS#1 v1.5", &CLASSES, |classes| decryption(pkcs1v15, classes, run));
@@ -202,7 +202,7 @@ fn premaster_decryptions() {
 fn oaep_decryptions() {
     let run = |key: &PrivateKey, workspace: &mut Workspace, ciphertext: &[u8]| {
         let (hash, mut buffer) = (OAEP_HASH, [0; SIZE]);
-        let refused = key.decrypt_oaep(workspace, hash, hash, b"", ciphertext, &mut buffer);
+        let refused = key.decrypt_oaep_with(workspace, Oaep::new(hash), ciphertext, &mut buffer);
         assert!(black_box(refused).is_err());
     };
     each("decryption, OAEP", &OAEP_CLASSES, |classes| decryption(masked, classes, run));

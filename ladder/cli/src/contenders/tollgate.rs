@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use tollgate_rsa::{
     Error, Form, Hash, Operation, Plans, PrivateKey, PrivateRequest, PublicKey, PublicRequest,
-    VerifyRequest, Workspace, public_batch, sign_pkcs1v15_batch, verify_pkcs1v15_batch,
+    VerifyRequest, Workspace, private_batch, public_batch, verify_batch,
 };
 
 use super::full_length::FullLength;
@@ -90,11 +90,16 @@ fn one_by_one(job: &Job, mut workspace: Workspace) -> Result<Run, Error> {
             })
         }
         KeyOperation::Sign => computed(job, move |_, input, output| {
-            Ok(key.ours.sign_pkcs1v15(&mut workspace, Hash::Sha256, input, output)?)
+            Ok(key.ours.sign_pkcs1v15_with(&mut workspace, Hash::Sha256, input, output)?)
         }),
         KeyOperation::Verify => in_turn(job, move |_, case| {
             let public = key.ours.public();
-            Ok(public.verify_pkcs1v15(&mut workspace, Hash::Sha256, &case.input, &case.output)?)
+            Ok(public.verify_pkcs1v15_with(
+                &mut workspace,
+                Hash::Sha256,
+                &case.input,
+                &case.output,
+            )?)
         }),
     })
 }
@@ -134,21 +139,21 @@ fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run
             })
         }
         KeyOperation::Sign => Box::new(move || {
-            let digests: Vec<&[u8]> = cases[..count].iter().map(|case| &*case.input).collect();
-            let requests = buffers.iter_mut();
-            let requests = requests.map(|buffer| PrivateRequest::new(&key.ours, buffer));
+            let requests = buffers.iter_mut().zip(&*cases).map(|(buffer, case)| {
+                PrivateRequest::sign_pkcs1v15(&key.ours, Hash::Sha256, &case.input, buffer)
+            });
             let mut requests: Vec<_> = requests.collect();
-            sign_pkcs1v15_batch(&mut workspace, Hash::Sha256, &digests, &mut requests);
+            private_batch(&mut workspace, &mut requests);
             requests.iter().try_for_each(PrivateRequest::outcome)?;
             compare_all(&buffers, &cases)
         }),
         KeyOperation::Verify => Box::new(move || {
             let public = key.ours.public();
-            let requests = cases[..count]
-                .iter()
-                .map(|case| VerifyRequest::new(public, Hash::Sha256, &case.input, &case.output));
+            let requests = cases[..count].iter().map(|case| {
+                VerifyRequest::pkcs1v15(public, Hash::Sha256, &case.input, &case.output)
+            });
             let mut requests: Vec<_> = requests.collect();
-            verify_pkcs1v15_batch(&mut workspace, &mut requests);
+            verify_batch(&mut workspace, &mut requests);
             Ok(requests.iter().try_for_each(VerifyRequest::outcome)?)
         }),
     })

@@ -127,8 +127,8 @@ fn public_exponent(key: &PublicKey) -> (Verdict, String) {
 fn sign(key: &PrivateKey, workspace: &mut Workspace) -> Result<(), Error> {
     let digest = Hash::Sha256.digest(b"tollgate key check");
     let mut signature = vec![0; key.size()];
-    key.sign_pkcs1v15(workspace, Hash::Sha256, digest.as_ref(), &mut signature)?;
-    key.public().verify_pkcs1v15(workspace, Hash::Sha256, digest.as_ref(), &signature)
+    key.sign_pkcs1v15_with(workspace, Hash::Sha256, digest.as_ref(), &mut signature)?;
+    key.public().verify_pkcs1v15_with(workspace, Hash::Sha256, digest.as_ref(), &signature)
 }
 
 struct KeyFile {

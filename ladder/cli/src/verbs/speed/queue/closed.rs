@@ -87,10 +87,13 @@ fn sign_many(cases: &Cases, caller: &Caller<PrivateJob>) -> Result<u64, CliError
 pub(super) fn batch(cases: &Cases, workspace: &mut Workspace) -> Result<u64, CliError> {
     let size = cases.key.size();
     let mut buffers = [[0; tollgate_rsa::MODULUS_BYTES_MAX]; BATCH as usize];
-    let digests: [&[u8]; BATCH as usize] = core::array::from_fn(|i| &cases.digests[i][..]);
-    let mut requests =
-        buffers.each_mut().map(|buffer| PrivateRequest::new(&cases.key, &mut buffer[..size]));
-    tollgate_rsa::sign_pkcs1v15_batch(workspace, Hash::Sha256, &digests, &mut requests);
+    let mut digests = cases.digests.iter();
+    let mut requests = buffers.each_mut().map(|buffer| {
+        let digest = digests.next().expect("as many digests as buffers");
+        let signature = &mut buffer[..size];
+        PrivateRequest::sign_pkcs1v15(&cases.key, Hash::Sha256, digest, signature)
+    });
+    tollgate_rsa::private_batch(workspace, &mut requests);
     for (i, request) in requests.iter_mut().enumerate() {
         request.outcome()?;
         cases.compare(i, request.buffer())?;
