@@ -1,5 +1,5 @@
-//! Project checks beyond cargo's, and the generator of the parts of README.md that come from
-//! records.
+//! Project checks beyond cargo's, and the generators of the header of the C library and of the parts
+//! of README.md that come from records.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it found")]
@@ -8,19 +8,21 @@ use std::process::ExitCode;
 
 mod audit;
 mod finding;
+mod header;
 mod kernels;
 mod machine_code;
 mod readme;
 mod tidy;
 mod workspace;
 
-const USAGE: &str = "usage: cargo xtask tidy | readme [--check] | audit [BINARY]";
+const USAGE: &str = "usage: cargo xtask tidy | header | readme [--check] | audit [BINARY]";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["audit"] => audit::run(None),
         ["audit", binary] => audit::run(Some(binary)),
+        ["header"] => header::write(),
         ["readme"] => readme::write(),
         ["readme", "--check"] => tidy::run(&[readme::check]),
         ["tidy"] => tidy::run(&tidy::CHECKS),

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 pub(crate) use crate::finding::Finding;
-use crate::readme;
 use crate::workspace::Workspace;
+use crate::{header, readme};
 
 mod circles;
 mod includes;
@@ -18,8 +18,9 @@ mod unsafety;
 pub(crate) type Check = fn(&Workspace) -> Vec<Finding>;
 
 /// All checks of `tidy`.
-pub(crate) const CHECKS: [Check; 8] = [
+pub(crate) const CHECKS: [Check; 9] = [
     circles::check,
+    header::check,
     includes::check,
     layers::check,
     links::check,

@@ -7,6 +7,9 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use super::Finding;
 use crate::workspace::{File, Workspace};
 
+/// Calls the C library as C does.
+const FUZZ_TARGET_OF_C: &str = "fuzz/fuzz_targets/c_library.rs";
+
 pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in workspace.rust_files() {
@@ -31,7 +34,8 @@ fn check_file(
     findings: &mut Vec<Finding>,
 ) {
     let owner = workspace.crate_of(&file.path);
-    let marked = owner.is_some_and(|krate| krate.marked_unsafe == Some(true));
+    let marked = owner.is_some_and(|krate| krate.marked_unsafe == Some(true))
+        || file.path == FUZZ_TARGET_OF_C;
     let is_root = owner.is_some_and(|krate| krate.roots.contains(&file.path));
     let is_kernel = marked && file.path.contains("/src/kernels/");
     // `kernels/mod.rs` must not use `unsafe`, but cannot forbid it: there, `forbid` would also

@@ -1,0 +1,46 @@
+//! Kernels and memory of each thread, for operations that do not go through a queue.
+
+use core::cell::Cell;
+
+use tollgate_queue::{Lanes, PrivateJob, Request};
+use tollgate_rsa::Workspace;
+
+use crate::code::Failure;
+
+thread_local! {
+    static OWN: Cell<Option<Box<Own>>> = const { Cell::new(None) };
+}
+
+/// Memory and kernels of a thread.
+pub(crate) struct Own {
+    pub(crate) lanes: Lanes,
+    #[expect(clippy::vec_box, reason = "units take boxes")]
+    pub(crate) batch: Vec<Box<Request<PrivateJob>>>,
+    /// For public operations.
+    workspace: Workspace,
+}
+
+/// Number of operations that share a call.
+pub(crate) const WIDTH: usize = 8;
+
+/// Lends this thread's workspace for public operations.
+pub(crate) fn with_workspace<T>(run: impl FnOnce(&mut Workspace) -> T) -> Result<T, Failure> {
+    with_own(|own| run(&mut own.workspace))
+}
+
+/// Lends this thread's memory to `run`. After a panic it is dropped. A thread that ends has no place
+/// for it and uses new memory each time.
+pub(crate) fn with_own<T>(run: impl FnOnce(&mut Own) -> T) -> Result<T, Failure> {
+    let kept = OWN.try_with(Cell::take).ok().flatten();
+    let mut own = kept.map_or_else(Own::new, Ok)?;
+    let result = run(&mut own);
+    let _ = OWN.try_with(|place| place.set(Some(own)));
+    Ok(result)
+}
+
+impl Own {
+    fn new() -> Result<Box<Self>, Failure> {
+        let batch = (0..WIDTH).map(|_| Box::default()).collect();
+        Ok(Box::new(Self { lanes: Lanes::new(0)?, batch, workspace: Workspace::new()? }))
+    }
+}

@@ -1,0 +1,65 @@
+//! `cargo xtask header`: generates `engine/c/include/tollgate.h` from the functions of the crate
+//! `tollgate-c`. `tidy` compares the file with a freshly generated one.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::finding::Finding;
+use crate::workspace::Workspace;
+
+const HEADER: &str = "engine/c/include/tollgate.h";
+const CONFIG: &str = "engine/c/cbindgen.toml";
+/// The sources, in the order of the header.
+const SOURCES: [&str; 10] = [
+    "code",
+    "scheme",
+    "private_key",
+    "public_key",
+    "verify",
+    "operation",
+    "own_thread",
+    "queue",
+    "ticket",
+    "event_loop",
+];
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// Writes the header. Exit code 0: done; 2: a source has an error, or a file cannot be written.
+pub(crate) fn write() -> ExitCode {
+    let written = make(Path::new(ROOT)).and_then(|text| {
+        fs::write(Path::new(ROOT).join(HEADER), text).map_err(|error| format!("{HEADER}: {error}"))
+    });
+    if let Err(error) = written {
+        eprintln!("xtask: {error}");
+        return ExitCode::from(2);
+    }
+    ExitCode::SUCCESS
+}
+
+/// Returns a finding if the header is out of date.
+pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
+    let Some(header) = workspace.file(HEADER) else {
+        return vec![Finding::new(HEADER, 1, "the file is missing", "run: cargo xtask header")];
+    };
+    let text = match make(Path::new(ROOT)) {
+        Ok(text) => text,
+        Err(error) => return vec![Finding::new(CONFIG, 1, error, "correct it or its sources")],
+    };
+    let mut lines = header.text.lines().zip(text.lines());
+    let line = lines.position(|(is, should)| is != should).map_or(1, |at| at + 1);
+    let what = "out of date with the sources of tollgate-c";
+    let finding = || Finding::new(HEADER, line, what, "run: cargo xtask header");
+    (header.text != text).then(finding).into_iter().collect()
+}
+
+fn make(root: &Path) -> Result<String, String> {
+    let config = cbindgen::Config::from_file(root.join(CONFIG))?;
+    let builder =
+        SOURCES.iter().fold(cbindgen::Builder::new().with_config(config), |builder, name| {
+            builder.with_src(root.join(format!("engine/c/src/{name}.rs")))
+        });
+    let mut text = Vec::new();
+    builder.generate().map_err(|error| error.to_string())?.write(&mut text);
+    String::from_utf8(text).map_err(|error| error.to_string())
+}
