@@ -63,3 +63,21 @@ fn make(root: &Path) -> Result<String, String> {
     builder.generate().map_err(|error| error.to_string())?.write(&mut text);
     String::from_utf8(text).map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{HEADER, ROOT, check, make};
+    use crate::workspace::{Workspace, fake};
+
+    #[test]
+    fn finds_a_header_that_is_out_of_date() {
+        let text = make(ROOT.as_ref()).expect("the sources are good");
+        assert_eq!(check(&fake::workspace(&[], &[(HEADER, &text)])), []);
+        let touched = text.replacen("int tollgate_sign(", "void tollgate_sign(", 1);
+        let [only] = &check(&fake::workspace(&[], &[(HEADER, &touched)]))[..] else {
+            panic!("one finding")
+        };
+        assert!(touched.lines().nth(only.line - 1).is_some_and(|line| line.starts_with("void ")));
+        assert_eq!(check(&Workspace::default()).len(), 1, "no header");
+    }
+}
