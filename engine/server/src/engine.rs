@@ -242,6 +242,7 @@ impl Library {
             ffi::add_builtin(&context, c"tollgate", tollgate_provider::init_function())?;
             providers.push(Provider::load(Some(&context), "tollgate")?);
         }
+        ffi::prefer(&context, engine.query())?;
         Ok(Self { providers, context })
     }
 }

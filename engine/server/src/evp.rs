@@ -155,3 +155,24 @@ pub(crate) fn provider_name<T>(ctx: &PkeyCtxRef<T>) -> String {
     let name = unsafe { CStr::from_ptr(name) };
     name.to_string_lossy().into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use openssl::md_ctx::MdCtx;
+
+    use super::*;
+    use crate::in_memory::Worker;
+    use crate::{Config, Engine};
+
+    /// OpenSSL's X25519MLKEM768 fetches its halves so.
+    #[test]
+    fn fetches_without_a_query_prefer_the_engine() {
+        for engine in [Engine::OpenSsl, Engine::Tollgate] {
+            let worker = Worker::new(&Config { engine, ..Config::default() }).unwrap();
+            let source = Source { query: c"", ..worker.source() };
+            let mut digest = MdCtx::new().unwrap();
+            let ctx = source.begin_signature(&mut digest, worker.key(), Some(c"SHA256")).unwrap();
+            assert_eq!(provider_name(ctx), engine.provider());
+        }
+    }
+}

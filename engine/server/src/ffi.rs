@@ -53,6 +53,7 @@ unsafe extern "C" {
         name: *const c_char,
         init: InitFunction,
     ) -> c_int;
+    fn EVP_set_default_properties(libctx: *mut sys::OSSL_LIB_CTX, propq: *const c_char) -> c_int;
     fn OSSL_PROVIDER_get_params(
         provider: *const sys::OSSL_PROVIDER,
         params: *mut sys::OSSL_PARAM,
@@ -97,6 +98,13 @@ pub(crate) fn add_builtin(
 ) -> Result<(), ErrorStack> {
     // SAFETY: valid pointers; OpenSSL copies the name; `init` is a provider's entry point.
     check(unsafe { OSSL_PROVIDER_add_builtin(library.as_ptr(), name.as_ptr(), init) })
+}
+
+/// Sets the property query of fetches that have none of their own. `query` of a TLS context does not
+/// reach all of them: X25519MLKEM768 fetches its halves without a query.
+pub(crate) fn prefer(library: &LibCtxRef, query: &CStr) -> Result<(), ErrorStack> {
+    // SAFETY: valid pointers; OpenSSL parses the query and keeps no pointer to it.
+    check(unsafe { EVP_set_default_properties(library.as_ptr(), query.as_ptr()) })
 }
 
 /// Returns the private-key operations that the provider has counted in its library context, with RSA

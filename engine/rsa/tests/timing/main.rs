@@ -9,6 +9,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod decryption;
+mod judge;
 mod keys;
 #[path = "../made/mod.rs"]
 mod made;
@@ -22,6 +23,8 @@ use tollgate_mont::{
     Word,
 };
 
+use crate::judge::{judge, planted};
+
 /// The length of a prime in bits: the largest for which a million samples of an operation take a
 /// minute.
 const BITS: usize = 512;
@@ -30,33 +33,6 @@ const INPUTS: usize = 64;
 
 /// A million samples, or as many as fit in a minute.
 const PLAN: LeakPlan = LeakPlan { samples: 1_000_000, time: Duration::from_secs(60) };
-
-/// Prints the result and fails on a leak. A busy machine may show a false leak; a real one
-/// shows in a second run too.
-fn judge(what: &str, mut look: impl FnMut() -> Option<Leakage>) {
-    for last in [false, true] {
-        let Some(leakage) = look() else {
-            println!("skipped: {what}: this processor has no readable counter");
-            return;
-        };
-        println!("{what}: {leakage}");
-        if !leakage.is_shown() {
-            return;
-        }
-        assert!(!last, "{what}: time depends on the secret: {leakage}");
-    }
-}
-
-/// Checks that a test can fail.
-fn planted(what: &str, leakage: Option<Leakage>) {
-    match leakage {
-        Some(leakage) => {
-            println!("a planted leak, {what}: {leakage}");
-            assert!(leakage.is_shown(), "{what} must show: {leakage}");
-        }
-        None => println!("skipped: this processor has no readable counter"),
-    }
-}
 
 fn odd(rng: &mut fastrand::Rng) -> Vec<u64> {
     let mut m: Vec<u64> = (0..BITS / 64).map(|_| rng.u64(..)).collect();

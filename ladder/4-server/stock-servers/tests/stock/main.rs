@@ -6,6 +6,7 @@
 
 mod batches;
 mod changes;
+mod clients;
 mod command;
 mod full_disk;
 mod handshakes;
