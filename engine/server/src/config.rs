@@ -43,6 +43,9 @@ impl FromStr for Resumption {
 pub struct Config {
     /// The address to listen on; port 0 chooses a free port.
     pub address: SocketAddr,
+    /// Several processes of the same user may listen on [`address`](Self::address): the kernel
+    /// distributes connections among them. Otherwise a port in use is an error.
+    pub shared_port: bool,
     /// The number of worker threads, 1 to [`WORKERS_MAX`]; each has its own listener, event loop
     /// and TLS context.
     pub workers: usize,
@@ -108,6 +111,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            shared_port: false,
             workers: 1,
             pin: None,
             engine: Engine::OpenSsl,

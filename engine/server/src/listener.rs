@@ -11,10 +11,16 @@ const BACKLOG: i32 = 4096;
 
 /// Creates sockets that listen on the same address; the kernel distributes connections among them.
 ///
-/// The first socket is bound without `SO_REUSEPORT`, and shares its port only after it listens. A
-/// port in use is therefore an error, even if the other server would share it.
-pub(crate) fn listen(address: SocketAddr, count: usize) -> io::Result<(SocketAddr, Vec<OwnedFd>)> {
+/// Unless other processes of this user may share the port, the first socket is bound without
+/// `SO_REUSEPORT`, and shares its port only after it listens. A port in use is therefore an error,
+/// even if the other server would share it.
+pub(crate) fn listen(
+    address: SocketAddr,
+    count: usize,
+    shares_port: bool,
+) -> io::Result<(SocketAddr, Vec<OwnedFd>)> {
     let first = socket(address)?;
+    sockopt::set_socket_reuseport(&first, shares_port)?;
     rustix::net::bind(&first, &address)?;
     rustix::net::listen(&first, BACKLOG)?;
     let bound = SocketAddr::try_from(rustix::net::getsockname(&first)?)?;
@@ -50,13 +56,18 @@ mod tests {
     #[test]
     fn a_port_is_shared_only_by_the_workers() {
         let local = SocketAddr::from(([127, 0, 0, 1], 0));
-        let (address, sockets) = listen(local, 3).unwrap();
+        let (address, sockets) = listen(local, 3, false).unwrap();
         assert_eq!(sockets.len(), 3);
         for count in [1, 2] {
-            let refused = listen(address, count).unwrap_err();
-            assert_eq!(refused.kind(), io::ErrorKind::AddrInUse);
+            for shares_port in [false, true] {
+                let found = listen(address, count, shares_port).map(|(address, _)| address);
+                let found = found.map_err(|why| why.kind());
+                let expected =
+                    if shares_port { Ok(address) } else { Err(io::ErrorKind::AddrInUse) };
+                assert_eq!(found, expected);
+            }
         }
         drop(sockets);
-        listen(address, 2).unwrap();
+        listen(address, 2, false).unwrap();
     }
 }

@@ -62,7 +62,7 @@ impl PlainHttp {
         shared: &Arc<Shared>,
     ) -> Result<Self, Error> {
         let refuse = |why| Error::from(Unavailable::Listen { address, why });
-        let (address, mut sockets) = listen(address, 1).map_err(refuse)?;
+        let (address, mut sockets) = listen(address, 1, false).map_err(refuse)?;
         let socket = sockets.pop().expect("one was asked for");
         let mut listener = TcpListener::from_std(socket.into());
         let failed = || Unavailable::system("an event queue");

@@ -41,7 +41,8 @@ impl Server {
         let certificate_pem = identities.default().chain_pem()?;
         setup.check(&identities)?;
         let refuse = |why| Unavailable::Listen { address: config.address, why };
-        let (address, sockets) = listen(config.address, config.workers).map_err(refuse)?;
+        let (address, sockets) =
+            listen(config.address, config.workers, config.shared_port).map_err(refuse)?;
         let mut workers = Workers::default();
         let (ready_to, ready) = mpsc::channel();
         for (index, socket) in sockets.into_iter().enumerate() {

@@ -87,6 +87,8 @@ struct Site {
     root: Option<PathBuf>,
     sessions: Option<SiteSessions>,
     #[serde(default)]
+    shared_port: bool,
+    #[serde(default)]
     suites: Vec<Named<Suite>>,
     ticket_keys: Option<PathBuf>,
     workers: Option<usize>,
@@ -186,6 +188,7 @@ impl Site {
         });
         Ok(Config {
             address: self.address,
+            shared_port: self.shared_port,
             workers: self.workers.unwrap_or_else(cores),
             pin: self.cores,
             engine: self.engine.map_or(Engine::Tollgate, |Named(engine)| engine),

@@ -57,6 +57,7 @@ pub mod session;
 mod signing;
 pub mod simulation;
 pub mod speed;
+pub mod stores;
 mod table;
 pub mod text;
 pub mod variants;

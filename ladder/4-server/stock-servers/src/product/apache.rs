@@ -19,7 +19,7 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
     let (folder, address) = (place.folder.display(), place.address);
     // Required: as root, children do not start without it.
     let user = if place.is_root { "User www-data\nGroup www-data\n" } else { "" };
-    let modules: String = ["mpm_event", "authz_core", "socache_shmcb", "ssl"]
+    let modules: String = ["mpm_event", "authz_core", "socache_dbm", "socache_shmcb", "ssl"]
         .iter()
         .map(|name| format!("LoadModule {name}_module {MODULES}/mod_{name}.so\n"))
         .collect();
@@ -34,6 +34,9 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
         ("ThreadLimit", &threads),
         ("MaxRequestWorkers", &threads),
         ("MaxSpareThreads", &threads),
+        ("StartServers", "1"),
+        ("ServerLimit", "1"),
+        ("SSLSessionCache", &cache),
     ];
     let server = place.directives("server", &server, "\n");
     let folders = place.directives("folder", &[("Require", "all granted")], "\n");
@@ -42,9 +45,9 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
          PidFile apache.pid\n{modules}{user}{LOG_FORMAT}\n\
          CustomLog {folder}/access.log tollgate\n\
          Listen {address}\nErrorLog /dev/stderr\nLogLevel error\n\
-         StartServers 1\nServerLimit 1\nMinSpareThreads 1\n{server}\
+         MinSpareThreads 1\n{server}\
          DocumentRoot {folder}/www\n<Directory />\n{folders}</Directory>\n\
-         SSLEngine on\nSSLSessionCache {cache}\nSSLProtocol TLSv1.2 +TLSv1.3\n\
+         SSLEngine on\nSSLProtocol TLSv1.2 +TLSv1.3\n\
          SSLCertificateFile chain.pem\nSSLCertificateKeyFile key.pem\nSSLCipherSuite {CIPHERS}\n"
     );
     Recipe::new(

@@ -77,7 +77,7 @@ const STEPS: [Step; 5] = [
 /// Measures the steps in turn, and prints their table and the parts of each step.
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let bench = request(options);
-    let mut run = Run::measuring(options.written.json.as_deref())?;
+    let mut run = Run::measuring(options.turns.written.json.as_deref())?;
     let plans = plan::plans(&bench)?;
     let profiler = Profiler::of(&bench)?;
     let progress = Progress::new("bench");
@@ -136,8 +136,8 @@ fn request(options: &Options) -> Bench {
         bytes: BYTES,
         server: ServerKind::Nginx,
         engine: vec![EngineKind::Openssl], // any number of rounds is allowed for one server
-        rounds: options.rounds,
-        seconds: options.seconds,
+        rounds: options.turns.rounds,
+        seconds: options.turns.seconds,
         module: options.module.clone(),
         ..defaults()
     }

@@ -17,6 +17,7 @@ mod scale;
 pub(super) mod scenario;
 mod search;
 pub(super) mod servers;
+mod sessions;
 mod suites;
 pub(crate) mod summary;
 mod times;
@@ -51,6 +52,9 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     }
     if let Some(SubVerb::Proxy(options)) = &command.verb {
         return proxy::run(options);
+    }
+    if let Some(SubVerb::Sessions(options)) = &command.verb {
+        return sessions::run(options);
     }
     let (options, undone) = &workload::applied(&command.request()?)?;
     let options = &external::applied(options)?;

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use tollgate_bench::median_estimate;
-use tollgate_load::{Naming, Outcome, Plan, Protocol, Verdict};
+use tollgate_load::{Naming, Outcome, Plan, Verdict};
 use tollgate_report::proxy::{self as table, Proxy as Row};
 use tollgate_server::Certificate;
 use tollgate_stock_servers::{Product, Running, Settings, module};
@@ -21,16 +21,9 @@ use super::turns::{self, Measured};
 use super::{context, plan, report};
 use crate::error::CliError;
 use crate::interrupt;
-use crate::options::values::defaults;
-use crate::options::{Bench, EngineKind, Mode, ServerKind};
+use crate::options::Bench;
 use crate::progress::{self, Progress};
 use crate::run::Run;
-
-/// The length of a response in bytes.
-const BYTES: u64 = 14 * 1024;
-
-/// Connections in flight: enough to fill the lanes of all processors.
-const CONNECTIONS: u32 = 64;
 
 /// The loads: a name, and the number of requests on a connection.
 const LOADS: [(&str, f64); 2] =
@@ -75,7 +68,7 @@ const SUBJECTS: [Subject; 4] = [
 
 /// Measures the proxies in turn with each load, and prints a table for each load.
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
-    let mut run = Run::measuring(options.written.json.as_deref())?;
+    let mut run = Run::measuring(options.turns.written.json.as_deref())?;
     let all = LOADS.map(|(_, requests)| request(options, requests));
     let progress = Progress::new("bench");
     let seconds = plan::seconds(&all[0]) * f64::from(u32::try_from(SUBJECTS.len())?);
@@ -119,18 +112,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
 }
 
 fn request(options: &Options, requests_per_connection: f64) -> Bench {
-    let mut bench = Bench {
-        mode: Mode::Rounds,
-        key: vec![options.key],
-        protocol: vec![Protocol::Tls13],
-        bytes: BYTES,
-        server: ServerKind::Nginx, // the plan is that of an installed server
-        engine: vec![EngineKind::Openssl], // any number of rounds is allowed for one server
-        rounds: options.rounds,
-        seconds: options.seconds,
-        ..defaults()
-    };
-    bench.load.connections = CONNECTIONS;
+    let mut bench = turns::request(&options.turns, options.key);
     bench.clients.requests_per_connection = requests_per_connection;
     bench
 }
@@ -143,7 +125,7 @@ fn start(bench: &Bench, options: &Options) -> Result<(Running, Vec<Running>), Cl
         None => module().map_err(|error| error!("{error}: --module FILE"))?,
     };
     let backend = Product::Nginx.start(&Settings {
-        bodies: vec![BYTES],
+        bodies: vec![bench.bytes],
         cores: plan::client_cores(bench),
         ..Settings::new(certificate.clone())
     })?;
@@ -155,7 +137,7 @@ fn start(bench: &Bench, options: &Options) -> Result<(Running, Vec<Running>), Cl
             asynchronous: subject.has_provider,
             command: (subject.product == Product::Command).then(|| command(&program, address)),
             backend: Some(address),
-            bodies: vec![BYTES],
+            bodies: vec![bench.bytes],
             cores: plan::server_cores(bench),
             ..Settings::new(certificate.clone())
         };

@@ -1,12 +1,38 @@
 //! Servers that take turns, each with its own plan.
 
-use tollgate_load::{Outcome, Plan, Server, run as load};
+use tollgate_load::{Outcome, Plan, Protocol, Server, run as load};
+use tollgate_server::KeyKind;
 
+use super::options::sub_verbs::Turns;
 use super::scenario::is_unsteady;
 use crate::error::CliError;
 use crate::interrupt;
-use crate::options::Bench;
+use crate::options::values::defaults;
+use crate::options::{Bench, EngineKind, Mode, ServerKind};
 use crate::progress;
+
+/// The length of a response in bytes.
+const BYTES: u64 = 14 * 1024;
+
+/// Connections in flight: enough to fill the lanes of all processors.
+const CONNECTIONS: u32 = 64;
+
+/// Returns the load of servers in processes of their own, with TLS 1.3.
+pub(super) fn request(turns: &Turns, key: KeyKind) -> Bench {
+    let mut bench = Bench {
+        mode: Mode::Rounds,
+        key: vec![key],
+        protocol: vec![Protocol::Tls13],
+        bytes: BYTES,
+        server: ServerKind::Nginx, // the plan is that of an installed server
+        engine: vec![EngineKind::Openssl], // any number of rounds is allowed for one server
+        rounds: turns.rounds,
+        seconds: turns.seconds,
+        ..defaults()
+    };
+    bench.load.connections = CONNECTIONS;
+    bench
+}
 
 /// The runs of one server.
 #[derive(Default)]

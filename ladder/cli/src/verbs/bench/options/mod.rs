@@ -21,7 +21,7 @@ use crate::options::values::{Written, one_of, seconds, share};
 use clients::Clients;
 use given::Given;
 use outputs::Outputs;
-use sub_verbs::{Eti10, Proxy, ResponseCurve, Sampling};
+use sub_verbs::{Eti10, Proxy, ResponseCurve, Sampling, Sessions};
 
 /// `tollgate bench` with its sub-verbs.
 #[derive(Args, Clone, Debug)]
@@ -80,6 +80,9 @@ pub(crate) enum SubVerb {
         #[command(flatten)]
         bench: Box<Bench>,
     },
+    /// Measure resumed sessions with each place where servers keep them: none, tickets, memory,
+    /// Redis, and Apache's memory and disk, with one and two processes
+    Sessions(Sessions),
 }
 
 /// The kind of result that a run of `tollgate bench` gives.
@@ -98,8 +101,10 @@ impl BenchCommand {
     /// Returns the options and the kind of result, before the checks of `request`.
     pub(super) fn unchecked(&self) -> Bench {
         let (mode, bench) = match &self.verb {
-            // `eti10` and `proxy` make their own loads
-            None | Some(SubVerb::Eti10(_) | SubVerb::Proxy(_)) => (Mode::Rounds, &self.rounds),
+            // these make their own loads
+            None | Some(SubVerb::Eti10(_) | SubVerb::Proxy(_) | SubVerb::Sessions(_)) => {
+                (Mode::Rounds, &self.rounds)
+            }
             Some(SubVerb::Profile { sampling, bench }) => {
                 (Mode::Profile(sampling.clone()), &**bench)
             }

@@ -11,14 +11,8 @@ use crate::options::values::{Written, seconds};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Eti10 {
-    /// Rounds, in each of which every step runs once
-    #[arg(long, value_name = "N", default_value = "6")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) rounds: u32,
-
-    /// Seconds of the measured part of each run; before it, a warm-up runs for half this time
-    #[arg(short = 'z', long, value_name = "S", default_value = "2", value_parser = run_seconds)]
-    pub(crate) seconds: f64,
+    #[command(flatten)]
+    pub(crate) turns: Turns,
 
     /// Provider module [default: the one built with this program]
     #[arg(long, value_name = "FILE")]
@@ -31,9 +25,6 @@ pub(crate) struct Eti10 {
     /// Draw a flame graph of each step as SVG in this folder
     #[arg(long, value_name = "DIR", conflicts_with = "no_profile")]
     pub(crate) flame_graphs: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) written: Written,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -43,7 +34,29 @@ pub(crate) struct Proxy {
     #[arg(value_parser = server_key)]
     pub(crate) key: KeyKind,
 
-    /// Rounds, in each of which every proxy runs once
+    #[command(flatten)]
+    pub(crate) turns: Turns,
+
+    /// Provider module [default: the one built with this program]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) module: Option<PathBuf>,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Sessions {
+    /// Type of the servers' key: rsa-2048, rsa-3072 or rsa-4096
+    #[arg(id = "key-type", long, value_name = "KIND", default_value = "rsa-2048")]
+    #[arg(value_parser = server_key)]
+    pub(crate) key: KeyKind,
+
+    #[command(flatten)]
+    pub(crate) turns: Turns,
+}
+
+/// The length of a measurement in which servers take turns.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Turns {
+    /// Rounds, in each of which every row of the table runs once
     #[arg(long, value_name = "N", default_value = "6")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
@@ -51,10 +64,6 @@ pub(crate) struct Proxy {
     /// Seconds of the measured part of each run; before it, a warm-up runs for half this time
     #[arg(short = 'z', long, value_name = "S", default_value = "2", value_parser = run_seconds)]
     pub(crate) seconds: f64,
-
-    /// Provider module [default: the one built with this program]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) module: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) written: Written,
