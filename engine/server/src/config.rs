@@ -12,6 +12,7 @@ use crate::kinds::{Engine, KeyKind};
 use crate::notice::Notify;
 use crate::proxy::Proxy;
 use crate::sessions::Sessions;
+use crate::spill::Spill;
 use crate::suite::{Group, Protocol, Suite};
 use crate::unknown_name::UnknownName;
 
@@ -95,6 +96,8 @@ pub struct Config {
     pub proxy: Option<Proxy>,
     /// The access log to append to, if any.
     pub access_log: Option<PathBuf>,
+    /// Passes connections on to another address, or closes them, while the load is high.
+    pub spill: Option<Spill>,
     /// Address of a second listener, with plain HTTP, that answers `/metrics`. Give it an address
     /// that only the site's own machines reach.
     pub metrics: Option<SocketAddr>,
@@ -133,6 +136,7 @@ impl Default for Config {
             access_log: None,
             metrics: None,
             redirect: None,
+            spill: None,
             limits: Limits::default(),
             notify: Notify::default(),
         }
@@ -222,6 +226,9 @@ impl Config {
                 return Err(Misuse::ProxyAndRoot);
             }
             proxy.check()?;
+        }
+        if let Some(spill) = &self.spill {
+            spill.check(self.address)?;
         }
         self.limits.check()
     }

@@ -20,6 +20,13 @@ pub struct Counters {
     pub connections: u64,
     /// Number of connections that are open now.
     pub connections_open: u64,
+    /// Number of connections passed on to another address because of the load; they are not in
+    /// `connections`.
+    pub spilled: u64,
+    /// Number of these connections that could not be passed on, because the address did not answer.
+    pub spill_failures: u64,
+    /// Number of connections closed at once because of the load.
+    pub refused: u64,
     /// Number of handshakes completed with a private-key operation.
     pub handshakes_full: u64,
     /// Number of handshakes completed by resuming a session.
@@ -151,6 +158,9 @@ impl Count {
 pub(crate) struct Tally {
     pub(crate) connections: Count,
     pub(crate) connections_closed: Count,
+    pub(crate) spilled: Count,
+    pub(crate) spill_failures: Count,
+    pub(crate) refused: Count,
     pub(crate) signatures: Count,
     pub(crate) decryptions: Count,
     pub(crate) batches: Count,
@@ -225,6 +235,9 @@ pub(crate) fn sum(tallies: &[Tally]) -> Counters {
     Counters {
         connections,
         connections_open: connections.saturating_sub(connections_closed),
+        spilled: total(|tally| &tally.spilled),
+        spill_failures: total(|tally| &tally.spill_failures),
+        refused: total(|tally| &tally.refused),
         handshakes_full: total(|tally| &tally.handshakes_full),
         handshakes_resumed: total(|tally| &tally.handshakes_resumed),
         handshakes_failed: Failure::ALL.iter().map(|why| (*why, failed(*why as usize))).collect(),

@@ -16,7 +16,7 @@ use crate::suite::Suite;
 pub const WORKERS_MAX: usize = 1024;
 /// The maximum number of back ends of one server.
 pub const BACKENDS_MAX: usize = 256;
-/// The maximum number of sessions that a server keeps in memory; they need about 5 GB.
+/// The maximum number of sessions that a server keeps in memory; they need about 4 GB.
 pub const SESSIONS_MAX: usize = 10_000_000;
 /// The upper limit of all waits: a day.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
@@ -72,6 +72,10 @@ pub enum Misuse {
     SessionsWithoutCache,
     /// The number of sessions in memory is out of range.
     SessionsMax(usize),
+    /// Connections would be passed on to the server itself.
+    SpillToItself(SocketAddr),
+    /// No limit says when connections are passed on.
+    SpillWithoutLimit,
     /// Ticket keys without resumption.
     TicketKeys,
     /// No workers, or too many.
@@ -208,6 +212,8 @@ impl Misuse {
             Self::RequestBytes(_) => "limits.request_bytes_max",
             Self::SessionsMax(_) => "sessions.sessions_max",
             Self::SessionsWithoutCache => "resumption",
+            Self::SpillToItself(_) => "spill.to",
+            Self::SpillWithoutLimit => "spill",
             Self::TicketKeys => "ticket_keys",
             Self::Workers(_) => "workers",
         }
@@ -314,6 +320,14 @@ impl fmt::Display for Misuse {
                 "{suite} is RSA key exchange, which has no forward secrecy: \
                  allow it (`allow_rsa_kx`) or leave the suite out"
             ),
+            Self::SpillToItself(address) => write!(
+                f,
+                "connections would be passed on to this server itself ({address}): give the \
+                 address of another"
+            ),
+            Self::SpillWithoutLimit => {
+                f.write_str("[spill] has no limit: give `handshakes`, `connections` or `turn`")
+            }
             Self::TicketKeys => f.write_str(
                 "`ticket_keys` without resumption: add `resumption = \"tickets\"` or \"cache\"",
             ),

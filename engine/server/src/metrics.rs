@@ -45,6 +45,12 @@ impl Collector for Snapshot {
         let mut family = Families(&mut encoder);
         family.counter("connections", "Connections accepted", counters.connections)?;
         family.gauge("connections_open", "Connections open now", counters.connections_open)?;
+        let kinds = [
+            ("passed_on", counters.spilled),
+            ("target_failed", counters.spill_failures),
+            ("closed", counters.refused),
+        ];
+        family.counters("spilled", "Connections not served because of the load", "kind", kinds)?;
         let kinds = [("full", counters.handshakes_full), ("resumed", counters.handshakes_resumed)];
         family.counters("handshakes", "Handshakes completed", "kind", kinds)?;
         let failed = counters.handshakes_failed.iter().map(|(why, n)| (why.word(), *n));

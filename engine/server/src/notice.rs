@@ -57,6 +57,11 @@ pub enum Notice {
         /// The number of private-key operations of the engine since the server started.
         private_operations: u64,
     },
+    /// A worker's load is above its limit, so new connections are passed on or closed.
+    Spill {
+        /// Where they are passed on to; `None` if they are closed.
+        to: Option<SocketAddr>,
+    },
     /// A worker panicked: its connections are lost, and the log lacks their end.
     WorkerLost {
         /// The worker's number, from zero.
@@ -112,6 +117,15 @@ impl fmt::Display for Notice {
                 "{full_handshakes} full handshakes but {private_operations} private-key operations \
                  of the configured engine: another provider signed; do not trust this run"
             ),
+            Self::Spill { to: Some(to) } => write!(
+                f,
+                "the load is above the limits of [spill], so new connections are passed on to {to}: \
+                 add workers or servers if this lasts"
+            ),
+            Self::Spill { to: None } => f.write_str(
+                "the load is above the limits of [spill], so new connections are closed: add \
+                 workers or servers if this lasts",
+            ),
             Self::WorkerLost { worker } => write!(
                 f,
                 "worker {worker} panicked and has stopped: report this defect, and restart the \
@@ -152,7 +166,7 @@ impl fmt::Debug for Notify {
 #[derive(Debug)]
 pub(crate) struct Notices {
     notify: Notify,
-    said: [AtomicBool; 7],
+    said: [AtomicBool; 8],
 }
 
 impl Notices {
@@ -169,6 +183,7 @@ impl Notices {
             Notice::OldCertificates { .. } => 4,
             Notice::SilentFallback { .. } => 5,
             Notice::WorkerLost { .. } => 6,
+            Notice::Spill { .. } => 7,
             Notice::Backend { .. } | Notice::LogNotReopened { .. } | Notice::Redis { .. } => {
                 return (self.notify.0)(notice);
             }

@@ -16,6 +16,7 @@ use crate::error::{Error, Misuse, Rejected};
 use crate::kinds::Engine;
 use crate::proxy::{HealthCheck, Proxy};
 use crate::sessions::{Redis, Sessions};
+use crate::spill::Spill;
 use crate::suite::{Group, Protocol, Suite};
 
 impl Config {
@@ -88,6 +89,7 @@ struct Site {
     sessions: Option<SiteSessions>,
     #[serde(default)]
     shared_port: bool,
+    spill: Option<SiteSpill>,
     #[serde(default)]
     suites: Vec<Named<Suite>>,
     ticket_keys: Option<PathBuf>,
@@ -147,6 +149,18 @@ struct SiteRedis {
     limit: Option<Seconds>,
     password: Option<PathBuf>,
     user: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SiteSpill {
+    to: Option<SocketAddr>,
+    handshakes: Option<usize>,
+    connections: Option<usize>,
+    turn: Option<Seconds>,
+    connect: Option<Seconds>,
+    idle: Option<Seconds>,
+    spilled_max: Option<usize>,
 }
 
 /// A value with a name.
@@ -209,6 +223,7 @@ impl Site {
             access_log: self.access_log.map(|path| folder.join(path)),
             metrics: self.metrics,
             redirect: self.redirect,
+            spill: self.spill.map(SiteSpill::into_spill),
             limits: self.limits.map_or(base.limits, SiteLimits::into_limits),
             ..base
         })
@@ -247,6 +262,21 @@ impl SiteSessions {
         };
         let sessions_max = self.sessions_max.unwrap_or(Sessions::default().sessions_max);
         Sessions { sessions_max, redis: self.redis.map(redis) }
+    }
+}
+
+impl SiteSpill {
+    fn into_spill(self) -> Spill {
+        let base = Spill::default();
+        Spill {
+            to: self.to,
+            handshakes: self.handshakes,
+            connections: self.connections,
+            turn: self.turn.map(|Seconds(time)| time),
+            connect: or(self.connect, base.connect),
+            idle: or(self.idle, base.idle),
+            spilled_max: self.spilled_max.unwrap_or(base.spilled_max),
+        }
     }
 }
 

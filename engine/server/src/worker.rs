@@ -22,6 +22,7 @@ use crate::log::Journal;
 use crate::notice::Notice;
 use crate::sessions::{Owner, own};
 use crate::setup::Setup;
+use crate::spill::{Load, Spilled, Turns};
 
 const LISTENER: Token = Token(usize::MAX - 1);
 /// The token that wakes a worker from outside.
@@ -29,6 +30,9 @@ pub(crate) const WAKE: Token = Token(usize::MAX - 2);
 
 /// The token of the worker's connection to Redis.
 pub(crate) const REDIS: Token = Token(usize::MAX - 3);
+
+/// The tokens of connections that are passed on begin here.
+const SPILLED: usize = 1 << (usize::BITS - 2);
 
 /// Time between checks of deadlines.
 const SWEEP: Duration = Duration::from_millis(100);
@@ -60,6 +64,10 @@ pub(crate) struct Worker {
     paused: Option<Instant>,
     /// Connections that need another turn.
     again: Vec<usize>,
+    /// Connections that are passed on.
+    spilled: Spilled,
+    /// The times of the event loop.
+    turns: Turns,
     next_sweep: Instant,
 }
 
@@ -70,6 +78,10 @@ const fn client_token(key: usize) -> Token {
 
 pub(crate) const fn upstream_token(key: usize) -> Token {
     Token(key * 2 + 1)
+}
+
+const fn spilled_token(number: usize) -> Token {
+    Token(SPILLED + number)
 }
 
 impl Worker {
@@ -91,6 +103,8 @@ impl Worker {
             accept_ready: true,
             paused: None,
             again: Vec::new(),
+            spilled: Spilled::new(),
+            turns: Turns::default(),
         })
     }
 
@@ -98,11 +112,13 @@ impl Worker {
     pub(crate) fn run(mut self, journal: Journal) -> u64 {
         self.cx.journal = journal;
         let mut events = Events::with_capacity(EVENTS_MAX);
+        let mut began = Instant::now();
         loop {
             self.cx.now = Instant::now();
             self.begin_draining();
             if let Some(deadline) = self.cx.draining
-                && (self.connections.is_empty() || self.cx.now >= deadline)
+                && ((self.connections.is_empty() && self.spilled.len() == 0)
+                    || self.cx.now >= deadline)
             {
                 let cut = self.close_remaining();
                 self.cx.journal.finish(deadline.max(self.cx.now) + LOG_TIMEOUT);
@@ -115,7 +131,9 @@ impl Worker {
                 events.clear();
             }
             self.cx.tally().loop_turns.add(1);
-            self.cx.now = Instant::now();
+            let woken = Instant::now();
+            self.turns.add(woken - self.cx.now, self.cx.now - began);
+            (self.cx.now, began) = (woken, woken);
             for event in &events {
                 match event.token() {
                     LISTENER => self.accept_ready = true,
@@ -125,6 +143,7 @@ impl Worker {
                             remote.wake();
                         }
                     }
+                    Token(token) if token >= SPILLED => self.pass_on(token - SPILLED),
                     Token(token) if token % 2 == 0 => {
                         if event.is_read_closed()
                             && let Some(connection) = self.connections.get_mut(token / 2)
@@ -149,6 +168,9 @@ impl Worker {
                     connection.is_due_again = false;
                 }
                 self.turn(key);
+            }
+            for number in self.spilled.take_again() {
+                self.pass_on(number);
             }
             // a client that comes after a reload gets the new certificates
             self.renew_certificates();
@@ -175,7 +197,7 @@ impl Worker {
     fn ask_redis(&mut self) {
         loop {
             let answered = match self.cx.store.remote() {
-                Some(mut remote) => remote.tick(self.cx.now),
+                Some(mut remote) => remote.tick(Instant::now()),
                 None => return,
             };
             if answered.is_empty() {
@@ -195,12 +217,14 @@ impl Worker {
     /// Returns how long to wait for events, or `None` if there is no limit.
     fn wait(&self) -> Option<Duration> {
         let now = self.cx.now;
-        if !self.again.is_empty() || (self.accept_ready && self.may_accept()) {
+        let has_more = !self.again.is_empty() || self.spilled.has_more();
+        if has_more || (self.accept_ready && self.may_accept()) {
             return Some(Duration::ZERO);
         }
         let until = |then: Instant| then.saturating_duration_since(now);
         // idle connections to back ends are closed when the next client comes, or by the back end
-        let sweep = (!self.connections.is_empty()).then(|| until(self.next_sweep));
+        let is_empty = self.connections.is_empty() && self.spilled.len() == 0;
+        let sweep = (!is_empty).then(|| until(self.next_sweep));
         let redis = self.cx.store.remote().map(|remote| remote.wait(now));
         let waits = [
             sweep,
@@ -238,6 +262,7 @@ impl Worker {
                 return;
             };
             match listener.accept() {
+                Ok((socket, client)) if self.is_full() => self.spill(socket, client.ip()),
                 Ok((socket, client)) => self.admit(socket, client.ip()),
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => self.accept_ready = false,
                 Err(why) => self.accept_failed(&why),
@@ -288,6 +313,40 @@ impl Worker {
         let key = entry.key();
         let opened = Opened { number, key, client, counted, has_preface, now: cx.now };
         entry.insert(Connection::new(stream, opened, &cx.limits));
+        cx.handshakes += 1;
+    }
+
+    /// Returns whether the load is above a limit, so that new connections are not for this worker.
+    fn is_full(&self) -> bool {
+        self.setup.config.spill.as_ref().is_some_and(|spill| {
+            let (handshakes, connections) = (self.cx.handshakes, self.connections.len());
+            spill.is_full(&Load { handshakes, connections, turns: self.turns })
+        })
+    }
+
+    /// Passes a connection on to another address, or closes it.
+    fn spill(&mut self, socket: TcpStream, client: IpAddr) {
+        let spill = self.setup.config.spill.as_ref().expect("without it, no worker is full");
+        self.cx.shared.say(&Notice::Spill { to: spill.to });
+        let counted = self.cx.shared.enter(client);
+        let to = spill.to.filter(|_| self.spilled.len() < spill.spilled_max);
+        let (Some(to), Ok(counted)) = (to, counted) else {
+            return self.cx.tally().refused.add(1);
+        };
+        self.cx.tally().spilled.add(1);
+        let until = (to, self.cx.now + spill.connect);
+        let registry = (self.poll.registry(), spilled_token as fn(usize) -> Token);
+        if self.spilled.begin(socket, counted, until, registry).is_err() {
+            self.cx.tally().spill_failures.add(1);
+        }
+    }
+
+    /// Moves bytes of a connection that is passed on.
+    fn pass_on(&mut self, number: usize) {
+        let idle = self.setup.config.spill.as_ref().map(|spill| spill.idle).unwrap_or_default();
+        if self.spilled.turn(number, (self.cx.now, idle)) {
+            self.cx.tally().spill_failures.add(1);
+        }
     }
 
     /// Calls `act` for a connection, and acts on its result.
@@ -334,6 +393,8 @@ impl Worker {
             return;
         }
         self.next_sweep = now + SWEEP;
+        let unconnected = self.spilled.sweep(now);
+        self.cx.tally().spill_failures.add(unconnected);
         if let Some(upstreams) = &mut self.cx.upstreams {
             upstreams.sweep(now);
         }
@@ -395,7 +456,7 @@ impl Worker {
     fn close_remaining(&mut self) -> u64 {
         self.complete_paused();
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
-        let mut cut = 0;
+        let mut cut = self.spilled.len() as u64;
         for key in keys {
             self.with(key, |connection, cx| {
                 cut += u64::from(connection.cut(cx));

@@ -60,6 +60,7 @@ impl<S: Transport> Connection<S> {
     }
 
     fn completed(&mut self, cx: &mut Context) {
+        cx.handshakes = cx.handshakes.saturating_sub(1);
         let session = Session::of(self.stream.ssl());
         self.session = Some(session);
         cx.count_operations();
@@ -93,6 +94,7 @@ impl<S: Transport> Connection<S> {
     /// Counts and logs a handshake that did not complete.
     pub(super) fn failed(&mut self, broken: Broken, cx: &mut Context) {
         self.concluded = true;
+        cx.handshakes = cx.handshakes.saturating_sub(1);
         cx.count_operations();
         cx.tally().handshakes_failed[broken.failure as usize].add(1);
         cx.journal.push(cx.now, || {

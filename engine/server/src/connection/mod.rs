@@ -57,6 +57,8 @@ pub(crate) struct Context {
     date: Date,
     /// The connections to back ends, if the server is a proxy.
     pub(crate) upstreams: Option<Upstreams>,
+    /// The number of handshakes that have begun and not ended.
+    pub(crate) handshakes: usize,
     /// The number of requests of connections with HTTP/2 now.
     streams: usize,
     /// A buffer for one record.
@@ -85,6 +87,7 @@ impl Context {
             store,
             date: Date::default(),
             upstreams: None,
+            handshakes: 0,
             streams: 0,
             scratch: Box::new([0; RECORD_BYTES_MAX]),
             draining: None,

@@ -1,7 +1,7 @@
 //! A worker's connection to Redis. No call waits.
 //!
-//! Commands of one turn of the event loop leave together. Replies come in the order of the commands.
-//! If one is late, or is not what was asked for, the worker closes the connection, does without
+//! A session leaves before its ID reaches the client, which may come to another server at once.
+//! Replies come in the order of the commands. If one is late, or is not what was asked for, the worker closes the connection, does without
 //! Redis for a second, and then connects again; until then no handshake waits.
 
 use core::sync::atomic::Ordering;
@@ -91,6 +91,8 @@ pub(crate) struct Remote {
     /// When to connect again.
     retry: Instant,
     sent: VecDeque<Sent>,
+    /// The number of the last commands in `sent` that wait for the next tick.
+    queued: usize,
     unsent: Vec<u8>,
     received: Vec<u8>,
     answered: Vec<Owner>,
@@ -118,6 +120,7 @@ impl Remote {
             may_read: false,
             retry: Instant::now(),
             sent: VecDeque::new(),
+            queued: 0,
             unsent: Vec::new(),
             received: Vec::new(),
             answered: Vec::new(),
@@ -162,6 +165,9 @@ impl Remote {
     fn send(&mut self, kind: Command, parts: &[&[u8]], deadline: Instant) {
         command(&mut self.unsent, parts);
         self.sent.push_back(Sent { command: kind, deadline });
+        self.queued += 1;
+        // the next tick meets an error again, and acts on it
+        let _ = self.flush();
     }
 
     /// The socket has an event.
@@ -184,6 +190,11 @@ impl Remote {
     pub(crate) fn tick(&mut self, now: Instant) -> Vec<Owner> {
         if self.socket.is_none() && now >= self.retry {
             self.connect(now).unwrap_or_else(|why| self.fail(&why.to_string(), now));
+        }
+        // The time of Redis begins now, not when this thread was busy with handshakes.
+        let begins = now + self.redis.limit;
+        for sent in self.sent.iter_mut().rev().take(core::mem::take(&mut self.queued)) {
+            sent.deadline = sent.deadline.max(begins);
         }
         if let Err(why) = self.exchange(now) {
             self.fail(&why.to_string(), now);
@@ -210,17 +221,10 @@ impl Remote {
     }
 
     fn exchange(&mut self, now: Instant) -> io::Result<()> {
-        let Some(socket) = &mut self.socket else {
+        if self.socket.is_none() {
             return Ok(());
-        };
-        while !self.unsent.is_empty() {
-            match socket.write(&self.unsent) {
-                Ok(count) => drop(self.unsent.drain(..count)),
-                Err(why) if why.kind() == io::ErrorKind::WouldBlock => break,
-                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
-                Err(why) => return Err(why),
-            }
         }
+        self.flush()?;
         let is_late = self.sent.front().is_some_and(|sent| sent.deadline <= now);
         // what has come in time counts, even if this thread was busy
         if core::mem::take(&mut self.may_read) || is_late {
@@ -230,6 +234,22 @@ impl Remote {
             Some(sent) if sent.deadline <= now => Err(io::Error::other("no answer in time")),
             _ => Ok(()),
         }
+    }
+
+    /// Sends what waits, as much as the kernel takes.
+    fn flush(&mut self) -> io::Result<()> {
+        let Some(socket) = &mut self.socket else {
+            return Ok(());
+        };
+        while !self.unsent.is_empty() {
+            match socket.write(&self.unsent) {
+                Ok(count) => drop(self.unsent.drain(..count)),
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                Err(why) => return Err(why),
+            }
+        }
+        Ok(())
     }
 
     fn receive(&mut self, now: Instant) -> io::Result<()> {

@@ -14,5 +14,6 @@ mod proxy;
 mod rig;
 mod sessions;
 mod site;
+mod spill;
 mod starting;
 mod stopping;

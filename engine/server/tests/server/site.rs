@@ -107,6 +107,8 @@ fn an_error_has_the_line_and_the_remedy() {
             "resumption = \"cache\"\n[sessions.redis]\naddress = \"127.0.0.1:1\"\nlimit = 0",
             "site.toml, line 5: the limit `sessions.redis.limit` is zero",
         ),
+        ("[spill]\nto = \"127.0.0.1:1\"", "site.toml: [spill] has no limit: give `handshakes`"),
+        ("[spill]\nhandshakes = 0", "site.toml, line 3: the limit `spill.handshakes` is zero"),
         ("workers = ", "site.toml, line 2: "),
     ];
     for (settings, expected) in cases {

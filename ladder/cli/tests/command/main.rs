@@ -19,6 +19,7 @@ mod provider;
 mod proxy;
 mod response;
 mod serve;
+mod sessions;
 mod shown;
 mod simulate;
 mod tune;

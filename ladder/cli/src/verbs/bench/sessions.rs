@@ -4,11 +4,12 @@
 //! Every connection offers a session. Processes share a port, and the kernel distributes connections
 //! among them. In each round all servers take turns.
 
+use core::time::Duration;
 use std::env;
 use std::fs;
 use std::process::ExitCode;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tollgate_bench::median_estimate;
 use tollgate_load::{Finding, Mechanism, Naming, Outcome, Plan, Resume, Verdict};
