@@ -167,6 +167,7 @@ fn settings_that_make_no_sense_are_refused() {
 /// Prints the CPU time of a worker for a full handshake, for a connection that it passes on to a
 /// server that makes it, and for one that it closes.
 #[test]
+#[allow(clippy::print_stdout, reason = "docs/serve.md says how to read them")]
 fn a_connection_that_is_passed_on_costs_a_part_of_a_handshake() {
     const COUNT: u32 = 200;
     let start = |config: Config| Rig::with_own_key(Config { engine: Engine::Tollgate, ..config });
